@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** What the core can be asked to do. The first group is what commands ask for, the second what the mirror and the hint rings ask for (advisory mode). */
+object CoreOp extends ChiselEnum {
+  val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check = Value
+  val hintAlloc, apply_, release, dump = Value
+}
+
+/** One cluster as the host's cluster-state record gives it (MemMap.ClusterState). */
+class ClusterRecord extends Bundle {
+  val bitmap = UInt(512.W)
+  val count = UInt(10.W)
+  val order = UInt(4.W)
+  val flag = UInt(4.W)
+  val seq = UInt(32.W)
+  val epoch = UInt(8.W)
+}
+
+/** A request to the core. Fields an operation does not name are ignored.
+  *
+  *   - swaponPrepare: device, pages, base, flags, priority, epoch
+  *   - markBad, free: device, offset, nr
+  *   - swapon, swapoffBegin, swapoff, check: device
+  *   - alloc, hintAlloc: cpu, order
+  *   - apply_: cluster, record
+  *   - release: device, offset, order (the slots of one consumed or recalled hint), epoch
+  *   - dump: cluster
+  */
+class CoreReq(p: Params) extends Bundle {
+  val op = CoreOp()
+  val cpu = UInt(8.W)
+  val order = UInt(4.W)
+  val device = UInt(5.W)
+  val offset = UInt(32.W)
+  val nr = UInt(10.W)
+  val pages = UInt(32.W)
+  val base = UInt(32.W)
+  val flags = UInt(4.W)
+  val priority = SInt(16.W)
+  val epoch = UInt(8.W)
+  val cluster = UInt(p.clusterBits.W)
+  val record = new ClusterRecord
+}
+
+/** The core's answer.
+  *
+  *   - alloc, hintAlloc: device, offset, epoch of the device when status is OK; NO_SPACE otherwise
+  *   - check: offset holds the number of faults
+  *   - dump: record (bitmap without hinted slots; count its population; order, flag, seq, epoch as last applied)
+  *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed cluster
+  */
+class CoreResp extends Bundle {
+  val status = UInt(7.W)
+  val device = UInt(5.W)
+  val offset = UInt(32.W)
+  val epoch = UInt(8.W)
+  val taken = Bool()
+  val record = new ClusterRecord
+}
+
+/** A line of the device table, for the registers and for those who walk a device. */
+class DeviceInfo extends Bundle {
+  val pages = UInt(32.W)
+  val base = UInt(32.W)
+  val used = UInt(32.W)
+  val priority = SInt(16.W)
+  val flags = UInt(4.W)
+  val claimed = Bool()
+  val writeok = Bool()
+  val available = Bool()
+  val epoch = UInt(8.W)
+}
+
+/** One-cycle pulses that the statistics registers count. */
+class CoreEvents extends Bundle {
+  val allocFast, allocNonfull, allocFree, allocFrag, allocSteal, allocFail = Bool()
+  val freed, scan, listMove = Bool()
+}
+
+/** The core: requests in order, one at a time; each accepted request gets exactly one response. */
+class CoreIO(p: Params) extends Bundle {
+  val req = Flipped(Decoupled(new CoreReq(p)))
+  val resp = Decoupled(new CoreResp)
+
+  /** The mode; steady while any device is claimed. */
+  val advisory = Input(Bool())
+
+  /** Synchronous clear of everything, a pulse; the core is not ready until done. */
+  val clear = Input(Bool())
+  val devices = Output(Vec(p.devices, new DeviceInfo))
+
+  /** Free slots of devices with write permission, hinted ones left out; slots in outstanding hints. */
+  val freeSlots = Output(UInt(32.W))
+  val hintedSlots = Output(UInt(32.W))
+  val events = Output(new CoreEvents)
+
+  /** An internal check failed (sticky until clear). */
+  val fault = Output(Bool())
+}
