@@ -228,7 +228,7 @@ object RegMap {
     val Count: Int = 16
     object Arg {
       val Offset: Int = 0x0
-      val Offset: MapField = MapField(0, 32, BigInt("0", 16))
+      val Slot: MapField = MapField(0, 32, BigInt("0", 16))
     }
     object Request {
       val Offset: Int = 0x8
@@ -240,7 +240,7 @@ object RegMap {
     }
     object Response {
       val Offset: Int = 0x10
-      val Offset: MapField = MapField(0, 32, BigInt("0", 16))
+      val Slot: MapField = MapField(0, 32, BigInt("0", 16))
       val Type: MapField = MapField(32, 5, BigInt("0", 16))
       val Status: MapField = MapField(40, 7, BigInt("0", 16))
       val Busy: MapField = MapField(47, 1, BigInt("0", 16))
@@ -289,7 +289,7 @@ object MemMap {
     val Bytes: Int = 16
     object Result {
       val Offset: Int = 0x0
-      val Offset: MapField = MapField(0, 48, BigInt("0", 16))
+      val Slot: MapField = MapField(0, 48, BigInt("0", 16))
       val Type: MapField = MapField(48, 5, BigInt("0", 16))
     }
     object Info {
@@ -323,7 +323,7 @@ object MemMap {
     }
   }
   object EngineLine {
-    val Bytes: Int = 16
+    val Bytes: Int = 64
     object Notice {
       val Offset: Int = 0x0
       val NoticeHead: MapField = MapField(0, 32, BigInt("0", 16))
@@ -332,6 +332,10 @@ object MemMap {
     object Heartbeat {
       val Offset: Int = 0x8
       val Polls: MapField = MapField(0, 32, BigInt("0", 16))
+    }
+    object Reserved {
+      val Offset: Int = 0x10
+      val Value: MapField = MapField(0, 64, BigInt("0", 16))
     }
   }
   object ClusterState {
@@ -370,7 +374,7 @@ object MemMap {
       val Order: MapField = MapField(4, 4, BigInt("0", 16))
       val Type: MapField = MapField(8, 5, BigInt("0", 16))
       val Epoch: MapField = MapField(16, 8, BigInt("0", 16))
-      val Offset: MapField = MapField(32, 32, BigInt("0", 16))
+      val Slot: MapField = MapField(32, 32, BigInt("0", 16))
     }
   }
   object SimControl {
