@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the swap workloads share: page patterns, random numbers, sizes on the command line and memory control
+ * groups.
+ */
+#ifndef HWSWAP_WORKLOADS_COMMON_H
+#define HWSWAP_WORKLOADS_COMMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAGE_BYTES 4096UL
+#define HUGE_BYTES (2UL << 20)
+
+/* Prints "PROGRAM: MESSAGE" on standard error and exits with 2: the input or the machine is at fault. */
+__attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
+
+/* Parses "96m", "64k", "1g" or plain bytes; dies with a sentence that names `what` otherwise. */
+uint64_t parse_size(const char *text, const char *what);
+
+/* Parses a plain decimal number in lowest..highest; dies with a sentence that names `what` otherwise. */
+uint64_t parse_number(const char *text, const char *what, uint64_t lowest, uint64_t highest);
+
+/* The splitmix64 finaliser: a bijection of 64-bit numbers that mixes every bit into every other. */
+uint64_t mix64(uint64_t x);
+
+/* The next number of a splitmix64 generator. */
+uint64_t random_next(uint64_t *state);
+
+/* A uniform number below `bound`, which is not 0. */
+uint64_t random_below(uint64_t *state, uint64_t bound);
+
+/* Fills the page at `page` with the pattern of (seed, page's address, round). */
+void page_fill(void *page, uint64_t seed, uint64_t round);
+
+/* Returns how many of the page's 4096 bytes differ from the pattern of (seed, page's address, round). */
+size_t page_check(const void *page, uint64_t seed, uint64_t round);
+
+/*
+ * Moves the calling process into a new memory control group that is limited to `limit` bytes of memory (swap is
+ * not limited). Works with version 2 at /sys/fs/cgroup and with version 1 at /sys/fs/cgroup/memory.
+ */
+void memory_group_enter(uint64_t limit);
+
+/* Moves the calling process back to the root group and removes the group. Safe to call without a group. */
+void memory_group_leave(void);
+
+/* Writes `text` to the file at `path`; returns 0, or the negative errno. */
+int write_text(const char *path, const char *text);
+
+#endif
