@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+val chiselVersion = "7.14.0"
+
+ThisBuild / scalaVersion := "2.13.16"
+
+// Chisel brings a newer scala-library than the compiler its plugin exists for.
+ThisBuild / allowUnsafeScalaLibUpgrade := true
+
+lazy val hwswap = (project in file("."))
+  .settings(
+    name := "hwswap",
+    libraryDependencies ++= Seq(
+      "org.chipsalliance" %% "chisel" % chiselVersion,
+      "org.scalatest" %% "scalatest" % "3.2.19" % Test
+    ),
+    addCompilerPlugin("org.chipsalliance" % "chisel-plugin" % chiselVersion cross CrossVersion.full),
+    scalacOptions ++= Seq(
+      "-deprecation",
+      "-feature",
+      "-unchecked",
+      "-language:reflectiveCalls",
+      "-Xlint:-byname-implicit,_",
+      "-Wdead-code",
+      "-Wunused",
+      "-Werror",
+      "-Ymacro-annotations"
+    ),
+    Test / fork := true,
+    Test / parallelExecution := false
+  )
