@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Packages of Debian 13 and its backports, whatever the host is. Sourced after lib.sh, never run.
+
+# debian_root VARIANT HOOK: writes a Debian 13 root as a tar archive to stdout. HOOK is a shell command that runs when
+# the packages of VARIANT (see mmdebstrap(1)) are in and the backports are known; "$1" in it is the root's directory.
+# The backports come from the root's own source line with the suite changed, so that its mirror is used for both.
+debian_root() {
+	local variant=$1 hook=$2 mode=unshare
+	[ "$(id -u)" != 0 ] || mode=root
+	command -v mmdebstrap >/dev/null || die "mmdebstrap is missing: run sim/setup/apt-packages first."
+	# shellcheck disable=SC2016  # $1 is the hook's own argument
+	mmdebstrap --quiet --mode="$mode" --variant="$variant" --format=tar \
+		--customize-hook='sed -n "s/^\(deb .*\) trixie main.*/\1 trixie-backports main/p" "$1/etc/apt/sources.list" \
+			>"$1/etc/apt/sources.list.d/backports.list"' \
+		--customize-hook='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -q update' \
+		--customize-hook="$hook" \
+		trixie - ||
+		die "the private Debian 13 root could not be made: see the lines above (network? as a user that is not root," \
+			"mmdebstrap needs user namespaces and the package uidmap)."
+}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the set-up scripts share: messages, the cache, and the checks that stop a set-up early.
+# Sourced, never run. Everything slow ends in "$HWSWAP_CACHE/<what>-<hash of its inputs>".
+
+HWSWAP_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+HWSWAP_CACHE=${HWSWAP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hwswap}
+export HWSWAP_ROOT HWSWAP_CACHE
+
+# A failure inside $(...) stops the script as well.
+shopt -s inherit_errexit
+
+# say TEXT...: one line of progress, on stderr so that a script's stdout stays its result.
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+# die TEXT...: one clear sentence that says what to do, and a non-zero exit.
+die() {
+	printf 'setup: error: %s\n' "$*" >&2
+	exit 1
+}
+
+# hash_of TEXT...: the first 16 hex digits of the SHA-256 of the arguments, each a name of a file
+# (its content counts, not its path) or, where there is no such file, a plain word.
+hash_of() {
+	local item
+	for item in "$@"; do
+		if [ -f "$item" ]; then
+			sha256sum <"$item"
+		else
+			printf '%s\n' "$item"
+		fi
+	done | sha256sum | cut -c1-16
+}
+
+# cached WHAT HASH FUNCTION [ARG...]: makes "$HWSWAP_CACHE/WHAT-HASH" unless it is there, and prints its path.
+# FUNCTION is called with a temporary directory (and ARGs), which gets its name when FUNCTION has succeeded: what has
+# the name is complete. Not to be called where `set -e` is off (if, ||, &&). A lock makes a second set-up wait for the first one instead of doing the work twice.
+cached() {
+	local what=$1 entry=$HWSWAP_CACHE/$1-$2 function=$3
+	shift 3
+	if [ ! -e "$entry" ]; then
+		mkdir -p "$HWSWAP_CACHE/locks"
+		(
+			if ! flock --nonblock 9; then
+				say "$what: another set-up is making it, waiting"
+				flock 9
+			fi
+			[ ! -e "$entry" ] || exit 0
+			started=$SECONDS
+			rm -rf "$entry.part"
+			mkdir -p "$entry.part"
+			say "$what: making $entry"
+			# The lock stays with this shell: a daemon that the step leaves behind must not hold it.
+			"$function" "$entry.part" "$@" 9>&- >&2
+			mv "$entry.part" "$entry"
+			say "$what: done in $((SECONDS - started)) s"
+		) 9>"$HWSWAP_CACHE/locks/${entry##*/}"
+	fi
+	printf '%s\n' "$entry"
+}
+
+# link_to TARGET LINK: makes LINK point to TARGET; untouched when it does already, so that make sees no change.
+link_to() {
+	[ "$(readlink "$2" 2>/dev/null)" = "$1" ] && return 0
+	mkdir -p "$(dirname "$2")"
+	ln -sfn "$1" "$2"
+}
