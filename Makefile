@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything slow is kept in a cache, under a name that is a hash of the content it was made from (sim/setup/build), so
+# it is made again only when that content changes, and clones share it. That is why the targets are names, not files.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+B := sim/setup/build
+PHASE := sim/setup/phase
+PY := build/python/bin/python
+export PYTHONPATH := sim
+PYTEST = PATH="$(CURDIR)/build/python/bin:$$PATH" $(PY) -m pytest
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+setup: ## get all that is needed: Debian packages, Python, sbt, QEMU, kernel source
+	@sim/setup/setup
+
+verilog: setup ## the engine as SystemVerilog: build/rtl
+	@$(B) rtl
+
+model: verilog ## the Verilated engine, its replayer and its PCI device server: build/model
+	@$(B) model
+
+kernel: setup ## Linux 7.3 with the patches: build/kernel
+	@$(B) kernel
+
+modules: kernel ## the driver's modules: build/modules
+	@$(B) modules
+
+guest: modules ## the guest's initramfs: build/guest
+	@$(B) guest
+
+demo: model guest ## boot Linux with the engine, swap in every mode, print the comparison
+	@$(PY) -m hwswap demo
+
+test: ## everything below: lint, unit tests, model, traces, cocotb, full system
+	@rm -rf build/reports
+	@$(PHASE) setup $(MAKE) --no-print-directory setup
+	@$(PHASE) lint $(MAKE) --no-print-directory lint
+	@$(PHASE) verilog $(MAKE) --no-print-directory verilog
+	@$(PHASE) test-hw $(MAKE) --no-print-directory test-hw
+	@$(PHASE) model $(MAKE) --no-print-directory model
+	@$(PHASE) test-harness $(MAKE) --no-print-directory test-harness
+	@$(PHASE) guest $(MAKE) --no-print-directory guest
+	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
+
+test-hw: setup ## Chisel unit tests
+	@sim/setup/sbt test; mkdir -p build/reports; cp hw/target/test-reports/*.xml build/reports/
+
+test-harness: model ## C++ unit tests of the harness
+	@$(MAKE) --no-print-directory -C sim/verilator check OUT=$(CURDIR)/build/model
+
+test-model: setup ## the golden model
+	@$(PYTEST) tests/model
+
+test-cocotb: verilog ## the whole engine through its bus ports against the golden model
+	@$(PYTEST) tests/cocotb
+
+test-trace: model ## recorded traces and random streams on the engine
+	@$(PYTEST) tests/trace
+
+test-system: model guest ## boots Linux, swaps, kills the engine, verifies every byte
+	@$(PYTEST) tests/system
+
+test-setup: setup ## the set-up's own behaviour: missing Java, space, network
+	@$(PYTEST) tests/setup
+
+lint: setup ## formatting, static checks, licences, generated files up to date
+	@sim/setup/lint
+
+format: setup ## put every source in its format
+	@sim/setup/lint --fix
+
+map: setup ## generate all views of the register map from hw/map/hwswap.rdl
+	@$(PY) hw/map/generate.py
+
+lock: setup ## bring requirements.txt up to date with requirements.in
+	@sim/setup/python-lock
+
+clean: ## remove what was built here: build/ and hw/target
+	rm -rf build hw/target hw/project/target hw/project/project
+
+distclean: clean ## clean, and remove the cache that all clones share
+	@. sim/setup/lib.sh; echo "removing $$HWSWAP_CACHE ($$(du -sh "$$HWSWAP_CACHE" 2>/dev/null | cut -f1))"; \
+	rm -rf "$$HWSWAP_CACHE"
+
+.PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
+	test-trace test-system test-setup lint format map lock clean distclean

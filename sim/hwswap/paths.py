@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where everything that `make` builds is found. In build/ these are links into the cache, see sim/setup/build."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+"""Top of the repository."""
+
+BUILD = ROOT / "build"
+"""Derived files; removed by `make clean`."""
+
+REPORTS = BUILD / "reports"
+"""JUnit XML, logs and the demo's JSON."""
+
+RTL = BUILD / "rtl" / "HwSwap.sv"
+"""The engine's Verilog (`make verilog`)."""
+
+FILELIST = BUILD / "rtl" / "filelist.f"
+"""The names of all files of the engine's Verilog (`make verilog`)."""
+
+REPLAY = BUILD / "model" / "hwswap-replay"
+"""Replayer of operations on the Verilated engine (`make model`)."""
+
+DEVICE = BUILD / "model" / "hwswap-device"
+"""Server of the Verilated engine as a PCI device (`make model`)."""
+
+QEMU = BUILD / "qemu" / "qemu-system-x86_64"
+"""A QEMU that has vfio-user-pci (`make setup`)."""
+
+KERNEL = BUILD / "kernel"
+"""The kernel as built (`make kernel`)."""
+
+KERNEL_IMAGE = KERNEL / "bzImage"
+"""The patched kernel's boot image (`make kernel`)."""
+
+MODULES = BUILD / "modules"
+"""Folder with hwswap.ko and hwswap_simclock.ko (`make modules`)."""
+
+INITRAMFS = BUILD / "guest" / "initramfs.cpio.gz"
+"""The guest's initramfs with workloads and modules (`make guest`)."""
+
+TARGETS = {"rtl": "verilog", "model": "model", "qemu": "setup", "kernel": "kernel", "modules": "modules", "guest": "guest"}
+"""Which make target makes which folder of build/."""
+
+
+def need(path: Path) -> Path:
+    """Return `path`, or stop with one sentence that says which make target makes it."""
+    if not path.exists():
+        folder = path.relative_to(BUILD).parts[0] if path.is_relative_to(BUILD) else ""
+        raise SystemExit(f"{path} is missing: run `make {TARGETS.get(folder, 'setup')}` first.")
+    return path
+
+
+def cache() -> Path:
+    """Folder that keeps slow results between clones: HWSWAP_CACHE, or hwswap/ in the user's cache directory."""
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("HWSWAP_CACHE") or Path(user) / "hwswap")
