@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Linux guest in QEMU, with or without the engine plugged in: boots it, runs commands in it, watches its log."""
+
+import base64
+import json
+import re
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import Popen
+from types import TracebackType
+from typing import Self
+
+from hwswap import artifacts, initramfs, processes
+from hwswap.engine import EngineServer
+from hwswap.qmp import Qmp
+
+TROUBLE = re.compile(
+    r"Kernel panic|\bBUG\b|WARNING:|Oops|general protection|possible .* detected|inconsistent lock state"
+    r"|suspicious RCU usage|invalid wait context|rcu.*detected.*stall|blocked for more than|soft lockup|bad page"
+    r"|Bad swap|Unused swap|refcount_t:|Out of memory|segfault|DMA-API:|page allocation failure"
+)
+"""Lines of the kernel log that no run may hold."""
+
+_ENGINE_ID = "engine"
+_ENGINE_PORT = "engine-port"
+_ENDED = re.compile(rb"\n@@rc (\d+)\n")
+_READY = re.compile(rb"\n@@ready (\S+)\n")
+
+
+class GuestError(Exception):
+    """The guest did not boot, died, or its kernel complained."""
+
+
+class GuestTimeoutError(GuestError):
+    """A command took longer than it was given."""
+
+
+@dataclass(frozen=True)
+class CompletedCommand:
+    """A command that ran in the guest: its output (both streams) and its exit code."""
+
+    command: str
+    output: str
+    code: int
+
+    def check(self) -> str:
+        """Returns the output; raises GuestError when the exit code is not 0."""
+        if self.code:
+            raise GuestError(f"in the guest, `{self.command}` ended with code {self.code}:\n{self.output}")
+        return self.output
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the guest is made of."""
+
+    cpus: int = 1
+    icount: bool = False
+    """One instruction takes one nanosecond of guest time; one CPU only. Idle time is skipped."""
+    memory_mb: int = 768
+    disks: int = 4
+    """RAM disks /dev/ram0 and up, for swap."""
+    disk_mb: int = 128
+    kernel_arguments: str = ""
+    outbox_mb: int = 64
+    """Size of /dev/vda, through which files leave the guest."""
+
+
+@dataclass
+class Guest:
+    """A context manager: boots on entry, and ends every process it started on exit."""
+
+    machine: Machine = field(default_factory=Machine)
+    engine: EngineServer | None = None
+    """Started and stopped by the guest, unless it runs already."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Added to the initramfs, path -> content; executable."""
+    job: str | None = None
+    """A shell script that runs at boot without waiting for the host; see wait_job()."""
+    log: Path | None = None
+    """Where the kernel log goes; by default into the guest's own temporary folder."""
+    boot_timeout: float = 120.0
+
+    def __post_init__(self) -> None:
+        """Checks what cannot be booted."""
+        if self.machine.icount and self.machine.cpus != 1:
+            raise ValueError("a guest whose clock counts instructions has one CPU")
+        self._qemu: Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._qmp: Qmp | None = None
+        self._buffer = b""
+        self._log_seen = 0
+        self._owns_engine = False
+        self.release = ""
+
+    # Life cycle
+
+    def __enter__(self) -> Self:
+        """Boots."""
+        self.folder = Path(tempfile.mkdtemp(prefix="hwswap-"))
+        self.log = self.log or self.folder / "kernel.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.log.write_bytes(b"")
+        try:
+            if self.engine and not self.engine.process:
+                self.engine.start()
+                self._owns_engine = True
+            self._start_qemu()
+            self._wait_ready()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ends everything; complains about trouble in the kernel log unless something else went wrong before."""
+        try:
+            if kind is None:
+                self.check_log()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends QEMU and an engine that the guest started, and removes the temporary folder."""
+        for connection in (self._qmp, self._channel):
+            if connection:
+                connection.close()
+        self._qmp = self._channel = None
+        if self._qemu:
+            processes.stop(self._qemu, 5)
+            self._qemu = None
+        if self.engine and self._owns_engine:
+            self.engine.stop()
+            self._owns_engine = False
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _initrd(self) -> Path:
+        base = artifacts.INITRAMFS.path()
+        extra = {path.lstrip("/"): (0o755, content) for path, content in self.files.items()}
+        if self.job is not None:
+            extra["job"] = (0o755, self.job.encode())
+        if not extra:
+            return base
+        path = self.folder / "initramfs.cpio.gz"
+        # The kernel unpacks archive after archive; each starts at a multiple of 4 bytes.
+        first = base.read_bytes()
+        path.write_bytes(first + bytes(-len(first) % 4) + initramfs.archive(extra))
+        return path
+
+    def _start_qemu(self) -> None:
+        machine = self.machine
+        outbox = self.folder / "outbox"
+        with outbox.open("wb") as file:
+            file.truncate(machine.outbox_mb << 20)
+        arguments = [
+            f"console=ttyS0 panic=-1 nokaslr brd.rd_nr={machine.disks} brd.rd_size={machine.disk_mb << 10}",
+            machine.kernel_arguments,
+        ]
+        command: list[str | Path] = [artifacts.QEMU.path(), "-nodefaults", "-no-user-config", "-display", "none"]
+        command += ["-machine", "q35,memory-backend=ram", "-m", f"{machine.memory_mb}M"]
+        # The engine reads and writes the guest's memory, so it has to be a file that can be shared.
+        command += ["-object", f"memory-backend-memfd,id=ram,size={machine.memory_mb}M,share=on"]
+        # Without the random number instructions a run can be repeated.
+        command += ["-cpu", "max,-rdrand,-rdseed", "-smp", str(machine.cpus), "-seed", "1"]
+        command += ["-rtc", "base=2026-01-01T00:00:00,clock=vm"]
+        if machine.icount:
+            command += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
+        else:
+            command += ["-accel", "tcg,thread=multi"]
+        command += ["-kernel", artifacts.KERNEL.path(), "-initrd", self._initrd()]
+        command += ["-append", " ".join(arguments).strip()]
+        command += ["-chardev", f"file,id=log,path={self.log},append=on", "-serial", "chardev:log"]
+        command += ["-chardev", f"socket,id=channel,path={self.folder / 'channel'},server=on,wait=on"]
+        command += ["-serial", "chardev:channel", "-qmp", f"unix:{self.folder / 'qmp'},server=on,wait=off"]
+        command += ["-drive", f"if=none,id=outbox,format=raw,file={outbox}", "-device", "virtio-blk-pci,drive=outbox"]
+        command += ["-device", f"pcie-root-port,id={_ENGINE_PORT},chassis=1,slot=1"]
+        if self.engine:
+            command += ["-device", json.dumps(self._device())]
+        self._qemu = processes.start(command, self.folder / "qemu.log")
+        self._channel = self._connect("channel")
+        self._channel.settimeout(0.2)
+        self._qmp = Qmp(self._connect("qmp"))
+
+    def _device(self) -> dict[str, object]:
+        assert self.engine
+        address = {"type": "unix", "path": str(self.engine.socket)}
+        return {"driver": "vfio-user-pci", "id": _ENGINE_ID, "bus": _ENGINE_PORT, "socket": address}
+
+    def _connect(self, name: str) -> socket.socket:
+        deadline = time.monotonic() + 30
+        while True:
+            connection = socket.socket(socket.AF_UNIX)
+            try:
+                connection.connect(str(self.folder / name))
+                return connection
+            except (FileNotFoundError, ConnectionRefusedError):
+                connection.close()
+                self._check_qemu()
+                if time.monotonic() > deadline:
+                    raise GuestError(f"QEMU made no socket {name}") from None
+                time.sleep(0.02)
+
+    def _wait_ready(self) -> None:
+        self.release = self._await(_READY, self.boot_timeout, "booting").group(1).decode()
+
+    # Commands
+
+    def run(self, command: str, timeout: float = 120.0) -> CompletedCommand:
+        """Runs a shell command (several lines are allowed) and waits at most `timeout` seconds for its end."""
+        line = command
+        if "\n" in command:
+            line = f"echo {base64.b64encode(command.encode()).decode()} | base64 -d | sh"
+        self._send(line)
+        return self._finish(command, timeout)
+
+    def wait_job(self, timeout: float, on_line: Callable[[str], None] | None = None) -> CompletedCommand:
+        """Waits for the end of the job script; `on_line` sees each line of its output as it comes."""
+        return self._finish("/job", timeout, on_line)
+
+    def _finish(self, what: str, timeout: float, on_line: Callable[[str], None] | None = None) -> CompletedCommand:
+        match = self._await(_ENDED, timeout, f"`{what}`", on_line)
+        return CompletedCommand(what, self._before.decode(errors="replace"), int(match.group(1)))
+
+    def _send(self, line: str) -> None:
+        assert self._channel
+        self._buffer = b""
+        self._channel.sendall(line.encode() + b"\n")
+
+    def _await(
+        self, pattern: re.Pattern[bytes], timeout: float, what: str, on_line: Callable[[str], None] | None = None
+    ) -> re.Match[bytes]:
+        """Reads the channel until the pattern; the text before it is left in _before, what follows in _buffer."""
+        assert self._channel
+        deadline = time.monotonic() + timeout
+        shown = 0
+        while True:
+            match = pattern.search(self._buffer)
+            end = match.start() if match else self._buffer.rfind(b"\n") + 1
+            if on_line:
+                for line in self._buffer[shown:end].splitlines():
+                    on_line(line.decode(errors="replace"))
+                shown = max(shown, end)
+            if match:
+                self._before, self._buffer = self._buffer[: match.start()], self._buffer[match.end() - 1 :]
+                self.check_log()
+                return match
+            try:
+                data = self._channel.recv(65536)
+                if not data:
+                    self._check_qemu()
+                    raise GuestError(f"the guest ended during {what}:\n{self._log_tail()}")
+                self._buffer += data
+            except TimeoutError:
+                self.check_log()
+                self._check_qemu()
+                if self.engine and self.engine.process:
+                    self.engine.check()
+            if time.monotonic() > deadline:
+                raise GuestTimeoutError(
+                    f"{what} took longer than {timeout:.0f} s; output so far:\n"
+                    f"{self._buffer.decode(errors='replace')[-2000:]}\nkernel log:\n{self._log_tail()}"
+                )
+
+    # Watching
+
+    def kernel_log(self) -> str:
+        """The kernel log so far."""
+        assert self.log
+        return self.log.read_text(errors="replace").replace("\r", "")
+
+    def check_log(self) -> None:
+        """Raises GuestError when a new line of the kernel log means trouble."""
+        assert self.log
+        with self.log.open("rb") as file:
+            file.seek(self._log_seen)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._log_seen += len(whole)
+        for line in whole.decode(errors="replace").splitlines():
+            if TROUBLE.search(line):
+                time.sleep(1)  # the lines that explain it follow
+                text = self.kernel_log()
+                raise GuestError(
+                    f"the guest's kernel complained:\n{text[max(0, text.find(line.strip()) - 500) :][:6000]}"
+                )
+
+    def _log_tail(self) -> str:
+        assert self.log
+        return processes.tail(self.log, 30)
+
+    def _check_qemu(self) -> None:
+        if self._qemu and self._qemu.poll() is not None:
+            raise GuestError(
+                f"QEMU ended with code {self._qemu.returncode}:\n{processes.tail(self.folder / 'qemu.log')}\n"
+                f"{self._log_tail()}"
+            )
+
+    # Files
+
+    def fetch(self, path: str, timeout: float = 120.0) -> bytes:
+        """Brings a file of the guest here, through the outbox disk."""
+        size = int(self.run(f"wc -c <{path}").check())
+        if size > self.machine.outbox_mb << 20:
+            raise GuestError(f"{path} has {size} bytes, more than the outbox of {self.machine.outbox_mb} MB holds")
+        self.run(f"dd if={path} of=/dev/vda bs=1M conv=fsync 2>/dev/null", timeout).check()
+        with (self.folder / "outbox").open("rb") as file:
+            return file.read(size)
+
+    # The engine
+
+    def kill_engine(self) -> None:
+        """SIGKILL for the engine: the guest reads all ones from then on."""
+        assert self.engine
+        self.engine.kill()
+
+    def restart_engine(self) -> None:
+        """Starts the engine again after a kill and plugs it in in the place of the dead one."""
+        assert self.engine
+        self.unplug_engine()
+        self.engine.start()
+        self._owns_engine = True
+        self.plug_engine()
+
+    def unplug_engine(self) -> None:
+        """Asks the guest to let go of the PCI device and waits until it is gone."""
+        assert self._qmp
+        self._qmp.execute("device_del", id=_ENGINE_ID)
+        self._qmp.wait_event("DEVICE_DELETED", device=_ENGINE_ID)
+
+    def plug_engine(self) -> None:
+        """Plugs the PCI device in."""
+        assert self._qmp
+        self._qmp.execute("device_add", **self._device())
+
+    # Resets
+
+    def reboot(self) -> None:
+        """Reboots from within, and waits until the guest is up again."""
+        self._send("reboot -f")
+        self._wait_ready()
+
+    def reset(self) -> None:
+        """Presses the reset button, and waits until the guest is up again."""
+        assert self._qmp
+        self._buffer = b""
+        self._qmp.execute("system_reset")
+        self._wait_ready()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small part of QEMU's machine protocol that plugging a device in and out needs."""
+
+import json
+import socket
+from typing import Any
+
+
+class QmpError(Exception):
+    """QEMU refused a command, or did not answer in time."""
+
+
+class Qmp:
+    """A connection to QEMU's control socket."""
+
+    def __init__(self, connection: socket.socket, timeout: float = 30.0) -> None:
+        """Leaves the negotiation mode of a new connection; `timeout` in seconds holds for every answer."""
+        self._socket = connection
+        self._socket.settimeout(timeout)
+        self._lines = self._socket.makefile("r")
+        self.events: list[dict[str, Any]] = []
+        self._read()  # the greeting
+        self.execute("qmp_capabilities")
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            line = self._lines.readline()
+        except TimeoutError as error:
+            raise QmpError("QEMU does not answer") from error
+        if not line:
+            raise QmpError("QEMU closed its control socket")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def execute(self, command: str, **arguments: Any) -> Any:
+        """Runs one command and returns its answer."""
+        self._socket.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
+        while True:
+            message = self._read()
+            if "event" in message:
+                self.events.append(message)
+            elif "error" in message:
+                raise QmpError(f"{command}: {message['error']['desc']}")
+            else:
+                return message["return"]
+
+    def wait_event(self, name: str, **data: Any) -> None:
+        """Waits for an event whose data holds the given values; events seen before count, each once."""
+        while True:
+            for i, event in enumerate(self.events):
+                found = event.get("data", {})
+                if event["event"] == name and all(found.get(k) == v for k, v in data.items()):
+                    del self.events[i]
+                    return
+            message = self._read()
+            if "event" in message:
+                self.events.append(message)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._lines.close()
+        self._socket.close()
