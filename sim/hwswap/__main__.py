@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m hwswap`, the same as the `hwswap` command."""
+
+import sys
+
+from hwswap.cli import main
+
+sys.exit(main())

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `hwswap` command."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from hwswap import check, replay, stream, trace
+
+OUT = Console()
+ERR = Console(stderr=True, highlight=False)
+
+
+def info(args: argparse.Namespace) -> int:
+    """Show a trace's header and what is in it."""
+    loaded = trace.read(args.file)
+    header = loaded.header
+    table = Table(title=str(args.file), show_header=False)
+    rows = {
+        "kind": header.kind,
+        "kernel": header.kernel,
+        "source": header.source,
+        "recipe": header.recipe,
+        "seed": "none" if header.seed is None else str(header.seed),
+        "cpus": str(header.cpus),
+        "devices": str(header.devices),
+        "clusters": str(header.clusters),
+        **{f"made by: {name}": value for name, value in sorted(header.commits.items())},
+        **{name.replace("_", " "): f"{number:,}" for name, number in header.counts.items()},
+    }
+    by_order: dict[int, list[int]] = {}
+    for record in loaded.records:
+        if record.op == trace.Op.ALLOC:
+            tally = by_order.setdefault(record.order, [0, 0])
+            tally[record.type == trace.FAILED] += 1
+    for order, (good, failed) in sorted(by_order.items()):
+        rows[f"order {order}"] = f"{good:,} allocated, {failed:,} failed"
+    for name, value in rows.items():
+        table.add_row(name, value)
+    OUT.print(table)
+    return 0
+
+
+def check_command(args: argparse.Namespace) -> int:
+    """Run the golden model over a trace and compare every decision."""
+    loaded = trace.read(args.file)
+    with Progress(console=ERR, transient=True) as progress:
+        task = progress.add_task("checking", total=len(loaded.records))
+        difference = check.check(loaded, lambda done: progress.update(task, completed=done))
+    if difference is not None:
+        ERR.print(f"hwswap: {args.file}: {difference}", soft_wrap=True)
+        return 1
+    OUT.print(f"{args.file}: all {loaded.header.counts['alloc']:,} decisions are equal", soft_wrap=True)
+    return 0
+
+
+def record_command(args: argparse.Namespace) -> int:
+    """Record a trace from a kernel in the virtual machine."""
+    from hwswap.record import record  # needs the built kernel and guest, which the other commands do not
+
+    record(args.recipe, args.output, args.seed)
+    return 0
+
+
+def replay_command(args: argparse.Namespace) -> int:
+    """Replay a trace on the Verilated RTL."""
+    trace.read(args.file)  # says what is wrong with a bad file
+    options = ["--latency", str(args.latency)] if args.latency is not None else []
+    if args.registers:
+        options.append("--registers")
+    with ERR.status("replaying on the RTL"):
+        outcome = replay.replay(args.file, options)
+    if outcome.output:
+        OUT.print(outcome.output, highlight=False, soft_wrap=True)
+    if args.json is not None:
+        args.json.write_text(replay.as_json(outcome))
+    return 0 if outcome.equal else 1
+
+
+def stream_command(args: argparse.Namespace) -> int:
+    """Write a random stream with the golden model's decisions."""
+    shape = stream.Shape(args.seed, args.ops, args.devices, args.cpus, args.clusters, args.span)
+    making = stream.Stream(shape)
+    records = []
+    with Progress(console=ERR, transient=True) as progress:
+        task = progress.add_task("generating", total=args.ops)
+        for item in making:
+            records.append(item)
+            if not len(records) % 4096:
+                progress.update(task, completed=len(records))
+    trace.write(args.output, stream.header(shape), records)
+    OUT.print(f"{args.output}: {shape}", soft_wrap=True)
+    return 0
+
+
+def number(text: str) -> int:
+    """Read a number, decimal or with 0x."""
+    return int(text, 0)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    top = argparse.ArgumentParser(prog="hwswap", description="Traces of the Linux swap allocator, and a model of it.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    of_traces = commands.add_parser("trace", help="show, check, record and replay traces")
+    actions = of_traces.add_subparsers(required=True, metavar="ACTION")
+
+    one = actions.add_parser("info", help="show what a trace holds", description=info.__doc__)
+    one.add_argument("file", type=Path, help="a trace, .hwst or .hwst.gz")
+    one.set_defaults(run=info)
+
+    one = actions.add_parser(
+        "check",
+        help="compare a trace with the golden model",
+        description="Run the golden model freely over a trace and compare every decision. Exit status 1 at a difference.",
+    )
+    one.add_argument("file", type=Path, help="a trace, .hwst or .hwst.gz")
+    one.set_defaults(run=check_command)
+
+    one = actions.add_parser(
+        "record",
+        help="record a trace from Linux in the virtual machine",
+        description="Boot the patched kernel, run a recipe, and write what its swap allocator did.",
+    )
+    one.add_argument("recipe", help="name of the recipe")
+    one.add_argument("-o", "--output", type=Path, required=True, help="trace to write")
+    one.add_argument("--seed", type=number, default=1, help="seed of the recipe's workload (default 1)")
+    one.set_defaults(run=record_command)
+
+    one = actions.add_parser(
+        "replay",
+        help="replay a trace on the Verilated RTL",
+        description="Feed a trace to the RTL and compare every decision. Exit status 1 at a difference.",
+    )
+    one.add_argument("file", type=Path, help="a trace, .hwst or .hwst.gz")
+    one.add_argument("--latency", type=int, metavar="CYCLES", help="latency of the modelled memory, in engine cycles")
+    one.add_argument("--registers", action="store_true", help="allocate and free through the CPU pages, not the ring")
+    one.add_argument("--json", type=Path, metavar="FILE", help="write the report (cycles per operation) there")
+    one.set_defaults(run=replay_command)
+
+    one = commands.add_parser(
+        "stream",
+        help="write a random stream as a trace",
+        description="Write random operations on random devices with the golden model's decisions. Same arguments, same file.",
+    )
+    one.add_argument("--seed", type=number, required=True, help="seed of everything random")
+    one.add_argument("--ops", type=int, required=True, help="number of records")
+    one.add_argument("-o", "--output", type=Path, required=True, help="trace to write")
+    defaults = {name: spec.default for name, spec in stream.Shape.__dataclass_fields__.items()}
+    for name, text in (
+        ("devices", "swap devices at most"),
+        ("cpus", "CPUs that allocate"),
+        ("clusters", "clusters of the engine"),
+        ("span", "clusters of one device at most"),
+    ):
+        one.add_argument(f"--{name}", type=int, default=defaults[name], help=f"{text} (default {defaults[name]})")
+    one.set_defaults(run=stream_command)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status. What the user can mend is one sentence on the error output."""
+    args = parser().parse_args(arguments)
+    try:
+        return args.run(args)
+    except (RuntimeError, ValueError, OSError) as error:
+        ERR.print(f"hwswap: {error}", soft_wrap=True, markup=False)
+        return 1
+    except KeyboardInterrupt:
+        ERR.print("hwswap: interrupted")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

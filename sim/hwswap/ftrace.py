@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the kernel's tracepoint text to trace records (docs/traces.md, "Recording from the kernel's tracepoints")."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hwswap import trace
+from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.rows import ORDERS, SLOTS
+from hwswap.trace import TraceError
+
+# "task-pid [cpu] flags stamp: event: key=value ..."; tracefs may print a tgid in brackets between pid and cpu.
+_LINE = re.compile(r"\[(?P<cpu>\d+)\]\s.*?\d+\.\d+:\s(?P<event>swap_\w+):(?P<values>.*)$")
+_PAIR = re.compile(r"(\w+)=(-?(?:0[xX][0-9a-fA-F]+|\d+))\b")
+_HELD = re.compile(r"entries-in-buffer/entries-written:\s*(\d+)/(\d+)")
+_LOST = re.compile(r"LOST (\d+ )?EVENTS")
+
+_KEYS = {
+    "swap_device_on": ("type", "max", "prio", "flags"),
+    "swap_bad_slot": ("type", "offset"),
+    "swap_slots_alloc": ("order", "type", "offset", "nr", "hinted"),
+    "swap_slots_free": ("type", "offset", "nr"),
+    "swap_device_off": ("type", "stage"),
+}
+
+OFF_BEGIN, OFF_DONE, OFF_ABORTED = range(3)
+"""Stages of swap_device_off."""
+
+
+@dataclass
+class _Device:
+    """A device seen in the text: the records that bring it on, kept back until the bad slots are all known."""
+
+    pages: int
+    prepare: trace.Record
+    bad: set[int] = field(default_factory=set)
+    position: int = 0
+    used: bool = False
+
+
+class Parser:
+    """Collects the records of tracepoint text, line by line."""
+
+    def __init__(self) -> None:
+        """Start with no device on."""
+        self.chunks: list[list[trace.Record]] = []
+        self.devices: dict[int, _Device] = {}
+        self.waiting: dict[int, set[int]] = {}
+        self.cpus = 0
+
+    def feed(self, line: str) -> None:
+        """Take one line; lines that hold none of the events are skipped. TraceError says what is wrong with it."""
+        if _LOST.search(line):
+            raise TraceError("the kernel lost events; record with a larger trace buffer")
+        held = _HELD.search(line)
+        if held and int(held[1]) < int(held[2]):
+            raise TraceError(f"the kernel kept {held[1]} of {held[2]} events; record with a larger trace buffer")
+        if line.startswith("#") or "swap_" not in line:
+            return
+        match = _LINE.search(line)
+        if not match or match["event"] not in _KEYS:
+            return
+        values = {key: int(value, 0) for key, value in _PAIR.findall(match["values"])}
+        for key in _KEYS[match["event"]]:
+            if key not in values:
+                raise TraceError(f"{match['event']} without {key}")
+        cpu = int(match["cpu"])
+        self.cpus = max(self.cpus, cpu + 1)
+        getattr(self, f"_{match['event']}")(cpu, values)
+
+    def records(self) -> list[trace.Record]:
+        """Return all records so far."""
+        for device in self.devices.values():
+            self._settle(device)
+        return [record for chunk in self.chunks for record in chunk]
+
+    def _add(self, record: trace.Record) -> None:
+        self.chunks.append([record])
+
+    def _settle(self, device: _Device) -> None:
+        """Write the records that bring a device on, now that its bad slots are known."""
+        # Slot 0 and the slots past the end are bad without being named.
+        slots = sorted(slot for slot in device.bad if 0 < slot < device.pages)
+        records = [device.prepare]
+        for slot in slots:
+            last = records[-1]
+            if last.op == trace.Op.BAD and last.a + last.b == slot and slot % SLOTS:
+                records[-1] = last._replace(b=last.b + 1)
+            else:
+                records.append(trace.bad(device.prepare.type, slot, 1))
+        records.append(trace.swapon(device.prepare.type))
+        self.chunks[device.position] = records
+
+    def _known(self, type_: int) -> _Device:
+        if type_ not in self.devices:
+            raise TraceError(
+                f"device {type_} is used, but its swapon is not in the recording; start recording before swapon"
+            )
+        device = self.devices[type_]
+        device.used = True
+        return device
+
+    def _swap_device_on(self, _cpu: int, values: dict[str, int]) -> None:
+        type_, flags = values["type"], values["flags"]
+        if type_ in self.devices:
+            raise TraceError(f"device {type_} comes on twice")
+        if not flags & SOLIDSTATE or flags & DISCARD:
+            kind = "discarding" if flags & DISCARD else "rotating"
+            raise TraceError(f"device {type_} is {kind}: such devices cannot be replayed in this version")
+        record = trace.prepare(type_, values["max"], flags & (BLKDEV | SOLIDSTATE), values["prio"])
+        device = _Device(values["max"], record, self.waiting.pop(type_, set()), len(self.chunks))
+        self.chunks.append([])
+        self.devices[type_] = device
+
+    def _swap_bad_slot(self, _cpu: int, values: dict[str, int]) -> None:
+        device = self.devices.get(values["type"])
+        if device is None:
+            self.waiting.setdefault(values["type"], set()).add(values["offset"])
+        elif device.used:
+            raise TraceError(f"a bad slot of device {values['type']} after its first allocation")
+        else:
+            device.bad.add(values["offset"])
+
+    def _swap_slots_alloc(self, cpu: int, values: dict[str, int]) -> None:
+        order, type_, offset = values["order"], values["type"], values["offset"]
+        if values["hinted"]:
+            raise TraceError("a hinted allocation: record with the hwswap module absent or in mode off")
+        if not 0 <= order < ORDERS:
+            raise TraceError(f"an allocation of order {order}")
+        if not values["nr"]:
+            self._add(trace.alloc(cpu, order, None))
+            return
+        if values["nr"] != 1 << order:
+            raise TraceError(f"an allocation of order {order} with {values['nr']} slots")
+        self._known(type_)
+        self._add(trace.alloc(cpu, order, (type_, offset)))
+
+    def _swap_slots_free(self, cpu: int, values: dict[str, int]) -> None:
+        self._known(values["type"])
+        self._add(trace.free(cpu, values["type"], values["offset"], values["nr"]))
+
+    def _swap_device_off(self, _cpu: int, values: dict[str, int]) -> None:
+        type_, stage = values["type"], values["stage"]
+        device = self._known(type_)
+        if stage == OFF_BEGIN:
+            self._add(trace.swapoff_begin(type_))
+        elif stage == OFF_ABORTED:
+            self._add(trace.swapon(type_))
+        elif stage == OFF_DONE:
+            self._add(trace.swapoff(type_))
+            self._settle(device)
+            del self.devices[type_]
+        else:
+            raise TraceError(f"swap_device_off with stage {stage}")
+
+
+def parse(lines: Iterable[str]) -> tuple[list[trace.Record], int]:
+    """Return the records of tracepoint text and the number of CPUs seen; TraceError names the line."""
+    parser = Parser()
+    for number, line in enumerate(lines, 1):
+        try:
+            parser.feed(line)
+        except TraceError as error:
+            raise TraceError(f"line {number}: {error}") from error
+    records = parser.records()
+    if not records:
+        raise TraceError("no swap events in the text: were the tracepoints enabled before swapon?")
+    cpus = max(parser.cpus, 1)
+    trace.validate(records, cpus)
+    return records, cpus

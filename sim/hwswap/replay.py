@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replaying a trace on the Verilated RTL, through the C++ program hwswap-replay."""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build/model/hwswap-replay"
+
+
+class ReplayError(RuntimeError):
+    """The replay could not be run; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a replay ended: whether every decision was equal, what the program said, and its report."""
+
+    equal: bool
+    output: str
+    report: dict[str, Any]
+
+
+def program() -> Path:
+    """Return the replay program; HWSWAP_REPLAY names another than the one in build/model."""
+    path = Path(os.environ.get("HWSWAP_REPLAY", PROGRAM))
+    if not path.is_file():
+        raise ReplayError(f"{path} is not there: run `make model` first")
+    return path
+
+
+def replay(trace: Path, options: Sequence[str] = (), timeout: float | None = None) -> Outcome:
+    """Run a trace on the RTL; `options` go to the program, `timeout` is in seconds."""
+    with tempfile.TemporaryDirectory(prefix="hwswap-replay-") as folder:
+        report = Path(folder) / "report.json"
+        command = [str(program()), str(trace), "--json", str(report), *options]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise ReplayError(f"the replay of {trace} did not end within {timeout:.0f} s") from error
+        output = (done.stdout + done.stderr).strip()
+        if done.returncode not in (0, 1):
+            raise ReplayError(f"{command[0]} ended with status {done.returncode}: {output or 'no output'}")
+        values = json.loads(report.read_text()) if report.exists() else {}
+        return Outcome(done.returncode == 0, output, values)
+
+
+def as_json(outcome: Outcome) -> str:
+    """Return the program's report as JSON text."""
+    return json.dumps(outcome.report, indent=2, sort_keys=True) + "\n"
