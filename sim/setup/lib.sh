@@ -34,7 +34,8 @@ hash_of() {
 
 # cached WHAT HASH FUNCTION [ARG...]: makes "$HWSWAP_CACHE/WHAT-HASH" unless it is there, and prints its path.
 # FUNCTION is called with a temporary directory (and ARGs), which gets its name when FUNCTION has succeeded: what has
-# the name is complete. Not to be called where `set -e` is off (if, ||, &&). A lock makes a second set-up wait for the first one instead of doing the work twice.
+# the name is complete. A lock makes a second set-up wait for the first one instead of doing the work twice.
+# Not to be called where `set -e` is off (if, ||, &&).
 cached() {
 	local what=$1 entry=$HWSWAP_CACHE/$1-$2 function=$3
 	shift 3
