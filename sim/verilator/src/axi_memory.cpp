@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "axi_memory.hpp"
+
+#include "errors.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+namespace hwswap {
+
+namespace {
+
+constexpr size_t max_bursts = 8;
+constexpr size_t max_beats = 32;
+constexpr uint8_t burst_incr = 1;
+constexpr uint8_t size_8_bytes = 3;
+
+[[noreturn]] void broken(const char *channel, const char *rule, uint64_t address) {
+  std::ostringstream text;
+  text << "the engine broke the AXI4 protocol on " << channel << " at address 0x" << std::hex << address << ": "
+       << rule;
+  throw EngineError(text.str());
+}
+
+void check_burst(const char *channel, uint64_t address, uint8_t len, uint8_t size, uint8_t burst) {
+  if (burst != burst_incr)
+    broken(channel, "the burst is not INCR", address);
+  if (size != size_8_bytes)
+    broken(channel, "the beats are not 8 bytes wide", address);
+  if (len > 15)
+    broken(channel, "the burst is longer than 16 beats", address);
+  const uint64_t first = address & ~uint64_t{7};
+  if (first >> 12 != (first + 8 * uint64_t{len}) >> 12)
+    broken(channel, "the burst crosses a 4 KiB boundary", address);
+}
+
+} // namespace
+
+AxiMemory::AxiMemory(BusMemory &memory, AxiTiming timing)
+    : memory_(memory), timing_(timing), random_(static_cast<std::minstd_rand::result_type>(timing.seed)) {
+  timing_.latency = std::max(1u, timing_.latency);
+  reset();
+}
+
+void AxiMemory::reset() {
+  last_ = {};
+  out_ = {};
+  out_.awready = out_.wready = out_.arready = true;
+  reads_.clear();
+  writes_.clear();
+  beats_.clear();
+  unassigned_ = 0;
+  held_aw_ = held_w_ = held_ar_ = false;
+}
+
+bool AxiMemory::stall() { return timing_.stall_percent && random_() % 100 < timing_.stall_percent; }
+
+void AxiMemory::clock(const AxiRequest &in) {
+  const bool held = held_aw_ || held_w_ || held_ar_;
+  // Nearly all cycles carry nothing: leave at once, the simulation's speed hangs on it.
+  if (in.awvalid || in.wvalid || in.arvalid || held || busy() || timing_.stall_percent) {
+    check(in);
+    accept(in);
+    assign_beats();
+    present_read();
+    present_write();
+    out_.awready = writes_.size() < max_bursts && !stall();
+    out_.wready = beats_.size() < max_beats && !stall();
+    out_.arready = reads_.size() < max_bursts && !stall();
+    last_ = in;
+  }
+  ++now_;
+}
+
+void AxiMemory::check(const AxiRequest &in) const {
+  if (held_aw_ && !(in.awvalid && in.awid == last_.awid && in.awaddr == last_.awaddr && in.awlen == last_.awlen))
+    broken("AW", "the request changed before it was accepted", last_.awaddr);
+  if (held_ar_ && !(in.arvalid && in.arid == last_.arid && in.araddr == last_.araddr && in.arlen == last_.arlen))
+    broken("AR", "the request changed before it was accepted", last_.araddr);
+  if (held_w_ && !(in.wvalid && in.wdata == last_.wdata && in.wstrb == last_.wstrb && in.wlast == last_.wlast))
+    broken("W", "the data changed before it was accepted", writes_.empty() ? 0 : writes_.back().address);
+  if (in.awvalid)
+    check_burst("AW", in.awaddr, in.awlen, in.awsize, in.awburst);
+  if (in.arvalid)
+    check_burst("AR", in.araddr, in.arlen, in.arsize, in.arburst);
+}
+
+void AxiMemory::accept(const AxiRequest &in) {
+  held_aw_ = in.awvalid && !out_.awready;
+  held_w_ = in.wvalid && !out_.wready;
+  held_ar_ = in.arvalid && !out_.arready;
+  if (in.awvalid && out_.awready)
+    writes_.push_back({in.awid, in.awaddr & ~uint64_t{7}, in.awlen + 1u});
+  if (in.wvalid && out_.wready) {
+    beats_.push_back({in.wdata, in.wstrb, in.wlast});
+    ++unassigned_;
+  }
+  if (in.arvalid && out_.arready)
+    reads_.push_back({in.arid, in.araddr & ~uint64_t{7}, in.arlen + 1u, 0, now_ + timing_.latency});
+  if (out_.rvalid && in.rready) {
+    out_.rvalid = false;
+    if (out_.rlast)
+      reads_.pop_front();
+  }
+  if (out_.bvalid && in.bready) {
+    out_.bvalid = false;
+    writes_.pop_front();
+  }
+}
+
+void AxiMemory::assign_beats() {
+  for (Burst &burst : writes_) {
+    while (unassigned_ && burst.done < burst.beats) {
+      const WriteBeat &beat = beats_[beats_.size() - unassigned_];
+      --unassigned_;
+      ++burst.done;
+      if (beat.last != (burst.done == burst.beats))
+        broken("W", "WLAST does not fit the burst's length", burst.address);
+      if (beat.last)
+        burst.due = now_ + timing_.latency;
+    }
+    if (!unassigned_)
+      break;
+  }
+}
+
+void AxiMemory::present_read() {
+  if (out_.rvalid || reads_.empty() || reads_.front().due > now_ + 1 || stall())
+    return;
+  Burst &burst = reads_.front();
+  const bool good = memory_.read(burst.address + 8 * uint64_t{burst.done}, out_.rdata);
+  if (!good)
+    out_.rdata = ~uint64_t{0};
+  errors_ += !good;
+  ++read_beats_;
+  ++burst.done;
+  out_.rresp = good ? axi_okay : axi_slverr;
+  out_.rid = burst.id;
+  out_.rlast = burst.done == burst.beats;
+  out_.rvalid = true;
+}
+
+void AxiMemory::present_write() {
+  if (out_.bvalid || writes_.empty())
+    return;
+  const Burst &burst = writes_.front();
+  if (burst.done != burst.beats || burst.due > now_ + 1 || stall())
+    return;
+  bool good = true;
+  for (unsigned i = 0; i < burst.beats; ++i) {
+    good &= memory_.write(burst.address + 8 * uint64_t{i}, beats_.front().data, beats_.front().strobes);
+    beats_.pop_front();
+  }
+  write_beats_ += burst.beats;
+  errors_ += !good;
+  out_.bresp = good ? axi_okay : axi_slverr;
+  out_.bid = burst.id;
+  out_.bvalid = true;
+}
+
+} // namespace hwswap

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// hwswap-replay: a recorded trace on the Verilated engine, every decision compared.
+#include "errors.hpp"
+#include "replayer.hpp"
+#include "verilated_engine.hpp"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+
+namespace {
+
+using namespace hwswap;
+
+struct Options {
+  std::string trace;
+  std::string json;
+  std::string decisions;
+  bool registers = false;
+  SimulationOptions simulation;
+};
+
+/// Bus address of the replayer's memory: above 4 GiB, so that all address bits count.
+constexpr uint64_t memory_base = 0x12'3400'0000;
+
+std::ofstream open_output(const std::string &path, const char *option) {
+  std::ofstream out(path);
+  if (!out)
+    throw UserError("cannot write " + path + ": choose another place with " + option);
+  return out;
+}
+
+int replay(const Options &options) {
+  const Trace trace = read_trace(options.trace);
+  std::ofstream decisions;
+  if (!options.decisions.empty())
+    decisions = open_output(options.decisions, "--decisions");
+  std::ofstream json;
+  if (!options.json.empty())
+    json = open_output(options.json, "--json");
+
+  FlatMemory memory(memory_base, CommandRing::bytes(Replayer::ring_log2));
+  VerilatedEngine engine(memory, options.simulation);
+  Replayer replayer(engine, memory, trace, decisions.is_open() ? &decisions : nullptr);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto difference = replayer.run(options.registers);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+
+  nlohmann::json report = replayer.report();
+  report["same"] = !difference.has_value();
+  report["latency"] = options.simulation.timing.latency;
+  report["trace"] = trace.header;
+  if (json.is_open())
+    json << report.dump(2) << '\n';
+  if (difference) {
+    std::cerr << "hwswap-replay: " << options.trace << ": " << difference->text << '\n';
+    return 1;
+  }
+  std::cout << report["ops"] << " operations, all as in the trace; " << report["cycles"] << " cycles, " << std::fixed
+            << std::setprecision(2) << report["cycles_per_op"].get<double>() << " an operation; "
+            << std::setprecision(0) << report["cycles"].get<double>() / seconds.count() / 1000
+            << " kcycles/s simulated\n";
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Options options;
+  CLI::App app("Replays a recorded trace (docs/traces.md) on the simulated engine and compares every decision.");
+  app.add_option("trace", options.trace, "The trace, .hwst or .hwst.gz")->required();
+  app.add_option("--latency", options.simulation.timing.latency, "Memory latency in engine cycles")
+      ->check(CLI::Range(1u, 100000u))
+      ->capture_default_str();
+  app.add_option("--stall", options.simulation.timing.stall_percent,
+                 "Chance in per cent that the memory withholds a handshake in a cycle")
+      ->check(CLI::Range(0u, 90u))
+      ->capture_default_str();
+  app.add_option("--seed", options.simulation.seed, "Seed of register contents before reset, and of --stall")
+      ->check(CLI::Range(1u, 2147483646u))
+      ->capture_default_str();
+  app.add_option("--json", options.json, "Write the figures to this file");
+  app.add_option("--decisions", options.decisions, "Write the outcome of each ALLOC to this file");
+  app.add_flag("--registers", options.registers, "ALLOC and FREE through the CPU pages instead of the command ring");
+  app.add_option("--waves", options.simulation.waves, "Write waves to this FST file (needs a build with WAVES=1)");
+  CLI11_PARSE(app, argc, argv);
+  options.simulation.timing.seed = options.simulation.seed;
+  try {
+    return replay(options);
+  } catch (const std::exception &error) {
+    std::cerr << "hwswap-replay: " << error.what() << '\n';
+    return 1;
+  }
+}

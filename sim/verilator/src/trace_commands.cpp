@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace_commands.hpp"
+
+#include "errors.hpp"
+
+#include <algorithm>
+
+namespace hwswap {
+
+uint64_t TraceCommands::claim(unsigned type, uint32_t pages) {
+  const uint64_t need = (uint64_t{pages} + 511) / 512;
+  // A candidate base is 0 or the end of another extent; the lowest at which nothing overlaps is first fit.
+  std::vector<uint64_t> candidates = {0};
+  for (const auto &extent : devices_)
+    if (extent)
+      candidates.push_back(extent->base + extent->clusters);
+  std::sort(candidates.begin(), candidates.end());
+  for (const uint64_t base : candidates) {
+    const bool overlaps = std::any_of(devices_.begin(), devices_.end(), [&](const auto &extent) {
+      return extent && base < extent->base + extent->clusters && extent->base < base + need;
+    });
+    if (overlaps || base + need > clusters_)
+      continue;
+    devices_[type] = Extent{base, need};
+    return base;
+  }
+  throw UserError("the trace needs " + std::to_string(need) + " clusters in a row for device " + std::to_string(type) +
+                  " and the engine's " + std::to_string(clusters_) +
+                  " have no such gap: emit the engine with more clusters");
+}
+
+Command TraceCommands::next(const TraceRecord &r) {
+  Command c;
+  c.type = r.type;
+  switch (r.op) {
+  case TraceOp::prepare:
+    c.opcode = HWSWAP_OPCODE_SWAPON_PREPARE;
+    devices_.at(r.type).reset();
+    c.arg0 = r.a | claim(r.type, r.a) << 32;
+    c.arg1 = r.b;
+    c.arg2 = (r.c & 0xffff) | uint64_t{++epoch_} << 16;
+    break;
+  case TraceOp::bad:
+    c.opcode = HWSWAP_OPCODE_MARK_BAD;
+    c.arg0 = r.a;
+    c.nr = static_cast<uint16_t>(r.b);
+    break;
+  case TraceOp::swapon:
+    c.opcode = HWSWAP_OPCODE_SWAPON;
+    break;
+  case TraceOp::swapoff_begin:
+    c.opcode = HWSWAP_OPCODE_SWAPOFF_BEGIN;
+    break;
+  case TraceOp::swapoff:
+    c.opcode = HWSWAP_OPCODE_SWAPOFF;
+    devices_.at(r.type).reset();
+    break;
+  case TraceOp::alloc:
+    c.opcode = HWSWAP_OPCODE_ALLOC;
+    c.type = 0;
+    c.cpu = r.cpu;
+    c.order = r.order;
+    break;
+  case TraceOp::free:
+    c.opcode = HWSWAP_OPCODE_FREE;
+    c.arg0 = r.a;
+    c.nr = static_cast<uint16_t>(r.b);
+    break;
+  }
+  return c;
+}
+
+std::string describe(const TraceRecord &r) {
+  std::string text = name_of(r.op);
+  switch (r.op) {
+  case TraceOp::alloc:
+    return text + ", CPU " + std::to_string(r.cpu) + ", order " + std::to_string(r.order);
+  case TraceOp::bad:
+  case TraceOp::free:
+    return text + ", device " + std::to_string(r.type) + ", slots " + std::to_string(r.a) + " to " +
+           std::to_string(uint64_t{r.a} + r.b - 1);
+  case TraceOp::prepare:
+    return text + ", device " + std::to_string(r.type) + ", " + std::to_string(r.a) + " slots";
+  default:
+    return text + ", device " + std::to_string(r.type);
+  }
+}
+
+} // namespace hwswap
