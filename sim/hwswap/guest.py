@@ -22,7 +22,7 @@ from hwswap.qmp import Qmp
 TROUBLE = re.compile(
     r"Kernel panic|\bBUG\b|WARNING:|Oops|general protection|possible .* detected|inconsistent lock state"
     r"|suspicious RCU usage|invalid wait context|rcu.*detected.*stall|blocked for more than|soft lockup|bad page"
-    r"|Bad swap|Unused swap|refcount_t:|Out of memory|segfault|DMA-API:|page allocation failure"
+    r"|Bad swap|Unused swap|refcount_t:|Out of memory|segfault|DMA-API:|page allocation failure|out of memory|oom-kill"
 )
 """Lines of the kernel log that no run may hold."""
 
