@@ -118,7 +118,8 @@ def parser() -> argparse.ArgumentParser:
     one = actions.add_parser(
         "check",
         help="compare a trace with the golden model",
-        description="Run the golden model freely over a trace and compare every decision. Exit status 1 at a difference.",
+        description="Run the golden model freely over a trace and compare every decision. "
+        "The exit status is 1 at a difference.",
     )
     one.add_argument("file", type=Path, help="a trace, .hwst or .hwst.gz")
     one.set_defaults(run=check_command)
@@ -147,7 +148,8 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser(
         "stream",
         help="write a random stream as a trace",
-        description="Write random operations on random devices with the golden model's decisions. Same arguments, same file.",
+        description="Write random operations on random devices with the golden model's decisions. "
+        "The same arguments give the same file.",
     )
     one.add_argument("--seed", type=number, required=True, help="seed of everything random")
     one.add_argument("--ops", type=int, required=True, help="number of records")

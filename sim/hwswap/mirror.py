@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The advisory side as a plain Python model: the kernel's tables are the truth, the engine follows and proposes.
 
-Each cluster has two bitmaps: what the kernel uses, as last applied, and what outstanding hints hold. Lists and counts are
-over both together, so a hint is made by the same search as an allocation. docs/architecture.md tells the rules.
+Each cluster has two bitmaps: what the kernel uses, as last applied, and what outstanding hints hold. Lists and
+counts are over both together, so a hint is made by the same search as an allocation. docs/architecture.md tells the
+rules.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random streams of allocator operations with the golden model's decisions, as traces.
 
-A stream walks through phases (fill, churn, fragment, drain, near full, a device that goes and comes) over several devices
-whose sizes, priorities, flags and bad slots are drawn from the seed. Same configuration, same stream.
+A stream walks through phases (fill, churn, fragment, drain, near full, a device that goes and comes) over several
+devices whose sizes, priorities, flags and bad slots are drawn from the seed. Same configuration, same stream.
 """
 
 import random
@@ -49,8 +49,8 @@ class Shape:
 class Phase:
     """A stretch of a stream: which share of the slots it steers to, of which orders it allocates, and how it frees.
 
-    `level` bounds the share of slots in use it makes for, `orders` are weights of orders 0 to 9, `whole` is the share of frees
-    that give back an allocation as it was made, `length` bounds the operations.
+    `level` bounds the share of slots in use it makes for, `orders` are weights of orders 0 to 9, `whole` is the share
+    of frees that give back an allocation as it was made, `length` bounds the operations.
     """
 
     name: str
@@ -60,8 +60,8 @@ class Phase:
     length: tuple[int, int]
 
 
-SMALL = (60, 6, 8, 4, 12, 2, 2, 1, 1, 1)
-LARGE = (10, 4, 8, 4, 20, 4, 4, 4, 4, 6)
+SMALL = (60, 6, 8, 4, 12, 2, 2, 2, 2, 2)
+LARGE = (10, 4, 8, 4, 16, 4, 4, 6, 6, 8)
 MIDDLE = (4, 6, 6, 6, 8, 2, 1, 1, 0, 0)
 SINGLE = (1,) + (0,) * 9
 EVEN = (1,) * 10
@@ -78,7 +78,11 @@ PHASES = (
     Phase("drain", (0.0, 0.1), SMALL, 0.9, (200, 1200)),
 )
 
+FILL_UP = Phase("fill up", (1.0, 1.0), LARGE, 0.9, (300, 1500))
 HOLES = Phase("fill holes", (1.0, 1.0), MIDDLE, 0.3, (100, 600))
+
+PATIENCE = 12
+"""A phase ends when so many allocations failed since one succeeded."""
 
 WITHOUT_LARGE = 0.15
 """Share of devices that are files: orders above 0 are refused there."""
@@ -164,13 +168,18 @@ class Stream:
             yield from self.come(type_)
         while True:
             yield from self.phase(self.rng.choice(PHASES))
-            if self.rng.random() < 0.5:
+            if self.rng.random() < 0.6:
+                if self.rng.random() < 0.5:
+                    yield from self.phase(FILL_UP)
                 yield from self.comb()
-                yield from self.phase(HOLES)
+                if self.rng.random() < 0.5:
+                    yield from self.phase(HOLES)
+                else:
+                    yield from self.rob()
             event = self.rng.random()
-            if event < 0.35:
-                yield from self.go(give_up=event < 0.12)
-            elif event < 0.6:
+            if event < 0.4:
+                yield from self.go(give_up=event < 0.15)
+            elif event < 0.8:
                 yield from self.some_device_comes()
 
     # Devices
@@ -235,17 +244,19 @@ class Stream:
     def phase(self, phase: Phase) -> Iterator[trace.Record]:
         """Yield the operations of one phase."""
         level = self.rng.uniform(*phase.level)
-        failed = False
+        failures = 0
         for _ in range(self.rng.randint(*phase.length)):
             candidates = [type_ for type_, held in self.in_use.items() if held.slots]
             devices = self.model.available
             total = sum(device.total for device in self.model.devices.values())
             used = sum(device.used for device in self.model.devices.values())
-            allocate = bool(devices) and self.rng.random() < (0.85 if used < level * total and not failed else 0.3)
+            allocate = bool(devices) and self.rng.random() < (0.85 if used < level * total and not failures else 0.3)
             if allocate or not candidates or self.rng.random() < 0.05:
                 record = self.alloc(phase.orders)
-                failed = record.type == trace.FAILED
+                failures = failures + 1 if record.type == trace.FAILED else 0
                 yield record
+                if failures == PATIENCE:
+                    return
             else:
                 weights = [self.in_use[type_].slots for type_ in candidates]
                 yield self.free(self.rng.choices(candidates, weights)[0], phase.whole)
@@ -262,11 +273,20 @@ class Stream:
         size = 1 << self.rng.randrange(7)
         clusters = self.rng.sample(sorted(held.clusters), min(len(held.clusters), self.rng.randint(1, 16)))
         first = self.rng.randrange(2) * size
+        sparse = self.rng.choice((1, 2, 4, 16))
         for index in clusters:
-            for start in range(first, SLOTS, 2 * size * self.rng.choice((1, 2, 4))):
+            for start in range(first, SLOTS, 2 * size * sparse):
                 block = self.model.devices[type_].clusters[index]
                 for slot, nr in runs((block.used & ~block.bad) >> start & (1 << size) - 1):
                     yield self.give_back(type_, index * SLOTS + start + slot, nr)
+
+    def rob(self) -> Iterator[trace.Record]:
+        """Take single slots until all is full, so that order 0 must steal from the clusters of other orders."""
+        for _ in range(self.rng.randint(200, 2000)):
+            record = self.alloc(SINGLE)
+            yield record
+            if record.type == trace.FAILED:
+                return
 
     def alloc(self, orders: tuple[int, ...]) -> trace.Record:
         """Allocate for some CPU; the first CPUs do most of it."""
