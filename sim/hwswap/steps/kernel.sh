@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# kernel.sh SOURCE OUT: builds Linux 7.3 with the patch series. SOURCE is a source tree (only read) or a tarball.
+#
+# Leaves in OUT
+#   bzImage      the kernel
+#   config       its configuration
+#   modules/     its own modules
+#   tree/        what external modules are built against: make -C OUT/tree M=... modules
+# Nothing in OUT remembers where it was made: the folder can be moved.
+#
+# Environment: JOBS (default: all processors), KERNEL_PATCHES, KERNEL_CONFIG (fragments over tinyconfig, several
+# separated by blanks) and KERNEL_WORK (an empty folder for the build, 3 GB; default: OUT/work, removed at the end).
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../../.." && pwd)
+jobs=${JOBS:-$(nproc)}
+patches=${KERNEL_PATCHES:-$root/sw/driver/patches}
+fragments=${KERNEL_CONFIG:-$root/sw/driver/kernel.config}
+
+say() { printf 'kernel: %s\n' "$*"; }
+die() {
+	printf 'kernel: error: %s\n' "$*" >&2
+	exit 1
+}
+
+[ $# = 2 ] || die "usage: kernel.sh SOURCE OUT"
+source=$(readlink -f "$1")
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+work=${KERNEL_WORK:-$out/work}
+for tool in gcc make flex bison bc perl patch; do
+	command -v "$tool" >/dev/null || die "'$tool' is missing: install it (make setup does)."
+done
+compgen -G "$patches/*.patch" >/dev/null || die "there is no patch in $patches."
+for fragment in $fragments; do
+	[ -f "$fragment" ] || die "the configuration fragment $fragment does not exist."
+done
+
+rm -rf "$work" "$out/tree" "$out/modules"
+mkdir -p "$work/source" "$work/build" "$out/modules"
+
+say "copying the source"
+if [ -d "$source" ]; then
+	[ -f "$source/mm/swapfile.c" ] || die "$source is not a Linux source tree."
+	tar -C "$source" --exclude=./.git --exclude=./Documentation --exclude=./.pc -cf - . | tar -C "$work/source" -xf -
+elif [ -f "$source" ]; then
+	tar -C "$work/source" --strip-components=1 -xf "$source"
+else
+	die "$1 does not exist: give a source tree or a tarball of Linux 7.3."
+fi
+version=$(make -s -C "$work/source" kernelversion)
+case $version in
+7.3.*) ;;
+*) die "the source is Linux $version; the patches are for 7.3: give a source tree of 7.3.4." ;;
+esac
+
+for patch in "$patches"/*.patch; do
+	say "patch ${patch##*/}"
+	patch --quiet --strip=1 --fuzz=0 --directory="$work/source" <"$patch" ||
+		die "${patch##*/} does not apply to Linux $version: use 7.3.4."
+done
+
+compiler=gcc
+! command -v ccache >/dev/null || compiler="ccache gcc"
+# The same kernel from the same source: no time, host or user in it.
+export KBUILD_BUILD_TIMESTAMP=@0 KBUILD_BUILD_USER=hwswap KBUILD_BUILD_HOST=localhost
+kernel_make() {
+	make --no-print-directory -C "$work/source" O="$work/build" CC="$compiler" HOSTCC="$compiler" "$@"
+}
+
+say "configuring Linux $version"
+kernel_make -s tinyconfig
+# shellcheck disable=SC2086 # fragments is a list
+(cd "$work/source" && scripts/kconfig/merge_config.sh -m -O "$work/build" "$work/build/.config" $fragments) \
+	>"$work/merge.log" || die "the configuration fragments cannot be merged: see $work/merge.log."
+kernel_make -s olddefconfig
+# shellcheck disable=SC2086
+while read -r line; do
+	case $line in
+	CONFIG_*=n) ! grep -q "^${line%=n}=" "$work/build/.config" || die "the configuration did not take $line." ;;
+	CONFIG_*) grep -qxF "$line" "$work/build/.config" || die "the configuration did not take $line." ;;
+	esac
+done < <(cat $fragments)
+
+say "building Linux $version with $jobs jobs (6 minutes on two cores, less with a warm ccache)"
+started=$SECONDS
+log=$work/build.log
+kernel_make -j"$jobs" bzImage modules >"$log" 2>&1 &
+build=$!
+trap 'kill "$build" 2>/dev/null || true' EXIT
+while kill -0 "$build" 2>/dev/null; do
+	sleep 5
+	if (((SECONDS - started) % 30 < 5)); then
+		say "$((SECONDS - started)) s, $(grep -cE '^ +(CC|AS|LD|AR)' "$log" || true) files"
+	fi
+done
+if ! wait "$build"; then
+	grep -E 'error|Error|warning: ' "$log" | tail -n 20 >&2
+	tail -n 5 "$log" >&2
+	die "the build of Linux $version failed; the whole log: $log"
+fi
+trap - EXIT
+
+say "checking our files at warning level 1"
+kernel_make -s W=1 mm/swapfile.o mm/swap_offload.o mm/swap_alloc_bench.o >"$work/warnings.log" 2>&1 ||
+	die "see $work/warnings.log."
+! grep -E 'warning: ' "$work/warnings.log" >&2 || die "the patched files have compiler warnings (above)."
+
+say "collecting"
+cp "$work/build/arch/x86/boot/bzImage" "$out/bzImage"
+cp "$work/build/.config" "$out/config"
+find "$work/build" -name '*.ko' -exec cp {} "$out/modules/" \;
+# shellcheck disable=SC2016 # srctree is expanded by make
+kernel_make -s run-command \
+	KBUILD_RUN_COMMAND="\$(srctree)/scripts/package/install-extmod-build $out/tree" >"$work/extmod.log" 2>&1 ||
+	die "what external modules need could not be collected: see $work/extmod.log."
+# For the driver's own check of style.
+cp "$work/source/scripts/checkpatch.pl" "$work/source/scripts/spelling.txt" "$out/tree/scripts/"
+rm -rf "$work"
+say "Linux $version is in $out ($((SECONDS - started)) s)"
