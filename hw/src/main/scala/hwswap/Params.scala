@@ -38,7 +38,29 @@ final case class Params(
   /** Slots of a cluster (SWAPFILE_CLUSTER). */
   val slots: Int = 512
 
+  val slotBits: Int = log2Ceil(slots)
+
+  /** Width of a number of slots in a cluster, 0 to 512. */
+  val countBits: Int = log2Ceil(slots + 1)
+
+  val orderBits: Int = log2Ceil(orders)
+
+  /** Lists of a device: FREE, NONFULL and FRAG for each order, FULL, DISCARD. */
+  val lists: Int = 2 * orders + 3
+
+  val listBits: Int = log2Ceil(lists)
+
   val deviceBits: Int = log2Ceil(devices).max(1)
   val cpuBits: Int = log2Ceil(cpus).max(1)
+
+  /** Width of a priority, which is signed. */
+  val priorityBits: Int = RegMap.Device.State.Priority.width
+
   val clusterBits: Int = log2Ceil(clusters)
+
+  /** Width of a number of clusters, 0 to `clusters`. */
+  val clusterCountBits: Int = log2Ceil(clusters + 1)
+
+  /** Width of a number of slots of all clusters, 0 to 512 * `clusters`. */
+  val usedBits: Int = slotBits + clusterCountBits
 }

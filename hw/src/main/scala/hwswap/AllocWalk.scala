@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** Order in which the slow path looks at a device's lists: the kernel's `cluster_alloc_swap_entry()`, without its discard
+  * and reclaim steps.
+  *
+  * Position 0 is NONFULL[order] (the whole list), 1 FREE (one cluster), 2 FRAG[order] (one cluster); for order 0 then, o
+  * from 1 to 9, position 2 o + 1 is FRAG[o] and 2 o + 2 NONFULL[o] (whole lists). Order 9 has FREE only. No state: from a
+  * position and the lists that hold something follows the next list to take a cluster from.
+  */
+class AllocWalk(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val order = Input(UInt(p.orderBits.W))
+
+    /** Lists that are not empty, by ListId. */
+    val nonEmpty = Input(UInt(p.lists.W))
+
+    /** The first position to look at. */
+    val from = Input(UInt(AllocWalk.bits(p).W))
+
+    /** There is a list at or behind `from` that is not empty: its position, its number, and whether all of it is gone
+      * through.
+      */
+    val valid = Output(Bool())
+    val position = Output(UInt(AllocWalk.bits(p).W))
+    val list = Output(UInt(p.listBits.W))
+    val whole = Output(Bool())
+  })
+
+  private val topOrder = io.order === (p.orders - 1).U
+
+  /** A position: the list there, and whether the order looks at it. */
+  private val steps: Seq[(UInt, Bool)] = Seq(
+    (nonfull(io.order), !topOrder),
+    (ListId.free(p), true.B),
+    (frag(io.order), !topOrder)
+  ) ++ (1 until p.orders).flatMap(o =>
+    Seq((ListId.frag(o, p).U(p.listBits.W), io.order === 0.U), (ListId.nonfull(o).U(p.listBits.W), io.order === 0.U))
+  )
+  require(steps.length == AllocWalk.positions(p))
+
+  private val present = VecInit(io.nonEmpty.asBools)
+  private val open = steps.zipWithIndex.map { case ((list, used), at) => used && present(list) && at.U >= io.from }
+  io.valid := open.reduce(_ || _)
+  io.position := PriorityEncoder(open)
+  io.list := PriorityMux(open, steps.map(_._1))
+  io.whole := io.position =/= AllocWalk.Free.U && io.position =/= AllocWalk.Frag.U
+
+  private def nonfull(order: UInt): UInt = ListId(ClusterFlag.nonfull, order, p)
+  private def frag(order: UInt): UInt = ListId(ClusterFlag.frag, order, p)
+}
+
+object AllocWalk {
+  val Nonfull: Int = 0
+  val Free: Int = 1
+  val Frag: Int = 2
+
+  def positions(p: Params): Int = 3 + 2 * (p.orders - 1)
+
+  /** Width of a position, the one behind the last included. */
+  def bits(p: Params): Int = log2Ceil(positions(p) + 1)
+}

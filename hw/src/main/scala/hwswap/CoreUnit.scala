@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** What a unit asks of the state all units share, in one cycle. Fields without their `valid`, `op` or the like have no
+  * effect.
+  */
+class StateAccess(p: Params) extends Bundle {
+
+  // The cluster at hand: see OpenCluster.
+  val open = Valid(UInt(p.clusterBits.W))
+  val find = Bool()
+  val findOrder = UInt(p.orderBits.W)
+  val findFrom = UInt(p.slotBits.W)
+  val range = new SlotRange(p)
+  val countSlotsOf = SlotsOf()
+  val rowOp = RowOp()
+  val initCluster = UInt(p.clusterBits.W)
+  val newMeta = Valid(new ClusterMeta(p))
+  val newKernel = Valid(new KernelMeta)
+
+  // The lists: see ClusterLists.
+  val move = Valid(new ListMove(p))
+  val peek = Bool()
+  val peekDevice = UInt(p.deviceBits.W)
+  val peekList = UInt(p.listBits.W)
+  val look = Valid(UInt(p.clusterBits.W))
+  val forgetLists = Valid(UInt(p.deviceBits.W))
+
+  // The devices and the available list: see SwapDevices and AvailableList.
+  val change = new DeviceChange(p)
+  val requeue = Valid(UInt(p.deviceBits.W))
+  val eligible = UInt(p.devices.W)
+  val cursor = UInt(p.deviceBits.W)
+
+  // The CPU's hint for the request's CPU and order: see CpuHints.
+  val newHint = Valid(new CpuHint(p))
+  val dropHints = Valid(UInt(p.deviceBits.W))
+
+  /** Asks for nothing. */
+  def idle(): Unit = {
+    this := DontCare
+    Seq(open, newMeta, newKernel, move, look, forgetLists, requeue, newHint, dropHints).foreach(_.valid := false.B)
+    Seq(find, peek).foreach(_ := false.B)
+    rowOp := RowOp.keep
+    countSlotsOf := SlotsOf.used
+    change.op := DeviceOp.none
+  }
+}
+
+/** What a unit sees of the shared state. */
+class StateView(p: Params) extends Bundle {
+  val advisory = Bool()
+
+  // The cluster at hand.
+  val opened = Bool()
+  val cluster = UInt(p.clusterBits.W)
+  val meta = new ClusterMeta(p)
+  val kernel = new KernelMeta
+  val found = Bool()
+  val foundSlot = UInt(p.slotBits.W)
+  val allInUse = Bool()
+  val allFree = Bool()
+  val overlap = Bool()
+  val population = UInt(p.countBits.W)
+
+  // The lists.
+  val moved = Bool()
+  val ends = new ListEnds(p)
+  val next = UInt(p.clusterBits.W)
+  val prev = UInt(p.clusterBits.W)
+  val nonEmpty = Vec(p.devices, UInt(p.lists.W))
+
+  // The devices and the available list.
+  val devices = Vec(p.devices, new SwapDevice(p))
+  val first = Valid(UInt(p.deviceBits.W))
+  val successor = Valid(UInt(p.deviceBits.W))
+  val members = UInt(p.devices.W)
+
+  // The hint of the request's CPU and order, in the first cycle of a request.
+  val hint = new CpuHint(p)
+  val hintsReady = Bool()
+}
+
+/** Ports of a unit.
+  *
+  * `start` is high for one cycle; `req` is steady from then until the unit is done. `done` is high for one cycle, with
+  * the answer. Only the unit that was started last has its `access` looked at.
+  */
+class UnitIO(p: Params) extends Bundle {
+  val start = Input(Bool())
+  val req = Input(new CoreReq(p))
+  val view = Input(new StateView(p))
+  val access = Output(new StateAccess(p))
+  val done = Output(Bool())
+  val resp = Output(new UnitResp(p))
+  val events = Output(new CoreEvents)
+}
+
+/** A unit's answer. `cluster` says that the response's record is that of the cluster at hand, as the kernel gave it, with
+  * the bitmap K.
+  */
+class UnitResp(p: Params) extends Bundle {
+  val status = UInt(MemMap.Completion.Info.Status.width.W)
+  val device = UInt(p.deviceBits.W)
+  val offset = UInt(32.W)
+  val epoch = UInt(MemMap.ClusterState.Meta.Epoch.width.W)
+  val taken = Bool()
+  val record = Bool()
+  val count = UInt(p.countBits.W)
+}
+
+/** A part of the core that carries out one group of operations, alone while it does so. */
+abstract class CoreUnit(p: Params) extends Module {
+  val io = IO(new UnitIO(p))
+  protected val req: CoreReq = io.req
+  protected val view: StateView = io.view
+  protected val access: StateAccess = io.access
+
+  access.idle()
+  io.done := false.B
+  io.resp := 0.U.asTypeOf(io.resp)
+  io.events := 0.U.asTypeOf(io.events)
+
+  /** Ends the request with this status. */
+  protected def finish(status: Int): Unit = {
+    io.done := true.B
+    io.resp.status := status.U
+  }
+
+  /** The device the request names; meaningless unless `claimed`. */
+  protected val device: SwapDevice = At(view.devices, deviceIndex(req.device))
+
+  /** The request names a device that exists and is claimed. */
+  protected val claimed: Bool = req.device < p.devices.U && device.info.claimed
+
+  protected def deviceIndex(device: UInt): UInt = device(p.deviceBits - 1, 0)
+
+  /** The request's offset as a cluster of its device, and as a slot in that cluster. */
+  protected val clusterInDevice: UInt = req.offset >> p.slotBits
+  protected val slot: UInt = req.offset(p.slotBits - 1, 0)
+
+  /** The engine's number of that cluster; meaningless unless the offset is inside the device. */
+  protected val clusterOfOffset: UInt = (device.info.base + clusterInDevice)(p.clusterBits - 1, 0)
+
+  /** The request's offset and number of slots name slots of the device, in one cluster, without the header. */
+  protected val rangeValid: Bool = req.nr =/= 0.U && req.offset =/= 0.U && slot +& req.nr <= p.slots.U &&
+    req.offset +& req.nr <= device.info.pages
+
+  /** Those slots. */
+  protected def requestRange(): Unit = {
+    access.range.start := slot
+    access.range.end := SlotRange.end(slot, req.nr, p)
+  }
+
+  /** Writes count, flag and order of the cluster at hand; moves it to the tail of its list when `relist` says so.
+    *
+    * Only the cluster's new flag decides whether it is put on a list; its present one, whether it is taken off one.
+    */
+  protected def store(owner: UInt, count: UInt, flag: ClusterFlag.Type, order: UInt, relist: Bool): Unit = {
+    access.newMeta.valid := true.B
+    access.newMeta.bits.count := count
+    access.newMeta.bits.flag := flag
+    access.newMeta.bits.order := order
+    access.move.valid := relist
+    access.move.bits.device := owner
+    access.move.bits.cluster := view.cluster
+    access.move.bits.unlink := view.meta.flag =/= ClusterFlag.none
+    access.move.bits.from := ListId(view.meta.flag, view.meta.order, p)
+    access.move.bits.push := flag =/= ClusterFlag.none
+    access.move.bits.to := ListId(flag, order, p)
+    io.events.listMove := relist
+  }
+}

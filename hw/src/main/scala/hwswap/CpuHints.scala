@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** Where a CPU looks first for an order: `slot` of an engine cluster, and the device it belongs to. */
+class CpuHint(p: Params) extends Bundle {
+  val valid = Bool()
+  val device = UInt(p.deviceBits.W)
+  val cluster = UInt(p.clusterBits.W)
+  val slot = UInt(p.slotBits.W)
+}
+
+/** The per-CPU hints, one for each CPU and order: the kernel's `percpu_swap_cluster`. An invalid one stands for offset 0
+  * or no device.
+  *
+  * A RAM; reading takes one cycle. After reset and after `drop` the whole of it is gone through, an entry a cycle, and
+  * `ready` is low meanwhile.
+  */
+class CpuHints(p: Params) extends Module {
+  val io = IO(new Bundle {
+
+    /** Read the hint of `readCpu` (taken modulo the RAM's size) and `readOrder`. */
+    val read = Input(Bool())
+    val readCpu = Input(UInt(p.cpuBits.W))
+    val readOrder = Input(UInt(p.orderBits.W))
+    val hint = Output(new CpuHint(p))
+
+    /** Set the hint of `writeCpu` and `writeOrder`. */
+    val write = Flipped(Valid(new CpuHint(p)))
+    val writeCpu = Input(UInt(p.cpuBits.W))
+    val writeOrder = Input(UInt(p.orderBits.W))
+
+    /** Forget all hints into this device (the kernel's `flush_percpu_swap_cluster()`). */
+    val drop = Flipped(Valid(UInt(p.deviceBits.W)))
+    val ready = Output(Bool())
+  })
+
+  private val depth = 1 << (p.cpuBits + p.orderBits)
+  private val ram = SyncReadMem(depth, new CpuHint(p), SyncReadMem.Undefined)
+
+  // The sweep reads entry `at` while it writes the entry before it, which was read one cycle earlier.
+  private val sweeping = RegInit(true.B)
+  private val dropAll = RegInit(true.B)
+  private val dropDevice = RegEnable(io.drop.bits, io.drop.valid)
+  private val at = RegInit(0.U((p.cpuBits + p.orderBits + 1).W))
+  private val last = at === depth.U
+  when(sweeping) {
+    at := Mux(last, 0.U, at + 1.U)
+    sweeping := !last
+  }.elsewhen(io.drop.valid) {
+    sweeping := true.B
+    dropAll := false.B
+  }
+  io.ready := !sweeping
+
+  io.hint := ram.read(
+    Mux(sweeping, at(depthBits - 1, 0), io.readCpu ## io.readOrder),
+    Mux(sweeping, !last, io.read)
+  )
+  private val dropped = sweeping && at =/= 0.U && (dropAll || io.hint.device === dropDevice)
+  private val entry = WireDefault(io.write.bits)
+  when(sweeping) {
+    entry.valid := false.B
+  }
+  when(dropped || (io.write.valid && !sweeping)) {
+    ram.write(Mux(sweeping, (at - 1.U)(depthBits - 1, 0), io.writeCpu ## io.writeOrder), entry)
+  }
+
+  private def depthBits: Int = p.cpuBits + p.orderBits
+
+  assert(!(sweeping && (io.read || io.write.valid || io.drop.valid)), "CPU hints are used while they are gone through")
+  assert(
+    !(io.read && io.write.valid && io.readCpu === io.writeCpu && io.readOrder === io.writeOrder),
+    "a CPU hint is read in the cycle in which it is written"
+  )
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** A device comes: SWAPON_PREPARE, MARK_BAD and SWAPON, the kernel's `setup_swap_clusters_info()` and
+  * `enable_swap_info()`.
+  *
+  * Preparing takes one cycle a cluster, listing 5 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
+  * permission back (`reinsert_swap_info()`).
+  */
+class SwaponUnit(p: Params) extends CoreUnit(p) {
+  private object State extends ChiselEnum {
+    val idle, clearing, markRow, mark, openNext, list, moving = Value
+  }
+  private val state = RegInit(State.idle)
+
+  // Clusters of the new device, and which one is being prepared or listed.
+  private val pageBits = req.pages.getWidth
+  private val clusters = (req.pages +& (p.slots - 1).U)(pageBits, p.slotBits)
+  private val index = Reg(UInt(p.clusterCountBits.W))
+  private val used = Reg(UInt(p.usedBits.W))
+  private val number = deviceIndex(req.device)
+  private val fits = req.pages =/= 0.U && req.base +& clusters <= p.clusters.U
+  private val overlaps = view.devices
+    .map(d => d.info.claimed && req.base < d.info.base + d.clusters && d.info.base < req.base +& clusters)
+    .reduce(_ || _)
+  private val unsupported = !view.advisory && (
+    !req.flags(MemMap.DeviceFlags.Flags.Solidstate.lsb) || req.flags(MemMap.DeviceFlags.Flags.Discard.lsb)
+  )
+
+  // The good slots of the cluster that is being prepared: without the header, and without what lies past the last page.
+  private val lastIndex = clusters - 1.U
+  private val inLast = req.pages(p.slotBits - 1, 0)
+  private val good = Wire(new SlotRange(p))
+  good.start := Mux(index === 0.U, 1.U, 0.U)
+  good.end := Mux(index === lastIndex && inLast =/= 0.U, inLast, p.slots.U)
+  private val bad = p.slots.U - (good.end - good.start)
+
+  requestRange()
+  access.initCluster := (req.base + index)(p.clusterBits - 1, 0)
+  access.change.device := number
+  access.change.clusters := clusters(p.clusterCountBits - 1, 0)
+  access.change.used := used
+  private val free = RegNext(view.allFree)
+
+  switch(state) {
+    is(State.idle) {
+      when(io.start) {
+        index := 0.U
+        used := 0.U
+        switch(req.op) {
+          is(CoreOp.swaponPrepare) {
+            when(req.device >= p.devices.U || device.info.claimed) {
+              finish(StatusCode.BadDevice)
+            }.elsewhen(unsupported) {
+              finish(StatusCode.Unsupported)
+            }.elsewhen(!fits || overlaps) {
+              finish(StatusCode.BadRange)
+            }.otherwise {
+              state := State.clearing
+            }
+          }
+          is(CoreOp.markBad) {
+            when(!claimed || device.listed) {
+              finish(StatusCode.BadDevice)
+            }.elsewhen(!rangeValid) {
+              finish(StatusCode.BadRange)
+            }.otherwise {
+              access.open.valid := true.B
+              access.open.bits := clusterOfOffset
+              state := State.markRow
+            }
+          }
+          is(CoreOp.swapon) {
+            when(!claimed || device.info.writeok) {
+              finish(StatusCode.BadDevice)
+            }.elsewhen(device.listed) {
+              enable()
+            }.otherwise {
+              state := State.openNext
+            }
+          }
+        }
+      }
+    }
+
+    // SWAPON_PREPARE: a cluster a cycle.
+    is(State.clearing) {
+      when(index < clusters) {
+        access.rowOp := RowOp.init
+        access.range := good
+        access.newMeta.valid := true.B
+        access.newMeta.bits.count := bad
+        access.newMeta.bits.flag := ClusterFlag.none
+        access.newMeta.bits.order := 0.U
+        access.newKernel.valid := true.B
+        access.newKernel.bits := 0.U.asTypeOf(new KernelMeta)
+        used := used + bad
+        index := index + 1.U
+      }.otherwise {
+        access.forgetLists.valid := true.B
+        access.forgetLists.bits := number
+        access.change.op := DeviceOp.claim
+        finish(StatusCode.Ok)
+        state := State.idle
+      }
+    }
+
+    // MARK_BAD: `swap_cluster_setup_bad_slot()`. A slot is marked once.
+    is(State.markRow) {
+      when(view.opened) {
+        state := State.mark
+      }
+    }
+    is(State.mark) {
+      when(free) {
+        access.rowOp := RowOp.setK
+        store(number, view.meta.count + req.nr, view.meta.flag, view.meta.order, false.B)
+        access.change.op := DeviceOp.adjust
+        access.change.usedDelta := req.nr.zext
+        access.change.hintedDelta := 0.S
+        finish(StatusCode.Ok)
+      }.otherwise {
+        finish(StatusCode.BadRange)
+      }
+      state := State.idle
+    }
+
+    // SWAPON: the clusters in rising order. One that a record of the kernel's has placed already stays there.
+    is(State.openNext) {
+      access.open.valid := index < device.clusters
+      access.open.bits := (device.info.base + index)(p.clusterBits - 1, 0)
+      index := index + 1.U
+      when(index < device.clusters) {
+        state := State.list
+      }.otherwise {
+        enable()
+        state := State.idle
+      }
+    }
+    is(State.list) {
+      when(view.opened) {
+        when(view.kernel.applied) {
+          state := State.openNext
+        }.otherwise {
+          val flag = Mux(view.meta.count === 0.U, ClusterFlag.free, ClusterFlag.nonfull)
+          store(number, view.meta.count, flag, 0.U, true.B)
+          state := State.moving
+        }
+      }
+    }
+    is(State.moving) {
+      when(view.moved) {
+        state := State.openNext
+      }
+    }
+  }
+
+  private def enable(): Unit = {
+    access.change.op := DeviceOp.enable
+    finish(StatusCode.Ok)
+  }
+}
