@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bit tricks against loops that say what is meant."""
 
-from hwswap import rows
 from itertools import pairwise
 
+from hwswap import rows
 from hypothesis import given
 from hypothesis import strategies as st
 
