@@ -2,11 +2,13 @@
 # shellcheck shell=bash
 # Packages of Debian 13 and its backports, whatever the host is. Sourced after lib.sh, never run.
 
-# debian_root VARIANT HOOK: writes a Debian 13 root as a tar archive to stdout. HOOK is a shell command that runs when
-# the packages of VARIANT (see mmdebstrap(1)) are in and the backports are known; "$1" in it is the root's directory.
+# debian_root VARIANT HOOK DIRECTORY [OPTION...]: unpacks a Debian 13 root into DIRECTORY, with OPTIONs of tar. HOOK is a
+# shell command that runs when the packages of VARIANT (see mmdebstrap(1)) are in and the backports are known; "$1" in
+# it is the root's directory. As an archive in between, all files become the caller's, also from a user namespace.
 # The backports come from the root's own source line with the suite changed, so that its mirror is used for both.
 debian_root() {
-	local variant=$1 hook=$2 mode=unshare
+	local variant=$1 hook=$2 directory=$3 mode=unshare
+	shift 3
 	[ "$(id -u)" != 0 ] || mode=root
 	command -v mmdebstrap >/dev/null || die "mmdebstrap is missing: run sim/setup/apt-packages first."
 	# shellcheck disable=SC2016  # $1 is the hook's own argument
@@ -15,7 +17,8 @@ debian_root() {
 			>"$1/etc/apt/sources.list.d/backports.list"' \
 		--customize-hook='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -q update' \
 		--customize-hook="$hook" \
-		trixie - ||
+		trixie - |
+		tar -C "$directory" -x --no-same-owner "$@" ||
 		die "the private Debian 13 root could not be made: see the lines above (network? as a user that is not root," \
 			"mmdebstrap needs user namespaces and the package uidmap)."
 }

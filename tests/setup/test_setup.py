@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the set-up does when something is missing, interrupted or done twice: one clear sentence, nothing half made."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+from hwswap.paths import ROOT
+
+SETUP = ROOT / "sim" / "setup"
+CLOSED_PROXY = "http://127.0.0.1:9"
+"""Nobody listens on the discard port: whatever goes through this proxy finds no network."""
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """An environment with an empty cache, and a folder in front of PATH for stand-ins of programs."""
+    (tmp_path / "bin").mkdir()
+    return {**os.environ, "HWSWAP_CACHE": str(tmp_path / "cache"), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+
+
+def stand_in(env: dict[str, str], name: str, script: str) -> Path:
+    """Put a shell script under the name of a program in front of PATH."""
+    program = Path(env["PATH"].split(":")[0]) / name
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f"#!/bin/bash\n{script}\n")
+    program.chmod(0o755)
+    return program
+
+
+def run(script: str, env: dict[str, str], **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run a set-up script to its end."""
+    return subprocess.run(
+        [SETUP / script],
+        check=False,
+        env={**env, **changes},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Check that a script failed and that its last line is one sentence with the words in it."""
+    assert result.returncode != 0, result.stderr
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("setup: error: "), result.stderr
+    for word in words:
+        assert word in last, last
+
+
+def shell(env: dict[str, str], text: str) -> subprocess.Popen[str]:
+    """Start a shell script that has the set-up's library."""
+    script = f"set -euo pipefail; . {SETUP}/lib.sh; {text}"
+    return subprocess.Popen(
+        ["bash", "-c", script],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_too_little_space(env: dict[str, str]) -> None:
+    refused(run("preflight", env, HWSWAP_MIN_FREE_GB="1000000"), "GB free", "1000000 GB", "HWSWAP_CACHE")
+
+
+def test_enough_space_on_this_distribution(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "os-release").write_text("ID=debian\nVERSION_ID=13\n")
+    result = run("preflight", env, HWSWAP_MIN_FREE_GB="0", HWSWAP_OS_RELEASE=str(tmp_path / "os-release"))
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(("system", "version"), [("ubuntu", "24.04"), ("debian", "11")])
+def test_unsupported_distribution(env: dict[str, str], tmp_path: Path, system: str, version: str) -> None:
+    (tmp_path / "os-release").write_text(f'ID={system}\nVERSION_ID="{version}"\n')
+    result = run("preflight", env, HWSWAP_OS_RELEASE=str(tmp_path / "os-release"))
+    refused(result, f"'{system} {version}'", "Debian 12 and 13")
+
+
+def test_cache_that_cannot_be_made(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    refused(run("preflight", env, HWSWAP_CACHE=str(tmp_path / "file" / "cache")), "cannot be made", "HWSWAP_CACHE")
+
+
+def test_java_missing(env: dict[str, str], tmp_path: Path) -> None:
+    refused(run("java-check", env, JAVA_HOME=str(tmp_path / "none")), "no Java compiler", "17 or later")
+
+
+@pytest.mark.parametrize(("printed", "version"), [("javac 1.8.0_292", "8"), ("javac 11.0.22", "11")])
+def test_java_too_old(env: dict[str, str], tmp_path: Path, printed: str, version: str) -> None:
+    stand_in({"PATH": f"{tmp_path}/jdk/bin"}, "javac", f"echo {printed}")
+    refused(run("java-check", env, JAVA_HOME=str(tmp_path / "jdk")), f"of Java {version}:", "17 or later")
+
+
+@pytest.mark.parametrize("printed", ["javac 17.0.15", "javac 21.0.9", "javac 25"])
+def test_java_new_enough(env: dict[str, str], tmp_path: Path, printed: str) -> None:
+    stand_in({"PATH": f"{tmp_path}/jdk/bin"}, "javac", f"echo {printed}")
+    result = run("java-check", env, JAVA_HOME=str(tmp_path / "jdk"))
+    assert result.returncode == 0, result.stderr
+
+
+def test_python_packages_without_network(env: dict[str, str], tmp_path: Path) -> None:
+    changes = {"https_proxy": CLOSED_PROXY, "HTTPS_PROXY": CLOSED_PROXY, "PIP_RETRIES": "0", "PIP_NO_CACHE_DIR": "1"}
+    refused(run("python-env", env, **changes), "requirements.txt", "is the network there?")
+    assert not [entry for entry in (tmp_path / "cache").glob("python-*") if entry.suffix != ".part"]
+
+
+def test_debian_packages_without_network(env: dict[str, str], tmp_path: Path) -> None:
+    changes = {"http_proxy": CLOSED_PROXY, "https_proxy": CLOSED_PROXY}
+    refused(run("kernel-source", env, **changes), "Debian 13 root could not be made", "network")
+    assert not [entry for entry in (tmp_path / "cache").glob("linux-source-*") if entry.suffix != ".part"]
+
+
+def test_packages_missing_and_nobody_may_install(env: dict[str, str]) -> None:
+    stand_in(env, "id", "echo 1000")
+    stand_in(env, "dpkg-query", "for last; do :; done; case $last in bison) exit 1 ;; *) echo installed ;; esac")
+    stand_in(env, "sudo", "exit 1")
+    refused(run("apt-packages", env), "sudo apt-get update && sudo apt-get install", " -y bison")
+
+
+def test_packages_are_installed_by_root(env: dict[str, str], tmp_path: Path) -> None:
+    stand_in(env, "id", "echo 0")
+    stand_in(env, "dpkg-query", "for last; do :; done; case $last in bison) exit 1 ;; *) echo installed ;; esac")
+    stand_in(env, "apt-get", f'echo "$@" >>{tmp_path}/calls')
+    result = run("apt-packages", env)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "calls").read_text() == "-q update\ninstall --no-install-recommends -y bison\n"
+
+
+def test_good_qemu_of_the_host_is_used(env: dict[str, str]) -> None:
+    qemu = stand_in(env, "qemu-system-x86_64", "echo 'name \"vfio-user-pci\", bus PCI'")
+    stand_in(env, "mmdebstrap", "exit 1")
+    result = run("qemu-root", env)
+    assert result.returncode == 0, result.stderr
+    assert (Path(result.stdout.strip()) / "qemu-system-x86_64").resolve() == qemu
+
+
+def test_old_qemu_of_the_host_is_not_used(env: dict[str, str]) -> None:
+    stand_in(env, "qemu-system-x86_64", "echo 'name \"vfio-pci\", bus PCI'")
+    stand_in(env, "mmdebstrap", "exit 1")
+    refused(run("qemu-root", env), "Debian 13 root could not be made")
+
+
+def test_kernel_tree_of_ones_own(env: dict[str, str], tmp_path: Path) -> None:
+    refused(run("kernel-source", env, KERNEL_SRC=str(tmp_path)), "is not a Linux source tree")
+    (tmp_path / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\n")
+    assert run("kernel-source", env, KERNEL_SRC=str(tmp_path)).stdout.strip() == str(tmp_path)
+
+
+def test_newer_kernel_source_when_the_pinned_one_is_gone(env: dict[str, str], tmp_path: Path) -> None:
+    """A root with a package of a later version in it stands for what the backports will hold one day."""
+    tree = tmp_path / "linux-source-7.3"
+    tree.mkdir()
+    (tree / "Makefile").write_text("SUBLEVEL = 9\n")
+    package = tmp_path / "package"
+    (package / "DEBIAN").mkdir(parents=True)
+    (package / "DEBIAN" / "control").write_text(
+        "Package: linux-source-7.3\nVersion: 7.3.9-1\nArchitecture: all\nMaintainer: a <a@b.c>\nDescription: d\n"
+    )
+    (package / "usr" / "src").mkdir(parents=True)
+    with tarfile.open(package / "usr" / "src" / "linux-source-7.3.tar.xz", "w:xz") as archive:
+        archive.add(tree, "linux-source-7.3")
+    (tmp_path / "root" / "fetched").mkdir(parents=True)
+    subprocess.run(["dpkg-deb", "--build", package, tmp_path / "root" / "fetched"], check=True, capture_output=True)
+    stand_in(env, "mmdebstrap", f"tar -C {tmp_path}/root -c .")
+    result = run("kernel-source", env)
+    assert result.returncode == 0, result.stderr
+    assert "7.3.4-1~bpo13+1 is gone from the backports; using 7.3.9-1" in result.stderr
+    assert (Path(result.stdout.strip()) / "Makefile").read_text() == "SUBLEVEL = 9\n"
+
+
+def test_cached_result_is_made_once(env: dict[str, str]) -> None:
+    text = "f() { echo made >&2; echo x >$1/file; }; cached thing 1 f; cached thing 1 f"
+    out, err = shell(env, text).communicate(timeout=60)
+    assert out.splitlines() == [f"{env['HWSWAP_CACHE']}/thing-1"] * 2
+    assert err.splitlines().count("made") == 1
+
+
+def test_failure_leaves_nothing(env: dict[str, str]) -> None:
+    """Also a failure in the middle of a step, where the last command would succeed."""
+    process = shell(env, "f() { echo x >$1/file; false; true; }; entry=$(cached thing 1 f); echo unreached")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "unreached" not in out
+    assert not (Path(env["HWSWAP_CACHE"]) / "thing-1").exists()
+
+
+def test_interrupted_step_is_done_again(env: dict[str, str], tmp_path: Path) -> None:
+    """A step is killed half-way; the next set-up keeps what was complete and makes the rest from nothing."""
+    text = f"f() {{ echo $2 >$1/$2; touch {tmp_path}/at-$2; $3; }}; cached one 1 f first true; cached two 1 f second "
+    process = shell(env, text + "'sleep 100'")
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "at-second").exists():
+        assert time.monotonic() < deadline, "the second step did not start"
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    cache = Path(env["HWSWAP_CACHE"])
+    assert (cache / "one-1" / "first").exists()
+    assert not (cache / "two-1").exists()
+    (cache / "two-1.part" / "rest").touch()
+    (tmp_path / "at-first").unlink()
+    _, err = shell(env, text + "true").communicate(timeout=60)
+    assert not (tmp_path / "at-first").exists(), err
+    assert [entry.name for entry in (cache / "two-1").iterdir()] == ["second"]
+
+
+def test_two_at_once(env: dict[str, str]) -> None:
+    text = "f() { echo made >&2; sleep 1; echo x >$1/file; }; cached thing 1 f"
+    results = [process.communicate(timeout=60) for process in [shell(env, text), shell(env, text)]]
+    assert {out.strip() for out, _ in results} == {f"{env['HWSWAP_CACHE']}/thing-1"}
+    lines = [line for _, err in results for line in err.splitlines()]
+    assert lines.count("made") == 1
+    assert any("another set-up is making it" in line for line in lines)
+
+
+def test_hash_follows_content_alone(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "b").write_text("1")
+    (tmp_path / "c").write_text("2")
+    out, _ = shell(env, f"for f in a b c; do hash_of {tmp_path}/$f word; done").communicate(timeout=60)
+    a, b, c = out.split()
+    assert a == b != c
+
+
+def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> None:
+    """The guest's programs are made again when a source changes, and not when only its time does."""
+    clone = tmp_path / "clone"
+    shutil.copytree(ROOT / "sim" / "setup", clone / "sim" / "setup")
+    source = clone / "sw" / "driver" / "workloads" / "x.c"
+    source.parent.mkdir(parents=True)
+    source.write_text("1")
+    (source.parent / "Makefile").write_text("all:\n\tmkdir $(OUT) && cp x.c $(OUT)/x\n")
+    for folder in ("sim/guest", "sim/hwswap"):
+        (clone / folder).mkdir(parents=True)
+    (clone / "sim" / "hwswap" / "__init__.py").touch()
+    (clone / "sim" / "hwswap" / "initramfs.py").write_text("print('packed')\n")
+    (clone / "build").mkdir()
+    (clone / "build" / "modules").symlink_to("modules-1")
+
+    def build() -> tuple[str, str]:
+        done = subprocess.run(
+            [clone / "sim" / "setup" / "build", "guest"],
+            check=False,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return os.readlink(clone / "build" / "guest"), (clone / "build" / "guest" / "bin" / "x").read_text()
+
+    first = build()
+    os.utime(source, (1, 1))
+    assert build() == first
+    source.write_text("2")
+    second = build()
+    assert second[0] != first[0]
+    assert (first[1], second[1]) == ("1", "2")
+
+
+def test_phase_keeps_the_exit_status(tmp_path: Path) -> None:
+    shutil.copytree(SETUP, tmp_path / "sim" / "setup")
+    phase = tmp_path / "sim" / "setup" / "phase"
+    assert subprocess.run([phase, "good", "true"], check=False, capture_output=True).returncode == 0
+    assert subprocess.run([phase, "bad", "bash", "-c", "exit 7"], check=False, capture_output=True).returncode == 7
+    good, bad = (tmp_path / "build" / "reports" / "phases").read_text().splitlines()
+    assert good.split()[0] == "good"
+    assert good.endswith("ok")
+    assert bad.endswith("FAILED (7)")
+
+
+def test_no_kernel_source_at_all(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "root" / "fetched").mkdir(parents=True)
+    stand_in(env, "mmdebstrap", f"tar -C {tmp_path}/root -c .")
+    refused(run("kernel-source", env), "no linux-source-7.3", "KERNEL_SRC=")
