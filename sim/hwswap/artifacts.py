@@ -1,36 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the built things that a guest is made of are found."""
+"""The built things that a guest is made of; an environment variable of each can name another one."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-BUILD = REPOSITORY / "build"
-
-
-class MissingError(Exception):
-    """Something that has to be built or installed first is not there; the text says what to do."""
+from hwswap import paths
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """One built file: the environment variable that overrides its place, the place, and the make target."""
+    """A built file: the environment variable that overrides its place, and the place."""
 
     variable: str
-    place: str
-    target: str
+    place: Path
 
     def path(self) -> Path:
-        """Returns where the file is; raises MissingError when it is not there."""
-        path = Path(os.environ.get(self.variable) or BUILD / self.place)
-        if not path.exists():
-            raise MissingError(f"{path} is missing; run `make {self.target}`, or set {self.variable}")
-        return path
+        """Return where the file is; stops with one sentence when it is not there."""
+        return paths.need(Path(os.environ.get(self.variable) or self.place))
 
 
-QEMU = Artifact("HWSWAP_QEMU", "qemu/qemu-system-x86_64", "setup")
-KERNEL = Artifact("HWSWAP_KERNEL", "kernel/bzImage", "kernel")
-INITRAMFS = Artifact("HWSWAP_INITRAMFS", "guest/initramfs.cpio.gz", "guest")
-DEVICE = Artifact("HWSWAP_DEVICE", "model/hwswap-device", "model")
-REPLAY = Artifact("HWSWAP_REPLAY", "model/hwswap-replay", "model")
+QEMU = Artifact("HWSWAP_QEMU", paths.QEMU)
+KERNEL = Artifact("HWSWAP_KERNEL", paths.KERNEL_IMAGE)
+INITRAMFS = Artifact("HWSWAP_INITRAMFS", paths.INITRAMFS)
+DEVICE = Artifact("HWSWAP_DEVICE", paths.DEVICE)
+REPLAY = Artifact("HWSWAP_REPLAY", paths.REPLAY)

@@ -4,14 +4,14 @@
 import hashlib
 import subprocess
 
-from hwswap import artifacts
+from hwswap import artifacts, paths
 
 
 def commit() -> str:
     """The repository's commit, with "-dirty" behind it when files differ from it; "unknown" outside of git."""
     try:
         return subprocess.run(
-            ["git", "-C", str(artifacts.REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"],
+            ["git", "-C", str(paths.ROOT), "describe", "--always", "--dirty", "--abbrev=12"],
             check=True,
             capture_output=True,
             text=True,
@@ -23,7 +23,7 @@ def commit() -> str:
 def patches() -> str:
     """The first 12 hexadecimal digits of a SHA-256 over the kernel patches, names and contents, in order."""
     digest = hashlib.sha256()
-    for patch in sorted((artifacts.REPOSITORY / "sw/driver/patches").glob("*.patch")):
+    for patch in sorted((paths.ROOT / "sw/driver/patches").glob("*.patch")):
         digest.update(patch.name.encode() + b"\0" + patch.read_bytes())
     return digest.hexdigest()[:12]
 

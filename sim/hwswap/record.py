@@ -5,10 +5,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hwswap import artifacts, ftrace, provenance, trace
+from hwswap import ftrace, paths, provenance, trace
 from hwswap.guest import Guest, GuestError, Machine
 
-RECIPES = artifacts.REPOSITORY / "sim/guest/recipes"
+RECIPES = paths.ROOT / "sim/guest/recipes"
 """A recipe is a shell script for the guest: it makes the swap areas on /dev/ram0 to 3 (64 MB each), uses them, and
 leaves none behind. It keeps below half of all swap, so that the kernel reclaims nothing inside the allocator, and
 takes its randomness from $SEED. The tracepoints are on before it starts."""

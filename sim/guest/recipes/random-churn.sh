@@ -6,7 +6,7 @@ for disk in 0 1 2 3; do
 	swapctl on /dev/ram$disk
 done
 
-swapfrag --size 40m --seed "$SEED" >/tmp/frag &
+swapfrag --size 70m --seed "$SEED" >/tmp/frag &
 frag=$!
 until grep -q ready /tmp/frag; do
 	kill -0 $frag || exit 1

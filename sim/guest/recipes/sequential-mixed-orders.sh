@@ -13,12 +13,12 @@ swapctl on -p 3 /dev/ram2
 
 swapload --size 24m --limit 8m --folio 4k --rounds 2 --seed "$SEED" || exit 1
 swapload --size 48m --limit 16m --folio 64k --rounds 3 --seed "$SEED" || exit 1
-swapload --size 64m --limit 32m --folio 2m --rounds 3 --seed "$SEED" || exit 1
+swapload --size 64m --limit 32m --folio 2m --rounds 2 --seed "$SEED" || exit 1
 swapload --size 14m --limit 6m --folio 4k --rounds 0 --seed "$((SEED + 1))" &
 small=$!
 swapload --size 24m --limit 10m --folio 64k --rounds 0 --seed "$((SEED + 2))" &
 middle=$!
-swapload --size 48m --limit 24m --folio 2m --rounds 2 --seed "$((SEED + 3))" || exit 1
+swapload --size 48m --limit 24m --folio 2m --rounds 1 --seed "$((SEED + 3))" || exit 1
 swapctl off /dev/ram3
 swapload --size 40m --limit 24m --folio 2m --rounds 1 --seed "$((SEED + 4))" || exit 1
 kill $small $middle
