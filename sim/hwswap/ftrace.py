@@ -19,7 +19,7 @@ _LOST = re.compile(r"LOST (\d+ )?EVENTS")
 _KEYS = {
     "swap_device_on": ("type", "max", "prio", "flags"),
     "swap_bad_slot": ("type", "offset"),
-    "swap_slots_alloc": ("order", "type", "offset", "nr", "hinted"),
+    "swap_slots_alloc": ("order", "type", "offset", "nr"),
     "swap_slots_free": ("type", "offset", "nr"),
     "swap_device_off": ("type", "stage"),
 }
@@ -124,7 +124,7 @@ class Parser:
 
     def _swap_slots_alloc(self, cpu: int, values: dict[str, int]) -> None:
         order, type_, offset = values["order"], values["type"], values["offset"]
-        if values["hinted"]:
+        if values.get("hinted"):
             raise TraceError("a hinted allocation: record with the hwswap module absent or in mode off")
         if not 0 <= order < ORDERS:
             raise TraceError(f"an allocation of order {order}")

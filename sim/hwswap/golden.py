@@ -187,9 +187,9 @@ class Allocator:
     def mark_bad(self, type_: int, offset: int, nr: int) -> Status:
         """MARK_BAD: count slots of a prepared device as bad (`swap_cluster_setup_bad_slot`)."""
         device = self.devices.get(type_)
-        if device is None:
+        if device is None or device.listed:
             return Status.BAD_DEVICE
-        if device.listed or not self.inside(device, offset, nr):
+        if not self.inside(device, offset, nr):
             return Status.BAD_RANGE
         if device.clusters[offset // SLOTS].used & run(offset % SLOTS, nr):
             return Status.BAD_RANGE  # the kernel refuses a slot that is named twice
@@ -206,18 +206,22 @@ class Allocator:
             return Status.BAD_DEVICE
         if not device.listed:
             for cluster in device.clusters:
-                # Not through move_cluster: nothing counts these as moves.
-                cluster.flag = Flag.NONFULL if cluster.count else Flag.FREE
-                device.list_of(cluster.flag, 0)[cluster.index] = cluster
+                self.list_first(device, cluster)
             device.listed = True
         device.writeok = True
         self.make_available(device)
         return Status.OK
 
+    @staticmethod
+    def list_first(device: Device, cluster: Cluster) -> None:
+        """Put a cluster of a new device on its first list."""
+        cluster.flag = Flag.NONFULL if cluster.count else Flag.FREE
+        device.list_of(cluster.flag, 0)[cluster.index] = cluster
+
     def swapoff_begin(self, type_: int) -> Status:
         """SWAPOFF_BEGIN: no slot is given any more (`del_from_avail_list` with swapoff set); frees go on."""
         device = self.devices.get(type_)
-        if device is None or not device.writeok:
+        if device is None:
             return Status.BAD_DEVICE
         device.writeok = False
         if device in self.available:
@@ -334,21 +338,23 @@ class Allocator:
         fail the kernel's loop may see each again and again; like the engine this stops after 2 visits for each
         device that there could be. A large order tries one device only.
         """
-        device = self.available[0] if self.available else None
+        device = self.next_available(0)
         for _ in range(2 * self.limit_devices):
             if device is None:
                 return None
-            after = self.available.index(device) + 1
-            successor = self.available[after] if after < len(self.available) else None
+            successor = self.next_available(self.available.index(device) + 1)
             self.requeue(device)
             found = self.alloc_on(device, cpu, order)
             if found is not None or order:
                 return found
-            if successor is None or successor in self.available:
-                device = successor
-            else:
-                device = self.available[0] if self.available else None
+            if successor is not None and successor not in self.available:
+                successor = self.next_available(0)
+            device = successor
         return None
+
+    def next_available(self, start: int) -> Device | None:
+        """Return the first device of the available list from position `start` on; the end is None."""
+        return self.available[start] if start < len(self.available) else None
 
     def alloc_on(self, device: Device, cpu: int, order: int) -> Slots | None:
         """Try one device, list by list (`cluster_alloc_swap_entry`, solid-state and without discard)."""
@@ -421,13 +427,13 @@ class Allocator:
     def free(self, type_: int, offset: int, nr: int) -> Status:
         """FREE: give back slots of one cluster, all of them in use (`__swap_cluster_free_entries`)."""
         device = self.devices.get(type_)
-        if device is None:
+        if device is None or not device.listed:
             return Status.BAD_DEVICE
         if not self.inside(device, offset, nr):
             return Status.BAD_RANGE
         cluster = device.clusters[offset // SLOTS]
         mask = run(offset % SLOTS, nr)
-        if cluster.used & mask != mask or not device.listed:
+        if cluster.used & mask != mask:
             return Status.BAD_RANGE
         cluster.used &= ~mask
         cluster.count -= nr

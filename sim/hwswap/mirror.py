@@ -8,7 +8,7 @@ rules.
 
 from dataclasses import dataclass
 
-from hwswap.golden import DISCARD, SOLIDSTATE, Allocator, Cluster, Device, Slots
+from hwswap.golden import SOLIDSTATE, Allocator, Cluster, Device, Slots
 from hwswap.hwswap_map import (
     MEM_CLUSTER_STATE_BITMAP_OFFSET,
     MEM_CLUSTER_STATE_BYTES,
@@ -139,11 +139,19 @@ class Mirror(Allocator):
         """Reserve 2^order slots for a hint, found as an allocation's are (`folio_alloc_swap`)."""
         return self.alloc(cpu, order)
 
-    def alloc_on(self, device: Device, cpu: int, order: int) -> Slots | None:
+    def next_available(self, start: int) -> Device | None:
         """Pass over devices that shall get no hints: told so, or rotating."""
-        if device.flags & NO_HINTS or not device.flags & SOLIDSTATE or device.flags & DISCARD:
-            return None
-        return super().alloc_on(device, cpu, order)
+        for device in self.available[start:]:
+            if device.flags & SOLIDSTATE and not device.flags & NO_HINTS:
+                return device
+        return None
+
+    @staticmethod
+    def list_first(device: Device, cluster: Cluster) -> None:
+        """Leave a cluster where it is that a record has placed already."""
+        assert isinstance(cluster, MirrorCluster)
+        if cluster.kseq is None:
+            Allocator.list_first(device, cluster)
 
     def take(self, cluster: Cluster, mask: int) -> None:
         """Reserve slots for a hint."""
@@ -189,7 +197,9 @@ class Mirror(Allocator):
         assert isinstance(cluster, MirrorCluster)
         cluster.hinted &= ~(BLOCK[order] << offset % SLOTS)
         self.recount(device, cluster)
-        if not cluster.count:
+        if cluster.flag in (Flag.NONE, Flag.DISCARD):
+            pass  # the kernel keeps it off the lists
+        elif not cluster.count:
             self.put(device, cluster, Flag.FREE, 0)
         elif cluster.flag == Flag.FULL and cluster.count != SLOTS:
             self.put(device, cluster, Flag.FRAG, cluster.order)
@@ -207,21 +217,23 @@ class Mirror(Allocator):
 
     def place(self, device: Device, cluster: MirrorCluster) -> None:
         """Put a cluster on the list the record and the outstanding hints together call for."""
-        if cluster.kflag == Flag.DISCARD:
-            self.put(device, cluster, Flag.DISCARD, cluster.korder)
-        elif cluster.kflag == Flag.NONE:
-            if not cluster.hinted:
-                self.put(device, cluster, Flag.NONE, cluster.korder)
+        # Off-list or free for the kernel, which does not know yet what the hints will make of the cluster.
+        predicted = bool(cluster.hinted) and cluster.kflag in (Flag.NONE, Flag.FREE)
+        order = cluster.order if predicted else cluster.korder
+        if cluster.kflag == Flag.DISCARD or (cluster.kflag == Flag.NONE and not predicted):
+            self.put(device, cluster, cluster.kflag, order)
         elif cluster.count == SLOTS:
-            self.put(device, cluster, Flag.FULL, cluster.order)
+            self.put(device, cluster, Flag.FULL, order)
         elif not cluster.count:
             self.put(device, cluster, Flag.FREE, 0)
-        elif cluster.hinted and cluster.kflag == Flag.FREE:
-            if cluster.flag not in (Flag.NONFULL, Flag.FRAG):
-                self.put(device, cluster, Flag.FRAG, cluster.order)
+        elif predicted:
+            listed = cluster.flag in (Flag.NONFULL, Flag.FRAG)
+            if not listed and (cluster.kflag == Flag.FREE or cluster.flag == Flag.FULL):
+                self.put(device, cluster, Flag.FRAG, order)
+        elif cluster.kflag == Flag.FRAG:
+            self.put(device, cluster, Flag.FRAG, order)
         else:
-            flag = Flag.NONFULL if cluster.kflag == Flag.FULL else cluster.kflag
-            self.put(device, cluster, flag, cluster.korder)
+            self.put(device, cluster, Flag.NONFULL, order)
 
     def put(self, device: Device, cluster: Cluster, flag: Flag, order: int) -> None:
         """Move a cluster to the tail of a list unless it is on that list already."""

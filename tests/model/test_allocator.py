@@ -70,7 +70,7 @@ def test_bad_slots_are_never_given():
 
 def test_bad_slots_can_only_be_named_between_prepare_and_swapon_and_once():
     model = machine(1)
-    assert model.mark_bad(0, 5, 1) == Status.BAD_RANGE
+    assert model.mark_bad(0, 5, 1) == Status.BAD_DEVICE
     assert model.mark_bad(1, 5, 1) == Status.BAD_DEVICE
     model.prepare(1, SLOTS, 1, SSD, -1)
     assert model.mark_bad(1, 5, 2) == Status.OK
