@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "liar.hpp"
+
+#include "../../../hw/generated/hwswap_map.h"
+#include "bits.hpp"
+
+namespace hwswap {
+
+uint64_t Liar::register_read(uint32_t address, uint64_t value) {
+  const bool lying = active();
+  ++reads_;
+  if (lying && lie_ == Lie::ones) {
+    ++lies_;
+    return ~uint64_t{0};
+  }
+  if (lying && lie_ == Lie::version && address == HWSWAP_REG_VERSION) {
+    ++lies_;
+    return value + field_put(HWSWAP_VERSION_MAJOR, 1);
+  }
+  return value;
+}
+
+void Liar::set_hint_rings(uint64_t base, uint64_t bytes) {
+  hint_base_ = base;
+  hint_bytes_ = bytes;
+}
+
+uint64_t Liar::random_hint(uint64_t like) {
+  uint64_t hint = random_();
+  // Entirely random words are recognised at once by their phase, order or epoch. The dangerous ones look right, so
+  // each field that could give the lie away is kept with an even chance, and offsets are mostly small.
+  const uint64_t keep = random_();
+  const auto copy = [&](unsigned bit, uint64_t mask) {
+    if (keep >> bit & 1)
+      hint = (hint & ~mask) | (like & mask);
+  };
+  copy(0, HWSWAP_HINT_HINT_PHASE);
+  copy(1, HWSWAP_HINT_HINT_VALID);
+  copy(2, HWSWAP_HINT_HINT_ORDER);
+  copy(3, HWSWAP_HINT_HINT_TYPE);
+  copy(4, HWSWAP_HINT_HINT_EPOCH);
+  if (keep >> 5 & 3) {
+    const uint64_t small = field_get(hint, HWSWAP_HINT_HINT_SLOT) & 0x3ffff;
+    hint = (hint & ~HWSWAP_HINT_HINT_SLOT) | field_put(HWSWAP_HINT_HINT_SLOT, small);
+  }
+  return hint;
+}
+
+bool Liar::dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes) {
+  if (lie_ != Lie::garbage || !active() || !in_hint_rings(address) || strobes != 0xff)
+    return memory.write(address, data, strobes);
+  const uint64_t dice = random_();
+  if ((dice & 3) != 0) {
+    ++lies_;
+    data = random_hint(data);
+  }
+  if ((dice >> 2 & 7) == 0) {
+    ++lies_;
+    const uint64_t other = hint_base_ + random_() % (hint_bytes_ / HWSWAP_HINT_SIZE) * HWSWAP_HINT_SIZE;
+    memory.write(other, random_hint(data), 0xff);
+  }
+  return memory.write(address, data, strobes);
+}
+
+} // namespace hwswap

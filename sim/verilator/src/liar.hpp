@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that lies, for tests of the driver. The RTL itself stays honest.
+#pragma once
+
+#include "bus_memory.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+
+namespace hwswap {
+
+/// What the device lies about.
+enum class Lie {
+  none,
+  version, ///< VERSION.MAJOR is one too high
+  ones,    ///< registers read as all ones and ignore writes: a device that is gone
+  garbage, ///< random hints
+};
+
+class Liar {
+public:
+  /// The lie begins after `after` register reads.
+  Liar(Lie lie, uint64_t after, uint64_t seed) : lie_(lie), after_(after), random_(seed) {}
+
+  /// What the host gets for `value` read from the register at `address` (a multiple of 8).
+  uint64_t register_read(uint32_t address, uint64_t value);
+
+  /// Whether register writes get lost.
+  bool drops_writes() const { return active() && lie_ == Lie::ones; }
+
+  /// Whether the device has to say where its hint rings lie.
+  bool wants_hint_rings() const { return lie_ == Lie::garbage; }
+
+  /// The hint rings are `bytes` bytes from bus address `base` on.
+  void set_hint_rings(uint64_t base, uint64_t bytes);
+
+  /// Write a word for the engine's DMA: into a hint ring, most words become something else, and now and then another
+  /// entry of the rings is overwritten too. The rings are written only while the engine itself writes them, so that
+  /// memory which the host has taken back stays untouched.
+  bool dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes);
+
+  /// Words spoiled or values replaced so far.
+  uint64_t lies() const { return lies_; }
+
+private:
+  bool active() const { return lie_ != Lie::none && reads_ >= after_; }
+  bool in_hint_rings(uint64_t address) const { return address - hint_base_ < hint_bytes_; }
+  /// A random hint; the phase bit of `like` half of the time.
+  uint64_t random_hint(uint64_t like);
+
+  Lie lie_;
+  uint64_t after_;
+  std::mt19937_64 random_;
+  uint64_t reads_ = 0;
+  uint64_t lies_ = 0;
+  uint64_t hint_base_ = 0;
+  uint64_t hint_bytes_ = 0;
+};
+
+} // namespace hwswap
