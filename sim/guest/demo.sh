@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+# The guest's side of `make demo`: the same load in each mode, then fragmented. Everything it prints is read by
+# hwswap.demo; lines that start with @ say what follows. SEED comes from the host, as do RECORD_ON and RECORD_OFF,
+# the commands that start and end a recording of the swap tracepoints.
+THP=/sys/kernel/mm/transparent_hugepage
+MODE=/sys/module/hwswap/parameters/mode
+ENGINE=/sys/kernel/debug/hwswap
+BENCH=/sys/kernel/debug/swap_alloc_bench
+
+# Guest time that passes between two calls of the bench, a page: about what swapping a page out takes here.
+GAP_NS=5000
+
+# counters PHASE before|after
+counters() {
+	echo "@counters $1 $2"
+	grep -E '^(pswpin|pswpout) ' /proc/vmstat
+	for size in 64 2048; do
+		for counter in swpout swpout_fallback; do
+			echo "${counter}_$size $(cat "$THP/hugepages-${size}kB/stats/$counter")"
+		done
+	done
+	grep -E '^[a-z0-9_]+ [0-9]+$' "$ENGINE/stats"
+	echo "@end"
+}
+
+# load PHASE PERCENT: processes with 4 kB, 64 kB and 2 MB folios at the same time; PERCENT scales their size
+load() {
+	swapload --processes 2 --size "$((8 * $2 / 100))m" --limit "$((8 * $2 / 100))m" --folio 4k \
+		--access random --rounds 2 --seed "$SEED" >/tmp/load1 &
+	first=$!
+	swapload --processes 2 --size "$((24 * $2 / 100))m" --limit "$((24 * $2 / 100))m" --folio 64k \
+		--access random --rounds 2 --seed "$((SEED + 1))" >/tmp/load2 &
+	second=$!
+	swapload --size "$((48 * $2 / 100))m" --limit "$((24 * $2 / 100))m" --folio 2m \
+		--access sequential --rounds 2 --seed "$((SEED + 2))" >/tmp/load3
+	code=$?
+	wait $first || code=1
+	wait $second || code=1
+	sed "s/^/@load $1 /" /tmp/load1 /tmp/load2 /tmp/load3
+	return $code
+}
+
+# settle: until the engine has had guest time to follow
+settle() {
+	sync
+	sleep 0.05
+}
+
+# phase NAME MODE PERCENT
+phase() {
+	echo "@phase $1 running the load in mode $2"
+	echo "$2" >$MODE || return 1
+	settle
+	counters "$1" before
+	load "$1" "$3" || return 1
+	settle
+	counters "$1" after
+	if [ "$2" != off ]; then
+		echo "@verify $1 $(head -n 1 $ENGINE/verify)"
+	fi
+}
+
+# bench NAME MODE: the allocator alone, orders 0, 4 and 9
+bench() {
+	echo "@phase $1 running the bench in mode $2"
+	echo "$2" >$MODE || return 1
+	settle
+	for run in "0 2000" "4 300" "9 32"; do
+		order=${run% *}
+		gap=$((GAP_NS << order))
+		[ $gap -le 1000000 ] || gap=1000000
+		# The first run of an order asks for its ring; what it costs is not what the next ones cost.
+		echo "$order 2 $gap" >$BENCH || return 1
+		settle
+		echo "$run $gap" >$BENCH || return 1
+		sed "s/^/@bench $1 $gap /" $BENCH
+	done
+}
+
+insmod /lib/modules/hwswap.ko mode=off || exit 1
+insmod /lib/modules/hwswap_simclock.ko || exit 1
+echo "@engine $(cat $ENGINE/state)"
+sed 's/^/@identity /' $ENGINE/engine
+eval "$RECORD_ON"
+for disk in 0 1 2 3; do
+	swapctl make /dev/ram$disk && swapctl on /dev/ram$disk || exit 1
+done
+counters start before
+
+phase off off 100 || exit 1
+eval "$RECORD_OFF"
+phase shadow shadow 100 || exit 1
+phase hint hint 100 || exit 1
+bench off off || exit 1
+bench hint hint || exit 1
+
+echo "@phase fragment fragmenting: all of swap is written, half of the slots are freed at random"
+echo off >$MODE
+total=$(awk '$1 == "SwapFree:" { print int($2 / 1024) }' /proc/meminfo)
+swapfrag --size "$((total - 4))m" --seed "$SEED" >/tmp/fragment &
+fragment=$!
+until grep -q ready /tmp/fragment; do
+	kill -0 $fragment || exit 1
+	sleep 0.1
+done
+sed 's/^/@fragment /' /tmp/fragment
+phase fragmented-off off 50 || exit 1
+phase fragmented-hint hint 50 || exit 1
+bench fragmented-off off || exit 1
+bench fragmented-hint hint || exit 1
+echo "@verify end $(head -n 1 $ENGINE/verify)"
+kill $fragment
+wait $fragment || exit 1
+tail -n 1 /tmp/fragment | sed 's/^/@load fragment /'
+echo "@engine $(cat $ENGINE/state)"
+
+echo "@phase end switching off swap and the driver, bringing the trace out"
+swapctl off /dev/ram0 /dev/ram1 /dev/ram2 /dev/ram3 || exit 1
+rmmod hwswap_simclock || exit 1
+rmmod hwswap || exit 1
+cat /sys/kernel/tracing/trace >/dev/vda || exit 1
+sync
+echo "@done"
