@@ -9,9 +9,8 @@ SHELL := /bin/bash
 
 B := sim/setup/build
 PHASE := sim/setup/phase
-PY := build/python/bin/python
-export PYTHONPATH := sim
-PYTEST = PATH="$(CURDIR)/build/python/bin:$$PATH" $(PY) -m pytest
+ENV := sim/setup/env
+PYTEST := $(ENV) python -m pytest
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -35,7 +34,7 @@ guest: modules ## the guest's initramfs: build/guest
 	@$(B) guest
 
 demo: model guest ## boot Linux with the engine, swap in every mode, print the comparison
-	@$(PY) -m hwswap demo
+	@./hwswap demo
 
 test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@rm -rf build/reports
@@ -52,7 +51,7 @@ test-hw: setup ## Chisel unit tests
 	@sim/setup/sbt test; mkdir -p build/reports; cp hw/target/test-reports/*.xml build/reports/
 
 test-harness: model ## C++ unit tests of the harness
-	@$(MAKE) --no-print-directory -C sim/verilator check OUT=$(CURDIR)/build/model
+	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
 test-model: setup ## the golden model
 	@$(PYTEST) tests/model
@@ -76,7 +75,7 @@ format: setup ## put every source in its format
 	@sim/setup/lint --fix
 
 map: setup ## generate all views of the register map from hw/map/hwswap.rdl
-	@$(PY) hw/map/generate.py
+	@$(ENV) python hw/map/generate.py
 
 lock: setup ## bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock

