@@ -43,7 +43,7 @@ mkdir -p "$work/source" "$work/build" "$out/modules"
 say "copying the source"
 if [ -d "$source" ]; then
 	[ -f "$source/mm/swapfile.c" ] || die "$source is not a Linux source tree."
-	tar -C "$source" --exclude=./.git --exclude=./Documentation --exclude=./.pc -cf - . | tar -C "$work/source" -xf -
+	tar -C "$source" --exclude=./.git --exclude=./.pc -cf - . | tar -C "$work/source" -xf -
 elif [ -f "$source" ]; then
 	tar -C "$work/source" --strip-components=1 -xf "$source"
 else
