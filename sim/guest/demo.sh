@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of `make demo`: the same load in each mode, then fragmented. Everything it prints is read by
-# hwswap.demo; lines that start with @ say what follows. SEED comes from the host, as do RECORD_ON and RECORD_OFF,
-# the commands that start and end a recording of the swap tracepoints.
+# hwswap.demo; lines that start with @ say what follows. SEED comes from the host, as do /record-on and /record-off,
+# which start and end a recording of the swap tracepoints.
 THP=/sys/kernel/mm/transparent_hugepage
 MODE=/sys/module/hwswap/parameters/mode
 ENGINE=/sys/kernel/debug/hwswap
@@ -81,14 +81,14 @@ insmod /lib/modules/hwswap.ko mode=off || exit 1
 insmod /lib/modules/hwswap_simclock.ko || exit 1
 echo "@engine $(cat $ENGINE/state)"
 sed 's/^/@identity /' $ENGINE/engine
-eval "$RECORD_ON"
+. /record-on
 for disk in 0 1 2 3; do
 	swapctl make /dev/ram$disk && swapctl on /dev/ram$disk || exit 1
 done
 counters start before
 
 phase off off 100 || exit 1
-eval "$RECORD_OFF"
+. /record-off
 phase shadow shadow 100 || exit 1
 phase hint hint 100 || exit 1
 bench off off || exit 1

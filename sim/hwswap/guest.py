@@ -313,6 +313,10 @@ class Guest:
         with (self.folder / "outbox").open("rb") as file:
             return file.read(size)
 
+    def outbox_text(self) -> str:
+        """The text that the guest itself wrote to the outbox disk, up to the first zero byte."""
+        return (self.folder / "outbox").read_bytes().partition(b"\0")[0].decode()
+
     # The engine
 
     def kill_engine(self) -> None:

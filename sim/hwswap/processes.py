@@ -32,7 +32,7 @@ def start(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls nothing but prctl, getppid and _exit
         )
 
 

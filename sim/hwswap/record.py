@@ -33,8 +33,7 @@ TRACE_OFF = """
 cd /sys/kernel/tracing
 echo 0 >tracing_on
 for file in per_cpu/cpu*/stats; do
-    awk -v file=$file '/overrun|dropped/ && $NF { print "lost events: " file ": " $0; bad = 1 } END { exit bad }' $file \
-        || exit 1
+    awk '/overrun|dropped/ && $NF { print "lost events: " $0; bad = 1 } END { exit bad }' $file || exit 1
 done
 cd /
 """
