@@ -40,7 +40,14 @@ MODULES = BUILD / "modules"
 INITRAMFS = BUILD / "guest" / "initramfs.cpio.gz"
 """The guest's initramfs with workloads and modules (`make guest`)."""
 
-TARGETS = {"rtl": "verilog", "model": "model", "qemu": "setup", "kernel": "kernel", "modules": "modules", "guest": "guest"}
+TARGETS = {
+    "rtl": "verilog",
+    "model": "model",
+    "qemu": "setup",
+    "kernel": "kernel",
+    "modules": "modules",
+    "guest": "guest",
+}
 """Which make target makes which folder of build/."""
 
 
