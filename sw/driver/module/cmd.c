@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command ring. Commands are rare (swapon, swapoff, resync, dump) and posted
+ * one at a time, under hwswap_mutex, by somebody who can sleep.
+ */
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/moduleparam.h>
+
+#include "hwswap.h"
+
+static unsigned int timeout_ms = 10000;
+module_param(timeout_ms, uint, 0644);
+MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds (default 10000)");
+
+/*
+ * A time-out also wants to have looked so many times. A guest's clock can run
+ * ahead of the world in which its devices are simulated; each look at a register
+ * takes a moment there.
+ */
+#define HWSWAP_MIN_LOOKS	2000
+
+/**
+ * hwswap_interrupt - the engine has completed a command, or has stopped
+ * @irq: number of the interrupt
+ * @data: the struct hwswap
+ *
+ * Return: whether it was the engine's.
+ */
+irqreturn_t hwswap_interrupt(int irq, void *data)
+{
+	struct hwswap *hw = data;
+	u64 status = hwswap_read(hw, HWSWAP_REG_IRQ_STATUS);
+
+	if (!status || status == ~0ULL)
+		return IRQ_NONE;
+	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, status);
+	if (status & HWSWAP_IRQ_STATUS_ERROR)
+		hwswap_doubt(hw, "it has stopped with an error");
+	complete(&hw->cmd_done);
+	return IRQ_HANDLED;
+}
+
+/**
+ * hwswap_cmd_reset - start again with empty rings
+ * @hw: the engine, reset
+ */
+void hwswap_cmd_reset(struct hwswap *hw)
+{
+	memset(hw->cmds.cpu, 0, hw->cmds.size);
+	memset(hw->cpls.cpu, 0, hw->cpls.size);
+	hw->cmd_count = 0;
+	reinit_completion(&hw->cmd_done);
+}
+
+static bool hwswap_cpl_there(const struct hwswap_cpl *cpl, u32 number)
+{
+	bool phase = !(number >> HWSWAP_CMD_LOG2 & 1);
+
+	return FIELD_GET(HWSWAP_COMPLETION_INFO_PHASE, le64_to_cpu(READ_ONCE(cpl->info))) == phase;
+}
+
+/* Wait for a completion, by interrupt if there is one; false when it is too late. */
+static bool hwswap_cmd_wait(struct hwswap *hw, const struct hwswap_cpl *cpl, u32 number)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(timeout_ms);
+	unsigned int looks;
+
+	for (looks = 0; ; looks++) {
+		if (hwswap_cpl_there(cpl, number))
+			return true;
+		if (time_after(jiffies, deadline) && looks >= HWSWAP_MIN_LOOKS)
+			return false;
+		/* A register that reads all ones belongs to a device that is gone. */
+		if (hwswap_read(hw, HWSWAP_REG_CMD_HEAD) == ~0ULL)
+			return hwswap_cpl_there(cpl, number);
+		if (hw->irq && looks < 10)
+			wait_for_completion_timeout(&hw->cmd_done, msecs_to_jiffies(20));
+		else
+			usleep_range(50, 200);
+	}
+}
+
+/**
+ * hwswap_cmd - have the engine execute a command
+ * @hw: the engine
+ * @opcode: HWSWAP_OPCODE_*
+ * @type: swap device, or 0
+ * @nr: the NR field, or 0
+ * @arg: three arguments, or NULL for zeros
+ * @result: where RESULT goes, or NULL
+ *
+ * An engine that does not answer, or answers something else, is no longer
+ * trusted after that (hwswap_doubt()).
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0; -EREMOTEIO when the engine refuses the command; -ETIMEDOUT, -EPROTO.
+ */
+int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
+	       const u64 arg[3], u64 *result)
+{
+	u32 number = hw->cmd_count, slot = number & ((1U << HWSWAP_CMD_LOG2) - 1);
+	struct hwswap_command *cmd = (struct hwswap_command *)hw->cmds.cpu + slot;
+	struct hwswap_cpl *cpl = (struct hwswap_cpl *)hw->cpls.cpu + slot;
+	unsigned int i;
+	u64 info;
+
+	lockdep_assert_held(&hwswap_mutex);
+	if (READ_ONCE(hw->doubt))
+		return -EPROTO;
+
+	cmd->head = cpu_to_le64(FIELD_PREP(HWSWAP_COMMAND_HEAD_OPCODE, opcode) |
+				FIELD_PREP(HWSWAP_COMMAND_HEAD_IRQ, hw->irq ? 1 : 0) |
+				FIELD_PREP(HWSWAP_COMMAND_HEAD_TYPE, type) |
+				FIELD_PREP(HWSWAP_COMMAND_HEAD_NR, nr));
+	for (i = 0; i < ARRAY_SIZE(cmd->arg); i++)
+		cmd->arg[i] = cpu_to_le64(arg ? arg[i] : 0);
+
+	reinit_completion(&hw->cmd_done);
+	hw->cmd_count++;
+	hwswap_count(HWSWAP_STAT_commands);
+	/* writeq() orders the command before the doorbell. */
+	hwswap_write(hw, HWSWAP_REG_CMD_TAIL, hw->cmd_count);
+
+	if (!hwswap_cmd_wait(hw, cpl, number)) {
+		hwswap_count(HWSWAP_STAT_timeouts);
+		hwswap_doubt(hw, "it does not answer a command");
+		return -ETIMEDOUT;
+	}
+	/* PHASE was seen: what was written before it can be read now. */
+	dma_rmb();
+
+	info = le64_to_cpu(cpl->info);
+	if (FIELD_GET(HWSWAP_COMPLETION_INFO_INDEX, info) != (number & 0xffff) ||
+	    FIELD_GET(HWSWAP_COMPLETION_INFO_OPCODE, info) != opcode) {
+		hwswap_doubt(hw, "it answers what was not asked");
+		return -EPROTO;
+	}
+	if (result)
+		*result = FIELD_GET(HWSWAP_COMPLETION_RESULT_SLOT, le64_to_cpu(cpl->result));
+	return FIELD_GET(HWSWAP_COMPLETION_INFO_STATUS, info) == HWSWAP_STATUS_OK ? 0 : -EREMOTEIO;
+}

@@ -1,0 +1,655 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hwswap: proposals of an engine for the swap allocator.
+ *
+ * The core: one engine, whatever bus it is on; when it is attached to the swap
+ * allocator and when it is not.
+ *
+ * The kernel's own tables stay the truth. Whatever the engine does or fails to
+ * do, the answer is the same: detach it, go on in software, reset it after a
+ * while and show it everything again.
+ *
+ * Locks, from the outside in: hwswap_mutex > the hooks' registration >
+ * devices_lock; cluster lock > hwswap_cpus.lock. The hooks device_on and
+ * device_off never take hwswap_mutex, so attaching can register inside it.
+ */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/swap.h>
+
+#include "hwswap.h"
+
+#define HWSWAP_RESET_MS		2000
+#define HWSWAP_WATCH_PERIOD	(HZ / 2)
+#define HWSWAP_DEAD_AFTER	(2 * HZ)
+#define HWSWAP_BACKOFF_MIN	HZ
+#define HWSWAP_BACKOFF_MAX	(60 * HZ)
+
+static unsigned int depth = 64;
+module_param(depth, uint, 0444);
+MODULE_PARM_DESC(depth, "Slots that a hint ring holds at most (default 64); the ring's size bounds it too");
+
+static unsigned int poll_cycles = 256;
+module_param(poll_cycles, uint, 0444);
+MODULE_PARM_DESC(poll_cycles, "Engine clock cycles between two looks at the CPU lines (default 256)");
+
+static bool auto_reattach = true;
+module_param(auto_reattach, bool, 0644);
+MODULE_PARM_DESC(auto_reattach, "After a failure, try the engine again by and by (default y)");
+
+/* Attaching, detaching, commands, and everything about which engine is used. */
+DEFINE_MUTEX(hwswap_mutex);
+
+/* What the hooks work on: set before they are registered, cleared after. */
+struct hwswap *hwswap_active;
+enum hwswap_mode hwswap_mode = HWSWAP_OFF;
+
+static struct hwswap *hwswap_engine;	/* the engine found, attached or not */
+static bool hwswap_is_attached;
+static bool hwswap_retry;		/* the trouble may pass */
+static const char *hwswap_reason = "no engine was found";
+static unsigned long hwswap_backoff = HWSWAP_BACKOFF_MIN;
+static struct workqueue_struct *hwswap_wq;
+
+static void hwswap_jobs_fn(struct work_struct *work);
+static void hwswap_watch_fn(struct work_struct *work);
+static void hwswap_reattach_fn(struct work_struct *work);
+
+static DECLARE_WORK(hwswap_jobs_work, hwswap_jobs_fn);
+static DECLARE_DELAYED_WORK(hwswap_watch_work, hwswap_watch_fn);
+static DECLARE_DELAYED_WORK(hwswap_reattach_work, hwswap_reattach_fn);
+
+static const struct swap_offload_ops hwswap_ops = {
+	.hint		= hwswap_hint,
+	.hint_done	= hwswap_hint_done,
+	.update		= hwswap_mirror_update,
+	.device_on	= hwswap_device_on,
+	.device_off	= hwswap_device_off,
+};
+
+/**
+ * hwswap_doubt - the engine can no longer be trusted
+ * @hw: the engine
+ * @why: completes the sentence "detached: ..."
+ *
+ * May be called from anywhere; a worker detaches it. The first reason counts.
+ */
+void hwswap_doubt(struct hwswap *hw, const char *why)
+{
+	if (!cmpxchg(&hw->doubt, NULL, why))
+		mod_delayed_work(hwswap_wq, &hwswap_watch_work, 0);
+}
+
+/* hwswap_kick_jobs - there is something to tell the engine */
+void hwswap_kick_jobs(void)
+{
+	queue_work(hwswap_wq, &hwswap_jobs_work);
+}
+
+/* hwswap_attached - is the engine in use? Under hwswap_mutex. */
+bool hwswap_attached(void)
+{
+	return hwswap_is_attached;
+}
+
+/**
+ * hwswap_describe - say in one line how things are
+ * @buf: where to
+ * @size: of @buf
+ */
+void hwswap_describe(char *buf, size_t size)
+{
+	mutex_lock(&hwswap_mutex);
+	if (hwswap_is_attached)
+		snprintf(buf, size, "attached");
+	else
+		snprintf(buf, size, "detached: %s", hwswap_reason);
+	mutex_unlock(&hwswap_mutex);
+}
+
+static void hwswap_free_dma(struct hwswap *hw, struct hwswap_dma *mem)
+{
+	if (mem->cpu)
+		dma_free_coherent(hw->dev, mem->size, mem->cpu, mem->bus);
+	mem->cpu = NULL;
+}
+
+static int hwswap_alloc_dma(struct hwswap *hw, struct hwswap_dma *mem, size_t size)
+{
+	mem->size = PAGE_ALIGN(size);
+	mem->cpu = dma_alloc_coherent(hw->dev, mem->size, &mem->bus, GFP_KERNEL | __GFP_NOWARN);
+	return mem->cpu ? 0 : -ENOMEM;
+}
+
+static void hwswap_free_memory(struct hwswap *hw)
+{
+	hwswap_free_dma(hw, &hw->state);
+	hwswap_free_dma(hw, &hw->lines);
+	hwswap_free_dma(hw, &hw->elines);
+	hwswap_free_dma(hw, &hw->notices);
+	hwswap_free_dma(hw, &hw->hints);
+	hwswap_free_dma(hw, &hw->cmds);
+	hwswap_free_dma(hw, &hw->cpls);
+	hwswap_free_dma(hw, &hw->dump);
+	kvfree(hw->notes);
+	hw->notes = NULL;
+}
+
+/*
+ * All that host and engine share. It is kept from the first attach until the
+ * engine's device goes: an engine that was given up might still write to it.
+ */
+static int hwswap_alloc_memory(struct hwswap *hw)
+{
+	int ret;
+
+	if (hw->state.cpu)
+		return 0;
+
+	ret = hwswap_alloc_dma(hw, &hw->lines, hw->cpus * HWSWAP_CPU_LINE_SIZE) ?:
+	      hwswap_alloc_dma(hw, &hw->elines, hw->cpus * HWSWAP_ENGINE_LINE_SIZE) ?:
+	      hwswap_alloc_dma(hw, &hw->notices,
+			       (size_t)hw->cpus * HWSWAP_NOTICE_SIZE << HWSWAP_NOTICE_LOG2) ?:
+	      hwswap_alloc_dma(hw, &hw->hints, (size_t)hw->cpus * HWSWAP_ORDERS *
+			       HWSWAP_HINT_SIZE << hw->hint_log2) ?:
+	      hwswap_alloc_dma(hw, &hw->cmds, HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2) ?:
+	      hwswap_alloc_dma(hw, &hw->cpls, HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2) ?:
+	      hwswap_alloc_dma(hw, &hw->dump, HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE);
+	if (ret)
+		goto fail;
+
+	/* One contiguous array: where memory is scattered, rather a smaller one. */
+	for (hw->usable = hw->clusters; hw->usable >= 8; hw->usable /= 2) {
+		ret = hwswap_alloc_dma(hw, &hw->state,
+				       (size_t)hw->usable * HWSWAP_CLUSTER_STATE_SIZE);
+		if (!ret)
+			break;
+	}
+	if (ret)
+		goto fail;
+	if (hw->usable < hw->clusters)
+		dev_warn(hw->dev, "memory for %u of the engine's %u clusters only\n",
+			 hw->usable, hw->clusters);
+
+	hw->notes = kvcalloc(hw->usable, sizeof(*hw->notes), GFP_KERNEL);
+	if (hw->notes)
+		return 0;
+	ret = -ENOMEM;
+fail:
+	hwswap_free_memory(hw);
+	return ret;
+}
+
+/* Is there an engine, and one that we know how to use? NULL if so, else why not. */
+static const char *hwswap_identify(struct hwswap *hw)
+{
+	u64 id = hwswap_read(hw, HWSWAP_REG_ID);
+	u64 version = hwswap_read(hw, HWSWAP_REG_VERSION);
+	u64 caps = hwswap_read(hw, HWSWAP_REG_CAPS);
+
+	hwswap_retry = true;
+	if (id == ~0ULL)
+		return "its registers read all ones: it is gone, or in reset";
+	if (FIELD_GET(HWSWAP_ID_MAGIC, id) != HWSWAP_ID_MAGIC_RESET) {
+		hwswap_retry = false;
+		return "register ID does not say HWSWAP: this is no hwswap engine";
+	}
+	hw->version = version;
+	if (FIELD_GET(HWSWAP_VERSION_MAJOR, version) != HWSWAP_VERSION_MAJOR_RESET) {
+		dev_warn(hw->dev, "the engine has interface version %llu, this driver knows %llu: use the driver that belongs to it\n",
+			 FIELD_GET(HWSWAP_VERSION_MAJOR, version), HWSWAP_VERSION_MAJOR_RESET);
+		hwswap_retry = false;
+		return "it has another interface version";
+	}
+
+	hw->build = hwswap_read(hw, HWSWAP_REG_BUILD);
+	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
+	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
+	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
+	hw->hint_log2 = FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
+	if (!hw->devices || !hw->cpus || hw->clusters < 8 || hw->clusters > 1 << 24 ||
+	    !hw->hint_log2 || hw->hint_log2 > 8 ||
+	    FIELD_GET(HWSWAP_CAPS_ORDERS, caps) != HWSWAP_ORDERS) {
+		return "its capabilities make no sense";
+	}
+	if (nr_cpu_ids > hw->cpus) {
+		dev_warn(hw->dev, "the engine was built for %u CPUs, this machine can have %u: build it with more (CPUS=), or boot with nr_cpus=%u\n",
+			 hw->cpus, nr_cpu_ids, hw->cpus);
+		hwswap_retry = false;
+		return "it was built for fewer CPUs";
+	}
+	return NULL;
+}
+
+static const char *hwswap_reset(struct hwswap *hw)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(HWSWAP_RESET_MS);
+	unsigned int looks = 0;
+	u64 control;
+
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
+	do {
+		control = hwswap_read(hw, HWSWAP_REG_CONTROL);
+		if (control == ~0ULL)
+			return "its registers read all ones: it is gone, or in reset";
+		if (!(control & HWSWAP_CONTROL_RESET))
+			return NULL;
+		usleep_range(50, 200);
+	} while (time_before(jiffies, deadline) || ++looks < 1000);
+	return "its reset does not end";
+}
+
+static void hwswap_program(struct hwswap *hw)
+{
+	hwswap_write(hw, HWSWAP_REG_CMD_BASE, hw->cmds.bus);
+	hwswap_write(hw, HWSWAP_REG_CPL_BASE, hw->cpls.bus);
+	hwswap_write(hw, HWSWAP_REG_CMD_SIZE, HWSWAP_CMD_LOG2);
+	hwswap_write(hw, HWSWAP_REG_CPU_LINE_BASE, hw->lines.bus);
+	hwswap_write(hw, HWSWAP_REG_ENGINE_LINE_BASE, hw->elines.bus);
+	hwswap_write(hw, HWSWAP_REG_STATE_BASE, hw->state.bus);
+	hwswap_write(hw, HWSWAP_REG_NOTICE_BASE, hw->notices.bus);
+	hwswap_write(hw, HWSWAP_REG_NOTICE_SIZE, HWSWAP_NOTICE_LOG2);
+	hwswap_write(hw, HWSWAP_REG_HINT_BASE, hw->hints.bus);
+	hwswap_write(hw, HWSWAP_REG_HINT_DEPTH,
+		     FIELD_PREP(HWSWAP_HINT_DEPTH_SLOTS, clamp(depth, 1U, 65535U)) |
+		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_MIN, HWSWAP_HINT_DEPTH_CAP_MIN_RESET) |
+		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_SHIFT, HWSWAP_HINT_DEPTH_CAP_SHIFT_RESET));
+	hwswap_write(hw, HWSWAP_REG_POLL, poll_cycles);
+	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, ~0ULL);
+	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE,
+		     hw->irq ? HWSWAP_IRQ_ENABLE_COMPLETION | HWSWAP_IRQ_ENABLE_ERROR : 0);
+	/* ADVISORY is taken only while ENABLE is 0. */
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY);
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY | HWSWAP_CONTROL_ENABLE);
+}
+
+/* Stop the engine; it may be dead, so nothing is expected of it. */
+static void hwswap_stop(struct hwswap *hw)
+{
+	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE, 0);
+	hwswap_write(hw, HWSWAP_REG_CONTROL, 0);
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
+	/* The read brings the writes to the device, or shows that it is gone. */
+	hwswap_read(hw, HWSWAP_REG_CONTROL);
+	hw->front->bus_master(hw->dev, false);
+}
+
+/* Why attaching failed, and no hook is registered: NULL if it worked. */
+static const char *hwswap_try_attach(struct hwswap *hw)
+{
+	const char *why;
+
+	why = hwswap_identify(hw);
+	if (why)
+		return why;
+	if (hwswap_alloc_memory(hw))
+		return "there is no memory for its rings";
+
+	why = hwswap_reset(hw);
+	if (why)
+		return why;
+	/* After the reset: nothing of the time before can be under way. */
+	hwswap_mirror_reset(hw);
+	hwswap_cmd_reset(hw);
+	hwswap_devices_reset(hw);
+	WRITE_ONCE(hw->doubt, NULL);
+	hw->heartbeat = 0;
+	hw->heartbeat_seen = jiffies;
+
+	hw->front->bus_master(hw->dev, true);
+	hwswap_program(hw);
+	if (hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
+		why = READ_ONCE(hw->doubt) ?: "it refuses a command that does nothing";
+		goto stop;
+	}
+
+	hwswap_active = hw;
+	if (swap_offload_register(&hwswap_ops)) {
+		why = "another module provides hints already";
+		goto inactive;
+	}
+	if (hwswap_run_jobs(hw)) {
+		why = READ_ONCE(hw->doubt) ?: "it refuses a command";
+		goto unregister;
+	}
+	/* Hints from now on, when it knows what is in use. */
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY | HWSWAP_CONTROL_ENABLE |
+		     HWSWAP_CONTROL_HINTS);
+	return NULL;
+
+unregister:
+	swap_offload_unregister(&hwswap_ops);
+inactive:
+	hwswap_active = NULL;
+	hwswap_devices_reset(hw);
+stop:
+	hwswap_stop(hw);
+	return why;
+}
+
+static void hwswap_schedule_reattach(void)
+{
+	if (!auto_reattach || !hwswap_retry)
+		return;
+	mod_delayed_work(hwswap_wq, &hwswap_reattach_work, hwswap_backoff);
+	hwswap_backoff = min(hwswap_backoff * 2, (unsigned long)HWSWAP_BACKOFF_MAX);
+}
+
+/* Attach if mode and engine are there; under hwswap_mutex. */
+static void hwswap_attach(void)
+{
+	struct hwswap *hw = hwswap_engine;
+	unsigned int noio;
+	const char *why;
+
+	lockdep_assert_held(&hwswap_mutex);
+	if (!hw || hwswap_is_attached || hwswap_mode == HWSWAP_OFF)
+		return;
+
+	/* Memory may be short, and swap is what would have to help. */
+	noio = memalloc_noio_save();
+	why = hwswap_try_attach(hw);
+	memalloc_noio_restore(noio);
+	if (why) {
+		if (hwswap_reason != why)
+			dev_warn(hw->dev, "not attached: %s; software goes on\n", why);
+		hwswap_reason = why;
+		hwswap_schedule_reattach();
+		return;
+	}
+	hwswap_is_attached = true;
+	hwswap_reason = NULL;
+	hwswap_count(HWSWAP_STAT_attaches);
+	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, hint rings of %u, build %016llx\n",
+		 hw->devices, hw->cpus, hw->usable, 1U << hw->hint_log2, hw->build);
+	mod_delayed_work(hwswap_wq, &hwswap_watch_work, HWSWAP_WATCH_PERIOD);
+}
+
+/* Take the engine out of the allocator; under hwswap_mutex. */
+static void hwswap_detach(const char *why)
+{
+	struct hwswap *hw = hwswap_engine;
+
+	lockdep_assert_held(&hwswap_mutex);
+	hwswap_reason = why;
+	if (!hwswap_is_attached)
+		return;
+	/* When this returns no hook runs. */
+	swap_offload_unregister(&hwswap_ops);
+	hwswap_active = NULL;
+	hwswap_is_attached = false;
+	hwswap_stop(hw);
+	hwswap_devices_reset(hw);
+	hwswap_count(HWSWAP_STAT_detaches);
+}
+
+static void hwswap_fail(struct hwswap *hw, const char *why)
+{
+	dev_warn(hw->dev, "detached: %s; software goes on\n", why);
+	hwswap_detach(why);
+	hwswap_retry = true;
+	hwswap_backoff = HWSWAP_BACKOFF_MIN;
+	hwswap_schedule_reattach();
+}
+
+/* Something is wrong with a live engine, or NULL. */
+static const char *hwswap_look(struct hwswap *hw)
+{
+	u64 status, polls;
+	unsigned int i;
+	u32 beat;
+
+	if (READ_ONCE(hw->doubt))
+		return hw->doubt;
+	status = hwswap_read(hw, HWSWAP_REG_STATUS);
+	if (status == ~0ULL)
+		return "its registers read all ones: it is gone, or in reset";
+	if (status & HWSWAP_STATUS_DMA_ERROR)
+		return "a DMA transfer failed";
+	if (status & HWSWAP_STATUS_FAULT)
+		return "its internal check failed";
+
+	beat = le64_to_cpu(READ_ONCE(hwswap_engine_line(hw, 0)->heartbeat));
+	if (beat != hw->heartbeat) {
+		hw->heartbeat = beat;
+		hw->heartbeat_seen = jiffies;
+		return NULL;
+	}
+	if (time_before(jiffies, hw->heartbeat_seen + HWSWAP_DEAD_AFTER))
+		return NULL;
+	/*
+	 * No beat for long. A guest's clock can run ahead of its devices: give the
+	 * engine a number of register accesses to make a round in.
+	 */
+	polls = hwswap_read(hw, HWSWAP_REG_STAT_POLLS);
+	for (i = 0; i < 1000; i++) {
+		usleep_range(100, 300);
+		if (hwswap_read(hw, HWSWAP_REG_STAT_POLLS) != polls) {
+			hw->heartbeat_seen = jiffies;
+			return NULL;
+		}
+	}
+	return "its heartbeat has stopped";
+}
+
+static void hwswap_watch_fn(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save();
+	const char *why;
+
+	mutex_lock(&hwswap_mutex);
+	if (hwswap_is_attached) {
+		why = hwswap_look(hwswap_engine);
+		if (why) {
+			hwswap_fail(hwswap_engine, why);
+		} else {
+			/* It has lasted: the next trouble is a new one. */
+			hwswap_backoff = HWSWAP_BACKOFF_MIN;
+			mod_delayed_work(hwswap_wq, &hwswap_watch_work, HWSWAP_WATCH_PERIOD);
+		}
+	}
+	mutex_unlock(&hwswap_mutex);
+	memalloc_noio_restore(noio);
+}
+
+static void hwswap_jobs_fn(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct hwswap *hw;
+
+	mutex_lock(&hwswap_mutex);
+	hw = hwswap_engine;
+	if (hwswap_is_attached && hwswap_run_jobs(hw))
+		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it refuses a command");
+	mutex_unlock(&hwswap_mutex);
+	memalloc_noio_restore(noio);
+}
+
+static void hwswap_reattach_fn(struct work_struct *work)
+{
+	mutex_lock(&hwswap_mutex);
+	hwswap_attach();
+	mutex_unlock(&hwswap_mutex);
+}
+
+/**
+ * hwswap_reattach - take the engine out, if it is in, and attach it anew
+ *
+ * Return: 0 when it is attached after that, else -EIO.
+ */
+int hwswap_reattach(void)
+{
+	int ret;
+
+	mutex_lock(&hwswap_mutex);
+	hwswap_detach("about to be attached again");
+	hwswap_backoff = HWSWAP_BACKOFF_MIN;
+	hwswap_attach();
+	ret = hwswap_is_attached ? 0 : -EIO;
+	mutex_unlock(&hwswap_mutex);
+	return ret;
+}
+
+/**
+ * hwswap_core_add - a front end has found an engine
+ * @dev: its device
+ * @regs: its registers, HWSWAP_BAR_SIZE bytes
+ * @irq: its interrupt, or 0 to poll
+ * @front: what the front end can do for the core
+ *
+ * An engine that cannot be attached now is kept, its device may be mended.
+ *
+ * Return: 0, -EBUSY when there is an engine already, or another error.
+ */
+int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
+		    const struct hwswap_front *front)
+{
+	struct hwswap *hw = kzalloc_obj(*hw, GFP_KERNEL);
+	int ret = 0;
+
+	if (!hw)
+		return -ENOMEM;
+	hw->dev = dev;
+	hw->regs = regs;
+	hw->front = front;
+	INIT_LIST_HEAD(&hw->jobs);
+	init_completion(&hw->cmd_done);
+	if (irq > 0) {
+		ret = request_irq(irq, hwswap_interrupt, 0, "hwswap", hw);
+		if (ret)
+			dev_warn(dev, "no interrupt (%d): completions are polled\n", ret);
+		else
+			hw->irq = irq;
+	}
+
+	mutex_lock(&hwswap_mutex);
+	if (hwswap_engine) {
+		dev_warn(dev, "there is an engine already (%s): this one is not used\n",
+			 dev_name(hwswap_engine->dev));
+		ret = -EBUSY;
+	} else {
+		hwswap_engine = hw;
+		hwswap_reason = "mode is off";
+		hwswap_backoff = HWSWAP_BACKOFF_MIN;
+		hwswap_attach();
+		ret = 0;
+	}
+	mutex_unlock(&hwswap_mutex);
+	if (ret) {
+		if (hw->irq)
+			free_irq(hw->irq, hw);
+		kfree(hw);
+	}
+	return ret;
+}
+
+/**
+ * hwswap_core_remove - the engine's device goes
+ * @dev: its device
+ *
+ * When this returns the core uses nothing of it any more.
+ */
+void hwswap_core_remove(struct device *dev)
+{
+	struct hwswap *hw;
+
+	mutex_lock(&hwswap_mutex);
+	hw = hwswap_engine;
+	if (!hw || hw->dev != dev) {
+		mutex_unlock(&hwswap_mutex);
+		return;
+	}
+	hwswap_detach("the engine's device was removed");
+	if (hw->irq)
+		free_irq(hw->irq, hw);
+	hwswap_engine = NULL;
+	mutex_unlock(&hwswap_mutex);
+
+	/* Workers look at hwswap_engine under the mutex: they do nothing now. */
+	cancel_delayed_work_sync(&hwswap_reattach_work);
+	cancel_delayed_work_sync(&hwswap_watch_work);
+	cancel_work_sync(&hwswap_jobs_work);
+	hw->front->bus_master(dev, false);
+	hwswap_free_memory(hw);
+	kfree(hw);
+}
+
+static const char *const hwswap_mode_names[] = {
+	[HWSWAP_OFF] = "off",
+	[HWSWAP_SHADOW] = "shadow",
+	[HWSWAP_HINT] = "hint",
+};
+
+static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
+{
+	int mode = sysfs_match_string(hwswap_mode_names, val);
+
+	if (mode < 0) {
+		pr_warn("mode is off, shadow or hint\n");
+		return mode;
+	}
+	mutex_lock(&hwswap_mutex);
+	WRITE_ONCE(hwswap_mode, mode);
+	if (mode == HWSWAP_OFF) {
+		if (hwswap_engine)
+			hwswap_detach("mode is off");
+	} else {
+		hwswap_backoff = HWSWAP_BACKOFF_MIN;
+		hwswap_attach();
+	}
+	mutex_unlock(&hwswap_mutex);
+	return 0;
+}
+
+static int hwswap_mode_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", hwswap_mode_names[READ_ONCE(hwswap_mode)]);
+}
+
+static const struct kernel_param_ops hwswap_mode_ops = {
+	.set = hwswap_mode_set,
+	.get = hwswap_mode_get,
+};
+
+module_param_cb(mode, &hwswap_mode_ops, NULL, 0644);
+MODULE_PARM_DESC(mode, "off (default), shadow: the engine follows and is compared with, hint: its hints are used");
+
+static int __init hwswap_init(void)
+{
+	int ret;
+
+	if (PAGE_SIZE != 4096 || swap_offload_cluster_slots() != HWSWAP_SLOTS) {
+		pr_err("this kernel has swap clusters of %u slots of %lu bytes; the engine knows %u of 4096 only (CONFIG_THP_SWAP with 4 KiB pages)\n",
+		       swap_offload_cluster_slots(), PAGE_SIZE, HWSWAP_SLOTS);
+		return -EINVAL;
+	}
+	/* Its workers can be what reclaim is waiting for. */
+	hwswap_wq = alloc_workqueue("hwswap", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!hwswap_wq)
+		return -ENOMEM;
+	hwswap_debugfs_init();
+	ret = hwswap_pci_init();
+	if (ret) {
+		hwswap_debugfs_exit();
+		destroy_workqueue(hwswap_wq);
+	}
+	return ret;
+}
+
+static void __exit hwswap_exit(void)
+{
+	hwswap_pci_exit();
+	hwswap_debugfs_exit();
+	destroy_workqueue(hwswap_wq);
+}
+
+module_init(hwswap_init);
+module_exit(hwswap_exit);
+
+MODULE_DESCRIPTION("Swap slots proposed by an hwswap engine");
+MODULE_AUTHOR("hwswap developers <hwswap@localhost>");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS("SWAP_OFFLOAD");

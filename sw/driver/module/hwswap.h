@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef HWSWAP_H
+#define HWSWAP_H
+
+#include <linux/bitfield.h>
+#include <linux/completion.h>
+#include <linux/device.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-hi-lo.h>
+#include <linux/list.h>
+#include <linux/local_lock.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/swap_offload.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "hwswap_map.h"
+#include "stats.h"
+
+#define HWSWAP_SLOTS		512	/* slots of a cluster */
+#define HWSWAP_ORDERS		10
+#define HWSWAP_MAX_TYPES	32
+#define HWSWAP_CMD_LOG2		5
+#define HWSWAP_NOTICE_LOG2	10
+#define HWSWAP_DUMP_CLUSTERS	32	/* clusters of one DUMP */
+
+/** enum hwswap_mode - what the engine is used for */
+enum hwswap_mode {
+	HWSWAP_OFF,	/* nothing: no hook is registered */
+	HWSWAP_SHADOW,	/* it follows, software decides, differences are counted */
+	HWSWAP_HINT,	/* its proposals are used */
+};
+
+/** struct hwswap_record - a cluster's state, as the engine reads it */
+struct hwswap_record {
+	__le64 meta;
+	__le64 bitmap[HWSWAP_SLOTS / 64];
+	__le64 tail;
+};
+
+static_assert(sizeof(struct hwswap_record) == HWSWAP_CLUSTER_STATE_SIZE);
+
+/** struct hwswap_cpu_line - what a CPU tells the engine */
+struct hwswap_cpu_line {
+	__le64 notice;
+	__le64 want;
+	__le32 hint_head[HWSWAP_ORDERS];
+	__le64 reserved;
+};
+
+static_assert(sizeof(struct hwswap_cpu_line) == HWSWAP_CPU_LINE_SIZE);
+
+/** struct hwswap_engine_line - what the engine tells a CPU */
+struct hwswap_engine_line {
+	__le32 notice_head;
+	__le32 resync_ack;
+	__le64 heartbeat;
+	__le64 reserved[6];
+};
+
+static_assert(sizeof(struct hwswap_engine_line) == HWSWAP_ENGINE_LINE_SIZE);
+
+/** struct hwswap_command - an entry of the command ring */
+struct hwswap_command {
+	__le64 head;
+	__le64 arg[3];
+};
+
+static_assert(sizeof(struct hwswap_command) == HWSWAP_COMMAND_SIZE);
+
+/** struct hwswap_cpl - an entry of the completion ring */
+struct hwswap_cpl {
+	__le64 result;
+	__le64 info;
+};
+
+static_assert(sizeof(struct hwswap_cpl) == HWSWAP_COMPLETION_SIZE);
+
+/**
+ * struct hwswap_cpu - a CPU's own state
+ * @lock: guards @notice_tail, @resync and the CPU line's notice word; nests inside
+ *	the cluster lock. Two tasks can want them at once where spinlocks are
+ *	preemptible.
+ * @notice_tail: notices ever posted
+ * @resync: what the CPU line's RESYNC holds
+ * @want: what the CPU line's WANT holds; like all below under the swap
+ *	allocator's per-CPU lock
+ * @streak: hints refused in a row
+ * @hint_head: hints ever popped, an order each
+ */
+struct hwswap_cpu {
+	local_lock_t lock;
+	u32 notice_tail;
+	u32 resync;
+	u32 want;
+	u32 streak;
+	u32 hint_head[HWSWAP_ORDERS];
+};
+
+DECLARE_PER_CPU(struct hwswap_cpu, hwswap_cpus);
+
+/**
+ * struct hwswap_note - the last notice of a cluster; under the cluster lock
+ * @index: its number in the ring
+ * @cpu: whose ring
+ * @posted: there was one
+ */
+struct hwswap_note {
+	u32 index;
+	u16 cpu;
+	u16 posted;
+};
+
+/**
+ * struct hwswap_swapdev - a swap device
+ * @live: its changes go into the mirror. Published with release semantics, after
+ *	@base, @clusters and @epoch.
+ * @present: the kernel uses it; under devices_lock, like all below
+ * @on_engine: the engine knows it; a job's business, under hwswap_mutex
+ * @warned: its owner was told that the engine has no room
+ * @epoch: tells this use of the number from the last one
+ * @generation: counts swapons
+ * @base: its first cluster in the engine
+ * @clusters: its clusters in the engine
+ * @dev: what the kernel said of it
+ */
+struct hwswap_swapdev {
+	bool live;
+	bool present;
+	bool on_engine;
+	bool warned;
+	u8 epoch;
+	u32 generation;
+	u32 base;
+	u32 clusters;
+	struct swap_offload_device dev;
+};
+
+/**
+ * struct hwswap_front - what a bus front end can do for the core
+ * @bus_master: let the device use DMA, or stop it
+ */
+struct hwswap_front {
+	void (*bus_master)(struct device *dev, bool on);
+};
+
+/** struct hwswap_dma - a piece of memory that host and engine share */
+struct hwswap_dma {
+	void *cpu;
+	dma_addr_t bus;
+	size_t size;
+};
+
+/**
+ * struct hwswap - the engine in use
+ * @dev: its device
+ * @regs: its registers
+ * @irq: its interrupt, or 0
+ * @front: its front end
+ * @devices: swap devices it was built for
+ * @cpus: CPUs it was built for
+ * @clusters: clusters it was built for
+ * @hint_log2: entries of a hint ring, as a power of two
+ * @version: of its interface
+ * @build: hash of its sources
+ * @usable: clusters that the cluster-state array has room for
+ * @state: cluster-state array
+ * @lines: CPU lines
+ * @elines: engine lines
+ * @notices: notice rings
+ * @hints: hint rings
+ * @cmds: command ring
+ * @cpls: completion ring
+ * @dump: where DUMP writes
+ * @notes: last notice of each cluster
+ * @cmd_count: commands ever posted since the last attach
+ * @cmd_done: the interrupt says that a command was completed
+ * @doubt: why the engine is no longer trusted, or NULL; set from anywhere
+ * @swapdev: swap devices by number
+ * @generation: counts swapons
+ * @jobs: what the engine is to be told, under devices_lock
+ * @heartbeat: last one seen
+ * @heartbeat_seen: when it last changed, in jiffies
+ */
+struct hwswap {
+	struct device *dev;
+	void __iomem *regs;
+	int irq;
+	const struct hwswap_front *front;
+
+	u32 devices;
+	u32 cpus;
+	u32 clusters;
+	u32 hint_log2;
+	u32 version;
+	u64 build;
+	u32 usable;
+
+	struct hwswap_dma state;
+	struct hwswap_dma lines;
+	struct hwswap_dma elines;
+	struct hwswap_dma notices;
+	struct hwswap_dma hints;
+	struct hwswap_dma cmds;
+	struct hwswap_dma cpls;
+	struct hwswap_dma dump;
+	struct hwswap_note *notes;
+
+	u32 cmd_count;
+	struct completion cmd_done;
+	const char *doubt;
+
+	struct hwswap_swapdev swapdev[HWSWAP_MAX_TYPES];
+	u32 generation;
+	struct list_head jobs;
+
+	u32 heartbeat;
+	unsigned long heartbeat_seen;
+};
+
+/* core.c */
+extern struct mutex hwswap_mutex;
+extern struct hwswap *hwswap_active;
+extern enum hwswap_mode hwswap_mode;
+
+int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
+		    const struct hwswap_front *front);
+void hwswap_core_remove(struct device *dev);
+void hwswap_doubt(struct hwswap *hw, const char *why);
+void hwswap_kick_jobs(void);
+bool hwswap_attached(void);
+void hwswap_describe(char *buf, size_t size);
+int hwswap_reattach(void);
+
+/* pci.c */
+int hwswap_pci_init(void);
+void hwswap_pci_exit(void);
+
+/* mirror.c */
+void hwswap_mirror_reset(struct hwswap *hw);
+void hwswap_mirror_update(const struct swap_offload_change *change);
+int hwswap_mirror_read(struct hwswap *hw, struct hwswap_swapdev *sd);
+bool hwswap_mirror_settled(struct hwswap *hw);
+bool hwswap_mirror_accepts(struct hwswap *hw, unsigned int type,
+			   unsigned long offset, unsigned int order);
+
+/* hints.c */
+void hwswap_hints_reset(void);
+bool hwswap_hint(unsigned int order, struct swap_offload_hint *hint);
+void hwswap_hint_done(unsigned int order, const struct swap_offload_hint *hint,
+		      enum swap_offload_outcome outcome);
+int hwswap_shadow_compare(struct hwswap *hw, const struct swap_offload_change *change);
+void hwswap_publish_head(struct hwswap *hw, unsigned int order);
+
+/* cmd.c */
+void hwswap_cmd_reset(struct hwswap *hw);
+int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type,
+	       unsigned int nr, const u64 arg[3], u64 *result);
+irqreturn_t hwswap_interrupt(int irq, void *data);
+
+/* devices.c */
+void hwswap_devices_reset(struct hwswap *hw);
+void hwswap_device_on(const struct swap_offload_device *dev);
+void hwswap_device_off(unsigned int type, enum swap_offload_off stage);
+int hwswap_run_jobs(struct hwswap *hw);
+
+/* debugfs.c */
+void hwswap_debugfs_init(void);
+void hwswap_debugfs_exit(void);
+
+static inline u64 hwswap_read(const struct hwswap *hw, u32 reg)
+{
+	return readq(hw->regs + reg);
+}
+
+static inline void hwswap_write(const struct hwswap *hw, u32 reg, u64 value)
+{
+	writeq(value, hw->regs + reg);
+}
+
+static inline struct hwswap_record *hwswap_record(const struct hwswap *hw, u32 cluster)
+{
+	return (struct hwswap_record *)hw->state.cpu + cluster;
+}
+
+static inline struct hwswap_cpu_line *hwswap_cpu_line(const struct hwswap *hw, unsigned int cpu)
+{
+	return (struct hwswap_cpu_line *)hw->lines.cpu + cpu;
+}
+
+static inline struct hwswap_engine_line *hwswap_engine_line(const struct hwswap *hw,
+							    unsigned int cpu)
+{
+	return (struct hwswap_engine_line *)hw->elines.cpu + cpu;
+}
+
+#endif /* HWSWAP_H */
