@@ -56,7 +56,8 @@ phase() {
 	settle
 	counters "$1" after
 	if [ "$2" != off ]; then
-		echo "@verify $1 $(head -n 1 $ENGINE/verify)"
+		echo "@verify $1 $(grep ^clusters $ENGINE/verify)"
+		sed "s/^/@engine $1 /" $ENGINE/engine
 	fi
 }
 
@@ -79,8 +80,6 @@ bench() {
 
 insmod /lib/modules/hwswap.ko mode=off || exit 1
 insmod /lib/modules/hwswap_simclock.ko || exit 1
-echo "@engine $(cat $ENGINE/state)"
-sed 's/^/@identity /' $ENGINE/engine
 . /record-on
 for disk in 0 1 2 3; do
 	swapctl make /dev/ram$disk && swapctl on /dev/ram$disk || exit 1
@@ -97,7 +96,7 @@ bench hint hint || exit 1
 echo "@phase fragment fragmenting: all of swap is written, half of the slots are freed at random"
 echo off >$MODE
 total=$(awk '$1 == "SwapFree:" { print int($2 / 1024) }' /proc/meminfo)
-swapfrag --size "$((total - 4))m" --seed "$SEED" >/tmp/fragment &
+swapfrag --size "$((total - 1))m" --seed "$SEED" >/tmp/fragment &
 fragment=$!
 until grep -q ready /tmp/fragment; do
 	kill -0 $fragment || exit 1
@@ -108,11 +107,10 @@ phase fragmented-off off 50 || exit 1
 phase fragmented-hint hint 50 || exit 1
 bench fragmented-off off || exit 1
 bench fragmented-hint hint || exit 1
-echo "@verify end $(head -n 1 $ENGINE/verify)"
+echo "@verify end $(grep ^clusters $ENGINE/verify)"
 kill $fragment
 wait $fragment || exit 1
 tail -n 1 /tmp/fragment | sed 's/^/@load fragment /'
-echo "@engine $(cat $ENGINE/state)"
 
 echo "@phase end switching off swap and the driver, bringing the trace out"
 swapctl off /dev/ram0 /dev/ram1 /dev/ram2 /dev/ram3 || exit 1

@@ -35,6 +35,8 @@ class Phase:
     after: dict[str, int] = field(default_factory=dict)
     loads: list[dict[str, Any]] = field(default_factory=list)
     verify: str = ""
+    engine: dict[str, str] = field(default_factory=dict)
+    """What the engine's registers said afterwards, name -> value."""
 
     def count(self, name: str) -> int:
         """How far a counter went up; one that the kernel does not have is an error."""
@@ -52,8 +54,6 @@ class Collected:
 
     phases: dict[str, Phase] = field(default_factory=dict)
     benches: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    engine: list[str] = field(default_factory=list)
-    identity: list[str] = field(default_factory=list)
     fragment: dict[str, Any] = field(default_factory=dict)
     done: bool = False
     _counters: dict[str, int] | None = None
@@ -85,9 +85,8 @@ class Collected:
             name, gap, text = rest.split(" ", 2)
             self.benches.setdefault(name, []).append({"gap_ns": int(gap), **json.loads(text)})
         elif key == "@engine":
-            self.engine.append(rest)
-        elif key == "@identity":
-            self.identity.append(rest)
+            phase, name, value = rest.split(" ", 2)
+            self.phase(phase).engine[name] = value
         elif key == "@fragment":
             self.fragment = json.loads(rest)
         elif key == "@done":
@@ -193,13 +192,14 @@ def result(seed: int) -> int:
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "versions": {"linux": release, "qemu": provenance.qemu(), "python": sys.version.split()[0]},
         "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency}
-        | {"identity": collected.identity, "state": collected.engine, "counts": engine},
+        | {"server": engine},
         "guest": {"cpus": 1, "clock": "icount shift=0: one instruction is one nanosecond", "swap_devices": 4},
         "phases": {
             name: {
                 "counts": {key: phase.count(key) for key in phase.after},
                 "loads": phase.loads,
                 "verify": phase.verify,
+                "engine": phase.engine,
             }
             for name, phase in collected.phases.items()
             if phase.after or phase.loads or phase.verify

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engine servers and folders for the full-system tests."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hwswap import paths
+from hwswap.engine import EngineServer
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """Return a folder with a short name, for sockets."""
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> Iterator[EngineServer]:
+    """Return a free-running engine that the guest starts, and that is stopped at the end."""
+    server = EngineServer(folder)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def kernel_log(request: pytest.FixtureRequest) -> Path:
+    """Return where the test's kernel log is kept for people who look for what went wrong."""
+    return paths.REPORTS / "kernel" / f"{request.node.name}.log"

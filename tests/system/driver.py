@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the full-system tests do in a guest: load the driver, use swap, run loads and judge them."""
+
+import json
+import time
+from typing import Any
+
+from hwswap.guest import Guest
+
+PARAMETERS = "/sys/module/hwswap/parameters"
+DEBUG = "/sys/kernel/debug/hwswap"
+DISKS = ("/dev/ram0", "/dev/ram1", "/dev/ram2", "/dev/ram3")
+
+
+class Driver:
+    """The hwswap module of a guest."""
+
+    def __init__(self, guest: Guest) -> None:
+        """Talk to the driver of `guest`; load() loads it."""
+        self.guest = guest
+
+    def load(self, mode: str = "off") -> None:
+        """Load the module."""
+        self.guest.run(f"insmod /lib/modules/hwswap.ko mode={mode}").check()
+
+    def unload(self) -> None:
+        """Unload the module."""
+        self.guest.run("rmmod hwswap").check()
+
+    def set_mode(self, mode: str) -> None:
+        """Switch the mode."""
+        self.guest.run(f"echo {mode} >{PARAMETERS}/mode").check()
+
+    def state(self) -> str:
+        """Return the driver's own line on whether it is attached."""
+        return self.guest.run(f"cat {DEBUG}/state").check().strip()
+
+    def wait_attached(self, timeout: float = 30.0) -> None:
+        """Wait until the engine is attached."""
+        deadline = time.monotonic() + timeout
+        while not (state := self.state()).startswith("attached"):
+            assert time.monotonic() < deadline, f"not attached after {timeout} s: {state}"
+            time.sleep(0.2)
+
+    def wait_detached(self, timeout: float = 30.0) -> str:
+        """Wait until the engine is detached; return the state line."""
+        deadline = time.monotonic() + timeout
+        while not (state := self.state()).startswith("detached"):
+            assert time.monotonic() < deadline, f"still {state} after {timeout} s"
+            time.sleep(0.2)
+        return state
+
+    def stats(self) -> dict[str, int]:
+        """Return the driver's counters."""
+        pairs = (line.split() for line in self.guest.run(f"cat {DEBUG}/stats").check().splitlines() if line)
+        return {name: int(value) for name, value in pairs}
+
+    def assert_quiet_mirror(self) -> None:
+        """Compare kernel, records and engine while nothing swaps."""
+        text = self.guest.run(f"cat {DEBUG}/verify").check()
+        last = text.strip().splitlines()[-1].split()
+        assert last[0] == "clusters" and int(last[1]) > 0, text
+        assert last[2:] == ["differences", "0"], text
+
+    def messages(self, text: str) -> list[str]:
+        """Return the lines of the kernel log that the driver wrote and that hold `text`."""
+        return [line for line in self.guest.kernel_log().splitlines() if "hwswap" in line and text in line]
+
+
+class Load:
+    """A swapload in the background, until told to stop."""
+
+    number = 0
+
+    def __init__(self, guest: Guest, arguments: str) -> None:
+        """Start it."""
+        Load.number += 1
+        self.guest = guest
+        self.output = f"/tmp/load{Load.number}"
+        self.pid = guest.run(f"swapload --rounds 0 {arguments} >{self.output} 2>&1 & echo $!").check().strip()
+
+    def assert_running(self) -> None:
+        """Fail when it has ended by itself."""
+        alive = self.guest.run(f"kill -0 {self.pid}").code == 0
+        assert alive, self.guest.run(f"cat {self.output}").output
+
+    def stop(self, timeout: float = 120.0) -> dict[str, Any]:
+        """End it, and return its result after having judged it."""
+        self.assert_running()
+        self.guest.run(f"kill {self.pid}; while kill -0 {self.pid} 2>/dev/null; do sleep 0.1; done", timeout)
+        return judge(self.guest.run(f"cat {self.output}").check())
+
+
+def judge(output: str) -> dict[str, Any]:
+    """Take the JSON of a load; fails unless it wrote something, read it all back, and every byte was right."""
+    result: dict[str, Any] = json.loads(output)
+    assert result["mismatches"] == 0, result
+    assert result.get("died", 0) == 0, result
+    assert result["verified_bytes"] > 0, result
+    return result
+
+
+def swapload(guest: Guest, arguments: str, timeout: float = 120.0) -> dict[str, Any]:
+    """Run a load to its end and judge it."""
+    return judge(guest.run(f"swapload {arguments}", timeout).check())
+
+
+def swap_on(guest: Guest, *disks: str) -> None:
+    """Make swap areas and switch them on."""
+    areas = " ".join(disks or DISKS)
+    guest.run(f"swapctl make {areas} && swapctl on {areas}").check()
+
+
+def swapped_out(guest: Guest) -> int:
+    """Return the pages swapped out since boot."""
+    return int(guest.run("awk '$1 == \"pswpout\" { print $2 }' /proc/vmstat").check())

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine goes and comes back; the guest goes and comes back."""
+
+from pathlib import Path
+
+from driver import Driver, Load, swap_on, swapload
+from hwswap.engine import EngineServer
+from hwswap.guest import Guest, Machine
+
+MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
+MACHINE = Machine(cpus=2, disk_mb=64)
+
+
+def test_killed_and_attached_again(engine: EngineServer, kernel_log: Path) -> None:
+    with Guest(MACHINE, engine, log=kernel_log) as guest:
+        driver = Driver(guest)
+        swap_on(guest)
+        driver.load("hint")
+        driver.wait_attached()
+        load = Load(guest, MIXED)
+        guest.run("sleep 1").check()
+        load.assert_running()
+        assert driver.stats()["slots_engine"] > 0
+
+        guest.kill_engine()
+        state = driver.wait_detached()
+        assert "detached" in state
+        guest.run("sleep 1").check()
+        load.assert_running()
+        assert len(driver.messages("detached:")) == 1, driver.messages("detached:")
+        assert "software goes on" in driver.messages("detached:")[0]
+        swapload(guest, "--size 8m --limit 4m --rounds 2")
+
+        guest.restart_engine()
+        driver.wait_attached(60)
+        before = driver.stats()["slots_engine"]
+        guest.run("sleep 2").check()
+        load.stop()
+        assert driver.stats()["slots_engine"] > before
+        driver.assert_quiet_mirror()
+
+
+def test_reset_reboot_and_a_second_guest(engine: EngineServer, kernel_log: Path) -> None:
+    engine.stop()
+    engine.start()
+
+    def use(guest: Guest) -> None:
+        driver = Driver(guest)
+        swap_on(guest)
+        driver.load("hint")
+        driver.wait_attached()
+        load = Load(guest, MIXED)
+        guest.run("sleep 1").check()
+        load.stop()
+        assert driver.stats()["slots_engine"] > 0
+        driver.assert_quiet_mirror()
+
+    with Guest(MACHINE, engine, log=kernel_log) as guest:
+        use(guest)
+        Load(guest, MIXED)  # the reset comes while hints are out
+        guest.reset()
+        use(guest)
+        guest.reboot()
+        use(guest)
+    engine.check()
+    with Guest(MACHINE, engine, log=kernel_log.with_suffix(".second.log")) as guest:
+        use(guest)
+    engine.check()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines that lie, engines that are too small, and swap that no engine can serve."""
+
+from pathlib import Path
+
+import pytest
+from driver import DISKS, Driver, Load, swap_on, swapload
+from hwswap.engine import EngineServer
+from hwswap.guest import Guest, Machine
+
+SMALL = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2"
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [("version", "another interface version"), ("ones", "all ones")],
+)
+def test_engine_that_cannot_be_used(folder: Path, kernel_log: Path, lie: str, message: str) -> None:
+    engine = EngineServer(folder, arguments=("--bad", lie))
+    with Guest(Machine(cpus=2), engine, log=kernel_log) as guest:
+        driver = Driver(guest)
+        swap_on(guest)
+        driver.load("hint")
+        assert message in driver.state()
+        assert any("software goes on" in line for line in driver.messages(message))
+        swapload(guest, SMALL)
+        assert driver.stats()["slots_engine"] == 0
+        driver.unload()
+
+
+def test_engine_that_gives_random_hints(folder: Path, kernel_log: Path) -> None:
+    engine = EngineServer(folder, arguments=("--bad", "garbage"))
+    with Guest(Machine(cpus=2), engine, log=kernel_log) as guest:
+        driver = Driver(guest)
+        swap_on(guest)
+        driver.load("hint")
+        load = Load(guest, "--processes 2 --size 16m --limit 16m --folio 64k --access random")
+        swapload(guest, SMALL)
+        guest.run("sleep 1").check()
+        load.stop()
+        stats = driver.stats()
+        # It was caught at it: by the kernel's checks of hints, or by the driver, which let go of it.
+        assert stats["hints_refused"] > 0 or stats["detaches"] > 0, stats
+        driver.unload()
+
+
+def test_more_cpus_than_the_engine_has(folder: Path, kernel_log: Path) -> None:
+    with Guest(Machine(cpus=6), EngineServer(folder), log=kernel_log) as guest:
+        driver = Driver(guest)
+        swap_on(guest)
+        driver.load("hint")
+        assert "fewer CPUs" in driver.state()
+        assert driver.messages("built for 4 CPUs")
+        swapload(guest, SMALL)
+        assert driver.stats()["slots_engine"] == 0
+
+
+def test_more_swap_devices_than_the_engine_has(folder: Path, kernel_log: Path) -> None:
+    with Guest(Machine(cpus=2, disks=10, disk_mb=16), EngineServer(folder), log=kernel_log) as guest:
+        driver = Driver(guest)
+        driver.load("hint")
+        driver.wait_attached()
+        swap_on(guest, *(f"/dev/ram{disk}" for disk in range(10)))
+        for _ in range(2):
+            swapload(guest, SMALL)
+        assert len(driver.messages("stays with software")) == 2
+        assert driver.stats()["slots_engine"] > 0
+        driver.assert_quiet_mirror()
+
+
+def test_more_clusters_than_the_engine_has(folder: Path, kernel_log: Path) -> None:
+    # 3 of these have 2,304 MB; the engine's store holds 2,048. A RAM disk takes memory only for what is written.
+    with Guest(Machine(cpus=2, disk_mb=768), EngineServer(folder), log=kernel_log) as guest:
+        driver = Driver(guest)
+        driver.load("hint")
+        driver.wait_attached()
+        swap_on(guest, *DISKS[:3])
+        swapload(guest, SMALL)
+        assert len(driver.messages("stays with software")) == 1
+        assert driver.stats()["slots_engine"] > 0
+        driver.assert_quiet_mirror()
+
+
+def test_no_engine_at_all(kernel_log: Path) -> None:
+    with Guest(Machine(cpus=2), log=kernel_log) as guest:
+        driver = Driver(guest)
+        swap_on(guest)
+        driver.load("hint")
+        assert driver.state().startswith("detached")
+        swapload(guest, SMALL)
+        assert driver.stats()["slots_engine"] == 0
+
+
+def test_swap_file(folder: Path, kernel_log: Path) -> None:
+    with Guest(Machine(cpus=2, disks=5), EngineServer(folder), log=kernel_log) as guest:
+        driver = Driver(guest)
+        driver.load("hint")
+        driver.wait_attached()
+        guest.run("mkdir /tmp/disk && mke2fs /dev/ram4 >/dev/null && mount -t ext2 /dev/ram4 /tmp/disk").check()
+        guest.run("swapctl make -s 96m /tmp/disk/swap && swapctl on /tmp/disk/swap").check()
+        swapload(guest, SMALL)
+        swapload(guest, "--size 24m --limit 16m --folio 64k --rounds 2")
+        whole = guest.run("cat /sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/swpout").check()
+        assert int(whole) == 0  # the kernel puts no large folio into a file
+        stats = driver.stats()
+        assert stats["slots_engine"] > 0
+        assert stats["hint_takes_order4"] == 0
+        driver.assert_quiet_mirror()
+        guest.run("swapctl off /tmp/disk/swap").check()
