@@ -18,7 +18,6 @@ class Qmp:
         self._socket = connection
         self._socket.settimeout(timeout)
         self._lines = self._socket.makefile("r")
-        self.events: list[dict[str, Any]] = []
         self._read()  # the greeting
         self.execute("qmp_capabilities")
 
@@ -37,24 +36,10 @@ class Qmp:
         self._socket.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         while True:
             message = self._read()
-            if "event" in message:
-                self.events.append(message)
-            elif "error" in message:
+            if "error" in message:
                 raise QmpError(f"{command}: {message['error']['desc']}")
-            else:
+            if "return" in message:  # anything else is an event
                 return message["return"]
-
-    def wait_event(self, name: str, **data: Any) -> None:
-        """Waits for an event whose data holds the given values; events seen before count, each once."""
-        while True:
-            for i, event in enumerate(self.events):
-                found = event.get("data", {})
-                if event["event"] == name and all(found.get(k) == v for k, v in data.items()):
-                    del self.events[i]
-                    return
-            message = self._read()
-            if "event" in message:
-                self.events.append(message)
 
     def close(self) -> None:
         """Closes the connection."""
