@@ -25,9 +25,9 @@
 #define PIECE (1UL << 20) /* paged out at a time: keeps the resident part small */
 
 static const struct option longs[] = {
-	{"size", required_argument, NULL, 's'},	   {"free", required_argument, NULL, 'x'},
-	{"seed", required_argument, NULL, 'S'},	   {"no-hold", no_argument, NULL, 'n'},
-	{"help", no_argument, NULL, 'h'},	   {NULL, 0, NULL, 0},
+    {"size", required_argument, NULL, 's'}, {"free", required_argument, NULL, 'x'},
+    {"seed", required_argument, NULL, 'S'}, {"no-hold", no_argument, NULL, 'n'},
+    {"help", no_argument, NULL, 'h'},	    {NULL, 0, NULL, 0},
 };
 
 static void usage(FILE *out)

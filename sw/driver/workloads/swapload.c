@@ -28,13 +28,13 @@ static const char *const access_names[] = {"sequential", "random", "strided"};
 
 struct options {
 	unsigned int processes;
-	uint64_t size;	     /* bytes a process */
+	uint64_t size; /* bytes a process */
 	enum access access;
-	uint64_t stride;     /* granules */
-	uint64_t folio;	     /* bytes of a granule */
-	uint64_t rounds;     /* 0: until SIGTERM */
+	uint64_t stride; /* granules */
+	uint64_t folio;	 /* bytes of a granule */
+	uint64_t rounds; /* 0: until SIGTERM */
 	uint64_t seed;
-	uint64_t limit;	     /* bytes for all processes together; 0: none */
+	uint64_t limit; /* bytes for all processes together; 0: none */
 };
 
 /* What one process did; in memory shared with the parent. */
@@ -78,16 +78,22 @@ static void usage(FILE *out)
 static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"processes", required_argument, NULL, 'p'}, {"size", required_argument, NULL, 's'},
-		{"access", required_argument, NULL, 'a'},    {"stride", required_argument, NULL, 't'},
-		{"folio", required_argument, NULL, 'f'},     {"rounds", required_argument, NULL, 'r'},
-		{"seed", required_argument, NULL, 'S'},	     {"limit", required_argument, NULL, 'l'},
-		{"help", no_argument, NULL, 'h'},	     {NULL, 0, NULL, 0},
+	    {"processes", required_argument, NULL, 'p'},
+	    {"size", required_argument, NULL, 's'},
+	    {"access", required_argument, NULL, 'a'},
+	    {"stride", required_argument, NULL, 't'},
+	    {"folio", required_argument, NULL, 'f'},
+	    {"rounds", required_argument, NULL, 'r'},
+	    {"seed", required_argument, NULL, 'S'},
+	    {"limit", required_argument, NULL, 'l'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
 	};
 	size_t a;
 	int c;
 
-	*o = (struct options){.processes = 1, .size = 64UL << 20, .stride = 7, .folio = PAGE_BYTES, .rounds = 1, .seed = 1};
+	*o = (struct options){
+	    .processes = 1, .size = 64UL << 20, .stride = 7, .folio = PAGE_BYTES, .rounds = 1, .seed = 1};
 	while ((c = getopt_long(argc, argv, "p:s:a:t:f:r:S:l:h", longs, NULL)) != -1) {
 		switch (c) {
 		case 'p':
@@ -266,7 +272,8 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv, &o);
 	allow_folio(o.folio);
-	results = mmap(NULL, PROCESSES_MAX * sizeof(*results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	results =
+	    mmap(NULL, PROCESSES_MAX * sizeof(*results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (results == MAP_FAILED)
 		die("cannot map the results: %s", strerror(errno));
 	sigaction(SIGTERM, &action, NULL);
