@@ -118,12 +118,12 @@ int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type, unsign
 
 	reinit_completion(&hw->cmd_done);
 	hw->cmd_count++;
-	hwswap_count(HWSWAP_STAT_commands);
+	hwswap_count(HWSWAP_STAT_COMMANDS);
 	/* writeq() orders the command before the doorbell. */
 	hwswap_write(hw, HWSWAP_REG_CMD_TAIL, hw->cmd_count);
 
 	if (!hwswap_cmd_wait(hw, cpl, number)) {
-		hwswap_count(HWSWAP_STAT_timeouts);
+		hwswap_count(HWSWAP_STAT_TIMEOUTS);
 		hwswap_doubt(hw, "it does not answer a command");
 		return -ETIMEDOUT;
 	}

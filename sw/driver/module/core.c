@@ -362,7 +362,7 @@ static void hwswap_attach(void)
 	}
 	hwswap_is_attached = true;
 	hwswap_reason = NULL;
-	hwswap_count(HWSWAP_STAT_attaches);
+	hwswap_count(HWSWAP_STAT_ATTACHES);
 	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, hint rings of %u, build %016llx\n",
 		 hw->devices, hw->cpus, hw->usable, 1U << hw->hint_log2, hw->build);
 	mod_delayed_work(hwswap_wq, &hwswap_watch_work, HWSWAP_WATCH_PERIOD);
@@ -383,7 +383,7 @@ static void hwswap_detach(const char *why)
 	hwswap_is_attached = false;
 	hwswap_stop(hw);
 	hwswap_devices_reset(hw);
-	hwswap_count(HWSWAP_STAT_detaches);
+	hwswap_count(HWSWAP_STAT_DETACHES);
 }
 
 static void hwswap_fail(struct hwswap *hw, const char *why)

@@ -13,8 +13,6 @@
 
 static struct dentry *hwswap_dir;
 
-extern struct hwswap *hwswap_active;
-
 static int stats_show(struct seq_file *m, void *unused)
 {
 	hwswap_stats_show(m);
@@ -209,17 +207,19 @@ static void hwswap_verify_report(struct seq_file *m, const struct hwswap_swapdev
 		[HWSWAP_RECORD_DIFFERS] = "record",
 		[HWSWAP_ENGINE_DIFFERS] = "engine",
 	};
+	u64 kernel, record, engine;
 	unsigned int i;
 
 	seq_printf(m, "%s: device %u cluster %u kernel count %u order %u list %u, record meta %016llx, engine meta %016llx\n",
 		   verdicts[cmp->verdict], sd->dev.type, cluster, cmp->count, cmp->order, cmp->list,
 		   le64_to_cpu(cmp->record->meta), le64_to_cpu(cmp->dumped->meta));
 	for (i = 0; i < ARRAY_SIZE(cmp->kernel); i++) {
-		if (cmp->kernel[i] != le64_to_cpu(cmp->record->bitmap[i]) ||
-		    cmp->kernel[i] != le64_to_cpu(cmp->dumped->bitmap[i]))
-			seq_printf(m, "  slots %u: kernel %016llx record %016llx engine %016llx\n", i * 64,
-				   cmp->kernel[i], le64_to_cpu(cmp->record->bitmap[i]),
-				   le64_to_cpu(cmp->dumped->bitmap[i]));
+		kernel = cmp->kernel[i];
+		record = le64_to_cpu(cmp->record->bitmap[i]);
+		engine = le64_to_cpu(cmp->dumped->bitmap[i]);
+		if (kernel != record || kernel != engine)
+			seq_printf(m, "  slots %u: kernel %016llx record %016llx engine %016llx\n",
+				   i * 64, kernel, record, engine);
 	}
 }
 
@@ -295,9 +295,9 @@ static int verify_show(struct seq_file *m, void *unused)
 	if (ret)
 		goto out;
 	seq_printf(m, "clusters %u differences %u\n", sum.clusters, sum.differences);
-	hwswap_count(HWSWAP_STAT_verifies);
-	hwswap_count_add(HWSWAP_STAT_verify_clusters, sum.clusters);
-	hwswap_count_add(HWSWAP_STAT_verify_differences, sum.differences);
+	hwswap_count(HWSWAP_STAT_VERIFIES);
+	hwswap_count_add(HWSWAP_STAT_VERIFY_CLUSTERS, sum.clusters);
+	hwswap_count_add(HWSWAP_STAT_VERIFY_DIFFERENCES, sum.differences);
 out:
 	mutex_unlock(&hwswap_mutex);
 	return ret;

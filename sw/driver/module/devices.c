@@ -254,7 +254,8 @@ int hwswap_run_jobs(struct hwswap *hw)
 			break;
 		ret = hwswap_run_job(hw, job);
 		if (ret)
-			dev_dbg(hw->dev, "job %d of swap device %u: %d\n", job->kind, job->type, ret);
+			dev_dbg(hw->dev, "job %d of swap device %u: %d\n", job->kind, job->type,
+				ret);
 		kfree(job);
 	}
 	return ret;

@@ -63,7 +63,7 @@ static bool hwswap_pop(struct hwswap *hw, unsigned int order, struct swap_offloa
 		cpu->hint_head[order] = head + 1;
 
 		if (!(entry & HWSWAP_HINT_HINT_VALID)) {
-			hwswap_count(HWSWAP_STAT_hint_void);
+			hwswap_count(HWSWAP_STAT_HINT_VOID);
 			hwswap_publish_head(hw, order);
 			continue;
 		}
@@ -75,7 +75,7 @@ static bool hwswap_pop(struct hwswap *hw, unsigned int order, struct swap_offloa
 		}
 		if (FIELD_GET(HWSWAP_HINT_HINT_EPOCH, entry) !=
 		    READ_ONCE(hw->swapdev[type].epoch)) {
-			hwswap_count(HWSWAP_STAT_hint_stale_epoch);
+			hwswap_count(HWSWAP_STAT_HINT_STALE_EPOCH);
 			hwswap_publish_head(hw, order);
 			continue;
 		}
@@ -84,7 +84,7 @@ static bool hwswap_pop(struct hwswap *hw, unsigned int order, struct swap_offloa
 		return true;
 	}
 
-	hwswap_count(HWSWAP_STAT_hint_misses);
+	hwswap_count(HWSWAP_STAT_HINT_MISSES);
 	if (!(cpu->want & BIT(order))) {
 		cpu->want |= BIT(order);
 		WRITE_ONCE(hwswap_cpu_line(hw, id)->want, cpu_to_le64(cpu->want));
@@ -117,23 +117,23 @@ void hwswap_hint_done(unsigned int order, const struct swap_offload_hint *hint,
 		      enum swap_offload_outcome outcome)
 {
 	static const enum hwswap_stat refusals[SWAP_OFFLOAD_NR_OUTCOMES] = {
-		[SWAP_OFFLOAD_BAD_HINT] = HWSWAP_STAT_refused_bad_hint,
-		[SWAP_OFFLOAD_BAD_DEVICE] = HWSWAP_STAT_refused_bad_device,
-		[SWAP_OFFLOAD_BAD_LIST] = HWSWAP_STAT_refused_bad_list,
-		[SWAP_OFFLOAD_BAD_ORDER] = HWSWAP_STAT_refused_bad_order,
-		[SWAP_OFFLOAD_IN_USE] = HWSWAP_STAT_refused_in_use,
-		[SWAP_OFFLOAD_NO_TABLE] = HWSWAP_STAT_refused_no_table,
+		[SWAP_OFFLOAD_BAD_HINT] = HWSWAP_STAT_REFUSED_BAD_HINT,
+		[SWAP_OFFLOAD_BAD_DEVICE] = HWSWAP_STAT_REFUSED_BAD_DEVICE,
+		[SWAP_OFFLOAD_BAD_LIST] = HWSWAP_STAT_REFUSED_BAD_LIST,
+		[SWAP_OFFLOAD_BAD_ORDER] = HWSWAP_STAT_REFUSED_BAD_ORDER,
+		[SWAP_OFFLOAD_IN_USE] = HWSWAP_STAT_REFUSED_IN_USE,
+		[SWAP_OFFLOAD_NO_TABLE] = HWSWAP_STAT_REFUSED_NO_TABLE,
 	};
 	struct hwswap *hw = hwswap_active;
 
 	hwswap_publish_head(hw, order);
 	if (outcome == SWAP_OFFLOAD_TAKEN) {
-		hwswap_count(HWSWAP_STAT_hints_taken);
-		hwswap_count(HWSWAP_STAT_hint_takes_order0 + order);
+		hwswap_count(HWSWAP_STAT_HINTS_TAKEN);
+		hwswap_count(HWSWAP_STAT_HINT_TAKES_ORDER0 + order);
 		this_cpu_write(hwswap_cpus.streak, 0);
 		return;
 	}
-	hwswap_count(HWSWAP_STAT_hints_refused);
+	hwswap_count(HWSWAP_STAT_HINTS_REFUSED);
 	hwswap_count(refusals[outcome]);
 	if (this_cpu_inc_return(hwswap_cpus.streak) == HWSWAP_STREAK)
 		hwswap_doubt(hw, "its hints are refused one after another");
@@ -157,10 +157,10 @@ int hwswap_shadow_compare(struct hwswap *hw, const struct swap_offload_change *c
 		return -1;
 	if (hint.type == change->type &&
 	    hint.offset == (unsigned long)change->cluster * HWSWAP_SLOTS + change->start)
-		hwswap_count(HWSWAP_STAT_shadow_agree);
+		hwswap_count(HWSWAP_STAT_SHADOW_AGREE);
 	else if (hwswap_mirror_accepts(hw, hint.type, hint.offset, order))
-		hwswap_count(HWSWAP_STAT_shadow_valid);
+		hwswap_count(HWSWAP_STAT_SHADOW_VALID);
 	else
-		hwswap_count(HWSWAP_STAT_shadow_stale);
+		hwswap_count(HWSWAP_STAT_SHADOW_STALE);
 	return order;
 }

@@ -56,7 +56,7 @@ static void hwswap_ask_resync(struct hwswap_cpu *cpu, struct hwswap_cpu_line *li
 	WRITE_ONCE(line->notice,
 		   cpu_to_le64(FIELD_PREP(HWSWAP_CPU_LINE_NOTICE_NOTICE_TAIL, cpu->notice_tail) |
 			       FIELD_PREP(HWSWAP_CPU_LINE_NOTICE_RESYNC, cpu->resync)));
-	hwswap_count(HWSWAP_STAT_resyncs);
+	hwswap_count(HWSWAP_STAT_RESYNCS);
 }
 
 /* Tell the engine that a record has changed; under the cluster lock. */
@@ -80,7 +80,7 @@ static void hwswap_post_notice(struct hwswap *hw, u32 cluster, u32 seq)
 		eline = hwswap_engine_line(hw, note->cpu);
 		taken = le32_to_cpu(READ_ONCE(eline->notice_head));
 		if (note->index - taken < (1U << HWSWAP_NOTICE_LOG2)) {
-			hwswap_count(HWSWAP_STAT_notice_coalesced);
+			hwswap_count(HWSWAP_STAT_NOTICE_COALESCED);
 			return;
 		}
 	}
@@ -96,7 +96,7 @@ static void hwswap_post_notice(struct hwswap *hw, u32 cluster, u32 seq)
 		note->posted = 0;
 		dma_mb();
 		hwswap_ask_resync(cpu, line, eline);
-		hwswap_count(HWSWAP_STAT_notice_overflows);
+		hwswap_count(HWSWAP_STAT_NOTICE_OVERFLOWS);
 		goto out;
 	}
 
@@ -113,7 +113,7 @@ static void hwswap_post_notice(struct hwswap *hw, u32 cluster, u32 seq)
 	WRITE_ONCE(line->notice,
 		   cpu_to_le64(FIELD_PREP(HWSWAP_CPU_LINE_NOTICE_NOTICE_TAIL, cpu->notice_tail) |
 			       FIELD_PREP(HWSWAP_CPU_LINE_NOTICE_RESYNC, cpu->resync)));
-	hwswap_count(HWSWAP_STAT_notices);
+	hwswap_count(HWSWAP_STAT_NOTICES);
 out:
 	local_unlock(&hwswap_cpus.lock);
 }
@@ -174,11 +174,11 @@ void hwswap_mirror_update(const struct swap_offload_change *change)
 	u32 cluster, seq;
 
 	if (change->delta < 0)
-		hwswap_count_add(HWSWAP_STAT_slots_freed, change->nr);
+		hwswap_count_add(HWSWAP_STAT_SLOTS_FREED, change->nr);
 	else if (change->hinted)
-		hwswap_count_add(HWSWAP_STAT_slots_engine, change->nr);
+		hwswap_count_add(HWSWAP_STAT_SLOTS_ENGINE, change->nr);
 	else if (change->delta > 0)
-		hwswap_count_add(HWSWAP_STAT_slots_software, change->nr);
+		hwswap_count_add(HWSWAP_STAT_SLOTS_SOFTWARE, change->nr);
 
 	/* What the engine would have done is compared with the state before. */
 	if (change->delta > 0 && READ_ONCE(hwswap_mode) == HWSWAP_SHADOW)
@@ -289,8 +289,10 @@ bool hwswap_mirror_accepts(struct hwswap *hw, unsigned int type, unsigned long o
 	const struct hwswap_record *rec;
 	u64 meta;
 
-	if (!smp_load_acquire(&sd->live) || !offset || offset % nr ||
-	    offset / HWSWAP_SLOTS >= sd->clusters)
+	/* Pairs with the release in hwswap_go_live(). */
+	if (!smp_load_acquire(&sd->live))
+		return false;
+	if (!offset || offset % nr || offset / HWSWAP_SLOTS >= sd->clusters)
 		return false;
 	rec = hwswap_record(hw, sd->base + offset / HWSWAP_SLOTS);
 	meta = le64_to_cpu(READ_ONCE(rec->meta));

@@ -7,10 +7,45 @@
 
 DEFINE_PER_CPU(struct hwswap_stats, hwswap_stats);
 
-static const char *const hwswap_stat_names[] = {
-#define X(name) #name,
-	HWSWAP_STATS(X)
-#undef X
+static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
+	[HWSWAP_STAT_SLOTS_ENGINE] = "slots_engine",
+	[HWSWAP_STAT_SLOTS_SOFTWARE] = "slots_software",
+	[HWSWAP_STAT_SLOTS_FREED] = "slots_freed",
+	[HWSWAP_STAT_HINTS_TAKEN] = "hints_taken",
+	[HWSWAP_STAT_HINTS_REFUSED] = "hints_refused",
+	[HWSWAP_STAT_HINT_MISSES] = "hint_misses",
+	[HWSWAP_STAT_HINT_VOID] = "hint_void",
+	[HWSWAP_STAT_HINT_STALE_EPOCH] = "hint_stale_epoch",
+	[HWSWAP_STAT_REFUSED_BAD_HINT] = "refused_bad_hint",
+	[HWSWAP_STAT_REFUSED_BAD_DEVICE] = "refused_bad_device",
+	[HWSWAP_STAT_REFUSED_BAD_LIST] = "refused_bad_list",
+	[HWSWAP_STAT_REFUSED_BAD_ORDER] = "refused_bad_order",
+	[HWSWAP_STAT_REFUSED_IN_USE] = "refused_in_use",
+	[HWSWAP_STAT_REFUSED_NO_TABLE] = "refused_no_table",
+	[HWSWAP_STAT_HINT_TAKES_ORDER0] = "hint_takes_order0",
+	[HWSWAP_STAT_HINT_TAKES_ORDER1] = "hint_takes_order1",
+	[HWSWAP_STAT_HINT_TAKES_ORDER2] = "hint_takes_order2",
+	[HWSWAP_STAT_HINT_TAKES_ORDER3] = "hint_takes_order3",
+	[HWSWAP_STAT_HINT_TAKES_ORDER4] = "hint_takes_order4",
+	[HWSWAP_STAT_HINT_TAKES_ORDER5] = "hint_takes_order5",
+	[HWSWAP_STAT_HINT_TAKES_ORDER6] = "hint_takes_order6",
+	[HWSWAP_STAT_HINT_TAKES_ORDER7] = "hint_takes_order7",
+	[HWSWAP_STAT_HINT_TAKES_ORDER8] = "hint_takes_order8",
+	[HWSWAP_STAT_HINT_TAKES_ORDER9] = "hint_takes_order9",
+	[HWSWAP_STAT_NOTICES] = "notices",
+	[HWSWAP_STAT_NOTICE_COALESCED] = "notice_coalesced",
+	[HWSWAP_STAT_NOTICE_OVERFLOWS] = "notice_overflows",
+	[HWSWAP_STAT_RESYNCS] = "resyncs",
+	[HWSWAP_STAT_SHADOW_AGREE] = "shadow_agree",
+	[HWSWAP_STAT_SHADOW_VALID] = "shadow_valid",
+	[HWSWAP_STAT_SHADOW_STALE] = "shadow_stale",
+	[HWSWAP_STAT_COMMANDS] = "commands",
+	[HWSWAP_STAT_TIMEOUTS] = "timeouts",
+	[HWSWAP_STAT_ATTACHES] = "attaches",
+	[HWSWAP_STAT_DETACHES] = "detaches",
+	[HWSWAP_STAT_VERIFIES] = "verifies",
+	[HWSWAP_STAT_VERIFY_CLUSTERS] = "verify_clusters",
+	[HWSWAP_STAT_VERIFY_DIFFERENCES] = "verify_differences",
 };
 
 /**

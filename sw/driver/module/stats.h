@@ -5,51 +5,46 @@
 #include <linux/percpu.h>
 #include <linux/seq_file.h>
 
-/* Every counter, in the order of the report. X(name) makes HWSWAP_STAT_<name>. */
-#define HWSWAP_STATS(X)		\
-	X(slots_engine)		\
-	X(slots_software)	\
-	X(slots_freed)		\
-	X(hints_taken)		\
-	X(hints_refused)	\
-	X(hint_misses)		\
-	X(hint_void)		\
-	X(hint_stale_epoch)	\
-	X(refused_bad_hint)	\
-	X(refused_bad_device)	\
-	X(refused_bad_list)	\
-	X(refused_bad_order)	\
-	X(refused_in_use)	\
-	X(refused_no_table)	\
-	X(hint_takes_order0)	\
-	X(hint_takes_order1)	\
-	X(hint_takes_order2)	\
-	X(hint_takes_order3)	\
-	X(hint_takes_order4)	\
-	X(hint_takes_order5)	\
-	X(hint_takes_order6)	\
-	X(hint_takes_order7)	\
-	X(hint_takes_order8)	\
-	X(hint_takes_order9)	\
-	X(notices)		\
-	X(notice_coalesced)	\
-	X(notice_overflows)	\
-	X(resyncs)		\
-	X(shadow_agree)		\
-	X(shadow_valid)		\
-	X(shadow_stale)		\
-	X(commands)		\
-	X(timeouts)		\
-	X(attaches)		\
-	X(detaches)		\
-	X(verifies)		\
-	X(verify_clusters)	\
-	X(verify_differences)
-
+/* Every counter, in the order of the report. */
 enum hwswap_stat {
-#define X(name) HWSWAP_STAT_##name,
-	HWSWAP_STATS(X)
-#undef X
+	HWSWAP_STAT_SLOTS_ENGINE,
+	HWSWAP_STAT_SLOTS_SOFTWARE,
+	HWSWAP_STAT_SLOTS_FREED,
+	HWSWAP_STAT_HINTS_TAKEN,
+	HWSWAP_STAT_HINTS_REFUSED,
+	HWSWAP_STAT_HINT_MISSES,
+	HWSWAP_STAT_HINT_VOID,
+	HWSWAP_STAT_HINT_STALE_EPOCH,
+	HWSWAP_STAT_REFUSED_BAD_HINT,
+	HWSWAP_STAT_REFUSED_BAD_DEVICE,
+	HWSWAP_STAT_REFUSED_BAD_LIST,
+	HWSWAP_STAT_REFUSED_BAD_ORDER,
+	HWSWAP_STAT_REFUSED_IN_USE,
+	HWSWAP_STAT_REFUSED_NO_TABLE,
+	HWSWAP_STAT_HINT_TAKES_ORDER0,
+	HWSWAP_STAT_HINT_TAKES_ORDER1,
+	HWSWAP_STAT_HINT_TAKES_ORDER2,
+	HWSWAP_STAT_HINT_TAKES_ORDER3,
+	HWSWAP_STAT_HINT_TAKES_ORDER4,
+	HWSWAP_STAT_HINT_TAKES_ORDER5,
+	HWSWAP_STAT_HINT_TAKES_ORDER6,
+	HWSWAP_STAT_HINT_TAKES_ORDER7,
+	HWSWAP_STAT_HINT_TAKES_ORDER8,
+	HWSWAP_STAT_HINT_TAKES_ORDER9,
+	HWSWAP_STAT_NOTICES,
+	HWSWAP_STAT_NOTICE_COALESCED,
+	HWSWAP_STAT_NOTICE_OVERFLOWS,
+	HWSWAP_STAT_RESYNCS,
+	HWSWAP_STAT_SHADOW_AGREE,
+	HWSWAP_STAT_SHADOW_VALID,
+	HWSWAP_STAT_SHADOW_STALE,
+	HWSWAP_STAT_COMMANDS,
+	HWSWAP_STAT_TIMEOUTS,
+	HWSWAP_STAT_ATTACHES,
+	HWSWAP_STAT_DETACHES,
+	HWSWAP_STAT_VERIFIES,
+	HWSWAP_STAT_VERIFY_CLUSTERS,
+	HWSWAP_STAT_VERIFY_DIFFERENCES,
 	HWSWAP_NR_STATS,
 };
 
