@@ -34,7 +34,7 @@ guest: modules ## the guest's initramfs: build/guest
 	@$(B) guest
 
 demo: model guest ## boot Linux with the engine, swap in every mode, print the comparison
-	@./hwswap demo
+	@$(ENV) python -m hwswap.demo
 
 test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@rm -rf build/reports
