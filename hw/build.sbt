@@ -12,6 +12,7 @@ lazy val hwswap = (project in file("."))
     name := "hwswap",
     libraryDependencies ++= Seq(
       "org.chipsalliance" %% "chisel" % chiselVersion,
+      "com.lihaoyi" %% "mainargs" % "0.7.6",
       "org.scalatest" %% "scalatest" % "3.2.19" % Test
     ),
     addCompilerPlugin("org.chipsalliance" % "chisel-plugin" % chiselVersion cross CrossVersion.full),

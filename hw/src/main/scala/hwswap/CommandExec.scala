@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** Carries commands out, in order and one at a time. The next command is checked while the present one runs.
+  *
+  * What touches hints or records from outside the poll loop (RESYNC, RECALL, DUMP, and both SWAPOFFs in advisory mode) runs while the
+  * poll loop pauses between two CPUs, so it meets no half-done round.
+  */
+class CommandExec(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val in = Flipped(Decoupled(new Command))
+    val out = Decoupled(new Completion)
+    val advisory = Input(Bool())
+    val claimed = Input(Vec(p.devices, Bool()))
+    val core = new CorePort(p)
+
+    /** Asks the poll loop to pause; it answers, and stays paused until the request goes. */
+    val pause = Output(Bool())
+    val paused = Input(Bool())
+    val resync = Decoupled(new ResyncJob)
+    val resyncDone = Flipped(Valid(new JobResult))
+    val recall = Decoupled(new HintJob(p))
+    val recallDone = Flipped(Valid(new JobResult))
+    val dump = Decoupled(new DumpJob)
+    val dumpDone = Flipped(Valid(new JobResult))
+    val busy = Output(Bool())
+
+    /** Pulses: a command was done; it ended in an error (NO_SPACE is none). */
+    val finished = Output(Bool())
+    val failed = Output(Bool())
+  })
+
+  object State extends ChiselEnum {
+    val idle, pause, recall, recallWait, job, jobWait, core, coreWait, complete = Value
+  }
+
+  // Check one command ahead.
+  val decoded = Module(new Queue(new DecodedCommand(p), 1, pipe = true))
+  decoded.io.enq.valid := io.in.valid
+  decoded.io.enq.bits := CommandDecode(p, io.in.bits, io.advisory)
+  io.in.ready := decoded.io.enq.ready
+
+  val state = RegInit(State.idle)
+  val command = decoded.io.deq.bits
+  val cycles = Reg(UInt(MemMap.Completion.Info.Cycles.width.W))
+  val status = Reg(UInt(MemMap.Completion.Info.Status.width.W))
+  val slot = Reg(UInt(MemMap.Completion.Result.Slot.width.W))
+  val place = command.place
+  val isClaimed = if (p.devices == 1) io.claimed(0) else io.claimed(command.device(p.deviceBits - 1, 0))
+  val unclaimed = (place === CommandPlace.resync || place === CommandPlace.recall) && !command.all && !isClaimed
+
+  cycles := cycles + 1.U
+  val coreResp = io.core.resp.fire
+  val isAlloc = command.opcode === OpcodeCode.Alloc.U && io.core.resp.bits.status === StatusCode.Ok.U
+  val isCheck = command.opcode === OpcodeCode.Check.U && io.core.resp.bits.status === StatusCode.Ok.U
+
+  // A core command in authoritative mode starts at once; everything else passes through the states.
+  val straight = place === CommandPlace.core && !command.recallFirst
+  io.core.req.valid := (state === State.idle && decoded.io.deq.valid && straight) || state === State.core
+  io.core.req.bits := command.core
+  io.core.resp.ready := state === State.coreWait && io.out.ready
+
+  io.pause := state.isOneOf(State.pause, State.recall, State.recallWait, State.job, State.jobWait) ||
+    (state.isOneOf(State.core, State.coreWait) && command.recallFirst)
+
+  io.recall.valid := state === State.recall || (state === State.job && place === CommandPlace.recall)
+  io.recall.bits := 0.U.asTypeOf(new HintJob(p))
+  io.recall.bits.kind := HintJobKind.recall
+  io.recall.bits.device := command.device
+  io.recall.bits.all := command.all
+  io.resync.valid := state === State.job && place === CommandPlace.resync
+  io.resync.bits.all := false.B
+  io.resync.bits.device := command.device
+  io.dump.valid := state === State.job && place === CommandPlace.dump
+  io.dump.bits.cluster := command.cluster
+  io.dump.bits.count := command.nr
+  io.dump.bits.target := command.target
+
+  val done = MuxCase(
+    io.dumpDone,
+    Seq((place === CommandPlace.resync) -> io.resyncDone, (place === CommandPlace.recall) -> io.recallDone)
+  )
+
+  // At once: the completion of a core command leaves in the cycle of the core's answer.
+  val fromCore = state === State.coreWait
+  io.out.valid := (fromCore && io.core.resp.valid) || state === State.complete
+  io.out.bits.opcode := command.opcode
+  io.out.bits.irq := command.irq
+  io.out.bits.cycles := cycles
+  io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
+  io.out.bits.device := Mux(fromCore && isAlloc, io.core.resp.bits.device, 0.U)
+  io.out.bits.slot := Mux(fromCore, Mux(isAlloc || isCheck, io.core.resp.bits.offset, 0.U), slot)
+  decoded.io.deq.ready := io.out.fire
+
+  private def complete(code: UInt, value: UInt): Unit = {
+    state := State.complete
+    status := code
+    slot := value
+  }
+
+  switch(state) {
+    is(State.idle) {
+      cycles := 1.U
+      when(decoded.io.deq.valid) {
+        when(straight) {
+          when(io.core.req.fire) { state := State.coreWait }
+        }.elsewhen(place === CommandPlace.refused) {
+          complete(command.status, 0.U)
+        }.elsewhen(place === CommandPlace.atOnce) {
+          complete(StatusCode.Ok.U, 0.U)
+        }.elsewhen(unclaimed) {
+          complete(StatusCode.BadDevice.U, 0.U)
+        }.otherwise { state := State.pause }
+      }
+    }
+    is(State.pause) {
+      cycles := 1.U
+      when(io.paused) { state := Mux(command.recallFirst, State.recall, State.job) }
+    }
+    is(State.recall) { when(io.recall.fire) { state := State.recallWait } }
+    is(State.recallWait) {
+      when(io.recallDone.valid) {
+        when(io.recallDone.bits.error) { complete(StatusCode.BusError.U, 0.U) }.otherwise { state := State.core }
+      }
+    }
+    is(State.job) { when(io.recall.fire || io.resync.fire || io.dump.fire) { state := State.jobWait } }
+    is(State.jobWait) {
+      when(done.valid) {
+        complete(
+          Mux(done.bits.error, StatusCode.BusError.U, StatusCode.Ok.U),
+          Mux(place === CommandPlace.recall, done.bits.count, 0.U)
+        )
+      }
+    }
+    is(State.core) { when(io.core.req.fire) { state := State.coreWait } }
+    is(State.coreWait) { when(coreResp) { state := State.idle } }
+    is(State.complete) { when(io.out.fire) { state := State.idle } }
+  }
+
+  io.busy := decoded.io.deq.valid || io.in.valid || state =/= State.idle
+  io.finished := io.out.fire
+  io.failed := io.out.fire && io.out.bits.status =/= StatusCode.Ok.U && io.out.bits.status =/= StatusCode.NoSpace.U
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for whoever simulates it.
+  *
+  * @param p
+  *   sizes
+  */
+class HwSwap(val p: Params) extends Module {
+  val s_axil = IO(Flipped(new AxiLite(log2Ceil(RegMap.BarSize))))
+  val m_axi = IO(new Axi4)
+
+  /** Level: an enabled bit of IRQ_STATUS is set. */
+  val irq = IO(Output(Bool()))
+
+  /** No command, register request or bus transfer is under way, and the last round of polling found nothing to do. */
+  val idle = IO(Output(Bool()))
+
+  /** Complete rounds of polling, modulo 2^32. */
+  val round = IO(Output(UInt(32.W)))
+
+  val slave = Module(new AxiLiteSlave)
+  val dma = Module(new Dma)
+  val resetControl = Module(new ResetControl)
+  val core = Module(new Core(p))
+  val shell = withReset(reset.asBool || resetControl.io.pulse) { Module(new Shell(p)) }
+
+  slave.io.axil <> s_axil
+  m_axi <> dma.io.axi
+
+  for (block <- Seq(shell.io.regs, resetControl.io.regs)) {
+    block.write := slave.io.regs.write
+    block.readAddr := slave.io.regs.readAddr
+  }
+  slave.io.regs.readData := shell.io.regs.readData | resetControl.io.regs.readData
+
+  dma.io.port <> shell.io.dma
+  dma.io.flush := resetControl.io.flush
+  shell.io.dmaIdle := dma.io.idle
+  shell.io.readBeat := dma.io.readBeat
+  shell.io.writeBeat := dma.io.writeBeat
+
+  core.io <> shell.io.core
+  shell.io.clear := resetControl.io.pulse
+  shell.io.resetting := resetControl.io.resetting
+  resetControl.io.dmaIdle := dma.io.idle
+  resetControl.io.cleared := core.io.req.ready && shell.io.ready
+
+  irq := shell.io.irq
+  round := shell.io.round
+  idle := shell.io.idle && !slave.io.busy && !resetControl.io.resetting
+}

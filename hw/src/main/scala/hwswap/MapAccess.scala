@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** Taking words of the generated map apart and putting them together. */
+object MapAccess {
+
+  /** The bits of `field` in a 64-bit word. */
+  def get(word: UInt, field: MapField): UInt = word(field.msb, field.lsb)
+
+  /** A 64-bit word of the given fields, 0 elsewhere. Values are cut or filled up to their field's width. */
+  def word(fields: (MapField, UInt)*): UInt = {
+    val sorted = fields.sortBy(_._1.lsb)
+    require(
+      sorted.zip(sorted.drop(1)).forall { case ((a, _), (b, _)) => a.msb < b.lsb },
+      "fields of one word overlap"
+    )
+    val parts = sorted.foldLeft((0, Seq.empty[UInt])) { case ((next, done), (field, value)) =>
+      val gap = if (field.lsb > next) Seq(0.U((field.lsb - next).W)) else Nil
+      (field.lsb + field.width, done ++ gap :+ value.pad(field.width)(field.width - 1, 0))
+    }
+    val top = if (parts._1 < Axi.DataBits) Seq(0.U((Axi.DataBits - parts._1).W)) else Nil
+    Cat((parts._2 ++ top).reverse)
+  }
+
+  /** `old` with the bytes that `strb` names taken from `data`. */
+  def merge(old: UInt, data: UInt, strb: UInt): UInt =
+    Cat(Seq.tabulate(Axi.DataBytes)(i => Mux(strb(i), data(8 * i + 7, 8 * i), old(8 * i + 7, 8 * i))).reverse)
+
+  /** Words (64 bits) of a structure in memory. */
+  def words(bytes: Int): Int = bytes / Axi.DataBytes
+}
+
+/** One register write: a 64-bit word at a byte address that is a multiple of 8, with byte strobes. */
+class RegWrite extends Bundle {
+  val addr = UInt(log2Ceil(RegMap.BarSize).W)
+  val data = UInt(Axi.DataBits.W)
+  val strb = UInt(Axi.DataBytes.W)
+
+  /** Whether the write goes to `offset` and touches the lowest byte. */
+  def starts(offset: Int): Bool = at(offset) && strb(0)
+
+  /** Whether the write goes to `offset`. */
+  def at(offset: Int): Bool = addr === offset.U
+}
+
+/** What a block of registers gets: writes as pulses, a read address; it answers the read in the same cycle with 0 when the address is
+  * not its own, so that the answers of all blocks can be or-ed.
+  */
+class RegPort extends Bundle {
+  val write = Flipped(Valid(new RegWrite))
+  val readAddr = Input(UInt(log2Ceil(RegMap.BarSize).W))
+  val readData = Output(UInt(Axi.DataBits.W))
+}

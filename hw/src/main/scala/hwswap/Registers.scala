@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+
+/** What the host has set, by register field; widths as in the map. */
+class Settings extends Bundle {
+  val enable, advisory, hints = Bool()
+  val cmdBase, cplBase = UInt(64.W)
+  val cmdLog2 = UInt(RegMap.CmdSize.Log2.width.W)
+  val cmdTail = UInt(RegMap.CmdTail.Tail.width.W)
+  val cpuLineBase, engineLineBase, stateBase, noticeBase, hintBase = UInt(64.W)
+  val noticeLog2 = UInt(RegMap.NoticeSize.Log2.width.W)
+  val depthSlots = UInt(RegMap.HintDepth.Slots.width.W)
+  val capMin = UInt(RegMap.HintDepth.CapMin.width.W)
+  val capShift = UInt(RegMap.HintDepth.CapShift.width.W)
+  val pollCycles = UInt(RegMap.Poll.Cycles.width.W)
+}
+
+/** The engine's own registers: identity, control, interrupt, addresses and sizes. Statistics, the device table and the CPU pages are
+  * blocks of their own.
+  */
+class Registers(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val regs = new RegPort
+    val settings = Output(new Settings)
+
+    /** A device is claimed: the mode stays as it is. */
+    val anyClaimed = Input(Bool())
+
+    /** RESET reads as 1. */
+    val resetting = Input(Bool())
+
+    /** Level, for STATUS. */
+    val busy = Input(Bool())
+
+    /** Pulses: a DMA error; a failed internal check; a completion that asks for an interrupt. */
+    val dmaError = Input(Bool())
+    val fault = Input(Bool())
+    val completionIrq = Input(Bool())
+    val cmdHead = Input(UInt(RegMap.CmdHead.Head.width.W))
+    val freeSlots = Input(UInt(RegMap.Usage.Slots.width.W))
+    val hintedSlots = Input(UInt(RegMap.Usage.Hinted.width.W))
+    val irq = Output(Bool())
+  })
+
+  import MapAccess.{get, merge, word}
+  private val write = io.regs.write
+  private val reads = scala.collection.mutable.ArrayBuffer.empty[(Int, UInt)]
+
+  private def readOnly(offset: Int, value: UInt): Unit = reads += offset -> value
+
+  /** A plain read-write register: only the bits of `fields` exist. Gives the whole word. */
+  private def readWrite(offset: Int, fields: MapField*): UInt = {
+    val init = fields.map(f => f.reset << f.lsb).reduce(_ | _)
+    val mask = fields.map(f => ((BigInt(1) << f.width) - 1) << f.lsb).reduce(_ | _)
+    val reg = RegInit(init.U(Axi.DataBits.W))
+    when(write.valid && write.bits.at(offset)) { reg := merge(reg, write.bits.data, write.bits.strb) & mask.U }
+    readOnly(offset, reg)
+    reg
+  }
+
+  private def address(offset: Int, field: MapField): UInt = get(readWrite(offset, field), field)
+
+  readOnly(RegMap.Id.Offset, word(RegMap.Id.Magic -> RegMap.Id.Magic.reset.U))
+  readOnly(
+    RegMap.Version.Offset,
+    word(
+      RegMap.Version.Minor -> RegMap.Version.Minor.reset.U,
+      RegMap.Version.Major -> RegMap.Version.Major.reset.U
+    )
+  )
+  readOnly(RegMap.Build.Offset, word(RegMap.Build.Hash -> p.buildHash.U))
+  readOnly(
+    RegMap.Caps.Offset,
+    word(
+      RegMap.Caps.Devices -> p.devices.U,
+      RegMap.Caps.Cpus -> p.cpus.U,
+      RegMap.Caps.HintRingLog2 -> p.hintRingLog2.U,
+      RegMap.Caps.Orders -> p.orders.U,
+      RegMap.Caps.Clusters -> p.clusters.U
+    )
+  )
+
+  // CONTROL: the mode changes only while the engine is off and no device is claimed; a fault switches off until RESET.
+  private val control = RegMap.Control
+  val enable = RegInit(false.B)
+  val advisory = RegInit(false.B)
+  val hints = RegInit(false.B)
+  val dmaError = RegInit(false.B)
+  val fault = RegInit(false.B)
+  dmaError := dmaError || io.dmaError
+  fault := fault || io.fault
+  val stopped = dmaError || fault || io.dmaError || io.fault
+  when(write.valid && write.bits.starts(control.Offset)) {
+    enable := get(write.bits.data, control.Enable)
+    hints := get(write.bits.data, control.Hints)
+    when(!enable && !io.anyClaimed) { advisory := get(write.bits.data, control.Advisory) }
+  }
+  when(stopped) { enable := false.B }
+  readOnly(
+    control.Offset,
+    word(
+      control.Enable -> enable,
+      control.Advisory -> advisory,
+      control.Hints -> hints,
+      control.Reset -> io.resetting
+    )
+  )
+  readOnly(
+    RegMap.Status.Offset,
+    word(RegMap.Status.Busy -> io.busy, RegMap.Status.DmaError -> dmaError, RegMap.Status.Fault -> fault)
+  )
+
+  // Interrupts: a new event wins over the host's clearing of the same bit.
+  private val irqFields = Seq(RegMap.IrqStatus.Completion, RegMap.IrqStatus.Error)
+  private val irqEvents = Seq(io.completionIrq, (io.dmaError && !dmaError) || (io.fault && !fault))
+  val irqStatus = irqFields.zip(irqEvents).map { case (field, event) =>
+    val bit = RegInit(false.B)
+    when(event) {
+      bit := true.B
+    }.elsewhen(
+      write.valid && write.bits.at(RegMap.IrqStatus.Offset) &&
+        merge(0.U(Axi.DataBits.W), write.bits.data, write.bits.strb)(field.lsb)
+    ) { bit := false.B }
+    bit
+  }
+  readOnly(RegMap.IrqStatus.Offset, word(irqFields.zip(irqStatus): _*))
+  val irqEnable = readWrite(RegMap.IrqEnable.Offset, RegMap.IrqEnable.Completion, RegMap.IrqEnable.Error)
+  io.irq := RegNext(
+    (irqStatus(0) && get(irqEnable, RegMap.IrqEnable.Completion).asBool) ||
+      (irqStatus(1) && get(irqEnable, RegMap.IrqEnable.Error).asBool),
+    false.B
+  )
+
+  io.settings.enable := enable
+  io.settings.advisory := advisory
+  io.settings.hints := hints
+  io.settings.cmdBase := address(RegMap.CmdBase.Offset, RegMap.CmdBase.Addr)
+  io.settings.cplBase := address(RegMap.CplBase.Offset, RegMap.CplBase.Addr)
+  io.settings.cmdLog2 := get(readWrite(RegMap.CmdSize.Offset, RegMap.CmdSize.Log2), RegMap.CmdSize.Log2)
+  io.settings.cpuLineBase := address(RegMap.CpuLineBase.Offset, RegMap.CpuLineBase.Addr)
+  io.settings.engineLineBase := address(RegMap.EngineLineBase.Offset, RegMap.EngineLineBase.Addr)
+  io.settings.stateBase := address(RegMap.StateBase.Offset, RegMap.StateBase.Addr)
+  io.settings.noticeBase := address(RegMap.NoticeBase.Offset, RegMap.NoticeBase.Addr)
+  io.settings.noticeLog2 := get(readWrite(RegMap.NoticeSize.Offset, RegMap.NoticeSize.Log2), RegMap.NoticeSize.Log2)
+  io.settings.hintBase := address(RegMap.HintBase.Offset, RegMap.HintBase.Addr)
+  io.settings.pollCycles := get(readWrite(RegMap.Poll.Offset, RegMap.Poll.Cycles), RegMap.Poll.Cycles)
+
+  private val depth = RegMap.HintDepth
+  val depthWord = readWrite(depth.Offset, depth.Slots, depth.CapMin, depth.CapShift)
+  io.settings.depthSlots := get(depthWord, depth.Slots)
+  io.settings.capMin := get(depthWord, depth.CapMin)
+  io.settings.capShift := get(depthWord, depth.CapShift)
+
+  // The doorbell acts when the lowest byte is written; bytes written before wait in the register.
+  val tailWord = readWrite(RegMap.CmdTail.Offset, RegMap.CmdTail.Tail)
+  val tail = RegInit(0.U(RegMap.CmdTail.Tail.width.W))
+  when(RegNext(write.valid && write.bits.starts(RegMap.CmdTail.Offset), false.B)) { tail := tailWord }
+  io.settings.cmdTail := tail
+
+  readOnly(RegMap.CmdHead.Offset, word(RegMap.CmdHead.Head -> io.cmdHead))
+  readOnly(
+    RegMap.Usage.Offset,
+    word(RegMap.Usage.Slots -> io.freeSlots, RegMap.Usage.Hinted -> io.hintedSlots)
+  )
+
+  io.regs.readData := reads.map { case (offset, value) => Mux(io.regs.readAddr === offset.U, value, 0.U) }.reduce(_ | _)
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** Everything between the two buses and the core: registers, command ring, CPU pages, mirror, statistics, and the arbiters of DMA and
+  * core. CONTROL.RESET resets the whole module.
+  */
+class Shell(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val regs = new RegPort
+    val dma = new DmaPort
+    val core = Flipped(new CoreIO(p))
+    val dmaIdle = Input(Bool())
+    val readBeat = Input(Bool())
+    val writeBeat = Input(Bool())
+    val resetting = Input(Bool())
+
+    /** Pulse: the core is to clear everything. */
+    val clear = Input(Bool())
+
+    /** The memories of the shell are cleared. */
+    val ready = Output(Bool())
+    val irq = Output(Bool())
+    val idle = Output(Bool())
+    val round = Output(UInt(32.W))
+  })
+
+  val registers = Module(new Registers(p))
+  val stats = Module(new Stats)
+  val table = Module(new DeviceTable(p))
+  val requests = Module(new CpuRequests(p))
+  val ring = Module(new CommandRing(p))
+  val mirror = Module(new Mirror(p))
+  val settings = registers.io.settings
+  val claimed = VecInit(io.core.devices.map(_.claimed))
+
+  table.io.devices := io.core.devices
+
+  // Registers: every block sees every access, answers that are not its own are 0.
+  private val blocks = Seq(registers.io.regs, stats.io.regs, table.io.regs, requests.io.regs)
+  for (block <- blocks) {
+    block.write := io.regs.write
+    block.readAddr := io.regs.readAddr
+  }
+  io.regs.readData := blocks.map(_.readData).reduce(_ | _)
+
+  // DMA
+  private val dmaClients = Seq(ring.io.fetchDma, ring.io.completionDma) ++ mirror.io.dma
+  val dma = Module(new DmaArbiter(dmaClients.length))
+  for ((port, client) <- dma.io.clients.zip(dmaClients)) port <> client
+  io.dma <> dma.io.dma
+
+  // Core
+  private val coreUsers = Seq(ring.io.core, requests.io.core) ++ mirror.io.core
+  val core = Module(new CoreArbiter(p, coreUsers.length))
+  for ((port, user) <- core.io.users.zip(coreUsers)) port <> user
+  io.core.req <> core.io.core.req
+  core.io.core.resp <> io.core.resp
+  io.core.advisory := settings.advisory
+  io.core.clear := io.clear
+
+  // Command ring and mirror
+  ring.io.settings := settings
+  ring.io.claimed := claimed
+  ring.io.paused := mirror.io.paused
+  mirror.io.settings := settings
+  mirror.io.devices := io.core.devices
+  mirror.io.freeSlots := io.core.freeSlots
+  mirror.io.hintedSlots := io.core.hintedSlots
+  mirror.io.pause := ring.io.pause
+  mirror.io.resync <> ring.io.resync
+  ring.io.resyncDone := mirror.io.resyncDone
+  mirror.io.recall <> ring.io.recall
+  ring.io.recallDone := mirror.io.recallDone
+  mirror.io.dump <> ring.io.dump
+  ring.io.dumpDone := mirror.io.dumpDone
+  mirror.io.commandDone := ring.io.finished
+  requests.io.advisory := settings.advisory
+
+  // State for the host
+  val busy = ring.io.busy || requests.io.busy || mirror.io.working
+  registers.io.anyClaimed := claimed.asUInt.orR
+  registers.io.resetting := io.resetting
+  registers.io.busy := busy
+  registers.io.dmaError := io.dma.done.valid && io.dma.done.bits
+  registers.io.fault := io.core.fault
+  registers.io.completionIrq := ring.io.irq
+  registers.io.cmdHead := ring.io.head
+  registers.io.freeSlots := io.core.freeSlots
+  registers.io.hintedSlots := io.core.hintedSlots
+  io.irq := registers.io.irq
+  io.round := mirror.io.round
+  io.ready := mirror.io.ready
+  io.idle := !ring.io.busy && !requests.io.busy && !core.io.busy && mirror.io.quiet && mirror.io.ready && io.dmaIdle &&
+    io.core.req.ready
+
+  stats.io.events.cycles := true.B
+  stats.io.events.busyCycles := busy
+  stats.io.events.commands := PopCount(Seq(ring.io.finished, requests.io.finished))
+  stats.io.events.commandErrors :=
+    PopCount(Seq(ring.io.failed, requests.io.failed, mirror.io.badNotices, mirror.io.garbage))
+  stats.io.events.core := io.core.events
+  stats.io.events.notices := mirror.io.notices
+  stats.io.events.fetches := mirror.io.fetches
+  stats.io.events.fetchRetries := mirror.io.fetchRetries
+  stats.io.events.hintsMade := mirror.io.hintsMade
+  stats.io.events.hintsUsedUp := mirror.io.hintsUsedUp
+  stats.io.events.hintsRecalled := mirror.io.hintsRecalled
+  stats.io.events.polls := mirror.io.polls
+  stats.io.events.dmaReadBeats := io.readBeat
+  stats.io.events.dmaWriteBeats := io.writeBeat
+}
