@@ -2,10 +2,9 @@
 package hwswap
 
 import chisel3._
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-class AvailableListSpec extends AnyFunSpec with ChiselSim with Seeded {
+class AvailableListSpec extends AnyFunSpec with CoreTest with Seeded {
 
   /** The list as it shall be: (device, priority), head first. */
   private type Model = Vector[(Int, Int)]
@@ -64,7 +63,7 @@ class AvailableListSpec extends AnyFunSpec with ChiselSim with Seeded {
       run(Params(devices = 1), 50)
     }
     it("stops when a device is added twice") {
-      assertThrows[Exception] {
+      stopsWith("a device is added to the available list twice") {
         simulate(new AvailableList(Params(devices = 3))) { dut =>
           Seq(dut.io.remove, dut.io.requeue).foreach(_.poke(false))
           dut.io.add.poke(true)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package hwswap
 
-import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 
-class ClusterListsSpec extends AnyFunSpec with ChiselSim with Seeded {
+class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
   private val p = Params(devices = 2, cpus = 1, clusters = 16)
 
   /** Drives the lists and keeps the same lists as Scala queues. */
@@ -123,7 +122,7 @@ class ClusterListsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
     it("stops when a neighbour does not point back") {
       // Cluster 2 is said to be on list 4, where it is not: its neighbours' links are those of list 5.
-      assertThrows[Exception] {
+      stopsWith("a neighbour in a list does not point back") {
         withLists { (_, lists) =>
           (1 to 3).foreach(c => lists.move(0, c, None, Some(5)))
           lists.move(0, 2, Some(5), Some(4))

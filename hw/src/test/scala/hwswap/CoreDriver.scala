@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.simulator.{Exceptions, PeekPokeAPI}
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.{Assertions, Informing, TestSuite}
+import org.scalatest.exceptions.TestFailedException
+
+import scala.collection.mutable
+
+/** A response of the core, and the cycles from the request's acceptance to it. */
+final case class Answer(
+    status: Int,
+    device: Int,
+    offset: Int,
+    epoch: Int,
+    taken: Boolean,
+    record: Record,
+    cycles: Int
+)
+
+/** A cluster-state record. */
+final case class Record(
+    bitmap: BigInt,
+    flag: Int,
+    order: Int = 0,
+    seq: Long = 0,
+    epoch: Int = 0,
+    count: Option[Int] = None
+)
+
+/** Drives a core, one request at a time. Each call is one request; `ok` wants it to succeed. */
+class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
+  val events: Seq[(String, Bool)] = Seq(
+    "fast" -> dut.io.events.allocFast,
+    "nonfull" -> dut.io.events.allocNonfull,
+    "free" -> dut.io.events.allocFree,
+    "frag" -> dut.io.events.allocFrag,
+    "steal" -> dut.io.events.allocSteal,
+    "fail" -> dut.io.events.allocFail,
+    "freed" -> dut.io.events.freed,
+    "scan" -> dut.io.events.scan,
+    "move" -> dut.io.events.listMove
+  )
+
+  /** Events of the last request, by name, with how often they came. */
+  var seen: Map[String, Int] = Map.empty
+
+  /** The request's fields, all 0 at first, as a host that names only what an operation needs. */
+  private def request(op: CoreOp.Type)(fields: CoreReq => Unit): Answer = {
+    dut.io.req.bits.op.poke(op)
+    fields(dut.io.req.bits)
+    dut.io.req.valid.poke(true)
+    var wait = 0
+    while (!dut.io.req.ready.peek().litToBoolean) {
+      assert(wait < 2000, "the core does not become ready")
+      dut.clock.step()
+      wait += 1
+    }
+    dut.clock.step()
+    dut.io.req.valid.poke(false)
+    seen = Map.empty
+    var cycles = 1
+    while (!dut.io.resp.valid.peek().litToBoolean) {
+      assert(cycles < 200000, "the core does not answer")
+      for ((name, event) <- events if event.peek().litToBoolean)
+        seen = seen.updated(name, seen.getOrElse(name, 0) + 1)
+      dut.clock.step()
+      cycles += 1
+    }
+    val resp = dut.io.resp.bits
+    def int(value: UInt): Int = value.peek().litValue.toInt
+    val answer = Answer(
+      int(resp.status),
+      int(resp.device),
+      int(resp.offset),
+      int(resp.epoch),
+      resp.taken.peek().litToBoolean,
+      Record(
+        resp.record.bitmap.peek().litValue,
+        int(resp.record.flag),
+        int(resp.record.order),
+        resp.record.seq.peek().litValue.toLong,
+        int(resp.record.epoch),
+        Some(int(resp.record.count))
+      ),
+      cycles
+    )
+    dut.io.resp.ready.poke(true)
+    dut.clock.step()
+    dut.io.resp.ready.poke(false)
+    answer
+  }
+
+  def ok(answer: Answer): Answer = {
+    assert(answer.status == StatusCode.Ok, s"status ${answer.status}")
+    answer
+  }
+
+  def prepare(
+      device: Int,
+      pages: Long,
+      base: Long,
+      flags: Int = CoreDriver.Ssd,
+      priority: Int = -1,
+      epoch: Int = 0
+  ): Answer = request(CoreOp.swaponPrepare) { r =>
+    r.device.poke(device)
+    r.pages.poke(pages)
+    r.base.poke(base)
+    r.flags.poke(flags)
+    r.priority.poke(priority)
+    r.epoch.poke(epoch)
+  }
+
+  private def onDevice(op: CoreOp.Type, device: Int): Answer = request(op)(_.device.poke(device))
+  def swapon(device: Int): Answer = onDevice(CoreOp.swapon, device)
+  def swapoffBegin(device: Int): Answer = onDevice(CoreOp.swapoffBegin, device)
+  def swapoff(device: Int): Answer = onDevice(CoreOp.swapoff, device)
+  def check(device: Int): Answer = onDevice(CoreOp.check, device)
+
+  private def onRange(op: CoreOp.Type, device: Int, offset: Long, nr: Int): Answer = request(op) { r =>
+    r.device.poke(device)
+    r.offset.poke(offset)
+    r.nr.poke(nr)
+  }
+  def markBad(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.markBad, device, offset, nr)
+  def free(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.free, device, offset, nr)
+
+  private def forCpu(op: CoreOp.Type, cpu: Int, order: Int): Answer = request(op) { r =>
+    r.cpu.poke(cpu)
+    r.order.poke(order)
+  }
+  def alloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.alloc, cpu, order)
+  def hintAlloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.hintAlloc, cpu, order)
+
+  def apply(cluster: Int, record: Record): Answer = request(CoreOp.apply_) { r =>
+    r.cluster.poke(cluster)
+    r.record.bitmap.poke(record.bitmap.U)
+    r.record.flag.poke(record.flag)
+    r.record.order.poke(record.order)
+    r.record.seq.poke(record.seq)
+    r.record.epoch.poke(record.epoch)
+    r.record.count.poke(record.bitmap.bitCount)
+  }
+  def release(device: Int, offset: Long, order: Int, epoch: Int): Answer = request(CoreOp.release) { r =>
+    r.device.poke(device)
+    r.offset.poke(offset)
+    r.order.poke(order)
+    r.epoch.poke(epoch)
+  }
+  def dump(cluster: Int): Answer = request(CoreOp.dump)(_.cluster.poke(cluster))
+
+  /** A device of so many pages, listed and with write permission. */
+  def on(
+      device: Int,
+      pages: Long,
+      base: Long,
+      flags: Int = CoreDriver.Ssd,
+      priority: Int = -1,
+      epoch: Int = 0
+  ): Unit = {
+    ok(prepare(device, pages, base, flags, priority, epoch))
+    ok(swapon(device))
+  }
+
+  /** (device, offset) of an allocation that succeeds. */
+  def place(answer: Answer): (Int, Int) = {
+    ok(answer)
+    (answer.device, answer.offset)
+  }
+
+  /** Fills the device's cluster up with single pages from its CPU's present place: so many allocations. */
+  def take(cpu: Int, order: Int, times: Int): Seq[(Int, Int)] = Seq.fill(times)(place(alloc(cpu, order)))
+
+  def used(device: Int): Int = dut.io.devices(device).used.peek().litValue.toInt
+  def available(device: Int): Boolean = dut.io.devices(device).available.peek().litToBoolean
+  def freeSlots: Int = dut.io.freeSlots.peek().litValue.toInt
+  def hintedSlots: Int = dut.io.hintedSlots.peek().litValue.toInt
+
+  /** The self-test of a device finds nothing, and no internal check has failed. */
+  def sound(devices: Int*): Unit = {
+    for (device <- devices)
+      assert(ok(check(device)).offset == 0, s"CHECK of device $device finds faults")
+    dut.io.fault.expect(false)
+  }
+
+  def clear(): Unit = {
+    dut.io.clear.poke(true)
+    dut.clock.step()
+    dut.io.clear.poke(false)
+  }
+}
+
+object CoreDriver {
+
+  /** Flags of a solid-state block device. */
+  val Ssd: Int = (1 << MemMap.DeviceFlags.Flags.Blkdev.lsb) | (1 << MemMap.DeviceFlags.Flags.Solidstate.lsb)
+}
+
+/** Tests of whole cores. */
+trait CoreTest extends ChiselSim { this: TestSuite with Informing =>
+  private val rules = mutable.ArrayBuffer.empty[(String, CoreDriver => Unit)]
+
+  /** One rule and what shows that it is kept. */
+  protected def rule(name: String)(body: CoreDriver => Unit): Unit = rules += name -> body
+
+  /** Tries all rules on one core, which is cleared before each. All that are broken are told. */
+  protected def keepsTheRules(advisory: Boolean): Unit =
+    withCore(small, advisory) { core =>
+      val broken = rules.toSeq.flatMap { case (name, body) =>
+        core.clear()
+        try {
+          body(core)
+          info(name)
+          None
+        } catch {
+          case e: TestFailedException =>
+            Some(s"${e.failedCodeFileNameAndLineNumberString.getOrElse("")} $name: ${e.getMessage}")
+        }
+      }
+      assert(broken.isEmpty, broken.mkString("\n", "\n", ""))
+    }
+
+  /** Four devices, three CPUs, 16 clusters: numbers that are no power of two where they may be. */
+  protected val small: Params = Params(devices = 5, cpus = 3, clusters = 16)
+
+  protected def withCore(p: Params = small, advisory: Boolean = false)(body: CoreDriver => Unit): Unit =
+    simulate(new Core(p)) { dut =>
+      dut.io.req.valid.poke(false)
+      dut.io.resp.ready.poke(false)
+      dut.io.clear.poke(false)
+      dut.io.advisory.poke(advisory)
+      body(new CoreDriver(dut, p))
+    }
+
+  /** The body ends in the RTL assertion with this text. */
+  protected def stopsWith(text: String)(body: => Unit): Unit = {
+    val failure = intercept[Exceptions.AssertionFailed](body)
+    assert(failure.getMessage.contains(text), failure.getMessage)
+  }
+}
