@@ -50,6 +50,7 @@ enum hwswap_mode hwswap_mode = HWSWAP_OFF;
 static struct hwswap *hwswap_engine;	/* the engine found, attached or not */
 static bool hwswap_is_attached;
 static bool hwswap_retry;		/* the trouble may pass */
+/* Why it is not attached, or NULL when it is: read without a lock. */
 static const char *hwswap_reason = "no engine was found";
 static unsigned long hwswap_backoff = HWSWAP_BACKOFF_MIN;
 static struct workqueue_struct *hwswap_wq;
@@ -89,12 +90,6 @@ void hwswap_kick_jobs(void)
 	queue_work(hwswap_wq, &hwswap_jobs_work);
 }
 
-/* hwswap_attached - is the engine in use? Under hwswap_mutex. */
-bool hwswap_attached(void)
-{
-	return hwswap_is_attached;
-}
-
 /**
  * hwswap_describe - say in one line how things are
  * @buf: where to
@@ -102,12 +97,13 @@ bool hwswap_attached(void)
  */
 void hwswap_describe(char *buf, size_t size)
 {
-	mutex_lock(&hwswap_mutex);
-	if (hwswap_is_attached)
-		snprintf(buf, size, "attached");
+	const char *why = READ_ONCE(hwswap_reason);
+
+	/* Without the mutex: attaching may be waiting for a dead engine. */
+	if (why)
+		snprintf(buf, size, "detached: %s", why);
 	else
-		snprintf(buf, size, "detached: %s", hwswap_reason);
-	mutex_unlock(&hwswap_mutex);
+		snprintf(buf, size, "attached");
 }
 
 static void hwswap_free_dma(struct hwswap *hw, struct hwswap_dma *mem)
@@ -354,14 +350,14 @@ static void hwswap_attach(void)
 	why = hwswap_try_attach(hw);
 	memalloc_noio_restore(noio);
 	if (why) {
-		if (hwswap_reason != why)
+		if (strcmp(hwswap_reason, why))
 			dev_warn(hw->dev, "not attached: %s; software goes on\n", why);
-		hwswap_reason = why;
+		WRITE_ONCE(hwswap_reason, why);
 		hwswap_schedule_reattach();
 		return;
 	}
 	hwswap_is_attached = true;
-	hwswap_reason = NULL;
+	WRITE_ONCE(hwswap_reason, NULL);
 	hwswap_count(HWSWAP_STAT_ATTACHES);
 	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, hint rings of %u, build %016llx\n",
 		 hw->devices, hw->cpus, hw->usable, 1U << hw->hint_log2, hw->build);
@@ -374,7 +370,7 @@ static void hwswap_detach(const char *why)
 	struct hwswap *hw = hwswap_engine;
 
 	lockdep_assert_held(&hwswap_mutex);
-	hwswap_reason = why;
+	WRITE_ONCE(hwswap_reason, why);
 	if (!hwswap_is_attached)
 		return;
 	/* When this returns no hook runs. */
@@ -532,7 +528,7 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		ret = -EBUSY;
 	} else {
 		hwswap_engine = hw;
-		hwswap_reason = "mode is off";
+		WRITE_ONCE(hwswap_reason, "mode is off");
 		hwswap_backoff = HWSWAP_BACKOFF_MIN;
 		hwswap_attach();
 		ret = 0;

@@ -230,7 +230,6 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 void hwswap_core_remove(struct device *dev);
 void hwswap_doubt(struct hwswap *hw, const char *why);
 void hwswap_kick_jobs(void);
-bool hwswap_attached(void);
 void hwswap_describe(char *buf, size_t size);
 int hwswap_reattach(void);
 
