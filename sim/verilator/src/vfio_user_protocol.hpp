@@ -106,9 +106,10 @@ static_assert(sizeof(IrqInfo) == 16);
 
 constexpr uint32_t irq_flag_eventfd = 1;
 
-/// Interrupt kinds of a PCI device: INTx, MSI, MSI-X, error, request.
+/// Interrupt kinds this device speaks of: INTx, MSI, MSI-X. (Error and request would follow; a client that asks for
+/// them is told that there are none.)
 constexpr uint32_t irq_msix = 2;
-constexpr uint32_t irq_count = 5;
+constexpr uint32_t irq_count = 3;
 
 /// With irq_set_data_bool, `count` bytes follow.
 struct IrqSet {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small engine for tests of what is around it.
+#pragma once
+
+#include "../../../hw/generated/hwswap_map.h"
+#include "bus_memory.hpp"
+#include "engine.hpp"
+#include "flat_memory.hpp"
+
+#include <map>
+
+namespace hwswap::test {
+
+/// Registers are plain words; time passes as told. Writing CMD_TAIL copies the word at CMD_BASE to CPL_BASE by DMA and
+/// raises the interrupt; writing IRQ_STATUS lowers it.
+class FakeEngine final : public Engine {
+public:
+  /// Cycles a register access takes.
+  static constexpr uint64_t access = 3;
+  /// Cycles of one polling round.
+  static constexpr uint64_t round_cycles = 10;
+
+  explicit FakeEngine(BusMemory &memory) : memory_(memory) { reset(); }
+
+  void reset() override {
+    ++resets;
+    registers = {{HWSWAP_REG_ID, HWSWAP_ID_MAGIC_RESET},
+                 {HWSWAP_REG_VERSION, field(HWSWAP_VERSION_MAJOR_SHIFT, 1)},
+                 {HWSWAP_REG_CAPS, field(HWSWAP_CAPS_CPUS_SHIFT, 2) | field(HWSWAP_CAPS_ORDERS_SHIFT, 10) |
+                                       field(HWSWAP_CAPS_HINT_RING_LOG2_SHIFT, 2)}};
+    irq_ = rose_ = false;
+    busy_until = 0;
+  }
+
+  void step() override {
+    ++cycles_;
+    if (polls() && cycles_ % round_cycles == 0)
+      ++round_;
+  }
+
+  uint64_t read_register(uint32_t address) override {
+    pass(access);
+    return registers[address];
+  }
+
+  void write_register(uint32_t address, uint64_t data, uint8_t strobes) override {
+    pass(access);
+    registers[address] = FlatMemory::merge(registers[address], data, strobes);
+    if (address == HWSWAP_REG_CMD_TAIL) {
+      uint64_t word = 0;
+      dma_failed = !memory_.read(registers[HWSWAP_REG_CMD_BASE], word) ||
+                   !memory_.write(registers[HWSWAP_REG_CPL_BASE], word, 0xff);
+      rose_ |= !irq_;
+      irq_ = true;
+    }
+    if (address == HWSWAP_REG_IRQ_STATUS)
+      irq_ = false;
+  }
+
+  bool irq() const override { return irq_; }
+  bool idle() const override { return cycles_ >= busy_until; }
+  uint32_t round() const override { return round_; }
+  uint64_t cycles() const override { return cycles_; }
+  uint64_t dma_read_beats() const override { return 0; }
+  uint64_t dma_write_beats() const override { return 0; }
+  uint64_t dma_errors() const override { return 0; }
+  bool take_irq_rise() override {
+    const bool rose = rose_;
+    rose_ = false;
+    return rose;
+  }
+
+  /// Let `count` cycles pass.
+  void pass(uint64_t count) {
+    while (count--)
+      step();
+  }
+
+  std::map<uint32_t, uint64_t> registers;
+  /// Not idle before this cycle.
+  uint64_t busy_until = 0;
+  bool dma_failed = false;
+  unsigned resets = 0;
+
+private:
+  static uint64_t field(unsigned shift, uint64_t value) { return value << shift; }
+  bool polls() const {
+    const auto control = registers.find(HWSWAP_REG_CONTROL);
+    const uint64_t both = HWSWAP_CONTROL_ENABLE | HWSWAP_CONTROL_ADVISORY;
+    return control != registers.end() && (control->second & both) == both;
+  }
+
+  BusMemory &memory_;
+  uint64_t cycles_ = 0;
+  uint32_t round_ = 0;
+  bool irq_ = false;
+  bool rose_ = false;
+};
+
+} // namespace hwswap::test

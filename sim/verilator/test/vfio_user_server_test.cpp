@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_server.hpp"
+#include "dma_port.hpp"
+#include "errors.hpp"
+#include "fake_engine.hpp"
+#include "vfio_user_client.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/un.h>
+#include <thread>
+
+namespace hwswap::test {
+namespace {
+
+constexpr uint32_t trigger = vu::irq_set_data_eventfd | vu::irq_set_action_trigger;
+
+/// A memory file of the client, as QEMU's memory-backend-memfd makes one.
+class SharedMemory {
+public:
+  explicit SharedMemory(size_t bytes) : fd_(memfd_create("guest", MFD_CLOEXEC)), bytes_(bytes) {
+    EXPECT_EQ(ftruncate(fd_.get(), static_cast<off_t>(bytes)), 0);
+    words_ = static_cast<uint64_t *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0));
+  }
+  ~SharedMemory() { munmap(words_, bytes_); }
+  int fd() const { return fd_.get(); }
+  uint64_t &word(size_t offset) { return words_[offset / 8]; }
+
+private:
+  FileDescriptor fd_;
+  size_t bytes_;
+  uint64_t *words_;
+};
+
+class VfioUserServerTest : public ::testing::Test {
+protected:
+  explicit VfioUserServerTest(Lie lie = Lie::none) : liar(lie, 0, 1) {}
+
+  GuestMemory memory;
+  PciConfig config;
+  Liar liar;
+  DmaPort port{memory, config, liar};
+  FakeEngine engine{port};
+  StopSignal stop{FileDescriptor(eventfd(0, 0))};
+  Pacer pacer{engine, Pace::free, 100'000'000, 100, stop};
+  SimulatedDevice device{engine, config, memory, liar, pacer};
+  DeviceServer server{device, stop, ""};
+  std::thread thread;
+
+  /// Connect a client; the one before must have left.
+  VfioUserClient connect() {
+    join();
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    thread = std::thread([this, fd = ends[0]] { server.serve(FileDescriptor(fd)); });
+    return VfioUserClient(FileDescriptor(ends[1]));
+  }
+
+  VfioUserClient connect_and_greet() {
+    VfioUserClient client = connect();
+    EXPECT_EQ(client.greet().error(), 0);
+    return client;
+  }
+
+  void join() {
+    if (thread.joinable())
+      thread.join();
+  }
+
+  void TearDown() override { join(); }
+
+  static void enable_dma(VfioUserClient &client) { EXPECT_EQ(client.store<uint16_t>(vu::region_config, 4, 0x6), 0); }
+
+  /// Let the fake engine copy a word by DMA; whether it could.
+  bool copy(VfioUserClient &client, uint64_t from, uint64_t to) {
+    EXPECT_EQ(client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, from), 0);
+    EXPECT_EQ(client.store<uint64_t>(0, HWSWAP_REG_CPL_BASE, to), 0);
+    EXPECT_EQ(client.store<uint32_t>(0, HWSWAP_REG_CMD_TAIL, 1), 0);
+    return !engine.dma_failed;
+  }
+};
+
+bool readable(int fd) {
+  pollfd poll_fd = {fd, POLLIN, 0};
+  return poll(&poll_fd, 1, 0) > 0;
+}
+
+TEST_F(VfioUserServerTest, TheVersionIsAgreedFirst) {
+  VfioUserClient client = connect();
+  EXPECT_EQ(client.read(0, 0, 8).error(), EPROTO);
+  const auto reply = client.greet(0, 7);
+  EXPECT_EQ(reply.as<vu::Version>().major, 0);
+  EXPECT_EQ(reply.as<vu::Version>().minor, 1);
+  EXPECT_EQ(reply.payload.back(), 0) << "the JSON text is terminated";
+  const auto capabilities = nlohmann::json::parse(reply.payload.begin() + 4, reply.payload.end() - 1);
+  EXPECT_GE(capabilities["capabilities"]["max_msg_fds"], 1);
+}
+
+TEST_F(VfioUserServerTest, AnotherMajorVersionIsHungUpOn) {
+  VfioUserClient client = connect();
+  client.send(vu::CommandId::version, VfioUserClient::bytes(vu::Version{1, 0}));
+  char byte;
+  EXPECT_EQ(recv(client.fd(), &byte, 1, 0), 0);
+}
+
+TEST_F(VfioUserServerTest, DescribesItself) {
+  VfioUserClient client = connect_and_greet();
+  const auto info = client.call(vu::CommandId::device_get_info, VfioUserClient::bytes(vu::DeviceInfo{16, 0, 0, 0}))
+                        .as<vu::DeviceInfo>();
+  EXPECT_EQ(info.num_regions, 9u);
+  EXPECT_EQ(info.flags, 3u);
+  const uint64_t sizes[9] = {HWSWAP_BAR_SIZE, 0, 4096, 0, 4096, 0, 0, 256, 0};
+  for (uint32_t i = 0; i < 9; ++i) {
+    const auto region =
+        client.call(vu::CommandId::device_get_region_info, VfioUserClient::bytes(vu::RegionInfo{32, 0, i, 0, 0, 0}))
+            .as<vu::RegionInfo>();
+    EXPECT_EQ(region.index, i);
+    EXPECT_EQ(region.size, sizes[i]);
+    EXPECT_EQ(region.flags, sizes[i] ? 3u : 0u);
+  }
+  EXPECT_EQ(client.call(vu::CommandId::device_get_region_info, VfioUserClient::bytes(vu::RegionInfo{32, 0, 9, 0, 0, 0}))
+                .error(),
+            EINVAL);
+  const auto irq = client.call(vu::CommandId::device_get_irq_info, VfioUserClient::bytes(vu::IrqInfo{16, 0, 2, 0}))
+                       .as<vu::IrqInfo>();
+  EXPECT_EQ(irq.count, 1u);
+  EXPECT_EQ(irq.flags, vu::irq_flag_eventfd);
+}
+
+TEST_F(VfioUserServerTest, ConfigurationSpaceIsThatOfTheMap) {
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, 0), HWSWAP_PCI_ID_VENDOR);
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, 2), HWSWAP_PCI_ID_DEVICE);
+  EXPECT_EQ(client.load<uint32_t>(vu::region_config, 8) >> 8, 0x088000u);
+  EXPECT_EQ(client.load<uint8_t>(vu::region_config, 0xe), 0) << "header type";
+  // Sizing: all ones written into BAR 0 and 1 leave the size mask and the type bits.
+  client.store<uint32_t>(vu::region_config, 0x10, 0xffffffff);
+  client.store<uint32_t>(vu::region_config, 0x14, 0xffffffff);
+  EXPECT_EQ(client.load<uint64_t>(vu::region_config, 0x10), ~uint64_t{HWSWAP_BAR_SIZE - 1} | 4);
+  const auto capability = client.load<uint8_t>(vu::region_config, 0x34);
+  EXPECT_EQ(client.load<uint8_t>(vu::region_config, capability), 0x11) << "MSI-X";
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, capability + 2u) & 0x7ff, 0) << "one vector";
+  EXPECT_EQ(client.load<uint32_t>(vu::region_config, capability + 4u), 4u) << "table in BAR 4";
+  EXPECT_EQ(client.read(vu::region_config, 250, 8).error(), EINVAL);
+}
+
+TEST_F(VfioUserServerTest, RegistersTakeAllSizesAndOffsets) {
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), HWSWAP_ID_MAGIC_RESET);
+  EXPECT_EQ(client.load<uint32_t>(0, HWSWAP_REG_ID + 4), HWSWAP_ID_MAGIC_RESET >> 32);
+  EXPECT_EQ(client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, 0x1122334455667788), 0);
+  EXPECT_EQ(client.store<uint32_t>(0, HWSWAP_REG_CMD_BASE + 4, 0xaabbccdd), 0);
+  EXPECT_EQ(client.store<uint16_t>(0, HWSWAP_REG_CMD_BASE + 2, 0xeeff), 0);
+  EXPECT_EQ(client.store<uint8_t>(0, HWSWAP_REG_CMD_BASE, 0x99), 0);
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_CMD_BASE), 0xaabbccddeeff7799u);
+  EXPECT_EQ(client.load<uint16_t>(0, HWSWAP_REG_CMD_BASE + 3), 0xddeeu) << "across two halves";
+  EXPECT_EQ(client.read(0, HWSWAP_BAR_SIZE - 4, 8).error(), EINVAL);
+  EXPECT_EQ(client.read(0, UINT64_MAX, 8).error(), EINVAL);
+  EXPECT_EQ(client.read(1, 0, 4).error(), EINVAL) << "BAR 1 is the upper half of BAR 0";
+  EXPECT_EQ(client.read(9, 0, 4).error(), EINVAL);
+}
+
+TEST_F(VfioUserServerTest, SimulationControlAnswers) {
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(client.load<uint64_t>(2, HWSWAP_SIM_CONTROL_MAGIC_OFFSET), 0x53494d434c4f434bu);
+  EXPECT_EQ(client.load<uint64_t>(2, HWSWAP_SIM_CONTROL_CLOCK_OFFSET), 100'000'000u);
+  EXPECT_EQ(client.load<uint32_t>(2, HWSWAP_SIM_CONTROL_PCI_ID_OFFSET),
+            HWSWAP_PCI_ID_VENDOR | HWSWAP_PCI_ID_DEVICE << 16);
+  client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 1000);
+  engine.busy_until = UINT64_MAX;
+  const uint64_t begin = engine.cycles();
+  client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 2000);
+  EXPECT_EQ(engine.cycles() - begin, 100u);
+}
+
+TEST_F(VfioUserServerTest, DmaReachesMappedMemoryOnly) {
+  VfioUserClient client = connect_and_greet();
+  SharedMemory guest(64 * 1024);
+  EXPECT_EQ(client.map(0x10000, 0x10000, 0, guest.fd()), 0);
+  guest.word(0x100) = 0xfeed;
+  EXPECT_FALSE(copy(client, 0x10100, 0x10200)) << "bus mastering is off";
+  enable_dma(client);
+  EXPECT_TRUE(copy(client, 0x10100, 0x10200));
+  EXPECT_EQ(guest.word(0x200), 0xfeedu);
+  EXPECT_FALSE(copy(client, 0x10100, 0x20000));
+  EXPECT_FALSE(copy(client, 0xfff8, 0x10200));
+}
+
+TEST_F(VfioUserServerTest, MemoryIsMappedAgainInPieces) {
+  VfioUserClient client = connect_and_greet();
+  enable_dma(client);
+  SharedMemory guest(64 * 1024);
+  EXPECT_EQ(client.map(0, 0x10000, 0, guest.fd()), 0);
+  EXPECT_EQ(client.map(0x8000, 0x1000, 0, guest.fd()), EEXIST);
+  EXPECT_EQ(client.unmap(0, 0x8000), ENOENT) << "only whole ranges";
+  EXPECT_EQ(client.unmap(0, 0x10000), 0);
+  // As QEMU does when the firmware shadows its ROMs: pieces, out of order, one without a file, offsets that differ.
+  EXPECT_EQ(client.map(0xc000, 0x4000, 0xc000, guest.fd()), 0);
+  EXPECT_EQ(client.map(0, 0x8000, 0, guest.fd()), 0);
+  EXPECT_EQ(client.map(0x8000, 0x4000, 0, -1), 0);
+  EXPECT_EQ(client.map(0x100000000, 0x1000, 0x3000, guest.fd()), 0);
+  EXPECT_EQ(client.map(0x7000, 0x2000, 0, guest.fd()), EEXIST);
+  EXPECT_EQ(client.map(0x20000, 0x1001, 0, guest.fd()), EINVAL);
+  guest.word(0xfff8) = 5;
+  EXPECT_TRUE(copy(client, 0xfff8, 0x7ff8));
+  EXPECT_EQ(guest.word(0x7ff8), 5u);
+  EXPECT_FALSE(copy(client, 0xfff8, 0x8000)) << "a ROM";
+  EXPECT_TRUE(copy(client, 0xfff8, 0x100000010));
+  EXPECT_EQ(guest.word(0x3010), 5u);
+  EXPECT_EQ(client.unmap(0, 0, vu::dma_unmap_all), 0);
+  EXPECT_FALSE(copy(client, 0xfff8, 0x7ff8));
+}
+
+TEST_F(VfioUserServerTest, InterruptsSignalTheEventfd) {
+  VfioUserClient client = connect_and_greet();
+  enable_dma(client);
+  const FileDescriptor event(eventfd(0, EFD_NONBLOCK));
+  EXPECT_EQ(client.set_irqs(trigger, 0, 1, {event.get()}), 0);
+  EXPECT_FALSE(readable(event.get()));
+  copy(client, 0, 0);
+  EXPECT_TRUE(readable(event.get()));
+  eventfd_t count = 0;
+  eventfd_read(event.get(), &count);
+  copy(client, 0, 0);
+  EXPECT_FALSE(readable(event.get())) << "the wire is still high: no edge";
+  client.store<uint64_t>(0, HWSWAP_REG_IRQ_STATUS, 1);
+  copy(client, 0, 0);
+  EXPECT_TRUE(readable(event.get()));
+}
+
+TEST_F(VfioUserServerTest, AnInterruptWithoutEventfdStaysPending) {
+  VfioUserClient client = connect_and_greet();
+  const FileDescriptor event(eventfd(0, EFD_NONBLOCK));
+  // QEMU begins with one vector and no descriptor.
+  EXPECT_EQ(client.set_irqs(trigger, 0, 1), 0);
+  copy(client, 0, 0);
+  EXPECT_EQ(client.load<uint64_t>(4, PciConfig::pending_offset), 1u);
+  EXPECT_EQ(client.set_irqs(trigger, 0, 1, {event.get()}), 0);
+  EXPECT_TRUE(readable(event.get()));
+  EXPECT_EQ(client.load<uint64_t>(4, PciConfig::pending_offset), 0u);
+}
+
+TEST_F(VfioUserServerTest, TheClientCanTriggerAndDisable) {
+  VfioUserClient client = connect_and_greet();
+  const FileDescriptor event(eventfd(0, EFD_NONBLOCK));
+  EXPECT_EQ(client.set_irqs(trigger, 0, 1, {event.get()}), 0);
+  EXPECT_EQ(client.set_irqs(vu::irq_set_data_none | vu::irq_set_action_trigger, 0, 1), 0);
+  EXPECT_TRUE(readable(event.get()));
+  eventfd_t count = 0;
+  eventfd_read(event.get(), &count);
+  EXPECT_EQ(client.set_irqs(vu::irq_set_data_none | vu::irq_set_action_trigger, 0, 0), 0);
+  copy(client, 0, 0);
+  EXPECT_FALSE(readable(event.get()));
+  EXPECT_EQ(client.set_irqs(trigger, 1, 1, {event.get()}), EINVAL) << "there is one vector";
+  EXPECT_EQ(client.set_irqs(vu::irq_set_data_none | vu::irq_set_action_mask, 0, 1), EINVAL);
+}
+
+TEST_F(VfioUserServerTest, ResetGoesBackToPowerUp) {
+  VfioUserClient client = connect_and_greet();
+  enable_dma(client);
+  client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, 77);
+  EXPECT_EQ(client.call(vu::CommandId::device_reset, {}).error(), 0);
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_CMD_BASE), 0u);
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, 4), 0u);
+  EXPECT_EQ(engine.resets, 2u) << "the first is the start";
+}
+
+TEST_F(VfioUserServerTest, OneClientAfterAnotherFindsAFreshDevice) {
+  SharedMemory guest(4096);
+  {
+    VfioUserClient client = connect_and_greet();
+    enable_dma(client);
+    EXPECT_EQ(client.map(0, 4096, 0, guest.fd()), 0);
+    client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, 77);
+  }
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(memory.ranges(), 0u);
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_CMD_BASE), 0u);
+  EXPECT_EQ(client.map(0, 4096, 0, guest.fd()), 0) << "the old mapping is gone";
+}
+
+TEST_F(VfioUserServerTest, CommandsCanBePipelinedAndUnanswered) {
+  VfioUserClient client = connect_and_greet();
+  auto write = VfioUserClient::bytes(vu::RegionAccess{HWSWAP_REG_CMD_BASE, 0, 8});
+  const auto data = VfioUserClient::bytes(uint64_t{42});
+  write.insert(write.end(), data.begin(), data.end());
+  client.send(vu::CommandId::region_write, write, {}, vu::flag_no_reply);
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_CMD_BASE), 42u);
+}
+
+TEST_F(VfioUserServerTest, BrokenMessagesAreRefused) {
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(client.call(static_cast<vu::CommandId>(99), {}).error(), EOPNOTSUPP);
+  EXPECT_EQ(client.call(vu::CommandId::dma_map, {1, 2, 3}).error(), EINVAL);
+  EXPECT_EQ(client.call(vu::CommandId::region_write, VfioUserClient::bytes(vu::RegionAccess{0, 0, 8})).error(), EINVAL)
+      << "no data";
+  EXPECT_EQ(client.read(0, 0, 0xffffffff).error(), EINVAL);
+  vu::Header header = {1, 1, 4, 0, 0};
+  ASSERT_EQ(send(client.fd(), &header, sizeof(header), MSG_NOSIGNAL), 16);
+  char byte;
+  EXPECT_EQ(recv(client.fd(), &byte, 1, 0), 0) << "a message shorter than its header ends the session";
+}
+
+class LyingVersionTest : public VfioUserServerTest {
+protected:
+  LyingVersionTest() : VfioUserServerTest(Lie::version) {}
+};
+
+TEST_F(LyingVersionTest, TheMajorVersionIsAnother) {
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_VERSION), 2u << HWSWAP_VERSION_MAJOR_SHIFT);
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), HWSWAP_ID_MAGIC_RESET);
+}
+
+class LyingOnesTest : public VfioUserServerTest {
+protected:
+  LyingOnesTest() : VfioUserServerTest(Lie::ones) {}
+};
+
+TEST_F(LyingOnesTest, RegistersAreAllOnes) {
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), ~uint64_t{0});
+  client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, 77);
+  EXPECT_EQ(engine.registers[HWSWAP_REG_CMD_BASE], 0u);
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, 0), HWSWAP_PCI_ID_VENDOR);
+}
+
+class LyingGarbageTest : public VfioUserServerTest {
+protected:
+  LyingGarbageTest() : VfioUserServerTest(Lie::garbage) {}
+};
+
+TEST_F(LyingGarbageTest, OnlyHintRingsAreSpoiled) {
+  VfioUserClient client = connect_and_greet();
+  enable_dma(client);
+  SharedMemory guest(0x4000);
+  EXPECT_EQ(client.map(0, 0x4000, 0, guest.fd()), 0);
+  // 2 CPUs, 10 orders, 4 entries of 8 bytes: 640 bytes of rings.
+  client.store<uint64_t>(0, HWSWAP_REG_HINT_BASE, 0x1000);
+  guest.word(0) = 0x1234;
+  unsigned spoiled = 0;
+  for (uint64_t i = 0; i < 80; ++i) {
+    EXPECT_TRUE(copy(client, 0, 0x2000 + 8 * i));
+    EXPECT_EQ(guest.word(0x2000 + 8 * i), 0x1234u);
+    EXPECT_TRUE(copy(client, 0, 0x1000 + 8 * i));
+    spoiled += guest.word(0x1000 + 8 * i) != 0x1234;
+  }
+  EXPECT_GT(spoiled, 30u);
+  EXPECT_GT(liar.lies(), 30u);
+  for (uint64_t offset = 8; offset < 0x1000; offset += 8)
+    EXPECT_EQ(guest.word(offset), 0u) << "before the rings";
+  for (uint64_t offset = 0x1000 + 640; offset < 0x2000; offset += 8)
+    EXPECT_EQ(guest.word(offset), 0u) << "behind the rings";
+}
+
+TEST(ListenSocketTest, APathInUseIsRefusedAndADeadOneReplaced) {
+  const std::string path = ::testing::TempDir() + "hwswap_listen.sock";
+  std::filesystem::remove(path);
+  {
+    const ListenSocket first(path);
+    EXPECT_THROW(ListenSocket second(path), UserError);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path)) << "unlinked at the end";
+  {
+    const FileDescriptor dead(socket(AF_UNIX, SOCK_STREAM, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    ASSERT_EQ(bind(dead.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
+  }
+  EXPECT_NO_THROW(ListenSocket again(path));
+  std::ofstream(path) << "a file";
+  EXPECT_THROW(ListenSocket file(path), UserError);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  std::filesystem::remove(path);
+  EXPECT_THROW(ListenSocket longer("/tmp/" + std::string(200, 'x')), UserError);
+}
+
+TEST(DeviceServerTest, AStopEndsTheWaitForClients) {
+  GuestMemory memory;
+  PciConfig config;
+  Liar liar(Lie::none, 0, 1);
+  DmaPort port(memory, config, liar);
+  FakeEngine engine(port);
+  const StopSignal stop{FileDescriptor(eventfd(0, 0))};
+  Pacer pacer(engine, Pace::free, 1'000'000, 100, stop);
+  SimulatedDevice device(engine, config, memory, liar, pacer);
+  const std::string stats = ::testing::TempDir() + "hwswap_stats.json";
+  const std::string path = ::testing::TempDir() + "hwswap_stop.sock";
+  DeviceServer server(device, stop, stats);
+  ListenSocket socket(path);
+  std::thread thread([&] { server.run(socket); });
+  eventfd_write(stop.fd(), 1);
+  thread.join();
+  std::ifstream in(stats);
+  const auto json = nlohmann::json::parse(in);
+  EXPECT_EQ(json["clients"], 0);
+  std::filesystem::remove(stats);
+}
+
+} // namespace
+} // namespace hwswap::test
