@@ -85,8 +85,8 @@ class Collected:
             name, gap, text = rest.split(" ", 2)
             self.benches.setdefault(name, []).append({"gap_ns": int(gap), **json.loads(text)})
         elif key == "@engine":
-            phase, name, value = rest.split(" ", 2)
-            self.phase(phase).engine[name] = value
+            phase, name, *value = rest.split(" ", 2)
+            self.phase(phase).engine[name] = "".join(value)
         elif key == "@fragment":
             self.fragment = json.loads(rest)
         elif key == "@done":
@@ -142,7 +142,7 @@ def run_guest(seed: int, console: Console, folder: Path) -> tuple[Collected, str
     """
     collected = Collected()
     files = {"demo": SCRIPT.read_bytes(), "record-on": TRACE_ON.encode(), "record-off": TRACE_OFF.encode()}
-    engine = EngineServer(folder, pace="guest")
+    engine = EngineServer(folder, pace="guest", log=OUTPUT / "engine.log")
     machine = Machine(cpus=1, icount=True, disk_mb=64)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:

@@ -27,6 +27,8 @@ class EngineServer:
     latency: int = 50
     """Engine clock cycles that the link adds to each DMA transfer."""
     arguments: Sequence[str] = ()
+    log: Path | None = None
+    """What the server prints; by default in the folder."""
     process: Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -34,10 +36,11 @@ class EngineServer:
         """The socket's path."""
         return self.folder / "engine.sock"
 
-    @property
-    def log(self) -> Path:
-        """What the server printed."""
-        return self.folder / "engine.log"
+    def __post_init__(self) -> None:
+        """Settles where the log goes."""
+        self.log_file = self.log or self.folder / "engine.log"
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        self.log_file.unlink(missing_ok=True)
 
     @property
     def statistics_file(self) -> Path:
@@ -50,19 +53,19 @@ class EngineServer:
         command = [artifacts.DEVICE.path(), "--socket", self.socket, "--pace", self.pace]
         command += ["--clock-mhz", str(self.clock_mhz), "--latency", str(self.latency)]
         command += ["--stats-json", self.statistics_file, *self.arguments]
-        self.process = processes.start(command, self.log)
+        self.process = processes.start(command, self.log_file)
         deadline = time.monotonic() + 30
         while not self.socket.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
-                raise EngineError(f"the engine's device server did not start:\n{processes.tail(self.log)}")
+                raise EngineError(f"the engine's device server did not start:\n{processes.tail(self.log_file)}")
             time.sleep(0.02)
 
     def check(self) -> None:
         """Raises EngineError when the server ended without having been told to."""
         if self.process and self.process.poll() is not None:
             raise EngineError(
-                f"the engine's device server ended with code {self.process.returncode}:\n{processes.tail(self.log)}"
+                f"the engine's device server ended with code {self.process.returncode}:\n{processes.tail(self.log_file)}"
             )
 
     def kill(self) -> None:
