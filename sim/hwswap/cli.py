@@ -98,6 +98,13 @@ def stream_command(args: argparse.Namespace) -> int:
     return 0
 
 
+def demo_command(args: argparse.Namespace) -> int:
+    """Compare software and offload on the same workload, in the virtual machine."""
+    from hwswap.demo import main as demo  # needs the built kernel, guest and engine
+
+    return demo(args.seed)
+
+
 def number(text: str) -> int:
     """Read a number, decimal or with 0x."""
     return int(text, 0)
@@ -144,6 +151,14 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--registers", action="store_true", help="allocate and free through the CPU pages, not the ring")
     one.add_argument("--json", type=Path, metavar="FILE", help="write the report (cycles per operation) there")
     one.set_defaults(run=replay_command)
+
+    one = commands.add_parser(
+        "demo",
+        help="boot Linux with the engine, swap in every mode, print the comparison",
+        description="Boot the patched kernel with the simulated engine and run the same workload with and without it.",
+    )
+    one.add_argument("--seed", type=number, default=1, help="seed of everything random (default 1)")
+    one.set_defaults(run=demo_command)
 
     one = commands.add_parser(
         "stream",

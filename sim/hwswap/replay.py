@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "build/model/hwswap-replay"
+from hwswap import paths
 
 
 class ReplayError(RuntimeError):
@@ -20,7 +19,10 @@ class ReplayError(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a replay ended: whether every decision was equal, what the program said, and its report."""
+    """How a replay ended: whether every decision was equal, what the program said, and its report.
+
+    The report is empty when the trace could not be replayed at all.
+    """
 
     equal: bool
     output: str
@@ -29,7 +31,7 @@ class Outcome:
 
 def program() -> Path:
     """Return the replay program; HWSWAP_REPLAY names another than the one in build/model."""
-    path = Path(os.environ.get("HWSWAP_REPLAY", PROGRAM))
+    path = Path(os.environ.get("HWSWAP_REPLAY", paths.REPLAY))
     if not path.is_file():
         raise ReplayError(f"{path} is not there: run `make model` first")
     return path
@@ -47,7 +49,8 @@ def replay(trace: Path, options: Sequence[str] = (), timeout: float | None = Non
         output = (done.stdout + done.stderr).strip()
         if done.returncode not in (0, 1):
             raise ReplayError(f"{command[0]} ended with status {done.returncode}: {output or 'no output'}")
-        values = json.loads(report.read_text()) if report.exists() else {}
+        text = report.read_text() if report.exists() else ""
+        values = json.loads(text) if text else {}
         return Outcome(done.returncode == 0, output, values)
 
 

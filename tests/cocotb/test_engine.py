@@ -15,19 +15,11 @@ from cocotb_tools.runner import get_results
 HERE = Path(__file__).parent
 WAVES = os.environ.get("WAVES", "0") not in ("", "0")
 
-# Each module without pauses, and with idle cycles or back-pressure or both on all channels of both buses.
-CASES = [
-    (module, pace)
-    for module, paces in (
-        ("identity", ("none", "both")),
-        ("commands", ("none", "idle", "pressure", "both")),
-        ("authoritative", ("none", "idle", "pressure", "both")),
-        ("advisory", ("none", "both")),
-        ("hints", ("none", "both")),
-        ("faults", ("none", "idle", "pressure", "both")),
-    )
-    for pace in paces
-]
+MODULES = ("identity", "commands", "authoritative", "advisory", "hints", "faults")
+
+# Without pauses, and with idle cycles or back-pressure or both on all channels of both buses.
+PACES = ("none", "idle", "pressure", "both")
+CASES = [(module, pace) for module in MODULES for pace in PACES]
 
 
 @pytest.fixture(scope="session")

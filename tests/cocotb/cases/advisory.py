@@ -213,11 +213,11 @@ async def notices_for_nobodys_clusters_do_no_harm(dut):
     clusters = m.CAPS_CLUSTERS.get(await bench.read(m.CAPS_OFFSET))
     for number in (clusters, 0xFFFFFFFF, clusters - 1):
         host.notify(2, number)
-    host.change(8, 0b11, 0)
-    host.notify(2, 8)
+    host.change(7, 0b11, 0)
+    host.notify(2, 7)
     host.publish(2)
     await bench.rounds()
-    assert (await host.dump(8, 1))[0] == host.records[8]
+    assert (await host.dump(7, 1))[0] == host.records[7]
     assert await bench.read(m.STAT_COMMAND_ERRORS_OFFSET) == 2
     await bench.no_faults(host.devices)
 

@@ -58,7 +58,7 @@ async def compare_state(bench: Bench, model: Allocator) -> None:
 @cocotb.test()
 async def a_random_stream_by_the_ring(dut):
     bench = await Bench.start(dut)
-    shape = Shape(seed=bench.seed, ops=3000, span=5)
+    shape = Shape(seed=bench.seed, ops=8000, span=5)
     bench.log.info("%s", shape)
     source = Stream(shape)
     clusters = ClusterMap()
@@ -128,7 +128,7 @@ class Page:
 async def a_random_stream_by_the_cpu_pages(dut):
     """Allocations and frees by the pages, devices by the ring; written-again requests have no second effect."""
     bench = await Bench.start(dut)
-    shape = Shape(seed=bench.seed + 1, ops=700, span=4)
+    shape = Shape(seed=bench.seed + 1, ops=1500, span=4)
     bench.log.info("%s", shape)
     source = Stream(shape)
     clusters = ClusterMap()
@@ -254,8 +254,8 @@ async def a_device_taken_back_goes_on_where_it_was(dut):
     for record, got in zip(records, done, strict=True):
         if record.op == Op.ALLOC:
             slots = model.alloc(record.cpu, record.order)
-            assert slots is not None
-            assert (got.type, got.slot) == slots
+            assert got.status == (Status.OK if slots else Status.NO_SPACE)
+            assert (got.type, got.slot) == (slots or (0, 0))
         else:
             assert step(model, model_clusters, record) == got.status == Status.OK
     await compare_state(bench, model)

@@ -192,9 +192,7 @@ class Bench:
         """Pause for 0 to 3 cycles after each 1 to 3 cycles; a different pattern for each channel."""
         rng = random.Random(self.rng.getrandbits(32))
         pattern = [
-            pause
-            for _ in range(97)
-            for pause in [False] * rng.randint(1, 3) + [True] * rng.choice((0, 0, 1, 2, 3))
+            pause for _ in range(97) for pause in [False] * rng.randint(1, 3) + [True] * rng.choice((0, 0, 1, 2, 3))
         ]
         return itertools.cycle(pattern)
 

