@@ -10,7 +10,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from hwswap import check, replay, stream, trace
 from hwswap.stream import Shape
 from hwswap.trace import Op

@@ -2,13 +2,13 @@
 """The mirror: records, notices, resync, torn records, and what the engine holds at the end."""
 
 import cocotb
-from cases.bench import Bench, Command
-from cases.host import Host
-
 from hwswap import hwswap_map as m
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.mirror import Record
 from hwswap.rows import ALL, SLOTS
+
+from cases.bench import Bench, Command
+from cases.host import Host
 
 DEVICES = ((0, 3000, 0), (5, 1024, 6), (2, 2600, 9))
 """(type, pages, base) of the devices most tests use."""

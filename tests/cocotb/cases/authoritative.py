@@ -2,9 +2,7 @@
 """Random authoritative streams: every decision of the engine against the golden model's, by ring and by CPU pages."""
 
 import cocotb
-from cases.bench import Bench, Command, prepare
 from cocotb.triggers import Combine
-
 from hwswap import hwswap_map as m
 from hwswap import trace
 from hwswap.check import step
@@ -12,6 +10,8 @@ from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.hwswap_map import Opcode, Status
 from hwswap.stream import Shape, Stream
 from hwswap.trace import FAILED, ClusterMap, Op, Record
+
+from cases.bench import Bench, Command, prepare
 
 SSD = BLKDEV | SOLIDSTATE
 

@@ -14,7 +14,6 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 from cocotbext.axi.address_space import MemoryInterface
 from cocotbext.axi.sparse_memory import SparseMemory
-
 from hwswap import hwswap_map as m
 from hwswap.hwswap_map import Opcode, Status
 

@@ -2,12 +2,12 @@
 """The command ring: wrap, phases, interrupt, and what each command refuses and why."""
 
 import cocotb
-from cases.bench import Bench, Command, prepare
 from cocotb.triggers import RisingEdge
-
 from hwswap import hwswap_map as m
 from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.hwswap_map import Opcode, Status
+
+from cases.bench import Bench, Command, prepare
 
 SSD = BLKDEV | SOLIDSTATE
 

@@ -2,13 +2,13 @@
 """DMA that is answered with an error: the engine stops and says so, and RESET makes it whole again."""
 
 import cocotb
-from cases.bench import Bench, Command
-from cases.host import Host
-from cases.hints import limits
-
 from hwswap import hwswap_map as m
 from hwswap.hwswap_map import Opcode
 from hwswap.rows import SLOTS
+
+from cases.bench import Bench, Command
+from cases.hints import limits
+from cases.host import Host
 
 PAGES = 3 * SLOTS
 

@@ -2,14 +2,14 @@
 """Hint rings: when they are filled and how far, what they hold, and how they are emptied."""
 
 import cocotb
-from cases.bench import Bench, Command
-from cases.host import SSD, Hint, Host
-
 from hwswap import hwswap_map as m
 from hwswap.golden import BLKDEV
 from hwswap.hwswap_map import Flag, Opcode
 from hwswap.mirror import NO_HINTS
 from hwswap.rows import ALL, SLOTS, run
+
+from cases.bench import Bench, Command
+from cases.host import SSD, Hint, Host
 
 PAGES = 5 * SLOTS
 

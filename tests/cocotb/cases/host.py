@@ -3,13 +3,13 @@
 
 from dataclasses import dataclass, field
 
-from cases.bench import Bench, Command, prepare
-
 from hwswap import hwswap_map as m
 from hwswap.golden import BLKDEV, SOLIDSTATE
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.mirror import Record
 from hwswap.rows import ALL, SLOTS, run
+
+from cases.bench import Bench, Command, prepare
 
 SSD = BLKDEV | SOLIDSTATE
 ORDERS = 10

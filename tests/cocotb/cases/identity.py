@@ -4,10 +4,10 @@
 import os
 
 import cocotb
-from cases.bench import Bench, prepare
-
 from hwswap import hwswap_map as m
 from hwswap.golden import BLKDEV, SOLIDSTATE
+
+from cases.bench import Bench, prepare
 
 ADDRESSES = ("CMD_BASE", "CPL_BASE", "CPU_LINE_BASE", "ENGINE_LINE_BASE", "STATE_BASE", "NOTICE_BASE", "HINT_BASE")
 
@@ -62,12 +62,12 @@ async def registers_honour_byte_strobes_and_keep_what_is_written(dut):
         offset = getattr(m, f"{name}_OFFSET")
         values[offset] = bench.rng.getrandbits(64)
         await bench.write(offset, values[offset])
-    for offset in values:
+    for offset, value in list(values.items()):
         at = bench.rng.randrange(8)
         length = bench.rng.randint(1, 8 - at)
         data = bench.rng.randbytes(length)
         await bench.registers.write(offset + at, data)
-        whole = bytearray(values[offset].to_bytes(8, "little"))
+        whole = bytearray(value.to_bytes(8, "little"))
         whole[at : at + length] = data
         values[offset] = int.from_bytes(whole, "little")
     for offset, value in values.items():
