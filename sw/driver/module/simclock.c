@@ -8,6 +8,7 @@
  * device, and the engine is clocked up to that time before the write returns. No
  * part of the driver; of no use, and refused, on real hardware.
  */
+#include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-hi-lo.h>
@@ -19,6 +20,7 @@
 
 #define SIMCLOCK_BAR	2
 #define SIMCLOCK_MAGIC	0x53494d434c4f434bULL	/* ASCII SIMCLOCK */
+#define SIMCLOCK_PATIENCE_MS	5000
 
 static unsigned int period_us = 100;
 module_param(period_us, uint, 0444);
@@ -35,11 +37,29 @@ static enum hrtimer_restart simclock_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+/*
+ * Early in its life a kernel has timers of one jiffy, until its clock source has
+ * been found good. Ticks that far apart would pace the engine at another rate
+ * than was asked for.
+ */
+static bool simclock_timers_are_fine(void)
+{
+	unsigned int ms;
+
+	for (ms = 0; hrtimer_resolution != 1 && ms < SIMCLOCK_PATIENCE_MS; ms += 20)
+		msleep(20);
+	return hrtimer_resolution == 1;
+}
+
 static int __init simclock_init(void)
 {
 	if (period_us < 10) {
 		pr_err("hwswap_simclock: period_us is %u: choose 10 or more\n", period_us);
 		return -EINVAL;
+	}
+	if (!simclock_timers_are_fine()) {
+		pr_err("hwswap_simclock: this kernel has no high-resolution timers (CONFIG_HIGH_RES_TIMERS, a good clock source)\n");
+		return -ETIME;
 	}
 	simclock_pdev = pci_get_device(HWSWAP_PCI_ID_VENDOR, HWSWAP_PCI_ID_DEVICE, NULL);
 	if (!simclock_pdev) {
