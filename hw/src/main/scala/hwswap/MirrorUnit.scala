@@ -20,7 +20,7 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
 
   // The device the cluster belongs to, found in the first cycle.
   private val owners = view.devices.map(_.owns(req.cluster))
-  private val owned = RegEnable(VecInit(owners).asUInt.orR, io.start)
+  private val owned = VecInit(owners).asUInt.orR
   private val owner = RegEnable(
     Mux(req.op === CoreOp.release, deviceIndex(req.device), OHToUInt(owners)),
     io.start
@@ -53,7 +53,7 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     is(State.idle) {
       when(io.start) {
         taken := false.B
-        when(req.op === CoreOp.release && !releasable) {
+        when(Mux(req.op === CoreOp.release, !releasable, !owned)) {
           finish(StatusCode.Ok)
         }.otherwise {
           access.open.valid := true.B
@@ -67,7 +67,7 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
       when(view.opened) {
         switch(req.op) {
           is(CoreOp.apply_) {
-            when(owned && ownerDevice.info.epoch === req.record.epoch && newer) {
+            when(ownerDevice.info.epoch === req.record.epoch && newer) {
               access.countSlotsOf := SlotsOf.hinted
               access.rowOp := RowOp.load
               state := State.countUsed
@@ -131,7 +131,7 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
 
     is(State.dump) {
       finish(StatusCode.Ok)
-      io.resp.record := owned
+      io.resp.record := true.B
       io.resp.count := view.population
       io.resp.epoch := ownerDevice.info.epoch
       state := State.idle
@@ -156,9 +156,10 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     access.change.hintedDelta := hintedDelta
   }
 
-  /** Stores the cluster, moved to the tail of another list if flag or order change. */
+  /** Stores the cluster, moved to the tail of another list if there is another list for its new flag and order. */
   private def put(count: UInt, flag: ClusterFlag.Type, order: UInt): Unit = {
-    val relist = flag =/= view.meta.flag || (order =/= view.meta.order && flag =/= ClusterFlag.none)
+    val byOrder = flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag)
+    val relist = flag =/= view.meta.flag || (byOrder && order =/= view.meta.order)
     store(owner, count, flag, order, relist)
     when(relist) {
       state := State.moving

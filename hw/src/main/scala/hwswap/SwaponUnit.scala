@@ -147,6 +147,7 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
         }.otherwise {
           val flag = Mux(view.meta.count === 0.U, ClusterFlag.free, ClusterFlag.nonfull)
           store(number, view.meta.count, flag, 0.U, true.B)
+          io.events.listMove := false.B // a first place is no move
           state := State.moving
         }
       }

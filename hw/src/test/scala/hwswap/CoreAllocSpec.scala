@@ -266,7 +266,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
   rule("forgets devices, available list and hints, also in the middle of a request") { core =>
     core.on(0, 2 * 512, 0)
     core.take(0, 0, 3)
-    core.clear()
+    core.interruptedAlloc(0, 0)
     assert(core.freeSlots == 0 && !core.available(0))
     assert(core.alloc(0, 0).status == NoSpace && !core.seen.contains("scan"))
     core.on(0, 2 * 512, 0)

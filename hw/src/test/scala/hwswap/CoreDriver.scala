@@ -186,6 +186,20 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
     dut.io.fault.expect(false)
   }
 
+  /** An allocation that is under way, and has found its slots, when the core is cleared. */
+  def interruptedAlloc(cpu: Int, order: Int): Unit = {
+    dut.io.req.bits.op.poke(CoreOp.alloc)
+    dut.io.req.bits.cpu.poke(cpu)
+    dut.io.req.bits.order.poke(order)
+    dut.io.req.valid.poke(true)
+    dut.clock.step()
+    dut.io.req.valid.poke(false)
+    dut.clock.step(4)
+    clear()
+    dut.clock.step(20)
+    dut.io.resp.valid.expect(false)
+  }
+
   def clear(): Unit = {
     dut.io.clear.poke(true)
     dut.clock.step()
