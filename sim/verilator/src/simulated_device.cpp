@@ -87,7 +87,7 @@ uint64_t SimulatedDevice::read_word(unsigned region, uint64_t offset) {
   const uint64_t begin = engine_.cycles();
   const uint64_t value = engine_.read_register(static_cast<uint32_t>(offset));
   pacer_.accessed(begin);
-  deliver_interrupt();
+  after_cycles();
   return liar_.register_read(static_cast<uint32_t>(offset), value);
 }
 
@@ -109,7 +109,7 @@ void SimulatedDevice::write_register(uint32_t offset, uint64_t data, uint8_t str
   if (offset == HWSWAP_REG_HINT_BASE && liar_.wants_hint_rings())
     find_hint_rings();
   pacer_.accessed(begin);
-  deliver_interrupt();
+  after_cycles();
 }
 
 void SimulatedDevice::write_control(uint64_t offset, uint64_t data, uint8_t strobes) {
@@ -119,7 +119,7 @@ void SimulatedDevice::write_control(uint64_t offset, uint64_t data, uint8_t stro
   // As with the engine's registers: the lowest byte makes it count.
   if (strobes & 1) {
     pacer_.guest_time(guest_time_);
-    deliver_interrupt();
+    after_cycles();
   }
 }
 
@@ -130,20 +130,24 @@ void SimulatedDevice::find_hint_rings() {
                                                                         << field_get(caps, HWSWAP_CAPS_HINT_RING_LOG2));
 }
 
-void SimulatedDevice::deliver_interrupt() {
+void SimulatedDevice::after_cycles() {
   if (engine_.take_irq_rise())
     vector_.raise();
+  // The engine's own count begins again with CONTROL.RESET.
+  const uint32_t round = engine_.round();
+  polls_ += round >= last_round_ ? round - last_round_ : round;
+  last_round_ = round;
 }
 
 void SimulatedDevice::run_slice(uint64_t cycles) {
   pacer_.run_slice(cycles);
-  deliver_interrupt();
+  after_cycles();
 }
 
 void SimulatedDevice::reset() {
   ++resets_;
-  rounds_ += engine_.round();
   engine_.reset();
+  last_round_ = 0;
   config_.reset();
   vector_.clear();
   pacer_.reset();
@@ -163,7 +167,7 @@ nlohmann::json SimulatedDevice::statistics() const {
           {"dma_read_beats", engine_.dma_read_beats()},
           {"dma_write_beats", engine_.dma_write_beats()},
           {"dma_errors", engine_.dma_errors()},
-          {"polls", rounds_ + engine_.round()},
+          {"polls", polls_},
           {"register_reads", register_reads_},
           {"register_writes", register_writes_},
           {"interrupts", vector_.raised()},

@@ -70,6 +70,9 @@ public:
     return rose;
   }
 
+  /// What CONTROL.RESET does to the count of polling rounds.
+  void clear_rounds() { round_ = 0; }
+
   /// Let `count` cycles pass.
   void pass(uint64_t count) {
     while (count--)
