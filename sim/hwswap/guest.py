@@ -138,6 +138,7 @@ class Guest:
         if self._qemu:
             processes.stop(self._qemu, 5)
             self._qemu = None
+            (self.folder / "qemu.log").replace(self._beside("qemu"))
         if self.engine and self._owns_engine:
             self.engine.stop()
             self._owns_engine = False
@@ -195,7 +196,9 @@ class Guest:
         assert self.engine
         address = {"type": "unix", "path": str(self.engine.socket)}
         place = {"id": f"engine{self._port}", "bus": f"port{self._port}"}
-        return {"driver": "vfio-user-pci", **place, "socket": address}
+        # A write that lets the simulated engine run has to end before the guest goes on, and may take long.
+        manners = {"x-no-posted-writes": True, "x-msg-timeout": 60000}
+        return {"driver": "vfio-user-pci", **place, **manners, "socket": address}
 
     def _connect(self, name: str) -> socket.socket:
         deadline = time.monotonic() + 30
@@ -294,6 +297,11 @@ class Guest:
                 raise GuestError(
                     f"the guest's kernel complained:\n{text[max(0, text.find(line.strip()) - 500) :][:6000]}"
                 )
+
+    def _beside(self, name: str) -> Path:
+        """A log beside the kernel log."""
+        assert self.log
+        return self.log.with_name(f"{self.log.stem}.{name}.log")
 
     def _log_tail(self) -> str:
         assert self.log
