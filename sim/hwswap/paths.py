@@ -16,9 +16,6 @@ REPORTS = BUILD / "reports"
 RTL = BUILD / "rtl" / "HwSwap.sv"
 """The engine's Verilog (`make verilog`)."""
 
-FILELIST = BUILD / "rtl" / "filelist.f"
-"""The names of all files of the engine's Verilog (`make verilog`)."""
-
 REPLAY = BUILD / "model" / "hwswap-replay"
 """Replayer of operations on the Verilated engine (`make model`)."""
 
