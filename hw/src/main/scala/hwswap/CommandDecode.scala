@@ -116,7 +116,7 @@ object CommandDecode {
     d.core.nr := nr
     d.core.pages := low
     d.core.base := high
-    d.core.flags := command.arg1
+    d.core.flags := command.arg1(d.core.flags.getWidth - 1, 0)
     d.core.priority := command.arg2(15, 0).asSInt
     d.core.epoch := command.arg2(23, 16)
     d

@@ -48,7 +48,7 @@ class CommandFetch extends Module {
   val index = fetched & (size - 1.U)
   val toEnd = size - index
   val space = CommandFetch.Depth.U - queue.io.count
-  val batch = Seq(pending, toEnd, CommandFetch.Batch.U).reduce((a, b) => Mux(a < b, a, b))
+  val batch = Seq(pending, toEnd, CommandFetch.Batch.U).reduce((a, b) => Mux(a < b, a, b))(count.getWidth - 1, 0)
   val wanted = io.enable && sane && pending =/= 0.U
 
   // A word joins three before it; the fourth completes a command.

@@ -87,7 +87,7 @@ class CompletionWriter extends Module {
       when(queue.io.deq.valid) {
         state := State.request
         sent := head
-        count := Mux(queue.io.count < toEnd, queue.io.count, toEnd)
+        count := Mux(queue.io.count < toEnd, queue.io.count, toEnd)(count.getWidth - 1, 0)
       }
     }
     is(State.request) { when(io.dma.req.fire) { state := State.data } }

@@ -70,7 +70,7 @@ class Dma extends Module {
   // Beats of the next burst: what is left, a burst's limit, and what fits below the 4 KiB line.
   val toBoundary = boundaryWords.U - wordAddr(log2Ceil(boundaryWords) - 1, 0)
   val limit = Mux(toBoundary < Axi.MaxBeats.U, toBoundary, Axi.MaxBeats.U)
-  val plan = Mux(left < limit, left, limit)
+  val plan = Mux(left < limit, left, limit)(beatBits - 1, 0)
 
   // Write data passes through a register, so that a flush never changes a beat that is already on the bus.
   class Beat extends Bundle {

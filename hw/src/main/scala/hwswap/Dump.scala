@@ -30,7 +30,7 @@ class Dump(p: Params) extends Module {
   io.core.req.valid := state === State.ask
   io.core.req.bits := CorePort.blank(p)
   io.core.req.bits.op := CoreOp.dump
-  io.core.req.bits.cluster := job.cluster
+  io.core.req.bits.cluster := job.cluster(p.clusterBits - 1, 0)
   io.core.resp.ready := state === State.wait_
 
   val meta = word(

@@ -33,7 +33,7 @@ object Emit {
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 16") cpus: Int = 4,
       @arg(doc = "clusters of the on-chip store, a power of two from 8 to 65536") clusters: Int = 1024,
-      @arg(doc = "entries of a hint ring as a power of two exponent, 1 to 8") hintRingLog2: Int = 4,
+      @arg(name = "hint-ring-log2", doc = "entries of a hint ring as a power of two exponent, 1 to 8") hintRingLog2: Int = 4,
       @arg(doc = "what register BUILD reads, at most 16 hexadecimal digits") buildHash: String = "0",
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag
   ): Unit = {

@@ -96,6 +96,9 @@ class HintRings(p: Params) extends Module {
 
   private val isConsume = job.kind === HintJobKind.consume
   private val isFill = job.kind === HintJobKind.fill
+  private def withBit(bits: UInt, value: Bool): UInt = VecInit(bits.asBools.zipWithIndex.map { case (bit, i) =>
+    Mux(ring === i.U, value, bit)
+  }).asUInt
   private def index(count: UInt): UInt = count(p.hintRingLog2 - 1, 0)
   private def phase(count: UInt): Bool = !count(p.hintRingLog2)
 
@@ -198,7 +201,7 @@ class HintRings(p: Params) extends Module {
       when(isConsume) {
         when(job.head - ringState.head > ringState.tail - ringState.head) {
           io.garbage := true.B
-          broken := broken.bitSet(ring, true.B)
+          broken := withBit(broken, true.B)
         }.otherwise { end := job.head }
       }
       state := Mux(isFill, State.fill, State.next)
@@ -259,7 +262,7 @@ class HintRings(p: Params) extends Module {
           tail := tail + 1.U
           outstanding := outstanding + slots
         }.otherwise {
-          failed := failed.bitSet(ring, true.B)
+          failed := withBit(failed, true.B)
           stop := true.B
         }
       }
@@ -274,7 +277,7 @@ class HintRings(p: Params) extends Module {
     }
 
     is(State.writeBack) {
-      active := active.bitSet(ring, head =/= tail)
+      active := withBit(active, head =/= tail)
       state := State.finish
     }
     is(State.finish) { state := State.idle }

@@ -67,7 +67,8 @@ class Poller(p: Params) extends Module {
   val words = Reg(Vec(lineWords, UInt(Axi.DataBits.W)))
   val clusters = Reg(Vec(Poller.Batch, UInt(MemMap.Notice.Notice.Cluster.width.W)))
   val index = Reg(UInt(log2Ceil(Poller.Batch.max(lineWords) + 1).W))
-  val batch = Reg(UInt(log2Ceil(Poller.Batch + 1).W))
+  private val batchBits = log2Ceil(Poller.Batch + 1)
+  val batch = Reg(UInt(batchBits.W))
   val everything = Reg(Bool())
   val found = RegInit(false.B)
   val foundLast = RegInit(true.B)
@@ -95,7 +96,7 @@ class Poller(p: Params) extends Module {
   val pending = noticeTail - taken(cpu)
   val noticeIndex = taken(cpu) & (noticeSize - 1.U)
   val toEnd = noticeSize - noticeIndex
-  val most = Seq(pending, toEnd, Poller.Batch.U).reduce((a, b) => Mux(a < b, a, b))
+  val most = Seq(pending, toEnd, Poller.Batch.U).reduce((a, b) => Mux(a < b, a, b))(batchBits - 1, 0)
   val cluster = clusters(index(log2Ceil(Poller.Batch) - 1, 0))
   val inRange = cluster < p.clusters.U
   val serving = state === State.serve && index =/= batch
@@ -136,7 +137,7 @@ class Poller(p: Params) extends Module {
 
   // Jobs
   io.fetch.valid := serving && inRange
-  io.fetch.bits.cluster := cluster
+  io.fetch.bits.cluster := cluster(p.clusterBits - 1, 0)
   io.resync.valid := state === State.resync
   io.resync.bits.all := true.B
   io.resync.bits.device := 0.U

@@ -156,7 +156,9 @@ class Registers(p: Params) extends Module {
   // The doorbell acts when the lowest byte is written; bytes written before wait in the register.
   val tailWord = readWrite(RegMap.CmdTail.Offset, RegMap.CmdTail.Tail)
   val tail = RegInit(0.U(RegMap.CmdTail.Tail.width.W))
-  when(RegNext(write.valid && write.bits.starts(RegMap.CmdTail.Offset), false.B)) { tail := tailWord }
+  when(RegNext(write.valid && write.bits.starts(RegMap.CmdTail.Offset), false.B)) {
+    tail := get(tailWord, RegMap.CmdTail.Tail)
+  }
   io.settings.cmdTail := tail
 
   readOnly(RegMap.CmdHead.Offset, word(RegMap.CmdHead.Head -> io.cmdHead))

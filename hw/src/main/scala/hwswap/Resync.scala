@@ -45,12 +45,12 @@ class Resync(p: Params) extends Module {
       when(io.job.valid) {
         state := State.device
         all := io.job.bits.all
-        device := Mux(io.job.bits.all, 0.U, io.job.bits.device)
+        device := Mux(io.job.bits.all, 0.U, io.job.bits.device(p.deviceBits - 1, 0))
       }
     }
     is(State.device) {
-      cluster := info.base
-      left := clusters
+      cluster := info.base(p.clusterBits - 1, 0)
+      left := clusters(p.clusterBits, 0)
       when(info.claimed && clusters =/= 0.U) { state := State.fetch }.otherwise { nextDevice() }
     }
     is(State.fetch) { when(io.fetch.fire) { state := State.wait_ } }
