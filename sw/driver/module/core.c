@@ -28,9 +28,9 @@
 #define HWSWAP_BACKOFF_MIN	HZ
 #define HWSWAP_BACKOFF_MAX	(60 * HZ)
 
-static unsigned int depth = 64;
+static unsigned int depth = 512;
 module_param(depth, uint, 0444);
-MODULE_PARM_DESC(depth, "Slots that a hint ring holds at most (default 64); the ring's size bounds it too");
+MODULE_PARM_DESC(depth, "Slots that a hint ring holds at most (default 512); its size bounds it too");
 
 static unsigned int poll_cycles = 256;
 module_param(poll_cycles, uint, 0444);
