@@ -62,7 +62,8 @@ class AxiLite(addrBits: Int) extends Bundle {
   val rready = Output(Bool())
 }
 
-/** AXI4 seen from the master, without user, region and QoS signals. Field names are the port names after the prefix. */
+/** AXI4 seen from the master, without user, region and QoS signals. Field names are the port names after the prefix.
+  */
 class Axi4 extends Bundle {
   val awid = Output(UInt(Axi.IdBits.W))
   val awaddr = Output(UInt(Axi.AddrBits.W))

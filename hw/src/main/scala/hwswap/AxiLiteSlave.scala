@@ -6,8 +6,8 @@ import chisel3.util._
 
 /** The AXI4-Lite side of the registers: one write and one read at a time, every access answered OKAY.
   *
-  * Address and data of a write may come in either order. A write reaches the registers as a pulse of one cycle; a read samples the
-  * registers in one cycle and gives the sample back.
+  * Address and data of a write may come in either order. A write reaches the registers as a pulse of one cycle; a
+  * read samples the registers in one cycle and gives the sample back.
   */
 class AxiLiteSlave extends Module {
   private val addrBits = log2Ceil(RegMap.BarSize)
@@ -41,7 +41,7 @@ class AxiLiteSlave extends Module {
   io.regs.write.valid := doWrite
   io.regs.write.bits := w.io.deq.bits
   io.regs.write.bits.addr := aw.io.deq.bits
-  when(doWrite) { bValid := true.B }.elsewhen(io.axil.bready) { bValid := false.B }
+  when(doWrite)(bValid := true.B).elsewhen(io.axil.bready)(bValid := false.B)
   io.axil.bvalid := bValid
   io.axil.bresp := 0.U
 
@@ -58,7 +58,7 @@ class AxiLiteSlave extends Module {
   when(doRead) {
     rValid := true.B
     rData := io.regs.readData
-  }.elsewhen(io.axil.rready) { rValid := false.B }
+  }.elsewhen(io.axil.rready)(rValid := false.B)
   io.axil.rvalid := rValid
   io.axil.rdata := rData
   io.axil.rresp := 0.U

@@ -41,8 +41,8 @@ class DecodedCommand(p: Params) extends Bundle {
   val target = UInt(64.W)
 }
 
-/** Checks a command and takes it apart, combinationally. What only the core can know (is the device claimed, are the slots in use) is left
-  * to the core; the widths it cannot see any more are checked here.
+/** Checks a command and takes it apart, combinationally. What only the core can know (is the device claimed, are the
+  * slots in use) is left to the core; the widths it cannot see any more are checked here.
   */
 object CommandDecode {
   import MapAccess.get

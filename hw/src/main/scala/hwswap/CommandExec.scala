@@ -6,8 +6,8 @@ import chisel3.util._
 
 /** Carries commands out, in order and one at a time. The next command is checked while the present one runs.
   *
-  * What touches hints or records from outside the poll loop (RESYNC, RECALL, DUMP, and both SWAPOFFs in advisory mode) runs while the
-  * poll loop pauses between two CPUs, so it meets no half-done round.
+  * What touches hints or records from outside the poll loop (RESYNC, RECALL, DUMP, and both SWAPOFFs in advisory
+  * mode) runs while the poll loop pauses between two CPUs, so it meets no half-done round.
   */
 class CommandExec(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -106,27 +106,27 @@ class CommandExec(p: Params) extends Module {
       cycles := 1.U
       when(decoded.io.deq.valid) {
         when(straight) {
-          when(io.core.req.fire) { state := State.coreWait }
+          when(io.core.req.fire)(state := State.coreWait)
         }.elsewhen(place === CommandPlace.refused) {
           complete(command.status, 0.U)
         }.elsewhen(place === CommandPlace.atOnce) {
           complete(StatusCode.Ok.U, 0.U)
         }.elsewhen(unclaimed) {
           complete(StatusCode.BadDevice.U, 0.U)
-        }.otherwise { state := State.pause }
+        }.otherwise(state := State.pause)
       }
     }
     is(State.pause) {
       cycles := 1.U
-      when(io.paused) { state := Mux(command.recallFirst, State.recall, State.job) }
+      when(io.paused)(state := Mux(command.recallFirst, State.recall, State.job))
     }
-    is(State.recall) { when(io.recall.fire) { state := State.recallWait } }
+    is(State.recall)(when(io.recall.fire)(state := State.recallWait))
     is(State.recallWait) {
       when(io.recallDone.valid) {
-        when(io.recallDone.bits.error) { complete(StatusCode.BusError.U, 0.U) }.otherwise { state := State.core }
+        when(io.recallDone.bits.error)(complete(StatusCode.BusError.U, 0.U)).otherwise(state := State.core)
       }
     }
-    is(State.job) { when(io.recall.fire || io.resync.fire || io.dump.fire) { state := State.jobWait } }
+    is(State.job)(when(io.recall.fire || io.resync.fire || io.dump.fire)(state := State.jobWait))
     is(State.jobWait) {
       when(done.valid) {
         complete(
@@ -135,9 +135,9 @@ class CommandExec(p: Params) extends Module {
         )
       }
     }
-    is(State.core) { when(io.core.req.fire) { state := State.coreWait } }
-    is(State.coreWait) { when(coreResp) { state := State.idle } }
-    is(State.complete) { when(io.out.fire) { state := State.idle } }
+    is(State.core)(when(io.core.req.fire)(state := State.coreWait))
+    is(State.coreWait)(when(coreResp)(state := State.idle))
+    is(State.complete)(when(io.out.fire)(state := State.idle))
   }
 
   io.busy := decoded.io.deq.valid || io.in.valid || state =/= State.idle

@@ -13,8 +13,8 @@ object CommandFetch {
   val Batch: Int = Axi.MaxBeats / MapAccess.words(MemMap.Command.Bytes)
 }
 
-/** Fetches commands behind the doorbell, several in a burst, into a small queue. A tail that is further ahead than the ring is long is the
-  * host's mistake: nothing is fetched until it writes another.
+/** Fetches commands behind the doorbell, several in a burst, into a small queue. A tail that is further ahead than
+  * the ring is long is the host's mistake: nothing is fetched until it writes another.
   */
 class CommandFetch extends Module {
   val io = IO(new Bundle {
@@ -62,7 +62,7 @@ class CommandFetch extends Module {
   queue.io.enq.bits.arg2 := io.dma.rdata.bits
   when(io.dma.rdata.valid) {
     wordIndex := wordIndex + 1.U
-    for (i <- 0 until words - 1) when(wordIndex === i.U) { partial(i) := io.dma.rdata.bits }
+    for (i <- 0 until words - 1) when(wordIndex === i.U)(partial(i) := io.dma.rdata.bits)
   }
 
   io.dma.neverWrites()
@@ -78,7 +78,7 @@ class CommandFetch extends Module {
         count := batch
       }
     }
-    is(State.request) { when(io.dma.req.fire) { state := State.data } }
+    is(State.request)(when(io.dma.req.fire)(state := State.data))
     is(State.data) {
       when(io.dma.done.valid) {
         state := State.idle

@@ -4,7 +4,9 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** The command ring from doorbell to completion: fetch, carry out, complete, each a module of its own with queues in between. */
+/** The command ring from doorbell to completion: fetch, carry out, complete, each a module of its own with queues in
+  * between.
+  */
 class CommandRing(p: Params) extends Module {
   val io = IO(new Bundle {
     val settings = Input(new Settings)

@@ -20,7 +20,9 @@ object CompletionWriter {
   val Depth: Int = Axi.MaxBeats / MapAccess.words(MemMap.Completion.Bytes)
 }
 
-/** Writes completions to the completion ring, as many in a burst as are waiting, and counts them in CMD_HEAD once memory has answered. */
+/** Writes completions to the completion ring, as many in a burst as are waiting, and counts them in CMD_HEAD once
+  * memory has answered.
+  */
 class CompletionWriter extends Module {
   val io = IO(new Bundle {
     val base = Input(UInt(64.W))
@@ -90,7 +92,7 @@ class CompletionWriter extends Module {
         count := Mux(queue.io.count < toEnd, queue.io.count, toEnd)(count.getWidth - 1, 0)
       }
     }
-    is(State.request) { when(io.dma.req.fire) { state := State.data } }
+    is(State.request)(when(io.dma.req.fire)(state := State.data))
     is(State.data) {
       when(io.dma.done.valid) {
         state := State.idle

@@ -46,7 +46,7 @@ class CoreArbiter(p: Params, users: Int) extends Module {
   io.core.req.valid := pick.io.out.valid && free
   io.core.req.bits := pick.io.out.bits
   pick.io.out.ready := io.core.req.ready && free
-  when(io.core.req.fire) { owner := pick.io.chosen }
+  when(io.core.req.fire)(owner := pick.io.chosen)
   busy := io.core.req.fire || (busy && !io.core.resp.fire)
   io.busy := busy
 
@@ -55,7 +55,7 @@ class CoreArbiter(p: Params, users: Int) extends Module {
     val mine = busy && owner === i.U
     user.resp.valid := mine && io.core.resp.valid
     user.resp.bits := io.core.resp.bits
-    when(mine) { io.core.resp.ready := user.resp.ready }
+    when(mine)(io.core.resp.ready := user.resp.ready)
   }
 
   assert(busy || !io.core.resp.valid, "core: a response without a request")

@@ -6,9 +6,9 @@ import chisel3.util._
 
 /** The CPU pages: ALLOC and FREE by register, one request under way a CPU.
   *
-  * A request carries a sequence number. Writing the number of the last finished request does nothing, so a host whose reply was lost
-  * writes the request again and finds the old response. After reset that number is 0: a host's first request uses another one. While
-  * a request is under way its page takes no other.
+  * A request carries a sequence number. Writing the number of the last finished request does nothing, so a host
+  * whose reply was lost writes the request again and finds the old response. After reset that number is 0: a host's
+  * first request uses another one. While a request is under way its page takes no other.
   */
 class CpuRequests(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -47,7 +47,7 @@ class CpuRequests(p: Params) extends Module {
     private val merged = merge(request, write.bits.data, write.bits.strb)
     when(touched(map.Request.Offset) && !busy) {
       request := merged
-      when(write.bits.strb(0) && get(merged, map.Request.Seq) =/= seq) { busy := true.B }
+      when(write.bits.strb(0) && get(merged, map.Request.Seq) =/= seq)(busy := true.B)
     }
 
     val opcode = get(request, map.Request.Opcode)
@@ -119,13 +119,13 @@ class CpuRequests(p: Params) extends Module {
     io.core.resp.bits.status =/= StatusCode.NoSpace.U)
 
   switch(state) {
-    is(State.idle) { when(waiting(cpu)) { state := State.ask }.otherwise { cpu := next } }
-    is(State.ask) { when(io.core.req.fire) { state := State.wait_ } }
-    is(State.wait_) { when(io.core.resp.fire) { state := State.idle } }
+    is(State.idle)(when(waiting(cpu))(state := State.ask).otherwise(cpu := next))
+    is(State.ask)(when(io.core.req.fire)(state := State.wait_))
+    is(State.wait_)(when(io.core.resp.fire)(state := State.idle))
   }
-  for ((page, i) <- pages.zipWithIndex) {
+  for ((page, i) <- pages.zipWithIndex)
     when(cpu === i.U) {
-      when(refused) { page.finish(refusal, 0.U, 0.U) }
+      when(refused)(page.finish(refusal, 0.U, 0.U))
       when(io.core.resp.fire) {
         val isAlloc = page.opcode === OpcodeCode.Alloc.U && io.core.resp.bits.status === StatusCode.Ok.U
         page.finish(
@@ -135,7 +135,6 @@ class CpuRequests(p: Params) extends Module {
         )
       }
     }
-  }
   when(io.finished) {
     state := State.idle
     cpu := next

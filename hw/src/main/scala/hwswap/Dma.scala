@@ -18,8 +18,9 @@ class DmaReq extends Bundle {
   val words = UInt(Dma.WordBits.W)
 }
 
-/** What a DMA client sees. After `req` is taken, either `words` words come on `rdata` or as many are taken from `wdata`, then `done`
-  * pulses once. After an error response the rest is left out: fewer words are moved, and `done.bits` (error) is true.
+/** What a DMA client sees. After `req` is taken, either `words` words come on `rdata` or as many are taken from
+  * `wdata`, then `done` pulses once. After an error response the rest is left out: fewer words are moved, and
+  * `done.bits` (error) is true.
   */
 class DmaPort extends Bundle {
   val req = Decoupled(new DmaReq)
@@ -37,10 +38,11 @@ class DmaPort extends Bundle {
   def neverReads(): Unit = rdata.ready := true.B
 }
 
-/** AXI4 master: one request at a time, cut into INCR bursts of at most 16 beats that do not cross 4 KiB, one burst in flight.
+/** AXI4 master: one request at a time, cut into INCR bursts of at most 16 beats that do not cross 4 KiB, one burst
+  * in flight.
   *
-  * `flush` ends whatever is under way without the client: reads are thrown away, missing write data is made up with all byte strobes off,
-  * and nothing new is started. It is held until `idle`.
+  * `flush` ends whatever is under way without the client: reads are thrown away, missing write data is made up with
+  * all byte strobes off, and nothing new is started. It is held until `idle`.
   */
 class Dma extends Module {
   val io = IO(new Bundle {
@@ -103,7 +105,7 @@ class Dma extends Module {
   // Address channels
   io.axi.awvalid := addrValid && write
   io.axi.arvalid := addrValid && !write
-  when((io.axi.awvalid && io.axi.awready) || (io.axi.arvalid && io.axi.arready)) { addrValid := false.B }
+  when((io.axi.awvalid && io.axi.awready) || (io.axi.arvalid && io.axi.arready))(addrValid := false.B)
   for (addr <- Seq(io.axi.awaddr, io.axi.araddr)) addr := Cat(wordAddr, 0.U(3.W))
   for (len <- Seq(io.axi.awlen, io.axi.arlen)) len := beats - 1.U
   for (size <- Seq(io.axi.awsize, io.axi.arsize)) size := Axi.SizeFull.U
@@ -133,21 +135,21 @@ class Dma extends Module {
   io.axi.rready := reading && (io.port.rdata.ready || io.flush)
   io.readBeat := io.axi.rvalid && io.axi.rready
 
-  when(wQueue.io.enq.fire || io.readBeat) { beatsLeft := beatsLeft - 1.U }
+  when(wQueue.io.enq.fire || io.readBeat)(beatsLeft := beatsLeft - 1.U)
 
   // End of a burst: the last beat read, or the write's answer
   io.axi.bready := state === State.burst && write
   val readEnd = io.readBeat && beatsLeft === 1.U
   val writeEnd = io.axi.bvalid && io.axi.bready
-  when(io.readBeat && Axi.isError(io.axi.rresp)) { error := true.B }
-  when(writeEnd && Axi.isError(io.axi.bresp)) { error := true.B }
+  when(io.readBeat && Axi.isError(io.axi.rresp))(error := true.B)
+  when(writeEnd && Axi.isError(io.axi.bresp))(error := true.B)
   when(readEnd || writeEnd) {
     state := State.plan
     left := left - beats
     wordAddr := wordAddr + beats
   }
 
-  when(state === State.finish) { state := State.idle }
+  when(state === State.finish)(state := State.idle)
   io.port.done.valid := state === State.finish
   io.port.done.bits := error
   io.idle := state === State.idle
@@ -167,4 +169,3 @@ class Dma extends Module {
   assert(!io.readBeat || io.axi.rlast === (beatsLeft === 1.U), "AXI4: the slave's rlast is not at the last beat")
   assert(!writeEnd || (beatsLeft === 0.U && !addrValid), "AXI4: the slave answered a write before its end")
 }
-

@@ -4,7 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Gives the DMA to one client at a time, from its request to `done`, in turn (round-robin), so that no client starves.
+/** Gives the DMA to one client at a time, from its request to `done`, in turn (round-robin), so that no client
+  * starves.
   *
   * @param clients
   *   number of client ports
@@ -27,7 +28,7 @@ class DmaArbiter(clients: Int) extends Module {
     busy := true.B
     owner := pick.io.chosen
   }
-  when(io.dma.done.valid) { busy := false.B }
+  when(io.dma.done.valid)(busy := false.B)
 
   io.dma.wdata.valid := false.B
   io.dma.wdata.bits := 0.U

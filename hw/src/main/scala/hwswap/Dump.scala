@@ -55,7 +55,7 @@ class Dump(p: Params) extends Module {
   )
   when(io.dma.wdata.fire) {
     index := index + 1.U
-    when(index =/= (map.Meta.Offset / Axi.DataBytes).U) { record.bitmap := record.bitmap >> Axi.DataBits }
+    when(index =/= (map.Meta.Offset / Axi.DataBytes).U)(record.bitmap := record.bitmap >> Axi.DataBits)
   }
 
   switch(state) {
@@ -67,7 +67,7 @@ class Dump(p: Params) extends Module {
         state := Mux(io.job.bits.count === 0.U, State.finish, State.ask)
       }
     }
-    is(State.ask) { when(io.core.req.fire) { state := State.wait_ } }
+    is(State.ask)(when(io.core.req.fire)(state := State.wait_))
     is(State.wait_) {
       when(io.core.resp.fire) {
         record := io.core.resp.bits.record
@@ -75,7 +75,7 @@ class Dump(p: Params) extends Module {
         state := State.request
       }
     }
-    is(State.request) { when(io.dma.req.fire) { state := State.data } }
+    is(State.request)(when(io.dma.req.fire)(state := State.data))
     is(State.data) {
       when(io.dma.done.valid) {
         error := io.dma.done.bits
@@ -86,7 +86,7 @@ class Dump(p: Params) extends Module {
         state := Mux(io.dma.done.bits || job.count === 1.U, State.finish, State.ask)
       }
     }
-    is(State.finish) { state := State.idle }
+    is(State.finish)(state := State.idle)
   }
   io.done.valid := state === State.finish
   io.done.bits.count := written

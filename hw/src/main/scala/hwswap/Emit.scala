@@ -2,7 +2,7 @@
 package hwswap
 
 import _root_.circt.stage.ChiselStage
-import mainargs.{Flag, ParserForMethods, arg, main}
+import mainargs.{arg, main, Flag, ParserForMethods}
 
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Paths}
@@ -33,7 +33,10 @@ object Emit {
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 16") cpus: Int = 4,
       @arg(doc = "clusters of the on-chip store, a power of two from 8 to 65536") clusters: Int = 1024,
-      @arg(name = "hint-ring-log2", doc = "entries of a hint ring as a power of two exponent, 1 to 8") hintRingLog2: Int = 4,
+      @arg(
+        name = "hint-ring-log2",
+        doc = "entries of a hint ring as a power of two exponent, 1 to 8"
+      ) hintRingLog2: Int = 4,
       @arg(doc = "what register BUILD reads, at most 16 hexadecimal digits") buildHash: String = "0",
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag
   ): Unit = {
@@ -46,7 +49,9 @@ object Emit {
     try {
       Files.createDirectories(file.getParent)
       Files.write(file, verilog(p, synthesis.value).getBytes(StandardCharsets.UTF_8))
-    } catch { case e: java.io.IOException => fail(s"cannot write $file (${e.getMessage}): choose another --target-dir") }
+    } catch {
+      case e: java.io.IOException => fail(s"cannot write $file (${e.getMessage}): choose another --target-dir")
+    }
     println(s"wrote $file")
   }
 

@@ -24,13 +24,14 @@ object HintRings {
   val Batch: Int = 8
 }
 
-/** The hint rings: fills them in host memory, releases what the host has popped, recalls what it shall not use any more.
+/** The hint rings: fills them in host memory, releases what the host has popped, recalls what it shall not use any
+  * more.
   *
-  * Ring (cpu, order) is number cpu * 10 + order. A copy of every entry stays on chip, so that a popped or recalled hint can be released
-  * without reading host memory, and nothing the host writes there is believed.
+  * Ring (cpu, order) is number cpu * 10 + order. A copy of every entry stays on chip, so that a popped or recalled
+  * hint can be released without reading host memory, and nothing the host writes there is believed.
   *
-  * A host that says it popped more than was made has gone wrong: all of the ring's hints are released and the ring gets no more until
-  * reset.
+  * A host that says it popped more than was made has gone wrong: all of the ring's hints are released and the ring
+  * gets no more until reset.
   */
 class HintRings(p: Params) extends Module {
   val rings: Int = p.cpus * p.orders
@@ -121,7 +122,7 @@ class HintRings(p: Params) extends Module {
   newEntry.device := io.core.resp.bits.device
   newEntry.epoch := io.core.resp.bits.epoch
   newEntry.slot := io.core.resp.bits.offset
-  when(allocated || voided) { entries.write(Cat(ring, index(Mux(allocated, tail, position))), newEntry) }
+  when(allocated || voided)(entries.write(Cat(ring, index(Mux(allocated, tail, position))), newEntry))
 
   // How far a fill may go
   val depthWanted = io.settings.depthSlots >> order
@@ -159,8 +160,8 @@ class HintRings(p: Params) extends Module {
   io.dma.req.bits.words := Mux(state === State.void, 1.U, batch)
   io.dma.wdata.valid := state.isOneOf(State.voidData, State.flushData) && sent =/= Mux(isFill, batch, 1.U)
   io.dma.wdata.bits := Mux(isFill, buffer(sent(log2Ceil(HintRings.Batch) - 1, 0)), word(hint.Phase -> phase(position)))
-  when(io.dma.req.fire) { sent := 0.U }
-  when(io.dma.wdata.fire) { sent := sent + 1.U }
+  when(io.dma.req.fire)(sent := 0.U)
+  when(io.dma.wdata.fire)(sent := sent + 1.U)
 
   io.job.ready := state === State.idle
   io.ready := state =/= State.clear
@@ -177,7 +178,7 @@ class HintRings(p: Params) extends Module {
   switch(state) {
     is(State.clear) {
       ring := ring + 1.U
-      when(ring === (rings - 1).U) { state := State.idle }
+      when(ring === (rings - 1).U)(state := State.idle)
     }
     is(State.idle) {
       count := 0.U
@@ -192,7 +193,7 @@ class HintRings(p: Params) extends Module {
         state := State.ringRead
       }
     }
-    is(State.ringRead) { state := State.ringGet }
+    is(State.ringRead)(state := State.ringGet)
     is(State.ringGet) {
       head := ringState.head
       tail := ringState.tail
@@ -202,7 +203,7 @@ class HintRings(p: Params) extends Module {
         when(job.head - ringState.head > ringState.tail - ringState.head) {
           io.garbage := true.B
           broken := withBit(broken, true.B)
-        }.otherwise { end := job.head }
+        }.otherwise(end := job.head)
       }
       state := Mux(isFill, State.fill, State.next)
     }
@@ -233,15 +234,15 @@ class HintRings(p: Params) extends Module {
         state := State.next
       }
     }
-    is(State.void) { when(io.dma.req.fire) { state := State.voidData } }
+    is(State.void)(when(io.dma.req.fire)(state := State.voidData))
     is(State.voidData) {
       when(io.dma.done.valid) {
         error := io.dma.done.bits
         state := Mux(io.dma.done.bits, State.finish, State.release)
       }
     }
-    is(State.release) { when(io.core.req.fire) { state := State.releaseWait } }
-    is(State.releaseWait) { when(io.core.resp.fire) { releaseDone() } }
+    is(State.release)(when(io.core.req.fire)(state := State.releaseWait))
+    is(State.releaseWait)(when(io.core.resp.fire)(releaseDone()))
 
     // fill: a batch of hints, then one burst
     is(State.fill) {
@@ -249,9 +250,9 @@ class HintRings(p: Params) extends Module {
         state := State.alloc
       }.elsewhen(batch =/= 0.U) {
         state := State.flush
-      }.otherwise { state := State.writeBack }
+      }.otherwise(state := State.writeBack)
     }
-    is(State.alloc) { when(io.core.req.fire) { state := State.allocWait } }
+    is(State.alloc)(when(io.core.req.fire)(state := State.allocWait))
     is(State.allocWait) {
       when(io.core.resp.fire) {
         state := State.fill
@@ -267,7 +268,7 @@ class HintRings(p: Params) extends Module {
         }
       }
     }
-    is(State.flush) { when(io.dma.req.fire) { state := State.flushData } }
+    is(State.flush)(when(io.dma.req.fire)(state := State.flushData))
     is(State.flushData) {
       when(io.dma.done.valid) {
         batch := 0.U
@@ -280,9 +281,9 @@ class HintRings(p: Params) extends Module {
       active := withBit(active, head =/= tail)
       state := State.finish
     }
-    is(State.finish) { state := State.idle }
+    is(State.finish)(state := State.idle)
   }
-  when(io.progress) { failed := 0.U }
+  when(io.progress)(failed := 0.U)
 
   io.done.valid := state === State.finish
   io.done.bits.count := count
@@ -294,6 +295,12 @@ class HintRings(p: Params) extends Module {
   io.usedUp := released && isConsume
   io.recalled := released && !isConsume
 
-  assert(state === State.clear || tail - head <= size.U || !state.isOneOf(State.fill, State.writeBack), "hint ring overrun")
-  assert(!RegNext(state === State.idle, false.B) || io.hintedSlots <= outstanding, "more slots hinted than hints are out")
+  assert(
+    state === State.clear || tail - head <= size.U || !state.isOneOf(State.fill, State.writeBack),
+    "hint ring overrun"
+  )
+  assert(
+    !RegNext(state === State.idle, false.B) || io.hintedSlots <= outstanding,
+    "more slots hinted than hints are out"
+  )
 }

@@ -4,7 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for whoever simulates it.
+/** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for whoever
+  * simulates it.
   *
   * @param p
   *   sizes
@@ -26,7 +27,7 @@ class HwSwap(val p: Params) extends Module {
   val dma = Module(new Dma)
   val resetControl = Module(new ResetControl)
   val core = Module(new Core(p))
-  val shell = withReset(reset.asBool || resetControl.io.pulse) { Module(new Shell(p)) }
+  val shell = withReset(reset.asBool || resetControl.io.pulse)(Module(new Shell(p)))
 
   slave.io.axil <> s_axil
   m_axi <> dma.io.axi

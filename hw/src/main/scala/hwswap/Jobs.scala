@@ -48,4 +48,3 @@ class DumpJob extends Bundle {
   val count = UInt(MemMap.Command.Head.Nr.width.W)
   val target = UInt(Axi.AddrBits.W)
 }
-

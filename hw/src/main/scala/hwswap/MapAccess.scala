@@ -46,8 +46,8 @@ class RegWrite extends Bundle {
   def at(offset: Int): Bool = addr === offset.U
 }
 
-/** What a block of registers gets: writes as pulses, a read address; it answers the read in the same cycle with 0 when the address is
-  * not its own, so that the answers of all blocks can be or-ed.
+/** What a block of registers gets: writes as pulses, a read address; it answers the read in the same cycle with 0
+  * when the address is not its own, so that the answers of all blocks can be or-ed.
   */
 class RegPort extends Bundle {
   val write = Flipped(Valid(new RegWrite))

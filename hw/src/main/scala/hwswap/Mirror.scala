@@ -4,10 +4,11 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Everything of advisory mode: the poll loop, the records' way into the core, the hint rings and the dumper, put together.
+/** Everything of advisory mode: the poll loop, the records' way into the core, the hint rings and the dumper, put
+  * together.
   *
-  * The poll loop and the command executor both have work for the walker of records and for the rings; the executor only while the loop
-  * pauses, so who asks is also who waits for `done`.
+  * The poll loop and the command executor both have work for the walker of records and for the rings; the executor
+  * only while the loop pauses, so who asks is also who waits for `done`.
   */
 class Mirror(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -36,7 +37,8 @@ class Mirror(p: Params) extends Module {
     val working = Output(Bool())
 
     /** What the statistics count. */
-    val notices, badNotices, garbage, fetches, fetchRetries, hintsMade, hintsUsedUp, hintsRecalled, polls = Output(Bool())
+    val notices, badNotices, garbage, fetches, fetchRetries, hintsMade, hintsUsedUp, hintsRecalled, polls =
+      Output(Bool())
   })
 
   val poller = Module(new Poller(p))

@@ -10,15 +10,16 @@ object Poller {
   val Batch: Int = 8
 }
 
-/** The poll loop of advisory mode. A round looks at every CPU's line in host memory and does, CPU by CPU and in this order:
+/** The poll loop of advisory mode. A round looks at every CPU's line in host memory and does, CPU by CPU and in this
+  * order:
   *
-  *   1. notices: take them, publish that they are taken, then fetch the records they name; or, when the host asks to look at everything
-  *      again or its notice counter makes no sense, publish that and fetch every record;
+  *   1. notices: take them, publish that they are taken, then fetch the records they name; or, when the host asks to
+  *      look at everything again or its notice counter makes no sense, publish that and fetch every record;
   *   2. release the hints the CPU has popped;
   *   3. top up the rings the CPU wants.
   *
-  * Then the heartbeat is written and a timer runs. Notices come before releases, so a slot the kernel has taken is marked used in the mirror
-  * before the hint on it goes.
+  * Then the heartbeat is written and a timer runs. Notices come before releases, so a slot the kernel has taken is
+  * marked used in the mirror before the hint on it goes.
   */
 class Poller(p: Params) extends Module {
   private val rings = p.cpus * p.orders
@@ -46,7 +47,8 @@ class Poller(p: Params) extends Module {
     /** Something was found in this round or the last. */
     val working = Output(Bool())
 
-    /** Pulses: a notice was taken; it named no cluster, or the host's notice counter was impossible; a round ended. */
+    /** Pulses: a notice was taken; it named no cluster, or the host's notice counter was impossible; a round ended.
+      */
     val notice = Output(Bool())
     val badNotice = Output(Bool())
     val polled = Output(Bool())
@@ -125,11 +127,11 @@ class Poller(p: Params) extends Module {
     word(engine.Heartbeat.Polls -> round)
   )
   io.dma.rdata.ready := true.B
-  when(io.dma.req.fire) { index := 0.U }
-  when(io.dma.wdata.fire) { index := 1.U }
+  when(io.dma.req.fire)(index := 0.U)
+  when(io.dma.wdata.fire)(index := 1.U)
   when(io.dma.rdata.valid) {
     index := index + 1.U
-    when(state === State.lineData) { words(index(log2Ceil(lineWords) - 1, 0)) := io.dma.rdata.bits }
+    when(state === State.lineData)(words(index(log2Ceil(lineWords) - 1, 0)) := io.dma.rdata.bits)
     when(state === State.noticeData) {
       clusters(index(log2Ceil(Poller.Batch) - 1, 0)) := get(io.dma.rdata.bits, MemMap.Notice.Notice.Cluster)
     }
@@ -163,10 +165,10 @@ class Poller(p: Params) extends Module {
       cpu := 0.U
       found := false.B
       foundLast := true.B
-      when(on && !io.pause) { state := State.line }
+      when(on && !io.pause)(state := State.line)
     }
-    is(State.line) { when(io.dma.req.fire) { state := State.lineData } }
-    is(State.lineData) { when(io.dma.done.valid) { orOff(io.dma.done.bits, State.decide) } }
+    is(State.line)(when(io.dma.req.fire)(state := State.lineData))
+    is(State.lineData)(when(io.dma.done.valid)(orOff(io.dma.done.bits, State.decide)))
     is(State.decide) {
       order := 0.U
       everything := resyncWanted =/= resynced(cpu) || pending > noticeSize
@@ -180,16 +182,16 @@ class Poller(p: Params) extends Module {
         found := true.B
         batch := most
         state := State.notices
-      }.otherwise { state := State.consume }
+      }.otherwise(state := State.consume)
     }
-    is(State.notices) { when(io.dma.req.fire) { state := State.noticeData } }
+    is(State.notices)(when(io.dma.req.fire)(state := State.noticeData))
     is(State.noticeData) {
       when(io.dma.done.valid) {
-        when(!io.dma.done.bits) { taken(cpu) := taken(cpu) + batch }
+        when(!io.dma.done.bits)(taken(cpu) := taken(cpu) + batch)
         orOff(io.dma.done.bits, State.publish)
       }
     }
-    is(State.publish) { when(io.dma.req.fire) { state := State.publishData } }
+    is(State.publish)(when(io.dma.req.fire)(state := State.publishData))
     is(State.publishData) {
       when(io.dma.done.valid) {
         index := 0.U
@@ -201,7 +203,7 @@ class Poller(p: Params) extends Module {
         state := State.decide
       }.elsewhen(!inRange) {
         index := index + 1.U
-      }.elsewhen(io.fetch.fire) { state := State.fetchWait }
+      }.elsewhen(io.fetch.fire)(state := State.fetchWait)
     }
     is(State.fetchWait) {
       when(io.fetchDone.valid) {
@@ -209,24 +211,24 @@ class Poller(p: Params) extends Module {
         orOff(io.fetchDone.bits.error, State.serve)
       }
     }
-    is(State.resync) { when(io.resync.fire) { state := State.resyncWait } }
-    is(State.resyncWait) { when(io.resyncDone.valid) { orOff(io.resyncDone.bits.error, State.consume) } }
+    is(State.resync)(when(io.resync.fire)(state := State.resyncWait))
+    is(State.resyncWait)(when(io.resyncDone.valid)(orOff(io.resyncDone.bits.error, State.consume)))
     is(State.consume) {
-      when(!consuming) { nextOrder(State.consume, State.fill) }.elsewhen(io.hint.fire) { state := State.consumeWait }
+      when(!consuming)(nextOrder(State.consume, State.fill)).elsewhen(io.hint.fire)(state := State.consumeWait)
     }
     is(State.consumeWait) {
       when(io.hintDone.valid) {
-        when(io.hintDone.bits.count =/= 0.U) { found := true.B }
+        when(io.hintDone.bits.count =/= 0.U)(found := true.B)
         nextOrder(State.consume, State.fill)
       }
     }
     is(State.fill) {
-      when(!filling) { nextOrder(State.fill, State.next) }.elsewhen(io.hint.fire) { state := State.fillWait }
+      when(!filling)(nextOrder(State.fill, State.next)).elsewhen(io.hint.fire)(state := State.fillWait)
     }
     is(State.fillWait) {
       when(io.hintDone.valid) {
-        when(io.hintDone.bits.count =/= 0.U) { found := true.B }
-        when(io.hintDone.bits.error) { state := State.off }.otherwise { nextOrder(State.fill, State.next) }
+        when(io.hintDone.bits.count =/= 0.U)(found := true.B)
+        when(io.hintDone.bits.error)(state := State.off).otherwise(nextOrder(State.fill, State.next))
       }
     }
     is(State.next) {
@@ -236,9 +238,9 @@ class Poller(p: Params) extends Module {
         cpu := Mux(cpu === (p.cpus - 1).U, 0.U, cpu + 1.U)
         state := Mux(cpu === (p.cpus - 1).U, State.heartbeat, State.line)
       }
-      when(on && !io.pause && cpu === (p.cpus - 1).U) { round := round + 1.U }
+      when(on && !io.pause && cpu === (p.cpus - 1).U)(round := round + 1.U)
     }
-    is(State.heartbeat) { when(io.dma.req.fire) { state := State.heartbeatData } }
+    is(State.heartbeat)(when(io.dma.req.fire)(state := State.heartbeatData))
     is(State.heartbeatData) {
       timer := io.settings.pollCycles
       when(io.dma.done.valid) {
@@ -251,8 +253,8 @@ class Poller(p: Params) extends Module {
       when(!on) {
         state := State.off
       }.elsewhen(timer <= 1.U) {
-        when(!io.pause) { state := State.line }
-      }.otherwise { timer := timer - 1.U }
+        when(!io.pause)(state := State.line)
+      }.otherwise(timer := timer - 1.U)
     }
   }
 
@@ -265,7 +267,7 @@ class Poller(p: Params) extends Module {
 
   // The counter moves with the heartbeat's answer, so that who sees the round sees its heartbeat.
   val finished = RegInit(0.U(32.W))
-  when(io.polled) { finished := round }
+  when(io.polled)(finished := round)
   io.round := finished
 
   assert(state =/= State.notices || noticeIndex +& batch <= noticeSize, "notice ring: a read ran past the ring's end")

@@ -10,7 +10,8 @@ object RecordFetch {
   val Tries: Int = 16
 }
 
-/** Fetches one cluster-state record and gives it to the core. A record whose two sequence numbers differ was being written: it is read again.
+/** Fetches one cluster-state record and gives it to the core. A record whose two sequence numbers differ was being
+  * written: it is read again.
   */
 class RecordFetch(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -87,7 +88,7 @@ class RecordFetch(p: Params) extends Module {
         cluster := io.job.bits.cluster
       }
     }
-    is(State.request) { when(io.dma.req.fire) { state := State.data } }
+    is(State.request)(when(io.dma.req.fire)(state := State.data))
     is(State.data) {
       when(io.dma.done.valid) {
         error := io.dma.done.bits
@@ -101,10 +102,10 @@ class RecordFetch(p: Params) extends Module {
         state := State.request
       }.elsewhen(torn) {
         state := State.finish
-      }.elsewhen(io.core.req.fire) { state := State.wait_ }
+      }.elsewhen(io.core.req.fire)(state := State.wait_)
     }
-    is(State.wait_) { when(io.core.resp.fire) { state := State.finish } }
-    is(State.finish) { state := State.idle }
+    is(State.wait_)(when(io.core.resp.fire)(state := State.finish))
+    is(State.finish)(state := State.idle)
   }
   io.done.valid := state === State.finish
   io.done.bits.count := 1.U

@@ -17,8 +17,8 @@ class Settings extends Bundle {
   val pollCycles = UInt(RegMap.Poll.Cycles.width.W)
 }
 
-/** The engine's own registers: identity, control, interrupt, addresses and sizes. Statistics, the device table and the CPU pages are
-  * blocks of their own.
+/** The engine's own registers: identity, control, interrupt, addresses and sizes. Statistics, the device table and
+  * the CPU pages are blocks of their own.
   */
 class Registers(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -55,7 +55,7 @@ class Registers(p: Params) extends Module {
     val init = fields.map(f => f.reset << f.lsb).reduce(_ | _)
     val mask = fields.map(f => ((BigInt(1) << f.width) - 1) << f.lsb).reduce(_ | _)
     val reg = RegInit(init.U(Axi.DataBits.W))
-    when(write.valid && write.bits.at(offset)) { reg := merge(reg, write.bits.data, write.bits.strb) & mask.U }
+    when(write.valid && write.bits.at(offset))(reg := merge(reg, write.bits.data, write.bits.strb) & mask.U)
     readOnly(offset, reg)
     reg
   }
@@ -95,9 +95,9 @@ class Registers(p: Params) extends Module {
   when(write.valid && write.bits.starts(control.Offset)) {
     enable := get(write.bits.data, control.Enable)
     hints := get(write.bits.data, control.Hints)
-    when(!enable && !io.anyClaimed) { advisory := get(write.bits.data, control.Advisory) }
+    when(!enable && !io.anyClaimed)(advisory := get(write.bits.data, control.Advisory))
   }
-  when(stopped) { enable := false.B }
+  when(stopped)(enable := false.B)
   readOnly(
     control.Offset,
     word(
@@ -122,7 +122,7 @@ class Registers(p: Params) extends Module {
     }.elsewhen(
       write.valid && write.bits.at(RegMap.IrqStatus.Offset) &&
         merge(0.U(Axi.DataBits.W), write.bits.data, write.bits.strb)(field.lsb)
-    ) { bit := false.B }
+    )(bit := false.B)
     bit
   }
   readOnly(RegMap.IrqStatus.Offset, word(irqFields.zip(irqStatus): _*))

@@ -4,8 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Carries out CONTROL.RESET: ends the bus transfer under way, resets everything behind the buses for one cycle, and waits until all memories
-  * are cleared.
+/** Carries out CONTROL.RESET: ends the bus transfer under way, resets everything behind the buses for one cycle, and
+  * waits until all memories are cleared.
   */
 class ResetControl extends Module {
   val io = IO(new Bundle {
@@ -38,10 +38,10 @@ class ResetControl extends Module {
         state := State.flush
       }
     }
-    is(State.flush) { when(io.dmaIdle) { state := State.pulse } }
-    is(State.pulse) { state := State.settle }
-    is(State.settle) { state := State.clear }
-    is(State.clear) { when(io.cleared) { state := State.run } }
+    is(State.flush)(when(io.dmaIdle)(state := State.pulse))
+    is(State.pulse)(state := State.settle)
+    is(State.settle)(state := State.clear)
+    is(State.clear)(when(io.cleared)(state := State.run))
   }
   io.flush := state === State.flush || state === State.pulse
   io.pulse := state === State.pulse

@@ -51,9 +51,9 @@ class Resync(p: Params) extends Module {
     is(State.device) {
       cluster := info.base(p.clusterBits - 1, 0)
       left := clusters(p.clusterBits, 0)
-      when(info.claimed && clusters =/= 0.U) { state := State.fetch }.otherwise { nextDevice() }
+      when(info.claimed && clusters =/= 0.U)(state := State.fetch).otherwise(nextDevice())
     }
-    is(State.fetch) { when(io.fetch.fire) { state := State.wait_ } }
+    is(State.fetch)(when(io.fetch.fire)(state := State.wait_))
     is(State.wait_) {
       when(io.fetchDone.valid) {
         cluster := cluster + 1.U
@@ -63,10 +63,10 @@ class Resync(p: Params) extends Module {
         when(io.fetchDone.bits.error) {
           error := true.B
           state := State.finish
-        }.elsewhen(left === 1.U) { nextDevice() }
+        }.elsewhen(left === 1.U)(nextDevice())
       }
     }
-    is(State.finish) { state := State.idle }
+    is(State.finish)(state := State.idle)
   }
   io.done.valid := state === State.finish
   io.done.bits.count := count

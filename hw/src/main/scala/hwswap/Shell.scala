@@ -4,8 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Everything between the two buses and the core: registers, command ring, CPU pages, mirror, statistics, and the arbiters of DMA and
-  * core. CONTROL.RESET resets the whole module.
+/** Everything between the two buses and the core: registers, command ring, CPU pages, mirror, statistics, and the
+  * arbiters of DMA and core. CONTROL.RESET resets the whole module.
   */
 class Shell(p: Params) extends Module {
   val io = IO(new Bundle {

@@ -3,7 +3,9 @@ package hwswap
 
 import chisel3._
 
-/** What the statistics registers count, one field a register: one-cycle pulses, or numbers where several things may happen at once. */
+/** What the statistics registers count, one field a register: one-cycle pulses, or numbers where several things may
+  * happen at once.
+  */
 class StatEvents extends Bundle {
   val cycles, busyCycles = Bool()
   val commands, commandErrors = UInt(3.W)
@@ -46,9 +48,11 @@ class Stats extends Module {
     RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats
   )
 
-  io.regs.readData := table.map { case (offset, step) =>
-    val count = RegInit(0.U(RegMap.StatCycles.Count.width.W))
-    count := count + step.asUInt
-    Mux(io.regs.readAddr === offset.U, count, 0.U)
-  }.reduce(_ | _)
+  io.regs.readData := table
+    .map { case (offset, step) =>
+      val count = RegInit(0.U(RegMap.StatCycles.Count.width.W))
+      count := count + step.asUInt
+      Mux(io.regs.readAddr === offset.U, count, 0.U)
+    }
+    .reduce(_ | _)
 }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funspec.AnyFunSpec
+
+/** The engine's own registers: reset values, strobes, what may be written when, interrupt bits. */
+class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
+  import EngineHost.{get, put}
+
+  private val p = Params(buildHash = 77)
+
+  private class Bench(dut: Registers) {
+    for (
+      b <- Seq(dut.io.anyClaimed, dut.io.resetting, dut.io.busy, dut.io.dmaError, dut.io.fault, dut.io.completionIrq)
+    )
+      b.poke(false)
+    dut.io.regs.write.valid.poke(false)
+
+    def read(offset: Int): BigInt = {
+      dut.io.regs.readAddr.poke(offset)
+      dut.io.regs.readData.peek().litValue
+    }
+    def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
+      dut.io.regs.write.bits.addr.poke(offset)
+      dut.io.regs.write.bits.data.poke(data.U)
+      dut.io.regs.write.bits.strb.poke(strobes)
+      dut.io.regs.write.valid.poke(true)
+      dut.clock.step()
+      dut.io.regs.write.valid.poke(false)
+      dut.clock.step()
+    }
+    def pulse(b: Bool): Unit = {
+      b.poke(true)
+      dut.clock.step()
+      b.poke(false)
+    }
+  }
+
+  private def registers(body: (Registers, Bench) => Unit): Unit =
+    simulate(new Registers(p))(dut => body(dut, new Bench(dut)))
+
+  it("has the map's reset values") {
+    registers { (_, bench) =>
+      assert(get(bench.read(RegMap.Id.Offset), RegMap.Id.Magic) == RegMap.Id.Magic.reset)
+      assert(get(bench.read(RegMap.Version.Offset), RegMap.Version.Major) == RegMap.Version.Major.reset)
+      assert(bench.read(RegMap.Build.Offset) == 77)
+      assert(get(bench.read(RegMap.Caps.Offset), RegMap.Caps.Cpus) == p.cpus)
+      assert(get(bench.read(RegMap.HintDepth.Offset), RegMap.HintDepth.CapShift) == RegMap.HintDepth.CapShift.reset)
+      assert(bench.read(RegMap.Poll.Offset) == RegMap.Poll.Cycles.reset)
+      assert(bench.read(RegMap.Control.Offset) == 0)
+      assert(bench.read(RegMap.Usage.Offset + 8) == 0)
+    }
+  }
+
+  it("writes the bytes that are strobed and the bits that exist") {
+    val random = seeded()
+    registers { (_, bench) =>
+      val masks = Seq(
+        RegMap.CmdBase.Offset -> ((BigInt(1) << 64) - 1),
+        RegMap.HintBase.Offset -> ((BigInt(1) << 64) - 1),
+        RegMap.Poll.Offset -> BigInt("ffffffff", 16),
+        RegMap.HintDepth.Offset -> BigInt("000fffff0000ffff", 16),
+        RegMap.CmdSize.Offset -> BigInt(15)
+      )
+      for ((offset, mask) <- masks) {
+        var expected = bench.read(offset)
+        for (_ <- 0 until 30) {
+          val data = BigInt(64, random)
+          val strobes = random.nextInt(256)
+          bench.write(offset, data, strobes)
+          val bytes = (0 until 8).filter(i => (strobes >> i & 1) == 1).map(i => BigInt(255) << (8 * i)).sum
+          expected = ((expected & ~bytes) | (data & bytes)) & mask
+          assert(bench.read(offset) == expected, f"register $offset%x, strobes $strobes%x")
+        }
+      }
+    }
+  }
+
+  it("rings the doorbell with the lowest byte") {
+    registers { (dut, bench) =>
+      bench.write(RegMap.CmdTail.Offset, 0x1200, 0xfe)
+      dut.clock.step()
+      dut.io.settings.cmdTail.expect(0)
+      bench.write(RegMap.CmdTail.Offset, 0x34, 1)
+      dut.clock.step()
+      dut.io.settings.cmdTail.expect(0x1234)
+    }
+  }
+
+  it("changes the mode only while it is off and has no device") {
+    registers { (dut, bench) =>
+      val c = RegMap.Control
+      val advisory = put(c.Advisory, 1)
+      val enable = put(c.Enable, 1)
+      dut.io.anyClaimed.poke(true)
+      bench.write(c.Offset, advisory)
+      dut.io.settings.advisory.expect(false)
+      dut.io.anyClaimed.poke(false)
+      bench.write(c.Offset, advisory | enable)
+      dut.io.settings.advisory.expect(true)
+      dut.io.settings.enable.expect(true)
+      bench.write(c.Offset, enable)
+      dut.io.settings.advisory.expect(true)
+      // The upper bytes alone start nothing.
+      bench.write(c.Offset, 0, 0xfe)
+      dut.io.settings.enable.expect(true)
+    }
+  }
+
+  it("keeps interrupt bits until a 1 is written, and stops at faults") {
+    registers { (dut, bench) =>
+      val s = RegMap.IrqStatus
+      bench.pulse(dut.io.completionIrq)
+      dut.clock.step()
+      dut.io.irq.expect(false)
+      bench.write(RegMap.IrqEnable.Offset, put(RegMap.IrqEnable.Completion, 1))
+      dut.clock.step()
+      dut.io.irq.expect(true)
+      bench.write(s.Offset, put(s.Error, 1))
+      assert(bench.read(s.Offset) == put(s.Completion, 1))
+      bench.write(s.Offset, put(s.Completion, 1), 0xfe)
+      assert(bench.read(s.Offset) == put(s.Completion, 1))
+      bench.write(s.Offset, put(s.Completion, 1))
+      assert(bench.read(s.Offset) == 0)
+      dut.clock.step()
+      dut.io.irq.expect(false)
+
+      bench.write(RegMap.Control.Offset, 1)
+      dut.io.settings.enable.expect(true)
+      bench.pulse(dut.io.fault)
+      dut.clock.step()
+      dut.io.settings.enable.expect(false)
+      assert(get(bench.read(RegMap.Status.Offset), RegMap.Status.Fault) == 1)
+      assert(bench.read(s.Offset) == put(s.Error, 1))
+      bench.write(RegMap.Control.Offset, 1)
+      dut.io.settings.enable.expect(false)
+    }
+  }
+}
