@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funspec.AnyFunSpec
+
+class AllocWalkSpec extends AnyFunSpec with ChiselSim with Seeded {
+  private val p = Params()
+
+  private def nonfull(order: Int): Int = 1 + order
+  private def frag(order: Int): Int = 11 + order
+
+  /** The lists an order looks at, and whether all of each. */
+  private def walk(order: Int): Seq[(Int, Boolean)] =
+    if (order == 9) Seq(0 -> false)
+    else
+      Seq(nonfull(order) -> true, 0 -> false, frag(order) -> false) ++
+        (if (order == 0) (1 to 9).flatMap(o => Seq(frag(o) -> true, nonfull(o) -> true)) else Nil)
+
+  describe("AllocWalk") {
+    it("names the lists that hold something in the kernel's order") {
+      val random = seeded()
+      simulate(new AllocWalk(p)) { dut =>
+        for (order <- 0 until p.orders; _ <- 1 to 60) {
+          val present = (0 until p.lists).filter(_ => random.nextInt(3) == 0).toSet
+          dut.io.order.poke(order)
+          dut.io.nonEmpty.poke(present.map(BigInt(1) << _).sum.U)
+          var from = 0
+          for ((list, whole) <- walk(order).filter(step => present(step._1))) {
+            dut.io.from.poke(from)
+            dut.io.valid.expect(true)
+            dut.io.list.expect(list)
+            dut.io.whole.expect(whole)
+            from = dut.io.position.peek().litValue.toInt + 1
+          }
+          dut.io.from.poke(from)
+          dut.io.valid.expect(false)
+        }
+      }
+    }
+  }
+}
