@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces on the Verilated engine (build/model/hwswap-replay): recorded ones and long random streams.
 
-Every decision is compared; afterwards the replayer lets the engine check all its lists and counts (CHECK). HWSWAP_SEED=n
-moves all random seeds by n.
+Every decision is compared; afterwards the replayer lets the engine check all its lists and counts (CHECK).
+HWSWAP_SEED=n moves all random seeds by n.
 """
 
 import os
