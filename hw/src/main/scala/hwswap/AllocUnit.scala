@@ -10,7 +10,8 @@ import chisel3.util._
   * device the lists in the order of AllocWalk. Every scan ends with the cluster in its new place and the CPU's hint
   * written. hintAlloc does the same, but gives slots to H instead of K and passes over devices that take no hints.
   *
-  * A hit of the hint takes 5 cycles, and 3 more when the cluster changes its list; a scanned cluster in the slow path 10.
+  * A hit of the hint takes 5 cycles, and 3 more when the cluster changes its list. The slow path takes 9 for each cluster
+  * that is scanned, 3 before the first one on the first device, and 2 for each further device.
   */
 class AllocUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {

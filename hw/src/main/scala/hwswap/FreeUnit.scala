@@ -9,7 +9,7 @@ import chisel3.util._
   * A cluster that is empty then goes to FREE, any other to the tail of NONFULL of its own order, unless it is on a NONFULL
   * list already. A device that was full becomes available again (SwapDevices).
   *
-  * 5 cycles, 3 more when the cluster changes its list.
+  * 4 cycles, 3 more when the cluster changes its list.
   */
 class FreeUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {

@@ -10,7 +10,7 @@ import chisel3.util._
   * Apply keeps the newest record only: one of a cluster no device has, of another epoch, or that is not newer than the one
   * held leaves everything as it is. A release for another epoch does nothing.
   *
-  * Apply takes 9 cycles, release 5, each 4 more when the cluster changes its list; dump takes 5.
+  * Apply takes 7 cycles, release 4, each 3 more when the cluster changes its list; dump takes 4.
   */
 class MirrorUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {

@@ -175,6 +175,17 @@ class CoreMirrorSpec extends AnyFunSpec with CoreTest {
     assert(core.free(0, 1, 1).status == StatusCode.BadOpcode)
   }
 
+  rule("answers take the cycles the unit promises") { core =>
+    mirrored(core)
+    assert(core.apply(5, record(header, FlagCode.Frag, seq = 1)).cycles == 11, "a record with a list move")
+    assert(core.apply(5, record(header << 1, FlagCode.Frag, seq = 2)).cycles == 8, "a record")
+    assert(core.dump(5).cycles == 5)
+    assert(core.hintAlloc(0, 1).cycles == 13)
+    assert(core.hintAlloc(0, 1).cycles == 6)
+    assert(core.release(0, 1024, 1, 9).cycles == 5)
+    assert(core.release(0, 1026, 1, 9).cycles == 8, "a release with a list move")
+  }
+
   describe("the core, advisory") {
     it("keeps the rules of the mirror and of hints") {
       keepsTheRules(advisory = true)
