@@ -129,8 +129,9 @@ static u32 hwswap_record_begin(struct hwswap_record *rec)
 	return seq;
 }
 
-static void hwswap_record_end(struct hwswap_record *rec, u32 seq, unsigned int count,
-			      unsigned int order, unsigned int list, u8 epoch)
+static __always_inline void hwswap_record_end(struct hwswap_record *rec, u32 seq,
+					      unsigned int count, unsigned int order,
+					      unsigned int list, u8 epoch)
 {
 	/* A reader that sees this META sees the bitmap that belongs to it. */
 	dma_wmb();
@@ -143,11 +144,19 @@ static void hwswap_record_end(struct hwswap_record *rec, u32 seq, unsigned int c
 }
 
 /* Set or clear a range in a record's bitmap; whole words where it can. */
-static void hwswap_record_range(struct hwswap_record *rec, unsigned int start,
-				unsigned int nr, bool used)
+static __always_inline void hwswap_record_range(struct hwswap_record *rec, unsigned int start,
+						unsigned int nr, bool used)
 {
 	unsigned int end = min(start + nr, (unsigned int)HWSWAP_SLOTS), n;
 	__le64 mask;
+
+	/* Most changes are of one slot. */
+	if (nr == 1) {
+		mask = cpu_to_le64(BIT_ULL(start % 64));
+		WRITE_ONCE(rec->bitmap[start / 64],
+			   used ? rec->bitmap[start / 64] | mask : rec->bitmap[start / 64] & ~mask);
+		return;
+	}
 
 	for (; start < end; start += n) {
 		n = min(end - start, 64 - start % 64);
