@@ -290,7 +290,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   scenario("answers within some dozens of cycles", advisory = true, hints = true, depth = 4, eager = 100) {
-    (host, dut) =>
+    (host, _) =>
       on(host, 0, base = 0)
       host.settle()
       host.queue(HostCommand(OpcodeCode.Nop))
