@@ -55,6 +55,8 @@ class Collected:
     phases: dict[str, Phase] = field(default_factory=dict)
     benches: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     fragment: dict[str, Any] = field(default_factory=dict)
+    tick_us: int = 0
+    """Guest time between two steps of the simulated engine."""
     done: bool = False
     _counters: dict[str, int] | None = None
 
@@ -89,6 +91,8 @@ class Collected:
             self.phase(phase).engine[name] = "".join(value)
         elif key == "@fragment":
             self.fragment = json.loads(rest)
+        elif key == "@tick":
+            self.tick_us = int(rest)
         elif key == "@done":
             self.done = True
 
@@ -192,7 +196,7 @@ def result(seed: int) -> int:
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "versions": {"linux": release, "qemu": provenance.qemu(), "python": sys.version.split()[0]},
         "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency}
-        | {"server": engine},
+        | {"tick_us": collected.tick_us, "server": engine},
         "guest": {"cpus": 1, "clock": "icount shift=0: one instruction is one nanosecond", "swap_devices": 4},
         "phases": {
             name: {

@@ -107,13 +107,14 @@ def notes(report: Report) -> list[str]:
     text = ", ".join(f"{gap / 1000:g} µs at order {order}" for order, gap in gaps)
     return [
         (
-            "The engine is simulated: its Verilog, run by Verilator behind a PCI device that QEMU shows to the guest. Its "
-            f"clock is modelled as {engine['clock_mhz']} MHz, its link as {engine['link_latency_cycles']} engine cycles a "
-            "transfer. No wall-clock time is compared: a simulated device has none."
+            "The engine is simulated: its Verilog, run by Verilator behind a PCI device that QEMU shows to the guest. "
+            f"Its clock is modelled as {engine['clock_mhz']} MHz, its link as {engine['link_latency_cycles']} engine "
+            "cycles a transfer. No wall-clock time is compared: a simulated device has none."
         ),
         (
-            "The guest has one CPU whose clock counts instructions (1 instruction = 1 ns): blind to waiting and to cache "
-            "misses. The simulated engine runs in guest time, in steps of 100 µs, so rings are refilled at that pace."
+            "The guest has one CPU whose clock counts instructions (1 instruction = 1 ns): blind to waiting and to "
+            f"cache misses. The simulated engine runs in guest time, in steps of {engine['tick_us']} µs: rings are "
+            "refilled at that pace."
         ),
         (
             f"Bench: the kernel calls its allocator directly; before each call pass {text}, in which rings refill. "
