@@ -27,6 +27,7 @@
 #define HWSWAP_DEAD_AFTER	(2 * HZ)
 #define HWSWAP_BACKOFF_MIN	HZ
 #define HWSWAP_BACKOFF_MAX	(60 * HZ)
+#define HWSWAP_PROVEN		(30 * HZ)
 
 static unsigned int depth = 512;
 module_param(depth, uint, 0444);
@@ -53,6 +54,7 @@ static bool hwswap_retry;		/* the trouble may pass */
 /* Why it is not attached, or NULL when it is: read without a lock. */
 static const char *hwswap_reason = "no engine was found";
 static unsigned long hwswap_backoff = HWSWAP_BACKOFF_MIN;
+static unsigned long hwswap_attached_since;	/* in jiffies */
 static struct workqueue_struct *hwswap_wq;
 
 static void hwswap_jobs_fn(struct work_struct *work);
@@ -357,6 +359,7 @@ static void hwswap_attach(void)
 		return;
 	}
 	hwswap_is_attached = true;
+	hwswap_attached_since = jiffies;
 	WRITE_ONCE(hwswap_reason, NULL);
 	hwswap_count(HWSWAP_STAT_ATTACHES);
 	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, hint rings of %u, build %016llx\n",
@@ -387,7 +390,6 @@ static void hwswap_fail(struct hwswap *hw, const char *why)
 	dev_warn(hw->dev, "detached: %s; software goes on\n", why);
 	hwswap_detach(why);
 	hwswap_retry = true;
-	hwswap_backoff = HWSWAP_BACKOFF_MIN;
 	hwswap_schedule_reattach();
 }
 
@@ -443,7 +445,8 @@ static void hwswap_watch_fn(struct work_struct *work)
 			hwswap_fail(hwswap_engine, why);
 		} else {
 			/* It has lasted: the next trouble is a new one. */
-			hwswap_backoff = HWSWAP_BACKOFF_MIN;
+			if (time_after(jiffies, hwswap_attached_since + HWSWAP_PROVEN))
+				hwswap_backoff = HWSWAP_BACKOFF_MIN;
 			mod_delayed_work(hwswap_wq, &hwswap_watch_work, HWSWAP_WATCH_PERIOD);
 		}
 	}
