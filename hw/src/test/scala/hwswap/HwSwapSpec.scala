@@ -289,29 +289,28 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
       assert(host.read(RegMap.StatHintsMade.Offset) == 2)
   }
 
-  scenario("answers within some dozens of cycles", advisory = true, hints = true, depth = 4, eager = 100) {
-    (host, _) =>
-      on(host, 0, base = 0)
-      host.settle()
-      host.queue(HostCommand(OpcodeCode.Nop))
-      val rung = host.cycle
-      host.doorbell()
-      host.completion(2)
-      val nop = host.cycle - rung
-      host.settle()
-      host.record(1, HostRecord(BigInt(1), FlagCode.Nonfull, seq = 1))
-      host.notice(0, 1, 1)
-      var read = -1L
-      val last = States + MemMap.ClusterState.Bytes + MemMap.ClusterState.Tail.Offset
-      host.memory.onRead = address => if (address == last) read = host.cycle
-      val noticed = host.cycle
-      host.until("the fetch of the record", 1000)(read >= 0)
-      val fetched = read - noticed
-      host.settle()
-      host.want(0, 0)
-      val hinted = host.until("a hint", 1000)(host.hint(0, 0, 0, p.hintRingLog2).nonEmpty)
-      info(s"cycles: NOP $nop, notice to its record $fetched, want to hint $hinted (poll interval 16)")
-      assert(nop < 60 && fetched < 200 && hinted < 200)
+  scenario("answers within some dozens of cycles", advisory = true, hints = true, depth = 4, eager = 100) { (host, _) =>
+    on(host, 0, base = 0)
+    host.settle()
+    host.queue(HostCommand(OpcodeCode.Nop))
+    val rung = host.cycle
+    host.doorbell()
+    host.completion(2)
+    val nop = host.cycle - rung
+    host.settle()
+    host.record(1, HostRecord(BigInt(1), FlagCode.Nonfull, seq = 1))
+    host.notice(0, 1, 1)
+    var read = -1L
+    val last = States + MemMap.ClusterState.Bytes + MemMap.ClusterState.Tail.Offset
+    host.memory.onRead = address => if (address == last) read = host.cycle
+    val noticed = host.cycle
+    host.until("the fetch of the record", 1000)(read >= 0)
+    val fetched = read - noticed
+    host.settle()
+    host.want(0, 0)
+    val hinted = host.until("a hint", 1000)(host.hint(0, 0, 0, p.hintRingLog2).nonEmpty)
+    info(s"cycles: NOP $nop, notice to its record $fetched, want to hint $hinted (poll interval 16)")
+    assert(nop < 60 && fetched < 200 && hinted < 200)
   }
 
   it("does what a host may count on") {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import org.scalatest.funspec.AnyFunSpec
+
+/** What the emitted SystemVerilog has and has not. */
+class EmitSpec extends AnyFunSpec {
+  private val p = Params(devices = 2, cpus = 1, clusters = 8, hintRingLog2 = 1)
+
+  it("has the ports the harnesses look for") {
+    val top = Emit.verilog(p, synthesis = false).split("module HwSwap\\(")(1).takeWhile(_ != ';')
+    for (
+      port <- Seq(
+        "clock",
+        "reset",
+        "s_axil_awaddr",
+        "s_axil_rready",
+        "m_axi_awid",
+        "m_axi_rlast",
+        "irq",
+        "idle",
+        "round"
+      )
+    )
+      assert(top.matches(s"(?s).*\\b$port\\b.*"), port)
+  }
+
+  it("asserts in simulation alone") {
+    assert(Emit.verilog(p, synthesis = false).contains("assert"))
+    val synthesis = Emit.verilog(p, synthesis = true)
+    assert(!synthesis.contains("assert") && !synthesis.contains("automatic"))
+  }
+
+  it("says what a size may be") {
+    val wrong = Seq[(String, () => Params)](
+      "devices is 33: choose 1 to 32" -> (() => Params(devices = 33)),
+      "cpus is 0: choose 1 to 16" -> (() => Params(cpus = 0)),
+      "clusters is 9: choose a power of two from 8 to 65536" -> (() => Params(clusters = 9)),
+      "hintRingLog2 is 9: choose 1 to 8" -> (() => Params(hintRingLog2 = 9))
+    )
+    for ((sentence, make) <- wrong)
+      assert(intercept[IllegalArgumentException](make()).getMessage.endsWith(sentence))
+  }
+}
