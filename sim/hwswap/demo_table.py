@@ -120,6 +120,10 @@ def notes(report: Report) -> list[str]:
             f"Bench: the kernel calls its allocator directly; before each call pass {text}, in which rings refill. "
             "Averages are over everything: hits, misses, fall-backs and failures."
         ),
+        (
+            "The seed fixes what the loads do, but not when the guest's disk and serial line answer: counts differ by a "
+            "few per cent from run to run."
+        ),
         "Engine cycles: the operations of mode off, recorded by tracepoints, replayed on the engine alone.",
         (
             f"Linux {report['versions']['linux']}, {report['versions']['qemu']}, hwswap {report['commits']['hwswap']}, "

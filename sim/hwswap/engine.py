@@ -64,9 +64,8 @@ class EngineServer:
     def check(self) -> None:
         """Raises EngineError when the server ended without having been told to."""
         if self.process and self.process.poll() is not None:
-            raise EngineError(
-                f"the engine's device server ended with code {self.process.returncode}:\n{processes.tail(self.log_file)}"
-            )
+            code, last = self.process.returncode, processes.tail(self.log_file)
+            raise EngineError(f"the engine's device server ended with code {code}:\n{last}")
 
     def kill(self) -> None:
         """SIGKILL, as if the engine were pulled out."""

@@ -163,7 +163,8 @@ class Guest:
         with outbox.open("wb") as file:
             file.truncate(machine.outbox_mb << 20)
         arguments = [
-            f"console=ttyS0 panic=-1 nokaslr brd.rd_nr={machine.disks} brd.rd_size={machine.disk_mb << 10}",
+            "console=ttyS0 panic=-1 nokaslr norandmaps",
+            f"brd.rd_nr={machine.disks} brd.rd_size={machine.disk_mb << 10}",
             machine.kernel_arguments,
         ]
         command: list[str | Path] = [artifacts.QEMU.path(), "-nodefaults", "-no-user-config", "-display", "none"]
