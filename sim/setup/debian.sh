@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # Packages of Debian 13 and its backports, whatever the host is. Sourced after lib.sh, never run.
 
-# debian_root VARIANT HOOK DIRECTORY [OPTION...]: unpacks a Debian 13 root into DIRECTORY, with OPTIONs of tar. HOOK is a
-# shell command that runs when the packages of VARIANT (see mmdebstrap(1)) are in and the backports are known; "$1" in
+# debian_root VARIANT HOOK DIRECTORY [OPTION...]: unpacks a Debian 13 root into DIRECTORY, with OPTIONs of tar. HOOK is
+# a shell command that runs when the packages of VARIANT (see mmdebstrap(1)) are in and the backports are known; "$1" in
 # it is the root's directory. As an archive in between, all files become the caller's, also from a user namespace.
 # The backports come from the root's own source line with the suite changed, so that its mirror is used for both.
 debian_root() {
