@@ -100,7 +100,9 @@ def read_register(node: RegNode) -> Register:
 def read_block(node: RegfileNode, title: str) -> Block:
     """Turn a register file into a Block."""
     count, stride = array_shape(node)
-    size = max(r.raw_address_offset + (r.array_stride * r.array_dimensions[0] if r.is_array else 8) for r in node.registers())
+    size = max(
+        r.raw_address_offset + (r.array_stride * r.array_dimensions[0] if r.is_array else 8) for r in node.registers()
+    )
     return Block(
         name=node.inst_name,
         title=title,
@@ -117,6 +119,7 @@ class Map:
     """The elaborated map: register blocks, memory structures and enumerations."""
 
     def __init__(self, path: pathlib.Path):
+        """Read and elaborate the map of a file."""
         compiler = RDLCompiler()
         compiler.compile_file(str(path))
         regs = compiler.elaborate("hwswap_regs").top
@@ -213,7 +216,8 @@ def emit_scala(m: Map) -> str:
             out.append(f"{indent}object {camel(r.name)} {{")
             out.append(f"{indent}  val Offset: Int = 0x{r.offset:x}")
             for f in r.fields:
-                out.append(f'{indent}  val {camel(f.name)}: MapField = MapField({f.lsb}, {f.width}, BigInt("{f.reset or 0:x}", 16))')
+                value = f'MapField({f.lsb}, {f.width}, BigInt("{f.reset or 0:x}", 16))'
+                out.append(f"{indent}  val {camel(f.name)}: MapField = {value}")
             out.append(f"{indent}}}")
 
     out += ["/** Registers, by offset in BAR0. */", "object RegMap {", f"  val BarSize: Int = 0x{m.bar_size:x}"]

@@ -6,12 +6,12 @@ import chisel3.util._
 
 /** ALLOC and hintAlloc: the kernel's `swap_alloc_fast()`, then `swap_alloc_slow()`.
   *
-  * The CPU's hint is tried first. Then the available devices in turn, each put behind its equals before it is tried; on a
-  * device the lists in the order of AllocWalk. Every scan ends with the cluster in its new place and the CPU's hint
+  * The CPU's hint is tried first. Then the available devices in turn, each put behind its equals before it is tried; on
+  * a device the lists in the order of AllocWalk. Every scan ends with the cluster in its new place and the CPU's hint
   * written. hintAlloc does the same, but gives slots to H instead of K and passes over devices that take no hints.
   *
-  * A hit of the hint takes 5 cycles, and 3 more when the cluster changes its list. The slow path takes 9 for each cluster
-  * that is scanned, 3 before the first one on the first device, and 2 for each further device.
+  * A hit of the hint takes 5 cycles, and 3 more when the cluster changes its list. The slow path takes 9 for each
+  * cluster that is scanned, 3 before the first one on the first device, and 2 for each further device.
   */
 class AllocUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
@@ -150,7 +150,8 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     (req.order === 0.U || req.order === view.meta.order)
 
   /** The end of `alloc_swap_scan_cluster()`: give the slots, relocate the cluster, write the CPU's hint. A cluster that
-    * was taken from a list goes to the tail of its new one in any case, one reached by the hint only if its flag changes.
+    * was taken from a list goes to the tail of its new one in any case, one reached by the hint only if its flag
+    * changes.
     */
   private def commit(): Unit = {
     val empty = view.meta.count === 0.U

@@ -4,12 +4,12 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Order in which the slow path looks at a device's lists: the kernel's `cluster_alloc_swap_entry()`, without its discard
-  * and reclaim steps.
+/** Order in which the slow path looks at a device's lists: the kernel's `cluster_alloc_swap_entry()`, without its
+  * discard and reclaim steps.
   *
-  * Position 0 is NONFULL[order] (the whole list), 1 FREE (one cluster), 2 FRAG[order] (one cluster); for order 0 then, o
-  * from 1 to 9, position 2 o + 1 is FRAG[o] and 2 o + 2 NONFULL[o] (whole lists). Order 9 has FREE only. No state: from a
-  * position and the lists that hold something follows the next list to take a cluster from.
+  * Position 0 is NONFULL[order] (the whole list), 1 FREE (one cluster), 2 FRAG[order] (one cluster); for order 0 then,
+  * o from 1 to 9, position 2 o + 1 is FRAG[o] and 2 o + 2 NONFULL[o] (whole lists). Order 9 has FREE only. No state:
+  * from a position and the lists that hold something follows the next list to take a cluster from.
   */
 class AllocWalk(p: Params) extends Module {
   val io = IO(new Bundle {

@@ -8,8 +8,8 @@ import chisel3.util._
   * one that came last at the end. It mirrors the kernel's `swap_avail_head`, a plist, with `plist_add()`, `plist_del()`
   * and `plist_requeue()`.
   *
-  * The list is held in order: element 0 is its head, the elements in use are the lowest ones. All places are compared at
-  * once, so that each change takes one cycle and each question none.
+  * The list is held in order: element 0 is its head, the elements in use are the lowest ones. All places are compared
+  * at once, so that each change takes one cycle and each question none.
   */
 class AvailableList(p: Params) extends Module {
   val io = IO(new Bundle {

@@ -139,8 +139,8 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
   private def add(wrong: Seq[Bool]): Unit =
     faults := faults + PopCount(wrong)
 
-  /** Flag and order may go with the count. All slots of a cluster on NONFULL may be bad ones. Off the lists are those of a
-    * device that is not listed yet, and in advisory mode those the kernel has off its lists.
+  /** Flag and order may go with the count. All slots of a cluster on NONFULL may be bad ones. Off the lists are those
+    * of a device that is not listed yet, and in advisory mode those the kernel has off its lists.
     */
   private def flagFits: Bool = {
     val empty = view.meta.count === 0.U

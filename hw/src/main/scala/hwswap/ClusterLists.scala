@@ -20,8 +20,8 @@ class ListEnds(p: Params) extends Bundle {
   val tail = UInt(p.clusterBits.W)
 }
 
-/** The clusters' lists: doubly linked, first in first out, 23 a device. It mirrors `move_cluster()` and the list part of
-  * `isolate_lock_cluster()`: a cluster enters at the tail, is taken from the head, or leaves from anywhere.
+/** The clusters' lists: doubly linked, first in first out, 23 a device. It mirrors `move_cluster()` and the list part
+  * of `isolate_lock_cluster()`: a cluster enters at the tail, is taken from the head, or leaves from anywhere.
   *
   * Three RAMs (ends, next, prev) with one read and one write port each, so that a step touches every RAM once, and one
   * bit a list in registers that says whether it is empty. The links of a list's ends that point outside are never read

@@ -4,8 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Everything that is held about one cluster: 512 bits K (the slots in use), 512 bits H (the slots in outstanding hints,
-  * advisory mode), the engine's own count, flag and order, and what the kernel said last.
+/** Everything that is held about one cluster: 512 bits K (the slots in use), 512 bits H (the slots in outstanding
+  * hints, advisory mode), the engine's own count, flag and order, and what the kernel said last.
   */
 class ClusterState(p: Params) extends Bundle {
   val k = UInt(p.slots.W)
@@ -16,8 +16,8 @@ class ClusterState(p: Params) extends Bundle {
 
 /** The cluster store: one line a cluster in four RAMs that are read together and written one by one.
   *
-  * A read takes one cycle. Reading a line in the cycle in which it is written gives nothing defined; the core never does
-  * it, and an assertion says so. That leaves synthesis free to use plain block RAM.
+  * A read takes one cycle. Reading a line in the cycle in which it is written gives nothing defined; the core never
+  * does it, and an assertion says so. That leaves synthesis free to use plain block RAM.
   */
 class ClusterStore(p: Params) extends Module {
   val io = IO(new Bundle {

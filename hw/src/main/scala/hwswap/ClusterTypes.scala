@@ -69,8 +69,8 @@ object ListId {
   def full(p: Params): Int = 1 + 2 * p.orders
   def discard(p: Params): Int = 2 + 2 * p.orders
 
-  /** The list a cluster of this flag and order belongs on. A cluster with flag NONE is on none; FREE's number stands for
-    * it.
+  /** The list a cluster of this flag and order belongs on. A cluster with flag NONE is on none; FREE's number stands
+    * for it.
     */
   def apply(flag: ClusterFlag.Type, order: UInt, p: Params): UInt =
     MuxCase(

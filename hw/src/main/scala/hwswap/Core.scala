@@ -6,9 +6,9 @@ import chisel3.util._
 
 /** The core: the swap allocator's state and rules, one request after the other.
   *
-  * It takes a request, checks that the mode allows it, starts the unit that carries it out, and gives the unit the shared
-  * state (store, lists, devices, available list, CPU hints) until it is done. Each accepted request gets exactly one
-  * response, unless `clear` comes in between: that puts everything back to its state after reset.
+  * It takes a request, checks that the mode allows it, starts the unit that carries it out, and gives the unit the
+  * shared state (store, lists, devices, available list, CPU hints) until it is done. Each accepted request gets exactly
+  * one response, unless `clear` comes in between: that puts everything back to its state after reset.
   *
   * From accepting a request to its response: a unit's own cycles and one more.
   */

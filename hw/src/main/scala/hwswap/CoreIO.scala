@@ -4,7 +4,9 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** What the core can be asked to do. The first group is what commands ask for, the second what the mirror and the hint rings ask for (advisory mode). */
+/** What the core can be asked to do. The first group is what commands ask for, the second what the mirror and the hint
+ * rings ask for (advisory mode).
+ */
 object CoreOp extends ChiselEnum {
   val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check = Value
   val hintAlloc, apply_, release, dump = Value
@@ -51,7 +53,8 @@ class CoreReq(p: Params) extends Bundle {
   *   - alloc, hintAlloc: device, offset, epoch of the device when status is OK; NO_SPACE otherwise
   *   - check: offset holds the number of faults
   *   - dump: record (bitmap without hinted slots; count its population; order, flag, seq, epoch as last applied)
-  *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed cluster
+  *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
+  *     cluster
   */
 class CoreResp extends Bundle {
   val status = UInt(7.W)

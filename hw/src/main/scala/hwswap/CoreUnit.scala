@@ -99,8 +99,8 @@ class UnitIO(p: Params) extends Bundle {
   val events = Output(new CoreEvents)
 }
 
-/** A unit's answer. `cluster` says that the response's record is that of the cluster at hand, as the kernel gave it, with
-  * the bitmap K.
+/** A unit's answer. `cluster` says that the response's record is that of the cluster at hand, as the kernel gave it,
+  * with the bitmap K.
   */
 class UnitResp(p: Params) extends Bundle {
   val status = UInt(MemMap.Completion.Info.Status.width.W)

@@ -12,8 +12,8 @@ class CpuHint(p: Params) extends Bundle {
   val slot = UInt(p.slotBits.W)
 }
 
-/** The per-CPU hints, one for each CPU and order: the kernel's `percpu_swap_cluster`. An invalid one stands for offset 0
-  * or no device.
+/** The per-CPU hints, one for each CPU and order: the kernel's `percpu_swap_cluster`. An invalid one stands for offset
+  * 0 or no device.
   *
   * A RAM; reading takes one cycle. After reset and after `drop` the whole of it is gone through, an entry a cycle, and
   * `ready` is low meanwhile.

@@ -6,8 +6,8 @@ import chisel3.util._
 
 /** FREE: gives slots of one cluster back, as the kernel's `__swap_cluster_free_entries()` does.
   *
-  * A cluster that is empty then goes to FREE, any other to the tail of NONFULL of its own order, unless it is on a NONFULL
-  * list already. A device that was full becomes available again (SwapDevices).
+  * A cluster that is empty then goes to FREE, any other to the tail of NONFULL of its own order, unless it is on a
+  * NONFULL list already. A device that was full becomes available again (SwapDevices).
   *
   * 4 cycles, 3 more when the cluster changes its list.
   */

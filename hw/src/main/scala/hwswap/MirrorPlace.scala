@@ -5,8 +5,8 @@ import chisel3._
 
 /** Where a cluster belongs in the engine's lists after the kernel's record of it was applied (no state).
   *
-  * The kernel's place is taken over, as far as it can be: hinted slots count as in use for the engine, and a cluster the
-  * kernel still has as FREE is where the engine's own hints have put it.
+  * The kernel's place is taken over, as far as it can be: hinted slots count as in use for the engine, and a cluster
+  * the kernel still has as FREE is where the engine's own hints have put it.
   */
 class MirrorPlace(p: Params) extends Module {
   val io = IO(new Bundle {

@@ -7,8 +7,8 @@ import chisel3.util._
 /** The mirror (advisory mode): apply takes over the kernel's record of a cluster, release takes back the slots of one
   * hint, dump shows what the kernel said last.
   *
-  * Apply keeps the newest record only: one of a cluster no device has, of another epoch, or that is not newer than the one
-  * held leaves everything as it is. A release for another epoch does nothing.
+  * Apply keeps the newest record only: one of a cluster no device has, of another epoch, or that is not newer than the
+  * one held leaves everything as it is. A release for another epoch does nothing.
   *
   * Apply takes 7 cycles, release 4, each 3 more when the cluster changes its list; dump takes 4.
   */

@@ -4,23 +4,23 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** How a row changes: slots of the range go into or out of K or H; `load` makes the request's bitmap K and takes its slots
-  * out of H; `init` makes K everything but the range, and H empty.
+/** How a row changes: slots of the range go into or out of K or H; `load` makes the request's bitmap K and takes its
+  * slots out of H; `init` makes K everything but the range, and H empty.
   */
 object RowOp extends ChiselEnum {
   val keep, setK, setH, clearK, clearH, load, init = Value
 }
 
-/** The slots that are counted: those in use for the engine (K or H), for the kernel (K), hinted (H), or hinted and in the
-  * range.
+/** The slots that are counted: those in use for the engine (K or H), for the kernel (K), hinted (H), or hinted and in
+  * the range.
   */
 object SlotsOf extends ChiselEnum {
   val used, kernel, hinted, rangeHinted = Value
 }
 
 /** The cluster at hand, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`: its rows and
-  * records in registers, the finder over its rows, and all arithmetic on 512 bits, so that the units which decide handle
-  * small numbers only.
+  * records in registers, the finder over its rows, and all arithmetic on 512 bits, so that the units which decide
+  * handle small numbers only.
   *
   * `open` reads a line of the store; `opened` is high two cycles later, when the line is there. It stays until the next
   * `open`. Every change goes to the store and to the registers in one cycle.

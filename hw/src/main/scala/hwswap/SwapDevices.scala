@@ -30,8 +30,8 @@ class SwapDevice(p: Params) extends Bundle {
   def owns(cluster: UInt): Bool = info.claimed && cluster >= info.base && cluster < info.base + clusters
 }
 
-/** What happens to a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or its
-  * numbers of slots change.
+/** What happens to a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or
+  * its numbers of slots change.
   */
 object DeviceOp extends ChiselEnum {
   val none, claim, enable, disable, forget, adjust = Value

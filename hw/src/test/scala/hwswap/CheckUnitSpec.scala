@@ -4,8 +4,8 @@ package hwswap
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-/** The self-test against a device that is all right, and against one with each kind of fault. The shared state is played
-  * by the test.
+/** The self-test against a device that is all right, and against one with each kind of fault. The shared state is
+  * played by the test.
   */
 class CheckUnitSpec extends AnyFunSpec with ChiselSim {
   private val p = Params(devices = 2, cpus = 1, clusters = 16)
