@@ -37,5 +37,8 @@ lazy val hwswap = (project in file("."))
         "CFG_CXXFLAGS_COROUTINES=-fcoroutines"
       ).mkString(" ")
     ),
-    Test / parallelExecution := false
+    Test / parallelExecution := false,
+
+    // ChiselSim builds its models below the working directory.
+    Test / forkOptions := (Test / forkOptions).value.withWorkingDirectory(target.value)
   )
