@@ -55,8 +55,8 @@ class Collected:
     phases: dict[str, Phase] = field(default_factory=dict)
     benches: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     fragment: dict[str, Any] = field(default_factory=dict)
-    tick_us: int = 0
-    """Guest time between two steps of the simulated engine."""
+    tick_us: dict[str, int] = field(default_factory=dict)
+    """Guest time between two steps of the simulated engine, under load and for the bench."""
     done: bool = False
     _counters: dict[str, int] | None = None
 
@@ -92,7 +92,8 @@ class Collected:
         elif key == "@fragment":
             self.fragment = json.loads(rest)
         elif key == "@tick":
-            self.tick_us = int(rest)
+            name, value = rest.split()
+            self.tick_us[name] = int(value)
         elif key == "@done":
             self.done = True
 

@@ -113,16 +113,16 @@ def notes(report: Report) -> list[str]:
         ),
         (
             "The guest has one CPU whose clock counts instructions (1 instruction = 1 ns): blind to waiting and to "
-            f"cache misses. The simulated engine runs in guest time, in steps of {engine['tick_us']} µs: rings are "
-            "refilled at that pace."
+            f"cache misses. The simulated engine runs in guest time, in steps of {engine['tick_us']['load']} µs under "
+            f"load and {engine['tick_us']['bench']} µs for the bench: rings are refilled at that pace."
         ),
         (
             f"Bench: the kernel calls its allocator directly; before each call pass {text}, in which rings refill. "
             "Averages are over everything: hits, misses, fall-backs and failures."
         ),
         (
-            "The seed fixes what the loads do, but not when the guest's disk and serial line answer: counts differ by a "
-            "few per cent from run to run."
+            "The seed fixes what the loads do, but not when the guest's disk and serial line answer: counts differ by "
+            "a few per cent from run to run."
         ),
         "Engine cycles: the operations of mode off, recorded by tracepoints, replayed on the engine alone.",
         (
