@@ -5,8 +5,8 @@ import chisel3._
 import chisel3.util._
 
 /** What the core can be asked to do. The first group is what commands ask for, the second what the mirror and the hint
- * rings ask for (advisory mode).
- */
+  * rings ask for (advisory mode).
+  */
 object CoreOp extends ChiselEnum {
   val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check = Value
   val hintAlloc, apply_, release, dump = Value
