@@ -28,7 +28,7 @@ class Field(NamedTuple):
 class Opcode(IntEnum):
     NOP = 0  # Does nothing; completes with OK. The driver's ping and the self-test of both rings.
     SWAPON_PREPARE = 1  # Claims clusters base..base+ceil(pages/512)-1 for the device TYPE and clears them; slot 0 and the slots past the last page are marked bad. ARG0: pages[31:0], base cluster[63:32]. ARG1: device flags. ARG2: priority as a signed 16-bit number in bits 15:0, epoch in bits 23:16.
-    MARK_BAD = 2  # Marks slots ARG0..ARG0+NR-1 of a prepared device bad. The range stays inside one cluster.
+    MARK_BAD = 2  # Marks slots ARG0..ARG0+NR-1 of a prepared device bad. The range stays inside one cluster; a slot that is bad already is BAD_RANGE.
     SWAPON = 3  # Ends the preparation: lists the clusters in rising order (those with a bad slot on NONFULL[0], the others on FREE), and makes the device available behind its equals. Also takes back a SWAPOFF_BEGIN (then the lists stay as they are).
     SWAPOFF_BEGIN = 4  # The device loses its write permission and leaves the available list: no slot is given any more, frees go on. In advisory mode its outstanding hints are recalled first.
     SWAPOFF = 5  # Forgets the device: per-CPU hints that point to it are dropped, its clusters can be claimed again.
@@ -44,7 +44,7 @@ class Status(IntEnum):
     OK = 0  # Done.
     NO_SPACE = 1  # No slots of that order could be had.
     BAD_OPCODE = 2  # The opcode is unknown, or not allowed in the present mode.
-    BAD_DEVICE = 3  # The device number is out of range, not in use, or already in use.
+    BAD_DEVICE = 3  # The device number is out of range, not in use, already in use, or the device is not in the phase the command needs (MARK_BAD before SWAPON, FREE after it).
     BAD_RANGE = 4  # The slots or clusters named are out of range, cross a cluster, or are not in the state the command needs.
     BAD_CPU = 5  # The CPU or order is beyond what the engine was built for.
     UNSUPPORTED = 6  # The device asks for something this engine version lacks (rotating or discarding device in authoritative mode).
