@@ -448,7 +448,7 @@ class Allocator:
     @staticmethod
     def inside(device: Device, offset: int, nr: int) -> bool:
         """Tell whether a range lies in one cluster of the device, without the header slot, and is not empty."""
-        return bool(offset) and 1 <= nr <= SLOTS - offset % SLOTS and offset + nr <= device.total
+        return bool(offset) and 1 <= nr <= SLOTS - offset % SLOTS and offset + nr <= device.pages
 
     # Self-test
 
