@@ -43,7 +43,13 @@ mkdir -p "$work/source" "$work/build" "$out/modules"
 say "copying the source"
 if [ -d "$source" ]; then
 	[ -f "$source/mm/swapfile.c" ] || die "$source is not a Linux source tree."
-	tar -C "$source" --exclude=./.git --exclude=./.pc -cf - . | tar -C "$work/source" -xf -
+	# Hard links where they can be had: patch puts a new file in the place of the old one, and the build is elsewhere
+	# (O=). A real copy takes minutes to make, and to remove on a disk with discards.
+	if [ -e "$source/.git" ] || ! cp -al "$source/." "$work/source" 2>/dev/null; then
+		rm -rf "$work/source"
+		mkdir "$work/source"
+		tar -C "$source" --exclude=./.git --exclude=./.pc -cf - . | tar -C "$work/source" -xf -
+	fi
 elif [ -f "$source" ]; then
 	tar -C "$work/source" --strip-components=1 -xf "$source"
 else
