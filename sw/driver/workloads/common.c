@@ -169,7 +169,8 @@ void memory_group_enter(uint64_t limit)
 	if (mkdir(group_path, 0755))
 		die("cannot make the control group %s: %s", group_path, strerror(errno));
 	snprintf(text, sizeof(text), "%" PRIu64, limit);
-	group_write(v2 ? "memory.max" : "memory.limit_in_bytes", text);
+	/* Above memory.high a process has to reclaim, as above memory.max, but it is never killed for it. */
+	group_write(v2 ? "memory.high" : "memory.limit_in_bytes", text);
 	group_write("cgroup.procs", "0");
 }
 
