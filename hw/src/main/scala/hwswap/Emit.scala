@@ -14,9 +14,9 @@ object Emit {
   val SimulationOptions: Seq[String] =
     Seq("--default-layer-specialization=enable", "--verification-flavor=immediate")
 
-  /** For synthesis by Yosys: no assertions, no variables inside of processes. */
+  /** For synthesis by Yosys: no assertions, neither variables inside of processes nor packed arrays. */
   val SynthesisOptions: Seq[String] =
-    Seq("--default-layer-specialization=disable", "--lowering-options=disallowLocalVariables")
+    Seq("--default-layer-specialization=disable", "--lowering-options=disallowLocalVariables,disallowPackedArrays")
 
   private val commonOptions = Seq("--disable-all-randomization", "--strip-debug-info")
 
