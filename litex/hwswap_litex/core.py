@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's Verilog wrapped as a LiteX core.
+
+A SoC adds three connections: the registers (`bus`, 64-bit AXI4-Lite), memory (`dma`, 64-bit AXI4) and the interrupt (`ev`).
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from hwswap import hwswap_map
+from litex.gen import LiteXModule
+from litex.soc.interconnect import axi, stream
+from migen import ClockSignal, Instance, Module, ResetSignal, Signal
+from migen.genlib.cdc import MultiReg
+
+
+class InputError(Exception):
+    """A file or parameter that cannot be used; the message says which and what to do."""
+
+
+@dataclass(frozen=True)
+class EngineInfo:
+    """What one engine Verilog was made for: engine.json, written beside HwSwap.sv by `sim/setup/build rtl-soc`."""
+
+    devices: int
+    cpus: int
+    clusters: int
+    hint_ring_log2: int
+    build_hash: str
+
+    @classmethod
+    def load(cls, rtl: Path) -> "EngineInfo":
+        """Reads `rtl`/engine.json.
+
+        Args:
+            rtl: folder that holds HwSwap.sv and engine.json.
+        """
+        path = Path(rtl) / "engine.json"
+        try:
+            return cls(**json.loads(path.read_text()))
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: build the engine with 'sim/setup/build rtl-soc'") from error
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{path} is not an engine description: build it with 'sim/setup/build rtl-soc'") from error
+
+
+class LevelInterrupt(Module):
+    """An interrupt line with the one thing LiteX's `irq.add` needs, and no registers.
+
+    The engine has interrupt status and enable registers of its own (IRQ_STATUS, IRQ_ENABLE). LiteX's EventManager would
+    put a second mask behind them, which every driver would have to know.
+
+    Attributes:
+        irq: 1 while the engine asks for attention, in clock domain sys.
+    """
+
+    def __init__(self) -> None:
+        """Makes the line, low."""
+        self.irq = Signal()
+
+
+class AxiCrossing(LiteXModule):
+    """Carries the five channels of an AXI4 bus from one clock domain to another, through LiteX's asynchronous FIFOs."""
+
+    def __init__(self, master: axi.AXIInterface, slave: axi.AXIInterface, cd_from: str, cd_to: str, depth: int = 16):
+        """Connects `master` (in `cd_from`) to `slave` (in `cd_to`).
+
+        Args:
+            master: the side requests come from.
+            slave: the side requests go to.
+            cd_from: clock domain of `master`.
+            cd_to: clock domain of `slave`.
+            depth: beats a FIFO holds; 16 take one whole burst of the engine.
+        """
+        for name, source, sink, source_cd, sink_cd in (
+            ("aw", master.aw, slave.aw, cd_from, cd_to),
+            ("w", master.w, slave.w, cd_from, cd_to),
+            ("b", slave.b, master.b, cd_to, cd_from),
+            ("ar", master.ar, slave.ar, cd_from, cd_to),
+            ("r", slave.r, master.r, cd_to, cd_from),
+        ):
+            crossing = stream.ClockDomainCrossing(source.description, source_cd, sink_cd, depth=depth)
+            self.add_module(name=f"{name}_crossing", module=crossing)
+            self.comb += [source.connect(crossing.sink), crossing.source.connect(sink)]
+
+
+class HwSwap(LiteXModule):
+    """The swap allocator engine.
+
+    Attributes:
+        bus: registers, 64-bit AXI4-Lite slave, `region_size` bytes, never to be cached. Honours byte strobes.
+        dma: memory, 64-bit AXI4 master with 32-bit addresses, 4-bit ids, INCR bursts of at most 16 beats that stay inside
+            of 4 KiB.
+        ev: the interrupt, a level; `irq.add("<name of the core in the SoC>")` connects it.
+        idle: nothing is under way (in the engine's clock domain).
+        round: polling rounds finished, modulo 2^32 (in the engine's clock domain).
+        info: what the engine was built for.
+        region_size: bytes of the registers.
+    """
+
+    region_size = hwswap_map.BAR_SIZE
+
+    def __init__(
+        self,
+        platform,
+        rtl: Path,
+        devices: int,
+        cpus: int,
+        clusters: int,
+        hint_ring_log2: int,
+        build_hash: str,
+        clock_domain: str = "sys",
+    ) -> None:
+        """Adds the engine's source to `platform` and makes the core.
+
+        Args:
+            platform: the LiteX platform.
+            rtl: folder that holds HwSwap.sv.
+            devices: swap devices `rtl` was made for.
+            cpus: CPUs `rtl` was made for.
+            clusters: clusters `rtl` was made for, 2 MiB of swap each.
+            hint_ring_log2: entries of a hint ring `rtl` was made for, as a power of two.
+            build_hash: what register BUILD reads, 16 hexadecimal digits.
+            clock_domain: the engine's own; all ports of this core stay in sys.
+        """
+        source = Path(rtl) / "HwSwap.sv"
+        if not source.is_file():
+            raise InputError(f"{source} does not exist: build the engine with 'sim/setup/build rtl-soc'")
+        self.info = EngineInfo(devices, cpus, clusters, hint_ring_log2, build_hash)
+        self.bus = axi.AXILiteInterface(data_width=64, address_width=32)
+        self.dma = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
+        self.ev = LevelInterrupt()
+        self.idle = Signal()
+        self.round = Signal(32)
+
+        bus, dma = self.bus, self.dma
+        irq = self.ev.irq
+        if clock_domain != "sys":
+            bus = axi.AXILiteInterface(data_width=64, address_width=32, clock_domain=clock_domain)
+            dma = axi.AXIInterface(data_width=64, address_width=32, id_width=4, clock_domain=clock_domain)
+            irq = Signal()
+            self.bus_crossing = axi.AXILiteClockDomainCrossing(self.bus, bus, cd_from="sys", cd_to=clock_domain)
+            self.dma_crossing = AxiCrossing(dma, self.dma, cd_from=clock_domain, cd_to="sys")
+            self.specials += MultiReg(irq, self.ev.irq)
+
+        platform.add_source(str(source))
+        self.specials += Instance("HwSwap", name="hwswap_engine", **self._ports(bus, dma, irq, clock_domain))
+
+    @classmethod
+    def from_build(cls, platform, rtl: Path, clock_domain: str = "sys") -> "HwSwap":
+        """Makes the core for the engine in folder `rtl`, with the sizes its engine.json states."""
+        return cls(platform, rtl, **vars(EngineInfo.load(rtl)), clock_domain=clock_domain)
+
+    def _ports(self, bus: axi.AXILiteInterface, dma: axi.AXIInterface, irq: Signal, clock_domain: str) -> dict:
+        """The connections of the Verilog module, by LiteX's naming (i_ and o_)."""
+        ports = {
+            "i_clock": ClockSignal(clock_domain),
+            "i_reset": ResetSignal(clock_domain),
+            "o_irq": irq,
+            "o_idle": self.idle,
+            "o_round": self.round,
+            # Protection bits: the engine takes accesses of every kind.
+            "i_s_axil_awprot": 0,
+            "i_s_axil_arprot": 0,
+        }
+        address = slice(0, 17)
+        ports |= _channel("s_axil_aw", bus.aw, "i", {"addr": bus.aw.addr[address]})
+        ports |= _channel("s_axil_w", bus.w, "i", {"data": bus.w.data, "strb": bus.w.strb})
+        ports |= _channel("s_axil_b", bus.b, "o", {"resp": bus.b.resp})
+        ports |= _channel("s_axil_ar", bus.ar, "i", {"addr": bus.ar.addr[address]})
+        ports |= _channel("s_axil_r", bus.r, "o", {"data": bus.r.data, "resp": bus.r.resp})
+        for name, channel in (("aw", dma.aw), ("ar", dma.ar)):
+            # The engine knows 64-bit addresses; a SoC here has 32, and software knows no others.
+            full = Signal(64)
+            self.comb += channel.addr.eq(full)
+            fields = {
+                field: getattr(channel, field) for field in ("id", "len", "size", "burst", "lock", "cache", "prot")
+            }
+            ports |= _channel(f"m_axi_{name}", channel, "o", fields | {"addr": full})
+        ports |= _channel("m_axi_w", dma.w, "o", {"data": dma.w.data, "strb": dma.w.strb, "last": dma.w.last})
+        ports |= _channel("m_axi_b", dma.b, "i", {"id": dma.b.id, "resp": dma.b.resp})
+        r = {"id": dma.r.id, "data": dma.r.data, "resp": dma.r.resp, "last": dma.r.last}
+        ports |= _channel("m_axi_r", dma.r, "i", r)
+        return ports
+
+
+def _channel(prefix: str, channel, valid: str, fields: dict) -> dict:
+    """The ports of one AXI channel; `valid` is "i" or "o", the direction of valid and of the fields."""
+    ready = {"i": "o", "o": "i"}[valid]
+    ports = {f"{valid}_{prefix}{name}": signal for name, signal in fields.items()}
+    return ports | {f"{valid}_{prefix}valid": channel.valid, f"{ready}_{prefix}ready": channel.ready}
