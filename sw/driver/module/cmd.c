@@ -35,6 +35,9 @@ irqreturn_t hwswap_interrupt(int irq, void *data)
 	if (!status || status == ~0ULL)
 		return IRQ_NONE;
 	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, status);
+	/* The line must be low before the interrupt controller looks at it again. */
+	if (hw->front->on_chip)
+		hwswap_read(hw, HWSWAP_REG_IRQ_STATUS);
 	if (status & HWSWAP_IRQ_STATUS_ERROR)
 		hwswap_doubt(hw, "it has stopped with an error");
 	complete(&hw->cmd_done);

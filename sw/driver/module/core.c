@@ -16,6 +16,7 @@
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
+#include <linux/pm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/swap.h>
@@ -37,6 +38,10 @@ static unsigned int poll_cycles = 256;
 module_param(poll_cycles, uint, 0444);
 MODULE_PARM_DESC(poll_cycles, "Engine clock cycles between two looks at the CPU lines (default 256)");
 
+bool hwswap_use_irq = true;
+module_param_named(use_irq, hwswap_use_irq, bool, 0444);
+MODULE_PARM_DESC(use_irq, "Take interrupts of the engine; n: poll for completions (default y)");
+
 static bool auto_reattach = true;
 module_param(auto_reattach, bool, 0644);
 MODULE_PARM_DESC(auto_reattach, "After a failure, try the engine again by and by (default y)");
@@ -50,6 +55,7 @@ enum hwswap_mode hwswap_mode = HWSWAP_OFF;
 
 static struct hwswap *hwswap_engine;	/* the engine found, attached or not */
 static bool hwswap_is_attached;
+static bool hwswap_is_suspended;
 static bool hwswap_retry;		/* the trouble may pass */
 /* Why it is not attached, or NULL when it is: read without a lock. */
 static const char *hwswap_reason = "no engine was found";
@@ -204,6 +210,10 @@ static const char *hwswap_identify(struct hwswap *hw)
 	}
 
 	hw->build = hwswap_read(hw, HWSWAP_REG_BUILD);
+	if (hw->build_known && hw->build != hw->build_wanted) {
+		hwswap_retry = false;
+		return "it is another build now than when it was found";
+	}
 	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
 	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
@@ -220,6 +230,12 @@ static const char *hwswap_identify(struct hwswap *hw)
 		return "it was built for fewer CPUs";
 	}
 	return NULL;
+}
+
+static void hwswap_bus_master(struct hwswap *hw, bool on)
+{
+	if (hw->front->bus_master)
+		hw->front->bus_master(hw->dev, on);
 }
 
 static const char *hwswap_reset(struct hwswap *hw)
@@ -272,7 +288,16 @@ static void hwswap_stop(struct hwswap *hw)
 	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
 	/* The read brings the writes to the device, or shows that it is gone. */
 	hwswap_read(hw, HWSWAP_REG_CONTROL);
-	hw->front->bus_master(hw->dev, false);
+	hwswap_bus_master(hw, false);
+}
+
+/*
+ * Nothing of the engine's is under way to memory any more when this is true. A
+ * reset ends when the last transfer has.
+ */
+static bool hwswap_is_quiet(struct hwswap *hw)
+{
+	return hw->front->bus_master || !hwswap_reset(hw);
 }
 
 /* Why attaching failed, and no hook is registered: NULL if it worked. */
@@ -297,7 +322,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	hw->heartbeat = 0;
 	hw->heartbeat_seen = jiffies;
 
-	hw->front->bus_master(hw->dev, true);
+	hwswap_bus_master(hw, true);
 	hwswap_program(hw);
 	if (hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
 		why = READ_ONCE(hw->doubt) ?: "it refuses a command that does nothing";
@@ -344,7 +369,7 @@ static void hwswap_attach(void)
 	const char *why;
 
 	lockdep_assert_held(&hwswap_mutex);
-	if (!hw || hwswap_is_attached || hwswap_mode == HWSWAP_OFF)
+	if (!hw || hwswap_is_attached || hwswap_is_suspended || hwswap_mode == HWSWAP_OFF)
 		return;
 
 	/* Memory may be short, and swap is what would have to help. */
@@ -492,19 +517,41 @@ int hwswap_reattach(void)
 	return ret;
 }
 
+/* Is this the build that the front end was told of? */
+static int hwswap_check_build(struct hwswap *hw)
+{
+	u64 id = hwswap_read(hw, HWSWAP_REG_ID);
+	u64 build;
+
+	if (FIELD_GET(HWSWAP_ID_MAGIC, id) != HWSWAP_ID_MAGIC_RESET) {
+		dev_err(hw->dev, "there is no hwswap engine where the device tree says (its register ID reads %016llx): flash the bitstream that belongs to this device tree, or boot the device tree of the bitstream that is flashed\n",
+			id);
+		return -ENODEV;
+	}
+	build = hwswap_read(hw, HWSWAP_REG_BUILD);
+	if (build != hw->build_wanted) {
+		dev_err(hw->dev, "the engine is build %016llx, the device tree belongs to build %016llx: flash the bitstream that belongs to this device tree, or boot the device tree of the bitstream that is flashed\n",
+			build, hw->build_wanted);
+		return -ENODEV;
+	}
+	return 0;
+}
+
 /**
  * hwswap_core_add - a front end has found an engine
  * @dev: its device
  * @regs: its registers, HWSWAP_BAR_SIZE bytes
- * @irq: its interrupt, or 0 to poll
- * @front: what the front end can do for the core
+ * @irq: its interrupt; 0 or an error number: none, poll
+ * @front: what the core has to know of the bus
+ * @build: what register BUILD has to say, or NULL for any
  *
  * An engine that cannot be attached now is kept, its device may be mended.
  *
- * Return: 0, -EBUSY when there is an engine already, or another error.
+ * Return: 0, -EBUSY when there is an engine already, -ENODEV when it is not the
+ * build asked for, or another error.
  */
 int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
-		    const struct hwswap_front *front)
+		    const struct hwswap_front *front, const u64 *build)
 {
 	struct hwswap *hw = kzalloc_obj(*hw, GFP_KERNEL);
 	int ret = 0;
@@ -516,6 +563,15 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 	hw->front = front;
 	INIT_LIST_HEAD(&hw->jobs);
 	init_completion(&hw->cmd_done);
+	if (build) {
+		hw->build_wanted = *build;
+		hw->build_known = true;
+		ret = hwswap_check_build(hw);
+		if (ret) {
+			kfree(hw);
+			return ret;
+		}
+	}
 	if (irq > 0) {
 		ret = request_irq(irq, hwswap_interrupt, 0, "hwswap", hw);
 		if (ret)
@@ -565,16 +621,57 @@ void hwswap_core_remove(struct device *dev)
 	if (hw->irq)
 		free_irq(hw->irq, hw);
 	hwswap_engine = NULL;
+	hwswap_is_suspended = false;
 	mutex_unlock(&hwswap_mutex);
 
 	/* Workers look at hwswap_engine under the mutex: they do nothing now. */
 	cancel_delayed_work_sync(&hwswap_reattach_work);
 	cancel_delayed_work_sync(&hwswap_watch_work);
 	cancel_work_sync(&hwswap_jobs_work);
-	hw->front->bus_master(dev, false);
-	hwswap_free_memory(hw);
+	hwswap_bus_master(hw, false);
+	if (!hw->state.cpu || hwswap_is_quiet(hw))
+		hwswap_free_memory(hw);
+	else
+		dev_err(dev, "its reset does not end, so it may still write to memory: its rings stay allocated\n");
 	kfree(hw);
 }
+
+static int hwswap_suspend(struct device *dev)
+{
+	struct hwswap *hw;
+	int ret = 0;
+
+	mutex_lock(&hwswap_mutex);
+	hw = hwswap_engine;
+	if (hw && hw->dev == dev) {
+		hwswap_is_suspended = true;
+		hwswap_detach("it is suspended");
+		if (hw->state.cpu && !hwswap_is_quiet(hw)) {
+			dev_err(dev, "its reset does not end: it may still write to memory\n");
+			hwswap_is_suspended = false;
+			ret = -EBUSY;
+		}
+	}
+	mutex_unlock(&hwswap_mutex);
+	return ret;
+}
+
+static int hwswap_resume(struct device *dev)
+{
+	mutex_lock(&hwswap_mutex);
+	if (hwswap_engine && hwswap_engine->dev == dev) {
+		hwswap_is_suspended = false;
+		if (hwswap_mode == HWSWAP_OFF)
+			WRITE_ONCE(hwswap_reason, "mode is off");
+		hwswap_backoff = HWSWAP_BACKOFF_MIN;
+		hwswap_attach();
+	}
+	mutex_unlock(&hwswap_mutex);
+	return 0;
+}
+
+/* While the machine sleeps there is no engine; after that it learns all anew. */
+DEFINE_SIMPLE_DEV_PM_OPS(hwswap_pm_ops, hwswap_suspend, hwswap_resume);
 
 static const char *const hwswap_mode_names[] = {
 	[HWSWAP_OFF] = "off",
@@ -631,15 +728,24 @@ static int __init hwswap_init(void)
 		return -ENOMEM;
 	hwswap_debugfs_init();
 	ret = hwswap_pci_init();
-	if (ret) {
-		hwswap_debugfs_exit();
-		destroy_workqueue(hwswap_wq);
-	}
+	if (ret)
+		goto no_pci;
+	ret = hwswap_platform_init();
+	if (ret)
+		goto no_platform;
+	return 0;
+
+no_platform:
+	hwswap_pci_exit();
+no_pci:
+	hwswap_debugfs_exit();
+	destroy_workqueue(hwswap_wq);
 	return ret;
 }
 
 static void __exit hwswap_exit(void)
 {
+	hwswap_platform_exit();
 	hwswap_pci_exit();
 	hwswap_debugfs_exit();
 	destroy_workqueue(hwswap_wq);

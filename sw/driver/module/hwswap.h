@@ -26,6 +26,13 @@
 #define HWSWAP_NOTICE_LOG2	10
 #define HWSWAP_DUMP_CLUSTERS	32	/* clusters of one DUMP */
 
+/*
+ * META, a notice and a hint are one 64-bit store or load each, on this side too:
+ * in halves they would be torn.
+ */
+static_assert(IS_ENABLED(CONFIG_64BIT));
+static_assert(IS_ENABLED(CONFIG_PCI) || IS_ENABLED(CONFIG_OF));
+
 /** enum hwswap_mode - what the engine is used for */
 enum hwswap_mode {
 	HWSWAP_OFF,	/* nothing: no hook is registered */
@@ -139,10 +146,14 @@ struct hwswap_swapdev {
 };
 
 /**
- * struct hwswap_front - what a bus front end can do for the core
- * @bus_master: let the device use DMA, or stop it
+ * struct hwswap_front - what the core has to know of a bus
+ * @on_chip: the bus of a system on chip: it may be 32 bits wide, see
+ *	hwswap_read() and hwswap_write()
+ * @bus_master: let the device use DMA, or stop it; NULL where nothing can, and
+ *	only the end of the engine's reset says that no transfer is under way
  */
 struct hwswap_front {
+	bool on_chip;
 	void (*bus_master)(struct device *dev, bool on);
 };
 
@@ -165,6 +176,8 @@ struct hwswap_dma {
  * @hint_log2: entries of a hint ring, as a power of two
  * @version: of its interface
  * @build: hash of its sources
+ * @build_wanted: the hash it has to have, if @build_known
+ * @build_known: somebody said which build it is
  * @usable: clusters that the cluster-state array has room for
  * @state: cluster-state array
  * @lines: CPU lines
@@ -196,6 +209,8 @@ struct hwswap {
 	u32 hint_log2;
 	u32 version;
 	u64 build;
+	u64 build_wanted;
+	bool build_known;
 	u32 usable;
 
 	struct hwswap_dma state;
@@ -224,9 +239,11 @@ struct hwswap {
 extern struct mutex hwswap_mutex;
 extern struct hwswap *hwswap_active;
 extern enum hwswap_mode hwswap_mode;
+extern bool hwswap_use_irq;
+extern const struct dev_pm_ops hwswap_pm_ops;
 
 int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
-		    const struct hwswap_front *front);
+		    const struct hwswap_front *front, const u64 *build);
 void hwswap_core_remove(struct device *dev);
 void hwswap_doubt(struct hwswap *hw, const char *why);
 void hwswap_kick_jobs(void);
@@ -234,8 +251,22 @@ void hwswap_describe(char *buf, size_t size);
 int hwswap_reattach(void);
 
 /* pci.c */
+#ifdef CONFIG_PCI
 int hwswap_pci_init(void);
 void hwswap_pci_exit(void);
+#else
+static inline int hwswap_pci_init(void) { return 0; }
+static inline void hwswap_pci_exit(void) { }
+#endif
+
+/* platform.c */
+#ifdef CONFIG_OF
+int hwswap_platform_init(void);
+void hwswap_platform_exit(void);
+#else
+static inline int hwswap_platform_init(void) { return 0; }
+static inline void hwswap_platform_exit(void) { }
+#endif
 
 /* mirror.c */
 void hwswap_mirror_reset(struct hwswap *hw);
@@ -269,14 +300,49 @@ int hwswap_run_jobs(struct hwswap *hw);
 void hwswap_debugfs_init(void);
 void hwswap_debugfs_exit(void);
 
+/**
+ * hwswap_read - read a register
+ * @hw: the engine
+ * @reg: HWSWAP_REG_*
+ *
+ * One access where the bus carries 64 bits. A narrower one would split it into
+ * two, between which a counter can carry from one half into the other: they are
+ * read here so that this shows. Ordered like readq().
+ *
+ * Return: all 64 bits.
+ */
 static inline u64 hwswap_read(const struct hwswap *hw, u32 reg)
 {
-	return readq(hw->regs + reg);
+	void __iomem *addr = hw->regs + reg;
+	u32 low, high, again;
+
+	if (!hw->front->on_chip)
+		return readq(addr);
+	high = readl(addr + 4);
+	low = readl(addr);
+	again = readl(addr + 4);
+	if (again != high)
+		low = readl(addr);
+	return (u64)again << 32 | low;
 }
 
+/**
+ * hwswap_write - write a register
+ * @hw: the engine
+ * @reg: HWSWAP_REG_*
+ * @value: all 64 bits
+ *
+ * A register that starts something does so on the write that touches its lowest
+ * byte, so of two halves the upper one goes first; a 32-bit bus that splits a
+ * 64-bit access begins with the lower one. Ordered like writeq(): after all that
+ * was written to memory before it.
+ */
 static inline void hwswap_write(const struct hwswap *hw, u32 reg, u64 value)
 {
-	writeq(value, hw->regs + reg);
+	if (hw->front->on_chip)
+		hi_lo_writeq(value, hw->regs + reg);
+	else
+		writeq(value, hw->regs + reg);
 }
 
 static inline struct hwswap_record *hwswap_record(const struct hwswap *hw, u32 cluster)

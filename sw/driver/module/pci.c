@@ -3,12 +3,9 @@
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/pm.h>
 
 #include "hwswap.h"
-
-static bool use_irq = true;
-module_param(use_irq, bool, 0444);
-MODULE_PARM_DESC(use_irq, "Take interrupts of the engine; n: poll for completions (default y)");
 
 static void hwswap_pci_bus_master(struct device *dev, bool on)
 {
@@ -39,9 +36,9 @@ static int hwswap_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 	if (ret)
 		return ret;
 
-	if (use_irq && pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI) == 1)
+	if (hwswap_use_irq && pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI) == 1)
 		irq = pci_irq_vector(pdev, 0);
-	ret = hwswap_core_add(&pdev->dev, regs, irq, &hwswap_pci_front);
+	ret = hwswap_core_add(&pdev->dev, regs, irq, &hwswap_pci_front, NULL);
 	if (ret && irq)
 		pci_free_irq_vectors(pdev);
 	return ret;
@@ -65,6 +62,7 @@ static struct pci_driver hwswap_pci_driver = {
 	.probe		= hwswap_pci_probe,
 	.remove		= hwswap_pci_remove,
 	.shutdown	= hwswap_pci_remove,
+	.driver.pm	= pm_sleep_ptr(&hwswap_pm_ops),
 };
 
 /* hwswap_pci_init - look for engines on PCI */
