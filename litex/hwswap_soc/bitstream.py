@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a bitstream.
+
+LiteX writes the SoC, Yosys synthesises it, nextpnr places and routes it once per seed, the best seed's result is packed:
+
+    python -m hwswap_soc.bitstream --board ecpix5 --cpu vexriscv --seeds 3 --output DIR
+
+DIR gets hwswap.bit, hwswap.svf (hwswap.dfu too for a board that is loaded over DFU), soc.json, csr.json, timing.json, and
+with Rocket the device tree, hwswap.dts and hwswap.dtb. Nothing is packed when a clock is slower than it has to be.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hwswap_litex import InputError
+from rich.console import Console
+
+from hwswap_soc import boards, constraints, devicetree, fmax_report, fpga_tools, netlist, steps
+
+# Two places-and-routes of such a design take 4 GB.
+_PARALLEL = 2
+_FREE_GB = 3
+# What nextpnr says when it enters a phase, and what that is called here.
+_PHASES = {
+    "Packing": "packing",
+    "Creating initial analytic placement": "placing",
+    "simulated annealing placer": "refining the placement",
+    "Routing globals": "routing",
+    "Critical path report": "timing",
+}
+
+
+def place(folder: Path, facts: dict, seeds: range, output: Path) -> dict[int, dict]:
+    """Places and routes a netlist once per seed, two at a time.
+
+    Args:
+        folder: what `netlist.make` filled.
+        facts: its facts.json.
+        seeds: the seeds.
+        output: folder for <seed>.config, <seed>.json and <seed>.log.
+
+    Returns:
+        Timing by seed (`fmax_report.timing`).
+    """
+    waiting, results = list(seeds), {}
+    running: dict[int, tuple[subprocess.Popen, int]] = {}
+    with steps.shown() as progress:
+        try:
+            while waiting or running:
+                while waiting and len(running) < _PARALLEL:
+                    seed = waiting.pop(0)
+                    command = ["nextpnr-ecp5", *facts["nextpnr"], "--json", str(folder / "netlist.json")]
+                    command += ["--lpf", str(folder / "pins.lpf"), "--seed", str(seed), "--timing-allow-fail"]
+                    command += ["--textcfg", f"{seed}.config", "--report", f"{seed}.json"]
+                    task = progress.add_task(f"seed {seed}", total=1)
+                    running[seed] = fpga_tools.start(command, output / f"{seed}.log", output), task
+                time.sleep(0.5)
+                for seed, (process, task) in list(running.items()):
+                    log = output / f"{seed}.log"
+                    progress.update(task, description=f"seed {seed}: {_phase(log)}")
+                    if process.poll() is None:
+                        continue
+                    fpga_tools.check(process, log)
+                    results[seed] = fmax_report.timing(output / f"{seed}.json")
+                    speed = 100 * fmax_report.slack(results[seed])
+                    progress.update(task, completed=1, description=f"seed {seed}: {speed:.0f} % of the speed required")
+                    del running[seed]
+        finally:
+            steps.end([process for process, _ in running.values()])
+    return dict(sorted(results.items()))
+
+
+def _phase(log: Path) -> str:
+    """Where a run of nextpnr is, from its output so far."""
+    text = log.read_text(errors="replace")
+    reached = [(text.rfind(mark), name) for mark, name in _PHASES.items()]
+    position, name = max(reached)
+    return name if position >= 0 else "reading the netlist"
+
+
+def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
+    """Turns the result of one seed into the files that are loaded.
+
+    Args:
+        facts: of the netlist.
+        folder: where <seed>.config is.
+        seed: the one taken.
+        output: folder for hwswap.bit and its kin.
+    """
+    bit, svf = output / "hwswap.bit", output / "hwswap.svf"
+    # --bootaddr: on a reset by software the FPGA loads what is at the start of the flash, OrangeCrab's boot loader.
+    command = ["ecppack", "--compress", "--bootaddr", "0", f"{seed}.config", "--bit", str(bit), "--svf", str(svf)]
+    steps.run(command, output / "ecppack.log", folder)
+    dfu = boards.BOARDS[facts["board"]].dfu
+    if dfu:
+        shutil.copyfile(bit, output / "hwswap.dfu")
+        vendor, product = dfu
+        command = ["dfu-suffix", "--vid", vendor, "--pid", product, "--add", str(output / "hwswap.dfu")]
+        steps.run(command, output / "dfu-suffix.log", output)
+
+
+def build(folder: Path, seeds: int, output: Path) -> dict:
+    """Makes the bitstream of a netlist.
+
+    Args:
+        folder: what `netlist.make` filled.
+        seeds: how many seeds are tried, from 1.
+        output: folder for the results.
+
+    Returns:
+        What timing.json holds.
+    """
+    try:
+        facts = json.loads((folder / "facts.json").read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} holds no netlist: make it with python -m hwswap_soc.netlist") from error
+    free = shutil.disk_usage(output).free / 1e9
+    if free < _FREE_GB:
+        raise InputError(f"{output} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
+    sys_mhz, floor = constraints.clocks(facts["board"], facts["cpu"])
+    if sys_mhz != facts["sys_mhz"]:
+        raise InputError(f"{folder} was made for {facts['sys_mhz']} MHz, constraints/clocks.toml says {sys_mhz}.")
+    work = output / "seeds"
+    work.mkdir(exist_ok=True)
+    tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
+    results = place(folder, facts, range(1, seeds + 1), work)
+    best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
+    report = {key: facts[key] for key in ("board", "cpu", "variant", "device", "engine", "sources", "synthesis_s")}
+    report |= {
+        "tools": tools,
+        "sys_mhz": sys_mhz,
+        "floor_mhz": floor,
+        "seed": best,
+        "seeds": {str(seed): result for seed, result in results.items()},
+        "clocks": fmax_report.summary(results),
+        "utilisation": json.loads((folder / "utilisation.json").read_text()),
+    }
+    (output / "timing.json").write_text(json.dumps(report, indent=2) + "\n")
+    fmax_report.show(report, Console(stderr=True))
+    required = report["clocks"].get("sys_clk", {}).get("required", 0)
+    if required < floor:
+        raise InputError(f"nextpnr was told to reach {required} MHz on sys_clk, less than the floor of {floor} MHz.")
+    for clock in fmax_report.misses(results[best]):
+        speeds = results[best]["clocks"][clock]
+        raise InputError(
+            f"timing is missed: {clock} reaches {speeds['achieved']} MHz with the best of {seeds} seed(s) and has to "
+            f"reach {speeds['required']}; try more SEEDS=, or see the slowest path in {output}/timing.json"
+        )
+    for name in ("soc.json", "csr.json", "engine.json"):
+        shutil.copyfile(folder / name, output / name)
+    if facts["cpu"] == "rocket":
+        # The tree carries the hash that the engine's register BUILD reads: the driver compares the two.
+        paths = output / "soc.json", output / "engine.json"
+        devicetree.write(*paths, "board", output / "hwswap.dts", output / "hwswap.dtb")
+    pack(facts, work, best, output)
+    shutil.rmtree(work)
+    return report
+
+
+def main() -> int:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Make a bitstream.")
+    parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
+    parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
+    parser.add_argument("--variant", help="of the CPU")
+    parser.add_argument("--rtl", type=Path, default=Path("build/rtl-soc"), help="folder of the engine's Verilog")
+    parser.add_argument("--seeds", type=int, default=1, help="how often it is placed and routed")
+    parser.add_argument("--netlist", type=Path, help="a netlist made before (python -m hwswap_soc.netlist)")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    options = parser.parse_args()
+    try:
+        boards.choose(options.board, options.cpu)
+        if options.seeds < 1:
+            raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
+        output = options.output.resolve()
+        output.mkdir(parents=True, exist_ok=True)
+        folder = output / "netlist" if options.netlist is None else options.netlist.resolve()
+        if options.netlist is None:
+            netlist.make(options.board, options.cpu, options.variant, options.rtl.resolve(), folder)
+        build(folder, options.seeds, output)
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board's SoC, synthesised: LiteX writes it, Yosys turns it into a netlist that nextpnr takes, once for all seeds."""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hwswap_litex import InputError
+
+from hwswap_soc import boards, fmax_report, fpga_tools, sources, steps
+from hwswap_soc.generate import TOP
+
+# Options of Yosys' synth_ecp5.
+OPTIONS = ""
+_FREE_GB = 2
+
+
+def make(board: str, cpu: str, variant: str | None, rtl: Path, output: Path) -> None:
+    """Writes the SoC and synthesises it.
+
+    Args:
+        board: name of the board.
+        cpu: name of the CPU.
+        variant: of the CPU; the profile's when None.
+        rtl: folder with HwSwap.sv and engine.json.
+        output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json, utilisation.json and logs.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(output).free / 1e9
+    if free < _FREE_GB:
+        raise InputError(f"{output} has {free:.1f} GB free and a netlist takes {_FREE_GB} GB: make room.")
+    tools = fpga_tools.versions("yosys")
+    recorded = sources.digests()
+    with steps.shown() as progress:
+        task = progress.add_task(f"{board}, {cpu}: LiteX writes the SoC and builds its BIOS", total=1)
+        _generate(board, cpu, variant, rtl, output)
+        progress.update(task, completed=1)
+        task = progress.add_task(f"{board}, {cpu}: Yosys synthesises it", total=1)
+        facts = json.loads((output / "soc" / "facts.json").read_text())
+        script = [f"read_verilog {'-sv ' * (language == 'systemverilog')}{name}" for name, language in facts["verilog"]]
+        script.append(f"synth_ecp5 {OPTIONS} -top {TOP} -json {output / 'netlist.json'}")
+        (output / "synthesis.ys").write_text("\n".join(script) + "\n")
+        started = time.monotonic()
+        # Memory contents are found in the working directory.
+        gateware = output / "soc" / "gateware"
+        steps.run(["yosys", "-s", str(output / "synthesis.ys")], output / "synthesis.log", gateware)
+        facts["synthesis_s"] = round(time.monotonic() - started)
+        progress.update(task, completed=1)
+    counts = fmax_report.utilisation(output / "netlist.json")
+    (output / "utilisation.json").write_text(json.dumps(counts, indent=2) + "\n")
+    facts |= {"sources": recorded, "tools": tools}
+    (output / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
+    shutil.copyfile(gateware / f"{TOP}.lpf", output / "pins.lpf")
+    shutil.copyfile(rtl / "engine.json", output / "engine.json")
+    for name in ("soc.json", "csr.json"):
+        shutil.copyfile(output / "soc" / name, output / name)
+    shutil.rmtree(output / "soc" / "software")
+
+
+def _generate(board: str, cpu: str, variant: str | None, rtl: Path, output: Path) -> None:
+    """Runs generate.py with its output in a file."""
+    log = output / "generate.log"
+    command = ["--board", board, "--cpu", cpu, "--rtl", str(rtl), "--output", str(output / "soc")]
+    command += ["--variant", variant] if variant else []
+    with log.open("w") as text:
+        process = subprocess.Popen([sys.executable, "-m", "hwswap_soc.generate", *command], stdout=text, stderr=text)
+        try:
+            process.wait()
+        finally:
+            steps.end([process])
+    if process.returncode:
+        reason = log.read_text().strip().rpartition("\n")[2].removeprefix("error: ")
+        raise InputError(f"the SoC could not be written: {reason} (all of the output: {log})")
+
+
+def main() -> int:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Synthesise a board's SoC.")
+    parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
+    parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
+    parser.add_argument("--variant", help="of the CPU")
+    parser.add_argument("--rtl", type=Path, default=Path("build/rtl-soc"), help="folder of the engine's Verilog")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    options = parser.parse_args()
+    try:
+        boards.choose(options.board, options.cpu)
+        make(options.board, options.cpu, options.variant, options.rtl.resolve(), options.output.resolve())
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the steps of a bitstream are shown, and ended when a run is interrupted."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from hwswap_soc import fpga_tools
+
+
+@contextmanager
+def shown() -> Iterator[Progress]:
+    """A display of steps under way, on standard error."""
+    columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        yield progress
+
+
+def end(processes: list[subprocess.Popen]) -> None:
+    """Ends processes that are left when a run is interrupted or fails."""
+    for process in processes:
+        if process.poll() is None:
+            process.terminate()
+    for process in processes:
+        process.wait()
+
+
+def run(command: list[str], log: Path, folder: Path) -> None:
+    """Runs one FPGA tool to its end.
+
+    Args:
+        command: name of the tool and its arguments.
+        log: file for its output.
+        folder: working directory.
+    """
+    process = fpga_tools.start(command, log, folder)
+    try:
+        process.wait()
+    finally:
+        end([process])
+    fpga_tools.check(process, log)
