@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the guest's initramfs: a gzip-compressed newc cpio archive, the same bytes for the same content."""
+"""Writes an initramfs: a newc cpio archive, compressed by gzip or not, the same bytes for the same content."""
 
 import argparse
 import gzip
@@ -26,7 +26,7 @@ def _entry(inode: int, mode: int, name: str, data: bytes, device: tuple[int, int
     return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
 
 
-def archive(files: Mapping[str, tuple[int, Content]]) -> bytes:
+def archive(files: Mapping[str, tuple[int, Content]], compress: bool = True) -> bytes:
     """Packs entries given as path -> (permission bits, content); the folders above them are made."""
     folders = {str(parent) for path in files for parent in PurePosixPath(path).parents} - {".", "/"}
     parts = [_entry(i, stat.S_IFDIR | 0o755, name, b"") for i, name in enumerate(sorted(folders), 1)]
@@ -40,7 +40,8 @@ def archive(files: Mapping[str, tuple[int, Content]]) -> bytes:
     parts.append(_entry(0, 0, "TRAILER!!!", b""))
     whole = b"".join(parts)
     # The kernel wants a further archive behind this one to start at a multiple of 4 bytes once unpacked.
-    return gzip.compress(whole + bytes(-len(whole) % 512), compresslevel=6, mtime=0)
+    whole += bytes(-len(whole) % 512)
+    return gzip.compress(whole, compresslevel=6, mtime=0) if compress else whole
 
 
 def base(init: Path, busybox: Path, programs: Path, modules: Path | None, early: str = "") -> bytes:

@@ -3,20 +3,21 @@
 # kernel.sh SOURCE OUT: builds Linux 7.3 with the patch series. SOURCE is a source tree (only read) or a tarball.
 #
 # Leaves in OUT
-#   bzImage      the kernel
+#   bzImage      the kernel; Image for riscv
 #   config       its configuration
 #   modules/     its own modules
 #   tree/        what external modules are built against: make -C OUT/tree M=... modules
+#   sysroot/     riscv only: the kernel's own small C library (nolibc) and its headers, for programs without another one
 # Nothing in OUT remembers where it was made: the folder can be moved.
 #
-# Environment: JOBS (default: all processors), KERNEL_PATCHES, KERNEL_CONFIG (fragments over tinyconfig, several
-# separated by blanks) and KERNEL_WORK (an empty folder for the build, 3 GB; default: OUT/work, removed at the end).
+# Environment: ARCH (x86, the guest of the full-system simulation, which is the default; or riscv, the LiteX SoC), JOBS
+# (default: all processors), KERNEL_PATCHES, KERNEL_CONFIG (fragments over tinyconfig, several separated by blanks) and
+# KERNEL_WORK (an empty folder for the build, 3 GB; default: OUT/work, removed at the end).
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 jobs=${JOBS:-$(nproc)}
 patches=${KERNEL_PATCHES:-$root/sw/driver/patches}
-fragments=${KERNEL_CONFIG:-$root/sw/driver/kernel.config}
 
 say() { printf 'kernel: %s\n' "$*"; }
 die() {
@@ -25,11 +26,24 @@ die() {
 }
 
 [ $# = 2 ] || die "usage: kernel.sh SOURCE OUT"
+case ${ARCH:=x86} in
+x86)
+	cross='' image=bzImage fragments=$root/sw/driver/kernel.config
+	estimate='6 minutes on two cores'
+	;;
+riscv)
+	cross=riscv64-linux-gnu- image=Image fragments=$root/litex/linux/kernel.config
+	estimate='2 minutes on two cores'
+	;;
+*) die "ARCH=$ARCH is not known: use x86 or riscv." ;;
+esac
+export ARCH
+fragments=${KERNEL_CONFIG:-$fragments}
 source=$(readlink -f "$1")
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 work=${KERNEL_WORK:-$out/work}
-for tool in gcc make flex bison bc perl patch; do
+for tool in gcc "${cross}gcc" make flex bison bc perl patch; do
 	command -v "$tool" >/dev/null || die "'$tool' is missing: install it (make setup does)."
 done
 compgen -G "$patches/*.patch" >/dev/null || die "there is no patch in $patches."
@@ -37,7 +51,7 @@ for fragment in $fragments; do
 	[ -f "$fragment" ] || die "the configuration fragment $fragment does not exist."
 done
 
-rm -rf "$work" "$out/tree" "$out/modules"
+rm -rf "$work" "$out/tree" "$out/modules" "$out/sysroot"
 mkdir -p "$work/source" "$work/build" "$out/modules"
 
 say "copying the source"
@@ -67,12 +81,13 @@ for patch in "$patches"/*.patch; do
 		die "${patch##*/} does not apply to Linux $version: use 7.3.4."
 done
 
-compiler=gcc
-! command -v ccache >/dev/null || compiler="ccache gcc"
+ccache=
+! command -v ccache >/dev/null || ccache='ccache '
 # The same kernel from the same source: no time, host or user in it.
 export KBUILD_BUILD_TIMESTAMP=@0 KBUILD_BUILD_USER=hwswap KBUILD_BUILD_HOST=localhost
 kernel_make() {
-	make --no-print-directory -C "$work/source" O="$work/build" CC="$compiler" HOSTCC="$compiler" "$@"
+	make --no-print-directory -C "$work/source" O="$work/build" CROSS_COMPILE="$cross" CC="$ccache${cross}gcc" \
+		HOSTCC="${ccache}gcc" "$@"
 }
 
 say "configuring Linux $version"
@@ -89,10 +104,10 @@ while read -r line; do
 	esac
 done < <(cat $fragments)
 
-say "building Linux $version with $jobs jobs (6 minutes on two cores, less with a warm ccache)"
+say "building Linux $version for $ARCH with $jobs jobs ($estimate, less with a warm ccache)"
 started=$SECONDS
 log=$work/build.log
-kernel_make -j"$jobs" bzImage modules >"$log" 2>&1 &
+kernel_make -j"$jobs" "$image" modules >"$log" 2>&1 &
 build=$!
 trap 'kill "$build" 2>/dev/null || true' EXIT
 while kill -0 "$build" 2>/dev/null; do
@@ -114,13 +129,22 @@ kernel_make -s W=1 mm/swapfile.o mm/swap_offload.o mm/swap_alloc_bench.o >"$work
 ! grep -E 'warning: ' "$work/warnings.log" >&2 || die "the patched files have compiler warnings (above)."
 
 say "collecting"
-cp "$work/build/arch/x86/boot/bzImage" "$out/bzImage"
+cp "$work/build/arch/$ARCH/boot/$image" "$out/$image"
 cp "$work/build/.config" "$out/config"
 find "$work/build" -name '*.ko' -exec cp {} "$out/modules/" \;
+# Where CC and HOSTCC differ it makes the programs of the build for the other architecture, to build modules there; ours
+# are built here.
 # shellcheck disable=SC2016 # srctree is expanded by make
 kernel_make -s run-command \
-	KBUILD_RUN_COMMAND="\$(srctree)/scripts/package/install-extmod-build $out/tree" >"$work/extmod.log" 2>&1 ||
+	KBUILD_RUN_COMMAND="CC= HOSTCC= \$(srctree)/scripts/package/install-extmod-build $out/tree" \
+	>"$work/extmod.log" 2>&1 ||
 	die "what external modules need could not be collected: see $work/extmod.log."
+if [ "$ARCH" = riscv ]; then
+	make --no-print-directory -s -C "$work/source/tools/include/nolibc" OUTPUT="$out/" headers >"$work/nolibc.log" 2>&1 &&
+		kernel_make -s headers >>"$work/nolibc.log" 2>&1 &&
+		(cd "$work/build/usr/include" && find . -name "*.h" -exec cp --parents -t "$out/sysroot/include" {} +) ||
+		die "the headers for programs could not be collected: see $work/nolibc.log."
+fi
 # For the driver's own check of style.
 cp "$work/source/scripts/checkpatch.pl" "$work/source/scripts/spelling.txt" "$out/tree/scripts/"
 rm -rf "$work"
