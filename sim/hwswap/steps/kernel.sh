@@ -140,10 +140,11 @@ kernel_make -s run-command \
 	>"$work/extmod.log" 2>&1 ||
 	die "what external modules need could not be collected: see $work/extmod.log."
 if [ "$ARCH" = riscv ]; then
-	make --no-print-directory -s -C "$work/source/tools/include/nolibc" OUTPUT="$out/" headers >"$work/nolibc.log" 2>&1 &&
-		kernel_make -s headers >>"$work/nolibc.log" 2>&1 &&
-		(cd "$work/build/usr/include" && find . -name "*.h" -exec cp --parents -t "$out/sysroot/include" {} +) ||
-		die "the headers for programs could not be collected: see $work/nolibc.log."
+	make --no-print-directory -s -C "$work/source/tools/include/nolibc" OUTPUT="$out/" headers >"$work/nolibc.log" 2>&1 ||
+		die "the kernel's C library could not be collected: see $work/nolibc.log."
+	kernel_make -s headers >"$work/headers.log" 2>&1 ||
+		die "the headers for programs could not be collected: see $work/headers.log."
+	(cd "$work/build/usr/include" && find . -name '*.h' -exec cp --parents -t "$out/sysroot/include" {} +)
 fi
 # For the driver's own check of style.
 cp "$work/source/scripts/checkpatch.pl" "$work/source/scripts/spelling.txt" "$out/tree/scripts/"
