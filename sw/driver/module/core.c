@@ -258,6 +258,7 @@ static const char *hwswap_reset(struct hwswap *hw)
 
 static void hwswap_program(struct hwswap *hw)
 {
+	hw->programmed = true;
 	hwswap_write(hw, HWSWAP_REG_CMD_BASE, hw->cmds.bus);
 	hwswap_write(hw, HWSWAP_REG_CPL_BASE, hw->cpls.bus);
 	hwswap_write(hw, HWSWAP_REG_CMD_SIZE, HWSWAP_CMD_LOG2);
@@ -297,7 +298,7 @@ static void hwswap_stop(struct hwswap *hw)
  */
 static bool hwswap_is_quiet(struct hwswap *hw)
 {
-	return hw->front->bus_master || !hwswap_reset(hw);
+	return !hw->programmed || hw->front->bus_master || !hwswap_reset(hw);
 }
 
 /* Why attaching failed, and no hook is registered: NULL if it worked. */
@@ -629,7 +630,7 @@ void hwswap_core_remove(struct device *dev)
 	cancel_delayed_work_sync(&hwswap_watch_work);
 	cancel_work_sync(&hwswap_jobs_work);
 	hwswap_bus_master(hw, false);
-	if (!hw->state.cpu || hwswap_is_quiet(hw))
+	if (hwswap_is_quiet(hw))
 		hwswap_free_memory(hw);
 	else
 		dev_err(dev, "its reset does not end, so it may still write to memory: its rings stay allocated\n");
@@ -646,7 +647,7 @@ static int hwswap_suspend(struct device *dev)
 	if (hw && hw->dev == dev) {
 		hwswap_is_suspended = true;
 		hwswap_detach("it is suspended");
-		if (hw->state.cpu && !hwswap_is_quiet(hw)) {
+		if (!hwswap_is_quiet(hw)) {
 			dev_err(dev, "its reset does not end: it may still write to memory\n");
 			hwswap_is_suspended = false;
 			ret = -EBUSY;

@@ -188,6 +188,7 @@ struct hwswap_dma {
  * @cpls: completion ring
  * @dump: where DUMP writes
  * @notes: last notice of each cluster
+ * @programmed: it was told once where all that is
  * @cmd_count: commands ever posted since the last attach
  * @cmd_done: the interrupt says that a command was completed
  * @doubt: why the engine is no longer trusted, or NULL; set from anywhere
@@ -222,6 +223,7 @@ struct hwswap {
 	struct hwswap_dma cpls;
 	struct hwswap_dma dump;
 	struct hwswap_note *notes;
+	bool programmed;
 
 	u32 cmd_count;
 	struct completion cmd_done;

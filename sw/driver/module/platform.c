@@ -36,19 +36,22 @@ static int hwswap_platform_probe(struct platform_device *pdev)
 	int ret, irq = 0;
 	u64 build;
 
-	if (device_property_read_u64(dev, "hwswap,build-hash", &build))
-		return dev_err_probe(dev, -ENODEV,
-				     "the device tree does not say which build of the engine it belongs to (hwswap,build-hash, 64 bits): boot the device tree that was made with the bitstream\n");
-	if (hwswap_platform_unserved(dev))
-		return dev_err_probe(dev, -ENODEV,
-				     "the device tree says that the engine's DMA is not coherent, which this kernel cannot handle: build it with CONFIG_RISCV_DMA_NONCOHERENT\n");
+	if (device_property_read_u64(dev, "hwswap,build-hash", &build)) {
+		dev_err(dev, "the device tree does not say which build of the engine it belongs to (hwswap,build-hash, 64 bits): boot the device tree that was made with the bitstream\n");
+		return -ENODEV;
+	}
+	if (hwswap_platform_unserved(dev)) {
+		dev_err(dev, "the device tree says that the engine's DMA is not coherent, which this kernel cannot handle: build it with CONFIG_RISCV_DMA_NONCOHERENT\n");
+		return -ENODEV;
+	}
 	regs = devm_platform_get_and_ioremap_resource(pdev, 0, &res);
 	if (IS_ERR(regs))
 		return PTR_ERR(regs);
-	if (resource_size(res) < HWSWAP_BAR_SIZE)
-		return dev_err_probe(dev, -ENODEV,
-				     "the device tree gives the engine %pr for its registers, which take %u bytes: boot the device tree that was made with the bitstream\n",
-				     res, HWSWAP_BAR_SIZE);
+	if (resource_size(res) < HWSWAP_BAR_SIZE) {
+		dev_err(dev, "the device tree gives the engine %pr for its registers, which take %u bytes: boot the device tree that was made with the bitstream\n",
+			res, HWSWAP_BAR_SIZE);
+		return -ENODEV;
+	}
 	/* The buses of LiteX have 32 address bits, whatever the engine could do. */
 	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(32));
 	if (ret)
