@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The swap allocator of Linux 7.3: its rules, done as stock software does them. Clusters on lists; a cluster's table of
+ * words is all that tells which slots are free, and a scan reads it slot by slot in steps of the allocation's size, an
+ * empty cluster's too. Every word is read and written by itself, because readers without lock follow it. A table is
+ * cleared when a cluster gets it.
+ */
+#include "stock.h"
+
+#include "hwswap_map.h"
+#include "list.h"
+#include "tables.h"
+#include "words.h"
+
+/**
+ * struct cluster - 512 slots
+ * @link: in the list that @flag (and @order) name
+ * @table: one word a slot; NULL while the cluster is on FREE
+ * @count: slots in use, bad ones included
+ * @order: that it is exclusive to
+ * @flag: list it is on, HWSWAP_FLAG_*; NONE: taken off for a scan
+ */
+struct cluster {
+  struct list link;
+  uint64_t *table;
+  uint16_t count;
+  uint8_t order;
+  uint8_t flag;
+};
+
+/**
+ * struct device - a swap device
+ * @link: in the list of available devices
+ * @available: it is in that list
+ * @writeok: slots of it may be given
+ * @listed: its clusters are on lists
+ */
+struct device {
+  struct list link;
+  bool available, writeok, listed;
+  unsigned type, flags;
+  int priority;
+  uint32_t pages, nr_clusters, used;
+  struct list free, full, nonfull[SWAP_ORDERS], frag[SWAP_ORDERS];
+  struct cluster clusters[];
+};
+
+/** struct next_slot - where a CPU goes on with one order; offset 0: nowhere */
+struct next_slot {
+  struct device *device;
+  uint32_t offset;
+};
+
+struct swap {
+  struct swap_memory memory;
+  struct swap_tables tables;
+  unsigned nr_devices, nr_cpus;
+  struct list available;
+  struct device *devices[SWAP_DEVICES];
+  void (*changed)(void *context, const struct swap_change *change);
+  void *context;
+  struct next_slot next[]; /* by CPU and order */
+};
+
+/* Table words, each access by itself. */
+
+static inline uint64_t word_get(const struct cluster *cluster, unsigned slot) {
+  return *(const volatile uint64_t *)&cluster->table[slot];
+}
+
+static inline void word_set(struct cluster *cluster, unsigned slot, uint64_t word) {
+  *(volatile uint64_t *)&cluster->table[slot] = word;
+}
+
+static bool table_give(struct swap *swap, struct cluster *cluster) {
+  bool fresh;
+
+  cluster->table = swap_table_get(&swap->tables, &fresh);
+  if (!cluster->table)
+    return false;
+  for (unsigned slot = 0; slot < SWAP_SLOTS; slot++)
+    cluster->table[slot] = SWAP_WORD_FREE;
+  return true;
+}
+
+static void table_take(struct swap *swap, struct cluster *cluster) {
+  swap_table_put(&swap->tables, cluster->table);
+  cluster->table = NULL;
+}
+
+/* The list of available devices: highest priority first, equals in turn. */
+
+static void make_available(struct swap *swap, struct device *device) {
+  struct list *place;
+
+  if (device->available || device->used == device->nr_clusters * SWAP_SLOTS)
+    return;
+  for (place = swap->available.next; place != &swap->available; place = place->next) {
+    if (list_entry(place, struct device, link)->priority < device->priority)
+      break;
+  }
+  list_add_before(place, &device->link);
+  device->available = true;
+}
+
+static void make_unavailable(struct device *device) {
+  if (device->available)
+    list_remove(&device->link);
+  device->available = false;
+}
+
+static struct device *next_available(struct swap *swap, struct list *link) {
+  return link->next == &swap->available ? NULL : list_entry(link->next, struct device, link);
+}
+
+/* Clusters and their lists. */
+
+static inline uint32_t index_of(const struct device *device, const struct cluster *cluster) {
+  return (uint32_t)(cluster - device->clusters);
+}
+
+static struct list *list_of(struct device *device, unsigned flag, unsigned order) {
+  switch (flag) {
+  case HWSWAP_FLAG_NONFULL:
+    return &device->nonfull[order];
+  case HWSWAP_FLAG_FRAG:
+    return &device->frag[order];
+  case HWSWAP_FLAG_FREE:
+    return &device->free;
+  default:
+    return &device->full;
+  }
+}
+
+/* To the tail of the list that the flag names. */
+static void move(struct swap *swap, struct device *device, struct cluster *cluster, unsigned flag) {
+  if (cluster->flag != HWSWAP_FLAG_NONE)
+    list_remove(&cluster->link);
+  cluster->flag = (uint8_t)flag;
+  if (flag == HWSWAP_FLAG_FREE) {
+    cluster->order = 0;
+    table_take(swap, cluster);
+  }
+  list_add_before(list_of(device, flag, cluster->order), &cluster->link);
+}
+
+/* After a scan: where the count says. */
+static void relocate(struct swap *swap, struct device *device, struct cluster *cluster) {
+  unsigned flag = HWSWAP_FLAG_FRAG;
+
+  if (!cluster->count)
+    flag = HWSWAP_FLAG_FREE;
+  else if (cluster->count == SWAP_SLOTS)
+    flag = HWSWAP_FLAG_FULL;
+  if (cluster->flag != flag)
+    move(swap, device, cluster, flag);
+}
+
+static void report(struct swap *swap, struct device *device, struct cluster *cluster, unsigned start, unsigned nr,
+                   bool taken) {
+  const struct swap_change change = {
+      .type = device->type,
+      .cluster = index_of(device, cluster),
+      .start = start,
+      .nr = nr,
+      .taken = taken,
+      .count = cluster->count,
+      .order = cluster->order,
+      .flag = cluster->flag,
+  };
+
+  swap->changed(swap->context, &change);
+}
+
+/* Allocation. */
+
+static bool range_is_free(const struct cluster *cluster, unsigned slot, unsigned nr) {
+  for (unsigned end = slot + nr; slot < end; slot++) {
+    if (word_get(cluster, slot) != SWAP_WORD_FREE)
+      return false;
+  }
+  return true;
+}
+
+static void commit(struct device *device, struct cluster *cluster, unsigned slot, unsigned order, uint64_t pfn) {
+  const uint64_t word = swap_word_folio(pfn);
+  const unsigned nr = 1u << order;
+
+  if (!cluster->count)
+    cluster->order = (uint8_t)order;
+  for (unsigned i = 0; i < nr; i++)
+    word_set(cluster, slot + i, word);
+  cluster->count = (uint16_t)(cluster->count + nr);
+  device->used += nr;
+  if (device->used == device->nr_clusters * SWAP_SLOTS)
+    make_unavailable(device);
+}
+
+/*
+ * Looks for a run from slot `start` up, in steps of its size, and takes it. The cluster ends on the list its count
+ * says, and the CPU goes on behind the run, or nowhere.
+ */
+static bool scan(struct swap *swap, struct device *device, struct cluster *cluster, struct next_slot *next,
+                 unsigned order, unsigned start, uint64_t pfn, struct swap_place *place) {
+  const unsigned nr = 1u << order;
+  uint32_t goes_on = 0;
+  bool found = false;
+  unsigned slot = start;
+
+  if (cluster->count + nr <= SWAP_SLOTS && device->writeok) {
+    for (; slot + nr <= SWAP_SLOTS; slot += nr) {
+      found = range_is_free(cluster, slot, nr);
+      if (found)
+        break;
+    }
+  }
+  if (found) {
+    commit(device, cluster, slot, order, pfn);
+    place->type = device->type;
+    place->offset = index_of(device, cluster) * SWAP_SLOTS + slot;
+    if (cluster->count < SWAP_SLOTS && slot + 2 * nr <= SWAP_SLOTS)
+      goes_on = place->offset + nr;
+  }
+  relocate(swap, device, cluster);
+  next->device = device;
+  next->offset = goes_on;
+  if (swap->changed)
+    report(swap, device, cluster, slot, found ? nr : 0, true);
+  return found;
+}
+
+/* Takes clusters off the head of a list and scans them: the first, or until one has a run. */
+static bool scan_list(struct swap *swap, struct device *device, struct list *list, bool all, struct next_slot *next,
+                      unsigned order, uint64_t pfn, struct swap_place *place) {
+  while (!list_empty(list)) {
+    struct cluster *cluster = list_entry(list->next, struct cluster, link);
+
+    if (!cluster->table && !table_give(swap, cluster))
+      return false;
+    list_remove(&cluster->link);
+    cluster->flag = HWSWAP_FLAG_NONE;
+    if (scan(swap, device, cluster, next, order, 0, pfn, place))
+      return true;
+    if (!all)
+      return false;
+  }
+  return false;
+}
+
+static bool alloc_on(struct swap *swap, struct device *device, struct next_slot *next, unsigned order, uint64_t pfn,
+                     struct swap_place *place) {
+  const bool top = order == SWAP_ORDERS - 1; /* a whole cluster: only free ones will do */
+
+  if (order && !(device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV))
+    return false;
+  if (!top && scan_list(swap, device, &device->nonfull[order], true, next, order, pfn, place))
+    return true;
+  if (scan_list(swap, device, &device->free, false, next, order, pfn, place))
+    return true;
+  if (!top && scan_list(swap, device, &device->frag[order], false, next, order, pfn, place))
+    return true;
+  if (order)
+    return false;
+  for (unsigned other = 1; other < SWAP_ORDERS; other++) {
+    if (scan_list(swap, device, &device->frag[other], true, next, order, pfn, place) ||
+        scan_list(swap, device, &device->nonfull[other], true, next, order, pfn, place))
+      return true;
+  }
+  return false;
+}
+
+static bool alloc_fast(struct swap *swap, struct next_slot *next, unsigned order, uint64_t pfn,
+                       struct swap_place *place) {
+  struct device *device = next->device;
+  struct cluster *cluster;
+
+  if (!device || !next->offset)
+    return false;
+  cluster = &device->clusters[next->offset / SWAP_SLOTS];
+  if (cluster->flag != HWSWAP_FLAG_NONFULL && cluster->flag != HWSWAP_FLAG_FRAG)
+    return false;
+  if (order && cluster->count && cluster->order != order)
+    return false;
+  return scan(swap, device, cluster, next, order, cluster->count ? next->offset % SWAP_SLOTS : 0, pfn, place);
+}
+
+/*
+ * The available devices in turn, each moved behind its equals first. Two equals that both fail could be seen for ever,
+ * since the successor is looked up before the move; so there are at most two visits for each device there could be.
+ */
+static bool alloc_slow(struct swap *swap, struct next_slot *next, unsigned order, uint64_t pfn,
+                       struct swap_place *place) {
+  struct device *device = next_available(swap, &swap->available);
+
+  for (unsigned visits = 0; device && visits < 2 * swap->nr_devices; visits++) {
+    struct device *successor = next_available(swap, &device->link);
+
+    make_unavailable(device);
+    make_available(swap, device);
+    if (alloc_on(swap, device, next, order, pfn, place))
+      return true;
+    if (order)
+      return false;
+    if (successor && !successor->available)
+      successor = next_available(swap, &swap->available);
+    device = successor;
+  }
+  return false;
+}
+
+static enum swap_status stock_alloc(struct swap *swap, unsigned cpu, unsigned order, uint64_t pfn,
+                                    struct swap_place *place) {
+  struct next_slot *next;
+
+  if (cpu >= swap->nr_cpus || order >= SWAP_ORDERS)
+    return SWAP_BAD_RANGE;
+  next = &swap->next[cpu * SWAP_ORDERS + order];
+  if (alloc_fast(swap, next, order, pfn, place) || alloc_slow(swap, next, order, pfn, place))
+    return SWAP_OK;
+  return SWAP_NO_SPACE;
+}
+
+enum swap_refusal stock_take(struct swap *swap, unsigned order, struct swap_place place, uint64_t pfn) {
+  const unsigned slot = place.offset % SWAP_SLOTS, nr = 1u << order;
+  struct device *device;
+  struct cluster *cluster;
+
+  if (place.type >= SWAP_DEVICES || !swap->devices[place.type])
+    return SWAP_REFUSED_DEVICE;
+  device = swap->devices[place.type];
+  if (!place.offset || place.offset >= device->pages || place.offset % nr)
+    return SWAP_REFUSED_HINT;
+  if (!device->writeok || (order && !(device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV)))
+    return SWAP_REFUSED_DEVICE;
+
+  cluster = &device->clusters[place.offset / SWAP_SLOTS];
+  if (cluster->flag == HWSWAP_FLAG_FREE) {
+    if (!table_give(swap, cluster))
+      return SWAP_REFUSED_LIST;
+    list_remove(&cluster->link);
+    cluster->flag = HWSWAP_FLAG_NONE;
+  } else {
+    if (cluster->flag != HWSWAP_FLAG_NONFULL && cluster->flag != HWSWAP_FLAG_FRAG)
+      return SWAP_REFUSED_LIST;
+    if (order && cluster->order != order)
+      return SWAP_REFUSED_ORDER;
+    if (!range_is_free(cluster, slot, nr))
+      return SWAP_REFUSED_IN_USE;
+  }
+  commit(device, cluster, slot, order, pfn);
+  relocate(swap, device, cluster);
+  if (swap->changed)
+    report(swap, device, cluster, slot, nr, true);
+  return SWAP_TAKEN;
+}
+
+/* Freeing. */
+
+static struct device *device_of(const struct swap *swap, unsigned type) {
+  return type < SWAP_DEVICES ? swap->devices[type] : NULL;
+}
+
+/* Inside one cluster, without the header. */
+static bool inside(const struct device *device, uint32_t offset, unsigned nr) {
+  return offset && nr >= 1 && nr <= SWAP_SLOTS - offset % SWAP_SLOTS && offset < device->pages &&
+         nr <= device->pages - offset;
+}
+
+static enum swap_status stock_free(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
+  const unsigned slot = offset % SWAP_SLOTS;
+  struct device *device = device_of(swap, type);
+  struct cluster *cluster;
+
+  if (!device || !device->listed)
+    return SWAP_BAD_DEVICE;
+  if (!inside(device, offset, nr))
+    return SWAP_BAD_RANGE;
+  cluster = &device->clusters[offset / SWAP_SLOTS];
+  if (!cluster->table)
+    return SWAP_BAD_RANGE;
+  for (unsigned i = slot; i < slot + nr; i++) {
+    const uint64_t word = word_get(cluster, i);
+
+    if (word == SWAP_WORD_FREE || word == SWAP_WORD_BAD)
+      return SWAP_BAD_RANGE;
+  }
+  for (unsigned i = slot; i < slot + nr; i++)
+    word_set(cluster, i, SWAP_WORD_FREE);
+  cluster->count = (uint16_t)(cluster->count - nr);
+  device->used -= nr;
+  if (device->writeok)
+    make_available(swap, device);
+  if (!cluster->count)
+    move(swap, device, cluster, HWSWAP_FLAG_FREE);
+  else if (cluster->flag != HWSWAP_FLAG_NONFULL)
+    move(swap, device, cluster, HWSWAP_FLAG_NONFULL);
+  if (swap->changed)
+    report(swap, device, cluster, slot, nr, false);
+  return SWAP_OK;
+}
+
+/* Devices come and go. */
+
+static size_t device_bytes(const struct device *device) {
+  return sizeof(*device) + device->nr_clusters * sizeof(*device->clusters);
+}
+
+static void device_destroy(struct swap *swap, struct device *device) {
+  make_unavailable(device);
+  for (uint32_t i = 0; i < device->nr_clusters; i++) {
+    if (device->clusters[i].table)
+      table_take(swap, &device->clusters[i]);
+  }
+  swap->devices[device->type] = NULL;
+  swap->memory.put(swap->memory.context, device, device_bytes(device));
+}
+
+/* Counts slots of one cluster as used for good. */
+static enum swap_status set_bad(struct swap *swap, struct device *device, uint32_t offset, unsigned nr) {
+  struct cluster *cluster = &device->clusters[offset / SWAP_SLOTS];
+  const unsigned slot = offset % SWAP_SLOTS;
+
+  if (!cluster->table && !table_give(swap, cluster))
+    return SWAP_NO_MEMORY;
+  if (!range_is_free(cluster, slot, nr))
+    return SWAP_BAD_RANGE;
+  for (unsigned i = slot; i < slot + nr; i++)
+    word_set(cluster, i, SWAP_WORD_BAD);
+  cluster->count = (uint16_t)(cluster->count + nr);
+  device->used += nr;
+  return SWAP_OK;
+}
+
+static enum swap_status stock_prepare(struct swap *swap, unsigned type, uint32_t pages, unsigned flags, int priority) {
+  const uint32_t nr_clusters = pages / SWAP_SLOTS + (pages % SWAP_SLOTS != 0);
+  struct device *device;
+
+  if (type >= swap->nr_devices || swap->devices[type])
+    return SWAP_BAD_DEVICE;
+  if (!(flags & HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE) || (flags & HWSWAP_DEVICE_FLAGS_FLAGS_DISCARD))
+    return SWAP_UNSUPPORTED;
+  if (!pages || pages > UINT32_MAX - SWAP_SLOTS)
+    return SWAP_BAD_RANGE;
+  device = swap->memory.get(swap->memory.context, sizeof(*device) + nr_clusters * sizeof(*device->clusters));
+  if (!device)
+    return SWAP_NO_MEMORY;
+  *device =
+      (struct device){.type = type, .flags = flags, .priority = priority, .pages = pages, .nr_clusters = nr_clusters};
+  list_init(&device->free);
+  list_init(&device->full);
+  for (unsigned order = 0; order < SWAP_ORDERS; order++) {
+    list_init(&device->nonfull[order]);
+    list_init(&device->frag[order]);
+  }
+  for (uint32_t i = 0; i < nr_clusters; i++)
+    device->clusters[i] = (struct cluster){.flag = HWSWAP_FLAG_NONE};
+  swap->devices[type] = device;
+  /* The header slot, and what the last cluster has beyond the device's end. */
+  if (set_bad(swap, device, 0, 1) == SWAP_OK &&
+      (!(pages % SWAP_SLOTS) || set_bad(swap, device, pages, SWAP_SLOTS - pages % SWAP_SLOTS) == SWAP_OK))
+    return SWAP_OK;
+  device_destroy(swap, device);
+  return SWAP_NO_MEMORY;
+}
+
+static enum swap_status stock_mark_bad(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
+  struct device *device = device_of(swap, type);
+
+  if (!device || device->listed)
+    return SWAP_BAD_DEVICE;
+  if (!inside(device, offset, nr))
+    return SWAP_BAD_RANGE;
+  return set_bad(swap, device, offset, nr);
+}
+
+static enum swap_status stock_swapon(struct swap *swap, unsigned type) {
+  struct device *device = device_of(swap, type);
+
+  if (!device || device->writeok)
+    return SWAP_BAD_DEVICE;
+  for (uint32_t i = 0; i < device->nr_clusters && !device->listed; i++) {
+    struct cluster *cluster = &device->clusters[i];
+
+    cluster->flag = cluster->count ? HWSWAP_FLAG_NONFULL : HWSWAP_FLAG_FREE;
+    list_add_before(list_of(device, cluster->flag, 0), &cluster->link);
+  }
+  device->listed = true;
+  device->writeok = true;
+  make_available(swap, device);
+  return SWAP_OK;
+}
+
+static enum swap_status stock_swapoff_begin(struct swap *swap, unsigned type) {
+  struct device *device = device_of(swap, type);
+
+  if (!device)
+    return SWAP_BAD_DEVICE;
+  device->writeok = false;
+  make_unavailable(device);
+  return SWAP_OK;
+}
+
+static enum swap_status stock_swapoff(struct swap *swap, unsigned type) {
+  struct device *device = device_of(swap, type);
+
+  if (!device)
+    return SWAP_BAD_DEVICE;
+  for (unsigned i = 0; i < swap->nr_cpus * SWAP_ORDERS; i++) {
+    if (swap->next[i].device == device)
+      swap->next[i].device = NULL;
+  }
+  device_destroy(swap, device);
+  return SWAP_OK;
+}
+
+static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct next_slot) * cpus * SWAP_ORDERS; }
+
+static struct swap *stock_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
+  struct swap *swap = memory->get(memory->context, swap_bytes(cpus));
+
+  if (!swap)
+    return NULL;
+  *swap = (struct swap){.memory = *memory, .nr_cpus = cpus};
+  swap->nr_devices = devices < SWAP_DEVICES ? devices : SWAP_DEVICES;
+  swap->tables.memory = &swap->memory;
+  list_init(&swap->available);
+  for (unsigned i = 0; i < cpus * SWAP_ORDERS; i++)
+    swap->next[i] = (struct next_slot){0};
+  return swap;
+}
+
+static void stock_destroy(struct swap *swap) {
+  const struct swap_memory memory = swap->memory;
+
+  for (unsigned type = 0; type < SWAP_DEVICES; type++) {
+    if (swap->devices[type])
+      device_destroy(swap, swap->devices[type]);
+  }
+  swap_tables_destroy(&swap->tables);
+  memory.put(memory.context, swap, swap_bytes(swap->nr_cpus));
+}
+
+static uint64_t stock_word(const struct swap *swap, unsigned type, uint32_t offset) {
+  const struct device *device = device_of(swap, type);
+
+  if (!device || offset >= device->nr_clusters * SWAP_SLOTS || !device->clusters[offset / SWAP_SLOTS].table)
+    return SWAP_WORD_FREE;
+  return word_get(&device->clusters[offset / SWAP_SLOTS], offset % SWAP_SLOTS);
+}
+
+void stock_follow(struct swap *swap, void (*changed)(void *context, const struct swap_change *change), void *context) {
+  swap->changed = changed;
+  swap->context = context;
+}
+
+bool stock_cluster(const struct swap *swap, unsigned type, uint32_t cluster, struct swap_change *change) {
+  const struct device *device = device_of(swap, type);
+
+  if (!device || cluster >= device->nr_clusters)
+    return false;
+  *change = (struct swap_change){
+      .type = type,
+      .cluster = cluster,
+      .count = device->clusters[cluster].count,
+      .order = device->clusters[cluster].order,
+      .flag = device->clusters[cluster].flag,
+  };
+  return true;
+}
+
+const struct swap_ops swap_stock = {
+    .name = "stock",
+    .create = stock_create,
+    .destroy = stock_destroy,
+    .prepare = stock_prepare,
+    .mark_bad = stock_mark_bad,
+    .swapon = stock_swapon,
+    .swapoff_begin = stock_swapoff_begin,
+    .swapoff = stock_swapoff,
+    .alloc = stock_alloc,
+    .free = stock_free,
+    .word = stock_word,
+};

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A swap allocator that gives the service of the stock one with better algorithms.
+ *
+ * Indexed placement: a cluster is listed by its order and by whether it has an aligned free run of that order, so an
+ * allocation looks at one cluster, which has what it looks for, or at none. Inside a cluster two bits for each word of
+ * its bitmap say whether there is a run, and whether there is any free slot. Bitmaps are searched by words, a folio's
+ * table words are written as one fill, ranges are checked by masks, and a table that comes back is all free words
+ * already.
+ */
+#include "bits.h"
+#include "hwswap_map.h"
+#include "list.h"
+#include "swap.h"
+#include "tables.h"
+#include "words.h"
+
+#define WORDS (SWAP_SLOTS / BITS_WORD)
+
+/** enum place - the list a cluster is on */
+enum place {
+  FREE,  /* empty */
+  READY, /* of its order: it has an aligned free run of that order */
+  REST,  /* of its order: it has free slots, but no such run; order 0 may take them */
+  FULL,  /* on no list */
+};
+
+/**
+ * struct cluster - 512 slots
+ * @used: a bit a slot
+ * @link: in the list that @place and @order name
+ * @table: one word a slot; NULL while the cluster is empty
+ * @runs: a bit a word of @used: it has an aligned free run of the cluster's order; a run longer than a word counts for
+ *	its first word
+ * @holes: a bit a word of @used: it has a free slot
+ * @count: slots in use, bad ones included
+ */
+struct cluster {
+  bits_t used[WORDS];
+  struct list link;
+  uint64_t *table;
+  uint16_t runs, holes;
+  uint16_t count;
+  uint8_t order;
+  uint8_t place;
+};
+
+/**
+ * struct device - a swap device
+ * @link: in the list of devices with write permission, by priority
+ * @ready_orders: orders whose READY list is not empty, a bit each
+ * @rest_orders: the same for REST
+ */
+struct device {
+  struct list link;
+  bool writeok, listed;
+  unsigned type, flags;
+  int priority;
+  uint32_t pages, nr_clusters;
+  uint32_t ready_orders, rest_orders;
+  struct list free, ready[SWAP_ORDERS], rest[SWAP_ORDERS];
+  struct cluster clusters[];
+};
+
+/** struct current - the cluster a CPU takes slots of an order from */
+struct current {
+  struct device *device;
+  struct cluster *cluster;
+};
+
+struct swap {
+  struct swap_memory memory;
+  struct swap_tables tables;
+  unsigned nr_devices, nr_cpus;
+  struct list writeok;
+  struct device *devices[SWAP_DEVICES];
+  struct current current[]; /* by CPU and order */
+};
+
+/* Lists. */
+
+static void put(struct device *device, struct cluster *cluster, unsigned place) {
+  const unsigned order = cluster->order;
+
+  cluster->place = (uint8_t)place;
+  if (place == READY) {
+    list_add_before(&device->ready[order], &cluster->link);
+    device->ready_orders |= 1u << order;
+  } else if (place == REST) {
+    list_add_before(&device->rest[order], &cluster->link);
+    device->rest_orders |= 1u << order;
+  } else if (place == FREE) {
+    list_add_before(&device->free, &cluster->link);
+  }
+}
+
+static void take_off(struct device *device, struct cluster *cluster) {
+  const unsigned order = cluster->order;
+
+  if (cluster->place == FULL)
+    return;
+  list_remove(&cluster->link);
+  if (cluster->place == READY && list_empty(&device->ready[order]))
+    device->ready_orders &= ~(1u << order);
+  else if (cluster->place == REST && list_empty(&device->rest[order]))
+    device->rest_orders &= ~(1u << order);
+}
+
+/* To the list its bits name. */
+static inline void settle(struct device *device, struct cluster *cluster) {
+  const unsigned place = cluster->runs ? READY : cluster->holes ? REST : FULL;
+
+  if (cluster->place != place) {
+    take_off(device, cluster);
+    put(device, cluster, place);
+  }
+}
+
+/* Devices of higher priority first; behind its equals. */
+static void list_device(struct swap *swap, struct device *device) {
+  struct list *place;
+
+  for (place = swap->writeok.next; place != &swap->writeok; place = place->next) {
+    if (list_entry(place, struct device, link)->priority < device->priority)
+      break;
+  }
+  list_add_before(place, &device->link);
+}
+
+/* Bits of words. */
+
+/* Words a run of this order spans, at least one. */
+static inline unsigned span_of(unsigned order) { return order > BITS_LOG2 ? 1u << (order - BITS_LOG2) : 1; }
+
+/* Finds out anew whether the word, or the words of the run it belongs to, have a run of the cluster's order. */
+static void look_for_runs(struct cluster *cluster, unsigned word) {
+  const unsigned span = span_of(cluster->order);
+  bits_t used = 0;
+  bool has;
+
+  word &= ~(span - 1);
+  if (cluster->order <= BITS_LOG2) {
+    has = bits_free_runs(cluster->used[word], cluster->order) != 0;
+  } else {
+    for (unsigned i = word; i < word + span; i++)
+      used |= cluster->used[i];
+    has = !used;
+  }
+  if (has)
+    cluster->runs |= (uint16_t)(1u << word);
+  else
+    cluster->runs &= (uint16_t)~(1u << word);
+}
+
+/* Allocation. */
+
+/* An empty cluster becomes one of this order. */
+static bool open(struct swap *swap, struct device *device, struct cluster *cluster, unsigned order) {
+  bool fresh;
+  uint64_t *table = swap_table_get(&swap->tables, &fresh);
+
+  if (!table)
+    return false;
+  if (fresh)
+    swap_fill(table, SWAP_WORD_FREE, SWAP_SLOTS);
+  else
+    table[0] = SWAP_WORD_FREE;
+  take_off(device, cluster);
+  cluster->table = table;
+  cluster->order = (uint8_t)order;
+  cluster->holes = (uint16_t)((1u << WORDS) - 1);
+  /* One bit in every span words. */
+  cluster->runs = (uint16_t)(((1u << WORDS) - 1) / ((1u << span_of(order)) - 1));
+  put(device, cluster, READY);
+  return true;
+}
+
+/* Takes the lowest run of the cluster's own order; there is one. */
+static unsigned take_run(struct cluster *cluster) {
+  const unsigned order = cluster->order, word = bits_lowest32(cluster->runs);
+  unsigned slot = 0;
+
+  if (order <= BITS_LOG2) {
+    const bits_t runs = bits_free_runs(cluster->used[word], order);
+
+    slot = bits_lowest(runs);
+    cluster->used[word] |= bits_mask(slot, 1u << order);
+    if (!(runs & (runs - 1)))
+      cluster->runs &= (uint16_t)~(1u << word);
+    if (cluster->used[word] == BITS_ALL)
+      cluster->holes &= (uint16_t)~(1u << word);
+  } else {
+    const unsigned span = span_of(order);
+
+    for (unsigned i = word; i < word + span; i++)
+      cluster->used[i] = BITS_ALL;
+    cluster->runs &= (uint16_t)~(1u << word);
+    cluster->holes &= (uint16_t)~(((1u << span) - 1) << word);
+  }
+  return word * BITS_WORD + slot;
+}
+
+/* Takes the lowest free slot of a cluster of another order; there is one. */
+static unsigned take_hole(struct cluster *cluster) {
+  const unsigned word = bits_lowest32(cluster->holes), slot = bits_lowest(~cluster->used[word]);
+
+  cluster->used[word] |= (bits_t)1 << slot;
+  if (cluster->used[word] == BITS_ALL)
+    cluster->holes &= (uint16_t)~(1u << word);
+  if (cluster->runs)
+    look_for_runs(cluster, word);
+  return word * BITS_WORD + slot;
+}
+
+static inline enum swap_status finish(struct device *device, struct cluster *cluster, unsigned slot, unsigned order,
+                                      uint64_t pfn, struct swap_place *place) {
+  settle(device, cluster);
+  cluster->count = (uint16_t)(cluster->count + (1u << order));
+  swap_fill(&cluster->table[slot], swap_word_folio(pfn), 1u << order);
+  place->type = device->type;
+  place->offset = (uint32_t)(cluster - device->clusters) * SWAP_SLOTS + slot;
+  return SWAP_OK;
+}
+
+/* The cluster of a device that slots of this order are to come from; NULL: it has none. */
+static struct cluster *choose(struct swap *swap, struct device *device, unsigned order) {
+  struct cluster *cluster;
+  uint32_t orders;
+
+  if (order && !(device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV))
+    return NULL;
+  if (device->ready_orders & 1u << order) {
+    cluster = list_entry(device->ready[order].next, struct cluster, link);
+    /* The next CPU finds another one. */
+    list_remove(&cluster->link);
+    list_add_before(&device->ready[order], &cluster->link);
+    return cluster;
+  }
+  if (!list_empty(&device->free)) {
+    cluster = list_entry(device->free.next, struct cluster, link);
+    return open(swap, device, cluster, order) ? cluster : NULL;
+  }
+  if (order)
+    return NULL;
+  /* Rather what no other order can use. */
+  orders = device->rest_orders;
+  if (orders)
+    return list_entry(device->rest[bits_lowest32(orders)].next, struct cluster, link);
+  orders = device->ready_orders;
+  if (orders)
+    return list_entry(device->ready[bits_lowest32(orders)].next, struct cluster, link);
+  return NULL;
+}
+
+static enum swap_status alloc_slow(struct swap *swap, struct current *current, unsigned order, uint64_t pfn,
+                                   struct swap_place *place) {
+  for (struct list *link = swap->writeok.next; link != &swap->writeok; link = link->next) {
+    struct device *device = list_entry(link, struct device, link);
+    struct cluster *cluster = choose(swap, device, order);
+
+    if (!cluster)
+      continue;
+    if (device->link.next != &swap->writeok || device->link.previous != &swap->writeok) {
+      list_remove(&device->link);
+      list_device(swap, device);
+    }
+    if (cluster->order != order)
+      return finish(device, cluster, take_hole(cluster), order, pfn, place);
+    current->device = device;
+    current->cluster = cluster;
+    return finish(device, cluster, take_run(cluster), order, pfn, place);
+  }
+  return SWAP_NO_SPACE;
+}
+
+static enum swap_status tuned_alloc(struct swap *swap, unsigned cpu, unsigned order, uint64_t pfn,
+                                    struct swap_place *place) {
+  struct current *current;
+  struct cluster *cluster;
+
+  if (cpu >= swap->nr_cpus || order >= SWAP_ORDERS)
+    return SWAP_BAD_RANGE;
+  current = &swap->current[cpu * SWAP_ORDERS + order];
+  cluster = current->cluster;
+  /* Nothing has runs that is empty. */
+  if (cluster && cluster->runs && cluster->order == order && current->device->writeok)
+    return finish(current->device, cluster, take_run(cluster), order, pfn, place);
+  return alloc_slow(swap, current, order, pfn, place);
+}
+
+/* Freeing. */
+
+static struct device *device_of(const struct swap *swap, unsigned type) {
+  return type < SWAP_DEVICES ? swap->devices[type] : NULL;
+}
+
+/* Inside one cluster, without the header. */
+static bool inside(const struct device *device, uint32_t offset, unsigned nr) {
+  return offset && nr >= 1 && nr <= SWAP_SLOTS - offset % SWAP_SLOTS && offset < device->pages &&
+         nr <= device->pages - offset;
+}
+
+/* Calls `action` for each word of a range, with the bits of the range in it; stops when it returns false. */
+static inline bool by_word(struct cluster *cluster, unsigned slot, unsigned nr,
+                           bool (*action)(struct cluster *cluster, unsigned word, bits_t mask)) {
+  while (nr) {
+    const unsigned first = slot % BITS_WORD, room = BITS_WORD - first, part = nr < room ? nr : room;
+
+    if (!action(cluster, slot / BITS_WORD, bits_mask(first, part)))
+      return false;
+    slot += part;
+    nr -= part;
+  }
+  return true;
+}
+
+static bool word_is_used(struct cluster *cluster, unsigned word, bits_t mask) {
+  return (cluster->used[word] & mask) == mask;
+}
+
+static bool word_is_free(struct cluster *cluster, unsigned word, bits_t mask) { return !(cluster->used[word] & mask); }
+
+static bool word_use(struct cluster *cluster, unsigned word, bits_t mask) {
+  cluster->used[word] |= mask;
+  if (cluster->used[word] == BITS_ALL)
+    cluster->holes &= (uint16_t)~(1u << word);
+  return true;
+}
+
+static bool word_clear(struct cluster *cluster, unsigned word, bits_t mask) {
+  cluster->used[word] &= ~mask;
+  cluster->holes |= (uint16_t)(1u << word);
+  return true;
+}
+
+static bool word_look(struct cluster *cluster, unsigned word, bits_t mask) {
+  (void)mask;
+  look_for_runs(cluster, word);
+  return true;
+}
+
+static void close(struct swap *swap, struct device *device, struct cluster *cluster) {
+  take_off(device, cluster);
+  swap_table_put(&swap->tables, cluster->table);
+  cluster->table = NULL;
+  cluster->order = 0;
+  cluster->runs = 0;
+  put(device, cluster, FREE);
+}
+
+static enum swap_status tuned_free(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
+  const unsigned slot = offset % SWAP_SLOTS;
+  struct device *device = device_of(swap, type);
+  struct cluster *cluster;
+
+  if (!device || !device->listed)
+    return SWAP_BAD_DEVICE;
+  if (!inside(device, offset, nr))
+    return SWAP_BAD_RANGE;
+  cluster = &device->clusters[offset / SWAP_SLOTS];
+  if (!cluster->table || !by_word(cluster, slot, nr, word_is_used))
+    return SWAP_BAD_RANGE;
+  by_word(cluster, slot, nr, word_clear);
+  swap_fill(&cluster->table[slot], SWAP_WORD_FREE, nr);
+  cluster->count = (uint16_t)(cluster->count - nr);
+  if (!cluster->count) {
+    close(swap, device, cluster);
+    return SWAP_OK;
+  }
+  /* One whole run, which is how most come back, is a run again. */
+  if (nr == 1u << cluster->order && !(slot & (nr - 1)))
+    cluster->runs |= (uint16_t)(1u << slot / BITS_WORD);
+  else
+    by_word(cluster, slot, nr, word_look);
+  settle(device, cluster);
+  return SWAP_OK;
+}
+
+/* Devices come and go. */
+
+static size_t device_bytes(uint32_t nr_clusters) {
+  return sizeof(struct device) + nr_clusters * sizeof(struct cluster);
+}
+
+static void device_destroy(struct swap *swap, struct device *device) {
+  if (device->writeok)
+    list_remove(&device->link);
+  for (uint32_t i = 0; i < device->nr_clusters; i++) {
+    if (!device->clusters[i].table)
+      continue;
+    swap_fill(device->clusters[i].table, SWAP_WORD_FREE, SWAP_SLOTS);
+    swap_table_put(&swap->tables, device->clusters[i].table);
+  }
+  swap->devices[device->type] = NULL;
+  swap->memory.put(swap->memory.context, device, device_bytes(device->nr_clusters));
+}
+
+/* Counts slots of one cluster as used for good; before the clusters are listed. */
+static enum swap_status set_bad(struct swap *swap, struct device *device, uint32_t offset, unsigned nr) {
+  struct cluster *cluster = &device->clusters[offset / SWAP_SLOTS];
+  const unsigned slot = offset % SWAP_SLOTS;
+
+  if (!cluster->table && !open(swap, device, cluster, 0))
+    return SWAP_NO_MEMORY;
+  if (!by_word(cluster, slot, nr, word_is_free))
+    return SWAP_BAD_RANGE;
+  by_word(cluster, slot, nr, word_use);
+  by_word(cluster, slot, nr, word_look);
+  swap_fill(&cluster->table[slot], SWAP_WORD_BAD, nr);
+  cluster->count = (uint16_t)(cluster->count + nr);
+  settle(device, cluster);
+  return SWAP_OK;
+}
+
+static enum swap_status tuned_prepare(struct swap *swap, unsigned type, uint32_t pages, unsigned flags, int priority) {
+  const uint32_t nr_clusters = pages / SWAP_SLOTS + (pages % SWAP_SLOTS != 0);
+  struct device *device;
+
+  if (type >= swap->nr_devices || swap->devices[type])
+    return SWAP_BAD_DEVICE;
+  if (!(flags & HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE) || (flags & HWSWAP_DEVICE_FLAGS_FLAGS_DISCARD))
+    return SWAP_UNSUPPORTED;
+  if (!pages || pages > UINT32_MAX - SWAP_SLOTS)
+    return SWAP_BAD_RANGE;
+  device = swap->memory.get(swap->memory.context, device_bytes(nr_clusters));
+  if (!device)
+    return SWAP_NO_MEMORY;
+  *device =
+      (struct device){.type = type, .flags = flags, .priority = priority, .pages = pages, .nr_clusters = nr_clusters};
+  list_init(&device->free);
+  for (unsigned order = 0; order < SWAP_ORDERS; order++) {
+    list_init(&device->ready[order]);
+    list_init(&device->rest[order]);
+  }
+  for (uint32_t i = 0; i < nr_clusters; i++) {
+    device->clusters[i] = (struct cluster){0};
+    put(device, &device->clusters[i], FREE);
+  }
+  swap->devices[type] = device;
+  /* The header slot, and what the last cluster has beyond the device's end. */
+  if (set_bad(swap, device, 0, 1) == SWAP_OK &&
+      (!(pages % SWAP_SLOTS) || set_bad(swap, device, pages, SWAP_SLOTS - pages % SWAP_SLOTS) == SWAP_OK))
+    return SWAP_OK;
+  device_destroy(swap, device);
+  return SWAP_NO_MEMORY;
+}
+
+static enum swap_status tuned_mark_bad(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
+  struct device *device = device_of(swap, type);
+
+  if (!device || device->listed)
+    return SWAP_BAD_DEVICE;
+  if (!inside(device, offset, nr))
+    return SWAP_BAD_RANGE;
+  return set_bad(swap, device, offset, nr);
+}
+
+static enum swap_status tuned_swapon(struct swap *swap, unsigned type) {
+  struct device *device = device_of(swap, type);
+
+  if (!device || device->writeok)
+    return SWAP_BAD_DEVICE;
+  device->listed = true;
+  device->writeok = true;
+  list_device(swap, device);
+  return SWAP_OK;
+}
+
+static enum swap_status tuned_swapoff_begin(struct swap *swap, unsigned type) {
+  struct device *device = device_of(swap, type);
+
+  if (!device)
+    return SWAP_BAD_DEVICE;
+  if (device->writeok)
+    list_remove(&device->link);
+  device->writeok = false;
+  return SWAP_OK;
+}
+
+static enum swap_status tuned_swapoff(struct swap *swap, unsigned type) {
+  struct device *device = device_of(swap, type);
+
+  if (!device)
+    return SWAP_BAD_DEVICE;
+  for (unsigned i = 0; i < swap->nr_cpus * SWAP_ORDERS; i++) {
+    if (swap->current[i].device == device)
+      swap->current[i] = (struct current){0};
+  }
+  device_destroy(swap, device);
+  return SWAP_OK;
+}
+
+static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct current) * cpus * SWAP_ORDERS; }
+
+static struct swap *tuned_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
+  struct swap *swap = memory->get(memory->context, swap_bytes(cpus));
+
+  if (!swap)
+    return NULL;
+  *swap = (struct swap){.memory = *memory, .nr_cpus = cpus};
+  swap->nr_devices = devices < SWAP_DEVICES ? devices : SWAP_DEVICES;
+  swap->tables.memory = &swap->memory;
+  list_init(&swap->writeok);
+  for (unsigned i = 0; i < cpus * SWAP_ORDERS; i++)
+    swap->current[i] = (struct current){0};
+  return swap;
+}
+
+static void tuned_destroy(struct swap *swap) {
+  const struct swap_memory memory = swap->memory;
+
+  for (unsigned type = 0; type < SWAP_DEVICES; type++) {
+    if (swap->devices[type])
+      device_destroy(swap, swap->devices[type]);
+  }
+  swap_tables_destroy(&swap->tables);
+  memory.put(memory.context, swap, swap_bytes(swap->nr_cpus));
+}
+
+static uint64_t tuned_word(const struct swap *swap, unsigned type, uint32_t offset) {
+  const struct device *device = device_of(swap, type);
+
+  if (!device || offset >= device->nr_clusters * SWAP_SLOTS || !device->clusters[offset / SWAP_SLOTS].table)
+    return SWAP_WORD_FREE;
+  return device->clusters[offset / SWAP_SLOTS].table[offset % SWAP_SLOTS];
+}
+
+const struct swap_ops swap_tuned = {
+    .name = "tuned",
+    .create = tuned_create,
+    .destroy = tuned_destroy,
+    .prepare = tuned_prepare,
+    .mark_bad = tuned_mark_bad,
+    .swapon = tuned_swapon,
+    .swapoff_begin = tuned_swapoff_begin,
+    .swapoff = tuned_swapoff,
+    .alloc = tuned_alloc,
+    .free = tuned_free,
+    .word = tuned_word,
+};
