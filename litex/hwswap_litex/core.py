@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's Verilog wrapped as a LiteX core.
 
-A SoC adds three connections: the registers (`bus`, 64-bit AXI4-Lite), memory (`dma`, 64-bit AXI4) and the interrupt (`ev`).
+A SoC adds three connections: the registers (`bus`, 64-bit AXI4-Lite), memory (`dma`, 64-bit AXI4), the interrupt (`ev`).
 """
 
 import json
@@ -90,8 +90,8 @@ class HwSwap(LiteXModule):
 
     Attributes:
         bus: registers, 64-bit AXI4-Lite slave, `region_size` bytes, never to be cached. Honours byte strobes.
-        dma: memory, 64-bit AXI4 master with 32-bit addresses, 4-bit ids, INCR bursts of at most 16 beats that stay inside
-            of 4 KiB.
+        dma: memory, 64-bit AXI4 master with 32-bit addresses, 4-bit ids, INCR bursts of at most 16 beats that stay
+            inside of 4 KiB.
         ev: the interrupt, a level; `irq.add("<name of the core in the SoC>")` connects it.
         idle: nothing is under way (in the engine's clock domain).
         round: polling rounds finished, modulo 2^32 (in the engine's clock domain).

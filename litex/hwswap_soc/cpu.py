@@ -38,8 +38,8 @@ PROFILES = {
 class EngineRocket(Rocket):
     """Rocket as PyPI's pythondata-cpu-rocket has it, its DMA port open to an AXI master.
 
-    LiteX's class asks for newer file names than that package has, and leads its DMA port, which is AXI, through Wishbone:
-    one beat at a time. Here bursts arrive whole.
+    LiteX's class asks for newer file names than that package has, and leads its DMA port, which is AXI, through
+    Wishbone: one beat at a time. Here bursts arrive whole.
 
     Attributes:
         frontend: the coherent DMA port (64-bit AXI4 slave, 32-bit addresses).
