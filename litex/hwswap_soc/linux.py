@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make soc-linux`: Linux on the simulated SoC swaps in every mode, and says what its allocator costs."""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hwswap import provenance
+from hwswap.paths import BUILD
+from hwswap_litex import InputError
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from hwswap_soc import devicetree, linux_image, linux_table
+from hwswap_soc.linux_result import DONE, Collected, failures
+from hwswap_soc.run import LATENCY, Result, run
+
+OUTPUT = BUILD / "soc-linux"
+"""Where results go."""
+
+MODEL = BUILD / "soc-model-rocket"
+"""The Verilated SoC (`sim/setup/build soc-model-rocket`)."""
+
+ENGINE = BUILD / "rtl-soc/engine.json"
+"""What the engine in the model was built as (`sim/setup/build rtl-soc`)."""
+
+MODES = ("off", "shadow", "hint")
+
+MAX_MCYCLES = 400
+"""Millions of cycles after which a run that has not ended is given up."""
+
+
+class Watch:
+    """Collects the console and shows how far the run is: a live line on a terminal, else a line now and then."""
+
+    def __init__(self, console: Console, log: Path) -> None:
+        """Makes the display.
+
+        Args:
+            console: where to.
+            log: file that gets every line of the simulated console.
+        """
+        self.collected = Collected()
+        self.cycle = 0
+        self._console = console
+        self._log = log.open("w")
+        self._progress = Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console
+        )
+        self._task = self._progress.add_task("starting the simulated SoC", total=None)
+        self._told = time.monotonic()
+
+    def __enter__(self) -> "Watch":
+        """Starts the display."""
+        if self._console.is_terminal:
+            self._progress.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        """Ends it."""
+        self._progress.stop()
+        self._log.close()
+
+    @property
+    def phase(self) -> str:
+        """Name of the part of the run that is under way."""
+        return self.collected.phases[-1][0] if self.collected.phases else "reset"
+
+    def on_line(self, line: str) -> None:
+        """Takes a line of the simulated console."""
+        before = self.phase
+        self.collected.feed(line, self.cycle)
+        self._log.write(line + "\n")
+        self._log.flush()
+        if self.phase != before and not self._console.is_terminal:
+            self._console.print(f"soc-linux: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
+
+    def on_progress(self, cycle: int, seconds: float) -> None:
+        """Takes the number of cycles simulated so far, and how long that took."""
+        self.cycle = cycle
+        text = f"{self.phase}: {cycle / 1e6:.1f} Mcycles, {cycle / 1e3 / max(seconds, 1e-3):.0f} kcycles/s"
+        if self._console.is_terminal:
+            self._progress.update(self._task, description=text)
+        elif time.monotonic() - self._told > 30:
+            self._told = time.monotonic()
+            self._console.print(f"soc-linux: {text}, {seconds:.0f} s")
+
+
+def prepare(model: Path, folder: Path, bootargs: str) -> Path:
+    """Makes what RAM holds at the start; returns the file.
+
+    Args:
+        model: folder of the Verilated SoC.
+        folder: where to.
+        bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.h).
+    """
+    cure = "run 'make soc-linux'"
+    initramfs = linux_image.read(linux_image.INITRAMFS, cure)
+    devicetree.write(
+        model / "soc.json",
+        ENGINE,
+        "sim",
+        folder / "hwswap.dts",
+        folder / "hwswap.dtb",
+        bootargs=bootargs,
+        initramfs_size=len(initramfs),
+    )
+    parts = {
+        devicetree.FIRMWARE: linux_image.read(linux_image.OPENSBI, "run 'sim/setup/build fpga'"),
+        devicetree.KERNEL: linux_image.read(linux_image.KERNEL, cure),
+        devicetree.INITRAMFS: initramfs,
+        devicetree.DEVICE_TREE: linux_image.read(folder / "hwswap.dtb", cure),
+    }
+    linux_image.ram(parts, folder / "ram.bin")
+    return folder / "ram.bin"
+
+
+def report(collected: Collected, result: Result, model: Path, latency: int, failed: list[str]) -> dict:
+    """Everything about the run, to be written as JSON."""
+    return collected.report() | {
+        "cycles": result.cycles,
+        "seconds": round(result.seconds, 1),
+        "ended_by": result.reason,
+        "failures": failed,
+        "model": json.loads((model / "model.json").read_text()),
+        "engine": json.loads(ENGINE.read_text()),
+        "dram_latency": latency,
+        "clock_hz": devicetree.SIM_CLOCK_HZ,
+        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
+    }
+
+
+def show(collected: Collected, result: Result, console: Console) -> None:
+    """Prints the tables."""
+    for table in (
+        phases_table := linux_table.phases_table(collected, result.cycles),
+        linux_table.swap_table(collected, devicetree.SIM_CLOCK_HZ),
+        linux_table.placed_table(collected),
+        linux_table.cycles_table(collected),
+    ):
+        if table is phases_table or collected.modes:
+            console.print(table)
+    console.print(
+        "Cycles are the CPU's own counter; CPU and engine run in the same clock. The bench calls the allocator without "
+        "I/O and waits before each call, outside of the measured time; means are over all calls, hits and misses.",
+        highlight=False,
+    )
+    console.print(
+        f"{result.cycles / 1e6:.1f} Mcycles in {result.seconds / 60:.1f} minutes, {result.rate / 1e3:.0f} kcycles/s",
+        highlight=False,
+    )
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.linux", description=__doc__)
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU")
+    parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
+    parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
+    parser.add_argument("--modes", default=",".join(MODES), help="of off, shadow, hint; in this order")
+    parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
+    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR", help="folder for results")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command; returns the exit status."""
+    options = _arguments().parse_args(argv)
+    modes = tuple(options.modes.split(","))
+    console = Console(stderr=True, highlight=False)
+    try:
+        if not modes or set(modes) - set(MODES):
+            raise InputError(f"--modes takes some of {', '.join(MODES)}, separated by commas")
+        options.output.mkdir(parents=True, exist_ok=True)
+        bootargs = f"hwswap_modes={options.modes} {options.bootargs}".strip()
+        image = prepare(options.model, options.output, bootargs)
+        with Watch(console, options.output / "console.log") as watch:
+            result = run(
+                options.model,
+                image,
+                stop=f"{DONE.pattern}|Kernel panic",
+                max_cycles=options.max_mcycles * 1_000_000,
+                dram_latency=options.dram_latency,
+                on_line=watch.on_line,
+                on_progress=watch.on_progress,
+            )
+    except (InputError, OSError, subprocess.SubprocessError) as error:
+        print(f"soc-linux: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("soc-linux: interrupted", file=sys.stderr)
+        return 130
+    collected = watch.collected
+    failed = failures(collected, modes)
+    text = json.dumps(report(collected, result, options.model, options.dram_latency, failed), indent=1)
+    (options.output / "linux.json").write_text(text + "\n")
+    show(collected, result, Console(width=None if sys.stdout.isatty() else 120))
+    if collected.orders:
+        linux_table.plot(collected, options.output / "linux.png")
+    console.print(f"soc-linux: linux.json, linux.png, console.log, hwswap.dts are in {options.output}")
+    if failed:
+        print(f"soc-linux: failed: {' '.join(failed[:4])} See {options.output / 'console.log'}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

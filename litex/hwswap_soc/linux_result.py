@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Linux on the simulated SoC said, collected line by line, and whether it is what it has to be."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+JSON_PREFIX = "HWSWAP-JSON "
+DONE = re.compile(r"HWSWAP-DONE (\d+)")
+
+TROUBLE = re.compile(
+    r"Kernel panic|Oops|BUG:|WARNING:|Call Trace|stall|hwswap.*(detached|not attached)|Unable to handle"
+)
+"""Kernel messages after which no result counts."""
+
+PHASES = (
+    (re.compile(r"^OpenSBI v"), "OpenSBI"),
+    (re.compile(r"Linux version"), "kernel"),
+    (re.compile(r'"kind":"init"'), "init"),
+    (re.compile(r'"kind":"mode","mode":"(\w+)"'), "mode"),
+    (re.compile(r'"kind":"held"'), "swapoff"),
+)
+"""Lines with which a part of the run begins, and its name."""
+
+
+@dataclass
+class Mode:
+    """What one mode of the driver gave."""
+
+    swaps: list[dict[str, Any]] = field(default_factory=list)
+    benches: list[dict[str, Any]] = field(default_factory=list)
+    mirror: dict[str, Any] | None = None
+    driver: dict[str, Any] = field(default_factory=dict)
+    engine: dict[str, Any] = field(default_factory=dict)
+
+    def bench(self, op: str, order: int) -> dict[str, Any] | None:
+        """The line of the kernel's bench for `alloc` or `free` of an order."""
+        lines = (line for line in self.benches if line["op"] == op and line["order"] == order)
+        return next(lines, None)
+
+
+@dataclass
+class Collected:
+    """Everything that the console brought.
+
+    Attributes:
+        phases: name and first cycle of each part of the run.
+        status: the number behind HWSWAP-DONE; None until then.
+        trouble: lines of the kernel or of init that say that something went wrong.
+    """
+
+    modes: dict[str, Mode] = field(default_factory=dict)
+    phases: list[tuple[str, int]] = field(default_factory=list)
+    held: dict[str, Any] | None = None
+    area: dict[str, Any] | None = None
+    status: int | None = None
+    trouble: list[str] = field(default_factory=list)
+
+    def feed(self, line: str, cycle: int) -> None:
+        """Takes one line of the console, which came in `cycle`."""
+        for pattern, name in PHASES:
+            if found := pattern.search(line):
+                self.phases.append((f"mode {found[1]}" if name == "mode" else name, cycle))
+        done = DONE.search(line)
+        if done:
+            self.status = int(done[1])
+        elif line.startswith(JSON_PREFIX):
+            self._object(line.removeprefix(JSON_PREFIX))
+        elif line.startswith("init: ") or TROUBLE.search(line):
+            self.trouble.append(line)
+
+    def _object(self, text: str) -> None:
+        try:
+            item = json.loads(text)
+            kind, mode = item.pop("kind"), self.modes.setdefault(item["mode"], Mode()) if "mode" in item else None
+        except (ValueError, KeyError, AttributeError, TypeError):
+            self.trouble.append(f"a line of results cannot be read: {text}")
+            return
+        if kind in ("held", "area"):
+            setattr(self, kind, item)
+        elif mode is None:
+            return
+        elif kind == "swap":
+            mode.swaps.append(item)
+        elif kind == "bench":
+            mode.benches.append(item["result"] | {"gap_ns": item["gap_ns"]})
+        elif kind == "mirror":
+            mode.mirror = item
+        elif kind in ("driver", "engine"):
+            setattr(mode, kind, item["counters"])
+
+    @property
+    def orders(self) -> list[int]:
+        """The orders that were benched, rising."""
+        return sorted({line["order"] for mode in self.modes.values() for line in mode.benches})
+
+    def report(self) -> dict[str, Any]:
+        """All of it, to be written as JSON."""
+        return {
+            "phases": [{"name": name, "cycle": cycle} for name, cycle in self.phases],
+            "area": self.area,
+            "held": self.held,
+            "modes": {name: vars(mode) for name, mode in self.modes.items()},
+        }
+
+
+def failures(collected: Collected, wanted: tuple[str, ...]) -> list[str]:
+    """What is wrong, a sentence each; none when every mode in `wanted` swapped, verified and was measured."""
+    found = list(collected.trouble)
+    if collected.status is None:
+        found.append("Linux did not come to its end.")
+    elif collected.status:
+        found.append(f"init ended with status {collected.status}.")
+    for name in wanted:
+        found += _mode_failures(name, collected.modes.get(name, Mode()))
+    if collected.held is None or collected.held["wrong_bytes"]:
+        found.append("Pages that stayed swapped out from mode to mode were not verified, or came back wrong.")
+    return found
+
+
+def _mode_failures(name: str, mode: Mode) -> list[str]:
+    found = []
+    if not mode.swaps:
+        found.append(f"{name}: nothing was swapped.")
+    for swap in mode.swaps:
+        pages, size = swap["pages"], "64 kB" if swap["order"] else "4 kB"
+        if swap["pages_out"] < pages or swap["pages_in"] < pages:
+            found.append(
+                f"{name}: of {pages} pages in {size} folios {swap['pages_out']} went out, {swap['pages_in']} came in."
+            )
+        if swap["wrong_bytes"] or swap["verified_bytes"] < pages * 4096:
+            found.append(f"{name}: {swap['wrong_bytes']} of {swap['verified_bytes']} verified bytes are wrong.")
+    if not mode.benches:
+        found.append(f"{name}: the kernel's bench gave nothing.")
+    for bench in mode.benches:
+        if bench["failed"] or not bench["n"]:
+            found.append(f"{name}: {bench['failed']} of {bench['n']} {bench['op']} of order {bench['order']} failed.")
+        if name == "hint" and bench["op"] == "alloc" and not bench["hinted"]:
+            found.append(f"hint: no folio of order {bench['order']} was placed by the engine.")
+    if name != "off":
+        if mode.mirror is None or mode.mirror["differences"]:
+            found.append(f"{name}: the engine's mirror differs from the kernel's tables: {mode.mirror}.")
+        if mode.driver.get("detaches") or mode.driver.get("timeouts"):
+            found.append(f"{name}: the driver gave the engine up.")
+    return found

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device tree: generated from what LiteX exports of a Rocket SoC, as dtc and the kernel's binding want it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from hwswap import hwswap_map
+from hwswap_litex import InputError
+from hwswap_soc import devicetree, linux_image
+
+HASH = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> Path:
+    """Return a folder with soc.json of the simulated Rocket SoC, made by LiteX, and engine.json; nothing is synthesised."""
+    from hwswap_soc.simsoc import ModelPlatform, SimSoC
+    from litex.soc.integration.builder import Builder
+
+    folder = tmp_path_factory.mktemp("soc")
+    info = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4, "build_hash": HASH}
+    (folder / "engine.json").write_text(json.dumps(info))
+    # LiteX only refers to it.
+    (folder / "HwSwap.sv").write_text("module HwSwap; endmodule\n")
+    builder = Builder(
+        SimSoC(ModelPlatform(), "rocket", folder),
+        output_dir=str(folder / "out"),
+        compile_software=False,
+        compile_gateware=False,
+        csr_json=str(folder / "soc.json"),
+    )
+    builder.build(build_name="sim")
+    return folder
+
+
+def changed(exported: Path, tmp_path: Path, change) -> Path:
+    """Write a copy of soc.json that `change` was applied to; return its path."""
+    content = json.loads((exported / "soc.json").read_text())
+    change(content)
+    path = tmp_path / "soc.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def blob(soc: Path, engine: Path, kind: str, folder: Path, **options) -> Path:
+    """Write a tree and return the compiled one."""
+    devicetree.write(soc, engine, kind, folder / "t.dts", folder / "t.dtb", **options)
+    return folder / "t.dtb"
+
+
+def get(tree: Path, node: str, name: str, form: str = "x") -> list[str]:
+    """Return a property's cells (or strings)."""
+    command = ["fdtget", "-t", form, str(tree), node, name]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def nodes(tree: Path, path: str) -> list[str]:
+    """Return the names of a node's children."""
+    return subprocess.run(["fdtget", "-l", str(tree), path], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_dtc_has_nothing_to_say(exported, tmp_path):
+    blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path, initramfs_size=4096)
+    command = ["dtc", "-I", "dts", "-O", "dtb", "-o", str(tmp_path / "again.dtb"), str(tmp_path / "t.dts")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_engine_node_is_what_litex_made(exported, tmp_path):
+    content = json.loads((exported / "soc.json").read_text())
+    tree = blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path)
+    region = content["memories"]["hwswap"]
+    node = f"/soc/hwswap@{region['base']:x}"
+    assert get(tree, node, "compatible", "s") == ["hwswap,engine-1"]
+    assert [int(cell, 16) for cell in get(tree, node, "reg")] == [region["base"], hwswap_map.BAR_SIZE]
+    # Rocket's interrupt controller counts from 1, LiteX from 0.
+    assert [int(cell, 16) for cell in get(tree, node, "interrupts")] == [content["constants"]["hwswap_interrupt"] + 1]
+    assert [int(cell, 16) for cell in get(tree, node, "hwswap,build-hash")] == [0x01234567, 0x89ABCDEF]
+    assert get(tree, node, "dma-coherent") == []
+
+
+def test_console_and_interrupt_controller(exported, tmp_path):
+    content = json.loads((exported / "soc.json").read_text())
+    tree = blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path, bootargs="hwswap_pages=7")
+    uart = f"/soc/serial@{content['csr_bases']['uart']:x}"
+    assert get(tree, "/chosen", "stdout-path", "s") == [uart]
+    assert get(tree, "/chosen", "bootargs", "s") == ["earlycon", "console=liteuart", "hwswap_pages=7"]
+    assert [int(cell, 16) for cell in get(tree, uart, "interrupts")] == [content["constants"]["uart_interrupt"] + 1]
+    plic = f"/soc/interrupt-controller@{content['memories']['plic']['base']:x}"
+    assert get(tree, plic, "riscv,ndev") == ["8"]
+
+
+def test_simulation_is_a_slow_world_and_a_board_is_not(exported, tmp_path):
+    def board_clock(content):
+        content["constants"]["config_clock_frequency"] = 37_500_000
+
+    soc = changed(exported, tmp_path, board_clock)
+    frequency = {}
+    for kind in ("sim", "board"):
+        tree = blob(soc, exported / "engine.json", kind, tmp_path)
+        frequency[kind] = get(tree, "/cpus", "timebase-frequency", "u") + get(tree, "/clock", "clock-frequency", "u")
+    assert frequency["sim"] == ["1000000", "100000000"]
+    assert frequency["board"] == ["375000", "37500000"]
+
+
+def test_initramfs_is_stated_when_there_is_one(exported, tmp_path):
+    tree = blob(exported / "soc.json", exported / "engine.json", "board", tmp_path, initramfs_size=0x1234)
+    assert get(tree, "/chosen", "linux,initrd-start") == ["83000000"]
+    assert get(tree, "/chosen", "linux,initrd-end") == ["83001234"]
+    tree = blob(exported / "soc.json", exported / "engine.json", "board", tmp_path)
+    done = subprocess.run(["fdtget", str(tree), "/chosen", "linux,initrd-start"], capture_output=True, check=False)
+    assert done.returncode != 0
+
+
+def test_sd_card_of_a_board(exported, tmp_path):
+    def add_card(content):
+        names = ("sdcard_phy", "sdcard_core", "sdcard_block2mem", "sdcard_mem2block", "sdcard_irq")
+        content["csr_bases"] |= {name: 0x12004000 + 0x800 * i for i, name in enumerate(names)}
+        content["constants"]["sdcard_irq_interrupt"] = 3
+
+    soc = changed(exported, tmp_path, add_card)
+    tree = blob(soc, exported / "engine.json", "board", tmp_path)
+    assert get(tree, "/soc/mmc@12004000", "compatible", "s") == ["litex,mmc"]
+    assert get(tree, "/soc/mmc@12004000", "interrupts") == ["4"]
+    assert get(tree, "/soc/mmc@12004000", "reg")[::2] == ["12004000", "12004800", "12005000", "12005800", "12006000"]
+    assert get(tree, "/regulator", "phandle") == get(tree, "/soc/mmc@12004000", "vmmc-supply")
+    assert not any(name.startswith("mmc@") for name in nodes(blob_of(exported, tmp_path), "/soc"))
+
+
+def blob_of(exported: Path, tmp_path: Path) -> Path:
+    """Return the simulated SoC's own tree."""
+    return blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path)
+
+
+def forget_engine(content):
+    """Take the engine out of a soc.json."""
+    del content["memories"]["hwswap"]
+
+
+def other_cpu(content):
+    """Make a soc.json one of another CPU."""
+    content["constants"]["config_cpu_name"] = "vexriscv"
+
+
+def other_engine(content):
+    """Make a soc.json one with another engine."""
+    content["constants"]["hwswap_build_hash_lo"] = 1
+
+
+def little_memory(content):
+    """Make a soc.json one with 32 MiB."""
+    content["memories"]["main_ram"]["size"] = 32 << 20
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (forget_engine, "has no region 'hwswap'"),
+        (other_cpu, "Linux runs on Rocket"),
+        (other_engine, "build the SoC again with the present engine"),
+        (little_memory, "Linux wants 64 MiB"),
+    ],
+)
+def test_a_soc_that_does_not_fit_is_one_sentence(exported, tmp_path, change, text):
+    soc = changed(exported, tmp_path, change)
+    with pytest.raises(InputError, match=text):
+        devicetree.source(soc, exported / "engine.json", "sim", initramfs_size=None)
+
+
+def test_command_line(exported, tmp_path, capsys):
+    arguments = ["--soc", str(exported / "soc.json"), "--output", str(tmp_path / "o.dts")]
+    assert devicetree.main([*arguments, "--engine", str(exported / "engine.json"), "--kind", "sim"]) == 0
+    assert (tmp_path / "o.dtb").read_bytes()[:4] == bytes.fromhex("d00dfeed")
+    assert devicetree.main([*arguments, "--engine", str(tmp_path / "none.json")]) == 1
+    assert "sim/setup/build rtl-soc" in capsys.readouterr().err
+
+
+def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
+    for name in ("OPENSBI", "KERNEL", "INITRAMFS"):
+        (tmp_path / name).write_bytes(name.encode())
+        monkeypatch.setattr(linux_image, name, tmp_path / name)
+    linux_image.card(exported / "soc.json", exported / "engine.json", tmp_path / "card", "hwswap_pages=4")
+    files = json.loads((tmp_path / "card/boot.json").read_text())
+    assert all((tmp_path / "card" / name).is_file() for name in files)
+    assert list(files)[-1] == "start.bin", "the loader jumps to the last one"
+    # li a0, 0 first; the device tree's address in the second.
+    words = (tmp_path / "card/start.bin").read_bytes()
+    assert words[:4] == bytes.fromhex("13050000")
+    assert int.from_bytes(words[4:8], "little") & ~0xFFF == devicetree.DEVICE_TREE
+    assert get(tmp_path / "card/hwswap.dtb", "/chosen", "linux,initrd-end") == [f"{devicetree.INITRAMFS + 9:x}"]
