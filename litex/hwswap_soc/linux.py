@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Self
 
 from hwswap import provenance
 from hwswap.paths import BUILD
@@ -53,7 +54,7 @@ class Watch:
         self._task = self._progress.add_task("starting the simulated SoC", total=None)
         self._told = time.monotonic()
 
-    def __enter__(self) -> "Watch":
+    def __enter__(self) -> Self:
         """Starts the display."""
         if self._console.is_terminal:
             self._progress.start()
