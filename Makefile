@@ -80,6 +80,10 @@ map: setup ## generate all views of the register map from hw/map/hwswap.rdl
 lock: setup ## bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock
 
+soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, verified and measured
+	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
+	@$(ENV) python -m hwswap_soc.linux
+
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project
 
@@ -88,4 +92,4 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-setup lint format map lock clean distclean
+	test-trace test-system test-setup lint format map lock soc-linux clean distclean
