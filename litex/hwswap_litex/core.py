@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's Verilog wrapped as a LiteX core.
 
-A SoC adds three connections: the registers (`bus`, 64-bit AXI4-Lite), memory (`dma`, 64-bit AXI4), the interrupt (`ev`).
+A SoC makes three connections: registers (`bus`, 64-bit AXI4-Lite), memory (`dma`, 64-bit AXI4), the interrupt (`ev`).
 """
 
 import json

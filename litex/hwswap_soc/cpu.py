@@ -48,8 +48,6 @@ class EngineRocket(Rocket):
     variants = ("linux", "full")
     # The package's configurations for one core and a 64-bit memory port.
     files: ClassVar = {"linux": "LitexLinuxConfig", "full": "LitexFullConfig"}
-    # LiteX's own region goes on into main RAM.
-    io_regions: ClassVar = {0x1200_0000: 0x6E00_0000}
 
     @staticmethod
     def get_arch(variant: str) -> str:

@@ -77,7 +77,7 @@ class ModelPlatform(SimPlatform):
     def build(self, fragment, build_dir: str, build_name: str = TOP, **_) -> object:
         """Writes `build_dir`/sim.v and the files its memories are read from."""
         self.finalize(fragment)
-        verilog = self.get_verilog(fragment, name=build_name)
+        verilog = self.get_verilog(fragment, name=build_name, regular_comb=False)
         # The memories' files are written to the present directory.
         with contextlib.chdir(build_dir):
             verilog.write(f"{build_name}.v")
