@@ -82,8 +82,9 @@ void report_counters(const char *kind, const char *mode, const char *path)
 		next = split_line(line, &value);
 		if (!value || strchr(value, ' ') || !strcmp(value, "0"))
 			continue;
-		length += snprintf(object + length, sizeof(object) - length, is_number(value) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"",
-				   length ? "," : "", line, value);
+		length +=
+		    snprintf(object + length, sizeof(object) - length,
+			     is_number(value) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", length ? "," : "", line, value);
 		if (length >= sizeof(object))
 			die("%s is too long to be reported", path);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only program of the initramfs: it swaps in every mode of the driver, verifies its data, has the kernel measure its
- * swap allocator, and reports on the console, a line of JSON each. Built with the kernel's nolibc alone, so no other C
- * library is needed.
+ * The only program of the initramfs: it swaps in every mode of the driver, verifies its data, has the kernel measure
+ * its swap allocator, and reports on the console, a line of JSON each. Built with the kernel's nolibc alone, so no
+ * other C library is needed.
  */
 #ifndef HWSWAP_INIT_H
 #define HWSWAP_INIT_H
@@ -19,13 +19,13 @@
 
 /* What is to be done. Each member can be set on the kernel's command line, as hwswap_NAME=VALUE. */
 struct plan {
-	const char *modes;  /* comma-separated, of off, shadow, hint */
-	const char *bench;  /* comma-separated ORDER:COUNT, folios that the kernel's bench allocates and frees */
-	const char *area;   /* block device to swap to; its content is lost */
-	const char *module; /* the driver; empty: none, so that only off is possible */
-	unsigned long pages;	    /* pages that are swapped out and in, one by one, in each mode */
-	unsigned long folios;    /* 64 kB folios that are swapped out and in, in each mode */
-	unsigned long gap_ns;    /* what the bench waits before each call, an order-0 folio */
+	const char *modes;    /* comma-separated, of off, shadow, hint */
+	const char *bench;    /* comma-separated ORDER:COUNT, folios that the kernel's bench allocates and frees */
+	const char *area;     /* block device to swap to; its content is lost */
+	const char *module;   /* the driver; empty: none, so that only off is possible */
+	unsigned long pages;  /* pages that are swapped out and in, one by one, in each mode */
+	unsigned long folios; /* 64 kB folios that are swapped out and in, in each mode */
+	unsigned long gap_ns; /* what the bench waits before each call, an order-0 folio */
 };
 
 /* report.c: the console, for programs. */

@@ -63,7 +63,8 @@ static void report_mirror(const char *mode)
 	if (!at)
 		die("the mirror cannot be compared in mode %s: %s", mode, text);
 	differences = strtoul(at + strlen("differences "), NULL, 10);
-	report("{\"kind\":\"mirror\",\"mode\":\"%s\",\"clusters\":%lu,\"differences\":%lu}", mode, clusters, differences);
+	report("{\"kind\":\"mirror\",\"mode\":\"%s\",\"clusters\":%lu,\"differences\":%lu}", mode, clusters,
+	       differences);
 }
 
 static void run_mode(const char *mode, const struct plan *plan)
@@ -128,7 +129,7 @@ int main(void)
 	    .module = text_option("hwswap_module", "/hwswap.ko"),
 	    .pages = number_option("hwswap_pages", 48),
 	    .folios = number_option("hwswap_folios", 4),
-	    .gap_ns = number_option("hwswap_gap_ns", 20000),
+	    .gap_ns = number_option("hwswap_gap_ns", 10000),
 	};
 	run(&plan);
 	finish(0);
