@@ -84,6 +84,12 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap_soc.linux
 
+linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
+	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) rtl-soc fpga netlist bitstream
+	@$(B) kernel-riscv modules-riscv initramfs-riscv
+	@$(ENV) python -m hwswap_soc.linux_image card --soc build/bitstream-$(or $(BOARD),ecpix5)-rocket/soc.json \
+		--output build/linux-$(or $(BOARD),ecpix5)
+
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project
 
@@ -92,4 +98,4 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-setup lint format map lock soc-linux clean distclean
+	test-trace test-system test-setup lint format map lock soc-linux linux-card clean distclean
