@@ -146,6 +146,7 @@ def main(argv: list[str] | None = None) -> int:
             options.output.write_bytes(initramfs(options.init, options.module))
         else:
             card(options.soc, options.engine, options.output, options.bootargs)
+            print(f"linux_image: what a board boots Linux from is in {options.output}; boot.json says what goes where")
     except InputError as error:
         print(f"linux_image: {error}", file=sys.stderr)
         return 1
