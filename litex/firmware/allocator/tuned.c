@@ -149,7 +149,7 @@ static void look_for_runs(struct cluster *cluster, unsigned word) {
   if (has)
     cluster->runs |= (uint16_t)(1u << word);
   else
-    cluster->runs &= (uint16_t)~(1u << word);
+    cluster->runs &= (uint16_t) ~(1u << word);
 }
 
 /* Allocation. */
@@ -186,16 +186,16 @@ static unsigned take_run(struct cluster *cluster) {
     slot = bits_lowest(runs);
     cluster->used[word] |= bits_mask(slot, 1u << order);
     if (!(runs & (runs - 1)))
-      cluster->runs &= (uint16_t)~(1u << word);
+      cluster->runs &= (uint16_t) ~(1u << word);
     if (cluster->used[word] == BITS_ALL)
-      cluster->holes &= (uint16_t)~(1u << word);
+      cluster->holes &= (uint16_t) ~(1u << word);
   } else {
     const unsigned span = span_of(order);
 
     for (unsigned i = word; i < word + span; i++)
       cluster->used[i] = BITS_ALL;
-    cluster->runs &= (uint16_t)~(1u << word);
-    cluster->holes &= (uint16_t)~(((1u << span) - 1) << word);
+    cluster->runs &= (uint16_t) ~(1u << word);
+    cluster->holes &= (uint16_t) ~(((1u << span) - 1) << word);
   }
   return word * BITS_WORD + slot;
 }
@@ -206,7 +206,7 @@ static unsigned take_hole(struct cluster *cluster) {
 
   cluster->used[word] |= (bits_t)1 << slot;
   if (cluster->used[word] == BITS_ALL)
-    cluster->holes &= (uint16_t)~(1u << word);
+    cluster->holes &= (uint16_t) ~(1u << word);
   if (cluster->runs)
     look_for_runs(cluster, word);
   return word * BITS_WORD + slot;
@@ -323,7 +323,7 @@ static bool word_is_free(struct cluster *cluster, unsigned word, bits_t mask) { 
 static bool word_use(struct cluster *cluster, unsigned word, bits_t mask) {
   cluster->used[word] |= mask;
   if (cluster->used[word] == BITS_ALL)
-    cluster->holes &= (uint16_t)~(1u << word);
+    cluster->holes &= (uint16_t) ~(1u << word);
   return true;
 }
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bench's parts; docs/bench-soc.md tells what is measured. */
+#ifndef HWSWAP_BENCH_H
+#define HWSWAP_BENCH_H
+
+#include "advisory.h"
+
+/* Sizes, set by whoever builds the program; all of them are printed. */
+#ifndef BENCH_CLUSTERS
+#define BENCH_CLUSTERS 32 /* of the swap device */
+#endif
+#ifndef BENCH_ROUNDS
+#define BENCH_ROUNDS 2 /* times that all is allocated and freed */
+#endif
+#ifndef BENCH_COUNT
+#define BENCH_COUNT 512 /* slots allocated in a round, at most; for a large order at least BENCH_LEAST times */
+#endif
+#ifndef BENCH_LEAST
+#define BENCH_LEAST 64
+#endif
+#ifndef BENCH_ORDERS
+#define BENCH_ORDERS 0x215 /* a bit an order */
+#endif
+#ifndef BENCH_SCHEMES
+#define BENCH_SCHEMES 0x3f /* a bit a scheme of bench_schemes */
+#endif
+#ifndef BENCH_POLL
+#define BENCH_POLL 64 /* engine cycles between two looks at the CPU line */
+#endif
+#ifndef BENCH_DEPTH
+#define BENCH_DEPTH 512 /* slots that a hint ring holds, if it has room */
+#endif
+#ifndef BENCH_GAP
+#define BENCH_GAP 0 /* cycles of waiting before each operation */
+#endif
+#ifndef BENCH_SEED
+#define BENCH_SEED 1
+#endif
+
+#define BENCH_PAGES (BENCH_CLUSTERS * SWAP_SLOTS)
+#define BENCH_OPERATIONS 1024 /* in a round, at most */
+
+/**
+ * struct scheme - a way to allocate and free slots of one swap device
+ * @name: in one word
+ * @start: makes the device, empty
+ * @alloc: 2^order slots, by all the means the scheme has
+ * @alloc_plain: the same for preparing a state, without starting anything in advance; NULL: there is one state only
+ * @free: gives 2^order slots back, or fewer
+ * @quiet, @recall: after a batch of one order: wait for what was started in advance, then take it back, which is timed;
+ *	NULL: nothing is started in advance
+ * @check: NULL, or what is wrong, in a sentence; all slots are free then
+ * @stop: takes the device away
+ */
+struct scheme {
+  const char *name;
+  void (*start)(void);
+  enum swap_status (*alloc)(unsigned order, struct swap_place *place);
+  enum swap_status (*alloc_plain)(unsigned order, struct swap_place *place);
+  enum swap_status (*free)(struct swap_place place, unsigned nr);
+  void (*quiet)(void);
+  void (*recall)(void);
+  const char *(*check)(void);
+  void (*stop)(void);
+};
+
+extern const struct scheme *const bench_schemes[];
+extern const unsigned bench_nr_schemes;
+
+/* Of the scheme with hints: what happened since this was last asked. */
+struct advisory_counts bench_hint_counts(void);
+
+/*
+ * What is in use, known to the bench alone. Taking slots that are in use, or giving back slots that are not, ends the
+ * program.
+ */
+void used_reset(void);
+void used_take(uint32_t offset, unsigned nr);
+void used_give(uint32_t offset, unsigned nr);
+bool used_has(uint32_t offset);
+
+/* Brings the device into its fragmented state. */
+void fragment(const struct scheme *scheme);
+
+/* Frees all that is in use. */
+void free_everything(const struct scheme *scheme);
+
+/* Measures a batch of each order that is asked for; `state` is printed. */
+void measure(const struct scheme *scheme, const char *state);
+
+/* What reading the cycle counter twice counts by itself. */
+uint32_t measure_overhead(void);
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The schemes that are compared. All of them keep a word for every slot; the software allocators do so by themselves.
+ */
+#include "bench.h"
+#include "words.h"
+
+#define TYPE 0 /* the one device */
+#define CPU 0
+
+static struct engine engine;
+static struct advisory advisory;
+static struct swap *swap;
+static uint64_t *words;
+static uint64_t pfn;
+
+static void *memory_get(void *context, size_t bytes) {
+  (void)context;
+  return private_get(bytes);
+}
+
+/* All memory is given back at once, after a scheme. */
+static void memory_put(void *context, void *block, size_t bytes) {
+  (void)context;
+  (void)block;
+  (void)bytes;
+}
+
+static const struct swap_memory memory = {.get = memory_get, .put = memory_put};
+
+/* Software. */
+
+static void software_create(const struct swap_ops *ops) {
+  swap = ops->create(&memory, 1, 1);
+  if (!swap)
+    fail("there is not enough memory for an allocator");
+}
+
+static void software_swapon(const struct swap_ops *ops) {
+  const unsigned flags = HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV | HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE;
+
+  if (ops->prepare(swap, TYPE, BENCH_PAGES, flags, -1) != SWAP_OK || ops->swapon(swap, TYPE) != SWAP_OK)
+    fail("an allocator refuses the device");
+}
+
+static const char *software_check(const struct swap_ops *ops) {
+  if (ops->word(swap, TYPE, 0) != SWAP_WORD_BAD)
+    return "the header slot's word is not that of a bad slot";
+  for (uint32_t offset = 1; offset < BENCH_PAGES; offset++) {
+    if (ops->word(swap, TYPE, offset) != SWAP_WORD_FREE)
+      return "a slot's word is not free although all slots are";
+  }
+  return NULL;
+}
+
+static void software_stop(const struct swap_ops *ops) {
+  if (ops->swapoff_begin(swap, TYPE) != SWAP_OK || ops->swapoff(swap, TYPE) != SWAP_OK)
+    fail("an allocator refuses to give the device up");
+  ops->destroy(swap);
+}
+
+static void stock_start(void) {
+  software_create(&swap_stock);
+  software_swapon(&swap_stock);
+}
+static enum swap_status stock_alloc(unsigned order, struct swap_place *place) {
+  return swap_stock.alloc(swap, CPU, order, pfn++, place);
+}
+static enum swap_status stock_free(struct swap_place place, unsigned nr) {
+  return swap_stock.free(swap, place.type, place.offset, nr);
+}
+static const char *stock_check(void) { return software_check(&swap_stock); }
+static void stock_stop(void) { software_stop(&swap_stock); }
+
+static void tuned_start(void) {
+  software_create(&swap_tuned);
+  software_swapon(&swap_tuned);
+}
+static enum swap_status tuned_alloc(unsigned order, struct swap_place *place) {
+  return swap_tuned.alloc(swap, CPU, order, pfn++, place);
+}
+static enum swap_status tuned_free(struct swap_place place, unsigned nr) {
+  return swap_tuned.free(swap, place.type, place.offset, nr);
+}
+static const char *tuned_check(void) { return software_check(&swap_tuned); }
+static void tuned_stop(void) { software_stop(&swap_tuned); }
+
+/*
+ * The table words alone, which all others write too: slots are counted off, nobody keeps account of them. No allocator,
+ * but what none can do without.
+ */
+
+static uint32_t next_offset;
+
+static void words_start(void) {
+  words = private_get(BENCH_PAGES * sizeof(*words));
+  if (!words)
+    fail("there is not enough memory for the table words");
+  swap_fill(words, SWAP_WORD_FREE, BENCH_PAGES);
+  next_offset = SWAP_SLOTS;
+}
+
+static enum swap_status words_alloc(unsigned order, struct swap_place *place) {
+  const unsigned nr = 1u << order;
+
+  if (next_offset + nr > BENCH_PAGES)
+    return SWAP_NO_SPACE;
+  *place = (struct swap_place){.type = TYPE, .offset = next_offset};
+  next_offset += nr;
+  swap_fill(&words[place->offset], swap_word_folio(pfn++), nr);
+  return SWAP_OK;
+}
+
+static enum swap_status words_free(struct swap_place place, unsigned nr) {
+  swap_fill(&words[place.offset], SWAP_WORD_FREE, nr);
+  /* A batch frees all it has allocated. */
+  next_offset = SWAP_SLOTS;
+  return SWAP_OK;
+}
+
+static const char *words_check(void) {
+  for (uint32_t offset = 0; offset < BENCH_PAGES; offset++) {
+    if (words[offset] != SWAP_WORD_FREE)
+      return "a slot's word is not free although all slots are";
+  }
+  return NULL;
+}
+
+static void words_stop(void) {}
+
+/* The engine decides, and the host writes the words into a table that is there for the whole device. */
+
+static void authority_start(void) {
+  words_start();
+  engine_start(&engine, false);
+  engine_enable(&engine, 0);
+  engine_swapon(&engine, TYPE, BENCH_PAGES, 0, 0);
+}
+
+static enum swap_status fill_words(enum swap_status status, unsigned order, const struct swap_place *place) {
+  if (status == SWAP_OK)
+    swap_fill(&words[place->offset], swap_word_folio(pfn++), 1u << order);
+  return status;
+}
+
+static enum swap_status register_alloc(unsigned order, struct swap_place *place) {
+  return fill_words(engine_page_alloc(&engine, order, place), order, place);
+}
+
+static enum swap_status register_free(struct swap_place place, unsigned nr) {
+  swap_fill(&words[place.offset], SWAP_WORD_FREE, nr);
+  return engine_page_free(&engine, place, nr);
+}
+
+static enum swap_status ring_alloc(unsigned order, struct swap_place *place) {
+  return fill_words(engine_ring_alloc(&engine, order, place), order, place);
+}
+
+static enum swap_status ring_free(struct swap_place place, unsigned nr) {
+  swap_fill(&words[place.offset], SWAP_WORD_FREE, nr);
+  return engine_ring_free(&engine, place, nr);
+}
+
+static const char *authority_check(void) {
+  const char *wrong = words_check();
+
+  if (wrong)
+    return wrong;
+  if (engine_page_settle(&engine) != SWAP_OK)
+    return "the engine refused a request";
+  if ((engine_read(HWSWAP_REG_USAGE) & HWSWAP_USAGE_SLOTS) != BENCH_PAGES - 1)
+    return "the engine counts slots in use although all are free";
+  return engine_check(&engine, TYPE);
+}
+
+static void authority_stop(void) { engine_swapoff(&engine, TYPE); }
+
+/* The engine advises the stock allocator. */
+
+static void hint_start(void) {
+  engine_start(&engine, true);
+  software_create(&swap_stock);
+  advisory_start(&advisory, &engine, swap, BENCH_DEPTH, BENCH_POLL);
+  software_swapon(&swap_stock);
+  advisory_swapon(&advisory, TYPE, BENCH_PAGES, BENCH_CLUSTERS, 0);
+}
+
+static enum swap_status hint_alloc(unsigned order, struct swap_place *place) {
+  return advisory_alloc(&advisory, order, pfn++, place);
+}
+
+static enum swap_status hint_free(struct swap_place place, unsigned nr) { return advisory_free(&advisory, place, nr); }
+
+static void hint_quiet(void) { advisory_quiet(&advisory); }
+
+static void hint_recall(void) { advisory_recall(&advisory, TYPE); }
+
+static const char *hint_check(void) {
+  const char *wrong;
+
+  advisory_quiet(&advisory);
+  wrong = advisory_verify(&advisory, TYPE, BENCH_CLUSTERS);
+  if (!wrong)
+    wrong = engine_check(&engine, TYPE);
+  return wrong ? wrong : software_check(&swap_stock);
+}
+
+static void hint_stop(void) {
+  engine_swapoff(&engine, TYPE);
+  stock_follow(swap, NULL, NULL);
+  software_stop(&swap_stock);
+}
+
+struct advisory_counts bench_hint_counts(void) {
+  const struct advisory_counts counts = advisory.counts;
+
+  advisory.counts = (struct advisory_counts){0};
+  return counts;
+}
+
+static const struct scheme stock = {.name = "stock",
+                                    .start = stock_start,
+                                    .alloc = stock_alloc,
+                                    .alloc_plain = stock_alloc,
+                                    .free = stock_free,
+                                    .check = stock_check,
+                                    .stop = stock_stop};
+static const struct scheme tuned = {.name = "tuned",
+                                    .start = tuned_start,
+                                    .alloc = tuned_alloc,
+                                    .alloc_plain = tuned_alloc,
+                                    .free = tuned_free,
+                                    .check = tuned_check,
+                                    .stop = tuned_stop};
+static const struct scheme by_register = {.name = "register",
+                                          .start = authority_start,
+                                          .alloc = register_alloc,
+                                          .alloc_plain = register_alloc,
+                                          .free = register_free,
+                                          .check = authority_check,
+                                          .stop = authority_stop};
+static const struct scheme by_hint = {.name = "hint",
+                                      .start = hint_start,
+                                      .alloc = hint_alloc,
+                                      .alloc_plain = stock_alloc,
+                                      .free = hint_free,
+                                      .quiet = hint_quiet,
+                                      .recall = hint_recall,
+                                      .check = hint_check,
+                                      .stop = hint_stop};
+static const struct scheme by_ring = {.name = "ring",
+                                      .start = authority_start,
+                                      .alloc = ring_alloc,
+                                      .alloc_plain = ring_alloc,
+                                      .free = ring_free,
+                                      .check = authority_check,
+                                      .stop = authority_stop};
+static const struct scheme words_alone = {.name = "words",
+                                          .start = words_start,
+                                          .alloc = words_alloc,
+                                          .free = words_free,
+                                          .check = words_check,
+                                          .stop = words_stop};
+
+const struct scheme *const bench_schemes[] = {&stock, &tuned, &by_register, &by_hint, &by_ring, &words_alone};
+const unsigned bench_nr_schemes = sizeof(bench_schemes) / sizeof(*bench_schemes);
