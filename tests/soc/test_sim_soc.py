@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated SoC: the CPU reaches the engine in every way there is, and a run is what it says it is.
+
+HWSWAP_SOC_CPUS="vexriscv rocket" runs the same on both; `make test` has VexRiscv alone, for time's sake.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hwswap.paths import BUILD, ROOT
+from hwswap_litex import EngineInfo, InputError
+from hwswap_soc.run import run
+
+HERE = Path(__file__).parent
+FIRMWARE = ROOT / "litex" / "firmware"
+CPUS = os.environ.get("HWSWAP_SOC_CPUS", "vexriscv").split()
+DONE = r"^HWSWAP-DONE"
+ARCH = {
+    "vexriscv": ("-march=rv32im_zicsr", "-mabi=ilp32", "0x40000000"),
+    "rocket": ("-march=rv64imac_zicsr", "-mabi=lp64", "0x80000000"),
+}
+
+
+def model_of(cpu: str) -> Path:
+    model = BUILD / f"soc-model-{cpu}"
+    assert model.is_dir(), f"no {model}: run `sim/setup/build rtl-soc soc-model-{cpu}` first"
+    return model
+
+
+@pytest.fixture(scope="module", params=CPUS)
+def cpu(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def model(cpu) -> Path:
+    return model_of(cpu)
+
+
+@pytest.fixture(scope="module")
+def probe(cpu, model, tmp_path_factory) -> Path:
+    """firmware/probe.c as an image of main RAM."""
+    folder = tmp_path_factory.mktemp(f"probe-{cpu}")
+    arch, abi, ram = ARCH[cpu]
+    sources = [HERE / "firmware" / "probe.c", FIRMWARE / "engine" / "engine.c"]
+    sources += [FIRMWARE / "platform" / name for name in ("start.S", "memory.c", "console.c")]
+    command = ["riscv64-unknown-elf-gcc", arch, abi, "-mcmodel=medany", "-std=gnu17", "-O2", "-ffreestanding"]
+    command += ["-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror", "-nostdlib", "-nostartfiles"]
+    command += ["-static", "-Wl,--no-warn-rwx-segments", "-Wl,--build-id=none", f"-Wl,--defsym=RAM_BASE={ram}"]
+    command += [f"-I{FIRMWARE / name}" for name in ("engine", "platform", "allocator")]
+    command += [f"-I{ROOT / 'hw' / 'generated'}", "-isystem", f"{model}/include"]
+    command += ["-T", f"{FIRMWARE}/platform/image.ld", "-o", f"{folder}/probe.elf", *map(str, sources), "-lgcc"]
+    subprocess.run(command, check=True)
+    subprocess.run(
+        ["riscv64-unknown-elf-objcopy", "-O", "binary", f"{folder}/probe.elf", f"{folder}/probe.bin"], check=True
+    )
+    return folder / "probe.bin"
+
+
+def answer(lines: list[str]) -> dict:
+    (line,) = (line for line in lines if line.startswith("HWSWAP-JSON "))
+    return json.loads(line.removeprefix("HWSWAP-JSON "))
+
+
+def test_every_way_between_cpu_and_engine(model, probe):
+    result = run(model, probe, stop=DONE, max_cycles=2_000_000)
+    assert (result.reason, result.lines[-1]) == ("stop", "HWSWAP-DONE 0"), "\n".join(result.lines)
+    found = answer(result.lines)
+    assert found["build"] == EngineInfo.load(BUILD / "rtl-soc").build_hash
+    assert found["interrupts"] == 1
+    assert 0 < found["interrupt_cycles"] < 5000
+
+
+def test_a_run_is_the_same_each_time_and_slower_on_a_slower_memory(model, probe):
+    cycles = [run(model, probe, stop=DONE, max_cycles=2_000_000, dram_latency=latency) for latency in (4, 4, 40)]
+    assert cycles[0].cycles == cycles[1].cycles
+    assert cycles[0].lines == cycles[1].lines
+    assert cycles[2].cycles > cycles[0].cycles + 1000
+    assert [answer(result.lines)["dram_latency"] for result in cycles] == [4, 4, 40]
+
+
+def test_a_run_ends_where_it_is_told_to(model, probe):
+    assert run(model, probe, max_cycles=1000).cycles == 1000
+    late = run(model, probe, stop="a line that never comes", max_cycles=400_000)
+    assert (late.reason, late.cycles) == ("max-cycles", 400_000)
+    assert late.lines[-1] == "HWSWAP-DONE 0"
+    slow = run(model, probe, max_seconds=1.0)
+    assert slow.reason == "max-seconds"
+    assert slow.seconds < 10
+
+
+def test_what_cannot_be_run_is_said_in_one_sentence(model, probe, tmp_path):
+    empty, large = tmp_path / "empty.bin", tmp_path / "large.bin"
+    empty.touch()
+    with large.open("wb") as stream:
+        stream.truncate((64 << 20) + 1)
+    cases = (
+        (model, tmp_path / "none.bin", {}, "cannot be read"),
+        (model, empty, {}, "0 bytes"),
+        (model, large, {}, "67108865 bytes"),
+        (tmp_path, probe, {}, "holds no simulated SoC"),
+        (model, probe, {"stop": "("}, "not a regular expression"),
+        (model, probe, {"dram_latency": 1}, "choose 2 to 60000"),
+        (model, probe, {"engine_ratio": 0.5}, "--engine-clock own"),
+        (model, probe, {"wave": tmp_path / "x.fst"}, "--wave"),
+    )
+    for folder, image, options, words in cases:
+        with pytest.raises(InputError, match=words):
+            run(folder, image, max_cycles=1000, **options)
+
+
+def test_the_command_says_what_went_wrong_and_has_a_status(model, probe, tmp_path):
+    def command(*arguments) -> subprocess.CompletedProcess:
+        line = [str(ROOT / "sim/setup/env"), "python", "-m", "hwswap_soc.sim", "run", *map(str, arguments)]
+        return subprocess.run(line, capture_output=True, text=True, check=False)
+
+    good = command(model, probe)
+    assert good.returncode == 0
+    assert good.stdout.splitlines()[-1] == "HWSWAP-DONE 0"
+    bad = command(model, tmp_path / "none.bin")
+    assert bad.returncode == 2
+    assert len(bad.stderr.splitlines()) == 1
+    assert "Traceback" not in bad.stderr
+    short = command(model, probe, "--max-cycles", 1000)
+    assert short.returncode == 1
+    assert "max-cycles" in short.stderr
