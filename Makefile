@@ -80,12 +80,25 @@ map: setup ## generate all views of the register map from hw/map/hwswap.rdl
 lock: setup ## bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock
 
+# What a bitstream is for; SEEDS=n tries n placements and keeps the fastest.
+bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
+bitstream flash: export CPU := $(or $(CPU),vexriscv)
+
+bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n]: build/bitstream-BOARD-CPU (docs/board.md)
+	@$(ENV) python -m hwswap_soc.boards $(BOARD) $(CPU)
+	@$(B) rtl-soc fpga part-engine part-cpu netlist bitstream
+	@$(ENV) python -m hwswap_soc.fmax_report build/bitstream-$(BOARD)-$(CPU)
+
+flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command)
+	@$(B) fpga
+	@$(ENV) python -m hwswap_soc.flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
+
 soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, verified and measured
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap_soc.linux
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
-	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) rtl-soc fpga netlist bitstream
+	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) rtl-soc fpga part-engine part-cpu netlist bitstream
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap_soc.linux_image card --soc build/bitstream-$(or $(BOARD),ecpix5)-rocket/soc.json \
 		--output build/linux-$(or $(BOARD),ecpix5)
@@ -98,4 +111,4 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-setup lint format map lock soc-linux linux-card clean distclean
+	test-trace test-system test-setup lint format map lock bitstream flash soc-linux linux-card clean distclean

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a bitstream.
 
-LiteX writes the SoC, Yosys synthesises it, nextpnr places and routes it once per seed, the best seed's result is packed:
+From the netlist (netlist.py) nextpnr places and routes the SoC once per seed, and the best seed's result is packed:
 
-    python -m hwswap_soc.bitstream --board ecpix5 --cpu vexriscv --seeds 3 --output DIR
+    python -m hwswap_soc.bitstream --board ecpix5 --cpu vexriscv --netlist NETLIST --seeds 3 --output DIR
 
 DIR gets hwswap.bit, hwswap.svf (hwswap.dfu too for a board that is loaded over DFU), soc.json, csr.json, timing.json, and
 with Rocket the device tree, hwswap.dts and hwswap.dtb. Nothing is packed when a clock is slower than it has to be.
@@ -20,7 +20,7 @@ from pathlib import Path
 from hwswap_litex import InputError
 from rich.console import Console
 
-from hwswap_soc import boards, constraints, devicetree, fmax_report, fpga_tools, netlist, steps
+from hwswap_soc import boards, constraints, devicetree, fmax_report, fpga_tools, steps
 
 # Two places-and-routes of such a design take 4 GB.
 _PARALLEL = 2
@@ -104,11 +104,13 @@ def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
         steps.run(command, output / "dfu-suffix.log", output)
 
 
-def build(folder: Path, seeds: int, output: Path) -> dict:
+def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
     """Makes the bitstream of a netlist.
 
     Args:
         folder: what `netlist.make` filled.
+        board: name of the board.
+        cpu: name of the CPU.
         seeds: how many seeds are tried, from 1.
         output: folder for the results.
 
@@ -119,6 +121,8 @@ def build(folder: Path, seeds: int, output: Path) -> dict:
         facts = json.loads((folder / "facts.json").read_text())
     except (OSError, ValueError) as error:
         raise InputError(f"{folder} holds no netlist: make it with python -m hwswap_soc.netlist") from error
+    if (facts["board"], facts["cpu"]) != (board, cpu):
+        raise InputError(f"{folder} is for {facts['cpu']} on {facts['board']}, not for {cpu} on {board}.")
     free = shutil.disk_usage(output).free / 1e9
     if free < _FREE_GB:
         raise InputError(f"{output} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
@@ -141,11 +145,11 @@ def build(folder: Path, seeds: int, output: Path) -> dict:
         "utilisation": json.loads((folder / "utilisation.json").read_text()),
     }
     (output / "timing.json").write_text(json.dumps(report, indent=2) + "\n")
-    fmax_report.show(report, Console(stderr=True))
     required = report["clocks"].get("sys_clk", {}).get("required", 0)
     if required < floor:
         raise InputError(f"nextpnr was told to reach {required} MHz on sys_clk, less than the floor of {floor} MHz.")
     for clock in fmax_report.misses(results[best]):
+        fmax_report.show(report, Console(stderr=True))
         speeds = results[best]["clocks"][clock]
         raise InputError(
             f"timing is missed: {clock} reaches {speeds['achieved']} MHz with the best of {seeds} seed(s) and has to "
@@ -167,10 +171,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make a bitstream.")
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
-    parser.add_argument("--variant", help="of the CPU")
-    parser.add_argument("--rtl", type=Path, default=Path("build/rtl-soc"), help="folder of the engine's Verilog")
     parser.add_argument("--seeds", type=int, default=1, help="how often it is placed and routed")
-    parser.add_argument("--netlist", type=Path, help="a netlist made before (python -m hwswap_soc.netlist)")
+    parser.add_argument("--netlist", type=Path, required=True, help="what python -m hwswap_soc.netlist made")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
     try:
@@ -179,10 +181,7 @@ def main() -> int:
             raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
         output = options.output.resolve()
         output.mkdir(parents=True, exist_ok=True)
-        folder = output / "netlist" if options.netlist is None else options.netlist.resolve()
-        if options.netlist is None:
-            netlist.make(options.board, options.cpu, options.variant, options.rtl.resolve(), folder)
-        build(folder, options.seeds, output)
+        build(options.netlist.resolve(), options.board, options.cpu, options.seeds, output)
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board's SoC, synthesised: LiteX writes it, Yosys turns it into a netlist that nextpnr takes, once for all seeds."""
+"""A board's SoC, synthesised: LiteX writes it, Yosys turns it into the netlist that nextpnr takes, once for all seeds."""
 
 import argparse
 import json
@@ -11,15 +11,13 @@ from pathlib import Path
 
 from hwswap_litex import InputError
 
-from hwswap_soc import boards, fmax_report, fpga_tools, sources, steps
+from hwswap_soc import boards, fmax_report, fpga_tools, sources, steps, synthesis
 from hwswap_soc.generate import TOP
 
-# Options of Yosys' synth_ecp5.
-OPTIONS = ""
 _FREE_GB = 2
 
 
-def make(board: str, cpu: str, variant: str | None, rtl: Path, output: Path) -> None:
+def make(board: str, cpu: str, variant: str | None, rtl: Path, parts: dict[str, Path], output: Path) -> None:
     """Writes the SoC and synthesises it.
 
     Args:
@@ -27,6 +25,7 @@ def make(board: str, cpu: str, variant: str | None, rtl: Path, output: Path) -> 
         cpu: name of the CPU.
         variant: of the CPU; the profile's when None.
         rtl: folder with HwSwap.sv and engine.json.
+        parts: folders of the synthesised CPU and engine, by module (`synthesis.part`).
         output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json, utilisation.json and logs.
     """
     output.mkdir(parents=True, exist_ok=True)
@@ -39,15 +38,11 @@ def make(board: str, cpu: str, variant: str | None, rtl: Path, output: Path) -> 
         task = progress.add_task(f"{board}, {cpu}: LiteX writes the SoC and builds its BIOS", total=1)
         _generate(board, cpu, variant, rtl, output)
         progress.update(task, completed=1)
-        task = progress.add_task(f"{board}, {cpu}: Yosys synthesises it", total=1)
+        task = progress.add_task(f"{board}, {cpu}: Yosys synthesises it around CPU and engine", total=1)
         facts = json.loads((output / "soc" / "facts.json").read_text())
-        script = [f"read_verilog {'-sv ' * (language == 'systemverilog')}{name}" for name, language in facts["verilog"]]
-        script.append(f"synth_ecp5 {OPTIONS} -top {TOP} -json {output / 'netlist.json'}")
-        (output / "synthesis.ys").write_text("\n".join(script) + "\n")
-        started = time.monotonic()
-        # Memory contents are found in the working directory.
         gateware = output / "soc" / "gateware"
-        steps.run(["yosys", "-s", str(output / "synthesis.ys")], output / "synthesis.log", gateware)
+        started = time.monotonic()
+        synthesis.soc(gateware / f"{TOP}.v", parts, output)
         facts["synthesis_s"] = round(time.monotonic() - started)
         progress.update(task, completed=1)
     counts = fmax_report.utilisation(output / "netlist.json")
@@ -84,11 +79,17 @@ def main() -> int:
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
     parser.add_argument("--variant", help="of the CPU")
     parser.add_argument("--rtl", type=Path, default=Path("build/rtl-soc"), help="folder of the engine's Verilog")
+    parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.synthesis engine)")
+    parser.add_argument("--core", type=Path, required=True, help="the CPU's netlist (hwswap_soc.synthesis <cpu>)")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
     try:
         boards.choose(options.board, options.cpu)
-        make(options.board, options.cpu, options.variant, options.rtl.resolve(), options.output.resolve())
+        parts = {
+            synthesis.CPU_MODULES[options.cpu]: options.core.resolve(),
+            synthesis.ENGINE_MODULE: options.engine.resolve(),
+        }
+        make(options.board, options.cpu, options.variant, options.rtl.resolve(), parts, options.output.resolve())
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

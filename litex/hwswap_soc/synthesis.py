@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Yosys, from the bottom up: CPU and engine are synthesised alone, and put into the synthesised rest of a SoC as they are.
+
+Rocket takes Yosys ten minutes and is the same on every board, so its netlist is made once; the engine's serves all boards
+and CPUs. What a module takes of the FPGA is then known exactly. What is lost are optimisations through the modules' ports,
+which are registers on nearly all paths here.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from hwswap_litex import InputError
+from litex import get_data_mod
+
+from hwswap_soc import cpu as cpus
+from hwswap_soc import steps
+
+# Verilog modules of the CPUs.
+CPU_MODULES = {"vexriscv": "VexRiscv", "rocket": "ExampleRocketSystem"}
+ENGINE_MODULE = "HwSwap"
+
+
+def reads(sources: Iterable[tuple[str, str]]) -> list[str]:
+    """Commands that read Verilog.
+
+    Args:
+        sources: file and language, `verilog` or `systemverilog`.
+    """
+    return [f"read_verilog {'-sv ' * (language == 'systemverilog')}{name}" for name, language in sources]
+
+
+def yosys(script: list[str], name: str, output: Path, folder: Path) -> None:
+    """Runs a script.
+
+    Args:
+        script: its commands.
+        name: of the files for script and log, without suffix.
+        output: folder for them.
+        folder: working directory, where memory contents are found.
+    """
+    path = output / f"{name}.ys"
+    path.write_text("\n".join(script) + "\n")
+    steps.run(["yosys", "-s", str(path)], output / f"{name}.log", folder)
+
+
+def part(module: str, sources: Iterable[tuple[str, str]], output: Path) -> None:
+    """Synthesises one module alone.
+
+    Args:
+        module: its name in Verilog.
+        sources: file and language of each source.
+        output: folder for part.il, the netlist.
+    """
+    read = reads(sources)
+    # Without the library's cells, which the SoC brings too; `top` would make it the top of the SoC as well.
+    write = [f"select {module}", "setattr -mod -unset top", f"write_rtlil -selected {output / 'part.il'}"]
+    try:
+        yosys([*read, f"synth_ecp5 -top {module}", *write], "synthesis", output, output)
+    except InputError as error:
+        # ABC's newer mapper gives up on some designs ("Boxes are not in a topological order"); the older takes all.
+        if "Unsupported AIGER file" not in str(error):
+            raise
+        yosys([*read, f"synth_ecp5 -noabc9 -top {module}", *write], "synthesis-noabc9", output, output)
+
+
+def soc(top: Path, parts: dict[str, Path], output: Path) -> None:
+    """Synthesises the rest of a SoC and puts the parts in.
+
+    Args:
+        top: Verilog of the SoC, named as its top module; memory contents are beside it.
+        parts: folder of a netlist that `part` made, by module.
+        output: folder for netlist.json.
+    """
+    names = [f"{folder / 'part.il'}" for folder in parts.values()]
+    script = [
+        *(f"read_rtlil {name}" for name in names),
+        f"blackbox {' '.join(parts)}",
+        f"read_verilog {top}",
+        f"synth_ecp5 -top {top.stem}",
+        *(f"read_rtlil -overwrite {name}" for name in names),
+        "flatten",
+        "opt_clean -purge",
+        f"write_json {output / 'netlist.json'}",
+    ]
+    yosys(script, "synthesis", output, top.parent)
+
+
+def cpu_sources(cpu: str, variant: str) -> list[tuple[str, str]]:
+    """Files of a CPU, as LiteX's class for it adds them to a platform.
+
+    Args:
+        cpu: `vexriscv` or `rocket`.
+        variant: of the CPU.
+    """
+    if cpu == "vexriscv":
+        folder = Path(get_data_mod("cpu", "vexriscv").data_location)
+        return [(str(folder / f"{_VEXRISCV_FILES[variant]}.v"), "verilog")]
+    collected = _Sources()
+    cpus.EngineRocket.add_sources(collected, variant)
+    return collected.files
+
+
+_VEXRISCV_FILES = {"standard": "VexRiscv", "linux": "VexRiscv_Linux"}
+
+
+class _Sources:
+    """Takes sources as a LiteX platform does."""
+
+    def __init__(self) -> None:
+        self.files: list[tuple[str, str]] = []
+
+    def add_sources(self, folder: str, *names: str) -> None:
+        self.files += [(str(Path(folder) / name), "verilog") for name in names]
+
+
+def main() -> int:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Synthesise the engine or a CPU alone.")
+    parser.add_argument("what", choices=("engine", *CPU_MODULES))
+    parser.add_argument("--variant", help="of the CPU")
+    parser.add_argument("--rtl", type=Path, default=Path("build/rtl-soc"), help="folder of the engine's Verilog")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the result")
+    options = parser.parse_args()
+    output = options.output.resolve()
+    try:
+        if options.what == "engine":
+            module, sources = ENGINE_MODULE, [(str(options.rtl.resolve() / "HwSwap.sv"), "systemverilog")]
+        else:
+            variant = options.variant or cpus.PROFILES[options.what].variant
+            module, sources = CPU_MODULES[options.what], cpu_sources(options.what, variant)
+        output.mkdir(parents=True, exist_ok=True)
+        with steps.shown() as progress:
+            task = progress.add_task(f"Yosys synthesises {module}", total=1)
+            part(module, sources, output)
+            progress.update(task, completed=1)
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
