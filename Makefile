@@ -45,6 +45,7 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) model $(MAKE) --no-print-directory model
 	@$(PHASE) test-harness $(MAKE) --no-print-directory test-harness
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
+	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
 	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
 
 test-hw: setup ## Chisel unit tests
@@ -64,6 +65,9 @@ test-trace: model ## recorded traces and random streams on the engine
 
 test-system: model guest ## boots Linux, swaps, kills the engine, verifies every byte
 	@$(PYTEST) tests/system
+
+test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
+	@$(PYTEST) tests/soc
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
@@ -93,6 +97,20 @@ flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command
 	@$(B) fpga
 	@$(ENV) python -m hwswap_soc.flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
+# Of the simulated SoC: ENGINE_RATIO=r gives the engine a clock of its own, r times the CPU's.
+soc-model soc-sim: export CPU := $(or $(CPU),vexriscv)
+soc_model = soc-model-$(CPU)$(if $(ENGINE_RATIO),-own)$(if $(WAVES),-wave)
+
+soc-model: setup ## the simulated SoC, CPU=vexriscv|rocket: build/soc-model-CPU
+	@$(B) rtl-soc $(soc_model)
+
+soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
+	@$(if $(IMAGE),,$(MAKE) --no-print-directory -s -C litex/firmware OUT=$(CURDIR)/build/firmware-$(CPU) \
+		SOC=$(CURDIR)/build/$(soc_model) CPU=$(CPU))
+	@$(ENV) python -m hwswap_soc.sim run build/$(soc_model) $(or $(IMAGE),build/firmware-$(CPU)/selftest.bin) \
+		$(if $(WAVES),--wave build/soc-sim-$(CPU).fst) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
+		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
+
 soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, verified and measured
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap_soc.linux
@@ -111,4 +129,5 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-setup lint format map lock bitstream flash soc-linux linux-card clean distclean
+	test-trace test-system test-soc test-setup lint format map lock soc-model soc-sim bitstream flash soc-linux \
+	linux-card clean distclean
