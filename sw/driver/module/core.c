@@ -648,8 +648,11 @@ static int hwswap_suspend(struct device *dev)
 		hwswap_is_suspended = true;
 		hwswap_detach("it is suspended");
 		if (!hwswap_is_quiet(hw)) {
-			dev_err(dev, "its reset does not end: it may still write to memory\n");
+			dev_err(dev, "not suspended: its reset does not end, so it may still write to memory\n");
 			hwswap_is_suspended = false;
+			WRITE_ONCE(hwswap_reason, "its reset does not end");
+			hwswap_retry = true;
+			hwswap_schedule_reattach();
 			ret = -EBUSY;
 		}
 	}
