@@ -42,7 +42,7 @@ class Watch:
 
         Args:
             console: where to.
-            log: file that gets every line of the simulated console.
+            log: file that gets every line of the simulated console, and before it when it came, in millions of cycles.
         """
         self.collected = Collected()
         self.cycle = 0
@@ -74,7 +74,7 @@ class Watch:
         """Takes a line of the simulated console."""
         before = self.phase
         self.collected.feed(line, self.cycle)
-        self._log.write(line + "\n")
+        self._log.write(f"{self.cycle / 1e6:7.1f} {line}\n")
         self._log.flush()
         if self.phase != before and not self._console.is_terminal:
             self._console.print(f"soc-linux: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
@@ -195,6 +195,14 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     collected = watch.collected
     failed = failures(collected, modes)
+    if result.reason != "stop":
+        limit = options.max_mcycles * 1_000_000
+        why = (
+            f"{options.max_mcycles} Mcycles were up"
+            if result.cycles >= limit
+            else "the simulation was ended from outside"
+        )
+        failed.insert(0, f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', {why}.")
     text = json.dumps(report(collected, result, options.model, options.dram_latency, failed), indent=1)
     (options.output / "linux.json").write_text(text + "\n")
     show(collected, result, Console(width=None if sys.stdout.isatty() else 120))
