@@ -14,18 +14,13 @@
 
 /**
  * struct cluster - 512 slots
- * @link: in the list that @flag (and @order) name
+ * @link: in the list that the state names
  * @table: one word a slot; NULL while the cluster is on FREE
- * @count: slots in use, bad ones included
- * @order: that it is exclusive to
- * @flag: list it is on, HWSWAP_FLAG_*; NONE: taken off for a scan
  */
 struct cluster {
   struct list link;
   uint64_t *table;
-  uint16_t count;
-  uint8_t order;
-  uint8_t flag;
+  struct stock_state state;
 };
 
 /**
@@ -57,7 +52,7 @@ struct swap {
   unsigned nr_devices, nr_cpus;
   struct list available;
   struct device *devices[SWAP_DEVICES];
-  void (*changed)(void *context, const struct swap_change *change);
+  stock_changed *changed;
   void *context;
   struct next_slot next[]; /* by CPU and order */
 };
@@ -134,42 +129,32 @@ static struct list *list_of(struct device *device, unsigned flag, unsigned order
 
 /* To the tail of the list that the flag names. */
 static void move(struct swap *swap, struct device *device, struct cluster *cluster, unsigned flag) {
-  if (cluster->flag != HWSWAP_FLAG_NONE)
+  if (cluster->state.flag != HWSWAP_FLAG_NONE)
     list_remove(&cluster->link);
-  cluster->flag = (uint8_t)flag;
+  cluster->state.flag = (uint8_t)flag;
   if (flag == HWSWAP_FLAG_FREE) {
-    cluster->order = 0;
+    cluster->state.order = 0;
     table_take(swap, cluster);
   }
-  list_add_before(list_of(device, flag, cluster->order), &cluster->link);
+  list_add_before(list_of(device, flag, cluster->state.order), &cluster->link);
 }
 
 /* After a scan: where the count says. */
 static void relocate(struct swap *swap, struct device *device, struct cluster *cluster) {
   unsigned flag = HWSWAP_FLAG_FRAG;
 
-  if (!cluster->count)
+  if (!cluster->state.count)
     flag = HWSWAP_FLAG_FREE;
-  else if (cluster->count == SWAP_SLOTS)
+  else if (cluster->state.count == SWAP_SLOTS)
     flag = HWSWAP_FLAG_FULL;
-  if (cluster->flag != flag)
+  if (cluster->state.flag != flag)
     move(swap, device, cluster, flag);
 }
 
-static void report(struct swap *swap, struct device *device, struct cluster *cluster, unsigned start, unsigned nr,
-                   bool taken) {
-  const struct swap_change change = {
-      .type = device->type,
-      .cluster = index_of(device, cluster),
-      .start = start,
-      .nr = nr,
-      .taken = taken,
-      .count = cluster->count,
-      .order = cluster->order,
-      .flag = cluster->flag,
-  };
-
-  swap->changed(swap->context, &change);
+static inline void report(struct swap *swap, struct device *device, struct cluster *cluster, unsigned start,
+                          unsigned nr, bool taken) {
+  if (swap->changed)
+    swap->changed(swap->context, device->type, index_of(device, cluster), cluster->state, start, nr, taken);
 }
 
 /* Allocation. */
@@ -186,11 +171,11 @@ static void commit(struct device *device, struct cluster *cluster, unsigned slot
   const uint64_t word = swap_word_folio(pfn);
   const unsigned nr = 1u << order;
 
-  if (!cluster->count)
-    cluster->order = (uint8_t)order;
+  if (!cluster->state.count)
+    cluster->state.order = (uint8_t)order;
   for (unsigned i = 0; i < nr; i++)
     word_set(cluster, slot + i, word);
-  cluster->count = (uint16_t)(cluster->count + nr);
+  cluster->state.count = (uint16_t)(cluster->state.count + nr);
   device->used += nr;
   if (device->used == device->nr_clusters * SWAP_SLOTS)
     make_unavailable(device);
@@ -207,7 +192,7 @@ static bool scan(struct swap *swap, struct device *device, struct cluster *clust
   bool found = false;
   unsigned slot = start;
 
-  if (cluster->count + nr <= SWAP_SLOTS && device->writeok) {
+  if (cluster->state.count + nr <= SWAP_SLOTS && device->writeok) {
     for (; slot + nr <= SWAP_SLOTS; slot += nr) {
       found = range_is_free(cluster, slot, nr);
       if (found)
@@ -218,14 +203,13 @@ static bool scan(struct swap *swap, struct device *device, struct cluster *clust
     commit(device, cluster, slot, order, pfn);
     place->type = device->type;
     place->offset = index_of(device, cluster) * SWAP_SLOTS + slot;
-    if (cluster->count < SWAP_SLOTS && slot + 2 * nr <= SWAP_SLOTS)
+    if (cluster->state.count < SWAP_SLOTS && slot + 2 * nr <= SWAP_SLOTS)
       goes_on = place->offset + nr;
   }
   relocate(swap, device, cluster);
   next->device = device;
   next->offset = goes_on;
-  if (swap->changed)
-    report(swap, device, cluster, slot, found ? nr : 0, true);
+  report(swap, device, cluster, slot, found ? nr : 0, true);
   return found;
 }
 
@@ -238,7 +222,7 @@ static bool scan_list(struct swap *swap, struct device *device, struct list *lis
     if (!cluster->table && !table_give(swap, cluster))
       return false;
     list_remove(&cluster->link);
-    cluster->flag = HWSWAP_FLAG_NONE;
+    cluster->state.flag = HWSWAP_FLAG_NONE;
     if (scan(swap, device, cluster, next, order, 0, pfn, place))
       return true;
     if (!all)
@@ -277,19 +261,19 @@ static bool alloc_fast(struct swap *swap, struct next_slot *next, unsigned order
   if (!device || !next->offset)
     return false;
   cluster = &device->clusters[next->offset / SWAP_SLOTS];
-  if (cluster->flag != HWSWAP_FLAG_NONFULL && cluster->flag != HWSWAP_FLAG_FRAG)
+  if (cluster->state.flag != HWSWAP_FLAG_NONFULL && cluster->state.flag != HWSWAP_FLAG_FRAG)
     return false;
-  if (order && cluster->count && cluster->order != order)
+  if (order && cluster->state.count && cluster->state.order != order)
     return false;
-  return scan(swap, device, cluster, next, order, cluster->count ? next->offset % SWAP_SLOTS : 0, pfn, place);
+  return scan(swap, device, cluster, next, order, cluster->state.count ? next->offset % SWAP_SLOTS : 0, pfn, place);
 }
 
 /*
  * The available devices in turn, each moved behind its equals first. Two equals that both fail could be seen for ever,
  * since the successor is looked up before the move; so there are at most two visits for each device there could be.
  */
-static bool alloc_slow(struct swap *swap, struct next_slot *next, unsigned order, uint64_t pfn,
-                       struct swap_place *place) {
+static __attribute__((noinline)) bool alloc_slow(struct swap *swap, struct next_slot *next, unsigned order,
+                                                 uint64_t pfn, struct swap_place *place) {
   struct device *device = next_available(swap, &swap->available);
 
   for (unsigned visits = 0; device && visits < 2 * swap->nr_devices; visits++) {
@@ -334,34 +318,33 @@ enum swap_refusal stock_take(struct swap *swap, unsigned order, struct swap_plac
     return SWAP_REFUSED_DEVICE;
 
   cluster = &device->clusters[place.offset / SWAP_SLOTS];
-  if (cluster->flag == HWSWAP_FLAG_FREE) {
+  if (cluster->state.flag == HWSWAP_FLAG_FREE) {
     if (!table_give(swap, cluster))
       return SWAP_REFUSED_LIST;
     list_remove(&cluster->link);
-    cluster->flag = HWSWAP_FLAG_NONE;
+    cluster->state.flag = HWSWAP_FLAG_NONE;
   } else {
-    if (cluster->flag != HWSWAP_FLAG_NONFULL && cluster->flag != HWSWAP_FLAG_FRAG)
+    if (cluster->state.flag != HWSWAP_FLAG_NONFULL && cluster->state.flag != HWSWAP_FLAG_FRAG)
       return SWAP_REFUSED_LIST;
-    if (order && cluster->order != order)
+    if (order && cluster->state.order != order)
       return SWAP_REFUSED_ORDER;
     if (!range_is_free(cluster, slot, nr))
       return SWAP_REFUSED_IN_USE;
   }
   commit(device, cluster, slot, order, pfn);
   relocate(swap, device, cluster);
-  if (swap->changed)
-    report(swap, device, cluster, slot, nr, true);
+  report(swap, device, cluster, slot, nr, true);
   return SWAP_TAKEN;
 }
 
 /* Freeing. */
 
-static struct device *device_of(const struct swap *swap, unsigned type) {
+static inline struct device *device_of(const struct swap *swap, unsigned type) {
   return type < SWAP_DEVICES ? swap->devices[type] : NULL;
 }
 
 /* Inside one cluster, without the header. */
-static bool inside(const struct device *device, uint32_t offset, unsigned nr) {
+static inline bool inside(const struct device *device, uint32_t offset, unsigned nr) {
   return offset && nr >= 1 && nr <= SWAP_SLOTS - offset % SWAP_SLOTS && offset < device->pages &&
          nr <= device->pages - offset;
 }
@@ -386,16 +369,15 @@ static enum swap_status stock_free(struct swap *swap, unsigned type, uint32_t of
   }
   for (unsigned i = slot; i < slot + nr; i++)
     word_set(cluster, i, SWAP_WORD_FREE);
-  cluster->count = (uint16_t)(cluster->count - nr);
+  cluster->state.count = (uint16_t)(cluster->state.count - nr);
   device->used -= nr;
   if (device->writeok)
     make_available(swap, device);
-  if (!cluster->count)
+  if (!cluster->state.count)
     move(swap, device, cluster, HWSWAP_FLAG_FREE);
-  else if (cluster->flag != HWSWAP_FLAG_NONFULL)
+  else if (cluster->state.flag != HWSWAP_FLAG_NONFULL)
     move(swap, device, cluster, HWSWAP_FLAG_NONFULL);
-  if (swap->changed)
-    report(swap, device, cluster, slot, nr, false);
+  report(swap, device, cluster, slot, nr, false);
   return SWAP_OK;
 }
 
@@ -405,7 +387,7 @@ static size_t device_bytes(const struct device *device) {
   return sizeof(*device) + device->nr_clusters * sizeof(*device->clusters);
 }
 
-static void device_destroy(struct swap *swap, struct device *device) {
+static COLD void device_destroy(struct swap *swap, struct device *device) {
   make_unavailable(device);
   for (uint32_t i = 0; i < device->nr_clusters; i++) {
     if (device->clusters[i].table)
@@ -416,7 +398,7 @@ static void device_destroy(struct swap *swap, struct device *device) {
 }
 
 /* Counts slots of one cluster as used for good. */
-static enum swap_status set_bad(struct swap *swap, struct device *device, uint32_t offset, unsigned nr) {
+static COLD enum swap_status set_bad(struct swap *swap, struct device *device, uint32_t offset, unsigned nr) {
   struct cluster *cluster = &device->clusters[offset / SWAP_SLOTS];
   const unsigned slot = offset % SWAP_SLOTS;
 
@@ -426,12 +408,13 @@ static enum swap_status set_bad(struct swap *swap, struct device *device, uint32
     return SWAP_BAD_RANGE;
   for (unsigned i = slot; i < slot + nr; i++)
     word_set(cluster, i, SWAP_WORD_BAD);
-  cluster->count = (uint16_t)(cluster->count + nr);
+  cluster->state.count = (uint16_t)(cluster->state.count + nr);
   device->used += nr;
   return SWAP_OK;
 }
 
-static enum swap_status stock_prepare(struct swap *swap, unsigned type, uint32_t pages, unsigned flags, int priority) {
+static COLD enum swap_status stock_prepare(struct swap *swap, unsigned type, uint32_t pages, unsigned flags,
+                                           int priority) {
   const uint32_t nr_clusters = pages / SWAP_SLOTS + (pages % SWAP_SLOTS != 0);
   struct device *device;
 
@@ -453,7 +436,7 @@ static enum swap_status stock_prepare(struct swap *swap, unsigned type, uint32_t
     list_init(&device->frag[order]);
   }
   for (uint32_t i = 0; i < nr_clusters; i++)
-    device->clusters[i] = (struct cluster){.flag = HWSWAP_FLAG_NONE};
+    device->clusters[i] = (struct cluster){.state = {.flag = HWSWAP_FLAG_NONE}};
   swap->devices[type] = device;
   /* The header slot, and what the last cluster has beyond the device's end. */
   if (set_bad(swap, device, 0, 1) == SWAP_OK &&
@@ -463,7 +446,7 @@ static enum swap_status stock_prepare(struct swap *swap, unsigned type, uint32_t
   return SWAP_NO_MEMORY;
 }
 
-static enum swap_status stock_mark_bad(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
+static COLD enum swap_status stock_mark_bad(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
   struct device *device = device_of(swap, type);
 
   if (!device || device->listed)
@@ -473,7 +456,7 @@ static enum swap_status stock_mark_bad(struct swap *swap, unsigned type, uint32_
   return set_bad(swap, device, offset, nr);
 }
 
-static enum swap_status stock_swapon(struct swap *swap, unsigned type) {
+static COLD enum swap_status stock_swapon(struct swap *swap, unsigned type) {
   struct device *device = device_of(swap, type);
 
   if (!device || device->writeok)
@@ -481,8 +464,8 @@ static enum swap_status stock_swapon(struct swap *swap, unsigned type) {
   for (uint32_t i = 0; i < device->nr_clusters && !device->listed; i++) {
     struct cluster *cluster = &device->clusters[i];
 
-    cluster->flag = cluster->count ? HWSWAP_FLAG_NONFULL : HWSWAP_FLAG_FREE;
-    list_add_before(list_of(device, cluster->flag, 0), &cluster->link);
+    cluster->state.flag = cluster->state.count ? HWSWAP_FLAG_NONFULL : HWSWAP_FLAG_FREE;
+    list_add_before(list_of(device, cluster->state.flag, 0), &cluster->link);
   }
   device->listed = true;
   device->writeok = true;
@@ -490,7 +473,7 @@ static enum swap_status stock_swapon(struct swap *swap, unsigned type) {
   return SWAP_OK;
 }
 
-static enum swap_status stock_swapoff_begin(struct swap *swap, unsigned type) {
+static COLD enum swap_status stock_swapoff_begin(struct swap *swap, unsigned type) {
   struct device *device = device_of(swap, type);
 
   if (!device)
@@ -500,7 +483,7 @@ static enum swap_status stock_swapoff_begin(struct swap *swap, unsigned type) {
   return SWAP_OK;
 }
 
-static enum swap_status stock_swapoff(struct swap *swap, unsigned type) {
+static COLD enum swap_status stock_swapoff(struct swap *swap, unsigned type) {
   struct device *device = device_of(swap, type);
 
   if (!device)
@@ -515,7 +498,7 @@ static enum swap_status stock_swapoff(struct swap *swap, unsigned type) {
 
 static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct next_slot) * cpus * SWAP_ORDERS; }
 
-static struct swap *stock_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
+static COLD struct swap *stock_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
   struct swap *swap = memory->get(memory->context, swap_bytes(cpus));
 
   if (!swap)
@@ -529,7 +512,7 @@ static struct swap *stock_create(const struct swap_memory *memory, unsigned devi
   return swap;
 }
 
-static void stock_destroy(struct swap *swap) {
+static COLD void stock_destroy(struct swap *swap) {
   const struct swap_memory memory = swap->memory;
 
   for (unsigned type = 0; type < SWAP_DEVICES; type++) {
@@ -540,7 +523,7 @@ static void stock_destroy(struct swap *swap) {
   memory.put(memory.context, swap, swap_bytes(swap->nr_cpus));
 }
 
-static uint64_t stock_word(const struct swap *swap, unsigned type, uint32_t offset) {
+static COLD uint64_t stock_word(const struct swap *swap, unsigned type, uint32_t offset) {
   const struct device *device = device_of(swap, type);
 
   if (!device || offset >= device->nr_clusters * SWAP_SLOTS || !device->clusters[offset / SWAP_SLOTS].table)
@@ -548,24 +531,13 @@ static uint64_t stock_word(const struct swap *swap, unsigned type, uint32_t offs
   return word_get(&device->clusters[offset / SWAP_SLOTS], offset % SWAP_SLOTS);
 }
 
-void stock_follow(struct swap *swap, void (*changed)(void *context, const struct swap_change *change), void *context) {
+void stock_follow(struct swap *swap, stock_changed *changed, void *context) {
   swap->changed = changed;
   swap->context = context;
 }
 
-bool stock_cluster(const struct swap *swap, unsigned type, uint32_t cluster, struct swap_change *change) {
-  const struct device *device = device_of(swap, type);
-
-  if (!device || cluster >= device->nr_clusters)
-    return false;
-  *change = (struct swap_change){
-      .type = type,
-      .cluster = cluster,
-      .count = device->clusters[cluster].count,
-      .order = device->clusters[cluster].order,
-      .flag = device->clusters[cluster].flag,
-  };
-  return true;
+struct stock_state stock_state_of(const struct swap *swap, unsigned type, uint32_t cluster) {
+  return swap->devices[type]->clusters[cluster].state;
 }
 
 const struct swap_ops swap_stock = {

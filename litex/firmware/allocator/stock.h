@@ -6,26 +6,29 @@
 #include "swap.h"
 
 /**
- * struct swap_change - a cluster has changed, or may have: it was scanned, taken from, or freed into
+ * struct stock_state - where a cluster stands
+ * @count: slots in use, bad ones included
+ * @order: that it is exclusive to
+ * @flag: list it is on, HWSWAP_FLAG_*; NONE: taken off for a scan
+ */
+struct stock_state {
+  uint16_t count;
+  uint8_t order;
+  uint8_t flag;
+};
+
+/**
+ * typedef stock_changed - a cluster has changed, or may have: it was scanned, taken from, or freed into
+ * @context: of who follows
  * @type: number of the device
  * @cluster: of the device
+ * @state: of the cluster now
  * @start: first slot that was taken or freed
  * @nr: how many slots; 0: only its list may be another
  * @taken: they were taken
- * @count: slots in use now
- * @order: order of the cluster
- * @flag: list it is on, HWSWAP_FLAG_*
  */
-struct swap_change {
-  unsigned type;
-  uint32_t cluster;
-  unsigned start;
-  unsigned nr;
-  bool taken;
-  unsigned count;
-  unsigned order;
-  unsigned flag;
-};
+typedef void stock_changed(void *context, unsigned type, uint32_t cluster, struct stock_state state, unsigned start,
+                           unsigned nr, bool taken);
 
 /** enum swap_refusal - what became of proposed slots */
 enum swap_refusal {
@@ -44,7 +47,7 @@ enum swap_refusal {
  * @changed: called for each; NULL: nobody follows
  * @context: passed to it
  */
-void stock_follow(struct swap *swap, void (*changed)(void *context, const struct swap_change *change), void *context);
+void stock_follow(struct swap *swap, stock_changed *changed, void *context);
 
 /**
  * stock_take - take slots that somebody proposes, if the rules allow it; nothing about them is believed
@@ -55,15 +58,7 @@ void stock_follow(struct swap *swap, void (*changed)(void *context, const struct
  */
 enum swap_refusal stock_take(struct swap *swap, unsigned order, struct swap_place place, uint64_t pfn);
 
-/**
- * stock_cluster - tell a cluster's state, as stock_follow reports it with @nr 0
- * @swap: a stock allocator
- * @type: number of a device
- * @cluster: of the device
- * @change: filled in
- *
- * Return: false when there is no such cluster.
- */
-bool stock_cluster(const struct swap *swap, unsigned type, uint32_t cluster, struct swap_change *change);
+/* Where a cluster stands; there is such a cluster. */
+struct stock_state stock_state_of(const struct swap *swap, unsigned type, uint32_t cluster);
 
 #endif

@@ -21,6 +21,9 @@
 #define SWAP_ORDERS 10u /* 0 to 9: 1 to 512 slots */
 #define SWAP_DEVICES 32u
 
+/* Functions that no allocation or free calls: kept apart from those, so that these share the instruction cache. */
+#define COLD __attribute__((cold))
+
 /* Device flags: HWSWAP_DEVICE_FLAGS_FLAGS_* of hwswap_map.h. Neither form knows rotating or discarding devices. */
 
 /** enum swap_status - how an operation ended; one that is not SWAP_OK has changed nothing */

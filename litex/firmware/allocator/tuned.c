@@ -34,11 +34,13 @@ enum place {
  *	its first word
  * @holes: a bit a word of @used: it has a free slot
  * @count: slots in use, bad ones included
+ * @first: offset of its first slot
  */
 struct cluster {
   bits_t used[WORDS];
   struct list link;
   uint64_t *table;
+  uint32_t first;
   uint16_t runs, holes;
   uint16_t count;
   uint8_t order;
@@ -106,14 +108,17 @@ static void take_off(struct device *device, struct cluster *cluster) {
     device->rest_orders &= ~(1u << order);
 }
 
+static __attribute__((noinline)) void relist(struct device *device, struct cluster *cluster, unsigned place) {
+  take_off(device, cluster);
+  put(device, cluster, place);
+}
+
 /* To the list its bits name. */
 static inline void settle(struct device *device, struct cluster *cluster) {
   const unsigned place = cluster->runs ? READY : cluster->holes ? REST : FULL;
 
-  if (cluster->place != place) {
-    take_off(device, cluster);
-    put(device, cluster, place);
-  }
+  if (cluster->place != place)
+    relist(device, cluster, place);
 }
 
 /* Devices of higher priority first; behind its equals. */
@@ -133,7 +138,7 @@ static void list_device(struct swap *swap, struct device *device) {
 static inline unsigned span_of(unsigned order) { return order > BITS_LOG2 ? 1u << (order - BITS_LOG2) : 1; }
 
 /* Finds out anew whether the word, or the words of the run it belongs to, have a run of the cluster's order. */
-static void look_for_runs(struct cluster *cluster, unsigned word) {
+static __attribute__((noinline)) void look_for_runs(struct cluster *cluster, unsigned word) {
   const unsigned span = span_of(cluster->order);
   bits_t used = 0;
   bool has;
@@ -155,7 +160,8 @@ static void look_for_runs(struct cluster *cluster, unsigned word) {
 /* Allocation. */
 
 /* An empty cluster becomes one of this order. */
-static bool open(struct swap *swap, struct device *device, struct cluster *cluster, unsigned order) {
+static __attribute__((noinline)) bool open(struct swap *swap, struct device *device, struct cluster *cluster,
+                                           unsigned order) {
   bool fresh;
   uint64_t *table = swap_table_get(&swap->tables, &fresh);
 
@@ -176,7 +182,7 @@ static bool open(struct swap *swap, struct device *device, struct cluster *clust
 }
 
 /* Takes the lowest run of the cluster's own order; there is one. */
-static unsigned take_run(struct cluster *cluster) {
+static inline unsigned take_run(struct cluster *cluster) {
   const unsigned order = cluster->order, word = bits_lowest32(cluster->runs);
   unsigned slot = 0;
 
@@ -201,7 +207,7 @@ static unsigned take_run(struct cluster *cluster) {
 }
 
 /* Takes the lowest free slot of a cluster of another order; there is one. */
-static unsigned take_hole(struct cluster *cluster) {
+static __attribute__((noinline)) unsigned take_hole(struct cluster *cluster) {
   const unsigned word = bits_lowest32(cluster->holes), slot = bits_lowest(~cluster->used[word]);
 
   cluster->used[word] |= (bits_t)1 << slot;
@@ -210,16 +216,6 @@ static unsigned take_hole(struct cluster *cluster) {
   if (cluster->runs)
     look_for_runs(cluster, word);
   return word * BITS_WORD + slot;
-}
-
-static inline enum swap_status finish(struct device *device, struct cluster *cluster, unsigned slot, unsigned order,
-                                      uint64_t pfn, struct swap_place *place) {
-  settle(device, cluster);
-  cluster->count = (uint16_t)(cluster->count + (1u << order));
-  swap_fill(&cluster->table[slot], swap_word_folio(pfn), 1u << order);
-  place->type = device->type;
-  place->offset = (uint32_t)(cluster - device->clusters) * SWAP_SLOTS + slot;
-  return SWAP_OK;
 }
 
 /* The cluster of a device that slots of this order are to come from; NULL: it has none. */
@@ -252,50 +248,64 @@ static struct cluster *choose(struct swap *swap, struct device *device, unsigned
   return NULL;
 }
 
-static enum swap_status alloc_slow(struct swap *swap, struct current *current, unsigned order, uint64_t pfn,
-                                   struct swap_place *place) {
+/* Goes through the devices for a cluster that slots of this order are to come from. */
+static __attribute__((noinline)) struct current find(struct swap *swap, unsigned order) {
+  struct current found = {0};
+
   for (struct list *link = swap->writeok.next; link != &swap->writeok; link = link->next) {
     struct device *device = list_entry(link, struct device, link);
-    struct cluster *cluster = choose(swap, device, order);
 
-    if (!cluster)
+    found.device = device;
+    found.cluster = choose(swap, device, order);
+    if (!found.cluster)
       continue;
-    if (device->link.next != &swap->writeok || device->link.previous != &swap->writeok) {
+    /* Behind its equals, if there are others. */
+    if (device->link.next != device->link.previous) {
       list_remove(&device->link);
       list_device(swap, device);
     }
-    if (cluster->order != order)
-      return finish(device, cluster, take_hole(cluster), order, pfn, place);
-    current->device = device;
-    current->cluster = cluster;
-    return finish(device, cluster, take_run(cluster), order, pfn, place);
+    break;
   }
-  return SWAP_NO_SPACE;
+  return found;
 }
 
 static enum swap_status tuned_alloc(struct swap *swap, unsigned cpu, unsigned order, uint64_t pfn,
                                     struct swap_place *place) {
-  struct current *current;
+  struct current *current, from;
   struct cluster *cluster;
+  unsigned slot;
 
   if (cpu >= swap->nr_cpus || order >= SWAP_ORDERS)
     return SWAP_BAD_RANGE;
   current = &swap->current[cpu * SWAP_ORDERS + order];
-  cluster = current->cluster;
+  from = *current;
+  cluster = from.cluster;
   /* Nothing has runs that is empty. */
-  if (cluster && cluster->runs && cluster->order == order && current->device->writeok)
-    return finish(current->device, cluster, take_run(cluster), order, pfn, place);
-  return alloc_slow(swap, current, order, pfn, place);
+  if (!cluster || !cluster->runs || cluster->order != order || !from.device->writeok) {
+    from = find(swap, order);
+    cluster = from.cluster;
+    if (!cluster)
+      return SWAP_NO_SPACE;
+    if (cluster->order == order)
+      *current = from;
+  }
+  slot = cluster->order == order ? take_run(cluster) : take_hole(cluster);
+  settle(from.device, cluster);
+  cluster->count = (uint16_t)(cluster->count + (1u << order));
+  swap_fill(&cluster->table[slot], swap_word_folio(pfn), 1u << order);
+  place->type = from.device->type;
+  place->offset = cluster->first + slot;
+  return SWAP_OK;
 }
 
 /* Freeing. */
 
-static struct device *device_of(const struct swap *swap, unsigned type) {
+static inline struct device *device_of(const struct swap *swap, unsigned type) {
   return type < SWAP_DEVICES ? swap->devices[type] : NULL;
 }
 
 /* Inside one cluster, without the header. */
-static bool inside(const struct device *device, uint32_t offset, unsigned nr) {
+static inline bool inside(const struct device *device, uint32_t offset, unsigned nr) {
   return offset && nr >= 1 && nr <= SWAP_SLOTS - offset % SWAP_SLOTS && offset < device->pages &&
          nr <= device->pages - offset;
 }
@@ -318,9 +328,11 @@ static bool word_is_used(struct cluster *cluster, unsigned word, bits_t mask) {
   return (cluster->used[word] & mask) == mask;
 }
 
-static bool word_is_free(struct cluster *cluster, unsigned word, bits_t mask) { return !(cluster->used[word] & mask); }
+static COLD bool word_is_free(struct cluster *cluster, unsigned word, bits_t mask) {
+  return !(cluster->used[word] & mask);
+}
 
-static bool word_use(struct cluster *cluster, unsigned word, bits_t mask) {
+static COLD bool word_use(struct cluster *cluster, unsigned word, bits_t mask) {
   cluster->used[word] |= mask;
   if (cluster->used[word] == BITS_ALL)
     cluster->holes &= (uint16_t) ~(1u << word);
@@ -339,7 +351,7 @@ static bool word_look(struct cluster *cluster, unsigned word, bits_t mask) {
   return true;
 }
 
-static void close(struct swap *swap, struct device *device, struct cluster *cluster) {
+static __attribute__((noinline)) void close(struct swap *swap, struct device *device, struct cluster *cluster) {
   take_off(device, cluster);
   swap_table_put(&swap->tables, cluster->table);
   cluster->table = NULL;
@@ -382,7 +394,7 @@ static size_t device_bytes(uint32_t nr_clusters) {
   return sizeof(struct device) + nr_clusters * sizeof(struct cluster);
 }
 
-static void device_destroy(struct swap *swap, struct device *device) {
+static COLD void device_destroy(struct swap *swap, struct device *device) {
   if (device->writeok)
     list_remove(&device->link);
   for (uint32_t i = 0; i < device->nr_clusters; i++) {
@@ -396,7 +408,7 @@ static void device_destroy(struct swap *swap, struct device *device) {
 }
 
 /* Counts slots of one cluster as used for good; before the clusters are listed. */
-static enum swap_status set_bad(struct swap *swap, struct device *device, uint32_t offset, unsigned nr) {
+static COLD enum swap_status set_bad(struct swap *swap, struct device *device, uint32_t offset, unsigned nr) {
   struct cluster *cluster = &device->clusters[offset / SWAP_SLOTS];
   const unsigned slot = offset % SWAP_SLOTS;
 
@@ -412,7 +424,8 @@ static enum swap_status set_bad(struct swap *swap, struct device *device, uint32
   return SWAP_OK;
 }
 
-static enum swap_status tuned_prepare(struct swap *swap, unsigned type, uint32_t pages, unsigned flags, int priority) {
+static COLD enum swap_status tuned_prepare(struct swap *swap, unsigned type, uint32_t pages, unsigned flags,
+                                           int priority) {
   const uint32_t nr_clusters = pages / SWAP_SLOTS + (pages % SWAP_SLOTS != 0);
   struct device *device;
 
@@ -433,7 +446,7 @@ static enum swap_status tuned_prepare(struct swap *swap, unsigned type, uint32_t
     list_init(&device->rest[order]);
   }
   for (uint32_t i = 0; i < nr_clusters; i++) {
-    device->clusters[i] = (struct cluster){0};
+    device->clusters[i] = (struct cluster){.first = i * SWAP_SLOTS};
     put(device, &device->clusters[i], FREE);
   }
   swap->devices[type] = device;
@@ -445,7 +458,7 @@ static enum swap_status tuned_prepare(struct swap *swap, unsigned type, uint32_t
   return SWAP_NO_MEMORY;
 }
 
-static enum swap_status tuned_mark_bad(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
+static COLD enum swap_status tuned_mark_bad(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
   struct device *device = device_of(swap, type);
 
   if (!device || device->listed)
@@ -455,7 +468,7 @@ static enum swap_status tuned_mark_bad(struct swap *swap, unsigned type, uint32_
   return set_bad(swap, device, offset, nr);
 }
 
-static enum swap_status tuned_swapon(struct swap *swap, unsigned type) {
+static COLD enum swap_status tuned_swapon(struct swap *swap, unsigned type) {
   struct device *device = device_of(swap, type);
 
   if (!device || device->writeok)
@@ -466,7 +479,7 @@ static enum swap_status tuned_swapon(struct swap *swap, unsigned type) {
   return SWAP_OK;
 }
 
-static enum swap_status tuned_swapoff_begin(struct swap *swap, unsigned type) {
+static COLD enum swap_status tuned_swapoff_begin(struct swap *swap, unsigned type) {
   struct device *device = device_of(swap, type);
 
   if (!device)
@@ -477,7 +490,7 @@ static enum swap_status tuned_swapoff_begin(struct swap *swap, unsigned type) {
   return SWAP_OK;
 }
 
-static enum swap_status tuned_swapoff(struct swap *swap, unsigned type) {
+static COLD enum swap_status tuned_swapoff(struct swap *swap, unsigned type) {
   struct device *device = device_of(swap, type);
 
   if (!device)
@@ -492,7 +505,7 @@ static enum swap_status tuned_swapoff(struct swap *swap, unsigned type) {
 
 static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct current) * cpus * SWAP_ORDERS; }
 
-static struct swap *tuned_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
+static COLD struct swap *tuned_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
   struct swap *swap = memory->get(memory->context, swap_bytes(cpus));
 
   if (!swap)
@@ -506,7 +519,7 @@ static struct swap *tuned_create(const struct swap_memory *memory, unsigned devi
   return swap;
 }
 
-static void tuned_destroy(struct swap *swap) {
+static COLD void tuned_destroy(struct swap *swap) {
   const struct swap_memory memory = swap->memory;
 
   for (unsigned type = 0; type < SWAP_DEVICES; type++) {
@@ -517,7 +530,7 @@ static void tuned_destroy(struct swap *swap) {
   memory.put(memory.context, swap, swap_bytes(swap->nr_cpus));
 }
 
-static uint64_t tuned_word(const struct swap *swap, unsigned type, uint32_t offset) {
+static COLD uint64_t tuned_word(const struct swap *swap, unsigned type, uint32_t offset) {
   const struct device *device = device_of(swap, type);
 
   if (!device || offset >= device->nr_clusters * SWAP_SLOTS || !device->clusters[offset / SWAP_SLOTS].table)

@@ -30,7 +30,7 @@ uint32_t measure_overhead(void) {
   return least;
 }
 
-static void add(struct series *series, uint32_t cycles) {
+static inline void add(struct series *series, uint32_t cycles) {
   series->cycles[series->nr++] = cycles > overhead ? cycles - overhead : 0;
 }
 
@@ -118,7 +118,7 @@ static void tell(const struct scheme *scheme, const char *state, unsigned order,
   json_end();
 }
 
-static uint32_t allocate(const struct scheme *scheme, unsigned order, uint32_t wanted) {
+static __attribute__((noinline)) uint32_t allocate(const struct scheme *scheme, unsigned order, uint32_t wanted) {
   uint32_t held = 0;
 
   for (uint32_t i = 0; i < wanted; i++) {
@@ -142,7 +142,7 @@ static uint32_t allocate(const struct scheme *scheme, unsigned order, uint32_t w
 }
 
 /* In an order that jumps about, the same for every scheme. */
-static void give_back(const struct scheme *scheme, unsigned order, uint32_t held) {
+static __attribute__((noinline)) void give_back(const struct scheme *scheme, unsigned order, uint32_t held) {
   const unsigned nr = 1u << order;
   uint32_t size = 1, at = 0;
 

@@ -13,13 +13,13 @@ static struct swap *swap;
 static uint64_t *words;
 static uint64_t pfn;
 
-static void *memory_get(void *context, size_t bytes) {
+static COLD void *memory_get(void *context, size_t bytes) {
   (void)context;
   return private_get(bytes);
 }
 
 /* All memory is given back at once, after a scheme. */
-static void memory_put(void *context, void *block, size_t bytes) {
+static COLD void memory_put(void *context, void *block, size_t bytes) {
   (void)context;
   (void)block;
   (void)bytes;
@@ -29,20 +29,20 @@ static const struct swap_memory memory = {.get = memory_get, .put = memory_put};
 
 /* Software. */
 
-static void software_create(const struct swap_ops *ops) {
+static COLD void software_create(const struct swap_ops *ops) {
   swap = ops->create(&memory, 1, 1);
   if (!swap)
     fail("there is not enough memory for an allocator");
 }
 
-static void software_swapon(const struct swap_ops *ops) {
+static COLD void software_swapon(const struct swap_ops *ops) {
   const unsigned flags = HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV | HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE;
 
   if (ops->prepare(swap, TYPE, BENCH_PAGES, flags, -1) != SWAP_OK || ops->swapon(swap, TYPE) != SWAP_OK)
     fail("an allocator refuses the device");
 }
 
-static const char *software_check(const struct swap_ops *ops) {
+static COLD const char *software_check(const struct swap_ops *ops) {
   if (ops->word(swap, TYPE, 0) != SWAP_WORD_BAD)
     return "the header slot's word is not that of a bad slot";
   for (uint32_t offset = 1; offset < BENCH_PAGES; offset++) {
@@ -52,13 +52,13 @@ static const char *software_check(const struct swap_ops *ops) {
   return NULL;
 }
 
-static void software_stop(const struct swap_ops *ops) {
+static COLD void software_stop(const struct swap_ops *ops) {
   if (ops->swapoff_begin(swap, TYPE) != SWAP_OK || ops->swapoff(swap, TYPE) != SWAP_OK)
     fail("an allocator refuses to give the device up");
   ops->destroy(swap);
 }
 
-static void stock_start(void) {
+static COLD void stock_start(void) {
   software_create(&swap_stock);
   software_swapon(&swap_stock);
 }
@@ -68,10 +68,10 @@ static enum swap_status stock_alloc(unsigned order, struct swap_place *place) {
 static enum swap_status stock_free(struct swap_place place, unsigned nr) {
   return swap_stock.free(swap, place.type, place.offset, nr);
 }
-static const char *stock_check(void) { return software_check(&swap_stock); }
-static void stock_stop(void) { software_stop(&swap_stock); }
+static COLD const char *stock_check(void) { return software_check(&swap_stock); }
+static COLD void stock_stop(void) { software_stop(&swap_stock); }
 
-static void tuned_start(void) {
+static COLD void tuned_start(void) {
   software_create(&swap_tuned);
   software_swapon(&swap_tuned);
 }
@@ -81,8 +81,8 @@ static enum swap_status tuned_alloc(unsigned order, struct swap_place *place) {
 static enum swap_status tuned_free(struct swap_place place, unsigned nr) {
   return swap_tuned.free(swap, place.type, place.offset, nr);
 }
-static const char *tuned_check(void) { return software_check(&swap_tuned); }
-static void tuned_stop(void) { software_stop(&swap_tuned); }
+static COLD const char *tuned_check(void) { return software_check(&swap_tuned); }
+static COLD void tuned_stop(void) { software_stop(&swap_tuned); }
 
 /*
  * The table words alone, which all others write too: slots are counted off, nobody keeps account of them. No allocator,
@@ -91,7 +91,7 @@ static void tuned_stop(void) { software_stop(&swap_tuned); }
 
 static uint32_t next_offset;
 
-static void words_start(void) {
+static COLD void words_start(void) {
   words = private_get(BENCH_PAGES * sizeof(*words));
   if (!words)
     fail("there is not enough memory for the table words");
@@ -117,7 +117,7 @@ static enum swap_status words_free(struct swap_place place, unsigned nr) {
   return SWAP_OK;
 }
 
-static const char *words_check(void) {
+static COLD const char *words_check(void) {
   for (uint32_t offset = 0; offset < BENCH_PAGES; offset++) {
     if (words[offset] != SWAP_WORD_FREE)
       return "a slot's word is not free although all slots are";
@@ -125,11 +125,11 @@ static const char *words_check(void) {
   return NULL;
 }
 
-static void words_stop(void) {}
+static COLD void words_stop(void) {}
 
 /* The engine decides, and the host writes the words into a table that is there for the whole device. */
 
-static void authority_start(void) {
+static COLD void authority_start(void) {
   words_start();
   engine_start(&engine, false);
   engine_enable(&engine, 0);
@@ -160,7 +160,7 @@ static enum swap_status ring_free(struct swap_place place, unsigned nr) {
   return engine_ring_free(&engine, place, nr);
 }
 
-static const char *authority_check(void) {
+static COLD const char *authority_check(void) {
   const char *wrong = words_check();
 
   if (wrong)
@@ -172,14 +172,14 @@ static const char *authority_check(void) {
   return engine_check(&engine, TYPE);
 }
 
-static void authority_stop(void) { engine_swapoff(&engine, TYPE); }
+static COLD void authority_stop(void) { engine_swapoff(&engine, TYPE); }
 
 /* The engine advises the stock allocator. */
 
-static void hint_start(void) {
+static COLD void hint_start(void) {
   engine_start(&engine, true);
   software_create(&swap_stock);
-  advisory_start(&advisory, &engine, swap, BENCH_DEPTH, BENCH_POLL);
+  advisory_start(&advisory, &engine, swap, BENCH_CLUSTERS, BENCH_DEPTH, BENCH_POLL);
   software_swapon(&swap_stock);
   advisory_swapon(&advisory, TYPE, BENCH_PAGES, BENCH_CLUSTERS, 0);
 }
@@ -190,11 +190,11 @@ static enum swap_status hint_alloc(unsigned order, struct swap_place *place) {
 
 static enum swap_status hint_free(struct swap_place place, unsigned nr) { return advisory_free(&advisory, place, nr); }
 
-static void hint_quiet(void) { advisory_quiet(&advisory); }
+static COLD void hint_quiet(void) { advisory_quiet(&advisory); }
 
-static void hint_recall(void) { advisory_recall(&advisory, TYPE); }
+static COLD void hint_recall(void) { advisory_recall(&advisory, TYPE); }
 
-static const char *hint_check(void) {
+static COLD const char *hint_check(void) {
   const char *wrong;
 
   advisory_quiet(&advisory);
@@ -204,13 +204,13 @@ static const char *hint_check(void) {
   return wrong ? wrong : software_check(&swap_stock);
 }
 
-static void hint_stop(void) {
+static COLD void hint_stop(void) {
   engine_swapoff(&engine, TYPE);
   stock_follow(swap, NULL, NULL);
   software_stop(&swap_stock);
 }
 
-struct advisory_counts bench_hint_counts(void) {
+COLD struct advisory_counts bench_hint_counts(void) {
   const struct advisory_counts counts = advisory.counts;
 
   advisory.counts = (struct advisory_counts){0};

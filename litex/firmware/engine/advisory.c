@@ -51,40 +51,41 @@ static void record_range(struct advisory *advisory, struct advisory_note *note, 
   }
 }
 
-static inline uint32_t meta_of(const struct swap_change *change, uint8_t epoch) {
-  return UPPER_PUT(HWSWAP_CLUSTER_STATE_META_COUNT, change->count) |
-         UPPER_PUT(HWSWAP_CLUSTER_STATE_META_ORDER, change->order) |
-         UPPER_PUT(HWSWAP_CLUSTER_STATE_META_FLAG, change->flag) | UPPER_PUT(HWSWAP_CLUSTER_STATE_META_EPOCH, epoch);
+static inline uint32_t meta_of(struct stock_state state, uint8_t epoch) {
+  return UPPER_PUT(HWSWAP_CLUSTER_STATE_META_COUNT, state.count) |
+         UPPER_PUT(HWSWAP_CLUSTER_STATE_META_ORDER, state.order) |
+         UPPER_PUT(HWSWAP_CLUSTER_STATE_META_FLAG, state.flag) | UPPER_PUT(HWSWAP_CLUSTER_STATE_META_EPOCH, epoch);
 }
 
 /*
  * The reader takes META first and TAIL last, and keeps what it read if both have the same sequence number. So TAIL is
  * written first and META last; where META takes two stores, its sequence number is in the second.
  */
-static void write_record(struct advisory *advisory, struct advisory_note *note, uint32_t cluster,
-                         const struct swap_change *change, uint32_t meta) {
-  const size_t record = record_of(cluster);
-
-  note->seq++;
-  note->meta = meta;
-  shared_write_half(advisory->records, record + HWSWAP_CLUSTER_STATE_TAIL_OFFSET, note->seq);
+static inline void record_begin(struct advisory *advisory, struct advisory_note *note, size_t record) {
+  shared_write_half(advisory->records, record + HWSWAP_CLUSTER_STATE_TAIL_OFFSET, ++note->seq);
   barrier_write();
-  record_range(advisory, note, record, change->start, change->nr, change->taken);
+}
+
+static inline void record_end(struct advisory *advisory, struct advisory_note *note, size_t record, uint32_t meta) {
+  note->meta = meta;
   barrier_write();
   shared_write(advisory->records, record + HWSWAP_CLUSTER_STATE_META_OFFSET, (uint64_t)meta << 32 | note->seq);
 }
 
-static void changed(void *context, const struct swap_change *change) {
+static void changed(void *context, unsigned type, uint32_t cluster, struct stock_state state, unsigned start,
+                    unsigned nr, bool taken) {
   struct advisory *advisory = context;
-  const uint32_t cluster = advisory->base[change->type] + change->cluster;
-  struct advisory_note *note = &advisory->notes[cluster];
-  const uint32_t meta = meta_of(change, advisory->epoch[change->type]);
+  const uint32_t number = advisory->base[type] + cluster;
+  struct advisory_note *note = &advisory->notes[number];
+  const uint32_t meta = meta_of(state, advisory->epoch[type]);
 
   /* A scan in vain that left the cluster where it was. */
-  if (!change->nr && meta == note->meta)
+  if (!nr && meta == note->meta)
     return;
-  write_record(advisory, note, cluster, change, meta);
-  post_notice(advisory, note, cluster);
+  record_begin(advisory, note, record_of(number));
+  record_range(advisory, note, record_of(number), start, nr, taken);
+  record_end(advisory, note, record_of(number), meta);
+  post_notice(advisory, note, number);
 }
 
 /* After the notice of what the hint has caused: a slot in use is known to be so before the hint's own mark goes. */
@@ -138,18 +139,20 @@ enum swap_status advisory_free(struct advisory *advisory, struct swap_place plac
   return swap_stock.free(advisory->swap, place.type, place.offset, nr);
 }
 
-void advisory_start(struct advisory *advisory, struct engine *engine, struct swap *swap, unsigned depth,
-                    uint32_t poll) {
-  const size_t notes = engine->clusters * sizeof(*advisory->notes);
+COLD void advisory_start(struct advisory *advisory, struct engine *engine, struct swap *swap, uint32_t clusters,
+                         unsigned depth, uint32_t poll) {
+  const size_t notes = clusters * sizeof(*advisory->notes);
 
   *advisory = (struct advisory){.engine = engine, .swap = swap};
-  if (engine->clusters >= NOTICES)
-    fail("the engine has too many clusters for this program's notice ring");
+  if (clusters > engine->clusters)
+    fail("the engine was built for fewer clusters");
+  if (clusters >= NOTICES)
+    fail("there are too many clusters for this program's notice ring");
   advisory->notes = private_get(notes);
   if (!advisory->notes)
     fail("there is not enough memory for a note of each cluster");
   __builtin_memset(advisory->notes, 0, notes);
-  advisory->records = shared_get((size_t)engine->clusters * HWSWAP_CLUSTER_STATE_SIZE);
+  advisory->records = shared_get((size_t)clusters * HWSWAP_CLUSTER_STATE_SIZE);
   advisory->cpu_line = shared_get(engine->cpus * HWSWAP_CPU_LINE_SIZE);
   advisory->engine_line = shared_get(engine->cpus * HWSWAP_ENGINE_LINE_SIZE);
   advisory->notices = shared_get((size_t)engine->cpus * HWSWAP_NOTICE_SIZE << NOTICES_LOG2);
@@ -167,35 +170,32 @@ void advisory_start(struct advisory *advisory, struct engine *engine, struct swa
   stock_follow(swap, changed, advisory);
 }
 
-void advisory_swapon(struct advisory *advisory, unsigned type, uint32_t pages, uint32_t clusters, uint32_t base) {
+COLD void advisory_swapon(struct advisory *advisory, unsigned type, uint32_t pages, uint32_t clusters, uint32_t base) {
   const struct engine_command resync = {.opcode = HWSWAP_OPCODE_RESYNC, .type = type};
 
   advisory->base[type] = base;
   advisory->epoch[type]++;
   for (uint32_t i = 0; i < clusters; i++) {
     struct advisory_note *note = &advisory->notes[base + i];
-    struct swap_change change;
+    const size_t record = record_of(base + i);
 
-    if (!stock_cluster(advisory->swap, type, i, &change))
-      fail("the allocator has no such cluster");
-    /* All of the bitmap: first as if nothing was in use. */
-    for (unsigned slot = 0; slot < SWAP_SLOTS; slot += 32)
-      note->used[slot / 32] = 0;
-    for (unsigned slot = 0; slot < SWAP_SLOTS; slot++) {
-      if (swap_stock.word(advisory->swap, type, i * SWAP_SLOTS + slot))
-        note->used[slot / 32] |= 1u << slot % 32;
+    record_begin(advisory, note, record);
+    for (unsigned word = 0; word < SWAP_SLOTS / 32; word++) {
+      note->used[word] = 0;
+      for (unsigned bit = 0; bit < 32; bit++) {
+        if (swap_stock.word(advisory->swap, type, i * SWAP_SLOTS + word * 32 + bit))
+          note->used[word] |= 1u << bit;
+      }
+      shared_write_half(advisory->records, record + HWSWAP_CLUSTER_STATE_BITMAP_OFFSET + 4 * word, note->used[word]);
     }
-    for (unsigned word = 0; word < SWAP_SLOTS / 32; word++)
-      shared_write_half(advisory->records, record_of(base + i) + HWSWAP_CLUSTER_STATE_BITMAP_OFFSET + 4 * word,
-                        note->used[word]);
-    write_record(advisory, note, base + i, &change, meta_of(&change, advisory->epoch[type]));
+    record_end(advisory, note, record, meta_of(stock_state_of(advisory->swap, type, i), advisory->epoch[type]));
   }
   engine_swapon(advisory->engine, type, pages, base, advisory->epoch[type]);
   if (engine_command(advisory->engine, &resync, NULL) != HWSWAP_STATUS_OK)
     fail("the engine refuses to read a device's records");
 }
 
-static void wait_rounds(struct advisory *advisory, unsigned rounds) {
+static COLD void wait_rounds(struct advisory *advisory, unsigned rounds) {
   uint32_t seen = shared_read_half(advisory->engine_line, HWSWAP_ENGINE_LINE_HEARTBEAT_OFFSET), looks = 0;
 
   while (rounds) {
@@ -211,7 +211,7 @@ static void wait_rounds(struct advisory *advisory, unsigned rounds) {
   }
 }
 
-void advisory_quiet(struct advisory *advisory) {
+COLD void advisory_quiet(struct advisory *advisory) {
   advisory->want = 0;
   shared_write_half(advisory->cpu_line, HWSWAP_CPU_LINE_WANT_OFFSET, 0);
   barrier_full();
@@ -221,7 +221,7 @@ void advisory_quiet(struct advisory *advisory) {
     fail("the engine leaves notices untaken");
 }
 
-uint32_t advisory_recall(struct advisory *advisory, unsigned type) {
+COLD uint32_t advisory_recall(struct advisory *advisory, unsigned type) {
   const struct engine_command recall = {.opcode = HWSWAP_OPCODE_RECALL, .type = type};
   uint64_t result;
 
@@ -230,7 +230,7 @@ uint32_t advisory_recall(struct advisory *advisory, unsigned type) {
   return (uint32_t)FIELD_GET(HWSWAP_COMPLETION_RESULT_SLOT, result);
 }
 
-const char *advisory_verify(struct advisory *advisory, unsigned type, uint32_t clusters) {
+COLD const char *advisory_verify(struct advisory *advisory, unsigned type, uint32_t clusters) {
   const struct shared dump = shared_get(HWSWAP_CLUSTER_STATE_SIZE);
 
   for (uint32_t i = 0; i < clusters; i++) {

@@ -41,7 +41,7 @@ struct advisory_note {
  * @engine: in advisory mode
  * @swap: the stock allocator
  * @records, @cpu_line, @engine_line, @notices, @hints: memory shared with the engine
- * @notes: of each engine cluster
+ * @notes: of each engine cluster in use
  * @base: engine cluster at which a device starts
  * @epoch: of a device
  * @notice_tail: notices ever posted
@@ -67,10 +67,12 @@ struct advisory {
  * @advisory: filled in
  * @engine: started in advisory mode, not enabled yet; gets enabled
  * @swap: a stock allocator without devices
+ * @clusters: engine clusters that devices will take, from 0 on
  * @depth: slots that a hint ring shall hold
  * @poll: engine cycles between two looks at the CPU line
  */
-void advisory_start(struct advisory *advisory, struct engine *engine, struct swap *swap, unsigned depth, uint32_t poll);
+void advisory_start(struct advisory *advisory, struct engine *engine, struct swap *swap, uint32_t clusters,
+                    unsigned depth, uint32_t poll);
 
 /* Tells the engine of a device that the allocator has; `clusters` of them, from the engine's cluster `base` on. */
 void advisory_swapon(struct advisory *advisory, unsigned type, uint32_t pages, uint32_t clusters, uint32_t base);

@@ -7,7 +7,7 @@
 /* Looks at a register before an answer that does not come is given up. */
 #define PATIENCE 2000000u
 
-static void identify(struct engine *engine) {
+static COLD void identify(struct engine *engine) {
   const uint64_t id = engine_read(HWSWAP_REG_ID), version = engine_read(HWSWAP_REG_VERSION),
                  caps = engine_read(HWSWAP_REG_CAPS);
 
@@ -24,7 +24,7 @@ static void identify(struct engine *engine) {
   engine->hint_log2 = (unsigned)FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
 }
 
-void engine_start(struct engine *engine, bool advisory) {
+COLD void engine_start(struct engine *engine, bool advisory) {
   unsigned looks = 0;
 
   *engine = (struct engine){0};
@@ -42,7 +42,7 @@ void engine_start(struct engine *engine, bool advisory) {
   engine_write(HWSWAP_REG_CONTROL, advisory ? HWSWAP_CONTROL_ADVISORY : 0);
 }
 
-void engine_enable(struct engine *engine, uint64_t control) {
+COLD void engine_enable(struct engine *engine, uint64_t control) {
   const uint64_t mode = engine_read(HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_ADVISORY;
 
   (void)engine;
@@ -83,12 +83,12 @@ unsigned engine_command(struct engine *engine, const struct engine_command *comm
   return (unsigned)FIELD_GET(HWSWAP_COMPLETION_INFO_STATUS, info);
 }
 
-static void must(struct engine *engine, const struct engine_command *command) {
+static COLD void must(struct engine *engine, const struct engine_command *command) {
   if (engine_command(engine, command, NULL) != HWSWAP_STATUS_OK)
     fail("the engine refuses a command about a device");
 }
 
-void engine_swapon(struct engine *engine, unsigned type, uint32_t pages, uint32_t base, uint8_t epoch) {
+COLD void engine_swapon(struct engine *engine, unsigned type, uint32_t pages, uint32_t base, uint8_t epoch) {
   const uint64_t flags = HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV | HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE;
 
   must(engine, &(struct engine_command){.opcode = HWSWAP_OPCODE_SWAPON_PREPARE,
@@ -97,12 +97,12 @@ void engine_swapon(struct engine *engine, unsigned type, uint32_t pages, uint32_
   must(engine, &(struct engine_command){.opcode = HWSWAP_OPCODE_SWAPON, .type = type});
 }
 
-void engine_swapoff(struct engine *engine, unsigned type) {
+COLD void engine_swapoff(struct engine *engine, unsigned type) {
   must(engine, &(struct engine_command){.opcode = HWSWAP_OPCODE_SWAPOFF_BEGIN, .type = type});
   must(engine, &(struct engine_command){.opcode = HWSWAP_OPCODE_SWAPOFF, .type = type});
 }
 
-const char *engine_check(struct engine *engine, unsigned type) {
+COLD const char *engine_check(struct engine *engine, unsigned type) {
   const struct engine_command check = {.opcode = HWSWAP_OPCODE_CHECK, .type = type};
   uint64_t status = engine_read(HWSWAP_REG_STATUS), result;
 
