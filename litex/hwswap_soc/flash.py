@@ -68,13 +68,14 @@ def command(board: str, path: Path, volatile: bool) -> list[str]:
     return ["openFPGALoader", "--board", found.loader, *target, str(path)]
 
 
-def load(words: list[str]) -> None:
+def load(words: list[str], tools: Path = fpga_tools.FOLDER) -> None:
     """Runs the command; a missing board is an error that says what to look at.
 
     Args:
         words: result of `command`.
+        tools: folder of the programmers.
     """
-    program = fpga_tools.tool(words[0])
+    program = fpga_tools.tool(words[0], tools)
     result = subprocess.run(
         [program, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boards: every SoC elaborates, constraints are read and checked, what cannot be is refused in one sentence.
+
+Nothing is synthesised here: that is `make bitstream`, and takes minutes.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hwswap.paths import ROOT
+from hwswap_litex import EngineInfo, InputError
+from hwswap_soc import boards, constraints, cpu, flash, fmax_report, sources
+
+RTL = ROOT / "build" / "rtl-soc"
+PAIRS = [(board, name) for board in boards.BOARDS for name in cpu.PROFILES if name not in boards.BOARDS[board].no_cpu]
+
+
+def run(module: str, *arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+    """Runs a program of this package, as the Makefile does."""
+    command = [sys.executable, "-m", f"hwswap_soc.{module}", *map(str, arguments)]
+    paths = os.pathsep.join([str(ROOT / "sim"), str(ROOT / "litex")])
+    environment = os.environ | {"PYTHONPATH": paths} | (env or {})
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def sentence(result: subprocess.CompletedProcess) -> str:
+    """The one line of error that a refused command prints."""
+    assert result.returncode == 1
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("error: "), result.stderr
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """Elaborates a SoC once, in a process of its own: LiteX keeps state and works in the present directory."""
+    made: dict[tuple[str, str], Path] = {}
+
+    def make(board: str, name: str) -> Path:
+        if (board, name) not in made:
+            output = tmp_path_factory.mktemp(f"{board}-{name}")
+            code = (
+                "import sys; from pathlib import Path; from hwswap_soc.generate import generate;"
+                "generate(sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]), with_bios=False)"
+            )
+            environment = os.environ | {"PYTHONPATH": f"{ROOT / 'sim'}:{ROOT / 'litex'}"}
+            command = [sys.executable, "-c", code, board, name, str(RTL), str(output)]
+            result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+            assert result.returncode == 0, result.stderr[-3000:]
+            made[board, name] = output
+        return made[board, name]
+
+    return make
+
+
+def test_the_boards_are_those_of_the_documentation():
+    text = (ROOT / "docs" / "board.md").read_text()
+    assert set(boards.BOARDS) == {"ecpix5", "orangecrab", "ulx3s"}
+    for board in boards.BOARDS.values():
+        assert f"`{board.name}`" in text, f"docs/board.md says nothing of {board.name}"
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_elaboration(generated, pair):
+    board, name = pair
+    folder = generated(*pair)
+    verilog = (folder / "gateware" / "hwswap_soc.v").read_text()
+    module = {"vexriscv": "VexRiscv", "rocket": "ExampleRocketSystem"}[name]
+    for instance in (r"HwSwap hwswap_engine", rf"{module} {module}", "EHXPLLL"):
+        assert len(re.findall(rf"^{instance}\b", verilog, re.MULTILINE)) == 1, instance
+
+    facts = json.loads((folder / "facts.json").read_text())
+    assert facts["engine"] == vars(EngineInfo.load(RTL))
+    assert facts["engine"]["clusters"] >= 2048, "4 GiB of swap"
+    assert (facts["sys_mhz"], facts["variant"]) == (constraints.clocks(board, name)[0], cpu.PROFILES[name].variant)
+
+    soc = json.loads((folder / "soc.json").read_text())
+    profile = cpu.PROFILES[name]
+    assert soc["memories"]["hwswap"]["base"] == profile.registers
+    assert soc["constants"]["config_clock_frequency"] == round(facts["sys_mhz"] * 1e6)
+    assert "sdcard_core" in soc["csr_bases"] and "hwswap_interrupt" in soc["constants"]
+    ram = soc["memories"]["main_ram"]
+    if profile.window is None:
+        assert "hwswap_window" not in soc["memories"]
+    else:
+        window = soc["memories"]["hwswap_window"]
+        assert (window["base"], window["size"]) == (profile.window, ram["size"])
+        assert profile.window + ram["size"] <= profile.registers, "the window reaches into the engine's registers"
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_every_port_has_one_pin(generated, pair):
+    folder = generated(*pair)
+    verilog = (folder / "gateware" / "hwswap_soc.v").read_text()
+    ports = set()
+    header = verilog[verilog.index("module hwswap_soc (") : verilog.index(");")]
+    for width, name in re.findall(r"(?:input|output|inout)\s+(?:wire|reg)\s+(?:\[(\d+):0\])?\s*(\w+)", header):
+        ports |= {f"{name}[{bit}]" for bit in range(int(width) + 1)} if width else {name}
+    located = re.findall(r'LOCATE COMP "([^"]+)" SITE "(\w+)"', (folder / "gateware" / "hwswap_soc.lpf").read_text())
+    assert {port for port, _ in located} == ports
+    sites = [site for _, site in located]
+    assert len(set(sites)) == len(sites), "two ports on one pin"
+
+
+def test_dma_goes_to_memory_in_bursts(generated):
+    # To LiteDRAM's crossbar with VexRiscv, to the coherent port with Rocket: the engine's burst length arrives there.
+    vexriscv = (generated("ecpix5", "vexriscv") / "gateware" / "hwswap_soc.v").read_text()
+    assert re.search(r"hwswap_dma_a[rw]_payload_len", vexriscv)
+    assert re.search(r"bridge.*burst2beat|beat_count", vexriscv)
+    rocket = (generated("ecpix5", "rocket") / "gateware" / "hwswap_soc.v").read_text()
+    assert re.search(r"\.l2_frontend_bus_axi4_0_ar_bits_len\s*\(\w+\)", rocket), "a constant burst length"
+
+
+def test_refused_choices():
+    assert "32 MB" in sentence(run("boards", "ulx3s", "rocket"))
+    assert "ecpix5, orangecrab, ulx3s" in sentence(run("boards", "arty", "rocket"))
+    assert "vexriscv, rocket" in sentence(run("boards", "ecpix5", "z80"))
+    assert run("boards", "ecpix5", "rocket").returncode == 0
+
+
+@pytest.mark.parametrize("board", boards.BOARDS)
+def test_constraints_agree_with_the_platform(board):
+    fragment = constraints.load(board)
+    platform = boards.BOARDS[board].platform()
+    assert fragment.input_clock == platform.default_clk_name
+    assert fragment.input_mhz == pytest.approx(1e3 / platform.default_clk_period)
+    for resource, *_ in fragment.extension:
+        names = {name for name, *_ in platform.constraint_manager.available}
+        assert resource not in names, "the platform has that pin itself"
+
+
+@pytest.mark.parametrize("name", cpu.PROFILES)
+def test_floors(name):
+    for board, _ in (pair for pair in PAIRS if pair[1] == name):
+        sys_mhz, floor = constraints.clocks(board, name)
+        assert floor == {"vexriscv": 60, "rocket": 35}[name] and sys_mhz >= floor
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "one input clock"),
+        ('FREQUENCY PORT "a" 1 MHz;\nFREQUENCY PORT "b" 2 MHz;', "one input clock"),
+        ('FREQUENCY PORT "clk" fast MHz;', "line 1"),
+        ('FREQUENCY PORT "clk" 25 MHz;\nLOCATE COMP "serial_tx" SITE "A1";', "IO_TYPE"),
+        ('FREQUENCY PORT "clk" 25 MHz;\nIOBUF PORT "serial_tx" IO_TYPE=LVCMOS33;', "LOCATE"),
+        ('FREQUENCY PORT "clk" 25 MHz;\nLOCATE COMP "tx" SITE "A1";\nIOBUF PORT "tx" IO_TYPE=LVCMOS33;', "<resource>"),
+    ],
+)
+def test_bad_fragment(tmp_path, text, says):
+    (tmp_path / "board.lpf").write_text(text)
+    with pytest.raises(InputError, match=re.escape(says)):
+        constraints.load("board", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[floor]\nrocket = 35\n", "gives no clock"),
+        ("[floor]\nrocket = 35\n[sys.board]\nrocket = 34\n", "below the floor"),
+        ("[floor", "is not TOML"),
+        ("[floor]\nrocket = 35\n[sys.board]\nrocket = 'fast'\n", "gives no clock"),
+    ],
+)
+def test_bad_clocks(tmp_path, text, says):
+    (tmp_path / "clocks.toml").write_text(text)
+    with pytest.raises(InputError, match=says):
+        constraints.clocks("board", "rocket", tmp_path)
+
+
+@pytest.fixture
+def bitstream(tmp_path):
+    """A folder as `make bitstream` leaves it, for VexRiscv on ECPIX-5, of the sources as they are."""
+    report = {
+        "board": "ecpix5",
+        "cpu": "vexriscv",
+        "engine": {"build_hash": "0123456789abcdef"},
+        "sources": sources.digests(),
+    }
+    (tmp_path / "timing.json").write_text(json.dumps(report))
+    (tmp_path / "hwswap.bit").write_bytes(b"\xff\x00")
+    return tmp_path
+
+
+def test_flash_finds_the_bitstream(bitstream):
+    assert flash.find("ecpix5", "vexriscv", bitstream) == bitstream / "hwswap.bit"
+
+
+def test_flash_without_a_bitstream(tmp_path):
+    said = sentence(run("flash", "--board", "orangecrab", "--folder", tmp_path))
+    assert "make bitstream BOARD=orangecrab CPU=vexriscv" in said
+
+
+def test_flash_of_another_boards_bitstream(bitstream):
+    said = sentence(run("flash", "--board", "ulx3s", "--folder", bitstream))
+    assert "is for vexriscv on ecpix5" in said and "make bitstream BOARD=ulx3s" in said
+
+
+def test_flash_of_a_stale_bitstream(bitstream):
+    report = json.loads((bitstream / "timing.json").read_text())
+    report["sources"]["constraints/ecpix5.lpf"] = "0" * 64
+    (bitstream / "timing.json").write_text(json.dumps(report))
+    said = sentence(run("flash", "--board", "ecpix5", "--folder", bitstream))
+    assert "0123456789abcdef" in said and "constraints/ecpix5.lpf" in said and "make bitstream" in said
+
+
+def test_flash_of_a_bitstream_that_missed_its_timing(bitstream):
+    (bitstream / "hwswap.bit").unlink()
+    assert "timing" in sentence(run("flash", "--board", "ecpix5", "--folder", bitstream))
+
+
+def test_flash_into_the_fpga_only():
+    words = flash.command("ecpix5", Path("x.bit"), volatile=True)
+    assert words[0] == "openFPGALoader" and "--write-flash" not in words
+    assert "--write-flash" in flash.command("ulx3s", Path("x.bit"), volatile=False)
+    with pytest.raises(InputError, match="boot loader"):
+        flash.command("orangecrab", Path("x.dfu"), volatile=True)
+
+
+def test_flash_reports_a_board_that_is_not_there(tmp_path, capfd):
+    # The programmer as it ends without a board.
+    tool = tmp_path / "openFPGALoader"
+    tool.write_text("#!/bin/sh\necho empty\necho 'JTAG init failed with: unable to open ftdi device' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    with pytest.raises(InputError, match="unable to open ftdi device; is it connected and on"):
+        flash.load(["openFPGALoader", "--board", "ecpix5", "x.bit"], tmp_path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_sources_that_changed(tmp_path):
+    (tmp_path / "constraints").mkdir()
+    for name in ("a.lpf", "b.lpf"):
+        (tmp_path / "constraints" / name).write_text("x")
+    before = sources.digests(tmp_path)
+    assert sources.changed(before, tmp_path) == []
+    (tmp_path / "constraints" / "a.lpf").write_text("y")
+    (tmp_path / "constraints" / "b.lpf").unlink()
+    (tmp_path / "constraints" / "c.lpf").write_text("x")
+    assert sources.changed(before, tmp_path) == [f"constraints/{name}.lpf" for name in "abc"]
+
+
+def test_the_recorded_sources_hold_the_engine_and_the_constraints():
+    names = sources.digests()
+    assert {"constraints/clocks.toml", "litex/hwswap_soc/soc.py", "litex/hwswap_litex/core.py"} <= names.keys()
+    assert sum(name.endswith(".scala") for name in names) > 20
+
+
+def netlist(tmp_path: Path, cells: dict[str, str]) -> Path:
+    """A netlist as Yosys writes it, of cells by name."""
+    module = {"attributes": {"top": "1"}, "cells": {name: {"type": kind} for name, kind in cells.items()}}
+    path = tmp_path / "netlist.json"
+    path.write_text(json.dumps({"modules": {"LUT4": {"attributes": {}, "cells": {}}, "soc": module}}))
+    return path
+
+
+def test_utilisation_by_module(tmp_path):
+    counts = fmax_report.utilisation(
+        netlist(
+            tmp_path,
+            {
+                "hwswap_engine.core.finder.x_LUT4_Z": "LUT4",
+                "hwswap_engine.shell.count_CCU2C_S0": "CCU2C",
+                "ExampleRocketSystem.tile.ram": "DP16KD",
+                "boardsoc_boardsoc_sdram_count_TRELLIS_FF_Q_1": "TRELLIS_FF",
+                "boardsoc_uart_TRELLIS_FF_Q": "TRELLIS_FF",
+                "PLL": "EHXPLLL",
+            },
+        )
+    )
+    assert counts["engine: core"] == {"LUT": 1, "FF": 0, "BRAM": 0, "DSP": 0}
+    assert counts["engine: shell"]["LUT"] == 2
+    assert counts["CPU"]["BRAM"] == 1
+    assert counts["memory controller"]["FF"] == 1
+    assert counts["rest of the SoC"]["FF"] == 1
+    assert counts["total"] == {"LUT": 3, "FF": 2, "BRAM": 1, "DSP": 0}
+
+
+def report_of(tmp_path: Path, achieved: float, required: float = 60.0) -> dict:
+    """A timing report as nextpnr writes it, with one clock."""
+    hops = [
+        {"delay": 0.5, "type": "clk-to-q", "from": {"cell": "a"}, "to": {"cell": "a"}},
+        {"delay": 7.5, "type": "routing", "from": {"cell": "a"}, "to": {"cell": "b"}},
+        {"delay": 0.25, "type": "logic", "from": {"cell": "b"}, "to": {"cell": "b"}},
+        {"delay": 1.75, "type": "routing", "from": {"cell": "b"}, "to": {"cell": "c"}},
+    ]
+    clock = "posedge $glbnet$sys_clk"
+    found = {
+        "fmax": {"$glbnet$sys_clk": {"achieved": achieved, "constraint": required}},
+        "critical_paths": [
+            {"from": clock, "to": clock, "path": hops},
+            {"from": "<async>", "to": clock, "path": hops},
+        ],
+    }
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(found))
+    return fmax_report.timing(path)
+
+
+def test_timing_of_one_seed(tmp_path):
+    found = report_of(tmp_path, 61.004)
+    assert found["clocks"] == {"sys_clk": {"achieved": 61.0, "required": 60.0}}
+    [path] = found["paths"]
+    assert path == {"clock": "sys_clk", "ns": 10.0, "routing_ns": 9.25, "cells": 1, "from": "a", "to": "c"}
+    assert fmax_report.misses(found) == []
+    assert fmax_report.misses(report_of(tmp_path, 59.99)) == ["sys_clk"]
+
+
+def test_timing_over_seeds(tmp_path):
+    seeds = {seed: report_of(tmp_path, mhz) for seed, mhz in enumerate((58.0, 66.0, 61.0), 1)}
+    assert fmax_report.summary(seeds) == {
+        "sys_clk": {"required": 60.0, "median": 61.0, "lowest": 58.0, "highest": 66.0}
+    }
+    assert max(seeds, key=lambda seed: fmax_report.slack(seeds[seed])) == 2
+
+
+def test_bitstream_needs_a_netlist(tmp_path):
+    arguments = ("--board", "ecpix5", "--cpu", "vexriscv", "--output", tmp_path / "out")
+    assert "holds no netlist" in sentence(run("bitstream", *arguments, "--netlist", tmp_path / "none"))
+    said = sentence(run("bitstream", *arguments, "--netlist", tmp_path, "--seeds", "0"))
+    assert "1 or more" in said
