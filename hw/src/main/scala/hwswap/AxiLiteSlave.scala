@@ -6,8 +6,8 @@ import chisel3.util._
 
 /** The AXI4-Lite side of the registers: one write and one read at a time, every access answered OKAY.
   *
-  * Address and data of a write may come in either order. A write reaches the registers as a pulse of one cycle; a
-  * read samples the registers in one cycle and gives the sample back.
+  * Address and data of a write may come in either order. Writes and reads reach the registers as pulses of one cycle;
+  * the answer to a read is taken `RegPort.ReadCycles` cycles later.
   */
 class AxiLiteSlave extends Module {
   private val addrBits = log2Ceil(RegMap.BarSize)
@@ -52,10 +52,14 @@ class AxiLiteSlave extends Module {
   ar.io.enq.valid := io.axil.arvalid
   ar.io.enq.bits := aligned(io.axil.araddr)
   io.axil.arready := ar.io.enq.ready
-  val doRead = ar.io.deq.valid && !rValid
-  ar.io.deq.ready := doRead
-  io.regs.readAddr := ar.io.deq.bits
-  when(doRead) {
+  val reading = RegInit(false.B)
+  val doRead = ar.io.deq.valid && !reading && !rValid
+  val answered = ShiftRegister(doRead, RegPort.ReadCycles, false.B, true.B)
+  when(doRead)(reading := true.B).elsewhen(answered)(reading := false.B)
+  ar.io.deq.ready := answered
+  io.regs.read.valid := doRead
+  io.regs.read.bits := ar.io.deq.bits
+  when(answered) {
     rValid := true.B
     rData := io.regs.readData
   }.elsewhen(io.axil.rready)(rValid := false.B)

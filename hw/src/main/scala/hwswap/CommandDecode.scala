@@ -12,16 +12,35 @@ class Command extends Bundle {
 /** Who carries a command out. */
 object CommandPlace extends ChiselEnum {
 
-  /** nowhere: refused; at once: NOP; in the core; by the walker of records; by the hint rings; by the dumper. */
-  val refused, atOnce, core, resync, recall, dump = Value
+  /** at once: NOP; in the core; by the walker of records; by the hint rings; by the dumper. */
+  val atOnce, core, resync, recall, dump = Value
+}
+
+/** What is wrong with a command, a bit a reason. */
+class Refusal extends Bundle {
+  val opcode, device, cpu, range = Bool()
+
+  /** Something is. */
+  def any: Bool = opcode || device || cpu || range
+
+  /** The first reason as a status; OK when there is none. */
+  def status: UInt = MuxCase(
+    StatusCode.Ok.U,
+    Seq(
+      opcode -> StatusCode.BadOpcode.U,
+      device -> StatusCode.BadDevice.U,
+      cpu -> StatusCode.BadCpu.U,
+      range -> StatusCode.BadRange.U
+    )
+  )
 }
 
 /** A checked command. */
 class DecodedCommand(p: Params) extends Bundle {
-  val place = CommandPlace()
+  val refusal = new Refusal
 
-  /** The refusal, for `refused`. */
-  val status = UInt(7.W)
+  /** Meaningless when the command is refused. */
+  val place = CommandPlace()
   val opcode = UInt(MemMap.Command.Head.Opcode.width.W)
   val irq = Bool()
   val device = UInt(MemMap.Command.Head.Type.width.W)
@@ -66,22 +85,17 @@ object CommandDecode {
     val wrongMode = Mux(advisory, authoritativeOnly, advisoryOnly)
     val wantsDevice = !is(OpcodeCode.Nop) && !is(OpcodeCode.Alloc) && !is(OpcodeCode.Dump) && !all
     val wantsOffset = is(OpcodeCode.Free) || is(OpcodeCode.MarkBad)
-    val dumpEnd = low +& nr
-    val badDump = is(OpcodeCode.Dump) && (high =/= 0.U || dumpEnd > p.clusters.U || command.arg1(2, 0) =/= 0.U)
+    val dumpEnd = low(p.clusterBits, 0) +& nr
+    val badDump = is(OpcodeCode.Dump) && ((command.arg0 >> (p.clusterBits + 1)) =/= 0.U || dumpEnd > p.clusters.U ||
+      command.arg1(2, 0) =/= 0.U)
 
-    d.status := MuxCase(
-      StatusCode.Ok.U,
-      Seq(
-        (!known || wrongMode) -> StatusCode.BadOpcode.U,
-        (wantsDevice && device >= p.devices.U) -> StatusCode.BadDevice.U,
-        (is(OpcodeCode.Alloc) && (cpu >= p.cpus.U || order >= p.orders.U)) -> StatusCode.BadCpu.U,
-        ((wantsOffset && high =/= 0.U) || badDump) -> StatusCode.BadRange.U
-      )
-    )
+    d.refusal.opcode := !known || wrongMode
+    d.refusal.device := wantsDevice && device >= p.devices.U
+    d.refusal.cpu := is(OpcodeCode.Alloc) && (cpu >= p.cpus.U || order >= p.orders.U)
+    d.refusal.range := (wantsOffset && high =/= 0.U) || badDump
     d.place := MuxCase(
       CommandPlace.core,
       Seq(
-        (d.status =/= StatusCode.Ok.U) -> CommandPlace.refused,
         is(OpcodeCode.Nop) -> CommandPlace.atOnce,
         is(OpcodeCode.Resync) -> CommandPlace.resync,
         is(OpcodeCode.Recall) -> CommandPlace.recall,

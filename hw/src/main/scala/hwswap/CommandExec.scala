@@ -37,8 +37,8 @@ class CommandExec(p: Params) extends Module {
     val idle, pause, recall, recallWait, job, jobWait, core, coreWait, complete = Value
   }
 
-  // Check one command ahead.
-  val decoded = Module(new Queue(new DecodedCommand(p), 1, pipe = true))
+  // Check one command ahead: a command makes room for the next when the core takes it.
+  val decoded = Module(new Queue(new DecodedCommand(p), 1))
   decoded.io.enq.valid := io.in.valid
   decoded.io.enq.bits := CommandDecode(p, io.in.bits, io.advisory)
   io.in.ready := decoded.io.enq.ready
@@ -49,22 +49,33 @@ class CommandExec(p: Params) extends Module {
   val status = Reg(UInt(MemMap.Completion.Info.Status.width.W))
   val slot = Reg(UInt(MemMap.Completion.Result.Slot.width.W))
   val place = command.place
+
+  // What is still needed of a command when the core has taken it.
+  val opcode = Reg(chiselTypeOf(command.opcode))
+  val irq = Reg(Bool())
+  val recallFirst = Reg(Bool())
+  when(state === State.idle) {
+    opcode := command.opcode
+    irq := command.irq
+    recallFirst := command.recallFirst
+  }
   val isClaimed = if (p.devices == 1) io.claimed(0) else io.claimed(command.device(p.deviceBits - 1, 0))
   val unclaimed = (place === CommandPlace.resync || place === CommandPlace.recall) && !command.all && !isClaimed
 
   cycles := cycles + 1.U
   val coreResp = io.core.resp.fire
-  val isAlloc = command.opcode === OpcodeCode.Alloc.U && io.core.resp.bits.status === StatusCode.Ok.U
-  val isCheck = command.opcode === OpcodeCode.Check.U && io.core.resp.bits.status === StatusCode.Ok.U
+  val isAlloc = opcode === OpcodeCode.Alloc.U && io.core.resp.bits.status === StatusCode.Ok.U
+  val isCheck = opcode === OpcodeCode.Check.U && io.core.resp.bits.status === StatusCode.Ok.U
 
   // A core command in authoritative mode starts at once; everything else passes through the states.
-  val straight = place === CommandPlace.core && !command.recallFirst
+  val refused = command.refusal.any
+  val straight = place === CommandPlace.core && !command.recallFirst && !refused
   io.core.req.valid := (state === State.idle && decoded.io.deq.valid && straight) || state === State.core
   io.core.req.bits := command.core
   io.core.resp.ready := state === State.coreWait && io.out.ready
 
   io.pause := state.isOneOf(State.pause, State.recall, State.recallWait, State.job, State.jobWait) ||
-    (state.isOneOf(State.core, State.coreWait) && command.recallFirst)
+    (state.isOneOf(State.core, State.coreWait) && recallFirst)
 
   io.recall.valid := state === State.recall || (state === State.job && place === CommandPlace.recall)
   io.recall.bits := 0.U.asTypeOf(new HintJob(p))
@@ -87,13 +98,13 @@ class CommandExec(p: Params) extends Module {
   // At once: the completion of a core command leaves in the cycle of the core's answer.
   val fromCore = state === State.coreWait
   io.out.valid := (fromCore && io.core.resp.valid) || state === State.complete
-  io.out.bits.opcode := command.opcode
-  io.out.bits.irq := command.irq
+  io.out.bits.opcode := opcode
+  io.out.bits.irq := irq
   io.out.bits.cycles := cycles
   io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
   io.out.bits.device := Mux(fromCore && isAlloc, io.core.resp.bits.device, 0.U)
   io.out.bits.slot := Mux(fromCore, Mux(isAlloc || isCheck, io.core.resp.bits.offset, 0.U), slot)
-  decoded.io.deq.ready := io.out.fire
+  decoded.io.deq.ready := io.core.req.fire || (state === State.complete && io.out.fire)
 
   private def complete(code: UInt, value: UInt): Unit = {
     state := State.complete
@@ -107,8 +118,8 @@ class CommandExec(p: Params) extends Module {
       when(decoded.io.deq.valid) {
         when(straight) {
           when(io.core.req.fire)(state := State.coreWait)
-        }.elsewhen(place === CommandPlace.refused) {
-          complete(command.status, 0.U)
+        }.elsewhen(refused) {
+          complete(command.refusal.status, 0.U)
         }.elsewhen(place === CommandPlace.atOnce) {
           complete(StatusCode.Ok.U, 0.U)
         }.elsewhen(unclaimed) {

@@ -19,14 +19,13 @@ object CommandFetch {
 class CommandFetch extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
-    val base = Input(UInt(64.W))
     val log2 = Input(UInt(RegMap.CmdSize.Log2.width.W))
     val tail = Input(UInt(32.W))
     val dma = new DmaPort
     val out = Decoupled(new Command)
 
-    /** Commands ever fetched. */
-    val fetched = Output(UInt(32.W))
+    /** Commands ever asked for. */
+    val asked = Output(UInt(32.W))
 
     /** Commands are fetched, or waited for, or in the queue. */
     val busy = Output(Bool())
@@ -37,24 +36,31 @@ class CommandFetch extends Module {
     val idle, request, data = Value
   }
   val state = RegInit(State.idle)
-  val fetched = RegInit(0.U(32.W))
+  val asked = RegInit(0.U(32.W))
   val count = Reg(UInt(log2Ceil(CommandFetch.Batch + 1).W))
   val queue = Module(new Queue(new Command, CommandFetch.Depth))
   io.out <> queue.io.deq
 
-  val size = 1.U << io.log2
-  val pending = io.tail - fetched
-  val sane = pending <= size
-  val index = fetched & (size - 1.U)
-  val toEnd = size - index
-  val space = CommandFetch.Depth.U - queue.io.count
-  val batch = Seq(pending, toEnd, CommandFetch.Batch.U).reduce((a, b) => Mux(a < b, a, b))(count.getWidth - 1, 0)
-  val wanted = io.enable && sane && pending =/= 0.U
+  // What to fetch next, in three steps: the doorbell, what is behind it, a batch of it. A batch ends where a multiple of
+  // Batch ends, so none runs past the ring's end. While a fetch is under way the steps settle for the next.
+  private val batchLog2 = log2Ceil(CommandFetch.Batch)
+  val size = RegNext(1.U(16.W) << io.log2)
+  val mask = (size - 1.U)(14, 0)
+  val tail = RegNext(io.tail, 0.U)
+  val pending = RegNext(tail - asked, 0.U)
+  val low = asked(batchLog2 - 1, 0)
+  val ringMask = mask(batchLog2 - 1, 0)
+  val toEnd = ringMask - (low & ringMask) +& 1.U
+  val batch = RegNext(Mux(pending < toEnd, pending, toEnd)(batchLog2, 0))
+  val some = RegNext(pending =/= 0.U && pending <= size, false.B)
+  val settling = tail =/= io.tail || ShiftRegister(tail =/= io.tail, 1, false.B, true.B) ||
+    ShiftRegister(tail =/= io.tail, 2, false.B, true.B)
+  val space = queue.io.count <= (CommandFetch.Depth - CommandFetch.Batch).U
+  val wanted = io.enable && some
 
   // A word joins three before it; the fourth completes a command.
   val wordIndex = RegInit(0.U(log2Ceil(words).W))
   val partial = Reg(Vec(words - 1, UInt(Axi.DataBits.W)))
-  io.dma.rdata.ready := true.B
   queue.io.enq.valid := io.dma.rdata.valid && wordIndex === (words - 1).U
   queue.io.enq.bits.head := partial(MemMap.Command.Head.Offset / Axi.DataBytes)
   queue.io.enq.bits.arg0 := partial(MemMap.Command.Arg0.Offset / Axi.DataBytes)
@@ -68,27 +74,31 @@ class CommandFetch extends Module {
   io.dma.neverWrites()
   io.dma.req.valid := state === State.request
   io.dma.req.bits.write := false.B
-  io.dma.req.bits.addr := io.base + index * MemMap.Command.Bytes.U
-  io.dma.req.bits.words := count * words.U
+  io.dma.req.bits.base := DmaBase.commands
+  io.dma.req.bits.offset := Cat(asked(14, 0) & mask, 0.U(log2Ceil(words).W))
+  io.dma.req.bits.words := Cat(count, 0.U(log2Ceil(words).W))
 
   switch(state) {
     is(State.idle) {
-      when(wanted && space >= CommandFetch.Batch.U) {
+      when(wanted && space) {
         state := State.request
         count := batch
       }
     }
-    is(State.request)(when(io.dma.req.fire)(state := State.data))
-    is(State.data) {
-      when(io.dma.done.valid) {
-        state := State.idle
-        fetched := fetched + count
+    is(State.request) {
+      when(io.dma.req.fire) {
+        state := State.data
+        asked := asked + count
       }
     }
+    is(State.data)(when(io.dma.done.valid)(state := State.idle))
   }
-  io.fetched := fetched
-  io.busy := state =/= State.idle || wanted || queue.io.deq.valid
+  io.asked := asked
+  io.busy := state =/= State.idle || wanted || settling || queue.io.deq.valid
 
   assert(!queue.io.enq.valid || queue.io.enq.ready, "command queue overrun")
-  assert(state === State.idle || index +& count <= size, "command ring: a fetch ran past the ring's end")
+  assert(
+    state =/= State.request || ((asked(14, 0) & mask) +& count <= size && count =/= 0.U),
+    "command ring: a fetch ran past the ring's end"
+  )
 }

@@ -36,7 +36,6 @@ class CommandRing(p: Params) extends Module {
   val writer = Module(new CompletionWriter)
 
   fetch.io.enable := io.settings.enable
-  fetch.io.base := io.settings.cmdBase
   fetch.io.log2 := io.settings.cmdLog2
   fetch.io.tail := io.settings.cmdTail
   io.fetchDma <> fetch.io.dma
@@ -54,7 +53,6 @@ class CommandRing(p: Params) extends Module {
   io.dump <> exec.io.dump
   exec.io.dumpDone := io.dumpDone
 
-  writer.io.base := io.settings.cplBase
   writer.io.log2 := io.settings.cmdLog2
   writer.io.in <> exec.io.out
   io.completionDma <> writer.io.dma
@@ -65,8 +63,9 @@ class CommandRing(p: Params) extends Module {
   io.finished := exec.io.finished
   io.failed := exec.io.failed
 
+  // Fetched, checked, at work, completed, and on their way to memory.
   assert(
-    fetch.io.fetched - io.head <= (CommandFetch.Depth + CompletionWriter.Depth + 2).U,
+    fetch.io.asked - io.head <= (CommandFetch.Depth + 2 + 2 * CompletionWriter.Depth).U,
     "command ring: more commands under way than there are places"
   )
 }

@@ -25,7 +25,6 @@ object CompletionWriter {
   */
 class CompletionWriter extends Module {
   val io = IO(new Bundle {
-    val base = Input(UInt(64.W))
     val log2 = Input(UInt(RegMap.CmdSize.Log2.width.W))
     val in = Flipped(Decoupled(new Completion))
     val dma = new DmaPort
@@ -44,16 +43,22 @@ class CompletionWriter extends Module {
   }
   val state = RegInit(State.idle)
   val head = RegInit(0.U(32.W))
-  val sent = Reg(UInt(32.W))
+  val sent = Reg(UInt(16.W))
   val count = Reg(UInt(log2Ceil(CompletionWriter.Depth + 1).W))
+  val left = Reg(UInt(log2Ceil(CompletionWriter.Depth + 1).W))
   val irq = RegInit(false.B)
   val second = RegInit(false.B)
   val queue = Module(new Queue(new Completion, CompletionWriter.Depth))
   queue.io.enq <> io.in
 
-  val size = 1.U << io.log2
-  val index = head & (size - 1.U)
-  val toEnd = size - index
+  // A batch ends where a multiple of Depth ends, so none runs past the ring's end.
+  private val batchLog2 = log2Ceil(CompletionWriter.Depth)
+  private val completionWords = MapAccess.words(MemMap.Completion.Bytes)
+  val size = RegNext(1.U(16.W) << io.log2)
+  val mask = (size - 1.U)(14, 0)
+  val ringMask = mask(batchLog2 - 1, 0)
+  val toEnd = ringMask - (head(batchLog2 - 1, 0) & ringMask) +& 1.U
+  val batch = Mux(queue.io.count < toEnd, queue.io.count, toEnd)(batchLog2, 0)
   private val front = queue.io.deq.bits
   private val result = MemMap.Completion.Result
   private val info = MemMap.Completion.Info
@@ -67,18 +72,19 @@ class CompletionWriter extends Module {
     info.Cycles -> front.cycles
   )
 
-  io.dma.neverReads()
   io.dma.req.valid := state === State.request
   io.dma.req.bits.write := true.B
-  io.dma.req.bits.addr := io.base + index * MemMap.Completion.Bytes.U
-  io.dma.req.bits.words := count * MapAccess.words(MemMap.Completion.Bytes).U
-  io.dma.wdata.valid := state === State.data && sent =/= head + count
+  io.dma.req.bits.base := DmaBase.completions
+  io.dma.req.bits.offset := Cat(head(14, 0) & mask, 0.U(log2Ceil(completionWords).W))
+  io.dma.req.bits.words := Cat(count, 0.U(log2Ceil(completionWords).W))
+  io.dma.wdata.valid := state === State.data && left =/= 0.U
   io.dma.wdata.bits := Mux(second, infoWord, resultWord)
   queue.io.deq.ready := io.dma.wdata.fire && second
   when(io.dma.wdata.fire) {
     second := !second
     when(second) {
       sent := sent + 1.U
+      left := left - 1.U
       irq := irq || front.irq
     }
   }
@@ -88,8 +94,9 @@ class CompletionWriter extends Module {
     is(State.idle) {
       when(queue.io.deq.valid) {
         state := State.request
-        sent := head
-        count := Mux(queue.io.count < toEnd, queue.io.count, toEnd)(count.getWidth - 1, 0)
+        sent := head(15, 0)
+        count := batch
+        left := batch
       }
     }
     is(State.request)(when(io.dma.req.fire)(state := State.data))

@@ -21,12 +21,15 @@ object CorePort {
   }
 }
 
-/** Shares the core: each response goes back to the user whose request it answers. Users take turns (round-robin).
+/** Shares the core: each response goes back to the user whose request it answers. Users take turns (round-robin), and
+  * the turn is given one cycle before the core sees the request, so a request stays as it is until the core takes it.
   *
   * @param users
   *   number of user ports
+  * @param recordUser
+  *   the one user whose requests name a record
   */
-class CoreArbiter(p: Params, users: Int) extends Module {
+class CoreArbiter(p: Params, users: Int, recordUser: Int) extends Module {
   val io = IO(new Bundle {
     val users = Vec(CoreArbiter.this.users, Flipped(new CorePort(p)))
     val core = new CorePort(p)
@@ -35,20 +38,24 @@ class CoreArbiter(p: Params, users: Int) extends Module {
     val busy = Output(Bool())
   })
 
+  val granted = RegInit(false.B)
   val busy = RegInit(false.B)
-  val owner = Reg(UInt(log2Ceil(users).max(1).W))
+  val owner = RegInit(0.U(log2Ceil(users).max(1).W))
 
-  val pick = Module(new RRArbiter(new CoreReq(p), users))
-  for ((in, user) <- pick.io.in.zip(io.users)) in <> user.req
-
-  // The next request may go in while the last response leaves.
-  val free = !busy || io.core.resp.fire
-  io.core.req.valid := pick.io.out.valid && free
-  io.core.req.bits := pick.io.out.bits
-  pick.io.out.ready := io.core.req.ready && free
-  when(io.core.req.fire)(owner := pick.io.chosen)
+  // The turn goes to the next user after the last that wants it; it is given again while the last response leaves.
+  private val wants = io.users.map(_.req.valid)
+  when(!granted && (!busy || io.core.resp.fire) && VecInit(wants).asUInt.orR) {
+    granted := true.B
+    owner := RoundRobin(wants, owner)
+  }
+  when(io.core.req.fire)(granted := false.B)
   busy := io.core.req.fire || (busy && !io.core.resp.fire)
-  io.busy := busy
+  io.busy := busy || granted
+
+  io.core.req.valid := granted
+  io.core.req.bits := VecInit(io.users.map(_.req.bits))(owner)
+  io.core.req.bits.record := io.users(recordUser).req.bits.record
+  for ((user, i) <- io.users.zipWithIndex) user.req.ready := granted && owner === i.U && io.core.req.ready
 
   io.core.resp.ready := false.B
   for ((user, i) <- io.users.zipWithIndex) {
@@ -59,4 +66,5 @@ class CoreArbiter(p: Params, users: Int) extends Module {
   }
 
   assert(busy || !io.core.resp.valid, "core: a response without a request")
+  assert(!granted || VecInit(wants)(owner), "core: a user took its request back")
 }

@@ -53,14 +53,16 @@ class CpuRequests(p: Params) extends Module {
     val opcode = get(request, map.Request.Opcode)
     val order = get(request, map.Request.Order)
 
-    /** Why the request is refused without asking the core; OK when it is not. */
-    val refusal = MuxCase(
-      StatusCode.BadOpcode.U,
-      Seq(
-        io.advisory -> StatusCode.BadOpcode.U,
-        (opcode === OpcodeCode.Alloc.U) -> Mux(order < p.orders.U, StatusCode.Ok.U, StatusCode.BadCpu.U),
-        (opcode === OpcodeCode.Free.U) ->
-          Mux(get(request, map.Request.Type) < p.devices.U, StatusCode.Ok.U, StatusCode.BadDevice.U)
+    /** Why the request is refused without asking the core; OK when it is not. One cycle behind the request. */
+    val refusal = RegNext(
+      MuxCase(
+        StatusCode.BadOpcode.U,
+        Seq(
+          io.advisory -> StatusCode.BadOpcode.U,
+          (opcode === OpcodeCode.Alloc.U) -> Mux(order < p.orders.U, StatusCode.Ok.U, StatusCode.BadCpu.U),
+          (opcode === OpcodeCode.Free.U) ->
+            Mux(get(request, map.Request.Type) < p.devices.U, StatusCode.Ok.U, StatusCode.BadDevice.U)
+        )
       )
     )
 
@@ -80,24 +82,21 @@ class CpuRequests(p: Params) extends Module {
       slot := offset
     }
 
-    private def at(offset: Int): Bool = io.regs.readAddr === (base + offset).U
-    val readData: UInt = Mux(at(map.Arg.Offset), word(map.Arg.Slot -> arg), 0.U) |
-      Mux(at(map.Request.Offset), request, 0.U) |
-      Mux(
-        at(map.Response.Offset),
-        word(
-          map.Response.Slot -> slot,
-          map.Response.Type -> device,
-          map.Response.Status -> status,
-          map.Response.Busy -> busy,
-          map.Response.Seq -> seq
-        ),
-        0.U
+    val registers: Seq[(Int, UInt)] = Seq(
+      (base + map.Arg.Offset) -> word(map.Arg.Slot -> arg),
+      (base + map.Request.Offset) -> request,
+      (base + map.Response.Offset) -> word(
+        map.Response.Slot -> slot,
+        map.Response.Type -> device,
+        map.Response.Status -> status,
+        map.Response.Busy -> busy,
+        map.Response.Seq -> seq
       )
+    )
   }
 
   private val pages = Seq.tabulate(p.cpus)(new Page(_))
-  io.regs.readData := pages.map(_.readData).reduce(_ | _)
+  io.regs.readData := RegPort.answer(io.regs.read, pages.flatMap(_.registers))
   io.busy := pages.map(_.busy).reduce(_ || _)
 
   // One request at a time goes to the core; the pages take turns.

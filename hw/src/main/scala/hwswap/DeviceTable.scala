@@ -2,6 +2,7 @@
 package hwswap
 
 import chisel3._
+import chisel3.util._
 
 /** The read-only registers that show the core's device table; devices that were not built read 0. */
 class DeviceTable(p: Params) extends Module {
@@ -11,24 +12,26 @@ class DeviceTable(p: Params) extends Module {
   })
 
   private val map = RegMap.Device
-  io.regs.readData := io.devices.zipWithIndex
-    .flatMap { case (device, i) =>
-      val base = map.Base + i * map.Stride
-      Seq(
-        (base + map.Size.Offset) -> MapAccess.word(
-          map.Size.Pages -> device.pages,
-          map.Size.Base -> device.base
-        ),
-        (base + map.State.Offset) -> MapAccess.word(
-          map.State.Used -> device.used,
-          map.State.Priority -> device.priority.asUInt,
-          map.State.Claimed -> device.claimed,
-          map.State.Writeok -> device.writeok,
-          map.State.Available -> device.available,
-          map.State.Epoch -> device.epoch
-        )
-      )
-    }
-    .map { case (offset, word) => Mux(io.regs.readAddr === offset.U, word, 0.U) }
-    .reduce(_ | _)
+  private val strideLog2 = log2Ceil(map.Stride)
+  private val tableLog2 = log2Ceil(map.Count * map.Stride)
+  require(isPow2(map.Stride) && map.Base % (1 << tableLog2) == 0, "the device table is not aligned")
+
+  val addr = io.regs.read.bits
+  val ours = RegNext(
+    addr >> tableLog2 === (map.Base >> tableLog2).U && addr(tableLog2 - 1, strideLog2) < p.devices.U,
+    false.B
+  )
+  val isState = RegNext(addr(strideLog2 - 1, 0) === map.State.Offset.U, false.B)
+  val index = RegNext(addr(strideLog2 + p.deviceBits - 1, strideLog2))
+  val device = io.devices(if (p.devices == 1) 0.U else index)
+  val size = MapAccess.word(map.Size.Pages -> device.pages, map.Size.Base -> device.base)
+  val state = MapAccess.word(
+    map.State.Used -> device.used,
+    map.State.Priority -> device.priority.asUInt,
+    map.State.Claimed -> device.claimed,
+    map.State.Writeok -> device.writeok,
+    map.State.Available -> device.available,
+    map.State.Epoch -> device.epoch
+  )
+  io.regs.readData := RegNext(Mux(ours, Mux(isState, state, size), 0.U))
 }

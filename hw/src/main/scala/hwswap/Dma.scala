@@ -9,23 +9,40 @@ object Dma {
 
   /** Bits of a request's length; a request moves 1 to 255 words. */
   val WordBits: Int = 8
+
+  /** Bits of a request's offset, in words: the largest structure is the cluster-state array, 65536 * 10 words. */
+  val OffsetBits: Int = 20
 }
 
-/** A transfer: `words` (1 to 255) 64-bit words from or to `addr` on. The lowest three address bits are taken as 0. */
+/** What a transfer's offset counts from: the structures whose addresses the host has set, and a command's target. */
+object DmaBase extends ChiselEnum {
+  val commands, completions, cpuLines, engineLines, states, notices, hints, target = Value
+}
+
+/** A transfer: `words` (1 to 255) 64-bit words, from `offset` words after the structure's address on. */
 class DmaReq extends Bundle {
   val write = Bool()
-  val addr = UInt(Axi.AddrBits.W)
+  val base = DmaBase()
+  val offset = UInt(Dma.OffsetBits.W)
   val words = UInt(Dma.WordBits.W)
 }
 
-/** What a DMA client sees. After `req` is taken, either `words` words come on `rdata` or as many are taken from
-  * `wdata`, then `done` pulses once. After an error response the rest is left out: fewer words are moved, and
+/** Asks for the address of a structure, in bytes; the answer comes in the same cycle. The lowest three bits are taken
+  * as 0.
+  */
+class AddressLookup extends Bundle {
+  val base = Output(DmaBase())
+  val address = Input(UInt(Axi.AddrBits.W))
+}
+
+/** What a DMA client sees. After `req` is taken, either `words` words come on `rdata`, which it has to take at once, or
+  * as many are taken from `wdata`; `done` pulses once, not before the last word. After an error response the rest is left out: fewer words are moved, and
   * `done.bits` (error) is true.
   */
 class DmaPort extends Bundle {
   val req = Decoupled(new DmaReq)
   val wdata = Decoupled(UInt(Axi.DataBits.W))
-  val rdata = Flipped(Decoupled(UInt(Axi.DataBits.W)))
+  val rdata = Flipped(Valid(UInt(Axi.DataBits.W)))
   val done = Flipped(Valid(Bool()))
 
   /** Ties off the outputs of a client that only reads. */
@@ -33,9 +50,6 @@ class DmaPort extends Bundle {
     wdata.valid := false.B
     wdata.bits := 0.U
   }
-
-  /** Ties off the outputs of a client that only writes. */
-  def neverReads(): Unit = rdata.ready := true.B
 }
 
 /** AXI4 master: one request at a time, cut into INCR bursts of at most 16 beats that do not cross 4 KiB, one burst
@@ -48,6 +62,7 @@ class Dma extends Module {
   val io = IO(new Bundle {
     val axi = new Axi4
     val port = Flipped(new DmaPort)
+    val lookup = new AddressLookup
     val flush = Input(Bool())
     val idle = Output(Bool())
     val readBeat = Output(Bool())
@@ -68,11 +83,15 @@ class Dma extends Module {
   val beats = Reg(UInt(beatBits.W))
   val addrValid = RegInit(false.B)
   val beatsLeft = Reg(UInt(beatBits.W))
+  val lastBurst = Reg(Bool())
 
-  // Beats of the next burst: what is left, a burst's limit, and what fits below the 4 KiB line.
-  val toBoundary = boundaryWords.U - wordAddr(log2Ceil(boundaryWords) - 1, 0)
-  val limit = Mux(toBoundary < Axi.MaxBeats.U, toBoundary, Axi.MaxBeats.U)
-  val plan = Mux(left < limit, left, limit)(beatBits - 1, 0)
+  // Beats of the next burst: what is left, a burst's limit, and what fits below the 4 KiB line, which is near only in
+  // the last 16 words before it.
+  private val inBurst = log2Ceil(Axi.MaxBeats)
+  val nearBoundary = wordAddr(log2Ceil(boundaryWords) - 1, inBurst).andR
+  val limit = Mux(nearBoundary, Axi.MaxBeats.U - wordAddr(inBurst - 1, 0), Axi.MaxBeats.U)
+  val planLast = left <= limit
+  val plan = Mux(planLast, left, limit)(beatBits - 1, 0)
 
   // Write data passes through a register, so that a flush never changes a beat that is already on the bus.
   class Beat extends Bundle {
@@ -82,15 +101,6 @@ class Dma extends Module {
   }
   val wQueue = Module(new Queue(new Beat, 2))
 
-  io.port.req.ready := state === State.idle && !io.flush
-  when(io.port.req.fire) {
-    state := State.plan
-    write := io.port.req.bits.write
-    wordAddr := io.port.req.bits.addr(Axi.AddrBits - 1, 3)
-    left := io.port.req.bits.words
-    error := false.B
-  }
-
   when(state === State.plan) {
     when(io.flush || error || left === 0.U) {
       state := State.finish
@@ -98,6 +108,7 @@ class Dma extends Module {
       state := State.burst
       beats := plan
       beatsLeft := plan
+      lastBurst := planLast
       addrValid := true.B
     }
   }
@@ -130,10 +141,10 @@ class Dma extends Module {
 
   // Read data
   val reading = state === State.burst && !write
-  io.port.rdata.valid := reading && io.axi.rvalid && !io.flush
-  io.port.rdata.bits := io.axi.rdata
-  io.axi.rready := reading && (io.port.rdata.ready || io.flush)
+  io.axi.rready := reading
   io.readBeat := io.axi.rvalid && io.axi.rready
+  io.port.rdata.valid := RegNext(io.readBeat && !io.flush, false.B)
+  io.port.rdata.bits := RegNext(io.axi.rdata)
 
   when(wQueue.io.enq.fire || io.readBeat)(beatsLeft := beatsLeft - 1.U)
 
@@ -144,12 +155,22 @@ class Dma extends Module {
   when(io.readBeat && Axi.isError(io.axi.rresp))(error := true.B)
   when(writeEnd && Axi.isError(io.axi.bresp))(error := true.B)
   when(readEnd || writeEnd) {
-    state := State.plan
+    state := Mux(lastBurst, State.finish, State.plan)
     left := left - beats
     wordAddr := wordAddr + beats
   }
 
+  // The next request may come in while the end of the last is told.
   when(state === State.finish)(state := State.idle)
+  io.port.req.ready := (state === State.idle || state === State.finish) && !io.flush
+  io.lookup.base := io.port.req.bits.base
+  when(io.port.req.fire) {
+    state := State.plan
+    write := io.port.req.bits.write
+    wordAddr := io.lookup.address(Axi.AddrBits - 1, 3) + io.port.req.bits.offset
+    left := io.port.req.bits.words
+    error := false.B
+  }
   io.port.done.valid := state === State.finish
   io.port.done.bits := error
   io.idle := state === State.idle

@@ -4,8 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Gives the DMA to one client at a time, from its request to `done`, in turn (round-robin), so that no client
-  * starves.
+/** Gives the DMA to one client at a time, in turn (round-robin), so that no client starves. The next request is picked
+  * and waits in a register while a transfer is under way: a client first, then what it asks for.
   *
   * @param clients
   *   number of client ports
@@ -16,23 +16,36 @@ class DmaArbiter(clients: Int) extends Module {
     val dma = new DmaPort
   })
 
+  private val clientBits = log2Ceil(clients).max(1)
+  val picked = RegInit(false.B)
+  val waiting = RegInit(false.B)
+  val next = Reg(new DmaReq)
+  val nextOwner = RegInit(0.U(clientBits.W))
   val busy = RegInit(false.B)
-  val owner = Reg(UInt(log2Ceil(clients).max(1).W))
+  val owner = Reg(UInt(clientBits.W))
 
-  val pick = Module(new RRArbiter(new DmaReq, clients))
-  for ((in, client) <- pick.io.in.zip(io.clients)) in <> client.req
-  io.dma.req.valid := pick.io.out.valid && !busy
-  io.dma.req.bits := pick.io.out.bits
-  pick.io.out.ready := io.dma.req.ready && !busy
-  when(io.dma.req.fire) {
-    busy := true.B
-    owner := pick.io.chosen
+  when(!picked && !waiting) {
+    picked := VecInit(io.clients.map(_.req.valid)).asUInt.orR
+    nextOwner := RoundRobin(io.clients.map(_.req.valid), nextOwner)
   }
-  when(io.dma.done.valid)(busy := false.B)
+  when(picked) {
+    picked := false.B
+    waiting := true.B
+    next := VecInit(io.clients.map(_.req.bits))(nextOwner)
+  }
+  for ((client, i) <- io.clients.zipWithIndex) client.req.ready := picked && nextOwner === i.U
+  io.dma.req.valid := waiting
+  io.dma.req.bits := next
+
+  // A transfer may start in the cycle in which the one before it ends.
+  when(io.dma.req.fire) {
+    waiting := false.B
+    busy := true.B
+    owner := nextOwner
+  }.elsewhen(io.dma.done.valid)(busy := false.B)
 
   io.dma.wdata.valid := false.B
   io.dma.wdata.bits := 0.U
-  io.dma.rdata.ready := false.B
   for ((client, i) <- io.clients.zipWithIndex) {
     val mine = busy && owner === i.U
     client.wdata.ready := mine && io.dma.wdata.ready
@@ -43,7 +56,8 @@ class DmaArbiter(clients: Int) extends Module {
     when(mine) {
       io.dma.wdata.valid := client.wdata.valid
       io.dma.wdata.bits := client.wdata.bits
-      io.dma.rdata.ready := client.rdata.ready
     }
   }
+
+  assert(!picked || VecInit(io.clients.map(_.req.valid))(nextOwner), "DMA: a client took its request back")
 }

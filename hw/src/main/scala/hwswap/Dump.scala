@@ -4,26 +4,33 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Writes the core's view of clusters to host memory, as cluster-state records. */
+/** Writes the core's view of clusters to host memory, as cluster-state records. A record is taken from the core's
+  * response word by word while the DMA writes it; the response stays until then.
+  */
 class Dump(p: Params) extends Module {
   val io = IO(new Bundle {
     val job = Flipped(Decoupled(new DumpJob))
     val done = Valid(new JobResult)
     val dma = new DmaPort
     val core = new CorePort(p)
+
+    /** Where the first record goes. */
+    val target = Output(UInt(Axi.AddrBits.W))
   })
 
   import MapAccess.word
   private val map = MemMap.ClusterState
   private val words = MapAccess.words(map.Bytes)
   object State extends ChiselEnum {
-    val idle, ask, wait_, request, data, finish = Value
+    val idle, ask, wait_, request, data, next, finish = Value
   }
   val state = RegInit(State.idle)
   val job = Reg(new DumpJob)
-  val written = Reg(UInt(32.W))
-  val record = Reg(new ClusterRecord)
+  val offset = Reg(UInt(Dma.OffsetBits.W))
+  val written = Reg(chiselTypeOf(job.count))
   val index = Reg(UInt(log2Ceil(words + 1).W))
+  val word64 = Reg(UInt(Axi.DataBits.W))
+  val offered = RegInit(false.B)
   val error = Reg(Bool())
 
   io.job.ready := state === State.idle
@@ -31,7 +38,8 @@ class Dump(p: Params) extends Module {
   io.core.req.bits := CorePort.blank(p)
   io.core.req.bits.op := CoreOp.dump
   io.core.req.bits.cluster := job.cluster(p.clusterBits - 1, 0)
-  io.core.resp.ready := state === State.wait_
+  io.core.resp.ready := state === State.next
+  private val record = io.core.resp.bits.record
 
   val meta = word(
     map.Meta.Seq -> record.seq,
@@ -40,27 +48,33 @@ class Dump(p: Params) extends Module {
     map.Meta.Flag -> record.flag,
     map.Meta.Epoch -> record.epoch
   )
-  io.dma.neverReads()
   io.dma.req.valid := state === State.request
   io.dma.req.bits.write := true.B
-  io.dma.req.bits.addr := job.target
+  io.dma.req.bits.base := DmaBase.target
+  io.dma.req.bits.offset := offset
   io.dma.req.bits.words := words.U
-  io.dma.wdata.valid := state === State.data && index =/= words.U
-  io.dma.wdata.bits := MuxCase(
-    record.bitmap(Axi.DataBits - 1, 0),
-    Seq(
-      (index === (map.Meta.Offset / Axi.DataBytes).U) -> meta,
-      (index === (map.Tail.Offset / Axi.DataBytes).U) -> word(map.Tail.SeqBegin -> record.seq)
-    )
-  )
+  io.target := job.target
+
+  // A word is taken from the response in one cycle and offered in the next.
+  private val bitmapAt = map.Bitmap.Offset / Axi.DataBytes
+  private val bitmapWords = Seq.tabulate(p.slots / Axi.DataBits)(i => record.bitmap(64 * i + 63, 64 * i))
+  private val layout = (map.Meta.Offset / Axi.DataBytes -> meta) +:
+    (map.Tail.Offset / Axi.DataBytes -> word(map.Tail.SeqBegin -> record.seq)) +:
+    bitmapWords.zipWithIndex.map { case (bits, i) => (bitmapAt + i) -> bits }
+  io.dma.wdata.valid := offered
+  io.dma.wdata.bits := word64
   when(io.dma.wdata.fire) {
+    offered := false.B
     index := index + 1.U
-    when(index =/= (map.Meta.Offset / Axi.DataBytes).U)(record.bitmap := record.bitmap >> Axi.DataBits)
+  }.elsewhen(state === State.data && index =/= words.U) {
+    offered := true.B
+    word64 := MuxLookup(index, meta)(layout.map { case (i, bits) => i.U -> bits })
   }
 
   switch(state) {
     is(State.idle) {
       written := 0.U
+      offset := 0.U
       error := false.B
       when(io.job.valid) {
         job := io.job.bits
@@ -69,23 +83,21 @@ class Dump(p: Params) extends Module {
     }
     is(State.ask)(when(io.core.req.fire)(state := State.wait_))
     is(State.wait_) {
-      when(io.core.resp.fire) {
-        record := io.core.resp.bits.record
-        index := 0.U
-        state := State.request
-      }
+      index := 0.U
+      when(io.core.resp.valid)(state := State.request)
     }
     is(State.request)(when(io.dma.req.fire)(state := State.data))
     is(State.data) {
       when(io.dma.done.valid) {
         error := io.dma.done.bits
+        offered := false.B
         written := written + 1.U
         job.cluster := job.cluster + 1.U
-        job.count := job.count - 1.U
-        job.target := job.target + map.Bytes.U
-        state := Mux(io.dma.done.bits || job.count === 1.U, State.finish, State.ask)
+        offset := offset + words.U
+        state := State.next
       }
     }
+    is(State.next)(when(io.core.resp.fire)(state := Mux(error || written === job.count, State.finish, State.ask)))
     is(State.finish)(state := State.idle)
   }
   io.done.valid := state === State.finish

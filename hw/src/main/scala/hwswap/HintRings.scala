@@ -22,6 +22,9 @@ object HintRings {
 
   /** The most hints one burst writes. */
   val Batch: Int = 8
+
+  /** Cycles from a change of the core's numbers to the decision whether there is room for a hint. */
+  val Weighing: Int = 2
 }
 
 /** The hint rings: fills them in host memory, releases what the host has popped, recalls what it shall not use any
@@ -66,8 +69,8 @@ class HintRings(p: Params) extends Module {
   import MapAccess.word
   private val hint = MemMap.Hint.Hint
   object State extends ChiselEnum {
-    val clear, idle, ringRead, ringGet, next, entryGet, void, voidData, release, releaseWait, fill, alloc, allocWait,
-        flush, flushData, writeBack, finish = Value
+    val clear, idle, ringRead, ringGet, check, next, entryGet, look, void, voidData, release, releaseWait, weigh, fill, alloc,
+        allocWait, flush, flushData, writeBack, finish = Value
   }
 
   val state = RegInit(State.clear)
@@ -77,15 +80,18 @@ class HintRings(p: Params) extends Module {
   val order = Reg(UInt(4.W))
   val head = Reg(UInt(32.W))
   val tail = Reg(UInt(32.W))
-  val position = Reg(UInt(32.W))
+
+  /** The entry at hand: as much of its number as tells it from the ring's others, and its lap's phase. */
+  val position = Reg(UInt((p.hintRingLog2 + 1).W))
   val end = Reg(UInt(32.W))
   val entry = Reg(new HintEntry)
-  val count = Reg(UInt(32.W))
+  val count = Reg(UInt(log2Ceil((rings << p.hintRingLog2) + 1).W))
   val error = Reg(Bool())
   val stop = Reg(Bool())
   val batch = Reg(UInt(log2Ceil(HintRings.Batch + 1).W))
   val sent = Reg(UInt(log2Ceil(HintRings.Batch + 1).W))
-  val buffer = Reg(Vec(HintRings.Batch, UInt(Axi.DataBits.W)))
+  val batchPhase = Reg(Bool())
+  val buffer = Mem(HintRings.Batch, new HintEntry)
 
   val active = RegInit(0.U(rings.W))
   val failed = RegInit(0.U(rings.W))
@@ -94,6 +100,9 @@ class HintRings(p: Params) extends Module {
   // Slots of all hints that were made and neither used up nor recalled.
   val outstanding = RegInit(0.U(32.W))
   val slots = (1.U << order)(p.orders - 1, 0)
+
+  /** Hints in the ring. */
+  val held = (tail - head)(p.hintRingLog2, 0)
 
   private val isConsume = job.kind === HintJobKind.consume
   private val isFill = job.kind === HintJobKind.fill
@@ -122,14 +131,19 @@ class HintRings(p: Params) extends Module {
   newEntry.device := io.core.resp.bits.device
   newEntry.epoch := io.core.resp.bits.epoch
   newEntry.slot := io.core.resp.bits.offset
-  when(allocated || voided)(entries.write(Cat(ring, index(Mux(allocated, tail, position))), newEntry))
+  when(allocated)(buffer.write(batch(log2Ceil(HintRings.Batch) - 1, 0), newEntry))
+  when(allocated || voided)(entries.write(Cat(ring, Mux(allocated, index(tail), index(position))), newEntry))
 
-  // How far a fill may go
-  val depthWanted = io.settings.depthSlots >> order
-  val depth = Mux(depthWanted === 0.U, 1.U, Mux(depthWanted > size.U, size.U, depthWanted))
-  val share = io.freeSlots >> io.settings.capShift
-  val cap = Mux(share > io.settings.capMin, share, io.settings.capMin)
-  val room = tail - head < depth && io.hintedSlots +& slots <= cap
+  // How far a fill may go: the ring's depth and the cap. Each step has a cycle of its own; a fill weighs until what the
+  // core says after the last hint has come through.
+  val depthWanted = RegNext(io.settings.depthSlots >> order)
+  val depth = RegNext(Mux(depthWanted === 0.U, 1.U, Mux(depthWanted > size.U, size.U, depthWanted))(p.hintRingLog2, 0))
+  val share = RegNext(io.freeSlots >> io.settings.capShift)
+  val cap = RegNext(Mux(share > io.settings.capMin, share, io.settings.capMin))
+  val hinted = RegNext(RegNext(io.hintedSlots +& slots))
+  val room = RegNext(hinted <= cap && held < depth, false.B)
+  val weighed = RegInit(0.U(log2Ceil(HintRings.Weighing).W))
+  weighed := Mux(state === State.weigh, weighed + 1.U, 0.U)
   val wrapped = batch =/= 0.U && index(tail) === 0.U
 
   // Core: release or hintAlloc
@@ -144,22 +158,23 @@ class HintRings(p: Params) extends Module {
   io.core.resp.ready := state === State.releaseWait || state === State.allocWait
 
   // DMA: new hints, or one void one
+  val made = buffer.read(sent(log2Ceil(HintRings.Batch) - 1, 0))
   val hintWord = word(
-    hint.Phase -> phase(tail),
+    hint.Phase -> batchPhase,
     hint.Valid -> true.B,
     hint.Order -> order,
-    hint.Type -> io.core.resp.bits.device,
-    hint.Epoch -> io.core.resp.bits.epoch,
-    hint.Slot -> io.core.resp.bits.offset
+    hint.Type -> made.device,
+    hint.Epoch -> made.epoch,
+    hint.Slot -> made.slot
   )
-  val first = Mux(state === State.void, position, tail - batch)
-  io.dma.neverReads()
+  val first = Mux(state === State.void, index(position), index(tail) - batch)
   io.dma.req.valid := state === State.void || state === State.flush
   io.dma.req.bits.write := true.B
-  io.dma.req.bits.addr := io.settings.hintBase + Cat(ring, index(first)) * MemMap.Hint.Bytes.U
+  io.dma.req.bits.base := DmaBase.hints
+  io.dma.req.bits.offset := Cat(ring, index(first))
   io.dma.req.bits.words := Mux(state === State.void, 1.U, batch)
   io.dma.wdata.valid := state.isOneOf(State.voidData, State.flushData) && sent =/= Mux(isFill, batch, 1.U)
-  io.dma.wdata.bits := Mux(isFill, buffer(sent(log2Ceil(HintRings.Batch) - 1, 0)), word(hint.Phase -> phase(position)))
+  io.dma.wdata.bits := Mux(isFill, hintWord, word(hint.Phase -> phase(position)))
   when(io.dma.req.fire)(sent := 0.U)
   when(io.dma.wdata.fire)(sent := sent + 1.U)
 
@@ -185,32 +200,33 @@ class HintRings(p: Params) extends Module {
       error := false.B
       stop := false.B
       batch := 0.U
-      when(io.job.valid) {
-        val isRecall = io.job.bits.kind === HintJobKind.recall
-        job := io.job.bits
-        ring := Mux(isRecall, 0.U, io.job.bits.cpu * p.orders.U + io.job.bits.order)
-        order := Mux(isRecall, 0.U, io.job.bits.order)
-        state := State.ringRead
-      }
+      val isRecall = io.job.bits.kind === HintJobKind.recall
+      job := io.job.bits
+      ring := Mux(isRecall, 0.U, (io.job.bits.cpu * p.orders.U + io.job.bits.order)(ringBits - 1, 0))
+      order := Mux(isRecall, 0.U, io.job.bits.order)
+      when(io.job.valid)(state := State.ringRead)
     }
     is(State.ringRead)(state := State.ringGet)
     is(State.ringGet) {
       head := ringState.head
       tail := ringState.tail
-      position := ringState.head
+      position := ringState.head(p.hintRingLog2, 0)
       end := ringState.tail
+      state := State.check
+    }
+    is(State.check) {
       when(isConsume) {
-        when(job.head - ringState.head > ringState.tail - ringState.head) {
+        when(job.head - head > held) {
           io.garbage := true.B
           broken := withBit(broken, true.B)
         }.otherwise(end := job.head)
       }
-      state := Mux(isFill, State.fill, State.next)
+      state := Mux(isFill, State.weigh, State.next)
     }
 
     // consume and recall: entry by entry
     is(State.next) {
-      when(position =/= end) {
+      when(position =/= end(p.hintRingLog2, 0)) {
         state := State.entryGet
       }.elsewhen(isConsume) {
         head := end
@@ -225,9 +241,12 @@ class HintRings(p: Params) extends Module {
     }
     is(State.entryGet) {
       entry := entryRead
-      when(entryRead.valid && isConsume) {
+      state := State.look
+    }
+    is(State.look) {
+      when(entry.valid && isConsume) {
         state := State.release
-      }.elsewhen(entryRead.valid && (job.all || entryRead.device === job.device)) {
+      }.elsewhen(entry.valid && (job.all || entry.device === job.device)) {
         state := State.void
       }.otherwise {
         position := position + 1.U
@@ -245,6 +264,7 @@ class HintRings(p: Params) extends Module {
     is(State.releaseWait)(when(io.core.resp.fire)(releaseDone()))
 
     // fill: a batch of hints, then one burst
+    is(State.weigh)(when(weighed === (HintRings.Weighing - 1).U)(state := State.fill))
     is(State.fill) {
       when(!stop && room && batch =/= HintRings.Batch.U && !wrapped) {
         state := State.alloc
@@ -255,9 +275,9 @@ class HintRings(p: Params) extends Module {
     is(State.alloc)(when(io.core.req.fire)(state := State.allocWait))
     is(State.allocWait) {
       when(io.core.resp.fire) {
-        state := State.fill
+        state := State.weigh
         when(allocated) {
-          buffer(batch(log2Ceil(HintRings.Batch) - 1, 0)) := hintWord
+          when(batch === 0.U)(batchPhase := phase(tail))
           batch := batch + 1.U
           count := count + 1.U
           tail := tail + 1.U
@@ -273,7 +293,7 @@ class HintRings(p: Params) extends Module {
       when(io.dma.done.valid) {
         batch := 0.U
         error := io.dma.done.bits
-        state := Mux(io.dma.done.bits, State.finish, State.fill)
+        state := Mux(io.dma.done.bits, State.finish, State.weigh)
       }
     }
 

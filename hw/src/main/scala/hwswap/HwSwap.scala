@@ -34,11 +34,12 @@ class HwSwap(val p: Params) extends Module {
 
   for (block <- Seq(shell.io.regs, resetControl.io.regs)) {
     block.write := slave.io.regs.write
-    block.readAddr := slave.io.regs.readAddr
+    block.read := slave.io.regs.read
   }
   slave.io.regs.readData := shell.io.regs.readData | resetControl.io.regs.readData
 
   dma.io.port <> shell.io.dma
+  shell.io.lookup <> dma.io.lookup
   dma.io.flush := resetControl.io.flush
   shell.io.dmaIdle := dma.io.idle
   shell.io.readBeat := dma.io.readBeat

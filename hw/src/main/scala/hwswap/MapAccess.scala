@@ -46,11 +46,22 @@ class RegWrite extends Bundle {
   def at(offset: Int): Bool = addr === offset.U
 }
 
-/** What a block of registers gets: writes as pulses, a read address; it answers the read in the same cycle with 0
-  * when the address is not its own, so that the answers of all blocks can be or-ed.
+/** What a block of registers gets: writes and reads as pulses. It answers a read `RegPort.ReadCycles` cycles after the
+  * pulse, with 0 when the address is not its own, so that the answers of all blocks can be or-ed. The address stays
+  * until then.
   */
 class RegPort extends Bundle {
   val write = Flipped(Valid(new RegWrite))
-  val readAddr = Input(UInt(log2Ceil(RegMap.BarSize).W))
+  val read = Flipped(Valid(UInt(log2Ceil(RegMap.BarSize).W)))
   val readData = Output(UInt(Axi.DataBits.W))
+}
+
+object RegPort {
+
+  /** Cycles from a read's pulse to its answer: one to find the register, one to select its bits. */
+  val ReadCycles: Int = 2
+
+  /** The answer of a block that has `table`: offsets and what they read. */
+  def answer(read: Valid[UInt], table: Seq[(Int, UInt)]): UInt =
+    RegNext(Mux1H(table.map { case (offset, value) => RegNext(read.bits === offset.U, false.B) -> value }))
 }

@@ -28,6 +28,7 @@ class Mirror(p: Params) extends Module {
     val recallDone = Valid(new JobResult)
     val dump = Flipped(Decoupled(new DumpJob))
     val dumpDone = Valid(new JobResult)
+    val dumpTarget = Output(UInt(Axi.AddrBits.W))
 
     /** Pulse: a command was done, so an order without space may have some. */
     val commandDone = Input(Bool())
@@ -62,14 +63,19 @@ class Mirror(p: Params) extends Module {
   share(fetch.io.job.bits, fetch.io.job, poller.io.fetch, resync.io.fetch)
   poller.io.fetchDone := fetch.io.done
   resync.io.fetchDone := fetch.io.done
-  fetch.io.base := io.settings.stateBase
 
   share(resync.io.job.bits, resync.io.job, poller.io.resync, io.resync)
   poller.io.resyncDone := resync.io.done
   io.resyncDone := resync.io.done
   resync.io.devices := io.devices
 
+  // Which ring is named by the poll loop alone, which device by the executor alone.
   share(hints.io.job.bits, hints.io.job, poller.io.hint, io.recall)
+  hints.io.job.bits.cpu := poller.io.hint.bits.cpu
+  hints.io.job.bits.order := poller.io.hint.bits.order
+  hints.io.job.bits.head := poller.io.hint.bits.head
+  hints.io.job.bits.device := io.recall.bits.device
+  hints.io.job.bits.all := io.recall.bits.all
   poller.io.hintDone := hints.io.done
   io.recallDone := hints.io.done
   poller.io.active := hints.io.active
@@ -77,8 +83,9 @@ class Mirror(p: Params) extends Module {
   hints.io.settings := io.settings
   hints.io.freeSlots := io.freeSlots
   hints.io.hintedSlots := io.hintedSlots
-  hints.io.progress := fetch.io.applied || io.commandDone
+  hints.io.progress := RegNext(fetch.io.applied || io.commandDone, false.B)
 
+  io.dumpTarget := dump.io.target
   dump.io.job <> io.dump
   io.dumpDone := dump.io.done
 
@@ -107,4 +114,7 @@ object Mirror {
 
   /** Ports to the core: records, hints, dump. */
   val CoreUsers: Int = 3
+
+  /** The first of them, whose requests name a record. */
+  val RecordUser: Int = 0
 }

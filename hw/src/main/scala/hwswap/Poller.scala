@@ -59,15 +59,13 @@ class Poller(p: Params) extends Module {
   private val engine = MemMap.EngineLine
   private val lineWords = MapAccess.words(line.Bytes)
   object State extends ChiselEnum {
-    val off, line, lineData, decide, notices, noticeData, publish, publishData, serve, fetchWait, resync, resyncWait,
-        consume, consumeWait, fill, fillWait, next, heartbeat, heartbeatData, timer = Value
+    val off, line, lineData, compare, decide, notices, noticeData, publish, publishData, serve, fetchWait, resync,
+        resyncWait, consume, consumeWait, fill, fillWait, next, heartbeat, heartbeatData, timer = Value
   }
 
   val state = RegInit(State.off)
   val cpu = RegInit(0.U(p.cpuBits.W))
   val order = Reg(UInt(4.W))
-  val words = Reg(Vec(lineWords, UInt(Axi.DataBits.W)))
-  val clusters = Reg(Vec(Poller.Batch, UInt(MemMap.Notice.Notice.Cluster.width.W)))
   val index = Reg(UInt(log2Ceil(Poller.Batch.max(lineWords) + 1).W))
   private val batchBits = log2Ceil(Poller.Batch + 1)
   val batch = Reg(UInt(batchBits.W))
@@ -77,43 +75,58 @@ class Poller(p: Params) extends Module {
   val round = RegInit(0.U(32.W))
   val timer = Reg(UInt(RegMap.Poll.Cycles.width.W))
 
+  // What the CPU's line says. Only the pops of one order are looked at in a cycle, so they lie in a memory.
+  val noticeTail, resyncWanted = Reg(UInt(32.W))
+  val wanted = Reg(UInt(line.Want.Orders.width.W))
+  val pops = Mem(lineWords, UInt(Axi.DataBits.W))
+
+  // The clusters that notices named, and whether there is such a cluster.
+  val clusters = Mem(Poller.Batch, UInt((p.clusterBits + 1).W))
+
   // By CPU: notices taken, and the RESYNC value acted upon.
   val taken = RegInit(VecInit.fill(p.cpus)(0.U(32.W)))
   val resynced = RegInit(VecInit.fill(p.cpus)(0.U(32.W)))
 
   val on = io.settings.enable && io.settings.advisory
-  val noticeWord = words(line.Notice.Offset / Axi.DataBytes)
-  val noticeTail = get(noticeWord, line.Notice.NoticeTail)
-  val resyncWanted = get(noticeWord, line.Notice.Resync)
-  val wanted = get(words(line.Want.Offset / Axi.DataBytes), line.Want.Orders)
-  val popped = VecInit(Seq.tabulate(p.orders) { o =>
-    val pair = words(line.HintHead.Offset / Axi.DataBytes + o / 2)
-    get(pair, if (o % 2 == 0) line.HintHead.Even else line.HintHead.Odd)
-  })(order)
+  private val popWord = line.HintHead.Offset / Axi.DataBytes
+  val popPair = pops.read((order(3, 1) +& popWord.U)(log2Ceil(lineWords) - 1, 0))
+  val popped = Mux(order(0), get(popPair, line.HintHead.Odd), get(popPair, line.HintHead.Even))
   val ring = (cpu * p.orders.U +& order)(log2Ceil(rings).max(1) - 1, 0)
   val lastOrder = order === (p.orders - 1).U
 
-  // Notices
-  val noticeSize = 1.U << io.settings.noticeLog2
-  val pending = noticeTail - taken(cpu)
-  val noticeIndex = taken(cpu) & (noticeSize - 1.U)
-  val toEnd = noticeSize - noticeIndex
-  val most = Seq(pending, toEnd, Poller.Batch.U).reduce((a, b) => Mux(a < b, a, b))(batchBits - 1, 0)
-  val cluster = clusters(index(log2Ceil(Poller.Batch) - 1, 0))
-  val inRange = cluster < p.clusters.U
+  // Notices. A batch ends where a multiple of Batch ends, so none runs past the ring's end.
+  private val batchLog2 = log2Ceil(Poller.Batch)
+  val noticeSize = RegNext(1.U(16.W) << io.settings.noticeLog2)
+  val noticeMask = (noticeSize - 1.U)(14, 0)
+  val pending = Reg(UInt(32.W))
+  val lookAgain = Reg(Bool())
+  val impossible = pending > noticeSize
+  val noticeIndex = taken(cpu)(14, 0) & noticeMask
+  val groupMask = noticeMask(batchLog2 - 1, 0)
+  val toEnd = groupMask - (noticeIndex(batchLog2 - 1, 0) & groupMask) +& 1.U
+  val most = Mux(pending < toEnd, pending, toEnd)(batchBits - 1, 0)
+  val served = clusters.read(index(batchLog2 - 1, 0))
+  val cluster = served(p.clusterBits - 1, 0)
+  val inRange = served(p.clusterBits)
   val serving = state === State.serve && index =/= batch
 
   // DMA: lines and notices are read, the engine's line is written word by word
   val writing = state.isOneOf(State.publish, State.heartbeat)
   io.dma.req.valid := writing || state.isOneOf(State.line, State.notices)
   io.dma.req.bits.write := writing
-  io.dma.req.bits.addr := MuxCase(
-    io.settings.cpuLineBase + cpu * line.Bytes.U,
+  private val noticeWords = MapAccess.words(MemMap.Notice.Bytes)
+  private val engineWords = MapAccess.words(engine.Bytes)
+  io.dma.req.bits.base := Mux(
+    writing,
+    DmaBase.engineLines,
+    Mux(state === State.notices, DmaBase.notices, DmaBase.cpuLines)
+  )
+  io.dma.req.bits.offset := MuxCase(
+    cpu * lineWords.U,
     Seq(
-      (state === State.notices) ->
-        (io.settings.noticeBase + ((cpu << io.settings.noticeLog2) +& noticeIndex) * MemMap.Notice.Bytes.U),
-      (state === State.publish) -> (io.settings.engineLineBase + cpu * engine.Bytes.U + engine.Notice.Offset.U),
-      (state === State.heartbeat) -> (io.settings.engineLineBase + engine.Heartbeat.Offset.U)
+      (state === State.notices) -> ((cpu << io.settings.noticeLog2) | noticeIndex) * noticeWords.U,
+      (state === State.publish) -> (cpu * engineWords.U + (engine.Notice.Offset / Axi.DataBytes).U),
+      (state === State.heartbeat) -> (engine.Heartbeat.Offset / Axi.DataBytes).U
     )
   )
   io.dma.req.bits.words := MuxCase(
@@ -126,14 +139,22 @@ class Poller(p: Params) extends Module {
     word(engine.Notice.NoticeHead -> taken(cpu), engine.Notice.ResyncAck -> resynced(cpu)),
     word(engine.Heartbeat.Polls -> round)
   )
-  io.dma.rdata.ready := true.B
   when(io.dma.req.fire)(index := 0.U)
   when(io.dma.wdata.fire)(index := 1.U)
   when(io.dma.rdata.valid) {
     index := index + 1.U
-    when(state === State.lineData)(words(index(log2Ceil(lineWords) - 1, 0)) := io.dma.rdata.bits)
+    val word = io.dma.rdata.bits
+    when(state === State.lineData) {
+      pops.write(index(log2Ceil(lineWords) - 1, 0), word)
+      when(index === (line.Notice.Offset / Axi.DataBytes).U) {
+        noticeTail := get(word, line.Notice.NoticeTail)
+        resyncWanted := get(word, line.Notice.Resync)
+      }
+      when(index === (line.Want.Offset / Axi.DataBytes).U)(wanted := get(word, line.Want.Orders))
+    }
     when(state === State.noticeData) {
-      clusters(index(log2Ceil(Poller.Batch) - 1, 0)) := get(io.dma.rdata.bits, MemMap.Notice.Notice.Cluster)
+      val named = get(word, MemMap.Notice.Notice.Cluster)
+      clusters.write(index(batchLog2 - 1, 0), Cat(named < p.clusters.U, named(p.clusterBits - 1, 0)))
     }
   }
 
@@ -168,11 +189,16 @@ class Poller(p: Params) extends Module {
       when(on && !io.pause)(state := State.line)
     }
     is(State.line)(when(io.dma.req.fire)(state := State.lineData))
-    is(State.lineData)(when(io.dma.done.valid)(orOff(io.dma.done.bits, State.decide)))
+    is(State.lineData)(when(io.dma.done.valid)(orOff(io.dma.done.bits, State.compare)))
+    is(State.compare) {
+      pending := noticeTail - taken(cpu)
+      lookAgain := resyncWanted =/= resynced(cpu)
+      state := State.decide
+    }
     is(State.decide) {
       order := 0.U
-      everything := resyncWanted =/= resynced(cpu) || pending > noticeSize
-      when(resyncWanted =/= resynced(cpu) || pending > noticeSize) {
+      everything := lookAgain || impossible
+      when(lookAgain || impossible) {
         // Everything is fetched after this is published, so the notices before it are served too.
         found := true.B
         resynced(cpu) := resyncWanted
@@ -200,7 +226,7 @@ class Poller(p: Params) extends Module {
     }
     is(State.serve) {
       when(!serving) {
-        state := State.decide
+        state := State.compare
       }.elsewhen(!inRange) {
         index := index + 1.U
       }.elsewhen(io.fetch.fire)(state := State.fetchWait)
@@ -261,7 +287,7 @@ class Poller(p: Params) extends Module {
   io.paused := io.pause && state.isOneOf(State.off, State.next, State.timer)
   io.polled := state === State.heartbeatData && io.dma.done.valid && !io.dma.done.bits
   io.notice := (state === State.noticeData && io.dma.rdata.valid)
-  io.badNotice := (serving && !inRange) || (state === State.decide && pending > noticeSize)
+  io.badNotice := (serving && !inRange) || (state === State.decide && impossible)
   io.quiet := state === State.off && !on || state === State.timer && !foundLast
   io.working := on && (found || foundLast)
 

@@ -17,7 +17,6 @@ class RecordFetch(p: Params) extends Module {
   val io = IO(new Bundle {
     val job = Flipped(Decoupled(new FetchJob(p)))
     val done = Valid(new JobResult)
-    val base = Input(UInt(64.W))
     val dma = new DmaPort
     val core = new CorePort(p)
 
@@ -45,9 +44,9 @@ class RecordFetch(p: Params) extends Module {
   io.dma.neverWrites()
   io.dma.req.valid := state === State.request
   io.dma.req.bits.write := false.B
-  io.dma.req.bits.addr := io.base + cluster * map.Bytes.U
+  io.dma.req.bits.base := DmaBase.states
+  io.dma.req.bits.offset := cluster * words.U
   io.dma.req.bits.words := words.U
-  io.dma.rdata.ready := true.B
 
   when(io.dma.rdata.valid) {
     val word = io.dma.rdata.bits

@@ -6,10 +6,8 @@ import chisel3._
 /** What the host has set, by register field; widths as in the map. */
 class Settings extends Bundle {
   val enable, advisory, hints = Bool()
-  val cmdBase, cplBase = UInt(64.W)
   val cmdLog2 = UInt(RegMap.CmdSize.Log2.width.W)
   val cmdTail = UInt(RegMap.CmdTail.Tail.width.W)
-  val cpuLineBase, engineLineBase, stateBase, noticeBase, hintBase = UInt(64.W)
   val noticeLog2 = UInt(RegMap.NoticeSize.Log2.width.W)
   val depthSlots = UInt(RegMap.HintDepth.Slots.width.W)
   val capMin = UInt(RegMap.HintDepth.CapMin.width.W)
@@ -17,7 +15,7 @@ class Settings extends Bundle {
   val pollCycles = UInt(RegMap.Poll.Cycles.width.W)
 }
 
-/** The engine's own registers: identity, control, interrupt, addresses and sizes. Statistics, the device table and
+/** The engine's own registers: identity, control, interrupt and sizes. Addresses, statistics, the device table and
   * the CPU pages are blocks of their own.
   */
 class Registers(p: Params) extends Module {
@@ -59,8 +57,6 @@ class Registers(p: Params) extends Module {
     readOnly(offset, reg)
     reg
   }
-
-  private def address(offset: Int, field: MapField): UInt = get(readWrite(offset, field), field)
 
   readOnly(RegMap.Id.Offset, word(RegMap.Id.Magic -> RegMap.Id.Magic.reset.U))
   readOnly(
@@ -136,15 +132,8 @@ class Registers(p: Params) extends Module {
   io.settings.enable := enable
   io.settings.advisory := advisory
   io.settings.hints := hints
-  io.settings.cmdBase := address(RegMap.CmdBase.Offset, RegMap.CmdBase.Addr)
-  io.settings.cplBase := address(RegMap.CplBase.Offset, RegMap.CplBase.Addr)
   io.settings.cmdLog2 := get(readWrite(RegMap.CmdSize.Offset, RegMap.CmdSize.Log2), RegMap.CmdSize.Log2)
-  io.settings.cpuLineBase := address(RegMap.CpuLineBase.Offset, RegMap.CpuLineBase.Addr)
-  io.settings.engineLineBase := address(RegMap.EngineLineBase.Offset, RegMap.EngineLineBase.Addr)
-  io.settings.stateBase := address(RegMap.StateBase.Offset, RegMap.StateBase.Addr)
-  io.settings.noticeBase := address(RegMap.NoticeBase.Offset, RegMap.NoticeBase.Addr)
   io.settings.noticeLog2 := get(readWrite(RegMap.NoticeSize.Offset, RegMap.NoticeSize.Log2), RegMap.NoticeSize.Log2)
-  io.settings.hintBase := address(RegMap.HintBase.Offset, RegMap.HintBase.Addr)
   io.settings.pollCycles := get(readWrite(RegMap.Poll.Offset, RegMap.Poll.Cycles), RegMap.Poll.Cycles)
 
   private val depth = RegMap.HintDepth
@@ -167,5 +156,5 @@ class Registers(p: Params) extends Module {
     word(RegMap.Usage.Slots -> io.freeSlots, RegMap.Usage.Hinted -> io.hintedSlots)
   )
 
-  io.regs.readData := reads.map { case (offset, value) => Mux(io.regs.readAddr === offset.U, value, 0.U) }.reduce(_ | _)
+  io.regs.readData := RegPort.answer(io.regs.read, reads.toSeq)
 }

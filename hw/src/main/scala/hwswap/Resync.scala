@@ -15,18 +15,19 @@ class Resync(p: Params) extends Module {
   })
 
   object State extends ChiselEnum {
-    val idle, device, fetch, wait_, finish = Value
+    val idle, device, size, fetch, wait_, finish = Value
   }
   val state = RegInit(State.idle)
   val all = Reg(Bool())
   val device = Reg(UInt(p.deviceBits.W))
   val cluster = Reg(UInt(p.clusterBits.W))
   val left = Reg(UInt((p.clusterBits + 1).W))
-  val count = Reg(UInt(32.W))
+  val count = Reg(UInt((p.clusterBits + 1).W))
   val error = Reg(Bool())
+  val claimed = Reg(Bool())
+  val pages = Reg(UInt((p.slotBits + p.clusterBits + 1).W))
 
-  val info = io.devices(device)
-  val clusters = (info.pages +& (p.slots - 1).U) >> log2Ceil(p.slots)
+  val info = io.devices(if (p.devices == 1) 0.U else device)
   val lastDevice = !all || device === (p.devices - 1).U
 
   io.job.ready := state === State.idle
@@ -50,8 +51,13 @@ class Resync(p: Params) extends Module {
     }
     is(State.device) {
       cluster := info.base(p.clusterBits - 1, 0)
-      left := clusters(p.clusterBits, 0)
-      when(info.claimed && clusters =/= 0.U)(state := State.fetch).otherwise(nextDevice())
+      pages := info.pages(p.slotBits + p.clusterBits, 0)
+      claimed := info.claimed
+      state := State.size
+    }
+    is(State.size) {
+      left := ((pages +& (p.slots - 1).U) >> p.slotBits)(p.clusterBits, 0)
+      when(claimed && pages =/= 0.U)(state := State.fetch).otherwise(nextDevice())
     }
     is(State.fetch)(when(io.fetch.fire)(state := State.wait_))
     is(State.wait_) {

@@ -11,6 +11,7 @@ class Shell(p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
     val dma = new DmaPort
+    val lookup = Flipped(new AddressLookup)
     val core = Flipped(new CoreIO(p))
     val dmaIdle = Input(Bool())
     val readBeat = Input(Bool())
@@ -28,6 +29,7 @@ class Shell(p: Params) extends Module {
   })
 
   val registers = Module(new Registers(p))
+  val addresses = Module(new AddressTable)
   val stats = Module(new Stats)
   val table = Module(new DeviceTable(p))
   val requests = Module(new CpuRequests(p))
@@ -39,10 +41,10 @@ class Shell(p: Params) extends Module {
   table.io.devices := io.core.devices
 
   // Registers: every block sees every access, answers that are not its own are 0.
-  private val blocks = Seq(registers.io.regs, stats.io.regs, table.io.regs, requests.io.regs)
+  private val blocks = Seq(registers.io.regs, addresses.io.regs, stats.io.regs, table.io.regs, requests.io.regs)
   for (block <- blocks) {
     block.write := io.regs.write
-    block.readAddr := io.regs.readAddr
+    block.read := io.regs.read
   }
   io.regs.readData := blocks.map(_.readData).reduce(_ | _)
 
@@ -51,10 +53,12 @@ class Shell(p: Params) extends Module {
   val dma = Module(new DmaArbiter(dmaClients.length))
   for ((port, client) <- dma.io.clients.zip(dmaClients)) port <> client
   io.dma <> dma.io.dma
+  addresses.io.lookup <> io.lookup
+  addresses.io.target := mirror.io.dumpTarget
 
   // Core
   private val coreUsers = Seq(ring.io.core, requests.io.core) ++ mirror.io.core
-  val core = Module(new CoreArbiter(p, coreUsers.length))
+  val core = Module(new CoreArbiter(p, coreUsers.length, coreUsers.length - Mirror.CoreUsers + Mirror.RecordUser))
   for ((port, user) <- core.io.users.zip(coreUsers)) port <> user
   io.core.req <> core.io.core.req
   core.io.core.resp <> io.core.resp

@@ -2,6 +2,7 @@
 package hwswap
 
 import chisel3._
+import chisel3.util._
 
 /** What the statistics registers count, one field a register: one-cycle pulses, or numbers where several things may
   * happen at once.
@@ -15,7 +16,11 @@ class StatEvents extends Bundle {
   val polls, dmaReadBeats, dmaWriteBeats = Bool()
 }
 
-/** The statistics registers: 64-bit counters, cleared by reset alone. */
+/** The statistics registers: 64-bit counters, cleared by reset alone.
+  *
+  * The counts lie in one small memory. A few bits a counter collect what has happened since the counter's last turn;
+  * one adder goes round and adds them to the counts. A read takes the next turn, so it gives the exact count.
+  */
 class Stats extends Module {
   val io = IO(new Bundle {
     val events = Input(new StatEvents)
@@ -47,12 +52,52 @@ class Stats extends Module {
     RegMap.StatDmaReadBeats.Offset -> e.dmaReadBeats,
     RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats
   )
+  private val first = RegMap.StatCycles.Offset
+  private val step = RegMap.StatBusyCycles.Offset - first
+  private val counters = table.length
+  private val indexBits = log2Ceil(counters)
+  require(
+    table.map(_._1) == Seq.tabulate(counters)(first + _ * step) && isPow2(step) && first % (step << indexBits) == 0,
+    "the statistics registers do not lie in a row"
+  )
 
-  io.regs.readData := table
-    .map { case (offset, step) =>
-      val count = RegInit(0.U(RegMap.StatCycles.Count.width.W))
-      count := count + step.asUInt
-      Mux(io.regs.readAddr === offset.U, count, 0.U)
-    }
-    .reduce(_ | _)
+  /** Most cycles between two turns of a counter: reads take at most every second turn. */
+  private val round = 2 * counters + 2
+
+  // First cycle: whose turn it is, a read's or the next in the row; its count and what to add leave their places.
+  private val read = io.regs.read
+  private val asked = read.bits(log2Ceil(step) + indexBits - 1, log2Ceil(step))
+  private val ours = read.bits >> log2Ceil(step << indexBits) === (first / (step << indexBits)).U
+  val isRead = read.valid && ours && asked < counters.U
+  val next = RegInit(0.U(indexBits.W))
+  val turn = Mux(isRead, asked, next)
+  when(!isRead)(next := Mux(next === (counters - 1).U, 0.U, next + 1.U))
+
+  val since = VecInit(table.zipWithIndex.map { case ((_, event), i) =>
+    val step = RegNext(event.asUInt, 0.U)
+    val bits = event.getWidth + log2Ceil(round)
+    val collected = RegInit(0.U(bits.W))
+    val sum = Mux(turn === i.U, 0.U, collected) +& step
+    assert(!sum(bits), "a statistics counter waited too long for its turn")
+    collected := sum(bits - 1, 0)
+    collected
+  })
+
+  // A counter that had no turn since reset is 0, whatever the memory holds.
+  private val countBits = RegMap.StatCycles.Count.width
+  val memory = Mem(1 << indexBits, UInt(countBits.W))
+  val started = RegInit(0.U(counters.W))
+  started := started | UIntToOH(turn, counters)
+  val adding = RegNext(true.B, false.B)
+  val index = RegNext(turn)
+  val count = RegNext(Mux(started(turn), memory.read(turn), 0.U))
+  val more = RegNext(since(turn))
+
+  // Second cycle: the sum goes back. The same counter twice in a row: its count is the sum just made.
+  val total = Reg(UInt(countBits.W))
+  val again = RegNext(adding && turn === index, false.B)
+  total := Mux(again, total, count) + more
+  when(adding)(memory.write(index, (Mux(again, total, count) + more)(countBits - 1, 0)))
+
+  io.regs.readData := Mux(ShiftRegister(isRead, RegPort.ReadCycles, false.B, true.B), total, 0.U)
 }

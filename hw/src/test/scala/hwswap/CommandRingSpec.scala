@@ -14,6 +14,7 @@ import scala.util.Random
 class CommandRingBench(p: Params) extends Module {
   val axi = IO(new Axi4)
   val settings = IO(Input(new Settings))
+  val base, completions = IO(Input(UInt(64.W)))
   val core = IO(new CorePort(p))
   val head = IO(Output(UInt(32.W)))
   val busy = IO(Output(Bool()))
@@ -24,6 +25,8 @@ class CommandRingBench(p: Params) extends Module {
   val dma = Module(new Dma)
   axi <> dma.io.axi
   dma.io.flush := false.B
+  dma.io.lookup.address := Mux(dma.io.lookup.base === DmaBase.commands, base, completions)
+  assert(dma.io.lookup.base === DmaBase.commands || dma.io.lookup.base === DmaBase.completions || dma.io.idle)
   dma.io.port <> arbiter.io.dma
   arbiter.io.clients(0) <> ring.io.fetchDma
   arbiter.io.clients(1) <> ring.io.completionDma
@@ -79,8 +82,8 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
     dut.settings.advisory.poke(advisory)
     dut.settings.enable.poke(true)
-    dut.settings.cmdBase.poke(base)
-    dut.settings.cplBase.poke(completions)
+    dut.base.poke(base)
+    dut.completions.poke(completions)
     dut.settings.cmdLog2.poke(log2)
     dut.core.req.ready.poke(false)
     dut.core.resp.valid.poke(false)

@@ -15,6 +15,7 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim {
   private class Bench(dut: CpuRequests) {
     dut.io.advisory.poke(false)
     dut.io.regs.write.valid.poke(false)
+    dut.io.regs.read.valid.poke(false)
     dut.io.core.req.ready.poke(false)
     dut.io.core.resp.valid.poke(false)
     dut.reset.poke(true)
@@ -30,7 +31,11 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim {
       dut.io.regs.write.valid.poke(false)
     }
     def response(cpu: Int): BigInt = {
-      dut.io.regs.readAddr.poke(map.Base + cpu * map.Stride + map.Response.Offset)
+      dut.io.regs.read.bits.poke(map.Base + cpu * map.Stride + map.Response.Offset)
+      dut.io.regs.read.valid.poke(true)
+      dut.clock.step()
+      dut.io.regs.read.valid.poke(false)
+      dut.clock.step(RegPort.ReadCycles - 1)
       dut.io.regs.readData.peek().litValue
     }
     def busy(cpu: Int): Boolean = get(response(cpu), map.Response.Busy) == 1

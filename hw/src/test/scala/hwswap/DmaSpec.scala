@@ -19,7 +19,6 @@ class DmaSpec extends AnyFunSpec with ChiselSim with Seeded {
     dut.io.flush.poke(false)
     dut.io.port.req.valid.poke(false)
     dut.io.port.wdata.valid.poke(false)
-    dut.io.port.rdata.ready.poke(false)
     memory.after()
 
     def step(): Unit = {
@@ -30,7 +29,10 @@ class DmaSpec extends AnyFunSpec with ChiselSim with Seeded {
 
     def run(address: Long, words: Int, data: Option[Seq[Long]]): (Seq[Long], Boolean) = {
       val port = dut.io.port
-      port.req.bits.addr.poke(address)
+      // A random part of the address is the structure's, the rest the offset.
+      val offset = random.nextInt(1 << Dma.OffsetBits).toLong.min(address / 8)
+      dut.io.lookup.address.poke(address - 8 * offset)
+      port.req.bits.offset.poke(offset)
       port.req.bits.words.poke(words)
       port.req.bits.write.poke(data.nonEmpty)
       port.req.valid.poke(true)
@@ -47,15 +49,12 @@ class DmaSpec extends AnyFunSpec with ChiselSim with Seeded {
         val offer = out.nonEmpty && random.nextInt(100) < eager
         port.wdata.valid.poke(offer)
         if (offer) port.wdata.bits.poke(AxiMemory.unsigned(out.head).U)
-        val take = random.nextInt(100) < eager
-        port.rdata.ready.poke(take)
-        if (take && port.rdata.valid.peek().litToBoolean) read += port.rdata.bits.peek().litValue.toLong
+        if (port.rdata.valid.peek().litToBoolean) read += port.rdata.bits.peek().litValue.toLong
         if (offer && port.wdata.ready.peek().litToBoolean) out.dequeue()
         if (port.done.valid.peek().litToBoolean) result = Some(port.done.bits.peek().litToBoolean)
         step()
       }
       port.wdata.valid.poke(false)
-      port.rdata.ready.poke(false)
       (read.toSeq, result.get)
     }
   }
@@ -105,7 +104,8 @@ class DmaSpec extends AnyFunSpec with ChiselSim with Seeded {
     simulate(new Dma) { dut =>
       val bench = new Bench(dut, random, 50)
       val port = dut.io.port
-      port.req.bits.addr.poke(0x3000)
+      dut.io.lookup.address.poke(0x3000)
+      port.req.bits.offset.poke(0)
       port.req.bits.words.poke(30)
       port.req.bits.write.poke(true)
       port.req.valid.poke(true)

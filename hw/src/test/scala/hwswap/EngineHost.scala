@@ -43,10 +43,11 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeA
   def start(): Unit = {
     for (b <- Seq(dut.s_axil.awvalid, dut.s_axil.wvalid, dut.s_axil.bready, dut.s_axil.arvalid, dut.s_axil.rready))
       b.poke(false)
-    memory.after()
+    // What another host's memory left on the bus is not this memory's.
     dut.reset.poke(true)
-    step()
+    dut.clock.step()
     dut.reset.poke(false)
+    memory.after()
     until("idle")(bit(dut.idle))
   }
 

@@ -20,12 +20,15 @@ class HintRingsBench(p: Params) extends Module {
   val done = IO(Valid(new JobResult))
   val core = IO(new CorePort(p))
   val settings = IO(Input(new Settings))
+  val base = IO(Input(UInt(64.W)))
   val freeSlots = IO(Input(UInt(32.W)))
   val hintedSlots = IO(Input(UInt(32.W)))
   val progress = IO(Input(Bool()))
   val fillable = IO(Output(UInt((p.cpus * p.orders).W)))
   axi <> dma.io.axi
   dma.io.flush := false.B
+  dma.io.lookup.address := base
+  assert(dma.io.lookup.base === DmaBase.hints)
   dma.io.port <> rings.io.dma
   rings.io.job <> job
   done := rings.io.done
@@ -61,7 +64,7 @@ class HintRingsSpec extends AnyFunSpec with ChiselSim with Seeded {
       case (_, u: UInt) => u.poke(0)
       case _ => ()
     }
-    dut.settings.hintBase.poke(EngineHost.Hints)
+    dut.base.poke(EngineHost.Hints)
     dut.settings.depthSlots.poke(64)
     dut.settings.capMin.poke(200)
     dut.settings.capShift.poke(6)

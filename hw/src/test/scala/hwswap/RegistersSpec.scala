@@ -17,9 +17,14 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     )
       b.poke(false)
     dut.io.regs.write.valid.poke(false)
+    dut.io.regs.read.valid.poke(false)
 
     def read(offset: Int): BigInt = {
-      dut.io.regs.readAddr.poke(offset)
+      dut.io.regs.read.bits.poke(offset)
+      dut.io.regs.read.valid.poke(true)
+      dut.clock.step()
+      dut.io.regs.read.valid.poke(false)
+      dut.clock.step(RegPort.ReadCycles - 1)
       dut.io.regs.readData.peek().litValue
     }
     def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
@@ -58,8 +63,6 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     val random = seeded()
     registers { (_, bench) =>
       val masks = Seq(
-        RegMap.CmdBase.Offset -> ((BigInt(1) << 64) - 1),
-        RegMap.HintBase.Offset -> ((BigInt(1) << 64) - 1),
         RegMap.Poll.Offset -> BigInt("ffffffff", 16),
         RegMap.HintDepth.Offset -> BigInt("000fffff0000ffff", 16),
         RegMap.CmdSize.Offset -> BigInt(15)
