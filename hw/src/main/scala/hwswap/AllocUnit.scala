@@ -10,12 +10,13 @@ import chisel3.util._
   * a device the lists in the order of AllocWalk. Every scan ends with the cluster in its new place and the CPU's hint
   * written. hintAlloc does the same, but gives slots to H instead of K and passes over devices that take no hints.
   *
-  * A hit of the hint takes 5 cycles, and 3 more when the cluster changes its list. The slow path takes 9 for each
-  * cluster that is scanned, 3 before the first one on the first device, and 2 for each further device.
+  * A hit of the hint takes 6 cycles, and 5 more when the cluster changes its list. The slow path takes 13 for each
+  * cluster that is scanned, 3 before the first one on the first device, and 3 for each further device. A scan takes one
+  * cycle more for each further part of the row it looks at.
   */
 class AllocUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, row, scan, commit, moving, pick, visit, walk, peeked = Value
+    val idle, row, commit, moving, pick, visit, walk, peek, peeked = Value
   }
   private val state = RegInit(State.idle)
 
@@ -30,11 +31,12 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
   private val next = Reg(Valid(UInt(p.deviceBits.W)))
   private val visits = Reg(UInt(log2Ceil(AllocUnit.maxVisits(p) + 1).W))
   private val position = Reg(UInt(AllocWalk.bits(p).W))
+  private val list = Reg(UInt(p.listBits.W))
   private val scans = Reg(UInt(p.clusterCountBits.W))
 
   private val hinting = req.op === CoreOp.hintAlloc
   private val tried = At(view.devices, deviceNumber)
-  private val slots = (1.U << req.order)(p.countBits - 1, 0)
+  private val slots = RegNext((1.U << req.order)(p.countBits - 1, 0))
   private val validRequest = req.cpu < p.cpus.U && req.order < p.orders.U
 
   private val listWalk = Module(new AllocWalk(p))
@@ -42,12 +44,17 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
   listWalk.io.nonEmpty := At(view.nonEmpty, deviceNumber)
   listWalk.io.from := position
 
+  // What the cluster's count would be after a success: steady when the row has been searched.
+  private val larger = RegNext(view.meta.count + slots)
+  private val filled = RegNext(larger === p.slots.U)
+  private val empty = RegNext(view.meta.count === 0.U)
+  private val full = RegNext(view.meta.count === p.slots.U)
+
   access.eligible := VecInit(view.devices.map(d => !hinting || d.hintable)).asUInt
   access.cursor := deviceNumber
   access.findOrder := req.order
-  access.findFrom := from
-  access.range.start := at
-  access.range.end := SlotRange.end(at, slots, p)
+  access.range.start := from
+  access.range.end := p.slots.U
   access.peekDevice := deviceNumber
   access.peekList := listWalk.io.list
 
@@ -59,11 +66,13 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
         visits := 0.U
         deviceNumber := view.hint.device
         from := view.hint.slot
+        access.open.valid := true.B // which does no harm if there is no hint
         access.open.bits := view.hint.cluster
+        access.rowOp := RowOp.find
+        access.range.start := view.hint.slot
         when(!validRequest) {
           finish(StatusCode.BadCpu)
         }.elsewhen(view.hint.valid) {
-          access.open.valid := true.B
           state := State.row
         }.otherwise {
           state := State.pick
@@ -72,23 +81,24 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     }
 
     // A cluster reached by the hint may have become unusable for the order; the hint stays as it is then. One from a
-    // list is usable because of the list it was on.
+    // list is usable because of the list it was on. Without write permission nothing is given, as if nothing had been
+    // found.
     is(State.row) {
+      granted := view.found && tried.info.writeok
+      at := view.foundSlot
       when(view.opened) {
-        access.find := true.B
-        state := Mux(!fast || usable, State.scan, State.pick)
+        when(fast && !usable) {
+          access.cancel := true.B
+          state := State.pick
+        }
         assert(
-          fast || (!fast && ListId(view.meta.flag, view.meta.order, p) === listWalk.io.list),
+          fast || ListId(view.meta.flag, view.meta.order, p) === list,
           "a cluster's flag and order differ from the list it was found on"
         )
       }
-    }
-
-    // Without write permission nothing is given, as if nothing had been found.
-    is(State.scan) {
-      granted := view.found && tried.info.writeok
-      at := view.foundSlot
-      state := State.commit
+      when(view.found || view.rowsDone) {
+        state := State.commit
+      }
     }
 
     is(State.commit) {
@@ -96,7 +106,7 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     }
 
     is(State.moving) {
-      when(view.moved) {
+      when(settled) {
         scanned()
       }
     }
@@ -128,9 +138,17 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     }
 
     is(State.walk) {
+      from := 0.U
+      state := State.peek
+    }
+
+    is(State.peek) {
       access.peek := listWalk.io.valid
       position := listWalk.io.position
-      from := 0.U
+      list := listWalk.io.list
+      when(listWalk.io.position =/= position) {
+        scans := 0.U
+      }
       when(listWalk.io.valid) {
         state := State.peeked
       }.otherwise {
@@ -141,6 +159,7 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     is(State.peeked) {
       access.open.valid := true.B
       access.open.bits := view.ends.head
+      access.rowOp := RowOp.find
       state := State.row
     }
   }
@@ -154,11 +173,14 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     * changes.
     */
   private def commit(): Unit = {
-    val empty = view.meta.count === 0.U
-    val count = view.meta.count + Mux(granted, slots, 0.U)
+    val behind = at +& slots
+    access.range.start := at
+    access.range.end := behind(p.countBits - 1, 0)
+    val count = Mux(granted, larger, view.meta.count)
+    val becomesFull = Mux(granted, filled, full)
     val flag = MuxCase(
       ClusterFlag.frag,
-      Seq((count === 0.U) -> ClusterFlag.free, (count === p.slots.U) -> ClusterFlag.full)
+      Seq((!granted && empty) -> ClusterFlag.free, becomesFull -> ClusterFlag.full)
     )
     val order = Mux(granted && empty, req.order, view.meta.order)
     val relist = !fast || flag =/= view.meta.flag
@@ -172,13 +194,12 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     access.change.usedDelta := slots.zext
     access.change.hintedDelta := Mux(hinting, slots.zext, 0.S)
 
-    val behind = at +& slots
     access.newHint.valid := true.B
-    access.newHint.bits.valid := granted && count =/= p.slots.U && behind +& slots <= p.slots.U
+    access.newHint.bits.valid := granted && !filled && behind +& slots <= p.slots.U
     access.newHint.bits.device := deviceNumber
     access.newHint.bits.cluster := view.cluster
     access.newHint.bits.slot := behind(p.slotBits - 1, 0)
-    when(relist) {
+    when(relist || (granted && req.order > p.partSlotBits.U)) {
       state := State.moving
     }.otherwise {
       scanned()
@@ -195,7 +216,7 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     }.elsewhen(fast) {
       state := State.pick
     }.otherwise {
-      val stay = listWalk.io.whole && listWalk.io.position === position && !lapped
+      val stay = AllocWalk.whole(position) && !lapped
       assert(!lapped, "a list walk takes more scans than the device has clusters")
       position := Mux(stay, position, position + 1.U)
       scans := Mux(stay, scans + 1.U, 0.U)

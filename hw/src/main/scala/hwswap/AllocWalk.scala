@@ -8,8 +8,8 @@ import chisel3.util._
   * discard and reclaim steps.
   *
   * Position 0 is NONFULL[order] (the whole list), 1 FREE (one cluster), 2 FRAG[order] (one cluster); for order 0 then,
-  * o from 1 to 9, position 2 o + 1 is FRAG[o] and 2 o + 2 NONFULL[o] (whole lists). Order 9 has FREE only. No state:
-  * from a position and the lists that hold something follows the next list to take a cluster from.
+  * o from 1 to 9, position 2 o + 1 is FRAG[o] and 2 o + 2 NONFULL[o] (whole lists). Order 9 has FREE only. From a
+  * position and the lists that hold something follows, one cycle later, the next list to take a cluster from.
   */
 class AllocWalk(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -21,8 +21,8 @@ class AllocWalk(p: Params) extends Module {
     /** The first position to look at. */
     val from = Input(UInt(AllocWalk.bits(p).W))
 
-    /** There is a list at or behind `from` that is not empty: its position, its number, and whether all of it is gone
-      * through.
+    /** One cycle later: there is a list at or behind `from` that is not empty; its position, its number, and whether
+      * all of it is gone through.
       */
     val valid = Output(Bool())
     val position = Output(UInt(AllocWalk.bits(p).W))
@@ -43,11 +43,14 @@ class AllocWalk(p: Params) extends Module {
   require(steps.length == AllocWalk.positions(p))
 
   private val present = VecInit(io.nonEmpty.asBools)
-  private val open = steps.zipWithIndex.map { case ((list, used), at) => used && present(list) && at.U >= io.from }
+  private val ahead = UpFrom(io.from, steps.length)
+  private val open = steps.zipWithIndex.map { case ((list, used), at) =>
+    RegNext(used && present(list) && ahead(at))
+  }
   io.valid := open.reduce(_ || _)
   io.position := PriorityEncoder(open)
   io.list := PriorityMux(open, steps.map(_._1))
-  io.whole := io.position =/= AllocWalk.Free.U && io.position =/= AllocWalk.Frag.U
+  io.whole := AllocWalk.whole(io.position)
 
   private def nonfull(order: UInt): UInt = ListId(ClusterFlag.nonfull, order, p)
   private def frag(order: UInt): UInt = ListId(ClusterFlag.frag, order, p)
@@ -57,6 +60,9 @@ object AllocWalk {
   val Nonfull: Int = 0
   val Free: Int = 1
   val Frag: Int = 2
+
+  /** All of the list at this position is gone through, not one cluster only. */
+  def whole(position: UInt): Bool = position =/= Free.U && position =/= Frag.U
 
   def positions(p: Params): Int = 3 + 2 * (p.orders - 1)
 

@@ -9,7 +9,8 @@ import chisel3.util._
   * and `plist_requeue()`.
   *
   * The list is held in order: element 0 is its head, the elements in use are the lowest ones. All places are compared
-  * at once, so that each change takes one cycle and each question none.
+  * at once, so that each change takes two cycles, in the first of which the device is looked for, and each question none.
+  * Changes are at least two cycles apart.
   */
 class AvailableList(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -50,14 +51,19 @@ class AvailableList(p: Params) extends Module {
   }
   private val places = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new Place)))
 
-  // Where the device is, one bit a place.
+  // First cycle: where the device is, one bit a place.
   private def placeOf(device: UInt): Vec[Bool] = VecInit(places.map(e => e.valid && e.device === device))
-  private val here = placeOf(io.device)
+  private val found = placeOf(io.device)
+  private val here = RegNext(found)
+  private val adding = RegNext(io.add, false.B)
+  private val removing = RegNext(io.remove, false.B)
+  private val requeueing = RegNext(io.requeue, false.B)
 
+  // Second cycle: the change.
   private val added = Wire(new Place)
   added.valid := true.B
-  added.device := io.device
-  added.priority := Mux(io.requeue, Mux1H(here, places.map(_.priority)), io.priority)
+  added.device := RegNext(io.device)
+  added.priority := RegNext(Mux(io.requeue, Mux1H(found, places.map(_.priority)), io.priority))
 
   // Places that stay in front of the device: those of its equals and betters. They are the lowest ones.
   private val ahead = VecInit(places.map(e => e.valid && e.priority >= added.priority))
@@ -69,15 +75,15 @@ class AvailableList(p: Params) extends Module {
     val aboveAhead = if (i + 1 == p.devices) false.B else ahead(i + 1)
     val belowAhead = if (i == 0) true.B else ahead(i - 1)
     val fromHereUp = here.take(i + 1).reduce(_ || _)
-    when(io.add) {
+    when(adding) {
       when(!ahead(i)) {
         places(i) := Mux(belowAhead, added, below)
       }
-    }.elsewhen(io.remove) {
+    }.elsewhen(removing) {
       when(fromHereUp) {
         places(i) := above
       }
-    }.elsewhen(io.requeue) {
+    }.elsewhen(requeueing) {
       when(fromHereUp && ahead(i)) {
         places(i) := Mux(aboveAhead, above, added)
       }
@@ -99,9 +105,12 @@ class AvailableList(p: Params) extends Module {
 
   private def isSet(bits: UInt, index: UInt): Bool = At(VecInit(bits.asBools), index)
 
-  assert(PopCount(Seq(io.add, io.remove, io.requeue)) <= 1.U, "two changes of the available list in one cycle")
-  assert(!(io.add && here.asUInt.orR), "a device is added to the available list twice")
-  assert(!((io.remove || io.requeue) && !here.asUInt.orR), "a device that is not on the available list is moved")
+  assert(
+    PopCount(Seq(io.add, io.remove, io.requeue, adding, removing, requeueing)) <= 1.U,
+    "two changes of the available list at once"
+  )
+  assert(!(io.add && found.asUInt.orR), "a device is added to the available list twice")
+  assert(!((io.remove || io.requeue) && !found.asUInt.orR), "a device that is not on the available list is moved")
   for ((a, b) <- places.zip(places.drop(1)))
     assert(!b.valid || (a.valid && a.priority >= b.priority), "the available list is out of order")
   for (d <- 0 until p.devices)

@@ -12,15 +12,19 @@ import chisel3.util._
   *   - together: the members of all lists against the clusters that have a list's flag, the counts against the device's
   *     numbers, its being available against both
   *
-  * 5 cycles a cluster, and 3 for each member of a list.
+  * 10 cycles a cluster, and 3 for each member of a list.
   */
 class CheckUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, open, row, counted, hinted, nextList, ends, member, link, totals = Value
+    val idle, open, row, counted, nextList, ends, member, link, totals, report = Value
   }
   private val state = RegInit(State.idle)
 
+  // Faults found, but for those of the last cycle.
   private val faults = Reg(UInt(32.W))
+  private val found = RegInit(0.U(3.W))
+  found := 0.U
+  faults := faults + found
   private val index = Reg(UInt(p.clusterCountBits.W))
   private val used, hints = Reg(UInt(p.usedBits.W))
   private val onLists, members = Reg(UInt(p.clusterCountBits.W))
@@ -31,6 +35,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
   private val atHead = Reg(Bool())
 
   private val number = deviceIndex(req.device)
+  wholeRange()
   access.peekDevice := number
   access.peekList := list
   access.look.bits := current
@@ -52,26 +57,24 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
     is(State.open) {
       access.open.valid := index < device.clusters
       access.open.bits := (device.info.base + index)(p.clusterBits - 1, 0)
+      access.rowOp := Mux(index < device.clusters, RowOp.look, RowOp.none)
       state := Mux(index < device.clusters, State.row, State.nextList)
     }
     is(State.row) {
       when(view.opened) {
-        access.countSlotsOf := SlotsOf.used
-        add(Seq(view.overlap, !flagFits))
+        add(Seq(!flagFits))
         onLists := onLists + (view.meta.flag =/= ClusterFlag.none)
         state := State.counted
       }
     }
     is(State.counted) {
-      access.countSlotsOf := SlotsOf.hinted
-      add(Seq(view.population =/= view.meta.count))
-      used := used + view.population
-      state := State.hinted
-    }
-    is(State.hinted) {
-      hints := hints + view.population
-      index := index + 1.U
-      state := State.open
+      when(view.counted) {
+        add(Seq(view.overlap, view.used =/= view.meta.count))
+        used := used + view.used
+        hints := hints + view.hinted
+        index := index + 1.U
+        state := State.open
+      }
     }
 
     // The lists, from head to tail. A walk that leaves the device, or is longer than the device, is given up.
@@ -130,14 +133,18 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
         device.info.available =/= available,
         At(VecInit(view.members.asBools), number) =/= available
       )
+      add(wrong)
+      state := State.report
+    }
+    is(State.report) {
       finish(StatusCode.Ok)
-      io.resp.offset := faults + PopCount(wrong)
+      io.resp.offset := faults + found
       state := State.idle
     }
   }
 
   private def add(wrong: Seq[Bool]): Unit =
-    faults := faults + PopCount(wrong)
+    found := PopCount(wrong)
 
   /** Flag and order may go with the count. All slots of a cluster on NONFULL may be bad ones. Off the lists are those
     * of a device that is not listed yet, and in advisory mode those the kernel has off its lists.

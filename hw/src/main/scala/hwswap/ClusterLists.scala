@@ -27,7 +27,7 @@ class ListEnds(p: Params) extends Bundle {
   * bit a list in registers that says whether it is empty. The links of a list's ends that point outside are never read
   * as links.
   *
-  * A `move` takes 2 cycles (push only) or 4 (with unlink); `done` is high in the last one. It starts only when the one
+  * A `move` takes 3 cycles (push only) or 6 (with unlink); `done` is high in the last one. It starts only when the one
   * before is done. `peek` and `look` answer in the next cycle and are not used during a move.
   */
 class ClusterLists(p: Params) extends Module {
@@ -57,7 +57,7 @@ class ClusterLists(p: Params) extends Module {
   })
 
   private object Step extends ChiselEnum {
-    val idle, neighbours, detach, attach = Value
+    val idle, begin, capture, neighbours, detach, attach = Value
   }
   private val step = RegInit(Step.idle)
   private val move = RegEnable(io.move.bits, io.move.valid)
@@ -90,57 +90,68 @@ class ClusterLists(p: Params) extends Module {
     prevRam.write(writePrevAt, newPrev)
   }
 
-  // What the step `neighbours` found, for the step `detach`.
-  private val next = RegEnable(io.next, step === Step.neighbours)
-  private val prev = RegEnable(io.prev, step === Step.neighbours)
-  private val isHead = io.ends.head === move.cluster
-  private val isTail = io.ends.tail === move.cluster
-  private val wasHead = RegEnable(isHead, step === Step.neighbours)
-  private val wasTail = RegEnable(isTail, step === Step.neighbours)
+  // What the step `capture` found, for those after it.
+  private val capturing = step === Step.capture
+  private val ends = RegEnable(io.ends, capturing)
+  private val next = RegEnable(io.next, capturing)
+  private val prev = RegEnable(io.prev, capturing)
+  private val isHead = RegEnable(io.ends.head === move.cluster, capturing)
+  private val isTail = RegEnable(io.ends.tail === move.cluster, capturing)
+
+  // The list a cluster is appended to is empty: known one step before.
+  private val first = RegNext(!isFilled(move.device, move.to))
 
   newEnds := io.ends
   io.done := false.B
-  io.fault := false.B
+  private val broken = WireDefault(false.B)
+  io.fault := RegNext(broken, false.B)
   io.nonEmpty := VecInit(filled.map(_.asUInt))
 
   switch(step) {
     is(Step.idle) {
       when(io.move.valid) {
-        val list = Mux(io.move.bits.unlink, io.move.bits.from, io.move.bits.to)
-        readEnds := true.B
-        readEndsAt := endsAddress(io.move.bits.device, list)
-        readNext := io.move.bits.unlink
-        readNextAt := io.move.bits.cluster
-        readPrev := io.move.bits.unlink
-        readPrevAt := io.move.bits.cluster
-        step := Mux(io.move.bits.unlink, Step.neighbours, Step.attach)
+        step := Step.begin
       }
     }
+    is(Step.begin) {
+      readEnds := true.B
+      readEndsAt := endsAddress(move.device, Mux(move.unlink, move.from, move.to))
+      readNext := move.unlink
+      readNextAt := move.cluster
+      readPrev := move.unlink
+      readPrevAt := move.cluster
+      step := Mux(move.unlink, Step.capture, Step.attach)
+    }
 
-    // The list's ends and the cluster's links are there. Shorten the list at its ends and fetch the links that must
+    // The list's ends and the cluster's links are there.
+    is(Step.capture) {
+      step := Step.neighbours
+    }
+
+    // Shorten the list at its ends and fetch the links that must
     // point back at the cluster.
     is(Step.neighbours) {
       writeEnds := true.B
       writeEndsAt := endsAddress(move.device, move.from)
-      newEnds.head := Mux(isHead, io.next, io.ends.head)
-      newEnds.tail := Mux(isTail, io.prev, io.ends.tail)
+      newEnds.head := Mux(isHead, next, ends.head)
+      newEnds.tail := Mux(isTail, prev, ends.tail)
       setFilled(move.device, move.from, !(isHead && isTail))
       readNext := !isHead
-      readNextAt := io.prev
+      readNextAt := prev
       readPrev := !isTail
-      readPrevAt := io.next
+      readPrevAt := next
       step := Step.detach
     }
 
     // Close the gap, and fetch the ends of the list the cluster goes to (after the write above: it may be the same).
     is(Step.detach) {
-      val linked = (wasHead || io.next === move.cluster) && (wasTail || io.prev === move.cluster)
+      val linked = (isHead || io.next === move.cluster) && (isTail || io.prev === move.cluster)
       assert(linked, "a neighbour in a list does not point back at the cluster")
-      io.fault := !linked
-      writeNext := !wasHead && !wasTail
+      broken := !linked
+      writeNext := !isHead && !isTail
       writeNextAt := prev
       newNext := next
-      writePrev := !wasHead && !wasTail
+      writePrev := !isHead && !isTail
       writePrevAt := next
       newPrev := prev
       readEnds := move.push
@@ -151,7 +162,6 @@ class ClusterLists(p: Params) extends Module {
 
     // Append behind the tail.
     is(Step.attach) {
-      val first = !isFilled(move.device, move.to)
       writeEnds := true.B
       newEnds.head := Mux(first, move.cluster, io.ends.head)
       newEnds.tail := move.cluster

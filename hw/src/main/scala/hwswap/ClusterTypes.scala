@@ -43,22 +43,51 @@ class KernelMeta extends Bundle {
   val seq = UInt(MemMap.ClusterState.Meta.Seq.width.W)
 }
 
-/** Slots `start` to `end` - 1 of a cluster, both 0 to 512. */
+/** Slots `start` to `end` - 1 of a cluster, `start` 0 to 511, `end` 0 to 512. */
 class SlotRange(p: Params) extends Bundle {
   val start = UInt(p.countBits.W)
   val end = UInt(p.countBits.W)
 
-  /** The range as a row: bit i is set when slot i is inside (512 bits). */
-  def mask(p: Params): UInt = SlotRange.upFrom(start, p) & ~SlotRange.upFrom(end, p)
+  /** The part of a row that holds the first slot, and the one that holds the last. */
+  def firstPart(p: Params): UInt = start(p.slotBits - 1, p.partSlotBits)
+  def lastPart(p: Params): UInt = (end - 1.U)(p.slotBits - 1, p.partSlotBits)
+
+  /** The slots of this part of a row that are in the range: bit i is set when slot i of the part is (128 bits).
+    *
+    * Two thermometers within a word, and two bits a word that say which of them count there: a look-up table a slot.
+    */
+  def mask(part: UInt, p: Params): UInt = {
+    val wordBits = log2Ceil(SlotRange.WordSlots)
+    val firstWord = start >> wordBits
+    val endWord = end >> wordBits
+    val inOne = firstWord === endWord
+    val below = ~UpFrom(end(wordBits - 1, 0), SlotRange.WordSlots)
+    val above = UpFrom(start(wordBits - 1, 0), SlotRange.WordSlots)
+    val fromFirst = above & (below | Fill(SlotRange.WordSlots, !inOne))
+    val words = (0 until p.partSlots / SlotRange.WordSlots).map { w =>
+      val word = part ## w.U(log2Ceil(p.partSlots / SlotRange.WordSlots).W)
+      val between = word > firstWord && word < endWord
+      val first = between || word === firstWord
+      val last = between || (word === endWord && !inOne)
+      (fromFirst & Fill(SlotRange.WordSlots, first)) | (below & Fill(SlotRange.WordSlots, last)) |
+        Fill(SlotRange.WordSlots, first && last)
+    }
+    VecInit(words).asUInt
+  }
 }
 
 object SlotRange {
 
+  /** A row is looked at in words of so many slots. */
+  val WordSlots: Int = 32
+
   /** The slot `length` slots behind `slot`, which the caller knows to be at most 512. */
   def end(slot: UInt, length: UInt, p: Params): UInt = (slot +& length)(p.countBits - 1, 0)
+}
 
-  /** A row with the bits `slot` to 511 set; none for 512 (512 bits). */
-  def upFrom(slot: UInt, p: Params): UInt = (Fill(p.slots, 1.U(1.W)) << slot)(p.slots - 1, 0)
+/** Bits `low` to `width` - 1 set, none when `low` is beyond: a shift, which costs less than a comparator a bit. */
+object UpFrom {
+  def apply(low: UInt, width: Int): UInt = (((BigInt(1) << width) - 1).U(width.W) << low)(width - 1, 0)
 }
 
 /** Numbers of a device's lists, 0 to 22. */

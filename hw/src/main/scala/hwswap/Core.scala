@@ -10,7 +10,8 @@ import chisel3.util._
   * shared state (store, lists, devices, available list, CPU hints) until it is done. Each accepted request gets exactly
   * one response, unless `clear` comes in between: that puts everything back to its state after reset.
   *
-  * From accepting a request to its response: a unit's own cycles and one more.
+  * From accepting a request to its response: a unit's own cycles and two more, of which the first looks up the device
+  * the request names and the CPU's hint.
   */
 class Core(p: Params) extends Module {
   val io = IO(new CoreIO(p))
@@ -26,9 +27,9 @@ class Core(p: Params) extends Module {
     val available = Module(new AvailableList(p))
     val hints = Module(new CpuHints(p))
 
-    // Request, start, run, respond.
+    // Request, look the device up, start, run, respond.
     object State extends ChiselEnum {
-      val idle, start, run, respond = Value
+      val idle, prepare, start, run, respond = Value
     }
     val state = RegInit(State.idle)
     val req = RegEnable(io.req.bits, io.req.fire)
@@ -48,43 +49,43 @@ class Core(p: Params) extends Module {
       Module(new CheckUnit(p)) -> Seq(CoreOp.check)
     )
 
-    // The unit at work has the shared state for itself.
+    // The unit at work has the shared state for itself. Which one that is follows from the request alone.
     val access = Wire(new StateAccess(p))
     val view = Wire(new StateView(p))
-    val done = WireDefault(false.B)
-    val answer = WireDefault(0.U.asTypeOf(new UnitResp(p)))
-    access.idle()
-    io.events := 0.U.asTypeOf(io.events)
-    for ((unit, ops) <- units) {
-      val mine = state.isOneOf(State.start, State.run) && req.op.isOneOf(ops)
-      unit.io.start := state === State.start && allowed && mine
+    val running = state.isOneOf(State.start, State.run)
+    val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
+    val start = RegNext(state === State.prepare && allowed, false.B)
+    for (((unit, _), itsTurn) <- units.zip(mine)) {
+      unit.io.start := start && itsTurn
       unit.io.req := req
       unit.io.view := view
-      when(mine) {
-        access := unit.io.access
-        done := unit.io.done
-        answer := unit.io.resp
-        io.events := unit.io.events
-      }
+    }
+    def ofUnit[T <: Data](port: UnitIO => T): T =
+      suppressEnumCastWarning(Mux1H(mine, units.map { case (unit, _) => port(unit.io) }))
+    access := ofUnit(_.access)
+    val done = running && ofUnit(_.done)
+    val answer = ofUnit(_.resp)
+    io.events := ofUnit(_.events)
+    when(!running) {
+      access.idle()
+      io.events := 0.U.asTypeOf(io.events)
     }
 
     io.req.ready := state === State.idle && hints.io.ready
     switch(state) {
       is(State.idle) {
         when(io.req.fire) {
-          state := State.start
+          state := State.prepare
         }
       }
+      is(State.prepare) {
+        resp := 0.U.asTypeOf(resp)
+        resp.status := StatusCode.BadOpcode.U
+        state := Mux(allowed, State.start, State.respond)
+      }
       is(State.start, State.run) {
-        state := State.run
         resp := answer
-        when(state === State.start && !allowed) {
-          resp := 0.U.asTypeOf(resp)
-          resp.status := StatusCode.BadOpcode.U
-          state := State.respond
-        }.elsewhen(done) {
-          state := State.respond
-        }
+        state := Mux(done, State.respond, State.run)
       }
       is(State.respond) {
         when(io.resp.ready) {
@@ -93,32 +94,29 @@ class Core(p: Params) extends Module {
       }
     }
 
-    // The response. A dumped cluster stays the cluster at hand until the response is taken.
+    // The response. A dumped cluster stays the cluster at hand until the response is taken; the bitmap is what was read
+    // of its rows.
     io.resp.valid := state === State.respond
     io.resp.bits.status := resp.status
     io.resp.bits.device := resp.device
     io.resp.bits.offset := resp.offset
     io.resp.bits.epoch := resp.epoch
     io.resp.bits.taken := resp.taken
-    io.resp.bits.record := 0.U.asTypeOf(new ClusterRecord)
-    when(resp.record) {
-      io.resp.bits.record.bitmap := cluster.io.bitmap
-      io.resp.bits.record.count := resp.count
-      io.resp.bits.record.order := cluster.io.kernel.order
-      io.resp.bits.record.flag := cluster.io.kernel.flag
-      io.resp.bits.record.seq := cluster.io.kernel.seq
-      io.resp.bits.record.epoch := resp.epoch
-    }
+    val kernel = Mux(resp.record, cluster.io.kernel, 0.U.asTypeOf(new KernelMeta))
+    io.resp.bits.record.bitmap := cluster.io.bitmap
+    io.resp.bits.record.count := resp.count
+    io.resp.bits.record.order := kernel.order
+    io.resp.bits.record.flag := kernel.flag
+    io.resp.bits.record.seq := kernel.seq
+    io.resp.bits.record.epoch := resp.epoch
 
     // The cluster at hand.
     cluster.io.open := access.open
-    cluster.io.find := access.find
-    cluster.io.findOrder := access.findOrder
-    cluster.io.findFrom := access.findFrom
-    cluster.io.range := access.range
-    cluster.io.countSlotsOf := access.countSlotsOf
     cluster.io.rowOp := access.rowOp
-    cluster.io.initCluster := access.initCluster
+    cluster.io.range := access.range
+    cluster.io.findOrder := access.findOrder
+    cluster.io.cancel := access.cancel
+    cluster.io.blank := state === State.prepare
     cluster.io.loaded := req.record.bitmap
     cluster.io.newMeta := access.newMeta
     cluster.io.newKernel := access.newKernel
@@ -126,12 +124,17 @@ class Core(p: Params) extends Module {
     view.cluster := cluster.io.cluster
     view.meta := cluster.io.meta
     view.kernel := cluster.io.kernel
+    view.rowsDone := cluster.io.done
+    view.rowsBusy := cluster.io.busy
     view.found := cluster.io.found
     view.foundSlot := cluster.io.foundSlot
     view.allInUse := cluster.io.allInUse
     view.allFree := cluster.io.allFree
     view.overlap := cluster.io.overlap
-    view.population := cluster.io.population
+    view.counted := cluster.io.counted
+    view.used := cluster.io.used
+    view.hinted := cluster.io.hinted
+    view.hintedElsewhere := cluster.io.hintedElsewhere
 
     // The lists.
     lists.io.move := access.move
@@ -151,20 +154,22 @@ class Core(p: Params) extends Module {
     devices.io.req := req
     available.io.add := devices.io.enter
     available.io.remove := devices.io.leave
-    available.io.requeue := access.requeue.valid
-    available.io.device := Mux(access.requeue.valid, access.requeue.bits, access.change.device)
+    available.io.requeue := RegNext(access.requeue.valid, false.B)
+    available.io.device := RegNext(Mux(access.requeue.valid, access.requeue.bits, devices.io.changing))
     available.io.priority := devices.io.priority
     available.io.eligible := access.eligible
     available.io.cursor := access.cursor
     view.devices := devices.io.devices
+    view.device := RegNext(At(devices.io.devices, req.device(p.deviceBits - 1, 0)))
+    view.claimed := RegNext(req.device < p.devices.U) && view.device.info.claimed
     view.first := available.io.first
     view.successor := available.io.successor
     view.members := available.io.members
-    io.devices := VecInit(devices.io.devices.map(_.info))
+    io.devices := VecInit(devices.io.devices.map(_.info.shown))
     io.freeSlots := devices.io.freeSlots
     io.hintedSlots := devices.io.hintedSlots
 
-    // The CPU's hint is read while the request is accepted.
+    // The CPU's hint is read while the request is accepted, and steady from the start on.
     hints.io.read := io.req.fire
     hints.io.readCpu := io.req.bits.cpu(p.cpuBits - 1, 0)
     hints.io.readOrder := io.req.bits.order
@@ -172,7 +177,7 @@ class Core(p: Params) extends Module {
     hints.io.writeCpu := req.cpu(p.cpuBits - 1, 0)
     hints.io.writeOrder := req.order
     hints.io.drop := access.dropHints
-    view.hint := hints.io.hint
+    view.hint := RegEnable(hints.io.hint, state === State.prepare)
     view.hintsReady := hints.io.ready
     view.advisory := io.advisory
 
@@ -182,7 +187,7 @@ class Core(p: Params) extends Module {
     }
     io.fault := fault
     assert(
-      available.io.members === VecInit(devices.io.devices.map(_.info.available)).asUInt,
+      available.io.members === ShiftRegister(VecInit(devices.io.devices.map(_.info.available)).asUInt, 2, 0.U, true.B),
       "the available list and the device table disagree"
     )
   }

@@ -11,13 +11,10 @@ class StateAccess(p: Params) extends Bundle {
 
   // The cluster at hand: see OpenCluster.
   val open = Valid(UInt(p.clusterBits.W))
-  val find = Bool()
-  val findOrder = UInt(p.orderBits.W)
-  val findFrom = UInt(p.slotBits.W)
-  val range = new SlotRange(p)
-  val countSlotsOf = SlotsOf()
   val rowOp = RowOp()
-  val initCluster = UInt(p.clusterBits.W)
+  val range = new SlotRange(p)
+  val findOrder = UInt(p.orderBits.W)
+  val cancel = Bool()
   val newMeta = Valid(new ClusterMeta(p))
   val newKernel = Valid(new KernelMeta)
 
@@ -43,9 +40,8 @@ class StateAccess(p: Params) extends Bundle {
   def idle(): Unit = {
     this := DontCare
     Seq(open, newMeta, newKernel, move, look, forgetLists, requeue, newHint, dropHints).foreach(_.valid := false.B)
-    Seq(find, peek).foreach(_ := false.B)
-    rowOp := RowOp.keep
-    countSlotsOf := SlotsOf.used
+    Seq(peek, cancel).foreach(_ := false.B)
+    rowOp := RowOp.none
     change.op := DeviceOp.none
   }
 }
@@ -54,17 +50,28 @@ class StateAccess(p: Params) extends Bundle {
 class StateView(p: Params) extends Bundle {
   val advisory = Bool()
 
+  /** The device the request names, as it was one cycle ago; meaningless unless `claimed`. */
+  val device = new SwapDevice(p)
+
+  /** The request names a device that exists and is claimed. */
+  val claimed = Bool()
+
   // The cluster at hand.
   val opened = Bool()
   val cluster = UInt(p.clusterBits.W)
   val meta = new ClusterMeta(p)
   val kernel = new KernelMeta
+  val rowsDone = Bool()
+  val rowsBusy = Bool()
   val found = Bool()
   val foundSlot = UInt(p.slotBits.W)
   val allInUse = Bool()
   val allFree = Bool()
   val overlap = Bool()
-  val population = UInt(p.countBits.W)
+  val counted = Bool()
+  val used = UInt(p.countBits.W)
+  val hinted = UInt(p.countBits.W)
+  val hintedElsewhere = UInt(p.countBits.W)
 
   // The lists.
   val moved = Bool()
@@ -99,9 +106,7 @@ class UnitIO(p: Params) extends Bundle {
   val events = Output(new CoreEvents)
 }
 
-/** A unit's answer. `cluster` says that the response's record is that of the cluster at hand, as the kernel gave it,
-  * with the bitmap K.
-  */
+/** A unit's answer. `record` says that the response's record is that of the cluster at hand, as the kernel gave it. */
 class UnitResp(p: Params) extends Bundle {
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val device = UInt(p.deviceBits.W)
@@ -131,10 +136,8 @@ abstract class CoreUnit(p: Params) extends Module {
   }
 
   /** The device the request names; meaningless unless `claimed`. */
-  protected val device: SwapDevice = At(view.devices, deviceIndex(req.device))
-
-  /** The request names a device that exists and is claimed. */
-  protected val claimed: Bool = req.device < p.devices.U && device.info.claimed
+  protected val device: SwapDevice = view.device
+  protected val claimed: Bool = view.claimed
 
   protected def deviceIndex(device: UInt): UInt = device(p.deviceBits - 1, 0)
 
@@ -143,7 +146,7 @@ abstract class CoreUnit(p: Params) extends Module {
   protected val slot: UInt = req.offset(p.slotBits - 1, 0)
 
   /** The engine's number of that cluster; meaningless unless the offset is inside the device. */
-  protected val clusterOfOffset: UInt = (device.info.base + clusterInDevice)(p.clusterBits - 1, 0)
+  protected val clusterOfOffset: UInt = (device.info.base + clusterInDevice(p.clusterBits - 1, 0))(p.clusterBits - 1, 0)
 
   /** The request's offset and number of slots name slots of the device, in one cluster, without the header. */
   protected val rangeValid: Bool = req.nr =/= 0.U && req.offset =/= 0.U && slot +& req.nr <= p.slots.U &&
@@ -155,11 +158,26 @@ abstract class CoreUnit(p: Params) extends Module {
     access.range.end := SlotRange.end(slot, req.nr, p)
   }
 
+  /** All slots of a cluster. */
+  protected def wholeRange(): Unit = {
+    access.range.start := 0.U
+    access.range.end := p.slots.U
+  }
+
+  private val listMoving = RegInit(false.B)
+  when(view.moved) {
+    listMoving := false.B
+  }
+
+  /** The list move that `store` started is over, and so is the change of rows that needs waiting for. */
+  protected val settled: Bool = (!listMoving || view.moved) && !view.rowsBusy
+
   /** Writes count, flag and order of the cluster at hand; moves it to the tail of its list when `relist` says so.
     *
     * Only the cluster's new flag decides whether it is put on a list; its present one, whether it is taken off one.
     */
   protected def store(owner: UInt, count: UInt, flag: ClusterFlag.Type, order: UInt, relist: Bool): Unit = {
+    listMoving := relist
     access.newMeta.valid := true.B
     access.newMeta.bits.count := count
     access.newMeta.bits.flag := flag

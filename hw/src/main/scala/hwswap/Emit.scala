@@ -6,6 +6,8 @@ import mainargs.{arg, main, Flag, ParserForMethods}
 
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Paths}
+import java.util.regex.Matcher
+import scala.util.matching.Regex
 
 /** Writes the engine as SystemVerilog. */
 object Emit {
@@ -21,11 +23,43 @@ object Emit {
   private val commonOptions = Seq("--disable-all-randomization", "--strip-debug-info")
 
   /** The engine's SystemVerilog as one text. */
-  def verilog(p: Params, synthesis: Boolean): String =
-    ChiselStage.emitSystemVerilog(
+  def verilog(p: Params, synthesis: Boolean): String = {
+    val text = ChiselStage.emitSystemVerilog(
       new HwSwap(p),
       firtoolOpts = (commonOptions ++ (if (synthesis) SynthesisOptions else SimulationOptions)).toArray
     )
+    if (synthesis) blockRams(text) else text
+  }
+
+  /** Memories as Yosys makes plain block RAM of them. Nothing is promised in Chisel about a word that is read in the
+    * cycle in which it is written; the way firtool writes memories, with a register before the address, would promise the
+    * new word, and Yosys would put logic around each block RAM for that. So the register goes behind the data, and an
+    * attribute says that the two do not meet.
+    */
+  private def blockRams(text: String): String =
+    ReadPort
+      .replaceAllIn(
+        text,
+        m => s"""|  reg [${m.group(2).toInt - 1}:0] _R0_data_d0;
+              |  always @(posedge R0_clk) begin
+              |    if (R0_en)
+              |      _R0_data_d0 <= Memory[R0_addr];
+              |  end // always @(posedge)
+              |${Matcher.quoteReplacement(m.group(1))}  assign R0_data = _R0_data_d0;
+              |""".stripMargin
+      )
+      .replaceAll("(?m)^  reg (.*\\bMemory\\[)", "  (* no_rw_check *)\n  reg $1")
+
+  /** A memory's read port as firtool writes it. */
+  private val ReadPort: Regex =
+    """  reg +_R0_en_d0;
+      |  reg +(?:\[\d+:0\] +)?_R0_addr_d0;
+      |  always @\(posedge R0_clk\) begin
+      |    _R0_en_d0 <= R0_en;
+      |    _R0_addr_d0 <= R0_addr;
+      |  end // always @\(posedge\)
+      |((?:.*\n)*?)  assign R0_data = _R0_en_d0 \? Memory\[_R0_addr_d0\] : (\d+)'bx;
+      |""".stripMargin.r
 
   @main(doc = "Writes the engine to <target-dir>/HwSwap.sv.")
   def emit(

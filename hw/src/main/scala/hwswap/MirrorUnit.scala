@@ -10,112 +10,96 @@ import chisel3.util._
   * Apply keeps the newest record only: one of a cluster no device has, of another epoch, or that is not newer than the
   * one held leaves everything as it is. A release for another epoch does nothing.
   *
-  * Apply takes 7 cycles, release 4, each 3 more when the cluster changes its list; dump takes 4.
+  * Apply takes 9 cycles, release 7, each 5 more when the cluster changes its list; dump takes 9. A release that crosses
+  * parts of a row takes longer, as a free does.
   */
 class MirrorUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, row, countUsed, countHinted, placing, applying, releasing, dump, moving = Value
+    val idle, row, applying, counting, releasing, dumping, moving = Value
   }
   private val state = RegInit(State.idle)
 
-  // The device the cluster belongs to, found in the first cycle.
-  private val owners = view.devices.map(_.owns(req.cluster))
-  private val owned = VecInit(owners).asUInt.orR
+  // The device the cluster belongs to, found before the start.
+  private val owners = RegNext(VecInit(view.devices.map(_.owns(req.cluster))))
+  private val owned = owners.asUInt.orR
   private val owner = RegEnable(
     Mux(req.op === CoreOp.release, deviceIndex(req.device), OHToUInt(owners)),
     io.start
   )
   private val ownerDevice = At(view.devices, owner)
-  private val taken = Reg(Bool())
+  private val taken, valid = Reg(Bool())
 
-  // Numbers of slots, collected as the counter delivers them.
-  private val hintedBefore, used, hinted = Reg(UInt(p.countBits.W))
-  private val delta = view.population
+  // Hinted slots in the range of a release.
+  private val delta = RegNext(view.hinted - view.hintedElsewhere)
 
   private val place = Module(new MirrorPlace(p))
   place.io.flag := view.meta.flag
   place.io.order := view.meta.order
   place.io.kernelFlag := req.record.flag
   place.io.kernelOrder := req.record.order
-  place.io.count := used
-  place.io.hinted := hinted =/= 0.U
+  place.io.count := view.used
+  place.io.hinted := view.hintedElsewhere =/= 0.U
 
   // A release names an aligned run inside the device.
   private val runEnd = slot +& (1.U << req.order)(p.countBits - 1, 0)
   private val releasable = claimed && device.info.epoch === req.epoch && req.order < p.orders.U &&
     clusterInDevice < device.clusters && runEnd <= p.slots.U
 
-  access.range.start := slot
-  access.range.end := runEnd(p.countBits - 1, 0)
+  wholeRange()
+  when(req.op === CoreOp.release) {
+    access.range.start := slot
+    access.range.end := runEnd(p.countBits - 1, 0)
+  }
+  private val inOnePart = req.order <= p.partSlotBits.U
   access.open.bits := Mux(req.op === CoreOp.release, clusterOfOffset, req.cluster)
 
   switch(state) {
     is(State.idle) {
       when(io.start) {
         taken := false.B
-        when(Mux(req.op === CoreOp.release, !releasable, !owned)) {
-          finish(StatusCode.Ok)
-        }.otherwise {
-          access.open.valid := true.B
-          state := State.row
-        }
+        valid := Mux(req.op === CoreOp.release, releasable, owned)
+        access.open.valid := true.B
+        access.rowOp := Mux(req.op === CoreOp.apply_, RowOp.load, RowOp.look)
+        state := State.row
       }
     }
 
-    // Count the hinted slots as they were, then change the rows.
     is(State.row) {
-      when(view.opened) {
+      when(!valid) {
+        leave()
+      }.elsewhen(view.opened) {
         switch(req.op) {
           is(CoreOp.apply_) {
             when(ownerDevice.info.epoch === req.record.epoch && newer) {
-              access.countSlotsOf := SlotsOf.hinted
-              access.rowOp := RowOp.load
-              state := State.countUsed
+              state := State.applying
             }.otherwise {
-              finish(StatusCode.Ok)
-              state := State.idle
+              leave()
             }
           }
-          is(CoreOp.release) {
-            access.countSlotsOf := SlotsOf.rangeHinted
-            access.rowOp := RowOp.clearH
-            state := State.releasing
-          }
-          is(CoreOp.dump) {
-            access.countSlotsOf := SlotsOf.kernel
-            state := State.dump
-          }
+          is(CoreOp.release)(state := State.counting)
+          is(CoreOp.dump)(state := State.dumping)
         }
       }
     }
 
-    is(State.countUsed) {
-      hintedBefore := view.population
-      access.countSlotsOf := SlotsOf.used
-      state := State.countHinted
-    }
-
-    is(State.countHinted) {
-      used := view.population
-      access.countSlotsOf := SlotsOf.hinted
-      state := State.placing
-    }
-
-    is(State.placing) {
-      hinted := view.population
-      state := State.applying
-    }
-
     is(State.applying) {
-      taken := true.B
-      io.resp.taken := true.B
-      access.newKernel.valid := true.B
-      access.newKernel.bits.applied := true.B
-      access.newKernel.bits.flag := req.record.flag
-      access.newKernel.bits.order := req.record.order
-      access.newKernel.bits.seq := req.record.seq
-      adjust(used.zext - view.meta.count.zext, hinted.zext - hintedBefore.zext)
-      put(used, place.io.newFlag, place.io.newOrder)
+      when(view.counted) {
+        taken := true.B
+        io.resp.taken := true.B
+        access.newKernel.valid := true.B
+        access.newKernel.bits.applied := true.B
+        access.newKernel.bits.flag := req.record.flag
+        access.newKernel.bits.order := req.record.order
+        access.newKernel.bits.seq := req.record.seq
+        adjust(view.used.zext - view.meta.count.zext, view.hintedElsewhere.zext - view.hinted.zext)
+        put(view.used, place.io.newFlag, place.io.newOrder, false.B)
+      }
+    }
+
+    is(State.counting) {
+      when(view.counted) {
+        state := State.releasing
+      }
     }
 
     // A cluster the kernel keeps off the lists stays off them.
@@ -125,25 +109,35 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
       val empty = count === 0.U && !away
       val noLongerFull = view.meta.flag === ClusterFlag.full && count =/= p.slots.U
       val flag = Mux(empty, ClusterFlag.free, Mux(noLongerFull, ClusterFlag.frag, view.meta.flag))
+      access.rowOp := RowOp.clearH
       adjust(-delta.zext, -delta.zext)
-      put(count, flag, Mux(empty, 0.U, view.meta.order))
+      put(count, flag, Mux(empty, 0.U, view.meta.order), !inOnePart)
     }
 
-    is(State.dump) {
-      finish(StatusCode.Ok)
-      io.resp.record := true.B
-      io.resp.count := view.population
-      io.resp.epoch := ownerDevice.info.epoch
-      state := State.idle
+    is(State.dumping) {
+      when(view.counted) {
+        finish(StatusCode.Ok)
+        io.resp.record := true.B
+        io.resp.count := view.used - view.hinted
+        io.resp.epoch := ownerDevice.info.epoch
+        state := State.idle
+      }
     }
 
     is(State.moving) {
-      when(view.moved) {
+      when(settled) {
         finish(StatusCode.Ok)
         io.resp.taken := taken
         state := State.idle
       }
     }
+  }
+
+  /** Nothing is changed. */
+  private def leave(): Unit = {
+    access.cancel := true.B
+    finish(StatusCode.Ok)
+    state := State.idle
   }
 
   /** The record is newer than the one held, modulo 2^32. */
@@ -156,12 +150,14 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     access.change.hintedDelta := hintedDelta
   }
 
-  /** Stores the cluster, moved to the tail of another list if there is another list for its new flag and order. */
-  private def put(count: UInt, flag: ClusterFlag.Type, order: UInt): Unit = {
+  /** Stores the cluster, moved to the tail of another list if there is another list for its new flag and order. `wait_`
+    * says that the rows take longer.
+    */
+  private def put(count: UInt, flag: ClusterFlag.Type, order: UInt, wait_ : Bool): Unit = {
     val byOrder = flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag)
     val relist = flag =/= view.meta.flag || (byOrder && order =/= view.meta.order)
     store(owner, count, flag, order, relist)
-    when(relist) {
+    when(relist || wait_) {
       state := State.moving
     }.otherwise {
       finish(StatusCode.Ok)

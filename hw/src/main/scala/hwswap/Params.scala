@@ -43,6 +43,16 @@ final case class Params(
   /** Width of a number of slots in a cluster, 0 to 512. */
   val countBits: Int = log2Ceil(slots + 1)
 
+  /** Slots of a part of a row: what the core works on in one cycle. */
+  val partSlots: Int = 128
+
+  val partSlotBits: Int = log2Ceil(partSlots)
+
+  /** Parts of a row. */
+  val parts: Int = slots / partSlots
+
+  val partBits: Int = log2Ceil(parts)
+
   val orderBits: Int = log2Ceil(orders)
 
   /** Lists of a device: FREE, NONFULL and FRAG for each order, FULL, DISCARD. */

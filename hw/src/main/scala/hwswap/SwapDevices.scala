@@ -4,9 +4,29 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
+/** A line of the device table as the core holds it: DeviceInfo with fields no wider than the store needs. */
+class DeviceLine(p: Params) extends Bundle {
+  val pages = UInt(p.usedBits.W)
+  val base = UInt(p.clusterBits.W)
+  val used = UInt(p.usedBits.W)
+  val priority = SInt(p.priorityBits.W)
+  val flags = UInt(4.W)
+  val claimed = Bool()
+  val writeok = Bool()
+  val available = Bool()
+  val epoch = UInt(MemMap.ClusterState.Meta.Epoch.width.W)
+
+  /** The same, as others see it. */
+  def shown: DeviceInfo = {
+    val info = Wire(new DeviceInfo)
+    for ((name, field) <- info.elements) field := elements(name)
+    info
+  }
+}
+
 /** A device as the core sees it: what the registers show, and what only the core needs. */
 class SwapDevice(p: Params) extends Bundle {
-  val info = new DeviceInfo
+  val info = new DeviceLine(p)
 
   /** Clusters of the device, the last one perhaps in part: its pages divided by 512, rounded up. */
   val clusters = UInt(p.clusterCountBits.W)
@@ -27,7 +47,7 @@ class SwapDevice(p: Params) extends Bundle {
   def hintable: Bool = has(MemMap.DeviceFlags.Flags.Solidstate) && !has(MemMap.DeviceFlags.Flags.NoHints)
 
   /** This engine cluster is one of its own. */
-  def owns(cluster: UInt): Bool = info.claimed && cluster >= info.base && cluster < info.base + clusters
+  def owns(cluster: UInt): Bool = info.claimed && cluster >= info.base && cluster < info.base +& clusters
 }
 
 /** What happens to a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or
@@ -39,7 +59,8 @@ object DeviceOp extends ChiselEnum {
 
 /** A change of a device.
   *
-  *   - claim: everything about the new device is in the request; `clusters` and `used` are given here
+  *   - claim: everything about the new device, which fits in the store, is in the request; `clusters` and `used` are
+  *     given here
   *   - adjust: `usedDelta` and `hintedDelta`, slots, signed
   */
 class DeviceChange(p: Params) extends Bundle {
@@ -51,20 +72,24 @@ class DeviceChange(p: Params) extends Bundle {
   val hintedDelta = SInt((p.countBits + 1).W)
 }
 
-/** The device table: the kernel's `swap_info[]`, as far as the engine needs it. One change a cycle.
+/** The device table: the kernel's `swap_info[]`, as far as the engine needs it. A change shows two cycles later;
+  * changes are two cycles apart.
   *
   * A device is available when it has write permission and a free slot; this table says when one enters or leaves the
-  * available list (`add_to_avail_list()`, `del_from_avail_list()`).
+  * available list (`add_to_avail_list()`, `del_from_avail_list()`), one cycle after that shows here.
   */
 class SwapDevices(p: Params) extends Module {
   val io = IO(new Bundle {
     val change = Input(new DeviceChange(p))
 
-    /** The request of a claim. */
+    /** The request of a claim, steady for two cycles. */
     val req = Input(new CoreReq(p))
     val devices = Output(Vec(p.devices, new SwapDevice(p)))
 
-    /** The changed device enters or leaves the available list with this change. */
+    /** The device that is changing. */
+    val changing = Output(UInt(p.deviceBits.W))
+
+    /** One cycle later: it enters or leaves the available list. */
     val enter = Output(Bool())
     val leave = Output(Bool())
     val priority = Output(SInt(p.priorityBits.W))
@@ -85,59 +110,68 @@ class SwapDevices(p: Params) extends Module {
   io.freeSlots := freeSlots
   io.hintedSlots := hintedSlots
 
-  private val op = io.change.op
-  private val old = At(devices, io.change.device)
+  private val op = RegNext(io.change.op, DeviceOp.none)
+  private val change = RegNext(io.change)
+  private val old = RegNext(At(devices, io.change.device))
   private val next = WireDefault(old)
-  private val adjust = op === DeviceOp.adjust
-  private val used = (old.info.used.zext + io.change.usedDelta).asUInt
-  private val hinted = (old.hinted.zext + io.change.hintedDelta).asUInt
+  private val changing = op =/= DeviceOp.none
+  private val used = (old.info.used.zext + change.usedDelta).asUInt
+  private val hinted = (old.hinted.zext + change.hintedDelta).asUInt
+
+  // What the sums of all devices gain or lose.
+  private val free = (old.slots(p) - old.info.used).zext
+  private val freeDelta, hintedDelta = WireDefault(0.S((p.usedBits + 1).W))
 
   switch(op) {
     is(DeviceOp.claim) {
-      next.info.pages := io.req.pages
-      next.info.base := io.req.base
-      next.info.used := io.change.used
+      next.info.pages := io.req.pages(p.usedBits - 1, 0)
+      next.info.base := io.req.base(p.clusterBits - 1, 0)
+      next.info.used := change.used
       next.info.priority := io.req.priority
       next.info.flags := io.req.flags
       next.info.claimed := true.B
       next.info.writeok := false.B
       next.info.epoch := io.req.epoch
-      next.clusters := io.change.clusters
+      next.clusters := change.clusters
       next.listed := false.B
       next.hinted := 0.U
     }
     is(DeviceOp.enable) {
       next.listed := true.B
       next.info.writeok := true.B
+      freeDelta := Mux(old.info.writeok, 0.S, free)
     }
     is(DeviceOp.disable) {
       next.info.writeok := false.B
+      freeDelta := Mux(old.info.writeok, -free, 0.S)
     }
     is(DeviceOp.forget) {
       next := 0.U.asTypeOf(next)
+      freeDelta := Mux(old.info.writeok, -free, 0.S)
+      hintedDelta := -old.hinted.zext
     }
     is(DeviceOp.adjust) {
-      next.info.used := used(next.info.used.getWidth - 1, 0)
+      next.info.used := used(p.usedBits - 1, 0)
       next.hinted := hinted(p.usedBits - 1, 0)
+      freeDelta := Mux(old.info.writeok, -change.usedDelta, 0.S)
+      hintedDelta := change.hintedDelta
     }
   }
   next.info.available := next.info.writeok && next.info.used =/= next.slots(p)
-  when(op =/= DeviceOp.none) {
-    At(devices, io.change.device) := next
-
-    // The sums lose what the device held and gain what it holds now.
-    freeSlots := freeSlots - freeOf(old) + freeOf(next)
-    hintedSlots := hintedSlots - old.hinted + next.hinted
+  when(changing) {
+    At(devices, change.device) := next
+    freeSlots := (freeSlots.zext + freeDelta).asUInt(p.usedBits - 1, 0)
+    hintedSlots := (hintedSlots.zext + hintedDelta).asUInt(p.usedBits - 1, 0)
   }
-  io.enter := op =/= DeviceOp.none && next.info.available && !old.info.available
-  io.leave := op =/= DeviceOp.none && !next.info.available && old.info.available
-  io.priority := old.info.priority
+  io.enter := RegNext(changing && next.info.available && !old.info.available, false.B)
+  io.leave := RegNext(changing && !next.info.available && old.info.available, false.B)
+  io.changing := change.device
+  io.priority := RegNext(old.info.priority)
 
-  private def freeOf(device: SwapDevice): UInt =
-    Mux(device.info.writeok, device.slots(p) - device.info.used, 0.U)(p.usedBits - 1, 0)
+  assert(!(changing && io.change.op =/= DeviceOp.none), "two changes of devices in consecutive cycles")
 
   // One bit more than a count of slots can have is set after a count went below 0, too.
-  private val beyond = adjust && (used > old.slots(p) || hinted > used)
+  private val beyond = op === DeviceOp.adjust && (used > old.slots(p) || hinted > used)
   io.fault := beyond
   assert(!beyond, "a device counts more slots in use than it has, or more in hints than in use")
 }

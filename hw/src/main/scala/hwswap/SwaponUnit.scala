@@ -7,25 +7,29 @@ import chisel3.util._
 /** A device comes: SWAPON_PREPARE, MARK_BAD and SWAPON, the kernel's `setup_swap_clusters_info()` and
   * `enable_swap_info()`.
   *
-  * Preparing takes one cycle a cluster, listing 4 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
+  * Preparing takes 12 cycles a cluster, listing 7 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
   * permission back (`reinsert_swap_info()`).
   */
 class SwaponUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, clearing, markRow, mark, openNext, list, moving = Value
+    val idle, checking, clearing, init, cleared, mark, marking, openNext, list, moving = Value
   }
   private val state = RegInit(State.idle)
 
-  // Clusters of the new device, and which one is being prepared or listed.
+  // Clusters of the new device (there from the start on) and what is wrong with them (there one cycle later).
   private val pageBits = req.pages.getWidth
-  private val clusters = (req.pages +& (p.slots - 1).U)(pageBits, p.slotBits)
+  private val clusters = RegNext((req.pages +& (p.slots - 1).U)(pageBits, p.slotBits))
+  private val fits = RegNext(req.pages =/= 0.U && req.base +& clusters <= p.clusters.U)
+  private val overlaps = RegNext(
+    view.devices
+      .map(d => d.info.claimed && req.base < d.info.base +& d.clusters && d.info.base < req.base +& clusters)
+      .reduce(_ || _)
+  )
+
+  // Which cluster is being prepared or listed.
   private val index = Reg(UInt(p.clusterCountBits.W))
   private val used = Reg(UInt(p.usedBits.W))
   private val number = deviceIndex(req.device)
-  private val fits = req.pages =/= 0.U && req.base +& clusters <= p.clusters.U
-  private val overlaps = view.devices
-    .map(d => d.info.claimed && req.base < d.info.base + d.clusters && d.info.base < req.base +& clusters)
-    .reduce(_ || _)
   private val unsupported = !view.advisory && (
     !req.flags(MemMap.DeviceFlags.Flags.Solidstate.lsb) || req.flags(MemMap.DeviceFlags.Flags.Discard.lsb)
   )
@@ -33,17 +37,15 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
   // The good slots of the cluster that is being prepared: without the header, and without what lies past the last page.
   private val lastIndex = clusters - 1.U
   private val inLast = req.pages(p.slotBits - 1, 0)
-  private val good = Wire(new SlotRange(p))
+  private val good = Reg(new SlotRange(p))
   good.start := Mux(index === 0.U, 1.U, 0.U)
   good.end := Mux(index === lastIndex && inLast =/= 0.U, inLast, p.slots.U)
-  private val bad = p.slots.U - (good.end - good.start)
+  private val bad = RegNext(p.slots.U - (good.end - good.start))
 
   requestRange()
-  access.initCluster := (req.base + index)(p.clusterBits - 1, 0)
   access.change.device := number
   access.change.clusters := clusters(p.clusterCountBits - 1, 0)
   access.change.used := used
-  private val free = RegNext(view.allFree)
 
   switch(state) {
     is(State.idle) {
@@ -56,21 +58,21 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
               finish(StatusCode.BadDevice)
             }.elsewhen(unsupported) {
               finish(StatusCode.Unsupported)
-            }.elsewhen(!fits || overlaps) {
-              finish(StatusCode.BadRange)
             }.otherwise {
-              state := State.clearing
+              state := State.checking
             }
           }
           is(CoreOp.markBad) {
+            // A look does no harm, whatever the request names.
+            access.open.valid := true.B
+            access.open.bits := clusterOfOffset
+            access.rowOp := RowOp.look
             when(!claimed || device.listed) {
               finish(StatusCode.BadDevice)
             }.elsewhen(!rangeValid) {
               finish(StatusCode.BadRange)
             }.otherwise {
-              access.open.valid := true.B
-              access.open.bits := clusterOfOffset
-              state := State.markRow
+              state := State.mark
             }
           }
           is(CoreOp.swapon) {
@@ -86,19 +88,18 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
       }
     }
 
-    // SWAPON_PREPARE: a cluster a cycle.
+    // SWAPON_PREPARE: the clusters, one by one.
+    is(State.checking) {
+      when(!fits || overlaps) {
+        finish(StatusCode.BadRange)
+        state := State.idle
+      }.otherwise {
+        state := State.clearing
+      }
+    }
     is(State.clearing) {
       when(index < clusters) {
-        access.rowOp := RowOp.init
-        access.range := good
-        access.newMeta.valid := true.B
-        access.newMeta.bits.count := bad
-        access.newMeta.bits.flag := ClusterFlag.none
-        access.newMeta.bits.order := 0.U
-        access.newKernel.valid := true.B
-        access.newKernel.bits := 0.U.asTypeOf(new KernelMeta)
-        used := used + bad
-        index := index + 1.U
+        state := State.init
       }.otherwise {
         access.forgetLists.valid := true.B
         access.forgetLists.bits := number
@@ -107,25 +108,48 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
         state := State.idle
       }
     }
-
-    // MARK_BAD: `swap_cluster_setup_bad_slot()`. A slot is marked once.
-    is(State.markRow) {
-      when(view.opened) {
-        state := State.mark
+    is(State.init) {
+      access.open.valid := true.B
+      access.open.bits := (req.base + index)(p.clusterBits - 1, 0)
+      access.range := good
+      access.rowOp := RowOp.init
+      state := State.cleared
+    }
+    is(State.cleared) {
+      when(settled) {
+        access.newMeta.valid := true.B
+        access.newMeta.bits.count := bad
+        access.newMeta.bits.flag := ClusterFlag.none
+        access.newMeta.bits.order := 0.U
+        access.newKernel.valid := true.B
+        access.newKernel.bits := 0.U.asTypeOf(new KernelMeta)
+        used := used + bad
+        index := index + 1.U
+        state := State.clearing
       }
     }
+
+    // MARK_BAD: `swap_cluster_setup_bad_slot()`. A slot is marked once.
     is(State.mark) {
-      when(free) {
-        access.rowOp := RowOp.setK
-        store(number, view.meta.count + req.nr, view.meta.flag, view.meta.order, false.B)
-        access.change.op := DeviceOp.adjust
-        access.change.usedDelta := req.nr.zext
-        access.change.hintedDelta := 0.S
-        finish(StatusCode.Ok)
-      }.otherwise {
-        finish(StatusCode.BadRange)
+      when(view.rowsDone) {
+        when(view.allFree) {
+          access.rowOp := RowOp.setK
+          store(number, view.meta.count + req.nr, view.meta.flag, view.meta.order, false.B)
+          access.change.op := DeviceOp.adjust
+          access.change.usedDelta := req.nr.zext
+          access.change.hintedDelta := 0.S
+          state := State.marking
+        }.otherwise {
+          finish(StatusCode.BadRange)
+          state := State.idle
+        }
       }
-      state := State.idle
+    }
+    is(State.marking) {
+      when(settled) {
+        finish(StatusCode.Ok)
+        state := State.idle
+      }
     }
 
     // SWAPON: the clusters in rising order. One that a record of the kernel's has placed already stays there.
@@ -153,7 +177,7 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
       }
     }
     is(State.moving) {
-      when(view.moved) {
+      when(settled) {
         state := State.openNext
       }
     }

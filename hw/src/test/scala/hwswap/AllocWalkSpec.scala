@@ -29,12 +29,14 @@ class AllocWalkSpec extends AnyFunSpec with ChiselSim with Seeded {
           var from = 0
           for ((list, whole) <- walk(order).filter(step => present(step._1))) {
             dut.io.from.poke(from)
+            dut.clock.step()
             dut.io.valid.expect(true)
             dut.io.list.expect(list)
             dut.io.whole.expect(whole)
             from = dut.io.position.peek().litValue.toInt + 1
           }
           dut.io.from.poke(from)
+          dut.clock.step()
           dut.io.valid.expect(false)
         }
       }

@@ -34,6 +34,7 @@ class AvailableListSpec extends AnyFunSpec with CoreTest with Seeded {
         dut.io.priority.poke(priority)
         dut.clock.step()
         operations.foreach(_.poke(false))
+        dut.clock.step()
         list = after
 
         val eligible = (0 until p.devices).filter(_ => random.nextInt(4) != 0).toSet
@@ -66,10 +67,14 @@ class AvailableListSpec extends AnyFunSpec with CoreTest with Seeded {
       stopsWith("a device is added to the available list twice") {
         simulate(new AvailableList(Params(devices = 3))) { dut =>
           Seq(dut.io.remove, dut.io.requeue).foreach(_.poke(false))
-          dut.io.add.poke(true)
           dut.io.device.poke(2)
           dut.io.priority.poke(-1)
-          dut.clock.step(3)
+          for (_ <- 1 to 2) {
+            dut.io.add.poke(true)
+            dut.clock.step()
+            dut.io.add.poke(false)
+            dut.clock.step()
+          }
         }
       }
     }

@@ -41,23 +41,23 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
   private def faults(dut: CheckUnit, state: State): Int = {
     val view = dut.io.view
     val access = dut.io.access
-    for ((device, index) <- view.devices.zipWithIndex) {
-      device.info.claimed.poke(index == 1)
-      device.info.writeok.poke(true)
-      device.info.base.poke(3)
-      device.info.used.poke(state.used)
-      device.info.available.poke(state.available)
-      device.clusters.poke(4)
-      device.listed.poke(true)
-      device.hinted.poke(state.hinted)
-    }
+    view.claimed.poke(true)
+    view.device.info.claimed.poke(true)
+    view.device.info.writeok.poke(true)
+    view.device.info.base.poke(3)
+    view.device.info.used.poke(state.used)
+    view.device.info.available.poke(state.available)
+    view.device.clusters.poke(4)
+    view.device.listed.poke(true)
+    view.device.hinted.poke(state.hinted)
     view.members.poke(if (state.member) 2 else 0)
     view.nonEmpty(1).poke(state.lists.keys.map(1 << _).sum)
     view.advisory.poke(false)
     dut.io.req.device.poke(1)
 
-    // What was asked for in the cycles before: a line takes two cycles, everything else one.
-    var opening: Option[Int] = None
+    // What was asked for in the cycles before: records take two cycles, counts three, everything else one.
+    var opening, looking: Option[Int] = None
+    var counting: Option[Int] = None
     var line = state.lines.values.head
     dut.io.start.poke(true)
     var cycles = 0
@@ -68,18 +68,23 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
       opening = Option.when(access.open.valid.peek().litToBoolean)(access.open.bits.peek().litValue.toInt)
       val looked = Option.when(access.look.valid.peek().litToBoolean)(access.look.bits.peek().litValue.toInt)
       val peeked = Option.when(access.peek.peek().litToBoolean)(access.peekList.peek().litValue.toInt)
-      val counted = access.countSlotsOf.peek().litValue
-      val counts = Map(SlotsOf.used.litValue -> line.rows, SlotsOf.hinted.litValue -> line.hinted)
+      val counted = counting
+      counting = looking
+      looking = opening.filter(_ => access.rowOp.peek().litValue == RowOp.look.litValue)
       dut.clock.step()
       dut.io.start.poke(false)
-      view.population.poke(counts.getOrElse(counted, 0))
+      view.counted.poke(counted.isDefined)
+      for (cluster <- counted) {
+        view.used.poke(state.lines(cluster).rows)
+        view.hinted.poke(state.lines(cluster).hinted)
+        view.overlap.poke(state.lines(cluster).overlap)
+      }
       view.opened.poke(captured.isDefined)
       for (cluster <- captured) {
         line = state.lines(cluster)
         view.meta.flag.poke(line.flag)
         view.meta.order.poke(line.order)
         view.meta.count.poke(line.count)
-        view.overlap.poke(line.overlap)
       }
       for (cluster <- looked) {
         view.next.poke(state.lines(cluster).next)

@@ -82,7 +82,7 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
           val from = place(cluster)
           val to = Option.when(from.isEmpty || random.nextInt(5) != 0)(used(random.nextInt(used.size)))
           val cycles = lists.move(device, cluster, from, to)
-          assert(cycles == Seq(from.map(_ => 2), to.map(_ => 1)).flatten.sum + 1)
+          assert(cycles == Seq(from.map(_ => 3), to.map(_ => 1)).flatten.sum + 2)
           place(cluster) = to
           dut.io.fault.expect(false)
           if (step % 10 == 0) lists.checkEnds()

@@ -31,6 +31,14 @@ class EmitSpec extends AnyFunSpec {
     assert(!synthesis.contains("assert") && !synthesis.contains("automatic"))
   }
 
+  it("gives synthesis memories that are block RAM as they stand") {
+    val synthesis = Emit.verilog(p, synthesis = true)
+    def count(text: String): Int = text.r.findAllIn(synthesis).size
+    val memories = count("""reg +(\[\d+:0\] +)?Memory\[""")
+    assert(memories > 0 && count("""\(\* no_rw_check \*\)""") == memories)
+    assert(count("""_R0_data_d0 <= Memory\[R0_addr\]""") > 5 && !synthesis.contains("_addr_d0"))
+  }
+
   it("says what a size may be") {
     val wrong = Seq[(String, () => Params)](
       "devices is 33: choose 1 to 32" -> (() => Params(devices = 33)),
