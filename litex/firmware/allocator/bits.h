@@ -58,15 +58,15 @@ static inline bits_t bits_mask(unsigned first, unsigned nr) { return (BITS_ALL >
  */
 static inline bits_t bits_free_runs(bits_t used, unsigned order) {
   static const bits_t aligned[BITS_LOG2 + 1] = {
-    BITS_ALL,
-    BITS_ALL / 0x3,
-    BITS_ALL / 0xf,
-    BITS_ALL / 0xff,
-    BITS_ALL / 0xffff,
+      BITS_ALL,
+      BITS_ALL / 0x3,
+      BITS_ALL / 0xf,
+      BITS_ALL / 0xff,
+      BITS_ALL / 0xffff,
 #if BITS_WORD == 64
-    BITS_ALL / 0xffffffff,
+      BITS_ALL / 0xffffffff,
 #endif
-    1,
+      1,
   };
   bits_t runs = ~used;
 

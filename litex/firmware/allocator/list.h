@@ -12,7 +12,7 @@ struct list {
 };
 
 /* The structure of which a link is a part. */
-#define list_entry(link, structure, member) ((structure *)((char *)(link)-offsetof(structure, member)))
+#define list_entry(link, structure, member) ((structure *)((char *)(link) - offsetof(structure, member)))
 
 static inline void list_init(struct list *list) { list->next = list->previous = list; }
 

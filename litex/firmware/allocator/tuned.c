@@ -154,7 +154,7 @@ static __attribute__((noinline)) void look_for_runs(struct cluster *cluster, uns
   if (has)
     cluster->runs |= (uint16_t)(1u << word);
   else
-    cluster->runs &= (uint16_t) ~(1u << word);
+    cluster->runs &= (uint16_t)~(1u << word);
 }
 
 /* Allocation. */
@@ -192,16 +192,16 @@ static inline unsigned take_run(struct cluster *cluster) {
     slot = bits_lowest(runs);
     cluster->used[word] |= bits_mask(slot, 1u << order);
     if (!(runs & (runs - 1)))
-      cluster->runs &= (uint16_t) ~(1u << word);
+      cluster->runs &= (uint16_t)~(1u << word);
     if (cluster->used[word] == BITS_ALL)
-      cluster->holes &= (uint16_t) ~(1u << word);
+      cluster->holes &= (uint16_t)~(1u << word);
   } else {
     const unsigned span = span_of(order);
 
     for (unsigned i = word; i < word + span; i++)
       cluster->used[i] = BITS_ALL;
-    cluster->runs &= (uint16_t) ~(1u << word);
-    cluster->holes &= (uint16_t) ~(((1u << span) - 1) << word);
+    cluster->runs &= (uint16_t)~(1u << word);
+    cluster->holes &= (uint16_t)~(((1u << span) - 1) << word);
   }
   return word * BITS_WORD + slot;
 }
@@ -212,7 +212,7 @@ static __attribute__((noinline)) unsigned take_hole(struct cluster *cluster) {
 
   cluster->used[word] |= (bits_t)1 << slot;
   if (cluster->used[word] == BITS_ALL)
-    cluster->holes &= (uint16_t) ~(1u << word);
+    cluster->holes &= (uint16_t)~(1u << word);
   if (cluster->runs)
     look_for_runs(cluster, word);
   return word * BITS_WORD + slot;
@@ -311,8 +311,8 @@ static inline bool inside(const struct device *device, uint32_t offset, unsigned
 }
 
 /* Calls `action` for each word of a range, with the bits of the range in it; stops when it returns false. */
-static inline bool by_word(struct cluster *cluster, unsigned slot, unsigned nr,
-                           bool (*action)(struct cluster *cluster, unsigned word, bits_t mask)) {
+static __attribute__((noinline)) bool by_word(struct cluster *cluster, unsigned slot, unsigned nr,
+                                              bool (*action)(struct cluster *cluster, unsigned word, bits_t mask)) {
   while (nr) {
     const unsigned first = slot % BITS_WORD, room = BITS_WORD - first, part = nr < room ? nr : room;
 
@@ -335,7 +335,7 @@ static COLD bool word_is_free(struct cluster *cluster, unsigned word, bits_t mas
 static COLD bool word_use(struct cluster *cluster, unsigned word, bits_t mask) {
   cluster->used[word] |= mask;
   if (cluster->used[word] == BITS_ALL)
-    cluster->holes &= (uint16_t) ~(1u << word);
+    cluster->holes &= (uint16_t)~(1u << word);
   return true;
 }
 
@@ -370,9 +370,22 @@ static enum swap_status tuned_free(struct swap *swap, unsigned type, uint32_t of
   if (!inside(device, offset, nr))
     return SWAP_BAD_RANGE;
   cluster = &device->clusters[offset / SWAP_SLOTS];
-  if (!cluster->table || !by_word(cluster, slot, nr, word_is_used))
+  if (!cluster->table)
     return SWAP_BAD_RANGE;
-  by_word(cluster, slot, nr, word_clear);
+  if (slot % BITS_WORD + nr <= BITS_WORD) {
+    /* Most ranges lie in one word. */
+    const bits_t mask = bits_mask(slot % BITS_WORD, nr);
+    const unsigned word = slot / BITS_WORD;
+
+    if ((cluster->used[word] & mask) != mask)
+      return SWAP_BAD_RANGE;
+    cluster->used[word] &= ~mask;
+    cluster->holes |= (uint16_t)(1u << word);
+  } else {
+    if (!by_word(cluster, slot, nr, word_is_used))
+      return SWAP_BAD_RANGE;
+    by_word(cluster, slot, nr, word_clear);
+  }
   swap_fill(&cluster->table[slot], SWAP_WORD_FREE, nr);
   cluster->count = (uint16_t)(cluster->count - nr);
   if (!cluster->count) {

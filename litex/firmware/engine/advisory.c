@@ -94,45 +94,59 @@ static inline void publish_head(struct advisory *advisory, unsigned order) {
   shared_write_half(advisory->cpu_line, HWSWAP_CPU_LINE_HINT_HEAD_OFFSET + 4 * order, advisory->hint_head[order]);
 }
 
+/*
+ * HINT_HEAD, and WANT at the first miss, are published after all that the allocation has changed, the allocator's own
+ * work included: an engine that heard of them earlier would offer what the allocator is just about to take.
+ */
+static __attribute__((noinline)) enum swap_status alloc_without(struct advisory *advisory, unsigned order, uint64_t pfn,
+                                                                struct swap_place *place, bool popped) {
+  const enum swap_status status = swap_stock.alloc(advisory->swap, 0, order, pfn, place);
+
+  if (popped)
+    publish_head(advisory, order);
+  if (!(advisory->want & 1u << order)) {
+    advisory->want |= 1u << order;
+    barrier_write();
+    shared_write_half(advisory->cpu_line, HWSWAP_CPU_LINE_WANT_OFFSET, advisory->want);
+  }
+  return status;
+}
+
 enum swap_status advisory_alloc(struct advisory *advisory, unsigned order, uint64_t pfn, struct swap_place *place) {
   const unsigned log2 = advisory->engine->hint_log2;
   const size_t ring = (size_t)order << log2;
+  bool popped = false;
 
   for (unsigned tries = 0; tries < TRIES;) {
     const uint32_t head = advisory->hint_head[order];
     const size_t entry = (ring + (head & ((1u << log2) - 1))) * HWSWAP_HINT_SIZE;
     const uint64_t hint = shared_read(advisory->hints, entry);
-    enum swap_refusal outcome;
+    enum swap_refusal outcome = SWAP_REFUSED_HINT;
 
     if (FIELD_GET(HWSWAP_HINT_HINT_PHASE, hint) == (head >> log2 & 1)) {
       advisory->counts.misses++;
-      if (!(advisory->want & 1u << order)) {
-        advisory->want |= 1u << order;
-        shared_write_half(advisory->cpu_line, HWSWAP_CPU_LINE_WANT_OFFSET, advisory->want);
-      }
       break;
     }
     advisory->hint_head[order] = head + 1;
+    popped = true;
     if (!(hint & HWSWAP_HINT_HINT_VALID)) {
       advisory->counts.voids++;
-      publish_head(advisory, order);
       continue;
     }
     place->type = (uint32_t)FIELD_GET(HWSWAP_HINT_HINT_TYPE, hint);
     place->offset = (uint32_t)FIELD_GET(HWSWAP_HINT_HINT_SLOT, hint);
-    outcome = SWAP_REFUSED_HINT;
     if (FIELD_GET(HWSWAP_HINT_HINT_ORDER, hint) == order &&
         FIELD_GET(HWSWAP_HINT_HINT_EPOCH, hint) == advisory->epoch[place->type])
       outcome = stock_take(advisory->swap, order, *place, pfn);
-    publish_head(advisory, order);
     if (outcome == SWAP_TAKEN) {
+      publish_head(advisory, order);
       advisory->counts.taken++;
       return SWAP_OK;
     }
     advisory->counts.refused++;
     tries++;
   }
-  return swap_stock.alloc(advisory->swap, 0, order, pfn, place);
+  return alloc_without(advisory, order, pfn, place, popped);
 }
 
 enum swap_status advisory_free(struct advisory *advisory, struct swap_place place, unsigned nr) {

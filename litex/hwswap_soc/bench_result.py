@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bench firmware says, read and judged.
+
+A run prints a JSON object for the platform and one for each *cell*: a scheme, a state of the swap device, an order, and an
+operation (docs/bench-soc.md).
+"""
+
+import json
+from dataclasses import dataclass, field
+
+from hwswap_litex import InputError
+
+PREFIX = "HWSWAP-JSON "
+DONE = "HWSWAP-DONE"
+
+SCHEMES = ("stock", "tuned", "register", "hint", "ring", "words")
+"""All there are, in the order of the firmware's bits."""
+
+COMPARED = ("stock", "tuned", "register", "hint")
+"""Those every run has."""
+
+TITLES = {
+    "stock": "stock",
+    "tuned": "tuned",
+    "register": "register",
+    "hint": "hint ring",
+    "ring": "command ring",
+    "words": "table words alone",
+}
+
+STATES = ("empty", "fragmented")
+OPS = ("alloc", "free")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Cycles of one operation.
+
+    Attributes:
+        n: operations, failed ones included.
+        failures: of them, those that gave no slots.
+        sum: CPU cycles of all together, and of what was done for all of them together (`extra`).
+        extra: cycles of taking hints back.
+        p50: median; p99: 99th percentile; max: the longest.
+        counts: of the hint scheme: hints taken, refused, missing, void; notices posted, spared.
+    """
+
+    n: int
+    failures: int
+    sum: int = 0
+    extra: int = 0
+    p50: int = 0
+    p99: int = 0
+    max: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def mean(self) -> float:
+        """Cycles an operation, over all of them."""
+        return self.sum / self.n
+
+
+Key = tuple[str, str, int, str]
+"""Scheme, state, order, operation."""
+
+
+@dataclass
+class Report:
+    """What a run printed."""
+
+    platform: dict
+    cells: dict[Key, Cell]
+
+    @property
+    def orders(self) -> list[int]:
+        """Orders measured."""
+        return sorted({order for _, _, order, _ in self.cells})
+
+    @property
+    def schemes(self) -> list[str]:
+        """Schemes measured."""
+        there = {scheme for scheme, *_ in self.cells}
+        return [scheme for scheme in SCHEMES if scheme in there]
+
+    def cell(self, scheme: str, state: str, order: int, op: str) -> Cell | None:
+        """A cell in which anything was done; None: there is none."""
+        cell = self.cells.get((scheme, state, order, op))
+        return cell if cell and cell.n else None
+
+    def pair(self, scheme: str, state: str, order: int) -> float | None:
+        """Mean cycles of an allocation and of its free together; of the allocation alone where all of them fail."""
+        alloc, free = (self.cell(scheme, state, order, op) for op in OPS)
+        if alloc is None:
+            return None
+        return alloc.mean + (free.mean if free else 0)
+
+
+_FIELDS = ("n", "failures", "sum", "extra", "p50", "p99", "max")
+_NAMES = ("kind", "scheme", "state", "order", "op")
+
+
+def parse(lines: list[str]) -> Report:
+    """Reads the console of a run that ended well; anything else is an InputError that tells the program's own words."""
+    done = [line.split()[1:] for line in lines if line.startswith(DONE)]
+    if done != [["0"]]:
+        said = "; ".join(lines[-3:]) or "nothing"
+        raise InputError(f"the bench did not end well, it said last: {said}")
+    platform: dict = {}
+    cells: dict[Key, Cell] = {}
+    for line in lines:
+        if not line.startswith(PREFIX):
+            continue
+        try:
+            values = json.loads(line.removeprefix(PREFIX))
+        except ValueError as error:
+            raise InputError(f"a line of the bench is not JSON ({error}): {line}") from error
+        if values["kind"] == "platform":
+            platform = values
+            continue
+        counts = {name: value for name, value in values.items() if name not in _FIELDS + _NAMES}
+        key = (values["scheme"], values["state"], values["order"], values["op"])
+        if key in cells:
+            raise InputError(f"the bench measured {' '.join(map(str, key))} twice")
+        cells[key] = Cell(**{name: values[name] for name in _FIELDS if name in values}, counts=counts)
+    if not platform or not cells:
+        raise InputError("the bench ended without a measurement")
+    return Report(platform, cells)
+
+
+def versus(ours: float, theirs: float, name: str) -> str:
+    """Says how `ours` cycles compare with `theirs`, which are `name`'s: who is better, and by how much."""
+    if round(ours) == round(theirs):
+        return f"equals {name}"
+    word = "loses to" if ours > theirs else "beats"
+    return f"{word} {name} by {abs(ours - theirs):,.0f} cycles ({100 * (ours / theirs - 1):+.0f} %)"
+
+
+def verdicts(report: Report) -> list[str]:
+    """Says for each state and order, plainly, whether offload wins or loses."""
+    sentences = []
+    for state in STATES:
+        for order in report.orders:
+            costs = {scheme: report.pair(scheme, state, order) for scheme in COMPARED}
+            if None in costs.values():
+                continue
+            frees = any(report.cell(scheme, state, order, "free") for scheme in COMPARED)
+            what = "an allocation and its free" if frees else "an allocation, which fails"
+            parts = []
+            for scheme in ("hint", "register"):
+                against = [versus(costs[scheme], costs[other], other) for other in ("stock", "tuned")]
+                parts.append(f"{TITLES[scheme]} ({costs[scheme]:,.0f} cycles) {' and '.join(against)}")
+            software = f"stock {costs['stock']:,.0f}, tuned {costs['tuned']:,.0f}"
+            sentences.append(f"order {order}, {state}, {what}: {'; '.join(parts)}; {software}")
+    return sentences
