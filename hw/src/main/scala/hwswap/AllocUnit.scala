@@ -10,13 +10,13 @@ import chisel3.util._
   * a device the lists in the order of AllocWalk. Every scan ends with the cluster in its new place and the CPU's hint
   * written. hintAlloc does the same, but gives slots to H instead of K and passes over devices that take no hints.
   *
-  * A hit of the hint takes 6 cycles, and 5 more when the cluster changes its list. The slow path takes 13 for each
+  * A hit of the hint takes 6 cycles, and 5 more when the cluster changes its list. The slow path takes 14 for each
   * cluster that is scanned, 3 before the first one on the first device, and 3 for each further device. A scan takes one
   * cycle more for each further part of the row it looks at.
   */
 class AllocUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, row, commit, moving, pick, visit, walk, peek, peeked = Value
+    val idle, row, commit, moving, pick, visit, walk, peek, peeked, head = Value
   }
   private val state = RegInit(State.idle)
 
@@ -157,6 +157,10 @@ class AllocUnit(p: Params) extends CoreUnit(p) {
     }
 
     is(State.peeked) {
+      state := State.head
+    }
+
+    is(State.head) {
       access.open.valid := true.B
       access.open.bits := view.ends.head
       access.rowOp := RowOp.find

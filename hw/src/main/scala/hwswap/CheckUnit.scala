@@ -16,7 +16,7 @@ import chisel3.util._
   */
 class CheckUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, open, row, counted, nextList, ends, member, link, totals, report = Value
+    val idle, open, row, counted, nextList, peeked, ends, member, link, totals, report = Value
   }
   private val state = RegInit(State.idle)
 
@@ -85,10 +85,13 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
       when(list === p.lists.U) {
         state := State.totals
       }.elsewhen(VecInit(present.asBools)(list)) {
-        state := State.ends
+        state := State.peeked
       }.otherwise {
         list := list + 1.U
       }
+    }
+    is(State.peeked) {
+      state := State.ends
     }
     is(State.ends) {
       current := view.ends.head
@@ -102,12 +105,11 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
         state := State.nextList
       }.otherwise {
         access.open.valid := true.B
+        access.look.valid := true.B
         state := State.link
       }
     }
     is(State.link) {
-      // The links are read one cycle before the line is there, and kept by their RAM.
-      access.look.valid := !view.opened
       when(view.opened) {
         add(
           Seq(

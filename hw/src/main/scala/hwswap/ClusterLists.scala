@@ -27,8 +27,9 @@ class ListEnds(p: Params) extends Bundle {
   * bit a list in registers that says whether it is empty. The links of a list's ends that point outside are never read
   * as links.
   *
-  * A `move` takes 3 cycles (push only) or 6 (with unlink); `done` is high in the last one. It starts only when the one
-  * before is done. `peek` and `look` answer in the next cycle and are not used during a move.
+  * A `move` takes 4 cycles (push only, or unlink only) or 6 (both); `done` is high in the last one. It starts only when
+  * the one before is done. `peek` and `look` answer two cycles later, from registers that take the RAMs' delay, and are
+  * not used during a move.
   */
 class ClusterLists(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -57,7 +58,7 @@ class ClusterLists(p: Params) extends Module {
   })
 
   private object Step extends ChiselEnum {
-    val idle, begin, capture, neighbours, detach, attach = Value
+    val idle, begin, capture, neighbours, detach, fetch, attach = Value
   }
   private val step = RegInit(Step.idle)
   private val move = RegEnable(io.move.bits, io.move.valid)
@@ -77,9 +78,17 @@ class ClusterLists(p: Params) extends Module {
   private val newEnds = Wire(new ListEnds(p))
   private val writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
-  io.ends := endsRam.read(readEndsAt, readEnds)
-  io.next := nextRam.read(readNextAt, readNext)
-  io.prev := prevRam.read(readPrevAt, readPrev)
+  // What was read: as it comes, and one cycle later.
+  private val endsRead = endsRam.read(readEndsAt, readEnds)
+  private val nextRead = nextRam.read(readNextAt, readNext)
+  private val prevRead = prevRam.read(readPrevAt, readPrev)
+  private val endsThere = RegNext(readEnds, false.B)
+  private val ends = RegEnable(endsRead, endsThere)
+  private val next = RegEnable(nextRead, RegNext(readNext, false.B))
+  private val prev = RegEnable(prevRead, RegNext(readPrev, false.B))
+  io.ends := ends
+  io.next := next
+  io.prev := prev
   when(writeEnds) {
     endsRam.write(writeEndsAt, newEnds)
   }
@@ -90,46 +99,37 @@ class ClusterLists(p: Params) extends Module {
     prevRam.write(writePrevAt, newPrev)
   }
 
-  // What the step `capture` found, for those after it.
-  private val capturing = step === Step.capture
-  private val ends = RegEnable(io.ends, capturing)
-  private val next = RegEnable(io.next, capturing)
-  private val prev = RegEnable(io.prev, capturing)
-  private val isHead = RegEnable(io.ends.head === move.cluster, capturing)
-  private val isTail = RegEnable(io.ends.tail === move.cluster, capturing)
+  // The cluster is at the list's ends: known with `ends`.
+  private val isHead = RegEnable(endsRead.head === move.cluster, endsThere)
+  private val isTail = RegEnable(endsRead.tail === move.cluster, endsThere)
 
   // The list a cluster is appended to is empty: known one step before.
   private val first = RegNext(!isFilled(move.device, move.to))
 
-  newEnds := io.ends
+  newEnds := ends
   io.done := false.B
   private val broken = WireDefault(false.B)
   io.fault := RegNext(broken, false.B)
   io.nonEmpty := VecInit(filled.map(_.asUInt))
 
   switch(step) {
+    // A cluster that leaves a list: fetch the list's ends and the cluster's links.
     is(Step.idle) {
       when(io.move.valid) {
-        step := Step.begin
+        readEnds := true.B
+        readEndsAt := endsAddress(io.move.bits.device, io.move.bits.from)
+        readNext := true.B
+        readNextAt := io.move.bits.cluster
+        readPrev := true.B
+        readPrevAt := io.move.bits.cluster
+        step := Mux(io.move.bits.unlink, Step.capture, Step.begin)
       }
     }
-    is(Step.begin) {
-      readEnds := true.B
-      readEndsAt := endsAddress(move.device, Mux(move.unlink, move.from, move.to))
-      readNext := move.unlink
-      readNextAt := move.cluster
-      readPrev := move.unlink
-      readPrevAt := move.cluster
-      step := Mux(move.unlink, Step.capture, Step.attach)
-    }
-
-    // The list's ends and the cluster's links are there.
     is(Step.capture) {
       step := Step.neighbours
     }
 
-    // Shorten the list at its ends and fetch the links that must
-    // point back at the cluster.
+    // Shorten the list at its ends and fetch the links that must point back at the cluster.
     is(Step.neighbours) {
       writeEnds := true.B
       writeEndsAt := endsAddress(move.device, move.from)
@@ -145,7 +145,7 @@ class ClusterLists(p: Params) extends Module {
 
     // Close the gap, and fetch the ends of the list the cluster goes to (after the write above: it may be the same).
     is(Step.detach) {
-      val linked = (isHead || io.next === move.cluster) && (isTail || io.prev === move.cluster)
+      val linked = (isHead || nextRead === move.cluster) && (isTail || prevRead === move.cluster)
       assert(linked, "a neighbour in a list does not point back at the cluster")
       broken := !linked
       writeNext := !isHead && !isTail
@@ -157,22 +157,32 @@ class ClusterLists(p: Params) extends Module {
       readEnds := move.push
       readEndsAt := endsAddress(move.device, move.to)
       io.done := !move.push
-      step := Mux(move.push, Step.attach, Step.idle)
+      step := Mux(move.push, Step.fetch, Step.idle)
+    }
+
+    // A cluster that is on no list: fetch the ends of the list it goes to.
+    is(Step.begin) {
+      readEnds := true.B
+      readEndsAt := endsAddress(move.device, move.to)
+      step := Step.fetch
+    }
+    is(Step.fetch) {
+      step := Step.attach
     }
 
     // Append behind the tail.
     is(Step.attach) {
       writeEnds := true.B
-      newEnds.head := Mux(first, move.cluster, io.ends.head)
+      newEnds.head := Mux(first, move.cluster, ends.head)
       newEnds.tail := move.cluster
       setFilled(move.device, move.to, true.B)
       writeNext := !first
-      writeNextAt := io.ends.tail
+      writeNextAt := ends.tail
       newNext := move.cluster
       writePrev := !first
       writePrevAt := move.cluster
-      newPrev := io.ends.tail
-      assert(first || io.ends.tail =/= move.cluster, "a cluster is put on the list whose tail it already is")
+      newPrev := ends.tail
+      assert(first || ends.tail =/= move.cluster, "a cluster is put on the list whose tail it already is")
       io.done := true.B
       step := Step.idle
     }

@@ -69,8 +69,8 @@ class HintRings(p: Params) extends Module {
   import MapAccess.word
   private val hint = MemMap.Hint.Hint
   object State extends ChiselEnum {
-    val clear, idle, ringRead, ringGet, check, next, entryGet, look, void, voidData, release, releaseWait, weigh, fill, alloc,
-        allocWait, flush, flushData, writeBack, finish = Value
+    val clear, idle, ringRead, ringGet, check, next, entryGet, look, void, voidData, release, releaseWait, weigh, fill,
+        alloc, allocWait, flush, flushData, writeBack, finish = Value
   }
 
   val state = RegInit(State.clear)

@@ -55,9 +55,9 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
     view.advisory.poke(false)
     dut.io.req.device.poke(1)
 
-    // What was asked for in the cycles before: records take two cycles, counts three, everything else one.
+    // What was asked for in the cycles before: counts take three cycles, everything else two.
     var opening, looking: Option[Int] = None
-    var counting: Option[Int] = None
+    var counting, looks, peeks: Option[Int] = None
     var line = state.lines.values.head
     dut.io.start.poke(true)
     var cycles = 0
@@ -66,8 +66,10 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
       cycles += 1
       val captured = opening
       opening = Option.when(access.open.valid.peek().litToBoolean)(access.open.bits.peek().litValue.toInt)
-      val looked = Option.when(access.look.valid.peek().litToBoolean)(access.look.bits.peek().litValue.toInt)
-      val peeked = Option.when(access.peek.peek().litToBoolean)(access.peekList.peek().litValue.toInt)
+      val looked = looks
+      looks = Option.when(access.look.valid.peek().litToBoolean)(access.look.bits.peek().litValue.toInt)
+      val peeked = peeks
+      peeks = Option.when(access.peek.peek().litToBoolean)(access.peekList.peek().litValue.toInt)
       val counted = counting
       counting = looking
       looking = opening.filter(_ => access.rowOp.peek().litValue == RowOp.look.litValue)

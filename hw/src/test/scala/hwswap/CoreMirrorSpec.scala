@@ -180,7 +180,7 @@ class CoreMirrorSpec extends AnyFunSpec with CoreTest {
     assert(core.apply(5, record(header, FlagCode.Frag, seq = 1)).cycles == 16, "a record with a list move")
     assert(core.apply(5, record(header << 1, FlagCode.Frag, seq = 2)).cycles == 11, "a record")
     assert(core.dump(5).cycles == 11)
-    assert(core.hintAlloc(0, 1).cycles == 18)
+    assert(core.hintAlloc(0, 1).cycles == 19)
     assert(core.hintAlloc(0, 1).cycles == 8)
     assert(core.release(0, 1024, 1, 9).cycles == 9)
     assert(core.release(0, 1026, 1, 9).cycles == 14, "a release with a list move")
