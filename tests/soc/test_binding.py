@@ -4,6 +4,7 @@
 import re
 import subprocess
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hwswap import hwswap_map
 ROOT = Path(__file__).parents[2]
 BINDING = ROOT / "sw/driver/bindings/hwswap,engine.yaml"
 DRIVER = ROOT / "sw/driver/module/platform.c"
+SOC_PART = ROOT / "litex/linux/dts/hwswap.dtsi.in"
 
 # What an example is put into: a bus with an interrupt controller, as the kernel's own tools do it.
 TREE = """/dts-v1/;
@@ -36,15 +38,19 @@ def binding() -> dict[str, Any]:
     return yaml.safe_load(BINDING.read_text())
 
 
-@pytest.fixture(scope="module")
-def blob(binding, tmp_path_factory) -> Path:
-    """Return the device tree of the binding's example, compiled; a warning of dtc is an error."""
-    output = tmp_path_factory.mktemp("binding") / "example.dtb"
-    source = TREE.format(example=binding["examples"][0])
+def compiled(example: str, output: Path) -> Path:
+    """Return the device tree with `example` in it, compiled; a warning of dtc is an error."""
     command = ["dtc", "--in-format", "dts", "--out-format", "dtb", "--out", str(output), "-"]
+    source = TREE.format(example=example)
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return output
+
+
+@pytest.fixture(scope="module")
+def blob(binding, tmp_path_factory) -> Path:
+    """Return the device tree of the binding's example."""
+    return compiled(binding["examples"][0], tmp_path_factory.mktemp("binding") / "example.dtb")
 
 
 def node(blob: Path) -> str:
@@ -62,11 +68,25 @@ def cells(blob: Path, name: str) -> list[int]:
     return [int(cell, 16) for cell in done.stdout.split()]
 
 
+def properties(blob: Path) -> set[str]:
+    """Return the names of the engine's properties."""
+    done = subprocess.run(["fdtget", "-p", blob, node(blob)], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
 def test_the_example_has_what_the_binding_requires_and_nothing_else(binding, blob):
-    listed = subprocess.run(["fdtget", "-p", blob, node(blob)], capture_output=True, text=True, check=True)
-    properties = set(listed.stdout.split())
     assert binding["additionalProperties"] is False
-    assert set(binding["required"]) <= properties <= set(binding["properties"]), properties
+    assert set(binding["required"]) <= properties(blob) <= set(binding["properties"])
+
+
+def test_the_node_of_our_socs_fits_the_binding(binding, tmp_path):
+    values = {"base": "60000000", "size": "20000", "interrupt": 3, "build_hash": "0123456789abcdef"}
+    blob = compiled(Template(SOC_PART.read_text()).substitute(values), tmp_path / "soc.dtb")
+    assert set(binding["required"]) <= properties(blob) <= set(binding["properties"])
+    assert cells(blob, "hwswap,build-hash") == [0x01234567, 0x89ABCDEF]
+    assert cells(blob, "reg") == [0x60000000, 0x20000]
+    # Rocket's DMA port is coherent; what LiteX's own buses would want is another node.
+    assert "dma-coherent" in properties(blob)
 
 
 def test_the_example_gives_address_interrupt_and_build_hash(blob):
