@@ -111,6 +111,15 @@ soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [D
 		$(if $(WAVES),--wave build/soc-sim-$(CPU).fst) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
 
+# Values given as a list are swept; one value is what everything is measured with (litex/hwswap_soc/bench.py). The ratio
+# of the clocks is swept by itself with a VexRiscv only: a second model of a Rocket takes long to build.
+bench-soc: bench_cpu = $(or $(CPU),vexriscv)
+bench-soc: setup ## stock : tuned : register : hint ring in CPU cycles; [CPU=] [DRAM_LATENCY="8 30"] [ENGINE_RATIO=]
+	@$(B) rtl-soc soc-model-$(bench_cpu) \
+		$(if $(ENGINE_RATIO)$(filter vexriscv,$(bench_cpu)),soc-model-$(bench_cpu)-own)
+	@$(ENV) python -m hwswap_soc.bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
+		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(NO_SWEEP),--no-sweep)
+
 soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, verified and measured
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap_soc.linux
@@ -129,5 +138,5 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-soc test-setup lint format map lock soc-model soc-sim bitstream flash soc-linux \
-	linux-card clean distclean
+	test-trace test-system test-soc test-setup lint format map lock soc-model soc-sim bench-soc bitstream flash \
+	soc-linux linux-card clean distclean

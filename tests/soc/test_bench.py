@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench: how its runs are planned and read, and a short run of it on the simulated VexRiscv.
+
+The run checks that everything is measured and that every scheme's work is right (the firmware checks that itself, and
+ends with an error otherwise). How fast anything is, is not checked.
+"""
+
+import json
+
+import pytest
+from hwswap.paths import BUILD
+from hwswap_litex import EngineInfo, InputError
+from hwswap_soc import bench, bench_plot, bench_result, bench_table
+from hwswap_soc.bench import FULL, SHORT, SWEEP, Point
+from hwswap_soc.bench_result import COMPARED, OPS, STATES
+from hwswap_soc.run import run
+from rich.console import Console
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A short run."""
+    return bench.measure(Point(SHORT, 16, None), "vexriscv", tmp_path_factory.mktemp("bench"))
+
+
+@pytest.fixture(scope="module")
+def report(measured):
+    """What it printed."""
+    return measured["report"]
+
+
+def test_all_cells_are_there(report):
+    assert report.orders == list(SHORT.orders)
+    assert report.schemes == list(COMPARED)
+    keys = {(s, state, order, op) for s in COMPARED for state in STATES for order in SHORT.orders for op in OPS}
+    assert set(report.cells) == keys
+    assert report.platform["build"] == EngineInfo.load(BUILD / "rtl-soc").build_hash
+    assert report.platform["timer_overhead"] > 0
+
+
+def test_numbers_agree_with_each_other(report):
+    for key, cell in report.cells.items():
+        if not cell.n:
+            continue
+        assert 0 < cell.p50 <= cell.p99 <= cell.max, key
+        assert cell.p50 * (cell.n // 2) <= cell.sum - cell.extra <= cell.max * cell.n, key
+        assert cell.failures <= cell.n, key
+
+
+def test_what_is_allocated_is_freed_and_all_schemes_do_the_same_work(report):
+    for scheme in COMPARED:
+        for state in STATES:
+            for order in SHORT.orders:
+                alloc, free = (report.cells[scheme, state, order, op] for op in OPS)
+                assert free.n == alloc.n - alloc.failures
+                assert free.failures == 0
+                assert alloc.n == report.cells["stock", state, order, "alloc"].n
+                # Half of all slots are free: order 0 never fails. No cluster is empty: order 9 always does.
+                if state == "empty" or order == 0:
+                    assert alloc.failures == 0
+                elif order == 9:
+                    assert alloc.failures == alloc.n
+
+
+def test_hints_are_taken_and_every_allocation_is_accounted_for(report):
+    for state in STATES:
+        for order in SHORT.orders:
+            cell = report.cells["hint", state, order, "alloc"]
+            assert cell.counts["taken"] + cell.counts["misses"] >= cell.n
+            assert cell.counts["taken"] <= cell.n - cell.failures
+        assert report.cells["hint", state, 0, "alloc"].counts["taken"] > SHORT.count // 2
+        free = report.cells["hint", state, 0, "free"]
+        assert free.extra > 0, "taking hints back costs something"
+        assert free.counts["notices"] + free.counts["coalesced"] == free.n, "every free is announced"
+
+
+def test_tables_picture_and_json_are_made_of_it(measured, tmp_path):
+    sweep = measured | {"point": Point(SHORT, 30, None, "latency")}
+    runs = [measured, sweep]
+    console = Console(width=200, record=True, file=(tmp_path / "out").open("w"))
+    bench.show(runs, "vexriscv", console)
+    text = console.export_text()
+    for word in ("stock", "tuned", "register", "hint ring", "DRAM latency", "fragmented"):
+        assert word in text
+    assert sum("bench-soc: order" in line for line in text.splitlines()) == len(STATES) * len(SHORT.orders)
+    bench_plot.draw(measured["report"], {"latency": bench.swept(runs, "latency")}, "test", tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    facts = json.loads(json.dumps(bench.as_json("vexriscv", runs)))
+    assert facts["engine"]["build_hash"] == measured["report"].platform["build"]
+    assert [entry["latency"] for entry in facts["runs"]] == [16, 30]
+    assert len(facts["runs"][0]["cells"]) == len(measured["report"].cells)
+
+
+def test_the_self_test_finds_the_engine(tmp_path):
+    model = bench.model_folder("vexriscv", own_clock=False)
+    image = bench.build_firmware(model, "vexriscv", SHORT, tmp_path, "selftest")
+    result = run(model, image, stop="^HWSWAP-DONE", max_cycles=1_000_000)
+    assert result.lines[-1] == "HWSWAP-DONE 0"
+    (line,) = (line for line in result.lines if line.startswith(bench_result.PREFIX))
+    answer = json.loads(line.removeprefix(bench_result.PREFIX))
+    info = EngineInfo.load(BUILD / "rtl-soc")
+    assert (answer["build"], answer["clusters"], answer["devices"]) == (info.build_hash, info.clusters, info.devices)
+
+
+# Without a run
+
+
+def test_a_list_is_swept_and_a_single_value_is_used_throughout():
+    points = bench.plan("vexriscv", [], [])
+    assert (points[0].form, points[0].ratio, points[0].sweeps) == (FULL, None, None)
+    assert {point.latency for point in points if point.sweeps == "latency"} == set(bench.LATENCIES)
+    assert {point.ratio for point in points if point.sweeps == "ratio"} == set(bench.RATIOS)
+    assert {point.form.gap for point in points if point.sweeps == "gap"} == set(bench.GAPS)
+    points = bench.plan("vexriscv", [30], [0.5])
+    assert {(point.latency, point.ratio) for point in points} == {(30, 0.5)}
+    assert not [point for point in points if point.sweeps in ("latency", "ratio")]
+    assert bench.plan("vexriscv", [8, 30], [2.0], sweep=False) == [Point(FULL, bench.LATENCY, 2.0)]
+    assert not [point for point in bench.plan("rocket", [], []) if point.ratio is not None]
+    assert SWEEP.defines().split()[0] == f"-DBENCH_CLUSTERS={SWEEP.clusters}"
+
+
+def cell_line(scheme, op, **values):
+    numbers = {"n": 4, "failures": 0, "sum": 400, "extra": 0, "p50": 90, "p99": 120, "max": 130} | values
+    key = {"kind": "cell", "scheme": scheme, "state": "empty", "order": 0, "op": op}
+    return bench_result.PREFIX + json.dumps(key | numbers)
+
+
+PLATFORM = bench_result.PREFIX + json.dumps({"kind": "platform", "cpu": "vexriscv"})
+
+
+def test_a_run_that_went_wrong_is_no_result():
+    good = [PLATFORM, cell_line("stock", "alloc"), "HWSWAP-DONE 0"]
+    assert bench_result.parse(good).cell("stock", "empty", 0, "alloc").mean == 100
+    for lines, message in (
+        (["error: slots were given that are in use", "HWSWAP-DONE 1"], "slots were given that are in use"),
+        ([], "nothing"),
+        (good[:-1], "did not end well"),
+        (["HWSWAP-DONE 0"], "without a measurement"),
+        ([*good[:2], good[1], good[2]], "twice"),
+        ([PLATFORM, bench_result.PREFIX + '{"kind": ', "HWSWAP-DONE 0"], "not JSON"),
+    ):
+        with pytest.raises(InputError, match=message):
+            bench_result.parse(lines)
+
+
+def test_verdicts_say_who_loses():
+    sums = {"stock": 400, "tuned": 200, "register": 100, "hint": 800}
+    lines = [PLATFORM]
+    for scheme, cycles in sums.items():
+        lines += [cell_line(scheme, "alloc", sum=cycles), cell_line(scheme, "free", sum=cycles)]
+    report = bench_result.parse([*lines, "HWSWAP-DONE 0"])
+    (sentence,) = bench_result.verdicts(report)
+    assert "hint ring (400 cycles) loses to stock by 200 cycles (+100 %) and loses to tuned by 300" in sentence
+    assert "register (50 cycles) beats stock by 150 cycles (-75 %) and beats tuned by 50" in sentence
+    assert bench_table.main_table(report).row_count == 2
+
+
+def test_what_cannot_be_run_is_one_sentence(capsys, tmp_path):
+    assert bench.main(["--jobs", "0", "--output", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(InputError, match="could not be built"):
+        bench.build_firmware(tmp_path, "vexriscv", SHORT, tmp_path)
+    with pytest.raises(InputError, match="soc-model-"):
+        bench.model_folder("z80", own_clock=False)
