@@ -127,7 +127,7 @@ int main(void)
 	    .bench = text_option("hwswap_bench", "0:96,2:24,4:24,7:8,9:6"),
 	    .area = text_option("hwswap_area", "/dev/ram0"),
 	    .module = text_option("hwswap_module", "/hwswap.ko"),
-	    .pages = number_option("hwswap_pages", 48),
+	    .pages = number_option("hwswap_pages", 32),
 	    .folios = number_option("hwswap_folios", 4),
 	    .gap_ns = number_option("hwswap_gap_ns", 10000),
 	};
