@@ -24,6 +24,7 @@ from litex.soc.integration.soc_core import SoCCore
 from litex.soc.interconnect import axi, wishbone
 
 from hwswap_soc import cpu as cpus
+from hwswap_soc.lanes import AxiLanes
 
 
 class HwSwapSoC(SoCCore):
@@ -154,10 +155,13 @@ class LiteDramMemory:
                 self.comb += bus.connect(self.memory_port(f"cpu_memory{number}"))
 
     def memory_port(self, name: str) -> axi.AXIInterface:
-        """A port of LiteDRAM's crossbar, with LiteDRAM's own width conversion."""
-        bus = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
-        port = self.sdram.crossbar.get_port(data_width=64)
-        bridge = LiteDRAMAXI2Native(bus, port, base_address=self.bus.regions["main_ram"].origin)
+        """A port of LiteDRAM's crossbar: narrower ones by LiteDRAM's own conversion, wider ones by AxiLanes."""
+        bus = slave = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
+        port = self.sdram.crossbar.get_port(data_width=max(64, self.sdram.crossbar.controller.data_width))
+        if port.data_width > 64:
+            slave = axi.AXIInterface(data_width=port.data_width, address_width=32, id_width=4)
+            self.add_module(name=f"{name}_lanes", module=AxiLanes(bus, slave))
+        bridge = LiteDRAMAXI2Native(slave, port, base_address=self.bus.regions["main_ram"].origin)
         self.add_module(name=f"{name}_bridge", module=bridge)
         return bus
 
