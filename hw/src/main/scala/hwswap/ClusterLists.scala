@@ -107,7 +107,8 @@ class ClusterLists(p: Params) extends Module {
   private val first = RegNext(!isFilled(move.device, move.to))
 
   newEnds := ends
-  io.done := false.B
+  private val ending = WireDefault(false.B)
+  io.done := RegNext(ending, false.B)
   private val broken = WireDefault(false.B)
   io.fault := RegNext(broken, false.B)
   io.nonEmpty := VecInit(filled.map(_.asUInt))
@@ -140,6 +141,7 @@ class ClusterLists(p: Params) extends Module {
       readNextAt := prev
       readPrev := !isTail
       readPrevAt := next
+      ending := !move.push
       step := Step.detach
     }
 
@@ -156,7 +158,6 @@ class ClusterLists(p: Params) extends Module {
       newPrev := prev
       readEnds := move.push
       readEndsAt := endsAddress(move.device, move.to)
-      io.done := !move.push
       step := Mux(move.push, Step.fetch, Step.idle)
     }
 
@@ -167,6 +168,7 @@ class ClusterLists(p: Params) extends Module {
       step := Step.fetch
     }
     is(Step.fetch) {
+      ending := true.B
       step := Step.attach
     }
 
@@ -183,7 +185,6 @@ class ClusterLists(p: Params) extends Module {
       writePrevAt := move.cluster
       newPrev := ends.tail
       assert(first || ends.tail =/= move.cluster, "a cluster is put on the list whose tail it already is")
-      io.done := true.B
       step := Step.idle
     }
   }

@@ -23,7 +23,7 @@ class FreeUnit(p: Params) extends CoreUnit(p) {
 
   // Steady when the row has been looked at.
   private val count = RegNext(view.meta.count - req.nr)
-  private val empty = RegNext(count === 0.U)
+  private val empty = count === 0.U
   private val inOnePart = RegNext(access.range.firstPart(p) === access.range.lastPart(p))
 
   switch(state) {

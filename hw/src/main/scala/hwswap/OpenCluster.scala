@@ -19,7 +19,7 @@ object RowOp extends ChiselEnum {
 /** The cluster at hand, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`: its records in
   * registers, and all work on its rows, so that the units which decide handle small numbers only.
   *
-  * `open` reads the records; `opened` is high two cycles later, when they are there. They stay until the next `open`.
+  * `open` reads the records; `opened` is high three cycles later, when they are there. They stay until the next `open`.
   *
   * Work on the rows is a walk over the parts of 128 slots that it concerns, one a cycle: two cycles to read, then stage
   * 0; one cycle later (stage 1) the answers about a part, and another one later (stage 2) the part at hand, or its change
@@ -89,10 +89,10 @@ class OpenCluster(p: Params) extends Module {
   private val store = Module(new ClusterStore(p))
   private val finder = Module(new FreeRunFinder(p))
 
-  // The records: cycle 0 asks the store, cycle 1 captures its answer, `opened` in cycle 2.
+  // The records: cycle 1 asks the store, cycle 2 captures its answer, `opened` in cycle 3.
   private val cluster = RegEnable(io.open.bits, io.open.valid)
-  store.io.readRecords.valid := io.open.valid && io.rowOp =/= RowOp.init
-  store.io.readRecords.bits := io.open.bits
+  store.io.readRecords.valid := RegNext(io.open.valid && io.rowOp =/= RowOp.init, false.B)
+  store.io.readRecords.bits := cluster
   private val captured = RegNext(store.io.readRecords.valid, false.B)
   private val records = Reg(new ClusterRecords(p))
   when(captured) {

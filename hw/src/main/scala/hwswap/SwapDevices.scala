@@ -112,11 +112,16 @@ class SwapDevices(p: Params) extends Module {
 
   private val op = RegNext(io.change.op, DeviceOp.none)
   private val change = RegNext(io.change)
-  private val old = RegNext(At(devices, io.change.device))
-  private val next = WireDefault(old)
   private val changing = op =/= DeviceOp.none
+
+  // The device as it was, as it is written, and what decides whether it is available.
+  private val old = RegNext(At(devices, io.change.device))
+  private val device = At(devices, change.device)
   private val used = (old.info.used.zext + change.usedDelta).asUInt
   private val hinted = (old.hinted.zext + change.hintedDelta).asUInt
+  private val writeok = WireDefault(old.info.writeok)
+  private val notFull = Mux(op === DeviceOp.adjust, used, old.info.used) =/= old.slots(p)
+  private val available = writeok && notFull
 
   // What the sums of all devices gain or lose.
   private val free = (old.slots(p) - old.info.used).zext
@@ -124,47 +129,48 @@ class SwapDevices(p: Params) extends Module {
 
   switch(op) {
     is(DeviceOp.claim) {
-      next.info.pages := io.req.pages(p.usedBits - 1, 0)
-      next.info.base := io.req.base(p.clusterBits - 1, 0)
-      next.info.used := change.used
-      next.info.priority := io.req.priority
-      next.info.flags := io.req.flags
-      next.info.claimed := true.B
-      next.info.writeok := false.B
-      next.info.epoch := io.req.epoch
-      next.clusters := change.clusters
-      next.listed := false.B
-      next.hinted := 0.U
+      device.info.pages := io.req.pages(p.usedBits - 1, 0)
+      device.info.base := io.req.base(p.clusterBits - 1, 0)
+      device.info.used := change.used
+      device.info.priority := io.req.priority
+      device.info.flags := io.req.flags
+      device.info.claimed := true.B
+      device.info.epoch := io.req.epoch
+      device.clusters := change.clusters
+      device.listed := false.B
+      device.hinted := 0.U
+      writeok := false.B
     }
     is(DeviceOp.enable) {
-      next.listed := true.B
-      next.info.writeok := true.B
+      device.listed := true.B
+      writeok := true.B
       freeDelta := Mux(old.info.writeok, 0.S, free)
     }
     is(DeviceOp.disable) {
-      next.info.writeok := false.B
+      writeok := false.B
       freeDelta := Mux(old.info.writeok, -free, 0.S)
     }
     is(DeviceOp.forget) {
-      next := 0.U.asTypeOf(next)
+      device := 0.U.asTypeOf(device)
+      writeok := false.B
       freeDelta := Mux(old.info.writeok, -free, 0.S)
       hintedDelta := -old.hinted.zext
     }
     is(DeviceOp.adjust) {
-      next.info.used := used(p.usedBits - 1, 0)
-      next.hinted := hinted(p.usedBits - 1, 0)
+      device.info.used := used(p.usedBits - 1, 0)
+      device.hinted := hinted(p.usedBits - 1, 0)
       freeDelta := Mux(old.info.writeok, -change.usedDelta, 0.S)
       hintedDelta := change.hintedDelta
     }
   }
-  next.info.available := next.info.writeok && next.info.used =/= next.slots(p)
   when(changing) {
-    At(devices, change.device) := next
+    device.info.writeok := writeok
+    device.info.available := available
     freeSlots := (freeSlots.zext + freeDelta).asUInt(p.usedBits - 1, 0)
     hintedSlots := (hintedSlots.zext + hintedDelta).asUInt(p.usedBits - 1, 0)
   }
-  io.enter := RegNext(changing && next.info.available && !old.info.available, false.B)
-  io.leave := RegNext(changing && !next.info.available && old.info.available, false.B)
+  io.enter := RegNext(changing && available && !old.info.available, false.B)
+  io.leave := RegNext(changing && !available && old.info.available, false.B)
   io.changing := change.device
   io.priority := RegNext(old.info.priority)
 

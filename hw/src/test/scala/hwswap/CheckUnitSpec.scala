@@ -55,22 +55,24 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
     view.advisory.poke(false)
     dut.io.req.device.poke(1)
 
-    // What was asked for in the cycles before: counts take three cycles, everything else two.
-    var opening, looking: Option[Int] = None
-    var counting, looks, peeks: Option[Int] = None
+    // What was asked for in the cycles before: counts take four cycles, records three, everything else two.
+    var opening, reading, looking: Option[Int] = None
+    var counting, summing, looks, peeks: Option[Int] = None
     var line = state.lines.values.head
     dut.io.start.poke(true)
     var cycles = 0
     while (!dut.io.done.peek().litToBoolean) {
       assert(cycles < 400, "the self-test does not end")
       cycles += 1
-      val captured = opening
+      val captured = reading
+      reading = opening
       opening = Option.when(access.open.valid.peek().litToBoolean)(access.open.bits.peek().litValue.toInt)
       val looked = looks
       looks = Option.when(access.look.valid.peek().litToBoolean)(access.look.bits.peek().litValue.toInt)
       val peeked = peeks
       peeks = Option.when(access.peek.peek().litToBoolean)(access.peekList.peek().litValue.toInt)
-      val counted = counting
+      val counted = summing
+      summing = counting
       counting = looking
       looking = opening.filter(_ => access.rowOp.peek().litValue == RowOp.look.litValue)
       dut.clock.step()
