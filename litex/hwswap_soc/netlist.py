@@ -17,21 +17,22 @@ from hwswap_soc.generate import TOP
 _FREE_GB = 2
 
 
-def make(board: str, cpu: str, variant: str | None, rtl: Path, parts: dict[str, Path], output: Path) -> None:
+def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], output: Path) -> None:
     """Writes the SoC and synthesises it.
 
     Args:
         board: name of the board.
         cpu: name of the CPU.
         variant: of the CPU; the profile's when None.
-        rtl: folder with HwSwap.sv and engine.json.
-        parts: folders of the synthesised CPU and engine, by module (`synthesis.part`).
+        parts: folders of the synthesised CPU and engine, by module (`synthesis.part`); HwSwap.sv and engine.json are in
+            the engine's.
         output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json, utilisation.json and logs.
     """
     output.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(output).free / 1e9
     if free < _FREE_GB:
         raise InputError(f"{output} has {free:.1f} GB free and a netlist takes {_FREE_GB} GB: make room.")
+    rtl = parts[synthesis.ENGINE_MODULE]
     tools = fpga_tools.versions("yosys")
     recorded = sources.digests()
     with steps.shown() as progress:
@@ -78,7 +79,6 @@ def main() -> int:
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
     parser.add_argument("--variant", help="of the CPU")
-    parser.add_argument("--rtl", type=Path, default=Path("build/rtl-soc"), help="folder of the engine's Verilog")
     parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.synthesis engine)")
     parser.add_argument("--core", type=Path, required=True, help="the CPU's netlist (hwswap_soc.synthesis <cpu>)")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
@@ -89,7 +89,7 @@ def main() -> int:
             synthesis.CPU_MODULES[options.cpu]: options.core.resolve(),
             synthesis.ENGINE_MODULE: options.engine.resolve(),
         }
-        make(options.board, options.cpu, options.variant, options.rtl.resolve(), parts, options.output.resolve())
+        make(options.board, options.cpu, options.variant, parts, options.output.resolve())
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
