@@ -86,7 +86,9 @@ def test_console_and_interrupt_controller(exported, tmp_path):
     tree = blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path, bootargs="hwswap_pages=7")
     uart = f"/soc/serial@{content['csr_bases']['uart']:x}"
     assert get(tree, "/chosen", "stdout-path", "s") == [uart]
-    assert get(tree, "/chosen", "bootargs", "s") == ["earlycon", "console=liteuart", "hwswap_pages=7"]
+    arguments = get(tree, "/chosen", "bootargs", "s")
+    assert "console=liteuart" in arguments
+    assert arguments[-1] == "hwswap_pages=7"
     assert [int(cell, 16) for cell in get(tree, uart, "interrupts")] == [content["constants"]["uart_interrupt"] + 1]
     plic = f"/soc/interrupt-controller@{content['memories']['plic']['base']:x}"
     assert get(tree, plic, "riscv,ndev") == ["8"]
