@@ -22,7 +22,9 @@ class DmaArbiter(clients: Int) extends Module {
   val next = Reg(new DmaReq)
   val nextOwner = RegInit(0.U(clientBits.W))
   val busy = RegInit(false.B)
-  val owner = Reg(UInt(clientBits.W))
+
+  /** Whose transfer is under way, a bit a client. */
+  val owner = Reg(Vec(clients, Bool()))
 
   when(!picked && !waiting) {
     picked := VecInit(io.clients.map(_.req.valid)).asUInt.orR
@@ -41,22 +43,18 @@ class DmaArbiter(clients: Int) extends Module {
   when(io.dma.req.fire) {
     waiting := false.B
     busy := true.B
-    owner := nextOwner
+    owner := UIntToOH(nextOwner, clients).asBools
   }.elsewhen(io.dma.done.valid)(busy := false.B)
 
-  io.dma.wdata.valid := false.B
-  io.dma.wdata.bits := 0.U
-  for ((client, i) <- io.clients.zipWithIndex) {
-    val mine = busy && owner === i.U
+  io.dma.wdata.valid := busy && Mux1H(owner, io.clients.map(_.wdata.valid))
+  io.dma.wdata.bits := Mux1H(owner, io.clients.map(_.wdata.bits))
+  for ((client, itsOwn) <- io.clients.zip(owner)) {
+    val mine = busy && itsOwn
     client.wdata.ready := mine && io.dma.wdata.ready
     client.rdata.valid := mine && io.dma.rdata.valid
     client.rdata.bits := io.dma.rdata.bits
     client.done.valid := mine && io.dma.done.valid
     client.done.bits := io.dma.done.bits
-    when(mine) {
-      io.dma.wdata.valid := client.wdata.valid
-      io.dma.wdata.bits := client.wdata.bits
-    }
   }
 
   assert(!picked || VecInit(io.clients.map(_.req.valid))(nextOwner), "DMA: a client took its request back")

@@ -56,11 +56,15 @@ class Dump(p: Params) extends Module {
   io.target := job.target
 
   // A word is taken from the response in one cycle and offered in the next.
+  private val metaAt = map.Meta.Offset / Axi.DataBytes
+  private val tailAt = map.Tail.Offset / Axi.DataBytes
   private val bitmapAt = map.Bitmap.Offset / Axi.DataBytes
-  private val bitmapWords = Seq.tabulate(p.slots / Axi.DataBits)(i => record.bitmap(64 * i + 63, 64 * i))
-  private val layout = (map.Meta.Offset / Axi.DataBytes -> meta) +:
-    (map.Tail.Offset / Axi.DataBytes -> word(map.Tail.SeqBegin -> record.seq)) +:
-    bitmapWords.zipWithIndex.map { case (bits, i) => (bitmapAt + i) -> bits }
+  private val bitmapWords = p.slots / Axi.DataBits
+  private val bitmap = VecInit(Seq.tabulate(bitmapWords) { i =>
+    val word = (i - bitmapAt + bitmapWords) % bitmapWords
+    record.bitmap(Axi.DataBits * word + Axi.DataBits - 1, Axi.DataBits * word)
+  })(index(log2Ceil(bitmapWords) - 1, 0))
+  private val tail = word(map.Tail.SeqBegin -> record.seq)
   io.dma.wdata.valid := offered
   io.dma.wdata.bits := word64
   when(io.dma.wdata.fire) {
@@ -68,7 +72,7 @@ class Dump(p: Params) extends Module {
     index := index + 1.U
   }.elsewhen(state === State.data && index =/= words.U) {
     offered := true.B
-    word64 := MuxLookup(index, meta)(layout.map { case (i, bits) => i.U -> bits })
+    word64 := Mux(index === metaAt.U, meta, Mux(index === tailAt.U, tail, bitmap))
   }
 
   switch(state) {

@@ -23,8 +23,10 @@ object HintRings {
   /** The most hints one burst writes. */
   val Batch: Int = 8
 
-  /** Cycles from a change of the core's numbers to the decision whether there is room for a hint. */
-  val Weighing: Int = 2
+  /** Cycles from the core's answer to the decision whether there is room for another hint: the core's numbers follow its
+    * answer by one cycle, and go through three registers, of which the last is read in the cycle of the decision.
+    */
+  val Weighing: Int = 3
 }
 
 /** The hint rings: fills them in host memory, releases what the host has popped, recalls what it shall not use any
