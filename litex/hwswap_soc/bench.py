@@ -14,15 +14,17 @@ import dataclasses
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from hwswap import provenance
 from hwswap.paths import BUILD, ROOT
-from hwswap_litex import EngineInfo, InputError
+from hwswap_litex import InputError
 from rich.console import Console
 from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
 
@@ -79,7 +81,7 @@ SWEEP = Form(clusters=6, rounds=1, count=192, least=24, schemes=SCHEMES[:4])
 GAPS = (0, 1000, 10000)
 """Cycles between operations in the sweep: swapping a page takes some ten thousand, of which allocation is a part."""
 
-SHORT = Form(clusters=6, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=SCHEMES[:4])
+SHORT = Form(clusters=4, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=SCHEMES[:4])
 """For tests: everything is done, little of it."""
 
 
@@ -187,18 +189,21 @@ def measure(point: Point, cpu: str, output: Path, stop: threading.Event | None =
         on_progress=watch,
     )
     report = parse(result.lines)
-    engine = EngineInfo.load(BUILD / "rtl-soc").build_hash
-    if report.platform["build"] != engine:
-        raise InputError(
-            f"the model has engine {report.platform['build']}, build/rtl-soc is {engine}: build the model again"
-        )
     return {"point": point, "report": report, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
+
+
+def engine_of(model: Path) -> dict:
+    """What the engine in a model was built for, as the model's exports tell it; the firmware insists on that build."""
+    constants = json.loads((model / "soc.json").read_text())["constants"]
+    facts = {name: constants[f"hwswap_{name}"] for name in ("devices", "cpus", "clusters", "hint_ring_log2")}
+    build = constants["hwswap_build_hash_hi"] << 32 | constants["hwswap_build_hash_lo"]
+    return facts | {"build_hash": f"{build:016x}"}
 
 
 def as_json(cpu: str, runs: list[dict]) -> dict:
     """The results, with what they were measured with."""
     facts = {"commit": provenance.commit(), "cpu": cpu, "host": platform.platform(), "unit": "CPU cycles"}
-    facts["engine"] = vars(EngineInfo.load(BUILD / "rtl-soc"))
+    facts["engine"] = engine_of(model_folder(cpu, runs[0]["point"].ratio is not None))
     facts["runs"] = []
     for entry in runs:
         report: Report = entry["report"]
@@ -214,11 +219,10 @@ def as_json(cpu: str, runs: list[dict]) -> dict:
     return facts
 
 
-def _measure_all(points: list[Point], cpu: str, output: Path, jobs: int, console: Console) -> list[dict]:
-    """Makes all runs, some at a time; shows how far they are."""
+def _measure_all(points: list[Point], cpu: str, output: Path, jobs: int, console: Console) -> Iterator[dict]:
+    """Makes all runs, some at a time; shows how far they are. Yields what each measured, in the order of `points`."""
     stop = threading.Event()
     columns = (TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
-    done: list[dict] = []
     with (
         Progress(*columns, console=console) as display,
         concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool,
@@ -242,13 +246,12 @@ def _measure_all(points: list[Point], cpu: str, output: Path, jobs: int, console
         futures = [pool.submit(one, point, task) for point, task in zip(points, tasks, strict=True)]
         try:
             for future in futures:
-                done.append(future.result())
+                yield future.result()
         except BaseException:
             stop.set()
             for future in futures:
                 future.cancel()
             raise
-    return done
 
 
 def swept(runs: list[dict], parameter: str) -> list[tuple[float, Report]]:
@@ -289,18 +292,28 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def _end(*_) -> None:
+    """Ends a run that is told to end as one that is interrupted: the simulations are programs of their own."""
+    raise KeyboardInterrupt
+
+
 def main(argv: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     args = _arguments(argv)
+    signal.signal(signal.SIGTERM, _end)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     try:
         if args.jobs < 1:
             raise InputError(f"{args.jobs} simulations at a time are none: choose 1 or more")
         args.output.mkdir(parents=True, exist_ok=True)
         points = plan(args.cpu, args.dram_latency, args.engine_ratio, not args.no_sweep)
-        runs = _measure_all(points, args.cpu, args.output.resolve(), args.jobs, Console(stderr=True, highlight=False))
+        errors = Console(stderr=True, highlight=False)
         target = args.output / f"{args.cpu}.json"
-        target.write_text(json.dumps(as_json(args.cpu, runs), indent=1) + "\n")
+        runs: list[dict] = []
+        for entry in _measure_all(points, args.cpu, args.output.resolve(), args.jobs, errors):
+            # What is measured is kept, whatever becomes of the rest.
+            runs.append(entry)
+            target.write_text(json.dumps(as_json(args.cpu, runs), indent=1) + "\n")
         picture = target.with_suffix(".png")
         caption = f"Swap allocation on a simulated SoC, {args.cpu}, {points[0]}"
         sweeps = {name: swept(runs, name) for name in ("latency", "ratio", "gap")}

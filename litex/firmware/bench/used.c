@@ -78,7 +78,7 @@ void fragment(const struct scheme *scheme) {
       continue;
 
     const uint32_t cluster = offset / SWAP_SLOTS;
-    const unsigned order = order_of(cluster), nr = order && cluster / 3 % 2 ? 1u << order : 1;
+    const unsigned order = order_of(cluster), nr = order && cluster % 2 == 0 ? 1u << order : 1;
     const uint32_t first = offset & ~(uint32_t)(nr - 1);
 
     if (first == offset && mix(offset) & 1)
