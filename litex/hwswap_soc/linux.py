@@ -119,18 +119,29 @@ def prepare(model: Path, folder: Path, bootargs: str) -> Path:
     return folder / "ram.bin"
 
 
-def report(collected: Collected, result: Result, model: Path, latency: int, failed: list[str]) -> dict:
-    """Everything about the run, to be written as JSON."""
-    return collected.report() | {
-        "cycles": result.cycles,
-        "seconds": round(result.seconds, 1),
-        "ended_by": result.reason,
-        "failures": failed,
+def facts(model: Path, latency: int) -> dict:
+    """What a run is made with, to be written as JSON.
+
+    Args:
+        model: folder of the Verilated SoC.
+        latency: of the DRAM, cycles to the first beat.
+    """
+    return {
         "model": json.loads((model / "model.json").read_text()),
         "engine": json.loads(ENGINE.read_text()),
         "dram_latency": latency,
         "clock_hz": devicetree.SIM_CLOCK_HZ,
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
+    }
+
+
+def report(collected: Collected, result: Result, failed: list[str]) -> dict:
+    """What came of a run, to be written as JSON."""
+    return collected.report() | {
+        "cycles": result.cycles,
+        "seconds": round(result.seconds, 1),
+        "ended_by": result.reason,
+        "failures": failed,
     }
 
 
@@ -193,6 +204,8 @@ def main(argv: list[str] | None = None) -> int:
         options.output.mkdir(parents=True, exist_ok=True)
         bootargs = f"hwswap_modes={options.modes} {options.bootargs}".strip()
         image = prepare(options.model, options.output, bootargs)
+        # Before the run: somebody may build something else meanwhile.
+        made_of = facts(options.model, options.dram_latency)
         with Watch(console, options.output / "console.log") as watch:
             result = run(
                 options.model,
@@ -219,7 +232,7 @@ def main(argv: list[str] | None = None) -> int:
             else "the simulation was ended from outside"
         )
         failed.insert(0, f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', {why}.")
-    content = report(collected, result, options.model, options.dram_latency, failed)
+    content = report(collected, result, failed) | made_of
     (options.output / "linux.json").write_text(json.dumps(content, indent=1) + "\n")
     show(collected, result, remarks(content["model"]), Console(width=None if sys.stdout.isatty() else 120))
     if collected.orders:
