@@ -155,20 +155,33 @@ def model_folder(cpu: str, own_clock: bool) -> Path:
     folder = BUILD / name
     if not (folder / "model.json").is_file():
         raise InputError(f"{folder} is not there: run 'sim/setup/build rtl-soc {name}' first")
-    return folder
+    # Where the link points to now: it may point elsewhere before a long run ends.
+    return folder.resolve()
 
 
-def measure(point: Point, cpu: str, output: Path, stop: threading.Event | None = None, progress=None) -> dict:
+def models_for(points: list[Point], cpu: str) -> dict[bool, Path]:
+    """The models that the points need, by whether the engine has a clock of its own; all of the same engine."""
+    models = {own: model_folder(cpu, own) for own in sorted({point.ratio is not None for point in points})}
+    builds = {engine_of(model)["build_hash"] for model in models.values()}
+    if len(builds) > 1:
+        names = " ".join(f"soc-model-{cpu}{'-own' if own else ''}" for own in models)
+        raise InputError(f"the models have different engines: run 'sim/setup/build rtl-soc {names}'")
+    return models
+
+
+def measure(
+    point: Point, cpu: str, model: Path, output: Path, stop: threading.Event | None = None, progress=None
+) -> dict:
     """Makes one run; returns what it was and what it printed.
 
     Args:
         point: what to run.
         cpu: name of the CPU.
+        model: the simulated SoC.
         output: folder for the firmware.
         stop: ends the run when set.
         progress: called with cycles and seconds so far.
     """
-    model = model_folder(cpu, point.ratio is not None)
     form = "-".join(str(number) for number in (point.form.clusters, point.form.count, point.form.gap))
     name = f"firmware-{cpu}-{form}{'-own' if point.ratio is not None else ''}"
     image = build_firmware(model, cpu, point.form, output / name)
@@ -200,10 +213,10 @@ def engine_of(model: Path) -> dict:
     return facts | {"build_hash": f"{build:016x}"}
 
 
-def as_json(cpu: str, runs: list[dict]) -> dict:
-    """The results, with what they were measured with."""
+def as_json(cpu: str, engine: dict, runs: list[dict]) -> dict:
+    """The results, with what they were measured with: the CPU and the engine."""
     facts = {"commit": provenance.commit(), "cpu": cpu, "host": platform.platform(), "unit": "CPU cycles"}
-    facts["engine"] = engine_of(model_folder(cpu, runs[0]["point"].ratio is not None))
+    facts["engine"] = engine
     facts["runs"] = []
     for entry in runs:
         report: Report = entry["report"]
@@ -219,7 +232,9 @@ def as_json(cpu: str, runs: list[dict]) -> dict:
     return facts
 
 
-def _measure_all(points: list[Point], cpu: str, output: Path, jobs: int, console: Console) -> Iterator[dict]:
+def _measure_all(
+    points: list[Point], cpu: str, models: dict[bool, Path], output: Path, jobs: int, console: Console
+) -> Iterator[dict]:
     """Makes all runs, some at a time; shows how far they are. Yields what each measured, in the order of `points`."""
     stop = threading.Event()
     columns = (TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
@@ -234,7 +249,7 @@ def _measure_all(points: list[Point], cpu: str, output: Path, jobs: int, console
                 display.update(task, state=f"{cycles / 1e6:.1f} Mcycles, {rate:.0f} kcycles/s")
 
             display.start_task(task)
-            entry = measure(point, cpu, output, stop, show)
+            entry = measure(point, cpu, models[point.ratio is not None], output, stop, show)
             text = f"{entry['cycles'] / 1e6:.1f} Mcycles, done"
             display.update(task, state=text)
             display.stop_task(task)
@@ -310,10 +325,12 @@ def main(argv: list[str] | None = None) -> int:
         errors = Console(stderr=True, highlight=False)
         target = args.output / f"{args.cpu}.json"
         runs: list[dict] = []
-        for entry in _measure_all(points, args.cpu, args.output.resolve(), args.jobs, errors):
+        models = models_for(points, args.cpu)
+        engine = engine_of(next(iter(models.values())))
+        for entry in _measure_all(points, args.cpu, models, args.output.resolve(), args.jobs, errors):
             # What is measured is kept, whatever becomes of the rest.
             runs.append(entry)
-            target.write_text(json.dumps(as_json(args.cpu, runs), indent=1) + "\n")
+            target.write_text(json.dumps(as_json(args.cpu, engine, runs), indent=1) + "\n")
         picture = target.with_suffix(".png")
         caption = f"Swap allocation on a simulated SoC, {args.cpu}, {points[0]}"
         sweeps = {name: swept(runs, name) for name in ("latency", "ratio", "gap")}

@@ -25,7 +25,9 @@ def engine():
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     """A short run."""
-    return bench.measure(Point(SHORT, 16, None), "vexriscv", tmp_path_factory.mktemp("bench"))
+    point = Point(SHORT, 16, None)
+    model = bench.models_for([point], "vexriscv")[False]
+    return bench.measure(point, "vexriscv", model, tmp_path_factory.mktemp("bench"))
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,7 @@ def test_hints_are_taken_and_every_allocation_is_accounted_for(report):
         assert free.counts["notices"] + free.counts["coalesced"] == free.n, "every free is announced"
 
 
-def test_tables_picture_and_json_are_made_of_it(measured, tmp_path):
+def test_tables_picture_and_json_are_made_of_it(measured, engine, tmp_path):
     sweep = measured | {"point": Point(SHORT, 30, None, "latency")}
     runs = [measured, sweep]
     console = Console(width=200, record=True, file=(tmp_path / "out").open("w"))
@@ -90,7 +92,7 @@ def test_tables_picture_and_json_are_made_of_it(measured, tmp_path):
     assert sum("bench-soc: order" in line for line in text.splitlines()) == len(STATES) * len(SHORT.orders)
     bench_plot.draw(measured["report"], {"latency": bench.swept(runs, "latency")}, "test", tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    facts = json.loads(json.dumps(bench.as_json("vexriscv", runs)))
+    facts = json.loads(json.dumps(bench.as_json("vexriscv", engine, runs)))
     assert facts["engine"]["build_hash"] == measured["report"].platform["build"]
     assert [entry["latency"] for entry in facts["runs"]] == [16, 30]
     assert len(facts["runs"][0]["cells"]) == len(measured["report"].cells)

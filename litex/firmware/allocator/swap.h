@@ -48,7 +48,7 @@ struct swap_place {
 
 /**
  * struct swap_memory - where an allocator gets its memory
- * @get: `bytes` bytes, aligned for any type, of any content; NULL when there are none
+ * @get: `bytes` bytes, aligned to 64 bytes, of any content; NULL when there are none
  * @put: takes back what get gave
  * @context: passed to both
  */

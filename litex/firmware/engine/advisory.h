@@ -34,6 +34,7 @@ struct advisory_note {
   uint32_t seq;
   uint32_t meta;
   uint32_t notice;
+  uint32_t unused; /* an index becomes an address without a multiplication */
 };
 
 /**

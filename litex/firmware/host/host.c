@@ -10,7 +10,7 @@
 static size_t held;
 
 static void *host_get(void *context, size_t bytes) {
-  void *block = malloc(bytes);
+  void *block = aligned_alloc(64, (bytes + 63) / 64 * 64);
 
   (void)context;
   if (block) {
