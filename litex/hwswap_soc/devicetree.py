@@ -40,8 +40,8 @@ DEVICE_TREE = 0x83F0_0000
 """Where the device tree is loaded; at most 1 MiB."""
 
 BOOTARGS = "earlycon console=liteuart brd.rd_size=327680"
-"""Where the console is, and a RAM disk of 320 MiB: it takes memory only for what is written, and the engine hands out no
-more than about 2 % of what is free, of which a single folio of order 9 takes 512 slots."""
+"""Where the console is, and a RAM disk of 320 MiB: it takes memory only for what is written, and the engine hands out
+no more than about 2 % of what is free, of which a single folio of order 9 takes 512 slots."""
 
 
 class Soc:
@@ -124,7 +124,11 @@ def _same_engine(soc: Soc, build_hash: str) -> None:
 
 
 def _part(name: str, **values: Any) -> str:
-    return Template((PARTS / name).read_text()).substitute(values)
+    text = (PARTS / name).read_text()
+    if name.endswith(".dtsi.in"):
+        # The whole has one licence line, its first.
+        text = text.partition("\n")[2]
+    return Template(text).substitute(values)
 
 
 def _sdcard(soc: Soc) -> str:

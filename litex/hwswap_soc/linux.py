@@ -158,8 +158,8 @@ def remarks(model: dict) -> list[str]:
     ]
     if model["variant"] == "linux":
         notes.append(
-            "This Rocket has direct-mapped caches of 4 KiB and TLBs of 4 entries: an instruction takes 4 to 9 cycles, by "
-            "what shares a cache line with what, so a few ten per cent between two modes may be no more than that."
+            "This Rocket has direct-mapped caches of 4 KiB and TLBs of 4 entries: an instruction takes 4 to 9 cycles, "
+            "by what shares a cache line with what, so a few ten per cent between two modes may be no more than that."
         )
     return notes
 

@@ -65,7 +65,8 @@ def ram(parts: Mapping[int, bytes], output: Path) -> None:
             room = LIMITS[address] - address
             if len(content) > room:
                 raise InputError(
-                    f"what is loaded at 0x{address:x} has {len(content)} bytes, and there is room for {room}: make it smaller"
+                    f"what is loaded at 0x{address:x} has {len(content)} bytes, and there is room for {room}: "
+                    "make it smaller"
                 )
             stream.seek(address - devicetree.FIRMWARE)
             stream.write(content)
