@@ -43,7 +43,7 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
         facts = json.loads((output / "soc" / "facts.json").read_text())
         gateware = output / "soc" / "gateware"
         started = time.monotonic()
-        synthesis.soc(gateware / f"{TOP}.v", parts, output)
+        _synthesise(gateware / f"{TOP}.v", parts, output)
         facts["synthesis_s"] = round(time.monotonic() - started)
         progress.update(task, completed=1)
     counts = fmax_report.utilisation(output / "netlist.json")
@@ -55,6 +55,30 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
     for name in ("soc.json", "csr.json"):
         shutil.copyfile(output / "soc" / name, output / name)
     shutil.rmtree(output / "soc" / "software")
+
+
+def _synthesise(top: Path, parts: dict[str, Path], output: Path) -> None:
+    """Synthesises the rest of a SoC and puts the parts in.
+
+    Args:
+        top: Verilog of the SoC, named as its top module; memory contents are beside it.
+        parts: folder of a netlist that `synthesis.part` made, by module.
+        output: folder for netlist.json.
+    """
+    names = [f"{folder / 'part.il'}" for folder in parts.values()]
+    script = [
+        *(f"read_rtlil {name}" for name in names),
+        f"blackbox {' '.join(parts)}",
+        f"read_verilog {top}",
+        f"synth_ecp5 -top {top.stem}",
+        # Clocks are to keep the names they have in the SoC.
+        f"setattr -set keep 1 {top.stem}/w:*_clk",
+        *(f"read_rtlil -overwrite {name}" for name in names),
+        "flatten",
+        "opt_clean -purge",
+        f"write_json {output / 'netlist.json'}",
+    ]
+    synthesis.yosys(script, "synthesis", output, top.parent)
 
 
 def _generate(board: str, cpu: str, variant: str | None, rtl: Path, output: Path) -> None:

@@ -65,28 +65,6 @@ def part(module: str, sources: Iterable[tuple[str, str]], output: Path) -> None:
         yosys([*read, f"synth_ecp5 -noabc9 -top {module}", *write], "synthesis-noabc9", output, output)
 
 
-def soc(top: Path, parts: dict[str, Path], output: Path) -> None:
-    """Synthesises the rest of a SoC and puts the parts in.
-
-    Args:
-        top: Verilog of the SoC, named as its top module; memory contents are beside it.
-        parts: folder of a netlist that `part` made, by module.
-        output: folder for netlist.json.
-    """
-    names = [f"{folder / 'part.il'}" for folder in parts.values()]
-    script = [
-        *(f"read_rtlil {name}" for name in names),
-        f"blackbox {' '.join(parts)}",
-        f"read_verilog {top}",
-        f"synth_ecp5 -top {top.stem}",
-        *(f"read_rtlil -overwrite {name}" for name in names),
-        "flatten",
-        "opt_clean -purge",
-        f"write_json {output / 'netlist.json'}",
-    ]
-    yosys(script, "synthesis", output, top.parent)
-
-
 def cpu_sources(cpu: str, variant: str) -> list[tuple[str, str]]:
     """Files of a CPU, as LiteX's class for it adds them to a platform.
 
