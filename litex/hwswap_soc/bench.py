@@ -283,6 +283,10 @@ def show(runs: list[dict], cpu: str, console: Console) -> None:
         f"reading the cycle counter costs {report.platform['timer_overhead']} cycles, which are subtracted; "
         f"{base['cycles'] / 1e6:.1f} Mcycles in {base['seconds']:.0f} s"
     )
+    if not report.platform["layout_fits"]:
+        console.print(
+            "this compiler's code does not fit the layout that keeps it apart in the caches (docs/bench-soc.md)"
+        )
     console.print(bench_table.main_table(report), bench_table.spread_table(report), bench_table.hint_table(report))
     for parameter, title, column in (
         ("latency", "DRAM latency", "cycles"),

@@ -2,6 +2,9 @@
 /* Measures each scheme on an empty and on a fragmented device, and says what it found in lines of JSON. */
 #include "bench.h"
 
+/* Whether the linker could give all that is measured its place in the caches (image.ld). */
+extern const uint32_t layout_fits;
+
 static void introduce(void) {
   json_begin();
   json_text("kind", "platform");
@@ -17,6 +20,7 @@ static void introduce(void) {
   json_number("depth", BENCH_DEPTH);
   json_number("gap", BENCH_GAP);
   json_number("seed", BENCH_SEED);
+  json_number("layout_fits", layout_fits);
   json_end();
 }
 
