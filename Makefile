@@ -88,7 +88,7 @@ lock: setup ## bring requirements.txt up to date with requirements.in
 bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
 bitstream flash: export CPU := $(or $(CPU),vexriscv)
 
-bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n]: build/bitstream-BOARD-CPU (docs/board.md)
+bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n]: see docs/board.md
 	@$(ENV) python -m hwswap_soc.boards $(BOARD) $(CPU)
 	@$(B) rtl-soc fpga part-engine part-cpu netlist bitstream
 	@$(ENV) python -m hwswap_soc.fmax_report build/bitstream-$(BOARD)-$(CPU)

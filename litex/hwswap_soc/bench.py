@@ -4,8 +4,8 @@
 python -m hwswap_soc.bench --cpu vexriscv [--dram-latency N...] [--engine-ratio R...]
 
 One full measurement makes the table; shorter ones sweep the memory's latency, the ratio of the engine's clock to the
-CPU's, and the pace of the operations. A parameter given with one value is not swept: everything is measured with it. Results are files in
-build/bench-soc.
+CPU's, and the pace of the operations. A parameter given with one value is not swept: everything is measured with it.
+Results are files in build/bench-soc.
 """
 
 import argparse

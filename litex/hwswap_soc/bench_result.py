@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the bench firmware says, read and judged.
 
-A run prints a JSON object for the platform and one for each *cell*: a scheme, a state of the swap device, an order, and an
-operation (docs/bench-soc.md).
+A run prints a JSON object for the platform and one for each *cell*: a scheme, a state of the swap device, an order, and
+an operation (docs/bench-soc.md).
 """
 
 import json

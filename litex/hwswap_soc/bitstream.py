@@ -5,8 +5,8 @@ From the netlist (netlist.py) nextpnr places and routes the SoC once per seed, a
 
     python -m hwswap_soc.bitstream --board ecpix5 --cpu vexriscv --netlist NETLIST --seeds 3 --output DIR
 
-DIR gets hwswap.bit, hwswap.svf (hwswap.dfu too for a board that is loaded over DFU), soc.json, csr.json, timing.json, and
-with Rocket the device tree, hwswap.dts and hwswap.dtb. Nothing is packed when a clock is slower than it has to be.
+DIR gets hwswap.bit, hwswap.svf (hwswap.dfu too for a board that is loaded over DFU), soc.json, csr.json, timing.json,
+and with Rocket the device tree, hwswap.dts and hwswap.dtb. Nothing is packed when a clock is slower than it has to be.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a bitstream takes of the FPGA and how fast it is: reads the files of Yosys and nextpnr, prints tables.
 
-As a program, `python -m hwswap_soc.fmax_report build/bitstream-ecpix5-vexriscv` prints those of a bitstream made before.
+As a program, `python -m hwswap_soc.fmax_report build/bitstream-ecpix5-vexriscv` prints those of one made before.
 """
 
 import argparse

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A board's SoC as Verilog, with the BIOS in its ROM: the first step of a bitstream, a program of its own.
 
-LiteX works in the present directory and prints a lot, and the BIOS is made by make and meson: bitstream.py runs this with
-its output in a file.
+LiteX works in the present directory and prints a lot, and the BIOS is made by make and meson: netlist.py runs this
+with its output in a file.
 """
 
 import argparse
+import inspect
 import json
 import shutil
 import subprocess
@@ -19,6 +20,16 @@ from litex.soc.integration.soc import SoCError
 from hwswap_soc import boards
 
 TOP = "hwswap_soc"
+
+
+class _Builder(Builder):
+    """LiteX's builder; it looks for a CPU's start code and headers beside the class, and ours derive from LiteX's."""
+
+    def _get_variables_contents(self) -> str:
+        folders = [Path(inspect.getfile(base)).parent for base in type(self.soc.cpu).__mro__ if base is not object]
+        folder = next(folder for folder in folders if (folder / "system.h").is_file())
+        # The last of two definitions counts.
+        return f"{super()._get_variables_contents()}\nCPU_DIRECTORY={folder}\n"
 
 
 def generate(board: str, cpu: str, rtl: Path, output: Path, variant: str | None = None, with_bios: bool = True) -> dict:
@@ -37,7 +48,7 @@ def generate(board: str, cpu: str, rtl: Path, output: Path, variant: str | None 
     """
     soc = boards.make(board, cpu, rtl.resolve(), variant)
     output.mkdir(parents=True, exist_ok=True)
-    builder = Builder(soc, output_dir=str(output), compile_software=with_bios, compile_gateware=False)
+    builder = _Builder(soc, output_dir=str(output), compile_software=with_bios, compile_gateware=False)
     builder.build(run=False, build_name=TOP)
     shutil.copyfile(output / "csr.json", output / "soc.json")
     family, size, grade, package = soc.platform.toolchain.nextpnr_ecp5_parse_device(soc.platform.device)

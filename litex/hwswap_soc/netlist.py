@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board's SoC, synthesised: LiteX writes it, Yosys turns it into the netlist that nextpnr takes, once for all seeds."""
+"""A board's SoC, synthesised: LiteX writes it, Yosys makes the netlist that nextpnr takes, once for all seeds."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
         variant: of the CPU; the profile's when None.
         parts: folders of the synthesised CPU and engine, by module (`synthesis.part`); HwSwap.sv and engine.json are in
             the engine's.
-        output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json, utilisation.json and logs.
+        output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json, utilisation.json, logs.
     """
     output.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(output).free / 1e9

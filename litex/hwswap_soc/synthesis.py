@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Yosys, from the bottom up: CPU and engine are synthesised alone, and put into the synthesised rest of a SoC as they are.
+"""Yosys, from the bottom up: CPU and engine are synthesised alone, and put into the synthesised rest of a SoC.
 
-Rocket takes Yosys ten minutes and is the same on every board, so its netlist is made once; the engine's serves all boards
-and CPUs. What a module takes of the FPGA is then known exactly. What is lost are optimisations through the modules' ports,
-which are registers on nearly all paths here.
+Rocket takes Yosys ten minutes and is the same on every board, so its netlist is made once; the engine's serves all
+boards and CPUs. What a module takes of the FPGA is then known exactly. What is lost are optimisations through the
+modules' ports, which are registers on nearly all paths here.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The LiteX core on a bus of LiteX's, as Verilog for a test bench: a 32-bit Wishbone host, and the DMA port led outside."""
+"""The LiteX core on a bus of LiteX's, as Verilog for a test bench: a 32-bit Wishbone host, the DMA port led outside."""
 
 import contextlib
 from pathlib import Path

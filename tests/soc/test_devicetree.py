@@ -15,7 +15,7 @@ HASH = "0123456789abcdef"
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory) -> Path:
-    """Return a folder with soc.json of the simulated Rocket SoC, made by LiteX, and engine.json; nothing is synthesised."""
+    """Return a folder with soc.json of the simulated Rocket SoC, made by LiteX, and engine.json; without synthesis."""
     from hwswap_soc.simsoc import ModelPlatform, SimSoC
     from litex.soc.integration.builder import Builder
 

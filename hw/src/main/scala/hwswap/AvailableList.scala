@@ -9,7 +9,7 @@ import chisel3.util._
   * and `plist_requeue()`.
   *
   * The list is held in order: element 0 is its head, the elements in use are the lowest ones. All places are compared
-  * at once, so that each change takes two cycles, in the first of which the device is looked for, and each question none.
+  * at once, so that each change takes two cycles, in the first of which the device is looked for, and a question none.
   * Changes are at least two cycles apart.
   */
 class AvailableList(p: Params) extends Module {

@@ -10,7 +10,7 @@ class RowAddress(p: Params) extends Bundle {
   val part = UInt(p.partBits.W)
 }
 
-/** A part of a cluster's rows, 128 slots: K (the slots in use) and H (the slots in outstanding hints, advisory mode). */
+/** A part of a cluster's rows, 128 slots: K (the slots in use) and H (slots in outstanding hints, advisory mode). */
 class RowPart(p: Params) extends Bundle {
   val k = UInt(p.partSlots.W)
   val h = UInt(p.partSlots.W)

@@ -41,8 +41,8 @@ class CommandFetch extends Module {
   val queue = Module(new Queue(new Command, CommandFetch.Depth))
   io.out <> queue.io.deq
 
-  // What to fetch next, in three steps: the doorbell, what is behind it, a batch of it. A batch ends where a multiple of
-  // Batch ends, so none runs past the ring's end. While a fetch is under way the steps settle for the next.
+  // What to fetch next, in three steps: the doorbell, what is behind it, a batch of it. A batch ends where a multiple
+  // of Batch ends, so none runs past the ring's end. While a fetch is under way the steps settle for the next.
   private val batchLog2 = log2Ceil(CommandFetch.Batch)
   val size = RegNext(1.U(16.W) << io.log2)
   val mask = (size - 1.U)(14, 0)

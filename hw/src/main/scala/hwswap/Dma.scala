@@ -36,8 +36,8 @@ class AddressLookup extends Bundle {
 }
 
 /** What a DMA client sees. After `req` is taken, either `words` words come on `rdata`, which it has to take at once, or
-  * as many are taken from `wdata`; `done` pulses once, not before the last word. After an error response the rest is left out: fewer words are moved, and
-  * `done.bits` (error) is true.
+  * as many are taken from `wdata`; `done` pulses once, not before the last word. After an error
+  * response the rest is left out: fewer words are moved, and `done.bits` (error) is true.
   */
 class DmaPort extends Bundle {
   val req = Decoupled(new DmaReq)

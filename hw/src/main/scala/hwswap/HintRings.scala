@@ -23,8 +23,8 @@ object HintRings {
   /** The most hints one burst writes. */
   val Batch: Int = 8
 
-  /** Cycles from the core's answer to the decision whether there is room for another hint: the core's numbers follow its
-    * answer by one cycle, and go through three registers, of which the last is read in the cycle of the decision.
+  /** Cycles from the core's answer to the decision whether there is room for another hint: the core's numbers follow
+    * its answer by one cycle, and go through three registers, of which the last is read in the cycle of the decision.
     */
   val Weighing: Int = 3
 }
