@@ -21,10 +21,11 @@ object RowOp extends ChiselEnum {
   *
   * `open` reads the records; `opened` is high three cycles later, when they are there. They stay until the next `open`.
   *
-  * Work on the rows is a walk over the parts of 128 slots that it concerns, one a cycle: two cycles to read, then stage
-  * 0; one cycle later (stage 1) the answers about a part, and another one later (stage 2) the part at hand, or its
-  * change on the way to the store. A walk may start with `open` or later; a new one ends the one before. `done` is high
-  * four cycles after the start of a walk over one part, and one later for each further part; a find ends with `found`, too.
+  * Work on the rows is a walk over the parts of 128 slots that it concerns, one a cycle: two cycles to read, then
+  * stage 0; one cycle later (stage 1) the answers about a part, and another one later (stage 2) the part at hand, or
+  * its change on the way to the store. A walk may start with `open` or later; a new one ends the one before. `done`
+  * is high four cycles after the start of a walk over one part, and one later for each further part; a find ends with
+  * `found`, too.
   *
   * A change of slots that are all in the part at hand does not read it again: it reaches the store three cycles after
   * its start, and nobody has to wait for it. `busy` is high while any other change is under way.
