@@ -127,8 +127,8 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) rtl-soc fpga part-engine part-cpu netlist bitstream
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
-	@$(ENV) python -m hwswap_soc.linux_image card --soc build/bitstream-$(or $(BOARD),ecpix5)-rocket/soc.json \
-		--output build/linux-$(or $(BOARD),ecpix5)
+	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap_soc.linux_image card \
+		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
 
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project
