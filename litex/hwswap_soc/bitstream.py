@@ -142,7 +142,7 @@ def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
         "seed": best,
         "seeds": {str(seed): result for seed, result in results.items()},
         "clocks": fmax_report.summary(results),
-        "utilisation": json.loads((folder / "utilisation.json").read_text()),
+        "utilisation": fmax_report.utilisation(folder / "netlist.json"),
     }
     (output / "timing.json").write_text(json.dumps(report, indent=2) + "\n")
     required = report["clocks"].get("sys_clk", {}).get("required", 0)

@@ -34,8 +34,15 @@ GROUPS = (
     ("engine: core", re.compile(r"hwswap_engine\.core\.")),
     ("engine: shell", re.compile(r"hwswap_engine\.")),
     ("CPU", re.compile(r"(VexRiscv|ExampleRocketSystem)\w*\.")),
-    ("memory controller", re.compile(r".*(sdram|litedram|ddr3?phy|ddr3_|_bridge_|_port_|boardsoc_(read|write)_)")),
-    ("SD card", re.compile(r".*(sdcard|sdpads|sdrio|block2mem|mem2block|(cmd|data|init)[rw]?_)")),
+    # LiteX's own parts are one Verilog module: their signals' names tell them apart.
+    (
+        "memory controller",
+        re.compile(
+            r".*(sdram|litedram|ddr3?phy|ddr3_|dfi_|dq_|bankmachine|phaseinjector|choose_(cmd|req)|multiplexer|refresh"
+            r"|sequencer|zqcs|cke_|t\w{2,4}con_|(master|slave)_p\d|_bridge_|_port_|boardsoc_(read|write)_)"
+        ),
+    ),
+    ("SD card", re.compile(r".*(sdcard|sdpads|sdrio|block2mem|mem2block|clocker|(cmd|data|init)[rw]?_)")),
     ("rest of the SoC", re.compile("")),
 )
 

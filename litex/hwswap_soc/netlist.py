@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hwswap_litex import InputError
 
-from hwswap_soc import boards, fmax_report, fpga_tools, sources, steps, synthesis
+from hwswap_soc import boards, fpga_tools, sources, steps, synthesis
 from hwswap_soc.generate import TOP
 
 _FREE_GB = 2
@@ -46,8 +46,6 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
         _synthesise(gateware / f"{TOP}.v", parts, output)
         facts["synthesis_s"] = round(time.monotonic() - started)
         progress.update(task, completed=1)
-    counts = fmax_report.utilisation(output / "netlist.json")
-    (output / "utilisation.json").write_text(json.dumps(counts, indent=2) + "\n")
     facts |= {"sources": recorded, "tools": tools}
     (output / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
     shutil.copyfile(gateware / f"{TOP}.lpf", output / "pins.lpf")
