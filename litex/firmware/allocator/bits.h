@@ -24,11 +24,17 @@ typedef uint32_t bits_t;
 #define BITS_ALL ((bits_t) ~(bits_t)0)
 
 /*
- * Number of the lowest bit set; the word is not 0. By halves where the CPU has no instruction for it: a multiplication,
- * by which it can be done too, takes a Rocket a cycle a bit.
+ * Number of the lowest bit set; the word is not 0. Where the CPU has no instruction for it: by a multiplication on a
+ * CPU of 32 bits, whose multiplier takes a cycle or two, by halves on one of 64, where a Rocket's takes a cycle a bit.
  */
 static inline unsigned bits_lowest32(uint32_t word) {
-#if defined(__riscv) && !defined(__riscv_zbb)
+#if defined(__riscv_mul) && !defined(__riscv_zbb) && __riscv_xlen == 32
+  /* A de Bruijn sequence: its top five bits after a shift by n tell n. */
+  static const uint8_t number[32] = {0,  1,  28, 2,  29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4,  8,
+                                     31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9};
+
+  return number[((word & -word) * UINT32_C(0x077cb531)) >> 27];
+#elif defined(__riscv) && !defined(__riscv_zbb)
   unsigned number = 0;
 
   for (unsigned half = 16; half; half /= 2) {
