@@ -162,6 +162,30 @@ def test_verdicts_say_who_loses():
     assert bench_table.main_table(report).row_count == 2
 
 
+def test_models_of_different_engines_are_not_compared(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench, "BUILD", tmp_path)
+    points = [Point(SHORT, 16, None), Point(SHORT, 16, 2.0)]
+    for name, build in (("soc-model-vexriscv", 7), ("soc-model-vexriscv-own", 7)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.json").write_text("{}")
+        facts = {
+            "devices": 4,
+            "cpus": 1,
+            "clusters": 64,
+            "hint_ring_log2": 4,
+            "build_hash_hi": 1,
+            "build_hash_lo": build,
+        }
+        text = json.dumps({"constants": {f"hwswap_{key}": value for key, value in facts.items()}})
+        (tmp_path / name / "soc.json").write_text(text)
+    models = bench.models_for(points, "vexriscv")
+    assert models == {False: tmp_path / "soc-model-vexriscv", True: tmp_path / "soc-model-vexriscv-own"}
+    assert bench.engine_of(models[True])["build_hash"] == "0000000100000007"
+    (tmp_path / "soc-model-vexriscv" / "soc.json").write_text(text.replace(": 7", ": 8"))
+    with pytest.raises(InputError, match="different engines"):
+        bench.models_for(points, "vexriscv")
+
+
 def test_what_cannot_be_run_is_one_sentence(capsys, tmp_path):
     assert bench.main(["--jobs", "0", "--output", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
