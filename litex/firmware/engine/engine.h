@@ -69,8 +69,8 @@ static inline void shared_write_half(struct shared memory, size_t offset, uint32
 }
 
 /*
- * Where the CPU has no such load, the lower half comes first: the engine writes both at once, and what says that they are
- * there (a phase) is in the lower one.
+ * Where the CPU has no such load, the lower half comes first: the engine writes both at once, and what says that they
+ * are there (a phase) is in the lower one.
  */
 static inline uint64_t shared_read(struct shared memory, size_t offset) {
 #if __riscv_xlen == 64
