@@ -55,6 +55,13 @@ class Driver:
         pairs = (line.split() for line in self.guest.run(f"cat {DEBUG}/stats").check().splitlines() if line)
         return {name: int(value) for name, value in pairs}
 
+    def wait_engine_places(self, beyond: int = 0, timeout: float = 60.0) -> None:
+        """Wait until the engine has placed more than `beyond` slots: under load, a busy host may need a while."""
+        deadline = time.monotonic() + timeout
+        while (slots := self.stats()["slots_engine"]) <= beyond:
+            assert time.monotonic() < deadline, f"the engine placed {slots} slots in all after {timeout} s"
+            time.sleep(0.2)
+
     def assert_quiet_mirror(self) -> None:
         """Compare kernel, records and engine while nothing swaps."""
         text = self.guest.run(f"cat {DEBUG}/verify").check()
