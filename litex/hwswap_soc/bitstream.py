@@ -13,7 +13,6 @@ import argparse
 import json
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -175,20 +174,16 @@ def main() -> int:
     parser.add_argument("--netlist", type=Path, required=True, help="what python -m hwswap_soc.netlist made")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
-    try:
+
+    def work() -> None:
         boards.choose(options.board, options.cpu)
         if options.seeds < 1:
             raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
         output = options.output.resolve()
         output.mkdir(parents=True, exist_ok=True)
         build(options.netlist.resolve(), options.board, options.cpu, options.seeds, output)
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    return 0
+
+    return steps.finish(work)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def _orangecrab_memory(soc: BoardSoC) -> None:
 def _ulx3s_memory(soc: BoardSoC) -> None:
     """32 MiB of single data rate memory at the SoC's clock."""
     soc.sdrphy = GENSDRPHY(soc.platform.request("sdram"), soc.sys_clk_freq)
-    soc.add_litedram(soc.sdrphy, modules.MT48LC16M16(soc.sys_clk_freq, "1:1"))
+    soc.add_litedram(soc.sdrphy, modules.MT48LC16M16(soc.sys_clk_freq, "1:1"), l2_cache_size=1024)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ import argparse
 import json
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 from hwswap_litex import InputError
 
-from hwswap_soc import boards, fpga_tools, sources
+from hwswap_soc import boards, fpga_tools, sources, steps
 
 ROOT = sources.ROOT
 
@@ -100,20 +99,16 @@ def main() -> int:
     parser.add_argument("--sram", action="store_true", help="into the FPGA only, not into the flash")
     parser.add_argument("--dry-run", action="store_true", help="print the command, do not run it")
     options = parser.parse_args()
-    try:
+
+    def work() -> None:
         folder = options.folder or ROOT / "build" / f"bitstream-{options.board}-{options.cpu}"
         words = command(options.board, find(options.board, options.cpu, folder), options.sram)
         if options.dry_run:
             print(shlex.join([fpga_tools.tool(words[0]), *words[1:]]))
         else:
             load(words)
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    return 0
+
+    return steps.finish(work)
 
 
 if __name__ == "__main__":

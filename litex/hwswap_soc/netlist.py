@@ -69,8 +69,8 @@ def _synthesise(top: Path, parts: dict[str, Path], output: Path) -> None:
         f"blackbox {' '.join(parts)}",
         f"read_verilog {top}",
         f"synth_ecp5 -top {top.stem}",
-        # Clocks are to keep the names they have in the SoC.
-        f"setattr -set keep 1 {top.stem}/w:*_clk",
+        # Clocks are to keep the names they have in the SoC, not those of the pins they go to.
+        f"setattr -set keep 1 {top.stem}/w:*_clk {top.stem}/w:sdrio_clk %d",
         *(f"read_rtlil -overwrite {name}" for name in names),
         "flatten",
         "opt_clean -purge",
@@ -105,20 +105,16 @@ def main() -> int:
     parser.add_argument("--core", type=Path, required=True, help="the CPU's netlist (hwswap_soc.synthesis <cpu>)")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
-    try:
+
+    def work() -> None:
         boards.choose(options.board, options.cpu)
         parts = {
             synthesis.CPU_MODULES[options.cpu]: options.core.resolve(),
             synthesis.ENGINE_MODULE: options.engine.resolve(),
         }
         make(options.board, options.cpu, options.variant, parts, options.output.resolve())
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    return 0
+
+    return steps.finish(work)
 
 
 if __name__ == "__main__":

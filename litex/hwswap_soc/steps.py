@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the steps of a bitstream are shown, and ended when a run is interrupted."""
+"""How the steps of a bitstream are shown, fail, and are ended when a run is interrupted."""
 
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hwswap_litex import InputError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -43,3 +45,23 @@ def run(command: list[str], log: Path, folder: Path) -> None:
     finally:
         end([process])
     fpga_tools.check(process, log)
+
+
+def finish(work: Callable[[], None]) -> int:
+    """Does the work of a command, and says in one sentence what stopped it.
+
+    Args:
+        work: raises InputError or OSError for what the user can do something about.
+
+    Returns:
+        The exit status: 0, or 1 after an error, or 130 when interrupted.
+    """
+    try:
+        work()
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0

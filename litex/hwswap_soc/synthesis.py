@@ -7,7 +7,6 @@ modules' ports, which are registers on nearly all paths here.
 """
 
 import argparse
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -102,7 +101,8 @@ def main() -> int:
     parser.add_argument("--output", type=Path, required=True, help="folder for the result")
     options = parser.parse_args()
     output = options.output.resolve()
-    try:
+
+    def work() -> None:
         if options.what == "engine":
             module, sources = ENGINE_MODULE, [(str(options.rtl.resolve() / "HwSwap.sv"), "systemverilog")]
         else:
@@ -113,13 +113,8 @@ def main() -> int:
             task = progress.add_task(f"Yosys synthesises {module}", total=1)
             part(module, sources, output)
             progress.update(task, completed=1)
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    return 0
+
+    return steps.finish(work)
 
 
 if __name__ == "__main__":
