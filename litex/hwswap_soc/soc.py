@@ -24,6 +24,7 @@ from litex.soc.integration.soc_core import SoCCore
 from litex.soc.interconnect import axi, wishbone
 
 from hwswap_soc import cpu as cpus
+from hwswap_soc.bus_register import WishboneRegister
 from hwswap_soc.lanes import AxiLanes
 
 
@@ -135,18 +136,22 @@ class HwSwapSoC(SoCCore):
 class LiteDramMemory:
     """Main RAM by LiteDRAM: the memory half of a board's SoC, before HwSwapSoC in its list of bases."""
 
-    def add_litedram(self, phy, module, l2_cache_size: int = 8192) -> None:
+    def add_litedram(self, phy, module, bus_register: bool = False) -> None:
         """Adds the controller and the CPU's way to it.
 
         Args:
             phy: LiteDRAM PHY.
             module: LiteDRAM module description.
-            l2_cache_size: bytes of the cache between Wishbone and memory, for a CPU without a memory port of its own.
+            bus_register: a register in front of LiteX's L2 cache, for a CPU without a memory port of its own.
         """
         buses = list(self.cpu.memory_buses)
         # A memory port of the CPU's own is connected below: LiteX's width converter wants bursts of whole, aligned
         # controller words, and a coherent DMA write of eight bytes is none.
-        self.add_sdram("sdram", phy=phy, module=module, l2_cache_size=l2_cache_size, with_soc_interconnect=not buses)
+        self.add_sdram("sdram", phy=phy, module=module, with_soc_interconnect=not buses)
+        if bus_register and not buses:
+            cache = self.bus.slaves["main_ram"]
+            self.bus.slaves["main_ram"] = side = wishbone.Interface(data_width=cache.data_width, addressing="word")
+            self.main_ram_register = WishboneRegister(side, cache)
         if buses:
             size = 2 ** (module.geom_settings.bankbits + module.geom_settings.rowbits + module.geom_settings.colbits)
             size = size * phy.settings.nranks * phy.settings.databits // 8
