@@ -97,6 +97,10 @@ flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command
 	@$(B) fpga
 	@$(ENV) python -m hwswap_soc.flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
+fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, grades 6 and 8, over seeds [SEEDS=5]
+	@$(B) rtl-soc fpga part-engine
+	@$(ENV) python -m hwswap_soc.engine_fmax --engine build/part-engine --seeds $(or $(SEEDS),5) --output build/fmax
+
 # Of the simulated SoC: ENGINE_RATIO=r gives the engine a clock of its own, r times the CPU's.
 soc-model soc-sim: export CPU := $(or $(CPU),vexriscv)
 soc_model = soc-model-$(CPU)$(if $(ENGINE_RATIO),-own)$(if $(WAVES),-wave)
@@ -138,5 +142,5 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-soc test-setup lint format map lock soc-model soc-sim bench-soc bitstream flash \
+	test-trace test-system test-soc test-setup lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
 	soc-linux linux-card clean distclean

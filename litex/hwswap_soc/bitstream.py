@@ -12,74 +12,14 @@ and with Rocket the device tree, hwswap.dts and hwswap.dtb. Nothing is packed wh
 import argparse
 import json
 import shutil
-import subprocess
-import time
 from pathlib import Path
 
 from hwswap_litex import InputError
 from rich.console import Console
 
-from hwswap_soc import boards, constraints, devicetree, fmax_report, fpga_tools, steps
+from hwswap_soc import boards, constraints, devicetree, fmax_report, fpga_tools, placement, steps
 
-# Two places-and-routes of such a design take 4 GB.
-_PARALLEL = 2
 _FREE_GB = 3
-# What nextpnr says when it enters a phase, and what that is called here.
-_PHASES = {
-    "Packing": "packing",
-    "Creating initial analytic placement": "placing",
-    "simulated annealing placer": "refining the placement",
-    "Routing globals": "routing",
-    "Critical path report": "timing",
-}
-
-
-def place(folder: Path, facts: dict, seeds: range, output: Path) -> dict[int, dict]:
-    """Places and routes a netlist once per seed, two at a time.
-
-    Args:
-        folder: what `netlist.make` filled.
-        facts: its facts.json.
-        seeds: the seeds.
-        output: folder for <seed>.config, <seed>.json and <seed>.log.
-
-    Returns:
-        Timing by seed (`fmax_report.timing`).
-    """
-    waiting, results = list(seeds), {}
-    running: dict[int, tuple[subprocess.Popen, int]] = {}
-    with steps.shown() as progress:
-        try:
-            while waiting or running:
-                while waiting and len(running) < _PARALLEL:
-                    seed = waiting.pop(0)
-                    command = ["nextpnr-ecp5", *facts["nextpnr"], "--json", str(folder / "netlist.json")]
-                    command += ["--lpf", str(folder / "pins.lpf"), "--seed", str(seed), "--timing-allow-fail"]
-                    command += ["--textcfg", f"{seed}.config", "--report", f"{seed}.json"]
-                    task = progress.add_task(f"seed {seed}", total=1)
-                    running[seed] = fpga_tools.start(command, output / f"{seed}.log", output), task
-                time.sleep(0.5)
-                for seed, (process, task) in list(running.items()):
-                    log = output / f"{seed}.log"
-                    progress.update(task, description=f"seed {seed}: {_phase(log)}")
-                    if process.poll() is None:
-                        continue
-                    fpga_tools.check(process, log)
-                    results[seed] = fmax_report.timing(output / f"{seed}.json")
-                    speed = 100 * fmax_report.slack(results[seed])
-                    progress.update(task, completed=1, description=f"seed {seed}: {speed:.0f} % of the speed required")
-                    del running[seed]
-        finally:
-            steps.end([process for process, _ in running.values()])
-    return dict(sorted(results.items()))
-
-
-def _phase(log: Path) -> str:
-    """Where a run of nextpnr is, from its output so far."""
-    text = log.read_text(errors="replace")
-    reached = [(text.rfind(mark), name) for mark, name in _PHASES.items()]
-    position, name = max(reached)
-    return name if position >= 0 else "reading the netlist"
 
 
 def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
@@ -131,7 +71,9 @@ def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
     work = output / "seeds"
     work.mkdir(exist_ok=True)
     tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
-    results = place(folder, facts, range(1, seeds + 1), work)
+    options = [*facts["nextpnr"], "--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
+    runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, seeds + 1)]
+    results = {int(name): result for name, result in placement.place(runs, work).items()}
     best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
     report = {key: facts[key] for key in ("board", "cpu", "variant", "device", "engine", "sources", "synthesis_s")}
     report |= {

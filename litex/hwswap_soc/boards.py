@@ -111,11 +111,12 @@ def _orangecrab_memory(soc: BoardSoC) -> None:
 def _ulx3s_memory(soc: BoardSoC) -> None:
     """32 MiB of single data rate memory at the SoC's clock.
 
-    The bus has a register in front of the L2 cache: at grade 6 its tags take a third of a cycle at 60 MHz until they are
-    read, and without it all masters wait for the comparison with them in that cycle.
+    The bus has a register in front of the L2 cache, without which all masters wait for the comparison with its tags within
+    the cycle; and the cache is small enough for LUT RAM, because at grade 6 a block RAM takes a third of a cycle at 60 MHz
+    until it shows what it read.
     """
     soc.sdrphy = GENSDRPHY(soc.platform.request("sdram"), soc.sys_clk_freq)
-    soc.add_litedram(soc.sdrphy, modules.MT48LC16M16(soc.sys_clk_freq, "1:1"), bus_register=True)
+    soc.add_litedram(soc.sdrphy, modules.MT48LC16M16(soc.sys_clk_freq, "1:1"), l2_cache_size=2048, bus_register=True)
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,7 @@ class Board:
         crg: LiteX-Boards' clock generator, called with the platform and the frequency of sys in Hz.
         memory: adds main RAM to a SoC.
         no_cpu: CPUs it cannot have, each with the reason, a sentence.
+        lut_ram: memories of the SoC, by their names in Verilog, that go into LUT RAM whatever Yosys would choose.
         loader: what openFPGALoader calls the board; None where its USB boot loader is used.
         dfu: vendor and product of that boot loader.
     """
@@ -139,6 +141,7 @@ class Board:
     crg: Callable
     memory: Callable[[BoardSoC], None]
     no_cpu: dict[str, str] = field(default_factory=dict)
+    lut_ram: tuple[str, ...] = ()
     loader: str | None = None
     dfu: tuple[str, str] | None = None
 
@@ -169,6 +172,7 @@ BOARDS = {
             ulx3s_target._CRG,
             _ulx3s_memory,
             no_cpu={"rocket": "the ULX3S has 32 MB of RAM, too little for Rocket: use CPU=vexriscv or another board"},
+            lut_ram=("tag_mem",),
             loader="ulx3s",
         ),
     )

@@ -10,6 +10,7 @@ import re
 import statistics
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -47,24 +48,28 @@ GROUPS = (
 )
 
 
-def utilisation(netlist: Path) -> dict[str, dict[str, int]]:
+def group_of(name: str) -> str:
+    """The group of `GROUPS` that a cell of a SoC belongs to, by the cell's name."""
+    return next(group for group, pattern in GROUPS if pattern.match(name))
+
+
+def utilisation(netlist: Path, group: Callable[[str], str] = group_of) -> dict[str, dict[str, int]]:
     """Counts the resources of a synthesised design, by group of modules and in total.
 
     Args:
         netlist: JSON netlist that Yosys wrote for nextpnr.
+        group: the group of a cell, by the cell's name.
 
     Returns:
-        Units of `UNITS` by name of the group (`GROUPS`, and "total").
+        Units of `UNITS` by name of the group, and those of "total".
     """
     modules = json.loads(netlist.read_text())["modules"]
     [top] = [module for module in modules.values() if int(module["attributes"].get("top", "0"), 2)]
-    counts = {group: dict.fromkeys(UNITS, 0) for group, _ in GROUPS}
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(UNITS, 0))
     for name, cell in top["cells"].items():
-        group = next(group for group, pattern in GROUPS if pattern.match(name))
         for unit, number in _COSTS.get(cell["type"], {}).items():
-            counts[group][unit] += number
-    counts["total"] = {unit: sum(group[unit] for group in counts.values()) for unit in UNITS}
-    return counts
+            counts[group(name)][unit] += number
+    return counts | {"total": {unit: sum(counted[unit] for counted in counts.values()) for unit in UNITS}}
 
 
 def timing(report: Path) -> dict:
@@ -145,6 +150,23 @@ def slack(result: dict) -> float:
     return min(clock["achieved"] / clock["required"] for clock in result["clocks"].values())
 
 
+def show_utilisation(title: str, counts: dict[str, dict[str, int]], console: Console) -> None:
+    """Prints what a design takes of the FPGA.
+
+    Args:
+        title: of the table.
+        counts: result of `utilisation`.
+        console: where to.
+    """
+    table = Table(title=title, title_justify="left")
+    for heading in ("module", *UNITS):
+        table.add_column(heading, justify="left" if heading == "module" else "right")
+    for name, units in counts.items():
+        table.add_row(name, *(f"{units[unit]:,}" for unit in UNITS), style="bold" if name == "total" else None)
+    table.add_row("of the FPGA", *(f"{100 * counts['total'][unit] / CAPACITY[unit]:.0f} %" for unit in UNITS))
+    console.print(table)
+
+
 def show(report: dict, console: Console) -> None:
     """Prints the tables of one bitstream.
 
@@ -155,14 +177,7 @@ def show(report: dict, console: Console) -> None:
     title = (
         f"{report['board']}, {report['cpu']} ({report['variant']}), engine of {report['engine']['clusters']} clusters"
     )
-    table = Table(title=title, title_justify="left")
-    for heading in ("module", *UNITS):
-        table.add_column(heading, justify="left" if heading == "module" else "right")
-    for group, counts in report["utilisation"].items():
-        table.add_row(group, *(f"{counts[unit]:,}" for unit in UNITS), style="bold" if group == "total" else None)
-    total = report["utilisation"]["total"]
-    table.add_row("of the FPGA", *(f"{100 * total[unit] / CAPACITY[unit]:.0f} %" for unit in UNITS))
-    console.print(table)
+    show_utilisation(title, report["utilisation"], console)
 
     seeds = ", ".join(report["seeds"])
     table = Table(title=f"MHz over seeds {seeds}; seed {report['seed']} was taken", title_justify="left")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from hwswap_litex import InputError
@@ -43,7 +44,7 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
         facts = json.loads((output / "soc" / "facts.json").read_text())
         gateware = output / "soc" / "gateware"
         started = time.monotonic()
-        _synthesise(gateware / f"{TOP}.v", parts, output)
+        _synthesise(gateware / f"{TOP}.v", parts, boards.BOARDS[board].lut_ram, output)
         facts["synthesis_s"] = round(time.monotonic() - started)
         progress.update(task, completed=1)
     facts |= {"sources": recorded, "tools": tools}
@@ -55,12 +56,13 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
     shutil.rmtree(output / "soc" / "software")
 
 
-def _synthesise(top: Path, parts: dict[str, Path], output: Path) -> None:
+def _synthesise(top: Path, parts: dict[str, Path], lut_ram: Iterable[str], output: Path) -> None:
     """Synthesises the rest of a SoC and puts the parts in.
 
     Args:
         top: Verilog of the SoC, named as its top module; memory contents are beside it.
         parts: folder of a netlist that `synthesis.part` made, by module.
+        lut_ram: names of memories that go into LUT RAM.
         output: folder for netlist.json.
     """
     names = [f"{folder / 'part.il'}" for folder in parts.values()]
@@ -68,6 +70,7 @@ def _synthesise(top: Path, parts: dict[str, Path], output: Path) -> None:
         *(f"read_rtlil {name}" for name in names),
         f"blackbox {' '.join(parts)}",
         f"read_verilog {top}",
+        *(f'setattr -set ram_style "distributed" {top.stem}/m:{name}' for name in lut_ram),
         f"synth_ecp5 -top {top.stem}",
         # Clocks are to keep the names they have in the SoC, not those of the pins they go to.
         f"setattr -set keep 1 {top.stem}/w:*_clk {top.stem}/w:sdrio_clk %d",

@@ -136,18 +136,19 @@ class HwSwapSoC(SoCCore):
 class LiteDramMemory:
     """Main RAM by LiteDRAM: the memory half of a board's SoC, before HwSwapSoC in its list of bases."""
 
-    def add_litedram(self, phy, module, bus_register: bool = False) -> None:
+    def add_litedram(self, phy, module, l2_cache_size: int = 8192, bus_register: bool = False) -> None:
         """Adds the controller and the CPU's way to it.
 
         Args:
             phy: LiteDRAM PHY.
             module: LiteDRAM module description.
-            bus_register: a register in front of LiteX's L2 cache, for a CPU without a memory port of its own.
+            l2_cache_size: bytes of the cache between Wishbone and memory, for a CPU without a memory port of its own.
+            bus_register: a register in front of that cache.
         """
         buses = list(self.cpu.memory_buses)
         # A memory port of the CPU's own is connected below: LiteX's width converter wants bursts of whole, aligned
         # controller words, and a coherent DMA write of eight bytes is none.
-        self.add_sdram("sdram", phy=phy, module=module, with_soc_interconnect=not buses)
+        self.add_sdram("sdram", phy=phy, module=module, l2_cache_size=l2_cache_size, with_soc_interconnect=not buses)
         if bus_register and not buses:
             cache = self.bus.slaves["main_ram"]
             self.bus.slaves["main_ram"] = side = wishbone.Interface(data_width=cache.data_width, addressing="word")

@@ -52,7 +52,8 @@ def part(module: str, sources: Iterable[tuple[str, str]], output: Path) -> None:
         sources: file and language of each source.
         output: folder for part.il, the netlist.
     """
-    read = reads(sources)
+    # Rocket looks things up by chains of a hundred comparisons with one signal; as one multiplexer each they are short.
+    read = [*reads(sources), f"hierarchy -top {module}", "proc", "muxpack"]
     # Without the library's cells, which the SoC brings too; `top` would make it the top of the SoC as well.
     write = [f"select {module}", "setattr -mod -unset top", f"write_rtlil -selected {output / 'part.il'}"]
     try:

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of nextpnr, two at a time, with what each of them is doing shown."""
+
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hwswap_soc import fmax_report, fpga_tools, steps
+
+# Two places-and-routes of a whole SoC take 4 GB.
+_PARALLEL = 2
+# What nextpnr says when it enters a phase, and what that is called here.
+_PHASES = {
+    "Packing": "packing",
+    "Creating initial analytic placement": "placing",
+    "simulated annealing placer": "refining the placement",
+    "Routing globals": "routing",
+    "Critical path report": "timing",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of nextpnr.
+
+    Attributes:
+        name: of its files, and what the display calls it.
+        options: for nextpnr: device, netlist, constraints, seed.
+    """
+
+    name: str
+    options: list[str]
+
+
+def place(runs: Iterable[Run], output: Path) -> dict[str, dict]:
+    """Places and routes.
+
+    Args:
+        runs: what is to be done.
+        output: folder for <name>.config, <name>.json and <name>.log.
+
+    Returns:
+        Timing (`fmax_report.timing`) by name, in the order of the runs.
+    """
+    runs = list(runs)
+    waiting, results = list(runs), {}
+    running: dict[str, tuple[subprocess.Popen, int]] = {}
+    with steps.shown() as progress:
+        try:
+            while waiting or running:
+                while waiting and len(running) < _PARALLEL:
+                    run = waiting.pop(0)
+                    command = ["nextpnr-ecp5", *run.options, "--timing-allow-fail"]
+                    command += ["--textcfg", f"{run.name}.config", "--report", f"{run.name}.json"]
+                    task = progress.add_task(f"seed {run.name}", total=1)
+                    running[run.name] = fpga_tools.start(command, output / f"{run.name}.log", output), task
+                time.sleep(0.5)
+                for name, (process, task) in list(running.items()):
+                    log = output / f"{name}.log"
+                    progress.update(task, description=f"seed {name}: {_phase(log)}")
+                    if process.poll() is None:
+                        continue
+                    fpga_tools.check(process, log)
+                    results[name] = fmax_report.timing(output / f"{name}.json")
+                    speed = 100 * fmax_report.slack(results[name])
+                    progress.update(task, completed=1, description=f"seed {name}: {speed:.0f} % of the speed required")
+                    del running[name]
+        finally:
+            steps.end([process for process, _ in running.values()])
+    return {run.name: results[run.name] for run in runs}
+
+
+def _phase(log: Path) -> str:
+    """Where a run of nextpnr is, from its output so far."""
+    text = log.read_text(errors="replace")
+    reached = [(text.rfind(mark), name) for mark, name in _PHASES.items()]
+    position, name = max(reached)
+    return name if position >= 0 else "reading the netlist"
