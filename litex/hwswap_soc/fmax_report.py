@@ -36,6 +36,7 @@ GROUPS = (
     ("engine: shell", re.compile(r"hwswap_engine\.")),
     ("CPU", re.compile(r"(VexRiscv|ExampleRocketSystem)\w*\.")),
     # LiteX's own parts are one Verilog module: their signals' names tell them apart.
+    ("L2 cache", re.compile(r"(data|tag)_mem")),
     (
         "memory controller",
         re.compile(
