@@ -20,6 +20,8 @@ from rich.console import Console
 from hwswap_soc import boards, constraints, devicetree, fmax_report, fpga_tools, placement, steps
 
 _FREE_GB = 3
+# nextpnr's default router is the better one for timing, but where Rocket crowds the FPGA it searches without end.
+_ROUTERS = {"vexriscv": "router1", "rocket": "router2"}
 
 
 def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
@@ -72,6 +74,7 @@ def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
     work.mkdir(exist_ok=True)
     tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
     options = [*facts["nextpnr"], "--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
+    options += ["--router", _ROUTERS[cpu]]
     runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, seeds + 1)]
     results = {int(name): result for name, result in placement.place(runs, work).items()}
     best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
