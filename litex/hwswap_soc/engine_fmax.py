@@ -45,7 +45,7 @@ def netlist(engine: Path, output: Path) -> Path:
     target = output / "engine.json"
     script = [
         f"read_rtlil {part}",
-        "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
+        "read_verilog -lib -nowb +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
         f"hierarchy -top {synthesis.ENGINE_MODULE}",
         f"write_json {target}",
     ]
@@ -69,6 +69,7 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
         (grade, seed): placement.Run(
             f"{seed}-grade{grade}",
             [*_DEVICE, "--speed", grade, "--json", str(design), "--seed", str(seed)],
+            config=False,
         )
         for grade in grades
         for seed in range(1, seeds + 1)

@@ -28,10 +28,12 @@ class Run:
     Attributes:
         name: of its files, and what the display calls it.
         options: for nextpnr: device, netlist, constraints, seed.
+        config: write what a bitstream is made of; nextpnr cannot when it works out of context.
     """
 
     name: str
     options: list[str]
+    config: bool = True
 
 
 def place(runs: Iterable[Run], output: Path) -> dict[str, dict]:
@@ -39,7 +41,7 @@ def place(runs: Iterable[Run], output: Path) -> dict[str, dict]:
 
     Args:
         runs: what is to be done.
-        output: folder for <name>.config, <name>.json and <name>.log.
+        output: folder for <name>.json and <name>.log, and <name>.config where it is asked for.
 
     Returns:
         Timing (`fmax_report.timing`) by name, in the order of the runs.
@@ -52,8 +54,8 @@ def place(runs: Iterable[Run], output: Path) -> dict[str, dict]:
             while waiting or running:
                 while waiting and len(running) < _PARALLEL:
                     run = waiting.pop(0)
-                    command = ["nextpnr-ecp5", *run.options, "--timing-allow-fail"]
-                    command += ["--textcfg", f"{run.name}.config", "--report", f"{run.name}.json"]
+                    command = ["nextpnr-ecp5", *run.options, "--timing-allow-fail", "--report", f"{run.name}.json"]
+                    command += ["--textcfg", f"{run.name}.config"] if run.config else []
                     task = progress.add_task(f"seed {run.name}", total=1)
                     running[run.name] = fpga_tools.start(command, output / f"{run.name}.log", output), task
                 time.sleep(0.5)
