@@ -20,7 +20,7 @@ from rich.table import Table
 from hwswap_soc import fmax_report, fpga_tools, placement, steps, synthesis
 
 _ASKED_MHZ = 150
-_DEVICE = ["--um5g-85k", "--package", "CABGA756", "--out-of-context", "--freq", str(_ASKED_MHZ)]
+_DEVICE = ["--85k", "--package", "CABGA756", "--out-of-context", "--freq", str(_ASKED_MHZ)]
 GRADES = ("6", "7", "8")
 
 
