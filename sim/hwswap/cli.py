@@ -31,7 +31,7 @@ def info(args: argparse.Namespace) -> int:
         "devices": str(header.devices),
         "clusters": str(header.clusters),
         **{f"made by: {name}": value for name, value in sorted(header.commits.items())},
-        **{name.replace("_", " "): f"{number:,}" for name, number in header.counts.items()},
+        **{name.replace("_", " "): f"{number:,}" for name, number in header.counts.items() if number},
     }
     by_order: dict[int, list[int]] = {}
     for record in loaded.records:
@@ -51,11 +51,16 @@ def check_command(args: argparse.Namespace) -> int:
     loaded = trace.read(args.file)
     with Progress(console=ERR, transient=True) as progress:
         task = progress.add_task("checking", total=len(loaded.records))
-        difference = check.check(loaded, lambda done: progress.update(task, completed=done))
-    if difference is not None:
-        ERR.print(f"hwswap: {args.file}: {difference}", soft_wrap=True)
+        outcome = check.replay(loaded, lambda done: progress.update(task, completed=done))
+    if outcome.difference is not None:
+        ERR.print(f"hwswap: {args.file}: {outcome.difference}", soft_wrap=True, highlight=False)
         return 1
-    OUT.print(f"{args.file}: all {loaded.header.counts['alloc']:,} decisions are equal", soft_wrap=True)
+    OUT.print(f"{args.file}: all {outcome.decisions:,} decisions are equal", soft_wrap=True, highlight=False)
+    steps = sum(outcome.guided.values())
+    if steps:
+        OUT.print(f"guided steps: {steps:,}, {100 * steps / max(outcome.decisions, 1):.2f} for 100 decisions")
+    for cause, number in outcome.guided.most_common():
+        OUT.print(f"  {cause}: {number:,}", highlight=False)
     return 0
 
 
@@ -63,7 +68,7 @@ def record_command(args: argparse.Namespace) -> int:
     """Record a trace from a kernel in the virtual machine."""
     from hwswap.record import record  # needs the built kernel and guest, which the other commands do not
 
-    record(args.recipe, args.output, args.seed)
+    record(args.recipe, args.output, args.seed, args.cpus)
     return 0
 
 
@@ -139,6 +144,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("recipe", help="name of the recipe")
     one.add_argument("-o", "--output", type=Path, required=True, help="trace to write")
     one.add_argument("--seed", type=number, default=1, help="seed of the recipe's workload (default 1)")
+    one.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the recipe says)")
     one.set_defaults(run=record_command)
 
     one = actions.add_parser(

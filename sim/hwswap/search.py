@@ -21,6 +21,7 @@ from hwswap.steps import (
     Resume,
     Scanned,
     Step,
+    Turn,
     Visit,
 )
 
@@ -154,6 +155,8 @@ class Search:
         """
         if op.order and not device.flags & BLKDEV:
             return None
+        if device.rotating and self.hosted:
+            yield Turn(device)
         if device.rotating and device.next_offset[op.order]:
             if self.hosted:
                 yield Resume(device, device.next_offset[op.order])

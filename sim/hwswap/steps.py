@@ -36,6 +36,12 @@ class Visit(NamedTuple):
     device: Device | None
 
 
+class Turn(NamedTuple):
+    """Wait for a rotating device's global_cluster_lock. No answer."""
+
+    device: Device
+
+
 class Isolate(NamedTuple):
     """Take the first cluster off a list (`isolate_lock_cluster`), under si->lock. Answer: the cluster or None."""
 
@@ -84,4 +90,4 @@ class Scanned(NamedTuple):
     offset: int
 
 
-Step = Resume | Visit | Isolate | Populate | Attempt | HalfUsed | ReclaimFull | Scanned
+Step = Resume | Visit | Turn | Isolate | Populate | Attempt | HalfUsed | ReclaimFull | Scanned

@@ -284,7 +284,7 @@ class Follower:
     def __init__(self, seed: int) -> None:
         """Make four devices of random kinds."""
         self.rng = random.Random(seed)
-        self.model = Allocator(devices=4, cpus=6, clusters=120)
+        self.model = Allocator(devices=4, cpus=6, clusters=140)
         self.used: dict[int, set[int]] = {}
         self.got: list[tuple[int, int, int]] = []
         base = 0
@@ -292,8 +292,9 @@ class Follower:
             clusters = self.rng.choice((1, 2, 4, 34))
             flags = self.rng.choice((SSD, SSD, SSD | DISCARD, BLKDEV, BLKDEV | DISCARD))
             pages = clusters * SLOTS - self.rng.choice((0, 3, 200))
-            self.model.prepare(type_, pages, base, flags, self.rng.choice((-1, -1, 4)), node=type_ % 2)
-            self.model.swapon(type_)
+            priority = self.rng.choice((-1, -1, 4))
+            assert self.model.prepare(type_, pages, base, flags, priority, node=type_ % 2) == Status.OK
+            assert self.model.swapon(type_) == Status.OK
             self.used[type_] = {0, *range(pages, clusters * SLOTS)}
             base += clusters
         self.model.nodes = [0, 1] * 3
