@@ -89,7 +89,8 @@ def replay_command(args: argparse.Namespace) -> int:
 
 def stream_command(args: argparse.Namespace) -> int:
     """Write a random stream with the golden model's decisions."""
-    shape = stream.Shape(args.seed, args.ops, args.devices, args.cpus, args.clusters, args.span)
+    features = frozenset(stream.FEATURES if args.features == "all" else filter(None, args.features.split(",")))
+    shape = stream.Shape(args.seed, args.ops, args.devices, args.cpus, args.clusters, args.span, features)
     making = stream.Stream(shape)
     records = []
     with Progress(console=ERR, transient=True) as progress:
@@ -183,6 +184,13 @@ def parser() -> argparse.ArgumentParser:
         ("span", "clusters of one device at most"),
     ):
         one.add_argument(f"--{name}", type=int, default=defaults[name], help=f"{text} (default {defaults[name]})")
+    one.add_argument(
+        "--with",
+        dest="features",
+        default="",
+        metavar="LIST",
+        help=f"what engines of version 1.0 cannot do: all, or of {', '.join(stream.FEATURES)} (default none)",
+    )
     one.set_defaults(run=stream_command)
     return top
 
