@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import check, replay, stream, trace
+from hwswap import check, convert, replay, stream, trace
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -69,6 +69,22 @@ def record_command(args: argparse.Namespace) -> int:
     from hwswap.record import record  # needs the built kernel and guest, which the other commands do not
 
     record(args.recipe, args.output, args.seed, args.cpus)
+    return 0
+
+
+def convert_command(args: argparse.Namespace) -> int:
+    """Make one trace of another, or of tracepoint text."""
+    loaded = convert.load(args.file, args.kernel)
+    if args.start:
+        with ERR.status("replaying what comes before"):
+            loaded = convert.cut(loaded, args.start)
+    if args.plain:
+        for reason in convert.lost(loaded):
+            ERR.print(f"hwswap: {args.file}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
+        loaded = convert.plain(loaded)
+    trace.write(args.output, loaded.header, loaded.records)
+    version = trace.version_of(loaded.records)
+    OUT.print(f"{args.output}: {len(loaded.records):,} records, format version {version}", soft_wrap=True)
     return 0
 
 
@@ -147,6 +163,25 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--seed", type=number, default=1, help="seed of the recipe's workload (default 1)")
     one.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the recipe says)")
     one.set_defaults(run=record_command)
+
+    one = actions.add_parser(
+        "convert",
+        help="make one trace of another, or of tracepoint text",
+        description="Write a trace in the lowest format version that holds it, whole or in part.",
+    )
+    one.add_argument("file", type=Path, help="a trace, or text from /sys/kernel/tracing/trace")
+    one.add_argument("-o", "--output", type=Path, required=True, help="trace to write")
+    one.add_argument("--plain", action="store_true", help="leave out how the decisions came about")
+    one.add_argument(
+        "--from",
+        dest="start",
+        type=int,
+        default=0,
+        metavar="N",
+        help="begin at record N; what was before becomes state",
+    )
+    one.add_argument("--kernel", help="the kernel's release, which tracepoint text does not tell")
+    one.set_defaults(run=convert_command)
 
     one = actions.add_parser(
         "replay",

@@ -48,8 +48,8 @@ from hwswap.trace import ClusterMap, Trace
 SKIPPED = "a cluster's lock was taken"
 SLEPT_FOR_TABLE = "slept for a table"
 WITHOUT_TABLE = "no memory for a table"
-RECLAIMED_SLOTS = "a scan reclaimed slots"
-RECLAIMED_CLUSTER = "slots of a full cluster were reclaimed"
+RECLAIMED_SLOTS = "a scan stopped to reclaim"
+RECLAIMED_CLUSTER = "a full cluster was reclaimed"
 OTHER_MOMENT = "half used was asked at another moment"
 LATE = "write permission went meanwhile"
 GONE = "the remembered device was going"
@@ -130,6 +130,7 @@ class Running:
     recorded: tuple[int, int] | None = None
     skipped: set[int] = field(default_factory=set)
     begun: bool = False
+    reclaims: bool = False
 
     def advance(self, answer: Any = None) -> None:
         """Let the search go on to its next step."""
@@ -207,6 +208,16 @@ class Guided:
         if record.op == Op.SWAPOFF:
             self.unsettled.discard(record.type)
 
+    @property
+    def at_rest(self) -> bool:
+        """Tell whether nothing is under way: no allocation, no move, no device on its way to or from the list."""
+        devices = self.model.devices.values()
+        return not (self.running or self.model.waiting) and all(map(self.consistent, devices))
+
+    def consistent(self, device: Device) -> bool:
+        """Tell whether a device is on the available list if, and only if, it should be."""
+        return (device in self.model.available) == (device.writeok and device.used < device.total)
+
     # Allocations
 
     def run(self, record: Record) -> Running:
@@ -216,6 +227,7 @@ class Guided:
             raise Mismatch(f"a step of allocation {record.c}", "has none under way")
         running.op.cpu = record.cpu
         if isinstance(running.step, ReclaimFull | Turn):
+            running.reclaims = False
             running.advance()
         return running
 
@@ -453,7 +465,8 @@ class Guided:
             raise Mismatch("it done", f"refuses it with {status.name}")
         self.unsettled.discard(record.type)
         running = self.running.get(record.c)
-        if running is not None and isinstance(running.step, ReclaimFull):
+        if running is not None and isinstance(running.step, ReclaimFull) and not running.reclaims:
+            running.reclaims = True
             self.guided[RECLAIMED_CLUSTER] += 1
 
     def move(self, record: Record) -> None:
@@ -496,12 +509,12 @@ class Guided:
         if self.running:
             return
         for device in self.model.devices.values():
-            if device.type in self.unsettled or not device.listed:
-                continue
-            should = device.writeok and device.used < device.total
-            if (device in self.model.available) != should:
+            if self.consistent(device):
+                self.unsettled.discard(device.type)
+            elif device.type not in self.unsettled:
+                there = device in self.model.available
                 raise Mismatch(
-                    f"device {device.type} {'not ' if should else ''}available",
+                    f"device {device.type} {'' if there else 'not '}available",
                     f"{device.used} of {device.total} slots in use",
                 )
 

@@ -50,6 +50,7 @@ __all__ = [
     "swapoff",
     "swapoff_begin",
     "swapon",
+    "version_of",
 ]
 
 MAGIC = b"HWSWAPTR"
