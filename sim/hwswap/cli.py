@@ -3,6 +3,7 @@
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -90,12 +91,19 @@ def convert_command(args: argparse.Namespace) -> int:
 
 def replay_command(args: argparse.Namespace) -> int:
     """Replay a trace on the Verilated RTL."""
-    trace.read(args.file)  # says what is wrong with a bad file
+    loaded = trace.read(args.file)
     options = ["--latency", str(args.latency)] if args.latency is not None else []
     if args.registers:
         options.append("--registers")
-    with ERR.status("replaying on the RTL"):
-        outcome = replay.replay(args.file, options)
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        path = args.file
+        if loaded.detailed:  # of which the replayer wants the operations alone
+            for reason in convert.lost(loaded):
+                ERR.print(f"hwswap: {path}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
+            loaded, path = convert.plain(loaded), Path(folder) / "plain.hwst"
+            trace.write(path, loaded.header, loaded.records)
+        with ERR.status("replaying on the RTL"):
+            outcome = replay.replay(path, options)
     if outcome.output:
         OUT.print(outcome.output, highlight=False, soft_wrap=True)
     if args.json is not None:

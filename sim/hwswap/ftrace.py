@@ -49,7 +49,10 @@ _DETAILS = {
 _KEYS |= {event: ("type", *filter(None, keys)) for event, (_, *keys) in _DETAILS.items()}
 
 EVENTS = tuple(sorted(_KEYS))
-"""The events that a recording needs."""
+"""The events of a recording that tells how each decision came about."""
+
+OPERATIONS = ("swap_bad_slot", "swap_device_off", "swap_device_on", "swap_slots_alloc", "swap_slots_free")
+"""The events of a recording that tells what was decided."""
 
 OFF_BEGIN, OFF_DONE, OFF_ABORTED = range(3)
 """Stages of swap_device_off."""

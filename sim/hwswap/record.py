@@ -2,6 +2,7 @@
 """Records what the swap allocator of a real kernel decides, as a trace."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -14,26 +15,29 @@ RECIPES = paths.ROOT / "sim/guest/recipes"
 them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
 it runs on (by default one CPU and four disks of 64 MB). The tracepoints are on before it starts."""
 
-RING_KB = 32768
-"""Size of the kernel's trace buffer for each CPU: 30 to 60 bytes an event, so more than half a million events."""
+RING_KB = 65536
+"""Size of the kernel's trace buffer for each CPU: 30 to 60 bytes an event, so a million events and more."""
 
 OUTBOX_MB = 384
 """What the text of a recording may take."""
 
-TRACE_ON = f"""
+
+def trace_on(events: Sequence[str]) -> str:
+    """Guest commands that start the recording of some events."""
+    return f"""
 cd /sys/kernel/tracing || exit 1
 echo 0 >tracing_on
 echo {RING_KB} >buffer_size_kb
 # Events of all CPUs in one sequence: the locks' order, which no time stamp promises.
 echo counter >trace_clock || exit 1
 echo >trace
-for event in {" ".join(event.removeprefix("swap_") for event in ftrace.EVENTS)}; do
-    echo 1 >events/swap/swap_$event/enable || exit 1
+for event in {" ".join(events)}; do
+    echo 1 >events/swap/$event/enable || exit 1
 done
 echo 1 >tracing_on
 cd /
 """
-"""Guest commands that start the recording."""
+
 
 TRACE_OFF = """
 cd /sys/kernel/tracing
@@ -71,7 +75,7 @@ def machine(recipe: str, text: str, cpus: int | None) -> Machine:
 
     With one CPU its clock counts instructions, which makes the recording the same every time.
     """
-    values = {"cpus": 1, "disks": 4, "disk_mb": 64, "memory_mb": 1024}
+    values = {"cpus": 1, "disks": 4, "disk_mb": 64, "memory_mb": 1536}
     found = _MACHINE.search(text)
     for word in found[1].split() if found else ():
         name, _, value = word.partition("=")
@@ -90,7 +94,7 @@ def record(recipe: str, output: Path, seed: int = 1, cpus: int | None = None, ti
     if recipe not in recipes():
         raise RecordError(f"there is no recipe {recipe}; choose one of {', '.join(recipes())}")
     text = (RECIPES / f"{recipe}.sh").read_text()
-    job = f"SEED={seed}\n{TRACE_ON}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
+    job = f"SEED={seed}\n{trace_on(ftrace.EVENTS)}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True)
     files = {"recipe": text.encode()}
     for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):

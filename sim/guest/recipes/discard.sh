@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # machine: cpus=1
 # Folios of 4 kB, 64 kB and 2 MB on two discarding devices (null_blk) of different priorities: clusters wait on the
-# discard list, are discarded, and come back; one swapoff with pages on the device. At most 80 of 192 MB are in use.
+# discard list, are discarded, and come back; one swapoff with pages on the device. Less than half of 192 MB is in use.
 # Not of equal priority: two equals whose free slots all wait for a discard make the kernel go round between them.
 insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1 discard=1
 swapctl make -s 96m /dev/nullb0
