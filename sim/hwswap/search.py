@@ -257,9 +257,9 @@ class Search:
         1. for k < 9 the candidate with the lowest number;
         2. the head of FREE;
         3. for k = 0 the lowest numbered cluster of any order on NONFULL or FRAG (all of those have a free slot).
-        On a discarding device 2 comes before 1. In the cluster it takes the lowest free run. The chosen cluster stays on
-        its list during the scan, unless that is FREE, and goes on from there by the rules of every scan: NONFULL moves
-        to the tail of FRAG, FRAG keeps its place, a full one goes to FULL. The place to go on is written as ever.
+        On a discarding device 2 comes before 1. In the cluster it takes the lowest free run. The cluster stays on its
+        list during the scan, unless that is FREE, and goes on from there by the rules of every scan: NONFULL moves to
+        the tail of FRAG, FRAG keeps its place, a full one goes to FULL. The place to go on is written as ever.
 
         The CPU's place comes first, as ever, and a rotating device's own: if its cluster is usable but has no free run
         from the place upwards, its lowest free run is taken; if it has none at all the place stays and counts as

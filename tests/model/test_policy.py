@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policies: what each choice changes, and that all of them keep the allocator's invariants when switched at will."""
+"""The policies: what each choice changes, and that all of them keep the invariants when switched at will."""
 
 import random
 from itertools import product
