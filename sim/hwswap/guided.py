@@ -54,6 +54,9 @@ OTHER_MOMENT = "half used was asked at another moment"
 LATE = "write permission went meanwhile"
 GONE = "the remembered device was going"
 
+SOON = 64
+"""Records in which an event can come later than what it tells of."""
+
 
 class Mismatch(Exception):  # not an error: it is what a replay looks for
     """What the trace has and what the model has instead, at the present record."""
@@ -154,6 +157,7 @@ class Guided:
         self.running: dict[int, Running] = {}
         self.loose: dict[int, set[int]] = {}
         self.unsettled: set[int] = set()
+        self.at = 0
         self.outcome = Outcome()
         self.guided: Counter[str] = self.outcome.guided
         self.handlers: dict[int, Callable[[Record], None]] = {
@@ -180,6 +184,7 @@ class Guided:
         for number, record in enumerate(self.trace.records):
             if progress is not None and not number % 4096:
                 progress(number)
+            self.at = number
             try:
                 self.record(record)
             except Mismatch as mismatch:
@@ -416,8 +421,19 @@ class Guided:
         if not isinstance(running.step, Scanned):
             self.enter(running, record)
         if isinstance(running.step, Attempt):
+            device = running.step.device
+            late = running.step.slot >= 0 and device.writeok and self.goes_soon(record.type)
+            device.writeok &= not late
             running.advance()
+            if late:
+                device.writeok = True
+                self.guided[LATE] += 1
         self.finish(running, record, 0)
+
+    def goes_soon(self, type_: int) -> bool:
+        """Tell whether a device's write permission goes within the next records: the flag goes before its event."""
+        coming = self.trace.records[self.at : self.at + SOON]
+        return any(record.op == Op.SWAPOFF_BEGIN and record.type == type_ for record in coming)
 
     def alloc(self, record: Record) -> None:
         """Compare the slots that were taken, or that there were none."""

@@ -177,6 +177,26 @@ def test_slots_may_be_given_just_after_write_permission_went():
     assert outcome.guided == {LATE: 1}
 
 
+def test_slots_may_be_refused_just_before_write_permission_is_seen_to_go():
+    """The flag goes under swap_avail_lock, its event follows; a scan reads the flag under its cluster's lock."""
+    going = ("1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0")
+    refused = (
+        *FIRST[:5],
+        "0 7 cluster_scan type=0 offset=512 order=4",
+        *going,
+        "0 7 cluster_move type=0 cluster=1 flag=1 order=0",
+        "0 7 half_used type=0 state=0",
+        "0 7 cluster_isolate type=0 cluster=-1 flag=3 order=4",
+        "0 7 slots_alloc order=4 type=0 offset=0 nr=0",
+        "0 7 alloc_end order=4 found=0",
+    )
+    outcome = check.replay(made_of(text(*ON, *refused)))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.guided == {LATE: 1}
+    staying = tuple(line for line in refused if line not in going)
+    assert "nothing, the model device 0 offset 512" in str(check.replay(made_of(text(*ON, *staying))).difference)
+
+
 RECLAIM = (
     "1 9 alloc_begin order=4",
     "1 9 device_visit type=0 state=1",
