@@ -15,8 +15,18 @@ from hwswap.hwswap_map import Status
 from hwswap.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.rows import ORDERS, SLOTS, runs
 
-FEATURES = ("discard", "rotating", "scan", "device", "hint", "placement")
-"""What a stream can have beyond what version 1.0 of the engine can do: kinds of devices, and policies."""
+FEATURES = ("discard", "rotating", "scan", "sequential", "node", "shared", "trunk", "indexed")
+"""What a stream can have beyond what version 1.0 of the engine can do: kinds of devices, and choices of policies."""
+
+CHOICES = {
+    "scan": Scan.FREE_FIRST,
+    "sequential": DeviceOrder.SEQUENTIAL,
+    "node": DeviceOrder.NODE_FIRST,
+    "shared": Hint.SHARED,
+    "trunk": Hint.RANDOM_TRUNK,
+    "indexed": Placement.INDEXED,
+}
+"""The choice that a feature allows besides Linux's own."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class Shape:
     """What a stream is made of.
 
     `clusters` is the engine's store, shared by all devices; `span` bounds the clusters of one device. `features` are
-    of FEATURES: discarding devices and discards, rotating devices, and switches of a policy at any time.
+    of FEATURES: discarding devices and discards, rotating devices, and switches to and from choices of policies.
     """
 
     seed: int
@@ -172,13 +182,13 @@ class Stream:
 
     def life(self) -> Iterator[trace.Record]:
         """Yield records without end: some devices, then phases and comings and goings of devices."""
-        if "device" in self.shape.features:
+        if "node" in self.shape.features:
             yield from self.nodes()
         count = self.rng.randint(min(2, self.shape.devices), self.shape.devices)
         for type_ in self.rng.sample(range(self.shape.devices), count):
             yield from self.come(type_)
         while True:
-            if self.shape.features and self.rng.random() < 0.6:
+            if self.shape.features & set(CHOICES) and self.rng.random() < 0.6:
                 yield self.switch()
             yield from self.phase(self.rng.choice(PHASES))
             if self.rng.random() < 0.6:
@@ -207,13 +217,12 @@ class Stream:
     def switch(self) -> trace.Record:
         """Switch to other policies, or back to those of Linux."""
         rng = self.rng
-        kinds = {"scan": Scan, "device": DeviceOrder, "hint": Hint, "placement": Placement}
-        chosen = {}
-        for name, kind in kinds.items():
-            draw = rng.choice([choice for choice in kind for _ in range(1 + (choice == 0))])
+        allowed: dict[type, list[int]] = {}
+        for name, choice in CHOICES.items():
             if name in self.shape.features:
-                chosen[name] = draw
-        policy = Policy(**chosen, seed=rng.getrandbits(32) if "hint" in chosen else 0)
+                allowed.setdefault(type(choice), [0]).append(choice)
+        drawn = [kind(rng.choice(allowed.get(kind, [0]))) for kind in (Scan, DeviceOrder, Hint, Placement)]
+        policy = Policy(*drawn, seed=rng.getrandbits(32) if "trunk" in self.shape.features else 0)
         self.model.set_policy(policy)
         return trace.policy(policy)
 
@@ -236,11 +245,11 @@ class Stream:
         if self.shape.features and rng.random() < 0.75:
             # A device of high priority that takes no large orders would be all that is seen of most streams.
             flags, priority = SOLIDSTATE | BLKDEV, -1
-        if "discard" in self.shape.features and rng.random() < 0.4:
+        if "discard" in self.shape.features and rng.random() < 0.6:
             flags |= DISCARD
         if "rotating" in self.shape.features and rng.random() < 0.3:
             flags &= ~SOLIDSTATE
-        if "device" in self.shape.features:
+        if "node" in self.shape.features:
             node = rng.randrange(4)
         self.must(self.model.prepare(type_, pages, base, flags, priority, node=node))
         yield trace.prepare(type_, pages, flags, priority, node)
@@ -294,7 +303,7 @@ class Stream:
         level = self.rng.uniform(*phase.level)
         failures = 0
         for _ in range(self.rng.randint(*phase.length)):
-            if self.shape.features and self.rng.random() < 0.006:
+            if self.shape.features and self.rng.random() < 0.01:
                 yield from self.sweep()
             if "discard" in self.shape.features and self.rng.random() < 0.05:
                 yield from self.some_discards(everything=False)
@@ -318,7 +327,10 @@ class Stream:
 
     def sweep(self) -> Iterator[trace.Record]:
         """Free all of some clusters, as the end of a process does."""
-        type_ = self.rng.choice(sorted(self.in_use))
+        held = [type_ for type_, held in self.in_use.items() if held.slots]
+        if not held:
+            return
+        type_ = self.rng.choices(held, [self.in_use[type_].slots for type_ in held])[0]
         clusters = self.in_use[type_].clusters
         for index in self.rng.sample(sorted(clusters), min(len(clusters), self.rng.randint(1, 3))):
             for slot, nr in runs(clusters[index]):

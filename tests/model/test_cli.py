@@ -95,7 +95,7 @@ def test_a_stream_of_all_features_is_of_version_2_and_checked(tmp_path, capsys):
     arguments = ["stream", "--seed", "3", "--ops", "3000", "--cpus", "64", "--with", "all", "-o", str(path)]
     assert cli.main(arguments) == 0
     assert path.read_bytes()[8] == 2
-    assert "with=device,discard,hint,placement,rotating,scan" in trace.read(path).header.recipe
+    assert "with=discard,indexed,node,rotating,scan,sequential,shared,trunk" in trace.read(path).header.recipe
     assert cli.main(["trace", "check", str(path)]) == 0
     assert "decisions are equal" in capsys.readouterr().out
 

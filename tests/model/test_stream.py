@@ -64,13 +64,14 @@ def test_a_stream_with_features_is_a_valid_trace_that_the_model_agrees_with(seed
     assert outcome.decisions >= 200
     kinds = {record.op for record in made.records}
     assert Op.DISCARD_TAKE not in kinds or "discard" in features
-    assert Op.NODE not in kinds or "device" in features
+    assert Op.NODE not in kinds or "node" in features
+    assert Op.POLICY not in kinds or features & set(stream.CHOICES)
     for record in made.records:
         if record.op == Op.POLICY:
             policy = Policy.unpack(record.a | record.b << 32)
-            assert all(
-                name in features or not getattr(policy, name) for name in ("scan", "device", "hint", "placement")
-            )
+            chosen = [policy.scan, policy.device, policy.hint, policy.placement]
+            allowed = [choice for name, choice in stream.CHOICES.items() if name in features]
+            assert all(not choice or any(choice is one for one in allowed) for choice in chosen)
         if record.op == Op.PREPARE:
             assert "discard" in features or not record.b & DISCARD
             assert "rotating" in features or record.b & SOLIDSTATE
