@@ -6,9 +6,10 @@ from pathlib import Path
 
 from hwswap import ftrace, initial
 from hwswap.check import compare, model_for
+from hwswap.follower import Mismatch
 from hwswap.golden import Allocator
-from hwswap.guided import Guided, Mismatch
-from hwswap.records import FIRST_DETAIL, NO_MEMORY, Op, Record, TraceError
+from hwswap.guided import Guided
+from hwswap.records import FIRST_DETAIL, NO_MEMORY, Op, TraceError
 from hwswap.trace import MAGIC, ClusterMap, Header, Trace, complete, read
 
 
@@ -90,8 +91,3 @@ def follow(trace: Trace, start: int) -> tuple[Allocator, int]:
             f"the model {mismatch.got}"
         ) from mismatch
     return model, start
-
-
-def describe(record: Record) -> str:
-    """Return a record as one line of text."""
-    return f"{Op(record.op).name} " + " ".join(f"{name}={getattr(record, name)}" for name in record._fields[1:])
