@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a trace through the golden model and comparing every decision."""
+"""Running a trace through the golden model and comparing every decision.
 
+A trace that holds only operations is replayed freely: each allocation runs at once where its result stands. One that
+says how each decision came about is replayed step by step (guided.py).
+"""
+
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hwswap import initial
 from hwswap.golden import Allocator
 from hwswap.hwswap_map import Status
-from hwswap.trace import FAILED, ClusterMap, Op, Record, Trace
+from hwswap.policy import Policy
+from hwswap.records import FAILED, NAMES, Op, Record
+from hwswap.trace import ClusterMap, Trace
 
 
 @dataclass(frozen=True)
@@ -20,9 +28,18 @@ class Difference:
 
     def __str__(self) -> str:
         """Say it in one sentence."""
-        op = Op(self.record.op).name
+        op = NAMES[self.record.op].upper()
         what = f"order {self.record.order} on CPU {self.record.cpu}" if op == "ALLOC" else f"device {self.record.type}"
         return f"operation {self.number} ({op}, {what}): the trace has {self.expected}, the model {self.got}"
+
+
+@dataclass
+class Outcome:
+    """What a replay came to: `decisions` were compared, in `guided` steps the trace was followed, by cause."""
+
+    decisions: int = 0
+    guided: Counter[str] = field(default_factory=Counter)
+    difference: Difference | None = None
 
 
 def place(type_: int, offset: int) -> str:
@@ -31,30 +48,60 @@ def place(type_: int, offset: int) -> str:
 
 
 def check(trace: Trace, progress: Callable[[int], None] | None = None) -> Difference | None:
-    """Run the model freely over a trace; return the first difference, None when every decision is equal.
+    """Run the model over a trace; return the first difference, None when every decision is equal."""
+    return replay(trace, progress).difference
 
-    `progress` is told the number of operations done, now and then.
+
+def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outcome:
+    """Run the model over a trace, in the way that its kind asks for.
+
+    `progress` is told the number of records done, now and then.
     """
-    header = trace.header
-    model = Allocator(devices=max(header.devices, 1), cpus=header.cpus, clusters=max(header.clusters, 1))
+    if trace.detailed:
+        from hwswap.guided import Guided  # needs this module
+
+        return Guided(trace).replay(progress)
+    outcome = Outcome()
+    model = model_for(trace)
     clusters = ClusterMap()
     for number, record in enumerate(trace.records):
         if progress is not None and not number % 4096:
             progress(number)
-        if record.op == Op.ALLOC:
-            type_, offset = model.alloc(record.cpu, record.order) or (FAILED, 0)
-            if (type_, offset) != (record.type, record.a):
-                return Difference(number, record, place(record.type, record.a), place(type_, offset))
-            continue
-        if record.op == Op.SWAPOFF and (left := in_use(model, record.type)):
-            return Difference(number, record, "the device gone", f"still has {left} slots in use")
-        status = step(model, clusters, record)
-        if status != Status.OK:
-            return Difference(number, record, "it done", f"refuses it with {status.name}")
+        if record.op in (Op.ALLOC, Op.DISCARD_TAKE):
+            outcome.decisions += 1
+        outcome.difference = compare(model, clusters, number, record)
+        if outcome.difference is not None:
+            return outcome
     if faults := model.faults():
         raise AssertionError(f"the model contradicts itself after the trace: {faults[0]}")
     if progress is not None:
         progress(len(trace.records))
+    return outcome
+
+
+def model_for(trace: Trace) -> Allocator:
+    """Return an empty model that is large enough for a trace."""
+    header = trace.header
+    return Allocator(devices=max(header.devices, 1), cpus=header.cpus, clusters=max(header.clusters, 1))
+
+
+def compare(model: Allocator, clusters: ClusterMap, number: int, record: Record) -> Difference | None:
+    """Do what a record says and return where the model decides otherwise, None where it does not."""
+    if record.op == Op.ALLOC:
+        type_, offset = model.alloc(record.cpu, record.order) or (FAILED, 0)
+        if (type_, offset) != (record.type, record.a):
+            return Difference(number, record, place(record.type, record.a), place(type_, offset))
+        return None
+    if record.op == Op.DISCARD_TAKE:
+        _, offset = model.discard_take(record.type)
+        if offset != record.a:
+            return Difference(number, record, f"offset {record.a}", f"offset {offset}")
+        return None
+    if record.op == Op.SWAPOFF and (left := in_use(model, record.type)):
+        return Difference(number, record, "the device gone", f"still has {left} slots in use")
+    status = step(model, clusters, record)
+    if status != Status.OK:
+        return Difference(number, record, "it done", f"refuses it with {status.name}")
     return None
 
 
@@ -65,18 +112,28 @@ def in_use(model: Allocator, type_: int) -> int:
 
 
 def step(model: Allocator, clusters: ClusterMap, record: Record) -> Status:
-    """Do what a record other than ALLOC says; return the model's status."""
+    """Do what a record says that holds no decision; return the model's status."""
     op, type_ = record.op, record.type
     if op == Op.FREE:
         return model.free(type_, record.a, record.b)
+    if op == Op.DISCARD_DONE:
+        return model.discard_done(type_, record.a)
     if op == Op.PREPARE:
         base = clusters.claim(type_, record.a)
-        return model.prepare(type_, record.a, base, record.b, record.c)
+        return model.prepare(type_, record.a, base, record.b, record.c, node=record.cpu)
     if op == Op.BAD:
         return model.mark_bad(type_, record.a, record.b)
     if op == Op.SWAPON:
         return model.swapon(type_)
     if op == Op.SWAPOFF_BEGIN:
         return model.swapoff_begin(type_)
-    clusters.release(type_)
-    return model.swapoff(type_)
+    if op == Op.SWAPOFF:
+        clusters.release(type_)
+        return model.swapoff(type_)
+    if op == Op.POLICY:
+        model.set_policy(Policy.unpack(record.a | record.b << 32))
+    elif op == Op.NODE:
+        model.nodes[record.cpu] = record.a
+    else:
+        initial.restore(model, record)
+    return Status.OK

@@ -3,6 +3,7 @@
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import check, replay, stream, trace
+from hwswap import check, convert, replay, stream, trace
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -31,7 +32,7 @@ def info(args: argparse.Namespace) -> int:
         "devices": str(header.devices),
         "clusters": str(header.clusters),
         **{f"made by: {name}": value for name, value in sorted(header.commits.items())},
-        **{name.replace("_", " "): f"{number:,}" for name, number in header.counts.items()},
+        **{name.replace("_", " "): f"{number:,}" for name, number in header.counts.items() if number},
     }
     by_order: dict[int, list[int]] = {}
     for record in loaded.records:
@@ -51,11 +52,16 @@ def check_command(args: argparse.Namespace) -> int:
     loaded = trace.read(args.file)
     with Progress(console=ERR, transient=True) as progress:
         task = progress.add_task("checking", total=len(loaded.records))
-        difference = check.check(loaded, lambda done: progress.update(task, completed=done))
-    if difference is not None:
-        ERR.print(f"hwswap: {args.file}: {difference}", soft_wrap=True)
+        outcome = check.replay(loaded, lambda done: progress.update(task, completed=done))
+    if outcome.difference is not None:
+        ERR.print(f"hwswap: {args.file}: {outcome.difference}", soft_wrap=True, highlight=False)
         return 1
-    OUT.print(f"{args.file}: all {loaded.header.counts['alloc']:,} decisions are equal", soft_wrap=True)
+    OUT.print(f"{args.file}: all {outcome.decisions:,} decisions are equal", soft_wrap=True, highlight=False)
+    steps = sum(outcome.guided.values())
+    if steps:
+        OUT.print(f"guided steps: {steps:,}, {100 * steps / max(outcome.decisions, 1):.2f} for 100 decisions")
+    for cause, number in outcome.guided.most_common():
+        OUT.print(f"  {cause}: {number:,}", highlight=False)
     return 0
 
 
@@ -63,18 +69,41 @@ def record_command(args: argparse.Namespace) -> int:
     """Record a trace from a kernel in the virtual machine."""
     from hwswap.record import record  # needs the built kernel and guest, which the other commands do not
 
-    record(args.recipe, args.output, args.seed)
+    record(args.recipe, args.output, args.seed, args.cpus)
+    return 0
+
+
+def convert_command(args: argparse.Namespace) -> int:
+    """Make one trace of another, or of tracepoint text."""
+    loaded = convert.load(args.file, args.kernel)
+    if args.start:
+        with ERR.status("replaying what comes before"):
+            loaded = convert.cut(loaded, args.start)
+    if args.plain:
+        for reason in convert.lost(loaded):
+            ERR.print(f"hwswap: {args.file}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
+        loaded = convert.plain(loaded)
+    trace.write(args.output, loaded.header, loaded.records)
+    version = trace.version_of(loaded.records)
+    OUT.print(f"{args.output}: {len(loaded.records):,} records, format version {version}", soft_wrap=True)
     return 0
 
 
 def replay_command(args: argparse.Namespace) -> int:
     """Replay a trace on the Verilated RTL."""
-    trace.read(args.file)  # says what is wrong with a bad file
+    loaded = trace.read(args.file)
     options = ["--latency", str(args.latency)] if args.latency is not None else []
     if args.registers:
         options.append("--registers")
-    with ERR.status("replaying on the RTL"):
-        outcome = replay.replay(args.file, options)
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        path = args.file
+        if loaded.detailed:  # of which the replayer wants the operations alone
+            for reason in convert.lost(loaded):
+                ERR.print(f"hwswap: {path}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
+            loaded, path = convert.plain(loaded), Path(folder) / "plain.hwst"
+            trace.write(path, loaded.header, loaded.records)
+        with ERR.status("replaying on the RTL"):
+            outcome = replay.replay(path, options)
     if outcome.output:
         OUT.print(outcome.output, highlight=False, soft_wrap=True)
     if args.json is not None:
@@ -84,7 +113,8 @@ def replay_command(args: argparse.Namespace) -> int:
 
 def stream_command(args: argparse.Namespace) -> int:
     """Write a random stream with the golden model's decisions."""
-    shape = stream.Shape(args.seed, args.ops, args.devices, args.cpus, args.clusters, args.span)
+    features = frozenset(stream.FEATURES if args.features == "all" else filter(None, args.features.split(",")))
+    shape = stream.Shape(args.seed, args.ops, args.devices, args.cpus, args.clusters, args.span, features)
     making = stream.Stream(shape)
     records = []
     with Progress(console=ERR, transient=True) as progress:
@@ -139,7 +169,27 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("recipe", help="name of the recipe")
     one.add_argument("-o", "--output", type=Path, required=True, help="trace to write")
     one.add_argument("--seed", type=number, default=1, help="seed of the recipe's workload (default 1)")
+    one.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the recipe says)")
     one.set_defaults(run=record_command)
+
+    one = actions.add_parser(
+        "convert",
+        help="make one trace of another, or of tracepoint text",
+        description="Write a trace in the lowest format version that holds it, whole or in part.",
+    )
+    one.add_argument("file", type=Path, help="a trace, or text from /sys/kernel/tracing/trace")
+    one.add_argument("-o", "--output", type=Path, required=True, help="trace to write")
+    one.add_argument("--plain", action="store_true", help="leave out how the decisions came about")
+    one.add_argument(
+        "--from",
+        dest="start",
+        type=int,
+        default=0,
+        metavar="N",
+        help="begin at record N; what was before becomes state",
+    )
+    one.add_argument("--kernel", help="the kernel's release, which tracepoint text does not tell")
+    one.set_defaults(run=convert_command)
 
     one = actions.add_parser(
         "replay",
@@ -177,6 +227,13 @@ def parser() -> argparse.ArgumentParser:
         ("span", "clusters of one device at most"),
     ):
         one.add_argument(f"--{name}", type=int, default=defaults[name], help=f"{text} (default {defaults[name]})")
+    one.add_argument(
+        "--with",
+        dest="features",
+        default="",
+        metavar="LIST",
+        help=f"what engines of version 1.0 cannot do: all, or of {', '.join(stream.FEATURES)} (default none)",
+    )
     one.set_defaults(run=stream_command)
     return top
 

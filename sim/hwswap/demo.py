@@ -12,11 +12,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from hwswap import demo_plot, demo_table, paths, provenance, replay
+from hwswap import demo_plot, demo_table, ftrace, paths, provenance, replay
 from hwswap.engine import EngineError, EngineServer
 from hwswap.guest import Guest, GuestError, Machine
 from hwswap.qmp import QmpError
-from hwswap.record import TRACE_OFF, TRACE_ON, to_trace
+from hwswap.record import TRACE_OFF, to_trace, trace_on
 
 OUTPUT = paths.BUILD / "demo"
 SCRIPT = paths.ROOT / "sim/guest/demo.sh"
@@ -146,7 +146,11 @@ def run_guest(seed: int, console: Console, folder: Path) -> tuple[Collected, str
     Returns what was collected, the kernel's release, the tracepoints' text and the engine's counts.
     """
     collected = Collected()
-    files = {"demo": SCRIPT.read_bytes(), "record-on": TRACE_ON.encode(), "record-off": TRACE_OFF.encode()}
+    files = {
+        "demo": SCRIPT.read_bytes(),
+        "record-on": trace_on(ftrace.OPERATIONS).encode(),
+        "record-off": TRACE_OFF.encode(),
+    }
     engine = EngineServer(folder, pace="guest", log=OUTPUT / "engine.log")
     machine = Machine(cpus=1, icount=True, disk_mb=64)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())

@@ -1,134 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """The swap-slot allocator of Linux 7.3 as a plain Python model: the authority the RTL is compared with.
 
-Written from reading mm/swapfile.c; each rule names the kernel function it comes from. The model is sequential, as
-a trace is: one operation is finished before the next begins. Left out, because recipes and streams keep away from
-them: reclaim of cached slots when more than half of all swap is used, rotating and discarding devices.
-
-Offsets and sizes are in slots of 4 KiB; `offset` counts from a device's start, `slot` from a cluster's.
+Written from reading mm/swapfile.c; each rule names the kernel function it comes from. The commands are those of the
+engine's authoritative mode, one finished before the next begins; how an allocation searches is in search.py, what it
+searches in clusters.py, which rules can be changed in policy.py.
 """
 
-from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from hwswap.hwswap_map import (
-    MEM_DEVICE_FLAGS_FLAGS_BLKDEV,
-    MEM_DEVICE_FLAGS_FLAGS_DISCARD,
-    MEM_DEVICE_FLAGS_FLAGS_SOLIDSTATE,
-    Flag,
-    Status,
+from hwswap.clusters import (
+    BLKDEV,
+    DEFAULT_PRIORITY,
+    DISCARD,
+    SOLIDSTATE,
+    Cluster,
+    ClusterList,
+    Device,
+    NextOffset,
+    Slots,
 )
-from hwswap.rows import BLOCK, ORDERS, SLOTS, first_fit, run
+from hwswap.hwswap_map import Flag, Status
+from hwswap.policy import DeviceOrder, Hint, Policy, Trunks
+from hwswap.rows import ORDERS, SLOTS, run
+from hwswap.search import VISITS, Search
 
-BLKDEV = MEM_DEVICE_FLAGS_FLAGS_BLKDEV.put(1)
-SOLIDSTATE = MEM_DEVICE_FLAGS_FLAGS_SOLIDSTATE.put(1)
-DISCARD = MEM_DEVICE_FLAGS_FLAGS_DISCARD.put(1)
-
-TOP_ORDER = ORDERS - 1
-"""PMD_ORDER: this order is only ever served from clusters that are free."""
-
-
-class Slots(NamedTuple):
-    """Where an allocation went: device number and offset of its first slot."""
-
-    type: int
-    offset: int
-
-
-class Cluster:
-    """512 slots: `used` as a bitmap, how many (`count`), `order` it is exclusive to, and the list it is on (`flag`).
-
-    Stands for `struct swap_cluster_info`.
-    """
-
-    __slots__ = ("bad", "count", "flag", "index", "order", "used")
-
-    def __init__(self, index: int) -> None:
-        """Make cluster number `index` of a device, empty and off-list."""
-        self.index = index
-        self.used = 0
-        self.bad = 0
-        self.count = 0
-        self.order = 0
-        self.flag = Flag.NONE
-
-
-ClusterList = OrderedDict[int, Cluster]
-"""A first-in first-out list of clusters, by their number."""
-
-
-class Device:
-    """A swap device: clusters, their lists, and its place among the devices. Stands for `struct swap_info_struct`."""
-
-    def __init__(self, type_: int, pages: int, base: int, flags: int, priority: int, epoch: int) -> None:
-        """Claim the clusters for `pages` slots; the header slot and the slots behind the last one are bad.
-
-        As `setup_swap_clusters_info` does before any list exists.
-        """
-        self.type = type_
-        self.pages = pages
-        self.base = base
-        self.flags = flags
-        self.priority = priority
-        self.epoch = epoch
-        self.writeok = False
-        self.listed = False  # SWAPON came at least once: the clusters are on lists
-        self.clusters = [Cluster(i) for i in range(-(-pages // SLOTS))]
-        self.free: ClusterList = OrderedDict()
-        self.full: ClusterList = OrderedDict()
-        self.discard: ClusterList = OrderedDict()
-        self.nonfull: list[ClusterList] = [OrderedDict() for _ in range(ORDERS)]
-        self.frag: list[ClusterList] = [OrderedDict() for _ in range(ORDERS)]
-        self.used = 0
-        self.set_bad(0, 1)
-        tail = len(self.clusters) * SLOTS - pages
-        if tail:
-            self.set_bad(pages, tail)
-
-    @property
-    def total(self) -> int:
-        """Slots of all clusters, bad ones included; the device is full when `used` equals this."""
-        return len(self.clusters) * SLOTS
-
-    def set_bad(self, offset: int, nr: int) -> None:
-        """Count a range inside one cluster as used for good (`swap_cluster_setup_bad_slot`)."""
-        cluster = self.clusters[offset // SLOTS]
-        mask = run(offset % SLOTS, nr)
-        cluster.used |= mask
-        cluster.bad |= mask
-        cluster.count += nr
-        self.used += nr
-
-    def list_of(self, flag: Flag, order: int) -> ClusterList:
-        """Return the list that `flag` names; NONFULL and FRAG have one for each order."""
-        if flag == Flag.NONFULL:
-            return self.nonfull[order]
-        if flag == Flag.FRAG:
-            return self.frag[order]
-        if flag == Flag.FREE:
-            return self.free
-        if flag == Flag.FULL:
-            return self.full
-        return self.discard
-
-    def lists(self) -> Iterator[tuple[Flag, int, ClusterList]]:
-        """Yield every list with its flag and order."""
-        yield Flag.FREE, 0, self.free
-        yield Flag.FULL, 0, self.full
-        yield Flag.DISCARD, 0, self.discard
-        for order in range(ORDERS):
-            yield Flag.NONFULL, order, self.nonfull[order]
-            yield Flag.FRAG, order, self.frag[order]
-
-
-@dataclass(slots=True)
-class NextOffset:
-    """Where a CPU goes on with one order (`percpu_swap_cluster`); offset 0 means nowhere."""
-
-    device: Device | None = None
-    offset: int = 0
+__all__ = [
+    "BLKDEV",
+    "DISCARD",
+    "SOLIDSTATE",
+    "VISITS",
+    "Allocator",
+    "Cluster",
+    "ClusterList",
+    "Device",
+    "Slots",
+]
 
 
 @dataclass
@@ -139,9 +46,10 @@ class Counts:
     scans: int = 0
     list_moves: int = 0
     frees: int = 0
+    discards: int = 0
 
 
-class Allocator:
+class Allocator(Search):
     """All swap devices of a machine and the decisions about them, as the engine's authoritative mode has them.
 
     Operations answer with the status the engine's command gives; `alloc` with the slots, or None for NO_SPACE.
@@ -155,30 +63,42 @@ class Allocator:
         self.devices: dict[int, Device] = {}
         self.available: list[Device] = []
         self.next_offsets = [[NextOffset() for _ in range(ORDERS)] for _ in range(cpus)]
+        self.nodes = [0] * cpus
+        self.policy = Policy()
+        self.trunks = Trunks()
+        self.swapons = 0
         self.counts = Counts()
+
+    def set_policy(self, policy: Policy) -> None:
+        """Write the register POLICY: follow other rules from the next operation on."""
+        self.policy = policy
+        self.trunks = Trunks(policy.seed)
 
     # Devices come and go
 
     def prepare(
-        self, type_: int, pages: int, base: int, flags: int = BLKDEV | SOLIDSTATE, priority: int = -1, epoch: int = 0
+        self,
+        type_: int,
+        pages: int,
+        base: int,
+        flags: int = BLKDEV | SOLIDSTATE,
+        priority: int = DEFAULT_PRIORITY,
+        epoch: int = 0,
+        node: int = 0,
     ) -> Status:
         """SWAPON_PREPARE: claim clusters for a device (`setup_swap_clusters_info`, first half)."""
         if type_ >= self.limit_devices or type_ in self.devices:
             return Status.BAD_DEVICE
-        if not self.supported(flags):
-            return Status.UNSUPPORTED
         end = base + -(-pages // SLOTS)
         if pages < 1 or end > self.limit_clusters:
             return Status.BAD_RANGE
         for other in self.devices.values():
             if base < other.base + len(other.clusters) and other.base < end:
                 return Status.BAD_RANGE
-        self.devices[type_] = self.new_device(type_, pages, base, flags, priority, epoch)
+        device = self.new_device(type_, pages, base, flags, priority, epoch)
+        device.node = node
+        self.devices[type_] = device
         return Status.OK
-
-    def supported(self, flags: int) -> bool:
-        """Tell whether a device of these flags can be modelled: neither rotating nor discarding."""
-        return bool(flags & SOLIDSTATE) and not flags & DISCARD
 
     def new_device(self, type_: int, pages: int, base: int, flags: int, priority: int, epoch: int) -> Device:
         """Make the device; a place for subclasses to make their own kind."""
@@ -208,6 +128,8 @@ class Allocator:
             for cluster in device.clusters:
                 self.list_first(device, cluster)
             device.listed = True
+            self.swapons += 1
+            device.number = self.swapons
         device.writeok = True
         self.make_available(device)
         return Status.OK
@@ -257,6 +179,19 @@ class Allocator:
         self.available.remove(device)
         self.make_available(device)
 
+    def offered(self, cpu: int) -> list[Device]:
+        """Return the available devices in the order in which a CPU tries them (policy DEVICE)."""
+        choice = self.policy.device
+        if choice == DeviceOrder.ROUND_ROBIN:
+            return self.available
+        node = self.nodes[cpu] if choice == DeviceOrder.NODE_FIRST else None
+
+        def place(device: Device) -> tuple[int, bool, int]:
+            far = node is not None and device.node != node
+            return -device.priority, far, device.number if device.priority == DEFAULT_PRIORITY else 0
+
+        return sorted(self.available, key=place)  # stable: other classes stay as the list has them
+
     def add_usage(self, device: Device, nr: int) -> None:
         """Count slots as used; a device that gets full leaves the list (`swap_range_alloc`, `swap_usage_add`)."""
         device.used += nr
@@ -269,28 +204,45 @@ class Allocator:
         if device.writeok:
             self.make_available(device)
 
+    @property
+    def half_used(self) -> bool:
+        """Tell whether more than half of all swap is in use (`vm_swap_full`).
+
+        The size counts devices with write permission, the use counts all: as `swapoff` takes a device's size off
+        both of the kernel's numbers before it empties it. Bad slots are in neither.
+        """
+        total = sum(device.total - device.bad for device in self.devices.values() if device.writeok)
+        used = sum(device.used - device.bad for device in self.devices.values())
+        return (total - used) * 2 < total
+
     # Clusters and their lists
 
     def move(self, device: Device, cluster: Cluster, flag: Flag) -> None:
         """Take a cluster from its list, if any, to the tail of the one `flag` names (`move_cluster`)."""
-        if cluster.flag != Flag.NONE:
-            del device.list_of(cluster.flag, cluster.order)[cluster.index]
+        device.unlist(cluster)
         cluster.flag = flag
         if flag == Flag.FREE:
             cluster.order = 0  # __free_cluster: the only place that resets it
         device.list_of(flag, cluster.order)[cluster.index] = cluster
         self.counts.list_moves += 1
 
+    def free_cluster(self, device: Device, cluster: Cluster) -> None:
+        """Put an empty cluster on FREE, or on DISCARD if it shall be discarded first (`free_cluster`).
+
+        Without write permission it goes to FREE at once: swapoff does not wait for discards. On DISCARD it keeps
+        table and order.
+        """
+        self.move(device, cluster, Flag.DISCARD if device.writeok and device.discarding else Flag.FREE)
+
     def relocate(self, device: Device, cluster: Cluster) -> None:
         """Put a cluster where its count says after a scan; it stays if it is there (`relocate_cluster`)."""
         if cluster.flag == Flag.DISCARD:
             return
         if not cluster.count:
-            flag = Flag.FREE
-        elif cluster.count != SLOTS:
-            flag = Flag.FRAG
-        else:
-            flag = Flag.FULL
+            if cluster.flag != Flag.FREE:
+                self.free_cluster(device, cluster)
+            return
+        flag = Flag.FRAG if cluster.count != SLOTS else Flag.FULL
         if cluster.flag != flag:
             self.move(device, cluster, flag)
 
@@ -298,129 +250,30 @@ class Allocator:
     def usable(cluster: Cluster, order: int) -> bool:
         """Tell whether a CPU that points into the cluster may scan it for `order` (`cluster_is_usable`).
 
-        A cluster on FREE has no table, so it is not: it is only had by isolating it from that list.
+        A cluster on FREE has no table, nor has one that is just coming from there, so it is not.
         """
-        if cluster.flag not in (Flag.NONE, Flag.NONFULL, Flag.FRAG):
+        if cluster.flag not in (Flag.NONE, Flag.NONFULL, Flag.FRAG) or cluster.bare:
             return False
         return order == 0 or cluster.count == 0 or cluster.order == order
-
-    # Allocation
-
-    def alloc(self, cpu: int, order: int) -> Slots | None:
-        """ALLOC: 2^order slots for a CPU, first where it left off, then anywhere (`folio_alloc_swap`)."""
-        found = self.alloc_fast(cpu, order) or self.alloc_slow(cpu, order)
-        if found is None:
-            self.counts.by_path["fail"] += 1
-        return found
-
-    def alloc_fast(self, cpu: int, order: int) -> Slots | None:
-        """Go on where this CPU left off, whatever the priorities say (`swap_alloc_fast`).
-
-        A place that cannot be used stays remembered as it is.
-        """
-        hint = self.next_offsets[cpu][order]
-        device = hint.device
-        if device is None or not hint.offset:
-            return None
-        cluster = device.clusters[hint.offset // SLOTS]
-        if not self.usable(cluster, order):
-            return None
-        start = hint.offset % SLOTS if cluster.count else 0
-        found = self.scan(device, cluster, cpu, order, start)
-        if found is not None:
-            self.counts.by_path["fast"] += 1
-        return found
-
-    def alloc_slow(self, cpu: int, order: int) -> Slots | None:
-        """Try the available devices in turn, each moved behind its equals first (`swap_alloc_slow`).
-
-        The successor is looked up before the requeue, as plist_for_each_entry_safe does, so of two equals that both
-        fail the kernel's loop may see each again and again; like the engine this stops after 2 visits for each
-        device that there could be. A large order tries one device only.
-        """
-        device = self.next_available(0)
-        for _ in range(2 * self.limit_devices):
-            if device is None:
-                return None
-            successor = self.next_available(self.available.index(device) + 1)
-            self.requeue(device)
-            found = self.alloc_on(device, cpu, order)
-            if found is not None or order:
-                return found
-            if successor is not None and successor not in self.available:
-                successor = self.next_available(0)
-            device = successor
-        return None
-
-    def next_available(self, start: int) -> Device | None:
-        """Return the first device of the available list from position `start` on; the end is None."""
-        return self.available[start] if start < len(self.available) else None
-
-    def alloc_on(self, device: Device, cpu: int, order: int) -> Slots | None:
-        """Try one device, list by list (`cluster_alloc_swap_entry`, solid-state and without discard)."""
-        if order and not device.flags & BLKDEV:
-            return None
-        for path, clusters, scan_all in self.search_order(device, order):
-            found = self.scan_list(device, clusters, cpu, order, scan_all)
-            if found is not None:
-                self.counts.by_path[path] += 1
-                return found
-        return None
-
-    @staticmethod
-    def search_order(device: Device, order: int) -> Iterator[tuple[str, ClusterList, bool]]:
-        """Yield the lists to look at, and whether all of each or one cluster (`cluster_alloc_swap_entry`)."""
-        if order < TOP_ORDER:
-            yield "nonfull", device.nonfull[order], True
-        yield "free", device.free, False
-        if order < TOP_ORDER:
-            yield "frag", device.frag[order], False
-        if order == 0:
-            for other in range(1, ORDERS):
-                yield "steal", device.frag[other], True
-                yield "steal", device.nonfull[other], True
-
-    def scan_list(self, device: Device, clusters: ClusterList, cpu: int, order: int, scan_all: bool) -> Slots | None:
-        """Isolate and scan clusters of a list from its head (`alloc_swap_scan_list`, `isolate_lock_cluster`)."""
-        while clusters:
-            _, cluster = clusters.popitem(last=False)
-            cluster.flag = Flag.NONE
-            found = self.scan(device, cluster, cpu, order, 0)
-            if found is not None or not scan_all:
-                return found
-        return None
-
-    def scan(self, device: Device, cluster: Cluster, cpu: int, order: int, start: int) -> Slots | None:
-        """Look for a run from slot `start` to the cluster's end and take it (`alloc_swap_scan_cluster`).
-
-        Ends with the cluster on the list its count says, and with the CPU's place written: the slot behind the found
-        run, or none.
-        """
-        self.counts.scans += 1
-        nr = 1 << order
-        found = None
-        offset_next = 0
-        if cluster.count + nr <= SLOTS:
-            slot = first_fit(cluster.used, order, start)
-            if slot >= 0 and device.writeok:  # __swap_cluster_alloc_entries refuses without SWP_WRITEOK
-                if not cluster.count:
-                    cluster.order = order
-                self.take(cluster, BLOCK[order] << slot)
-                cluster.count += nr
-                self.add_usage(device, nr)
-                offset = cluster.index * SLOTS + slot
-                found = Slots(device.type, offset)
-                if cluster.count < SLOTS and slot + 2 * nr <= SLOTS:
-                    offset_next = offset + nr
-        self.relocate(device, cluster)
-        hint = self.next_offsets[cpu][order]
-        hint.device = device
-        hint.offset = offset_next
-        return found
 
     def take(self, cluster: Cluster, mask: int) -> None:
         """Mark slots used; a place for subclasses to note for whom."""
         cluster.used |= mask
+
+    def hint_of(self, cpu: int, order: int) -> NextOffset:
+        """Return where a CPU goes on with an order (policy HINT: SHARED is CPU 0's)."""
+        return self.next_offsets[0 if self.policy.hint == Hint.SHARED else cpu][order]
+
+    def remember(self, device: Device, cpu: int, order: int, offset: int) -> None:
+        """Write where to go on, the device's one if it is rotating, else the CPU's (`alloc_swap_scan_cluster`)."""
+        if device.rotating:
+            device.next_offset[order] = offset
+            return
+        if not offset and self.policy.hint == Hint.RANDOM_TRUNK:
+            offset = self.trunks.draw(len(device.clusters)) * SLOTS
+        hint = self.hint_of(cpu, order)
+        hint.device = device
+        hint.offset = offset
 
     # Freeing
 
@@ -433,14 +286,14 @@ class Allocator:
             return Status.BAD_RANGE
         cluster = device.clusters[offset // SLOTS]
         mask = run(offset % SLOTS, nr)
-        if cluster.used & mask != mask:
+        if cluster.used & mask != mask or cluster.bad & mask:
             return Status.BAD_RANGE
         cluster.used &= ~mask
         cluster.count -= nr
         self.counts.frees += 1
         self.drop_usage(device, nr)
         if not cluster.count:
-            self.move(device, cluster, Flag.FREE)  # free_cluster
+            self.free_cluster(device, cluster)
         elif cluster.flag != Flag.NONFULL:
             self.move(device, cluster, Flag.NONFULL)  # partial_free_cluster
         return Status.OK
@@ -450,52 +303,47 @@ class Allocator:
         """Tell whether a range lies in one cluster of the device, without the header slot, and is not empty."""
         return bool(offset) and 1 <= nr <= SLOTS - offset % SLOTS and offset + nr <= device.pages
 
+    # Discarding
+
+    def discard_take(self, type_: int) -> tuple[Status, int]:
+        """DISCARD_TAKE: take the first cluster off DISCARD for the host to discard (`swap_do_scheduled_discard`).
+
+        Returns the offset of its first slot. It keeps its flag, so that no CPU that points to it scans it.
+        """
+        device = self.devices.get(type_)
+        if device is None or not device.listed:
+            return Status.BAD_DEVICE, 0
+        if not device.discard:
+            return Status.NO_SPACE, 0
+        _, cluster = device.discard.popitem(last=False)
+        cluster.taken = True
+        return Status.OK, cluster.index * SLOTS
+
+    def discard_done(self, type_: int, offset: int) -> Status:
+        """DISCARD_DONE: the taken cluster that holds slot `offset` goes to the tail of FREE (`__free_cluster`)."""
+        device = self.devices.get(type_)
+        if device is None or not device.listed:
+            return Status.BAD_DEVICE
+        if not 0 <= offset < device.total:
+            return Status.BAD_RANGE
+        cluster = device.clusters[offset // SLOTS]
+        if not cluster.taken:
+            return Status.BAD_RANGE
+        self.move(device, cluster, Flag.FREE)
+        self.counts.discards += 1
+        return Status.OK
+
     # Self-test
 
     def faults(self) -> list[str]:
         """Return what is wrong with counts, lists and available list, one sentence each; empty when all is well."""
         found = []
         for device in self.devices.values():
-            found += self.device_faults(device)
+            found += device.faults()
+            should = device.writeok and device.used < device.total
+            if (device in self.available) != should:
+                found.append(f"device {device.type}: available is {not should}, should be {should}")
         priorities = [device.priority for device in self.available]
         if priorities != sorted(priorities, reverse=True):
             found.append(f"the available list is not in order of priority: {priorities}")
-        return found
-
-    def device_faults(self, device: Device) -> list[str]:
-        """Return what is wrong with one device."""
-        found = []
-        name = f"device {device.type}"
-        if device.used != sum(cluster.used.bit_count() for cluster in device.clusters):
-            found.append(f"{name}: used is {device.used}, the bitmaps say otherwise")
-        should = device.writeok and device.used < device.total
-        if (device in self.available) != should:
-            found.append(f"{name}: available is {not should}, should be {should}")
-        seen: Counter[int] = Counter()
-        for flag, order, clusters in device.lists():
-            for index, cluster in clusters.items():
-                seen[index] += 1
-                if cluster.flag != flag or (flag in (Flag.NONFULL, Flag.FRAG) and cluster.order != order):
-                    found.append(
-                        f"{name}, cluster {index}: on list {flag.name}[{order}], but is "
-                        f"{cluster.flag.name}[{cluster.order}]"
-                    )
-        for cluster in device.clusters:
-            found += self.cluster_faults(f"{name}, cluster {cluster.index}", cluster, seen[cluster.index])
-        return found
-
-    @staticmethod
-    def cluster_faults(name: str, cluster: Cluster, listed: int) -> list[str]:
-        """Return what is wrong with one cluster that was found on `listed` lists."""
-        found = []
-        if cluster.count != cluster.used.bit_count():
-            found.append(f"{name}: count is {cluster.count}, the bitmap says {cluster.used.bit_count()}")
-        if listed != (cluster.flag != Flag.NONE):
-            found.append(f"{name}: on {listed} lists with flag {cluster.flag.name}")
-        if (cluster.flag == Flag.FREE) != (cluster.count == 0) and cluster.flag not in (Flag.NONE, Flag.DISCARD):
-            found.append(f"{name}: flag {cluster.flag.name} with {cluster.count} slots used")
-        if cluster.flag == Flag.FULL and cluster.count != SLOTS:
-            found.append(f"{name}: FULL with {cluster.count} slots used")
-        if cluster.flag == Flag.FREE and cluster.order:
-            found.append(f"{name}: FREE with order {cluster.order}")
         return found

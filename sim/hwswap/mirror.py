@@ -127,10 +127,6 @@ class MirrorDevice(Device):
 class Mirror(Allocator):
     """The engine in advisory mode. `free` of the authoritative side is not for it; `hint`, `apply`, `release` are."""
 
-    def supported(self, flags: int) -> bool:
-        """Mirror every kind of device."""
-        return True
-
     def new_device(self, type_: int, pages: int, base: int, flags: int, priority: int, epoch: int) -> Device:
         """Make a device with mirrored clusters."""
         return MirrorDevice(type_, pages, base, flags, priority, epoch)
@@ -139,12 +135,9 @@ class Mirror(Allocator):
         """Reserve 2^order slots for a hint, found as an allocation's are (`folio_alloc_swap`)."""
         return self.alloc(cpu, order)
 
-    def next_available(self, start: int) -> Device | None:
+    def offered(self, cpu: int) -> list[Device]:
         """Pass over devices that shall get no hints: told so, or rotating."""
-        for device in self.available[start:]:
-            if device.flags & SOLIDSTATE and not device.flags & NO_HINTS:
-                return device
-        return None
+        return [device for device in super().offered(cpu) if device.flags & SOLIDSTATE and not device.flags & NO_HINTS]
 
     @staticmethod
     def list_first(device: Device, cluster: Cluster) -> None:
@@ -240,8 +233,7 @@ class Mirror(Allocator):
         if cluster.flag == flag and (cluster.order == order or flag not in (Flag.NONFULL, Flag.FRAG)):
             cluster.order = order
             return
-        if cluster.flag != Flag.NONE:
-            del device.list_of(cluster.flag, cluster.order)[cluster.index]
+        device.unlist(cluster)
         cluster.flag = flag
         cluster.order = order
         if flag != Flag.NONE:

@@ -1,33 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records what the swap allocator of a real kernel decides, as a trace."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from hwswap import ftrace, paths, provenance, trace
+from hwswap import artifacts, ftrace, paths, provenance, trace
 from hwswap.guest import Guest, GuestError, Machine
 
 RECIPES = paths.ROOT / "sim/guest/recipes"
-"""A recipe is a shell script for the guest: it makes the swap areas on /dev/ram0 to 3 (64 MB each), uses them, and
-leaves none behind. It keeps below half of all swap, so that the kernel reclaims nothing inside the allocator, and
-takes its randomness from $SEED. The tracepoints are on before it starts."""
+"""A recipe is a shell script for the guest: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
+them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
+it runs on (by default one CPU and four disks of 64 MB). The tracepoints are on before it starts."""
 
 RING_KB = 65536
-"""Size of the kernel's trace buffer: 64 bytes an event, so a million events."""
+"""Size of the kernel's trace buffer for each CPU: 30 to 60 bytes an event, so a million events and more."""
 
-TRACE_ON = f"""
+OUTBOX_MB = 384
+"""What the text of a recording may take."""
+
+
+def trace_on(events: Sequence[str]) -> str:
+    """Guest commands that start the recording of some events."""
+    return f"""
 cd /sys/kernel/tracing || exit 1
 echo 0 >tracing_on
 echo {RING_KB} >buffer_size_kb
+# Events of all CPUs in one sequence: the locks' order, which no time stamp promises.
+echo counter >trace_clock || exit 1
 echo >trace
-for event in slots_alloc slots_free device_on bad_slot device_off; do
-    echo 1 >events/swap/swap_$event/enable || exit 1
+for event in {" ".join(events)}; do
+    echo 1 >events/swap/$event/enable || exit 1
 done
 echo 1 >tracing_on
 cd /
 """
-"""Guest commands that start the recording."""
+
 
 TRACE_OFF = """
 cd /sys/kernel/tracing
@@ -38,6 +48,8 @@ done
 cd /
 """
 """Guest commands that end the recording; they fail when the kernel lost an event."""
+
+_MACHINE = re.compile(r"^# machine:(.*)$", re.MULTILINE)
 
 
 class RecordError(RuntimeError):
@@ -58,23 +70,47 @@ def to_trace(text: str, output: Path, kernel: str, recipe: str, seed: int) -> tr
     return header
 
 
-def record(recipe: str, output: Path, seed: int = 1) -> None:
-    """Boots one CPU, runs a recipe with the swap tracepoints on, and writes the trace to `output`."""
+def machine(recipe: str, text: str, cpus: int | None) -> Machine:
+    """The machine that a recipe asks for; `cpus` overrides its number of CPUs.
+
+    With one CPU its clock counts instructions, which makes the recording the same every time.
+    """
+    values = {"cpus": 1, "disks": 4, "disk_mb": 64, "memory_mb": 1536}
+    found = _MACHINE.search(text)
+    for word in found[1].split() if found else ():
+        name, _, value = word.partition("=")
+        if name not in values or not value.isdigit():
+            raise RecordError(f"recipe {recipe}: the machine cannot have {word}")
+        values[name] = int(value)
+    if cpus is not None:
+        values["cpus"] = cpus
+    if not 1 <= values["cpus"] <= 8:
+        raise RecordError(f"a guest with {values['cpus']} CPUs: choose 1 to 8")
+    return Machine(icount=values["cpus"] == 1, outbox_mb=OUTBOX_MB, **values)
+
+
+def record(recipe: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900) -> None:
+    """Runs a recipe in the guest with the swap tracepoints on, and writes the trace to `output`."""
     if recipe not in recipes():
         raise RecordError(f"there is no recipe {recipe}; choose one of {', '.join(recipes())}")
-    job = f"SEED={seed}\n{TRACE_ON}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
+    text = (RECIPES / f"{recipe}.sh").read_text()
+    job = f"SEED={seed}\n{trace_on(ftrace.EVENTS)}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True)
-    files = {"recipe": (RECIPES / f"{recipe}.sh").read_bytes()}
-    # A clock that counts instructions makes the recording the same every time.
-    machine = Machine(cpus=1, icount=True, disk_mb=64)
+    files = {"recipe": text.encode()}
+    for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
+        files[f"lib/modules/{module.name}"] = module.read_bytes()
     try:
-        with console.status("booting the guest") as status, Guest(machine, files=files, job=job) as guest:
+        with (
+            console.status("booting the guest") as status,
+            Guest(machine(recipe, text, cpus), files=files, job=job) as guest,
+        ):
             status.update(f"recording {recipe} on Linux {guest.release}")
-            guest.wait_job(600).check()
+            guest.wait_job(timeout).check()
             status.update("fetching the trace")
-            text = guest.fetch("/sys/kernel/tracing/trace", 300).decode()
+            guest.run("cat /sys/kernel/tracing/trace >/tmp/trace", timeout).check()
+            recorded = guest.fetch("/tmp/trace", timeout).decode()
             release = guest.release
     except GuestError as error:
         raise RecordError(str(error)) from error
-    header = to_trace(text, output, release, recipe, seed)
+    header = to_trace(recorded, output, release, recipe, seed)
     console.print(f"{output}: {header.counts['records']:,} records, {output.stat().st_size:,} bytes")

@@ -10,16 +10,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hwswap import trace
-from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator, Slots
+from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Slots
 from hwswap.hwswap_map import Status
+from hwswap.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.rows import ORDERS, SLOTS, runs
+
+FEATURES = ("discard", "rotating", "scan", "sequential", "node", "shared", "trunk", "indexed")
+"""What a stream can have beyond what version 1.0 of the engine can do: kinds of devices, and choices of policies."""
+
+CHOICES = {
+    "scan": Scan.FREE_FIRST,
+    "sequential": DeviceOrder.SEQUENTIAL,
+    "node": DeviceOrder.NODE_FIRST,
+    "shared": Hint.SHARED,
+    "trunk": Hint.RANDOM_TRUNK,
+    "indexed": Placement.INDEXED,
+}
+"""The choice that a feature allows besides Linux's own."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """What a stream is made of.
 
-    `clusters` is the engine's store, shared by all devices; `span` bounds the clusters of one device.
+    `clusters` is the engine's store, shared by all devices; `span` bounds the clusters of one device. `features` are
+    of FEATURES: discarding devices and discards, rotating devices, and switches to and from choices of policies.
     """
 
     seed: int
@@ -28,12 +43,15 @@ class Shape:
     cpus: int = 4
     clusters: int = 1024
     span: int = 24
+    features: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Refuse what no stream can be made of."""
         for name, low, high in (("ops", 1, 10**9), ("devices", 1, 32), ("cpus", 1, 256), ("clusters", 1, 65536)):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}: choose {low} to {high}")
+        if unknown := sorted(self.features - set(FEATURES)):
+            raise ValueError(f"a stream cannot have {unknown[0]}: choose of {', '.join(FEATURES)}")
         if not 1 <= self.span <= self.clusters:
             raise ValueError(f"span is {self.span}: choose 1 to the number of clusters, {self.clusters}")
 
@@ -42,7 +60,7 @@ class Shape:
         return (
             f"stream seed={self.seed} ops={self.ops} devices={self.devices} cpus={self.cpus} "
             f"clusters={self.clusters} span={self.span}"
-        )
+        ) + (f" with={','.join(sorted(self.features))}" if self.features else "")
 
 
 @dataclass(frozen=True)
@@ -151,6 +169,7 @@ class Stream:
         self.model = Allocator(shape.devices, shape.cpus, shape.clusters)
         self.clusters = trace.ClusterMap()
         self.in_use: dict[int, InUse] = {}
+        self.taken: dict[int, list[int]] = {}
         self.left = shape.ops
 
     def __iter__(self) -> Iterator[trace.Record]:
@@ -163,10 +182,14 @@ class Stream:
 
     def life(self) -> Iterator[trace.Record]:
         """Yield records without end: some devices, then phases and comings and goings of devices."""
+        if "node" in self.shape.features:
+            yield from self.nodes()
         count = self.rng.randint(min(2, self.shape.devices), self.shape.devices)
         for type_ in self.rng.sample(range(self.shape.devices), count):
             yield from self.come(type_)
         while True:
+            if self.shape.features & set(CHOICES) and self.rng.random() < 0.6:
+                yield self.switch()
             yield from self.phase(self.rng.choice(PHASES))
             if self.rng.random() < 0.6:
                 if self.rng.random() < 0.5:
@@ -181,6 +204,27 @@ class Stream:
                 yield from self.go(give_up=event < 0.15)
             elif event < 0.8:
                 yield from self.some_device_comes()
+
+    # Policies
+
+    def nodes(self) -> Iterator[trace.Record]:
+        """Spread the CPUs over two to four nodes."""
+        nodes = self.rng.randint(2, 4)
+        for cpu in range(self.shape.cpus):
+            self.model.nodes[cpu] = self.rng.randrange(nodes)
+            yield trace.node(cpu, self.model.nodes[cpu])
+
+    def switch(self) -> trace.Record:
+        """Switch to other policies, or back to those of Linux."""
+        rng = self.rng
+        allowed: dict[type, list[int]] = {}
+        for name, choice in CHOICES.items():
+            if name in self.shape.features:
+                allowed.setdefault(type(choice), [0]).append(choice)
+        drawn = [kind(rng.choice(allowed.get(kind, [0]))) for kind in (Scan, DeviceOrder, Hint, Placement)]
+        policy = Policy(*drawn, seed=rng.getrandbits(32) if "trunk" in self.shape.features else 0)
+        self.model.set_policy(policy)
+        return trace.policy(policy)
 
     # Devices
 
@@ -197,8 +241,18 @@ class Stream:
             return
         flags = SOLIDSTATE if rng.random() < WITHOUT_LARGE else SOLIDSTATE | BLKDEV
         priority = rng.choice((-1, -1, -1, 0, 5, 5, rng.randint(-32768, 32767)))
-        self.must(self.model.prepare(type_, pages, base, flags, priority))
-        yield trace.prepare(type_, pages, flags, priority)
+        node = 0
+        if self.shape.features and rng.random() < 0.75:
+            # A device of high priority that takes no large orders would be all that is seen of most streams.
+            flags, priority = SOLIDSTATE | BLKDEV, -1
+        if "discard" in self.shape.features and rng.random() < 0.6:
+            flags |= DISCARD
+        if "rotating" in self.shape.features and rng.random() < 0.3:
+            flags &= ~SOLIDSTATE
+        if "node" in self.shape.features:
+            node = rng.randrange(4)
+        self.must(self.model.prepare(type_, pages, base, flags, priority, node=node))
+        yield trace.prepare(type_, pages, flags, priority, node)
         for _ in range(rng.choice((0, 0, 1, 3))):
             offset = rng.randrange(1, pages)
             nr = min(rng.choice((1, 1, 2, 40)), SLOTS - offset % SLOTS, pages - offset)
@@ -206,6 +260,7 @@ class Stream:
                 yield trace.bad(type_, offset, nr)
         self.must(self.model.swapon(type_))
         self.in_use[type_] = InUse()
+        self.taken[type_] = []
         yield trace.swapon(type_)
 
     def some_device_comes(self) -> Iterator[trace.Record]:
@@ -232,6 +287,8 @@ class Stream:
             self.must(self.model.swapon(type_))
             yield trace.swapon(type_)
             return
+        if "discard" in self.shape.features and self.rng.random() < 0.8:
+            yield from self.discards(type_, everything=True)
         self.must(self.model.swapoff(type_))
         self.clusters.release(type_)
         del self.in_use[type_]
@@ -246,6 +303,10 @@ class Stream:
         level = self.rng.uniform(*phase.level)
         failures = 0
         for _ in range(self.rng.randint(*phase.length)):
+            if self.shape.features and self.rng.random() < 0.01:
+                yield from self.sweep()
+            if "discard" in self.shape.features and self.rng.random() < 0.05:
+                yield from self.some_discards(everything=False)
             candidates = [type_ for type_, held in self.in_use.items() if held.slots]
             devices = self.model.available
             total = sum(device.total for device in self.model.devices.values())
@@ -255,11 +316,48 @@ class Stream:
                 record = self.alloc(phase.orders)
                 failures = failures + 1 if record.type == trace.FAILED else 0
                 yield record
+                if failures == 1 and "discard" in self.shape.features and self.rng.random() < 0.5:
+                    # As the kernel does when order 0 fails (swap_sync_discard).
+                    yield from self.some_discards(everything=True)
                 if failures == PATIENCE:
                     return
             else:
                 weights = [self.in_use[type_].slots for type_ in candidates]
                 yield self.free(self.rng.choices(candidates, weights)[0], phase.whole)
+
+    def sweep(self) -> Iterator[trace.Record]:
+        """Free all of some clusters, as the end of a process does."""
+        held = [type_ for type_, held in self.in_use.items() if held.slots]
+        if not held:
+            return
+        type_ = self.rng.choices(held, [self.in_use[type_].slots for type_ in held])[0]
+        clusters = self.in_use[type_].clusters
+        for index in self.rng.sample(sorted(clusters), min(len(clusters), self.rng.randint(1, 3))):
+            for slot, nr in runs(clusters[index]):
+                yield self.give_back(type_, index * SLOTS + slot, nr)
+
+    def some_discards(self, everything: bool) -> Iterator[trace.Record]:
+        """Discard on a device that has something to discard, now and then on one that has not."""
+        waiting = [type_ for type_ in self.in_use if self.model.devices[type_].discard or self.taken[type_]]
+        if not waiting or self.rng.random() < 0.02:
+            waiting = list(self.in_use)
+            if self.rng.random() < 0.9:
+                return
+        yield from self.discards(self.rng.choice(sorted(waiting)), everything)
+
+    def discards(self, type_: int, everything: bool) -> Iterator[trace.Record]:
+        """Begin discards of a device and end some or all of those begun, in another order."""
+        taken = self.taken[type_]
+        while everything or self.rng.random() < 0.6:
+            status, offset = self.model.discard_take(type_)
+            yield trace.discard_take(type_, offset)
+            if status != Status.OK:
+                break
+            taken.append(offset)
+        while taken and (everything or self.rng.random() < 0.6):
+            offset = taken.pop(self.rng.randrange(len(taken))) + self.rng.randrange(SLOTS)
+            self.must(self.model.discard_done(type_, offset))
+            yield trace.discard_done(type_, offset)
 
     def comb(self) -> Iterator[trace.Record]:
         """Free every second block of some size in some clusters: holes into which no larger order fits.

@@ -2,41 +2,10 @@
 """The allocator's rules one by one, each as the kernel function in the test's text has it."""
 
 import pytest
-from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Slots
+from allocators import SSD, fill, machine, place
+from hwswap.golden import SOLIDSTATE, Allocator, Slots
 from hwswap.hwswap_map import Flag, Status
 from hwswap.rows import SLOTS
-
-SSD = BLKDEV | SOLIDSTATE
-
-
-def machine(*clusters: int, priorities: tuple[int, ...] = (), flags: int = SSD, cpus: int = 4) -> Allocator:
-    """Make an allocator with one device for each number of whole clusters."""
-    model = Allocator(cpus=cpus)
-    base = 0
-    for type_, count in enumerate(clusters):
-        priority = priorities[type_] if priorities else -1
-        assert model.prepare(type_, count * SLOTS, base, flags, priority) == Status.OK
-        assert model.swapon(type_) == Status.OK
-        base += count
-    return model
-
-
-def place(model: Allocator, index: int, type_: int = 0) -> tuple[Flag, int]:
-    """Return list and order of a cluster."""
-    cluster = model.devices[type_].clusters[index]
-    return cluster.flag, cluster.order
-
-
-def fill(model: Allocator, order: int = 0, cpu: int = 0, until: int | None = None) -> list[Slots]:
-    """Allocate until nothing is left, or until so many were had."""
-    got = []
-    while until is None or len(got) < until:
-        slots = model.alloc(cpu, order)
-        if slots is None:
-            break
-        got.append(slots)
-    return got
-
 
 # setup_swap_clusters_info
 
@@ -75,12 +44,6 @@ def test_bad_slots_can_only_be_named_between_prepare_and_swapon_and_once():
     model.prepare(1, SLOTS, 1, SSD, -1)
     assert model.mark_bad(1, 5, 2) == Status.OK
     assert model.mark_bad(1, 6, 1) == Status.BAD_RANGE
-
-
-def test_a_rotating_or_discarding_device_is_not_supported():
-    model = Allocator()
-    assert model.prepare(0, SLOTS, 0, BLKDEV, -1) == Status.UNSUPPORTED
-    assert model.prepare(0, SLOTS, 0, SSD | DISCARD, -1) == Status.UNSUPPORTED
 
 
 def test_clusters_of_two_devices_do_not_overlap():

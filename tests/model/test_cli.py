@@ -88,3 +88,27 @@ def test_the_module_can_be_run():
     assert done.returncode == 0
     for action in ("info", "check", "record", "replay"):
         assert action in done.stdout
+
+
+def test_a_stream_of_all_features_is_of_version_2_and_checked(tmp_path, capsys):
+    path = tmp_path / "b.hwst"
+    arguments = ["stream", "--seed", "3", "--ops", "3000", "--cpus", "64", "--with", "all", "-o", str(path)]
+    assert cli.main(arguments) == 0
+    assert path.read_bytes()[8] == 2
+    assert "with=discard,indexed,node,rotating,scan,sequential,shared,trunk" in trace.read(path).header.recipe
+    assert cli.main(["trace", "check", str(path)]) == 0
+    assert "decisions are equal" in capsys.readouterr().out
+
+
+def test_an_unknown_feature_is_one_sentence_and_status_1(tmp_path, capsys):
+    arguments = ["stream", "--seed", "3", "--ops", "30", "--with", "zoned", "-o", str(tmp_path / "b.hwst")]
+    assert cli.main(arguments) == 1
+    assert "a stream cannot have zoned" in capsys.readouterr().err
+
+
+def test_check_of_details_names_the_guided_steps_by_cause(tmp_path, capsys):
+    recorded = ROOT / "tests/data/rotating.hwst.gz"
+    assert cli.main(["trace", "check", str(recorded)]) == 0
+    out = capsys.readouterr().out
+    assert "guided steps: " in out
+    assert "a cluster's lock was taken: " in out

@@ -5,7 +5,9 @@ from collections import Counter
 
 import pytest
 from hwswap import check, stream, trace
-from hwswap.golden import BLKDEV
+from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.policy import Policy
+from hwswap.records import FIRST_VERSION, version_of
 from hwswap.rows import SLOTS
 from hwswap.trace import Op
 from hypothesis import given, settings
@@ -48,6 +50,56 @@ def test_a_stream_is_a_valid_trace_and_no_slot_is_given_twice(seed, devices, cpu
             used[record.type] -= given_back
 
 
+ALL = frozenset(stream.FEATURES)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**64 - 1), st.sets(st.sampled_from(stream.FEATURES), min_size=1), st.sampled_from([2, 9, 40]))
+def test_a_stream_with_features_is_a_valid_trace_that_the_model_agrees_with(seed, features, span):
+    shape = stream.Shape(seed=seed, ops=1500, devices=8, cpus=64, span=span, clusters=128, features=frozenset(features))
+    made = stream.generate(shape)
+    trace.validate(made.records, 64)
+    outcome = check.replay(made)
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.decisions >= 200
+    kinds = {record.op for record in made.records}
+    assert Op.DISCARD_TAKE not in kinds or "discard" in features
+    assert Op.NODE not in kinds or "node" in features
+    assert Op.POLICY not in kinds or features & set(stream.CHOICES)
+    for record in made.records:
+        if record.op == Op.POLICY:
+            policy = Policy.unpack(record.a | record.b << 32)
+            chosen = [policy.scan, policy.device, policy.hint, policy.placement]
+            allowed = [choice for name, choice in stream.CHOICES.items() if name in features]
+            assert all(not choice or any(choice is one for one in allowed) for choice in chosen)
+        if record.op == Op.PREPARE:
+            assert "discard" in features or not record.b & DISCARD
+            assert "rotating" in features or record.b & SOLIDSTATE
+
+
+def test_without_features_a_stream_is_of_the_first_version():
+    assert version_of(stream.generate(stream.Shape(seed=4, ops=6000)).records) == 1
+    assert version_of(stream.generate(stream.Shape(seed=4, ops=6000, features=ALL)).records) == 2
+
+
+def test_streams_with_features_discard_and_switch():
+    ops: Counter[int] = Counter()
+    policies = set()
+    failures_of_discard = 0
+    for seed, span in ((1, 3), (2, 12), (3, 40)):
+        making = stream.Stream(stream.Shape(seed=seed, ops=20000, span=span, cpus=8, features=ALL))
+        for record in making:
+            ops[record.op] += 1
+            failures_of_discard += record.op == Op.DISCARD_TAKE and not record.a
+            if record.op == Op.POLICY:
+                policies.add(record.a)
+        assert making.model.faults() == []
+    assert ops[Op.DISCARD_DONE] >= 60
+    assert ops[Op.DISCARD_TAKE] - failures_of_discard >= ops[Op.DISCARD_DONE]
+    assert failures_of_discard >= 5
+    assert len(policies) >= 12
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**64 - 1))
 def test_the_models_lists_and_counts_hold_all_along(seed):
@@ -78,7 +130,7 @@ def test_streams_reach_every_kind_of_operation_order_and_path(seed):
             if record.op not in (Op.ALLOC, Op.FREE):
                 last[record.type] = record.op
         paths += making.model.counts.by_path
-    assert set(ops) == set(Op)
+    assert set(ops) == set(FIRST_VERSION)
     assert min(orders[order] for order in range(10)) >= 10, orders
     assert len(types) >= 6
     assert reinserts >= 3
@@ -125,6 +177,7 @@ def test_check_names_a_swapoff_with_slots_in_use():
         ({"devices": 33}, "devices is 33: choose 1 to 32"),
         ({"cpus": 0}, "cpus is 0"),
         ({"clusters": 10, "span": 11}, "span is 11: choose 1 to the number of clusters, 10"),
+        ({"features": frozenset(["zoned"])}, "a stream cannot have zoned: choose of discard"),
     ],
 )
 def test_impossible_shapes_are_refused(changes, message):

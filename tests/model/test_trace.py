@@ -8,7 +8,7 @@ import struct
 import pytest
 from hwswap import stream, trace
 from hwswap.golden import BLKDEV, SOLIDSTATE
-from hwswap.trace import TraceError
+from hwswap.trace import Op, Record, TraceError
 
 SSD = BLKDEV | SOLIDSTATE
 RECORDS = [
@@ -80,7 +80,7 @@ def test_a_generated_stream_survives_the_file(tmp_path):
     [
         (b"", "truncated: 0 bytes are too few"),
         (raw(magic=b"HWSWAPTX"), "not a trace"),
-        (raw(version=2), "version 2; this program reads version 1"),
+        (raw(version=3), "version 3; this program reads versions 1 and 2"),
         (raw()[:40], "the header shall have"),
         (raw()[:-1], "the last record has 15 of 16 bytes"),
         (raw()[:-16], "the header counts 8 records, the file has 7"),
@@ -118,7 +118,7 @@ PREPARED, ON = RECORDS[:1], RECORDS[:3]
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        ([trace.Record(8, 0, 0, 0)], "record 0: unknown op 8"),
+        ([trace.Record(12, 0, 0, 0)], "record 0: unknown op 12"),
         ([trace.swapon(1)], "a SWAPON of device 1, which is not there"),
         ([*PREPARED, *PREPARED], "a PREPARE of device 2, which is prepared"),
         ([*ON, trace.swapon(2)], "a SWAPON of device 2, which is on"),
@@ -136,6 +136,22 @@ PREPARED, ON = RECORDS[:1], RECORDS[:3]
         ([*ON, trace.Record(6, 0, 0, 255, 7)], "a failed ALLOC with an offset"),
         ([trace.prepare(0, 1, SSD, 0)], "a PREPARE with 1 slots"),
         ([trace.prepare(0, 100, SSD, 40000)], "priority 40000"),
+        ([*ON, trace.discard_take(2, 1024)], "a DISCARD_TAKE of slot 1024"),
+        ([*PREPARED, trace.discard_done(2, 512)], "a DISCARD_DONE on device 2, which is prepared"),
+        ([Record(Op.POLICY, 0, 0, 0, 3)], "a POLICY that there is not"),
+        ([trace.node(2, 1)], "a NODE of CPU 2"),
+        ([trace.node(0, 16)], "with number 16"),
+        ([trace.prepare(0, 100, SSD, 0, 16)], "a PREPARE with device 0, CPU 16"),
+        ([*ON, Record(Op.BEGIN, 0, 0, 0, c=2)], "a BEGIN of operation 2, the next is 1"),
+        ([*ON, Record(Op.VISIT, 0, 0, 2, c=1)], "a VISIT of operation 1, which has not begun"),
+        ([Record(Op.VISIT, 0, 0, 2)], "a VISIT on device 2, which is not there"),
+        ([*ON, Record(Op.ISOLATE, 0, 0, 2, 2, 1)], "a ISOLATE of cluster 2 of device 2, which has 2"),
+        ([*ON, Record(Op.MOVE, 0, 0, 2, 1, 6)], "a MOVE with flag 6"),
+        ([*ON, Record(Op.SCANNED, 0, 3, 2, 1024)], "a SCANNED at slot 1024"),
+        ([*PREPARED, Record(Op.INIT_CLUSTER, 0, 0, 2, 2, 1)], "an INIT_CLUSTER of cluster 2"),
+        ([*ON, Record(Op.INIT_DEVICE, 0, 0, 2, 1)], "an INIT_DEVICE of device 2, which is not prepared"),
+        ([*PREPARED, Record(Op.INIT_USED, 0, 0, 2, 510, 3)], "not inside one cluster"),
+        ([Record(Op.INIT_NEXT, 0, 0, 4, 5)], "an INIT_NEXT of CPU 0, order 0, device 4"),
     ],
 )
 def test_records_that_make_no_sense_are_refused(tmp_path, records, message):

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the allocator's rules share."""
+
+from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator, Slots
+from hwswap.hwswap_map import Flag, Status
+from hwswap.rows import SLOTS
+
+SSD = BLKDEV | SOLIDSTATE
+
+
+def machine(*clusters: int, priorities: tuple[int, ...] = (), flags: int = SSD, cpus: int = 4) -> Allocator:
+    """Make an allocator with one device for each number of whole clusters."""
+    model = Allocator(cpus=cpus)
+    base = 0
+    for type_, count in enumerate(clusters):
+        priority = priorities[type_] if priorities else -1
+        assert model.prepare(type_, count * SLOTS, base, flags, priority) == Status.OK
+        assert model.swapon(type_) == Status.OK
+        base += count
+    return model
+
+
+def place(model: Allocator, index: int, type_: int = 0) -> tuple[Flag, int]:
+    """Return list and order of a cluster."""
+    cluster = model.devices[type_].clusters[index]
+    return cluster.flag, cluster.order
+
+
+def fill(model: Allocator, order: int = 0, cpu: int = 0, until: int | None = None) -> list[Slots]:
+    """Allocate until nothing is left, or until so many were had."""
+    got = []
+    while until is None or len(got) < until:
+        slots = model.alloc(cpu, order)
+        if slots is None:
+            break
+        got.append(slots)
+    return got
