@@ -4,12 +4,14 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Where a CPU looks first for an order: `slot` of an engine cluster, and the device it belongs to. */
+/** Where a CPU looks first for an order: behind slot `last` of an engine cluster, and the device it belongs to. The slot
+  * itself, not the one behind it, is held because it follows without an adder from the slots that were given.
+  */
 class CpuHint(p: Params) extends Bundle {
   val valid = Bool()
   val device = UInt(p.deviceBits.W)
   val cluster = UInt(p.clusterBits.W)
-  val slot = UInt(p.slotBits.W)
+  val last = UInt(p.slotBits.W)
 }
 
 /** The per-CPU hints, one for each CPU and order: the kernel's `percpu_swap_cluster`. An invalid one stands for offset
@@ -21,7 +23,9 @@ class CpuHint(p: Params) extends Bundle {
 class CpuHints(p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Read the hint of `readCpu` (taken modulo the RAM's size) and `readOrder`. */
+    /** Read the hint of `readCpu` (taken modulo the RAM's size) and `readOrder`; it is there one cycle later, for one
+      * cycle. Undefined when it is written in the cycle in which it is read.
+      */
     val read = Input(Bool())
     val readCpu = Input(UInt(p.cpuBits.W))
     val readOrder = Input(UInt(p.orderBits.W))
@@ -71,8 +75,4 @@ class CpuHints(p: Params) extends Module {
   private def depthBits: Int = p.cpuBits + p.orderBits
 
   assert(!(sweeping && (io.read || io.write.valid || io.drop.valid)), "CPU hints are used while they are gone through")
-  assert(
-    !(io.read && io.write.valid && io.readCpu === io.writeCpu && io.readOrder === io.writeOrder),
-    "a CPU hint is read in the cycle in which it is written"
-  )
 }

@@ -33,7 +33,7 @@ class CpuHintsSpec extends AnyFunSpec with ChiselSim with Seeded {
             for ((device, cluster, slot) <- hint) {
               dut.io.hint.device.expect(device)
               dut.io.hint.cluster.expect(cluster)
-              dut.io.hint.slot.expect(slot)
+              dut.io.hint.last.expect(slot)
             }
           }
         ready()
@@ -49,7 +49,7 @@ class CpuHintsSpec extends AnyFunSpec with ChiselSim with Seeded {
             dut.io.write.bits.valid.poke(valid)
             dut.io.write.bits.device.poke(hint._1)
             dut.io.write.bits.cluster.poke(hint._2)
-            dut.io.write.bits.slot.poke(hint._3)
+            dut.io.write.bits.last.poke(hint._3)
             dut.clock.step()
             dut.io.write.valid.poke(false)
             hints = if (valid) hints.updated(place, hint) else hints - place
