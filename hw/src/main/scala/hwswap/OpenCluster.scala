@@ -239,7 +239,7 @@ class OpenCluster(p: Params) extends Module {
   io.fault := givenTwice || overfull
   assert(!givenTwice, "a slot is given that is in use")
   assert(!overfull, "a cluster counts more than 512 slots in use")
-  assert(!(changing && (swap || fetch)), "a cluster is opened while slots are changed")
+  assert(!(changing && moved && (swap || fetch)), "a cluster is opened while slots of the one before it are changed")
   assert(!(moved && changing && !(gives || op === RowOp.clear)), "another cluster was opened before its row was changed")
   assert(!(present.valid && before.valid && present.cluster === before.cluster), "a cluster is open twice")
   private val wasRead = RegNext(io.read.valid && !readHere, false.B) && RegNext(io.read.bits) === io.open.bits
