@@ -174,7 +174,7 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
         core.take(0, 0, 1) // back to FRAG
 
         // Free, which moves the cluster to NONFULL, and allocate, which moves it to FRAG.
-        assert(cycles(Seq.tabulate(40)(i => if (i % 2 == 0) Give(0, 70 + i, 1) else Take(0, 0))).forall(_ <= 6))
+        assert(cycles(Seq.tabulate(40)(i => if (i % 2 == 0) Give(0, 110 + i, 1) else Take(0, 0))).forall(_ <= 6))
 
         // Clusters of order 7, each without a free run, on NONFULL[7]: all are scanned in vain by one request.
         core.clear()
