@@ -38,6 +38,8 @@ class Opcode(IntEnum):
     RECALL = 9  # Advisory mode. Takes back the outstanding hints of device TYPE (all devices when TYPE is 31 and ARG0 bit 0 is set): their ring entries are overwritten with void ones. RESULT: number of hints taken back.
     DUMP = 10  # Writes the engine's view of clusters ARG0[31:0]..ARG0[31:0]+NR-1 (engine cluster numbers) to host memory at ARG1, one cluster-state record each (what the mirror holds; hinted slots are left out).
     CHECK = 11  # Self-test: walks every list and bitmap of device TYPE and compares counts, flags and links. RESULT: number of faults found.
+    DISCARD_TAKE = 12  # Authoritative mode. Takes the first cluster off the list DISCARD of device TYPE, for the host to discard. RESULT: offset of its first slot; NO_SPACE when the list is empty. The cluster keeps its flag DISCARD and is on no list.
+    DISCARD_DONE = 13  # Authoritative mode. The taken cluster of device TYPE that holds slot ARG0 is discarded: its order is reset and it goes to the tail of FREE. BAD_RANGE unless it was taken.
 
 
 class Status(IntEnum):
@@ -69,7 +71,7 @@ BAR_SIZE = 0x20000
 ID_OFFSET = 0x0
 ID_MAGIC = Field(0, 48, 0x485753574150)
 VERSION_OFFSET = 0x8
-VERSION_MINOR = Field(0, 16, 0x0)
+VERSION_MINOR = Field(0, 16, 0x1)
 VERSION_MAJOR = Field(16, 16, 0x1)
 BUILD_OFFSET = 0x10
 BUILD_HASH = Field(0, 64, 0x0)

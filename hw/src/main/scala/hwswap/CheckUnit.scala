@@ -63,7 +63,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
       when(view.opened) {
         add(Seq(!flagFits))
         access.count := true.B
-        onLists := onLists + (view.meta.flag =/= ClusterFlag.none)
+        onLists := onLists + view.meta.listed
         state := State.counted
       }
     }
@@ -113,7 +113,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
       when(view.opened) {
         add(
           Seq(
-            view.meta.flag === ClusterFlag.none || ListId(view.meta.flag, view.meta.order, p) =/= list,
+            !view.meta.listed || ListId(view.meta.flag, view.meta.order, p) =/= list,
             !atHead && view.prev =/= before
           )
         )
@@ -161,7 +161,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
         ClusterFlag.nonfull -> !empty,
         ClusterFlag.frag -> (!empty && !full),
         ClusterFlag.full -> full,
-        ClusterFlag.discard -> view.advisory
+        ClusterFlag.discard -> (view.advisory || empty)
       )
     ) && view.meta.order < p.orders.U
   }

@@ -26,11 +26,16 @@ object ClusterFlag extends ChiselEnum {
   *   - count: slots in use, bad and hinted ones included, 0 to 512 (10 bits)
   *   - flag: the list it is on (3 bits)
   *   - order: the order it serves, 0 to 9 (4 bits); 0 when it is FREE
+  *   - taken: it is off DISCARD, for the host to discard; its flag stays DISCARD
   */
 class ClusterMeta(p: Params) extends Bundle {
   val count = UInt(p.countBits.W)
   val flag = ClusterFlag()
   val order = UInt(p.orderBits.W)
+  val taken = Bool()
+
+  /** It is on a list. */
+  def listed: Bool = flag =/= ClusterFlag.none && !taken
 }
 
 /** What the kernel said about a cluster last (advisory mode): flag and order as they came, sequence number, and whether

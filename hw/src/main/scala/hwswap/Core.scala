@@ -56,7 +56,8 @@ class Core(p: Params) extends Module {
       Module(new MirrorUnit(p)) -> Seq(CoreOp.apply_, CoreOp.release, CoreOp.dump),
       Module(new SwaponUnit(p)) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
       Module(new SwapoffUnit(p)) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
-      Module(new CheckUnit(p)) -> Seq(CoreOp.check)
+      Module(new CheckUnit(p)) -> Seq(CoreOp.check),
+      Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
     )
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value

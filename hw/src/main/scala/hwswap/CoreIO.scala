@@ -8,7 +8,7 @@ import chisel3.util._
   * rings ask for (advisory mode).
   */
 object CoreOp extends ChiselEnum {
-  val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check = Value
+  val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
   val hintAlloc, apply_, release, dump = Value
 }
 
@@ -26,7 +26,8 @@ class ClusterRecord extends Bundle {
   *
   *   - swaponPrepare: device, pages, base, flags, priority, epoch
   *   - markBad, free: device, offset, nr
-  *   - swapon, swapoffBegin, swapoff, check: device
+  *   - swapon, swapoffBegin, swapoff, check, discardTake: device
+  *   - discardDone: device, offset
   *   - alloc, hintAlloc: cpu, order
   *   - apply_: cluster, record
   *   - release: device, offset, order (the slots of one consumed or recalled hint), epoch
@@ -52,6 +53,7 @@ class CoreReq(p: Params) extends Bundle {
   *
   *   - alloc, hintAlloc: device, offset, epoch of the device when status is OK; NO_SPACE otherwise
   *   - check: offset holds the number of faults
+  *   - discardTake: offset of the cluster's first slot when status is OK
   *   - dump: record (bitmap without hinted slots; count its population; order, flag, seq, epoch as last applied)
   *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
   *     cluster

@@ -158,10 +158,11 @@ abstract class CoreUnit(p: Params) extends Module {
     access.newMeta.bits.count := count
     access.newMeta.bits.flag := flag
     access.newMeta.bits.order := order
+    access.newMeta.bits.taken := false.B
     access.move.valid := relist
     access.move.bits.device := owner
     access.move.bits.cluster := view.cluster
-    access.move.bits.unlink := view.meta.flag =/= ClusterFlag.none
+    access.move.bits.unlink := view.meta.listed
     access.move.bits.fromHead := false.B
     access.move.bits.from := ListId(view.meta.flag, view.meta.order, p)
     access.move.bits.push := flag =/= ClusterFlag.none

@@ -99,6 +99,7 @@ class Executor(p: Params) extends Module {
 
   // What commit wants to know, as it was when the cluster was looked at.
   private val writeok = RegNext(device.info.writeok)
+  private val discards = RegNext(device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard))
   private val epoch = RegNext(device.info.epoch)
   private val inDevice = RegNext((io.opened - device.info.base)(p.clusterBits - 1, 0))
   private val owner = RegNext(number)
@@ -128,8 +129,8 @@ class Executor(p: Params) extends Module {
     Seq((!granted && empty) -> ClusterFlag.free, Mux(granted, filled, full) -> ClusterFlag.full)
   )
   private val allocOrder = Mux(empty, Mux(granted, op.order, 0.U), meta.order)
-  private val freeFlag = Mux(emptied, ClusterFlag.free, ClusterFlag.nonfull)
-  private val freeOrder = Mux(emptied, 0.U, meta.order)
+  private val freeFlag = Mux(emptied, Mux(discards, ClusterFlag.discard, ClusterFlag.free), ClusterFlag.nonfull)
+  private val freeOrder = Mux(emptied && !discards, 0.U, meta.order)
   private val newFlag = Mux(op.alloc, allocFlag, freeFlag)
   private val newOrder = Mux(op.alloc, allocOrder, freeOrder)
   private val relist = slow || newFlag =/= meta.flag
@@ -150,6 +151,7 @@ class Executor(p: Params) extends Module {
   io.newMeta.bits.count := Mux(op.alloc, Mux(granted, larger, meta.count), smaller)
   io.newMeta.bits.flag := newFlag
   io.newMeta.bits.order := newOrder
+  io.newMeta.bits.taken := false.B
   io.rowOp := RowOp.none
   io.range.start := Mux(op.alloc, io.foundSlot, op.range.start)
   io.range.last := Mux(op.alloc, lastSlot, op.range.last)
@@ -282,7 +284,7 @@ class Executor(p: Params) extends Module {
   io.events.freed := committing && freed
   io.events.allocFast := gives && !slow
   io.events.allocNonfull := gives && slow && io.position === AllocWalk.Nonfull.U
-  io.events.allocFree := gives && slow && io.position === AllocWalk.Free.U
+  io.events.allocFree := gives && slow && AllocWalk.isFree(io.position)
   io.events.allocFrag := gives && slow && io.position === AllocWalk.Frag.U
   io.events.allocSteal := gives && slow && io.position > AllocWalk.Frag.U
   io.events.allocFail := io.slowFailed

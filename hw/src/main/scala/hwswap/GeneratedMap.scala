@@ -18,7 +18,7 @@ object RegMap {
   }
   object Version {
     val Offset: Int = 0x8
-    val Minor: MapField = MapField(0, 16, BigInt("0", 16))
+    val Minor: MapField = MapField(0, 16, BigInt("1", 16))
     val Major: MapField = MapField(16, 16, BigInt("1", 16))
   }
   object Build {
@@ -412,6 +412,8 @@ object OpcodeCode {
   val Recall: Int = 9
   val Dump: Int = 10
   val Check: Int = 11
+  val DiscardTake: Int = 12
+  val DiscardDone: Int = 13
 }
 
 object StatusCode {

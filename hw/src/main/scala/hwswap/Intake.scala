@@ -167,7 +167,7 @@ class Intake(p: Params) extends Module {
   private val rangeValid = second.nr =/= 0.U && second.offset =/= 0.U && slot +& second.nr <= p.slots.U &&
     second.offset +& second.nr <= device.info.pages
   private val allowed = Mux(
-    second.op.isOneOf(CoreOp.alloc, CoreOp.free),
+    second.op.isOneOf(CoreOp.alloc, CoreOp.free, CoreOp.discardTake, CoreOp.discardDone),
     !io.advisory,
     io.advisory || !second.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
   )
@@ -196,7 +196,7 @@ class Intake(p: Params) extends Module {
   io.op.bits.nr := second.nr
   io.op.bits.device := Mux(alloc, hint.device, second.device(p.deviceBits - 1, 0))
   io.needsCluster := status === StatusCode.Ok.U &&
-    Mux(alloc, hint.valid, named || isFree || second.op.isOneOf(CoreOp.release, CoreOp.markBad))
+    Mux(alloc, hint.valid, named || isFree || second.op.isOneOf(CoreOp.release, CoreOp.markBad, CoreOp.discardDone))
 
   io.unitReq := unitReq
   io.unitDevice := device

@@ -69,7 +69,8 @@ class SlowPath(p: Params) extends Module {
   private val device = Reg(UInt(p.deviceBits.W))
   private val successor = Reg(Valid(UInt(p.deviceBits.W)))
   private val visits = Reg(UInt(log2Ceil(SlowPath.maxVisits(p) + 1).W))
-  private val isBlkdev = RegNext(At(io.devices, device).has(MemMap.DeviceFlags.Flags.Blkdev))
+  private val visited = RegNext(At(io.devices, device))
+  private val isBlkdev = visited.has(MemMap.DeviceFlags.Flags.Blkdev)
   private val holds = RegNext(At(io.nonEmpty, device))
 
   // The walk along a device's lists, and along one of them from its head to what was its tail at the start.
@@ -82,6 +83,7 @@ class SlowPath(p: Params) extends Module {
   listWalk.io.order := io.order
   listWalk.io.nonEmpty := holds
   listWalk.io.from := position
+  listWalk.io.freeFirst := visited.has(MemMap.DeviceFlags.Flags.Discard)
 
   io.eligible := RegNext(VecInit(io.devices.map(d => !io.hinting || d.hintable)).asUInt)
   io.requeue.valid := false.B

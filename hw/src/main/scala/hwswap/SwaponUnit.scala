@@ -30,9 +30,6 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
   private val index = Reg(UInt(p.clusterCountBits.W))
   private val used = Reg(UInt(p.usedBits.W))
   private val number = deviceIndex(req.device)
-  private val unsupported = !view.advisory && (
-    !req.flags(MemMap.DeviceFlags.Flags.Solidstate.lsb) || req.flags(MemMap.DeviceFlags.Flags.Discard.lsb)
-  )
 
   // The good slots of the cluster that is being prepared: without the header, and without what lies past the last page.
   private val lastIndex = clusters - 1.U
@@ -56,8 +53,6 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
           is(CoreOp.swaponPrepare) {
             when(req.device >= p.devices.U || device.info.claimed) {
               finish(StatusCode.BadDevice)
-            }.elsewhen(unsupported) {
-              finish(StatusCode.Unsupported)
             }.otherwise {
               state := State.checking
             }
@@ -118,6 +113,7 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
         access.newMeta.bits.count := bad
         access.newMeta.bits.flag := ClusterFlag.none
         access.newMeta.bits.order := 0.U
+        access.newMeta.bits.taken := false.B
         access.newKernel.valid := true.B
         access.newKernel.bits := 0.U.asTypeOf(new KernelMeta)
         used := used + bad
