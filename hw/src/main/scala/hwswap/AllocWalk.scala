@@ -19,6 +19,10 @@ class AllocWalk(p: Params) extends Module {
     /** FREE comes before NONFULL, as on a discarding device. */
     val freeFirst = Input(Bool())
 
+    /** FRAG[order] is gone through as a whole list; it is not looked at. */
+    val allFrag = Input(Bool())
+    val noFrag = Input(Bool())
+
     /** Lists that are not empty, by ListId. */
     val nonEmpty = Input(UInt(p.lists.W))
 
@@ -41,7 +45,7 @@ class AllocWalk(p: Params) extends Module {
     (ListId.free(p), io.freeFirst),
     (nonfull(io.order), !topOrder),
     (ListId.free(p), !io.freeFirst),
-    (frag(io.order), !topOrder)
+    (frag(io.order), !topOrder && !io.noFrag)
   ) ++ (1 until p.orders).flatMap(o =>
     Seq((ListId.frag(o, p).U(p.listBits.W), io.order === 0.U), (ListId.nonfull(o).U(p.listBits.W), io.order === 0.U))
   )
@@ -55,7 +59,7 @@ class AllocWalk(p: Params) extends Module {
   io.valid := open.reduce(_ || _)
   io.position := PriorityEncoder(open)
   io.list := PriorityMux(open, steps.map(_._1))
-  io.whole := AllocWalk.whole(io.position)
+  io.whole := AllocWalk.whole(io.position) || (io.allFrag && io.position === AllocWalk.Frag.U)
 
   private def nonfull(order: UInt): UInt = ListId(ClusterFlag.nonfull, order, p)
   private def frag(order: UInt): UInt = ListId(ClusterFlag.frag, order, p)

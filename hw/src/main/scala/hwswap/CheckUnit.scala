@@ -62,13 +62,13 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
     is(State.row) {
       when(view.opened) {
         add(Seq(!flagFits))
-        access.count := true.B
+        access.walk := RowWalk.count
         onLists := onLists + view.meta.listed
         state := State.counted
       }
     }
     is(State.counted) {
-      when(view.counted) {
+      when(view.walked) {
         add(Seq(view.stray, view.used =/= view.meta.count))
         used := used + view.used
         hints := hints + view.hinted

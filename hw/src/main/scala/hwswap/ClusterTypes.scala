@@ -57,11 +57,20 @@ class SlotRange(p: Params) extends Bundle {
   def firstPart(p: Params): UInt = start(p.slotBits - 1, p.partSlotBits)
   def lastPart(p: Params): UInt = last(p.slotBits - 1, p.partSlotBits)
 
-  /** The slots in the range: bit i is set when slot i is (512 bits).
+  /** The slots in the range: bit i is set when slot i is (512 bits). */
+  def mask(p: Params): UInt = maskOf((0 until p.slots / SlotRange.WordSlots).map(_.U))
+
+  /** Those of one part of the row (128 bits). */
+  def partMask(p: Params, part: UInt): UInt = {
+    val words = p.partSlots / SlotRange.WordSlots
+    maskOf((0 until words).map(w => part ## w.U(log2Ceil(words).W)))
+  }
+
+  /** Those of some words of the row.
     *
     * Two thermometers within a word, and two bits a word that say which of them count there: a look-up table a slot.
     */
-  def mask(p: Params): UInt = {
+  private def maskOf(numbers: Seq[UInt]): UInt = {
     val wordSlots = SlotRange.WordSlots
     val wordBits = log2Ceil(wordSlots)
     val firstWord = start >> wordBits
@@ -70,10 +79,10 @@ class SlotRange(p: Params) extends Bundle {
     val above = SlotRange.from(start(wordBits - 1, 0), wordSlots)
     val upTo = ~SlotRange.beyond(last(wordBits - 1, 0), wordSlots)
     val fromFirst = above & (upTo | Fill(wordSlots, !inOne))
-    VecInit((0 until p.slots / wordSlots).map { w =>
-      val between = w.U > firstWord && w.U < lastWord
-      val first = between || w.U === firstWord
-      val end = between || (w.U === lastWord && !inOne)
+    VecInit(numbers.map { w =>
+      val between = w > firstWord && w < lastWord
+      val first = between || w === firstWord
+      val end = between || (w === lastWord && !inOne)
       (fromFirst & Fill(wordSlots, first)) | (upTo & Fill(wordSlots, end)) | Fill(wordSlots, first && end)
     }).asUInt
   }

@@ -32,6 +32,7 @@ class Core(p: Params) extends Module {
     // The pipeline.
     intake.io.req <> io.req
     intake.io.advisory := io.advisory
+    intake.io.policy := io.policy
     intake.io.devices := devices.io.devices
     intake.io.exclusive := executor.io.exclusive
     intake.io.take := executor.io.take
@@ -114,12 +115,13 @@ class Core(p: Params) extends Module {
     io.resp.bits.record.seq := kernel.seq
     io.resp.bits.record.epoch := answer.epoch
 
-    // The open cluster. A unit's wish is read in one cycle and opened in the next.
-    val unitOpen = RegNext(access.open, 0.U.asTypeOf(access.open))
-    cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || (access.open.valid && !access.blank)
+    // The open cluster. A unit's wish is noted in one cycle, read in the next and opened in the one after that.
+    val unitWish = RegNext(access.open, 0.U.asTypeOf(access.open))
+    val unitOpen = RegNext(unitWish, 0.U.asTypeOf(access.open))
+    cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitWish.valid
     cluster.io.read.bits := Mux(
-      running,
-      access.open.bits,
+      unitWish.valid,
+      unitWish.bits,
       Mux(executor.io.exclusive, slowPath.io.read.bits, intake.io.read.bits)
     )
     cluster.io.open.valid := executor.io.open.valid || slowPath.io.open.valid || unitOpen.valid
@@ -128,7 +130,7 @@ class Core(p: Params) extends Module {
       unitOpen.bits,
       Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
     )
-    cluster.io.blank := RegNext(access.blank)
+    cluster.io.blank := ShiftRegister(access.blank, 2)
     cluster.io.newMeta := Mux(running, access.newMeta, executor.io.newMeta)
     cluster.io.newKernel := access.newKernel
     cluster.io.rowOp := Mux(running, access.rowOp, executor.io.rowOp)
@@ -138,23 +140,25 @@ class Core(p: Params) extends Module {
     cluster.io.order := executor.io.order
     cluster.io.behind := executor.io.behind
     cluster.io.anywhere := executor.io.anywhere
-    cluster.io.checked := Mux(running, access.range, executor.io.checked)
-    cluster.io.count := access.count
-    cluster.io.loading := access.loading
+    cluster.io.checked := executor.io.checked
+    cluster.io.walkRange := access.range
+    cluster.io.wantFree := running
+    cluster.io.walk := access.walk
+    cluster.io.proceed := access.proceed
     executor.io.opened := cluster.io.cluster
     executor.io.meta := cluster.io.meta
     executor.io.found := cluster.io.found
     executor.io.foundSlot := cluster.io.foundSlot
-    executor.io.allUsed := cluster.io.allUsed
+    executor.io.allUsed := cluster.io.asWanted
     view.opened := RegNext(unitOpen.valid, false.B)
     view.cluster := cluster.io.cluster
     view.meta := cluster.io.meta
     view.kernel := cluster.io.kernel
-    view.allFree := cluster.io.allFree
-    view.counted := cluster.io.done
+    view.allFree := cluster.io.asWanted
+    view.walked := cluster.io.walked
     view.used := cluster.io.usedCount
     view.hinted := cluster.io.hintedCount
-    view.inside := cluster.io.insideCount
+    view.hintedLeft := cluster.io.hintedLeft
     view.stray := cluster.io.stray
 
     // The lists.
@@ -177,10 +181,15 @@ class Core(p: Params) extends Module {
     slowPath.io.order := executor.io.slowOrder
     slowPath.io.hinting := executor.io.slowHinting
     slowPath.io.settled := settled
+    slowPath.io.policy := io.policy
+    slowPath.io.hint := hints.io.hint
+    executor.io.resuming := slowPath.io.resuming
+    executor.io.resumeBehind := slowPath.io.resumeBehind
     slowPath.io.devices := devices.io.devices
     slowPath.io.first := available.io.first
     slowPath.io.successor := available.io.successor
     slowPath.io.members := available.io.members
+    slowPath.io.places := available.io.places
     slowPath.io.listsIdle := lists.io.idle
     slowPath.io.nonEmpty := lists.io.nonEmpty
     slowPath.io.ends := lists.io.ends
@@ -192,8 +201,7 @@ class Core(p: Params) extends Module {
     executor.io.slowDevice := slowPath.io.device
     executor.io.list := slowPath.io.list
     executor.io.next := slowPath.io.next
-    executor.io.last := slowPath.io.last
-    executor.io.only := slowPath.io.only
+    executor.io.alone := slowPath.io.alone
     executor.io.position := slowPath.io.position
 
     // The devices, and the available list that follows them.
@@ -215,16 +223,12 @@ class Core(p: Params) extends Module {
     io.hintedSlots := devices.io.hintedSlots
 
     // The CPUs' hints.
-    intake.io.hintsReady := hints.io.ready
+    intake.io.hintsReady := hints.io.ready && !slowPath.io.readHint.valid
     intake.io.hint := hints.io.hint
     intake.io.newHint := executor.io.newHint
-    hints.io.read := intake.io.readHint.valid
-    hints.io.readCpu := intake.io.readHint.bits.cpu
-    hints.io.readOrder := intake.io.readHint.bits.order
-    hints.io.write.valid := executor.io.newHint.valid
-    hints.io.write.bits := executor.io.newHint.bits.hint
-    hints.io.writeCpu := executor.io.newHint.bits.cpu
-    hints.io.writeOrder := executor.io.newHint.bits.order
+    hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
+    hints.io.read.bits := Mux(slowPath.io.readHint.valid, slowPath.io.readHint.bits, intake.io.readHint.bits)
+    hints.io.write := executor.io.newHint
     hints.io.drop := access.dropHints
     view.hintsReady := hints.io.ready
     view.advisory := io.advisory

@@ -86,6 +86,13 @@ class CoreEvents extends Bundle {
   val freed, scan, listMove = Bool()
 }
 
+/** The register POLICY, as it is: see RegMap.Policy. The codes are those of the register. */
+class Policy extends Bundle {
+  val scan = UInt(RegMap.Policy.Scan.width.W)
+  val device = UInt(RegMap.Policy.Device.width.W)
+  val hint = UInt(RegMap.Policy.Hint.width.W)
+}
+
 /** The core: requests in order, one at a time; each accepted request gets exactly one response. */
 class CoreIO(p: Params) extends Bundle {
   val req = Flipped(Decoupled(new CoreReq(p)))
@@ -93,6 +100,9 @@ class CoreIO(p: Params) extends Bundle {
 
   /** The mode; steady while any device is claimed. */
   val advisory = Input(Bool())
+
+  /** What differs from the kernel's rules; any change takes effect with the next request. */
+  val policy = Input(new Policy)
 
   /** Synchronous clear of everything, a pulse; the core is not ready until done. */
   val clear = Input(Bool())

@@ -9,12 +9,12 @@ import chisel3.util._
   */
 class StateAccess(p: Params) extends Bundle {
 
-  // The open cluster: see OpenCluster. It is there two cycles after `open`. The range is that of `count`, of `look` and
-  // of the change.
+  // The open cluster: see OpenCluster. It is there three cycles after `open`. The range is that of the walk
+  // and of the change.
   val open = Valid(UInt(p.clusterBits.W))
   val blank = Bool()
-  val count = Bool()
-  val loading = Bool()
+  val walk = RowWalk()
+  val proceed = Bool()
   val rowOp = RowOp()
   val range = new SlotRange(p)
   val newMeta = Valid(new ClusterMeta(p))
@@ -36,7 +36,8 @@ class StateAccess(p: Params) extends Bundle {
   def idle(): Unit = {
     this := DontCare
     Seq(open, newMeta, newKernel, move, look, forgetLists, dropHints).foreach(_.valid := false.B)
-    Seq(peek, count, blank, loading).foreach(_ := false.B)
+    Seq(peek, blank, proceed).foreach(_ := false.B)
+    walk := RowWalk.none
     rowOp := RowOp.none
     change.op := DeviceOp.none
   }
@@ -58,10 +59,10 @@ class StateView(p: Params) extends Bundle {
   val meta = new ClusterMeta(p)
   val kernel = new KernelMeta
   val allFree = Bool()
-  val counted = Bool()
+  val walked = Bool()
   val used = UInt(p.countBits.W)
   val hinted = UInt(p.countBits.W)
-  val inside = UInt(p.countBits.W)
+  val hintedLeft = Bool()
   val stray = Bool()
 
   // The lists.

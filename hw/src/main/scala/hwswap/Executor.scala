@@ -60,14 +60,15 @@ class Executor(p: Params) extends Module {
     val slowOrder = Output(UInt(p.orderBits.W))
     val slowHinting = Output(Bool())
     val search = Input(Bool())
+    val resuming = Input(Bool())
+    val resumeBehind = Input(UInt(p.slotBits.W))
     val slowFailed = Input(Bool())
     val searched = Output(Bool())
     val gave = Output(Bool())
     val slowDevice = Input(UInt(p.deviceBits.W))
     val list = Input(UInt(p.listBits.W))
     val next = Input(UInt(p.clusterBits.W))
-    val last = Input(Bool())
-    val only = Input(Bool())
+    val alone = Input(Bool())
     val position = Input(UInt(AllocWalk.bits(p).W))
 
     /** A unit's turn, until it is done. */
@@ -86,6 +87,9 @@ class Executor(p: Params) extends Module {
   private val slow = RegInit(false.B)
   private val refused = op.status =/= StatusCode.Ok.U
 
+  /** The open cluster comes from a list's head, not by way of a hint. */
+  private val listed = slow && !io.resuming
+
   // Look.
   private val meta = io.meta
   private val number = Mux(slow, io.slowDevice, op.device)
@@ -93,8 +97,8 @@ class Executor(p: Params) extends Module {
   private val slots = VecInit.tabulate(p.countBits)(k => op.order === k.U).asUInt
   io.find := state === State.look && op.alloc
   io.order := op.order
-  io.behind := op.hint.last
-  io.anywhere := slow || meta.count === 0.U
+  io.behind := Mux(slow, io.resumeBehind, op.hint.last)
+  io.anywhere := listed || meta.count === 0.U
   io.checked := op.range
 
   // What commit wants to know, as it was when the cluster was looked at.
@@ -103,6 +107,7 @@ class Executor(p: Params) extends Module {
   private val epoch = RegNext(device.info.epoch)
   private val inDevice = RegNext((io.opened - device.info.base)(p.clusterBits - 1, 0))
   private val owner = RegNext(number)
+  private val rotating = RegNext(!device.has(MemMap.DeviceFlags.Flags.Solidstate))
   private val larger = RegNext(meta.count + slots)
   private val smaller = RegNext(meta.count - op.nr)
   private val filled = RegNext(meta.count + slots === p.slots.U)
@@ -118,9 +123,9 @@ class Executor(p: Params) extends Module {
   )
 
   // Commit: what was found.
-  private val granted = io.found && writeok && (slow || usable)
+  private val granted = io.found && writeok && (listed || usable)
   private val lastSlot = io.foundSlot | low
-  private val scanned = op.alloc && !refused && (slow || usable)
+  private val scanned = op.alloc && !refused && (listed || usable)
   private val freed = op.free && !refused && io.allUsed
 
   // Where the cluster goes.
@@ -133,13 +138,13 @@ class Executor(p: Params) extends Module {
   private val freeOrder = Mux(emptied && !discards, 0.U, meta.order)
   private val newFlag = Mux(op.alloc, allocFlag, freeFlag)
   private val newOrder = Mux(op.alloc, allocOrder, freeOrder)
-  private val relist = slow || newFlag =/= meta.flag
+  private val relist = listed || newFlag =/= meta.flag
 
   // Whether it may have to change its list is known before what was found.
   private val mayMove = RegNext(
     Mux(
       op.alloc,
-      slow || meta.flag =/= ClusterFlag.frag || meta.count === 0.U || meta.count + slots >= p.slots.U,
+      listed || meta.flag =/= ClusterFlag.frag || meta.count === 0.U || meta.count + slots >= p.slots.U,
       meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
     )
   )
@@ -166,10 +171,10 @@ class Executor(p: Params) extends Module {
   io.move.bits.device := owner
   io.move.bits.cluster := io.opened
   io.move.bits.unlink := true.B
-  io.move.bits.fromHead := slow
+  io.move.bits.fromHead := listed
   io.move.bits.from := present
   io.move.bits.next := io.next
-  io.move.bits.alone := Mux(io.list === io.move.bits.to, io.only, io.last)
+  io.move.bits.alone := io.alone
   io.move.bits.push := true.B
   io.move.bits.to := ListId(newFlag, newOrder, p)
 
@@ -180,8 +185,12 @@ class Executor(p: Params) extends Module {
   newHint.cluster := io.opened
   newHint.last := lastSlot
   io.newHint.valid := RegNext(changes && op.alloc, false.B)
-  io.newHint.bits.cpu := RegNext(op.cpu)
-  io.newHint.bits.order := RegNext(op.order)
+  private val key = WireDefault(op.key)
+  when(rotating) {
+    key.ofDevice := true.B
+    key.index := owner
+  }
+  io.newHint.bits.key := RegNext(key)
   io.newHint.bits.hint := RegNext(newHint)
 
   private val gives = committing && op.alloc && !refused && granted
@@ -282,16 +291,16 @@ class Executor(p: Params) extends Module {
   io.events.scan := changes && op.alloc
   io.events.listMove := io.move.valid
   io.events.freed := committing && freed
-  io.events.allocFast := gives && !slow
-  io.events.allocNonfull := gives && slow && io.position === AllocWalk.Nonfull.U
-  io.events.allocFree := gives && slow && AllocWalk.isFree(io.position)
-  io.events.allocFrag := gives && slow && io.position === AllocWalk.Frag.U
-  io.events.allocSteal := gives && slow && io.position > AllocWalk.Frag.U
+  io.events.allocFast := gives && !listed
+  io.events.allocNonfull := gives && listed && io.position === AllocWalk.Nonfull.U
+  io.events.allocFree := gives && listed && AllocWalk.isFree(io.position)
+  io.events.allocFrag := gives && listed && io.position === AllocWalk.Frag.U
+  io.events.allocSteal := gives && listed && io.position > AllocWalk.Frag.U
   io.events.allocFail := io.slowFailed
 
   assert(!(io.slowFailed && !io.resp.ready), "an answer finds no room")
   assert(
-    !(state === State.look && slow && ListId(meta.flag, meta.order, p) =/= io.list),
+    !(state === State.look && listed && ListId(meta.flag, meta.order, p) =/= io.list),
     "a cluster's flag and order differ from the list it was found on"
   )
 }

@@ -115,6 +115,14 @@ object RegMap {
     val Slots: MapField = MapField(0, 32, BigInt("0", 16))
     val Hinted: MapField = MapField(32, 32, BigInt("0", 16))
   }
+  object Policy {
+    val Offset: Int = 0xb0
+    val Scan: MapField = MapField(0, 2, BigInt("0", 16))
+    val Device: MapField = MapField(4, 2, BigInt("0", 16))
+    val Hint: MapField = MapField(8, 2, BigInt("0", 16))
+    val Placement: MapField = MapField(12, 2, BigInt("0", 16))
+    val Seed: MapField = MapField(32, 32, BigInt("0", 16))
+  }
   object StatCycles {
     val Offset: Int = 0x100
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
@@ -397,6 +405,28 @@ object MemMap {
       val Device: MapField = MapField(16, 16, BigInt("0", 16))
     }
   }
+}
+
+object ScanPolicyCode {
+  val Linux: Int = 0
+  val FreeFirst: Int = 1
+}
+
+object DevicePolicyCode {
+  val RoundRobin: Int = 0
+  val Sequential: Int = 1
+  val NodeFirst: Int = 2
+}
+
+object HintPolicyCode {
+  val PerCpu: Int = 0
+  val Shared: Int = 1
+  val RandomTrunk: Int = 2
+}
+
+object PlacementPolicyCode {
+  val Linux: Int = 0
+  val Indexed: Int = 1
 }
 
 object OpcodeCode {

@@ -13,9 +13,10 @@ class PipeOp(p: Params) extends Bundle {
   /** Why it is refused, or OK. */
   val status = UInt(MemMap.Completion.Info.Status.width.W)
 
-  // Allocations: for whom, and the CPU's hint.
+  // Allocations: for whom, whose hint it is, and the hint.
   val cpu = UInt(p.cpuBits.W)
   val order = UInt(p.orderBits.W)
+  val key = new HintKey(p)
   val hint = new CpuHint(p)
 
   // Frees: slots of the target cluster.
@@ -25,15 +26,8 @@ class PipeOp(p: Params) extends Bundle {
   /** The device it is about: that of a free, or of an allocation's hint. */
   val device = UInt(p.deviceBits.W)
 
-  /** The next allocation for the same CPU and order uses the hint this one leaves. */
-  def leadsTo(next: PipeOp): Bool = alloc && next.alloc && cpu === next.cpu && order === next.order
-}
-
-/** A CPU's new hint. */
-class HintWrite(p: Params) extends Bundle {
-  val cpu = UInt(p.cpuBits.W)
-  val order = UInt(p.orderBits.W)
-  val hint = new CpuHint(p)
+  /** The next allocation with the same hint uses what this one makes of it. */
+  def leadsTo(next: PipeOp): Bool = alloc && next.alloc && key.asUInt === next.key.asUInt
 }
 
 /** The front of the pipeline: takes requests, looks their device and the CPU's hint up, checks them, and has their
@@ -50,11 +44,12 @@ class Intake(p: Params) extends Module {
   val io = IO(new Bundle {
     val req = Flipped(Decoupled(new CoreReq(p)))
     val advisory = Input(Bool())
+    val policy = Input(new Policy)
     val devices = Input(Vec(p.devices, new SwapDevice(p)))
 
     // The CPUs' hints.
     val hintsReady = Input(Bool())
-    val readHint = Valid(new HintWrite(p))
+    val readHint = Valid(new HintKey(p))
     val hint = Input(new CpuHint(p))
     val newHint = Flipped(Valid(new HintWrite(p)))
 
@@ -75,13 +70,9 @@ class Intake(p: Params) extends Module {
     val unitDone = Input(Bool())
   })
 
-  private def cpuOf(cpu: UInt): UInt = cpu(p.cpuBits - 1, 0)
-
-  /** The hint for this CPU and order that is just being written, or else `old`. */
-  private def newest(cpu: UInt, order: UInt, old: CpuHint): CpuHint =
-    Mux(overtakes(cpu, order), io.newHint.bits.hint, old)
-  private def overtakes(cpu: UInt, order: UInt): Bool =
-    io.newHint.valid && io.newHint.bits.cpu === cpuOf(cpu) && io.newHint.bits.order === order
+  /** The hint of this key that is just being written, or else `old`. */
+  private def newest(key: HintKey, old: CpuHint): CpuHint = Mux(overtakes(key), io.newHint.bits.hint, old)
+  private def overtakes(key: HintKey): Bool = io.newHint.valid && io.newHint.bits.key.asUInt === key.asUInt
 
   // The first place.
   private class First extends Bundle {
@@ -93,6 +84,7 @@ class Intake(p: Params) extends Module {
     val nr = UInt(10.W)
     val cluster = UInt(p.clusterBits.W)
   }
+  private val firstKey, secondKey = Reg(new HintKey(p))
   private val firstFull = RegInit(false.B)
   private val first = Reg(new First)
   private val unitBusy = RegInit(false.B)
@@ -102,6 +94,7 @@ class Intake(p: Params) extends Module {
   io.req.ready := !firstFull && !unitBusy && io.hintsReady
   when(io.req.fire) {
     for ((name, field) <- first.elements) field := io.req.bits.elements(name)
+    firstKey := io.readHint.bits
     unitBusy := !plain
     when(!plain)(unitReq := io.req.bits)
   }.elsewhen(io.unitDone) {
@@ -111,12 +104,12 @@ class Intake(p: Params) extends Module {
 
   // The hint comes one cycle after the request, unless it is being written then.
   io.readHint.valid := io.req.fire
-  io.readHint.bits := DontCare
-  io.readHint.bits.cpu := cpuOf(io.req.bits.cpu)
+  io.readHint.bits.ofDevice := false.B
+  io.readHint.bits.index := Mux(io.policy.hint === HintPolicyCode.Shared.U, 0.U, io.req.bits.cpu(p.cpuBits - 1, 0))
   io.readHint.bits.order := io.req.bits.order
-  private val arriving = RegNext(io.req.fire && !overtakes(io.req.bits.cpu, io.req.bits.order), false.B)
+  private val arriving = RegNext(io.req.fire && !overtakes(io.readHint.bits), false.B)
   private val heldHint = Reg(new CpuHint(p))
-  private val firstHint = newest(first.cpu, first.order, Mux(arriving, io.hint, heldHint))
+  private val firstHint = newest(firstKey, Mux(arriving, io.hint, heldHint))
   heldHint := Mux(io.req.fire, io.newHint.bits.hint, firstHint)
 
   // The second place.
@@ -129,10 +122,11 @@ class Intake(p: Params) extends Module {
   private val target = Reg(UInt(p.clusterBits.W))
   leaving := firstFull && (!secondFull || io.take)
   secondFull := leaving || (secondFull && !io.take)
-  private val secondHint = newest(second.cpu, second.order, hint)
+  private val secondHint = newest(secondKey, hint)
   hint := secondHint
   when(leaving) {
     second := first
+    secondKey := firstKey
     hint := firstHint
   }
 
@@ -153,7 +147,7 @@ class Intake(p: Params) extends Module {
   private val cluster = Mux(alloc, secondHint.cluster, Mux(named, second.cluster, ofOffset))
 
   // A hint that overtakes names another cluster than was read.
-  private val changed = alloc && overtakes(second.cpu, second.order)
+  private val changed = alloc && overtakes(secondKey)
   private val rereading = wasRead && !changed
   io.read.valid := secondFull && !io.exclusive
   io.read.bits := Mux(rereading, target, cluster)
@@ -188,7 +182,8 @@ class Intake(p: Params) extends Module {
   io.op.bits.hinting := second.op === CoreOp.hintAlloc
   io.op.bits.free := isFree
   io.op.bits.status := status
-  io.op.bits.cpu := cpuOf(second.cpu)
+  io.op.bits.cpu := second.cpu(p.cpuBits - 1, 0)
+  io.op.bits.key := secondKey
   io.op.bits.order := second.order
   io.op.bits.hint := hint
   io.op.bits.range.start := slot

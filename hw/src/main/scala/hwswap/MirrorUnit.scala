@@ -29,9 +29,8 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
   private val ownerDevice = At(view.devices, owner)
   private val valid = Reg(Bool())
 
-  // Hinted slots in the range of a release; hinted slots that an apply leaves.
-  private val delta = RegNext(view.inside)
-  private val left = view.hinted - view.inside
+  // Hinted slots in the range of a release.
+  private val delta = RegNext(view.hinted)
 
   private val place = Module(new MirrorPlace(p))
   place.io.flag := view.meta.flag
@@ -39,7 +38,7 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
   place.io.kernelFlag := req.record.flag
   place.io.kernelOrder := req.record.order
   place.io.count := view.used
-  place.io.hinted := left =/= 0.U
+  place.io.hinted := view.hintedLeft
 
   // A release names an aligned run inside the device.
   private val runEnd = slot +& (1.U << req.order)(p.countBits - 1, 0)
@@ -51,14 +50,15 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     access.range.start := slot
     access.range.last := (runEnd - 1.U)(p.slotBits - 1, 0)
   }
-  access.loading := req.op === CoreOp.apply_
 
   switch(state) {
     // Counting does no harm, whatever the request names.
     is(State.idle) {
       when(io.start) {
         valid := Mux(req.op === CoreOp.release, releasable, owned)
-        access.count := true.B
+        access.walk := MuxLookup(req.op, RowWalk.count)(
+          Seq(CoreOp.apply_ -> RowWalk.load, CoreOp.release -> RowWalk.release)
+        )
         state := State.decide
       }
     }
@@ -70,33 +70,36 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
         switch(req.op) {
           is(CoreOp.apply_) {
             when(ownerDevice.info.epoch === req.record.epoch && newer) {
+              access.proceed := true.B
               state := State.applying
             }.otherwise {
               leave()
             }
           }
-          is(CoreOp.release)(state := State.counting)
+          is(CoreOp.release) {
+            access.proceed := true.B
+            state := State.counting
+          }
           is(CoreOp.dump)(state := State.dumping)
         }
       }
     }
 
     is(State.applying) {
-      when(view.counted) {
+      when(view.walked) {
         access.newKernel.valid := true.B
         access.newKernel.bits.applied := true.B
         access.newKernel.bits.flag := req.record.flag
         access.newKernel.bits.order := req.record.order
         access.newKernel.bits.seq := req.record.seq
-        access.rowOp := RowOp.load
-        adjust(view.used.zext - view.meta.count.zext, -view.inside.zext)
+        adjust(view.used.zext - view.meta.count.zext, -view.hinted.zext)
         put(view.used, place.io.newFlag, place.io.newOrder)
         io.resp.taken := true.B
       }
     }
 
     is(State.counting) {
-      when(view.counted) {
+      when(view.walked) {
         state := State.releasing
       }
     }
@@ -108,13 +111,12 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
       val empty = count === 0.U && !away
       val noLongerFull = view.meta.flag === ClusterFlag.full && count =/= p.slots.U
       val flag = Mux(empty, ClusterFlag.free, Mux(noLongerFull, ClusterFlag.frag, view.meta.flag))
-      access.rowOp := RowOp.release
       adjust(-delta.zext, -delta.zext)
       put(count, flag, Mux(empty, 0.U, view.meta.order))
     }
 
     is(State.dumping) {
-      when(view.counted) {
+      when(view.walked) {
         finish(StatusCode.Ok)
         io.resp.record := true.B
         io.resp.count := view.used - view.hinted

@@ -4,15 +4,23 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** A change of the open cluster's slots. `give` and `hint` and `clear` are about a range.
-  *
-  *   - give: the range becomes used; hint: used and hinted; clear: neither
-  *   - release: the hinted slots of the range become free
-  *   - load: the bitmap of a record is what the kernel uses; its slots are hinted no more
-  *   - init: everything but the range is used, nothing is hinted
+/** A change of the open cluster's slots, those of a range: `give` makes them used; `hint` used and hinted; `clear`
+  * neither.
   */
 object RowOp extends ChiselEnum {
-  val none, give, hint, clear, release, load, init = Value
+  val none, give, hint, clear = Value
+}
+
+/** A walk over the open cluster's row, part by part.
+  *
+  *   - count: the slots used, and those hinted
+  *   - load: the bitmap of a record is what the kernel uses; its slots are hinted no more. Counts the slots used
+  *     afterwards, and the hinted ones that the bitmap does away with
+  *   - release: the hinted slots of the range become free. Counts them
+  *   - init: everything but the range is used, nothing is hinted
+  */
+object RowWalk extends ChiselEnum {
+  val none, count, load, release, init = Value
 }
 
 /** The open cluster, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`, and the one that
@@ -21,7 +29,8 @@ object RowOp extends ChiselEnum {
   *
   * `open` makes a cluster the open one by the end of the cycle: it is that already, or it is the one before (the two
   * change places), or it comes from the store, where `read` has to have named it one cycle before. The line that has to
-  * go is written back in that cycle if it was changed. The store is never asked for a cluster that is here.
+  * go is written back in that cycle if it was changed. Whether a cluster is here is looked up when it is read, so `read`
+  * has to name it also if it is, or if the store's line of it does not matter; no other one is opened in between.
   *
   * A change is asked for in one cycle and made in the next (to the line that was open when it was asked for, wherever
   * that is by then), and `find` and `check` see it as if it had been made: so a cluster may be searched in the cycle
@@ -52,9 +61,6 @@ class OpenCluster(p: Params) extends Module {
     val rowOp = Input(RowOp())
     val range = Input(new SlotRange(p))
 
-    /** The bitmap of `load`, steady. */
-    val bitmap = Input(UInt(p.slots.W))
-
     /** Look for 2^order free slots behind `behind`, or anywhere; the answer is there one cycle later. */
     val find = Input(Bool())
     val order = Input(UInt(p.orderBits.W))
@@ -63,25 +69,29 @@ class OpenCluster(p: Params) extends Module {
     val found = Output(Bool())
     val foundSlot = Output(UInt(p.slotBits.W))
 
-    /** One cycle later: are all slots of `checked` used, and are all of them free. */
+    /** One cycle later: all slots of `checked` are used, or, if `wantFree`, free. */
     val checked = Input(new SlotRange(p))
-    val allUsed = Output(Bool())
-    val allFree = Output(Bool())
+    val wantFree = Input(Bool())
+    val asWanted = Output(Bool())
 
-    /** Count slots, those of the parts of 128 that `checked`, which is steady meanwhile, touches: one a cycle. `done` is
-      * high two cycles after the last part; from then on the sums are there: slots used, hinted, and hinted inside
-      * `checked`; when `loading` (then the bitmap takes the place of the range) slots that will be used, and hinted ones
-      * that the bitmap does away with. `stray`: a slot is hinted and not used.
+    /** Start of a walk over parts of 128 slots, one a cycle: those that `walkRange` touches, all of them for load and
+      * init. `bitmap` is steady during a load. A change is only made if `proceed` is high in the cycle behind the start.
       */
-    val count = Input(Bool())
-    val loading = Input(Bool())
-    val done = Output(Bool())
+    val walk = Input(RowWalk())
+    val walkRange = Input(new SlotRange(p))
+    val proceed = Input(Bool())
+    val bitmap = Input(UInt(p.slots.W))
+
+    /** The walk is over: high two cycles after the last part. From then on there are the counts; whether hinted slots are
+      * left outside of the bitmap or range; whether a slot is hinted and not used.
+      */
+    val walked = Output(Bool())
     val usedCount = Output(UInt(p.countBits.W))
     val hintedCount = Output(UInt(p.countBits.W))
-    val insideCount = Output(UInt(p.countBits.W))
+    val hintedLeft = Output(Bool())
     val stray = Output(Bool())
 
-    /** A slot was to be given that is in use, or a count is beyond 512 (one cycle). */
+    /** A count is beyond 512 (one cycle). */
     val fault = Output(Bool())
   })
 
@@ -96,14 +106,12 @@ class OpenCluster(p: Params) extends Module {
   private val store = Module(new ClusterStore(p))
 
   // Which way a cluster comes.
-  private val atHand = present.valid && io.open.bits === present.cluster
-  private val swap = io.open.valid && !atHand && before.valid && io.open.bits === before.cluster
-  private val fetch = io.open.valid && !atHand && !swap
-  private def here(cluster: UInt): Bool =
-    (present.valid && present.cluster === cluster) || (before.valid && before.cluster === cluster)
-  private val readHere = here(io.read.bits)
-  store.io.read.valid := io.read.valid && !readHere
-  store.io.read.bits := io.read.bits
+  private def isIn(line: Line): Bool = line.valid && line.cluster === io.read.bits
+  private val atHand = RegNext(isIn(present))
+  private val wasBefore = RegNext(isIn(before))
+  private val swap = io.open.valid && wasBefore
+  private val fetch = io.open.valid && !wasBefore && !atHand
+  store.io.read := io.read
   store.io.write.valid := fetch && before.valid && before.dirty
   store.io.write.bits := before.cluster
   store.io.newLine := before.data
@@ -115,8 +123,6 @@ class OpenCluster(p: Params) extends Module {
   private val changing = op =/= RowOp.none
   private val mask = range.mask(p)
   private val gives = op.isOneOf(RowOp.give, RowOp.hint)
-
-  // The short way: changes that may be followed by a search at once.
   private def after(line: StoredCluster, mine: Bool): (UInt, UInt) = {
     val setting = Fill(p.slots, gives && mine)
     val clearing = Fill(p.slots, op === RowOp.clear && mine)
@@ -126,24 +132,68 @@ class OpenCluster(p: Params) extends Module {
   private val (presentUsed, presentHinted) = after(present.data, !moved)
   private val (beforeUsed, beforeHinted) = after(before.data, moved)
 
+  // A walk: its part in one cycle; one cycle later the sums of 16 slots each, and the new part.
+  private val walk = RegEnable(io.walk, io.walk =/= RowWalk.none)
+  private val walkRange = RegEnable(io.walkRange, io.walk =/= RowWalk.none)
+  private val walking = RegInit(false.B)
+  private val adding = RegNext(walking, false.B)
+  private val part, lastPart = Reg(UInt(p.partBits.W))
+  private val addedPart = RegNext(part)
+  private val ending = RegNext(walking && part === lastPart, false.B)
+  private val first = RegNext(io.walk =/= RowWalk.none, false.B)
+  private val proceed = RegEnable(io.proceed, false.B, first)
+  private val rewriting = adding && proceed
+  when(io.walk =/= RowWalk.none) {
+    val all = io.walk.isOneOf(RowWalk.load, RowWalk.init)
+    walking := true.B
+    part := Mux(all, 0.U, io.walkRange.firstPart(p))
+    lastPart := Mux(all, (p.parts - 1).U, io.walkRange.lastPart(p))
+  }.elsewhen(walking) {
+    part := part + 1.U
+    walking := part =/= lastPart
+  }
+  private def ofPart(row: UInt): UInt =
+    VecInit.tabulate(p.parts)(i => row((i + 1) * p.partSlots - 1, i * p.partSlots))(part)
+  private val usedPart = ofPart(present.data.used)
+  private val hintedPart = ofPart(present.data.hinted)
+  private val inside = Mux(walk === RowWalk.load, ofPart(io.bitmap), walkRange.partMask(p, part))
+  private val hintedInside = hintedPart & inside
+  private val loaded = inside | hintedPart
+  private val newUsed = RegNext(
+    MuxLookup(walk, usedPart & ~hintedInside)(Seq(RowWalk.load -> loaded, RowWalk.init -> ~inside))
+  )
+  private val newHinted = RegNext(Mux(walk === RowWalk.init, 0.U, hintedPart & ~inside))
+  private def count(slots: UInt): UInt = {
+    val sums = slots.asBools.grouped(16).toSeq.map(word => RegNext(PopCount(word)))
+    val total = Reg(UInt(p.countBits.W))
+    when(walking && !adding) {
+      total := 0.U
+    }.elsewhen(adding) {
+      total := total + VecInit(sums).reduceTree(_ +& _)
+    }
+    total
+  }
+  io.usedCount := count(Mux(walk === RowWalk.load, loaded, usedPart))
+  io.hintedCount := count(Mux(walk === RowWalk.count, hintedPart, hintedInside))
+  io.walked := RegNext(ending, false.B)
+  private val left, stray = Reg(Bool())
+  when(walking) {
+    left := (left && adding) || (hintedPart & ~inside).orR
+    stray := (stray && adding) || (hintedPart & ~usedPart).orR
+  }
+  io.hintedLeft := left
+  io.stray := stray
+
   // Both lines go on.
   private val nextPresent, nextBefore = Wire(new Line)
   nextPresent := present
-  nextPresent.dirty := present.dirty || io.newMeta.valid || io.newKernel.valid || (changing && !moved)
-  nextPresent.data.used := MuxLookup(op, presentUsed)(
-    Seq(
-      RowOp.release -> (present.data.used & ~(mask & present.data.hinted)),
-      RowOp.load -> (io.bitmap | present.data.hinted),
-      RowOp.init -> ~mask
-    )
-  )
-  nextPresent.data.hinted := MuxLookup(op, presentHinted)(
-    Seq(
-      RowOp.release -> (present.data.hinted & ~mask),
-      RowOp.load -> (present.data.hinted & ~io.bitmap),
-      RowOp.init -> 0.U
-    )
-  )
+  nextPresent.dirty := present.dirty || io.newMeta.valid || io.newKernel.valid || (changing && !moved) || rewriting
+  nextPresent.data.used := presentUsed
+  nextPresent.data.hinted := presentHinted
+  when(rewriting) {
+    nextPresent.data.used := replaced(present.data.used, newUsed)
+    nextPresent.data.hinted := replaced(present.data.hinted, newHinted)
+  }
   when(io.newMeta.valid)(nextPresent.data.meta := io.newMeta.bits)
   when(io.newKernel.valid)(nextPresent.data.kernel := io.newKernel.bits)
   nextBefore := before
@@ -185,66 +235,31 @@ class OpenCluster(p: Params) extends Module {
   io.foundSlot := finder.io.slot
 
   // Check: a bit a word, then all together.
-  private def words(row: UInt): Seq[UInt] =
-    (0 until p.slots by SlotRange.WordSlots).map(low => row(low + SlotRange.WordSlots - 1, low))
-  private def anyLater(row: UInt): Bool = VecInit(words(row).map(word => RegNext(word.orR))).asUInt.orR
-  private val checked = io.checked.mask(p)
-  io.allUsed := !anyLater(checked & ~presentUsed)
-  io.allFree := !anyLater(checked & presentUsed)
+  private def anyLater(row: UInt): Bool =
+    VecInit(row.asBools.grouped(SlotRange.WordSlots).toSeq.map(word => RegNext(VecInit(word).asUInt.orR))).asUInt.orR
+  io.asWanted := !anyLater(io.checked.mask(p) & (presentUsed ^ Fill(p.slots, !io.wantFree)))
 
-  // Count: sums of 16 slots each first, all together one cycle later.
-  private val counting = RegInit(false.B)
-  private val part, lastPart = Reg(UInt(p.partBits.W))
-  private val adding = RegNext(counting, false.B)
-  private val ending = RegNext(counting && part === lastPart, false.B)
-  when(io.count) {
-    counting := true.B
-    part := Mux(io.loading, 0.U, io.checked.firstPart(p))
-    lastPart := Mux(io.loading, (p.parts - 1).U, io.checked.lastPart(p))
-  }.elsewhen(counting) {
-    part := part + 1.U
-    counting := part =/= lastPart
-  }
-  io.done := RegNext(ending, false.B)
-  private def ofPart(row: UInt): UInt =
-    VecInit.tabulate(p.parts)(i => row((i + 1) * p.partSlots - 1, i * p.partSlots))(part)
-  private def count(slots: UInt): UInt = {
-    val sums = slots.asBools.grouped(16).toSeq.map(word => RegNext(PopCount(word)))
-    val total = Reg(UInt(p.countBits.W))
-    when(io.count) {
-      total := 0.U
-    }.elsewhen(adding) {
-      total := total + VecInit(sums).reduceTree(_ +& _)
-    }
-    total
-  }
-  private val usedPart = ofPart(present.data.used)
-  private val hintedPart = ofPart(present.data.hinted)
-  private val insidePart = ofPart(Mux(io.loading, io.bitmap, checked))
-  io.usedCount := count(Mux(io.loading, insidePart | hintedPart, usedPart))
-  io.hintedCount := count(hintedPart)
-  io.insideCount := count(hintedPart & insidePart)
-  private val stray = Reg(Bool())
-  when(io.count) {
-    stray := false.B
-  }.elsewhen(counting) {
-    stray := stray || (hintedPart & ~usedPart).orR
-  }
-  io.stray := stray
+  /** `row` with the part that is being added replaced. */
+  private def replaced(row: UInt, by: UInt): UInt =
+    VecInit.tabulate(p.parts) { i =>
+      Mux(addedPart === i.U, by, row((i + 1) * p.partSlots - 1, i * p.partSlots))
+    }.asUInt
 
   // Self-checks.
-  private val taken = anyLater(mask & Mux(moved, before.data.used, present.data.used))
-  private val givenTwice = taken && RegNext(gives, false.B)
   private val overfull = io.newMeta.valid && io.newMeta.bits.count > p.slots.U
-  io.fault := givenTwice || overfull
-  assert(!givenTwice, "a slot is given that is in use")
+  io.fault := overfull
+  assert(
+    !(gives && (mask & Mux(moved, before.data.used, present.data.used)).orR),
+    "a slot is given that is in use"
+  )
   assert(!overfull, "a cluster counts more than 512 slots in use")
   assert(!(changing && moved && (swap || fetch)), "a cluster is opened while slots of the one before it are changed")
-  assert(!(moved && changing && !(gives || op === RowOp.clear)), "another cluster was opened before its row was changed")
   assert(!(present.valid && before.valid && present.cluster === before.cluster), "a cluster is open twice")
-  private val wasRead = RegNext(io.read.valid && !readHere, false.B) && RegNext(io.read.bits) === io.open.bits
-  assert(!fetch || io.blank || wasRead, "a cluster is opened that was not read")
-  assert(!counting || !changing, "slots are counted while they are changed")
+  private val named = RegNext(io.read.bits)
+  assert(!io.open.valid || named === io.open.bits, "a cluster is opened that was not named before")
+  assert(!fetch || io.blank || RegNext(io.read.valid, false.B), "a cluster is opened that was not read")
+  assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")
+  assert(!walking || !(changing || swap || fetch), "a row is walked over while it is changed")
   when(io.newMeta.valid) {
     val meta = io.newMeta.bits
     assert(

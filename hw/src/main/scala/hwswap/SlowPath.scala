@@ -19,12 +19,16 @@ class SlowPath(p: Params) extends Module {
     val order = Input(UInt(p.orderBits.W))
     val hinting = Input(Bool())
 
+    /** Which lists, in which order. */
+    val policy = Input(new Policy)
+
     /** The device table and the available list show all changes. */
     val settled = Input(Bool())
     val devices = Input(Vec(p.devices, new SwapDevice(p)))
     val first = Flipped(Valid(UInt(p.deviceBits.W)))
     val successor = Flipped(Valid(UInt(p.deviceBits.W)))
     val members = Input(UInt(p.devices.W))
+    val places = Input(Vec(p.devices, new AvailablePlace(p)))
     val eligible = Output(UInt(p.devices.W))
     val requeue = Valid(UInt(p.deviceBits.W))
 
@@ -37,12 +41,20 @@ class SlowPath(p: Params) extends Module {
     val look = Valid(UInt(p.clusterBits.W))
     val behind = Input(UInt(p.clusterBits.W))
 
+    // A rotating device's hint.
+    val readHint = Valid(new HintKey(p))
+    val hint = Input(new CpuHint(p))
+
     // The store.
     val read = Valid(UInt(p.clusterBits.W))
     val open = Valid(UInt(p.clusterBits.W))
 
     /** Search the open cluster, from the next cycle on. */
     val search = Output(Bool())
+
+    /** It was reached by a rotating device's hint: search it behind this slot, if it is usable. */
+    val resuming = Output(Bool())
+    val resumeBehind = Output(UInt(p.slotBits.W))
 
     /** It was searched, and slots in it were given, or not. */
     val searched = Input(Bool())
@@ -55,35 +67,75 @@ class SlowPath(p: Params) extends Module {
     val device = Output(UInt(p.deviceBits.W))
     val list = Output(UInt(p.listBits.W))
     val next = Output(UInt(p.clusterBits.W))
-    val last = Output(Bool())
-    val only = Output(Bool())
+    val alone = Output(Bool())
     val position = Output(UInt(AllocWalk.bits(p).W))
   })
 
   private object State extends ChiselEnum {
-    val idle, pick, visit, walk, choose, ends, fetch, load, search, commit, turn = Value
+    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn = Value
   }
   private val state = RegInit(State.idle)
 
   // The walk along the available list.
   private val device = Reg(UInt(p.deviceBits.W))
   private val successor = Reg(Valid(UInt(p.deviceBits.W)))
-  private val visits = Reg(UInt(log2Ceil(SlowPath.maxVisits(p) + 1).W))
+  private val visits = Reg(UInt(log2Ceil(SlowPath.MaxVisits + 1).W))
   private val visited = RegNext(At(io.devices, device))
   private val isBlkdev = visited.has(MemMap.DeviceFlags.Flags.Blkdev)
-  private val holds = RegNext(At(io.nonEmpty, device))
+  private val holds = Reg(UInt(p.lists.W))
+  holds := At(io.nonEmpty, device)
+
+  // With policy SEQUENTIAL, the available list is read in another sequence.
+  private val picker = Module(new DevicePicker(p))
+  private val picking = RegInit(false.B)
+  private val ranked = io.policy.device =/= DevicePolicyCode.RoundRobin.U
+  picker.io.start := false.B
+  picker.io.behind := state === State.visit
+  picker.io.cursor := device
+  picker.io.places := io.places
+  picker.io.eligible := io.eligible
+  picker.io.numbers := VecInit(io.devices.map(_.number))
+  private val choice = Mux(ranked, picker.io.device, Mux(state === State.visit, io.successor, io.first))
+  private val chosen = !ranked || picker.io.done
+  when(picker.io.start) {
+    picking := true.B
+  }.elsewhen(picker.io.done) {
+    picking := false.B
+  }
 
   // The walk along a device's lists, and along one of them from its head to what was its tail at the start.
   private val position = Reg(UInt(AllocWalk.bits(p).W))
   private val list = Reg(UInt(p.listBits.W))
   private val whole = Reg(Bool())
-  private val current, head, tail, next = Reg(UInt(p.clusterBits.W))
+  private val current, head, tail, stop, next = Reg(UInt(p.clusterBits.W))
   private val last = current === tail
   private val listWalk = Module(new AllocWalk(p))
   listWalk.io.order := io.order
   listWalk.io.nonEmpty := holds
   listWalk.io.from := position
-  listWalk.io.freeFirst := visited.has(MemMap.DeviceFlags.Flags.Discard)
+  private val before = io.policy.scan === ScanPolicyCode.FreeFirst.U
+  listWalk.io.freeFirst := visited.has(MemMap.DeviceFlags.Flags.Discard) || before
+
+  // With policy FREE_FIRST, as many clusters of FRAG are looked at as were there before NONFULL was gone through.
+  private val noted = Reg(Bool())
+  private val fragThere = Reg(Bool())
+  private val fragTail = Reg(UInt(p.clusterBits.W))
+  private val ownFrag = ListId(ClusterFlag.frag, io.order, p)
+  listWalk.io.allFrag := before
+  listWalk.io.noFrag := before && !fragThere
+
+  // A rotating device's own place.
+  private val resumed = Reg(Bool())
+  private val resuming = RegInit(false.B)
+  private val place = Reg(new CpuHint(p))
+  io.resuming := resuming
+  io.resumeBehind := place.last
+  io.readHint.valid := false.B
+  io.readHint.bits.ofDevice := true.B
+  io.readHint.bits.index := device
+  io.readHint.bits.order := io.order
+
+  private val goesOn = whole && !resuming && current =/= stop
 
   io.eligible := RegNext(VecInit(io.devices.map(d => !io.hinting || d.hintable)).asUInt)
   io.requeue.valid := false.B
@@ -101,8 +153,9 @@ class SlowPath(p: Params) extends Module {
   io.device := device
   io.list := list
   io.next := next
-  io.last := last
-  io.only := head === tail
+
+  // Clusters that are scanned in vain leave NONFULL, but go behind the others on FRAG.
+  io.alone := Mux(list >= ListId.frag(0, p).U && list <= ListId.frag(p.orders - 1, p).U, head === tail, last)
   io.position := position
 
   switch(state) {
@@ -115,9 +168,10 @@ class SlowPath(p: Params) extends Module {
 
     // Start at the head of the available list.
     is(State.pick) {
-      device := io.first.bits
-      when(io.settled) {
-        when(io.first.valid) {
+      picker.io.start := ranked && !picking && io.settled
+      when(chosen && io.settled) {
+        device := choice.bits
+        when(choice.valid) {
           state := State.visit
         }.otherwise {
           fail()
@@ -127,23 +181,59 @@ class SlowPath(p: Params) extends Module {
 
     // The successor is noted before the device goes behind its equals.
     is(State.visit) {
-      successor := io.successor
-      io.requeue.valid := true.B
-      visits := visits + 1.U
+      picker.io.start := ranked && !picking && io.settled
+      successor := choice
       position := 0.U
-      state := State.walk
+      resumed := false.B
+      noted := false.B
+      when(chosen) {
+        io.requeue.valid := true.B
+        visits := visits + 1.U
+        state := State.walk
+      }
     }
 
     // What the lists hold is known one cycle after they have come to rest.
     is(State.walk) {
       when(io.order =/= 0.U && !isBlkdev) {
         fail()
+      }.elsewhen(!visited.has(MemMap.DeviceFlags.Flags.Solidstate) && !resumed) {
+        io.readHint.valid := true.B
+        resumed := true.B
+        state := State.recall
       }.elsewhen(io.listsIdle && RegNext(io.listsIdle, false.B)) {
-        state := State.choose
+        state := Mux(before && !noted, State.note, State.choose)
       }
     }
 
+    // Where any CPU left off on a rotating device.
+    is(State.recall) {
+      place := io.hint
+      state := State.recalled
+    }
+    is(State.recalled) {
+      current := place.cluster
+      io.read.valid := place.valid
+      io.read.bits := place.cluster
+      resuming := place.valid
+      state := Mux(place.valid, State.load, State.walk)
+    }
+
+    is(State.note) {
+      io.peek := true.B
+      io.peekList := ownFrag
+      noted := true.B
+      fragThere := VecInit(holds.asBools)(ownFrag)
+      state := State.noted
+    }
+    is(State.noted) {
+      state := State.choose
+    }
+
     is(State.choose) {
+      when(RegNext(state === State.noted, false.B)) {
+        fragTail := io.ends.tail
+      }
       position := listWalk.io.position
       list := listWalk.io.list
       whole := listWalk.io.whole
@@ -163,6 +253,7 @@ class SlowPath(p: Params) extends Module {
       current := io.ends.head
       head := io.ends.head
       tail := io.ends.tail
+      stop := Mux(before && position === AllocWalk.Frag.U, fragTail, io.ends.tail)
       io.read.valid := true.B
       io.read.bits := io.ends.head
       io.look.valid := true.B
@@ -179,19 +270,22 @@ class SlowPath(p: Params) extends Module {
     // begins with its head again.
     is(State.search) {
       next := Mux(last, head, io.behind)
-      io.read.valid := whole && !last
+      io.read.valid := goesOn
       io.read.bits := io.behind
-      io.look.valid := whole && !last && io.behind =/= tail
+      io.look.valid := goesOn && io.behind =/= tail
       io.look.bits := io.behind
       state := State.commit
     }
 
     is(State.commit) {
-      io.read.valid := whole && !last
+      io.read.valid := goesOn
       when(io.searched) {
+        resuming := false.B
         when(io.gave) {
           state := State.idle
-        }.elsewhen(whole && !last) {
+        }.elsewhen(resuming) {
+          state := State.walk
+        }.elsewhen(goesOn) {
           state := State.turn
         }.otherwise {
           position := position + 1.U
@@ -213,7 +307,7 @@ class SlowPath(p: Params) extends Module {
     * starts over when the device to come has left the list. The number of visits is bounded, which the kernel's is not.
     */
   private def leaveDevice(): Unit =
-    when(io.order =/= 0.U || !successor.valid || visits === SlowPath.maxVisits(p).U) {
+    when(io.order =/= 0.U || !successor.valid || visits === SlowPath.MaxVisits.U) {
       fail()
     }.otherwise {
       device := successor.bits
@@ -231,6 +325,6 @@ class SlowPath(p: Params) extends Module {
 
 object SlowPath {
 
-  /** Visits of devices an allocation makes at most. */
-  def maxVisits(p: Params): Int = 2 * p.devices
+  /** Visits of devices an allocation makes at most: two for each of 32 devices. */
+  val MaxVisits: Int = 64
 }

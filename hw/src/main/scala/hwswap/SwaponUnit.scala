@@ -7,12 +7,12 @@ import chisel3.util._
 /** A device comes: SWAPON_PREPARE, MARK_BAD and SWAPON, the kernel's `setup_swap_clusters_info()` and
   * `enable_swap_info()`.
   *
-  * Preparing takes 5 cycles a cluster, listing 6 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
+  * Preparing takes 11 cycles a cluster, listing 6 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
   * permission back (`reinsert_swap_info()`).
   */
 class SwaponUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, checking, clearing, init, cleared, mark, openNext, list = Value
+    val idle, checking, clearing, init, cleared, filling, mark, openNext, list = Value
   }
   private val state = RegInit(State.idle)
 
@@ -106,9 +106,16 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
       state := State.cleared
     }
     is(State.cleared) {
+      access.range := good
       when(view.opened) {
-        access.range := good
-        access.rowOp := RowOp.init
+        access.walk := RowWalk.init
+        state := State.filling
+      }
+    }
+    is(State.filling) {
+      access.range := good
+      access.proceed := true.B
+      when(view.walked) {
         access.newMeta.valid := true.B
         access.newMeta.bits.count := bad
         access.newMeta.bits.flag := ClusterFlag.none

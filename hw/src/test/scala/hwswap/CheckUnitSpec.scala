@@ -71,7 +71,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
       looks = Option.when(access.look.valid.peek().litToBoolean)(access.look.bits.peek().litValue.toInt)
       val peeked = peeks
       peeks = Option.when(access.peek.peek().litToBoolean)(access.peekList.peek().litValue.toInt)
-      counting = if (access.count.peek().litToBoolean) 6 else counting - 1
+      counting = if (access.walk.peek().litValue == RowWalk.count.litValue) 6 else counting - 1
       dut.clock.step()
       dut.io.start.poke(false)
       view.opened.poke(opened.isDefined)
@@ -82,7 +82,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
         view.meta.order.poke(line.order)
         view.meta.count.poke(line.count)
       }
-      view.counted.poke(counting == 1)
+      view.walked.poke(counting == 1)
       for (cluster <- open if counting == 1) {
         view.used.poke(state.lines(cluster).rows)
         view.hinted.poke(state.lines(cluster).hinted)

@@ -82,7 +82,9 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
       dut.io.advisory.poke(false)
-      body(new CoreDriver(dut, p), new CoreStream(dut, hinting = false))
+      val core = new CoreDriver(dut, p)
+      core.policy()
+      body(core, new CoreStream(dut, hinting = false))
     }
 
   /** Random steps, chosen while they are done one at a time, and what came back. Some make no sense. */
