@@ -7,9 +7,9 @@ import chisel3.util._
 /** Order in which the slow path looks at a device's lists: the kernel's `cluster_alloc_swap_entry()`, without its
   * reclaim step.
   *
-  * Position 0 is FREE (one cluster) of a device whose free clusters come first, 1 NONFULL[order] (the whole list), 2 FREE
-  * of any other device, 3 FRAG[order] (one cluster); for order 0 then, o from 1 to 9, position 2 o + 2 is FRAG[o] and
-  * 2 o + 3 NONFULL[o] (whole lists). Order 9 has FREE only. From a
+  * Position 0 is FREE (one cluster) of a device whose free clusters come first, 1 NONFULL[order] (the whole list), 2
+  * FREE of any other device, 3 FRAG[order] (one cluster); for order 0 then, o from 1 to 9, position 2 o + 2 is FRAG[o]
+  * and 2 o + 3 NONFULL[o] (whole lists). Order 9 has FREE only. From a
   * position and the lists that hold something follows, one cycle later, the next list to take a cluster from.
   */
 class AllocWalk(p: Params) extends Module {

@@ -94,8 +94,8 @@ class Core(p: Params) extends Module {
     intake.io.unitDone := answeredNow || executor.io.unitRefused
     io.events := Mux(running, ofUnit(_.events), executor.io.events)
 
-    // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays open
-    // until its response is taken.
+    // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays
+    // open until its response is taken.
     answers.io.enq.valid := executor.io.resp.valid || done
     answers.io.enq.bits := Mux(running, ofUnit(_.resp), executor.io.resp.bits)
     executor.io.resp.ready := answers.io.enq.ready

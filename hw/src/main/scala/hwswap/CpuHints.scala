@@ -4,8 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Where a CPU looks first for an order: behind slot `last` of an engine cluster, and the device it belongs to. The slot
-  * itself, not the one behind it, is held because it follows without an adder from the slots that were given.
+/** Where a CPU looks first for an order: behind slot `last` of an engine cluster, and the device it belongs to. The
+  * slot itself, not the one behind it, is held because it follows without an adder from the slots that were given.
   */
 class CpuHint(p: Params) extends Bundle {
   val valid = Bool()
@@ -36,8 +36,8 @@ class HintWrite(p: Params) extends Bundle {
 class CpuHints(p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Read a hint; it is there one cycle later, for one cycle. Undefined when it is written in the cycle in which it is
-      * read.
+    /** Read a hint; it is there one cycle later, for one cycle. Undefined when it is written in the cycle in which it
+      * is read.
       */
     val read = Flipped(Valid(new HintKey(p)))
     val hint = Output(new CpuHint(p))

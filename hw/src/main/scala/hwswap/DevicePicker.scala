@@ -11,8 +11,8 @@ class AvailablePlace(p: Params) extends Bundle {
   val priority = SInt(p.priorityBits.W)
 }
 
-/** Reads the available list in the sequence of policy DEVICE: SEQUENTIAL. The list itself is as ever; devices of default
-  * priority (-1) come in the sequence of their swapons, all others as the list has them.
+/** Reads the available list in the sequence of policy DEVICE: SEQUENTIAL. The list itself is as ever; devices of
+  * default priority (-1) come in the sequence of their swapons, all others as the list has them.
   *
   * It goes through the places one a cycle, once to find the device behind which it looks (if it does), and once to find
   * the best one behind that: at most 2 * devices + 5 cycles, during which list and inputs are steady.

@@ -7,7 +7,7 @@ import chisel3.util._
 /** Discarding, `swap_do_scheduled_discard()` in two halves, as the host does the discard itself: DISCARD_TAKE takes the
   * first cluster off the list DISCARD of a device and names it, DISCARD_DONE puts it on FREE, with order 0.
   *
-  * In between, the cluster keeps its flag, so that nobody whose hint leads to it uses it. 6 cycles, and 4.
+  * In between, the cluster keeps its flag, so that nobody whose hint leads to it uses it. 6 cycles, and 2.
   */
 class DiscardUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {

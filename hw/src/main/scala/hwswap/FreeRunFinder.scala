@@ -33,8 +33,8 @@ class FreeRunFinder(p: Params) extends Module {
     val slot = Output(UInt(p.slotBits.W))
   })
 
-  // Stage 1: bit i of starts(k) says that slots i to i + 2^k - 1 are free. It is looked at where i is a multiple of 2^k.
-  // Each order follows from the one below: both halves are free.
+  // Stage 1: bit i of starts(k) says that slots i to i + 2^k - 1 are free. It is looked at where i is a multiple of
+  // 2^k. Each order follows from the one below: both halves are free.
   private val starts = (1 to p.slotBits).scanLeft((~io.used).asBools) { (below, order) =>
     val half = 1 << (order - 1)
     below.indices.map(i => if (i % (2 * half) == 0) below(i) && below(i + half) else false.B)

@@ -34,8 +34,9 @@ class PipeOp(p: Params) extends Bundle {
   * cluster read, while the request before them is carried out.
   *
   * Two places. In the first, the device and the hint arrive. In the second, the cluster is known: it is read in the
-  * first cycle there, and in each further one until the request leaves, since the store shows a line for one cycle only.
-  * A new hint overtakes the one a request has read. While `exclusive` is high, the store belongs to somebody else.
+  * first cycle there, and in each further one until the request leaves, since the store shows a line for one cycle
+  * only. A new hint overtakes the one a request has read. While `exclusive` is high, the store belongs to somebody
+  * else.
   *
   * A request for a unit is let in alone: nothing follows it before `unitDone`. So there is one place for all that only
   * such requests have.
@@ -141,7 +142,8 @@ class Intake(p: Params) extends Module {
   // Which cluster: that of the hint, the one that is named, or that of the offset.
   private val alloc = second.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
   private val slot = second.offset(p.slotBits - 1, 0)
-  private val ofOffset = (device.info.base + second.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
+  private val ofOffset =
+    (device.info.base + second.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
   private val named = second.op.isOneOf(CoreOp.apply_, CoreOp.dump)
   private val isFree = second.op === CoreOp.free
   private val cluster = Mux(alloc, secondHint.cluster, Mux(named, second.cluster, ofOffset))

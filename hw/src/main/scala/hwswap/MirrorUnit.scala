@@ -10,8 +10,8 @@ import chisel3.util._
   * Apply keeps the newest record only: one of a cluster no device has, of another epoch, or that is not newer than the
   * one held leaves everything as it is. A release for another epoch does nothing.
   *
-  * From the start on, with the cluster open: apply and dump take 7 cycles, release 5, and one more for each further part
-  * of a row that it crosses.
+  * From the start on, with the cluster open: apply and dump take 7 cycles, release 5, and one more for each further
+  * part of a row that it crosses.
   */
 class MirrorUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {

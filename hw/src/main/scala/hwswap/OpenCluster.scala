@@ -24,13 +24,14 @@ object RowWalk extends ChiselEnum {
 }
 
 /** The open cluster, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`, and the one that
-  * was open before it: two lines of the store in registers. All work on 512 slots is done here, so that those who decide
-  * handle small numbers only.
+  * was open before it: two lines of the store in registers. All work on 512 slots is done here, so that those who
+  * decide handle small numbers only.
   *
   * `open` makes a cluster the open one by the end of the cycle: it is that already, or it is the one before (the two
   * change places), or it comes from the store, where `read` has to have named it one cycle before. The line that has to
-  * go is written back in that cycle if it was changed. Whether a cluster is here is looked up when it is read, so `read`
-  * has to name it also if it is, or if the store's line of it does not matter; no other one is opened in between.
+  * go is written back in that cycle if it was changed. Whether a cluster is here is looked up when it is read, so
+  * `read` has to name it also if it is, or if the store's line of it does not matter; no other one is opened in
+  * between.
   *
   * A change is asked for in one cycle and made in the next (to the line that was open when it was asked for, wherever
   * that is by then), and `find` and `check` see it as if it had been made: so a cluster may be searched in the cycle
@@ -75,15 +76,16 @@ class OpenCluster(p: Params) extends Module {
     val asWanted = Output(Bool())
 
     /** Start of a walk over parts of 128 slots, one a cycle: those that `walkRange` touches, all of them for load and
-      * init. `bitmap` is steady during a load. A change is only made if `proceed` is high in the cycle behind the start.
+      * init. `bitmap` is steady during a load. A change is only made if `proceed` is high in the cycle behind the
+      * start.
       */
     val walk = Input(RowWalk())
     val walkRange = Input(new SlotRange(p))
     val proceed = Input(Bool())
     val bitmap = Input(UInt(p.slots.W))
 
-    /** The walk is over: high two cycles after the last part. From then on there are the counts; whether hinted slots are
-      * left outside of the bitmap or range; whether a slot is hinted and not used.
+    /** The walk is over: high two cycles after the last part. From then on there are the counts; whether hinted slots
+      * are left outside of the bitmap or range; whether a slot is hinted and not used.
       */
     val walked = Output(Bool())
     val usedCount = Output(UInt(p.countBits.W))
@@ -241,9 +243,11 @@ class OpenCluster(p: Params) extends Module {
 
   /** `row` with the part that is being added replaced. */
   private def replaced(row: UInt, by: UInt): UInt =
-    VecInit.tabulate(p.parts) { i =>
-      Mux(addedPart === i.U, by, row((i + 1) * p.partSlots - 1, i * p.partSlots))
-    }.asUInt
+    VecInit
+      .tabulate(p.parts) { i =>
+        Mux(addedPart === i.U, by, row((i + 1) * p.partSlots - 1, i * p.partSlots))
+      }
+      .asUInt
 
   // Self-checks.
   private val overfull = io.newMeta.valid && io.newMeta.bits.count > p.slots.U

@@ -7,9 +7,9 @@ import chisel3.util._
 /** Which cluster an allocation without a (good) hint looks at next: the kernel's `swap_alloc_slow()` over the available
   * devices, and `cluster_alloc_swap_entry()` over a device's lists.
   *
-  * The available devices come in turn, each put behind its equals before it is tried; on a device the lists in the order
-  * of AllocWalk. It opens clusters; the executor searches them and relocates them. While one is searched, the one behind
-  * it in its list is read already, so a list is gone through at one cluster in 3 cycles.
+  * The available devices come in turn, each put behind its equals before it is tried; on a device the lists in the
+  * order of AllocWalk. It opens clusters; the executor searches them and relocates them. While one is searched, the one
+  * behind it in its list is read already, so a list is gone through at one cluster in 3 cycles.
   */
 class SlowPath(p: Params) extends Module {
   val io = IO(new Bundle {

@@ -93,7 +93,8 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
           val device = cluster / 8
           val from = place(cluster)
           val head = from.exists(list => lists.queues(device)(list).head == cluster) && random.nextBoolean()
-          val to = Option.when(head || from.isEmpty || random.nextInt(5) != 0)(used(random.nextInt(used.size)))
+          val to = Option
+            .when(head || from.isEmpty || random.nextInt(5) != 0)(used(random.nextInt(used.size)))
             .filter(head || !from.contains(_))
           if (from.isDefined || to.isDefined) {
             val alone = from.exists(list => lists.queues(device)(list).size == 1)
