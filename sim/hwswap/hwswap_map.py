@@ -25,6 +25,28 @@ class Field(NamedTuple):
         return value << self.lsb
 
 
+class ScanPolicy(IntEnum):
+    LINUX = 0  # As Linux 7.3: NONFULL, one of FREE, one of FRAG.
+    FREE_FIRST = 1  # FREE before NONFULL, and every cluster of FRAG, as many as were there at the start: kernels before the cluster scan series of August 2025.
+
+
+class DevicePolicy(IntEnum):
+    ROUND_ROBIN = 0  # As Linux 7.3: equals take turns.
+    SEQUENTIAL = 1  # Devices of default priority (-1) in the sequence of their swapons, no turns among them.
+    NODE_FIRST = 2  # Devices of the CPU's node before the others of their priority; sequence as SEQUENTIAL.
+
+
+class HintPolicy(IntEnum):
+    PER_CPU = 0  # As Linux 7.3: a place to go on for each CPU and order.
+    SHARED = 1  # One place for each order, for all CPUs.
+    RANDOM_TRUNK = 2  # As PER_CPU, but a new place is a random 64 MiB of the device.
+
+
+class PlacementPolicy(IntEnum):
+    LINUX = 0  # As Linux 7.3: the first of a list.
+    INDEXED = 1  # The lowest cluster that is known to have a free run.
+
+
 class Opcode(IntEnum):
     NOP = 0  # Does nothing; completes with OK. The driver's ping and the self-test of both rings.
     SWAPON_PREPARE = 1  # Claims clusters base..base+ceil(pages/512)-1 for the device TYPE and clears them; slot 0 and the slots past the last page are marked bad. ARG0: pages[31:0], base cluster[63:32]. ARG1: device flags. ARG2: priority as a signed 16-bit number in bits 15:0, epoch in bits 23:16.
@@ -38,6 +60,8 @@ class Opcode(IntEnum):
     RECALL = 9  # Advisory mode. Takes back the outstanding hints of device TYPE (all devices when TYPE is 31 and ARG0 bit 0 is set): their ring entries are overwritten with void ones. RESULT: number of hints taken back.
     DUMP = 10  # Writes the engine's view of clusters ARG0[31:0]..ARG0[31:0]+NR-1 (engine cluster numbers) to host memory at ARG1, one cluster-state record each (what the mirror holds; hinted slots are left out).
     CHECK = 11  # Self-test: walks every list and bitmap of device TYPE and compares counts, flags and links. RESULT: number of faults found.
+    DISCARD_TAKE = 12  # Authoritative mode. Takes the first cluster off the list DISCARD of device TYPE, for the host to discard. RESULT: offset of its first slot; NO_SPACE when the list is empty. The cluster keeps its flag DISCARD and is on no list.
+    DISCARD_DONE = 13  # Authoritative mode. The taken cluster of device TYPE that holds slot ARG0 is discarded: its order is reset and it goes to the tail of FREE. BAD_RANGE unless it was taken.
 
 
 class Status(IntEnum):
@@ -47,7 +71,7 @@ class Status(IntEnum):
     BAD_DEVICE = 3  # The device number is out of range, not in use, already in use, or the device is not in the phase the command needs (MARK_BAD before SWAPON, FREE after it).
     BAD_RANGE = 4  # The slots or clusters named are out of range, cross a cluster, or are not in the state the command needs.
     BAD_CPU = 5  # The CPU or order is beyond what the engine was built for.
-    UNSUPPORTED = 6  # The device asks for something this engine version lacks (rotating or discarding device in authoritative mode).
+    UNSUPPORTED = 6  # The device asks for something this engine version lacks. None of the present device flags does.
     BUS_ERROR = 7  # A DMA transfer of the command was answered with an error.
 
 
@@ -69,7 +93,7 @@ BAR_SIZE = 0x20000
 ID_OFFSET = 0x0
 ID_MAGIC = Field(0, 48, 0x485753574150)
 VERSION_OFFSET = 0x8
-VERSION_MINOR = Field(0, 16, 0x0)
+VERSION_MINOR = Field(0, 16, 0x1)
 VERSION_MAJOR = Field(16, 16, 0x1)
 BUILD_OFFSET = 0x10
 BUILD_HASH = Field(0, 64, 0x0)
@@ -125,6 +149,12 @@ POLL_CYCLES = Field(0, 32, 0x100)
 USAGE_OFFSET = 0xa8
 USAGE_SLOTS = Field(0, 32, 0x0)
 USAGE_HINTED = Field(32, 32, 0x0)
+POLICY_OFFSET = 0xb0
+POLICY_SCAN = Field(0, 2, 0x0)
+POLICY_DEVICE = Field(4, 2, 0x0)
+POLICY_HINT = Field(8, 2, 0x0)
+POLICY_PLACEMENT = Field(12, 2, 0x0)
+POLICY_SEED = Field(32, 32, 0x0)
 STAT_CYCLES_OFFSET = 0x100
 STAT_CYCLES_COUNT = Field(0, 64, 0x0)
 STAT_BUSY_CYCLES_OFFSET = 0x108

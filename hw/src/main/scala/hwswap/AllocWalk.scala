@@ -5,15 +5,23 @@ import chisel3._
 import chisel3.util._
 
 /** Order in which the slow path looks at a device's lists: the kernel's `cluster_alloc_swap_entry()`, without its
-  * discard and reclaim steps.
+  * reclaim step.
   *
-  * Position 0 is NONFULL[order] (the whole list), 1 FREE (one cluster), 2 FRAG[order] (one cluster); for order 0 then,
-  * o from 1 to 9, position 2 o + 1 is FRAG[o] and 2 o + 2 NONFULL[o] (whole lists). Order 9 has FREE only. From a
+  * Position 0 is FREE (one cluster) of a device whose free clusters come first, 1 NONFULL[order] (the whole list), 2
+  * FREE of any other device, 3 FRAG[order] (one cluster); for order 0 then, o from 1 to 9, position 2 o + 2 is FRAG[o]
+  * and 2 o + 3 NONFULL[o] (whole lists). Order 9 has FREE only. From a
   * position and the lists that hold something follows, one cycle later, the next list to take a cluster from.
   */
 class AllocWalk(p: Params) extends Module {
   val io = IO(new Bundle {
     val order = Input(UInt(p.orderBits.W))
+
+    /** FREE comes before NONFULL, as on a discarding device. */
+    val freeFirst = Input(Bool())
+
+    /** FRAG[order] is gone through as a whole list; it is not looked at. */
+    val allFrag = Input(Bool())
+    val noFrag = Input(Bool())
 
     /** Lists that are not empty, by ListId. */
     val nonEmpty = Input(UInt(p.lists.W))
@@ -34,9 +42,10 @@ class AllocWalk(p: Params) extends Module {
 
   /** A position: the list there, and whether the order looks at it. */
   private val steps: Seq[(UInt, Bool)] = Seq(
+    (ListId.free(p), io.freeFirst),
     (nonfull(io.order), !topOrder),
-    (ListId.free(p), true.B),
-    (frag(io.order), !topOrder)
+    (ListId.free(p), !io.freeFirst),
+    (frag(io.order), !topOrder && !io.noFrag)
   ) ++ (1 until p.orders).flatMap(o =>
     Seq((ListId.frag(o, p).U(p.listBits.W), io.order === 0.U), (ListId.nonfull(o).U(p.listBits.W), io.order === 0.U))
   )
@@ -50,21 +59,25 @@ class AllocWalk(p: Params) extends Module {
   io.valid := open.reduce(_ || _)
   io.position := PriorityEncoder(open)
   io.list := PriorityMux(open, steps.map(_._1))
-  io.whole := AllocWalk.whole(io.position)
+  io.whole := AllocWalk.whole(io.position) || (io.allFrag && io.position === AllocWalk.Frag.U)
 
   private def nonfull(order: UInt): UInt = ListId(ClusterFlag.nonfull, order, p)
   private def frag(order: UInt): UInt = ListId(ClusterFlag.frag, order, p)
 }
 
 object AllocWalk {
-  val Nonfull: Int = 0
-  val Free: Int = 1
-  val Frag: Int = 2
+  val FreeFirst: Int = 0
+  val Nonfull: Int = 1
+  val Free: Int = 2
+  val Frag: Int = 3
+
+  /** At this position is FREE. */
+  def isFree(position: UInt): Bool = position === FreeFirst.U || position === Free.U
 
   /** All of the list at this position is gone through, not one cluster only. */
-  def whole(position: UInt): Bool = position =/= Free.U && position =/= Frag.U
+  def whole(position: UInt): Bool = !isFree(position) && position =/= Frag.U
 
-  def positions(p: Params): Int = 3 + 2 * (p.orders - 1)
+  def positions(p: Params): Int = 4 + 2 * (p.orders - 1)
 
   /** Width of a position, the one behind the last included. */
   def bits(p: Params): Int = log2Ceil(positions(p) + 1)

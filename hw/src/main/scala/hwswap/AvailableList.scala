@@ -42,14 +42,13 @@ class AvailableList(p: Params) extends Module {
 
     /** The devices that are on the list, one bit each. */
     val members = Output(UInt(p.devices.W))
+
+    /** The list. */
+    val places = Output(Vec(p.devices, new AvailablePlace(p)))
   })
 
-  private class Place extends Bundle {
-    val valid = Bool()
-    val device = UInt(p.deviceBits.W)
-    val priority = SInt(p.priorityBits.W)
-  }
-  private val places = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new Place)))
+  private val places = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new AvailablePlace(p))))
+  io.places := places
 
   // First cycle: where the device is, one bit a place.
   private def placeOf(device: UInt): Vec[Bool] = VecInit(places.map(e => e.valid && e.device === device))
@@ -60,14 +59,14 @@ class AvailableList(p: Params) extends Module {
   private val requeueing = RegNext(io.requeue, false.B)
 
   // Second cycle: the change.
-  private val added = Wire(new Place)
+  private val added = Wire(new AvailablePlace(p))
   added.valid := true.B
   added.device := RegNext(io.device)
   added.priority := RegNext(Mux(io.requeue, Mux1H(found, places.map(_.priority)), io.priority))
 
   // Places that stay in front of the device: those of its equals and betters. They are the lowest ones.
   private val ahead = VecInit(places.map(e => e.valid && e.priority >= added.priority))
-  private val empty = 0.U.asTypeOf(new Place)
+  private val empty = 0.U.asTypeOf(new AvailablePlace(p))
 
   for (i <- places.indices) {
     val below = if (i == 0) added else places(i - 1)

@@ -6,13 +6,13 @@ import chisel3.util._
 
 /** CHECK: goes through every cluster and every list of a device and counts what does not fit together.
   *
-  *   - each cluster: its count against its rows, K against H, its flag and order against its count
+  *   - each cluster: its count against its row, hinted slots against used ones, its flag and order against its count
   *   - each list: every member's flag and order against the list, its back link against the member before it, its place
   *     inside the device
   *   - together: the members of all lists against the clusters that have a list's flag, the counts against the device's
   *     numbers, its being available against both
   *
-  * 9 cycles a cluster, and 4 for each member of a list.
+  * 10 cycles a cluster, and 4 for each member of a list.
   */
 class CheckUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
@@ -57,19 +57,19 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
     is(State.open) {
       access.open.valid := index < device.clusters
       access.open.bits := (device.info.base + index)(p.clusterBits - 1, 0)
-      access.rowOp := Mux(index < device.clusters, RowOp.look, RowOp.none)
       state := Mux(index < device.clusters, State.row, State.nextList)
     }
     is(State.row) {
       when(view.opened) {
         add(Seq(!flagFits))
-        onLists := onLists + (view.meta.flag =/= ClusterFlag.none)
+        access.walk := RowWalk.count
+        onLists := onLists + view.meta.listed
         state := State.counted
       }
     }
     is(State.counted) {
-      when(view.counted) {
-        add(Seq(view.overlap, view.used =/= view.meta.count))
+      when(view.walked) {
+        add(Seq(view.stray, view.used =/= view.meta.count))
         used := used + view.used
         hints := hints + view.hinted
         index := index + 1.U
@@ -113,7 +113,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
       when(view.opened) {
         add(
           Seq(
-            view.meta.flag === ClusterFlag.none || ListId(view.meta.flag, view.meta.order, p) =/= list,
+            !view.meta.listed || ListId(view.meta.flag, view.meta.order, p) =/= list,
             !atHead && view.prev =/= before
           )
         )
@@ -161,7 +161,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
         ClusterFlag.nonfull -> !empty,
         ClusterFlag.frag -> (!empty && !full),
         ClusterFlag.full -> full,
-        ClusterFlag.discard -> view.advisory
+        ClusterFlag.discard -> (view.advisory || empty)
       )
     ) && view.meta.order < p.orders.U
   }

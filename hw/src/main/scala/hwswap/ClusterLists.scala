@@ -4,12 +4,21 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** A change of a cluster's place: off the list it is on, to the tail of another, or both. */
+/** A change of a cluster's place: off the list it is on, to the tail of another, or both.
+  *
+  *   - unlink: it is on list `from`, anywhere
+  *   - fromHead: it is the head of `from`, and `next` is the cluster behind it, unless it is `alone` there; `to` may be
+  *     the same list
+  *   - push: it goes to the tail of `to`
+  */
 class ListMove(p: Params) extends Bundle {
   val device = UInt(p.deviceBits.W)
   val cluster = UInt(p.clusterBits.W)
   val unlink = Bool()
+  val fromHead = Bool()
   val from = UInt(p.listBits.W)
+  val next = UInt(p.clusterBits.W)
+  val alone = Bool()
   val push = Bool()
   val to = UInt(p.listBits.W)
 }
@@ -23,18 +32,24 @@ class ListEnds(p: Params) extends Bundle {
 /** The clusters' lists: doubly linked, first in first out, 23 a device. It mirrors `move_cluster()` and the list part
   * of `isolate_lock_cluster()`: a cluster enters at the tail, is taken from the head, or leaves from anywhere.
   *
-  * Three RAMs (ends, next, prev) with one read and one write port each, so that a step touches every RAM once, and one
-  * bit a list in registers that says whether it is empty. The links of a list's ends that point outside are never read
-  * as links.
+  * Four RAMs (heads, tails, next and previous links) with one read and one write port each, so that a step touches
+  * every RAM once, and one bit a list in registers that says whether it is empty. The links of a list's ends that point
+  * outside are never read as links.
   *
-  * A `move` takes 4 cycles (push only, or unlink only) or 6 (both); `done` is high in the last one. It starts only when
-  * the one before is done. `peek` and `look` answer two cycles later, from registers that take the RAMs' delay, and are
-  * not used during a move.
+  * A move waits in a register until the one before it is done, so nobody has to wait for the end of one. It takes 3
+  * cycles when the cluster comes from a list's head or from nowhere, 4 when it goes nowhere, 5 otherwise. What the rest
+  * reads, `peek` and `look`, is there two cycles later in registers; `peek` is not used during a move, `look` of a
+  * cluster not while its links change.
   */
 class ClusterLists(p: Params) extends Module {
   val io = IO(new Bundle {
     val move = Flipped(Valid(new ListMove(p)))
-    val done = Output(Bool())
+
+    /** A move may be asked for. */
+    val room = Output(Bool())
+
+    /** No move is under way or waits. */
+    val idle = Output(Bool())
 
     /** Read both ends of list `peekList` of device `peekDevice`. */
     val peek = Input(Bool())
@@ -58,133 +73,140 @@ class ClusterLists(p: Params) extends Module {
   })
 
   private object Step extends ChiselEnum {
-    val idle, begin, capture, neighbours, detach, fetch, attach = Value
+    val idle, capture, neighbours, detach, attach = Value
   }
   private val step = RegInit(Step.idle)
-  private val move = RegEnable(io.move.bits, io.move.valid)
-  private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
 
-  private val endsRam = SyncReadMem(p.devices << p.listBits, new ListEnds(p), SyncReadMem.Undefined)
-  private val nextRam = SyncReadMem(p.clusters, UInt(p.clusterBits.W), SyncReadMem.Undefined)
-  private val prevRam = SyncReadMem(p.clusters, UInt(p.clusterBits.W), SyncReadMem.Undefined)
+  // The move that waits, and the one that is under way.
+  private val waiting = RegInit(false.B)
+  private val request = RegEnable(io.move.bits, io.move.valid)
+  private val starting = waiting && step === Step.idle
+  private val move = RegEnable(request, starting)
+  waiting := io.move.valid || (waiting && !starting)
+  io.room := !waiting || starting
+  io.idle := !waiting && step === Step.idle
+
+  private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
+  private def ram(depth: Int) = SyncReadMem(depth, UInt(p.clusterBits.W), SyncReadMem.Undefined)
+  private val headRam, tailRam = ram(p.devices << p.listBits)
+  private val nextRam, prevRam = ram(p.clusters)
 
   // Read and write ports. Each step below sets what it needs.
-  private val readEnds = WireDefault(io.peek)
-  private val readEndsAt = WireDefault(endsAddress(io.peekDevice, io.peekList))
+  private val readHead, readTail = WireDefault(io.peek)
+  private val readHeadAt, readTailAt = WireDefault(endsAddress(io.peekDevice, io.peekList))
   private val readNext, readPrev = WireDefault(io.look.valid)
   private val readNextAt, readPrevAt = WireDefault(io.look.bits)
-  private val writeEnds, writeNext, writePrev = WireDefault(false.B)
-  private val writeEndsAt = WireDefault(endsAddress(move.device, move.to))
-  private val newEnds = Wire(new ListEnds(p))
-  private val writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
+  private val writeHead, writeTail, writeNext, writePrev = WireDefault(false.B)
+  private val writeHeadAt, writeTailAt = WireDefault(endsAddress(move.device, move.to))
+  private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
   // What was read: as it comes, and one cycle later.
-  private val endsRead = endsRam.read(readEndsAt, readEnds)
+  private val headRead = headRam.read(readHeadAt, readHead)
+  private val tailRead = tailRam.read(readTailAt, readTail)
   private val nextRead = nextRam.read(readNextAt, readNext)
   private val prevRead = prevRam.read(readPrevAt, readPrev)
-  private val endsThere = RegNext(readEnds, false.B)
-  private val ends = RegEnable(endsRead, endsThere)
-  private val next = RegEnable(nextRead, RegNext(readNext, false.B))
-  private val prev = RegEnable(prevRead, RegNext(readPrev, false.B))
-  io.ends := ends
+  private def held(value: UInt, read: Bool): UInt = RegEnable(value, RegNext(read, false.B))
+  private val head = held(headRead, readHead)
+  private val tail = held(tailRead, readTail)
+  private val next = held(nextRead, readNext)
+  private val prev = held(prevRead, readPrev)
+  io.ends.head := head
+  io.ends.tail := tail
   io.next := next
   io.prev := prev
-  when(writeEnds) {
-    endsRam.write(writeEndsAt, newEnds)
-  }
-  when(writeNext) {
-    nextRam.write(writeNextAt, newNext)
-  }
-  when(writePrev) {
-    prevRam.write(writePrevAt, newPrev)
-  }
+  when(writeHead)(headRam.write(writeHeadAt, newHead))
+  when(writeTail)(tailRam.write(writeTailAt, newTail))
+  when(writeNext)(nextRam.write(writeNextAt, newNext))
+  when(writePrev)(prevRam.write(writePrevAt, newPrev))
 
-  // The cluster is at the list's ends: known with `ends`.
-  private val isHead = RegEnable(endsRead.head === move.cluster, endsThere)
-  private val isTail = RegEnable(endsRead.tail === move.cluster, endsThere)
+  // The cluster is at the list's ends: known with the ends themselves.
+  private val isHead = RegNext(headRead === move.cluster)
+  private val isTail = RegNext(tailRead === move.cluster)
+  private val wasHead = RegNext(isHead)
+  private val wasTail = RegNext(isTail)
 
   // The list a cluster is appended to is empty: known one step before.
   private val first = RegNext(!isFilled(move.device, move.to))
 
-  newEnds := ends
-  private val ending = WireDefault(false.B)
-  io.done := RegNext(ending, false.B)
   private val broken = WireDefault(false.B)
   io.fault := RegNext(broken, false.B)
   io.nonEmpty := VecInit(filled.map(_.asUInt))
 
+  // The head of a list that is also all of it goes to the same list: nothing to do.
+  private val stays = request.fromHead && request.alone && request.from === request.to
+  private val inside = request.unlink && !request.fromHead
+
   switch(step) {
-    // A cluster that leaves a list: fetch the list's ends and the cluster's links.
+    // Fetch the ends of the list the cluster leaves, and its links; or the tail it is appended to.
     is(Step.idle) {
-      when(io.move.valid) {
-        readEnds := true.B
-        readEndsAt := endsAddress(io.move.bits.device, io.move.bits.from)
-        readNext := true.B
-        readNextAt := io.move.bits.cluster
-        readPrev := true.B
-        readPrevAt := io.move.bits.cluster
-        step := Mux(io.move.bits.unlink, Step.capture, Step.begin)
+      when(starting) {
+        readHead := true.B
+        readHeadAt := endsAddress(request.device, request.from)
+        readTail := true.B
+        readTailAt := endsAddress(request.device, Mux(inside, request.from, request.to))
+        when(inside) {
+          readNext := true.B
+          readNextAt := request.cluster
+          readPrev := true.B
+          readPrevAt := request.cluster
+        }
+        step := Mux(stays, Step.idle, Step.capture)
       }
     }
+
     is(Step.capture) {
-      step := Step.neighbours
+      when(move.fromHead) {
+        writeHead := !move.alone
+        writeHeadAt := endsAddress(move.device, move.from)
+        newHead := move.next
+        setFilled(move.device, move.from, !move.alone)
+      }
+      step := Mux(move.unlink && !move.fromHead, Step.neighbours, Step.attach)
     }
 
-    // Shorten the list at its ends and fetch the links that must point back at the cluster.
+    // Fetch the links that must point back at the cluster, and the tail of the list it goes to.
     is(Step.neighbours) {
-      writeEnds := true.B
-      writeEndsAt := endsAddress(move.device, move.from)
-      newEnds.head := Mux(isHead, next, ends.head)
-      newEnds.tail := Mux(isTail, prev, ends.tail)
-      setFilled(move.device, move.from, !(isHead && isTail))
       readNext := !isHead
       readNextAt := prev
       readPrev := !isTail
       readPrevAt := next
-      ending := !move.push
+      readTail := move.push
+      readTailAt := endsAddress(move.device, move.to)
       step := Step.detach
     }
 
-    // Close the gap, and fetch the ends of the list the cluster goes to (after the write above: it may be the same).
+    // Close the gap.
     is(Step.detach) {
-      val linked = (isHead || nextRead === move.cluster) && (isTail || prevRead === move.cluster)
+      val linked =
+        (wasHead || nextRead === move.cluster) && (wasTail || prevRead === move.cluster)
       assert(linked, "a neighbour in a list does not point back at the cluster")
       broken := !linked
-      writeNext := !isHead && !isTail
+      writeHead := wasHead && !wasTail
+      writeHeadAt := endsAddress(move.device, move.from)
+      newHead := next
+      writeTail := wasTail && !wasHead
+      writeTailAt := endsAddress(move.device, move.from)
+      newTail := prev
+      setFilled(move.device, move.from, !(wasHead && wasTail))
+      writeNext := !wasHead && !wasTail
       writeNextAt := prev
       newNext := next
-      writePrev := !isHead && !isTail
+      writePrev := !wasHead && !wasTail
       writePrevAt := next
       newPrev := prev
-      readEnds := move.push
-      readEndsAt := endsAddress(move.device, move.to)
-      step := Mux(move.push, Step.fetch, Step.idle)
-    }
-
-    // A cluster that is on no list: fetch the ends of the list it goes to.
-    is(Step.begin) {
-      readEnds := true.B
-      readEndsAt := endsAddress(move.device, move.to)
-      step := Step.fetch
-    }
-    is(Step.fetch) {
-      ending := true.B
-      step := Step.attach
+      step := Mux(move.push, Step.attach, Step.idle)
     }
 
     // Append behind the tail.
     is(Step.attach) {
-      writeEnds := true.B
-      newEnds.head := Mux(first, move.cluster, ends.head)
-      newEnds.tail := move.cluster
+      writeHead := first
+      writeTail := true.B
       setFilled(move.device, move.to, true.B)
       writeNext := !first
-      writeNextAt := ends.tail
-      newNext := move.cluster
+      writeNextAt := tail
       writePrev := !first
-      writePrevAt := move.cluster
-      newPrev := ends.tail
-      assert(first || ends.tail =/= move.cluster, "a cluster is put on the list whose tail it already is")
+      newPrev := tail
+      assert(first || tail =/= move.cluster, "a cluster is put on the list whose tail it already is")
       step := Step.idle
     }
   }
@@ -200,14 +222,24 @@ class ClusterLists(p: Params) extends Module {
   private def setFilled(device: UInt, list: UInt, value: Bool): Unit =
     At(filled, device)(list) := value
 
-  assert(!(io.move.valid && step =/= Step.idle), "a list move starts before the one before it is done")
-  assert(!(io.move.valid && !io.move.bits.unlink && !io.move.bits.push), "a list move that moves nothing")
+  when(io.move.valid) {
+    val wanted = io.move.bits
+    assert(io.room, "a list move is asked for while another one waits")
+    assert(wanted.unlink || wanted.push, "a list move that moves nothing")
+    assert(!wanted.fromHead || (wanted.unlink && wanted.push), "a head leaves its list and goes nowhere")
+    assert(
+      !wanted.unlink || wanted.fromHead || !wanted.push || wanted.from =/= wanted.to,
+      "a cluster goes to the list it is on"
+    )
+  }
   assert(
-    !(io.move.valid && io.move.bits.unlink && !isFilled(io.move.bits.device, io.move.bits.from)),
+    !(starting && request.unlink && !isFilled(request.device, request.from)),
     "a cluster is taken off an empty list"
   )
-  assert(!((io.peek || io.look.valid) && (step =/= Step.idle || io.move.valid)), "lists are read during a move")
-  assert(!(readEnds && writeEnds && readEndsAt === writeEndsAt), "list ends are read while they are written")
+  assert(!(io.peek && !io.idle), "a list's ends are read during a move")
+  assert(!(io.look.valid && (starting && inside || step === Step.neighbours)), "two readers of links at once")
+  assert(!(readHead && writeHead && readHeadAt === writeHeadAt), "a list's head is read while it is written")
+  assert(!(readTail && writeTail && readTailAt === writeTailAt), "a list's tail is read while it is written")
   assert(!(readNext && writeNext && readNextAt === writeNextAt), "a next link is read while it is written")
   assert(!(readPrev && writePrev && readPrevAt === writePrevAt), "a prev link is read while it is written")
 }

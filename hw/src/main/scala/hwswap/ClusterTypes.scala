@@ -26,11 +26,16 @@ object ClusterFlag extends ChiselEnum {
   *   - count: slots in use, bad and hinted ones included, 0 to 512 (10 bits)
   *   - flag: the list it is on (3 bits)
   *   - order: the order it serves, 0 to 9 (4 bits); 0 when it is FREE
+  *   - taken: it is off DISCARD, for the host to discard; its flag stays DISCARD
   */
 class ClusterMeta(p: Params) extends Bundle {
   val count = UInt(p.countBits.W)
   val flag = ClusterFlag()
   val order = UInt(p.orderBits.W)
+  val taken = Bool()
+
+  /** It is on a list. */
+  def listed: Bool = flag =/= ClusterFlag.none && !taken
 }
 
 /** What the kernel said about a cluster last (advisory mode): flag and order as they came, sequence number, and whether
@@ -43,36 +48,43 @@ class KernelMeta extends Bundle {
   val seq = UInt(MemMap.ClusterState.Meta.Seq.width.W)
 }
 
-/** Slots `start` to `end` - 1 of a cluster, `start` 0 to 511, `end` 0 to 512. */
+/** Slots `start` to `last` of a cluster, 0 to 511; none when `last` is below `start`. */
 class SlotRange(p: Params) extends Bundle {
-  val start = UInt(p.countBits.W)
-  val end = UInt(p.countBits.W)
+  val start = UInt(p.slotBits.W)
+  val last = UInt(p.slotBits.W)
 
   /** The part of a row that holds the first slot, and the one that holds the last. */
   def firstPart(p: Params): UInt = start(p.slotBits - 1, p.partSlotBits)
-  def lastPart(p: Params): UInt = (end - 1.U)(p.slotBits - 1, p.partSlotBits)
+  def lastPart(p: Params): UInt = last(p.slotBits - 1, p.partSlotBits)
 
-  /** The slots of this part of a row that are in the range: bit i is set when slot i of the part is (128 bits).
+  /** The slots in the range: bit i is set when slot i is (512 bits). */
+  def mask(p: Params): UInt = maskOf((0 until p.slots / SlotRange.WordSlots).map(_.U))
+
+  /** Those of one part of the row (128 bits). */
+  def partMask(p: Params, part: UInt): UInt = {
+    val words = p.partSlots / SlotRange.WordSlots
+    maskOf((0 until words).map(w => part ## w.U(log2Ceil(words).W)))
+  }
+
+  /** Those of some words of the row.
     *
     * Two thermometers within a word, and two bits a word that say which of them count there: a look-up table a slot.
     */
-  def mask(part: UInt, p: Params): UInt = {
-    val wordBits = log2Ceil(SlotRange.WordSlots)
+  private def maskOf(numbers: Seq[UInt]): UInt = {
+    val wordSlots = SlotRange.WordSlots
+    val wordBits = log2Ceil(wordSlots)
     val firstWord = start >> wordBits
-    val endWord = end >> wordBits
-    val inOne = firstWord === endWord
-    val below = ~UpFrom(end(wordBits - 1, 0), SlotRange.WordSlots)
-    val above = UpFrom(start(wordBits - 1, 0), SlotRange.WordSlots)
-    val fromFirst = above & (below | Fill(SlotRange.WordSlots, !inOne))
-    val words = (0 until p.partSlots / SlotRange.WordSlots).map { w =>
-      val word = part ## w.U(log2Ceil(p.partSlots / SlotRange.WordSlots).W)
-      val between = word > firstWord && word < endWord
-      val first = between || word === firstWord
-      val last = between || (word === endWord && !inOne)
-      (fromFirst & Fill(SlotRange.WordSlots, first)) | (below & Fill(SlotRange.WordSlots, last)) |
-        Fill(SlotRange.WordSlots, first && last)
-    }
-    VecInit(words).asUInt
+    val lastWord = last >> wordBits
+    val inOne = firstWord === lastWord
+    val above = SlotRange.from(start(wordBits - 1, 0), wordSlots)
+    val upTo = ~SlotRange.beyond(last(wordBits - 1, 0), wordSlots)
+    val fromFirst = above & (upTo | Fill(wordSlots, !inOne))
+    VecInit(numbers.map { w =>
+      val between = w > firstWord && w < lastWord
+      val first = between || w === firstWord
+      val end = between || (w === lastWord && !inOne)
+      (fromFirst & Fill(wordSlots, first)) | (upTo & Fill(wordSlots, end)) | Fill(wordSlots, first && end)
+    }).asUInt
   }
 }
 
@@ -81,8 +93,17 @@ object SlotRange {
   /** A row is looked at in words of so many slots. */
   val WordSlots: Int = 32
 
-  /** The slot `length` slots behind `slot`, which the caller knows to be at most 512. */
-  def end(slot: UInt, length: UInt, p: Params): UInt = (slot +& length)(p.countBits - 1, 0)
+  /** The last slot of the aligned block of 2^order slots that begins at `slot`. */
+  def lastOfBlock(slot: UInt, order: UInt, p: Params): UInt = slot | lowSlots(order, p)
+
+  /** 2^order - 1 for the orders 0 to 9, all ones for greater ones (9 bits). */
+  def lowSlots(order: UInt, p: Params): UInt = VecInit.tabulate(p.slotBits)(i => order > i.U).asUInt
+
+  /** Bits `low` to `width` - 1. */
+  def from(low: UInt, width: Int): UInt = VecInit.tabulate(width)(i => low <= i.U).asUInt
+
+  /** Bits `low` + 1 to `width` - 1. */
+  def beyond(low: UInt, width: Int): UInt = VecInit.tabulate(width)(i => low < i.U).asUInt
 }
 
 /** Bits `low` to `width` - 1 set, none when `low` is beyond: a shift, which costs less than a comparator a bit. */

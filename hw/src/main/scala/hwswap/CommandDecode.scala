@@ -78,13 +78,14 @@ object CommandDecode {
     val high = command.arg0(63, 32)
 
     def is(code: Int): Bool = opcode === code.U
-    val known = opcode <= OpcodeCode.Check.U
+    val known = opcode <= OpcodeCode.DiscardDone.U
     val advisoryOnly = is(OpcodeCode.Resync) || is(OpcodeCode.Recall) || is(OpcodeCode.Dump)
-    val authoritativeOnly = is(OpcodeCode.Alloc) || is(OpcodeCode.Free)
+    val authoritativeOnly = is(OpcodeCode.Alloc) || is(OpcodeCode.Free) || is(OpcodeCode.DiscardTake) ||
+      is(OpcodeCode.DiscardDone)
     val all = is(OpcodeCode.Recall) && device.andR && command.arg0(0)
     val wrongMode = Mux(advisory, authoritativeOnly, advisoryOnly)
     val wantsDevice = !is(OpcodeCode.Nop) && !is(OpcodeCode.Alloc) && !is(OpcodeCode.Dump) && !all
-    val wantsOffset = is(OpcodeCode.Free) || is(OpcodeCode.MarkBad)
+    val wantsOffset = is(OpcodeCode.Free) || is(OpcodeCode.MarkBad) || is(OpcodeCode.DiscardDone)
     val dumpEnd = low(p.clusterBits, 0) +& nr
     val badDump = is(OpcodeCode.Dump) && ((command.arg0 >> (p.clusterBits + 1)) =/= 0.U || dumpEnd > p.clusters.U ||
       command.arg1(2, 0) =/= 0.U)
@@ -120,7 +121,9 @@ object CommandDecode {
         OpcodeCode.SwapoffBegin.U -> CoreOp.swapoffBegin,
         OpcodeCode.Swapoff.U -> CoreOp.swapoff,
         OpcodeCode.Alloc.U -> CoreOp.alloc,
-        OpcodeCode.Free.U -> CoreOp.free
+        OpcodeCode.Free.U -> CoreOp.free,
+        OpcodeCode.DiscardTake.U -> CoreOp.discardTake,
+        OpcodeCode.DiscardDone.U -> CoreOp.discardDone
       )
     )
     d.core.cpu := cpu

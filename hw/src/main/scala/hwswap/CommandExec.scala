@@ -65,7 +65,8 @@ class CommandExec(p: Params) extends Module {
   cycles := cycles + 1.U
   val coreResp = io.core.resp.fire
   val isAlloc = opcode === OpcodeCode.Alloc.U && io.core.resp.bits.status === StatusCode.Ok.U
-  val isCheck = opcode === OpcodeCode.Check.U && io.core.resp.bits.status === StatusCode.Ok.U
+  val hasOffset = (opcode === OpcodeCode.Check.U || opcode === OpcodeCode.DiscardTake.U) &&
+    io.core.resp.bits.status === StatusCode.Ok.U
 
   // A core command in authoritative mode starts at once; everything else passes through the states.
   val refused = command.refusal.any
@@ -103,7 +104,7 @@ class CommandExec(p: Params) extends Module {
   io.out.bits.cycles := cycles
   io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
   io.out.bits.device := Mux(fromCore && isAlloc, io.core.resp.bits.device, 0.U)
-  io.out.bits.slot := Mux(fromCore, Mux(isAlloc || isCheck, io.core.resp.bits.offset, 0.U), slot)
+  io.out.bits.slot := Mux(fromCore, Mux(isAlloc || hasOffset, io.core.resp.bits.offset, 0.U), slot)
   decoded.io.deq.ready := io.core.req.fire || (state === State.complete && io.out.fire)
 
   private def complete(code: UInt, value: UInt): Unit = {

@@ -4,14 +4,12 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** The core: the swap allocator's state and rules, one request after the other.
+/** The core: the swap allocator's state and rules. docs/engine.md has the picture.
   *
-  * It takes a request, checks that the mode allows it, starts the unit that carries it out, and gives the unit the
-  * shared state (store, lists, devices, available list, CPU hints) until it is done. Each accepted request gets exactly
-  * one response, unless `clear` comes in between: that puts everything back to its state after reset.
-  *
-  * From accepting a request to its response: a unit's own cycles and two more, of which the first looks up the device
-  * the request names and the CPU's hint.
+  * Requests go through a pipeline in order: the intake looks device, hint and cluster up, the executor carries out
+  * allocations and frees, at two cycles each, with the slow path's help where a hint is of no use. All other requests
+  * are carried out by units, alone. Each accepted request gets exactly one response, unless `clear` comes in between:
+  * that puts everything back to its state after reset.
   */
 class Core(p: Params) extends Module {
   val io = IO(new CoreIO(p))
@@ -21,40 +19,57 @@ class Core(p: Params) extends Module {
   }
 
   private def body(): Unit = {
+    val intake = Module(new Intake(p))
+    val executor = Module(new Executor(p))
+    val slowPath = Module(new SlowPath(p))
     val cluster = Module(new OpenCluster(p))
     val lists = Module(new ClusterLists(p))
     val devices = Module(new SwapDevices(p))
     val available = Module(new AvailableList(p))
     val hints = Module(new CpuHints(p))
+    val answers = Module(new Queue(new UnitResp(p), 2))
 
-    // Request, look the device up, start, run, respond.
-    object State extends ChiselEnum {
-      val idle, prepare, start, run, respond = Value
+    // The pipeline.
+    intake.io.req <> io.req
+    intake.io.advisory := io.advisory
+    intake.io.policy := io.policy
+    intake.io.devices := devices.io.devices
+    intake.io.exclusive := executor.io.exclusive
+    intake.io.take := executor.io.take
+    executor.io.op := intake.io.op
+    executor.io.cluster := intake.io.cluster
+    executor.io.needsCluster := intake.io.needsCluster
+    executor.io.devices := devices.io.devices
+
+    // All changes of devices and of the available list show when there was none for so many cycles.
+    val requeueing = slowPath.io.requeue.valid
+    val changing = WireDefault(devices.io.change.op =/= DeviceOp.none || requeueing)
+    val unsettled = RegInit(0.U(log2Ceil(Core.SettleCycles + 1).W))
+    when(changing) {
+      unsettled := Core.SettleCycles.U
+    }.elsewhen(unsettled =/= 0.U) {
+      unsettled := unsettled - 1.U
     }
-    val state = RegInit(State.idle)
-    val req = RegEnable(io.req.bits, io.req.fire)
-    val resp = Reg(new UnitResp(p))
-    val allowed = Mux(
-      req.op.isOneOf(CoreOp.alloc, CoreOp.free),
-      !io.advisory,
-      io.advisory || !req.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
-    )
+    val settled = unsettled === 0.U
 
+    // The units. Each has the shared state for itself while it is at work; which one follows from the request alone.
     val units: Seq[(CoreUnit, Seq[CoreOp.Type])] = Seq(
-      Module(new AllocUnit(p)) -> Seq(CoreOp.alloc, CoreOp.hintAlloc),
-      Module(new FreeUnit(p)) -> Seq(CoreOp.free),
       Module(new MirrorUnit(p)) -> Seq(CoreOp.apply_, CoreOp.release, CoreOp.dump),
       Module(new SwaponUnit(p)) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
       Module(new SwapoffUnit(p)) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
-      Module(new CheckUnit(p)) -> Seq(CoreOp.check)
+      Module(new CheckUnit(p)) -> Seq(CoreOp.check),
+      Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
     )
-
-    // The unit at work has the shared state for itself. Which one that is follows from the request alone.
+    object Turn extends ChiselEnum {
+      val waiting, running, answered = Value
+    }
+    val turn = RegInit(Turn.waiting)
+    val req = intake.io.unitReq
     val access = Wire(new StateAccess(p))
     val view = Wire(new StateView(p))
-    val running = state.isOneOf(State.start, State.run)
+    val start = executor.io.unitTurn && turn === Turn.waiting && lists.io.idle && settled
+    val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
-    val start = RegNext(state === State.prepare && allowed, false.B)
     for (((unit, _), itsTurn) <- units.zip(mine)) {
       unit.io.start := start && itsTurn
       unit.io.req := req
@@ -64,120 +79,157 @@ class Core(p: Params) extends Module {
       suppressEnumCastWarning(Mux1H(mine, units.map { case (unit, _) => port(unit.io) }))
     access := ofUnit(_.access)
     val done = running && ofUnit(_.done)
-    val answer = ofUnit(_.resp)
-    io.events := ofUnit(_.events)
     when(!running) {
       access.idle()
-      io.events := 0.U.asTypeOf(io.events)
     }
-
-    io.req.ready := state === State.idle && hints.io.ready
-    switch(state) {
-      is(State.idle) {
-        when(io.req.fire) {
-          state := State.prepare
-        }
-      }
-      is(State.prepare) {
-        resp := 0.U.asTypeOf(resp)
-        resp.status := StatusCode.BadOpcode.U
-        state := Mux(allowed, State.start, State.respond)
-      }
-      is(State.start, State.run) {
-        resp := answer
-        state := Mux(done, State.respond, State.run)
-      }
-      is(State.respond) {
-        when(io.resp.ready) {
-          state := State.idle
-        }
-      }
+    val answeredNow = turn === Turn.answered && io.resp.fire
+    when(done) {
+      turn := Turn.answered
+    }.elsewhen(start) {
+      turn := Turn.running
+    }.elsewhen(answeredNow) {
+      turn := Turn.waiting
     }
+    executor.io.unitDone := answeredNow
+    intake.io.unitDone := answeredNow || executor.io.unitRefused
+    io.events := Mux(running, ofUnit(_.events), executor.io.events)
 
-    // The response. A dumped cluster stays the cluster at hand until the response is taken; the bitmap is what was read
-    // of its rows.
-    io.resp.valid := state === State.respond
-    io.resp.bits.status := resp.status
-    io.resp.bits.device := resp.device
-    io.resp.bits.offset := resp.offset
-    io.resp.bits.epoch := resp.epoch
-    io.resp.bits.taken := resp.taken
-    val kernel = Mux(resp.record, cluster.io.kernel, 0.U.asTypeOf(new KernelMeta))
-    io.resp.bits.record.bitmap := cluster.io.bitmap
-    io.resp.bits.record.count := resp.count
+    // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays
+    // open until its response is taken.
+    answers.io.enq.valid := executor.io.resp.valid || done
+    answers.io.enq.bits := Mux(running, ofUnit(_.resp), executor.io.resp.bits)
+    executor.io.resp.ready := answers.io.enq.ready
+    answers.io.deq.ready := io.resp.ready
+    val answer = answers.io.deq.bits
+    val kernel = Mux(answer.record, cluster.io.kernel, 0.U.asTypeOf(new KernelMeta))
+    io.resp.valid := answers.io.deq.valid
+    io.resp.bits.status := answer.status
+    io.resp.bits.device := answer.device
+    io.resp.bits.offset := answer.offset
+    io.resp.bits.epoch := answer.epoch
+    io.resp.bits.taken := answer.taken
+    io.resp.bits.record.bitmap := cluster.io.used & ~cluster.io.hinted & Fill(p.slots, answer.record)
+    io.resp.bits.record.count := answer.count
     io.resp.bits.record.order := kernel.order
     io.resp.bits.record.flag := kernel.flag
     io.resp.bits.record.seq := kernel.seq
-    io.resp.bits.record.epoch := resp.epoch
+    io.resp.bits.record.epoch := answer.epoch
 
-    // The cluster at hand.
-    cluster.io.open := access.open
-    cluster.io.rowOp := access.rowOp
-    cluster.io.range := access.range
-    cluster.io.findOrder := access.findOrder
-    cluster.io.cancel := access.cancel
-    cluster.io.blank := state === State.prepare
-    cluster.io.loaded := req.record.bitmap
-    cluster.io.newMeta := access.newMeta
+    // The open cluster. A unit's wish is noted in one cycle, read in the next and opened in the one after that.
+    val unitWish = RegNext(access.open, 0.U.asTypeOf(access.open))
+    val unitOpen = RegNext(unitWish, 0.U.asTypeOf(access.open))
+    cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitWish.valid
+    cluster.io.read.bits := Mux(
+      unitWish.valid,
+      unitWish.bits,
+      Mux(executor.io.exclusive, slowPath.io.read.bits, intake.io.read.bits)
+    )
+    cluster.io.open.valid := executor.io.open.valid || slowPath.io.open.valid || unitOpen.valid
+    cluster.io.open.bits := Mux(
+      unitOpen.valid,
+      unitOpen.bits,
+      Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
+    )
+    cluster.io.blank := ShiftRegister(access.blank, 2)
+    cluster.io.newMeta := Mux(running, access.newMeta, executor.io.newMeta)
     cluster.io.newKernel := access.newKernel
-    view.opened := cluster.io.opened
+    cluster.io.rowOp := Mux(running, access.rowOp, executor.io.rowOp)
+    cluster.io.range := Mux(running, access.range, executor.io.range)
+    cluster.io.bitmap := req.record.bitmap
+    cluster.io.find := executor.io.find
+    cluster.io.order := executor.io.order
+    cluster.io.behind := executor.io.behind
+    cluster.io.anywhere := executor.io.anywhere
+    cluster.io.checked := executor.io.checked
+    cluster.io.walkRange := access.range
+    cluster.io.wantFree := running
+    cluster.io.walk := access.walk
+    cluster.io.proceed := access.proceed
+    executor.io.opened := cluster.io.cluster
+    executor.io.meta := cluster.io.meta
+    executor.io.found := cluster.io.found
+    executor.io.foundSlot := cluster.io.foundSlot
+    executor.io.allUsed := cluster.io.asWanted
+    view.opened := RegNext(unitOpen.valid, false.B)
     view.cluster := cluster.io.cluster
     view.meta := cluster.io.meta
     view.kernel := cluster.io.kernel
-    view.rowsDone := cluster.io.done
-    view.rowsBusy := cluster.io.busy
-    view.found := cluster.io.found
-    view.foundSlot := cluster.io.foundSlot
-    view.allInUse := cluster.io.allInUse
-    view.allFree := cluster.io.allFree
-    view.overlap := cluster.io.overlap
-    view.counted := cluster.io.counted
-    view.used := cluster.io.used
-    view.hinted := cluster.io.hinted
-    view.hintedElsewhere := cluster.io.hintedElsewhere
+    view.allFree := cluster.io.asWanted
+    view.walked := cluster.io.walked
+    view.used := cluster.io.usedCount
+    view.hinted := cluster.io.hintedCount
+    view.hintedLeft := cluster.io.hintedLeft
+    view.stray := cluster.io.stray
 
     // The lists.
-    lists.io.move := access.move
-    lists.io.peek := access.peek
-    lists.io.peekDevice := access.peekDevice
-    lists.io.peekList := access.peekList
-    lists.io.look := access.look
+    lists.io.move := Mux(running, access.move, executor.io.move)
+    executor.io.moveRoom := lists.io.room
+    lists.io.peek := access.peek || slowPath.io.peek
+    lists.io.peekDevice := Mux(running, access.peekDevice, slowPath.io.device)
+    lists.io.peekList := Mux(running, access.peekList, slowPath.io.peekList)
+    lists.io.look := Mux(running, access.look, slowPath.io.look)
     lists.io.forget := access.forgetLists
-    view.moved := lists.io.done
+    view.listRoom := lists.io.room
+    view.listsIdle := lists.io.idle
     view.ends := lists.io.ends
     view.next := lists.io.next
     view.prev := lists.io.prev
     view.nonEmpty := lists.io.nonEmpty
 
+    // The slow path.
+    slowPath.io.start := executor.io.slowStart
+    slowPath.io.order := executor.io.slowOrder
+    slowPath.io.hinting := executor.io.slowHinting
+    slowPath.io.settled := settled
+    slowPath.io.policy := io.policy
+    slowPath.io.hint := hints.io.hint
+    executor.io.resuming := slowPath.io.resuming
+    executor.io.resumeBehind := slowPath.io.resumeBehind
+    slowPath.io.devices := devices.io.devices
+    slowPath.io.first := available.io.first
+    slowPath.io.successor := available.io.successor
+    slowPath.io.members := available.io.members
+    slowPath.io.places := available.io.places
+    slowPath.io.listsIdle := lists.io.idle
+    slowPath.io.nonEmpty := lists.io.nonEmpty
+    slowPath.io.ends := lists.io.ends
+    slowPath.io.behind := lists.io.next
+    slowPath.io.searched := executor.io.searched
+    slowPath.io.gave := executor.io.gave
+    executor.io.search := slowPath.io.search
+    executor.io.slowFailed := slowPath.io.failed
+    executor.io.slowDevice := slowPath.io.device
+    executor.io.list := slowPath.io.list
+    executor.io.next := slowPath.io.next
+    executor.io.alone := slowPath.io.alone
+    executor.io.position := slowPath.io.position
+
     // The devices, and the available list that follows them.
-    devices.io.change := access.change
+    devices.io.change := Mux(running, access.change, executor.io.change)
     devices.io.req := req
     available.io.add := devices.io.enter
     available.io.remove := devices.io.leave
-    available.io.requeue := RegNext(access.requeue.valid, false.B)
-    available.io.device := RegNext(Mux(access.requeue.valid, access.requeue.bits, devices.io.changing))
+    available.io.requeue := RegNext(requeueing, false.B)
+    available.io.device := RegNext(Mux(requeueing, slowPath.io.requeue.bits, devices.io.changing))
     available.io.priority := devices.io.priority
-    available.io.eligible := access.eligible
-    available.io.cursor := access.cursor
+    available.io.eligible := slowPath.io.eligible
+    available.io.cursor := slowPath.io.device
     view.devices := devices.io.devices
-    view.device := RegNext(At(devices.io.devices, req.device(p.deviceBits - 1, 0)))
-    view.claimed := RegNext(req.device < p.devices.U) && view.device.info.claimed
-    view.first := available.io.first
-    view.successor := available.io.successor
+    view.device := intake.io.unitDevice
+    view.claimed := intake.io.unitClaimed
     view.members := available.io.members
     io.devices := VecInit(devices.io.devices.map(_.info.shown))
     io.freeSlots := devices.io.freeSlots
     io.hintedSlots := devices.io.hintedSlots
 
-    // The CPU's hint is read while the request is accepted, and steady from the start on.
-    hints.io.read := io.req.fire
-    hints.io.readCpu := io.req.bits.cpu(p.cpuBits - 1, 0)
-    hints.io.readOrder := io.req.bits.order
-    hints.io.write := access.newHint
-    hints.io.writeCpu := req.cpu(p.cpuBits - 1, 0)
-    hints.io.writeOrder := req.order
+    // The CPUs' hints.
+    intake.io.hintsReady := hints.io.ready && !slowPath.io.readHint.valid
+    intake.io.hint := hints.io.hint
+    intake.io.newHint := executor.io.newHint
+    hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
+    hints.io.read.bits := Mux(slowPath.io.readHint.valid, slowPath.io.readHint.bits, intake.io.readHint.bits)
+    hints.io.write := executor.io.newHint
     hints.io.drop := access.dropHints
-    view.hint := RegEnable(hints.io.hint, state === State.prepare)
     view.hintsReady := hints.io.ready
     view.advisory := io.advisory
 
@@ -186,9 +238,16 @@ class Core(p: Params) extends Module {
       fault := true.B
     }
     io.fault := fault
+    assert(!done || answers.io.enq.ready, "a unit's answer finds no room")
     assert(
-      available.io.members === ShiftRegister(VecInit(devices.io.devices.map(_.info.available)).asUInt, 2, 0.U, true.B),
+      !settled || available.io.members === VecInit(devices.io.devices.map(_.info.available)).asUInt,
       "the available list and the device table disagree"
     )
   }
+}
+
+object Core {
+
+  /** Cycles from the cycle after a change of a device to the one in which the available list has followed it. */
+  val SettleCycles: Int = 5
 }

@@ -8,7 +8,7 @@ import chisel3.util._
   * rings ask for (advisory mode).
   */
 object CoreOp extends ChiselEnum {
-  val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check = Value
+  val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
   val hintAlloc, apply_, release, dump = Value
 }
 
@@ -26,7 +26,8 @@ class ClusterRecord extends Bundle {
   *
   *   - swaponPrepare: device, pages, base, flags, priority, epoch
   *   - markBad, free: device, offset, nr
-  *   - swapon, swapoffBegin, swapoff, check: device
+  *   - swapon, swapoffBegin, swapoff, check, discardTake: device
+  *   - discardDone: device, offset
   *   - alloc, hintAlloc: cpu, order
   *   - apply_: cluster, record
   *   - release: device, offset, order (the slots of one consumed or recalled hint), epoch
@@ -52,6 +53,7 @@ class CoreReq(p: Params) extends Bundle {
   *
   *   - alloc, hintAlloc: device, offset, epoch of the device when status is OK; NO_SPACE otherwise
   *   - check: offset holds the number of faults
+  *   - discardTake: offset of the cluster's first slot when status is OK
   *   - dump: record (bitmap without hinted slots; count its population; order, flag, seq, epoch as last applied)
   *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
   *     cluster
@@ -84,6 +86,13 @@ class CoreEvents extends Bundle {
   val freed, scan, listMove = Bool()
 }
 
+/** The register POLICY, as it is: see RegMap.Policy. The codes are those of the register. */
+class Policy extends Bundle {
+  val scan = UInt(RegMap.Policy.Scan.width.W)
+  val device = UInt(RegMap.Policy.Device.width.W)
+  val hint = UInt(RegMap.Policy.Hint.width.W)
+}
+
 /** The core: requests in order, one at a time; each accepted request gets exactly one response. */
 class CoreIO(p: Params) extends Bundle {
   val req = Flipped(Decoupled(new CoreReq(p)))
@@ -91,6 +100,9 @@ class CoreIO(p: Params) extends Bundle {
 
   /** The mode; steady while any device is claimed. */
   val advisory = Input(Bool())
+
+  /** What differs from the kernel's rules; any change takes effect with the next request. */
+  val policy = Input(new Policy)
 
   /** Synchronous clear of everything, a pulse; the core is not ready until done. */
   val clear = Input(Bool())

@@ -9,12 +9,14 @@ import chisel3.util._
   */
 class StateAccess(p: Params) extends Bundle {
 
-  // The cluster at hand: see OpenCluster.
+  // The open cluster: see OpenCluster. It is there three cycles after `open`. The range is that of the walk
+  // and of the change.
   val open = Valid(UInt(p.clusterBits.W))
+  val blank = Bool()
+  val walk = RowWalk()
+  val proceed = Bool()
   val rowOp = RowOp()
   val range = new SlotRange(p)
-  val findOrder = UInt(p.orderBits.W)
-  val cancel = Bool()
   val newMeta = Valid(new ClusterMeta(p))
   val newKernel = Valid(new KernelMeta)
 
@@ -26,21 +28,16 @@ class StateAccess(p: Params) extends Bundle {
   val look = Valid(UInt(p.clusterBits.W))
   val forgetLists = Valid(UInt(p.deviceBits.W))
 
-  // The devices and the available list: see SwapDevices and AvailableList.
+  // The devices: see SwapDevices; and the CPUs' hints into one: see CpuHints.
   val change = new DeviceChange(p)
-  val requeue = Valid(UInt(p.deviceBits.W))
-  val eligible = UInt(p.devices.W)
-  val cursor = UInt(p.deviceBits.W)
-
-  // The CPU's hint for the request's CPU and order: see CpuHints.
-  val newHint = Valid(new CpuHint(p))
   val dropHints = Valid(UInt(p.deviceBits.W))
 
   /** Asks for nothing. */
   def idle(): Unit = {
     this := DontCare
-    Seq(open, newMeta, newKernel, move, look, forgetLists, requeue, newHint, dropHints).foreach(_.valid := false.B)
-    Seq(peek, cancel).foreach(_ := false.B)
+    Seq(open, newMeta, newKernel, move, look, forgetLists, dropHints).foreach(_.valid := false.B)
+    Seq(peek, blank, proceed).foreach(_ := false.B)
+    walk := RowWalk.none
     rowOp := RowOp.none
     change.op := DeviceOp.none
   }
@@ -56,25 +53,21 @@ class StateView(p: Params) extends Bundle {
   /** The request names a device that exists and is claimed. */
   val claimed = Bool()
 
-  // The cluster at hand.
+  // The open cluster. At the start it is the one the request names, if it names one.
   val opened = Bool()
   val cluster = UInt(p.clusterBits.W)
   val meta = new ClusterMeta(p)
   val kernel = new KernelMeta
-  val rowsDone = Bool()
-  val rowsBusy = Bool()
-  val found = Bool()
-  val foundSlot = UInt(p.slotBits.W)
-  val allInUse = Bool()
   val allFree = Bool()
-  val overlap = Bool()
-  val counted = Bool()
+  val walked = Bool()
   val used = UInt(p.countBits.W)
   val hinted = UInt(p.countBits.W)
-  val hintedElsewhere = UInt(p.countBits.W)
+  val hintedLeft = Bool()
+  val stray = Bool()
 
   // The lists.
-  val moved = Bool()
+  val listRoom = Bool()
+  val listsIdle = Bool()
   val ends = new ListEnds(p)
   val next = UInt(p.clusterBits.W)
   val prev = UInt(p.clusterBits.W)
@@ -82,12 +75,7 @@ class StateView(p: Params) extends Bundle {
 
   // The devices and the available list.
   val devices = Vec(p.devices, new SwapDevice(p))
-  val first = Valid(UInt(p.deviceBits.W))
-  val successor = Valid(UInt(p.deviceBits.W))
   val members = UInt(p.devices.W)
-
-  // The hint of the request's CPU and order, in the first cycle of a request.
-  val hint = new CpuHint(p)
   val hintsReady = Bool()
 }
 
@@ -106,7 +94,7 @@ class UnitIO(p: Params) extends Bundle {
   val events = Output(new CoreEvents)
 }
 
-/** A unit's answer. `record` says that the response's record is that of the cluster at hand, as the kernel gave it. */
+/** A unit's answer. `record` says that the response's record is that of the open cluster, as the kernel gave it. */
 class UnitResp(p: Params) extends Bundle {
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val device = UInt(p.deviceBits.W)
@@ -145,9 +133,6 @@ abstract class CoreUnit(p: Params) extends Module {
   protected val clusterInDevice: UInt = req.offset >> p.slotBits
   protected val slot: UInt = req.offset(p.slotBits - 1, 0)
 
-  /** The engine's number of that cluster; meaningless unless the offset is inside the device. */
-  protected val clusterOfOffset: UInt = (device.info.base + clusterInDevice(p.clusterBits - 1, 0))(p.clusterBits - 1, 0)
-
   /** The request's offset and number of slots name slots of the device, in one cluster, without the header. */
   protected val rangeValid: Bool = req.nr =/= 0.U && req.offset =/= 0.U && slot +& req.nr <= p.slots.U &&
     req.offset +& req.nr <= device.info.pages
@@ -155,37 +140,31 @@ abstract class CoreUnit(p: Params) extends Module {
   /** Those slots. */
   protected def requestRange(): Unit = {
     access.range.start := slot
-    access.range.end := SlotRange.end(slot, req.nr, p)
+    access.range.last := (slot + req.nr - 1.U)(p.slotBits - 1, 0)
   }
 
   /** All slots of a cluster. */
   protected def wholeRange(): Unit = {
     access.range.start := 0.U
-    access.range.end := p.slots.U
+    access.range.last := (p.slots - 1).U
   }
 
-  private val listMoving = RegInit(false.B)
-  when(view.moved) {
-    listMoving := false.B
-  }
-
-  /** The list move that `store` started is over, and so is the change of rows that needs waiting for. */
-  protected val settled: Bool = (!listMoving || view.moved) && !view.rowsBusy
-
-  /** Writes count, flag and order of the cluster at hand; moves it to the tail of its list when `relist` says so.
+  /** Writes count, flag and order of the open cluster; moves it to the tail of its list when `relist` says so, which
+    * goes on while the unit does something else.
     *
     * Only the cluster's new flag decides whether it is put on a list; its present one, whether it is taken off one.
     */
   protected def store(owner: UInt, count: UInt, flag: ClusterFlag.Type, order: UInt, relist: Bool): Unit = {
-    listMoving := relist
     access.newMeta.valid := true.B
     access.newMeta.bits.count := count
     access.newMeta.bits.flag := flag
     access.newMeta.bits.order := order
+    access.newMeta.bits.taken := false.B
     access.move.valid := relist
     access.move.bits.device := owner
     access.move.bits.cluster := view.cluster
-    access.move.bits.unlink := view.meta.flag =/= ClusterFlag.none
+    access.move.bits.unlink := view.meta.listed
+    access.move.bits.fromHead := false.B
     access.move.bits.from := ListId(view.meta.flag, view.meta.order, p)
     access.move.bits.push := flag =/= ClusterFlag.none
     access.move.bits.to := ListId(flag, order, p)

@@ -4,16 +4,31 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Where a CPU looks first for an order: `slot` of an engine cluster, and the device it belongs to. */
+/** Where a CPU looks first for an order: behind slot `last` of an engine cluster, and the device it belongs to. The
+  * slot itself, not the one behind it, is held because it follows without an adder from the slots that were given.
+  */
 class CpuHint(p: Params) extends Bundle {
   val valid = Bool()
   val device = UInt(p.deviceBits.W)
   val cluster = UInt(p.clusterBits.W)
-  val slot = UInt(p.slotBits.W)
+  val last = UInt(p.slotBits.W)
 }
 
-/** The per-CPU hints, one for each CPU and order: the kernel's `percpu_swap_cluster`. An invalid one stands for offset
-  * 0 or no device.
+/** Whose hint: a CPU's for an order, or a rotating device's, which all CPUs share. */
+class HintKey(p: Params) extends Bundle {
+  val ofDevice = Bool()
+  val index = UInt(p.cpuBits.max(p.deviceBits).W)
+  val order = UInt(p.orderBits.W)
+}
+
+/** A new hint. */
+class HintWrite(p: Params) extends Bundle {
+  val key = new HintKey(p)
+  val hint = new CpuHint(p)
+}
+
+/** The hints, one for each CPU and order (the kernel's `percpu_swap_cluster`), and one for each device and order, which
+  * rotating devices use (`global_cluster`). An invalid one stands for offset 0 or no device.
   *
   * A RAM; reading takes one cycle. After reset and after `drop` the whole of it is gone through, an entry a cycle, and
   * `ready` is low meanwhile.
@@ -21,30 +36,27 @@ class CpuHint(p: Params) extends Bundle {
 class CpuHints(p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Read the hint of `readCpu` (taken modulo the RAM's size) and `readOrder`. */
-    val read = Input(Bool())
-    val readCpu = Input(UInt(p.cpuBits.W))
-    val readOrder = Input(UInt(p.orderBits.W))
+    /** Read a hint; it is there one cycle later, for one cycle. Undefined when it is written in the cycle in which it
+      * is read.
+      */
+    val read = Flipped(Valid(new HintKey(p)))
     val hint = Output(new CpuHint(p))
-
-    /** Set the hint of `writeCpu` and `writeOrder`. */
-    val write = Flipped(Valid(new CpuHint(p)))
-    val writeCpu = Input(UInt(p.cpuBits.W))
-    val writeOrder = Input(UInt(p.orderBits.W))
+    val write = Flipped(Valid(new HintWrite(p)))
 
     /** Forget all hints into this device (the kernel's `flush_percpu_swap_cluster()`). */
     val drop = Flipped(Valid(UInt(p.deviceBits.W)))
     val ready = Output(Bool())
   })
 
-  private val depth = 1 << (p.cpuBits + p.orderBits)
+  private val addressBits = io.read.bits.getWidth
+  private val depth = 1 << addressBits
   private val ram = SyncReadMem(depth, new CpuHint(p), SyncReadMem.Undefined)
 
   // The sweep reads entry `at` while it writes the entry before it, which was read one cycle earlier.
   private val sweeping = RegInit(true.B)
   private val dropAll = RegInit(true.B)
   private val dropDevice = RegEnable(io.drop.bits, io.drop.valid)
-  private val at = RegInit(0.U((p.cpuBits + p.orderBits + 1).W))
+  private val at = RegInit(0.U((addressBits + 1).W))
   private val last = at === depth.U
   when(sweeping) {
     at := Mux(last, 0.U, at + 1.U)
@@ -56,23 +68,20 @@ class CpuHints(p: Params) extends Module {
   io.ready := !sweeping
 
   io.hint := ram.read(
-    Mux(sweeping, at(depthBits - 1, 0), io.readCpu ## io.readOrder),
-    Mux(sweeping, !last, io.read)
+    Mux(sweeping, at(addressBits - 1, 0), io.read.bits.asUInt),
+    Mux(sweeping, !last, io.read.valid)
   )
   private val dropped = sweeping && at =/= 0.U && (dropAll || io.hint.device === dropDevice)
-  private val entry = WireDefault(io.write.bits)
+  private val entry = WireDefault(io.write.bits.hint)
   when(sweeping) {
     entry.valid := false.B
   }
   when(dropped || (io.write.valid && !sweeping)) {
-    ram.write(Mux(sweeping, (at - 1.U)(depthBits - 1, 0), io.writeCpu ## io.writeOrder), entry)
+    ram.write(Mux(sweeping, (at - 1.U)(addressBits - 1, 0), io.write.bits.key.asUInt), entry)
   }
 
-  private def depthBits: Int = p.cpuBits + p.orderBits
-
-  assert(!(sweeping && (io.read || io.write.valid || io.drop.valid)), "CPU hints are used while they are gone through")
   assert(
-    !(io.read && io.write.valid && io.readCpu === io.writeCpu && io.readOrder === io.writeOrder),
-    "a CPU hint is read in the cycle in which it is written"
+    !(sweeping && (io.read.valid || io.write.valid || io.drop.valid)),
+    "CPU hints are used while they are gone through"
   )
 }

@@ -95,7 +95,7 @@ class CpuRequests(p: Params) extends Module {
     )
   }
 
-  private val pages = Seq.tabulate(p.cpus)(new Page(_))
+  private val pages = Seq.tabulate(p.cpuPages)(new Page(_))
   io.regs.readData := RegPort.answer(io.regs.read, pages.flatMap(_.registers))
   io.busy := pages.map(_.busy).reduce(_ || _)
 
@@ -104,9 +104,9 @@ class CpuRequests(p: Params) extends Module {
     val idle, ask, wait_ = Value
   }
   val state = RegInit(State.idle)
-  val cpu = RegInit(0.U(p.cpuBits.W))
+  val cpu = RegInit(0.U(log2Ceil(p.cpuPages).max(1).W))
   private val waiting = VecInit(pages.map(_.busy))
-  private val next = Mux(cpu === (p.cpus - 1).U, 0.U, cpu + 1.U)
+  private val next = Mux(cpu === (p.cpuPages - 1).U, 0.U, cpu + 1.U)
   private val refusal = VecInit(pages.map(_.refusal))(cpu)
 
   io.core.req.valid := state === State.ask && refusal === StatusCode.Ok.U

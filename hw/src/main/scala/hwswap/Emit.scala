@@ -65,7 +65,7 @@ object Emit {
   def emit(
       @arg(doc = "folder to write to; made when missing") targetDir: String,
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
-      @arg(doc = "CPUs, 1 to 16") cpus: Int = 4,
+      @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
       @arg(doc = "clusters of the on-chip store, a power of two from 8 to 65536") clusters: Int = 1024,
       @arg(
         name = "hint-ring-log2",

@@ -18,7 +18,7 @@ object RegMap {
   }
   object Version {
     val Offset: Int = 0x8
-    val Minor: MapField = MapField(0, 16, BigInt("0", 16))
+    val Minor: MapField = MapField(0, 16, BigInt("1", 16))
     val Major: MapField = MapField(16, 16, BigInt("1", 16))
   }
   object Build {
@@ -114,6 +114,14 @@ object RegMap {
     val Offset: Int = 0xa8
     val Slots: MapField = MapField(0, 32, BigInt("0", 16))
     val Hinted: MapField = MapField(32, 32, BigInt("0", 16))
+  }
+  object Policy {
+    val Offset: Int = 0xb0
+    val Scan: MapField = MapField(0, 2, BigInt("0", 16))
+    val Device: MapField = MapField(4, 2, BigInt("0", 16))
+    val Hint: MapField = MapField(8, 2, BigInt("0", 16))
+    val Placement: MapField = MapField(12, 2, BigInt("0", 16))
+    val Seed: MapField = MapField(32, 32, BigInt("0", 16))
   }
   object StatCycles {
     val Offset: Int = 0x100
@@ -399,6 +407,28 @@ object MemMap {
   }
 }
 
+object ScanPolicyCode {
+  val Linux: Int = 0
+  val FreeFirst: Int = 1
+}
+
+object DevicePolicyCode {
+  val RoundRobin: Int = 0
+  val Sequential: Int = 1
+  val NodeFirst: Int = 2
+}
+
+object HintPolicyCode {
+  val PerCpu: Int = 0
+  val Shared: Int = 1
+  val RandomTrunk: Int = 2
+}
+
+object PlacementPolicyCode {
+  val Linux: Int = 0
+  val Indexed: Int = 1
+}
+
 object OpcodeCode {
   val Nop: Int = 0
   val SwaponPrepare: Int = 1
@@ -412,6 +442,8 @@ object OpcodeCode {
   val Recall: Int = 9
   val Dump: Int = 10
   val Check: Int = 11
+  val DiscardTake: Int = 12
+  val DiscardDone: Int = 13
 }
 
 object StatusCode {

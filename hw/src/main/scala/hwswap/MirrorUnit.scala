@@ -10,12 +10,12 @@ import chisel3.util._
   * Apply keeps the newest record only: one of a cluster no device has, of another epoch, or that is not newer than the
   * one held leaves everything as it is. A release for another epoch does nothing.
   *
-  * Apply takes 9 cycles, release 7, each 5 more when the cluster changes its list; dump takes 9. A release that crosses
-  * parts of a row takes longer, as a free does.
+  * From the start on, with the cluster open: apply and dump take 7 cycles, release 5, and one more for each further
+  * part of a row that it crosses.
   */
 class MirrorUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, row, applying, counting, releasing, dumping, moving = Value
+    val idle, decide, applying, counting, releasing, dumping = Value
   }
   private val state = RegInit(State.idle)
 
@@ -27,10 +27,10 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     io.start
   )
   private val ownerDevice = At(view.devices, owner)
-  private val taken, valid = Reg(Bool())
+  private val valid = Reg(Bool())
 
   // Hinted slots in the range of a release.
-  private val delta = RegNext(view.hinted - view.hintedElsewhere)
+  private val delta = RegNext(view.hinted)
 
   private val place = Module(new MirrorPlace(p))
   place.io.flag := view.meta.flag
@@ -38,7 +38,7 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
   place.io.kernelFlag := req.record.flag
   place.io.kernelOrder := req.record.order
   place.io.count := view.used
-  place.io.hinted := view.hintedElsewhere =/= 0.U
+  place.io.hinted := view.hintedLeft
 
   // A release names an aligned run inside the device.
   private val runEnd = slot +& (1.U << req.order)(p.countBits - 1, 0)
@@ -48,56 +48,58 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
   wholeRange()
   when(req.op === CoreOp.release) {
     access.range.start := slot
-    access.range.end := runEnd(p.countBits - 1, 0)
+    access.range.last := (runEnd - 1.U)(p.slotBits - 1, 0)
   }
-  private val inOnePart = req.order <= p.partSlotBits.U
-  access.open.bits := Mux(req.op === CoreOp.release, clusterOfOffset, req.cluster)
 
   switch(state) {
+    // Counting does no harm, whatever the request names.
     is(State.idle) {
       when(io.start) {
-        taken := false.B
         valid := Mux(req.op === CoreOp.release, releasable, owned)
-        access.open.valid := true.B
-        access.rowOp := Mux(req.op === CoreOp.apply_, RowOp.load, RowOp.look)
-        state := State.row
+        access.walk := MuxLookup(req.op, RowWalk.count)(
+          Seq(CoreOp.apply_ -> RowWalk.load, CoreOp.release -> RowWalk.release)
+        )
+        state := State.decide
       }
     }
 
-    is(State.row) {
+    is(State.decide) {
       when(!valid) {
         leave()
-      }.elsewhen(view.opened) {
+      }.otherwise {
         switch(req.op) {
           is(CoreOp.apply_) {
             when(ownerDevice.info.epoch === req.record.epoch && newer) {
+              access.proceed := true.B
               state := State.applying
             }.otherwise {
               leave()
             }
           }
-          is(CoreOp.release)(state := State.counting)
+          is(CoreOp.release) {
+            access.proceed := true.B
+            state := State.counting
+          }
           is(CoreOp.dump)(state := State.dumping)
         }
       }
     }
 
     is(State.applying) {
-      when(view.counted) {
-        taken := true.B
-        io.resp.taken := true.B
+      when(view.walked) {
         access.newKernel.valid := true.B
         access.newKernel.bits.applied := true.B
         access.newKernel.bits.flag := req.record.flag
         access.newKernel.bits.order := req.record.order
         access.newKernel.bits.seq := req.record.seq
-        adjust(view.used.zext - view.meta.count.zext, view.hintedElsewhere.zext - view.hinted.zext)
-        put(view.used, place.io.newFlag, place.io.newOrder, false.B)
+        adjust(view.used.zext - view.meta.count.zext, -view.hinted.zext)
+        put(view.used, place.io.newFlag, place.io.newOrder)
+        io.resp.taken := true.B
       }
     }
 
     is(State.counting) {
-      when(view.counted) {
+      when(view.walked) {
         state := State.releasing
       }
     }
@@ -109,13 +111,12 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
       val empty = count === 0.U && !away
       val noLongerFull = view.meta.flag === ClusterFlag.full && count =/= p.slots.U
       val flag = Mux(empty, ClusterFlag.free, Mux(noLongerFull, ClusterFlag.frag, view.meta.flag))
-      access.rowOp := RowOp.clearH
       adjust(-delta.zext, -delta.zext)
-      put(count, flag, Mux(empty, 0.U, view.meta.order), !inOnePart)
+      put(count, flag, Mux(empty, 0.U, view.meta.order))
     }
 
     is(State.dumping) {
-      when(view.counted) {
+      when(view.walked) {
         finish(StatusCode.Ok)
         io.resp.record := true.B
         io.resp.count := view.used - view.hinted
@@ -123,19 +124,10 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
         state := State.idle
       }
     }
-
-    is(State.moving) {
-      when(settled) {
-        finish(StatusCode.Ok)
-        io.resp.taken := taken
-        state := State.idle
-      }
-    }
   }
 
   /** Nothing is changed. */
   private def leave(): Unit = {
-    access.cancel := true.B
     finish(StatusCode.Ok)
     state := State.idle
   }
@@ -150,18 +142,12 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     access.change.hintedDelta := hintedDelta
   }
 
-  /** Stores the cluster, moved to the tail of another list if there is another list for its new flag and order. `wait_`
-    * says that the rows take longer.
-    */
-  private def put(count: UInt, flag: ClusterFlag.Type, order: UInt, wait_ : Bool): Unit = {
+  /** Stores the cluster, moved to the tail of another list if there is another list for its new flag and order. */
+  private def put(count: UInt, flag: ClusterFlag.Type, order: UInt): Unit = {
     val byOrder = flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag)
     val relist = flag =/= view.meta.flag || (byOrder && order =/= view.meta.order)
     store(owner, count, flag, order, relist)
-    when(relist || wait_) {
-      state := State.moving
-    }.otherwise {
-      finish(StatusCode.Ok)
-      state := State.idle
-    }
+    finish(StatusCode.Ok)
+    state := State.idle
   }
 }

@@ -4,289 +4,266 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** What is done with the rows of the cluster at hand, part by part.
-  *
-  *   - find: look for free slots, from the range's start upwards
-  *   - look: answer questions about the range, and count
-  *   - setK, setH, clearK, clearH: the slots of the range go into or out of K or H
-  *   - load: the request's bitmap becomes K, and its slots leave H; the counts are those of `look`
-  *   - init: K becomes everything but the range, H empty
+/** A change of the open cluster's slots, those of a range: `give` makes them used; `hint` used and hinted; `clear`
+  * neither.
   */
 object RowOp extends ChiselEnum {
-  val none, find, look, setK, setH, clearK, clearH, load, init = Value
+  val none, give, hint, clear = Value
 }
 
-/** The cluster at hand, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`: its records
-  * in registers, and all work on its rows, so that the units which decide handle small numbers only.
+/** A walk over the open cluster's row, part by part.
   *
-  * `open` reads the records; `opened` is high three cycles later, when they are there. They stay until the next `open`.
+  *   - count: the slots used, and those hinted
+  *   - load: the bitmap of a record is what the kernel uses; its slots are hinted no more. Counts the slots used
+  *     afterwards, and the hinted ones that the bitmap does away with
+  *   - release: the hinted slots of the range become free. Counts them
+  *   - init: everything but the range is used, nothing is hinted
+  */
+object RowWalk extends ChiselEnum {
+  val none, count, load, release, init = Value
+}
+
+/** The open cluster, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`, and the one that
+  * was open before it: two lines of the store in registers. All work on 512 slots is done here, so that those who
+  * decide handle small numbers only.
   *
-  * Work on the rows is a walk over the parts of 128 slots that it concerns, one a cycle: two cycles to read, then
-  * stage 0; one cycle later (stage 1) the answers about a part, and another one later (stage 2) the part at hand, or
-  * its change on the way to the store. A walk may start with `open` or later; a new one ends the one before. `done`
-  * is high four cycles after the start of a walk over one part, and one later for each further part; a find ends with
-  * `found`, too.
+  * `open` makes a cluster the open one by the end of the cycle: it is that already, or it is the one before (the two
+  * change places), or it comes from the store, where `read` has to have named it one cycle before. The line that has to
+  * go is written back in that cycle if it was changed. Whether a cluster is here is looked up when it is read, so
+  * `read` has to name it also if it is, or if the store's line of it does not matter; no other one is opened in
+  * between.
   *
-  * A change of slots that are all in the part at hand does not read it again: it reaches the store three cycles after
-  * its start, and nobody has to wait for it. `busy` is high while any other change is under way.
+  * A change is asked for in one cycle and made in the next (to the line that was open when it was asked for, wherever
+  * that is by then), and `find` and `check` see it as if it had been made: so a cluster may be searched in the cycle
+  * after slots in it were given.
   */
 class OpenCluster(p: Params) extends Module {
   val io = IO(new Bundle {
+
+    /** Read this cluster's line of the store. */
+    val read = Flipped(Valid(UInt(p.clusterBits.W)))
+
+    /** Make this cluster the open one. `blank`: what the store holds of it does not matter. */
     val open = Flipped(Valid(UInt(p.clusterBits.W)))
-    val opened = Output(Bool())
+    val blank = Input(Bool())
+
+    // The open cluster.
     val cluster = Output(UInt(p.clusterBits.W))
     val meta = Output(new ClusterMeta(p))
     val kernel = Output(new KernelMeta)
+    val used = Output(UInt(p.slots.W))
+    val hinted = Output(UInt(p.slots.W))
+
+    /** New records of the cluster that is open in this cycle. */
     val newMeta = Flipped(Valid(new ClusterMeta(p)))
     val newKernel = Flipped(Valid(new KernelMeta))
 
-    /** Start of a walk over the rows of the cluster that is open, or is opened in this cycle. `init` does not read the
-      * records of the cluster it opens.
-      */
+    /** A change of its slots. */
     val rowOp = Input(RowOp())
     val range = Input(new SlotRange(p))
 
-    /** find: 2^findOrder slots. */
-    val findOrder = Input(UInt(p.orderBits.W))
-
-    /** The bitmap of `load` (512 bits), steady during the walk. */
-    val loaded = Input(UInt(p.slots.W))
-
-    /** End the walk before it changes anything: at the latest in the third cycle after its start. */
-    val cancel = Input(Bool())
-
-    /** The last part has been walked over; meaningless after a find has found something. */
-    val done = Output(Bool())
-    val busy = Output(Bool())
-
-    /** A find has found something (one cycle), and where. */
+    /** Look for 2^order free slots behind `behind`, or anywhere; the answer is there one cycle later. */
+    val find = Input(Bool())
+    val order = Input(UInt(p.orderBits.W))
+    val behind = Input(UInt(p.slotBits.W))
+    val anywhere = Input(Bool())
     val found = Output(Bool())
     val foundSlot = Output(UInt(p.slotBits.W))
 
-    /** Every slot of the range is in K; none is in K or H; K and H have a slot in common in a part that was looked at.
-      * Valid from `done` of a look on.
+    /** One cycle later: all slots of `checked` are used, or, if `wantFree`, free. */
+    val checked = Input(new SlotRange(p))
+    val wantFree = Input(Bool())
+    val asWanted = Output(Bool())
+
+    /** Start of a walk over parts of 128 slots, one a cycle: those that `walkRange` touches, all of them for load and
+      * init. `bitmap` is steady during a load. A change is only made if `proceed` is high in the cycle behind the
+      * start.
       */
-    val allInUse = Output(Bool())
-    val allFree = Output(Bool())
-    val overlap = Output(Bool())
+    val walk = Input(RowWalk())
+    val walkRange = Input(new SlotRange(p))
+    val proceed = Input(Bool())
+    val bitmap = Input(UInt(p.slots.W))
 
-    /** One cycle after `done`, the counts of a look or load are there: slots in K or H, slots in H, and slots in H that
-      * are not in the range or the bitmap loaded. All are of the parts that were walked over; K and H are those after
-      * the load for the first, and those before it for the second.
+    /** The walk is over: high two cycles after the last part. From then on there are the counts; whether hinted slots
+      * are left outside of the bitmap or range; whether a slot is hinted and not used.
       */
-    val counted = Output(Bool())
-    val used = Output(UInt(p.countBits.W))
-    val hinted = Output(UInt(p.countBits.W))
-    val hintedElsewhere = Output(UInt(p.countBits.W))
+    val walked = Output(Bool())
+    val usedCount = Output(UInt(p.countBits.W))
+    val hintedCount = Output(UInt(p.countBits.W))
+    val hintedLeft = Output(Bool())
+    val stray = Output(Bool())
 
-    /** K as the walks since `blank` have read it (512 bits). */
-    val blank = Input(Bool())
-    val bitmap = Output(UInt(p.slots.W))
-
-    /** A slot was to be given that is in use, or a count is beyond 512 (one cycle). */
+    /** A count is beyond 512 (one cycle). */
     val fault = Output(Bool())
   })
 
-  private val store = Module(new ClusterStore(p))
-  private val finder = Module(new FreeRunFinder(p))
-
-  // The records: cycle 1 asks the store, cycle 2 captures its answer, `opened` in cycle 3.
-  private val cluster = RegEnable(io.open.bits, io.open.valid)
-  store.io.readRecords.valid := RegNext(io.open.valid && io.rowOp =/= RowOp.init, false.B)
-  store.io.readRecords.bits := cluster
-  private val captured = RegNext(store.io.readRecords.valid, false.B)
-  private val records = Reg(new ClusterRecords(p))
-  when(captured) {
-    records := store.io.records
-  }
-  when(io.newMeta.valid) {
-    records.meta := io.newMeta.bits
-  }
-  when(io.newKernel.valid) {
-    records.kernel := io.newKernel.bits
-  }
-  io.opened := RegNext(captured, false.B)
-  io.cluster := cluster
-  io.meta := records.meta
-  io.kernel := records.kernel
-  store.io.cluster := cluster
-  store.io.meta := io.newMeta
-  store.io.kernel := io.newKernel
-
-  // Reading: the first part in the cycle of the start, the others in those after it.
-  private val start = io.rowOp =/= RowOp.none
-  private val op = RegEnable(io.rowOp, RowOp.none, start)
-  private val range = RegEnable(io.range, start)
-  private val order = RegEnable(io.findOrder, start)
-  private val starting =
-    io.rowOp.isOneOf(RowOp.setK, RowOp.setH, RowOp.clearK, RowOp.clearH, RowOp.load, RowOp.init)
-  private val changing = RegEnable(starting, false.B, start)
-  private val loading = RegEnable(io.rowOp === RowOp.load, start)
-  private val whole = io.rowOp.isOneOf(RowOp.load, RowOp.init)
-  private val lastOfRow = (p.parts - 1).U(p.partBits.W)
-  private val firstPart = Mux(whole, 0.U, io.range.firstPart(p))
-  private val lastPart = Mux(whole || io.rowOp === RowOp.find, lastOfRow, io.range.lastPart(p))
-  private val reading = RegInit(false.B)
-  private val nextPart, endPart = Reg(UInt(p.partBits.W))
-
-  /** A part on its way: which one, and whether it is the walk's last. */
-  private class Step extends Bundle {
+  /** A line, which cluster's it is, and whether the store has an older one. */
+  private class Line extends Bundle {
     val valid = Bool()
-    val part = UInt(p.partBits.W)
-    val last = Bool()
+    val dirty = Bool()
+    val cluster = UInt(p.clusterBits.W)
+    val data = new StoredCluster(p)
   }
-  private val asked, read, fresh, current = RegInit(0.U.asTypeOf(new Step))
+  private val present, before = Reg(new Line)
+  private val store = Module(new ClusterStore(p))
 
-  // A change in the part at hand, or in the one that is about to be, takes a short way: its mask alone is made, and
-  // meets the part in stage 2.
-  private val valid1 = Wire(Bool())
-  private val atHand = RegInit(false.B)
-  private val partAtHand = RegEnable(current.part, valid1)
-  private val hand = Mux(valid1, current.part, partAtHand)
-  private val short = io.rowOp.isOneOf(RowOp.setK, RowOp.setH, RowOp.clearK, RowOp.clearH) && (valid1 || atHand) &&
-    !io.open.valid && firstPart === hand && lastPart === hand
-  private val shortMask = RegNext(RegNext(short, false.B), false.B)
-  private val shortChange = RegNext(shortMask, false.B)
+  // Which way a cluster comes.
+  private def isIn(line: Line): Bool = line.valid && line.cluster === io.read.bits
+  private val atHand = RegNext(isIn(present))
+  private val wasBefore = RegNext(isIn(before))
+  private val swap = io.open.valid && wasBefore
+  private val fetch = io.open.valid && !wasBefore && !atHand
+  store.io.read := io.read
+  store.io.write.valid := fetch && before.valid && before.dirty
+  store.io.write.bits := before.cluster
+  store.io.newLine := before.data
 
-  // What a find, or its being called off, leaves in the pipeline one cycle later comes to nothing.
-  private val stopping = Wire(Bool())
-  private val stopped = RegNext(stopping && !start, false.B)
-  private val ended = start || stopped
-  when(start) {
-    reading := firstPart =/= lastPart && !short
-    nextPart := firstPart + 1.U
-    endPart := lastPart
-  }.elsewhen(ended) {
-    reading := false.B
-  }.elsewhen(reading) {
-    reading := nextPart =/= endPart
-    nextPart := nextPart + 1.U
+  // The change that is under way, and the line it is about.
+  private val op = RegNext(io.rowOp, RowOp.none)
+  private val range = RegNext(io.range)
+  private val moved = RegNext(swap || fetch, false.B)
+  private val changing = op =/= RowOp.none
+  private val mask = range.mask(p)
+  private val gives = op.isOneOf(RowOp.give, RowOp.hint)
+  private def after(line: StoredCluster, mine: Bool): (UInt, UInt) = {
+    val setting = Fill(p.slots, gives && mine)
+    val clearing = Fill(p.slots, op === RowOp.clear && mine)
+    val hinting = Fill(p.slots, op === RowOp.hint && mine)
+    ((line.used | (mask & setting)) & ~(mask & clearing), line.hinted | (mask & hinting))
   }
-  asked.valid := Mux(start, !short, reading && !ended)
-  asked.part := Mux(start, firstPart, nextPart)
-  asked.last := Mux(start, firstPart === lastPart, nextPart === endPart)
-  store.io.readRows.valid := asked.valid
-  store.io.readRows.bits.cluster := cluster
-  store.io.readRows.bits.part := asked.part
-  read := asked
-  read.valid := asked.valid && !ended
+  private val (presentUsed, presentHinted) = after(present.data, !moved)
+  private val (beforeUsed, beforeHinted) = after(before.data, moved)
 
-  // Stage 0: the part, and the slots of it that the walk is about.
-  private val loadedPart = VecInit.tabulate(p.parts)(i => io.loaded((i + 1) * p.partSlots - 1, i * p.partSlots))
-  private val mask = Mux(loading, loadedPart(read.part), range.mask(read.part, p))
-  private val rows0 = RegEnable(store.io.rows, read.valid)
-  private val mask0 = RegEnable(mask, read.valid)
-  fresh := read
-  fresh.valid := read.valid && !ended
-
-  // Stage 1: on its way to stage 2.
-  private val advance = fresh.valid
-  private val rows1 = RegEnable(rows0, advance)
-  private val mask1 = RegEnable(mask0, advance)
-  current := fresh
-  current.valid := advance && !ended
-  valid1 := current.valid && !stopped
-
-  // Stage 2: the part at hand stays there until another one comes.
-  private val rows2 = RegEnable(rows1, valid1)
-  private val mask2 = RegEnable(Mux(shortMask, mask, mask1), valid1 || shortMask)
-  private val last2 = RegEnable(current.last, valid1)
-  private val changed = RegNext(valid1 && changing, false.B)
-  when(io.open.valid || shortChange || changed) {
-    atHand := false.B
-  }.elsewhen(valid1) {
-    atHand := true.B
+  // A walk: its part in one cycle; one cycle later the sums of 16 slots each, and the new part.
+  private val walk = RegEnable(io.walk, io.walk =/= RowWalk.none)
+  private val walkRange = RegEnable(io.walkRange, io.walk =/= RowWalk.none)
+  private val walking = RegInit(false.B)
+  private val adding = RegNext(walking, false.B)
+  private val part, lastPart = Reg(UInt(p.partBits.W))
+  private val addedPart = RegNext(part)
+  private val ending = RegNext(walking && part === lastPart, false.B)
+  private val first = RegNext(io.walk =/= RowWalk.none, false.B)
+  private val proceed = RegEnable(io.proceed, false.B, first)
+  private val rewriting = adding && proceed
+  when(io.walk =/= RowWalk.none) {
+    val all = io.walk.isOneOf(RowWalk.load, RowWalk.init)
+    walking := true.B
+    part := Mux(all, 0.U, io.walkRange.firstPart(p))
+    lastPart := Mux(all, (p.parts - 1).U, io.walkRange.lastPart(p))
+  }.elsewhen(walking) {
+    part := part + 1.U
+    walking := part =/= lastPart
   }
-
-  // Find: runs up to a part by the finder, longer ones as parts in a row that are free. `span` has a bit for each bit
-  // of the part's number that differs within a run.
-  private val used0 = rows0.k | rows0.h
-  private val span = VecInit.tabulate(p.partBits)(i => order > (p.partSlotBits + i).U).asUInt
-  private val free0 = !used0.orR && mask0.andR
-  private val freeRun = RegInit(false.B)
-  when(start) {
-    freeRun := false.B
-  }.elsewhen(advance) {
-    freeRun := free0 && ((fresh.part & span) === 0.U || freeRun)
-  }
-  finder.io.find := advance
-  finder.io.used := used0
-  finder.io.allowed := mask0
-  finder.io.order := order
-  private val longFound = span.orR && freeRun && (current.part & span) === span && order < p.orders.U
-  io.found := valid1 && op === RowOp.find && (finder.io.found || longFound)
-  stopping := io.found || io.cancel
-  io.foundSlot := (current.part & ~span) ## Mux(finder.io.found, finder.io.slot, 0.U)
-  io.done := current.valid && current.last
-  private val busy = RegInit(false.B)
-  when(start) {
-    busy := starting && !short
-  }.elsewhen((changed && last2) || ended) {
-    busy := false.B
-  }
-  io.busy := busy
-
-  // Look: answers of this part and those before it.
-  private val inUse, free, disjoint = Reg(Bool())
-  when(start) {
-    inUse := true.B
-    free := true.B
-    disjoint := true.B
-  }.elsewhen(advance) {
-    inUse := inUse && (~rows0.k & mask0) === 0.U
-    free := free && (used0 & mask0) === 0.U
-    disjoint := disjoint && (rows0.k & rows0.h) === 0.U
-  }
-  io.allInUse := inUse
-  io.allFree := free
-  io.overlap := !disjoint
-
-  // Counts: sums of 16 slots each in stage 1, all together in stage 2.
+  private def ofPart(row: UInt): UInt =
+    VecInit.tabulate(p.parts)(i => row((i + 1) * p.partSlots - 1, i * p.partSlots))(part)
+  private val usedPart = ofPart(present.data.used)
+  private val hintedPart = ofPart(present.data.hinted)
+  private val inside = Mux(walk === RowWalk.load, ofPart(io.bitmap), walkRange.partMask(p, part))
+  private val hintedInside = hintedPart & inside
+  private val loaded = inside | hintedPart
+  private val newUsed = RegNext(
+    MuxLookup(walk, usedPart & ~hintedInside)(Seq(RowWalk.load -> loaded, RowWalk.init -> ~inside))
+  )
+  private val newHinted = RegNext(Mux(walk === RowWalk.init, 0.U, hintedPart & ~inside))
   private def count(slots: UInt): UInt = {
     val sums = slots.asBools.grouped(16).toSeq.map(word => RegNext(PopCount(word)))
     val total = Reg(UInt(p.countBits.W))
-    when(start) {
+    when(walking && !adding) {
       total := 0.U
-    }.elsewhen(valid1) {
+    }.elsewhen(adding) {
       total := total + VecInit(sums).reduceTree(_ +& _)
     }
     total
   }
-  io.used := count(Mux(loading, mask0, rows0.k) | rows0.h)
-  io.hinted := count(rows0.h)
-  io.hintedElsewhere := count(rows0.h & ~mask0)
-  io.counted := RegNext(io.done, false.B)
-
-  private val bitmap = Reg(Vec(p.parts, UInt(p.partSlots.W)))
-  when(io.blank) {
-    bitmap := 0.U.asTypeOf(bitmap)
-  }.elsewhen(valid1) {
-    bitmap(current.part) := rows1.k
+  io.usedCount := count(Mux(walk === RowWalk.load, loaded, usedPart))
+  io.hintedCount := count(Mux(walk === RowWalk.count, hintedPart, hintedInside))
+  io.walked := RegNext(ending, false.B)
+  private val left, stray = Reg(Bool())
+  when(walking) {
+    left := (left && adding) || (hintedPart & ~inside).orR
+    stray := (stray && adding) || (hintedPart & ~usedPart).orR
   }
-  io.bitmap := bitmap.asUInt
+  io.hintedLeft := left
+  io.stray := stray
 
-  // Change: the new part, to the store.
-  private val writing = shortChange || changed
-  store.io.rowAddress.cluster := cluster
-  store.io.rowAddress.part := partAtHand
-  store.io.k.valid := writing && op.isOneOf(RowOp.setK, RowOp.clearK, RowOp.load, RowOp.init)
-  store.io.k.bits := MuxLookup(op, rows2.k | mask2)(
-    Seq(RowOp.clearK -> (rows2.k & ~mask2), RowOp.load -> mask2, RowOp.init -> ~mask2)
-  )
-  store.io.h.valid := writing && op.isOneOf(RowOp.setH, RowOp.clearH, RowOp.load, RowOp.init)
-  store.io.h.bits := MuxLookup(op, rows2.h & ~mask2)(
-    Seq(RowOp.setH -> (rows2.h | mask2), RowOp.init -> 0.U)
-  )
+  // Both lines go on.
+  private val nextPresent, nextBefore = Wire(new Line)
+  nextPresent := present
+  nextPresent.dirty := present.dirty || io.newMeta.valid || io.newKernel.valid || (changing && !moved) || rewriting
+  nextPresent.data.used := presentUsed
+  nextPresent.data.hinted := presentHinted
+  when(rewriting) {
+    nextPresent.data.used := replaced(present.data.used, newUsed)
+    nextPresent.data.hinted := replaced(present.data.hinted, newHinted)
+  }
+  when(io.newMeta.valid)(nextPresent.data.meta := io.newMeta.bits)
+  when(io.newKernel.valid)(nextPresent.data.kernel := io.newKernel.bits)
+  nextBefore := before
+  nextBefore.dirty := before.dirty || (changing && moved)
+  nextBefore.data.used := beforeUsed
+  nextBefore.data.hinted := beforeHinted
+  present := nextPresent
+  before := nextBefore
+  when(swap || fetch) {
+    before := nextPresent
+    present := nextBefore
+  }
+  when(fetch) {
+    present.valid := true.B
+    present.dirty := false.B
+    present.cluster := io.open.bits
+    present.data := store.io.line
+  }
+  when(reset.asBool) {
+    Seq(present, before).foreach { line =>
+      line.valid := false.B
+      line.dirty := false.B
+    }
+  }
+  io.cluster := present.cluster
+  io.meta := present.data.meta
+  io.kernel := present.data.kernel
+  io.used := present.data.used
+  io.hinted := present.data.hinted
 
-  private val givenTwice = writing && op.isOneOf(RowOp.setK, RowOp.setH) && ((rows2.k | rows2.h) & mask2).orR
+  // Find.
+  private val finder = Module(new FreeRunFinder(p))
+  finder.io.find := io.find
+  finder.io.used := presentUsed
+  finder.io.order := io.order
+  finder.io.behind := io.behind
+  finder.io.anywhere := io.anywhere
+  io.found := finder.io.found
+  io.foundSlot := finder.io.slot
+
+  // Check: a bit a word, then all together.
+  private def anyLater(row: UInt): Bool =
+    VecInit(row.asBools.grouped(SlotRange.WordSlots).toSeq.map(word => RegNext(VecInit(word).asUInt.orR))).asUInt.orR
+  io.asWanted := !anyLater(io.checked.mask(p) & (presentUsed ^ Fill(p.slots, !io.wantFree)))
+
+  /** `row` with the part that is being added replaced. */
+  private def replaced(row: UInt, by: UInt): UInt =
+    VecInit
+      .tabulate(p.parts) { i =>
+        Mux(addedPart === i.U, by, row((i + 1) * p.partSlots - 1, i * p.partSlots))
+      }
+      .asUInt
+
+  // Self-checks.
   private val overfull = io.newMeta.valid && io.newMeta.bits.count > p.slots.U
-  io.fault := givenTwice || overfull
-  assert(!givenTwice, "a slot is given that is in use")
+  io.fault := overfull
+  assert(
+    !(gives && (mask & Mux(moved, before.data.used, present.data.used)).orR),
+    "a slot is given that is in use"
+  )
   assert(!overfull, "a cluster counts more than 512 slots in use")
-  private val changingPart = RegNext(short, false.B) || shortMask || shortChange
-  assert(!(start && io.busy), "a walk over the rows starts while they are changed")
-  assert(!(start && changingPart), "a walk over the rows starts while a part is changed")
-  assert(!(io.open.valid && (io.busy || changingPart)), "a cluster is opened while rows are changed")
+  assert(!(changing && moved && (swap || fetch)), "a cluster is opened while slots of the one before it are changed")
+  assert(!(present.valid && before.valid && present.cluster === before.cluster), "a cluster is open twice")
+  private val named = RegNext(io.read.bits)
+  assert(!io.open.valid || named === io.open.bits, "a cluster is opened that was not named before")
+  assert(!fetch || io.blank || RegNext(io.read.valid, false.B), "a cluster is opened that was not read")
+  assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")
+  assert(!walking || !(changing || swap || fetch), "a row is walked over while it is changed")
   when(io.newMeta.valid) {
     val meta = io.newMeta.bits
     assert(

@@ -8,7 +8,7 @@ import chisel3.util.log2Ceil
   * @param devices
   *   swap devices, 1 to 32 (the kernel's MAX_SWAPFILES bound)
   * @param cpus
-  *   CPUs with a hint state and rings of their own, 1 to 16 (one register page each)
+  *   CPUs with a hint state and rings of their own, 1 to 64; the first 16 have a register page each
   * @param clusters
   *   clusters in the on-chip store, shared by all devices, a power of two from 8 to 65536
   * @param hintRingLog2
@@ -24,7 +24,7 @@ final case class Params(
     buildHash: BigInt = 0
 ) {
   require(devices >= 1 && devices <= 32, s"devices is $devices: choose 1 to 32")
-  require(cpus >= 1 && cpus <= RegMap.CpuPage.Count, s"cpus is $cpus: choose 1 to ${RegMap.CpuPage.Count}")
+  require(cpus >= 1 && cpus <= 64, s"cpus is $cpus: choose 1 to 64")
   require(
     clusters >= 8 && clusters <= 65536 && (clusters & (clusters - 1)) == 0,
     s"clusters is $clusters: choose a power of two from 8 to 65536"
@@ -62,6 +62,9 @@ final case class Params(
 
   val deviceBits: Int = log2Ceil(devices).max(1)
   val cpuBits: Int = log2Ceil(cpus).max(1)
+
+  /** CPUs that have a register page. */
+  val cpuPages: Int = cpus.min(RegMap.CpuPage.Count)
 
   /** Width of a priority, which is signed. */
   val priorityBits: Int = RegMap.Device.State.Priority.width

@@ -13,6 +13,7 @@ class Settings extends Bundle {
   val capMin = UInt(RegMap.HintDepth.CapMin.width.W)
   val capShift = UInt(RegMap.HintDepth.CapShift.width.W)
   val pollCycles = UInt(RegMap.Poll.Cycles.width.W)
+  val policy = new Policy
 }
 
 /** The engine's own registers: identity, control, interrupt and sizes. Addresses, statistics, the device table and
@@ -141,6 +142,26 @@ class Registers(p: Params) extends Module {
   io.settings.depthSlots := get(depthWord, depth.Slots)
   io.settings.capMin := get(depthWord, depth.CapMin)
   io.settings.capShift := get(depthWord, depth.CapShift)
+
+  // POLICY: choices that are not built are not taken over.
+  private val policy = RegMap.Policy
+  val policyWord = RegInit(0.U(Axi.DataBits.W))
+  when(write.valid && write.bits.at(policy.Offset)) {
+    val wanted = merge(policyWord, write.bits.data, write.bits.strb)
+    def known(field: MapField, highest: Int): (MapField, UInt) =
+      field -> Mux(get(wanted, field) <= highest.U, get(wanted, field), 0.U)
+    policyWord := word(
+      known(policy.Scan, ScanPolicyCode.FreeFirst),
+      known(policy.Device, DevicePolicyCode.Sequential),
+      known(policy.Hint, HintPolicyCode.Shared),
+      known(policy.Placement, PlacementPolicyCode.Linux),
+      policy.Seed -> get(wanted, policy.Seed)
+    )
+  }
+  readOnly(policy.Offset, policyWord)
+  io.settings.policy.scan := get(policyWord, policy.Scan)
+  io.settings.policy.device := get(policyWord, policy.Device)
+  io.settings.policy.hint := get(policyWord, policy.Hint)
 
   // The doorbell acts when the lowest byte is written; bytes written before wait in the register.
   val tailWord = readWrite(RegMap.CmdTail.Offset, RegMap.CmdTail.Tail)

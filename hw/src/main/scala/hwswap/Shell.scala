@@ -63,6 +63,7 @@ class Shell(p: Params) extends Module {
   io.core.req <> core.io.core.req
   core.io.core.resp <> io.core.resp
   io.core.advisory := settings.advisory
+  io.core.policy := settings.policy
   io.core.clear := io.clear
 
   // Command ring and mirror

@@ -37,6 +37,9 @@ class SwapDevice(p: Params) extends Bundle {
   /** Slots in outstanding hints. */
   val hinted = UInt(p.usedBits.W)
 
+  /** Its swapon: how many there had been. */
+  val number = UInt(DevicePicker.NumberBits.W)
+
   /** Slots, in use or not: whole clusters. */
   def slots(p: Params): UInt = clusters ## 0.U(p.slotBits.W)
 
@@ -110,6 +113,8 @@ class SwapDevices(p: Params) extends Module {
   io.freeSlots := freeSlots
   io.hintedSlots := hintedSlots
 
+  private val swapons = RegInit(0.U(DevicePicker.NumberBits.W))
+
   private val op = RegNext(io.change.op, DeviceOp.none)
   private val change = RegNext(io.change)
   private val changing = op =/= DeviceOp.none
@@ -144,6 +149,10 @@ class SwapDevices(p: Params) extends Module {
     is(DeviceOp.enable) {
       device.listed := true.B
       writeok := true.B
+      when(!old.listed) {
+        device.number := swapons
+        swapons := swapons + 1.U
+      }
       freeDelta := Mux(old.info.writeok, 0.S, free)
     }
     is(DeviceOp.disable) {

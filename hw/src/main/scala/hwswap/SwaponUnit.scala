@@ -7,12 +7,12 @@ import chisel3.util._
 /** A device comes: SWAPON_PREPARE, MARK_BAD and SWAPON, the kernel's `setup_swap_clusters_info()` and
   * `enable_swap_info()`.
   *
-  * Preparing takes 11 cycles a cluster, listing 7 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
+  * Preparing takes 11 cycles a cluster, listing 4 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
   * permission back (`reinsert_swap_info()`).
   */
 class SwaponUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, checking, clearing, init, cleared, mark, marking, openNext, list, moving = Value
+    val idle, checking, clearing, init, cleared, filling, mark, openNext, list = Value
   }
   private val state = RegInit(State.idle)
 
@@ -30,17 +30,14 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
   private val index = Reg(UInt(p.clusterCountBits.W))
   private val used = Reg(UInt(p.usedBits.W))
   private val number = deviceIndex(req.device)
-  private val unsupported = !view.advisory && (
-    !req.flags(MemMap.DeviceFlags.Flags.Solidstate.lsb) || req.flags(MemMap.DeviceFlags.Flags.Discard.lsb)
-  )
 
   // The good slots of the cluster that is being prepared: without the header, and without what lies past the last page.
   private val lastIndex = clusters - 1.U
   private val inLast = req.pages(p.slotBits - 1, 0)
   private val good = Reg(new SlotRange(p))
   good.start := Mux(index === 0.U, 1.U, 0.U)
-  good.end := Mux(index === lastIndex && inLast =/= 0.U, inLast, p.slots.U)
-  private val bad = RegNext(p.slots.U - (good.end - good.start))
+  good.last := Mux(index === lastIndex && inLast =/= 0.U, inLast - 1.U, (p.slots - 1).U)
+  private val bad = RegNext((p.slots - 1).U - good.last + good.start)
 
   requestRange()
   access.change.device := number
@@ -56,17 +53,11 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
           is(CoreOp.swaponPrepare) {
             when(req.device >= p.devices.U || device.info.claimed) {
               finish(StatusCode.BadDevice)
-            }.elsewhen(unsupported) {
-              finish(StatusCode.Unsupported)
             }.otherwise {
               state := State.checking
             }
           }
           is(CoreOp.markBad) {
-            // A look does no harm, whatever the request names.
-            access.open.valid := true.B
-            access.open.bits := clusterOfOffset
-            access.rowOp := RowOp.look
             when(!claimed || device.listed) {
               finish(StatusCode.BadDevice)
             }.elsewhen(!rangeValid) {
@@ -111,16 +102,25 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
     is(State.init) {
       access.open.valid := true.B
       access.open.bits := (req.base + index)(p.clusterBits - 1, 0)
-      access.range := good
-      access.rowOp := RowOp.init
+      access.blank := true.B
       state := State.cleared
     }
     is(State.cleared) {
-      when(settled) {
+      access.range := good
+      when(view.opened) {
+        access.walk := RowWalk.init
+        state := State.filling
+      }
+    }
+    is(State.filling) {
+      access.range := good
+      access.proceed := true.B
+      when(view.walked) {
         access.newMeta.valid := true.B
         access.newMeta.bits.count := bad
         access.newMeta.bits.flag := ClusterFlag.none
         access.newMeta.bits.order := 0.U
+        access.newMeta.bits.taken := false.B
         access.newKernel.valid := true.B
         access.newKernel.bits := 0.U.asTypeOf(new KernelMeta)
         used := used + bad
@@ -131,53 +131,39 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
 
     // MARK_BAD: `swap_cluster_setup_bad_slot()`. A slot is marked once.
     is(State.mark) {
-      when(view.rowsDone) {
-        when(view.allFree) {
-          access.rowOp := RowOp.setK
-          store(number, view.meta.count + req.nr, view.meta.flag, view.meta.order, false.B)
-          access.change.op := DeviceOp.adjust
-          access.change.usedDelta := req.nr.zext
-          access.change.hintedDelta := 0.S
-          state := State.marking
-        }.otherwise {
-          finish(StatusCode.BadRange)
-          state := State.idle
-        }
-      }
-    }
-    is(State.marking) {
-      when(settled) {
+      when(view.allFree) {
+        access.rowOp := RowOp.give
+        store(number, view.meta.count + req.nr, view.meta.flag, view.meta.order, false.B)
+        access.change.op := DeviceOp.adjust
+        access.change.usedDelta := req.nr.zext
+        access.change.hintedDelta := 0.S
         finish(StatusCode.Ok)
-        state := State.idle
+      }.otherwise {
+        finish(StatusCode.BadRange)
       }
+      state := State.idle
     }
 
     // SWAPON: the clusters in rising order. One that a record of the kernel's has placed already stays there.
     is(State.openNext) {
       access.open.valid := index < device.clusters
       access.open.bits := (device.info.base + index)(p.clusterBits - 1, 0)
-      index := index + 1.U
       when(index < device.clusters) {
+        index := index + 1.U
         state := State.list
-      }.otherwise {
+      }.elsewhen(view.listsIdle) {
         enable()
         state := State.idle
       }
     }
     is(State.list) {
       when(view.opened) {
-        when(view.kernel.applied) {
-          state := State.openNext
-        }.otherwise {
+        when(!view.kernel.applied) {
           val flag = Mux(view.meta.count === 0.U, ClusterFlag.free, ClusterFlag.nonfull)
           store(number, view.meta.count, flag, 0.U, true.B)
           io.events.listMove := false.B // a first place is no move
-          state := State.moving
+          assert(view.listRoom, "a new device's clusters are listed faster than lists take them")
         }
-      }
-    }
-    is(State.moving) {
-      when(settled) {
         state := State.openNext
       }
     }

@@ -12,10 +12,11 @@ class AllocWalkSpec extends AnyFunSpec with ChiselSim with Seeded {
   private def frag(order: Int): Int = 11 + order
 
   /** The lists an order looks at, and whether all of each. */
-  private def walk(order: Int): Seq[(Int, Boolean)] =
+  private def walk(order: Int, freeFirst: Boolean, allFrag: Boolean, noFrag: Boolean): Seq[(Int, Boolean)] =
     if (order == 9) Seq(0 -> false)
     else
-      Seq(nonfull(order) -> true, 0 -> false, frag(order) -> false) ++
+      Seq(0 -> false).filter(_ => freeFirst) ++ Seq(nonfull(order) -> true) ++
+        Seq(0 -> false).filterNot(_ => freeFirst) ++ Seq(frag(order) -> allFrag).filterNot(_ => noFrag) ++
         (if (order == 0) (1 to 9).flatMap(o => Seq(frag(o) -> true, nonfull(o) -> true)) else Nil)
 
   describe("AllocWalk") {
@@ -24,10 +25,14 @@ class AllocWalkSpec extends AnyFunSpec with ChiselSim with Seeded {
       simulate(new AllocWalk(p)) { dut =>
         for (order <- 0 until p.orders; _ <- 1 to 60) {
           val present = (0 until p.lists).filter(_ => random.nextInt(3) == 0).toSet
+          val (freeFirst, allFrag, noFrag) = (random.nextBoolean(), random.nextBoolean(), random.nextBoolean())
           dut.io.order.poke(order)
+          dut.io.freeFirst.poke(freeFirst)
+          dut.io.allFrag.poke(allFrag)
+          dut.io.noFrag.poke(noFrag)
           dut.io.nonEmpty.poke(present.map(BigInt(1) << _).sum.U)
           var from = 0
-          for ((list, whole) <- walk(order).filter(step => present(step._1))) {
+          for ((list, whole) <- walk(order, freeFirst, allFrag, noFrag).filter(step => present(step._1))) {
             dut.io.from.poke(from)
             dut.clock.step()
             dut.io.valid.expect(true)

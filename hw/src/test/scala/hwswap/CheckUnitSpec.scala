@@ -18,7 +18,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
       next: Int,
       prev: Int,
       hinted: Int = 0,
-      overlap: Boolean = false
+      stray: Boolean = false
   )
 
   /** Device 1: clusters 3 to 6. 3 and 5 are on FRAG[2] (list 13), 4 is FULL (21), 6 FREE (0). */
@@ -55,40 +55,38 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
     view.advisory.poke(false)
     dut.io.req.device.poke(1)
 
-    // What was asked for in the cycles before: counts take four cycles, records three, everything else two.
-    var opening, reading, looking: Option[Int] = None
-    var counting, summing, looks, peeks: Option[Int] = None
+    // What was asked for in the cycles before: counts take some cycles, everything else two.
+    var open, opening: Option[Int] = None
+    var looks, peeks: Option[Int] = None
+    var counting = 0
     var line = state.lines.values.head
     dut.io.start.poke(true)
     var cycles = 0
     while (!dut.io.done.peek().litToBoolean) {
-      assert(cycles < 400, "the self-test does not end")
+      assert(cycles < 500, "the self-test does not end")
       cycles += 1
-      val captured = reading
-      reading = opening
+      val opened = opening
       opening = Option.when(access.open.valid.peek().litToBoolean)(access.open.bits.peek().litValue.toInt)
       val looked = looks
       looks = Option.when(access.look.valid.peek().litToBoolean)(access.look.bits.peek().litValue.toInt)
       val peeked = peeks
       peeks = Option.when(access.peek.peek().litToBoolean)(access.peekList.peek().litValue.toInt)
-      val counted = summing
-      summing = counting
-      counting = looking
-      looking = opening.filter(_ => access.rowOp.peek().litValue == RowOp.look.litValue)
+      counting = if (access.walk.peek().litValue == RowWalk.count.litValue) 6 else counting - 1
       dut.clock.step()
       dut.io.start.poke(false)
-      view.counted.poke(counted.isDefined)
-      for (cluster <- counted) {
-        view.used.poke(state.lines(cluster).rows)
-        view.hinted.poke(state.lines(cluster).hinted)
-        view.overlap.poke(state.lines(cluster).overlap)
-      }
-      view.opened.poke(captured.isDefined)
-      for (cluster <- captured) {
+      view.opened.poke(opened.isDefined)
+      for (cluster <- opened) {
+        open = opened
         line = state.lines(cluster)
         view.meta.flag.poke(line.flag)
         view.meta.order.poke(line.order)
         view.meta.count.poke(line.count)
+      }
+      view.walked.poke(counting == 1)
+      for (cluster <- open if counting == 1) {
+        view.used.poke(state.lines(cluster).rows)
+        view.hinted.poke(state.lines(cluster).hinted)
+        view.stray.poke(state.lines(cluster).stray)
       }
       for (cluster <- looked) {
         view.next.poke(state.lines(cluster).next)
@@ -108,7 +106,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
 
   private val broken: Seq[(String, State)] = Seq(
     "a count that differs from the rows" -> sound.change(3)(_.copy(count = 8)),
-    "a slot in use and hinted" -> sound.change(5)(_.copy(overlap = true)),
+    "a hinted slot that is not in use" -> sound.change(5)(_.copy(stray = true)),
     "a FREE cluster with an order" -> sound.change(6)(_.copy(order = 1)),
     "a FULL cluster with a free slot" -> sound.change(4)(_.copy(count = 511, rows = 511)).copy(used = 524),
     "a cluster on another list than it says" -> sound.change(5)(_.copy(order = 3)),

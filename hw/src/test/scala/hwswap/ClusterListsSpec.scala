@@ -13,25 +13,35 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
     val queues: Array[Array[mutable.ArrayDeque[Int]]] =
       Array.fill(p.devices, p.lists)(mutable.ArrayDeque.empty)
 
-    /** One move; gives the cycles it took. */
-    def move(device: Int, cluster: Int, from: Option[Int], to: Option[Int]): Int = {
+    /** One move, a head's as such if `fromHead`; gives the cycles until the lists are at rest again. */
+    def move(
+        device: Int,
+        cluster: Int,
+        from: Option[Int],
+        to: Option[Int],
+        fromHead: Boolean = false
+    ): Int = {
       val bits = dut.io.move.bits
       bits.device.poke(device)
       bits.cluster.poke(cluster)
       bits.unlink.poke(from.isDefined)
+      bits.fromHead.poke(fromHead)
       bits.from.poke(from.getOrElse(0))
+      val queue = from.map(queues(device)(_))
+      bits.next.poke(if (fromHead) queue.flatMap(_.lift(1)).getOrElse(0) else 0)
+      bits.alone.poke(queue.exists(_.size == 1))
       bits.push.poke(to.isDefined)
       bits.to.poke(to.getOrElse(0))
+      dut.io.room.expect(true)
       dut.io.move.valid.poke(true)
       dut.clock.step()
       dut.io.move.valid.poke(false)
-      var cycles = 2
-      while (!dut.io.done.peek().litToBoolean) {
+      var cycles = 0
+      while (!dut.io.idle.peek().litToBoolean) {
         assert(cycles < 8, "a move does not end")
         dut.clock.step()
         cycles += 1
       }
-      dut.clock.step()
       from.foreach(list => queues(device)(list) -= cluster)
       to.foreach(list => queues(device)(list) += cluster)
       cycles
@@ -82,9 +92,20 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
           val cluster = random.nextInt(p.clusters)
           val device = cluster / 8
           val from = place(cluster)
-          val to = Option.when(from.isEmpty || random.nextInt(5) != 0)(used(random.nextInt(used.size)))
-          val cycles = lists.move(device, cluster, from, to)
-          assert(cycles == (if (from.isDefined && to.isDefined) 6 else 4))
+          val head = from.exists(list => lists.queues(device)(list).head == cluster) && random.nextBoolean()
+          val to = Option
+            .when(head || from.isEmpty || random.nextInt(5) != 0)(used(random.nextInt(used.size)))
+            .filter(head || !from.contains(_))
+          if (from.isDefined || to.isDefined) {
+            val alone = from.exists(list => lists.queues(device)(list).size == 1)
+            val cycles = lists.move(device, cluster, from, to, head)
+            val expected =
+              if (head && alone && from == to) 1
+              else if (head || from.isEmpty) 3
+              else if (to.isEmpty) 4
+              else 5
+            assert(cycles == expected)
+          }
           place(cluster) = to
           dut.io.fault.expect(false)
           if (step % 10 == 0) lists.checkEnds()
@@ -95,13 +116,44 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
       }
     }
 
-    it("puts a cluster that is its list's only one behind itself") {
+    it("puts a list's head behind its tail") {
       withLists { (_, lists) =>
         lists.move(1, 9, None, Some(3))
-        lists.move(1, 9, Some(3), Some(3))
+        lists.move(1, 9, Some(3), Some(3), fromHead = true)
         lists.checkEnds()
         lists.move(1, 10, None, Some(3))
-        lists.move(1, 9, Some(3), Some(3))
+        lists.move(1, 9, Some(3), Some(3), fromHead = true)
+        lists.checkEnds()
+        lists.checkLinks()
+      }
+    }
+
+    it("takes moves as fast as heads move, and lets one wait") {
+      withLists { (dut, lists) =>
+        (1 to 6).foreach(c => lists.move(0, c, None, Some(5)))
+        var cycles = 0
+        for (c <- 1 to 6) {
+          dut.io.move.bits.cluster.poke(c)
+          dut.io.move.bits.unlink.poke(true)
+          dut.io.move.bits.fromHead.poke(true)
+          dut.io.move.bits.from.poke(5)
+          dut.io.move.bits.next.poke(c + 1)
+          dut.io.move.bits.alone.poke(c == 6)
+          dut.io.move.bits.push.poke(true)
+          dut.io.move.bits.to.poke(7)
+          while (!dut.io.room.peek().litToBoolean) {
+            dut.clock.step()
+            cycles += 1
+          }
+          dut.io.move.valid.poke(true)
+          dut.clock.step()
+          cycles += 1
+          dut.io.move.valid.poke(false)
+        }
+        assert(cycles <= 2 + 5 * 3)
+        while (!dut.io.idle.peek().litToBoolean) dut.clock.step()
+        lists.queues(0)(5).clear()
+        lists.queues(0)(7) ++= 1 to 6
         lists.checkEnds()
         lists.checkLinks()
       }
@@ -123,14 +175,13 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
     }
 
     it("stops when a neighbour does not point back") {
-      // Cluster 2 is said to be on list 4, where it is not: its neighbours' links are those of list 5.
+      // Cluster 2 is said to be on list 4, which it has left for list 6: its links are those of its old neighbours.
       stopsWith("a neighbour in a list does not point back") {
         withLists { (_, lists) =>
           (1 to 3).foreach(c => lists.move(0, c, None, Some(5)))
-          lists.move(0, 2, Some(5), Some(4))
-          lists.move(0, 6, None, Some(4))
-          lists.move(0, 7, None, Some(4))
-          lists.move(0, 1, Some(4), Some(5))
+          (4 to 7).foreach(c => lists.move(0, c, None, Some(4)))
+          lists.move(0, 2, Some(5), Some(6))
+          lists.move(0, 2, Some(4), Some(5))
         }
       }
     }

@@ -120,6 +120,9 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
   def swapoff(device: Int): Answer = onDevice(CoreOp.swapoff, device)
   def check(device: Int): Answer = onDevice(CoreOp.check, device)
 
+  def discardTake(device: Int): Answer = onDevice(CoreOp.discardTake, device)
+  def discardDone(device: Int, offset: Long): Answer = onRange(CoreOp.discardDone, device, offset, 0)
+
   private def onRange(op: CoreOp.Type, device: Int, offset: Long, nr: Int): Answer = request(op) { r =>
     r.device.poke(device)
     r.offset.poke(offset)
@@ -200,7 +203,15 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
     dut.io.resp.valid.expect(false)
   }
 
+  /** Other rules than the kernel's, from the next request on. */
+  def policy(scan: Int = 0, device: Int = 0, hint: Int = 0): Unit = {
+    dut.io.policy.scan.poke(scan)
+    dut.io.policy.device.poke(device)
+    dut.io.policy.hint.poke(hint)
+  }
+
   def clear(): Unit = {
+    policy()
     dut.io.clear.poke(true)
     dut.clock.step()
     dut.io.clear.poke(false)
@@ -211,6 +222,10 @@ object CoreDriver {
 
   /** Flags of a solid-state block device. */
   val Ssd: Int = (1 << MemMap.DeviceFlags.Flags.Blkdev.lsb) | (1 << MemMap.DeviceFlags.Flags.Solidstate.lsb)
+
+  /** Flags of one that wants discards, and of a rotating block device. */
+  val Discarding: Int = Ssd | (1 << MemMap.DeviceFlags.Flags.Discard.lsb)
+  val Rotating: Int = 1 << MemMap.DeviceFlags.Flags.Blkdev.lsb
 }
 
 /** Tests of whole cores. */
@@ -246,7 +261,9 @@ trait CoreTest extends ChiselSim { this: TestSuite with Informing =>
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
       dut.io.advisory.poke(advisory)
-      body(new CoreDriver(dut, p))
+      val core = new CoreDriver(dut, p)
+      core.policy()
+      body(core)
     }
 
   /** The body ends in the RTL assertion with this text. */

@@ -14,42 +14,44 @@ class CpuHintsSpec extends AnyFunSpec with ChiselSim with Seeded {
         def ready(): Unit = {
           var cycles = 0
           while (!dut.io.ready.peek().litToBoolean) {
-            assert(cycles < 100, "the sweep does not end")
+            assert(cycles < 300, "the sweep does not end")
             dut.clock.step()
             cycles += 1
           }
         }
-        Seq(dut.io.read, dut.io.write.valid, dut.io.drop.valid).foreach(_.poke(false))
+        Seq(dut.io.read.valid, dut.io.write.valid, dut.io.drop.valid).foreach(_.poke(false))
         var hints = Map.empty[(Int, Int), (Int, Int, Int)]
         def check(): Unit =
-          for (cpu <- 0 until p.cpus; order <- 0 until p.orders) {
-            dut.io.read.poke(true)
-            dut.io.readCpu.poke(cpu)
-            dut.io.readOrder.poke(order)
+          for (cpu <- 0 until 2 * p.cpus; order <- 0 until p.orders) {
+            dut.io.read.valid.poke(true)
+            dut.io.read.bits.ofDevice.poke(cpu >= p.cpus)
+            dut.io.read.bits.index.poke(cpu % p.cpus)
+            dut.io.read.bits.order.poke(order)
             dut.clock.step()
-            dut.io.read.poke(false)
+            dut.io.read.valid.poke(false)
             val hint = hints.get((cpu, order))
             dut.io.hint.valid.expect(hint.isDefined)
             for ((device, cluster, slot) <- hint) {
               dut.io.hint.device.expect(device)
               dut.io.hint.cluster.expect(cluster)
-              dut.io.hint.slot.expect(slot)
+              dut.io.hint.last.expect(slot)
             }
           }
         ready()
         check()
         for (round <- 1 to 6) {
           for (_ <- 1 to 40) {
-            val place = (random.nextInt(p.cpus), random.nextInt(p.orders))
+            val place = (random.nextInt(2 * p.cpus), random.nextInt(p.orders))
             val hint = (random.nextInt(p.devices), random.nextInt(p.clusters), random.nextInt(p.slots))
             val valid = random.nextInt(6) != 0
             dut.io.write.valid.poke(true)
-            dut.io.writeCpu.poke(place._1)
-            dut.io.writeOrder.poke(place._2)
-            dut.io.write.bits.valid.poke(valid)
-            dut.io.write.bits.device.poke(hint._1)
-            dut.io.write.bits.cluster.poke(hint._2)
-            dut.io.write.bits.slot.poke(hint._3)
+            dut.io.write.bits.key.ofDevice.poke(place._1 >= p.cpus)
+            dut.io.write.bits.key.index.poke(place._1 % p.cpus)
+            dut.io.write.bits.key.order.poke(place._2)
+            dut.io.write.bits.hint.valid.poke(valid)
+            dut.io.write.bits.hint.device.poke(hint._1)
+            dut.io.write.bits.hint.cluster.poke(hint._2)
+            dut.io.write.bits.hint.last.poke(hint._3)
             dut.clock.step()
             dut.io.write.valid.poke(false)
             hints = if (valid) hints.updated(place, hint) else hints - place

@@ -42,7 +42,7 @@ class EmitSpec extends AnyFunSpec {
   it("says what a size may be") {
     val wrong = Seq[(String, () => Params)](
       "devices is 33: choose 1 to 32" -> (() => Params(devices = 33)),
-      "cpus is 0: choose 1 to 16" -> (() => Params(cpus = 0)),
+      "cpus is 0: choose 1 to 64" -> (() => Params(cpus = 0)),
       "clusters is 9: choose a power of two from 8 to 65536" -> (() => Params(clusters = 9)),
       "hintRingLog2 is 9: choose 1 to 8" -> (() => Params(hintRingLog2 = 9))
     )

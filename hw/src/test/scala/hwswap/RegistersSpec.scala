@@ -59,6 +59,25 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
+  it("takes over the policies that are built, and no others") {
+    registers { (dut, bench) =>
+      val policy = RegMap.Policy
+      bench.write(policy.Offset, (BigInt(1) << 64) - 1)
+      assert(bench.read(policy.Offset) == put(policy.Seed, BigInt("ffffffff", 16)))
+      val built = put(policy.Scan, ScanPolicyCode.FreeFirst) | put(policy.Device, DevicePolicyCode.Sequential) |
+        put(policy.Hint, HintPolicyCode.Shared)
+      bench.write(policy.Offset, built)
+      assert(bench.read(policy.Offset) == built)
+      dut.io.settings.policy.scan.expect(ScanPolicyCode.FreeFirst)
+      dut.io.settings.policy.device.expect(DevicePolicyCode.Sequential)
+      dut.io.settings.policy.hint.expect(HintPolicyCode.Shared)
+      // A byte alone: the others stay.
+      bench.write(policy.Offset, 0, 2)
+      assert(get(bench.read(policy.Offset), policy.Hint) == 0)
+      assert(get(bench.read(policy.Offset), policy.Scan) == ScanPolicyCode.FreeFirst)
+    }
+  }
+
   it("writes the bytes that are strobed and the bits that exist") {
     val random = seeded()
     registers { (_, bench) =>

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** A request on its way through the pipeline. */
+class PipeOp(p: Params) extends Bundle {
+
+  /** What it is: an allocation (for a hint, if `hinting`), a free, or, if neither, something for a unit. */
+  val alloc, hinting, free = Bool()
+
+  /** Why it is refused, or OK. */
+  val status = UInt(MemMap.Completion.Info.Status.width.W)
+
+  // Allocations: for whom, whose hint it is, and the hint.
+  val cpu = UInt(p.cpuBits.W)
+  val order = UInt(p.orderBits.W)
+  val key = new HintKey(p)
+  val hint = new CpuHint(p)
+
+  // Frees: slots of the target cluster.
+  val range = new SlotRange(p)
+  val nr = UInt(p.countBits.W)
+
+  /** The device it is about: that of a free, or of an allocation's hint. */
+  val device = UInt(p.deviceBits.W)
+
+  /** The next allocation with the same hint uses what this one makes of it. */
+  def leadsTo(next: PipeOp): Bool = alloc && next.alloc && key.asUInt === next.key.asUInt
+}
+
+/** The front of the pipeline: takes requests, looks their device and the CPU's hint up, checks them, and has their
+  * cluster read, while the request before them is carried out.
+  *
+  * Two places. In the first, the device and the hint arrive. In the second, the cluster is known: it is read in the
+  * first cycle there, and in each further one until the request leaves, since the store shows a line for one cycle
+  * only. A new hint overtakes the one a request has read. While `exclusive` is high, the store belongs to somebody
+  * else.
+  *
+  * A request for a unit is let in alone: nothing follows it before `unitDone`. So there is one place for all that only
+  * such requests have.
+  */
+class Intake(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val req = Flipped(Decoupled(new CoreReq(p)))
+    val advisory = Input(Bool())
+    val policy = Input(new Policy)
+    val devices = Input(Vec(p.devices, new SwapDevice(p)))
+
+    // The CPUs' hints.
+    val hintsReady = Input(Bool())
+    val readHint = Valid(new HintKey(p))
+    val hint = Input(new CpuHint(p))
+    val newHint = Flipped(Valid(new HintWrite(p)))
+
+    /** Reads the store. */
+    val read = Valid(UInt(p.clusterBits.W))
+    val exclusive = Input(Bool())
+
+    /** The request that comes next, and its cluster, which was read one cycle ago. */
+    val op = Valid(new PipeOp(p))
+    val cluster = Output(UInt(p.clusterBits.W))
+    val needsCluster = Output(Bool())
+    val take = Input(Bool())
+
+    /** The request for a unit, its device as it was one cycle ago, and whether there is such a device. */
+    val unitReq = Output(new CoreReq(p))
+    val unitDevice = Output(new SwapDevice(p))
+    val unitClaimed = Output(Bool())
+    val unitDone = Input(Bool())
+  })
+
+  /** The hint of this key that is just being written, or else `old`. */
+  private def newest(key: HintKey, old: CpuHint): CpuHint = Mux(overtakes(key), io.newHint.bits.hint, old)
+  private def overtakes(key: HintKey): Bool = io.newHint.valid && io.newHint.bits.key.asUInt === key.asUInt
+
+  // The first place.
+  private class First extends Bundle {
+    val op = CoreOp()
+    val cpu = UInt(8.W)
+    val order = UInt(p.orderBits.W)
+    val device = UInt(5.W)
+    val offset = UInt(32.W)
+    val nr = UInt(10.W)
+    val cluster = UInt(p.clusterBits.W)
+  }
+  private val firstKey, secondKey = Reg(new HintKey(p))
+  private val firstFull = RegInit(false.B)
+  private val first = Reg(new First)
+  private val unitBusy = RegInit(false.B)
+  private val unitReq = Reg(new CoreReq(p))
+  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free)
+  private val leaving = Wire(Bool())
+  io.req.ready := !firstFull && !unitBusy && io.hintsReady
+  when(io.req.fire) {
+    for ((name, field) <- first.elements) field := io.req.bits.elements(name)
+    firstKey := io.readHint.bits
+    unitBusy := !plain
+    when(!plain)(unitReq := io.req.bits)
+  }.elsewhen(io.unitDone) {
+    unitBusy := false.B
+  }
+  firstFull := io.req.fire || (firstFull && !leaving)
+
+  // The hint comes one cycle after the request, unless it is being written then.
+  io.readHint.valid := io.req.fire
+  io.readHint.bits.ofDevice := false.B
+  io.readHint.bits.index := Mux(io.policy.hint === HintPolicyCode.Shared.U, 0.U, io.req.bits.cpu(p.cpuBits - 1, 0))
+  io.readHint.bits.order := io.req.bits.order
+  private val arriving = RegNext(io.req.fire && !overtakes(io.readHint.bits), false.B)
+  private val heldHint = Reg(new CpuHint(p))
+  private val firstHint = newest(firstKey, Mux(arriving, io.hint, heldHint))
+  heldHint := Mux(io.req.fire, io.newHint.bits.hint, firstHint)
+
+  // The second place.
+  private val secondFull = RegInit(false.B)
+  private val second = Reg(new First)
+  private val device = Reg(new SwapDevice(p))
+  private val claimed = Reg(Bool())
+  private val hint = Reg(new CpuHint(p))
+  private val wasRead = RegInit(false.B)
+  private val target = Reg(UInt(p.clusterBits.W))
+  leaving := firstFull && (!secondFull || io.take)
+  secondFull := leaving || (secondFull && !io.take)
+  private val secondHint = newest(secondKey, hint)
+  hint := secondHint
+  when(leaving) {
+    second := first
+    secondKey := firstKey
+    hint := firstHint
+  }
+
+  // A unit's device is looked at all the time, since it may be changing on behalf of the requests before.
+  private val number = Mux(firstFull, first.device, second.device)
+  private val lookedUp = At(io.devices, number(p.deviceBits - 1, 0))
+  when(leaving || !firstFull) {
+    device := lookedUp
+    claimed := number < p.devices.U && lookedUp.info.claimed
+  }
+
+  // Which cluster: that of the hint, the one that is named, or that of the offset.
+  private val alloc = second.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
+  private val slot = second.offset(p.slotBits - 1, 0)
+  private val ofOffset =
+    (device.info.base + second.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
+  private val named = second.op.isOneOf(CoreOp.apply_, CoreOp.dump)
+  private val isFree = second.op === CoreOp.free
+  private val cluster = Mux(alloc, secondHint.cluster, Mux(named, second.cluster, ofOffset))
+
+  // A hint that overtakes names another cluster than was read.
+  private val changed = alloc && overtakes(secondKey)
+  private val rereading = wasRead && !changed
+  io.read.valid := secondFull && !io.exclusive
+  io.read.bits := Mux(rereading, target, cluster)
+  when(!rereading) {
+    target := cluster
+  }
+  wasRead := io.read.valid && !io.take
+  io.cluster := target
+
+  // What is wrong with it, known one cycle after it came to the second place.
+  private val rangeValid = second.nr =/= 0.U && second.offset =/= 0.U && slot +& second.nr <= p.slots.U &&
+    second.offset +& second.nr <= device.info.pages
+  private val allowed = Mux(
+    second.op.isOneOf(CoreOp.alloc, CoreOp.free, CoreOp.discardTake, CoreOp.discardDone),
+    !io.advisory,
+    io.advisory || !second.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
+  )
+  private val status = RegNext(
+    MuxCase(
+      StatusCode.Ok.U,
+      Seq(
+        !allowed -> StatusCode.BadOpcode.U,
+        (alloc && !(second.cpu < p.cpus.U && second.order < p.orders.U)) -> StatusCode.BadCpu.U,
+        (isFree && !(claimed && device.listed)) -> StatusCode.BadDevice.U,
+        (isFree && !rangeValid) -> StatusCode.BadRange.U
+      )
+    )
+  )
+
+  io.op.valid := secondFull && wasRead && !changed && !io.exclusive
+  io.op.bits.alloc := alloc
+  io.op.bits.hinting := second.op === CoreOp.hintAlloc
+  io.op.bits.free := isFree
+  io.op.bits.status := status
+  io.op.bits.cpu := second.cpu(p.cpuBits - 1, 0)
+  io.op.bits.key := secondKey
+  io.op.bits.order := second.order
+  io.op.bits.hint := hint
+  io.op.bits.range.start := slot
+  io.op.bits.range.last := (slot + second.nr - 1.U)(p.slotBits - 1, 0)
+  io.op.bits.nr := second.nr
+  io.op.bits.device := Mux(alloc, hint.device, second.device(p.deviceBits - 1, 0))
+  io.needsCluster := status === StatusCode.Ok.U &&
+    Mux(alloc, hint.valid, named || isFree || second.op.isOneOf(CoreOp.release, CoreOp.markBad, CoreOp.discardDone))
+
+  io.unitReq := unitReq
+  io.unitDevice := device
+  io.unitClaimed := claimed
+
+  assert(!io.take || io.op.valid, "a request is taken that is not there")
+}

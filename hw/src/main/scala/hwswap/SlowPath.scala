@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** Which cluster an allocation without a (good) hint looks at next: the kernel's `swap_alloc_slow()` over the available
+  * devices, and `cluster_alloc_swap_entry()` over a device's lists.
+  *
+  * The available devices come in turn, each put behind its equals before it is tried; on a device the lists in the
+  * order of AllocWalk. It opens clusters; the executor searches them and relocates them. While one is searched, the one
+  * behind it in its list is read already, so a list is gone through at one cluster in 3 cycles.
+  */
+class SlowPath(p: Params) extends Module {
+  val io = IO(new Bundle {
+
+    /** Begin, for this order, for a hint or not; both steady until the end. */
+    val start = Input(Bool())
+    val order = Input(UInt(p.orderBits.W))
+    val hinting = Input(Bool())
+
+    /** Which lists, in which order. */
+    val policy = Input(new Policy)
+
+    /** The device table and the available list show all changes. */
+    val settled = Input(Bool())
+    val devices = Input(Vec(p.devices, new SwapDevice(p)))
+    val first = Flipped(Valid(UInt(p.deviceBits.W)))
+    val successor = Flipped(Valid(UInt(p.deviceBits.W)))
+    val members = Input(UInt(p.devices.W))
+    val places = Input(Vec(p.devices, new AvailablePlace(p)))
+    val eligible = Output(UInt(p.devices.W))
+    val requeue = Valid(UInt(p.deviceBits.W))
+
+    // The lists.
+    val listsIdle = Input(Bool())
+    val nonEmpty = Input(Vec(p.devices, UInt(p.lists.W)))
+    val peek = Output(Bool())
+    val peekList = Output(UInt(p.listBits.W))
+    val ends = Input(new ListEnds(p))
+    val look = Valid(UInt(p.clusterBits.W))
+    val behind = Input(UInt(p.clusterBits.W))
+
+    // A rotating device's hint.
+    val readHint = Valid(new HintKey(p))
+    val hint = Input(new CpuHint(p))
+
+    // The store.
+    val read = Valid(UInt(p.clusterBits.W))
+    val open = Valid(UInt(p.clusterBits.W))
+
+    /** Search the open cluster, from the next cycle on. */
+    val search = Output(Bool())
+
+    /** It was reached by a rotating device's hint: search it behind this slot, if it is usable. */
+    val resuming = Output(Bool())
+    val resumeBehind = Output(UInt(p.slotBits.W))
+
+    /** It was searched, and slots in it were given, or not. */
+    val searched = Input(Bool())
+    val gave = Input(Bool())
+
+    /** Nothing was found (one cycle). */
+    val failed = Output(Bool())
+
+    // Where the open cluster was found: it is the head of `list`, and what follows there.
+    val device = Output(UInt(p.deviceBits.W))
+    val list = Output(UInt(p.listBits.W))
+    val next = Output(UInt(p.clusterBits.W))
+    val alone = Output(Bool())
+    val position = Output(UInt(AllocWalk.bits(p).W))
+  })
+
+  private object State extends ChiselEnum {
+    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn = Value
+  }
+  private val state = RegInit(State.idle)
+
+  // The walk along the available list.
+  private val device = Reg(UInt(p.deviceBits.W))
+  private val successor = Reg(Valid(UInt(p.deviceBits.W)))
+  private val visits = Reg(UInt(log2Ceil(SlowPath.MaxVisits + 1).W))
+  private val visited = RegNext(At(io.devices, device))
+  private val isBlkdev = visited.has(MemMap.DeviceFlags.Flags.Blkdev)
+  private val holds = Reg(UInt(p.lists.W))
+  holds := At(io.nonEmpty, device)
+
+  // With policy SEQUENTIAL, the available list is read in another sequence.
+  private val picker = Module(new DevicePicker(p))
+  private val picking = RegInit(false.B)
+  private val ranked = io.policy.device =/= DevicePolicyCode.RoundRobin.U
+  picker.io.start := false.B
+  picker.io.behind := state === State.visit
+  picker.io.cursor := device
+  picker.io.places := io.places
+  picker.io.eligible := io.eligible
+  picker.io.numbers := VecInit(io.devices.map(_.number))
+  private val choice = Mux(ranked, picker.io.device, Mux(state === State.visit, io.successor, io.first))
+  private val chosen = !ranked || picker.io.done
+  when(picker.io.start) {
+    picking := true.B
+  }.elsewhen(picker.io.done) {
+    picking := false.B
+  }
+
+  // The walk along a device's lists, and along one of them from its head to what was its tail at the start.
+  private val position = Reg(UInt(AllocWalk.bits(p).W))
+  private val list = Reg(UInt(p.listBits.W))
+  private val whole = Reg(Bool())
+  private val current, head, tail, stop, next = Reg(UInt(p.clusterBits.W))
+  private val last = current === tail
+  private val listWalk = Module(new AllocWalk(p))
+  listWalk.io.order := io.order
+  listWalk.io.nonEmpty := holds
+  listWalk.io.from := position
+  private val before = io.policy.scan === ScanPolicyCode.FreeFirst.U
+  listWalk.io.freeFirst := visited.has(MemMap.DeviceFlags.Flags.Discard) || before
+
+  // With policy FREE_FIRST, as many clusters of FRAG are looked at as were there before NONFULL was gone through.
+  private val noted = Reg(Bool())
+  private val fragThere = Reg(Bool())
+  private val fragTail = Reg(UInt(p.clusterBits.W))
+  private val ownFrag = ListId(ClusterFlag.frag, io.order, p)
+  listWalk.io.allFrag := before
+  listWalk.io.noFrag := before && !fragThere
+
+  // A rotating device's own place.
+  private val resumed = Reg(Bool())
+  private val resuming = RegInit(false.B)
+  private val place = Reg(new CpuHint(p))
+  io.resuming := resuming
+  io.resumeBehind := place.last
+  io.readHint.valid := false.B
+  io.readHint.bits.ofDevice := true.B
+  io.readHint.bits.index := device
+  io.readHint.bits.order := io.order
+
+  private val goesOn = whole && !resuming && current =/= stop
+
+  io.eligible := RegNext(VecInit(io.devices.map(d => !io.hinting || d.hintable)).asUInt)
+  io.requeue.valid := false.B
+  io.requeue.bits := device
+  io.peek := false.B
+  io.peekList := listWalk.io.list
+  io.look.valid := false.B
+  io.look.bits := io.ends.head
+  io.read.valid := false.B
+  io.read.bits := next
+  io.open.valid := false.B
+  io.open.bits := current
+  io.search := false.B
+  io.failed := false.B
+  io.device := device
+  io.list := list
+  io.next := next
+
+  // Clusters that are scanned in vain leave NONFULL, but go behind the others on FRAG.
+  io.alone := Mux(list >= ListId.frag(0, p).U && list <= ListId.frag(p.orders - 1, p).U, head === tail, last)
+  io.position := position
+
+  switch(state) {
+    is(State.idle) {
+      visits := 0.U
+      when(io.start) {
+        state := State.pick
+      }
+    }
+
+    // Start at the head of the available list.
+    is(State.pick) {
+      picker.io.start := ranked && !picking && io.settled
+      when(chosen && io.settled) {
+        device := choice.bits
+        when(choice.valid) {
+          state := State.visit
+        }.otherwise {
+          fail()
+        }
+      }
+    }
+
+    // The successor is noted before the device goes behind its equals.
+    is(State.visit) {
+      picker.io.start := ranked && !picking && io.settled
+      successor := choice
+      position := 0.U
+      resumed := false.B
+      noted := false.B
+      when(chosen) {
+        io.requeue.valid := true.B
+        visits := visits + 1.U
+        state := State.walk
+      }
+    }
+
+    // What the lists hold is known one cycle after they have come to rest.
+    is(State.walk) {
+      when(io.order =/= 0.U && !isBlkdev) {
+        fail()
+      }.elsewhen(!visited.has(MemMap.DeviceFlags.Flags.Solidstate) && !resumed) {
+        io.readHint.valid := true.B
+        resumed := true.B
+        state := State.recall
+      }.elsewhen(io.listsIdle && RegNext(io.listsIdle, false.B)) {
+        state := Mux(before && !noted, State.note, State.choose)
+      }
+    }
+
+    // Where any CPU left off on a rotating device.
+    is(State.recall) {
+      place := io.hint
+      state := State.recalled
+    }
+    is(State.recalled) {
+      current := place.cluster
+      io.read.valid := place.valid
+      io.read.bits := place.cluster
+      resuming := place.valid
+      state := Mux(place.valid, State.load, State.walk)
+    }
+
+    is(State.note) {
+      io.peek := true.B
+      io.peekList := ownFrag
+      noted := true.B
+      fragThere := VecInit(holds.asBools)(ownFrag)
+      state := State.noted
+    }
+    is(State.noted) {
+      state := State.choose
+    }
+
+    is(State.choose) {
+      when(RegNext(state === State.noted, false.B)) {
+        fragTail := io.ends.tail
+      }
+      position := listWalk.io.position
+      list := listWalk.io.list
+      whole := listWalk.io.whole
+      io.peek := listWalk.io.valid
+      when(listWalk.io.valid) {
+        state := State.ends
+      }.otherwise {
+        leaveDevice()
+      }
+    }
+
+    is(State.ends) {
+      state := State.fetch
+    }
+
+    is(State.fetch) {
+      current := io.ends.head
+      head := io.ends.head
+      tail := io.ends.tail
+      stop := Mux(before && position === AllocWalk.Frag.U, fragTail, io.ends.tail)
+      io.read.valid := true.B
+      io.read.bits := io.ends.head
+      io.look.valid := true.B
+      state := State.load
+    }
+
+    is(State.load) {
+      io.open.valid := true.B
+      io.search := true.B
+      state := State.search
+    }
+
+    // The cluster behind the one that is searched: its link is there now. A list that comes back to where it began
+    // begins with its head again.
+    is(State.search) {
+      next := Mux(last, head, io.behind)
+      io.read.valid := goesOn
+      io.read.bits := io.behind
+      io.look.valid := goesOn && io.behind =/= tail
+      io.look.bits := io.behind
+      state := State.commit
+    }
+
+    is(State.commit) {
+      io.read.valid := goesOn
+      when(io.searched) {
+        resuming := false.B
+        when(io.gave) {
+          state := State.idle
+        }.elsewhen(resuming) {
+          state := State.walk
+        }.elsewhen(goesOn) {
+          state := State.turn
+        }.otherwise {
+          position := position + 1.U
+          state := State.walk
+        }
+      }
+    }
+
+    is(State.turn) {
+      current := next
+      io.open.valid := true.B
+      io.open.bits := next
+      io.search := true.B
+      state := State.search
+    }
+  }
+
+  /** After a failure on a device: the end of the loop in `swap_alloc_slow()`. A large order has one attempt; the walk
+    * starts over when the device to come has left the list. The number of visits is bounded, which the kernel's is not.
+    */
+  private def leaveDevice(): Unit =
+    when(io.order =/= 0.U || !successor.valid || visits === SlowPath.MaxVisits.U) {
+      fail()
+    }.otherwise {
+      device := successor.bits
+      state := Mux(At(VecInit(io.members.asBools), successor.bits), State.visit, State.pick)
+    }
+
+  private def fail(): Unit = {
+    io.failed := true.B
+    state := State.idle
+  }
+
+  assert(!(io.start && state =/= State.idle), "a slow path begins before the one before it ended")
+  assert(!(io.searched && state =/= State.commit), "a cluster was searched that was not asked for")
+}
+
+object SlowPath {
+
+  /** Visits of devices an allocation makes at most: two for each of 32 devices. */
+  val MaxVisits: Int = 64
+}
