@@ -4,6 +4,7 @@
 #include "errors.hpp"
 #include "statistics.hpp"
 
+#include <algorithm>
 #include <ostream>
 
 namespace hwswap {
@@ -66,9 +67,14 @@ std::optional<Difference> Replayer::run_ring(Progress &progress) {
   while (done_ < total) {
     // Refill at half: a doorbell costs a register write, and the engine must never find the ring empty.
     if (pushed < total && ring_.room() >= ring_.entries() / 2) {
-      while (pushed < total && ring_.room())
+      while (pushed < total && ring_.room() && !writes_register(trace_.records[pushed].op))
         ring_.push(commands_.next(trace_.records[pushed++]));
       ring_.ring_doorbell();
+    }
+    if (pushed < total && pushed == done_ && writes_register(trace_.records[pushed].op)) {
+      write_policy(trace_.records[pushed++]);
+      last_completion = engine_.cycles();
+      continue;
     }
     while (auto completion = ring_.pop()) {
       if (auto difference = compare(*completion))
@@ -86,15 +92,21 @@ std::optional<Difference> Replayer::run_ring(Progress &progress) {
 }
 
 std::optional<Difference> Replayer::run_registers(Progress &progress) {
-  for (unsigned cpu = 0; cpu < trace_.cpus; ++cpu) {
+  for (unsigned cpu = 0; cpu < std::min<size_t>(trace_.cpus, sequence_.size()); ++cpu) {
     const uint32_t page = HWSWAP_REG_CPU_PAGE_BASE + cpu * HWSWAP_REG_CPU_PAGE_STRIDE;
     sequence_.at(cpu) = static_cast<uint16_t>(
         field_get(engine_.read_register(page + HWSWAP_REG_CPU_PAGE_RESPONSE), HWSWAP_CPU_PAGE_RESPONSE_SEQ));
   }
   while (done_ < trace_.records.size()) {
     const TraceRecord &record = trace_.records[done_];
+    if (writes_register(record.op)) {
+      write_policy(record);
+      continue;
+    }
     const Command command = commands_.next(record);
-    const bool by_register = record.op == TraceOp::alloc || record.op == TraceOp::free;
+    // A CPU beyond the pages goes through the ring; a free may use any page.
+    const bool has_page = record.cpu < sequence_.size();
+    const bool by_register = record.op == TraceOp::free || (record.op == TraceOp::alloc && has_page);
     if (auto difference = compare(by_register ? request(record, command) : ring_.run(command)))
       return difference;
     if (done_ % progress_stride == 0)
@@ -106,7 +118,7 @@ std::optional<Difference> Replayer::run_registers(Progress &progress) {
 /// One ALLOC or FREE through a CPU page; `cycles` of the result is what the host waited, bus included.
 Completion Replayer::request(const TraceRecord &record, const Command &command) {
   // The trace names the CPU of a free only where the recorder knew it; any page does.
-  const unsigned cpu = record.cpu < trace_.cpus ? record.cpu : 0;
+  const unsigned cpu = record.cpu < std::min<size_t>(trace_.cpus, sequence_.size()) ? record.cpu : 0;
   const uint32_t page = HWSWAP_REG_CPU_PAGE_BASE + cpu * HWSWAP_REG_CPU_PAGE_STRIDE;
   const uint16_t sequence = ++sequence_.at(cpu);
   const uint64_t begin = engine_.cycles();
@@ -136,6 +148,29 @@ Completion Replayer::request(const TraceRecord &record, const Command &command) 
   }
 }
 
+/// Write the register that a policy or node record stands for. Nothing is under way: it counts from the next command
+/// on.
+void Replayer::write_policy(const TraceRecord &record) {
+  if (record.op == TraceOp::node) {
+#ifdef HWSWAP_REG_CPU_NODE_BASE
+    const uint32_t address = HWSWAP_REG_CPU_NODE_BASE + record.cpu / 16 * HWSWAP_REG_CPU_NODE_STRIDE;
+    const unsigned shift = 4 * (record.cpu % 16);
+    const uint64_t others = engine_.read_register(address) & ~(uint64_t{15} << shift);
+    engine_.write_register(address, others | uint64_t{record.a} << shift);
+#else // the map has no nodes
+    throw UserError("this engine does not know nodes (operation " + std::to_string(done_) +
+                    "): make the stream without them");
+#endif
+  } else {
+    engine_.write_register(HWSWAP_REG_POLICY, record.a | uint64_t{record.b} << 32);
+    // The choices are below the seed; one that the engine does not have reads back as 0.
+    if (static_cast<uint32_t>(engine_.read_register(HWSWAP_REG_POLICY)) != record.a)
+      throw UserError("this engine does not have the policy of operation " + std::to_string(done_) + " (" +
+                      describe(record) + "): make the stream without it");
+  }
+  ++done_;
+}
+
 /// Compare the outcome of operation done_ with the trace and count it.
 std::optional<Difference> Replayer::compare(const Completion &c) {
   const TraceRecord &r = trace_.records[done_];
@@ -144,7 +179,8 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
                                  ", got " + got};
   };
   const bool alloc = r.op == TraceOp::alloc;
-  const bool no_space = alloc && c.status == HWSWAP_STATUS_NO_SPACE;
+  const bool take = r.op == TraceOp::discard_take;
+  const bool no_space = (alloc || take) && c.status == HWSWAP_STATUS_NO_SPACE;
   if (decisions_ && alloc) {
     *decisions_ << done_ << " cpu " << +r.cpu << " order " << +r.order;
     if (c.status == HWSWAP_STATUS_OK)
@@ -154,13 +190,16 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
   }
   if (c.status != HWSWAP_STATUS_OK && !no_space)
     return differs(alloc ? outcome(r.type == trace_failed, r.type, r.a) : "OK", status_name(c.status));
+  // Slot 0 is the header's, so its cluster is never empty: 0 stands for none.
+  if (take && (no_space ? 0 : c.slot) != r.a)
+    return differs(outcome(!r.a, r.type, r.a), outcome(no_space, r.type, c.slot));
   if (alloc) {
     const bool failed = r.type == trace_failed;
     if (failed != no_space || (!failed && (c.type != r.type || c.slot != r.a)))
       return differs(outcome(failed, r.type, r.a), outcome(no_space, c.type, c.slot));
     alloc_by_order_[r.order].add(c.cycles);
   }
-  by_kind_[no_space ? "alloc_failed" : name_of(r.op)].add(c.cycles);
+  by_kind_[name_of(r.op) + std::string(no_space ? "_failed" : "")].add(c.cycles);
   ++done_;
   return std::nullopt;
 }

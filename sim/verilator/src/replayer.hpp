@@ -42,6 +42,7 @@ private:
   std::optional<Difference> run_ring(Progress &progress);
   std::optional<Difference> run_registers(Progress &progress);
   Completion request(const TraceRecord &record, const Command &command);
+  void write_policy(const TraceRecord &record);
   std::optional<Difference> compare(const Completion &completion);
   std::optional<Difference> self_test();
 

@@ -4,6 +4,7 @@
 #include "errors.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace hwswap {
 
@@ -38,7 +39,7 @@ Command TraceCommands::next(const TraceRecord &r) {
     devices_.at(r.type).reset();
     c.arg0 = r.a | claim(r.type, r.a) << 32;
     c.arg1 = r.b;
-    c.arg2 = (r.c & 0xffff) | uint64_t{++epoch_} << 16;
+    c.arg2 = (r.c & 0xffff) | uint64_t{++epoch_} << 16 | uint64_t{r.cpu} << 24;
     break;
   case TraceOp::bad:
     c.opcode = HWSWAP_OPCODE_MARK_BAD;
@@ -66,6 +67,16 @@ Command TraceCommands::next(const TraceRecord &r) {
     c.arg0 = r.a;
     c.nr = static_cast<uint16_t>(r.b);
     break;
+  case TraceOp::discard_take:
+    c.opcode = HWSWAP_OPCODE_DISCARD_TAKE;
+    break;
+  case TraceOp::discard_done:
+    c.opcode = HWSWAP_OPCODE_DISCARD_DONE;
+    c.arg0 = r.a;
+    break;
+  case TraceOp::policy:
+  case TraceOp::node:
+    throw std::logic_error("the write of a register is no command");
   }
   return c;
 }
@@ -81,6 +92,12 @@ std::string describe(const TraceRecord &r) {
            std::to_string(uint64_t{r.a} + r.b - 1);
   case TraceOp::prepare:
     return text + ", device " + std::to_string(r.type) + ", " + std::to_string(r.a) + " slots";
+  case TraceOp::discard_done:
+    return text + ", device " + std::to_string(r.type) + ", slot " + std::to_string(r.a);
+  case TraceOp::policy:
+    return text + " " + std::to_string(r.a) + ", seed " + std::to_string(r.b);
+  case TraceOp::node:
+    return text + " " + std::to_string(r.a) + " of CPU " + std::to_string(r.cpu);
   default:
     return text + ", device " + std::to_string(r.type);
   }

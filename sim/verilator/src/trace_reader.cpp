@@ -15,12 +15,16 @@ namespace hwswap {
 namespace {
 
 constexpr char magic[] = "HWSWAPTR";
-constexpr uint32_t version = 1;
+constexpr uint32_t newest_version = 2;
 constexpr uint32_t max_header = 1048576;
 constexpr size_t record_bytes = 16;
 
-constexpr std::array<const char *, 8> op_names = {"",        "prepare", "bad", "swapon", "swapoff_begin",
-                                                  "swapoff", "alloc",   "free"};
+constexpr std::array<const char *, 12> op_names = {"",        "prepare", "bad",  "swapon",       "swapoff_begin",
+                                                   "swapoff", "alloc",   "free", "discard_take", "discard_done",
+                                                   "policy",  "node"};
+
+/// What a trace of a format version holds at most.
+constexpr TraceOp last_op(uint32_t version) { return version == 1 ? TraceOp::free : TraceOp::node; }
 
 uint32_t get32(const uint8_t *bytes) {
   return bytes[0] | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 | uint32_t{bytes[3]} << 24;
@@ -78,12 +82,14 @@ std::string at_record(size_t index, const std::string &what) {
 }
 
 /// Check what the records' own fields allow, whatever came before.
-void check_record(const Input &in, const Trace &trace, size_t index) {
+void check_record(const Input &in, const Trace &trace, size_t index, uint32_t version) {
   const TraceRecord &r = trace.records[index];
-  if (r.op < TraceOp::prepare || r.op > TraceOp::free)
+  if (r.op < TraceOp::prepare || r.op > last_op(version))
     in.fail(at_record(index, "operation " + std::to_string(static_cast<unsigned>(r.op)) + " is unknown"));
+  if (r.op == TraceOp::node && (r.cpu >= trace.cpus || r.a > 15))
+    in.fail(at_record(index, "there is no CPU " + std::to_string(r.cpu) + " or no node " + std::to_string(r.a)));
   const bool failed = r.op == TraceOp::alloc && r.type == trace_failed;
-  if (!failed && r.type >= trace.devices)
+  if (!failed && !writes_register(r.op) && r.type >= trace.devices)
     in.fail(at_record(index, "device " + std::to_string(r.type) + " is beyond the header's devices"));
   if (r.op == TraceOp::alloc && r.cpu >= trace.cpus)
     in.fail(at_record(index, "CPU " + std::to_string(r.cpu) + " is beyond the header's cpus"));
@@ -109,9 +115,10 @@ Trace read_trace(const std::string &path) {
   std::array<uint8_t, 16> start;
   if (in.read(start) != start.size() || std::memcmp(start.data(), magic, 8) != 0)
     in.fail("is not a hwswap trace (it does not begin with HWSWAPTR): choose a .hwst or .hwst.gz file");
-  if (const uint32_t found = get32(&start[8]); found != version)
-    in.fail("has format version " + std::to_string(found) + ", this program reads version " + std::to_string(version) +
-            ": record it again or use the hwswap it was made with");
+  const uint32_t version = get32(&start[8]);
+  if (version < 1 || version > newest_version)
+    in.fail("has format version " + std::to_string(version) + ", this program reads versions 1 to " +
+            std::to_string(newest_version) + ": record it again or use the hwswap it was made with");
   const uint32_t header_bytes = get32(&start[12]);
   if (header_bytes < 2 || header_bytes > max_header)
     in.fail("claims a header of " + std::to_string(header_bytes) + " bytes: copy or record it again");
@@ -138,7 +145,7 @@ Trace read_trace(const std::string &path) {
       const uint8_t *b = &buffer[i];
       trace.records.push_back(
           {static_cast<TraceOp>(b[0]), b[1], b[2], b[3], get32(b + 4), get32(b + 8), get32(b + 12)});
-      check_record(in, trace, trace.records.size() - 1);
+      check_record(in, trace, trace.records.size() - 1, version);
     }
   }
   if (trace.records.size() != expected)

@@ -10,13 +10,29 @@
 namespace hwswap {
 
 /// The operations of a trace, by their codes in the file.
-enum class TraceOp : uint8_t { prepare = 1, bad, swapon, swapoff_begin, swapoff, alloc, free };
+enum class TraceOp : uint8_t {
+  prepare = 1,
+  bad,
+  swapon,
+  swapoff_begin,
+  swapoff,
+  alloc,
+  free,
+  // From format version 2 on.
+  discard_take,
+  discard_done,
+  policy,
+  node
+};
 
 /// Name of an operation, as in the header's counts.
 const char *name_of(TraceOp op);
 
 /// Result type of an ALLOC that failed.
 constexpr uint8_t trace_failed = 255;
+
+/// Whether an operation is the write of a register and no command.
+constexpr bool writes_register(TraceOp op) { return op == TraceOp::policy || op == TraceOp::node; }
 
 /// One record; what a, b and c mean depends on `op`.
 struct TraceRecord {

@@ -54,6 +54,10 @@ public:
     step();
     if (address == HWSWAP_REG_CONTROL)
       data &= ~HWSWAP_CONTROL_RESET;
+    if (address == HWSWAP_REG_POLICY) {
+      data &= policies;
+      policy_after = done + requests;
+    }
     registers_[address] = data;
     const uint32_t page = HWSWAP_REG_CPU_PAGE_BASE;
     if (address >= page && address % HWSWAP_REG_CPU_PAGE_STRIDE == HWSWAP_REG_CPU_PAGE_REQUEST) {
@@ -76,11 +80,15 @@ public:
 
   /// Outcomes of ALLOCs in order; the last one stays.
   std::vector<Outcome> allocs;
-  /// Outcome of FREE and of CHECK.
-  Outcome free, check;
+  /// Outcome of FREE, of CHECK and of DISCARD_TAKE.
+  Outcome free, check, take;
+  /// Bits of POLICY that the engine has.
+  uint64_t policies = ~uint64_t{0};
   uint32_t done = 0;
   uint32_t skew = 0;
   unsigned requests = 0;
+  /// Commands and requests that were done when POLICY was written.
+  unsigned policy_after = 0;
 
 private:
   Outcome answer(uint8_t opcode) {
@@ -92,6 +100,8 @@ private:
     }
     if (opcode == HWSWAP_OPCODE_FREE)
       return free;
+    if (opcode == HWSWAP_OPCODE_DISCARD_TAKE)
+      return take;
     return opcode == HWSWAP_OPCODE_CHECK ? check : Outcome{};
   }
 
@@ -174,6 +184,41 @@ TEST_P(ReplayerTest, FaultsOfTheSelfTestAreADifference) {
   EXPECT_EQ(difference(),
             "the self-test (CHECK) of device 0 after the last operation: expected OK with 0 faults, got OK "
             "with 3");
+}
+
+TEST_P(ReplayerTest, APolicyIsWrittenBetweenTheOperationsItStandsBetween) {
+  trace.records.insert(trace.records.begin() + 4, {TraceOp::policy, 0, 0, 0, 0x1011, 5, 0});
+  EXPECT_EQ(difference(), "");
+  EXPECT_EQ(report["ops"], 6);
+  EXPECT_EQ(engine.policy_after, 4u);
+  EXPECT_EQ(engine.read_register(HWSWAP_REG_POLICY), 0x5'0000'1011u);
+}
+
+TEST_P(ReplayerTest, APolicyThatTheEngineLacksIsRefused) {
+  trace.records.insert(trace.records.begin() + 2, {TraceOp::policy, 0, 0, 0, 0x1011, 0, 0});
+  engine.policies = 0x1001;
+  EXPECT_THROW(difference(), UserError);
+}
+
+TEST_P(ReplayerTest, ADiscardIsADecision) {
+  trace.records.push_back({TraceOp::discard_take, 0, 0, 0, 512, 0, 0});
+  trace.records.push_back({TraceOp::discard_done, 0, 0, 0, 513, 0, 0});
+  engine.take.slot = 512;
+  EXPECT_EQ(difference(), "");
+  EXPECT_EQ(report["ops"], 7);
+}
+
+TEST_P(ReplayerTest, ADiscardWhereThereShouldBeNoneIsADifference) {
+  trace.records.push_back({TraceOp::discard_take, 0, 0, 0, 0, 0, 0});
+  engine.take.slot = 512;
+  EXPECT_EQ(difference(), "operation 5 (discard_take, device 0): expected a failure (NO_SPACE), got device 0 slot 512");
+}
+
+TEST_P(ReplayerTest, NothingToDiscardIsADecisionToo) {
+  trace.records.push_back({TraceOp::discard_take, 0, 0, 0, 0, 0, 0});
+  engine.take = {HWSWAP_STATUS_NO_SPACE, 0, 0, 1};
+  EXPECT_EQ(difference(), "");
+  EXPECT_EQ(report["cycles_by_kind"]["discard_take_failed"]["count"], 1);
 }
 
 TEST_P(ReplayerTest, LongTracesGoRoundTheRing) {

@@ -99,9 +99,25 @@ TEST_F(TraceReaderTest, RefusesWhatIsCutOff) {
 TEST_F(TraceReaderTest, RefusesOtherFiles) {
   EXPECT_NE(failure("").find("is not a hwswap trace"), std::string::npos);
   EXPECT_NE(failure("HWSWAPTX00000000").find("is not a hwswap trace"), std::string::npos);
-  EXPECT_NE(failure(file_of(good_records, 6, 2)).find("format version 2"), std::string::npos);
+  EXPECT_NE(failure(file_of(good_records, 6, 3)).find("format version 3"), std::string::npos);
+  EXPECT_NE(failure(file_of(good_records, 6, 0)).find("format version 0"), std::string::npos);
   std::remove(path.c_str());
   EXPECT_NE(failure().find("cannot be opened"), std::string::npos);
+}
+
+TEST_F(TraceReaderTest, ReadsTheSecondVersion) {
+  const std::string more = record(TraceOp::discard_take, 0, 0, 0, 512, 0, 0) +
+                           record(TraceOp::discard_done, 0, 0, 0, 513, 0, 0) +
+                           record(TraceOp::policy, 0, 0, 0, 0x1001, 7, 0) + record(TraceOp::node, 1, 0, 0, 3, 0, 0);
+  write(file_of(good_records + more, 10, 2));
+  const Trace trace = read_trace(path);
+  EXPECT_EQ(trace.records[6].op, TraceOp::discard_take);
+  EXPECT_EQ(trace.records[8].b, 7u);
+  EXPECT_TRUE(writes_register(trace.records[9].op));
+  EXPECT_NE(failure(file_of(good_records + more, 10, 1)).find("operation 8 is unknown"), std::string::npos);
+  EXPECT_NE(failure(file_of(record(TraceOp::node, 2, 0, 0, 3, 0, 0), 1, 2)).find("no CPU 2"), std::string::npos);
+  EXPECT_NE(failure(file_of(record(static_cast<TraceOp>(32), 0, 0, 0, 0, 0, 0), 1, 2)).find("operation 32"),
+            std::string::npos);
 }
 
 TEST_F(TraceReaderTest, RefusesBadRecords) {
