@@ -29,7 +29,7 @@ class Core(p: Params) extends Module {
     val devices = Module(new SwapDevices(p))
     val available = Module(new AvailableList(p))
     val hints = Module(new CpuHints(p))
-    val answers = Module(new Queue(new UnitResp(p), 2))
+    val answers = Module(new AnswerQueue(p))
 
     // The pipeline.
     intake.io.req <> io.req
@@ -133,10 +133,12 @@ class Core(p: Params) extends Module {
     )
     cluster.io.blank := ShiftRegister(access.blank, 2)
     cluster.io.newMeta := Mux(running, access.newMeta, executor.io.newMeta)
+    cluster.io.newEmpty := Mux(running, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
     cluster.io.newKernel := access.newKernel
     cluster.io.change := executor.io.rowChange
-    cluster.io.look := executor.io.look || walker.io.pick.valid
-    cluster.io.pick := Mux(walker.io.pick.valid, walker.io.pick.bits, executor.io.pick)
+    cluster.io.look := executor.io.look
+    cluster.io.pick := executor.io.pick
+    executor.io.walkPick := walker.io.pick
     cluster.io.nextOrder := Mux(executor.io.exclusive, executor.io.order, intake.io.op.bits.order)
     cluster.io.order := executor.io.order
     cluster.io.behind := executor.io.behind
@@ -145,6 +147,7 @@ class Core(p: Params) extends Module {
     cluster.io.checkedWords := executor.io.checkedWords
     executor.io.opened := cluster.io.cluster
     executor.io.meta := cluster.io.meta
+    executor.io.empty := cluster.io.empty
     executor.io.found := cluster.io.found
     executor.io.foundSlot := cluster.io.foundSlot
     executor.io.allUsed := cluster.io.allUsed
@@ -242,6 +245,9 @@ class Core(p: Params) extends Module {
     intake.io.hintsReady := hints.io.ready && !slowPath.io.readHint.valid
     intake.io.hint := hints.io.hint
     intake.io.newHint := executor.io.newHint
+    intake.io.nextKey := executor.io.nextKey
+    intake.io.present := executor.io.key
+    executor.io.alike := intake.io.alike
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
     hints.io.read.bits := Mux(slowPath.io.readHint.valid, slowPath.io.readHint.bits, intake.io.readHint.bits)
     hints.io.write := executor.io.newHint
