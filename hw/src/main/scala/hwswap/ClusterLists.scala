@@ -79,7 +79,7 @@ class ClusterLists(p: Params) extends Module {
 
   // The move that waits, and the one that is under way.
   private val waiting = RegInit(false.B)
-  private val request = RegEnable(io.move.bits, io.move.valid)
+  private val request = RegEnable(io.move.bits, io.room)
   private val starting = waiting && step === Step.idle
   private val move = RegEnable(request, starting)
   waiting := io.move.valid || (waiting && !starting)
@@ -101,10 +101,10 @@ class ClusterLists(p: Params) extends Module {
   private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
   // What was read: as it comes, and one cycle later.
-  private val headRead = headRam.read(readHeadAt, readHead)
-  private val tailRead = tailRam.read(readTailAt, readTail)
-  private val nextRead = nextRam.read(readNextAt, readNext)
-  private val prevRead = prevRam.read(readPrevAt, readPrev)
+  private val headRead = headRam.read(readHeadAt)
+  private val tailRead = tailRam.read(readTailAt)
+  private val nextRead = nextRam.read(readNextAt)
+  private val prevRead = prevRam.read(readPrevAt)
   private def held(value: UInt, read: Bool): UInt = RegEnable(value, RegNext(read, false.B))
   private val head = held(headRead, readHead)
   private val tail = held(tailRead, readTail)

@@ -145,7 +145,7 @@ class SlowPath(p: Params) extends Module {
   io.look.valid := false.B
   io.look.bits := io.ends.head
   io.read.valid := false.B
-  io.read.bits := next
+  io.read.bits := Mux(state === State.commit, next, Mux(state === State.recalled, place.cluster, io.ends.head))
   io.open.valid := false.B
   io.open.bits := current
   io.search := false.B
@@ -214,7 +214,6 @@ class SlowPath(p: Params) extends Module {
     is(State.recalled) {
       current := place.cluster
       io.read.valid := place.valid
-      io.read.bits := place.cluster
       resuming := place.valid
       state := Mux(place.valid, State.load, State.walk)
     }
@@ -255,7 +254,6 @@ class SlowPath(p: Params) extends Module {
       tail := io.ends.tail
       stop := Mux(before && position === AllocWalk.Frag.U, fragTail, io.ends.tail)
       io.read.valid := true.B
-      io.read.bits := io.ends.head
       io.look.valid := true.B
       state := State.load
     }
@@ -270,8 +268,6 @@ class SlowPath(p: Params) extends Module {
     // begins with its head again.
     is(State.search) {
       next := Mux(last, head, io.behind)
-      io.read.valid := goesOn
-      io.read.bits := io.behind
       io.look.valid := goesOn && io.behind =/= tail
       io.look.bits := io.behind
       state := State.commit
