@@ -57,6 +57,9 @@ class ClusterLists(p: Params) extends Module {
     val peekList = Input(UInt(p.listBits.W))
     val ends = Output(new ListEnds(p))
 
+    /** The head, one cycle earlier, for that cycle only. */
+    val newHead = Output(UInt(p.clusterBits.W))
+
     /** Read both links of this cluster. */
     val look = Flipped(Valid(UInt(p.clusterBits.W)))
     val next = Output(UInt(p.clusterBits.W))
@@ -83,7 +86,7 @@ class ClusterLists(p: Params) extends Module {
   private val starting = waiting && step === Step.idle
   private val move = RegEnable(request, starting)
   waiting := io.move.valid || (waiting && !starting)
-  io.room := !waiting || starting
+  io.room := !waiting
   io.idle := !waiting && step === Step.idle
 
   private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
@@ -111,6 +114,7 @@ class ClusterLists(p: Params) extends Module {
   private val next = held(nextRead, readNext)
   private val prev = held(prevRead, readPrev)
   io.ends.head := head
+  io.newHead := headRead
   io.ends.tail := tail
   io.next := next
   io.prev := prev

@@ -216,6 +216,7 @@ class Core(p: Params) extends Module {
     slowPath.io.listsIdle := lists.io.idle
     slowPath.io.nonEmpty := lists.io.nonEmpty
     slowPath.io.ends := lists.io.ends
+    slowPath.io.newHead := lists.io.newHead
     slowPath.io.behind := lists.io.next
     slowPath.io.searched := executor.io.searched
     slowPath.io.gave := executor.io.gave
@@ -246,14 +247,14 @@ class Core(p: Params) extends Module {
     io.hintedSlots := devices.io.hintedSlots
 
     // The CPUs' hints.
-    intake.io.hintsReady := hints.io.ready && !slowPath.io.readHint.valid
+    intake.io.hintsReady := hints.io.ready && !slowPath.io.mayReadHint
     intake.io.hint := hints.io.hint
     intake.io.newHint := executor.io.newHint
     intake.io.nextKey := executor.io.nextKey
     intake.io.present := executor.io.key
     executor.io.alike := intake.io.alike
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
-    hints.io.read.bits := Mux(slowPath.io.readHint.valid, slowPath.io.readHint.bits, intake.io.readHint.bits)
+    hints.io.read.bits := Mux(slowPath.io.mayReadHint, slowPath.io.readHint.bits, intake.io.readHint.bits)
     hints.io.write := executor.io.newHint
     hints.io.drop := access.dropHints
     view.hintsReady := hints.io.ready

@@ -301,11 +301,11 @@ class Executor(p: Params) extends Module {
   io.resp.valid := answering || io.slowFailed
   io.resp.bits := 0.U.asTypeOf(io.resp.bits)
   io.resp.bits.status := Mux(
-    io.slowFailed,
+    state === State.slow,
     StatusCode.NoSpace.U,
     Mux(op.free && !refused && !allUsed, StatusCode.BadRange.U, op.status)
   )
-  when(op.alloc && !refused && !io.slowFailed) {
+  when(op.alloc && !refused && state =/= State.slow) {
     io.resp.bits.device := owner
     io.resp.bits.offset := inDevice ## io.foundSlot
     io.resp.bits.epoch := epoch

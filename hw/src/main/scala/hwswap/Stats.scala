@@ -71,7 +71,8 @@ class Stats extends Module {
   private val ours = read.bits >> log2Ceil(step << indexBits) === (first / (step << indexBits)).U
   val isRead = read.valid && ours && asked < counters.U
   val next = RegInit(0.U(indexBits.W))
-  val turn = RegNext(Mux(isRead, asked, next), 0.U)
+  private val following = Mux(isRead, asked, next)
+  val turn = RegNext(following, 0.U)
   when(!isRead)(next := Mux(next === (counters - 1).U, 0.U, next + 1.U))
 
   val since = VecInit(table.zipWithIndex.map { case ((_, event), i) =>
@@ -91,7 +92,8 @@ class Stats extends Module {
   started := started | UIntToOH(turn, counters)
   val adding = RegNext(true.B, false.B)
   val index = RegNext(turn)
-  val count = RegNext(Mux(started(turn), memory.read(turn), 0.U))
+  val isStarted = RegNext(started(following), false.B)
+  val count = RegNext(Mux(isStarted, memory.read(turn), 0.U))
   val more = RegNext(since(turn))
 
   // Third: the sum goes back. The same counter twice in a row: its count is the sum just made.
