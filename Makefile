@@ -69,6 +69,17 @@ test-system: model guest ## boots Linux, swaps, kills the engine, verifies every
 test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) tests/soc
 
+# What a failing case prints leads here: its SEED, its CASE, and WAVES=1.
+regress: model ## cocotb, random streams and traces with SEEDS=n fresh seeds, in parallel [SEED=first] [CASE=name] [WAVES=1]
+	@$(if $(WAVES),$(B) model-wave,true)
+	@$(PYTEST) tests/regress -n $(or $(JOBS),$(shell nproc)) --dist worksteal --seeds $(or $(SEEDS),1) \
+		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
+		$(if $(WAVES),--waves)
+
+coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage
+	@$(B) model-coverage
+	@$(ENV) python -m hwswap.coverage
+
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
 
@@ -142,5 +153,5 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-soc test-setup lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
+	test-trace test-system test-soc test-setup regress coverage lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
 	soc-linux linux-card clean distclean

@@ -22,6 +22,8 @@ struct SimulationOptions {
   uint32_t seed = 1;
   /// Wave file to write (FST), or empty. Only in a build with waves, see have_waves.
   std::string waves;
+  /// File for line and toggle coverage, written when the engine goes, or empty. Only in a build with coverage.
+  std::string coverage;
 };
 
 /// Whether this program was built with wave dumping (make WAVES=1).
@@ -56,6 +58,7 @@ private:
   void dump_waves();
 
   std::unique_ptr<VerilatedContext> context_;
+  std::string coverage_;
   std::unique_ptr<VHwSwap> model_;
 #ifdef HWSWAP_WAVES
   std::unique_ptr<VerilatedFstC> waves_;
