@@ -78,7 +78,7 @@ regress: model ## cocotb, random streams and traces with SEEDS=n fresh seeds, in
 
 coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage
 	@$(B) model-coverage
-	@$(ENV) python -m hwswap.coverage
+	@$(ENV) python -m hwswap.rtl_coverage
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
