@@ -32,8 +32,8 @@ class ListEnds(p: Params) extends Bundle {
 /** The clusters' lists: doubly linked, first in first out, 23 a device. It mirrors `move_cluster()` and the list part
   * of `isolate_lock_cluster()`: a cluster enters at the tail, is taken from the head, or leaves from anywhere.
   *
-  * Four RAMs (heads, tails, next and previous links) with one read and one write port each, so that a step touches
-  * every RAM once, and one bit a list in registers that says whether it is empty. The links of a list's ends that point
+  * Four memories (heads and tails here, next and previous links in the clusters' memory) with one read and one write
+  * port each, so that a step touches every one once, and one bit a list in registers that says whether it is empty. The links of a list's ends that point
   * outside are never read as links.
   *
   * A move waits in a register until the one before it is done, so nobody has to wait for the end of one. It takes 3
@@ -42,6 +42,11 @@ class ListEnds(p: Params) extends Bundle {
   * cluster not while its links change.
   */
 class ClusterLists(p: Params) extends Module {
+
+  /** Where the links are kept. */
+  val links = IO(new Bundle {
+    val next, prev = Flipped(new LinkPort(p))
+  })
   val io = IO(new Bundle {
     val move = Flipped(Valid(new ListMove(p)))
 
@@ -89,7 +94,6 @@ class ClusterLists(p: Params) extends Module {
   private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
   private def ram(depth: Int) = SyncReadMem(depth, UInt(p.clusterBits.W), SyncReadMem.Undefined)
   private val headRam, tailRam = ram(p.devices << p.listBits)
-  private val nextRam, prevRam = ram(p.clusters)
 
   // Read and write ports. Each step below sets what it needs.
   private val readHead, readTail = WireDefault(io.peek)
@@ -103,8 +107,12 @@ class ClusterLists(p: Params) extends Module {
   // What was read: as it comes, and one cycle later.
   private val headRead = headRam.read(readHeadAt, readHead)
   private val tailRead = tailRam.read(readTailAt, readTail)
-  private val nextRead = nextRam.read(readNextAt, readNext)
-  private val prevRead = prevRam.read(readPrevAt, readPrev)
+  private val nextRead = links.next.data
+  private val prevRead = links.prev.data
+  links.next.read.valid := readNext
+  links.next.read.bits := readNextAt
+  links.prev.read.valid := readPrev
+  links.prev.read.bits := readPrevAt
   private def held(value: UInt, read: Bool): UInt = RegEnable(value, RegNext(read, false.B))
   private val head = held(headRead, readHead)
   private val tail = held(tailRead, readTail)
@@ -116,8 +124,12 @@ class ClusterLists(p: Params) extends Module {
   io.prev := prev
   when(writeHead)(headRam.write(writeHeadAt, newHead))
   when(writeTail)(tailRam.write(writeTailAt, newTail))
-  when(writeNext)(nextRam.write(writeNextAt, newNext))
-  when(writePrev)(prevRam.write(writePrevAt, newPrev))
+  links.next.write.valid := writeNext
+  links.next.write.bits := writeNextAt
+  links.next.newData := newNext
+  links.prev.write.valid := writePrev
+  links.prev.write.bits := writePrevAt
+  links.prev.newData := newPrev
 
   // The cluster is at the list's ends: known with the ends themselves.
   private val isHead = RegNext(headRead === move.cluster)

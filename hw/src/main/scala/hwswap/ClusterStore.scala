@@ -21,16 +21,7 @@ class StoredCluster(p: Params) extends Bundle {
   * block RAM.
   */
 class ClusterStore(p: Params) extends Module {
-  val io = IO(new Bundle {
-
-    /** Read this cluster; it is there one cycle later. */
-    val read = Flipped(Valid(UInt(p.clusterBits.W)))
-    val line = Output(new StoredCluster(p))
-
-    /** Write this cluster. */
-    val write = Flipped(Valid(UInt(p.clusterBits.W)))
-    val newLine = Input(new StoredCluster(p))
-  })
+  val io = IO(new StorePort(p))
 
   /** The line's bits in RAMs so narrow that each fills a block RAM with its depth: a wider one would be made of
     * several, with multiplexers behind them.

@@ -11,6 +11,7 @@ class Completion extends Bundle {
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val opcode = UInt(MemMap.Completion.Info.Opcode.width.W)
   val cycles = UInt(MemMap.Completion.Info.Cycles.width.W)
+  val waits = UInt(MemMap.Completion.Result.Waits.width.W)
   val irq = Bool()
 }
 
@@ -63,7 +64,7 @@ class CompletionWriter extends Module {
   private val result = MemMap.Completion.Result
   private val info = MemMap.Completion.Info
   val phase = !((sent >> io.log2)(0))
-  val resultWord = word(result.Slot -> front.slot, result.Type -> front.device)
+  val resultWord = word(result.Slot -> front.slot, result.Type -> front.device, result.Waits -> front.waits)
   val infoWord = word(
     info.Phase -> phase,
     info.Status -> front.status,

@@ -14,6 +14,9 @@ import chisel3.util._
 class Core(p: Params) extends Module {
   val io = IO(new CoreIO(p))
 
+  /** The clusters' memory, if it is not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new ClusterMemoryPort(p))))
+
   withReset(reset.asBool || io.clear) {
     body()
   }
@@ -28,6 +31,11 @@ class Core(p: Params) extends Module {
     val available = Module(new AvailableList(p))
     val hints = Module(new CpuHints(p))
     val answers = Module(new Queue(new UnitResp(p), 2))
+
+    val clusters = memory.getOrElse(Module(new ClusterMemory(p)).io)
+    cluster.store <> clusters.store
+    lists.links.next <> clusters.next
+    lists.links.prev <> clusters.prev
 
     // The pipeline.
     intake.io.req <> io.req
@@ -108,6 +116,7 @@ class Core(p: Params) extends Module {
     io.resp.bits.offset := answer.offset
     io.resp.bits.epoch := answer.epoch
     io.resp.bits.taken := answer.taken
+    io.resp.bits.waits := 0.U
     io.resp.bits.record.bitmap := cluster.io.used & ~cluster.io.hinted & Fill(p.slots, answer.record)
     io.resp.bits.record.count := answer.count
     io.resp.bits.record.order := kernel.order

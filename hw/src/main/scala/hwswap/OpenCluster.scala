@@ -38,6 +38,9 @@ object RowWalk extends ChiselEnum {
   * after slots in it were given.
   */
 class OpenCluster(p: Params) extends Module {
+
+  /** Where the lines are kept. */
+  val store = IO(Flipped(new StorePort(p)))
   val io = IO(new Bundle {
 
     /** Read this cluster's line of the store. */
@@ -105,7 +108,6 @@ class OpenCluster(p: Params) extends Module {
     val data = new StoredCluster(p)
   }
   private val present, before = Reg(new Line)
-  private val store = Module(new ClusterStore(p))
 
   // Which way a cluster comes.
   private def isIn(line: Line): Bool = line.valid && line.cluster === io.read.bits
@@ -113,10 +115,10 @@ class OpenCluster(p: Params) extends Module {
   private val wasBefore = RegNext(isIn(before))
   private val swap = io.open.valid && wasBefore
   private val fetch = io.open.valid && !wasBefore && !atHand
-  store.io.read := io.read
-  store.io.write.valid := fetch && before.valid && before.dirty
-  store.io.write.bits := before.cluster
-  store.io.newLine := before.data
+  store.read := io.read
+  store.write.valid := fetch && before.valid && before.dirty
+  store.write.bits := before.cluster
+  store.newLine := before.data
 
   // The change that is under way, and the line it is about.
   private val op = RegNext(io.rowOp, RowOp.none)
@@ -212,7 +214,7 @@ class OpenCluster(p: Params) extends Module {
     present.valid := true.B
     present.dirty := false.B
     present.cluster := io.open.bits
-    present.data := store.io.line
+    present.data := store.line
   }
   when(reset.asBool) {
     Seq(present, before).foreach { line =>

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** One kind of links of all clusters: a reader and a writer. */
+class LinkPort(p: Params) extends Bundle {
+
+  /** Read this cluster's link; it is there one cycle later, for one cycle. */
+  val read = Flipped(Valid(UInt(p.clusterBits.W)))
+  val data = Output(UInt(p.clusterBits.W))
+  val write = Flipped(Valid(UInt(p.clusterBits.W)))
+  val newData = Input(UInt(p.clusterBits.W))
+}
+
+/** A line of each cluster, read and written as a whole. */
+class StorePort(p: Params) extends Bundle {
+
+  /** Read this cluster; it is there one cycle later, for one cycle. */
+  val read = Flipped(Valid(UInt(p.clusterBits.W)))
+  val line = Output(new StoredCluster(p))
+
+  /** Write this cluster. */
+  val write = Flipped(Valid(UInt(p.clusterBits.W)))
+  val newLine = Input(new StoredCluster(p))
+}
+
+/** All that is held of each cluster, by cluster number: what is known of it, and its place in the lists. Reading what
+  * is written in the same cycle gives nothing defined.
+  */
+class ClusterMemoryPort(p: Params) extends Bundle {
+  val store = new StorePort(p)
+  val next, prev = new LinkPort(p)
+}
+
+/** The clusters' memory on chip: block RAM. */
+class ClusterMemory(p: Params) extends Module {
+  val io = IO(new ClusterMemoryPort(p))
+
+  private val store = Module(new ClusterStore(p))
+  store.io <> io.store
+  for ((port, what) <- Seq(io.next -> "next", io.prev -> "prev")) {
+    val ram = SyncReadMem(p.clusters, UInt(p.clusterBits.W), SyncReadMem.Undefined)
+    port.data := ram.read(port.read.bits, port.read.valid)
+    when(port.write.valid)(ram.write(port.write.bits, port.newData))
+    assert(
+      !(port.read.valid && port.write.valid && port.read.bits === port.write.bits),
+      s"a $what link is read while it is written"
+    )
+  }
+}
+
+/** One-cycle pulses of a DRAM-backed memory, for the statistics. */
+class MemoryEvents extends Bundle {
+
+  /** Accesses to the caches in this cycle, and what they brought: see CacheEvents. */
+  val accesses = UInt(4.W)
+  val misses, writeBacks = UInt(2.W)
+
+  /** The core is held; and so it is for one more access to memory that depends on the one before. */
+  val held, waits = Bool()
+}
+
+/** The clusters' memory in DRAM, behind two caches: one of bitmaps, one of records, so that a move in a list fetches
+  * its neighbours' records alone.
+  *
+  * In memory, from `base` on: a bitmap of 64 bytes a cluster, then a record of 16 bytes a cluster
+  * (MemMap.StoreRecord). Slots in hints and the kernel's last word have no place there, so there is none of them.
+  *
+  * The user works on in cycles in which `run` is high, and only in those are its ports looked at; see LineCache.
+  */
+class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
+  val io = IO(new Bundle {
+    val port = new ClusterMemoryPort(p)
+    val run = Output(Bool())
+
+    /** One master a cache. */
+    val axi = Vec(2, new Axi4)
+    val base = Input(UInt(Axi.AddrBits.W))
+    val flush = Input(Bool())
+    val idle = Output(Bool())
+    val error = Output(Bool())
+    val events = Output(new MemoryEvents)
+  })
+
+  private val map = MemMap.StoreRecord
+  private val metaType = new ClusterMeta(p)
+  private val fields = Seq(
+    CacheField("meta", Axi.DataBits * map.Meta.Offset / Axi.DataBytes, metaType.getWidth),
+    CacheField("next", Axi.DataBits * map.Links.Offset / Axi.DataBytes + map.Links.Next.lsb, p.clusterBits),
+    CacheField("prev", Axi.DataBits * map.Links.Offset / Axi.DataBytes + map.Links.Prev.lsb, p.clusterBits)
+  )
+  private val rowShape = CacheShape(
+    "bitmap",
+    Seq(CacheField("used", 0, p.slots, p.slots / SlotRange.WordSlots)),
+    p.clusters,
+    p.slots / Axi.DataBits,
+    1,
+    dram.bitmapLines,
+    dram.ways
+  )
+  private val recordShape =
+    CacheShape("record", fields, p.clusters, MapAccess.words(map.Bytes), 4, dram.recordLines, dram.ways)
+
+  private val rows = Module(new LineCache(rowShape))
+  private val records = Module(new LineCache(recordShape))
+  private val rowMaster = Module(new CacheMaster(rowShape, 0))
+  private val recordMaster = Module(new CacheMaster(recordShape, BigInt(p.clusters) * (p.slots / 8)))
+  rowMaster.io.memory <> rows.io.memory
+  recordMaster.io.memory <> records.io.memory
+  io.axi(0) <> rowMaster.io.axi
+  io.axi(1) <> recordMaster.io.axi
+  for (master <- Seq(rowMaster.io.base, recordMaster.io.base)) master := io.base
+
+  // After an error nothing is right any more: the user stays where it is until a reset.
+  private val failed = RegInit(false.B)
+  io.error := rowMaster.io.error || recordMaster.io.error
+  when(io.error) {
+    failed := true.B
+  }
+  io.run := !rows.io.hold && !records.io.hold && !failed
+  for (cache <- Seq(rows, records)) {
+    cache.io.run := io.run
+    cache.io.flush := io.flush
+  }
+  io.idle := rows.io.idle && records.io.idle
+
+  private val store = io.port.store
+  private val used = rows.io.fields(0)
+  used.read := store.read
+  used.write := store.write
+  used.newData := store.newLine.used
+  used.enable := Fill(used.enable.getWidth, true.B)
+  private val (meta, next, prev) = (records.io.fields(0), records.io.fields(1), records.io.fields(2))
+  meta.read := store.read
+  meta.write := store.write
+  meta.newData := store.newLine.meta.asUInt
+  for ((field, port) <- Seq(next -> io.port.next, prev -> io.port.prev)) {
+    field.read := port.read
+    field.write := port.write
+    field.newData := port.newData
+    port.data := field.data
+  }
+  for (field <- Seq(meta, next, prev)) field.enable := 1.U
+  store.line := 0.U.asTypeOf(store.line)
+  store.line.used := used.data
+  store.line.meta := suppressEnumCastWarning(meta.data.asTypeOf(metaType))
+
+  // Rounds of both caches go on side by side: the longer chain counts.
+  private val chains = Seq(rows, records).map { cache =>
+    val rounds = RegInit(0.U(4.W))
+    when(io.run) {
+      rounds := 0.U
+    }.elsewhen(cache.io.events.round) {
+      rounds := rounds + 1.U
+    }
+    (rounds, cache.io.events.round)
+  }
+  private val longest = chains.map(_._1).reduce((a, b) => Mux(a > b, a, b))
+  io.events.waits := chains.map { case (rounds, more) => more && rounds === longest }.reduce(_ || _)
+  io.events.held := !io.run
+  io.events.accesses := rows.io.events.accesses +& records.io.events.accesses
+  io.events.misses := rows.io.events.miss +& records.io.events.miss
+  io.events.writeBacks := rows.io.events.writeBack +& records.io.events.writeBack
+
+  assert(!(store.write.valid && io.run && store.newLine.hinted.orR), "slots in hints have no place in DRAM")
+}
