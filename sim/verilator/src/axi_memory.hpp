@@ -15,6 +15,8 @@ namespace hwswap {
 struct AxiTiming {
   /// From the address handshake to the first beat read, and from the last beat written to its response; at least 1.
   unsigned latency = 16;
+  /// Cycles from one beat to the next, of reads and of writes: 1 is the whole width of the bus; at least 1.
+  unsigned beat_cycles = 1;
   /// Chance, in percent, that a ready or valid that could be given in a cycle is withheld; 0 to 90.
   unsigned stall_percent = 0;
   /// Seed of the withholding.
@@ -35,6 +37,9 @@ public:
 
   /// A rising clock edge, at which the engine drove `in` and this slave drove signals().
   void clock(const AxiRequest &in);
+
+  /// Another latency, for the transfers to come.
+  void set_latency(unsigned cycles) { timing_.latency = cycles; }
 
   /// Forget all transfers.
   void reset();
@@ -74,6 +79,9 @@ private:
   AxiTiming timing_;
   std::minstd_rand random_;
   uint64_t now_ = 0;
+  /// First cycles in which the next beat may be read and written.
+  uint64_t next_read_ = 0;
+  uint64_t next_write_ = 0;
   AxiRequest last_;
   AxiResponse out_;
   std::deque<Burst> reads_;

@@ -2,7 +2,6 @@
 package hwswap
 
 import chisel3._
-import chisel3.util.circt.ClockGate
 
 /** A core whose clusters are in DRAM. The core is the same as with its clusters on chip; while something it wants is
   * missing in the caches its clock stands still, and nobody outside sees it take or give anything.
