@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the engine from 1 GiB to 1 TiB of swap, its clusters in DRAM behind caches or on chip.
 
-python -m hwswap.bench_scale [--short] [--sizes GIB...] [--latencies N...]
-
 Each size is one run: the device is brought on and to a steady state, then the same kinds of operations are measured at
 each memory latency (scale_load.py). Every decision is compared with the golden model's. Results are files in
 build/bench-scale.
@@ -12,7 +10,6 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from array import array
 from collections.abc import Sequence
@@ -24,7 +21,6 @@ from rich.console import Console
 from rich.table import Table
 
 from hwswap import provenance, scale_load, trace
-from hwswap.bench_scale_plot import draw
 from hwswap.paths import BUILD, need
 from hwswap.scale_load import FILL, Load, Made, Phase
 
@@ -143,7 +139,9 @@ def measure(gib: int, stores: Sequence[str], load: Load, beat_cycles: int) -> li
     results = []
     with folder:
         for store in stores:
-            ERR.print(f"{gib} GiB, clusters {'in DRAM' if store == 'dram' else store}: {len(made.records):,} operations")
+            ERR.print(
+                f"{gib} GiB, clusters {'in DRAM' if store == 'dram' else store}: {len(made.records):,} operations"
+            )
             measured = run(store, path, made, beat_cycles)
             begin = 0
             for phase, numbers in zip(made.phases, measured.report["phases"], strict=False):
@@ -189,42 +187,41 @@ def verdict(results: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog="hwswap bench-scale", description=__doc__.split("\n")[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's arguments."""
     parser.add_argument("--short", action="store_true", help="small sizes and few operations: a minute or two")
     parser.add_argument("--sizes", type=int, nargs="+", metavar="GIB", help="GiB of swap, powers of two, 1 to 1024")
     parser.add_argument("--latencies", type=int, nargs="+", metavar="N", help="memory latencies in cycles")
     parser.add_argument("--beat-cycles", type=int, default=1, help="cycles of the memory bus for each 8 bytes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, default=BUILD / "bench-scale", help="folder for JSON and plot")
-    args = parser.parse_args(arguments)
+
+
+def complete(args: argparse.Namespace) -> None:
+    """Put in what was not given, and refuse what cannot be measured."""
     args.sizes = args.sizes or list(SHORT_SIZES if args.short else SIZES)
     args.latencies = args.latencies or list(SHORT_LATENCIES if args.short else LATENCIES)
     for size in args.sizes:
         if not 1 <= size <= 1024 or size & (size - 1):
-            parser.error(f"--sizes: {size} GiB is no power of two from 1 to 1024")
+            raise BenchError(f"{size} GiB is no power of two from 1 to 1024: choose another for --sizes")
     if min(args.latencies) < 2 or args.beat_cycles < 1:
-        parser.error("latencies are at least 2 cycles, and a beat takes at least 1")
-    return args
+        raise BenchError("latencies are at least 2 cycles, and a beat takes at least 1: choose others")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def bench(args: argparse.Namespace) -> int:
     """Measure all sizes, write JSON and plot, print the table."""
-    args = parse(arguments)
+    complete(args)
     results: list[dict[str, Any]] = []
-    try:
-        for gib in args.sizes:
-            clusters = gib * CLUSTERS_A_GIB
-            stores = ["dram"] + (["on chip"] if clusters <= ON_CHIP_CLUSTERS else [])
-            load = Load(clusters, args.seed, tuple(args.latencies), **(SHORT if args.short else {}))
-            results += measure(gib, stores, load, args.beat_cycles)
-    except BenchError as error:
-        ERR.print(f"bench-scale: {error}", soft_wrap=True)
-        return 1
+    for gib in args.sizes:
+        clusters = gib * CLUSTERS_A_GIB
+        stores = ["dram"] + (["on chip"] if clusters <= ON_CHIP_CLUSTERS else [])
+        load = Load(clusters, args.seed, tuple(args.latencies), **(SHORT if args.short else {}))
+        results += measure(gib, stores, load, args.beat_cycles)
     args.output.mkdir(parents=True, exist_ok=True)
     report = {"provenance": provenance.commit(), "beat_cycles": args.beat_cycles, "results": results}
     (args.output / "bench-scale.json").write_text(json.dumps(report, indent=2) + "\n")
+    from hwswap.bench_scale_plot import draw  # takes a while to load
+
     draw(results, args.output / "bench-scale.png")
     wrong = verdict(results)
     for sentence in wrong:
@@ -232,7 +229,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Console(width=int(os.environ.get("COLUMNS", "120"))).print(table(results))
     print(f"all decisions as the golden model's; {args.output}/bench-scale.json, bench-scale.png")
     return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
