@@ -14,16 +14,15 @@ class LinkPort(p: Params) extends Bundle {
   val newData = Input(UInt(p.clusterBits.W))
 }
 
-/** A line of each cluster, read and written as a whole. */
+/** A line of each cluster, read as a whole, written word by word. */
 class StorePort(p: Params) extends Bundle {
 
   /** Read this cluster; it is there one cycle later, for one cycle. */
   val read = Flipped(Valid(UInt(p.clusterBits.W)))
   val line = Output(new StoredCluster(p))
 
-  /** Write this cluster. */
-  val write = Flipped(Valid(UInt(p.clusterBits.W)))
-  val newLine = Input(new StoredCluster(p))
+  /** Write. */
+  val write = Input(new StoreWrite(p))
 }
 
 /** All that is held of each cluster, by cluster number: what is known of it, and its place in the lists. Reading what
@@ -93,7 +92,7 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
   )
   private val rowShape = CacheShape(
     "bitmap",
-    Seq(CacheField("used", 0, p.slots, p.slots / SlotRange.WordSlots)),
+    Seq(CacheField("used", 0, p.slots, p.words, chiselTypeOf(io.port.store.line.words(0).orders).getWidth, FreeRuns.orders)),
     p.clusters,
     p.slots / Axi.DataBits,
     1,
@@ -128,14 +127,17 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
 
   private val store = io.port.store
   private val used = rows.io.fields(0)
+  private val write = store.write
   used.read := store.read
-  used.write := store.write
-  used.newData := store.newLine.used
-  used.enable := Fill(used.enable.getWidth, true.B)
+  used.write.valid := write.words.orR
+  used.write.bits := write.cluster
+  used.newData := Fill(p.words, write.word.orders ## write.word.used)
+  used.enable := write.words
   private val (meta, next, prev) = (records.io.fields(0), records.io.fields(1), records.io.fields(2))
   meta.read := store.read
-  meta.write := store.write
-  meta.newData := store.newLine.meta.asUInt
+  meta.write.valid := write.meta.valid
+  meta.write.bits := write.cluster
+  meta.newData := write.meta.bits.asUInt
   for ((field, port) <- Seq(next -> io.port.next, prev -> io.port.prev)) {
     field.read := port.read
     field.write := port.write
@@ -143,8 +145,12 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
     port.data := field.data
   }
   for (field <- Seq(meta, next, prev)) field.enable := 1.U
-  store.line := 0.U.asTypeOf(store.line)
-  store.line.used := used.data
+  store.line.kernel := 0.U.asTypeOf(store.line.kernel)
+  private val partBits = used.data.getWidth / p.words
+  for ((word, w) <- store.line.words.zipWithIndex) {
+    word.used := used.data(w * partBits + p.wordSlots - 1, w * partBits)
+    word.orders := used.data((w + 1) * partBits - 1, w * partBits + p.wordSlots)
+  }
   store.line.meta := suppressEnumCastWarning(meta.data.asTypeOf(metaType))
 
   // Rounds of both caches go on side by side: the longer chain counts.
@@ -163,6 +169,4 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
   io.events.accesses := rows.io.events.accesses +& records.io.events.accesses
   io.events.misses := rows.io.events.miss +& records.io.events.miss
   io.events.writeBacks := rows.io.events.writeBack +& records.io.events.writeBack
-
-  assert(!(store.write.valid && io.run && store.newLine.hinted.orR), "slots in hints have no place in DRAM")
 }

@@ -34,17 +34,24 @@ class Executor(p: Params) extends Module {
     val open = Valid(UInt(p.clusterBits.W))
     val opened = Input(UInt(p.clusterBits.W))
     val meta = Input(new ClusterMeta(p))
-    val find = Output(Bool())
+    val look = Output(Bool())
+    val pick = Output(UInt(p.wordBits.W))
     val order = Output(UInt(p.orderBits.W))
     val behind = Output(UInt(p.slotBits.W))
     val anywhere = Output(Bool())
     val checked = Output(new SlotRange(p))
+    val checkedWords = Output(UInt(p.words.W))
+    val stale = Input(Bool())
+    val changing = Input(Bool())
     val found = Input(Bool())
     val foundSlot = Input(UInt(p.slotBits.W))
     val allUsed = Input(Bool())
     val newMeta = Valid(new ClusterMeta(p))
-    val rowOp = Output(RowOp())
-    val range = Output(new SlotRange(p))
+    val rowChange = Valid(new RowChange(p))
+
+    /** The slots that were given are hinted, too; not while others still are being noted. */
+    val hints = Valid(new SlotRange(p))
+    val hintsBusy = Input(Bool())
 
     // Everything else that is written.
     val devices = Input(Vec(p.devices, new SwapDevice(p)))
@@ -95,11 +102,40 @@ class Executor(p: Params) extends Module {
   private val number = Mux(slow, io.slowDevice, op.device)
   private val device = At(io.devices, number)
   private val slots = VecInit.tabulate(p.countBits)(k => op.order === k.U).asUInt
-  io.find := state === State.look && op.alloc
+  io.look := state === State.look
   io.order := op.order
   io.behind := Mux(slow, io.resumeBehind, op.hint.last)
   io.anywhere := listed || meta.count === 0.U
-  io.checked := op.range
+
+  // A free within one word, or of whole words, is one change. Any other takes three: the slots in the first word, those
+  // in the last, the words between them. It goes through `parts`, in which it looks at the first word, the last one and
+  // the first again, changes the first, changes the last, and lets that be written; the commit changes the rest.
+  private val part = RegInit(0.U(log2Ceil(Executor.Parts).W))
+  private val range = op.range
+  private val inParts = op.free && !refused && !range.inOneWord(p) && !range.ofWholeWords(p)
+  private val lastPart = !inParts || part === (Executor.Parts - 1).U
+  private val atLastWord = inParts && (part === 1.U || part === 3.U)
+  private val firstHalf = WireDefault(range)
+  firstHalf.last := range.firstWord(p) ## Fill(p.wordSlotBits, true.B)
+  private val lastHalf = WireDefault(range)
+  lastHalf.start := range.lastWord(p) ## 0.U(p.wordSlotBits.W)
+  private val between = Wire(new SlotRange(p))
+  between.start := (range.firstWord(p) + 1.U)(p.wordBits - 1, 0) ## 0.U(p.wordSlotBits.W)
+  between.last := (range.lastWord(p) - 1.U)(p.wordBits - 1, 0) ## Fill(p.wordSlotBits, true.B)
+  private val firstUsed, partsUsed = Reg(Bool())
+  when(part === 1.U)(firstUsed := io.allUsed)
+  when(part === 2.U)(partsUsed := firstUsed && io.allUsed)
+  private val allUsed = Mux(inParts, partsUsed, io.allUsed)
+  io.pick := Mux(
+    op.alloc,
+    io.behind(p.slotBits - 1, p.wordSlotBits),
+    Mux(atLastWord, range.lastWord(p), range.firstWord(p))
+  )
+  io.checked := Mux(inParts, Mux(atLastWord, lastHalf, firstHalf), range)
+  io.checkedWords := Mux(inParts, between, range).touched(p) & Fill(p.words, !range.inOneWord(p))
+
+  // The open cluster was the open one before: a cycle later it can be looked at as a whole.
+  private val waiting = io.stale && (op.alloc || !range.inOneWord(p))
 
   // What commit wants to know, as it was when the cluster was looked at.
   private val writeok = RegNext(device.info.writeok)
@@ -126,7 +162,7 @@ class Executor(p: Params) extends Module {
   private val granted = io.found && writeok && (listed || usable)
   private val lastSlot = io.foundSlot | low
   private val scanned = op.alloc && !refused && (listed || usable)
-  private val freed = op.free && !refused && io.allUsed
+  private val freed = op.free && !refused && allUsed
 
   // Where the cluster goes.
   private val allocFlag = MuxCase(
@@ -148,7 +184,7 @@ class Executor(p: Params) extends Module {
       meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
     )
   )
-  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom)
+  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom) || (op.hinting && io.hintsBusy)
   private val committing = state === State.commit && !stalled
   private val changes = committing && (scanned || freed)
 
@@ -157,15 +193,27 @@ class Executor(p: Params) extends Module {
   io.newMeta.bits.flag := newFlag
   io.newMeta.bits.order := newOrder
   io.newMeta.bits.taken := false.B
-  io.rowOp := RowOp.none
-  io.range.start := Mux(op.alloc, io.foundSlot, op.range.start)
-  io.range.last := Mux(op.alloc, lastSlot, op.range.last)
-  when(committing && op.alloc && granted && !refused) {
-    io.rowOp := Mux(op.hinting, RowOp.hint, RowOp.give)
+  private val gives = committing && op.alloc && !refused && granted
+  io.rowChange.valid := gives || (committing && freed)
+  io.rowChange.bits.used := op.alloc
+  io.rowChange.bits.found := op.alloc
+  io.rowChange.bits.range := Mux(inParts, between, range)
+  when(op.alloc) {
+    io.rowChange.bits.range.start := io.foundSlot
+    io.rowChange.bits.range.last := lastSlot
   }
-  when(committing && freed) {
-    io.rowOp := RowOp.clear
+  when(state === State.look && inParts && partsUsed) {
+    when(part === 3.U) {
+      io.rowChange.valid := true.B
+      io.rowChange.bits.range := firstHalf
+    }
+    when(part === 4.U) {
+      io.rowChange.valid := true.B
+      io.rowChange.bits.range := lastHalf
+    }
   }
+  io.hints.valid := gives && op.hinting
+  io.hints.bits := io.rowChange.bits.range
 
   io.move.valid := changes && relist
   io.move.bits.device := owner
@@ -193,7 +241,6 @@ class Executor(p: Params) extends Module {
   io.newHint.bits.key := RegNext(key)
   io.newHint.bits.hint := RegNext(newHint)
 
-  private val gives = committing && op.alloc && !refused && granted
   io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
   io.change.device := owner
   io.change.clusters := DontCare
@@ -208,7 +255,7 @@ class Executor(p: Params) extends Module {
   io.resp.bits.status := Mux(
     io.slowFailed,
     StatusCode.NoSpace.U,
-    Mux(op.free && !refused && !io.allUsed, StatusCode.BadRange.U, op.status)
+    Mux(op.free && !refused && !allUsed, StatusCode.BadRange.U, op.status)
   )
   when(op.alloc && !refused && !io.slowFailed) {
     io.resp.bits.device := owner
@@ -226,12 +273,14 @@ class Executor(p: Params) extends Module {
   io.searched := committing && slow
   io.gave := gives
 
-  // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done.
+  // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done. None comes
+  // in the cycle after the commit, when what this one changes is written.
+  private val free = state === State.idle && !io.changing
   private val leadsOn = state === State.commit && !refused && op.leadsTo(io.op.bits)
-  private val opening = io.op.valid && (state === State.idle || (committing && !slow))
+  private val opening = io.op.valid && (free || (committing && !slow))
   io.open.valid := opening && io.needsCluster && !leadsOn
   io.open.bits := io.cluster
-  io.take := io.op.valid && (state === State.idle || (answering && !slow))
+  io.take := io.op.valid && (free || (answering && !slow))
   when(io.take) {
     op := io.op.bits
     when(leadsOn) {
@@ -255,8 +304,9 @@ class Executor(p: Params) extends Module {
     is(State.look) {
       when(hopeless) {
         state := State.slow
-      }.elsewhen(!hintless) {
-        state := State.commit
+      }.elsewhen(!hintless && !waiting) {
+        part := Mux(lastPart, 0.U, part + 1.U)
+        when(lastPart)(state := State.commit)
       }
     }
     is(State.commit) {
@@ -303,4 +353,10 @@ class Executor(p: Params) extends Module {
     !(state === State.look && listed && ListId(meta.flag, meta.order, p) =/= io.list),
     "a cluster's flag and order differ from the list it was found on"
   )
+}
+
+object Executor {
+
+  /** Cycles in which a free is looked at whose slots are parts of several words. */
+  val Parts: Int = 6
 }

@@ -179,7 +179,7 @@ class Intake(p: Params) extends Module {
     )
   )
 
-  io.op.valid := secondFull && wasRead && !changed && !io.exclusive
+  io.op.valid := secondFull && wasRead && !io.newHint.valid && !io.exclusive
   io.op.bits.alloc := alloc
   io.op.bits.hinting := second.op === CoreOp.hintAlloc
   io.op.bits.free := isFree

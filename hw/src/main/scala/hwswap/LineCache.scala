@@ -11,10 +11,42 @@ import chisel3.util._
   * @param width
   *   bits
   * @param enables
-  *   write enables, each for width / enables bits
+  *   parts with a write enable each
+  * @param extra
+  *   bits that are kept with each part, above it, and have no place in memory
+  * @param derive
+  *   what they are, from the part
   */
-final case class CacheField(name: String, lsb: Int, width: Int, enables: Int = 1) {
+final case class CacheField(
+    name: String,
+    lsb: Int,
+    width: Int,
+    enables: Int = 1,
+    extra: Int = 0,
+    derive: UInt => UInt = _ => 0.U
+) {
   require(width % enables == 0, s"field $name: $width bits do not split into $enables")
+
+  /** Bits of a part in memory, and as it is kept. */
+  val memoryPart: Int = width / enables
+  val part: Int = memoryPart + extra
+
+  /** Bits of the field as it is kept. */
+  val kept: Int = part * enables
+
+  /** The field as it is kept, from an item as memory has it, and back. */
+  def fromItem(item: UInt): UInt = Cat(
+    Seq
+      .tabulate(enables) { k =>
+        val bits = item(lsb + (k + 1) * memoryPart - 1, lsb + k * memoryPart)
+        if (extra == 0) bits else derive(bits)(extra - 1, 0) ## bits
+      }
+      .reverse
+  )
+  def toItem(field: UInt): UInt = {
+    val bits = Cat(Seq.tabulate(enables)(k => field(k * part + memoryPart - 1, k * part)).reverse)
+    if (lsb == 0) bits else bits ## 0.U(lsb.W)
+  }
 }
 
 /** What a cache holds, and how much of it.
@@ -61,9 +93,9 @@ final case class CacheShape(
 /** One field's reader and writer. What is read is there one cycle later, for one cycle. */
 class CacheFieldPort(shape: CacheShape, field: CacheField) extends Bundle {
   val read = Flipped(Valid(UInt(shape.itemBits.W)))
-  val data = Output(UInt(field.width.W))
+  val data = Output(UInt(field.kept.W))
   val write = Flipped(Valid(UInt(shape.itemBits.W)))
-  val newData = Input(UInt(field.width.W))
+  val newData = Input(UInt(field.kept.W))
   val enable = Input(UInt(field.enables.W))
 }
 
@@ -277,18 +309,18 @@ class LineCache(shape: CacheShape) extends Module {
   private val copyWord = place(fetch.way, fetchSet, itemAt)
   private val image = Wire(Vec(fields.length, UInt((Axi.DataBits * itemBeats).W)))
   for ((field, i) <- fields.zipWithIndex) {
-    val part = field.width / field.enables
+    val part = field.part
     val ram = SyncReadMem(lines * lineItems, Vec(field.enables, UInt(part.W)), SyncReadMem.Undefined)
     val reading = acting(i)
     val out = ram.read(Mux(copying, copyWord, places(i)), copying || reading).asUInt
     val fresh = RegNext(reading, false.B)
     val held = RegEnable(out, fresh)
     io.fields(i).data := Mux(fresh, out, held)
-    image(i) := out << field.lsb
+    image(i) := field.toItem(out)
 
     val writer = fields.length + i
     val own = Mux(io.run, io.fields(i).newData, heldData(i))
-    val data = Mux(itemWhole, arrived(field.lsb + field.width - 1, field.lsb), own)
+    val data = Mux(itemWhole, field.fromItem(arrived), own)
     val enable = Fill(field.enables, itemWhole) | Mux(io.run, io.fields(i).enable, heldEnable(i))
     when(itemWhole || acting(writer)) {
       ram.write(
