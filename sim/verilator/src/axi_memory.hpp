@@ -15,12 +15,12 @@ namespace hwswap {
 struct AxiTiming {
   /// From the address handshake to the first beat read, and from the last beat written to its response; at least 1.
   unsigned latency = 16;
-  /// Cycles from one beat to the next, of reads and of writes: 1 is the whole width of the bus; at least 1.
-  unsigned beat_cycles = 1;
   /// Chance, in percent, that a ready or valid that could be given in a cycle is withheld; 0 to 90.
   unsigned stall_percent = 0;
   /// Seed of the withholding.
   uint64_t seed = 1;
+  /// Cycles from one beat to the next, of reads and of writes: 1 is the whole width of the bus; at least 1.
+  unsigned beat_cycles = 1;
 };
 
 /// Serves the engine's bursts in order of their addresses, reads and writes side by side.

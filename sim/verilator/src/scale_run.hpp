@@ -3,6 +3,7 @@
 #pragma once
 
 #include "command_ring.hpp"
+#include "scale_phase.hpp"
 #include "sparse_memory.hpp"
 #include "trace_commands.hpp"
 #include "verilated_engine.hpp"
@@ -10,16 +11,6 @@
 #include <iosfwd>
 
 namespace hwswap {
-
-/// Consecutive operations of a trace.
-struct ScalePhase {
-  std::string name;
-  size_t operations = 0;
-  unsigned latency = 1;
-};
-
-/// "NAME:OPERATIONS:LATENCY" as a phase; UserError says what is wrong.
-ScalePhase read_phase(const std::string &text);
 
 /// What was measured of one operation, as it is written to the file of measurements.
 struct Measurement {
