@@ -43,10 +43,8 @@ class ListEnds(p: Params) extends Bundle {
   */
 class ClusterLists(p: Params) extends Module {
 
-  /** Where the links are kept. */
-  val links = IO(new Bundle {
-    val next, prev = Flipped(new LinkPort(p))
-  })
+  /** Where the links are kept, if not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new LinksPort(p))))
   val io = IO(new Bundle {
     val move = Flipped(Valid(new ListMove(p)))
 
@@ -107,6 +105,7 @@ class ClusterLists(p: Params) extends Module {
   // What was read: as it comes, and one cycle later.
   private val headRead = headRam.read(readHeadAt, readHead)
   private val tailRead = tailRam.read(readTailAt, readTail)
+  private val links = memory.getOrElse(Module(new ClusterLinks(p)).io)
   private val nextRead = links.next.data
   private val prevRead = links.prev.data
   links.next.read.valid := readNext

@@ -25,29 +25,29 @@ class StorePort(p: Params) extends Bundle {
   val write = Input(new StoreWrite(p))
 }
 
-/** All that is held of each cluster, by cluster number: what is known of it, and its place in the lists. Reading what
-  * is written in the same cycle gives nothing defined.
-  */
-class ClusterMemoryPort(p: Params) extends Bundle {
-  val store = new StorePort(p)
+/** All clusters' links in their lists. */
+class LinksPort(p: Params) extends Bundle {
   val next, prev = new LinkPort(p)
 }
 
-/** The clusters' memory on chip: block RAM. */
-class ClusterMemory(p: Params) extends Module {
-  val io = IO(new ClusterMemoryPort(p))
+/** The links on chip: block RAM. Reading what is written in the same cycle gives nothing defined. */
+class ClusterLinks(p: Params) extends Module {
+  val io = IO(new LinksPort(p))
 
-  private val store = Module(new ClusterStore(p))
-  store.io <> io.store
-  for ((port, what) <- Seq(io.next -> "next", io.prev -> "prev")) {
+  for (port <- Seq(io.next, io.prev)) {
     val ram = SyncReadMem(p.clusters, UInt(p.clusterBits.W), SyncReadMem.Undefined)
     port.data := ram.read(port.read.bits, port.read.valid)
     when(port.write.valid)(ram.write(port.write.bits, port.newData))
-    assert(
-      !(port.read.valid && port.write.valid && port.read.bits === port.write.bits),
-      s"a $what link is read while it is written"
-    )
   }
+}
+
+/** All that is held of each cluster, by cluster number: what is known of it, and its place in the lists. */
+class ClusterMemoryPort(p: Params) extends Bundle {
+  val store = new StorePort(p)
+  val links = new LinksPort(p)
+
+  /** All words of this cluster are about to be written: what they were does not matter. */
+  val blank = Flipped(Valid(UInt(p.clusterBits.W)))
 }
 
 /** One-cycle pulses of a DRAM-backed memory, for the statistics. */
@@ -129,16 +129,16 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
   private val used = rows.io.fields(0)
   private val write = store.write
   used.read := store.read
-  used.write.valid := write.words.orR
-  used.write.bits := write.cluster
+  used.write.valid := write.words.orR || io.port.blank.valid
+  used.write.bits := Mux(io.port.blank.valid, io.port.blank.bits, write.cluster)
   used.newData := Fill(p.words, write.word.orders ## write.word.used)
-  used.enable := write.words
+  used.enable := Mux(io.port.blank.valid, Fill(p.words, true.B), write.words)
   private val (meta, next, prev) = (records.io.fields(0), records.io.fields(1), records.io.fields(2))
   meta.read := store.read
   meta.write.valid := write.meta.valid
   meta.write.bits := write.cluster
   meta.newData := write.meta.bits.asUInt
-  for ((field, port) <- Seq(next -> io.port.next, prev -> io.port.prev)) {
+  for ((field, port) <- Seq(next -> io.port.links.next, prev -> io.port.links.prev)) {
     field.read := port.read
     field.write := port.write
     field.newData := port.newData
@@ -169,4 +169,6 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
   io.events.accesses := rows.io.events.accesses +& records.io.events.accesses
   io.events.misses := rows.io.events.miss +& records.io.events.miss
   io.events.writeBacks := rows.io.events.writeBack +& records.io.events.writeBack
+
+  assert(!(io.run && io.port.blank.valid && write.words.orR), "a row is made while another is written")
 }

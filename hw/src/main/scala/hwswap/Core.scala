@@ -32,12 +32,7 @@ class Core(p: Params) extends Module {
     val devices = Module(new SwapDevices(p))
     val available = Module(new AvailableList(p))
     val hints = Module(new CpuHints(p))
-    val answers = Module(new Queue(new UnitResp(p), 2))
-
-    val clusters = memory.getOrElse(Module(new ClusterMemory(p)).io)
-    cluster.store <> clusters.store
-    lists.links.next <> clusters.next
-    lists.links.prev <> clusters.prev
+    val answers = Module(new AnswerQueue(p))
 
     // The pipeline.
     intake.io.req <> io.req
@@ -128,7 +123,17 @@ class Core(p: Params) extends Module {
     // The open cluster. A unit's wish is noted in one cycle, read in the next and opened in the one after that.
     val unitWish = RegNext(access.open, 0.U.asTypeOf(access.open))
     val unitOpen = RegNext(unitWish, 0.U.asTypeOf(access.open))
+    val blankWish = RegNext(access.blank)
     cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitWish.valid
+    for (outside <- memory) {
+      cluster.memory.get <> outside.store
+      lists.memory.get <> outside.links
+      // A line that nobody needs is not worth waiting for.
+      cluster.io.read.valid := (intake.io.read.valid && intake.io.wanted) || slowPath.io.read.valid ||
+        (unitWish.valid && !blankWish)
+      outside.blank.valid := unitWish.valid && blankWish
+      outside.blank.bits := unitWish.bits
+    }
     cluster.io.read.bits := Mux(
       unitWish.valid,
       unitWish.bits,
@@ -142,10 +147,12 @@ class Core(p: Params) extends Module {
     )
     cluster.io.blank := ShiftRegister(access.blank, 2)
     cluster.io.newMeta := Mux(running, access.newMeta, executor.io.newMeta)
+    cluster.io.newEmpty := Mux(running, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
     cluster.io.newKernel := access.newKernel
     cluster.io.change := executor.io.rowChange
-    cluster.io.look := executor.io.look || walker.io.pick.valid
-    cluster.io.pick := Mux(walker.io.pick.valid, walker.io.pick.bits, executor.io.pick)
+    cluster.io.look := executor.io.look
+    cluster.io.pick := executor.io.pick
+    executor.io.walkPick := walker.io.pick
     cluster.io.nextOrder := Mux(executor.io.exclusive, executor.io.order, intake.io.op.bits.order)
     cluster.io.order := executor.io.order
     cluster.io.behind := executor.io.behind
@@ -154,6 +161,7 @@ class Core(p: Params) extends Module {
     cluster.io.checkedWords := executor.io.checkedWords
     executor.io.opened := cluster.io.cluster
     executor.io.meta := cluster.io.meta
+    executor.io.empty := cluster.io.empty
     executor.io.found := cluster.io.found
     executor.io.foundSlot := cluster.io.foundSlot
     executor.io.allUsed := cluster.io.allUsed
@@ -251,6 +259,9 @@ class Core(p: Params) extends Module {
     intake.io.hintsReady := hints.io.ready && !slowPath.io.readHint.valid
     intake.io.hint := hints.io.hint
     intake.io.newHint := executor.io.newHint
+    intake.io.nextKey := executor.io.nextKey
+    intake.io.present := executor.io.key
+    executor.io.alike := intake.io.alike
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
     hints.io.read.bits := Mux(slowPath.io.readHint.valid, slowPath.io.readHint.bits, intake.io.readHint.bits)
     hints.io.write := executor.io.newHint

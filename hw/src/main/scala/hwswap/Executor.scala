@@ -34,8 +34,12 @@ class Executor(p: Params) extends Module {
     val open = Valid(UInt(p.clusterBits.W))
     val opened = Input(UInt(p.clusterBits.W))
     val meta = Input(new ClusterMeta(p))
+    val empty = Input(Bool())
     val look = Output(Bool())
     val pick = Output(UInt(p.wordBits.W))
+
+    /** A unit picks this word in the next cycle. */
+    val walkPick = Input(UInt(p.wordBits.W))
     val order = Output(UInt(p.orderBits.W))
     val behind = Output(UInt(p.slotBits.W))
     val anywhere = Output(Bool())
@@ -47,6 +51,7 @@ class Executor(p: Params) extends Module {
     val foundSlot = Input(UInt(p.slotBits.W))
     val allUsed = Input(Bool())
     val newMeta = Valid(new ClusterMeta(p))
+    val newEmpty = Output(Bool())
     val rowChange = Valid(new RowChange(p))
 
     /** The slots that were given are hinted, too; not while others still are being noted. */
@@ -57,6 +62,11 @@ class Executor(p: Params) extends Module {
     val devices = Input(Vec(p.devices, new SwapDevice(p)))
     val change = Output(new DeviceChange(p))
     val newHint = Valid(new HintWrite(p))
+    val nextKey = Output(new HintKey(p))
+
+    /** The present request's key, and that it was that of the next request, too, one cycle ago. */
+    val key = Output(new HintKey(p))
+    val alike = Input(Bool())
     val move = Valid(new ListMove(p))
     val moveRoom = Input(Bool())
     val resp = Decoupled(new UnitResp(p))
@@ -92,7 +102,10 @@ class Executor(p: Params) extends Module {
   private val state = RegInit(State.idle)
   private val op = Reg(new PipeOp(p))
   private val slow = RegInit(false.B)
-  private val refused = op.status =/= StatusCode.Ok.U
+  private val refused = op.refused
+
+  /** The word that is looked at. */
+  private val pick = Reg(UInt(p.wordBits.W))
 
   /** The open cluster comes from a list's head, not by way of a hint. */
   private val listed = slow && !io.resuming
@@ -102,10 +115,10 @@ class Executor(p: Params) extends Module {
   private val number = Mux(slow, io.slowDevice, op.device)
   private val device = At(io.devices, number)
   private val slots = VecInit.tabulate(p.countBits)(k => op.order === k.U).asUInt
-  io.look := state === State.look
+  io.look := state === State.look || state === State.unit
   io.order := op.order
-  io.behind := Mux(slow, io.resumeBehind, op.hint.last)
-  io.anywhere := listed || meta.count === 0.U
+  io.behind := op.hint.last
+  io.anywhere := listed || io.empty
 
   // A free within one word, or of whole words, is one change. Any other takes three: the slots in the first word, those
   // in the last, the words between them. It goes through `parts`, in which it looks at the first word, the last one and
@@ -126,11 +139,7 @@ class Executor(p: Params) extends Module {
   when(part === 1.U)(firstUsed := io.allUsed)
   when(part === 2.U)(partsUsed := firstUsed && io.allUsed)
   private val allUsed = Mux(inParts, partsUsed, io.allUsed)
-  io.pick := Mux(
-    op.alloc,
-    io.behind(p.slotBits - 1, p.wordSlotBits),
-    Mux(atLastWord, range.lastWord(p), range.firstWord(p))
-  )
+  io.pick := pick
   io.checked := Mux(inParts, Mux(atLastWord, lastHalf, firstHalf), range)
   io.checkedWords := Mux(inParts, between, range).touched(p) & Fill(p.words, !range.inOneWord(p))
 
@@ -138,7 +147,6 @@ class Executor(p: Params) extends Module {
   private val waiting = io.stale && (op.alloc || !range.inOneWord(p))
 
   // What commit wants to know, as it was when the cluster was looked at.
-  private val writeok = RegNext(device.info.writeok)
   private val discards = RegNext(device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard))
   private val epoch = RegNext(device.info.epoch)
   private val inDevice = RegNext((io.opened - device.info.base)(p.clusterBits - 1, 0))
@@ -148,18 +156,22 @@ class Executor(p: Params) extends Module {
   private val smaller = RegNext(meta.count - op.nr)
   private val filled = RegNext(meta.count + slots === p.slots.U)
   private val emptied = RegNext(meta.count === op.nr)
-  private val empty = RegNext(meta.count === 0.U)
+  private val empty = RegNext(io.empty)
   private val full = RegNext(meta.count === p.slots.U)
   private val low = RegNext(SlotRange.lowSlots(op.order, p))
   private val present = RegNext(ListId(meta.flag, meta.order, p))
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
-  private val usable = RegNext(
+  private val isUsable =
     meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (op.order === 0.U || op.order === meta.order)
+  private val usable = RegNext(isUsable)
+
+  private val grantable = RegNext(
+    device.info.writeok && (listed || isUsable)
   )
 
   // Commit: what was found.
-  private val granted = io.found && writeok && (listed || usable)
+  private val granted = io.found && grantable
   private val lastSlot = io.foundSlot | low
   private val scanned = op.alloc && !refused && (listed || usable)
   private val freed = op.free && !refused && allUsed
@@ -180,7 +192,7 @@ class Executor(p: Params) extends Module {
   private val mayMove = RegNext(
     Mux(
       op.alloc,
-      listed || meta.flag =/= ClusterFlag.frag || meta.count === 0.U || meta.count + slots >= p.slots.U,
+      listed || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
       meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
     )
   )
@@ -193,6 +205,7 @@ class Executor(p: Params) extends Module {
   io.newMeta.bits.flag := newFlag
   io.newMeta.bits.order := newOrder
   io.newMeta.bits.taken := false.B
+  io.newEmpty := Mux(op.alloc, empty && !granted, emptied)
   private val gives = committing && op.alloc && !refused && granted
   io.rowChange.valid := gives || (committing && freed)
   io.rowChange.bits.used := op.alloc
@@ -239,6 +252,8 @@ class Executor(p: Params) extends Module {
     key.index := owner
   }
   io.newHint.bits.key := RegNext(key)
+  io.nextKey := key
+  io.key := op.key
   io.newHint.bits.hint := RegNext(newHint)
 
   io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
@@ -276,18 +291,21 @@ class Executor(p: Params) extends Module {
   // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done. None comes
   // in the cycle after the commit, when what this one changes is written.
   private val free = state === State.idle && !io.changing
-  private val leadsOn = state === State.commit && !refused && op.leadsTo(io.op.bits)
+  private val leadsOn = state === State.commit && !refused && op.alloc && io.op.bits.alloc && io.alike
   private val opening = io.op.valid && (free || (committing && !slow))
   io.open.valid := opening && io.needsCluster && !leadsOn
   io.open.bits := io.cluster
   io.take := io.op.valid && (free || (answering && !slow))
   when(io.take) {
     op := io.op.bits
+    pick := Mux(io.op.bits.alloc, io.op.bits.hint.last >> p.wordSlotBits, io.op.bits.range.firstWord(p))
     when(leadsOn) {
       op.hint := newHint
       op.device := owner
+      pick := lastSlot >> p.wordSlotBits
     }
   }
+  when(state === State.unit)(pick := io.walkPick)
   when(io.slowStart) {
     slow := true.B
   }.elsewhen(io.take) {
@@ -306,6 +324,7 @@ class Executor(p: Params) extends Module {
         state := State.slow
       }.elsewhen(!hintless && !waiting) {
         part := Mux(lastPart, 0.U, part + 1.U)
+        when(inParts)(pick := Mux(part === 0.U || part === 2.U, range.lastWord(p), range.firstWord(p)))
         when(lastPart)(state := State.commit)
       }
     }
@@ -321,6 +340,8 @@ class Executor(p: Params) extends Module {
     }
     is(State.slow) {
       when(io.search) {
+        op.hint.last := io.resumeBehind
+        pick := io.resumeBehind >> p.wordSlotBits
         state := State.look
       }.elsewhen(io.slowFailed) {
         state := State.idle

@@ -38,9 +38,12 @@ class FreeRunFinder(p: Params) extends Module {
     /** There is such a run. */
     val found = Output(Bool())
 
-    /** Its first slot, and the word that slot is in; meaningless when none was found. */
+    /** Its first slot; meaningless when none was found. */
     val slot = Output(UInt(p.slotBits.W))
-    val chosen = Output(UInt(p.wordSlots.W))
+
+    /** It is in the word of `behind`; else it is in this one. */
+    val here = Output(Bool())
+    val later = Output(UInt(p.wordSlots.W))
   })
 
   // Stage 1.
@@ -48,7 +51,7 @@ class FreeRunFinder(p: Params) extends Module {
   private val ahead = SlotRange.beyond(io.behind(p.wordSlotBits - 1, 0), p.wordSlots) & Fill(p.wordSlots, !io.anywhere)
   private val later = VecInit.tabulate(p.words)(w => io.anywhere || wordOf < w.U)
   private val inWord = later.indices.map(w => later(w) && io.fits(w))
-  private val firstWord = FirstOf(inWord)
+  private val firstWord = FirstSet.choose(inWord, io.row)
 
   // Runs of 2, 4, 8 and 16 words: by pairs of words.
   private val pairs = inWord.indices.by(2).map(w => io.fits(w) && io.fits(w + 1))
@@ -60,17 +63,16 @@ class FreeRunFinder(p: Params) extends Module {
       .map { case (k, length) => io.order === k.U && pairs.slice(g, g + length).reduce(_ && _) }
       .reduce(_ || _)
   }
-  private val firstPair = FirstOf(across)
+  private val firstPair = FirstSet(VecInit(across).asUInt)
   private val isAcross = io.order >= p.wordOrders.U
 
   private def hold[T <: Data](value: T): T = RegEnable(value, io.find)
   private val order = hold(io.order)
   private val candidates = hold(FreeRuns.starts(io.word, io.order) & ahead & Fill(p.wordSlots, !isAcross))
-  private val word = hold(io.word)
   private val wordNumber = hold(wordOf)
-  private val laterFound = hold(Mux(isAcross, across.reduce(_ || _), inWord.reduce(_ || _)))
-  private val laterWord = hold(Mux1H(firstWord, io.row))
-  private val laterNumber = hold(Mux(isAcross, OHToUInt(firstPair) ## false.B, OHToUInt(firstWord)))
+  private val laterFound = hold(Mux(isAcross, firstPair.valid, firstWord.found))
+  private val laterWord = hold(firstWord.chosen)
+  private val laterNumber = hold(Mux(isAcross, firstPair.bits ## false.B, firstWord.index))
 
   // Stage 2: no word is full of candidates but the chosen one, so the first candidate is the answer.
   private val here = candidates.orR
@@ -78,39 +80,37 @@ class FreeRunFinder(p: Params) extends Module {
   private val inLater = FirstSet(FreeRuns.starts(laterWord, order)).bits
   io.found := here || laterFound
   io.slot := Mux(here, wordNumber ## inHere, laterNumber ## inLater)
-  io.chosen := Mux(here, word, laterWord)
+  io.here := here
+  io.later := laterWord
 }
 
-/** The lowest of these that is set, alone: one hot, or none. Two levels of groups of four. */
-object FirstOf {
-  def apply(bits: Seq[Bool]): Seq[Bool] = {
-    val groups = bits.grouped(4).toSeq
-    val any = groups.map(_.reduce(_ || _))
-    groups.zipWithIndex.flatMap { case (group, g) =>
-      val earlier = any.take(g).foldLeft(false.B)(_ || _)
-      group.indices.map(i => group(i) && !group.take(i).foldLeft(earlier)(_ || _))
-    }
-  }
-}
-
-/** The index of the lowest bit that is set. A tree of groups of four, since a chain would be as long as the row. */
+/** The lowest bit that is set. A tree of groups of four, since a chain would be as long as the row. */
 object FirstSet {
+
+  /** Whether a bit is set, the index of the lowest, and what goes with it. The last two mean nothing without a bit. */
+  final case class Choice[T <: Data](found: Bool, index: UInt, chosen: T)
+
+  /** The index alone. */
   def apply(bits: UInt): Valid[UInt] = {
-    require(isPow2(bits.getWidth) && bits.getWidth > 1, "the tree wants a power of two of bits")
-    tree(bits.asBools)
+    val choice = choose(bits.asBools, Seq.fill(bits.getWidth)(0.U(1.W)))
+    val result = Wire(Valid(UInt(log2Ceil(bits.getWidth).W)))
+    result.valid := choice.found
+    result.bits := choice.index
+    result
   }
 
-  private def tree(bits: Seq[Bool]): Valid[UInt] = {
-    val result = Wire(Valid(UInt(log2Ceil(bits.length).W)))
+  /** While it is being found out in which group it is, each group chooses among its own. */
+  def choose[T <: Data](bits: Seq[Bool], data: Seq[T]): Choice[T] = {
+    require(isPow2(bits.length) && bits.length > 1, "the tree wants a power of two of bits")
     val groups = if (bits.length % 4 == 0) 4 else 2
-    val any = bits.grouped(bits.length / groups).map(VecInit(_).asUInt.orR).toSeq
+    val size = bits.length / groups
+    val parts =
+      if (size == 1) bits.zip(data).map { case (bit, value) => Choice(bit, 0.U(0.W), value) }
+      else bits.grouped(size).zip(data.grouped(size)).map { case (b, d) => choose(b, d) }.toSeq
+    val any = bits.grouped(size).map(_.reduce(_ || _)).toSeq
     val group =
-      if (groups == 2) !any(0) else (!any(0) && !any(1)) ## (!any(0) && (any(1) || !any(2)))
-    result.valid := any.reduce(_ || _)
-    result.bits := (
-      if (bits.length == groups) group.asUInt
-      else group.asUInt ## Select(bits.grouped(bits.length / groups).map(tree(_).bits).toSeq, group.asUInt)
-    )
-    result
+      if (groups == 2) (!any(0)).asUInt else (!any(0) && !any(1)) ## (!any(0) && (any(1) || !any(2)))
+    val index = if (size == 1) group else group ## Select(parts.map(_.index), group)
+    Choice(any.reduce(_ || _), index, Select(parts.map(_.chosen), group))
   }
 }

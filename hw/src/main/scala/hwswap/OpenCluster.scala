@@ -22,14 +22,14 @@ class RowChange(p: Params) extends Bundle {
   *
   * `look` picks a word and looks for a run; both answers are there one cycle later, until the next look.
   *
-  * A change is asked for in one cycle and made in the next, to the row and to the store alike. In that cycle the new
-  * word is seen by the look already, but not what follows from it for the other words: see `stale`. No cluster is
-  * fetched in that cycle.
+  * A change is asked for in one cycle, made of the row in the next, and written to the store in the one after that. In
+  * the second cycle the new word is seen by the look already, but not what follows from it for the search: see `stale`.
+  * No cluster is fetched in that cycle. What the store does not have yet when a cluster is read is put in its place.
   */
 class OpenCluster(p: Params) extends Module {
 
-  /** Where the lines are kept. */
-  val store = IO(Flipped(new StorePort(p)))
+  /** Where the lines are kept, if not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new StorePort(p))))
   val io = IO(new Bundle {
 
     /** Read this cluster's line of the store. */
@@ -45,10 +45,12 @@ class OpenCluster(p: Params) extends Module {
     // The open cluster.
     val cluster = Output(UInt(p.clusterBits.W))
     val meta = Output(new ClusterMeta(p))
+    val empty = Output(Bool())
     val kernel = Output(new KernelMeta)
 
     /** New records of the cluster that is open in this cycle. */
     val newMeta = Flipped(Valid(new ClusterMeta(p)))
+    val newEmpty = Input(Bool())
     val newKernel = Flipped(Valid(new KernelMeta))
 
     /** Pick this word of the row. */
@@ -92,23 +94,27 @@ class OpenCluster(p: Params) extends Module {
   private val orders = Reg(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
   private val fits = Reg(Vec(p.words, Bool()))
   private val meta = Reg(new ClusterMeta(p))
+
+  /** No slot is used: known with `meta`, since a search starts with it. */
+  private val empty = Reg(Bool())
   private val kernel = Reg(new KernelMeta)
+  private val store = memory.getOrElse(Module(new ClusterStore(p)).io)
   private val line = store.line
   store.read := io.read
 
-  // Which way a cluster comes.
-  private val atHand = RegNext(valid && cluster === io.read.bits)
+  // Which way a cluster comes: it is the open one, or its line was just read.
+  private val named = RegNext(io.read.bits)
+  private val atHand = valid && cluster === named
   private val fetch = io.open.valid && !atHand
   private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
   io.stale := stale
 
-  // What was asked for in the last cycle is written in this one, to the store and, if the cluster is still open, to the
-  // row. The fields keep what they are until something else is asked for.
+  // What was asked for in the last cycle is made of the row in this one, if the cluster is still open. The fields keep
+  // what they are until something else is asked for.
   private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
   private val metaWrite = RegNext(io.newMeta.valid, false.B)
   private val kernelWrite = RegNext(io.newKernel.valid, false.B)
-  private val writing = rowWrite || metaWrite || kernelWrite
-  private val written = Reg(UInt(p.clusterBits.W))
+  private val changed = Reg(UInt(p.clusterBits.W))
   private val stillOpen = RegNext(!fetch)
   private val range = Reg(new SlotRange(p))
   private val setting = Reg(Bool())
@@ -118,63 +124,86 @@ class OpenCluster(p: Params) extends Module {
   private val mask = range.maskIn(p)
   private val newWord = Mux(setting, old | mask, old & ~mask)
   private val touched = range.touched(p)
-  private val newStored = Wire(new StoredWord(p))
-  newStored.used := newWord
-  newStored.orders := FreeRuns.orders(newWord)
-  store.write.cluster := written
-  store.write.words := Mux(rowWrite, touched, 0.U)
-  store.write.word := newStored
-  store.write.meta.valid := metaWrite
-  store.write.meta.bits := newMeta
-  store.write.kernel.valid := kernelWrite
-  store.write.kernel.bits := newKernel
   io.changing := rowWrite
 
-  // A line that was read in the cycle in which some of it was written: that is still at hand.
-  private val together = io.read.valid && io.read.bits === written
-  private val rowMissed = RegNext(together && rowWrite, false.B)
-  private val metaMissed = RegNext(together && metaWrite, false.B)
+  // One cycle later it is written to the store, with the orders that find a run in it now.
+  private val writing = rowWrite || metaWrite || kernelWrite
+  private val write = Reg(new StoreWrite(p))
+  private val rowWritten = RegNext(rowWrite, false.B)
+  private val metaWritten = RegNext(metaWrite, false.B)
+  private val kernelWritten = RegNext(kernelWrite, false.B)
+  private val patchesOrders = RegNext(rowWrite && stillOpen, false.B)
+  private val newOrders = FreeRuns.orders(write.word.used)
+  when(writing)(write.cluster := changed)
+  when(rowWrite) {
+    write.words := touched
+    write.word.used := newWord
+  }
+  when(metaWrite)(write.meta.bits := newMeta)
+  when(kernelWrite)(write.kernel.bits := newKernel)
+  store.write := write
+  store.write.words := Mux(rowWritten, write.words, 0.U)
+  store.write.word.orders := newOrders
+  store.write.meta.valid := metaWritten
+  store.write.kernel.valid := kernelWritten
+
+  // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
+  private val read = RegNext(io.read.valid, false.B)
+  private def lateFor(written: Bool): Bool = written || RegNext(written, false.B)
+  private val rowLate = named === write.cluster && lateFor(rowWritten)
+  private val metaLate = named === write.cluster && lateFor(metaWritten)
 
   // The row goes on. Which of its two sources a word has is known long before whether it changes.
   private val order = Mux(stale, io.order, io.nextOrder)
   private val here = atHand || stale
   private val newFits = FreeRuns.holds(newWord, order)
+  private val full = Wire(Vec(p.words, Bool()))
+  private val bus = Mux(rowWrite, newWord, write.word.used)
   for (w <- 0 until p.words) {
+    val late = rowLate && write.words(w)
     val patched = rowWrite && stillOpen && touched(w)
-    val missed = rowMissed && touched(w)
     when(fetch || patched) {
-      val stored = Mux(rowWrite || missed, newStored, line.words(w))
-      row(w) := stored.used
-      orders(w) := stored.orders
+      row(w) := Mux(rowWrite || late, bus, line.words(w).used)
     }
+    val patchedOrders = patchesOrders && write.words(w)
+    when(fetch) {
+      orders(w) := Mux(late, newOrders, line.words(w).orders)
+    }.elsewhen(patchedOrders) {
+      orders(w) := newOrders
+    }
+    val ordersNow =
+      Mux(Mux(here, patchedOrders, late), newOrders, Mux(here, orders(w), line.words(w).orders))
+    full(w) := Mux(patchedOrders, newOrders, orders(w)) === 0.U
     when(io.open.valid || stale) {
-      fits(w) := Mux(
-        Mux(here, patched, missed),
-        newFits,
-        FreeRuns.fits(Mux(here, orders(w), line.words(w).orders), order, p)
-      )
+      fits(w) := Mux(stale && patched, newFits, FreeRuns.fits(ordersNow, order, p))
     }
   }
-  when(io.newMeta.valid)(meta := io.newMeta.bits)
+  when(io.newMeta.valid) {
+    meta := io.newMeta.bits
+    empty := io.newEmpty
+  }
   when(io.newKernel.valid)(kernel := io.newKernel.bits)
   when(fetch) {
     valid := true.B
     cluster := io.open.bits
-    meta := Mux(metaMissed, newMeta, line.meta)
+    meta := Mux(metaLate, write.meta.bits, line.meta)
+    empty := Mux(metaLate, write.meta.bits.count, line.meta.count) === 0.U
     kernel := line.kernel
   }
   io.cluster := cluster
   io.meta := meta
+  io.empty := empty
   io.kernel := kernel
 
-  // Look.
+  // Look. What is found lies behind all that is being changed, so the finder does without it.
   private val isNew = rowWrite && stillOpen && io.pick >= range.firstWord(p) && io.pick <= range.lastWord(p)
-  private val picked = Mux(isNew, newWord, Select(row, io.pick))
+  private val stored = Select(row, io.pick)
+  private val picked = Mux(isNew, newWord, stored)
   private val word = RegEnable(picked, io.look)
   io.word := word
   private val finder = Module(new FreeRunFinder(p))
   finder.io.find := io.look
-  finder.io.word := picked
+  finder.io.word := stored
   finder.io.row := row
   finder.io.fits := fits.asUInt
   finder.io.order := io.order
@@ -188,17 +217,17 @@ class OpenCluster(p: Params) extends Module {
     RegEnable(VecInit(slots).asUInt.orR, io.look)
   }
   private val notFull =
-    RegEnable((0 until p.words).map(w => io.checkedWords(w) && orders(w) =/= 0.U).reduce(_ || _), io.look)
+    RegEnable((0 until p.words).map(w => io.checkedWords(w) && !full(w)).reduce(_ || _), io.look)
   io.allUsed := !(free :+ notFull).reduce(_ || _)
 
   // What is asked for. A word that is replaced has an empty range of its own.
   when(io.change.valid || io.put.valid || io.newMeta.valid || io.newKernel.valid) {
-    written := cluster
+    changed := cluster
   }
   when(io.change.valid || io.put.valid) {
     range := io.change.bits.range
     setting := io.change.bits.used
-    old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found, finder.io.chosen, word))
+    old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.later, word))
     when(io.put.valid) {
       range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
       range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
@@ -215,13 +244,16 @@ class OpenCluster(p: Params) extends Module {
       !VecInit.tabulate(p.words)(w => touched(w) && (row(w) & mask).orR).asUInt.orR,
     "a slot is given that is in use"
   )
+  assert(empty === (meta.count === 0.U) || !valid, "a cluster is said to be empty that is not, or the reverse")
   assert(!overfull, "a cluster counts more than 512 slots in use")
   assert(!(fetch && rowWrite), "a cluster is fetched while slots are changed")
-  assert(!(fetch && writing && written === io.open.bits), "a cluster is fetched that is written too late")
-  assert(!(together && kernelWrite), "a cluster is read while the kernel's word of it is written")
-  private val named = RegNext(io.read.bits)
+  assert(!(fetch && writing && changed === io.open.bits), "a cluster is fetched that is written too late")
+  assert(
+    !(fetch && named === write.cluster && lateFor(kernelWritten)),
+    "a cluster is read while the kernel's word of it is written"
+  )
   assert(!io.open.valid || named === io.open.bits, "a cluster is opened that was not named before")
-  assert(!fetch || io.blank || RegNext(io.read.valid, false.B), "a cluster is opened that was not read")
+  assert(!fetch || io.blank || read, "a cluster is opened that was not read")
   assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")
   when(io.newMeta.valid) {
     val meta = io.newMeta.bits

@@ -25,8 +25,8 @@ class BitmapPort(p: Params, bits: Int) extends Bundle {
 }
 
 /** Carries walks out, a word a cycle: release, probe and mark over the words that the range touches, the others over
-  * all 16. A word passes in four cycles: it is picked; it is there, and what changes; it is changed and counted; the
-  * counts are added up. So a walk is over 4 cycles after its last word was picked.
+  * all 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed and
+  * counted; the counts are added up. So a walk is over 5 cycles after its last word was named.
   */
 class RowWalker(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -36,8 +36,8 @@ class RowWalker(p: Params) extends Module {
     val range = Input(new SlotRange(p))
     val cluster = Input(UInt(p.clusterBits.W))
 
-    /** Picks a word of the open row, which is there one cycle later; replaces one. */
-    val pick = Valid(UInt(p.wordBits.W))
+    /** Names a word of the open row, which is there two cycles later; replaces one. */
+    val pick = Output(UInt(p.wordBits.W))
     val used = Input(UInt(p.wordSlots.W))
     val put = Valid(UInt(p.wordBits.W))
     val newUsed = Output(UInt(p.wordSlots.W))
@@ -85,21 +85,22 @@ class RowWalker(p: Params) extends Module {
     address
   }
 
-  // First cycle: the word is picked.
-  io.pick.valid := walking
-  io.pick.bits := at
-  io.readHinted.valid := walking
-  io.readHinted.bits := address(at)
+  // First cycle: the word is named. Second: it is picked.
+  io.pick := at
+  private val picked = RegNext(walking, false.B)
+  private val pickedAt = RegNext(at)
+  io.readHinted.valid := picked
+  io.readHinted.bits := address(pickedAt)
 
-  // Second: it is there, and so is what the walk is about.
-  private val there = RegNext(walking, false.B)
-  private val thereAt = RegNext(at)
+  // Third: it is there, and so is what the walk is about.
+  private val there = RegNext(picked, false.B)
+  private val thereAt = RegNext(pickedAt)
   io.record.index := thereAt
   private val inside = RegNext(Mux(walk === RowWalk.load, io.record.word, range.maskOf(thereAt, p)))
   private val used = RegNext(io.used)
   private val hinted = RegNext(io.hinted)
 
-  // Third: it is changed and counted.
+  // Fourth: it is changed and counted.
   private val changing = RegNext(there, false.B)
   private val changingAt = RegNext(thereAt)
   private val hintedInside = hinted & inside
@@ -125,7 +126,7 @@ class RowWalker(p: Params) extends Module {
   io.hintedLeft := left
   io.stray := stray
 
-  // Fourth: the counts are added up.
+  // Fifth: the counts are added up.
   private val adding = RegNext(changing, false.B)
   private def count(slots: UInt): UInt = {
     val word = Wire(UInt(p.wordSlots.W))
@@ -141,7 +142,7 @@ class RowWalker(p: Params) extends Module {
   }
   io.usedCount := count(MuxCase(used, Seq(is(RowWalk.load) -> loaded, is(RowWalk.probe) -> (used & inside))))
   io.hintedCount := count(Mux(is(RowWalk.count), hinted, hintedInside))
-  io.walked := ShiftRegister(walking && at === last, 4, false.B, true.B)
+  io.walked := ShiftRegister(walking && at === last, 5, false.B, true.B)
 
   // What a dump shows, in the words of whoever reads it.
   private val halves = Axi.DataBits / p.wordSlots
@@ -153,5 +154,5 @@ class RowWalker(p: Params) extends Module {
     memory.read(io.kernel.index)
   }.asUInt
 
-  assert(!(starts && (walking || there || changing || adding)), "a walk begins before the one before it ended")
+  assert(!(starts && (walking || picked || there || changing || adding)), "a walk begins before the one before it ended")
 }

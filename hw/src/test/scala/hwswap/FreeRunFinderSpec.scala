@@ -93,8 +93,10 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
               assert(dut.io.found.peek().litToBoolean == expected.isDefined)
               for (slot <- expected) {
                 assert(dut.io.slot.peek().litValue == slot)
-                if (order < p.wordOrders)
-                  assert(dut.io.chosen.peek().litValue == words(row)(slot / p.wordSlots))
+                val here = from != 0 && slot / p.wordSlots == behind / p.wordSlots
+                assert(dut.io.here.peek().litToBoolean == here)
+                if (!here && order < p.wordOrders)
+                  assert(dut.io.later.peek().litValue == words(row)(slot / p.wordSlots))
               }
             }
           }
