@@ -107,11 +107,9 @@ def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, mea
         kinds.setdefault(name, []).append(cycles[i])
     statistics = numbers["statistics"]
     accesses = statistics["store_accesses"]
-    # An operation's list moves may still go on when it is answered; what they wait for counts for the next one.
-    vain = [max(0, scans - 1) for scans in made.scans[max(0, begin - 1) : end]]
-    before = vain if begin == 0 else vain[1:]
-    allowed = [BOUND + 2 * own for own in before]
-    over = [i for i in range(len(waits)) if waits[i] > allowed[i]]
+    vain = [max(0, scans - 1) for scans in made.scans[begin:end]]
+    plain = [record.op in (trace.Op.ALLOC, trace.Op.FREE) for record in made.records[begin:end]]
+    over = [i for i, waited in enumerate(waits) if plain[i] and waited > BOUND + 2 * vain[i]]
     return {
         "phase": phase.name,
         "latency": phase.latency,
@@ -121,7 +119,7 @@ def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, mea
         "cycles_by_kind": {name: {"count": len(of), **summary(of)} for name, of in sorted(kinds.items())},
         "dependent_accesses": summary(waits),
         "beyond_bound": len(over),
-        "scanned_in_vain": sum(before),
+        "scanned_in_vain": sum(vain),
         "hit_rate": round(1 - statistics["store_misses"] / accesses, 4) if accesses else None,
         "misses": statistics["store_misses"],
         "write_backs": statistics["store_write_backs"],

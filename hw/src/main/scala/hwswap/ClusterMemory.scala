@@ -46,6 +46,9 @@ class ClusterMemoryPort(p: Params) extends Bundle {
   val store = new StorePort(p)
   val links = new LinksPort(p)
 
+  /** The row of the cluster that is read is not looked at. */
+  val recordOnly = Input(Bool())
+
   /** All words of this cluster are about to be written: what they were does not matter. */
   val blank = Flipped(Valid(UInt(p.clusterBits.W)))
 }
@@ -128,7 +131,8 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
   private val store = io.port.store
   private val used = rows.io.fields(0)
   private val write = store.write
-  used.read := store.read
+  used.read.valid := store.read.valid && !io.port.recordOnly
+  used.read.bits := store.read.bits
   used.write.valid := write.words.orR || io.port.blank.valid
   used.write.bits := Mux(io.port.blank.valid, io.port.blank.bits, write.cluster)
   used.newData := Fill(p.words, write.word.orders ## write.word.used)

@@ -131,6 +131,7 @@ class Core(p: Params) extends Module {
       // A line that nobody needs is not worth waiting for.
       cluster.io.read.valid := (intake.io.read.valid && intake.io.wanted) || slowPath.io.read.valid ||
         (unitWish.valid && !blankWish)
+      outside.recordOnly := unitWish.valid && RegNext(access.recordOnly)
       outside.blank.valid := unitWish.valid && blankWish
       outside.blank.bits := unitWish.bits
     }
@@ -146,6 +147,7 @@ class Core(p: Params) extends Module {
       Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
     )
     cluster.io.blank := ShiftRegister(access.blank, 2)
+    cluster.io.recordOnly := ShiftRegister(access.recordOnly, 2)
     cluster.io.newMeta := Mux(running, access.newMeta, executor.io.newMeta)
     cluster.io.newEmpty := Mux(running, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
     cluster.io.newKernel := access.newKernel

@@ -39,6 +39,9 @@ class OpenCluster(p: Params) extends Module {
     val open = Flipped(Valid(UInt(p.clusterBits.W)))
     val blank = Input(Bool())
 
+    /** The row of the cluster that is opened may not have been read; it is neither looked at nor changed. */
+    val recordOnly = Input(Bool())
+
     /** The order that will be looked for in it. */
     val nextOrder = Input(UInt(p.orderBits.W))
 
@@ -184,7 +187,7 @@ class OpenCluster(p: Params) extends Module {
   }
   when(io.newKernel.valid)(kernel := io.newKernel.bits)
   when(fetch) {
-    valid := true.B
+    valid := !io.recordOnly
     cluster := io.open.bits
     meta := Mux(metaLate, write.meta.bits, line.meta)
     empty := Mux(metaLate, write.meta.bits.count, line.meta.count) === 0.U
