@@ -60,6 +60,9 @@ class ClusterLists(p: Params) extends Module {
     val peekList = Input(UInt(p.listBits.W))
     val ends = Output(new ListEnds(p))
 
+    /** The head, one cycle earlier, for that cycle only. */
+    val newHead = Output(UInt(p.clusterBits.W))
+
     /** Read both links of this cluster. */
     val look = Flipped(Valid(UInt(p.clusterBits.W)))
     val next = Output(UInt(p.clusterBits.W))
@@ -82,11 +85,11 @@ class ClusterLists(p: Params) extends Module {
 
   // The move that waits, and the one that is under way.
   private val waiting = RegInit(false.B)
-  private val request = RegEnable(io.move.bits, io.move.valid)
+  private val request = RegEnable(io.move.bits, io.room)
   private val starting = waiting && step === Step.idle
   private val move = RegEnable(request, starting)
   waiting := io.move.valid || (waiting && !starting)
-  io.room := !waiting || starting
+  io.room := !waiting
   io.idle := !waiting && step === Step.idle
 
   private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
@@ -103,9 +106,9 @@ class ClusterLists(p: Params) extends Module {
   private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
   // What was read: as it comes, and one cycle later.
-  private val headRead = headRam.read(readHeadAt, readHead)
-  private val tailRead = tailRam.read(readTailAt, readTail)
   private val links = memory.getOrElse(Module(new ClusterLinks(p)).io)
+  private val headRead = headRam.read(readHeadAt)
+  private val tailRead = tailRam.read(readTailAt)
   private val nextRead = links.next.data
   private val prevRead = links.prev.data
   links.next.read.valid := readNext
@@ -118,6 +121,7 @@ class ClusterLists(p: Params) extends Module {
   private val next = held(nextRead, readNext)
   private val prev = held(prevRead, readPrev)
   io.ends.head := head
+  io.newHead := headRead
   io.ends.tail := tail
   io.next := next
   io.prev := prev

@@ -36,7 +36,7 @@ class ClusterLinks(p: Params) extends Module {
 
   for (port <- Seq(io.next, io.prev)) {
     val ram = SyncReadMem(p.clusters, UInt(p.clusterBits.W), SyncReadMem.Undefined)
-    port.data := ram.read(port.read.bits, port.read.valid)
+    port.data := ram.read(port.read.bits)
     when(port.write.valid)(ram.write(port.write.bits, port.newData))
   }
 }

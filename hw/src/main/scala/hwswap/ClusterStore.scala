@@ -53,7 +53,7 @@ class ClusterStore(p: Params) extends Module {
       when(write) {
         ram.write(io.write.cluster, slice)
       }
-      ram.read(io.read.bits, io.read.valid)
+      ram.read(io.read.bits)
     }
     suppressEnumCastWarning(Cat(slices.toSeq.reverse).asTypeOf(data))
   }
