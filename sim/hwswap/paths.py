@@ -46,6 +46,7 @@ INITRAMFS = BUILD / "guest" / "initramfs.cpio.gz"
 TARGETS = {
     "rtl": "verilog",
     "model": "model",
+    "model-scale": "model-scale",
     "qemu": "setup",
     "kernel": "kernel",
     "modules": "modules",

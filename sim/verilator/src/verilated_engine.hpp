@@ -50,6 +50,9 @@ public:
   uint64_t dma_read_beats() const override { return memory_.read_beats(); }
   uint64_t dma_write_beats() const override { return memory_.write_beats(); }
   uint64_t dma_errors() const override { return memory_.errors(); }
+
+  /// Another latency of memory, for the transfers to come.
+  void set_latency(unsigned cycles) { memory_.set_latency(cycles); }
   bool take_irq_rise() override;
 
 private:
