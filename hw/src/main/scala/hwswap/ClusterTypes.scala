@@ -58,20 +58,20 @@ class SlotRange(p: Params) extends Bundle {
   def lastPart(p: Params): UInt = last(p.slotBits - 1, p.partSlotBits)
 
   /** The slots in the range: bit i is set when slot i is (512 bits). */
-  def mask(p: Params): UInt = maskOf((0 until p.slots / SlotRange.WordSlots).map(_.U))
+  def mask(p: Params): UInt = maskOf((0 until p.slots / p.wordSlots).map(_.U), p)
 
   /** Those of one part of the row (128 bits). */
   def partMask(p: Params, part: UInt): UInt = {
-    val words = p.partSlots / SlotRange.WordSlots
-    maskOf((0 until words).map(w => part ## w.U(log2Ceil(words).W)))
+    val words = p.partSlots / p.wordSlots
+    maskOf((0 until words).map(w => part ## w.U(log2Ceil(words).W)), p)
   }
 
   /** Those of some words of the row.
     *
     * Two thermometers within a word, and two bits a word that say which of them count there: a look-up table a slot.
     */
-  private def maskOf(numbers: Seq[UInt]): UInt = {
-    val wordSlots = SlotRange.WordSlots
+  private def maskOf(numbers: Seq[UInt], p: Params): UInt = {
+    val wordSlots = p.wordSlots
     val wordBits = log2Ceil(wordSlots)
     val firstWord = start >> wordBits
     val lastWord = last >> wordBits
@@ -89,9 +89,6 @@ class SlotRange(p: Params) extends Bundle {
 }
 
 object SlotRange {
-
-  /** A row is looked at in words of so many slots. */
-  val WordSlots: Int = 32
 
   /** The last slot of the aligned block of 2^order slots that begins at `slot`. */
   def lastOfBlock(slot: UInt, order: UInt, p: Params): UInt = slot | lowSlots(order, p)

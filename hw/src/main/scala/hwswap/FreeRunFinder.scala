@@ -40,12 +40,12 @@ class FreeRunFinder(p: Params) extends Module {
     below.indices.map(i => if (i % (2 * half) == 0) below(i) && below(i + half) else false.B)
   }
   private val isOrder = VecInit.tabulate(p.orders)(k => io.order === k.U)
-  private val wordBits = log2Ceil(SlotRange.WordSlots)
-  private val ahead = SlotRange.beyond(io.behind(wordBits - 1, 0), SlotRange.WordSlots)
+  private val wordBits = log2Ceil(p.wordSlots)
+  private val ahead = SlotRange.beyond(io.behind(wordBits - 1, 0), p.wordSlots)
   private val runs = (0 until p.slots).map { i =>
     val word = (i >> wordBits).U
     val mayStart = io.anywhere || word > (io.behind >> wordBits) ||
-      (word === (io.behind >> wordBits) && ahead(i & (SlotRange.WordSlots - 1)))
+      (word === (io.behind >> wordBits) && ahead(i & (p.wordSlots - 1)))
     val fits = (0 until p.orders).filter(k => i % (1 << k) == 0).map(k => starts(k)(i) && isOrder(k)).reduce(_ || _)
     fits && mayStart
   }

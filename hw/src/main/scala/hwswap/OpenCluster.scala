@@ -238,7 +238,7 @@ class OpenCluster(p: Params) extends Module {
 
   // Check: a bit a word, then all together.
   private def anyLater(row: UInt): Bool =
-    VecInit(row.asBools.grouped(SlotRange.WordSlots).toSeq.map(word => RegNext(VecInit(word).asUInt.orR))).asUInt.orR
+    VecInit(row.asBools.grouped(p.wordSlots).toSeq.map(word => RegNext(VecInit(word).asUInt.orR))).asUInt.orR
   io.asWanted := !anyLater(io.checked.mask(p) & (presentUsed ^ Fill(p.slots, !io.wantFree)))
 
   /** `row` with the part that is being added replaced. */

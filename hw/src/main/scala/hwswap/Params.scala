@@ -15,36 +15,44 @@ import chisel3.util.log2Ceil
   *   entries of one hint ring as a power of two exponent, 1 to 8
   * @param buildHash
   *   what register BUILD reads, 64 bits
+  * @param slots
+  *   slots of a cluster: 512, the kernel's SWAPFILE_CLUSTER. A power of two from 8 on that is smaller makes a core for
+  *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
   */
 final case class Params(
     devices: Int = 8,
     cpus: Int = 4,
     clusters: Int = 1024,
     hintRingLog2: Int = 4,
-    buildHash: BigInt = 0
+    buildHash: BigInt = 0,
+    slots: Int = 512
 ) {
+  private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
+    value >= from && value <= to && (value & (value - 1)) == 0
+
   require(devices >= 1 && devices <= 32, s"devices is $devices: choose 1 to 32")
   require(cpus >= 1 && cpus <= 64, s"cpus is $cpus: choose 1 to 64")
+  require(powerOfTwo(slots, 8, 512), s"slots is $slots: choose 512, or a power of two from 8 on for proofs")
+
+  private val leastClusters: Int = if (slots == 512) 8 else 2
+
   require(
-    clusters >= 8 && clusters <= 65536 && (clusters & (clusters - 1)) == 0,
-    s"clusters is $clusters: choose a power of two from 8 to 65536"
+    powerOfTwo(clusters, leastClusters, 65536),
+    s"clusters is $clusters: choose a power of two from $leastClusters to 65536"
   )
   require(hintRingLog2 >= 1 && hintRingLog2 <= 8, s"hintRingLog2 is $hintRingLog2: choose 1 to 8")
   require(buildHash >= 0 && buildHash.bitLength <= 64, "buildHash does not fit in 64 bits")
 
-  /** Orders 0 to 9 (SWAP_NR_ORDERS with THP_SWAP and 4 KiB pages). */
-  val orders: Int = 10
-
-  /** Slots of a cluster (SWAPFILE_CLUSTER). */
-  val slots: Int = 512
-
   val slotBits: Int = log2Ceil(slots)
+
+  /** Orders 0 to 9 (SWAP_NR_ORDERS with THP_SWAP and 4 KiB pages): the greatest is a whole cluster. */
+  val orders: Int = slotBits + 1
 
   /** Width of a number of slots in a cluster, 0 to 512. */
   val countBits: Int = log2Ceil(slots + 1)
 
   /** Slots of a part of a row: what the core works on in one cycle. */
-  val partSlots: Int = 128
+  val partSlots: Int = 128.min(slots / 2)
 
   val partSlotBits: Int = log2Ceil(partSlots)
 
@@ -52,6 +60,9 @@ final case class Params(
   val parts: Int = slots / partSlots
 
   val partBits: Int = log2Ceil(parts)
+
+  /** Slots of a word: what masks and the search are built of. */
+  val wordSlots: Int = 32.min(slots / 2)
 
   val orderBits: Int = log2Ceil(orders)
 
