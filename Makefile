@@ -44,6 +44,8 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) test-hw $(MAKE) --no-print-directory test-hw
 	@$(PHASE) model $(MAKE) --no-print-directory model
 	@$(PHASE) test-harness $(MAKE) --no-print-directory test-harness
+	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
+	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
 	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
 	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
@@ -71,6 +73,15 @@ test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
+
+formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
+	@$(B) proof-rtl
+	@$(ENV) python -m hwswap.formal $(PROOF) $(if $(SHORT),--short)
+
+# FAULT=n runs that fault again, with waves; an interrupted run goes on where it stopped.
+mutate: setup ## how many of 300 seeded faults the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
+	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants $(if $(FAULT),model-mutants-wave)
+	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short) $(if $(FAULT),--fault $(FAULT))
 
 lint: setup ## formatting, static checks, licences, generated files up to date
 	@sim/setup/lint
@@ -142,5 +153,5 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-soc test-setup lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
+	test-trace test-system test-soc test-setup formal mutate lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
 	soc-linux linux-card clean distclean

@@ -24,6 +24,12 @@ FAULTS = 63
 
 OWN = "own"
 
+ASSERTED = re.compile(r"was asserted in frame (\d+)")
+"""What ABC says of a counterexample."""
+
+FAILED = re.compile(r"^Failed assertion (\S+) at", re.MULTILINE)
+"""What Yosys says of an assertion that fails while it plays a counterexample."""
+
 LEMMAS = frozenset({"order"})
 """Properties of the specification alone, which no fault in the part can break."""
 
@@ -150,9 +156,9 @@ class Session:
     def read(self) -> list[str]:
         """Return the commands that read the design."""
         parameters = "".join(f" -G {name}={value}" for name, value in self.proof.parameters.items())
+        files = f"{self.parts / self.proof.part}.sv {SOURCES / self.proof.source}.sv"
         return [
-            f"read_slang --threads 1 --top {self.top}{parameters} {self.parts / (self.proof.part + '.sv')} "
-            f"{SOURCES / (self.proof.source + '.sv')}",
+            f"read_slang --threads 1 --top {self.top}{parameters} {files}",
             f"hierarchy -check -top {self.top}",
             "proc",
         ]
@@ -218,33 +224,44 @@ class Session:
         proof = self.proof
         start = "read_aiger all.aig; fold; strash; scorr; dc2; orpos; strash"
         if proof.method == "reachability":
-            said = yosys.abc(f"{start}; pdr; write_cex -a all.aiw", self.folder, proof.limit)
+            said = yosys.abc(f"{start}; pdr", self.folder, proof.limit)
             if said is not None and "Property proved" in said:
                 return "unbounded", "property-directed reachability"
-            if said is not None and "was asserted" in said:
-                return "failed", "property-directed reachability"
+            if said is not None and (frame := ASSERTED.search(said)):
+                return self.counterexample(int(frame.group(1)))
             return "unknown", f"no answer within {proof.limit:.0f} s"
         depth = proof.depth
         if proof.method == "induction":
             said = yosys.abc(f"{start}; ind -u -v -F {proof.depth}", self.folder, proof.limit)
             frames = re.findall(r"^Frame +(\d+)", said or "", re.MULTILINE)
             if said is None or "Networks are equivalent" not in said:
-                return "unknown", f"no induction over {proof.depth} cycles within {proof.limit:.0f} s"
-            depth = int(frames[-1]) + 1
-        said = yosys.abc(
-            f"read_aiger all.aig; fold; strash; orpos; strash; bmc3 -F {depth}; write_cex -a all.aiw",
-            self.folder,
-            proof.limit,
-        )
-        if said is None:
+                # No induction; perhaps because it is not so.
+                depth = proof.breaking
+            else:
+                depth = int(frames[-1]) + 1
+        base = yosys.abc(f"{start}; bmc3 -F {depth}", self.folder, proof.limit)
+        if base is None:
             return "unknown", f"no answer within {proof.limit:.0f} s"
-        if "was asserted" in said:
-            return "failed", f"bounded check of {depth} cycles"
-        if "No output asserted" not in said:
-            raise yosys.YosysError(f"ABC's answer is not understood: {said[-200:]}")
-        if proof.method == "induction":
+        if frame := ASSERTED.search(base):
+            return self.counterexample(int(frame.group(1)))
+        if "No output asserted" not in base:
+            raise yosys.YosysError(f"ABC's answer is not understood: {base[-200:]}")
+        if proof.method == "bounded":
+            return "bounded", f"{depth} cycles after reset"
+        if "Networks are equivalent" in (said or ""):
             return "unbounded", f"induction over {depth} cycles"
-        return "bounded", f"{depth} cycles after reset"
+        return "unknown", f"no induction over {proof.depth} cycles within {proof.limit:.0f} s"
+
+    def counterexample(self, frame: int) -> tuple[str, str]:
+        """Look for it once more in the design as it was, so that its inputs are those of the trace: all.aiw."""
+        found = yosys.abc(
+            f"read_aiger all.aig; fold; strash; orpos; strash; bmc3 -F {frame + 1}; write_cex -a all.aiw",
+            self.folder,
+            self.proof.limit,
+        )
+        if found is None or not ASSERTED.search(found):
+            raise yosys.YosysError(f"a counterexample of {frame} cycles was not found again: {(found or '')[-200:]}")
+        return "failed", f"after {frame} cycles"
 
     def seed_faults(self, seed: int) -> None:
         """Put FAULTS faults into the part, of which an input that never changes chooses one: faulty.il.
@@ -289,16 +306,16 @@ class Session:
         )
         start = f"read_aiger break-{name}.aig; fold; strash; orpos; strash"
         said = yosys.abc(f"{start}; bmc3 -F {self.proof.breaking}; write_cex -a break-{name}.aiw", self.folder, 300)
-        match = re.search(r"was asserted in frame (\d+)", said or "")
+        match = ASSERTED.search(said or "")
         return f"broken by a fault after {match.group(1)} cycles" if match else ""
 
-    def trace(self, name: str) -> Path:
-        """Turn the counterexample NAME.aiw into waves: NAME.vcd; return the file."""
-        self.run(
-            [f"read_rtlil {name}.il", f"sim -map {name}.aim -r {name}.aiw -vcd {name}.vcd"],
+    def trace(self, name: str) -> tuple[Path, set[str]]:
+        """Turn the counterexample NAME.aiw into waves; return the file and the properties that fail there."""
+        said = self.run(
+            [f"read_rtlil {name}.il", f"sim -clock clock -map {name}.aim -r {name}.aiw -vcd {name}.vcd"],
             f"trace-{name}",
         )
-        return self.folder / f"{name}.vcd"
+        return self.folder / f"{name}.vcd", {property_of(cell) for cell in FAILED.findall(said)}
 
 
 def prove(proof: Proof, parts: Path, folder: Path, seed: int, say: Callable[[str], None]) -> list[Verdict]:
@@ -309,23 +326,27 @@ def prove(proof: Proof, parts: Path, folder: Path, seed: int, say: Callable[[str
     properties = session.prepare()
     say(proof.method)
     result, how = session.prove()
-    seconds = time.monotonic() - begin
-    trace = ""
+    seconds = round(time.monotonic() - begin, 1)
     if result == "failed":
         say("writing the counterexample")
-        trace = str(session.trace("all"))
+        trace, broken = session.trace("all")
+        return [
+            Verdict(proof.name, name, len(cells), "failed", how, seconds, str(trace))
+            if name in broken
+            else Verdict(proof.name, name, len(cells), "unknown", "another property fails", seconds)
+            for name, cells in sorted(properties.items())
+        ]
     verdicts = []
-    if result in ("unbounded", "bounded"):
+    if result != "unknown":
         say("seeding faults")
         session.seed_faults(seed)
     for name, cells in sorted(properties.items()):
-        verdict = Verdict(proof.name, name, len(cells), result, how, round(seconds, 1), trace)
-        if result in ("unbounded", "bounded"):
-            if name in LEMMAS:
-                verdict.breakable = LEMMA
-            else:
-                say(f"breaking {name}")
-                verdict.breakable = session.breaks(name, cells)
+        verdict = Verdict(proof.name, name, len(cells), result, how, seconds)
+        if name in LEMMAS:
+            verdict.breakable = LEMMA
+        elif result != "unknown":
+            say(f"breaking {name}")
+            verdict.breakable = session.breaks(name, cells)
         verdicts.append(verdict)
     return verdicts
 

@@ -37,7 +37,14 @@ def run(commands: Iterable[str], log: Path, cwd: Path | None = None, timeout: fl
     text = "\n".join(commands) + "\n"
     with log.open("w") as output:
         done = subprocess.run(
-            [sys.executable, "-c", _CHILD], input=text, text=True, stdout=output, stderr=output, cwd=cwd, timeout=timeout
+            [sys.executable, "-c", _CHILD],
+            input=text,
+            text=True,
+            stdout=output,
+            stderr=output,
+            cwd=cwd,
+            timeout=timeout,
+            check=False,
         )
     said = log.read_text()
     if done.returncode or "\nERROR:" in said:
