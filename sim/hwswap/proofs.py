@@ -224,7 +224,7 @@ class Session:
         proof = self.proof
         start = "read_aiger all.aig; fold; strash; scorr; dc2; orpos; strash"
         if proof.method == "reachability":
-            said = yosys.abc(f"{start}; pdr", self.folder, proof.limit)
+            said = yosys.abc("read_aiger all.aig; fold; strash; orpos; strash; pdr", self.folder, proof.limit)
             if said is not None and "Property proved" in said:
                 return "unbounded", "property-directed reachability"
             if said is not None and (frame := ASSERTED.search(said)):
@@ -299,9 +299,15 @@ class Session:
 
     def breaks(self, name: str, cells: list[str]) -> str:
         """Tell how one of the seeded faults breaks a property; "" if none does within the proof's depth."""
-        others = f"select -set mine {' '.join(f'{self.top}/{cell}' for cell in cells)}"
+        # The assumptions stay: a fault has to break the property while the part is used as it may be.
+        mine = f"select -set mine {' '.join(f'{self.top}/{cell}' for cell in cells)}"
         self.run(
-            ["read_rtlil faulty.il", others, "delete t:$check @mine %d", *self.solve_form(f"break-{name}")],
+            [
+                "read_rtlil faulty.il",
+                mine,
+                "delete t:$check r:FLAVOR=assert %i @mine %d",
+                *self.solve_form(f"break-{name}"),
+            ],
             f"break-{name}",
         )
         start = f"read_aiger break-{name}.aig; fold; strash; orpos; strash"
