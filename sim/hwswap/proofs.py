@@ -68,7 +68,7 @@ PROOFS = (
         depth=0,
         breaking=4,
         limit=3600,
-        parameters={"SLOTS": 512},
+        parameters={"SLOTS": 512, "WORDS": 16},
         short=False,
     ),
     Proof("available", "available", "available", "available list of 4 devices", "induction", 6, 8, 900),
