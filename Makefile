@@ -52,6 +52,8 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) model $(MAKE) --no-print-directory model
 	@$(PHASE) test-harness $(MAKE) --no-print-directory test-harness
 	@$(PHASE) model-scale $(MAKE) --no-print-directory model-scale
+	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
+	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
 	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
 	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
@@ -93,6 +95,15 @@ coverage: verilog ## lines, toggles and functional bins that the simulations rea
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
+
+formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
+	@$(B) proof-rtl
+	@$(ENV) python -m hwswap.formal $(PROOF) $(if $(SHORT),--short)
+
+# FAULT=n runs that fault again, with waves; an interrupted run goes on where it stopped.
+mutate: setup ## how many of 300 seeded faults the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
+	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants $(if $(FAULT),model-mutants-wave)
+	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short) $(if $(FAULT),--fault $(FAULT))
 
 lint: setup ## formatting, static checks, licences, generated files up to date
 	@sim/setup/lint

@@ -51,6 +51,10 @@ TARGETS = {
     "kernel": "kernel",
     "modules": "modules",
     "guest": "guest",
+    "proof-rtl": "formal",
+    "rtl-mutants": "mutate",
+    "mutants": "mutate",
+    "model-mutants": "mutate",
 }
 """Which make target makes which folder of build/."""
 

@@ -42,6 +42,12 @@ VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &opt
   context_->randReset(2);
   context_->randSeed(static_cast<int>(options.seed));
   model_ = std::make_unique<VHwSwap>(context_.get());
+#ifdef HWSWAP_FAULTS
+  model_->mutsel = options.fault;
+#else
+  if (options.fault)
+    throw UserError("this program was built without faults: build it with FAULTS=1 to use --fault");
+#endif
   if (!options.waves.empty()) {
 #ifdef HWSWAP_WAVES
     context_->traceEverOn(true);
