@@ -186,6 +186,8 @@ class Core(p: Params) extends Module {
     slowPath.io.reclaims := executor.io.slowReclaims
     slowPath.io.parks := executor.io.parks
     slowPath.io.dismissed := executor.io.dismissed
+    slowPath.io.moved.valid := executor.io.move.valid
+    slowPath.io.moved.bits := executor.io.move.bits.cluster
     executor.io.mute := slowPath.io.mute
     executor.io.halfUsed := devices.io.halfUsed
     executor.io.settled := settled

@@ -116,10 +116,10 @@ class Executor(p: Params) extends Module {
   // the cluster came from FULL, or from another list's head.
   private val waiting = RegInit(false.B)
   private val asked = Reg(new AskedPlace(p))
+  private val fromList = Mux(op.resumes, asked.listed, slow && !io.resuming)
 
   /** The open cluster comes from a list's head, not by way of a hint. */
   private val listed = slow && !io.resuming
-  private lazy val fromList = Mux(op.resumes, asked.listed, listed)
 
   // Look.
   private val meta = io.meta

@@ -71,6 +71,9 @@ class SlowPath(p: Params) extends Module {
     val parks = Input(Bool())
     val dismissed = Input(Bool())
 
+    /** A cluster that changes its list meanwhile. */
+    val moved = Flipped(Valid(UInt(p.clusterBits.W)))
+
     /** Nothing is asked here. */
     val mute = Output(Bool())
 
@@ -142,8 +145,8 @@ class SlowPath(p: Params) extends Module {
   listWalk.io.noFrag := before && !fragThere
   listWalk.io.full := io.reclaims
 
-  // Where FRAG ends for FREE_FIRST cannot be told any more when the host has freed slots meanwhile.
-  private val waited = Reg(Bool())
+  // Where FRAG ends for FREE_FIRST cannot be told any more when that cluster left it while the host was asked.
+  private val lost = Reg(Bool())
   io.mute := RegNext(before && position === AllocWalk.Frag.U)
 
   // A rotating device's own place.
@@ -209,7 +212,7 @@ class SlowPath(p: Params) extends Module {
       position := 0.U
       resumed := false.B
       noted := false.B
-      waited := false.B
+      lost := false.B
       when(chosen) {
         io.requeue.valid := true.B
         visits := visits + 1.U
@@ -277,7 +280,7 @@ class SlowPath(p: Params) extends Module {
       current := io.ends.head
       head := io.ends.head
       tail := io.ends.tail
-      stop := Mux(before && position === AllocWalk.Frag.U && !waited, fragTail, io.ends.tail)
+      stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.ends.tail)
       io.read.valid := true.B
       io.read.bits := io.ends.head
       io.look.valid := true.B
@@ -324,8 +327,10 @@ class SlowPath(p: Params) extends Module {
     is(State.parked) {
       when(io.start || io.dismissed) {
         resuming := false.B
-        waited := true.B
         state := Mux(io.start, State.walk, State.idle)
+      }
+      when(io.moved.valid && io.moved.bits === fragTail) {
+        lost := true.B
       }
       when(io.start && !resuming && !whole) {
         position := position + 1.U
