@@ -38,6 +38,14 @@ class Stepper(Allocator):
         device = self.devices.get(type_)
         return device if device is not None and device.listed else None
 
+    def beyond(self, type_: int, order: int, cpu: int | None = None) -> Status | None:
+        """Return why a step names what no engine of these limits has, None if it has."""
+        if type_ >= self.limit_devices:
+            return Status.BAD_DEVICE
+        if order >= ORDERS or (cpu is not None and cpu >= self.limit_cpus):
+            return Status.BAD_CPU
+        return None if self.listed(type_) else Status.BAD_DEVICE
+
     @staticmethod
     def cluster_of(device: Device, offset: int) -> Cluster | None:
         """Return the cluster that holds a slot; 0 is a slot, too."""
@@ -50,11 +58,9 @@ class Stepper(Allocator):
 
         Returns the status, its first slot, and whether it was the list's first.
         """
-        device = self.listed(type_)
-        if order >= ORDERS:
-            return Status.BAD_CPU, 0, False
-        if device is None:
-            return Status.BAD_DEVICE, 0, False
+        if refusal := self.beyond(type_, order):
+            return refusal, 0, False
+        device = self.devices[type_]
         if flag > Flag.DISCARD or (offset is None and flag == Flag.NONE):
             return Status.BAD_RANGE, 0, False
         if offset is None:
@@ -77,11 +83,9 @@ class Stepper(Allocator):
 
     def step_put(self, type_: int, offset: int, flag: int, order: int, taken: bool) -> Status:
         """STEP_PUT: a cluster to the tail of a list, or off all lists."""
-        device = self.listed(type_)
-        if order >= ORDERS:
-            return Status.BAD_CPU
-        if device is None:
-            return Status.BAD_DEVICE
+        if refusal := self.beyond(type_, order):
+            return refusal
+        device = self.devices[type_]
         cluster = self.cluster_of(device, offset)
         if cluster is None or flag > Flag.DISCARD or (taken and flag != Flag.DISCARD):
             return Status.BAD_RANGE
@@ -112,11 +116,9 @@ class Stepper(Allocator):
 
     def step_slots(self, type_: int, offset: int, nr: int, order: int | None) -> Status:
         """STEP_GIVE with the order an empty cluster gets, or STEP_FREE with None."""
-        device = self.listed(type_)
-        if order is not None and order >= ORDERS:
-            return Status.BAD_CPU
-        if device is None:
-            return Status.BAD_DEVICE
+        if refusal := self.beyond(type_, order or 0):
+            return refusal
+        device = self.devices[type_]
         if not self.inside(device, offset, nr):
             return Status.BAD_RANGE
         cluster = device.clusters[offset // SLOTS]
@@ -140,11 +142,9 @@ class Stepper(Allocator):
 
     def step_next(self, type_: int, cpu: int | None, order: int, offset: int) -> Status:
         """STEP_NEXT of a CPU, or of the device for None."""
-        device = self.listed(type_)
-        if order >= ORDERS or (cpu is not None and cpu >= self.limit_cpus):
-            return Status.BAD_CPU
-        if device is None:
-            return Status.BAD_DEVICE
+        if refusal := self.beyond(type_, order, cpu):
+            return refusal
+        device = self.devices[type_]
         inside = 0 <= offset < device.total
         if not inside or offset % (1 << order) or device.rotating != (cpu is None):
             return Status.BAD_RANGE
