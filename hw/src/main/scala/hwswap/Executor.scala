@@ -156,7 +156,7 @@ class Executor(p: Params) extends Module {
       op.resumes && asked.full,
       meta.flag === ClusterFlag.none,
       (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) || (op.resumes && meta.flag === ClusterFlag.none)) &&
-        (op.order === 0.U || op.order === meta.order) ||
+        (op.order === 0.U || op.order === meta.order || meta.count === 0.U) ||
         (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
     )
   )
