@@ -156,7 +156,7 @@ class Executor(p: Params) extends Module {
       op.resumes && asked.full,
       meta.flag === ClusterFlag.none,
       (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) || (op.resumes && meta.flag === ClusterFlag.none)) &&
-        (op.order === 0.U || op.order === meta.order || meta.count === 0.U) ||
+        (op.order === 0.U || op.order === meta.order) ||
         (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
     )
   )
@@ -342,6 +342,7 @@ class Executor(p: Params) extends Module {
   }
   when(io.slowStart) {
     slow := true.B
+    op.resumes := false.B // the slow path goes on elsewhere
   }.elsewhen(io.take) {
     slow := false.B
   }

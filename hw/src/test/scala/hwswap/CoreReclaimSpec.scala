@@ -34,8 +34,7 @@ class CoreReclaimSpec extends AnyFunSpec with CoreTest {
 
   rule("asks about what a hit passes over, and gives what was freed there") { core =>
     core.on(0, 2 * 512, 0)
-    val given = core.take(0, 0, 600)
-    assert(given.last == (0, 512 + 88))
+    assert(core.take(0, 0, 600).last == (0, 512 + 88))
     for (offset <- Seq(512 + 4, 512 + 5, 512 + 60)) core.ok(core.free(0, offset, 1))
     core.ok(core.stepNext(0, 0, 512, cpu = Some(1)))
     assert(question(core.ask(1, 0)) == (0, 512, 4, false))
