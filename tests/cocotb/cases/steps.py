@@ -75,9 +75,9 @@ class Script:
         device = self.device()
         return device, self.rng.choice(device.clusters)
 
-    def alloc(self) -> None:
+    def alloc(self, orders: tuple[int, ...] = (0, 0, 0, 1, 2, 4, 4, 6, 9)) -> None:
         """ALLOC."""
-        cpu, order = self.rng.randrange(4), self.rng.choice((0, 0, 0, 1, 2, 4, 4, 6, 9))
+        cpu, order = self.rng.randrange(4), self.rng.choice(orders)
         found = self.model.alloc(cpu, order)
         command = Command(Opcode.ALLOC, cpu=cpu, order=order)
         if found is None:
@@ -91,7 +91,7 @@ class Script:
         if not pieces:
             return
         slot, nr = self.rng.choice(pieces)
-        nr = min(nr, self.rng.choice((1, 2, 5, 16, self.rng.randint(1, nr))))
+        nr = min(nr, self.rng.choice((1, 1, 2, 5, 16)) if self.rng.random() < 0.9 else self.rng.randint(1, nr))
         self.free_run(device, cluster.index * SLOTS + slot, nr)
 
     def free_run(self, device: Device, offset: int, nr: int) -> None:
@@ -116,13 +116,13 @@ class Script:
 
     def permission(self) -> None:
         """SWAPOFF_BEGIN, SWAPON."""
-        device = self.device()
-        if device.writeok and self.rng.random() < 0.7:
-            return
-        if device.writeok:
-            self.add(Command(Opcode.SWAPOFF_BEGIN, device.type), self.model.swapoff_begin(device.type))
-        else:
+        gone = [device for device in self.model.devices.values() if not device.writeok]
+        if gone:
+            device = self.rng.choice(gone)
             self.add(Command(Opcode.SWAPON, device.type), self.model.swapon(device.type))
+        elif self.rng.random() < 0.3:
+            device = self.device()
+            self.add(Command(Opcode.SWAPOFF_BEGIN, device.type), self.model.swapoff_begin(device.type))
 
     def take(self) -> None:
         """STEP_TAKE."""
@@ -224,17 +224,18 @@ class Script:
                 self.add(Command(Opcode.STEP_AVAILABLE, device.type, arg0=should), status)
 
 
-async def machine(bench: Bench, kinds: tuple[int, ...] = (SSD, SSD, SSD | DISCARD, BLKDEV, SSD)) -> Script:
-    """Bring devices of some kinds on, in engine and model."""
+async def machine(bench: Bench, kinds: tuple[int, ...], sizes: range) -> Script:
+    """Bring devices of some kinds and sizes on, in engine and model; the first has bad slots in its second cluster."""
     model = Stepper(8, 4, 1024)
     script = Script(bench, model)
     base = 0
     for type_, flags in enumerate(kinds):
-        clusters = bench.rng.randint(2, 5)
+        clusters = bench.rng.choice(sizes)
         pages = clusters * SLOTS - bench.rng.choice((0, 0, 100))
         priority = bench.rng.choice((-1, -1, 3))
         script.add(prepare(type_, pages, base, flags, priority), model.prepare(type_, pages, base, flags, priority))
-        script.add(Command(Opcode.MARK_BAD, type_, nr=3, arg0=700), model.mark_bad(type_, 700, 3))
+        if not type_:
+            script.add(Command(Opcode.MARK_BAD, type_, nr=3, arg0=700), model.mark_bad(type_, 700, 3))
         script.add(Command(Opcode.SWAPON, type_), model.swapon(type_))
         base += clusters
     await script.flush()
@@ -244,7 +245,7 @@ async def machine(bench: Bench, kinds: tuple[int, ...] = (SSD, SSD, SSD | DISCAR
 @cocotb.test()
 async def random_steps_between_allocations(dut):
     bench = await Bench.start(dut)
-    script = await machine(bench)
+    script = await machine(bench, (SSD, SSD, SSD | DISCARD, BLKDEV, SSD), range(2, 6))
     deeds = [script.take, script.some_put, script.slots, script.next, script.visit, script.available]
     others = [script.alloc] * 6 + [script.free] * 4 + [script.discard, script.permission]
     for _ in range(6):
@@ -269,19 +270,17 @@ async def the_host_is_asked_what_can_be_reclaimed(dut):
     """Questions at the places where the model has them; the host frees what it likes, also elsewhere in the cluster."""
     bench = await Bench.start(dut)
     for policy in (Policy(), Policy(scan=Scan.FREE_FIRST)):
-        script = await machine(bench)
+        script = await machine(bench, (SSD, SSD | DISCARD, BLKDEV), range(5, 9))
         await bench.write(m.POLICY_OFFSET, policy.pack())
         script.model.set_policy(policy)
         for _ in range(400):
-            for _ in range(bench.rng.randint(1, 10)):
-                deed = bench.rng.choice("aaaaaaaffffdp")
-                if deed == "a":
+            script.alloc((9, 8, 7, 7, 6, 6, 5, 4))
+        for _ in range(60):
+            for deed in bench.rng.choices("afdp", (60, 20, 3, 1), k=bench.rng.randint(20, 60)):
+                if deed == "a" or (deed == "f" and not script.model.half_used):
                     ask_at_random(script)
-                elif deed == "f":
-                    if script.model.half_used or bench.rng.random() < 0.1:
-                        script.free()
-                elif bench.rng.random() < 0.2:
-                    (script.discard if deed == "d" else script.permission)()
+                else:
+                    {"f": script.free, "d": script.discard, "p": script.permission}[deed]()
             await script.flush()
         await compare_state(bench, script.model)
         bench.log.info("%s", script.counts)
