@@ -4,21 +4,41 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** All that is held about a cluster: `used`, the slots that are taken (512 bits), `hinted`, those of them that are in
-  * outstanding hints (advisory mode), the engine's count, flag and order, and what the kernel said last.
+/** What is stored of one word of a row: the slots that are taken (32 bits), and for how many orders there is a free run
+  * (see FreeRuns.orders).
+  */
+class StoredWord(p: Params) extends Bundle {
+  val used = UInt(p.wordSlots.W)
+  val orders = UInt(log2Ceil(p.wordOrders + 1).W)
+}
+
+/** All that is read of a cluster at once: its row, word by word, the engine's count, flag and order, and what the
+  * kernel said last. Which slots are in outstanding hints (advisory mode) is in HintedSlots.
   */
 class StoredCluster(p: Params) extends Bundle {
-  val used = UInt(p.slots.W)
-  val hinted = UInt(p.slots.W)
+  val words = Vec(p.words, new StoredWord(p))
   val meta = new ClusterMeta(p)
   val kernel = new KernelMeta
 }
 
-/** The cluster store: a line a cluster, read and written as a whole.
+/** A write of one cluster: the same word at each of the places that `words` names, and count, flag and order, and the
+  * kernel's word, if they are valid.
+  */
+class StoreWrite(p: Params) extends Bundle {
+  val cluster = UInt(p.clusterBits.W)
+  val words = UInt(p.words.W)
+  val word = new StoredWord(p)
+  val meta = Valid(new ClusterMeta(p))
+  val kernel = Valid(new KernelMeta)
+
+  /** It writes something. */
+  def any: Bool = words.orR || meta.valid || kernel.valid
+}
+
+/** The cluster store: a line a cluster, read as a whole, written word by word.
   *
-  * A read takes one cycle, and what was read is there for that cycle only. Reading what is written in the same cycle
-  * gives nothing defined; the core never does it, and an assertion says so. That leaves synthesis free to use plain
-  * block RAM.
+  * A read takes one cycle, and what was read is there for that cycle only. A word that is written in the cycle in which
+  * its cluster is read is not defined in what was read; who reads puts the new word in its place.
   */
 class ClusterStore(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -27,28 +47,27 @@ class ClusterStore(p: Params) extends Module {
     val read = Flipped(Valid(UInt(p.clusterBits.W)))
     val line = Output(new StoredCluster(p))
 
-    /** Write this cluster. */
-    val write = Flipped(Valid(UInt(p.clusterBits.W)))
-    val newLine = Input(new StoredCluster(p))
+    /** Write. */
+    val write = Input(new StoreWrite(p))
   })
 
-  /** The line's bits in RAMs so narrow that each fills a block RAM with its depth: a wider one would be made of
-    * several, with multiplexers behind them.
+  /** RAMs so narrow that each fills a block RAM with its depth: a wider one would be made of several, with multiplexers
+    * behind them.
     */
-  private val slices = io.newLine.asUInt.asBools.grouped(ClusterStore.width(p.clusters)).map { bits =>
-    val data = VecInit(bits).asUInt
-    val ram = SyncReadMem(p.clusters, chiselTypeOf(data), SyncReadMem.Undefined)
-    when(io.write.valid) {
-      ram.write(io.write.bits, data)
+  private def bank[T <: Data](data: T, write: Bool): T = {
+    val slices = data.asUInt.asBools.grouped(ClusterStore.width(p.clusters)).map { bits =>
+      val slice = VecInit(bits).asUInt
+      val ram = SyncReadMem(p.clusters, chiselTypeOf(slice), SyncReadMem.Undefined)
+      when(write) {
+        ram.write(io.write.cluster, slice)
+      }
+      ram.read(io.read.bits, io.read.valid)
     }
-    ram.read(io.read.bits, io.read.valid)
+    suppressEnumCastWarning(Cat(slices.toSeq.reverse).asTypeOf(data))
   }
-  io.line := suppressEnumCastWarning(Cat(slices.toSeq.reverse).asTypeOf(io.line))
-
-  assert(
-    !(io.read.valid && io.write.valid && io.read.bits === io.write.bits),
-    "a cluster is read in the cycle in which it is written"
-  )
+  for (w <- 0 until p.words) io.line.words(w) := bank(io.write.word, io.write.words(w))
+  io.line.meta := bank(io.write.meta.bits, io.write.meta.valid)
+  io.line.kernel := bank(io.write.kernel.bits, io.write.kernel.valid)
 }
 
 object ClusterStore {

@@ -53,45 +53,35 @@ class SlotRange(p: Params) extends Bundle {
   val start = UInt(p.slotBits.W)
   val last = UInt(p.slotBits.W)
 
-  /** The part of a row that holds the first slot, and the one that holds the last. */
-  def firstPart(p: Params): UInt = start(p.slotBits - 1, p.partSlotBits)
-  def lastPart(p: Params): UInt = last(p.slotBits - 1, p.partSlotBits)
+  /** The word that holds the first slot, and the one that holds the last. */
+  def firstWord(p: Params): UInt = start(p.slotBits - 1, p.wordSlotBits)
+  def lastWord(p: Params): UInt = last(p.slotBits - 1, p.wordSlotBits)
 
-  /** The slots in the range: bit i is set when slot i is (512 bits). */
-  def mask(p: Params): UInt = maskOf((0 until p.slots / SlotRange.WordSlots).map(_.U))
+  /** The same two slots, within their words. */
+  def startIn(p: Params): UInt = start(p.wordSlotBits - 1, 0)
+  def lastIn(p: Params): UInt = last(p.wordSlotBits - 1, 0)
 
-  /** Those of one part of the row (128 bits). */
-  def partMask(p: Params, part: UInt): UInt = {
-    val words = p.partSlots / SlotRange.WordSlots
-    maskOf((0 until words).map(w => part ## w.U(log2Ceil(words).W)))
-  }
+  /** All slots are in one word. */
+  def inOneWord(p: Params): Bool = firstWord(p) === lastWord(p)
 
-  /** Those of some words of the row.
-    *
-    * Two thermometers within a word, and two bits a word that say which of them count there: a look-up table a slot.
-    */
-  private def maskOf(numbers: Seq[UInt]): UInt = {
-    val wordSlots = SlotRange.WordSlots
-    val wordBits = log2Ceil(wordSlots)
-    val firstWord = start >> wordBits
-    val lastWord = last >> wordBits
-    val inOne = firstWord === lastWord
-    val above = SlotRange.from(start(wordBits - 1, 0), wordSlots)
-    val upTo = ~SlotRange.beyond(last(wordBits - 1, 0), wordSlots)
-    val fromFirst = above & (upTo | Fill(wordSlots, !inOne))
-    VecInit(numbers.map { w =>
-      val between = w > firstWord && w < lastWord
-      val first = between || w === firstWord
-      val end = between || (w === lastWord && !inOne)
-      (fromFirst & Fill(wordSlots, first)) | (upTo & Fill(wordSlots, end)) | Fill(wordSlots, first && end)
-    }).asUInt
+  /** It begins and ends at the ends of words. */
+  def ofWholeWords(p: Params): Bool = !startIn(p).orR && lastIn(p).andR
+
+  /** The words it touches: bit w is set when word w is one of them. */
+  def touched(p: Params): UInt = VecInit.tabulate(p.words)(w => firstWord(p) <= w.U && lastWord(p) >= w.U).asUInt
+
+  /** In each of those words: the slots from `startIn` to `lastIn`. */
+  def maskIn(p: Params): UInt = SlotRange.from(startIn(p), p.wordSlots) & ~SlotRange.beyond(lastIn(p), p.wordSlots)
+
+  /** The slots of word `word` that are in the range. */
+  def maskOf(word: UInt, p: Params): UInt = {
+    val above = SlotRange.from(startIn(p), p.wordSlots) | Fill(p.wordSlots, word > firstWord(p))
+    val upTo = ~SlotRange.beyond(lastIn(p), p.wordSlots) | Fill(p.wordSlots, word < lastWord(p))
+    above & upTo & Fill(p.wordSlots, word >= firstWord(p) && word <= lastWord(p))
   }
 }
 
 object SlotRange {
-
-  /** A row is looked at in words of so many slots. */
-  val WordSlots: Int = 32
 
   /** The last slot of the aligned block of 2^order slots that begins at `slot`. */
   def lastOfBlock(slot: UInt, order: UInt, p: Params): UInt = slot | lowSlots(order, p)
@@ -104,6 +94,17 @@ object SlotRange {
 
   /** Bits `low` + 1 to `width` - 1. */
   def beyond(low: UInt, width: Int): UInt = VecInit.tabulate(width)(i => low < i.U).asUInt
+}
+
+/** Picks an element by a binary index: a tree of two-to-one multiplexers, one index bit a level. */
+object Select {
+  def apply[T <: Data](elements: Seq[T], index: UInt): T =
+    if (elements.length == 1) elements.head
+    else {
+      val (low, high) = elements.splitAt(elements.length / 2)
+      val top = log2Ceil(elements.length) - 1
+      Mux(index(top), apply(high, index(top - 1 max 0, 0)), apply(low, index(top - 1 max 0, 0)))
+    }
 }
 
 /** Bits `low` to `width` - 1 set, none when `low` is beyond: a shift, which costs less than a comparator a bit. */

@@ -23,11 +23,13 @@ class Core(p: Params) extends Module {
     val executor = Module(new Executor(p))
     val slowPath = Module(new SlowPath(p))
     val cluster = Module(new OpenCluster(p))
+    val hinted = Module(new HintedSlots(p))
+    val walker = Module(new RowWalker(p))
     val lists = Module(new ClusterLists(p))
     val devices = Module(new SwapDevices(p))
     val available = Module(new AvailableList(p))
     val hints = Module(new CpuHints(p))
-    val answers = Module(new Queue(new UnitResp(p), 2))
+    val answers = Module(new AnswerQueue(p))
 
     // The pipeline.
     intake.io.req <> io.req
@@ -68,7 +70,7 @@ class Core(p: Params) extends Module {
     val turn = RegInit(Turn.waiting)
     val req = intake.io.unitReq
     val view = Wire(new StateView(p))
-    val start = executor.io.unitTurn && turn === Turn.waiting && lists.io.idle && settled
+    val start = executor.io.unitTurn && turn === Turn.waiting && lists.io.idle && settled && !hinted.io.busy
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {
@@ -110,7 +112,6 @@ class Core(p: Params) extends Module {
     io.resp.bits.more := answer.more
     io.resp.bits.epoch := answer.epoch
     io.resp.bits.taken := answer.taken
-    io.resp.bits.record.bitmap := cluster.io.used & ~cluster.io.hinted & Fill(p.slots, answer.record)
     io.resp.bits.record.count := answer.count
     io.resp.bits.record.order := kernel.order
     io.resp.bits.record.flag := kernel.flag
@@ -134,34 +135,52 @@ class Core(p: Params) extends Module {
     )
     cluster.io.blank := ShiftRegister(access.blank, 2)
     cluster.io.newMeta := Mux(running, access.newMeta, executor.io.newMeta)
+    cluster.io.newEmpty := Mux(running, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
     cluster.io.newKernel := access.newKernel
-    cluster.io.rowOp := Mux(running, access.rowOp, executor.io.rowOp)
-    cluster.io.range := Mux(running, access.range, executor.io.range)
-    cluster.io.bitmap := req.record.bitmap
-    cluster.io.find := executor.io.find
+    cluster.io.change := executor.io.rowChange
+    cluster.io.look := executor.io.look
+    cluster.io.pick := executor.io.pick
+    executor.io.walkPick := walker.io.pick
+    cluster.io.nextOrder := Mux(executor.io.exclusive, executor.io.order, intake.io.op.bits.order)
     cluster.io.order := executor.io.order
     cluster.io.behind := executor.io.behind
     cluster.io.anywhere := executor.io.anywhere
     cluster.io.checked := executor.io.checked
-    cluster.io.walkRange := access.range
-    cluster.io.wantFree := running && req.op =/= CoreOp.stepFree
-    cluster.io.walk := access.walk
-    cluster.io.proceed := access.proceed
+    cluster.io.checkedWords := executor.io.checkedWords
     executor.io.opened := cluster.io.cluster
     executor.io.meta := cluster.io.meta
+    executor.io.empty := cluster.io.empty
     executor.io.found := cluster.io.found
     executor.io.foundSlot := cluster.io.foundSlot
-    executor.io.allUsed := cluster.io.asWanted
+    executor.io.allUsed := cluster.io.allUsed
+    executor.io.stale := cluster.io.stale
+    executor.io.changing := cluster.io.changing
     view.opened := RegNext(unitOpen.valid, false.B)
     view.cluster := cluster.io.cluster
     view.meta := cluster.io.meta
     view.kernel := cluster.io.kernel
-    view.allFree := cluster.io.asWanted
-    view.walked := cluster.io.walked
-    view.used := cluster.io.usedCount
-    view.hinted := cluster.io.hintedCount
-    view.hintedLeft := cluster.io.hintedLeft
-    view.stray := cluster.io.stray
+
+    // Hinted slots, and walks over them and the row.
+    hinted.io.mark := executor.io.hints
+    hinted.io.cluster := cluster.io.cluster
+    executor.io.hintsBusy := hinted.io.busy
+    hinted.io.read := walker.io.readHinted
+    hinted.io.write := walker.io.writeHinted
+    hinted.io.newWord := walker.io.newHinted
+    walker.io.walk := access.walk
+    walker.io.range := access.range
+    walker.io.cluster := cluster.io.cluster
+    walker.io.used := cluster.io.word
+    walker.io.hinted := hinted.io.word
+    cluster.io.put := walker.io.put
+    cluster.io.newWord := walker.io.newUsed
+    io.applied <> walker.io.record
+    io.dumped <> walker.io.kernel
+    view.walked := walker.io.walked
+    view.used := walker.io.usedCount
+    view.hinted := walker.io.hintedCount
+    view.hintedLeft := walker.io.hintedLeft
+    view.stray := walker.io.stray
 
     // The lists.
     lists.io.move := Mux(running, access.move, executor.io.move)
@@ -247,6 +266,9 @@ class Core(p: Params) extends Module {
     intake.io.hintsReady := hints.io.ready && !slowPath.io.readHint.valid
     intake.io.hint := hints.io.hint
     intake.io.newHint := executor.io.newHint
+    intake.io.nextKey := executor.io.nextKey
+    intake.io.present := executor.io.key
+    executor.io.alike := intake.io.alike
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
     hints.io.read.bits := Mux(slowPath.io.readHint.valid, slowPath.io.readHint.bits, intake.io.readHint.bits)
     hints.io.write := Mux(access.newHint.valid, access.newHint, executor.io.newHint)

@@ -21,9 +21,10 @@ object CoreOp extends ChiselEnum {
   val ofSlot: Seq[CoreOp.Type] = Seq(release, markBad, discardDone, stepTake, stepPut, stepGive, stepFree)
 }
 
-/** One cluster as the host's cluster-state record gives it (MemMap.ClusterState). */
+/** One cluster as the host's cluster-state record gives it (MemMap.ClusterState); its bitmap stays where it is, and is
+  * read word by word through a port of its own.
+  */
 class ClusterRecord extends Bundle {
-  val bitmap = UInt(512.W)
   val count = UInt(10.W)
   val order = UInt(4.W)
   val flag = UInt(4.W)
@@ -82,7 +83,8 @@ class CoreReq(p: Params) extends Bundle {
   *   - discardTake: offset of the cluster's first slot when status is OK
   *   - stepTake: the same, and device; bit 0 of `more`: it was the first of its list
   *   - stepVisit: device: the first of the available list; offset: one more than the device behind, 0 if none
-  *   - dump: record (bitmap without hinted slots; count its population; order, flag, seq, epoch as last applied)
+  *   - dump: record (count: the population of the bitmap, which is without hinted slots; order, flag, seq, epoch as last
+  *     applied)
   *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
   *     cluster
   */
@@ -142,6 +144,12 @@ object Policy {
 class CoreIO(p: Params) extends Bundle {
   val req = Flipped(Decoupled(new CoreReq(p)))
   val resp = Decoupled(new CoreResp)
+
+  /** The bitmap of an apply's record, from the request's acceptance to its answer. */
+  val applied = new BitmapPort(p, p.wordSlots)
+
+  /** The bitmap of a dump's record, while its answer waits to be taken. */
+  val dumped = Flipped(new BitmapPort(p, Axi.DataBits))
 
   /** The mode; steady while any device is claimed. */
   val advisory = Input(Bool())

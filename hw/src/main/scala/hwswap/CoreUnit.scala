@@ -9,13 +9,11 @@ import chisel3.util._
   */
 class StateAccess(p: Params) extends Bundle {
 
-  // The open cluster: see OpenCluster. It is there three cycles after `open`. The range is that of the walk
-  // and of the change.
+  // The open cluster: see OpenCluster and RowWalker. It is there three cycles after `open`. The range is that of the
+  // walk.
   val open = Valid(UInt(p.clusterBits.W))
   val blank = Bool()
   val walk = RowWalk()
-  val proceed = Bool()
-  val rowOp = RowOp()
   val range = new SlotRange(p)
   val newMeta = Valid(new ClusterMeta(p))
   val newKernel = Valid(new KernelMeta)
@@ -38,9 +36,8 @@ class StateAccess(p: Params) extends Bundle {
   def idle(): Unit = {
     this := DontCare
     Seq(open, newMeta, newKernel, move, look, forgetLists, requeue, dropHints, newHint).foreach(_.valid := false.B)
-    Seq(peek, blank, proceed).foreach(_ := false.B)
+    Seq(peek, blank).foreach(_ := false.B)
     walk := RowWalk.none
-    rowOp := RowOp.none
     change.op := DeviceOp.none
   }
 }
@@ -55,13 +52,11 @@ class StateView(p: Params) extends Bundle {
   /** The request names a device that exists and is claimed. */
   val claimed = Bool()
 
-  // The open cluster. At the start it is the one the request names, if it names one. `allFree`: so were the slots
-  // of the request one cycle ago; for stepFree, all were used.
+  // The open cluster. At the start it is the one the request names, if it names one.
   val opened = Bool()
   val cluster = UInt(p.clusterBits.W)
   val meta = new ClusterMeta(p)
   val kernel = new KernelMeta
-  val allFree = Bool()
   val walked = Bool()
   val used = UInt(p.countBits.W)
   val hinted = UInt(p.countBits.W)

@@ -14,6 +14,9 @@ class Dump(p: Params) extends Module {
     val dma = new DmaPort
     val core = new CorePort(p)
 
+    /** The bitmap that goes with the core's response. */
+    val bitmap = new BitmapPort(p, Axi.DataBits)
+
     /** Where the first record goes. */
     val target = Output(UInt(Axi.AddrBits.W))
   })
@@ -60,10 +63,7 @@ class Dump(p: Params) extends Module {
   private val tailAt = map.Tail.Offset / Axi.DataBytes
   private val bitmapAt = map.Bitmap.Offset / Axi.DataBytes
   private val bitmapWords = p.slots / Axi.DataBits
-  private val bitmap = VecInit(Seq.tabulate(bitmapWords) { i =>
-    val word = (i - bitmapAt + bitmapWords) % bitmapWords
-    record.bitmap(Axi.DataBits * word + Axi.DataBits - 1, Axi.DataBits * word)
-  })(index(log2Ceil(bitmapWords) - 1, 0))
+  io.bitmap.index := (index - bitmapAt.U)(log2Ceil(bitmapWords) - 1, 0)
   private val tail = word(map.Tail.SeqBegin -> record.seq)
   io.dma.wdata.valid := offered
   io.dma.wdata.bits := word64
@@ -72,7 +72,7 @@ class Dump(p: Params) extends Module {
     index := index + 1.U
   }.elsewhen(state === State.data && index =/= words.U) {
     offered := true.B
-    word64 := Mux(index === metaAt.U, meta, Mux(index === tailAt.U, tail, bitmap))
+    word64 := Mux(index === metaAt.U, meta, Mux(index === tailAt.U, tail, io.bitmap.word))
   }
 
   switch(state) {

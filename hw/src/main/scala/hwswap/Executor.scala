@@ -46,22 +46,39 @@ class Executor(p: Params) extends Module {
     val open = Valid(UInt(p.clusterBits.W))
     val opened = Input(UInt(p.clusterBits.W))
     val meta = Input(new ClusterMeta(p))
-    val find = Output(Bool())
+    val empty = Input(Bool())
+    val look = Output(Bool())
+    val pick = Output(UInt(p.wordBits.W))
+
+    /** A unit picks this word in the next cycle. */
+    val walkPick = Input(UInt(p.wordBits.W))
     val order = Output(UInt(p.orderBits.W))
     val behind = Output(UInt(p.slotBits.W))
     val anywhere = Output(Bool())
     val checked = Output(new SlotRange(p))
+    val checkedWords = Output(UInt(p.words.W))
+    val stale = Input(Bool())
+    val changing = Input(Bool())
     val found = Input(Bool())
     val foundSlot = Input(UInt(p.slotBits.W))
     val allUsed = Input(Bool())
     val newMeta = Valid(new ClusterMeta(p))
-    val rowOp = Output(RowOp())
-    val range = Output(new SlotRange(p))
+    val newEmpty = Output(Bool())
+    val rowChange = Valid(new RowChange(p))
+
+    /** The slots that were given are hinted, too; not while others still are being noted. */
+    val hints = Valid(new SlotRange(p))
+    val hintsBusy = Input(Bool())
 
     // Everything else that is written.
     val devices = Input(Vec(p.devices, new SwapDevice(p)))
     val change = Output(new DeviceChange(p))
     val newHint = Valid(new HintWrite(p))
+    val nextKey = Output(new HintKey(p))
+
+    /** The present request's key, and that it was that of the next request, too, one cycle ago. */
+    val key = Output(new HintKey(p))
+    val alike = Input(Bool())
     val move = Valid(new ListMove(p))
     val moveRoom = Input(Bool())
     val resp = Decoupled(new UnitResp(p))
@@ -110,7 +127,10 @@ class Executor(p: Params) extends Module {
   private val state = RegInit(State.idle)
   private val op = Reg(new PipeOp(p))
   private val slow = RegInit(false.B)
-  private val refused = op.status =/= StatusCode.Ok.U
+  private val refused = op.refused
+
+  /** The word that is looked at. */
+  private val pick = Reg(UInt(p.wordBits.W))
 
   // An allocation that waits for the host's answer, and what was asked: about which cluster, for which order, whether
   // the cluster came from FULL, or from another list's head.
@@ -126,15 +146,38 @@ class Executor(p: Params) extends Module {
   private val number = Mux(slow, io.slowDevice, op.device)
   private val device = At(io.devices, number)
   private val slots = VecInit.tabulate(p.countBits)(k => op.order === k.U).asUInt
-  io.find := state === State.look && op.alloc
+  io.look := state === State.look || state === State.unit
   io.order := op.order
-  io.behind := Mux(slow, io.resumeBehind, op.hint.last)
-  io.anywhere := listed || meta.count === 0.U || Mux(slow, io.resumeWhole, op.hint.whole)
-  io.checked := op.range
+  io.behind := op.hint.last
+  io.anywhere := listed || io.empty || op.hint.whole
+
+  // A free within one word, or of whole words, is one change. Any other takes three: the slots in the first word, those
+  // in the last, the words between them. It goes through `parts`, in which it looks at the first word, the last one and
+  // the first again, changes the first, changes the last, and lets that be written; the commit changes the rest.
+  private val part = RegInit(0.U(log2Ceil(Executor.Parts).W))
+  private val range = op.range
+  private val inParts = op.free && !refused && !range.inOneWord(p) && !range.ofWholeWords(p)
+  private val lastPart = !inParts || part === (Executor.Parts - 1).U
+  private val atLastWord = inParts && (part === 1.U || part === 3.U)
+  private val firstHalf = WireDefault(range)
+  firstHalf.last := range.firstWord(p) ## Fill(p.wordSlotBits, true.B)
+  private val lastHalf = WireDefault(range)
+  lastHalf.start := range.lastWord(p) ## 0.U(p.wordSlotBits.W)
+  private val between = Wire(new SlotRange(p))
+  between.start := (range.firstWord(p) + 1.U)(p.wordBits - 1, 0) ## 0.U(p.wordSlotBits.W)
+  between.last := (range.lastWord(p) - 1.U)(p.wordBits - 1, 0) ## Fill(p.wordSlotBits, true.B)
+  private val firstUsed, partsUsed = Reg(Bool())
+  when(part === 1.U)(firstUsed := io.allUsed)
+  when(part === 2.U)(partsUsed := firstUsed && io.allUsed)
+  private val allUsed = Mux(inParts, partsUsed, io.allUsed)
+  io.pick := pick
+  io.checked := Mux(inParts, Mux(atLastWord, lastHalf, firstHalf), range)
+  io.checkedWords := Mux(inParts, between, range).touched(p) & Fill(p.words, !range.inOneWord(p))
+
+  // The open cluster was the open one before: a cycle later it can be looked at as a whole.
+  private val unready = io.stale && (op.alloc || !range.inOneWord(p))
 
   // What commit wants to know, as it was when the cluster was looked at.
-  private val writeok = RegNext(device.info.writeok)
-  private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
   private val discards = RegNext(device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard))
   private val epoch = RegNext(device.info.epoch)
   private val inDevice = RegNext((io.opened - device.info.base)(p.clusterBits - 1, 0))
@@ -145,20 +188,24 @@ class Executor(p: Params) extends Module {
   private val smaller = RegNext(meta.count - op.nr)
   private val filled = RegNext(meta.count + slots === p.slots.U)
   private val emptied = RegNext(meta.count === op.nr)
-  private val empty = RegNext(meta.count === 0.U)
+  private val empty = RegNext(io.empty)
   private val full = RegNext(meta.count === p.slots.U)
   private val low = RegNext(SlotRange.lowSlots(op.order, p))
   private val present = RegNext(ListId(meta.flag, meta.order, p))
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
-  private val usable = RegNext(
-    Mux(
-      op.resumes && asked.full,
-      meta.flag === ClusterFlag.none,
-      (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) || (op.resumes && meta.flag === ClusterFlag.none)) &&
-        (op.order === 0.U || op.order === meta.order) ||
-        (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
-    )
+  private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
+  private val isUsable = Mux(
+    op.resumes && asked.full,
+    meta.flag === ClusterFlag.none,
+    (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) || (op.resumes && meta.flag === ClusterFlag.none)) &&
+      (op.order === 0.U || op.order === meta.order) ||
+      (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
+  )
+  private val usable = RegNext(isUsable)
+
+  private val grantable = RegNext(
+    device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
   )
 
   // An answer that names another cluster or order than was asked about.
@@ -181,10 +228,10 @@ class Executor(p: Params) extends Module {
     (io.halfUsed && passes && roomy && (listed || usable) && !(op.resumes && !op.tried) && !ofFull && !io.mute))
 
   // Commit: what was found.
-  private val granted = io.found && writeok && (listed || usable) && !asks && !ofFull
+  private val granted = io.found && grantable && !asks
   private val lastSlot = io.foundSlot | low
   private val scanned = op.alloc && !rejected && (listed || (usable && !asks))
-  private val freed = op.free && !refused && io.allUsed
+  private val freed = op.free && !refused && allUsed
 
   // Where the cluster goes.
   private val allocFlag = MuxCase(
@@ -202,11 +249,12 @@ class Executor(p: Params) extends Module {
   private val mayMove = RegNext(
     Mux(
       op.alloc,
-      listed || op.resumes || meta.flag =/= ClusterFlag.frag || meta.count === 0.U || meta.count + slots >= p.slots.U,
+      listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
       meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
     )
   )
-  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom) || (op.reclaim && !weighed)
+  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom) || (op.hinting && io.hintsBusy) ||
+    (op.reclaim && !weighed)
   private val committing = state === State.commit && !stalled
   private val changes = committing && (scanned || freed)
 
@@ -215,15 +263,28 @@ class Executor(p: Params) extends Module {
   io.newMeta.bits.flag := newFlag
   io.newMeta.bits.order := newOrder
   io.newMeta.bits.taken := false.B
-  io.rowOp := RowOp.none
-  io.range.start := Mux(op.alloc, io.foundSlot, op.range.start)
-  io.range.last := Mux(op.alloc, lastSlot, op.range.last)
-  when(committing && op.alloc && granted && !rejected) {
-    io.rowOp := Mux(op.hinting, RowOp.hint, RowOp.give)
+  io.newEmpty := Mux(op.alloc, empty && !granted, emptied)
+  private val gives = committing && op.alloc && !rejected && granted
+  io.rowChange.valid := gives || (committing && freed)
+  io.rowChange.bits.used := op.alloc
+  io.rowChange.bits.found := op.alloc
+  io.rowChange.bits.range := Mux(inParts, between, range)
+  when(op.alloc) {
+    io.rowChange.bits.range.start := io.foundSlot
+    io.rowChange.bits.range.last := lastSlot
   }
-  when(committing && freed) {
-    io.rowOp := RowOp.clear
+  when(state === State.look && inParts && partsUsed) {
+    when(part === 3.U) {
+      io.rowChange.valid := true.B
+      io.rowChange.bits.range := firstHalf
+    }
+    when(part === 4.U) {
+      io.rowChange.valid := true.B
+      io.rowChange.bits.range := lastHalf
+    }
   }
+  io.hints.valid := gives && op.hinting
+  io.hints.bits := io.rowChange.bits.range
 
   io.move.valid := changes && relist
   io.move.bits.device := owner
@@ -264,9 +325,10 @@ class Executor(p: Params) extends Module {
     key.index := owner
   }
   io.newHint.bits.key := RegNext(key)
+  io.nextKey := key
+  io.key := op.key
   io.newHint.bits.hint := RegNext(Mux(trunks.io.draw, trunk, newHint))
 
-  private val gives = committing && op.alloc && !rejected && granted
   io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
   io.change.device := owner
   io.change.clusters := DontCare
@@ -285,7 +347,7 @@ class Executor(p: Params) extends Module {
       op.status,
       Seq(
         refused -> op.status,
-        (stray || (op.free && !io.allUsed)) -> StatusCode.BadRange.U,
+        (stray || (op.free && !allUsed)) -> StatusCode.BadRange.U,
         asks -> StatusCode.NeedReclaim.U
       )
     )
@@ -319,27 +381,33 @@ class Executor(p: Params) extends Module {
     waiting := false.B
   }
 
-  // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done.
-  // With RANDOM_TRUNK the hint this one leaves takes a cycle more, and the next request waits for it; with reclaim it
-  // is not known before whether the next one is allowed.
+  // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done. None comes
+  // in the cycle after the commit, when what this one changes is written. With RANDOM_TRUNK the hint this one leaves is
+  // not known yet at the commit, and the next request waits for it; with reclaim it is not known whether that is allowed.
   private val alone = op.alloc && (random || op.reclaim)
   private val untimely = Mux(waiting, !(io.op.bits.resumes || io.op.bits.free), io.op.bits.resumes)
-  private val leadsOn = state === State.commit && !refused && op.leadsTo(io.op.bits)
-  private val opening = io.op.valid && (state === State.idle || (committing && !slow && !alone))
+  private val free = state === State.idle && !io.changing
+  private val leadsOn =
+    state === State.commit && !refused && op.alloc && io.op.bits.alloc && !io.op.bits.resumes && io.alike
+  private val opening = io.op.valid && (free || (committing && !slow && !alone))
   io.open.valid := opening && io.needsCluster && !leadsOn
   io.open.bits := io.cluster
-  io.take := io.op.valid && (state === State.idle || (answering && !slow && !alone))
+  io.take := io.op.valid && (free || (answering && !slow && !alone))
   io.cpu := op.cpu
   when(io.take) {
     op := io.op.bits
+    pick := Mux(io.op.bits.alloc, io.op.bits.hint.last >> p.wordSlotBits, io.op.bits.range.firstWord(p))
     when(leadsOn) {
       op.hint := newHint
       op.device := owner
+      pick := lastSlot >> p.wordSlotBits
     }
     when(untimely) {
       op.status := StatusCode.BadOpcode.U
+      op.refused := true.B
     }
   }
+  when(state === State.unit)(pick := io.walkPick)
   when(io.slowStart) {
     slow := true.B
     op.resumes := false.B // the slow path goes on elsewhere
@@ -357,8 +425,10 @@ class Executor(p: Params) extends Module {
     is(State.look) {
       when(hopeless) {
         state := State.slow
-      }.elsewhen(!hintless) {
-        state := State.commit
+      }.elsewhen(!hintless && !unready) {
+        part := Mux(lastPart, 0.U, part + 1.U)
+        when(inParts)(pick := Mux(part === 0.U || part === 2.U, range.lastWord(p), range.firstWord(p)))
+        when(lastPart)(state := State.commit)
       }
     }
     is(State.commit) {
@@ -373,6 +443,9 @@ class Executor(p: Params) extends Module {
     }
     is(State.slow) {
       when(io.search) {
+        op.hint.last := io.resumeBehind
+        op.hint.whole := io.resumeWhole
+        pick := io.resumeBehind >> p.wordSlotBits
         state := State.look
       }.elsewhen(io.slowFailed) {
         state := State.idle
@@ -409,4 +482,10 @@ class Executor(p: Params) extends Module {
     !(state === State.look && listed && ListId(meta.flag, meta.order, p) =/= io.list),
     "a cluster's flag and order differ from the list it was found on"
   )
+}
+
+object Executor {
+
+  /** Cycles in which a free is looked at whose slots are parts of several words. */
+  val Parts: Int = 6
 }

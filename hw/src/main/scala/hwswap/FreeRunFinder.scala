@@ -7,8 +7,10 @@ import chisel3.util._
 /** First fit in a row: the first free run of 2^order slots, at a multiple of 2^order, behind a given slot. It mirrors
   * the loop over `cluster_scan_range()` in the kernel's `alloc_swap_scan_cluster()`.
   *
-  * Two stages: in the cycle in which the row is shown, every run that could be given is marked; in the next one the
-  * first of them is named. The answer stays until the next row is shown.
+  * Two stages. In the cycle in which the row is shown, the runs in the word of the given slot are marked, and the first
+  * later word that has one is taken out of the row. In the next cycle the first run in the one or the other is named;
+  * the answer stays until the next row is shown. Words are 32 slots; a run of more than a word is a group of empty
+  * words, at a multiple of its length.
   */
 class FreeRunFinder(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -16,14 +18,21 @@ class FreeRunFinder(p: Params) extends Module {
     /** Look, in this cycle's row. */
     val find = Input(Bool())
 
-    /** Slots in use, 512 bits. */
-    val used = Input(UInt(p.slots.W))
+    /** Slots in use: the word that holds slot `behind`, and all words. What lies in front of `behind` in the words may
+      * be out of date.
+      */
+    val word = Input(UInt(p.wordSlots.W))
+    val row = Input(Vec(p.words, UInt(p.wordSlots.W)))
+
+    /** Which words have a run of this order, or, above order 5, are empty; right for those behind the one of `behind`.
+      */
+    val fits = Input(UInt(p.words.W))
 
     /** A run begins behind this slot, or anywhere. */
     val behind = Input(UInt(p.slotBits.W))
     val anywhere = Input(Bool())
 
-    /** 0 to 9; nothing is found for a greater one. */
+    /** 0 to 9. */
     val order = Input(UInt(p.orderBits.W))
 
     /** There is such a run. */
@@ -31,50 +40,77 @@ class FreeRunFinder(p: Params) extends Module {
 
     /** Its first slot; meaningless when none was found. */
     val slot = Output(UInt(p.slotBits.W))
+
+    /** It is in the word of `behind`; else it is in this one. */
+    val here = Output(Bool())
+    val later = Output(UInt(p.wordSlots.W))
   })
 
-  // Stage 1: bit i of starts(k) says that slots i to i + 2^k - 1 are free. It is looked at where i is a multiple of
-  // 2^k. Each order follows from the one below: both halves are free.
-  private val starts = (1 to p.slotBits).scanLeft((~io.used).asBools) { (below, order) =>
-    val half = 1 << (order - 1)
-    below.indices.map(i => if (i % (2 * half) == 0) below(i) && below(i + half) else false.B)
-  }
-  private val isOrder = VecInit.tabulate(p.orders)(k => io.order === k.U)
-  private val wordBits = log2Ceil(SlotRange.WordSlots)
-  private val ahead = SlotRange.beyond(io.behind(wordBits - 1, 0), SlotRange.WordSlots)
-  private val runs = (0 until p.slots).map { i =>
-    val word = (i >> wordBits).U
-    val mayStart = io.anywhere || word > (io.behind >> wordBits) ||
-      (word === (io.behind >> wordBits) && ahead(i & (SlotRange.WordSlots - 1)))
-    val fits = (0 until p.orders).filter(k => i % (1 << k) == 0).map(k => starts(k)(i) && isOrder(k)).reduce(_ || _)
-    fits && mayStart
-  }
-  private val candidates = RegEnable(VecInit(runs).asUInt, io.find)
+  // Stage 1.
+  private val wordOf = io.behind(p.slotBits - 1, p.wordSlotBits)
+  private val ahead = SlotRange.beyond(io.behind(p.wordSlotBits - 1, 0), p.wordSlots) & Fill(p.wordSlots, !io.anywhere)
+  private val later = VecInit.tabulate(p.words)(w => io.anywhere || wordOf < w.U)
+  private val inWord = later.indices.map(w => later(w) && io.fits(w))
+  private val firstWord = FirstSet.choose(inWord, io.row)
 
-  // Stage 2.
-  private val first = FirstSet(candidates)
-  io.found := first.valid
-  io.slot := first.bits
+  // Runs of 2, 4, 8 and 16 words: by pairs of words.
+  private val pairs = inWord.indices.by(2).map(w => io.fits(w) && io.fits(w + 1))
+  private val acrossOrders = (p.wordOrders until p.orders).toSeq
+  private val across = pairs.indices.map { g =>
+    later(2 * g) && acrossOrders
+      .map(k => (k, 1 << (k - p.wordOrders)))
+      .filter { case (_, length) => g % length == 0 }
+      .map { case (k, length) => io.order === k.U && pairs.slice(g, g + length).reduce(_ && _) }
+      .reduce(_ || _)
+  }
+  private val firstPair = FirstSet(VecInit(across).asUInt)
+  private val isAcross = io.order >= p.wordOrders.U
+
+  private def hold[T <: Data](value: T): T = RegEnable(value, io.find)
+  private val order = hold(io.order)
+  private val candidates = hold(FreeRuns.starts(io.word, io.order) & ahead & Fill(p.wordSlots, !isAcross))
+  private val wordNumber = hold(wordOf)
+  private val laterFound = hold(Mux(isAcross, firstPair.valid, firstWord.found))
+  private val laterWord = hold(firstWord.chosen)
+  private val laterNumber = hold(Mux(isAcross, firstPair.bits ## false.B, firstWord.index))
+
+  // Stage 2: no word is full of candidates but the chosen one, so the first candidate is the answer.
+  private val here = candidates.orR
+  private val inHere = FirstSet(candidates).bits
+  private val inLater = FirstSet(FreeRuns.starts(laterWord, order)).bits
+  io.found := here || laterFound
+  io.slot := Mux(here, wordNumber ## inHere, laterNumber ## inLater)
+  io.here := here
+  io.later := laterWord
 }
 
-/** The index of the lowest bit that is set. A tree of groups of four, since a chain would be as long as the row. */
+/** The lowest bit that is set. A tree of groups of four, since a chain would be as long as the row. */
 object FirstSet {
+
+  /** Whether a bit is set, the index of the lowest, and what goes with it. The last two mean nothing without a bit. */
+  final case class Choice[T <: Data](found: Bool, index: UInt, chosen: T)
+
+  /** The index alone. */
   def apply(bits: UInt): Valid[UInt] = {
-    require(isPow2(bits.getWidth) && bits.getWidth > 1, "the tree wants a power of two of bits")
-    tree(bits.asBools)
+    val choice = choose(bits.asBools, Seq.fill(bits.getWidth)(0.U(1.W)))
+    val result = Wire(Valid(UInt(log2Ceil(bits.getWidth).W)))
+    result.valid := choice.found
+    result.bits := choice.index
+    result
   }
 
-  private def tree(bits: Seq[Bool]): Valid[UInt] = {
-    val result = Wire(Valid(UInt(log2Ceil(bits.length).W)))
+  /** While it is being found out in which group it is, each group chooses among its own. */
+  def choose[T <: Data](bits: Seq[Bool], data: Seq[T]): Choice[T] = {
+    require(isPow2(bits.length) && bits.length > 1, "the tree wants a power of two of bits")
     val groups = if (bits.length % 4 == 0) 4 else 2
-    val any = bits.grouped(bits.length / groups).map(VecInit(_).asUInt.orR).toSeq
+    val size = bits.length / groups
+    val parts =
+      if (size == 1) bits.zip(data).map { case (bit, value) => Choice(bit, 0.U(0.W), value) }
+      else bits.grouped(size).zip(data.grouped(size)).map { case (b, d) => choose(b, d) }.toSeq
+    val any = bits.grouped(size).map(_.reduce(_ || _)).toSeq
     val group =
-      if (groups == 2) !any(0) else (!any(0) && !any(1)) ## (!any(0) && (any(1) || !any(2)))
-    result.valid := any.reduce(_ || _)
-    result.bits := (
-      if (bits.length == groups) group.asUInt
-      else group.asUInt ## VecInit(bits.grouped(bits.length / groups).map(tree(_).bits).toSeq)(group.asUInt)
-    )
-    result
+      if (groups == 2) (!any(0)).asUInt else (!any(0) && !any(1)) ## (!any(0) && (any(1) || !any(2)))
+    val index = if (size == 1) group else group ## Select(parts.map(_.index), group)
+    Choice(any.reduce(_ || _), index, Select(parts.map(_.chosen), group))
   }
 }

@@ -15,8 +15,9 @@ class PipeOp(p: Params) extends Bundle {
     */
   val reclaim, resumes, tried = Bool()
 
-  /** Why it is refused, or OK. */
+  /** Why it is refused, or OK; and that it is. */
   val status = UInt(MemMap.Completion.Info.Status.width.W)
+  val refused = Bool()
 
   // Allocations: for whom, whose hint it is, and the hint.
   val cpu = UInt(p.cpuBits.W)
@@ -30,9 +31,6 @@ class PipeOp(p: Params) extends Bundle {
 
   /** The device it is about: that of a free, or of an allocation's hint. */
   val device = UInt(p.deviceBits.W)
-
-  /** The next allocation with the same hint uses what this one makes of it. */
-  def leadsTo(next: PipeOp): Bool = alloc && next.alloc && !next.resumes && key.asUInt === next.key.asUInt
 }
 
 /** The front of the pipeline: takes requests, looks their device and the CPU's hint up, checks them, and has their
@@ -58,6 +56,13 @@ class Intake(p: Params) extends Module {
     val readHint = Valid(new HintKey(p))
     val hint = Input(new CpuHint(p))
     val newHint = Flipped(Valid(new HintWrite(p)))
+
+    /** The key of a hint that is written in the next cycle, if one is. */
+    val nextKey = Input(new HintKey(p))
+
+    /** The request that comes next has the CPU and order of this one, as it was one cycle ago. */
+    val present = Input(new HintKey(p))
+    val alike = Output(Bool())
 
     /** Reads the store. */
     val read = Valid(UInt(p.clusterBits.W))
@@ -99,11 +104,13 @@ class Intake(p: Params) extends Module {
   private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
   private val leaving = Wire(Bool())
   io.req.ready := !firstFull && !unitBusy && io.hintsReady
-  when(io.req.fire) {
+  when(!firstFull) {
     for ((name, field) <- first.elements) field := io.req.bits.elements(name)
     firstKey := io.readHint.bits
+  }
+  when(!unitBusy)(unitReq := io.req.bits)
+  when(io.req.fire) {
     unitBusy := !plain
-    when(!plain)(unitReq := io.req.bits)
   }.elsewhen(io.unitDone) {
     unitBusy := false.B
   }
@@ -120,16 +127,19 @@ class Intake(p: Params) extends Module {
   heldHint := Mux(io.req.fire, io.newHint.bits.hint, firstHint)
 
   // The second place.
+  private val secondOvertaken = io.newHint.valid && RegNext(
+    Mux(leaving, firstKey.asUInt === io.nextKey.asUInt, secondKey.asUInt === io.nextKey.asUInt)
+  )
+  io.alike := RegNext(secondKey.asUInt === io.present.asUInt)
   private val secondFull = RegInit(false.B)
   private val second = Reg(new First)
   private val device = Reg(new SwapDevice(p))
   private val claimed = Reg(Bool())
   private val hint = Reg(new CpuHint(p))
   private val wasRead = RegInit(false.B)
-  private val target = Reg(UInt(p.clusterBits.W))
   leaving := firstFull && (!secondFull || io.take)
   secondFull := leaving || (secondFull && !io.take)
-  private val secondHint = newest(secondKey, hint)
+  private val secondHint = Mux(secondOvertaken, io.newHint.bits.hint, hint)
   hint := secondHint
   when(leaving) {
     second := first
@@ -145,25 +155,33 @@ class Intake(p: Params) extends Module {
     claimed := number < p.devices.U && lookedUp.info.claimed
   }
 
-  // Which cluster: that of the hint, the one that is named, or that of the offset.
+  // Which cluster: that of the hint, the one that is named, or that of the offset. A hint that overtakes names another
+  // cluster than was read.
   private val resumes = second.op === CoreOp.reclaimDone
-  private val byHint = second.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
+  private def isAlloc(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
+  private def isNamed(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.apply_, CoreOp.dump)
+  private val byHint = isAlloc(second.op)
   private val alloc = byHint || resumes
-  private val slot = second.offset(p.slotBits - 1, 0)
-  private val ofOffset =
-    (device.info.base + second.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
-  private val named = second.op.isOneOf(CoreOp.apply_, CoreOp.dump)
+  private val named = isNamed(second.op)
   private val isFree = second.op === CoreOp.free
-  private val cluster = Mux(byHint, secondHint.cluster, Mux(named, second.cluster, ofOffset))
-
-  // A hint that overtakes names another cluster than was read.
-  private val changed = byHint && overtakes(secondKey)
-  private val rereading = wasRead && !changed
-  io.read.valid := secondFull && !io.exclusive
-  io.read.bits := Mux(rereading, target, cluster)
-  when(!rereading) {
-    target := cluster
+  private val slot = second.offset(p.slotBits - 1, 0)
+  private val target = Reg(UInt(p.clusterBits.W))
+  private val changed = byHint && secondOvertaken
+  private val cluster = Mux(changed, io.newHint.bits.hint.cluster, target)
+  target := cluster
+  when(leaving) {
+    target := Mux(
+      isAlloc(first.op),
+      firstHint.cluster,
+      Mux(
+        isNamed(first.op),
+        first.cluster,
+        (lookedUp.info.base + first.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
+      )
+    )
   }
+  io.read.valid := secondFull && !io.exclusive
+  io.read.bits := cluster
   wasRead := io.read.valid && !io.take
   io.cluster := target
 
@@ -177,7 +195,7 @@ class Intake(p: Params) extends Module {
     !io.advisory,
     io.advisory || !second.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
   )
-  private val status = RegNext(
+  private val newStatus = WireDefault(
     MuxCase(
       StatusCode.Ok.U,
       Seq(
@@ -189,8 +207,10 @@ class Intake(p: Params) extends Module {
       )
     )
   )
+  private val status = RegNext(newStatus)
+  private val refused = RegNext(newStatus =/= StatusCode.Ok.U)
 
-  io.op.valid := secondFull && wasRead && !changed && !io.exclusive
+  io.op.valid := secondFull && wasRead && !io.newHint.valid && !io.exclusive
   io.op.bits.alloc := alloc
   io.op.bits.hinting := second.op === CoreOp.hintAlloc
   io.op.bits.free := isFree
@@ -198,6 +218,7 @@ class Intake(p: Params) extends Module {
   io.op.bits.resumes := resumes
   io.op.bits.tried := second.nr =/= 0.U
   io.op.bits.status := status
+  io.op.bits.refused := refused
   io.op.bits.cpu := second.cpu(p.cpuBits - 1, 0)
   io.op.bits.key := secondKey
   io.op.bits.order := second.order
@@ -211,7 +232,7 @@ class Intake(p: Params) extends Module {
   io.op.bits.range.last := (slot + second.nr - 1.U)(p.slotBits - 1, 0)
   io.op.bits.nr := second.nr
   io.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
-  io.needsCluster := status === StatusCode.Ok.U &&
+  io.needsCluster := !refused &&
     Mux(byHint, hint.valid, named || isFree || resumes || second.op.isOneOf(CoreOp.ofSlot))
 
   io.unitReq := unitReq

@@ -19,6 +19,10 @@ class Mirror(p: Params) extends Module {
     val dma = Vec(Mirror.DmaClients, new DmaPort)
     val core = Vec(Mirror.CoreUsers, new CorePort(p))
 
+    /** The bitmaps of the records that go into the core and come out of it. */
+    val applied = Flipped(new BitmapPort(p, p.wordSlots))
+    val dumped = new BitmapPort(p, Axi.DataBits)
+
     // From and to the command executor
     val pause = Input(Bool())
     val paused = Output(Bool())
@@ -50,6 +54,9 @@ class Mirror(p: Params) extends Module {
 
   for ((port, client) <- io.dma.zip(Seq(poller.io.dma, fetch.io.dma, hints.io.dma, dump.io.dma))) port <> client
   for ((port, user) <- io.core.zip(Seq(fetch.io.core, hints.io.core, dump.io.core))) port <> user
+
+  fetch.io.bitmap <> io.applied
+  dump.io.bitmap <> io.dumped
 
   poller.io.settings := io.settings
   poller.io.pause := io.pause

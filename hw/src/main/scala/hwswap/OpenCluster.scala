@@ -4,38 +4,27 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** A change of the open cluster's slots, those of a range: `give` makes them used; `hint` used and hinted; `clear`
-  * neither.
-  */
-object RowOp extends ChiselEnum {
-  val none, give, hint, clear = Value
+/** A change of the open cluster's slots: those of a range, in one word or of whole words, become used or free. */
+class RowChange(p: Params) extends Bundle {
+  val range = new SlotRange(p)
+  val used = Bool()
+
+  /** The slots are those that were found last; else they are in the word that was picked last. */
+  val found = Bool()
 }
 
-/** A walk over the open cluster's row, part by part.
+/** The open cluster, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`: its line of the
+  * store in registers. All work on 512 slots is done here, so that those who decide handle small numbers only.
   *
-  *   - count: the slots used, and those hinted
-  *   - load: the bitmap of a record is what the kernel uses; its slots are hinted no more. Counts the slots used
-  *     afterwards, and the hinted ones that the bitmap does away with
-  *   - release: the hinted slots of the range become free. Counts them
-  *   - init: everything but the range is used, nothing is hinted
-  */
-object RowWalk extends ChiselEnum {
-  val none, count, load, release, init = Value
-}
-
-/** The open cluster, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`, and the one that
-  * was open before it: two lines of the store in registers. All work on 512 slots is done here, so that those who
-  * decide handle small numbers only.
+  * `open` makes a cluster the open one by the end of the cycle: it is that already, or it comes from the store, where
+  * `read` has to have named it one cycle before. Whether it is the open one is looked up when it is read, so `read` has
+  * to name it also if it is, or if the store's line of it does not matter; no other one is opened in between.
   *
-  * `open` makes a cluster the open one by the end of the cycle: it is that already, or it is the one before (the two
-  * change places), or it comes from the store, where `read` has to have named it one cycle before. The line that has to
-  * go is written back in that cycle if it was changed. Whether a cluster is here is looked up when it is read, so
-  * `read` has to name it also if it is, or if the store's line of it does not matter; no other one is opened in
-  * between.
+  * `look` picks a word and looks for a run; both answers are there one cycle later, until the next look.
   *
-  * A change is asked for in one cycle and made in the next (to the line that was open when it was asked for, wherever
-  * that is by then), and `find` and `check` see it as if it had been made: so a cluster may be searched in the cycle
-  * after slots in it were given.
+  * A change is asked for in one cycle, made of the row in the next, and written to the store in the one after that. In
+  * the second cycle the new word is seen by the look already, but not what follows from it for the search: see `stale`.
+  * No cluster is fetched in that cycle. What the store does not have yet when a cluster is read is put in its place.
   */
 class OpenCluster(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -47,223 +36,222 @@ class OpenCluster(p: Params) extends Module {
     val open = Flipped(Valid(UInt(p.clusterBits.W)))
     val blank = Input(Bool())
 
+    /** The order that will be looked for in it. */
+    val nextOrder = Input(UInt(p.orderBits.W))
+
     // The open cluster.
     val cluster = Output(UInt(p.clusterBits.W))
     val meta = Output(new ClusterMeta(p))
+    val empty = Output(Bool())
     val kernel = Output(new KernelMeta)
-    val used = Output(UInt(p.slots.W))
-    val hinted = Output(UInt(p.slots.W))
 
     /** New records of the cluster that is open in this cycle. */
     val newMeta = Flipped(Valid(new ClusterMeta(p)))
+    val newEmpty = Input(Bool())
     val newKernel = Flipped(Valid(new KernelMeta))
 
-    /** A change of its slots. */
-    val rowOp = Input(RowOp())
-    val range = Input(new SlotRange(p))
+    /** Pick this word of the row. */
+    val look = Input(Bool())
+    val pick = Input(UInt(p.wordBits.W))
+    val word = Output(UInt(p.wordSlots.W))
 
-    /** Look for 2^order free slots behind `behind`, or anywhere; the answer is there one cycle later. */
-    val find = Input(Bool())
+    /** Look for 2^order free slots behind `behind`, which is in the word that is picked, or anywhere. */
     val order = Input(UInt(p.orderBits.W))
     val behind = Input(UInt(p.slotBits.W))
     val anywhere = Input(Bool())
     val found = Output(Bool())
     val foundSlot = Output(UInt(p.slotBits.W))
 
-    /** One cycle later: all slots of `checked` are used, or, if `wantFree`, free. */
+    /** The slots of `checked` in the word that is picked, and all of `checkedWords`, are used. */
     val checked = Input(new SlotRange(p))
-    val wantFree = Input(Bool())
-    val asWanted = Output(Bool())
+    val checkedWords = Input(UInt(p.words.W))
+    val allUsed = Output(Bool())
 
-    /** Start of a walk over parts of 128 slots, one a cycle: those that `walkRange` touches, all of them for load and
-      * init. `bitmap` is steady during a load. A change is only made if `proceed` is high in the cycle behind the
-      * start.
+    /** In this cycle a look sees the right word, but neither finds anything nor checks other words: slots were changed
+      * in the cycle in which the cluster, which was open already, was opened. A look without an `open` may follow a
+      * change at once, if it is for the same order, and all that was changed lies in front of `behind`.
       */
-    val walk = Input(RowWalk())
-    val walkRange = Input(new SlotRange(p))
-    val proceed = Input(Bool())
-    val bitmap = Input(UInt(p.slots.W))
+    val stale = Output(Bool())
 
-    /** The walk is over: high two cycles after the last part. From then on there are the counts; whether hinted slots
-      * are left outside of the bitmap or range; whether a slot is hinted and not used.
-      */
-    val walked = Output(Bool())
-    val usedCount = Output(UInt(p.countBits.W))
-    val hintedCount = Output(UInt(p.countBits.W))
-    val hintedLeft = Output(Bool())
-    val stray = Output(Bool())
+    /** A change of slots; a word that is replaced by another. */
+    val change = Flipped(Valid(new RowChange(p)))
+    val put = Flipped(Valid(UInt(p.wordBits.W)))
+    val newWord = Input(UInt(p.wordSlots.W))
+
+    /** Slots are being changed in this cycle. */
+    val changing = Output(Bool())
 
     /** A count is beyond 512 (one cycle). */
     val fault = Output(Bool())
   })
 
-  /** A line, which cluster's it is, and whether the store has an older one. */
-  private class Line extends Bundle {
-    val valid = Bool()
-    val dirty = Bool()
-    val cluster = UInt(p.clusterBits.W)
-    val data = new StoredCluster(p)
-  }
-  private val present, before = Reg(new Line)
+  private val valid = RegInit(false.B)
+  private val cluster = Reg(UInt(p.clusterBits.W))
+  private val row = Reg(Vec(p.words, UInt(p.wordSlots.W)))
+  private val orders = Reg(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
+  private val fits = Reg(Vec(p.words, Bool()))
+  private val meta = Reg(new ClusterMeta(p))
+
+  /** No slot is used: known with `meta`, since a search starts with it. */
+  private val empty = Reg(Bool())
+  private val kernel = Reg(new KernelMeta)
   private val store = Module(new ClusterStore(p))
-
-  // Which way a cluster comes.
-  private def isIn(line: Line): Bool = line.valid && line.cluster === io.read.bits
-  private val atHand = RegNext(isIn(present))
-  private val wasBefore = RegNext(isIn(before))
-  private val swap = io.open.valid && wasBefore
-  private val fetch = io.open.valid && !wasBefore && !atHand
+  private val line = store.io.line
   store.io.read := io.read
-  store.io.write.valid := fetch && before.valid && before.dirty
-  store.io.write.bits := before.cluster
-  store.io.newLine := before.data
 
-  // The change that is under way, and the line it is about.
-  private val op = RegNext(io.rowOp, RowOp.none)
-  private val range = RegNext(io.range)
-  private val moved = RegNext(swap || fetch, false.B)
-  private val changing = op =/= RowOp.none
-  private val mask = range.mask(p)
-  private val gives = op.isOneOf(RowOp.give, RowOp.hint)
-  private def after(line: StoredCluster, mine: Bool): (UInt, UInt) = {
-    val setting = Fill(p.slots, gives && mine)
-    val clearing = Fill(p.slots, op === RowOp.clear && mine)
-    val hinting = Fill(p.slots, op === RowOp.hint && mine)
-    ((line.used | (mask & setting)) & ~(mask & clearing), line.hinted | (mask & hinting))
-  }
-  private val (presentUsed, presentHinted) = after(present.data, !moved)
-  private val (beforeUsed, beforeHinted) = after(before.data, moved)
+  // Which way a cluster comes: it is the open one, or its line was just read.
+  private val named = RegNext(io.read.bits)
+  private val atHand = valid && cluster === named
+  private val fetch = io.open.valid && !atHand
+  private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
+  io.stale := stale
 
-  // A walk: its part in one cycle; one cycle later the sums of 16 slots each, and the new part.
-  private val walk = RegEnable(io.walk, io.walk =/= RowWalk.none)
-  private val walkRange = RegEnable(io.walkRange, io.walk =/= RowWalk.none)
-  private val walking = RegInit(false.B)
-  private val adding = RegNext(walking, false.B)
-  private val part, lastPart = Reg(UInt(p.partBits.W))
-  private val addedPart = RegNext(part)
-  private val ending = RegNext(walking && part === lastPart, false.B)
-  private val first = RegNext(io.walk =/= RowWalk.none, false.B)
-  private val proceed = RegEnable(io.proceed, false.B, first)
-  private val rewriting = adding && proceed
-  when(io.walk =/= RowWalk.none) {
-    val all = io.walk.isOneOf(RowWalk.load, RowWalk.init)
-    walking := true.B
-    part := Mux(all, 0.U, io.walkRange.firstPart(p))
-    lastPart := Mux(all, (p.parts - 1).U, io.walkRange.lastPart(p))
-  }.elsewhen(walking) {
-    part := part + 1.U
-    walking := part =/= lastPart
+  // What was asked for in the last cycle is made of the row in this one, if the cluster is still open. The fields keep
+  // what they are until something else is asked for.
+  private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
+  private val metaWrite = RegNext(io.newMeta.valid, false.B)
+  private val kernelWrite = RegNext(io.newKernel.valid, false.B)
+  private val changed = Reg(UInt(p.clusterBits.W))
+  private val stillOpen = RegNext(!fetch)
+  private val range = Reg(new SlotRange(p))
+  private val setting = Reg(Bool())
+  private val old = Reg(UInt(p.wordSlots.W))
+  private val newMeta = RegEnable(io.newMeta.bits, io.newMeta.valid)
+  private val newKernel = RegEnable(io.newKernel.bits, io.newKernel.valid)
+  private val mask = range.maskIn(p)
+  private val newWord = Mux(setting, old | mask, old & ~mask)
+  private val touched = range.touched(p)
+  io.changing := rowWrite
+
+  // One cycle later it is written to the store, with the orders that find a run in it now.
+  private val writing = rowWrite || metaWrite || kernelWrite
+  private val write = Reg(new StoreWrite(p))
+  private val rowWritten = RegNext(rowWrite, false.B)
+  private val metaWritten = RegNext(metaWrite, false.B)
+  private val kernelWritten = RegNext(kernelWrite, false.B)
+  private val patchesOrders = RegNext(rowWrite && stillOpen, false.B)
+  private val newOrders = FreeRuns.orders(write.word.used)
+  when(writing)(write.cluster := changed)
+  when(rowWrite) {
+    write.words := touched
+    write.word.used := newWord
   }
-  private def ofPart(row: UInt): UInt =
-    VecInit.tabulate(p.parts)(i => row((i + 1) * p.partSlots - 1, i * p.partSlots))(part)
-  private val usedPart = ofPart(present.data.used)
-  private val hintedPart = ofPart(present.data.hinted)
-  private val inside = Mux(walk === RowWalk.load, ofPart(io.bitmap), walkRange.partMask(p, part))
-  private val hintedInside = hintedPart & inside
-  private val loaded = inside | hintedPart
-  private val newUsed = RegNext(
-    MuxLookup(walk, usedPart & ~hintedInside)(Seq(RowWalk.load -> loaded, RowWalk.init -> ~inside))
-  )
-  private val newHinted = RegNext(Mux(walk === RowWalk.init, 0.U, hintedPart & ~inside))
-  private def count(slots: UInt): UInt = {
-    val sums = slots.asBools.grouped(16).toSeq.map(word => RegNext(PopCount(word)))
-    val total = Reg(UInt(p.countBits.W))
-    when(walking && !adding) {
-      total := 0.U
-    }.elsewhen(adding) {
-      total := total + VecInit(sums).reduceTree(_ +& _)
+  when(metaWrite)(write.meta.bits := newMeta)
+  when(kernelWrite)(write.kernel.bits := newKernel)
+  store.io.write := write
+  store.io.write.words := Mux(rowWritten, write.words, 0.U)
+  store.io.write.word.orders := newOrders
+  store.io.write.meta.valid := metaWritten
+  store.io.write.kernel.valid := kernelWritten
+
+  // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
+  private val read = RegNext(io.read.valid, false.B)
+  private def lateFor(written: Bool): Bool = written || RegNext(written, false.B)
+  private val rowLate = named === write.cluster && lateFor(rowWritten)
+  private val metaLate = named === write.cluster && lateFor(metaWritten)
+
+  // The row goes on. Which of its two sources a word has is known long before whether it changes.
+  private val order = Mux(stale, io.order, io.nextOrder)
+  private val here = atHand || stale
+  private val newFits = FreeRuns.holds(newWord, order)
+  private val full = Wire(Vec(p.words, Bool()))
+  private val bus = Mux(rowWrite, newWord, write.word.used)
+  for (w <- 0 until p.words) {
+    val late = rowLate && write.words(w)
+    val patched = rowWrite && stillOpen && touched(w)
+    when(fetch || patched) {
+      row(w) := Mux(rowWrite || late, bus, line.words(w).used)
     }
-    total
+    val patchedOrders = patchesOrders && write.words(w)
+    when(fetch) {
+      orders(w) := Mux(late, newOrders, line.words(w).orders)
+    }.elsewhen(patchedOrders) {
+      orders(w) := newOrders
+    }
+    val ordersNow =
+      Mux(Mux(here, patchedOrders, late), newOrders, Mux(here, orders(w), line.words(w).orders))
+    full(w) := Mux(patchedOrders, newOrders, orders(w)) === 0.U
+    when(io.open.valid || stale) {
+      fits(w) := Mux(stale && patched, newFits, FreeRuns.fits(ordersNow, order, p))
+    }
   }
-  io.usedCount := count(Mux(walk === RowWalk.load, loaded, usedPart))
-  io.hintedCount := count(Mux(walk === RowWalk.count, hintedPart, hintedInside))
-  io.walked := RegNext(ending, false.B)
-  private val left, stray = Reg(Bool())
-  when(walking) {
-    left := (left && adding) || (hintedPart & ~inside).orR
-    stray := (stray && adding) || (hintedPart & ~usedPart).orR
+  when(io.newMeta.valid) {
+    meta := io.newMeta.bits
+    empty := io.newEmpty
   }
-  io.hintedLeft := left
-  io.stray := stray
-
-  // Both lines go on.
-  private val nextPresent, nextBefore = Wire(new Line)
-  nextPresent := present
-  nextPresent.dirty := present.dirty || io.newMeta.valid || io.newKernel.valid || (changing && !moved) || rewriting
-  nextPresent.data.used := presentUsed
-  nextPresent.data.hinted := presentHinted
-  when(rewriting) {
-    nextPresent.data.used := replaced(present.data.used, newUsed)
-    nextPresent.data.hinted := replaced(present.data.hinted, newHinted)
-  }
-  when(io.newMeta.valid)(nextPresent.data.meta := io.newMeta.bits)
-  when(io.newKernel.valid)(nextPresent.data.kernel := io.newKernel.bits)
-  nextBefore := before
-  nextBefore.dirty := before.dirty || (changing && moved)
-  nextBefore.data.used := beforeUsed
-  nextBefore.data.hinted := beforeHinted
-  present := nextPresent
-  before := nextBefore
-  when(swap || fetch) {
-    before := nextPresent
-    present := nextBefore
-  }
+  when(io.newKernel.valid)(kernel := io.newKernel.bits)
   when(fetch) {
-    present.valid := true.B
-    present.dirty := false.B
-    present.cluster := io.open.bits
-    present.data := store.io.line
+    valid := true.B
+    cluster := io.open.bits
+    meta := Mux(metaLate, write.meta.bits, line.meta)
+    empty := Mux(metaLate, write.meta.bits.count, line.meta.count) === 0.U
+    kernel := line.kernel
   }
-  when(reset.asBool) {
-    Seq(present, before).foreach { line =>
-      line.valid := false.B
-      line.dirty := false.B
-    }
-  }
-  io.cluster := present.cluster
-  io.meta := present.data.meta
-  io.kernel := present.data.kernel
-  io.used := present.data.used
-  io.hinted := present.data.hinted
+  io.cluster := cluster
+  io.meta := meta
+  io.empty := empty
+  io.kernel := kernel
 
-  // Find.
+  // Look. What is found lies behind all that is being changed, so the finder does without it.
+  private val isNew = rowWrite && stillOpen && io.pick >= range.firstWord(p) && io.pick <= range.lastWord(p)
+  private val stored = Select(row, io.pick)
+  private val picked = Mux(isNew, newWord, stored)
+  private val word = RegEnable(picked, io.look)
+  io.word := word
   private val finder = Module(new FreeRunFinder(p))
-  finder.io.find := io.find
-  finder.io.used := presentUsed
+  finder.io.find := io.look
+  finder.io.word := stored
+  finder.io.row := row
+  finder.io.fits := fits.asUInt
   finder.io.order := io.order
   finder.io.behind := io.behind
   finder.io.anywhere := io.anywhere
   io.found := finder.io.found
   io.foundSlot := finder.io.slot
 
-  // Check: a bit a word, then all together.
-  private def anyLater(row: UInt): Bool =
-    VecInit(row.asBools.grouped(SlotRange.WordSlots).toSeq.map(word => RegNext(VecInit(word).asUInt.orR))).asUInt.orR
-  io.asWanted := !anyLater(io.checked.mask(p) & (presentUsed ^ Fill(p.slots, !io.wantFree)))
+  // Check: a bit for each four slots, then all together.
+  private val free = (io.checked.maskIn(p) & ~picked).asBools.grouped(4).toSeq.map { slots =>
+    RegEnable(VecInit(slots).asUInt.orR, io.look)
+  }
+  private val notFull =
+    RegEnable((0 until p.words).map(w => io.checkedWords(w) && !full(w)).reduce(_ || _), io.look)
+  io.allUsed := !(free :+ notFull).reduce(_ || _)
 
-  /** `row` with the part that is being added replaced. */
-  private def replaced(row: UInt, by: UInt): UInt =
-    VecInit
-      .tabulate(p.parts) { i =>
-        Mux(addedPart === i.U, by, row((i + 1) * p.partSlots - 1, i * p.partSlots))
-      }
-      .asUInt
+  // What is asked for. A word that is replaced has an empty range of its own.
+  when(io.change.valid || io.put.valid || io.newMeta.valid || io.newKernel.valid) {
+    changed := cluster
+  }
+  when(io.change.valid || io.put.valid) {
+    range := io.change.bits.range
+    setting := io.change.bits.used
+    old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.later, word))
+    when(io.put.valid) {
+      range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
+      range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
+      setting := false.B
+    }
+  }
 
   // Self-checks.
   private val overfull = io.newMeta.valid && io.newMeta.bits.count > p.slots.U
   io.fault := overfull
+  assert(!(io.change.valid && io.put.valid), "two changes of slots at once")
   assert(
-    !(gives && (mask & Mux(moved, before.data.used, present.data.used)).orR),
+    !(rowWrite && stillOpen && setting) ||
+      !VecInit.tabulate(p.words)(w => touched(w) && (row(w) & mask).orR).asUInt.orR,
     "a slot is given that is in use"
   )
+  assert(empty === (meta.count === 0.U) || !valid, "a cluster is said to be empty that is not, or the reverse")
   assert(!overfull, "a cluster counts more than 512 slots in use")
-  assert(!(changing && moved && (swap || fetch)), "a cluster is opened while slots of the one before it are changed")
-  assert(!(present.valid && before.valid && present.cluster === before.cluster), "a cluster is open twice")
-  private val named = RegNext(io.read.bits)
+  assert(!(fetch && rowWrite), "a cluster is fetched while slots are changed")
+  assert(!(fetch && writing && changed === io.open.bits), "a cluster is fetched that is written too late")
+  assert(
+    !(fetch && named === write.cluster && lateFor(kernelWritten)),
+    "a cluster is read while the kernel's word of it is written"
+  )
   assert(!io.open.valid || named === io.open.bits, "a cluster is opened that was not named before")
-  assert(!fetch || io.blank || RegNext(io.read.valid, false.B), "a cluster is opened that was not read")
+  assert(!fetch || io.blank || read, "a cluster is opened that was not read")
   assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")
-  assert(!walking || !(changing || swap || fetch), "a row is walked over while it is changed")
   when(io.newMeta.valid) {
     val meta = io.newMeta.bits
     assert(

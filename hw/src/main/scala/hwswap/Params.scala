@@ -43,15 +43,18 @@ final case class Params(
   /** Width of a number of slots in a cluster, 0 to 512. */
   val countBits: Int = log2Ceil(slots + 1)
 
-  /** Slots of a part of a row: what the core works on in one cycle. */
-  val partSlots: Int = 128
+  /** A row is stored and worked on in words of so many slots. */
+  val wordSlots: Int = 32
 
-  val partSlotBits: Int = log2Ceil(partSlots)
+  val wordSlotBits: Int = log2Ceil(wordSlots)
 
-  /** Parts of a row. */
-  val parts: Int = slots / partSlots
+  /** Words of a row. */
+  val words: Int = slots / wordSlots
 
-  val partBits: Int = log2Ceil(parts)
+  val wordBits: Int = log2Ceil(words)
+
+  /** Orders of the runs that fit in a word: 0 to 5. */
+  val wordOrders: Int = wordSlotBits + 1
 
   val orderBits: Int = log2Ceil(orders)
 

@@ -20,6 +20,9 @@ class RecordFetch(p: Params) extends Module {
     val dma = new DmaPort
     val core = new CorePort(p)
 
+    /** The record's bitmap, while the core takes it in. */
+    val bitmap = Flipped(new BitmapPort(p, p.wordSlots))
+
     /** Pulses: a record was read; it has to be read again; the core took one in. */
     val fetched = Output(Bool())
     val retried = Output(Bool())
@@ -59,11 +62,25 @@ class RecordFetch(p: Params) extends Module {
       record.epoch := get(word, map.Meta.Epoch)
     }.elsewhen(index === (map.Tail.Offset / Axi.DataBytes).U) {
       seqBegin := get(word, map.Tail.SeqBegin)
-    }.otherwise {
-      // The bitmap's words come in rising order: each enters at the top and moves down.
-      record.bitmap := Cat(word, record.bitmap(p.slots - 1, Axi.DataBits))
     }
   }
+
+  // The bitmap, as it comes: a memory for each half of the words.
+  private val halves = Axi.DataBits / p.wordSlots
+  private val bitmapAt = map.Bitmap.Offset / Axi.DataBytes
+  private val bitmapWords = p.slots / Axi.DataBits
+  private val isBitmap = index >= bitmapAt.U && index < (bitmapAt + bitmapWords).U
+  io.bitmap.word := VecInit
+    .tabulate(halves) { half =>
+      val memory = Mem(bitmapWords, UInt(p.wordSlots.W))
+      when(io.dma.rdata.valid && isBitmap) {
+        memory.write(
+          (index - bitmapAt.U)(log2Ceil(bitmapWords) - 1, 0),
+          io.dma.rdata.bits((half + 1) * p.wordSlots - 1, half * p.wordSlots)
+        )
+      }
+      memory.read(io.bitmap.index >> log2Ceil(halves))
+    }(io.bitmap.index(log2Ceil(halves) - 1, 0))
 
   io.core.req.valid := state === State.apply_ && seqBegin === record.seq
   io.core.req.bits := CorePort.blank(p)

@@ -62,6 +62,8 @@ class Shell(p: Params) extends Module {
   for ((port, user) <- core.io.users.zip(coreUsers)) port <> user
   io.core.req <> core.io.core.req
   core.io.core.resp <> io.core.resp
+  mirror.io.applied <> io.core.applied
+  mirror.io.dumped <> io.core.dumped
   io.core.advisory := settings.advisory
   io.core.policy := settings.policy
   io.core.nodes := registers.io.nodes

@@ -14,11 +14,12 @@ import chisel3.util._
   *   - available: a device joins or leaves the available list
   *   - next: where a CPU or a rotating device goes on
   *
-  * take, give, free and put need the cluster open: the named one is, from the start on. At most 6 cycles.
+  * take, give, free and put need the cluster open: the named one is, from the start on. At most 6 cycles; give and free
+  * walk over their slots twice, which takes 2 cycles a word and about 12 more.
   */
 class StepUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, slots, put, peeked, ends, opening, visited, next = Value
+    val idle, probe, change, put, peeked, ends, opening, visited, next = Value
   }
   private val state = RegInit(State.idle)
   private val number = deviceIndex(req.device)
@@ -72,7 +73,10 @@ class StepUnit(p: Params) extends CoreUnit(p) {
           finish(StatusCode.BadDevice)
         }.otherwise {
           switch(req.op) {
-            is(CoreOp.stepGive, CoreOp.stepFree)(demand(rangeValid, State.slots))
+            is(CoreOp.stepGive, CoreOp.stepFree) {
+              access.walk := Mux(rangeValid, RowWalk.probe, RowWalk.none)
+              demand(rangeValid, State.probe)
+            }
             is(CoreOp.stepPut)(demand(inside && flagKnown, State.put))
             is(CoreOp.stepNext)(demand(inside && atMultiple && ofDevice === rotating, State.next))
             is(CoreOp.stepVisit)(demand(device.info.available, State.visited))
@@ -100,14 +104,21 @@ class StepUnit(p: Params) extends CoreUnit(p) {
     }
 
     // What has to be looked at is known one cycle after the start.
-    is(State.slots) {
-      when(open && view.allFree) {
-        access.rowOp := Mux(gives, RowOp.give, RowOp.clear)
+    is(State.probe) {
+      when(view.walked) {
+        when(open && view.used === Mux(gives, 0.U, req.nr)) {
+          access.walk := Mux(gives, RowWalk.mark, RowWalk.clear)
+          state := State.change
+        }.otherwise(refuse())
+      }
+    }
+    is(State.change) {
+      when(view.walked) {
         access.change.op := DeviceOp.count
         val count = Mux(gives, meta.count + req.nr, meta.count - req.nr)
         store(number, count, meta.flag, Mux(gives && empty, req.order, meta.order), false.B)
         succeed()
-      }.otherwise(refuse())
+      }
     }
 
     is(State.put) {

@@ -7,12 +7,12 @@ import chisel3.util._
 /** A device comes: SWAPON_PREPARE, MARK_BAD and SWAPON, the kernel's `setup_swap_clusters_info()` and
   * `enable_swap_info()`.
   *
-  * Preparing takes 11 cycles a cluster, listing 4 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
+  * Preparing takes 26 cycles a cluster, listing 4 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
   * permission back (`reinsert_swap_info()`).
   */
 class SwaponUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, checking, clearing, init, cleared, filling, mark, openNext, list = Value
+    val idle, checking, clearing, init, cleared, filling, probe, mark, openNext, list = Value
   }
   private val state = RegInit(State.idle)
 
@@ -63,7 +63,8 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
             }.elsewhen(!rangeValid) {
               finish(StatusCode.BadRange)
             }.otherwise {
-              state := State.mark
+              access.walk := RowWalk.probe
+              state := State.probe
             }
           }
           is(CoreOp.swapon) {
@@ -113,8 +114,6 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
       }
     }
     is(State.filling) {
-      access.range := good
-      access.proceed := true.B
       when(view.walked) {
         access.newMeta.valid := true.B
         access.newMeta.bits.count := bad
@@ -130,18 +129,26 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
     }
 
     // MARK_BAD: `swap_cluster_setup_bad_slot()`. A slot is marked once.
+    is(State.probe) {
+      when(view.walked) {
+        when(view.used === 0.U) {
+          access.walk := RowWalk.mark
+          state := State.mark
+        }.otherwise {
+          finish(StatusCode.BadRange)
+          state := State.idle
+        }
+      }
+    }
     is(State.mark) {
-      when(view.allFree) {
-        access.rowOp := RowOp.give
+      when(view.walked) {
         store(number, view.meta.count + req.nr, view.meta.flag, view.meta.order, false.B)
         access.change.op := DeviceOp.adjust
         access.change.usedDelta := req.nr.zext
         access.change.hintedDelta := 0.S
         finish(StatusCode.Ok)
-      }.otherwise {
-        finish(StatusCode.BadRange)
+        state := State.idle
       }
-      state := State.idle
     }
 
     // SWAPON: the clusters in rising order. One that a record of the kernel's has placed already stays there.

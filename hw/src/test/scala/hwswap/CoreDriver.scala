@@ -48,6 +48,23 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
   /** Events of the last request, by name, with how often they came. */
   var seen: Map[String, Int] = Map.empty
 
+  /** The bitmap of the record that is applied, and the word of it that the core asks for in this cycle. */
+  private var record = BigInt(0)
+  private def showBitmap(): Unit = {
+    val bits = p.wordSlots
+    val index = dut.io.applied.index.peek().litValue.toInt
+    dut.io.applied.word.poke(((record >> (index * bits)) & ((BigInt(1) << bits) - 1)).U)
+  }
+
+  /** The bitmap that was dumped. */
+  private def bitmap(): BigInt = {
+    val bits = Axi.DataBits
+    (0 until p.slots / bits).map { word =>
+      dut.io.dumped.index.poke(word)
+      dut.io.dumped.word.peek().litValue << (word * bits)
+    }.sum
+  }
+
   /** The request's fields, all 0 at first, as a host that names only what an operation needs. */
   private def request(op: CoreOp.Type)(fields: CoreReq => Unit): Answer = {
     dut.io.req.bits.op.poke(op)
@@ -64,14 +81,17 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
     dut.io.req.valid.poke(false)
     seen = Map.empty
     var cycles = 1
+    showBitmap()
     while (!dut.io.resp.valid.peek().litToBoolean) {
       assert(cycles < 200000, "the core does not answer")
       for ((name, event) <- events if event.peek().litToBoolean)
         seen = seen.updated(name, seen.getOrElse(name, 0) + 1)
       dut.clock.step()
+      showBitmap()
       cycles += 1
     }
     val resp = dut.io.resp.bits
+    val dumped = if (op == CoreOp.dump && resp.status.peek().litValue == StatusCode.Ok) bitmap() else BigInt(0)
     def int(value: UInt): Int = value.peek().litValue.toInt
     val answer = Answer(
       int(resp.status),
@@ -80,7 +100,7 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
       int(resp.epoch),
       resp.taken.peek().litToBoolean,
       Record(
-        resp.record.bitmap.peek().litValue,
+        dumped,
         int(resp.record.flag),
         int(resp.record.order),
         resp.record.seq.peek().litValue.toLong,
@@ -195,8 +215,8 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
     onRange(CoreOp.stepAvailable, device, if (joins) 1 else 0, 0)
 
   def apply(cluster: Int, record: Record): Answer = request(CoreOp.apply_) { r =>
+    this.record = record.bitmap
     r.cluster.poke(cluster)
-    r.record.bitmap.poke(record.bitmap.U)
     r.record.flag.poke(record.flag)
     r.record.order.poke(record.order)
     r.record.seq.poke(record.seq)

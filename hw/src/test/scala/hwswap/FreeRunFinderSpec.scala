@@ -18,12 +18,56 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
     (0 to size - length by length).find(s => s >= from && (s until s + length).forall(!row.testBit(_)))
   }
 
+  private def words(row: BigInt): Seq[BigInt] =
+    Seq.tabulate(p.words)(w => (row >> (w * p.wordSlots)) & ((BigInt(1) << p.wordSlots) - 1))
+
+  /** The number of orders that find a free run in a word, order by order. */
+  private def ordersOf(word: BigInt): Int =
+    (0 until p.wordOrders).count { order =>
+      val length = 1 << order
+      (0 until p.wordSlots by length).exists(s => (s until s + length).forall(!word.testBit(_)))
+    }
+
+  private def show(dut: FreeRunFinder, row: BigInt, order: Int): Unit = {
+    for ((word, w) <- words(row).zipWithIndex) dut.io.row(w).poke(word.U)
+    val fits = words(row).map(ordersOf(_) > order.min(p.wordOrders - 1))
+    dut.io.fits.poke(fits.zipWithIndex.map { case (f, w) => if (f) BigInt(1) << w else BigInt(0) }.sum.U)
+    dut.io.order.poke(order)
+  }
+
   /** A row in which about this share of the slots is in use, in runs so that large orders have a chance. */
   private def randomRow(random: Random, share: Double): BigInt = {
     val run = 1 << random.nextInt(9)
     (0 until size by run).foldLeft(BigInt(0)) { (row, start) =>
       if (random.nextDouble() >= share) row
       else (start until start + run).filter(_ => random.nextInt(8) != 0).foldLeft(row)(_.setBit(_))
+    }
+  }
+
+  describe("FreeRuns") {
+    it("tells for how many orders there is a run in a word") {
+      class Words extends Module {
+        val used = IO(Input(UInt(p.wordSlots.W)))
+        val order = IO(Input(UInt(p.orderBits.W)))
+        val orders = IO(Output(UInt(3.W)))
+        val fits, holds = IO(Output(Bool()))
+        orders := FreeRuns.orders(used)
+        fits := FreeRuns.fits(orders, order, p)
+        holds := FreeRuns.holds(used, order)
+      }
+      val random = seeded()
+      simulate(new Words) { dut =>
+        for (share <- Seq(0.0, 0.02, 0.1, 0.3, 0.6, 0.9, 1.0); _ <- 1 to 40; word <- words(randomRow(random, share)).take(4)) {
+          dut.used.poke(word.U)
+          dut.orders.expect(ordersOf(word))
+          for (order <- 0 until p.orders) {
+            dut.order.poke(order)
+            val expected = ordersOf(word) > order.min(p.wordOrders - 1)
+            dut.fits.expect(expected)
+            dut.holds.expect(expected)
+          }
+        }
+      }
     }
   }
 
@@ -34,18 +78,26 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
         Seq(0.02, 0.1, 0.3, 0.6, 0.9).map(randomRow(random, _))
       simulate(new FreeRunFinder(p)) { dut =>
         dut.io.find.poke(true)
-        for (row <- rows; order <- 0 until 11) {
-          dut.io.used.poke(row.U)
+        for (row <- rows; order <- 0 until p.orders) {
+          show(dut, row, order)
           dut.io.order.poke(order)
           val starts = Seq(0, 1, size - 1, size) ++ Seq.fill(8)(random.nextInt(size))
           for (from <- starts) {
+            val behind = if (from == 0) random.nextInt(size) else from - 1
             dut.io.anywhere.poke(from == 0)
-            dut.io.behind.poke(if (from == 0) random.nextInt(size) else from - 1)
+            dut.io.behind.poke(behind)
+            dut.io.word.poke(words(row)(behind / p.wordSlots).U)
             dut.clock.step()
-            val expected = if (order < p.orders) firstFit(row, order, from) else None
+            val expected = firstFit(row, order, from)
             withClue(s"row ${row.toString(16)}, order $order, from $from: ") {
               assert(dut.io.found.peek().litToBoolean == expected.isDefined)
-              expected.foreach(slot => assert(dut.io.slot.peek().litValue == slot))
+              for (slot <- expected) {
+                assert(dut.io.slot.peek().litValue == slot)
+                val here = from != 0 && slot / p.wordSlots == behind / p.wordSlots
+                assert(dut.io.here.peek().litToBoolean == here)
+                if (!here && order < p.wordOrders)
+                  assert(dut.io.later.peek().litValue == words(row)(slot / p.wordSlots))
+              }
             }
           }
         }
@@ -55,15 +107,14 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
     it("keeps its answer until the next find") {
       simulate(new FreeRunFinder(p)) { dut =>
         dut.io.find.poke(true)
-        dut.io.used.poke(7)
-        dut.io.order.poke(1)
+        show(dut, full ^ (BigInt(0xf8) << 64), 1)
         dut.io.anywhere.poke(true)
         dut.clock.step()
         dut.io.find.poke(false)
-        dut.io.used.poke(0)
+        show(dut, 0, 1)
         dut.clock.step(3)
         dut.io.found.expect(true)
-        dut.io.slot.expect(4)
+        dut.io.slot.expect(68)
       }
     }
   }

@@ -20,7 +20,7 @@ class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
   private def nothing(asked: Asked, status: Int): Unit = {
     assert(asked.status == status)
     assert(asked.meta.isEmpty && asked.move.isEmpty && asked.hint.isEmpty && asked.requeue.isEmpty)
-    assert(asked.row == RowOp.none && asked.change == DeviceOp.none)
+    assert(asked.walks.forall(_ == RowWalk.probe) && asked.change == DeviceOp.none)
   }
 
   /** Where a cluster of this count may be put, by the register map's words. */
@@ -80,7 +80,7 @@ class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
               assert(unlink == (from != -1) && push == (to != -1))
               assert((!unlink || off == from) && (!push || onto == to))
             }
-            assert(asked.row == RowOp.none && asked.change == DeviceOp.none)
+            assert(asked.walks.isEmpty && asked.change == DeviceOp.none)
           } else nothing(asked, BadRange)
         }
         assert(done > 50)
@@ -131,26 +131,31 @@ class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
           r.nr.poke(nr)
           r.order.poke(5)
         }
-        bench.asWanted(true)
+        bench.used(0)
         bench.cluster(3, ClusterFlag.none, 2, 0)
         val first = slots(CoreOp.stepGive, 8, 32)
-        assert(first.meta.contains((ClusterFlag.none, 5, 32, false)) && first.row == RowOp.give)
-        assert(first.change == DeviceOp.count && first.usedDelta == 32 && first.move.isEmpty && first.cycles == 2)
+        assert(first.meta.contains((ClusterFlag.none, 5, 32, false)) && first.walks == Seq(RowWalk.probe, RowWalk.mark))
+        assert(first.change == DeviceOp.count && first.usedDelta == 32 && first.move.isEmpty)
         bench.cluster(3, ClusterFlag.nonfull, 2, 100)
         assert(slots(CoreOp.stepGive, 8, 32).meta.contains((ClusterFlag.nonfull, 2, 132, false)))
+        bench.used(32)
         val back = slots(CoreOp.stepFree, 8, 32)
-        assert(back.meta.contains((ClusterFlag.nonfull, 2, 68, false)) && back.row == RowOp.clear)
+        assert(back.meta.contains((ClusterFlag.nonfull, 2, 68, false)) && back.walks == Seq(RowWalk.probe, RowWalk.clear))
         assert(back.change == DeviceOp.count && back.usedDelta == -32)
+        bench.used(100)
         nothing(slots(CoreOp.stepFree, 8, 100), BadRange) // empty, and on a list
+        bench.used(0)
         for ((offset, nr) <- Seq(0 -> 1, 8 -> 0, 510 -> 3, 4 * 512 - 10 -> 1))
           nothing(slots(CoreOp.stepGive, offset, nr), BadRange)
         for (flag <- Seq(ClusterFlag.free, ClusterFlag.full, ClusterFlag.discard)) {
           bench.cluster(3, flag, 0, if (flag == ClusterFlag.full) 512 else 0)
+          bench.used(0)
           nothing(slots(CoreOp.stepGive, 8, 32), BadRange)
+          bench.used(32)
           nothing(slots(CoreOp.stepFree, 8, 32), BadRange)
         }
         bench.cluster(3, ClusterFlag.frag, 2, 100)
-        bench.asWanted(false)
+        bench.used(31)
         nothing(slots(CoreOp.stepGive, 8, 32), BadRange)
         nothing(slots(CoreOp.stepFree, 8, 32), BadRange)
       }

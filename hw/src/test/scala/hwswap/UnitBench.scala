@@ -13,7 +13,7 @@ final case class Asked(
     device: Int,
     more: Int,
     meta: Option[(ClusterFlag.Type, Int, Int, Boolean)],
-    row: RowOp.Type,
+    walks: Seq[RowWalk.Type],
     move: Option[(Boolean, Boolean, Int, Int)],
     change: DeviceOp.Type,
     usedDelta: Int,
@@ -53,8 +53,8 @@ class UnitBench(dut: CoreUnit) extends PeekPokeAPI with Assertions {
     view.meta.taken.poke(taken)
   }
 
-  /** The slots of the request are as the unit wants them. */
-  def asWanted(value: Boolean): Unit = view.allFree.poke(value)
+  /** So many slots of the request are in use. */
+  def used(count: Int): Unit = view.used.poke(count)
 
   /** Which of device 1's lists hold something, and their heads, which are all the same. */
   def lists(present: Seq[Int], head: Int): Unit = {
@@ -77,11 +77,16 @@ class UnitBench(dut: CoreUnit) extends PeekPokeAPI with Assertions {
     fields(req)
     dut.clock.step()
     dut.io.start.poke(true)
-    var cycles, opening = 0
+    var cycles, opening, walking = 0
+    var walks = Seq.empty[RowWalk.Type]
     var asked = Option.empty[Asked]
     while (asked.isEmpty) {
-      assert(cycles < 10, "the unit does not end")
+      assert(cycles < 30, "the unit does not end")
       view.opened.poke(opening == 3)
+      view.walked.poke(walking == 6)
+      val walk = of(RowWalk.all, access.walk)
+      walking = if (walk != RowWalk.none) 1 else if (walking > 0) walking + 1 else 0
+      if (walk != RowWalk.none) walks :+= walk
       opening = if (bit(access.open.valid)) 1 else if (opening > 0) opening + 1 else 0
       if (bit(dut.io.done)) {
         def when_[T](valid: Bool)(value: => T): Option[T] = Option.when(bit(valid))(value)
@@ -96,7 +101,7 @@ class UnitBench(dut: CoreUnit) extends PeekPokeAPI with Assertions {
             int(dut.io.resp.device),
             int(dut.io.resp.more),
             when_(access.newMeta.valid)((of(ClusterFlag.all, meta.flag), int(meta.order), int(meta.count), bit(meta.taken))),
-            of(RowOp.all, access.rowOp),
+            walks,
             when_(access.move.valid)((bit(move.unlink), bit(move.push), int(move.from), int(move.to))),
             of(DeviceOp.all, access.change.op),
             access.change.usedDelta.peek().litValue.toInt,

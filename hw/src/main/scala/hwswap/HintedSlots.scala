@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** A word of some cluster's row. */
+class WordAddress(p: Params) extends Bundle {
+  val cluster = UInt(p.clusterBits.W)
+  val word = UInt(p.wordBits.W)
+}
+
+/** Which slots are in outstanding hints (advisory mode): a bit a slot, in words of 32.
+  *
+  * `mark` sets the bits of an allocation's slots on its own, after the allocation: a word that changes in part is read,
+  * changed and written, which takes 3 cycles, whole words are written one a cycle. Nobody else uses the memory until
+  * `busy` is low again. Reading what is written in the same cycle gives nothing defined; an assertion says that it does
+  * not happen.
+  */
+class HintedSlots(p: Params) extends Module {
+  val io = IO(new Bundle {
+
+    /** All slots of this range of the cluster are hinted from now on: in one word, or whole words. */
+    val mark = Flipped(Valid(new SlotRange(p)))
+    val cluster = Input(UInt(p.clusterBits.W))
+    val busy = Output(Bool())
+
+    /** A unit reads a word; it is there one cycle later. */
+    val read = Flipped(Valid(new WordAddress(p)))
+    val word = Output(UInt(p.wordSlots.W))
+
+    /** A unit writes a word. */
+    val write = Flipped(Valid(new WordAddress(p)))
+    val newWord = Input(UInt(p.wordSlots.W))
+  })
+
+  private object State extends ChiselEnum {
+    val idle, fetch, change, put = Value
+  }
+  private val state = RegInit(State.idle)
+  private val range = Reg(new SlotRange(p))
+  private val at = Reg(new WordAddress(p))
+  private val lastWord = Reg(UInt(p.wordBits.W))
+  private val whole = range.ofWholeWords(p)
+  private val old = Reg(UInt(p.wordSlots.W))
+  io.busy := state =/= State.idle
+
+  private val depth = p.clusters * p.words
+  private val ram = SyncReadMem(depth, UInt(p.wordSlots.W), SyncReadMem.Undefined)
+  private val reads = Mux(io.busy, state === State.fetch, io.read.valid)
+  private val readAt = Mux(io.busy, at, io.read.bits)
+  private val writes = Mux(io.busy, state === State.put, io.write.valid)
+  private val writeAt = Mux(io.busy, at, io.write.bits)
+  private val data = Mux(io.busy, Mux(whole, 0.U, old) | range.maskIn(p), io.newWord)
+  io.word := ram.read(readAt.asUInt, reads)
+  when(writes)(ram.write(writeAt.asUInt, data))
+
+  when(io.mark.valid) {
+    range := io.mark.bits
+    at.cluster := io.cluster
+    at.word := io.mark.bits.firstWord(p)
+    lastWord := io.mark.bits.lastWord(p)
+  }
+  switch(state) {
+    is(State.idle) {
+      when(io.mark.valid)(state := State.fetch)
+    }
+    is(State.fetch)(state := Mux(whole, State.put, State.change))
+    is(State.change) {
+      old := io.word
+      state := State.put
+    }
+    is(State.put) {
+      at.word := at.word + 1.U
+      when(at.word === lastWord)(state := State.idle)
+    }
+  }
+
+  assert(!(io.mark.valid && io.busy), "slots are hinted while others still are being noted")
+  assert(!(io.busy && (io.read.valid || io.write.valid)), "a unit uses hinted slots that are being noted")
+  assert(!(reads && writes && readAt.asUInt === writeAt.asUInt), "hinted slots are read while they are written")
+}
