@@ -224,7 +224,7 @@ class Script:
                 self.add(Command(Opcode.STEP_AVAILABLE, device.type, arg0=should), status)
 
 
-async def machine(bench: Bench, kinds: tuple[int, ...], sizes: range) -> Script:
+async def machine(bench: Bench, kinds: tuple[int, ...], sizes: range, priorities: tuple[int, ...] = (-1,)) -> Script:
     """Bring devices of some kinds and sizes on, in engine and model; the first has bad slots in its second cluster."""
     model = Stepper(8, 4, 1024)
     script = Script(bench, model)
@@ -232,7 +232,7 @@ async def machine(bench: Bench, kinds: tuple[int, ...], sizes: range) -> Script:
     for type_, flags in enumerate(kinds):
         clusters = bench.rng.choice(sizes)
         pages = clusters * SLOTS - bench.rng.choice((0, 0, 100))
-        priority = bench.rng.choice((-1, -1, 3))
+        priority = bench.rng.choice(priorities)
         script.add(prepare(type_, pages, base, flags, priority), model.prepare(type_, pages, base, flags, priority))
         if not type_:
             script.add(Command(Opcode.MARK_BAD, type_, nr=3, arg0=700), model.mark_bad(type_, 700, 3))
@@ -245,7 +245,7 @@ async def machine(bench: Bench, kinds: tuple[int, ...], sizes: range) -> Script:
 @cocotb.test()
 async def random_steps_between_allocations(dut):
     bench = await Bench.start(dut)
-    script = await machine(bench, (SSD, SSD, SSD | DISCARD, BLKDEV, SSD), range(2, 6))
+    script = await machine(bench, (SSD, SSD, SSD | DISCARD, BLKDEV, SSD), range(2, 6), (-1, -1, 3))
     deeds = [script.take, script.some_put, script.slots, script.next, script.visit, script.available]
     others = [script.alloc] * 6 + [script.free] * 4 + [script.discard, script.permission]
     for _ in range(6):

@@ -225,7 +225,7 @@ class Executor(p: Params) extends Module {
   private val ofFull = op.resumes && asked.full
   private val asksFull = listed && AllocWalk.isFull(io.position)
   private val asks = op.reclaim && !rejected && (asksFull ||
-    (io.halfUsed && passes && roomy && (listed || usable) && !(op.resumes && !op.tried) && !ofFull && !io.mute))
+    (io.halfUsed && passes && roomy && (listed || usable) && !(op.resumes && !op.tried) && !ofFull && !(slow && io.mute)))
 
   // Commit: what was found.
   private val granted = io.found && grantable && !asks
