@@ -57,6 +57,9 @@ class ClusterLists(p: Params) extends Module {
     val peekList = Input(UInt(p.listBits.W))
     val ends = Output(new ListEnds(p))
 
+    /** The head, one cycle earlier, for that cycle only. */
+    val newHead = Output(UInt(p.clusterBits.W))
+
     /** Read both links of this cluster. */
     val look = Flipped(Valid(UInt(p.clusterBits.W)))
     val next = Output(UInt(p.clusterBits.W))
@@ -79,11 +82,11 @@ class ClusterLists(p: Params) extends Module {
 
   // The move that waits, and the one that is under way.
   private val waiting = RegInit(false.B)
-  private val request = RegEnable(io.move.bits, io.move.valid)
+  private val request = RegEnable(io.move.bits, io.room)
   private val starting = waiting && step === Step.idle
   private val move = RegEnable(request, starting)
   waiting := io.move.valid || (waiting && !starting)
-  io.room := !waiting || starting
+  io.room := !waiting
   io.idle := !waiting && step === Step.idle
 
   private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
@@ -101,16 +104,17 @@ class ClusterLists(p: Params) extends Module {
   private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
   // What was read: as it comes, and one cycle later.
-  private val headRead = headRam.read(readHeadAt, readHead)
-  private val tailRead = tailRam.read(readTailAt, readTail)
-  private val nextRead = nextRam.read(readNextAt, readNext)
-  private val prevRead = prevRam.read(readPrevAt, readPrev)
+  private val headRead = headRam.read(readHeadAt)
+  private val tailRead = tailRam.read(readTailAt)
+  private val nextRead = nextRam.read(readNextAt)
+  private val prevRead = prevRam.read(readPrevAt)
   private def held(value: UInt, read: Bool): UInt = RegEnable(value, RegNext(read, false.B))
   private val head = held(headRead, readHead)
   private val tail = held(tailRead, readTail)
   private val next = held(nextRead, readNext)
   private val prev = held(prevRead, readPrev)
   io.ends.head := head
+  io.newHead := headRead
   io.ends.tail := tail
   io.next := next
   io.prev := prev

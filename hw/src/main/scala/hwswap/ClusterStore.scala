@@ -43,8 +43,8 @@ class StoreWrite(p: Params) extends Bundle {
 class ClusterStore(p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Read this cluster; it is there one cycle later. */
-    val read = Flipped(Valid(UInt(p.clusterBits.W)))
+    /** Reads this cluster; it is there one cycle later. */
+    val read = Input(UInt(p.clusterBits.W))
     val line = Output(new StoredCluster(p))
 
     /** Write. */
@@ -61,7 +61,7 @@ class ClusterStore(p: Params) extends Module {
       when(write) {
         ram.write(io.write.cluster, slice)
       }
-      ram.read(io.read.bits, io.read.valid)
+      ram.read(io.read)
     }
     suppressEnumCastWarning(Cat(slices.toSeq.reverse).asTypeOf(data))
   }

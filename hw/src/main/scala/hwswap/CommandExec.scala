@@ -38,13 +38,12 @@ class CommandExec(p: Params) extends Module {
   }
 
   // Check one command ahead: a command makes room for the next when the core takes it.
-  val decoded = Module(new Queue(new DecodedCommand(p), 1))
-  decoded.io.enq.valid := io.in.valid
-  decoded.io.enq.bits := CommandDecode(p, io.in.bits, io.advisory)
-  io.in.ready := decoded.io.enq.ready
+  // While the place is free it takes in whatever is there, so that only one bit depends on whether a command came.
+  val decoded = RegInit(false.B)
+  val command = RegEnable(CommandDecode(p, io.in.bits, io.advisory), !decoded)
+  io.in.ready := !decoded
 
   val state = RegInit(State.idle)
-  val command = decoded.io.deq.bits
   val cycles = Reg(UInt(MemMap.Completion.Info.Cycles.width.W))
   val status = Reg(UInt(MemMap.Completion.Info.Status.width.W))
   val slot = Reg(UInt(MemMap.Completion.Result.Slot.width.W))
@@ -73,7 +72,7 @@ class CommandExec(p: Params) extends Module {
   // A core command in authoritative mode starts at once; everything else passes through the states.
   val refused = command.refusal.any
   val straight = place === CommandPlace.core && !command.recallFirst && !refused
-  io.core.req.valid := (state === State.idle && decoded.io.deq.valid && straight) || state === State.core
+  io.core.req.valid := (state === State.idle && decoded && straight) || state === State.core
   io.core.req.bits := command.core
   io.core.resp.ready := state === State.coreWait && io.out.ready
 
@@ -108,7 +107,7 @@ class CommandExec(p: Params) extends Module {
   io.out.bits.device := Mux(fromCore && hasDevice, io.core.resp.bits.device, 0.U)
   io.out.bits.slot :=
     Mux(fromCore, Mux(hasOffset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U), slot)
-  decoded.io.deq.ready := io.core.req.fire || (state === State.complete && io.out.fire)
+  decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
 
   private def complete(code: UInt, value: UInt): Unit = {
     state := State.complete
@@ -119,7 +118,7 @@ class CommandExec(p: Params) extends Module {
   switch(state) {
     is(State.idle) {
       cycles := 1.U
-      when(decoded.io.deq.valid) {
+      when(decoded) {
         when(straight) {
           when(io.core.req.fire)(state := State.coreWait)
         }.elsewhen(refused) {
@@ -155,7 +154,7 @@ class CommandExec(p: Params) extends Module {
     is(State.complete)(when(io.out.fire)(state := State.idle))
   }
 
-  io.busy := decoded.io.deq.valid || io.in.valid || state =/= State.idle
+  io.busy := decoded || io.in.valid || state =/= State.idle
   io.finished := io.out.fire
   private val fine = Seq(StatusCode.Ok, StatusCode.NoSpace, StatusCode.NeedReclaim)
   io.failed := io.out.fire && !fine.map(io.out.bits.status === _.U).reduce(_ || _)

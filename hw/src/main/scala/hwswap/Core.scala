@@ -46,14 +46,14 @@ class Core(p: Params) extends Module {
     // All changes of devices and of the available list show when there was none for so many cycles.
     val access = Wire(new StateAccess(p))
     val requeueing = slowPath.io.requeue.valid || access.requeue.valid
-    val changing = WireDefault(devices.io.change.op =/= DeviceOp.none || requeueing)
+    val changing = RegNext(devices.io.change.op =/= DeviceOp.none || requeueing, false.B)
     val unsettled = RegInit(0.U(log2Ceil(Core.SettleCycles + 1).W))
     when(changing) {
-      unsettled := Core.SettleCycles.U
+      unsettled := (Core.SettleCycles - 1).U
     }.elsewhen(unsettled =/= 0.U) {
       unsettled := unsettled - 1.U
     }
-    val settled = unsettled === 0.U
+    val settled = unsettled === 0.U && !changing
 
     // The units. Each has the shared state for itself while it is at work; which one follows from the request alone.
     val units: Seq[(CoreUnit, Seq[CoreOp.Type])] = Seq(
@@ -70,7 +70,9 @@ class Core(p: Params) extends Module {
     val turn = RegInit(Turn.waiting)
     val req = intake.io.unitReq
     val view = Wire(new StateView(p))
-    val start = executor.io.unitTurn && turn === Turn.waiting && lists.io.idle && settled && !hinted.io.busy
+    val unitTurn = executor.io.unitTurn
+    val calm = RegNext(unitTurn && lists.io.idle && settled && !hinted.io.busy, false.B)
+    val start = calm && unitTurn && turn === Turn.waiting
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {
@@ -95,12 +97,12 @@ class Core(p: Params) extends Module {
     }
     executor.io.unitDone := answeredNow
     intake.io.unitDone := answeredNow || executor.io.unitRefused
-    io.events := Mux(running, ofUnit(_.events), executor.io.events)
+    io.events := Mux(unitTurn, ofUnit(_.events), executor.io.events)
 
     // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays
     // open until its response is taken.
     answers.io.enq.valid := executor.io.resp.valid || done
-    answers.io.enq.bits := Mux(running, ofUnit(_.resp), executor.io.resp.bits)
+    answers.io.enq.bits := Mux(unitTurn, ofUnit(_.resp), executor.io.resp.bits)
     executor.io.resp.ready := answers.io.enq.ready
     answers.io.deq.ready := io.resp.ready
     val answer = answers.io.deq.bits
@@ -134,8 +136,9 @@ class Core(p: Params) extends Module {
       Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
     )
     cluster.io.blank := ShiftRegister(access.blank, 2)
-    cluster.io.newMeta := Mux(running, access.newMeta, executor.io.newMeta)
-    cluster.io.newEmpty := Mux(running, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
+    cluster.io.newMeta.valid := access.newMeta.valid || executor.io.newMeta.valid
+    cluster.io.newMeta.bits := Mux(unitTurn, access.newMeta.bits, executor.io.newMeta.bits)
+    cluster.io.newEmpty := Mux(unitTurn, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
     cluster.io.newKernel := access.newKernel
     cluster.io.change := executor.io.rowChange
     cluster.io.look := executor.io.look
@@ -183,13 +186,14 @@ class Core(p: Params) extends Module {
     view.stray := walker.io.stray
 
     // The lists.
-    lists.io.move := Mux(running, access.move, executor.io.move)
+    lists.io.move.valid := access.move.valid || executor.io.move.valid
+    lists.io.move.bits := Mux(unitTurn, access.move.bits, executor.io.move.bits)
     executor.io.moveRoom := lists.io.room
     lists.io.peek := access.peek || slowPath.io.peek
-    lists.io.peekDevice := Mux(running, access.peekDevice, slowPath.io.device)
-    lists.io.peekList := Mux(running, access.peekList, slowPath.io.peekList)
-    lists.io.look := Mux(running, access.look, slowPath.io.look)
-    lists.io.forget := access.forgetLists
+    lists.io.peekDevice := Mux(unitTurn, access.peekDevice, slowPath.io.device)
+    lists.io.peekList := Mux(unitTurn, access.peekList, slowPath.io.peekList)
+    lists.io.look := Mux(unitTurn, access.look, slowPath.io.look)
+    lists.io.forget := RegNext(access.forgetLists, 0.U.asTypeOf(access.forgetLists))
     view.listRoom := lists.io.room
     view.listsIdle := lists.io.idle
     view.ends := lists.io.ends
@@ -225,6 +229,7 @@ class Core(p: Params) extends Module {
     slowPath.io.listsIdle := lists.io.idle
     slowPath.io.nonEmpty := lists.io.nonEmpty
     slowPath.io.ends := lists.io.ends
+    slowPath.io.newHead := lists.io.newHead
     slowPath.io.behind := lists.io.next
     slowPath.io.searched := executor.io.searched
     slowPath.io.gave := executor.io.gave
@@ -237,7 +242,7 @@ class Core(p: Params) extends Module {
     executor.io.position := slowPath.io.position
 
     // The devices, and the available list that follows them.
-    devices.io.change := Mux(running, access.change, executor.io.change)
+    devices.io.change := Mux(unitTurn, access.change, executor.io.change)
     devices.io.req := req
     available.io.add := devices.io.enter
     available.io.remove := devices.io.leave
@@ -263,14 +268,14 @@ class Core(p: Params) extends Module {
     io.hintedSlots := devices.io.hintedSlots
 
     // The CPUs' hints.
-    intake.io.hintsReady := hints.io.ready && !slowPath.io.readHint.valid
+    intake.io.hintsReady := hints.io.ready && !slowPath.io.mayReadHint
     intake.io.hint := hints.io.hint
     intake.io.newHint := executor.io.newHint
     intake.io.nextKey := executor.io.nextKey
     intake.io.present := executor.io.key
     executor.io.alike := intake.io.alike
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
-    hints.io.read.bits := Mux(slowPath.io.readHint.valid, slowPath.io.readHint.bits, intake.io.readHint.bits)
+    hints.io.read.bits := Mux(slowPath.io.mayReadHint, slowPath.io.readHint.bits, intake.io.readHint.bits)
     hints.io.write := Mux(access.newHint.valid, access.newHint, executor.io.newHint)
     hints.io.drop := access.dropHints
     view.hintsReady := hints.io.ready

@@ -69,10 +69,7 @@ class CpuHints(p: Params) extends Module {
   }
   io.ready := !sweeping
 
-  io.hint := ram.read(
-    Mux(sweeping, at(addressBits - 1, 0), io.read.bits.asUInt),
-    Mux(sweeping, !last, io.read.valid)
-  )
+  io.hint := ram.read(Mux(sweeping, at(addressBits - 1, 0), io.read.bits.asUInt))
   private val dropped = sweeping && at =/= 0.U && (dropAll || io.hint.device === dropDevice)
   private val entry = WireDefault(io.write.bits.hint)
   when(sweeping) {

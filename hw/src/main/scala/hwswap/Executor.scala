@@ -12,6 +12,13 @@ class AskedPlace(p: Params) extends Bundle {
   val full, listed = Bool()
 }
 
+/** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
+class ClusterOutcome(p: Params) extends Bundle {
+  val meta = new ClusterMeta(p)
+  val list = UInt(p.listBits.W)
+  val relist = Bool()
+}
+
 /** Carries allocations and frees out: the back of the pipeline, two cycles a request.
   *
   *   - look: the open cluster is searched for free slots, or its slots to be freed are looked at
@@ -178,18 +185,12 @@ class Executor(p: Params) extends Module {
   private val unready = io.stale && (op.alloc || !range.inOneWord(p))
 
   // What commit wants to know, as it was when the cluster was looked at.
-  private val discards = RegNext(device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard))
   private val epoch = RegNext(device.info.epoch)
   private val inDevice = RegNext((io.opened - device.info.base)(p.clusterBits - 1, 0))
   private val owner = RegNext(number)
   private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
   private val rotating = RegNext(rotates)
-  private val larger = RegNext(meta.count + slots)
-  private val smaller = RegNext(meta.count - op.nr)
   private val filled = RegNext(meta.count + slots === p.slots.U)
-  private val emptied = RegNext(meta.count === op.nr)
-  private val empty = RegNext(io.empty)
-  private val full = RegNext(meta.count === p.slots.U)
   private val low = RegNext(SlotRange.lowSlots(op.order, p))
   private val present = RegNext(ListId(meta.flag, meta.order, p))
 
@@ -220,30 +221,63 @@ class Executor(p: Params) extends Module {
   private val passes = RegNext(end > begin && !(io.found && io.foundSlot === first))
   private val passed = RegNext((end - begin)(p.countBits - 1, 0))
   private val askFrom = RegNext(begin(p.slotBits - 1, 0))
-  private val roomy = RegNext(larger <= p.slots.U)
+  private val roomy = RegNext(meta.count +& slots <= p.slots.U)
   private val weighed = RegNext(state === State.commit && io.settled, false.B)
   private val ofFull = op.resumes && asked.full
   private val asksFull = listed && AllocWalk.isFull(io.position)
   private val asks = op.reclaim && !rejected && (asksFull ||
     (io.halfUsed && passes && roomy && (listed || usable) && !(op.resumes && !op.tried) && !ofFull && !(slow && io.mute)))
 
+  // What becomes of the cluster, either way.
+  private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {
+    val outcome = Wire(new ClusterOutcome(p))
+    outcome.meta.count := count
+    outcome.meta.flag := flag
+    outcome.meta.order := order
+    outcome.meta.taken := false.B
+    outcome.list := list
+    outcome.relist := listed || flag =/= meta.flag
+    outcome
+  }
+  private def fragOf(order: UInt): UInt = ListId(ClusterFlag.frag, order, p)
+  private val fillsUp = meta.count + slots === p.slots.U
+  private val isFull = meta.count === p.slots.U
+  private val newOrder = Mux(io.empty, op.order, meta.order)
+  private val giving = outcome(
+    meta.count + slots,
+    Mux(fillsUp, ClusterFlag.full, ClusterFlag.frag),
+    newOrder,
+    Mux(fillsUp, ListId.full(p).U, fragOf(newOrder))
+  )
+  private val kept = outcome(
+    meta.count,
+    Mux(io.empty, ClusterFlag.free, Mux(isFull, ClusterFlag.full, ClusterFlag.frag)),
+    Mux(io.empty, 0.U, meta.order),
+    Mux(io.empty, ListId.free(p), Mux(isFull, ListId.full(p).U, fragOf(meta.order)))
+  )
+  private val empties = meta.count === op.nr
+  private val discards = device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard)
+  private val left = outcome(
+    meta.count - op.nr,
+    Mux(empties, Mux(discards, ClusterFlag.discard, ClusterFlag.free), ClusterFlag.nonfull),
+    Mux(empties && !discards, 0.U, meta.order),
+    Mux(
+      empties,
+      Mux(discards, ListId.discard(p).U, ListId.free(p)),
+      ListId(ClusterFlag.nonfull, meta.order, p)
+    )
+  )
+  private val changed = RegNext(Mux(op.alloc, giving, left))
+  private val unchanged = RegNext(kept)
+  private val emptied = RegNext(empties)
+  private val empty = RegNext(io.empty)
+  private val delta = RegNext(Mux(op.alloc, slots.zext, -op.nr.zext))
+
   // Commit: what was found.
   private val granted = io.found && grantable && !asks
   private val lastSlot = io.foundSlot | low
   private val scanned = op.alloc && !rejected && (listed || (usable && !asks))
   private val freed = op.free && !refused && allUsed
-
-  // Where the cluster goes.
-  private val allocFlag = MuxCase(
-    ClusterFlag.frag,
-    Seq((!granted && empty) -> ClusterFlag.free, Mux(granted, filled, full) -> ClusterFlag.full)
-  )
-  private val allocOrder = Mux(empty, Mux(granted, op.order, 0.U), meta.order)
-  private val freeFlag = Mux(emptied, Mux(discards, ClusterFlag.discard, ClusterFlag.free), ClusterFlag.nonfull)
-  private val freeOrder = Mux(emptied && !discards, 0.U, meta.order)
-  private val newFlag = Mux(op.alloc, Mux(asks, ClusterFlag.none, allocFlag), freeFlag)
-  private val newOrder = Mux(op.alloc, allocOrder, freeOrder)
-  private val relist = listed || newFlag =/= meta.flag
 
   // Whether it may have to change its list is known before what was found.
   private val mayMove = RegNext(
@@ -258,11 +292,13 @@ class Executor(p: Params) extends Module {
   private val committing = state === State.commit && !stalled
   private val changes = committing && (scanned || freed)
 
+  // Where the cluster goes.
+  private val result = Mux(granted || op.free, changed, unchanged)
   io.newMeta.valid := changes
-  io.newMeta.bits.count := Mux(op.alloc, Mux(granted, larger, meta.count), smaller)
-  io.newMeta.bits.flag := newFlag
-  io.newMeta.bits.order := newOrder
-  io.newMeta.bits.taken := false.B
+  io.newMeta.bits := result.meta
+  when(asks) {
+    io.newMeta.bits.flag := ClusterFlag.none
+  }
   io.newEmpty := Mux(op.alloc, empty && !granted, emptied)
   private val gives = committing && op.alloc && !rejected && granted
   io.rowChange.valid := gives || (committing && freed)
@@ -286,7 +322,7 @@ class Executor(p: Params) extends Module {
   io.hints.valid := gives && op.hinting
   io.hints.bits := io.rowChange.bits.range
 
-  io.move.valid := changes && relist
+  io.move.valid := changes && result.relist
   io.move.bits.device := owner
   io.move.bits.cluster := io.opened
   io.move.bits.unlink := meta.listed // not where a host's step took it off
@@ -295,7 +331,7 @@ class Executor(p: Params) extends Module {
   io.move.bits.next := io.next
   io.move.bits.alone := io.alone
   io.move.bits.push := !asks
-  io.move.bits.to := ListId(newFlag, newOrder, p)
+  io.move.bits.to := result.list
 
   // The hint: behind the slots that were gives, unless the cluster ends there.
   private val newHint = Wire(new CpuHint(p))
@@ -333,15 +369,15 @@ class Executor(p: Params) extends Module {
   io.change.device := owner
   io.change.clusters := DontCare
   io.change.used := DontCare
-  io.change.usedDelta := Mux(op.alloc, slots.zext, -op.nr.zext)
-  io.change.hintedDelta := Mux(op.alloc && op.hinting, slots.zext, 0.S)
+  io.change.usedDelta := delta
+  io.change.hintedDelta := Mux(op.hinting, delta, 0.S)
 
   // The answer. Only an allocation that found nothing has none yet.
   private val answering = committing && (gives || op.free || rejected || asks)
   io.resp.valid := answering || io.slowFailed
   io.resp.bits := 0.U.asTypeOf(io.resp.bits)
   io.resp.bits.status := Mux(
-    io.slowFailed,
+    state === State.slow,
     StatusCode.NoSpace.U,
     MuxCase(
       op.status,
@@ -352,7 +388,7 @@ class Executor(p: Params) extends Module {
       )
     )
   )
-  when(op.alloc && !rejected && !io.slowFailed) {
+  when(op.alloc && !rejected && state =/= State.slow) {
     io.resp.bits.device := owner
     io.resp.bits.offset := inDevice ## Mux(asks, askFrom, io.foundSlot)
     io.resp.bits.more := Mux(asks, asksFull ## passed.pad(CoreResp.MoreBits - 1), 0.U)

@@ -104,7 +104,7 @@ class Intake(p: Params) extends Module {
   private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
   private val leaving = Wire(Bool())
   io.req.ready := !firstFull && !unitBusy && io.hintsReady
-  when(!firstFull) {
+  when(!firstFull && !unitBusy) {
     for ((name, field) <- first.elements) field := io.req.bits.elements(name)
     firstKey := io.readHint.bits
   }
@@ -127,9 +127,9 @@ class Intake(p: Params) extends Module {
   heldHint := Mux(io.req.fire, io.newHint.bits.hint, firstHint)
 
   // The second place.
-  private val secondOvertaken = io.newHint.valid && RegNext(
-    Mux(leaving, firstKey.asUInt === io.nextKey.asUInt, secondKey.asUInt === io.nextKey.asUInt)
-  )
+  private val firstMatches = firstKey.asUInt === io.nextKey.asUInt
+  private val secondMatches = secondKey.asUInt === io.nextKey.asUInt
+  private val secondOvertaken = io.newHint.valid && RegNext(Mux(leaving, firstMatches, secondMatches))
   io.alike := RegNext(secondKey.asUInt === io.present.asUInt)
   private val secondFull = RegInit(false.B)
   private val second = Reg(new First)
@@ -147,12 +147,12 @@ class Intake(p: Params) extends Module {
     hint := firstHint
   }
 
-  // A unit's device is looked at all the time, since it may be changing on behalf of the requests before.
-  private val number = Mux(firstFull, first.device, second.device)
-  private val lookedUp = At(io.devices, number(p.deviceBits - 1, 0))
-  when(leaving || !firstFull) {
+  // A unit's device, which the first place goes on to name, is looked at all the time, since it may be changing on
+  // behalf of the requests before.
+  private val lookedUp = At(io.devices, first.device(p.deviceBits - 1, 0))
+  when(leaving || unitBusy) {
     device := lookedUp
-    claimed := number < p.devices.U && lookedUp.info.claimed
+    claimed := first.device < p.devices.U && lookedUp.info.claimed
   }
 
   // Which cluster: that of the hint, the one that is named, or that of the offset. A hint that overtakes names another
@@ -166,7 +166,8 @@ class Intake(p: Params) extends Module {
   private val isFree = second.op === CoreOp.free
   private val slot = second.offset(p.slotBits - 1, 0)
   private val target = Reg(UInt(p.clusterBits.W))
-  private val changed = byHint && secondOvertaken
+  private val changed = io.newHint.valid &&
+    RegNext(Mux(leaving, firstMatches && isAlloc(first.op), secondMatches && byHint))
   private val cluster = Mux(changed, io.newHint.bits.hint.cluster, target)
   target := cluster
   when(leaving) {

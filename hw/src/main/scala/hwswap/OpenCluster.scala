@@ -97,7 +97,7 @@ class OpenCluster(p: Params) extends Module {
   private val kernel = Reg(new KernelMeta)
   private val store = Module(new ClusterStore(p))
   private val line = store.io.line
-  store.io.read := io.read
+  store.io.read := io.read.bits
 
   // Which way a cluster comes: it is the open one, or its line was just read.
   private val named = RegNext(io.read.bits)
@@ -106,18 +106,17 @@ class OpenCluster(p: Params) extends Module {
   private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
   io.stale := stale
 
-  // What was asked for in the last cycle is made of the row in this one, if the cluster is still open. The fields keep
-  // what they are until something else is asked for.
+  // What was asked for in the last cycle is made of the row in this one, if the cluster is still open.
   private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
   private val metaWrite = RegNext(io.newMeta.valid, false.B)
   private val kernelWrite = RegNext(io.newKernel.valid, false.B)
-  private val changed = Reg(UInt(p.clusterBits.W))
+  private val changed = RegNext(cluster)
   private val stillOpen = RegNext(!fetch)
   private val range = Reg(new SlotRange(p))
   private val setting = Reg(Bool())
   private val old = Reg(UInt(p.wordSlots.W))
-  private val newMeta = RegEnable(io.newMeta.bits, io.newMeta.valid)
-  private val newKernel = RegEnable(io.newKernel.bits, io.newKernel.valid)
+  private val newMeta = RegNext(io.newMeta.bits)
+  private val newKernel = RegNext(io.newKernel.bits)
   private val mask = range.maskIn(p)
   private val newWord = Mux(setting, old | mask, old & ~mask)
   private val touched = range.touched(p)
@@ -179,7 +178,7 @@ class OpenCluster(p: Params) extends Module {
     meta := io.newMeta.bits
     empty := io.newEmpty
   }
-  when(io.newKernel.valid)(kernel := io.newKernel.bits)
+  when(kernelWrite && stillOpen)(kernel := newKernel)
   when(fetch) {
     valid := true.B
     cluster := io.open.bits
@@ -218,22 +217,17 @@ class OpenCluster(p: Params) extends Module {
   io.allUsed := !(free :+ notFull).reduce(_ || _)
 
   // What is asked for. A word that is replaced has an empty range of its own.
-  when(io.change.valid || io.put.valid || io.newMeta.valid || io.newKernel.valid) {
-    changed := cluster
-  }
-  when(io.change.valid || io.put.valid) {
-    range := io.change.bits.range
-    setting := io.change.bits.used
-    old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.later, word))
-    when(io.put.valid) {
-      range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
-      range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
-      setting := false.B
-    }
+  range := io.change.bits.range
+  setting := io.change.bits.used
+  old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.later, word))
+  when(io.put.valid) {
+    range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
+    range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
+    setting := false.B
   }
 
   // Self-checks.
-  private val overfull = io.newMeta.valid && io.newMeta.bits.count > p.slots.U
+  private val overfull = metaWrite && newMeta.count > p.slots.U
   io.fault := overfull
   assert(!(io.change.valid && io.put.valid), "two changes of slots at once")
   assert(

@@ -43,7 +43,7 @@ class RowWalker(p: Params) extends Module {
     val put = Valid(UInt(p.wordBits.W))
     val newUsed = Output(UInt(p.wordSlots.W))
 
-    /** The same for the hinted slots. */
+    /** The same for the hinted slots: see there. */
     val readHinted = Valid(new WordAddress(p))
     val hinted = Input(UInt(p.wordSlots.W))
     val writeHinted = Valid(new WordAddress(p))
@@ -65,16 +65,18 @@ class RowWalker(p: Params) extends Module {
     val stray = Output(Bool())
   })
 
-  private val starts = io.walk =/= RowWalk.none
-  private val walk = RegEnable(io.walk, starts)
-  private val range = RegEnable(io.range, starts)
+  private val asked = RegNext(io.walk, RowWalk.none)
+  private val askedRange = RegNext(io.range)
+  private val starts = asked =/= RowWalk.none
+  private val walk = RegEnable(asked, starts)
+  private val range = RegEnable(askedRange, starts)
   private val walking = RegInit(false.B)
   private val at, last = Reg(UInt(p.wordBits.W))
   when(starts) {
-    val part = io.walk.isOneOf(RowWalk.release, RowWalk.probe, RowWalk.mark, RowWalk.clear)
+    val part = asked.isOneOf(RowWalk.release, RowWalk.probe, RowWalk.mark, RowWalk.clear)
     walking := true.B
-    at := Mux(part, io.range.firstWord(p), 0.U)
-    last := Mux(part, io.range.lastWord(p), (p.words - 1).U)
+    at := Mux(part, askedRange.firstWord(p), 0.U)
+    last := Mux(part, askedRange.lastWord(p), (p.words - 1).U)
   }.elsewhen(walking) {
     at := at + 1.U
     walking := at =/= last
@@ -90,8 +92,8 @@ class RowWalker(p: Params) extends Module {
   io.pick := at
   private val picked = RegNext(walking, false.B)
   private val pickedAt = RegNext(at)
-  io.readHinted.valid := picked
-  io.readHinted.bits := address(pickedAt)
+  io.readHinted.valid := walking
+  io.readHinted.bits := address(at)
 
   // Third: it is there, and so is what the walk is about.
   private val there = RegNext(picked, false.B)
@@ -152,13 +154,18 @@ class RowWalker(p: Params) extends Module {
 
   // What a dump shows, in the words of whoever reads it.
   private val halves = Axi.DataBits / p.wordSlots
-  io.kernel.word := VecInit.tabulate(halves) { half =>
-    val memory = Mem(p.words / halves, UInt(p.wordSlots.W))
-    when(changing && is(RowWalk.count) && changingAt(log2Ceil(halves) - 1, 0) === half.U) {
-      memory.write(changingAt >> log2Ceil(halves), used & ~hinted)
+  io.kernel.word := VecInit
+    .tabulate(halves) { half =>
+      val memory = Mem(p.words / halves, UInt(p.wordSlots.W))
+      when(changing && is(RowWalk.count) && changingAt(log2Ceil(halves) - 1, 0) === half.U) {
+        memory.write(changingAt >> log2Ceil(halves), used & ~hinted)
+      }
+      memory.read(io.kernel.index)
     }
-    memory.read(io.kernel.index)
-  }.asUInt
+    .asUInt
 
-  assert(!(starts && (walking || picked || there || changing || adding)), "a walk begins before the one before it ended")
+  assert(
+    !(starts && (walking || picked || there || changing || adding)),
+    "a walk begins before the one before it ended"
+  )
 }

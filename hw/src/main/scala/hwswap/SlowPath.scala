@@ -42,11 +42,15 @@ class SlowPath(p: Params) extends Module {
     val peek = Output(Bool())
     val peekList = Output(UInt(p.listBits.W))
     val ends = Input(new ListEnds(p))
+    val newHead = Input(UInt(p.clusterBits.W))
     val look = Valid(UInt(p.clusterBits.W))
     val behind = Input(UInt(p.clusterBits.W))
 
     // A rotating device's hint.
     val readHint = Valid(new HintKey(p))
+
+    /** It may be read in this cycle. */
+    val mayReadHint = Output(Bool())
     val hint = Input(new CpuHint(p))
 
     // The store.
@@ -129,6 +133,9 @@ class SlowPath(p: Params) extends Module {
   private val whole = Reg(Bool())
   private val current, head, tail, stop, next = Reg(UInt(p.clusterBits.W))
   private val last = current === tail
+
+  /** What is read if anything is: known one cycle before. */
+  private val readAt = Reg(UInt(p.clusterBits.W))
   private val listWalk = Module(new AllocWalk(p))
   listWalk.io.order := io.order
   listWalk.io.nonEmpty := holds
@@ -157,6 +164,7 @@ class SlowPath(p: Params) extends Module {
   io.resumeBehind := place.last
   io.resumeWhole := place.whole
   io.readHint.valid := false.B
+  io.mayReadHint := state === State.walk
   io.readHint.bits.ofDevice := true.B
   io.readHint.bits.index := device
   io.readHint.bits.order := io.order
@@ -171,11 +179,12 @@ class SlowPath(p: Params) extends Module {
   io.look.valid := false.B
   io.look.bits := io.ends.head
   io.read.valid := false.B
-  io.read.bits := next
+  io.read.bits := readAt
   io.open.valid := false.B
   io.open.bits := current
   io.search := false.B
-  io.failed := false.B
+  private val failing = WireDefault(false.B)
+  io.failed := RegNext(failing, false.B)
   io.device := device
   io.list := list
   io.next := next
@@ -236,12 +245,12 @@ class SlowPath(p: Params) extends Module {
     // Where any CPU left off on a rotating device.
     is(State.recall) {
       place := io.hint
+      readAt := io.hint.cluster
       state := State.recalled
     }
     is(State.recalled) {
       current := place.cluster
       io.read.valid := place.valid
-      io.read.bits := place.cluster
       resuming := place.valid
       state := Mux(place.valid, State.load, State.walk)
     }
@@ -273,6 +282,7 @@ class SlowPath(p: Params) extends Module {
     }
 
     is(State.ends) {
+      readAt := io.newHead
       state := State.fetch
     }
 
@@ -282,7 +292,6 @@ class SlowPath(p: Params) extends Module {
       tail := io.ends.tail
       stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.ends.tail)
       io.read.valid := true.B
-      io.read.bits := io.ends.head
       io.look.valid := true.B
       state := State.load
     }
@@ -297,8 +306,7 @@ class SlowPath(p: Params) extends Module {
     // begins with its head again.
     is(State.search) {
       next := Mux(last, head, io.behind)
-      io.read.valid := goesOn
-      io.read.bits := io.behind
+      readAt := Mux(last, head, io.behind)
       io.look.valid := goesOn && io.behind =/= tail
       io.look.bits := io.behind
       state := State.commit
@@ -358,7 +366,7 @@ class SlowPath(p: Params) extends Module {
     }
 
   private def fail(): Unit = {
-    io.failed := true.B
+    failing := true.B
     state := State.idle
   }
 

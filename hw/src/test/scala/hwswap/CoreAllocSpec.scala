@@ -407,7 +407,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
   // Latencies, from the request's acceptance to the response.
 
   rule("answers take the cycles the units promise") { core =>
-    assert(core.alloc(0, 0).cycles == 6, "nothing is available")
+    assert(core.alloc(0, 0).cycles == 7, "nothing is available")
     core.on(0, 4 * 512, 0)
     assert(core.alloc(0, 0).cycles == 14, "the first cluster of the first device")
     assert(core.alloc(0, 0).cycles == 6, "a hit of the hint")
@@ -421,7 +421,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.ok(core.free(0, 1536, 1))
     val failing = core.alloc(2, 8)
     assert(failing.status == NoSpace && core.seen("scan") == 2)
-    assert(failing.cycles == 31, "a NONFULL and a FRAG cluster are scanned in vain")
+    assert(failing.cycles == 32, "a NONFULL and a FRAG cluster are scanned in vain")
   }
 
   describe("the core, authoritative") {
