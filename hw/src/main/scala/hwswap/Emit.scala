@@ -20,14 +20,13 @@ object Emit {
   val SynthesisOptions: Seq[String] =
     Seq("--default-layer-specialization=disable", "--lowering-options=disallowLocalVariables,disallowPackedArrays")
 
-  private val commonOptions = Seq("--disable-all-randomization", "--strip-debug-info")
+  private val commonOptions = Seq("--disable-all-randomization")
 
-  /** The engine's SystemVerilog as one text. */
-  def verilog(p: Params, synthesis: Boolean): String = {
-    val text = ChiselStage.emitSystemVerilog(
-      new HwSwap(p),
-      firtoolOpts = (commonOptions ++ (if (synthesis) SynthesisOptions else SimulationOptions)).toArray
-    )
+  /** The engine's SystemVerilog as one text; `locations`: with comments that name the lines it comes from. */
+  def verilog(p: Params, synthesis: Boolean, locations: Boolean = false): String = {
+    val options = commonOptions ++ (if (locations) Seq.empty else Seq("--strip-debug-info")) ++
+      (if (synthesis) SynthesisOptions else SimulationOptions)
+    val text = ChiselStage.emitSystemVerilog(new HwSwap(p), firtoolOpts = options.toArray)
     if (synthesis) blockRams(text) else text
   }
 
@@ -77,7 +76,8 @@ object Emit {
       @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,
       @arg(name = "record-lines", doc = "with --dram: cached lines of four records each") recordLines: Int = 256,
       @arg(doc = "with --dram: ways of the caches, 1, 2, 4 or 8") ways: Int = 4,
-      @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag
+      @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
+      @arg(doc = "with comments that name the lines it comes from") locations: Flag
   ): Unit = {
     if (!buildHash.matches("[0-9a-fA-F]{1,16}"))
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
@@ -90,7 +90,7 @@ object Emit {
     val file = Paths.get(targetDir).resolve("HwSwap.sv")
     try {
       Files.createDirectories(file.getParent)
-      Files.write(file, verilog(p, synthesis.value).getBytes(StandardCharsets.UTF_8))
+      Files.write(file, verilog(p, synthesis.value, locations.value).getBytes(StandardCharsets.UTF_8))
     } catch {
       case e: java.io.IOException => fail(s"cannot write $file (${e.getMessage}): choose another --target-dir")
     }

@@ -11,6 +11,8 @@ import chisel3.util._
   *   sizes
   */
 class HwSwap(val p: Params) extends Module {
+  require(p.slots == 512, s"slots is ${p.slots}: an engine has the kernel's 512")
+
   val s_axil = IO(Flipped(new AxiLite(log2Ceil(RegMap.BarSize))))
   val m_axi = IO(new Axi4)
 

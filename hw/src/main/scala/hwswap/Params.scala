@@ -37,6 +37,9 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   *   advisory mode can be chosen
   * @param dram
   *   the clusters are in DRAM, behind these caches; on chip if there is none
+  * @param slots
+  *   slots of a cluster: 512, the kernel's SWAPFILE_CLUSTER. A power of two from 8 on that is smaller makes a core for
+  *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
   */
 final case class Params(
     devices: Int = 8,
@@ -45,35 +48,40 @@ final case class Params(
     hintRingLog2: Int = 4,
     buildHash: BigInt = 0,
     advisory: Boolean = true,
-    dram: Option[DramStore] = None
+    dram: Option[DramStore] = None,
+    slots: Int = 512
 ) {
+  private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
+    value >= from && value <= to && (value & (value - 1)) == 0
+
   require(devices >= 1 && devices <= 32, s"devices is $devices: choose 1 to 32")
   require(cpus >= 1 && cpus <= 64, s"cpus is $cpus: choose 1 to 64")
-  private val mostClusters = if (dram.isEmpty) 65536 else 1048576
-  require(
-    clusters >= 8 && clusters <= mostClusters && (clusters & (clusters - 1)) == 0,
-    s"clusters is $clusters: choose a power of two from 8 to $mostClusters"
-  )
   require(
     dram.isEmpty || !advisory,
     "advisory is true and the clusters are in DRAM, where slots in hints have no place: choose one of the two"
   )
+  require(powerOfTwo(slots, 8, 512), s"slots is $slots: choose 512, or a power of two from 8 on for proofs")
+
+  private val leastClusters: Int = if (slots == 512) 8 else 2
+  private val mostClusters: Int = if (dram.isEmpty) 65536 else 1048576
+
+  require(
+    powerOfTwo(clusters, leastClusters, mostClusters),
+    s"clusters is $clusters: choose a power of two from $leastClusters to $mostClusters"
+  )
   require(hintRingLog2 >= 1 && hintRingLog2 <= 8, s"hintRingLog2 is $hintRingLog2: choose 1 to 8")
   require(buildHash >= 0 && buildHash.bitLength <= 64, "buildHash does not fit in 64 bits")
 
-  /** Orders 0 to 9 (SWAP_NR_ORDERS with THP_SWAP and 4 KiB pages). */
-  val orders: Int = 10
-
-  /** Slots of a cluster (SWAPFILE_CLUSTER). */
-  val slots: Int = 512
-
   val slotBits: Int = log2Ceil(slots)
+
+  /** Orders 0 to 9 (SWAP_NR_ORDERS with THP_SWAP and 4 KiB pages): the greatest is a whole cluster. */
+  val orders: Int = slotBits + 1
 
   /** Width of a number of slots in a cluster, 0 to 512. */
   val countBits: Int = log2Ceil(slots + 1)
 
   /** A row is stored and worked on in words of so many slots. */
-  val wordSlots: Int = 32
+  val wordSlots: Int = 32.min(slots / 4)
 
   val wordSlotBits: Int = log2Ceil(wordSlots)
 
