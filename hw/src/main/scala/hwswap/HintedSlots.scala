@@ -14,8 +14,9 @@ class WordAddress(p: Params) extends Bundle {
   *
   * `mark` sets the bits of an allocation's slots on its own, after the allocation: a word that changes in part is read,
   * changed and written, which takes 5 cycles, whole words are written one a cycle. Nobody else uses the memory until
-  * `busy` is low again. There are registers in front of the memory, since it is spread over many block RAMs. Reading what is written in the same cycle gives nothing defined; an assertion says that it does
-  * not happen.
+  * `busy` is low again. There are registers in front of the memory, since it is spread over many block RAMs. Reading
+  * what is written in the same cycle gives nothing defined; an assertion says that it does not happen. An engine
+  * without advisory mode has no such memory: no slot is ever hinted.
   */
 class HintedSlots(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -46,14 +47,17 @@ class HintedSlots(p: Params) extends Module {
   io.busy := state =/= State.idle
 
   private val depth = p.clusters * p.words
-  private val ram = SyncReadMem(depth, UInt(p.wordSlots.W), SyncReadMem.Undefined)
+  private val ram = Option.when(p.advisory)(SyncReadMem(depth, UInt(p.wordSlots.W), SyncReadMem.Undefined))
   private val reads = RegNext(Mux(io.busy, state === State.fetch, io.read.valid), false.B)
   private val readAt = RegNext(Mux(io.busy, at, io.read.bits))
   private val writes = RegNext(Mux(io.busy, state === State.put, io.write.valid), false.B)
   private val writeAt = RegNext(Mux(io.busy, at, io.write.bits))
   private val data = RegNext(Mux(io.busy, Mux(whole, 0.U, old) | range.maskIn(p), io.newWord))
-  io.word := ram.read(readAt.asUInt)
-  when(writes)(ram.write(writeAt.asUInt, data))
+  io.word := 0.U
+  for (slots <- ram) {
+    io.word := slots.read(readAt.asUInt)
+    when(writes)(slots.write(writeAt.asUInt, data))
+  }
 
   when(!io.busy) {
     range := io.mark.bits

@@ -40,9 +40,12 @@ class EmitSpec extends AnyFunSpec {
   }
 
   it("has a gated clock and caches with clusters in DRAM alone") {
-    val dram = p.copy(clusters = 64, advisory = false, dram = Some(DramStore(8, 8, 2)))
+    val dram = p.copy(clusters = 8192, advisory = false, dram = Some(DramStore(8, 8, 2)))
     val text = Emit.verilog(dram, synthesis = true)
     assert(text.contains("module ClockGate") && text.contains("DCCA") && text.contains("module LineCache"))
+    // Nothing on chip grows with the number of clusters.
+    val deepest = """Memory\[0:(\d+)\]""".r.findAllMatchIn(text).map(_.group(1).toInt).max
+    assert(deepest < 1024, s"a memory of ${deepest + 1} words")
     val onChip = Emit.verilog(p, synthesis = true)
     assert(!onChip.contains("ClockGate") && !onChip.contains("LineCache") && !onChip.contains("AxiMerge"))
   }
