@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import check, convert, replay, stream, trace
+from hwswap import bench_scale, check, convert, replay, stream, trace
 from hwswap.mutate import add_arguments as add_mutate_arguments
 
 OUT = Console()
@@ -217,6 +217,15 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--seed", type=number, default=1, help="seed of everything random (default 1)")
     one.set_defaults(run=demo_command)
+
+    one = commands.add_parser(
+        "bench-scale",
+        help="measure the engine from 1 GiB to 1 TiB, its clusters in DRAM",
+        description=bench_scale.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    bench_scale.add_arguments(one)
+    one.set_defaults(run=bench_scale.bench)
 
     one = commands.add_parser(
         "mutate",

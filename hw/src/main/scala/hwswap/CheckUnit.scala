@@ -12,7 +12,7 @@ import chisel3.util._
   *   - together: the members of all lists against the clusters that have a list's flag, the counts against the device's
   *     numbers, its being available against both
   *
-  * 26 cycles a cluster, and 4 for each member of a list.
+  * 27 cycles a cluster, and 4 for each member of a list.
   */
 class CheckUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
@@ -105,6 +105,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
         state := State.nextList
       }.otherwise {
         access.open.valid := true.B
+        access.recordOnly := true.B
         access.look.valid := true.B
         state := State.link
       }

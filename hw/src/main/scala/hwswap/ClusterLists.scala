@@ -32,8 +32,8 @@ class ListEnds(p: Params) extends Bundle {
 /** The clusters' lists: doubly linked, first in first out, 23 a device. It mirrors `move_cluster()` and the list part
   * of `isolate_lock_cluster()`: a cluster enters at the tail, is taken from the head, or leaves from anywhere.
   *
-  * Four RAMs (heads, tails, next and previous links) with one read and one write port each, so that a step touches
-  * every RAM once, and one bit a list in registers that says whether it is empty. The links of a list's ends that point
+  * Four memories (heads and tails here, next and previous links in the clusters' memory) with one read and one write
+  * port each, so that a step touches every one once, and one bit a list in registers that says whether it is empty. The links of a list's ends that point
   * outside are never read as links.
   *
   * A move waits in a register until the one before it is done, so nobody has to wait for the end of one. It takes 3
@@ -42,6 +42,9 @@ class ListEnds(p: Params) extends Bundle {
   * cluster not while its links change.
   */
 class ClusterLists(p: Params) extends Module {
+
+  /** Where the links are kept, if not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new LinksPort(p))))
   val io = IO(new Bundle {
     val move = Flipped(Valid(new ListMove(p)))
 
@@ -56,6 +59,9 @@ class ClusterLists(p: Params) extends Module {
     val peekDevice = Input(UInt(p.deviceBits.W))
     val peekList = Input(UInt(p.listBits.W))
     val ends = Output(new ListEnds(p))
+
+    /** The head, one cycle earlier, for that cycle only. */
+    val newHead = Output(UInt(p.clusterBits.W))
 
     /** Read both links of this cluster. */
     val look = Flipped(Valid(UInt(p.clusterBits.W)))
@@ -79,17 +85,16 @@ class ClusterLists(p: Params) extends Module {
 
   // The move that waits, and the one that is under way.
   private val waiting = RegInit(false.B)
-  private val request = RegEnable(io.move.bits, io.move.valid)
+  private val request = RegEnable(io.move.bits, io.room)
   private val starting = waiting && step === Step.idle
   private val move = RegEnable(request, starting)
   waiting := io.move.valid || (waiting && !starting)
-  io.room := !waiting || starting
+  io.room := !waiting
   io.idle := !waiting && step === Step.idle
 
   private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
   private def ram(depth: Int) = SyncReadMem(depth, UInt(p.clusterBits.W), SyncReadMem.Undefined)
   private val headRam, tailRam = ram(p.devices << p.listBits)
-  private val nextRam, prevRam = ram(p.clusters)
 
   // Read and write ports. Each step below sets what it needs.
   private val readHead, readTail = WireDefault(io.peek)
@@ -101,23 +106,33 @@ class ClusterLists(p: Params) extends Module {
   private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
   // What was read: as it comes, and one cycle later.
-  private val headRead = headRam.read(readHeadAt, readHead)
-  private val tailRead = tailRam.read(readTailAt, readTail)
-  private val nextRead = nextRam.read(readNextAt, readNext)
-  private val prevRead = prevRam.read(readPrevAt, readPrev)
+  private val links = memory.getOrElse(Module(new ClusterLinks(p)).io)
+  private val headRead = headRam.read(readHeadAt)
+  private val tailRead = tailRam.read(readTailAt)
+  private val nextRead = links.next.data
+  private val prevRead = links.prev.data
+  links.next.read.valid := readNext
+  links.next.read.bits := readNextAt
+  links.prev.read.valid := readPrev
+  links.prev.read.bits := readPrevAt
   private def held(value: UInt, read: Bool): UInt = RegEnable(value, RegNext(read, false.B))
   private val head = held(headRead, readHead)
   private val tail = held(tailRead, readTail)
   private val next = held(nextRead, readNext)
   private val prev = held(prevRead, readPrev)
   io.ends.head := head
+  io.newHead := headRead
   io.ends.tail := tail
   io.next := next
   io.prev := prev
   when(writeHead)(headRam.write(writeHeadAt, newHead))
   when(writeTail)(tailRam.write(writeTailAt, newTail))
-  when(writeNext)(nextRam.write(writeNextAt, newNext))
-  when(writePrev)(prevRam.write(writePrevAt, newPrev))
+  links.next.write.valid := writeNext
+  links.next.write.bits := writeNextAt
+  links.next.newData := newNext
+  links.prev.write.valid := writePrev
+  links.prev.write.bits := writePrevAt
+  links.prev.newData := newPrev
 
   // The cluster is at the list's ends: known with the ends themselves.
   private val isHead = RegNext(headRead === move.cluster)

@@ -12,7 +12,7 @@ import chisel3.util._
 class CommandExec(p: Params) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Decoupled(new Command))
-    val out = Decoupled(new Completion)
+    val out = Decoupled(new Completion(p))
     val advisory = Input(Bool())
     val claimed = Input(Vec(p.devices, Bool()))
     val core = new CorePort(p)
@@ -28,7 +28,7 @@ class CommandExec(p: Params) extends Module {
     val dumpDone = Flipped(Valid(new JobResult))
     val busy = Output(Bool())
 
-    /** Pulses: a command was done; it ended in an error (NO_SPACE is none). */
+    /** Pulses: a command was done; it ended in an error (NO_SPACE and NEED_RECLAIM are none). */
     val finished = Output(Bool())
     val failed = Output(Bool())
   })
@@ -38,13 +38,12 @@ class CommandExec(p: Params) extends Module {
   }
 
   // Check one command ahead: a command makes room for the next when the core takes it.
-  val decoded = Module(new Queue(new DecodedCommand(p), 1))
-  decoded.io.enq.valid := io.in.valid
-  decoded.io.enq.bits := CommandDecode(p, io.in.bits, io.advisory)
-  io.in.ready := decoded.io.enq.ready
+  // While the place is free it takes in whatever is there, so that only one bit depends on whether a command came.
+  val decoded = RegInit(false.B)
+  val command = RegEnable(CommandDecode(p, io.in.bits, io.advisory), !decoded)
+  io.in.ready := !decoded
 
   val state = RegInit(State.idle)
-  val command = decoded.io.deq.bits
   val cycles = Reg(UInt(MemMap.Completion.Info.Cycles.width.W))
   val status = Reg(UInt(MemMap.Completion.Info.Status.width.W))
   val slot = Reg(UInt(MemMap.Completion.Result.Slot.width.W))
@@ -64,14 +63,16 @@ class CommandExec(p: Params) extends Module {
 
   cycles := cycles + 1.U
   val coreResp = io.core.resp.fire
-  val isAlloc = opcode === OpcodeCode.Alloc.U && io.core.resp.bits.status === StatusCode.Ok.U
-  val hasOffset = (opcode === OpcodeCode.Check.U || opcode === OpcodeCode.DiscardTake.U) &&
-    io.core.resp.bits.status === StatusCode.Ok.U
+  private val carried = io.core.resp.bits.status === StatusCode.Ok.U || io.core.resp.bits.status === StatusCode.NeedReclaim.U
+  private def isOne(codes: Int*): Bool = codes.map(opcode === _.U).reduce(_ || _)
+  private val hasDevice =
+    carried && isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit)
+  private val hasOffset = carried && (hasDevice || isOne(OpcodeCode.Check, OpcodeCode.DiscardTake))
 
   // A core command in authoritative mode starts at once; everything else passes through the states.
   val refused = command.refusal.any
   val straight = place === CommandPlace.core && !command.recallFirst && !refused
-  io.core.req.valid := (state === State.idle && decoded.io.deq.valid && straight) || state === State.core
+  io.core.req.valid := (state === State.idle && decoded && straight) || state === State.core
   io.core.req.bits := command.core
   io.core.resp.ready := state === State.coreWait && io.out.ready
 
@@ -103,9 +104,11 @@ class CommandExec(p: Params) extends Module {
   io.out.bits.irq := irq
   io.out.bits.cycles := cycles
   io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
-  io.out.bits.device := Mux(fromCore && isAlloc, io.core.resp.bits.device, 0.U)
-  io.out.bits.slot := Mux(fromCore, Mux(isAlloc || hasOffset, io.core.resp.bits.offset, 0.U), slot)
-  decoded.io.deq.ready := io.core.req.fire || (state === State.complete && io.out.fire)
+  io.out.bits.device := Mux(fromCore && hasDevice, io.core.resp.bits.device, 0.U)
+  for (waits <- io.out.bits.waits) waits := Mux(fromCore, io.core.resp.bits.waits, 0.U)
+  io.out.bits.slot :=
+    Mux(fromCore, Mux(hasOffset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U), slot)
+  decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
 
   private def complete(code: UInt, value: UInt): Unit = {
     state := State.complete
@@ -116,7 +119,7 @@ class CommandExec(p: Params) extends Module {
   switch(state) {
     is(State.idle) {
       cycles := 1.U
-      when(decoded.io.deq.valid) {
+      when(decoded) {
         when(straight) {
           when(io.core.req.fire)(state := State.coreWait)
         }.elsewhen(refused) {
@@ -152,7 +155,8 @@ class CommandExec(p: Params) extends Module {
     is(State.complete)(when(io.out.fire)(state := State.idle))
   }
 
-  io.busy := decoded.io.deq.valid || io.in.valid || state =/= State.idle
+  io.busy := decoded || io.in.valid || state =/= State.idle
   io.finished := io.out.fire
-  io.failed := io.out.fire && io.out.bits.status =/= StatusCode.Ok.U && io.out.bits.status =/= StatusCode.NoSpace.U
+  private val fine = Seq(StatusCode.Ok, StatusCode.NoSpace, StatusCode.NeedReclaim)
+  io.failed := io.out.fire && !fine.map(io.out.bits.status === _.U).reduce(_ || _)
 }

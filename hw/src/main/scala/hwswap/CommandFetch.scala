@@ -44,6 +44,8 @@ class CommandFetch extends Module {
   // What to fetch next, in three steps: the doorbell, what is behind it, a batch of it. A batch ends where a multiple
   // of Batch ends, so none runs past the ring's end. While a fetch is under way the steps settle for the next.
   private val batchLog2 = log2Ceil(CommandFetch.Batch)
+  private val wordIndex = RegInit(0.U(log2Ceil(words).W))
+  private val complete = RegNext(io.dma.rdata.valid && wordIndex === (words - 1).U, false.B)
   val size = RegNext(1.U(16.W) << io.log2)
   val mask = (size - 1.U)(14, 0)
   val tail = RegNext(io.tail, 0.U)
@@ -55,20 +57,19 @@ class CommandFetch extends Module {
   val some = RegNext(pending =/= 0.U && pending <= size, false.B)
   val settling = tail =/= io.tail || ShiftRegister(tail =/= io.tail, 1, false.B, true.B) ||
     ShiftRegister(tail =/= io.tail, 2, false.B, true.B)
-  val space = queue.io.count <= (CommandFetch.Depth - CommandFetch.Batch).U
+  val space = queue.io.count <= (CommandFetch.Depth - CommandFetch.Batch).U && !complete
   val wanted = io.enable && some
 
-  // A word joins three before it; the fourth completes a command.
-  val wordIndex = RegInit(0.U(log2Ceil(words).W))
-  val partial = Reg(Vec(words - 1, UInt(Axi.DataBits.W)))
-  queue.io.enq.valid := io.dma.rdata.valid && wordIndex === (words - 1).U
+  // A word joins those before it; the fourth completes a command, which enters the queue one cycle later.
+  val partial = Reg(Vec(words, UInt(Axi.DataBits.W)))
+  queue.io.enq.valid := complete
   queue.io.enq.bits.head := partial(MemMap.Command.Head.Offset / Axi.DataBytes)
   queue.io.enq.bits.arg0 := partial(MemMap.Command.Arg0.Offset / Axi.DataBytes)
   queue.io.enq.bits.arg1 := partial(MemMap.Command.Arg1.Offset / Axi.DataBytes)
-  queue.io.enq.bits.arg2 := io.dma.rdata.bits
+  queue.io.enq.bits.arg2 := partial(MemMap.Command.Arg2.Offset / Axi.DataBytes)
   when(io.dma.rdata.valid) {
     wordIndex := wordIndex + 1.U
-    for (i <- 0 until words - 1) when(wordIndex === i.U)(partial(i) := io.dma.rdata.bits)
+    for (i <- 0 until words) when(wordIndex === i.U)(partial(i) := io.dma.rdata.bits)
   }
 
   io.dma.neverWrites()
@@ -94,7 +95,7 @@ class CommandFetch extends Module {
     is(State.data)(when(io.dma.done.valid)(state := State.idle))
   }
   io.asked := asked
-  io.busy := state =/= State.idle || wanted || settling || queue.io.deq.valid
+  io.busy := state =/= State.idle || wanted || settling || complete || queue.io.deq.valid
 
   assert(!queue.io.enq.valid || queue.io.enq.ready, "command queue overrun")
   assert(

@@ -14,6 +14,9 @@ import chisel3.util._
 class Core(p: Params) extends Module {
   val io = IO(new CoreIO(p))
 
+  /** The clusters' memory, if it is not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new ClusterMemoryPort(p))))
+
   withReset(reset.asBool || io.clear) {
     body()
   }
@@ -44,15 +47,16 @@ class Core(p: Params) extends Module {
     executor.io.devices := devices.io.devices
 
     // All changes of devices and of the available list show when there was none for so many cycles.
-    val requeueing = slowPath.io.requeue.valid
-    val changing = WireDefault(devices.io.change.op =/= DeviceOp.none || requeueing)
+    val access = Wire(new StateAccess(p))
+    val requeueing = slowPath.io.requeue.valid || access.requeue.valid
+    val changing = RegNext(devices.io.change.op =/= DeviceOp.none || requeueing, false.B)
     val unsettled = RegInit(0.U(log2Ceil(Core.SettleCycles + 1).W))
     when(changing) {
-      unsettled := Core.SettleCycles.U
+      unsettled := (Core.SettleCycles - 1).U
     }.elsewhen(unsettled =/= 0.U) {
       unsettled := unsettled - 1.U
     }
-    val settled = unsettled === 0.U
+    val settled = unsettled === 0.U && !changing
 
     // The units. Each has the shared state for itself while it is at work; which one follows from the request alone.
     val units: Seq[(CoreUnit, Seq[CoreOp.Type])] = Seq(
@@ -60,16 +64,18 @@ class Core(p: Params) extends Module {
       Module(new SwaponUnit(p)) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
       Module(new SwapoffUnit(p)) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
       Module(new CheckUnit(p)) -> Seq(CoreOp.check),
-      Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
+      Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone),
+      Module(new StepUnit(p)) -> CoreOp.steps
     )
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value
     }
     val turn = RegInit(Turn.waiting)
     val req = intake.io.unitReq
-    val access = Wire(new StateAccess(p))
     val view = Wire(new StateView(p))
-    val start = executor.io.unitTurn && turn === Turn.waiting && lists.io.idle && settled && !hinted.io.busy
+    val unitTurn = executor.io.unitTurn
+    val calm = RegNext(unitTurn && lists.io.idle && settled && !hinted.io.busy, false.B)
+    val start = calm && unitTurn && turn === Turn.waiting
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {
@@ -94,12 +100,12 @@ class Core(p: Params) extends Module {
     }
     executor.io.unitDone := answeredNow
     intake.io.unitDone := answeredNow || executor.io.unitRefused
-    io.events := Mux(running, ofUnit(_.events), executor.io.events)
+    io.events := Mux(unitTurn, ofUnit(_.events), executor.io.events)
 
     // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays
     // open until its response is taken.
     answers.io.enq.valid := executor.io.resp.valid || done
-    answers.io.enq.bits := Mux(running, ofUnit(_.resp), executor.io.resp.bits)
+    answers.io.enq.bits := Mux(unitTurn, ofUnit(_.resp), executor.io.resp.bits)
     executor.io.resp.ready := answers.io.enq.ready
     answers.io.deq.ready := io.resp.ready
     val answer = answers.io.deq.bits
@@ -108,8 +114,10 @@ class Core(p: Params) extends Module {
     io.resp.bits.status := answer.status
     io.resp.bits.device := answer.device
     io.resp.bits.offset := answer.offset
+    io.resp.bits.more := answer.more
     io.resp.bits.epoch := answer.epoch
     io.resp.bits.taken := answer.taken
+    io.resp.bits.waits := 0.U
     io.resp.bits.record.count := answer.count
     io.resp.bits.record.order := kernel.order
     io.resp.bits.record.flag := kernel.flag
@@ -119,7 +127,18 @@ class Core(p: Params) extends Module {
     // The open cluster. A unit's wish is noted in one cycle, read in the next and opened in the one after that.
     val unitWish = RegNext(access.open, 0.U.asTypeOf(access.open))
     val unitOpen = RegNext(unitWish, 0.U.asTypeOf(access.open))
+    val blankWish = RegNext(access.blank)
     cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitWish.valid
+    for (outside <- memory) {
+      cluster.memory.get <> outside.store
+      lists.memory.get <> outside.links
+      // A line that nobody needs is not worth waiting for.
+      cluster.io.read.valid := (intake.io.read.valid && intake.io.wanted) || slowPath.io.read.valid ||
+        (unitWish.valid && !blankWish)
+      outside.recordOnly := unitWish.valid && RegNext(access.recordOnly)
+      outside.blank.valid := unitWish.valid && blankWish
+      outside.blank.bits := unitWish.bits
+    }
     cluster.io.read.bits := Mux(
       unitWish.valid,
       unitWish.bits,
@@ -132,8 +151,10 @@ class Core(p: Params) extends Module {
       Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
     )
     cluster.io.blank := ShiftRegister(access.blank, 2)
-    cluster.io.newMeta := Mux(running, access.newMeta, executor.io.newMeta)
-    cluster.io.newEmpty := Mux(running, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
+    cluster.io.recordOnly := ShiftRegister(access.recordOnly, 2)
+    cluster.io.newMeta.valid := access.newMeta.valid || executor.io.newMeta.valid
+    cluster.io.newMeta.bits := Mux(unitTurn, access.newMeta.bits, executor.io.newMeta.bits)
+    cluster.io.newEmpty := Mux(unitTurn, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
     cluster.io.newKernel := access.newKernel
     cluster.io.change := executor.io.rowChange
     cluster.io.look := executor.io.look
@@ -181,13 +202,14 @@ class Core(p: Params) extends Module {
     view.stray := walker.io.stray
 
     // The lists.
-    lists.io.move := Mux(running, access.move, executor.io.move)
+    lists.io.move.valid := access.move.valid || executor.io.move.valid
+    lists.io.move.bits := Mux(unitTurn, access.move.bits, executor.io.move.bits)
     executor.io.moveRoom := lists.io.room
     lists.io.peek := access.peek || slowPath.io.peek
-    lists.io.peekDevice := Mux(running, access.peekDevice, slowPath.io.device)
-    lists.io.peekList := Mux(running, access.peekList, slowPath.io.peekList)
-    lists.io.look := Mux(running, access.look, slowPath.io.look)
-    lists.io.forget := access.forgetLists
+    lists.io.peekDevice := Mux(unitTurn, access.peekDevice, slowPath.io.device)
+    lists.io.peekList := Mux(unitTurn, access.peekList, slowPath.io.peekList)
+    lists.io.look := Mux(unitTurn, access.look, slowPath.io.look)
+    lists.io.forget := RegNext(access.forgetLists, 0.U.asTypeOf(access.forgetLists))
     view.listRoom := lists.io.room
     view.listsIdle := lists.io.idle
     view.ends := lists.io.ends
@@ -200,10 +222,21 @@ class Core(p: Params) extends Module {
     slowPath.io.order := executor.io.slowOrder
     slowPath.io.hinting := executor.io.slowHinting
     slowPath.io.settled := settled
+    slowPath.io.reclaims := executor.io.slowReclaims
+    slowPath.io.parks := executor.io.parks
+    slowPath.io.dismissed := executor.io.dismissed
+    slowPath.io.moved.valid := executor.io.move.valid
+    slowPath.io.moved.bits := executor.io.move.bits.cluster
+    executor.io.mute := slowPath.io.mute
+    executor.io.halfUsed := devices.io.halfUsed
+    executor.io.settled := settled
     slowPath.io.policy := io.policy
+    slowPath.io.node := RegNext(At(io.nodes, executor.io.cpu))
+    executor.io.policy := io.policy
     slowPath.io.hint := hints.io.hint
     executor.io.resuming := slowPath.io.resuming
     executor.io.resumeBehind := slowPath.io.resumeBehind
+    executor.io.resumeWhole := slowPath.io.resumeWhole
     slowPath.io.devices := devices.io.devices
     slowPath.io.first := available.io.first
     slowPath.io.successor := available.io.successor
@@ -212,6 +245,7 @@ class Core(p: Params) extends Module {
     slowPath.io.listsIdle := lists.io.idle
     slowPath.io.nonEmpty := lists.io.nonEmpty
     slowPath.io.ends := lists.io.ends
+    slowPath.io.newHead := lists.io.newHead
     slowPath.io.behind := lists.io.next
     slowPath.io.searched := executor.io.searched
     slowPath.io.gave := executor.io.gave
@@ -224,33 +258,41 @@ class Core(p: Params) extends Module {
     executor.io.position := slowPath.io.position
 
     // The devices, and the available list that follows them.
-    devices.io.change := Mux(running, access.change, executor.io.change)
+    devices.io.change := Mux(unitTurn, access.change, executor.io.change)
     devices.io.req := req
     available.io.add := devices.io.enter
     available.io.remove := devices.io.leave
     available.io.requeue := RegNext(requeueing, false.B)
-    available.io.device := RegNext(Mux(requeueing, slowPath.io.requeue.bits, devices.io.changing))
+    available.io.device := RegNext(
+      Mux(
+        access.requeue.valid,
+        access.requeue.bits,
+        Mux(requeueing, slowPath.io.requeue.bits, devices.io.changing)
+      )
+    )
     available.io.priority := devices.io.priority
-    available.io.eligible := slowPath.io.eligible
-    available.io.cursor := slowPath.io.device
+    available.io.eligible := Mux(running, Fill(p.devices, true.B), slowPath.io.eligible)
+    available.io.cursor := Mux(running, req.device(p.deviceBits - 1, 0), slowPath.io.device)
     view.devices := devices.io.devices
     view.device := intake.io.unitDevice
     view.claimed := intake.io.unitClaimed
     view.members := available.io.members
+    view.first := available.io.first
+    view.successor := available.io.successor
     io.devices := VecInit(devices.io.devices.map(_.info.shown))
     io.freeSlots := devices.io.freeSlots
     io.hintedSlots := devices.io.hintedSlots
 
     // The CPUs' hints.
-    intake.io.hintsReady := hints.io.ready && !slowPath.io.readHint.valid
+    intake.io.hintsReady := hints.io.ready && !slowPath.io.mayReadHint
     intake.io.hint := hints.io.hint
     intake.io.newHint := executor.io.newHint
     intake.io.nextKey := executor.io.nextKey
     intake.io.present := executor.io.key
     executor.io.alike := intake.io.alike
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
-    hints.io.read.bits := Mux(slowPath.io.readHint.valid, slowPath.io.readHint.bits, intake.io.readHint.bits)
-    hints.io.write := executor.io.newHint
+    hints.io.read.bits := Mux(slowPath.io.mayReadHint, slowPath.io.readHint.bits, intake.io.readHint.bits)
+    hints.io.write := Mux(access.newHint.valid, access.newHint, executor.io.newHint)
     hints.io.drop := access.dropHints
     view.hintsReady := hints.io.ready
     view.advisory := io.advisory

@@ -68,14 +68,16 @@ class FreeRunFinder(p: Params) extends Module {
 
   private def hold[T <: Data](value: T): T = RegEnable(value, io.find)
   private val order = hold(io.order)
-  private val candidates = hold(FreeRuns.starts(io.word, io.order) & ahead & Fill(p.wordSlots, !isAcross))
+  private val starts = FreeRuns.starts(io.word, io.order) & ahead & Fill(p.wordSlots, !isAcross)
+  private val candidates = hold(starts)
+  private val inQuarters = starts.asBools.grouped(p.wordSlots / 4).map(slots => hold(VecInit(slots).asUInt.orR)).toSeq
   private val wordNumber = hold(wordOf)
   private val laterFound = hold(Mux(isAcross, firstPair.valid, firstWord.found))
   private val laterWord = hold(firstWord.chosen)
   private val laterNumber = hold(Mux(isAcross, firstPair.bits ## false.B, firstWord.index))
 
   // Stage 2: no word is full of candidates but the chosen one, so the first candidate is the answer.
-  private val here = candidates.orR
+  private val here = inQuarters.reduce(_ || _)
   private val inHere = FirstSet(candidates).bits
   private val inLater = FirstSet(FreeRuns.starts(laterWord, order)).bits
   io.found := here || laterFound

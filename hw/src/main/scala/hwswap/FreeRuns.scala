@@ -22,10 +22,12 @@ object FreeRuns {
   def starts(used: UInt, order: UInt): UInt = {
     val runs = byOrder(used)
     val isOrder = runs.indices.map(k => order === k.U)
-    VecInit.tabulate(used.getWidth) { i =>
-      val fits = runs.indices.filter(k => i % (1 << k) == 0).map(k => runs(k)(i) && isOrder(k)).reduce(_ || _)
-      if (i == 0) fits || order >= runs.length.U else fits
-    }.asUInt
+    VecInit
+      .tabulate(used.getWidth) { i =>
+        val fits = runs.indices.filter(k => i % (1 << k) == 0).map(k => runs(k)(i) && isOrder(k)).reduce(_ || _)
+        if (i == 0) fits || order >= runs.length.U else fits
+      }
+      .asUInt
   }
 
   private def any(used: UInt): Seq[Bool] = byOrder(used).map(VecInit(_).asUInt.orR)
@@ -44,12 +46,14 @@ object FreeRuns {
     val some = any(used)
     // An order's run holds runs of all orders below.
     val bits = log2Ceil(some.length + 1)
-    VecInit.tabulate(bits) { b =>
-      (1 to some.length)
-        .filter(n => (n >> b & 1) == 1)
-        .map(n => some(n - 1) && some.lift(n).map(!_).getOrElse(true.B))
-        .reduce(_ || _)
-    }.asUInt
+    VecInit
+      .tabulate(bits) { b =>
+        (1 to some.length)
+          .filter(n => (n >> b & 1) == 1)
+          .map(n => some(n - 1) && some.lift(n).map(!_).getOrElse(true.B))
+          .reduce(_ || _)
+      }
+      .asUInt
   }
 
   /** The word that has runs of so many orders has one of this order; for an order above 5: it is empty. */

@@ -13,8 +13,8 @@ class WordAddress(p: Params) extends Bundle {
 /** Which slots are in outstanding hints (advisory mode): a bit a slot, in words of 32.
   *
   * `mark` sets the bits of an allocation's slots on its own, after the allocation: a word that changes in part is read,
-  * changed and written, which takes 3 cycles, whole words are written one a cycle. Nobody else uses the memory until
-  * `busy` is low again. Reading what is written in the same cycle gives nothing defined; an assertion says that it does
+  * changed and written, which takes 5 cycles, whole words are written one a cycle. Nobody else uses the memory until
+  * `busy` is low again. There are registers in front of the memory, since it is spread over many block RAMs. Reading what is written in the same cycle gives nothing defined; an assertion says that it does
   * not happen.
   */
 class HintedSlots(p: Params) extends Module {
@@ -25,7 +25,7 @@ class HintedSlots(p: Params) extends Module {
     val cluster = Input(UInt(p.clusterBits.W))
     val busy = Output(Bool())
 
-    /** A unit reads a word; it is there one cycle later. */
+    /** A unit reads a word; it is there two cycles later. */
     val read = Flipped(Valid(new WordAddress(p)))
     val word = Output(UInt(p.wordSlots.W))
 
@@ -35,7 +35,7 @@ class HintedSlots(p: Params) extends Module {
   })
 
   private object State extends ChiselEnum {
-    val idle, fetch, change, put = Value
+    val idle, fetch, wait_, change, put = Value
   }
   private val state = RegInit(State.idle)
   private val range = Reg(new SlotRange(p))
@@ -47,15 +47,15 @@ class HintedSlots(p: Params) extends Module {
 
   private val depth = p.clusters * p.words
   private val ram = SyncReadMem(depth, UInt(p.wordSlots.W), SyncReadMem.Undefined)
-  private val reads = Mux(io.busy, state === State.fetch, io.read.valid)
-  private val readAt = Mux(io.busy, at, io.read.bits)
-  private val writes = Mux(io.busy, state === State.put, io.write.valid)
-  private val writeAt = Mux(io.busy, at, io.write.bits)
-  private val data = Mux(io.busy, Mux(whole, 0.U, old) | range.maskIn(p), io.newWord)
-  io.word := ram.read(readAt.asUInt, reads)
+  private val reads = RegNext(Mux(io.busy, state === State.fetch, io.read.valid), false.B)
+  private val readAt = RegNext(Mux(io.busy, at, io.read.bits))
+  private val writes = RegNext(Mux(io.busy, state === State.put, io.write.valid), false.B)
+  private val writeAt = RegNext(Mux(io.busy, at, io.write.bits))
+  private val data = RegNext(Mux(io.busy, Mux(whole, 0.U, old) | range.maskIn(p), io.newWord))
+  io.word := ram.read(readAt.asUInt)
   when(writes)(ram.write(writeAt.asUInt, data))
 
-  when(io.mark.valid) {
+  when(!io.busy) {
     range := io.mark.bits
     at.cluster := io.cluster
     at.word := io.mark.bits.firstWord(p)
@@ -65,7 +65,8 @@ class HintedSlots(p: Params) extends Module {
     is(State.idle) {
       when(io.mark.valid)(state := State.fetch)
     }
-    is(State.fetch)(state := Mux(whole, State.put, State.change))
+    is(State.fetch)(state := Mux(whole, State.put, State.wait_))
+    is(State.wait_)(state := State.change)
     is(State.change) {
       old := io.word
       state := State.put

@@ -58,10 +58,10 @@ class RegPort extends Bundle {
 
 object RegPort {
 
-  /** Cycles from a read's pulse to its answer: one to find the register, one to select its bits. */
-  val ReadCycles: Int = 2
+  /** Cycles from a read's pulse to its answer: to find the register, to get at its contents, to select its bits. */
+  val ReadCycles: Int = 3
 
-  /** The answer of a block that has `table`: offsets and what they read. */
+  /** The answer of a block that has `table`: offsets and what they read. It is there a cycle early, and stays. */
   def answer(read: Valid[UInt], table: Seq[(Int, UInt)]): UInt =
     RegNext(Mux1H(table.map { case (offset, value) => RegNext(read.bits === offset.U, false.B) -> value }))
 }

@@ -10,7 +10,7 @@ import chisel3.util._
   * Apply keeps the newest record only: one of a cluster no device has, of another epoch, or that is not newer than the
   * one held leaves everything as it is. A release for another epoch does nothing.
   *
-  * From the start on, with the cluster open: apply and dump take 23 cycles, release 9, and one more for each further
+  * From the start on, with the cluster open: apply and dump take 24 cycles, release 10, and one more for each further
   * word of the row.
   */
 class MirrorUnit(p: Params) extends CoreUnit(p) {

@@ -27,6 +27,9 @@ class RowChange(p: Params) extends Bundle {
   * No cluster is fetched in that cycle. What the store does not have yet when a cluster is read is put in its place.
   */
 class OpenCluster(p: Params) extends Module {
+
+  /** Where the lines are kept, if not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new StorePort(p))))
   val io = IO(new Bundle {
 
     /** Read this cluster's line of the store. */
@@ -35,6 +38,9 @@ class OpenCluster(p: Params) extends Module {
     /** Make this cluster the open one. `blank`: what the store holds of it does not matter. */
     val open = Flipped(Valid(UInt(p.clusterBits.W)))
     val blank = Input(Bool())
+
+    /** The row of the cluster that is opened may not have been read; it is neither looked at nor changed. */
+    val recordOnly = Input(Bool())
 
     /** The order that will be looked for in it. */
     val nextOrder = Input(UInt(p.orderBits.W))
@@ -95,9 +101,9 @@ class OpenCluster(p: Params) extends Module {
   /** No slot is used: known with `meta`, since a search starts with it. */
   private val empty = Reg(Bool())
   private val kernel = Reg(new KernelMeta)
-  private val store = Module(new ClusterStore(p))
-  private val line = store.io.line
-  store.io.read := io.read
+  private val store = memory.getOrElse(Module(new ClusterStore(p)).io)
+  private val line = store.line
+  store.read := io.read
 
   // Which way a cluster comes: it is the open one, or its line was just read.
   private val named = RegNext(io.read.bits)
@@ -106,18 +112,17 @@ class OpenCluster(p: Params) extends Module {
   private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
   io.stale := stale
 
-  // What was asked for in the last cycle is made of the row in this one, if the cluster is still open. The fields keep
-  // what they are until something else is asked for.
+  // What was asked for in the last cycle is made of the row in this one, if the cluster is still open.
   private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
   private val metaWrite = RegNext(io.newMeta.valid, false.B)
   private val kernelWrite = RegNext(io.newKernel.valid, false.B)
-  private val changed = Reg(UInt(p.clusterBits.W))
+  private val changed = RegNext(cluster)
   private val stillOpen = RegNext(!fetch)
   private val range = Reg(new SlotRange(p))
   private val setting = Reg(Bool())
   private val old = Reg(UInt(p.wordSlots.W))
-  private val newMeta = RegEnable(io.newMeta.bits, io.newMeta.valid)
-  private val newKernel = RegEnable(io.newKernel.bits, io.newKernel.valid)
+  private val newMeta = RegNext(io.newMeta.bits)
+  private val newKernel = RegNext(io.newKernel.bits)
   private val mask = range.maskIn(p)
   private val newWord = Mux(setting, old | mask, old & ~mask)
   private val touched = range.touched(p)
@@ -138,11 +143,11 @@ class OpenCluster(p: Params) extends Module {
   }
   when(metaWrite)(write.meta.bits := newMeta)
   when(kernelWrite)(write.kernel.bits := newKernel)
-  store.io.write := write
-  store.io.write.words := Mux(rowWritten, write.words, 0.U)
-  store.io.write.word.orders := newOrders
-  store.io.write.meta.valid := metaWritten
-  store.io.write.kernel.valid := kernelWritten
+  store.write := write
+  store.write.words := Mux(rowWritten, write.words, 0.U)
+  store.write.word.orders := newOrders
+  store.write.meta.valid := metaWritten
+  store.write.kernel.valid := kernelWritten
 
   // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
   private val read = RegNext(io.read.valid, false.B)
@@ -179,9 +184,9 @@ class OpenCluster(p: Params) extends Module {
     meta := io.newMeta.bits
     empty := io.newEmpty
   }
-  when(io.newKernel.valid)(kernel := io.newKernel.bits)
+  when(kernelWrite && stillOpen)(kernel := newKernel)
   when(fetch) {
-    valid := true.B
+    valid := !io.recordOnly
     cluster := io.open.bits
     meta := Mux(metaLate, write.meta.bits, line.meta)
     empty := Mux(metaLate, write.meta.bits.count, line.meta.count) === 0.U
@@ -218,22 +223,17 @@ class OpenCluster(p: Params) extends Module {
   io.allUsed := !(free :+ notFull).reduce(_ || _)
 
   // What is asked for. A word that is replaced has an empty range of its own.
-  when(io.change.valid || io.put.valid || io.newMeta.valid || io.newKernel.valid) {
-    changed := cluster
-  }
-  when(io.change.valid || io.put.valid) {
-    range := io.change.bits.range
-    setting := io.change.bits.used
-    old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.later, word))
-    when(io.put.valid) {
-      range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
-      range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
-      setting := false.B
-    }
+  range := io.change.bits.range
+  setting := io.change.bits.used
+  old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.later, word))
+  when(io.put.valid) {
+    range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
+    range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
+    setting := false.B
   }
 
   // Self-checks.
-  private val overfull = io.newMeta.valid && io.newMeta.bits.count > p.slots.U
+  private val overfull = metaWrite && newMeta.count > p.slots.U
   io.fault := overfull
   assert(!(io.change.valid && io.put.valid), "two changes of slots at once")
   assert(

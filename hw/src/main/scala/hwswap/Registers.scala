@@ -14,6 +14,7 @@ class Settings extends Bundle {
   val capShift = UInt(RegMap.HintDepth.CapShift.width.W)
   val pollCycles = UInt(RegMap.Poll.Cycles.width.W)
   val policy = new Policy
+  val storeBase = UInt(RegMap.StoreBase.Addr.width.W)
 }
 
 /** The engine's own registers: identity, control, interrupt and sizes. Addresses, statistics, the device table and
@@ -23,6 +24,9 @@ class Registers(p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
     val settings = Output(new Settings)
+
+    /** The node of each CPU. */
+    val nodes = Output(Vec(p.cpus, UInt(Policy.NodeBits.W)))
 
     /** A device is claimed: the mode stays as it is. */
     val anyClaimed = Input(Bool())
@@ -75,6 +79,7 @@ class Registers(p: Params) extends Module {
       RegMap.Caps.Cpus -> p.cpus.U,
       RegMap.Caps.HintRingLog2 -> p.hintRingLog2.U,
       RegMap.Caps.Orders -> p.orders.U,
+      RegMap.Caps.Dram -> p.dram.nonEmpty.B,
       RegMap.Caps.Clusters -> p.clusters.U
     )
   )
@@ -92,7 +97,7 @@ class Registers(p: Params) extends Module {
   when(write.valid && write.bits.starts(control.Offset)) {
     enable := get(write.bits.data, control.Enable)
     hints := get(write.bits.data, control.Hints)
-    when(!enable && !io.anyClaimed)(advisory := get(write.bits.data, control.Advisory))
+    if (p.advisory) when(!enable && !io.anyClaimed)(advisory := get(write.bits.data, control.Advisory))
   }
   when(stopped)(enable := false.B)
   readOnly(
@@ -143,6 +148,11 @@ class Registers(p: Params) extends Module {
   io.settings.capMin := get(depthWord, depth.CapMin)
   io.settings.capShift := get(depthWord, depth.CapShift)
 
+  // Only an engine with its clusters in DRAM has the register.
+  io.settings.storeBase := 0.U
+  if (p.dram.nonEmpty)
+    io.settings.storeBase := get(readWrite(RegMap.StoreBase.Offset, RegMap.StoreBase.Addr), RegMap.StoreBase.Addr)
+
   // POLICY: choices that are not built are not taken over.
   private val policy = RegMap.Policy
   val policyWord = RegInit(0.U(Axi.DataBits.W))
@@ -152,8 +162,8 @@ class Registers(p: Params) extends Module {
       field -> Mux(get(wanted, field) <= highest.U, get(wanted, field), 0.U)
     policyWord := word(
       known(policy.Scan, ScanPolicyCode.FreeFirst),
-      known(policy.Device, DevicePolicyCode.Sequential),
-      known(policy.Hint, HintPolicyCode.Shared),
+      known(policy.Device, DevicePolicyCode.NodeFirst),
+      known(policy.Hint, HintPolicyCode.RandomTrunk),
       known(policy.Placement, PlacementPolicyCode.Linux),
       policy.Seed -> get(wanted, policy.Seed)
     )
@@ -162,6 +172,22 @@ class Registers(p: Params) extends Module {
   io.settings.policy.scan := get(policyWord, policy.Scan)
   io.settings.policy.device := get(policyWord, policy.Device)
   io.settings.policy.hint := get(policyWord, policy.Hint)
+  io.settings.policy.seed := get(policyWord, policy.Seed)
+  io.settings.policy.reseed := RegNext(write.valid && write.bits.at(policy.Offset), false.B)
+
+  // CPU_NODE: four bits a CPU, of the CPUs there are.
+  private val perWord = Axi.DataBits / Policy.NodeBits
+  io.nodes := VecInit(
+    (0 until p.cpus)
+      .grouped(perWord)
+      .zipWithIndex
+      .flatMap { case (cpus, i) =>
+        val field = MapField(0, cpus.length * Policy.NodeBits, BigInt(0))
+        val nodes = readWrite(RegMap.CpuNode.Base + i * RegMap.CpuNode.Stride, field)
+        cpus.indices.map(at => nodes(Policy.NodeBits * at + Policy.NodeBits - 1, Policy.NodeBits * at))
+      }
+      .toSeq
+  )
 
   // The doorbell acts when the lowest byte is written; bytes written before wait in the register.
   val tailWord = readWrite(RegMap.CmdTail.Offset, RegMap.CmdTail.Tail)

@@ -13,9 +13,10 @@ import chisel3.util._
   *   - init: everything but the range is used, nothing is hinted
   *   - probe: counts the slots of the range that are used
   *   - mark: the slots of the range become used
+  *   - clear: the slots of the range become free
   */
 object RowWalk extends ChiselEnum {
-  val none, count, load, release, init, probe, mark = Value
+  val none, count, load, release, init, probe, mark, clear = Value
 }
 
 /** A cluster's bitmap in somebody else's hands: the reader names a word, and has it in the same cycle. */
@@ -24,7 +25,7 @@ class BitmapPort(p: Params, bits: Int) extends Bundle {
   val word = Input(UInt(bits.W))
 }
 
-/** Carries walks out, a word a cycle: release, probe and mark over the words that the range touches, the others over
+/** Carries walks out, a word a cycle: release, probe, mark and clear over the words that the range touches, the others over
   * all 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed and
   * counted; the counts are added up. So a walk is over 5 cycles after its last word was named.
   */
@@ -42,7 +43,7 @@ class RowWalker(p: Params) extends Module {
     val put = Valid(UInt(p.wordBits.W))
     val newUsed = Output(UInt(p.wordSlots.W))
 
-    /** The same for the hinted slots. */
+    /** The same for the hinted slots: see there. */
     val readHinted = Valid(new WordAddress(p))
     val hinted = Input(UInt(p.wordSlots.W))
     val writeHinted = Valid(new WordAddress(p))
@@ -52,7 +53,7 @@ class RowWalker(p: Params) extends Module {
     val record = new BitmapPort(p, p.wordSlots)
 
     /** What the kernel had in use (used and not hinted) at the last walk that counted. */
-    val kernel = Flipped(new BitmapPort(p, Axi.DataBits))
+    val kernel = Flipped(new BitmapPort(p, p.dumpBits))
 
     /** The walk is over (one cycle). From then on there are the counts; whether hinted slots are left outside of the
       * bitmap or range; whether a slot is hinted and not used.
@@ -64,16 +65,18 @@ class RowWalker(p: Params) extends Module {
     val stray = Output(Bool())
   })
 
-  private val starts = io.walk =/= RowWalk.none
-  private val walk = RegEnable(io.walk, starts)
-  private val range = RegEnable(io.range, starts)
+  private val asked = RegNext(io.walk, RowWalk.none)
+  private val askedRange = RegNext(io.range)
+  private val starts = asked =/= RowWalk.none
+  private val walk = RegEnable(asked, starts)
+  private val range = RegEnable(askedRange, starts)
   private val walking = RegInit(false.B)
   private val at, last = Reg(UInt(p.wordBits.W))
   when(starts) {
-    val part = io.walk.isOneOf(RowWalk.release, RowWalk.probe, RowWalk.mark)
+    val part = asked.isOneOf(RowWalk.release, RowWalk.probe, RowWalk.mark, RowWalk.clear)
     walking := true.B
-    at := Mux(part, io.range.firstWord(p), 0.U)
-    last := Mux(part, io.range.lastWord(p), (p.words - 1).U)
+    at := Mux(part, askedRange.firstWord(p), 0.U)
+    last := Mux(part, askedRange.lastWord(p), (p.words - 1).U)
   }.elsewhen(walking) {
     at := at + 1.U
     walking := at =/= last
@@ -89,8 +92,8 @@ class RowWalker(p: Params) extends Module {
   io.pick := at
   private val picked = RegNext(walking, false.B)
   private val pickedAt = RegNext(at)
-  io.readHinted.valid := picked
-  io.readHinted.bits := address(pickedAt)
+  io.readHinted.valid := walking
+  io.readHinted.bits := address(at)
 
   // Third: it is there, and so is what the walk is about.
   private val there = RegNext(picked, false.B)
@@ -110,7 +113,12 @@ class RowWalker(p: Params) extends Module {
   io.put.bits := changingAt
   io.newUsed := MuxCase(
     used & ~hintedInside,
-    Seq(is(RowWalk.load) -> loaded, is(RowWalk.init) -> ~inside, is(RowWalk.mark) -> (used | inside))
+    Seq(
+      is(RowWalk.load) -> loaded,
+      is(RowWalk.init) -> ~inside,
+      is(RowWalk.mark) -> (used | inside),
+      is(RowWalk.clear) -> (used & ~inside)
+    )
   )
   io.writeHinted.valid := changing && walk.isOneOf(RowWalk.load, RowWalk.release, RowWalk.init)
   io.writeHinted.bits := address(changingAt)
@@ -145,14 +153,19 @@ class RowWalker(p: Params) extends Module {
   io.walked := ShiftRegister(walking && at === last, 5, false.B, true.B)
 
   // What a dump shows, in the words of whoever reads it.
-  private val halves = Axi.DataBits / p.wordSlots
-  io.kernel.word := VecInit.tabulate(halves) { half =>
-    val memory = Mem(p.words / halves, UInt(p.wordSlots.W))
-    when(changing && is(RowWalk.count) && changingAt(log2Ceil(halves) - 1, 0) === half.U) {
-      memory.write(changingAt >> log2Ceil(halves), used & ~hinted)
+  private val halves = p.dumpBits / p.wordSlots
+  io.kernel.word := VecInit
+    .tabulate(halves) { half =>
+      val memory = Mem(p.words / halves, UInt(p.wordSlots.W))
+      when(changing && is(RowWalk.count) && changingAt(log2Ceil(halves) - 1, 0) === half.U) {
+        memory.write(changingAt >> log2Ceil(halves), used & ~hinted)
+      }
+      memory.read(io.kernel.index)
     }
-    memory.read(io.kernel.index)
-  }.asUInt
+    .asUInt
 
-  assert(!(starts && (walking || picked || there || changing || adding)), "a walk begins before the one before it ended")
+  assert(
+    !(starts && (walking || picked || there || changing || adding)),
+    "a walk begins before the one before it ended"
+  )
 }

@@ -19,8 +19,12 @@ class SlowPath(p: Params) extends Module {
     val order = Input(UInt(p.orderBits.W))
     val hinting = Input(Bool())
 
-    /** Which lists, in which order. */
+    /** The host wants to be asked what can be reclaimed, and more than half of swap is in use. */
+    val reclaims = Input(Bool())
+
+    /** Which lists, in which order; and the node of the CPU. */
     val policy = Input(new Policy)
+    val node = Input(UInt(Policy.NodeBits.W))
 
     /** The device table and the available list show all changes. */
     val settled = Input(Bool())
@@ -38,11 +42,15 @@ class SlowPath(p: Params) extends Module {
     val peek = Output(Bool())
     val peekList = Output(UInt(p.listBits.W))
     val ends = Input(new ListEnds(p))
+    val newHead = Input(UInt(p.clusterBits.W))
     val look = Valid(UInt(p.clusterBits.W))
     val behind = Input(UInt(p.clusterBits.W))
 
     // A rotating device's hint.
     val readHint = Valid(new HintKey(p))
+
+    /** It may be read in this cycle. */
+    val mayReadHint = Output(Bool())
     val hint = Input(new CpuHint(p))
 
     // The store.
@@ -52,13 +60,26 @@ class SlowPath(p: Params) extends Module {
     /** Search the open cluster, from the next cycle on. */
     val search = Output(Bool())
 
-    /** It was reached by a rotating device's hint: search it behind this slot, if it is usable. */
+    /** It was reached by a rotating device's hint: search it behind this slot, or all of it, if it is usable. */
     val resuming = Output(Bool())
     val resumeBehind = Output(UInt(p.slotBits.W))
+    val resumeWhole = Output(Bool())
 
     /** It was searched, and slots in it were given, or not. */
     val searched = Input(Bool())
     val gave = Input(Bool())
+
+    /** Instead, the host is asked, and the cluster taken off its list: all stays as it is here until `start` comes
+      * again, when it goes on behind that cluster, or until slots of the cluster were given after all.
+      */
+    val parks = Input(Bool())
+    val dismissed = Input(Bool())
+
+    /** A cluster that changes its list meanwhile. */
+    val moved = Flipped(Valid(UInt(p.clusterBits.W)))
+
+    /** Nothing is asked here. */
+    val mute = Output(Bool())
 
     /** Nothing was found (one cycle). */
     val failed = Output(Bool())
@@ -72,7 +93,8 @@ class SlowPath(p: Params) extends Module {
   })
 
   private object State extends ChiselEnum {
-    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn = Value
+    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn,
+        parked = Value
   }
   private val state = RegInit(State.idle)
 
@@ -85,7 +107,7 @@ class SlowPath(p: Params) extends Module {
   private val holds = Reg(UInt(p.lists.W))
   holds := At(io.nonEmpty, device)
 
-  // With policy SEQUENTIAL, the available list is read in another sequence.
+  // With policies SEQUENTIAL and NODE_FIRST, the available list is read in another sequence.
   private val picker = Module(new DevicePicker(p))
   private val picking = RegInit(false.B)
   private val ranked = io.policy.device =/= DevicePolicyCode.RoundRobin.U
@@ -95,6 +117,8 @@ class SlowPath(p: Params) extends Module {
   picker.io.places := io.places
   picker.io.eligible := io.eligible
   picker.io.numbers := VecInit(io.devices.map(_.number))
+  private val byNode = io.policy.device === DevicePolicyCode.NodeFirst.U
+  picker.io.far := RegNext(VecInit(io.devices.map(d => byNode && d.node =/= io.node)).asUInt)
   private val choice = Mux(ranked, picker.io.device, Mux(state === State.visit, io.successor, io.first))
   private val chosen = !ranked || picker.io.done
   when(picker.io.start) {
@@ -109,6 +133,9 @@ class SlowPath(p: Params) extends Module {
   private val whole = Reg(Bool())
   private val current, head, tail, stop, next = Reg(UInt(p.clusterBits.W))
   private val last = current === tail
+
+  /** What is read if anything is: known one cycle before. */
+  private val readAt = Reg(UInt(p.clusterBits.W))
   private val listWalk = Module(new AllocWalk(p))
   listWalk.io.order := io.order
   listWalk.io.nonEmpty := holds
@@ -123,6 +150,11 @@ class SlowPath(p: Params) extends Module {
   private val ownFrag = ListId(ClusterFlag.frag, io.order, p)
   listWalk.io.allFrag := before
   listWalk.io.noFrag := before && !fragThere
+  listWalk.io.full := io.reclaims
+
+  // Where FRAG ends for FREE_FIRST cannot be told any more when that cluster left it while the host was asked.
+  private val lost = Reg(Bool())
+  io.mute := RegNext(before && position === AllocWalk.Frag.U)
 
   // A rotating device's own place.
   private val resumed = Reg(Bool())
@@ -130,7 +162,9 @@ class SlowPath(p: Params) extends Module {
   private val place = Reg(new CpuHint(p))
   io.resuming := resuming
   io.resumeBehind := place.last
+  io.resumeWhole := place.whole
   io.readHint.valid := false.B
+  io.mayReadHint := state === State.walk
   io.readHint.bits.ofDevice := true.B
   io.readHint.bits.index := device
   io.readHint.bits.order := io.order
@@ -145,11 +179,12 @@ class SlowPath(p: Params) extends Module {
   io.look.valid := false.B
   io.look.bits := io.ends.head
   io.read.valid := false.B
-  io.read.bits := next
+  io.read.bits := readAt
   io.open.valid := false.B
   io.open.bits := current
   io.search := false.B
-  io.failed := false.B
+  private val failing = WireDefault(false.B)
+  io.failed := RegNext(failing, false.B)
   io.device := device
   io.list := list
   io.next := next
@@ -186,6 +221,7 @@ class SlowPath(p: Params) extends Module {
       position := 0.U
       resumed := false.B
       noted := false.B
+      lost := false.B
       when(chosen) {
         io.requeue.valid := true.B
         visits := visits + 1.U
@@ -209,12 +245,12 @@ class SlowPath(p: Params) extends Module {
     // Where any CPU left off on a rotating device.
     is(State.recall) {
       place := io.hint
+      readAt := io.hint.cluster
       state := State.recalled
     }
     is(State.recalled) {
       current := place.cluster
       io.read.valid := place.valid
-      io.read.bits := place.cluster
       resuming := place.valid
       state := Mux(place.valid, State.load, State.walk)
     }
@@ -246,6 +282,7 @@ class SlowPath(p: Params) extends Module {
     }
 
     is(State.ends) {
+      readAt := io.newHead
       state := State.fetch
     }
 
@@ -253,9 +290,8 @@ class SlowPath(p: Params) extends Module {
       current := io.ends.head
       head := io.ends.head
       tail := io.ends.tail
-      stop := Mux(before && position === AllocWalk.Frag.U, fragTail, io.ends.tail)
+      stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.ends.tail)
       io.read.valid := true.B
-      io.read.bits := io.ends.head
       io.look.valid := true.B
       state := State.load
     }
@@ -270,8 +306,7 @@ class SlowPath(p: Params) extends Module {
     // begins with its head again.
     is(State.search) {
       next := Mux(last, head, io.behind)
-      io.read.valid := goesOn
-      io.read.bits := io.behind
+      readAt := Mux(last, head, io.behind)
       io.look.valid := goesOn && io.behind =/= tail
       io.look.bits := io.behind
       state := State.commit
@@ -279,7 +314,9 @@ class SlowPath(p: Params) extends Module {
 
     is(State.commit) {
       io.read.valid := goesOn
-      when(io.searched) {
+      when(io.searched && io.parks) {
+        state := State.parked
+      }.elsewhen(io.searched) {
         resuming := false.B
         when(io.gave) {
           state := State.idle
@@ -291,6 +328,20 @@ class SlowPath(p: Params) extends Module {
           position := position + 1.U
           state := State.walk
         }
+      }
+    }
+
+    // The lists may have changed: one that is gone through is begun anew.
+    is(State.parked) {
+      when(io.start || io.dismissed) {
+        resuming := false.B
+        state := Mux(io.start, State.walk, State.idle)
+      }
+      when(io.moved.valid && io.moved.bits === fragTail) {
+        lost := true.B
+      }
+      when(io.start && !resuming && !whole) {
+        position := position + 1.U
       }
     }
 
@@ -315,11 +366,11 @@ class SlowPath(p: Params) extends Module {
     }
 
   private def fail(): Unit = {
-    io.failed := true.B
+    failing := true.B
     state := State.idle
   }
 
-  assert(!(io.start && state =/= State.idle), "a slow path begins before the one before it ended")
+  assert(!(io.start && !state.isOneOf(State.idle, State.parked)), "a slow path begins before the one before it ended")
   assert(!(io.searched && state =/= State.commit), "a cluster was searched that was not asked for")
 }
 

@@ -14,14 +14,18 @@ class StatEvents extends Bundle {
   val notices, fetches, fetchRetries = Bool()
   val hintsMade, hintsUsedUp, hintsRecalled = Bool()
   val polls, dmaReadBeats, dmaWriteBeats = Bool()
+  val memory = new MemoryEvents
 }
 
 /** The statistics registers: 64-bit counters, cleared by reset alone.
   *
   * The counts lie in one small memory. A few bits a counter collect what has happened since the counter's last turn;
   * one adder goes round and adds them to the counts. A read takes the next turn, so it gives the exact count.
+  *
+  * @param dram
+  *   there are counters of a store in DRAM, too; without, they read 0
   */
-class Stats extends Module {
+class Stats(dram: Boolean = false) extends Module {
   val io = IO(new Bundle {
     val events = Input(new StatEvents)
     val regs = new RegPort
@@ -51,6 +55,13 @@ class Stats extends Module {
     RegMap.StatPolls.Offset -> e.polls,
     RegMap.StatDmaReadBeats.Offset -> e.dmaReadBeats,
     RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats
+  ) ++ (if (dram) ofMemory else Nil)
+  private def ofMemory = Seq[(Int, Bits)](
+    RegMap.StatStoreAccesses.Offset -> e.memory.accesses,
+    RegMap.StatStoreMisses.Offset -> e.memory.misses,
+    RegMap.StatStoreWriteBacks.Offset -> e.memory.writeBacks,
+    RegMap.StatStoreWaits.Offset -> e.memory.waits,
+    RegMap.StatStoreHeldCycles.Offset -> e.memory.held
   )
   private val first = RegMap.StatCycles.Offset
   private val step = RegMap.StatBusyCycles.Offset - first
@@ -64,13 +75,15 @@ class Stats extends Module {
   /** Most cycles between two turns of a counter: reads take at most every second turn. */
   private val round = 2 * counters + 2
 
-  // First cycle: whose turn it is, a read's or the next in the row; its count and what to add leave their places.
+  // First cycle: whose turn it is, a read's or the next in the row. Second: its count and what to add leave their
+  // places.
   private val read = io.regs.read
   private val asked = read.bits(log2Ceil(step) + indexBits - 1, log2Ceil(step))
   private val ours = read.bits >> log2Ceil(step << indexBits) === (first / (step << indexBits)).U
   val isRead = read.valid && ours && asked < counters.U
   val next = RegInit(0.U(indexBits.W))
-  val turn = Mux(isRead, asked, next)
+  private val following = Mux(isRead, asked, next)
+  val turn = RegNext(following, 0.U)
   when(!isRead)(next := Mux(next === (counters - 1).U, 0.U, next + 1.U))
 
   val since = VecInit(table.zipWithIndex.map { case ((_, event), i) =>
@@ -90,10 +103,11 @@ class Stats extends Module {
   started := started | UIntToOH(turn, counters)
   val adding = RegNext(true.B, false.B)
   val index = RegNext(turn)
-  val count = RegNext(Mux(started(turn), memory.read(turn), 0.U))
+  val isStarted = RegNext(started(following), false.B)
+  val count = RegNext(Mux(isStarted, memory.read(turn), 0.U))
   val more = RegNext(since(turn))
 
-  // Second cycle: the sum goes back. The same counter twice in a row: its count is the sum just made.
+  // Third: the sum goes back. The same counter twice in a row: its count is the sum just made.
   val total = Reg(UInt(countBits.W))
   val again = RegNext(adding && turn === index, false.B)
   total := Mux(again, total, count) + more

@@ -7,7 +7,7 @@ import chisel3.util._
 /** A device comes: SWAPON_PREPARE, MARK_BAD and SWAPON, the kernel's `setup_swap_clusters_info()` and
   * `enable_swap_info()`.
   *
-  * Preparing takes 26 cycles a cluster, listing 4 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
+  * Preparing takes 27 cycles a cluster, listing 4 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
   * permission back (`reinsert_swap_info()`).
   */
 class SwaponUnit(p: Params) extends CoreUnit(p) {
@@ -154,6 +154,7 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
     // SWAPON: the clusters in rising order. One that a record of the kernel's has placed already stays there.
     is(State.openNext) {
       access.open.valid := index < device.clusters
+      access.recordOnly := true.B
       access.open.bits := (device.info.base + index)(p.clusterBits - 1, 0)
       when(index < device.clusters) {
         index := index + 1.U

@@ -131,7 +131,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
       for ((eager, advisory) <- Seq((100, false), (40, false), (70, true))) {
         val host = new Host(dut, random, eager, advisory)
         val h = MemMap.Command.Head
-        val opcodes = Seq(0, 3, 6, 7, 8, 9, 10, 11, 12)
+        val opcodes = Seq(0, 3, 6, 7, 8, 9, 10, 11, 12, 255)
         val expected = mutable.ArrayBuffer.empty[(Int, Int)]
         var checked = 0L
         var irqs = 0
@@ -147,14 +147,15 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
               val offset = random.nextInt(1 << 16)
               val head = put(h.Opcode, opcode) | put(h.Irq, if (irq == 0) 1 else 0)
               host.write(expected.length, Seq(head, offset, 0, 0))
-              val wrong = opcode == 12 || (if (advisory) opcode == 6 || opcode == 7 else (8 to 10).contains(opcode))
+              val ofMode = if (advisory) 8 to 10 else Seq(6, 7, 12)
+              val wrong = opcode == 255 || (Seq(6, 7, 8, 9, 10, 12).contains(opcode) && !ofMode.contains(opcode))
               val badRange = opcode == OpcodeCode.Dump && offset > p.clusters
               val status =
                 if (wrong) StatusCode.BadOpcode else if (badRange) StatusCode.BadRange else StatusCode.Ok
               val slot =
                 if (status != StatusCode.Ok) 0
                 else if (opcode == OpcodeCode.Recall) CommandRingBench.Recalled
-                else if (opcode == OpcodeCode.Alloc || opcode == OpcodeCode.Check) offset
+                else if (Seq(OpcodeCode.Alloc, OpcodeCode.Check, OpcodeCode.DiscardTake).contains(opcode)) offset
                 else 0
               expected += ((status, slot))
             }

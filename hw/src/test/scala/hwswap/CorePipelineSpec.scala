@@ -76,21 +76,31 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
   private val p = Params(devices = 3, cpus = 3, clusters = 16)
   private val devices = Seq((0, 4 * Slots, 0, -1), (1, 5 * Slots, 4, 3), (2, 6 * Slots - 77, 9, -1))
 
-  private def withStream(p: Params)(body: (CoreDriver, CoreStream) => Unit): Unit =
+  private def withStream(p: Params, hinting: Boolean = false)(body: (CoreDriver, CoreStream) => Unit): Unit =
     simulate(new Core(p)) { dut =>
       dut.io.req.valid.poke(false)
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
-      dut.io.advisory.poke(false)
-      val core = new CoreDriver(dut, p)
+      dut.io.advisory.poke(hinting)
+      val core = new CoreDriver(dut.io, cycles => dut.clock.step(cycles), p)
       core.policy()
-      body(core, new CoreStream(dut, hinting = false))
+      body(core, new CoreStream(dut, hinting))
     }
 
   /** Random steps, chosen while they are done one at a time, and what came back. Some make no sense. */
   private def steps(core: CoreDriver, random: Random, count: Int): Seq[(Step, Outcome)] = {
     val held = mutable.ArrayBuffer.empty[(Int, Int, Int)]
     var favourite = Take(0, 0)
+
+    /** What was held there is not any more; what is left of it is held slot by slot. */
+    def drop(freed: Give): Unit = {
+      val gone = (freed.offset until freed.offset + freed.nr).toSet
+      val hit = held.filter(h => h._1 == freed.device && (h._2 until h._2 + h._3).exists(gone))
+      held --= hit
+      held ++= hit.flatMap { case (device, offset, nr) =>
+        (offset until offset + nr).filterNot(gone).map((device, _, 1))
+      }
+    }
     (1 to count).map { step =>
       if (random.nextInt(6) == 0)
         favourite = Take(random.nextInt(p.cpus), if (random.nextBoolean()) 0 else random.nextInt(p.orders))
@@ -99,20 +109,21 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
         case 0 =>
           val nonsense = Give(random.nextInt(5), random.nextInt(4000), random.nextInt(600))
           val answer = core.free(nonsense.device, nonsense.offset, nonsense.nr)
-          if (answer.status == StatusCode.Ok) {
-            // It made sense: what was held there is not any more.
-            val gone = (nonsense.offset until nonsense.offset + nonsense.nr).toSet
-            val hit = held.filter(h => h._1 == nonsense.device && (h._2 until h._2 + h._3).exists(gone))
-            held --= hit
-            held ++= hit.flatMap { case (device, offset, nr) =>
-              (offset until offset + nr).filterNot(gone).map((device, _, 1))
-            }
-          }
+          if (answer.status == StatusCode.Ok) drop(nonsense) // it made sense
           (nonsense, Outcome(answer.status, answer.device, answer.offset))
         case 1 =>
           val nonsense = Take(p.cpus + random.nextInt(9), random.nextInt(16))
           val answer = core.alloc(nonsense.cpu, nonsense.order)
           (nonsense, Outcome(answer.status, answer.device, answer.offset))
+        case 2 if held.nonEmpty =>
+          // A run of slots, whoever got them, often of several words.
+          val (device, first, _) = held(random.nextInt(held.size))
+          val slots = held.filter(_._1 == device).flatMap(h => h._2 until h._2 + h._3).toSet
+          val run = Iterator.from(first).takeWhile(s => slots(s) && s / Slots == first / Slots).size
+          val some = Give(device, first, 1 + random.nextInt(run))
+          val answer = core.ok(core.free(some.device, some.offset, some.nr))
+          drop(some)
+          (some, Outcome(answer.status, answer.device, answer.offset))
         case n if held.isEmpty || n < (if (growing) 15 else 7) =>
           val take = if (random.nextInt(3) == 0) Take(random.nextInt(p.cpus), favourite.order) else favourite
           val answer = core.alloc(take.cpu, take.order)
@@ -175,6 +186,21 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
         assert(cycles((3 to 40).flatMap(i => Seq(Give(0, Slots + i, 1), Give(0, 60 + i, 1)))).forall(_ <= 6))
         core.take(0, 0, 1) // back to FRAG
 
+        // Slots of several words: whole ones, and parts.
+        core.clear()
+        core.on(0, 16 * Slots, 0)
+        core.take(0, 5, 15)
+        assert(
+          cycles(Seq.tabulate(4)(i => Give(0, Slots + 96 * i, 64))).drop(1).forall(_ == 3),
+          "whole words of one cluster"
+        )
+        core.take(1, 0, 500)
+        assert(cycles(Seq.tabulate(4)(i => Give(0, 10 + 100 * i, 90))).drop(1).forall(_ == 7), "parts")
+        core.sound(0)
+        core.clear()
+        core.on(0, 16 * Slots, 0)
+        core.take(0, 0, 200)
+
         // Free, which moves the cluster to NONFULL, and allocate, which moves it to FRAG.
         assert(cycles(Seq.tabulate(40)(i => if (i % 2 == 0) Give(0, 110 + i, 1) else Take(0, 0))).forall(_ <= 6))
 
@@ -195,6 +221,19 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
         for (c <- few) core.ok(core.free(0, c * Slots + 5, 1))
         val short = core.alloc(1, 7)
         assert(scan.cycles - short.cycles == 3 * (clusters.size - few.size), "cycles a scanned cluster")
+        core.sound(0)
+      }
+    }
+
+    it("notes an allocation's hinted slots before the next one's") {
+      withStream(p, hinting = true) { (core, stream) =>
+        core.on(0, 4 * Slots, 0)
+        for ((order, expected) <- Seq(0 -> 5, 4 -> 5, 5 -> 3, 6 -> 4)) {
+          val results = stream.run(Seq.fill(6)(Take(0, order)))
+          assert(results.forall(_._1.status == StatusCode.Ok))
+          val cycles = results.map(_._2).sliding(2).map(pair => pair(1) - pair(0)).toSeq
+          assert(cycles.drop(1).forall(_ == expected), s"order $order: $cycles")
+        }
         core.sound(0)
       }
     }

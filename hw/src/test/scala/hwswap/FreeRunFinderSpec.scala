@@ -57,7 +57,10 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
       }
       val random = seeded()
       simulate(new Words) { dut =>
-        for (share <- Seq(0.0, 0.02, 0.1, 0.3, 0.6, 0.9, 1.0); _ <- 1 to 40; word <- words(randomRow(random, share)).take(4)) {
+        for (
+          share <- Seq(0.0, 0.02, 0.1, 0.3, 0.6, 0.9, 1.0); _ <- 1 to 40;
+          word <- words(randomRow(random, share)).take(4)
+        ) {
           dut.used.poke(word.U)
           dut.orders.expect(ordersOf(word))
           for (order <- 0 until p.orders) {
