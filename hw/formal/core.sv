@@ -25,8 +25,6 @@ module core_proof #(
 );
   localparam int Bits = $clog2(SLOTS * CLUSTERS);
   localparam int Orders = $clog2(SLOTS) + 1;
-  // CoreOp
-  localparam logic [3:0] Prepare = 0, Swapon = 2, Alloc = 5, Free = 6;
   localparam logic [6:0] Ok = 0;
 
   logic running = 1'b0;
@@ -39,7 +37,8 @@ module core_proof #(
   logic [6:0] status;
   logic [31:0] resp_offset;
   wire ask = running && (!free_to_ask || want);
-  wire [3:0] op = setup == 0 ? Prepare : setup == 1 ? Swapon : want_free ? Free : Alloc;
+  wire [$bits(core_op::Alloc)-1:0] op =
+      setup == 0 ? core_op::Prepare : setup == 1 ? core_op::Swapon : want_free ? core_op::Free : core_op::Alloc;
   wire take = !free_to_ask || accept;
   wire sent = ask && ready;
   wire answered = resp_valid && take && running;

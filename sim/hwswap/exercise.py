@@ -36,7 +36,7 @@ COMMANDS, COMPLETIONS, CPU_LINES, ENGINE_LINES, NOTICES, HINTS, STATES, DUMP = (
 RING_LOG2 = 5
 NOTICE_LOG2 = 4
 POLL = 64
-LIMIT = 100_000
+LIMIT = 20_000
 """Cycles after which something that is waited for counts as not coming."""
 
 WORD = (1 << 64) - 1

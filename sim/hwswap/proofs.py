@@ -156,7 +156,7 @@ class Session:
     def read(self) -> list[str]:
         """Return the commands that read the design."""
         parameters = "".join(f" -G {name}={value}" for name, value in self.proof.parameters.items())
-        files = f"{self.parts / self.proof.part}.sv {SOURCES / self.proof.source}.sv"
+        files = f"{self.parts}/operations.sv {self.parts / self.proof.part}.sv {SOURCES / self.proof.source}.sv"
         return [
             f"read_slang --threads 1 --top {self.top}{parameters} {files}",
             f"hierarchy -check -top {self.top}",

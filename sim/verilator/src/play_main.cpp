@@ -46,6 +46,9 @@ int main(int argc, char **argv) {
   app.add_option("--waves", options.waves, "Write waves to this FST file (needs a build with WAVES=1)");
   app.add_option("--fault", options.fault, "Number of the fault to activate (needs a build with FAULTS=1)")
       ->check(CLI::Range(0u, 65535u));
+  app.add_option("--patience", options.patience, "Cycles after which a register access counts as hanging")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}))
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   options.timing.seed = options.seed;
   try {

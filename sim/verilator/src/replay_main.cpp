@@ -88,6 +88,9 @@ int main(int argc, char **argv) {
                  "Write line and toggle coverage to this file (needs a build with COVERAGE=1)");
   app.add_option("--fault", options.simulation.fault, "Number of the fault to activate (needs a build with FAULTS=1)")
       ->check(CLI::Range(0u, 65535u));
+  app.add_option("--patience", options.simulation.patience, "Cycles after which a register access counts as hanging")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}))
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   options.simulation.timing.seed = options.simulation.seed;
   try {

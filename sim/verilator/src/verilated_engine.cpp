@@ -32,13 +32,12 @@ namespace hwswap {
 namespace {
 
 constexpr unsigned reset_cycles = 8;
-/// A register transaction that takes longer (cycles) counts as hanging; a clear of the largest store fits well in.
-constexpr uint64_t transaction_limit = 1'000'000;
 
 } // namespace
 
 VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &options)
-    : context_(std::make_unique<VerilatedContext>()), coverage_(options.coverage), memory_(memory, options.timing) {
+    : context_(std::make_unique<VerilatedContext>()), coverage_(options.coverage), patience_(options.patience),
+      memory_(memory, options.timing) {
   context_->randReset(2);
   context_->randSeed(static_cast<int>(options.seed));
   model_ = std::make_unique<VHwSwap>(context_.get());
@@ -190,10 +189,10 @@ void VerilatedEngine::write_register(uint32_t address, uint64_t data, uint8_t st
 void VerilatedEngine::finish_transaction(const char *what, uint32_t address) {
   const uint64_t begin = cycles_;
   while (registers_.busy()) {
-    if (cycles_ - begin > transaction_limit) {
+    if (cycles_ - begin > patience_) {
       std::ostringstream text;
       text << "the engine has not answered a register " << what << " at 0x" << std::hex << address << " for "
-           << std::dec << transaction_limit << " cycles";
+           << std::dec << patience_ << " cycles";
       throw EngineError(text.str());
     }
     step();

@@ -26,6 +26,8 @@ struct SimulationOptions {
   std::string coverage;
   /// Which fault is active, 0 for none. Only in a build of a model with faults, see have_faults.
   uint32_t fault = 0;
+  /// A register transaction that takes longer (cycles) counts as hanging; a clear of the largest store fits well in.
+  uint64_t patience = 1'000'000;
 };
 
 /// Whether this program was built with wave dumping (make WAVES=1).
@@ -75,6 +77,7 @@ private:
 #ifdef HWSWAP_WAVES
   std::unique_ptr<VerilatedFstC> waves_;
 #endif
+  const uint64_t patience_;
   AxiMemory memory_;
   AxilMaster registers_;
   uint64_t cycles_ = 0;

@@ -13,7 +13,7 @@ import java.nio.file.{Files, Paths}
   */
 object EmitProofs {
 
-  /** 64 slots make 7 orders, and a row of two words. */
+  /** 64 slots make 7 orders, and a row of four words. */
   val Finder: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 64)
 
   /** What a row really is. */
@@ -22,7 +22,7 @@ object EmitProofs {
   /** 4 clusters are enough to have one that is neither first nor last with a neighbour on each side of it. */
   val Lists: Params = Params(devices = 1, cpus = 1, clusters = 4, slots = 8)
   val Available: Params = Params(devices = 4, cpus = 1, clusters = 8)
-  val SmallCore: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 8)
+  val SmallCore: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 8, advisory = false)
 
   private def parts: Seq[(String, () => RawModule)] = Seq(
     "finder" -> (() => new FreeRunFinder(Finder)),
@@ -32,7 +32,21 @@ object EmitProofs {
     "core" -> (() => new Core(SmallCore))
   )
 
-  @main(doc = "Writes each part to a file of its name in <target-dir>.")
+  /** The codes of what the core is asked, as a package. */
+  private def operations: String = {
+    val codes = Seq(
+      "Prepare" -> CoreOp.swaponPrepare,
+      "Swapon" -> CoreOp.swapon,
+      "Alloc" -> CoreOp.alloc,
+      "Free" -> CoreOp.free
+    )
+    val lines = codes.map { case (name, code) =>
+      s"  localparam logic [${CoreOp.getWidth - 1}:0] $name = ${code.litValue};"
+    }
+    ("package core_op;" +: lines :+ "endpackage").mkString("", "\n", "\n")
+  }
+
+  @main(doc = "Writes each part to a file of its name in <target-dir>, and operations.sv.")
   def emit(@arg(doc = "folder to write to; made when missing") targetDir: String): Unit = {
     val folder = Paths.get(targetDir)
     Files.createDirectories(folder)
@@ -43,6 +57,7 @@ object EmitProofs {
       )
       Files.write(folder.resolve(s"$name.sv"), text.getBytes(StandardCharsets.UTF_8))
     }
+    Files.write(folder.resolve("operations.sv"), operations.getBytes(StandardCharsets.UTF_8))
     println(s"wrote ${parts.length} parts to $folder")
   }
 

@@ -85,6 +85,9 @@ final case class Params(
 
   val wordSlotBits: Int = log2Ceil(wordSlots)
 
+  /** Slots of what is dumped at once: a word on the bus. */
+  val dumpBits: Int = Axi.DataBits.min(slots / 2)
+
   /** Words of a row. */
   val words: Int = slots / wordSlots
 

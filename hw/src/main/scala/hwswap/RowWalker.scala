@@ -53,7 +53,7 @@ class RowWalker(p: Params) extends Module {
     val record = new BitmapPort(p, p.wordSlots)
 
     /** What the kernel had in use (used and not hinted) at the last walk that counted. */
-    val kernel = Flipped(new BitmapPort(p, Axi.DataBits))
+    val kernel = Flipped(new BitmapPort(p, p.dumpBits))
 
     /** The walk is over (one cycle). From then on there are the counts; whether hinted slots are left outside of the
       * bitmap or range; whether a slot is hinted and not used.
@@ -153,7 +153,7 @@ class RowWalker(p: Params) extends Module {
   io.walked := ShiftRegister(walking && at === last, 5, false.B, true.B)
 
   // What a dump shows, in the words of whoever reads it.
-  private val halves = Axi.DataBits / p.wordSlots
+  private val halves = p.dumpBits / p.wordSlots
   io.kernel.word := VecInit
     .tabulate(halves) { half =>
       val memory = Mem(p.words / halves, UInt(p.wordSlots.W))
