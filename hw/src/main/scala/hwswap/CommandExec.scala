@@ -12,7 +12,7 @@ import chisel3.util._
 class CommandExec(p: Params) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Decoupled(new Command))
-    val out = Decoupled(new Completion)
+    val out = Decoupled(new Completion(p))
     val advisory = Input(Bool())
     val claimed = Input(Vec(p.devices, Bool()))
     val core = new CorePort(p)
@@ -103,6 +103,7 @@ class CommandExec(p: Params) extends Module {
   io.out.bits.cycles := cycles
   io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
   io.out.bits.device := Mux(fromCore && isAlloc, io.core.resp.bits.device, 0.U)
+  for (waits <- io.out.bits.waits) waits := Mux(fromCore, io.core.resp.bits.waits, 0.U)
   io.out.bits.slot := Mux(fromCore, Mux(isAlloc || hasOffset, io.core.resp.bits.offset, 0.U), slot)
   decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
 

@@ -61,6 +61,9 @@ class Intake(p: Params) extends Module {
 
     /** Reads the store. */
     val read = Valid(UInt(p.clusterBits.W))
+
+    /** Somebody may look at what is read. */
+    val wanted = Output(Bool())
     val exclusive = Input(Bool())
 
     /** The request that comes next, and its cluster, which was read one cycle ago. */
@@ -215,8 +218,9 @@ class Intake(p: Params) extends Module {
   io.op.bits.range.last := (slot + second.nr - 1.U)(p.slotBits - 1, 0)
   io.op.bits.nr := second.nr
   io.op.bits.device := Mux(alloc, hint.device, second.device(p.deviceBits - 1, 0))
-  io.needsCluster := !refused &&
-    Mux(alloc, hint.valid, named || isFree || second.op.isOneOf(CoreOp.release, CoreOp.markBad, CoreOp.discardDone))
+  private val ofRequest = named || isFree || second.op.isOneOf(CoreOp.release, CoreOp.markBad, CoreOp.discardDone)
+  io.needsCluster := !refused && Mux(alloc, hint.valid, ofRequest)
+  io.wanted := Mux(alloc, secondHint.valid, ofRequest)
 
   io.unitReq := unitReq
 
