@@ -55,8 +55,8 @@ class CoreReq(p: Params) extends Bundle {
   *   - alloc, hintAlloc: device, offset, epoch of the device when status is OK; NO_SPACE otherwise
   *   - check: offset holds the number of faults
   *   - discardTake: offset of the cluster's first slot when status is OK
-  *   - dump: record (count: the population of the bitmap, which is without hinted slots; order, flag, seq, epoch as last
-  *     applied)
+  *   - dump: record (count: the population of the bitmap, which is without hinted slots; order, flag, seq, epoch: as
+  *     last applied)
   *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
   *     cluster
   *   - all: waits, the accesses to memory, one depending on the other, for which the core was held since the response

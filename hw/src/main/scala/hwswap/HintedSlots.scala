@@ -14,8 +14,8 @@ class WordAddress(p: Params) extends Bundle {
   *
   * `mark` sets the bits of an allocation's slots on its own, after the allocation: a word that changes in part is read,
   * changed and written, which takes 5 cycles, whole words are written one a cycle. Nobody else uses the memory until
-  * `busy` is low again. There are registers in front of the memory, since it is spread over many block RAMs. Reading what is written in the same cycle gives nothing defined; an assertion says that it does
-  * not happen.
+  * `busy` is low again. There are registers in front of the memory, since it is spread over many block RAMs. Reading
+  * what is written in the same cycle gives nothing defined; an assertion says that it does not happen.
   */
 class HintedSlots(p: Params) extends Module {
   val io = IO(new Bundle {
