@@ -33,8 +33,8 @@ class ListEnds(p: Params) extends Bundle {
   * of `isolate_lock_cluster()`: a cluster enters at the tail, is taken from the head, or leaves from anywhere.
   *
   * Four memories (heads and tails here, next and previous links in the clusters' memory) with one read and one write
-  * port each, so that a step touches every one once, and one bit a list in registers that says whether it is empty. The links of a list's ends that point
-  * outside are never read as links.
+  * port each, so that a step touches every one once, and one bit a list in registers that says whether it is empty. The
+  * links of a list's ends that point outside are never read as links.
   *
   * A move waits in a register until the one before it is done, so nobody has to wait for the end of one. It takes 3
   * cycles when the cluster comes from a list's head or from nowhere, 4 when it goes nowhere, 5 otherwise. What the rest

@@ -95,7 +95,16 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
   )
   private val rowShape = CacheShape(
     "bitmap",
-    Seq(CacheField("used", 0, p.slots, p.words, chiselTypeOf(io.port.store.line.words(0).orders).getWidth, FreeRuns.orders)),
+    Seq(
+      CacheField(
+        "used",
+        0,
+        p.slots,
+        p.words,
+        chiselTypeOf(io.port.store.line.words(0).orders).getWidth,
+        FreeRuns.orders
+      )
+    ),
     p.clusters,
     p.slots / Axi.DataBits,
     1,

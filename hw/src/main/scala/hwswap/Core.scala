@@ -74,8 +74,8 @@ class Core(p: Params) extends Module {
     val req = intake.io.unitReq
     val view = Wire(new StateView(p))
     val unitTurn = executor.io.unitTurn
-    val calm = RegNext(unitTurn && lists.io.idle && settled && !hinted.io.busy, false.B)
-    val start = calm && unitTurn && turn === Turn.waiting
+    val start = RegInit(false.B)
+    start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {

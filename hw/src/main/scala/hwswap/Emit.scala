@@ -85,8 +85,7 @@ object Emit {
       try {
         val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
         Params(devices, cpus, clusters, hintRingLog2, BigInt(buildHash, 16), !authoritative.value, caches)
-      }
-      catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
+      } catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
     val file = Paths.get(targetDir).resolve("HwSwap.sv")
     try {
       Files.createDirectories(file.getParent)

@@ -134,7 +134,9 @@ class HintRings(p: Params) extends Module {
   newEntry.epoch := io.core.resp.bits.epoch
   newEntry.slot := io.core.resp.bits.offset
   when(allocated)(buffer.write(batch(log2Ceil(HintRings.Batch) - 1, 0), newEntry))
-  when(allocated || voided)(entries.write(Cat(ring, Mux(allocated, index(tail), index(position))), newEntry))
+  when(allocated || voided)(
+    entries.write(Cat(ring, Mux(state === State.allocWait, index(tail), index(position))), newEntry)
+  )
 
   // How far a fill may go: the ring's depth and the cap. Each step has a cycle of its own; a fill weighs until what the
   // core says after the last hint has come through.

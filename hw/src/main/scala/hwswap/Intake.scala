@@ -136,8 +136,11 @@ class Intake(p: Params) extends Module {
   io.alike := RegNext(secondKey.asUInt === io.present.asUInt)
   private val secondFull = RegInit(false.B)
   private val second = Reg(new First)
-  private val device = Reg(new SwapDevice(p))
-  private val claimed = Reg(Bool())
+
+  /** The device of a free or of a reclaim's place may be used, and so many pages and clusters it has. */
+  private val deviceListed = Reg(Bool())
+  private val devicePages = Reg(UInt(p.usedBits.W))
+  private val deviceClusters = Reg(UInt(p.clusterCountBits.W))
   private val hint = Reg(new CpuHint(p))
   private val wasRead = RegInit(false.B)
   leaving := firstFull && (!secondFull || io.take)
@@ -150,12 +153,12 @@ class Intake(p: Params) extends Module {
     hint := firstHint
   }
 
-  // A unit's device, which the first place goes on to name, is looked at all the time, since it may be changing on
-  // behalf of the requests before.
   private val lookedUp = At(io.devices, first.device(p.deviceBits - 1, 0))
-  when(leaving || unitBusy) {
-    device := lookedUp
-    claimed := first.device < p.devices.U && lookedUp.info.claimed
+  private val claimed = first.device < p.devices.U && lookedUp.info.claimed
+  when(leaving) {
+    deviceListed := claimed && lookedUp.listed
+    devicePages := lookedUp.info.pages
+    deviceClusters := lookedUp.info.clusters
   }
 
   // Which cluster: that of the hint, the one that is named, or that of the offset. A hint that overtakes names another
@@ -191,8 +194,8 @@ class Intake(p: Params) extends Module {
 
   // What is wrong with it, known one cycle after it came to the second place.
   private val rangeValid = second.nr =/= 0.U && second.offset =/= 0.U && slot +& second.nr <= p.slots.U &&
-    second.offset +& second.nr <= device.info.pages
-  private val placeValid = (second.offset >> p.slotBits) < device.clusters &&
+    second.offset +& second.nr <= devicePages
+  private val placeValid = (second.offset >> p.slotBits) < deviceClusters &&
     (slot & SlotRange.lowSlots(second.order, p)) === 0.U
   private val allowed = Mux(
     second.op.isOneOf(CoreOp.authoritativeOnly),
@@ -205,7 +208,7 @@ class Intake(p: Params) extends Module {
       Seq(
         !allowed -> StatusCode.BadOpcode.U,
         (alloc && !(second.cpu < p.cpus.U && second.order < p.orders.U)) -> StatusCode.BadCpu.U,
-        ((isFree || resumes) && !(claimed && device.listed)) -> StatusCode.BadDevice.U,
+        ((isFree || resumes) && !deviceListed) -> StatusCode.BadDevice.U,
         (isFree && !rangeValid) -> StatusCode.BadRange.U,
         (resumes && !placeValid) -> StatusCode.BadRange.U
       )
@@ -241,8 +244,11 @@ class Intake(p: Params) extends Module {
   io.wanted := Mux(byHint, secondHint.valid, ofRequest)
 
   io.unitReq := unitReq
-  io.unitDevice := device
-  io.unitClaimed := claimed
+
+  // A unit's device, which the first place goes on to name, is looked at all the time, since it may be changing on
+  // behalf of the requests before.
+  io.unitDevice := RegNext(lookedUp)
+  io.unitClaimed := RegNext(claimed)
 
   assert(!io.take || io.op.valid, "a request is taken that is not there")
 }

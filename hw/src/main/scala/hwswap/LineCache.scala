@@ -196,13 +196,12 @@ class LineCache(shape: CacheShape) extends Module {
     place(OHToUInt(hit), setOf(lineOf(item)), item)
   }
   private val acting = asked.indices.map(i => Mux(io.run, asked(i).valid, performing && pending(i)) && isHit(i))
-  for (i <- asked.indices) {
+  for (i <- asked.indices)
     when(io.run) {
       pending(i) := asked(i).valid && !isHit(i)
     }.elsewhen(performing && isHit(i)) {
       pending(i) := false.B
     }
-  }
 
   // Which lines were written to since they came: a bit a place and writer, so that each memory has one writer.
   private val dirty = io.fields.map(_ => Mem(lines, Bool()))

@@ -59,8 +59,8 @@ class Poller(p: Params) extends Module {
   private val engine = MemMap.EngineLine
   private val lineWords = MapAccess.words(line.Bytes)
   object State extends ChiselEnum {
-    val off, line, lineData, compare, decide, notices, noticeData, publish, publishData, serve, fetchWait, resync,
-        resyncWait, consume, consumeWait, fill, fillWait, next, heartbeat, heartbeatData, timer = Value
+    val off, line, lineData, compare, weigh, decide, notices, noticeData, publish, publishData, serve, fetchWait,
+        resync, resyncWait, consume, consumeWait, fill, fillWait, next, heartbeat, heartbeatData, timer = Value
   }
 
   val state = RegInit(State.off)
@@ -100,7 +100,7 @@ class Poller(p: Params) extends Module {
   val noticeMask = (noticeSize - 1.U)(14, 0)
   val pending = Reg(UInt(32.W))
   val lookAgain = Reg(Bool())
-  val impossible = pending > noticeSize
+  val impossible = RegNext(pending > noticeSize)
   val noticeIndex = taken(cpu)(14, 0) & noticeMask
   val groupMask = noticeMask(batchLog2 - 1, 0)
   val toEnd = groupMask - (noticeIndex(batchLog2 - 1, 0) & groupMask) +& 1.U
@@ -193,8 +193,9 @@ class Poller(p: Params) extends Module {
     is(State.compare) {
       pending := noticeTail - taken(cpu)
       lookAgain := resyncWanted =/= resynced(cpu)
-      state := State.decide
+      state := State.weigh
     }
+    is(State.weigh)(state := State.decide)
     is(State.decide) {
       order := 0.U
       everything := lookAgain || impossible

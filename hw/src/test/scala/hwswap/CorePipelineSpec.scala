@@ -195,7 +195,10 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
           "whole words of one cluster"
         )
         core.take(1, 0, 500)
-        assert(cycles(Seq.tabulate(4)(i => Give(0, 10 + 100 * i, 90))).drop(1).forall(_ == 7), "parts")
+        assert(
+          cycles(Seq.tabulate(4)(i => Give(0, 10 + 100 * i, 90))).drop(1).forall(_ == 8),
+          "parts, in the cluster just changed"
+        )
         core.sound(0)
         core.clear()
         core.on(0, 16 * Slots, 0)
