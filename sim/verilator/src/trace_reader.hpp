@@ -22,7 +22,14 @@ enum class TraceOp : uint8_t {
   discard_take,
   discard_done,
   policy,
-  node
+  node,
+  // From format version 3 on: steps of an allocation that the engine is told.
+  step_take = 48,
+  step_put,
+  step_give,
+  step_next,
+  step_visit,
+  step_available
 };
 
 /// Name of an operation, as in the header's counts.
