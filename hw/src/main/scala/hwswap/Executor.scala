@@ -62,6 +62,7 @@ class Executor(p: Params) extends Module {
     val search = Input(Bool())
     val resuming = Input(Bool())
     val resumeBehind = Input(UInt(p.slotBits.W))
+    val resumeWhole = Input(Bool())
     val slowFailed = Input(Bool())
     val searched = Output(Bool())
     val gave = Output(Bool())
@@ -70,6 +71,10 @@ class Executor(p: Params) extends Module {
     val next = Input(UInt(p.clusterBits.W))
     val alone = Input(Bool())
     val position = Input(UInt(AllocWalk.bits(p).W))
+
+    /** The policies; the CPU of an allocation, for the slow path. */
+    val policy = Input(new Policy)
+    val cpu = Output(UInt(p.cpuBits.W))
 
     /** A unit's turn, until it is done. */
     val unitTurn = Output(Bool())
@@ -98,16 +103,18 @@ class Executor(p: Params) extends Module {
   io.find := state === State.look && op.alloc
   io.order := op.order
   io.behind := Mux(slow, io.resumeBehind, op.hint.last)
-  io.anywhere := listed || meta.count === 0.U
+  io.anywhere := listed || meta.count === 0.U || Mux(slow, io.resumeWhole, op.hint.whole)
   io.checked := op.range
 
   // What commit wants to know, as it was when the cluster was looked at.
   private val writeok = RegNext(device.info.writeok)
+  private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
   private val discards = RegNext(device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard))
   private val epoch = RegNext(device.info.epoch)
   private val inDevice = RegNext((io.opened - device.info.base)(p.clusterBits - 1, 0))
   private val owner = RegNext(number)
-  private val rotating = RegNext(!device.has(MemMap.DeviceFlags.Flags.Solidstate))
+  private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
+  private val rotating = RegNext(rotates)
   private val larger = RegNext(meta.count + slots)
   private val smaller = RegNext(meta.count - op.nr)
   private val filled = RegNext(meta.count + slots === p.slots.U)
@@ -119,7 +126,8 @@ class Executor(p: Params) extends Module {
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
   private val usable = RegNext(
-    meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (op.order === 0.U || op.order === meta.order)
+    (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (op.order === 0.U || op.order === meta.order)) ||
+      (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates)
   )
 
   // Commit: what was found.
@@ -170,7 +178,7 @@ class Executor(p: Params) extends Module {
   io.move.valid := changes && relist
   io.move.bits.device := owner
   io.move.bits.cluster := io.opened
-  io.move.bits.unlink := true.B
+  io.move.bits.unlink := meta.listed // not where a host's step took it off
   io.move.bits.fromHead := listed
   io.move.bits.from := present
   io.move.bits.next := io.next
@@ -184,6 +192,20 @@ class Executor(p: Params) extends Module {
   newHint.device := owner
   newHint.cluster := io.opened
   newHint.last := lastSlot
+  newHint.whole := false.B
+
+  // Policy RANDOM_TRUNK: where there is none, it is a random trunk, unless that is the device's first.
+  private val trunks = Module(new Trunks(p))
+  trunks.io.reseed := io.policy.reseed
+  trunks.io.seed := io.policy.seed
+  trunks.io.clusters := device.clusters
+  trunks.io.draw := random && changes && op.alloc && !newHint.valid && !rotating
+  private val trunk = Wire(new CpuHint(p))
+  trunk.valid := trunks.io.cluster =/= 0.U
+  trunk.device := owner
+  trunk.cluster := (RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0)
+  trunk.last := DontCare
+  trunk.whole := true.B
   io.newHint.valid := RegNext(changes && op.alloc, false.B)
   private val key = WireDefault(op.key)
   when(rotating) {
@@ -191,7 +213,7 @@ class Executor(p: Params) extends Module {
     key.index := owner
   }
   io.newHint.bits.key := RegNext(key)
-  io.newHint.bits.hint := RegNext(newHint)
+  io.newHint.bits.hint := RegNext(Mux(trunks.io.draw, trunk, newHint))
 
   private val gives = committing && op.alloc && !refused && granted
   io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
@@ -227,11 +249,14 @@ class Executor(p: Params) extends Module {
   io.gave := gives
 
   // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done.
+  // With RANDOM_TRUNK the hint this one leaves takes a cycle more, and the next request waits for it.
+  private val alone = random && op.alloc
   private val leadsOn = state === State.commit && !refused && op.leadsTo(io.op.bits)
-  private val opening = io.op.valid && (state === State.idle || (committing && !slow))
+  private val opening = io.op.valid && (state === State.idle || (committing && !slow && !alone))
   io.open.valid := opening && io.needsCluster && !leadsOn
   io.open.bits := io.cluster
-  io.take := io.op.valid && (state === State.idle || (answering && !slow))
+  io.take := io.op.valid && (state === State.idle || (answering && !slow && !alone))
+  io.cpu := op.cpu
   when(io.take) {
     op := io.op.bits
     when(leadsOn) {

@@ -123,10 +123,6 @@ object RegMap {
     val Placement: MapField = MapField(12, 2, BigInt("0", 16))
     val Seed: MapField = MapField(32, 32, BigInt("0", 16))
   }
-  object CpuNode {
-    val Offset: Int = 0xc0
-    val Nodes: MapField = MapField(0, 64, BigInt("0", 16))
-  }
   object StatCycles {
     val Offset: Int = 0x100
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
@@ -214,6 +210,15 @@ object RegMap {
   object StatDmaWriteBeats {
     val Offset: Int = 0x1a8
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object CpuNode {
+    val Base: Int = 0xc0
+    val Stride: Int = 0x8
+    val Count: Int = 4
+    object Word {
+      val Offset: Int = 0x0
+      val Nodes: MapField = MapField(0, 64, BigInt("0", 16))
+    }
   }
   object Device {
     val Base: Int = 0x400

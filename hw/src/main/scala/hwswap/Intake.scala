@@ -163,7 +163,7 @@ class Intake(p: Params) extends Module {
   private val rangeValid = second.nr =/= 0.U && second.offset =/= 0.U && slot +& second.nr <= p.slots.U &&
     second.offset +& second.nr <= device.info.pages
   private val allowed = Mux(
-    second.op.isOneOf(CoreOp.alloc, CoreOp.free, CoreOp.discardTake, CoreOp.discardDone),
+    second.op.isOneOf(CoreOp.authoritativeOnly),
     !io.advisory,
     io.advisory || !second.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
   )
@@ -193,7 +193,7 @@ class Intake(p: Params) extends Module {
   io.op.bits.nr := second.nr
   io.op.bits.device := Mux(alloc, hint.device, second.device(p.deviceBits - 1, 0))
   io.needsCluster := status === StatusCode.Ok.U &&
-    Mux(alloc, hint.valid, named || isFree || second.op.isOneOf(CoreOp.release, CoreOp.markBad, CoreOp.discardDone))
+    Mux(alloc, hint.valid, named || isFree || second.op.isOneOf(CoreOp.ofSlot))
 
   io.unitReq := unitReq
   io.unitDevice := device

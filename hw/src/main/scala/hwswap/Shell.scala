@@ -64,6 +64,7 @@ class Shell(p: Params) extends Module {
   core.io.core.resp <> io.core.resp
   io.core.advisory := settings.advisory
   io.core.policy := settings.policy
+  io.core.nodes := registers.io.nodes
   io.core.clear := io.clear
 
   // Command ring and mirror

@@ -19,8 +19,9 @@ class SlowPath(p: Params) extends Module {
     val order = Input(UInt(p.orderBits.W))
     val hinting = Input(Bool())
 
-    /** Which lists, in which order. */
+    /** Which lists, in which order; and the node of the CPU. */
     val policy = Input(new Policy)
+    val node = Input(UInt(Policy.NodeBits.W))
 
     /** The device table and the available list show all changes. */
     val settled = Input(Bool())
@@ -52,9 +53,10 @@ class SlowPath(p: Params) extends Module {
     /** Search the open cluster, from the next cycle on. */
     val search = Output(Bool())
 
-    /** It was reached by a rotating device's hint: search it behind this slot, if it is usable. */
+    /** It was reached by a rotating device's hint: search it behind this slot, or all of it, if it is usable. */
     val resuming = Output(Bool())
     val resumeBehind = Output(UInt(p.slotBits.W))
+    val resumeWhole = Output(Bool())
 
     /** It was searched, and slots in it were given, or not. */
     val searched = Input(Bool())
@@ -85,7 +87,7 @@ class SlowPath(p: Params) extends Module {
   private val holds = Reg(UInt(p.lists.W))
   holds := At(io.nonEmpty, device)
 
-  // With policy SEQUENTIAL, the available list is read in another sequence.
+  // With policies SEQUENTIAL and NODE_FIRST, the available list is read in another sequence.
   private val picker = Module(new DevicePicker(p))
   private val picking = RegInit(false.B)
   private val ranked = io.policy.device =/= DevicePolicyCode.RoundRobin.U
@@ -95,6 +97,8 @@ class SlowPath(p: Params) extends Module {
   picker.io.places := io.places
   picker.io.eligible := io.eligible
   picker.io.numbers := VecInit(io.devices.map(_.number))
+  private val byNode = io.policy.device === DevicePolicyCode.NodeFirst.U
+  picker.io.far := RegNext(VecInit(io.devices.map(d => byNode && d.node =/= io.node)).asUInt)
   private val choice = Mux(ranked, picker.io.device, Mux(state === State.visit, io.successor, io.first))
   private val chosen = !ranked || picker.io.done
   when(picker.io.start) {
@@ -130,6 +134,7 @@ class SlowPath(p: Params) extends Module {
   private val place = Reg(new CpuHint(p))
   io.resuming := resuming
   io.resumeBehind := place.last
+  io.resumeWhole := place.whole
   io.readHint.valid := false.B
   io.readHint.bits.ofDevice := true.B
   io.readHint.bits.index := device

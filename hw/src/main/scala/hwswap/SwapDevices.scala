@@ -40,6 +40,9 @@ class SwapDevice(p: Params) extends Bundle {
   /** Its swapon: how many there had been. */
   val number = UInt(DevicePicker.NumberBits.W)
 
+  /** The node it belongs to. */
+  val node = UInt(Policy.NodeBits.W)
+
   /** Slots, in use or not: whole clusters. */
   def slots(p: Params): UInt = clusters ## 0.U(p.slotBits.W)
 
@@ -54,17 +57,18 @@ class SwapDevice(p: Params) extends Bundle {
 }
 
 /** What happens to a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or
-  * its numbers of slots change.
+  * its numbers of slots change; or, as a host's step, they change and its being available does not (`count`), or that
+  * alone does (`join`, `leave`).
   */
 object DeviceOp extends ChiselEnum {
-  val none, claim, enable, disable, forget, adjust = Value
+  val none, claim, enable, disable, forget, adjust, count, join, leave = Value
 }
 
 /** A change of a device.
   *
   *   - claim: everything about the new device, which fits in the store, is in the request; `clusters` and `used` are
   *     given here
-  *   - adjust: `usedDelta` and `hintedDelta`, slots, signed
+  *   - adjust, count: `usedDelta` and `hintedDelta`, slots, signed
   */
 class DeviceChange(p: Params) extends Bundle {
   val op = DeviceOp()
@@ -125,8 +129,16 @@ class SwapDevices(p: Params) extends Module {
   private val used = (old.info.used.zext + change.usedDelta).asUInt
   private val hinted = (old.hinted.zext + change.hintedDelta).asUInt
   private val writeok = WireDefault(old.info.writeok)
-  private val notFull = Mux(op === DeviceOp.adjust, used, old.info.used) =/= old.slots(p)
-  private val available = writeok && notFull
+  private val counting = op.isOneOf(DeviceOp.adjust, DeviceOp.count)
+  private val notFull = Mux(counting, used, old.info.used) =/= old.slots(p)
+  private val available = MuxCase(
+    writeok && notFull,
+    Seq(
+      (op === DeviceOp.count) -> old.info.available,
+      (op === DeviceOp.join) -> true.B,
+      (op === DeviceOp.leave) -> false.B
+    )
+  )
 
   // What the sums of all devices gain or lose.
   private val free = (old.slots(p) - old.info.used).zext
@@ -141,6 +153,7 @@ class SwapDevices(p: Params) extends Module {
       device.info.flags := io.req.flags
       device.info.claimed := true.B
       device.info.epoch := io.req.epoch
+      device.node := io.req.node
       device.clusters := change.clusters
       device.listed := false.B
       device.hinted := 0.U
@@ -165,7 +178,7 @@ class SwapDevices(p: Params) extends Module {
       freeDelta := Mux(old.info.writeok, -free, 0.S)
       hintedDelta := -old.hinted.zext
     }
-    is(DeviceOp.adjust) {
+    is(DeviceOp.adjust, DeviceOp.count) {
       device.info.used := used(p.usedBits - 1, 0)
       device.hinted := hinted(p.usedBits - 1, 0)
       freeDelta := Mux(old.info.writeok, -change.usedDelta, 0.S)
@@ -186,7 +199,7 @@ class SwapDevices(p: Params) extends Module {
   assert(!(changing && io.change.op =/= DeviceOp.none), "two changes of devices in consecutive cycles")
 
   // One bit more than a count of slots can have is set after a count went below 0, too.
-  private val beyond = op === DeviceOp.adjust && (used > old.slots(p) || hinted > used)
+  private val beyond = counting && (used > old.slots(p) || hinted > used)
   io.fault := beyond
   assert(!beyond, "a device counts more slots in use than it has, or more in hints than in use")
 }
