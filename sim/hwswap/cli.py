@@ -12,6 +12,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hwswap import check, convert, replay, stream, trace
+from hwswap.follower import Mismatch
+from hwswap.linear import as_trace, linearise
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -97,11 +99,13 @@ def replay_command(args: argparse.Namespace) -> int:
         options.append("--registers")
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         path = args.file
-        if loaded.detailed:  # of which the replayer wants the operations alone
-            for reason in convert.lost(loaded):
-                ERR.print(f"hwswap: {path}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
-            loaded, path = convert.plain(loaded), Path(folder) / "plain.hwst"
+        if loaded.detailed:  # the replayer does one after the other
+            with ERR.status("bringing what the CPUs did into one sequence"):
+                linear = linearise(loaded)
+            loaded, path = as_trace(linear), Path(folder) / "sequence.hwst"
             trace.write(path, loaded.header, loaded.records)
+            for cause, number in linear.guided.most_common():
+                ERR.print(f"hwswap: {args.file}: {number:,} decisions are guided: {cause}", soft_wrap=True)
         with ERR.status("replaying on the RTL"):
             outcome = replay.replay(path, options)
     if outcome.output:
@@ -126,6 +130,18 @@ def stream_command(args: argparse.Namespace) -> int:
     trace.write(args.output, stream.header(shape), records)
     OUT.print(f"{args.output}: {shape}", soft_wrap=True)
     return 0
+
+
+def lockstep_command(args: argparse.Namespace) -> int:
+    """Compare kernel, golden model and RTL on fresh recordings."""
+    from hwswap import lockstep  # needs the built kernel, guest and engine
+
+    if args.files:
+        rows = lockstep.short(args.files, args.jobs, lambda text: ERR.print(text, soft_wrap=True))
+        return lockstep.finish(rows, args.seed, {}, lockstep.OUTPUT / "short.json")
+    minimum = {**lockstep.MINIMUM, lockstep.DECISIONS: args.decisions}
+    rows = lockstep.run(args.seed, minimum, args.jobs)
+    return lockstep.finish(rows, args.seed, minimum, lockstep.OUTPUT / "lockstep.json")
 
 
 def demo_command(args: argparse.Namespace) -> int:
@@ -211,6 +227,19 @@ def parser() -> argparse.ArgumentParser:
     one.set_defaults(run=demo_command)
 
     one = commands.add_parser(
+        "lockstep",
+        help="compare kernel, golden model and RTL on fresh recordings",
+        description="Record fresh traces until there is enough of everything, and replay each on the golden model and "
+        "on the RTL. Exit status 1 at a difference, or where there is too little of something. Ctrl-C ends it; "
+        "recordings are kept, so that the next run goes on.",
+    )
+    one.add_argument("files", nargs="*", type=Path, help="traces to replay instead; there is no minimum then")
+    one.add_argument("--seed", type=number, default=1, help="seed of the first recording of each recipe (default 1)")
+    one.add_argument("--decisions", type=number, default=1_000_000, help="decisions at least (default 1000000)")
+    one.add_argument("--jobs", type=int, default=2, help="recordings at the same time (default 2)")
+    one.set_defaults(run=lockstep_command)
+
+    one = commands.add_parser(
         "stream",
         help="write a random stream as a trace",
         description="Write random operations on random devices with the golden model's decisions. "
@@ -245,6 +274,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return args.run(args)
     except (RuntimeError, ValueError, OSError) as error:
         ERR.print(f"hwswap: {error}", soft_wrap=True, markup=False)
+        return 1
+    except Mismatch as mismatch:
+        ERR.print(f"hwswap: the trace has {mismatch.expected}, the golden model {mismatch.got}", markup=False)
         return 1
     except KeyboardInterrupt:
         ERR.print("hwswap: interrupted")

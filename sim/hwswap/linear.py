@@ -38,11 +38,11 @@ from hwswap.guided import (
 )
 from hwswap.hwswap_map import Flag, Status
 from hwswap.records import (
+    AT_ONCE,
     FAILED,
     FIRST_DETAIL,
     NO_CLUSTER,
     NO_MEMORY,
-    AT_ONCE,
     Op,
     Record,
 )
@@ -59,7 +59,7 @@ CHECKED = 20_000
 """Operations between two comparisons of the whole state."""
 
 
-class Unequal(Exception):  # noqa: N818  # not an error: then the allocation is guided
+class Unequal(Exception):  # not an error: then the allocation is guided
     """Carried out at once, an allocation would not do what the kernel did, by this cause."""
 
 
@@ -303,7 +303,7 @@ class Collector(Guided):
     def collect(self, at: int, record: Record) -> list[Node]:
         """Take the next record; return all that was collected when nothing is under way any more, else nothing."""
         self.at = at
-        op, cpu, order, type_, a, b, number = record
+        op, cpu, order, type_, a, _, number = record
         model = self.model
         uses: list[Use] = []
         device = model.devices.get(type_)

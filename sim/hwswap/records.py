@@ -312,8 +312,7 @@ def version_of(records: Iterable[Record]) -> int:
     for record in records:
         if record.op >= FIRST_STEP:
             return 3
-        if record.op > Op.FREE or (record.op == Op.PREPARE and record.cpu):
-            version = 2
-        elif record.op in (Op.ALLOC, Op.FREE) and record.c:
+        numbered = record.op in (Op.ALLOC, Op.FREE) and record.c
+        if record.op > Op.FREE or (record.op == Op.PREPARE and record.cpu) or numbered:
             version = 2
     return version

@@ -152,15 +152,10 @@ Completion Replayer::request(const TraceRecord &record, const Command &command) 
 /// on.
 void Replayer::write_policy(const TraceRecord &record) {
   if (record.op == TraceOp::node) {
-#ifdef HWSWAP_REG_CPU_NODE_BASE
     const uint32_t address = HWSWAP_REG_CPU_NODE_BASE + record.cpu / 16 * HWSWAP_REG_CPU_NODE_STRIDE;
     const unsigned shift = 4 * (record.cpu % 16);
     const uint64_t others = engine_.read_register(address) & ~(uint64_t{15} << shift);
     engine_.write_register(address, others | uint64_t{record.a} << shift);
-#else // the map has no nodes
-    throw UserError("this engine does not know nodes (operation " + std::to_string(done_) +
-                    "): make the stream without them");
-#endif
   } else {
     engine_.write_register(HWSWAP_REG_POLICY, record.a | uint64_t{record.b} << 32);
     // The choices are below the seed; one that the engine does not have reads back as 0.
@@ -193,6 +188,8 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
   // Slot 0 is the header's, so its cluster is never empty: 0 stands for none.
   if (take && (no_space ? 0 : c.slot) != r.a)
     return differs(outcome(!r.a, r.type, r.a), outcome(no_space, r.type, c.slot));
+  if (r.op == TraceOp::step_take && field_get(c.slot, HWSWAP_STEP_TAKEN_CLUSTER_SLOT) != uint64_t{r.a} * 512)
+    return differs("slot " + std::to_string(uint64_t{r.a} * 512), "slot " + std::to_string(c.slot));
   if (alloc) {
     const bool failed = r.type == trace_failed;
     if (failed != no_space || (!failed && (c.type != r.type || c.slot != r.a)))
