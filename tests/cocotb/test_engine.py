@@ -15,7 +15,7 @@ from cocotb_tools.runner import get_results
 HERE = Path(__file__).parent
 WAVES = os.environ.get("WAVES", "0") not in ("", "0")
 
-MODULES = ("identity", "commands", "authoritative", "advisory", "hints", "faults")
+MODULES = ("identity", "commands", "authoritative", "steps", "advisory", "hints", "faults")
 
 # Without pauses, and with idle cycles or back-pressure or both on all channels of both buses.
 PACES = ("none", "idle", "pressure", "both")

@@ -183,6 +183,14 @@ class Core(p: Params) extends Module {
     slowPath.io.order := executor.io.slowOrder
     slowPath.io.hinting := executor.io.slowHinting
     slowPath.io.settled := settled
+    slowPath.io.reclaims := executor.io.slowReclaims
+    slowPath.io.parks := executor.io.parks
+    slowPath.io.dismissed := executor.io.dismissed
+    slowPath.io.moved.valid := executor.io.move.valid
+    slowPath.io.moved.bits := executor.io.move.bits.cluster
+    executor.io.mute := slowPath.io.mute
+    executor.io.halfUsed := devices.io.halfUsed
+    executor.io.settled := settled
     slowPath.io.policy := io.policy
     slowPath.io.node := RegNext(At(io.nodes, executor.io.cpu))
     executor.io.policy := io.policy

@@ -15,7 +15,7 @@ object CoreOp extends ChiselEnum {
   /** The guided steps. */
   val steps: Seq[CoreOp.Type] = Seq(stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable)
 
-  val authoritativeOnly: Seq[CoreOp.Type] = Seq(alloc, free, discardTake, discardDone) ++ steps
+  val authoritativeOnly: Seq[CoreOp.Type] = Seq(alloc, free, discardTake, discardDone, reclaimDone) ++ steps
 
   /** Requests for a unit that name a cluster by a slot of it (stepTake only now and then). */
   val ofSlot: Seq[CoreOp.Type] = Seq(release, markBad, discardDone, stepTake, stepPut, stepGive, stepFree)

@@ -4,6 +4,14 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
+/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or the head of any list.
+  */
+class AskedPlace(p: Params) extends Bundle {
+  val cluster = UInt(p.clusterBits.W)
+  val order = UInt(p.orderBits.W)
+  val full, listed = Bool()
+}
+
 /** Carries allocations and frees out: the back of the pipeline, two cycles a request.
   *
   *   - look: the open cluster is searched for free slots, or its slots to be freed are looked at
@@ -15,6 +23,10 @@ import chisel3.util._
   * `alloc_swap_scan_cluster()` with `relocate_cluster()`, and `__swap_cluster_free_entries()`.
   *
   * The next request may be for the CPU and order of this one: then it uses the hint this one leaves.
+  *
+  * An allocation whose host wants to be asked (`reclaim`) stays in commit for one cycle more, in which what the search
+  * passed over is weighed. If it asks, it ends there; `waiting` remembers that, and the answer is a request of its own
+  * that searches the same cluster again (`resumes`), from where the host says.
   *
   * A list move that has to wait for the one before keeps a request in commit, and so does an answer nobody takes.
   */
@@ -55,6 +67,10 @@ class Executor(p: Params) extends Module {
     val resp = Decoupled(new UnitResp(p))
     val events = Output(new CoreEvents)
 
+    // More than half of swap is in use; all devices and the available list show what was done.
+    val halfUsed = Input(Bool())
+    val settled = Input(Bool())
+
     // The slow path: see there.
     val slowStart = Output(Bool())
     val slowOrder = Output(UInt(p.orderBits.W))
@@ -66,6 +82,10 @@ class Executor(p: Params) extends Module {
     val slowFailed = Input(Bool())
     val searched = Output(Bool())
     val gave = Output(Bool())
+    val parks = Output(Bool())
+    val dismissed = Output(Bool())
+    val slowReclaims = Output(Bool())
+    val mute = Input(Bool())
     val slowDevice = Input(UInt(p.deviceBits.W))
     val list = Input(UInt(p.listBits.W))
     val next = Input(UInt(p.clusterBits.W))
@@ -91,6 +111,12 @@ class Executor(p: Params) extends Module {
   private val op = Reg(new PipeOp(p))
   private val slow = RegInit(false.B)
   private val refused = op.status =/= StatusCode.Ok.U
+
+  // An allocation that waits for the host's answer, and what was asked: about which cluster, for which order, whether
+  // the cluster came from FULL, or from another list's head.
+  private val waiting = RegInit(false.B)
+  private val asked = Reg(new AskedPlace(p))
+  private val fromList = Mux(op.resumes, asked.listed, slow && !io.resuming)
 
   /** The open cluster comes from a list's head, not by way of a hint. */
   private val listed = slow && !io.resuming
@@ -126,14 +152,38 @@ class Executor(p: Params) extends Module {
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
   private val usable = RegNext(
-    (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (op.order === 0.U || op.order === meta.order)) ||
-      (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates)
+    Mux(
+      op.resumes && asked.full,
+      meta.flag === ClusterFlag.none,
+      (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) || (op.resumes && meta.flag === ClusterFlag.none)) &&
+        (op.order === 0.U || op.order === meta.order) ||
+        (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
+    )
   )
 
+  // An answer that names another cluster or order than was asked about.
+  private val stray = RegNext(op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order))
+  private val rejected = refused || stray
+
+  // What the search passes over is weighed for one cycle more: slots in use from where it began, or, when the host has
+  // tried there, from behind that place, to those that were found or to the cluster's end. (`cluster_scan_range()`)
+  private val first = RegNext(Mux(io.anywhere, 0.U, io.behind + 1.U))
+  private val begin = first +& Mux(op.resumes, slots, 0.U)
+  private val end = Mux(io.found, io.foundSlot, p.slots.U)
+  private val passes = RegNext(end > begin && !(io.found && io.foundSlot === first))
+  private val passed = RegNext((end - begin)(p.countBits - 1, 0))
+  private val askFrom = RegNext(begin(p.slotBits - 1, 0))
+  private val roomy = RegNext(larger <= p.slots.U)
+  private val weighed = RegNext(state === State.commit && io.settled, false.B)
+  private val ofFull = op.resumes && asked.full
+  private val asksFull = listed && AllocWalk.isFull(io.position)
+  private val asks = op.reclaim && !rejected && (asksFull ||
+    (io.halfUsed && passes && roomy && (listed || usable) && !(op.resumes && !op.tried) && !ofFull && !io.mute))
+
   // Commit: what was found.
-  private val granted = io.found && writeok && (listed || usable)
+  private val granted = io.found && writeok && (listed || usable) && !asks && !ofFull
   private val lastSlot = io.foundSlot | low
-  private val scanned = op.alloc && !refused && (listed || usable)
+  private val scanned = op.alloc && !rejected && (listed || (usable && !asks))
   private val freed = op.free && !refused && io.allUsed
 
   // Where the cluster goes.
@@ -144,7 +194,7 @@ class Executor(p: Params) extends Module {
   private val allocOrder = Mux(empty, Mux(granted, op.order, 0.U), meta.order)
   private val freeFlag = Mux(emptied, Mux(discards, ClusterFlag.discard, ClusterFlag.free), ClusterFlag.nonfull)
   private val freeOrder = Mux(emptied && !discards, 0.U, meta.order)
-  private val newFlag = Mux(op.alloc, allocFlag, freeFlag)
+  private val newFlag = Mux(op.alloc, Mux(asks, ClusterFlag.none, allocFlag), freeFlag)
   private val newOrder = Mux(op.alloc, allocOrder, freeOrder)
   private val relist = listed || newFlag =/= meta.flag
 
@@ -152,11 +202,11 @@ class Executor(p: Params) extends Module {
   private val mayMove = RegNext(
     Mux(
       op.alloc,
-      listed || meta.flag =/= ClusterFlag.frag || meta.count === 0.U || meta.count + slots >= p.slots.U,
+      listed || op.resumes || meta.flag =/= ClusterFlag.frag || meta.count === 0.U || meta.count + slots >= p.slots.U,
       meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
     )
   )
-  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom)
+  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom) || (op.reclaim && !weighed)
   private val committing = state === State.commit && !stalled
   private val changes = committing && (scanned || freed)
 
@@ -168,7 +218,7 @@ class Executor(p: Params) extends Module {
   io.rowOp := RowOp.none
   io.range.start := Mux(op.alloc, io.foundSlot, op.range.start)
   io.range.last := Mux(op.alloc, lastSlot, op.range.last)
-  when(committing && op.alloc && granted && !refused) {
+  when(committing && op.alloc && granted && !rejected) {
     io.rowOp := Mux(op.hinting, RowOp.hint, RowOp.give)
   }
   when(committing && freed) {
@@ -179,11 +229,11 @@ class Executor(p: Params) extends Module {
   io.move.bits.device := owner
   io.move.bits.cluster := io.opened
   io.move.bits.unlink := meta.listed // not where a host's step took it off
-  io.move.bits.fromHead := listed
+  io.move.bits.fromHead := listed && !asks
   io.move.bits.from := present
   io.move.bits.next := io.next
   io.move.bits.alone := io.alone
-  io.move.bits.push := true.B
+  io.move.bits.push := !asks
   io.move.bits.to := ListId(newFlag, newOrder, p)
 
   // The hint: behind the slots that were gives, unless the cluster ends there.
@@ -199,14 +249,15 @@ class Executor(p: Params) extends Module {
   trunks.io.reseed := io.policy.reseed
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
-  trunks.io.draw := random && changes && op.alloc && !newHint.valid && !rotating
+  private val ends = committing && op.alloc && !rejected && (listed || usable || op.resumes) && !asks && !ofFull
+  trunks.io.draw := random && ends && !newHint.valid && !rotating
   private val trunk = Wire(new CpuHint(p))
   trunk.valid := trunks.io.cluster =/= 0.U
   trunk.device := owner
   trunk.cluster := (RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0)
   trunk.last := DontCare
   trunk.whole := true.B
-  io.newHint.valid := RegNext(changes && op.alloc, false.B)
+  io.newHint.valid := RegNext(ends, false.B)
   private val key = WireDefault(op.key)
   when(rotating) {
     key.ofDevice := true.B
@@ -215,7 +266,7 @@ class Executor(p: Params) extends Module {
   io.newHint.bits.key := RegNext(key)
   io.newHint.bits.hint := RegNext(Mux(trunks.io.draw, trunk, newHint))
 
-  private val gives = committing && op.alloc && !refused && granted
+  private val gives = committing && op.alloc && !rejected && granted
   io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
   io.change.device := owner
   io.change.clusters := DontCare
@@ -224,33 +275,55 @@ class Executor(p: Params) extends Module {
   io.change.hintedDelta := Mux(op.alloc && op.hinting, slots.zext, 0.S)
 
   // The answer. Only an allocation that found nothing has none yet.
-  private val answering = committing && (gives || op.free || refused)
+  private val answering = committing && (gives || op.free || rejected || asks)
   io.resp.valid := answering || io.slowFailed
   io.resp.bits := 0.U.asTypeOf(io.resp.bits)
   io.resp.bits.status := Mux(
     io.slowFailed,
     StatusCode.NoSpace.U,
-    Mux(op.free && !refused && !io.allUsed, StatusCode.BadRange.U, op.status)
+    MuxCase(
+      op.status,
+      Seq(
+        refused -> op.status,
+        (stray || (op.free && !io.allUsed)) -> StatusCode.BadRange.U,
+        asks -> StatusCode.NeedReclaim.U
+      )
+    )
   )
-  when(op.alloc && !refused && !io.slowFailed) {
+  when(op.alloc && !rejected && !io.slowFailed) {
     io.resp.bits.device := owner
-    io.resp.bits.offset := inDevice ## io.foundSlot
+    io.resp.bits.offset := inDevice ## Mux(asks, askFrom, io.foundSlot)
+    io.resp.bits.more := Mux(asks, asksFull ## passed.pad(CoreResp.MoreBits - 1), 0.U)
     io.resp.bits.epoch := epoch
   }
 
   // The slow path.
   private val hintless = !slow && op.alloc && !refused && !op.hint.valid
   private val hopeless = state === State.look && hintless && io.resp.ready
-  private val missed = committing && !slow && op.alloc && !refused && !granted
+  private val missed = committing && !slow && op.alloc && !rejected && !granted && !asks
   io.slowStart := hopeless || missed
   io.slowOrder := op.order
   io.slowHinting := op.hinting
   io.searched := committing && slow
   io.gave := gives
+  io.parks := asks
+  io.dismissed := gives && op.resumes
+  io.slowReclaims := op.reclaim && io.halfUsed
+  when(committing && asks) {
+    waiting := true.B
+    asked.cluster := io.opened
+    asked.order := op.order
+    asked.full := asksFull
+    asked.listed := fromList
+  }.elsewhen(committing && op.resumes && !rejected) {
+    waiting := false.B
+  }
 
   // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done.
-  // With RANDOM_TRUNK the hint this one leaves takes a cycle more, and the next request waits for it.
-  private val alone = random && op.alloc
+  // With RANDOM_TRUNK the hint this one leaves takes a cycle more, and the next request waits for it; with reclaim it
+  // is not known before whether the next one is allowed.
+  private val alone = op.alloc && (random || op.reclaim)
+  private val untimely = Mux(waiting, !(io.op.bits.resumes || io.op.bits.free), io.op.bits.resumes)
   private val leadsOn = state === State.commit && !refused && op.leadsTo(io.op.bits)
   private val opening = io.op.valid && (state === State.idle || (committing && !slow && !alone))
   io.open.valid := opening && io.needsCluster && !leadsOn
@@ -262,6 +335,9 @@ class Executor(p: Params) extends Module {
     when(leadsOn) {
       op.hint := newHint
       op.device := owner
+    }
+    when(untimely) {
+      op.status := StatusCode.BadOpcode.U
     }
   }
   when(io.slowStart) {
@@ -310,17 +386,21 @@ class Executor(p: Params) extends Module {
   }
 
   private def arrival: State.Type =
-    Mux(io.op.bits.alloc || io.op.bits.free || io.op.bits.status =/= StatusCode.Ok.U, State.look, State.unit)
+    Mux(
+      io.op.bits.alloc || io.op.bits.free || io.op.bits.status =/= StatusCode.Ok.U || untimely,
+      State.look,
+      State.unit
+    )
 
   io.events := 0.U.asTypeOf(io.events)
-  io.events.scan := changes && op.alloc
-  io.events.listMove := io.move.valid
+  io.events.scan := ends
+  io.events.listMove := io.move.valid && io.move.bits.push
   io.events.freed := committing && freed
-  io.events.allocFast := gives && !listed
-  io.events.allocNonfull := gives && listed && io.position === AllocWalk.Nonfull.U
-  io.events.allocFree := gives && listed && AllocWalk.isFree(io.position)
-  io.events.allocFrag := gives && listed && io.position === AllocWalk.Frag.U
-  io.events.allocSteal := gives && listed && io.position > AllocWalk.Frag.U
+  io.events.allocFast := gives && !fromList
+  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U
+  io.events.allocFree := gives && fromList && AllocWalk.isFree(io.position)
+  io.events.allocFrag := gives && fromList && io.position === AllocWalk.Frag.U
+  io.events.allocSteal := gives && fromList && io.position > AllocWalk.Frag.U
   io.events.allocFail := io.slowFailed
 
   assert(!(io.slowFailed && !io.resp.ready), "an answer finds no room")

@@ -10,6 +10,11 @@ class PipeOp(p: Params) extends Bundle {
   /** What it is: an allocation (for a hint, if `hinting`), a free, or, if neither, something for a unit. */
   val alloc, hinting, free = Bool()
 
+  /** An allocation that may ask the host; one that goes on after that (its hint is where), and whether the host tried
+    * to reclaim something there.
+    */
+  val reclaim, resumes, tried = Bool()
+
   /** Why it is refused, or OK. */
   val status = UInt(MemMap.Completion.Info.Status.width.W)
 
@@ -27,7 +32,7 @@ class PipeOp(p: Params) extends Bundle {
   val device = UInt(p.deviceBits.W)
 
   /** The next allocation with the same hint uses what this one makes of it. */
-  def leadsTo(next: PipeOp): Bool = alloc && next.alloc && key.asUInt === next.key.asUInt
+  def leadsTo(next: PipeOp): Bool = alloc && next.alloc && !next.resumes && key.asUInt === next.key.asUInt
 }
 
 /** The front of the pipeline: takes requests, looks their device and the CPU's hint up, checks them, and has their
@@ -80,6 +85,7 @@ class Intake(p: Params) extends Module {
     val op = CoreOp()
     val cpu = UInt(8.W)
     val order = UInt(p.orderBits.W)
+    val reclaim = Bool()
     val device = UInt(5.W)
     val offset = UInt(32.W)
     val nr = UInt(10.W)
@@ -90,7 +96,7 @@ class Intake(p: Params) extends Module {
   private val first = Reg(new First)
   private val unitBusy = RegInit(false.B)
   private val unitReq = Reg(new CoreReq(p))
-  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free)
+  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
   private val leaving = Wire(Bool())
   io.req.ready := !firstFull && !unitBusy && io.hintsReady
   when(io.req.fire) {
@@ -140,16 +146,18 @@ class Intake(p: Params) extends Module {
   }
 
   // Which cluster: that of the hint, the one that is named, or that of the offset.
-  private val alloc = second.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
+  private val resumes = second.op === CoreOp.reclaimDone
+  private val byHint = second.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
+  private val alloc = byHint || resumes
   private val slot = second.offset(p.slotBits - 1, 0)
   private val ofOffset =
     (device.info.base + second.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
   private val named = second.op.isOneOf(CoreOp.apply_, CoreOp.dump)
   private val isFree = second.op === CoreOp.free
-  private val cluster = Mux(alloc, secondHint.cluster, Mux(named, second.cluster, ofOffset))
+  private val cluster = Mux(byHint, secondHint.cluster, Mux(named, second.cluster, ofOffset))
 
   // A hint that overtakes names another cluster than was read.
-  private val changed = alloc && overtakes(secondKey)
+  private val changed = byHint && overtakes(secondKey)
   private val rereading = wasRead && !changed
   io.read.valid := secondFull && !io.exclusive
   io.read.bits := Mux(rereading, target, cluster)
@@ -162,6 +170,8 @@ class Intake(p: Params) extends Module {
   // What is wrong with it, known one cycle after it came to the second place.
   private val rangeValid = second.nr =/= 0.U && second.offset =/= 0.U && slot +& second.nr <= p.slots.U &&
     second.offset +& second.nr <= device.info.pages
+  private val placeValid = (second.offset >> p.slotBits) < device.clusters &&
+    (slot & SlotRange.lowSlots(second.order, p)) === 0.U
   private val allowed = Mux(
     second.op.isOneOf(CoreOp.authoritativeOnly),
     !io.advisory,
@@ -173,8 +183,9 @@ class Intake(p: Params) extends Module {
       Seq(
         !allowed -> StatusCode.BadOpcode.U,
         (alloc && !(second.cpu < p.cpus.U && second.order < p.orders.U)) -> StatusCode.BadCpu.U,
-        (isFree && !(claimed && device.listed)) -> StatusCode.BadDevice.U,
-        (isFree && !rangeValid) -> StatusCode.BadRange.U
+        ((isFree || resumes) && !(claimed && device.listed)) -> StatusCode.BadDevice.U,
+        (isFree && !rangeValid) -> StatusCode.BadRange.U,
+        (resumes && !placeValid) -> StatusCode.BadRange.U
       )
     )
   )
@@ -183,17 +194,25 @@ class Intake(p: Params) extends Module {
   io.op.bits.alloc := alloc
   io.op.bits.hinting := second.op === CoreOp.hintAlloc
   io.op.bits.free := isFree
+  io.op.bits.reclaim := second.reclaim || resumes
+  io.op.bits.resumes := resumes
+  io.op.bits.tried := second.nr =/= 0.U
   io.op.bits.status := status
   io.op.bits.cpu := second.cpu(p.cpuBits - 1, 0)
   io.op.bits.key := secondKey
   io.op.bits.order := second.order
   io.op.bits.hint := hint
+  when(resumes) {
+    io.op.bits.hint.valid := true.B
+    io.op.bits.hint.last := slot - 1.U
+    io.op.bits.hint.whole := slot === 0.U
+  }
   io.op.bits.range.start := slot
   io.op.bits.range.last := (slot + second.nr - 1.U)(p.slotBits - 1, 0)
   io.op.bits.nr := second.nr
-  io.op.bits.device := Mux(alloc, hint.device, second.device(p.deviceBits - 1, 0))
+  io.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
   io.needsCluster := status === StatusCode.Ok.U &&
-    Mux(alloc, hint.valid, named || isFree || second.op.isOneOf(CoreOp.ofSlot))
+    Mux(byHint, hint.valid, named || isFree || resumes || second.op.isOneOf(CoreOp.ofSlot))
 
   io.unitReq := unitReq
   io.unitDevice := device

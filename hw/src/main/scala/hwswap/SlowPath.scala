@@ -19,6 +19,9 @@ class SlowPath(p: Params) extends Module {
     val order = Input(UInt(p.orderBits.W))
     val hinting = Input(Bool())
 
+    /** The host wants to be asked what can be reclaimed, and more than half of swap is in use. */
+    val reclaims = Input(Bool())
+
     /** Which lists, in which order; and the node of the CPU. */
     val policy = Input(new Policy)
     val node = Input(UInt(Policy.NodeBits.W))
@@ -62,6 +65,18 @@ class SlowPath(p: Params) extends Module {
     val searched = Input(Bool())
     val gave = Input(Bool())
 
+    /** Instead, the host is asked, and the cluster taken off its list: all stays as it is here until `start` comes
+      * again, when it goes on behind that cluster, or until slots of the cluster were given after all.
+      */
+    val parks = Input(Bool())
+    val dismissed = Input(Bool())
+
+    /** A cluster that changes its list meanwhile. */
+    val moved = Flipped(Valid(UInt(p.clusterBits.W)))
+
+    /** Nothing is asked here. */
+    val mute = Output(Bool())
+
     /** Nothing was found (one cycle). */
     val failed = Output(Bool())
 
@@ -74,7 +89,8 @@ class SlowPath(p: Params) extends Module {
   })
 
   private object State extends ChiselEnum {
-    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn = Value
+    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn,
+        parked = Value
   }
   private val state = RegInit(State.idle)
 
@@ -127,6 +143,11 @@ class SlowPath(p: Params) extends Module {
   private val ownFrag = ListId(ClusterFlag.frag, io.order, p)
   listWalk.io.allFrag := before
   listWalk.io.noFrag := before && !fragThere
+  listWalk.io.full := io.reclaims
+
+  // Where FRAG ends for FREE_FIRST cannot be told any more when that cluster left it while the host was asked.
+  private val lost = Reg(Bool())
+  io.mute := RegNext(before && position === AllocWalk.Frag.U)
 
   // A rotating device's own place.
   private val resumed = Reg(Bool())
@@ -191,6 +212,7 @@ class SlowPath(p: Params) extends Module {
       position := 0.U
       resumed := false.B
       noted := false.B
+      lost := false.B
       when(chosen) {
         io.requeue.valid := true.B
         visits := visits + 1.U
@@ -258,7 +280,7 @@ class SlowPath(p: Params) extends Module {
       current := io.ends.head
       head := io.ends.head
       tail := io.ends.tail
-      stop := Mux(before && position === AllocWalk.Frag.U, fragTail, io.ends.tail)
+      stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.ends.tail)
       io.read.valid := true.B
       io.read.bits := io.ends.head
       io.look.valid := true.B
@@ -284,7 +306,9 @@ class SlowPath(p: Params) extends Module {
 
     is(State.commit) {
       io.read.valid := goesOn
-      when(io.searched) {
+      when(io.searched && io.parks) {
+        state := State.parked
+      }.elsewhen(io.searched) {
         resuming := false.B
         when(io.gave) {
           state := State.idle
@@ -296,6 +320,20 @@ class SlowPath(p: Params) extends Module {
           position := position + 1.U
           state := State.walk
         }
+      }
+    }
+
+    // The lists may have changed: one that is gone through is begun anew.
+    is(State.parked) {
+      when(io.start || io.dismissed) {
+        resuming := false.B
+        state := Mux(io.start, State.walk, State.idle)
+      }
+      when(io.moved.valid && io.moved.bits === fragTail) {
+        lost := true.B
+      }
+      when(io.start && !resuming && !whole) {
+        position := position + 1.U
       }
     }
 
@@ -324,7 +362,7 @@ class SlowPath(p: Params) extends Module {
     state := State.idle
   }
 
-  assert(!(io.start && state =/= State.idle), "a slow path begins before the one before it ended")
+  assert(!(io.start && !state.isOneOf(State.idle, State.parked)), "a slow path begins before the one before it ended")
   assert(!(io.searched && state =/= State.commit), "a cluster was searched that was not asked for")
 }
 

@@ -40,6 +40,9 @@ class SwapDevice(p: Params) extends Bundle {
   /** Its swapon: how many there had been. */
   val number = UInt(DevicePicker.NumberBits.W)
 
+  /** Slots in use for good: those that were when its clusters were listed. */
+  val bad = UInt(p.usedBits.W)
+
   /** The node it belongs to. */
   val node = UInt(Policy.NodeBits.W)
 
@@ -104,6 +107,9 @@ class SwapDevices(p: Params) extends Module {
     /** Free slots of the devices with write permission. */
     val freeSlots = Output(UInt(p.usedBits.W))
 
+    /** More than half of all swap is in use, `vm_swap_full()`: three cycles behind a change. */
+    val halfUsed = Output(Bool())
+
     /** Slots in outstanding hints. */
     val hintedSlots = Output(UInt(p.usedBits.W))
 
@@ -144,6 +150,17 @@ class SwapDevices(p: Params) extends Module {
   private val free = (old.slots(p) - old.info.used).zext
   private val freeDelta, hintedDelta = WireDefault(0.S((p.usedBits + 1).W))
 
+  // All good slots of devices with write permission, and those in use of devices that have lost it: the size of swap
+  // counts the first only, the use counts both.
+  private val goodSlots, goneSlots = RegInit(0.U(p.usedBits.W))
+  private val goodDelta, goneDelta = WireDefault(0.S((p.usedBits + 1).W))
+  private val bad = Mux(old.listed, old.bad, old.info.used)
+  private val good = (old.slots(p) - bad).zext
+  private val inUse = (old.info.used - bad).zext
+  private val gone = old.listed && !old.info.writeok
+  private val left = RegNext(freeSlots.zext - goneSlots.zext)
+  io.halfUsed := RegNext((left << 1) < goodSlots.zext)
+
   switch(op) {
     is(DeviceOp.claim) {
       device.info.pages := io.req.pages(p.usedBits - 1, 0)
@@ -164,24 +181,32 @@ class SwapDevices(p: Params) extends Module {
       writeok := true.B
       when(!old.listed) {
         device.number := swapons
+        device.bad := old.info.used
         swapons := swapons + 1.U
       }
       freeDelta := Mux(old.info.writeok, 0.S, free)
+      goodDelta := Mux(old.info.writeok, 0.S, good)
+      goneDelta := Mux(gone, -inUse, 0.S)
     }
     is(DeviceOp.disable) {
       writeok := false.B
       freeDelta := Mux(old.info.writeok, -free, 0.S)
+      goodDelta := Mux(old.info.writeok, -good, 0.S)
+      goneDelta := Mux(old.info.writeok, inUse, 0.S)
     }
     is(DeviceOp.forget) {
       device := 0.U.asTypeOf(device)
       writeok := false.B
       freeDelta := Mux(old.info.writeok, -free, 0.S)
+      goodDelta := Mux(old.info.writeok, -good, 0.S)
+      goneDelta := Mux(gone, -inUse, 0.S)
       hintedDelta := -old.hinted.zext
     }
     is(DeviceOp.adjust, DeviceOp.count) {
       device.info.used := used(p.usedBits - 1, 0)
       device.hinted := hinted(p.usedBits - 1, 0)
       freeDelta := Mux(old.info.writeok, -change.usedDelta, 0.S)
+      goneDelta := Mux(gone, change.usedDelta, 0.S)
       hintedDelta := change.hintedDelta
     }
   }
@@ -190,6 +215,8 @@ class SwapDevices(p: Params) extends Module {
     device.info.available := available
     freeSlots := (freeSlots.zext + freeDelta).asUInt(p.usedBits - 1, 0)
     hintedSlots := (hintedSlots.zext + hintedDelta).asUInt(p.usedBits - 1, 0)
+    goodSlots := (goodSlots.zext + goodDelta).asUInt(p.usedBits - 1, 0)
+    goneSlots := (goneSlots.zext + goneDelta).asUInt(p.usedBits - 1, 0)
   }
   io.enter := RegNext(changing && available && !old.info.available, false.B)
   io.leave := RegNext(changing && !available && old.info.available, false.B)

@@ -26,9 +26,9 @@ class Trunks(p: Params) extends Module {
     val cluster = Output(UInt(p.clusterBits.W))
   })
 
-  private val drawn = RegInit(Trunks.next(1.U))
+  private val drawn = RegInit(Trunks.next(1.U(32.W)))
   when(io.reseed) {
-    drawn := Trunks.next(Mux(io.seed === 0.U, 1.U, io.seed))
+    drawn := Trunks.next(Mux(io.seed === 0.U, 1.U(32.W), io.seed))
   }.elsewhen(io.draw) {
     drawn := Trunks.next(drawn)
   }
@@ -50,7 +50,7 @@ object Trunks {
   /** Clusters of a trunk. */
   val Clusters: Int = 32
 
-  /** The number behind `state`, which is not 0. */
+  /** The number behind `state`, which is not 0; 32 bits. */
   def next(state: UInt): UInt = {
     val a = state ^ (state << 13)(31, 0)
     val b = a ^ (a >> 17)
