@@ -72,6 +72,9 @@ test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with
 lockstep: model guest ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
+bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
+	@$(ENV) python -m hwswap bench-engine
+
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
 
@@ -145,5 +148,5 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-soc test-setup lockstep lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
+	test-trace test-system test-soc test-setup lockstep bench-engine lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
 	soc-linux linux-card clean distclean

@@ -13,7 +13,9 @@ from hwswap import initial
 from hwswap.golden import Allocator
 from hwswap.hwswap_map import Status
 from hwswap.policy import Policy
-from hwswap.records import FAILED, NAMES, Op, Record
+from hwswap.records import FAILED, FIRST_STEP, NAMES, Op, Record
+from hwswap.rows import SLOTS
+from hwswap.stepper import Stepper
 from hwswap.trace import ClusterMap, Trace
 
 
@@ -82,7 +84,10 @@ def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outco
 def model_for(trace: Trace) -> Allocator:
     """Return an empty model that is large enough for a trace."""
     header = trace.header
-    return Allocator(devices=max(header.devices, 1), cpus=header.cpus, clusters=max(header.clusters, 1))
+    steps = any(record.op >= FIRST_STEP for record in trace.records)
+    return (Stepper if steps else Allocator)(
+        devices=max(header.devices, 1), cpus=header.cpus, clusters=max(header.clusters, 1)
+    )
 
 
 def compare(model: Allocator, clusters: ClusterMap, number: int, record: Record) -> Difference | None:
@@ -134,6 +139,25 @@ def step(model: Allocator, clusters: ClusterMap, record: Record) -> Status:
         model.set_policy(Policy.unpack(record.a | record.b << 32))
     elif op == Op.NODE:
         model.nodes[record.cpu] = record.a
+    elif op >= FIRST_STEP:
+        assert isinstance(model, Stepper)
+        return guided_step(model, record)
     else:
         initial.restore(model, record)
     return Status.OK
+
+
+def guided_step(model: Stepper, record: Record) -> Status:
+    """Carry out the command that a STEP record stands for; return its status."""
+    op, cpu, order, type_, a, b, _ = record
+    if op == Op.STEP_TAKE:
+        return model.step_take(type_, b, order, a * SLOTS)[0]
+    if op == Op.STEP_PUT:
+        return model.step_put(type_, a * SLOTS, b, order, False)
+    if op == Op.STEP_GIVE:
+        return model.step_slots(type_, a, b, order)
+    if op == Op.STEP_NEXT:
+        return model.step_next(type_, None if b else cpu, order, a)
+    if op == Op.STEP_VISIT:
+        return model.step_visit(type_)[0]
+    return model.step_available(type_, bool(b))

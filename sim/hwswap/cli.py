@@ -144,6 +144,14 @@ def lockstep_command(args: argparse.Namespace) -> int:
     return lockstep.finish(rows, args.seed, minimum, lockstep.OUTPUT / "lockstep.json")
 
 
+def bench_engine_command(args: argparse.Namespace) -> int:
+    """Measure the engine's cycles on traces."""
+    from hwswap import bench_engine  # needs the built engine
+
+    bench_engine.run(args.files or sorted(bench_engine.DATA.glob("*.hwst.gz")), args.output, args.jobs)
+    return 0
+
+
 def demo_command(args: argparse.Namespace) -> int:
     """Compare software and offload on the same workload, in the virtual machine."""
     from hwswap.demo import main as demo  # needs the built kernel, guest and engine
@@ -238,6 +246,17 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--decisions", type=number, default=1_000_000, help="decisions at least (default 1000000)")
     one.add_argument("--jobs", type=int, default=2, help="recordings at the same time (default 2)")
     one.set_defaults(run=lockstep_command)
+
+    one = commands.add_parser(
+        "bench-engine",
+        help="measure the engine's cycles on traces, beside the targets",
+        description="Replay traces on the Verilated core, its input kept full, and tell how many cycles operations "
+        "take, by operation, order and path, what holds them up, and what falls back under which policy.",
+    )
+    one.add_argument("files", nargs="*", type=Path, help="traces (default: all in tests/data)")
+    one.add_argument("-o", "--output", type=Path, default=Path("build/bench-engine"), help="folder for JSON and plot")
+    one.add_argument("--jobs", type=int, default=2, help="traces at the same time (default 2)")
+    one.set_defaults(run=bench_engine_command)
 
     one = commands.add_parser(
         "stream",

@@ -46,7 +46,8 @@ from hwswap.records import (
     Op,
     Record,
 )
-from hwswap.rows import BLOCK, SLOTS
+from hwswap.rows import SLOTS
+from hwswap.stepper import Stepper
 from hwswap.steps import Attempt, HalfUsed, Isolate, Operation, Populate, Resume, Scanned, Turn, Visit
 from hwswap.trace import ClusterMap, Trace, complete
 
@@ -63,7 +64,7 @@ class Unequal(Exception):  # not an error: then the allocation is guided
     """Carried out at once, an allocation would not do what the kernel did, by this cause."""
 
 
-class Engine(Allocator):
+class Engine(Stepper):
     """The state of the engine that is given the sequence: operations at once, or steps."""
 
     hosted = True
@@ -79,66 +80,11 @@ class Engine(Allocator):
         super().move(device, cluster, flag)
         self.moves.append((device, cluster, flag))
 
-    @staticmethod
-    def usable(cluster: Cluster, order: int) -> bool:
-        """Tell whether a place in a cluster can be used: a cluster off its list is not to be had."""
-        return cluster.flag != Flag.NONE and Allocator.usable(cluster, order)
-
-    def add_usage(self, device: Device, nr: int) -> None:
-        """Count slots as used; the available list is right afterwards."""
-        super().add_usage(device, nr)
-        if device.writeok:
-            self.make_available(device)
-
-    def take_off(self, type_: int, index: int) -> None:
-        """STEP_TAKE: take a cluster off its list."""
-        device = self.devices[type_]
-        cluster = device.clusters[index]
-        device.unlist(cluster)
-        cluster.flag = Flag.NONE
-
-    def give(self, order: int, type_: int, offset: int, nr: int) -> None:
-        """STEP_GIVE: slots of a cluster are in use from now on."""
-        device = self.devices[type_]
-        cluster = device.clusters[offset // SLOTS]
-        if not cluster.count:
-            cluster.order = order
-        self.take(cluster, BLOCK[order] << offset % SLOTS)
-        cluster.count += nr
-        device.used += nr
-
-    def set_available(self, type_: int, there: int) -> None:
-        """STEP_AVAILABLE: put a device behind its equals, full or not, or take it off the available list."""
-        device = self.devices[type_]
-        if there:
-            self.available.insert(sum(other.priority >= device.priority for other in self.available), device)
-        else:
-            self.available.remove(device)
-
     def step(self, record: Record) -> None:
-        """Carry out a STEP record."""
-        op, cpu, order, type_, a, b, _ = record
-        device = self.devices.get(type_)
-        if op == Op.STEP_NEXT and b:
-            assert device is not None
-            device.next_offset[order] = a
-        elif op == Op.STEP_NEXT:
-            hint = self.hint_of(cpu, order)
-            hint.device, hint.offset = device, a
-        elif op == Op.STEP_TAKE:
-            self.take_off(type_, a)
-        elif op == Op.STEP_PUT:
-            assert device is not None
-            self.move(device, device.clusters[a], Flag(b))
-        elif op == Op.STEP_GIVE:
-            self.give(order, type_, a, b)
-        elif op == Op.STEP_VISIT:
-            assert device is not None
-            self.set_available(type_, 0)
-            self.set_available(type_, 1)
-        else:
-            assert op == Op.STEP_AVAILABLE
-            self.set_available(type_, a)
+        """Carry out the command of a STEP record."""
+        status = check.guided_step(self, record)
+        if status != Status.OK:
+            raise AssertionError(f"the engine would refuse {record} with {status.name}")
 
 
 Use = tuple[Any, int]
