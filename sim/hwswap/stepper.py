@@ -16,7 +16,7 @@ from hwswap.rows import ORDERS, SLOTS, run
 from hwswap.steps import Attempt, HalfUsed, Isolate, Operation, Populate, ReclaimFull, Visit
 
 OPEN = (Flag.NONE, Flag.NONFULL, Flag.FRAG)
-"""Slots of clusters with these flags may be given or freed by steps."""
+"""Slots of clusters with these flags may be given or freed by steps; on a list none gets empty."""
 
 
 class Question(NamedTuple):
@@ -127,6 +127,8 @@ class Stepper(Allocator):
         if cluster.flag not in OPEN or there != (mask if order is None else 0):
             return Status.BAD_RANGE
         if order is None:
+            if cluster.flag != Flag.NONE and cluster.count == nr:
+                return Status.BAD_RANGE
             cluster.used &= ~mask
             cluster.count -= nr
             device.used -= nr

@@ -2,20 +2,24 @@
 """Guided steps and NEED_RECLAIM: random ones against the golden model's, and a state set up by them."""
 
 import copy
+import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import cocotb
 from hwswap import hwswap_map as m
-from hwswap import initial
-from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Cluster, Device
+from hwswap import initial, trace
+from hwswap.check import step
+from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Cluster, Device, Slots
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.policy import Policy, Scan
 from hwswap.records import FAILED, TAKEN, Op, Record
 from hwswap.rows import ORDERS, SLOTS, run, runs
-from hwswap.stepper import Stepper
+from hwswap.stepper import Question, Stepper
 from hwswap.stream import FEATURES, Shape, Stream
+from hwswap.trace import ClusterMap
 
 from cases.authoritative import command_of, compare_state, write_rules
 from cases.bench import Bench, Command, prepare
@@ -71,9 +75,9 @@ class Script:
         device = self.device()
         return device, self.rng.choice(device.clusters)
 
-    def alloc(self) -> None:
+    def alloc(self, orders: tuple[int, ...] = (0, 0, 0, 1, 2, 4, 4, 6, 9)) -> None:
         """ALLOC."""
-        cpu, order = self.rng.randrange(4), self.rng.choice((0, 0, 0, 1, 2, 4, 4, 6, 9))
+        cpu, order = self.rng.randrange(4), self.rng.choice(orders)
         found = self.model.alloc(cpu, order)
         command = Command(Opcode.ALLOC, cpu=cpu, order=order)
         if found is None:
@@ -87,9 +91,11 @@ class Script:
         if not pieces:
             return
         slot, nr = self.rng.choice(pieces)
-        if self.rng.random() < 0.5:
-            nr = self.rng.randint(1, nr)
-        offset = cluster.index * SLOTS + slot
+        nr = min(nr, self.rng.choice((1, 1, 2, 5, 16)) if self.rng.random() < 0.9 else self.rng.randint(1, nr))
+        self.free_run(device, cluster.index * SLOTS + slot, nr)
+
+    def free_run(self, device: Device, offset: int, nr: int) -> None:
+        """FREE of just these slots."""
         self.add(Command(Opcode.FREE, device.type, nr=nr, arg0=offset), self.model.free(device.type, offset, nr))
 
     def free(self) -> None:
@@ -110,11 +116,13 @@ class Script:
 
     def permission(self) -> None:
         """SWAPOFF_BEGIN, SWAPON."""
-        device = self.device()
-        if device.writeok:
-            self.add(Command(Opcode.SWAPOFF_BEGIN, device.type), self.model.swapoff_begin(device.type))
-        else:
+        gone = [device for device in self.model.devices.values() if not device.writeok]
+        if gone:
+            device = self.rng.choice(gone)
             self.add(Command(Opcode.SWAPON, device.type), self.model.swapon(device.type))
+        elif self.rng.random() < 0.3:
+            device = self.device()
+            self.add(Command(Opcode.SWAPOFF_BEGIN, device.type), self.model.swapoff_begin(device.type))
 
     def take(self) -> None:
         """STEP_TAKE."""
@@ -216,17 +224,18 @@ class Script:
                 self.add(Command(Opcode.STEP_AVAILABLE, device.type, arg0=should), status)
 
 
-async def machine(bench: Bench, kinds: tuple[int, ...] = (SSD, SSD, SSD | DISCARD, BLKDEV, SSD)) -> Script:
-    """Bring devices of some kinds on, in engine and model."""
+async def machine(bench: Bench, kinds: tuple[int, ...], sizes: range) -> Script:
+    """Bring devices of some kinds and sizes on, in engine and model; the first has bad slots in its second cluster."""
     model = Stepper(8, 4, 1024)
     script = Script(bench, model)
     base = 0
     for type_, flags in enumerate(kinds):
-        clusters = bench.rng.randint(2, 5)
+        clusters = bench.rng.choice(sizes)
         pages = clusters * SLOTS - bench.rng.choice((0, 0, 100))
         priority = bench.rng.choice((-1, -1, 3))
         script.add(prepare(type_, pages, base, flags, priority), model.prepare(type_, pages, base, flags, priority))
-        script.add(Command(Opcode.MARK_BAD, type_, nr=3, arg0=700), model.mark_bad(type_, 700, 3))
+        if not type_:
+            script.add(Command(Opcode.MARK_BAD, type_, nr=3, arg0=700), model.mark_bad(type_, 700, 3))
         script.add(Command(Opcode.SWAPON, type_), model.swapon(type_))
         base += clusters
     await script.flush()
@@ -236,7 +245,7 @@ async def machine(bench: Bench, kinds: tuple[int, ...] = (SSD, SSD, SSD | DISCAR
 @cocotb.test()
 async def random_steps_between_allocations(dut):
     bench = await Bench.start(dut)
-    script = await machine(bench)
+    script = await machine(bench, (SSD, SSD, SSD | DISCARD, BLKDEV, SSD), range(2, 6))
     deeds = [script.take, script.some_put, script.slots, script.next, script.visit, script.available]
     others = [script.alloc] * 6 + [script.free] * 4 + [script.discard, script.permission]
     for _ in range(6):
@@ -261,19 +270,17 @@ async def the_host_is_asked_what_can_be_reclaimed(dut):
     """Questions at the places where the model has them; the host frees what it likes, also elsewhere in the cluster."""
     bench = await Bench.start(dut)
     for policy in (Policy(), Policy(scan=Scan.FREE_FIRST)):
-        script = await machine(bench)
+        script = await machine(bench, (SSD, SSD | DISCARD, BLKDEV), range(5, 9))
         await bench.write(m.POLICY_OFFSET, policy.pack())
         script.model.set_policy(policy)
         for _ in range(400):
-            for _ in range(bench.rng.randint(1, 10)):
-                deed = bench.rng.choice("aaaaaaaffffdp")
-                if deed == "a":
-                    ask(script)
-                elif deed == "f":
-                    if script.model.half_used or bench.rng.random() < 0.3:
-                        script.free()
-                elif bench.rng.random() < 0.2:
-                    (script.discard if deed == "d" else script.permission)()
+            script.alloc((9, 8, 7, 7, 6, 6, 5, 4))
+        for _ in range(60):
+            for deed in bench.rng.choices("afdp", (60, 20, 3, 1), k=bench.rng.randint(20, 60)):
+                if deed == "a" or (deed == "f" and not script.model.half_used):
+                    ask_at_random(script)
+                else:
+                    {"f": script.free, "d": script.discard, "p": script.permission}[deed]()
             await script.flush()
         await compare_state(bench, script.model)
         bench.log.info("%s", script.counts)
@@ -285,12 +292,14 @@ async def the_host_is_asked_what_can_be_reclaimed(dut):
     bench.guards()
 
 
-def ask(script: Script) -> None:
-    """ALLOC with RECLAIM, and what follows until it has an end."""
-    rng, model = script.rng, script.model
-    cpu, order = rng.randrange(4), rng.choice((0, 0, 0, 1, 2, 4, 4, 6, 9))
+Answer = Callable[[Question], int | None]
+"""What a host does when it is asked: frees what it can, and says which slots it tried, None for none."""
+
+
+def ask(script: Script, cpu: int, order: int, answer: Answer) -> Slots | None:
+    """ALLOC with RECLAIM, and what follows until it has an end, which is returned."""
     command = Command(Opcode.ALLOC, cpu=cpu, order=order, reclaim=True)
-    search = model.ask(cpu, order)
+    search = script.model.ask(cpu, order)
     tried: int | None = None
     while True:
         try:
@@ -301,39 +310,62 @@ def ask(script: Script) -> None:
                 script.add(command, Status.NO_SPACE)
             else:
                 script.add(command, Status.OK, found.offset, found.type)
-            return
-        asked = question.offset | question.nr << 32 | question.full << 47
+            return found
+        asked = (
+            m.MEM_NEED_RECLAIM_SLOTS_SLOT.put(question.offset)
+            | m.MEM_NEED_RECLAIM_SLOTS_NR.put(question.nr)
+            | m.MEM_NEED_RECLAIM_SLOTS_FULL.put(question.full)
+        )
         script.add(command, Status.NEED_RECLAIM, asked, question.type)
+        tried = answer(question)
+        command = Command(
+            Opcode.RECLAIM_DONE,
+            question.type,
+            cpu=cpu,
+            order=order,
+            nr=tried is not None,
+            arg0=question.offset if tried is None else tried,
+        )
+
+
+def ask_at_random(script: Script) -> None:
+    """ALLOC with RECLAIM by a host that frees anything, and does what it must not."""
+    rng, model = script.rng, script.model
+    cpu, order = rng.randrange(4), rng.choice((0, 0, 0, 1, 2, 4, 4, 6, 9))
+
+    def answer(question: Question) -> int | None:
         device = model.devices[question.type]
         cluster = device.clusters[question.offset // SLOTS]
-        if rng.random() < 0.1:  # what the host must not do now
-            for wrong in (
-                Command(Opcode.ALLOC, cpu=cpu, order=order, reclaim=rng.random() < 0.5),
-                Command(Opcode.CHECK, question.type),
-                Command(Opcode.STEP_VISIT, question.type),
-            ):
-                script.add(wrong, Status.BAD_OPCODE)
-            elsewhere = (cluster.index + 1) % len(device.clusters) * SLOTS
-            here = cluster.index * SLOTS
-            for other, at in ((order, elsewhere), ((order + 1) % ORDERS, here), (order, device.total)):
-                refused = Command(Opcode.RECLAIM_DONE, question.type, cpu=cpu, order=other, arg0=at)
-                script.add(refused, Status.BAD_RANGE)
-            script.add(Command(Opcode.NOP), Status.OK)
+        if rng.random() < 0.1:
+            misbehave(cluster.index * SLOTS, device)
+        if not question.full and rng.random() < 0.4:
+            return None
         groups = range(question.offset, question.offset + question.nr, 1 << order)
-        tried = None
-        offset = question.offset
-        if question.full or rng.random() < 0.6:
-            tried = offset = question.offset if question.full else rng.choice(groups)
-            size = SLOTS if question.full else 1 << order
-            for _ in range(rng.choice((0, 1, 2, 3))):
-                script.free_in(device, cluster, run(offset % SLOTS, size))
-            if rng.random() < 0.15:
-                script.free_in(device, cluster, -1)
-            if rng.random() < 0.15:
-                for slot, nr in runs(cluster.used & ~cluster.bad & run(offset % SLOTS, size)):
-                    at = cluster.index * SLOTS + slot
-                    script.add(Command(Opcode.FREE, device.type, nr=nr, arg0=at), model.free(device.type, at, nr))
-        command = Command(Opcode.RECLAIM_DONE, question.type, cpu=cpu, order=order, nr=tried is not None, arg0=offset)
+        tried = question.offset if question.full else rng.choice(groups)
+        mask = run(tried % SLOTS, SLOTS if question.full else 1 << order)
+        for _ in range(rng.choice((0, 1, 2, 3))):
+            script.free_in(device, cluster, mask)
+        if rng.random() < 0.15:  # a folio may reach beyond the group
+            script.free_in(device, cluster, -1)
+        if rng.random() < 0.15:
+            for slot, nr in runs(cluster.used & ~cluster.bad & mask):
+                script.free_run(device, cluster.index * SLOTS + slot, nr)
+        return tried
+
+    def misbehave(here: int, device: Device) -> None:
+        for wrong in (
+            Command(Opcode.ALLOC, cpu=cpu, order=order, reclaim=rng.random() < 0.5),
+            Command(Opcode.CHECK, device.type),
+            Command(Opcode.STEP_VISIT, device.type),
+        ):
+            script.add(wrong, Status.BAD_OPCODE)
+        elsewhere = (here + SLOTS) % device.total
+        for other, at in ((order, elsewhere), ((order + 1) % ORDERS, here), (order, device.total)):
+            refused = Command(Opcode.RECLAIM_DONE, device.type, cpu=cpu, order=other, arg0=at)
+            script.add(refused, Status.BAD_RANGE)
+        script.add(Command(Opcode.NOP), Status.OK)
+
+    ask(script, cpu, order, answer)
 
 
 def setup(records: list[Record], model: Allocator) -> Iterator[Command | Record]:
@@ -409,3 +441,68 @@ async def a_state_is_set_up_by_steps(dut):
             if record.op in (Op.ALLOC, Op.DISCARD_TAKE) and expected == Status.OK:
                 assert got.slot == record.a, f"{shape}: {record}: {got}"
         await bench.no_faults(source.model.devices)
+
+
+RECLAIM = Path(__file__).parents[2] / "data/reclaim.hwst.gz"
+RECLAIM_PART = range(36_000, 48_000)
+"""Records that are replayed on the engine, from before the first reclaim; HWSWAP_RECLAIM=all takes all of them."""
+
+
+@cocotb.test()
+async def recorded_reclaims_end_as_the_kernels_did(dut):
+    """What a kernel reclaimed inside its allocations, and the engine's decisions when the host answers as it did.
+
+    Each allocation is carried out where the trace has its result. The two CPUs of the trace did not get into each
+    other's way so much that this would change anything: the model's decisions are compared with the kernel's, too.
+    """
+    bench = await Bench.start(dut)
+    recorded = trace.read(RECLAIM)
+    limits = recorded.header
+    script = Script(bench, Stepper(limits.devices, limits.cpus, limits.clusters))
+    clusters = ClusterMap()
+    part = range(len(recorded.records)) if os.environ.get("HWSWAP_RECLAIM") == "all" else RECLAIM_PART
+    inside: dict[int, list[Record]] = {}
+    for number, record in enumerate(recorded.records[: part.stop]):
+        if number == part.start and number:
+            script.lines.clear()
+            for deed in setup(list(initial.save(script.model)), script.model):
+                assert isinstance(deed, Command)
+                await bench.must(deed)
+        if record.op == Op.BEGIN:
+            inside[record.c] = []
+        elif record.op == Op.RECLAIM or (record.op == Op.FREE and record.c):
+            inside[record.c].append(record)
+        elif record.op == Op.ALLOC:
+            found = ask(script, record.cpu, record.order, as_recorded(script, inside[record.c]))
+            assert found == Slots(record.type, record.a), f"{record}: {found}"
+            assert not inside.pop(record.c), f"{record}: more was reclaimed"
+        elif record.op == Op.FREE:
+            script.free_run(script.model.devices[record.type], record.a, record.b)
+        elif record.op <= Op.SWAPOFF:
+            command = command_of(record, copy.deepcopy(clusters))
+            script.add(command, step(script.model, clusters, record))
+        if number >= part.start and len(script.lines) > 1000:
+            await script.flush()
+    await script.flush()
+    bench.log.info("%s", script.counts)
+    assert script.counts["ALLOC NEED_RECLAIM"] > 300
+    await bench.no_faults(script.model.devices)
+
+
+def as_recorded(script: Script, inside: list[Record]) -> Answer:
+    """Answer as the records of one allocation have it; they are used up."""
+
+    def answer(question: Question) -> int | None:
+        if not inside:
+            return None
+        first = inside[0]
+        asked = range(question.offset, question.offset + question.nr)
+        if first.op != Op.RECLAIM or first.type != question.type or first.a not in asked:
+            return None
+        inside.pop(0)
+        while inside and inside[0].op == Op.FREE:
+            freed = inside.pop(0)
+            script.free_run(script.model.devices[freed.type], freed.a, freed.b)
+        return first.a
+
+    return answer

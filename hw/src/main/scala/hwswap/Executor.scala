@@ -342,6 +342,7 @@ class Executor(p: Params) extends Module {
   }
   when(io.slowStart) {
     slow := true.B
+    op.resumes := false.B // the slow path goes on elsewhere
   }.elsewhen(io.take) {
     slow := false.B
   }

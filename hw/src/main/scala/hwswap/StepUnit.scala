@@ -25,10 +25,12 @@ class StepUnit(p: Params) extends CoreUnit(p) {
   private val meta = view.meta
   private val gives = req.op === CoreOp.stepGive
 
-  // The cluster: its number is one of the device's. Its slots may be changed while it is on no list, or on one that
-  // says nothing of their number.
+  // The cluster: its number is one of the device's. Its slots may be changed while it is on no list, or on one for
+  // clusters with slots in use, if some are afterwards.
   private val inside = clusterInDevice < device.clusters
-  private val open = meta.flag.isOneOf(ClusterFlag.none, ClusterFlag.nonfull, ClusterFlag.frag)
+  private val open = meta.flag === ClusterFlag.none || (
+    meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (gives || meta.count =/= req.nr)
+  )
   private val empty = meta.count === 0.U
   private val full = meta.count === p.slots.U
 
