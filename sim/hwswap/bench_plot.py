@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 if TYPE_CHECKING:
     from hwswap.bench_engine import Figures
 
-PATHS = ("free", "hint", "nonfull", "free cluster", "frag", "steal", "fail")
+PATHS = ("free", "hint", "shared hint", "nonfull", "free cluster", "frag", "steal", "fail")
 """Of a free, and of allocations."""
 
 

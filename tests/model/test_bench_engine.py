@@ -7,7 +7,7 @@ from hwswap.bench_plot import draw
 
 
 def report(fast: int = 2, scan: int = 3) -> dict:
-    """Return a report of the program: hits and frees of `fast` cycles, failures that scan 2 to 5 clusters."""
+    """Return a report of the program: hits and frees of `fast` cycles, failures that scan 1 to 6 clusters."""
     return {
         "name": "made",
         "operations": 210,
@@ -33,7 +33,7 @@ def report(fast: int = 2, scan: int = 3) -> dict:
                 "latency": [[34, 10]],
             },
         ],
-        "by_scans": [{"path": "fail", "order": 4, "scans": n, "cycles": [[20 + scan * n, 10]]} for n in (2, 3, 5)],
+        "by_scans": [{"path": "fail", "order": 4, "scans": n, "cycles": [[20 + scan * n, 10]]} for n in (1, 3, 4, 6)],
         "stalls": {"list move": 6, "slow path: scanned clusters": 60},
     }
 
@@ -64,7 +64,7 @@ def test_reports_add_up():
 def test_what_a_scanned_cluster_costs_is_the_slope():
     assert figures(report()).scanned() == pytest.approx(3)
     assert figures(report(scan=4)).scanned() == pytest.approx(4)
-    assert Figures().scanned() == 0
+    assert Figures().scanned() is None
 
 
 def test_targets_are_met_or_not():

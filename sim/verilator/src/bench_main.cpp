@@ -7,6 +7,7 @@
 #include "verilated_core.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <chrono>
 #include <deque>
 #include <fstream>
@@ -107,9 +108,14 @@ private:
     const TraceRecord &r = trace_.records[pending.record];
     const bool alloc = r.op == TraceOp::alloc;
     TimedOperation o{name_of(r.op), 0, "unit", scans_, moves_, cycle_ - last_answer_, cycle_ - pending.accepted};
+    if (r.op == TraceOp::prepare)
+      rotating_.at(r.type) = !(r.b & HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE);
     if (alloc) {
       o.order = r.order;
       o.path = path_;
+      // A rotating device's own place is looked up on the slow path.
+      if (o.path == "hint" && rotating_.at(answer.device))
+        o.path = "shared hint";
     } else if (r.op == TraceOp::free) {
       o.path = "free";
     }
@@ -147,6 +153,7 @@ private:
   unsigned scans_ = 0;
   unsigned moves_ = 0;
   const char *path_ = "unit";
+  std::array<bool, 32> rotating_{};
 };
 
 int bench(const Options &options) {

@@ -16,7 +16,8 @@ struct TimedOperation {
   std::string kind;
   /// Of an allocation; 0 for others.
   unsigned order = 0;
-  /// How an allocation found its slots: hint, nonfull, free, frag, steal or fail; "free" for a free, else "unit".
+  /// How an allocation found its slots: hint (a CPU's), shared hint (a rotating device's), nonfull, free, frag, steal
+  /// or fail; "free" for a free, else "unit".
   std::string path;
   unsigned scans = 0;
   unsigned list_moves = 0;
