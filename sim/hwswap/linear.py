@@ -29,7 +29,7 @@ from hwswap.golden import Allocator
 from hwswap.guided import (
     GONE,
     LATE,
-    RECLAIMED_CLUSTER,
+    OTHER_MOMENT,
     RECLAIMED_SLOTS,
     SKIPPED,
     SLEPT_FOR_TABLE,
@@ -41,6 +41,7 @@ from hwswap.records import (
     AT_ONCE,
     FAILED,
     FIRST_DETAIL,
+    FROM_FULL,
     NO_CLUSTER,
     NO_MEMORY,
     Op,
@@ -48,13 +49,12 @@ from hwswap.records import (
 )
 from hwswap.rows import SLOTS
 from hwswap.stepper import Stepper
-from hwswap.steps import Attempt, HalfUsed, Isolate, Operation, Populate, Resume, Scanned, Turn, Visit
+from hwswap.steps import Attempt, HalfUsed, Isolate, Operation, Populate, ReclaimFull, Resume, Scanned, Turn, Visit
 from hwswap.trace import ClusterMap, Trace, complete
 
 INTERLEAVED = "CPUs came between each other's steps"
 MIGRATED = "went on at another CPU"
 AVAILABLE_LIST = "the available list changed at another moment"
-BACKGROUND = "a full cluster was reclaimed in the background"
 
 CHECKED = 20_000
 """Operations between two comparisons of the whole state."""
@@ -403,18 +403,20 @@ class Lineariser:
             self.in_steps(node.records[trial.done :], node.order)
             return
         self.result.decisions += 1
-        self.put(trial.decision)
+        self.put(*trial.sequence)
 
     def put(self, *records: Record) -> None:
         """Add records to the sequence."""
         self.result.records += records
-        self.result.steps += sum(record.op >= Op.STEP_TAKE for record in records)
+        self.result.steps += sum(Op.STEP_TAKE <= record.op <= Op.STEP_AVAILABLE for record in records)
 
     def operation(self, record: Record) -> None:
         """Do an operation that is no allocation's, or a step of what goes on in the background."""
         op, _, order, type_, a, b, _ = record
         if op >= FIRST_DETAIL:
-            if op == Op.MOVE:  # a full cluster that is reclaimed in the background stays where it is until then
+            if op == Op.ISOLATE and a != NO_CLUSTER:  # from FULL, by the reclaim in the background
+                self.step(Record(Op.STEP_TAKE, 0, 0, type_, a, b))
+            elif op == Op.MOVE:
                 self.put_back(type_, a, b, order)
             return  # the available list is looked after by `reconcile`
         if op == Op.DISCARD_TAKE:
@@ -442,7 +444,7 @@ class Lineariser:
             op, cpu, own, type_, a, b, _ = record
             if op == Op.VISIT:
                 self.step(Record(Op.STEP_VISIT, 0, 0, type_))
-            elif op == Op.ISOLATE and a != NO_CLUSTER and b != Flag.FULL:
+            elif op == Op.ISOLATE and a != NO_CLUSTER:
                 self.step(Record(Op.STEP_TAKE, 0, own, type_, a, b))
             elif op == Op.MOVE:
                 self.put_back(type_, a, b, own)
@@ -472,7 +474,7 @@ class Lineariser:
             self.step(Record(Op.STEP_AVAILABLE, 0, 0, device.type, 1))
 
     def compare(self) -> None:
-        """Insist that the engine's state is that of the replay step by step, but for the order of full clusters."""
+        """Insist that the engine's state is that of the replay step by step."""
         if difference := unequal(self.engine, self.collector.model):
             raise AssertionError(f"behind record {self.collector.at}, the sequence leads elsewhere: {difference}")
 
@@ -489,7 +491,7 @@ def unequal(one: Allocator, other: Allocator) -> str | None:
                 if values[0] != values[1]:
                     return f"device {type_}, cluster {cluster.index}: {name} {values[0]} and {values[1]}"
         for (flag, order, clusters), (_, _, seconds) in zip(device.lists(), twin.lists(), strict=True):
-            if flag != Flag.FULL and list(clusters) != list(seconds):
+            if list(clusters) != list(seconds):
                 return f"device {type_}, {flag.name}[{order}]: {list(clusters)} and {list(seconds)}"
         if (device.writeok, device.next_offset) != (twin.writeok, twin.next_offset):
             return f"device {type_}: write permission or where it goes on"
@@ -513,16 +515,23 @@ class Trial:
         """Records of the node that need not be done any more."""
         self.steps: list[Record] = []
         """What has been done, in steps."""
-        self.decision = Record(Op.ALLOC, node.cpu, node.order, FAILED)
+        self.found = FAILED, 0
         self.skipped = False
+        self.asked = any(map(reclaims, node.records))
+        """It reclaimed, or tried to: the engine asks."""
+        self.command = Record(Op.ASK if self.asked else Op.ALLOC, node.cpu, node.order, FAILED)
+        """What the engine has been told last, without its outcome."""
+        self.dialog: list[Record] = []
+        """What has been said before that."""
+
+    @property
+    def sequence(self) -> list[Record]:
+        """The commands that it was carried out with."""
+        type_, offset = self.found
+        return [*self.dialog, self.command._replace(type=type_, a=offset)]
 
     def run(self) -> None:
         """Carry it out; Unequal tells why it has to be guided, when `done` and `steps` tell how far it came."""
-        for record in self.node.records:
-            if record.op == Op.RECLAIM:
-                raise Unequal(RECLAIMED_SLOTS)
-            if record.op == Op.FREE:
-                raise Unequal(RECLAIMED_CLUSTER)
         self.engine.moves.clear()
         search = self.engine.allocation(Operation(self.node.cpu, self.node.order))
         answer: Any = None
@@ -541,20 +550,20 @@ class Trial:
                 raise Unequal(self.cause()) from None
         finally:
             search.close()
+            self.engine.waits = False
 
     def expect(self) -> Record | None:
         """Return the next record that says something of the search; None at the end.
 
         What follows from the rest is passed over: where clusters go, whether devices are available; that half is used,
-        as a look at a full cluster without a reclaim changes nothing but the order of full ones; and who was skipped,
-        as whom the search meets instead tells whether that mattered.
+        where nothing came of it; and who was skipped, as whom the search meets instead tells whether that mattered.
         """
         records = self.node.records
         while self.done < len(records):
             record = records[self.done]
             if record.op == Op.SKIP:
                 self.skipped = True
-            elif record.op not in _FOLLOWS and not (record.op == Op.ISOLATE and record.b == Flag.FULL):
+            elif record.op not in _FOLLOWS and (self.asked or not of_reclaim(record)):
                 return record
             self.done += 1
         return None
@@ -577,10 +586,11 @@ class Trial:
     def answer(self, step: Any) -> Any:
         """Compare what the search is about to do with the kernel's, and answer it."""
         engine = self.engine
+        engine.waits = False
         record = self.expect()
         if isinstance(step, Turn):
             return None
-        if isinstance(step, HalfUsed):
+        if isinstance(step, HalfUsed) and not self.asked:
             return False
         if isinstance(step, Resume):
             self.resume(step, record)
@@ -599,7 +609,18 @@ class Trial:
                 raise Unequal(WITHOUT_TABLE)
             self.done += 1
             return True
+        if isinstance(step, HalfUsed):
+            if record.op != Op.HALF_USED or bool(record.a) != engine.half_used:
+                raise Unequal(OTHER_MOMENT)
+            self.done += 1
+            return engine.half_used
+        if isinstance(step, ReclaimFull):
+            self.reclaim_full(step)
+            return None
         if isinstance(step, Attempt):
+            tried = self.reclaim(step, record)
+            if tried is not None:
+                return tried
             offset = step.cluster.index * SLOTS + step.slot if step.slot >= 0 and step.device.writeok else 0
             self.at_scan(step, record, offset)
             return None
@@ -610,7 +631,7 @@ class Trial:
         offset = step.offset
         if offset:
             self.steps.append(Record(Op.STEP_GIVE, 0, self.node.order, record.type, offset, nr))
-            self.decision = Record(Op.ALLOC, self.node.cpu, self.node.order, record.type, offset)
+            self.found = record.type, offset
             offset = offset + nr if step.cluster.count < SLOTS and offset % SLOTS + 2 * nr <= SLOTS else 0
         self.steps.append(next_step(engine, record.cpu, self.node.order, record.type, offset))
         return None
@@ -656,6 +677,58 @@ class Trial:
         self.steps.append(Record(Op.STEP_TAKE, 0, step.order, step.device.type, index, step.flag))
         return self.engine.isolate(step.device, step.flag, step.order)
 
+    def reclaim(self, step: Attempt, record: Record) -> int | None:
+        """Answer the engine's question whether there is something to reclaim on the way, if it asks."""
+        end = step.slot if step.slot >= 0 else SLOTS
+        asks = self.asked and self.engine.half_used and step.start < end
+        first = step.cluster.index * SLOTS
+        if record.op != Op.RECLAIM:
+            if asks:
+                self.question(step.device.type, first + step.start, end - step.start)
+                self.reply(first + step.start, 0)
+            return None
+        slot = record.a - first
+        if not asks or record.type != step.device.type or not step.start <= slot < end:
+            raise Unequal(RECLAIMED_SLOTS)
+        if record.cpu != self.node.cpu:
+            raise Unequal(MIGRATED)
+        self.question(step.device.type, first + step.start, end - step.start)
+        self.done += 1
+        self.frees()
+        ended = self.expect()
+        if ended is None or ended.op != Op.RECLAIMED:
+            raise Unequal(RECLAIMED_SLOTS)
+        self.done += 1
+        self.reply(record.a, 1)
+        self.engine.waits = True
+        return slot
+
+    def reclaim_full(self, step: ReclaimFull) -> None:
+        """Answer the engine's question about a cluster from FULL."""
+        first = step.cluster.index * SLOTS
+        self.question(step.device.type, first, SLOTS | FROM_FULL)
+        self.frees()
+        self.reply(first, 0)
+
+    def question(self, type_: int, offset: int, about: int) -> None:
+        """Note that the last command ends with a question about so many slots."""
+        self.dialog.append(self.command._replace(type=type_, a=offset, b=about))
+
+    def reply(self, offset: int, tried: int) -> None:
+        """Note the answer: nothing to reclaim (0), or tried at a slot (1)."""
+        self.command = Record(Op.ANSWER, self.node.cpu, self.node.order, FAILED, c=offset << 1 | tried)
+
+    def frees(self) -> None:
+        """Free what the kernel freed here."""
+        while (record := self.expect()) is not None and record.op == Op.FREE:
+            freed = record._replace(c=0)
+            status = self.engine.free(record.type, record.a, record.b)
+            assert status == Status.OK, f"{record}: {status.name}"
+            self.engine.moves.clear()  # the command does that
+            self.steps.append(freed)
+            self.dialog.append(freed)
+            self.done += 1
+
     def at_scan(self, step: Attempt | Scanned, record: Record, offset: int) -> None:
         """Compare what a scan finds, and on which CPU."""
         if record.op not in (Op.ALLOC, Op.SCANNED) or record.type != step.device.type:
@@ -668,8 +741,19 @@ class Trial:
             raise Unequal(MIGRATED)
 
 
-_FOLLOWS = frozenset((Op.BEGIN, Op.END, Op.AVAILABLE, Op.HALF_USED, Op.MOVE))
-"""Records that say nothing that does not follow from the others, or does not matter."""
+_FOLLOWS = frozenset((Op.BEGIN, Op.END, Op.AVAILABLE, Op.MOVE))
+"""Records that say nothing that does not follow from the others."""
+
+
+def of_reclaim(record: Record) -> bool:
+    """Tell whether a record is about a reclaim of full clusters."""
+    return record.op == Op.HALF_USED or (record.op == Op.ISOLATE and record.b == Flag.FULL)
+
+
+def reclaims(record: Record) -> bool:
+    """Tell whether a record belongs to an allocation that reclaimed, or looked whether it could."""
+    full = record.op == Op.ISOLATE and record.b == Flag.FULL and record.a != NO_CLUSTER
+    return full or record.op == Op.RECLAIM
 
 
 def next_step(engine: Engine, cpu: int, order: int, type_: int, offset: int) -> Record:

@@ -112,7 +112,7 @@ def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
     if row.difference:
         return row
     counts = sequence.header.counts
-    row.compared = counts["alloc"] + counts.get("discard_take", 0)
+    row.compared = sum(counts.get(kind, 0) for kind in ("alloc", "discard_take", "ask"))
     row.steps = sum(number for kind, number in counts.items() if kind.startswith("step_"))
     if row.compared + row.told < row.decisions:
         raise AssertionError(f"{name}: {row.decisions} decisions, of which {row.compared} and {row.told} are left")

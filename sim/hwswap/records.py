@@ -25,7 +25,7 @@ class Op(IntEnum):
     """What a record says was done.
 
     Those below 16 are operations, from 16 on initial state, from 32 on details, from 48 on steps of an allocation that
-    an engine is told rather than asked.
+    an engine is told rather than asked, and the engine's questions.
     """
 
     PREPARE = 1
@@ -64,6 +64,8 @@ class Op(IntEnum):
     STEP_NEXT = 51
     STEP_VISIT = 52
     STEP_AVAILABLE = 53
+    ASK = 54
+    ANSWER = 55
 
 
 NAMES = {int(op): op.name.lower() for op in Op}
@@ -72,6 +74,9 @@ FIRST_VERSION = tuple(op for op in Op if op <= Op.FREE)
 SECOND_VERSION = tuple(op for op in Op if op <= Op.AVAILABLE)
 """What format version 2 knows."""
 FIRST_INIT, FIRST_DETAIL, FIRST_STEP = 16, 32, 48
+
+FROM_FULL = 0x8000
+"""Added to the number of slots that an ASK or ANSWER ends with a question about: the cluster came from FULL."""
 
 AT_ONCE, SLEPT, NO_MEMORY = range(3)
 """How a TABLE record says that a cluster's table was had, or not."""
@@ -174,7 +179,7 @@ class Validator:
     def fault(self, record: Record) -> str | None:
         """Return what is wrong with the next record, None if nothing."""
         op, cpu, order, type_, a, b, c = record
-        if op not in NAMES or op > (0, Op.FREE, Op.AVAILABLE, Op.STEP_AVAILABLE)[self.version]:
+        if op not in NAMES or op > (0, Op.FREE, Op.AVAILABLE, Op.ANSWER)[self.version]:
             return f"unknown op {op}"
         if op == Op.ALLOC:
             return self.alloc_fault(record)
@@ -292,6 +297,8 @@ class Validator:
         """Return what is wrong with a step."""
         op, cpu, order, type_, a, b, c = record
         name = Op(op).name
+        if op in (Op.ASK, Op.ANSWER):
+            return self.dialog_fault(record)
         if cpu >= self.cpus or order >= ORDERS or type_ not in self.state or c:
             return f"a {name} with device {type_}, CPU {cpu}, order {order}, c {c}"
         clusters = -(-self.sizes[type_] // SLOTS)
@@ -303,6 +310,19 @@ class Validator:
                 return f"a {name} of slots {a} to {a + b - 1} of device {type_}: not inside one cluster of it"
         elif op == Op.STEP_NEXT and (a >= clusters * SLOTS or a % (1 << order) or b > 1):
             return f"a {name} at slot {a} of device {type_}, order {order}"
+        return None
+
+    def dialog_fault(self, record: Record) -> str | None:
+        """Return what is wrong with an ASK or ANSWER."""
+        op, cpu, order, type_, a, b, c = record
+        name = Op(op).name
+        failed = type_ == FAILED and not a and not b
+        if cpu >= self.cpus or order >= ORDERS or (type_ not in self.state and not failed):
+            return f"a {name} with device {type_}, CPU {cpu}, order {order}"
+        if c < 0 or (op == Op.ASK and c) or (b & ~FROM_FULL) > SLOTS:
+            return f"a {name} about {b & ~FROM_FULL} slots, c {c}"
+        if not failed and a >= -(-self.sizes[type_] // SLOTS) * SLOTS:
+            return f"a {name} of slot {a} of device {type_}, which has no such slot"
         return None
 
 

@@ -17,7 +17,7 @@ void CycleTally::add(const TimedOperation &o) {
 
 void CycleTally::stall(const TimedOperation &o) {
   const bool unit = o.path == "unit";
-  const bool slow = o.kind == "alloc" && o.path != "hint";
+  const bool slow = o.kind != "free" && !unit && o.path != "hint";
   moves_ago_ = o.list_moves ? 0 : moves_ago_ + 1;
   if (o.cycles > ideal) {
     uint64_t beyond = o.cycles - ideal;

@@ -17,7 +17,7 @@ struct TimedOperation {
   /// Of an allocation; 0 for others.
   unsigned order = 0;
   /// How an allocation found its slots: hint (a CPU's), shared hint (a rotating device's), nonfull, free, frag, steal
-  /// or fail; "free" for a free, else "unit".
+  /// or fail, or that it asked: question; "free" for a free, else "unit".
   std::string path;
   unsigned scans = 0;
   unsigned list_moves = 0;

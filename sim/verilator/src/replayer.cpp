@@ -173,7 +173,8 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
     return Difference{done_, "operation " + std::to_string(done_) + " (" + describe(r) + "): expected " + expected +
                                  ", got " + got};
   };
-  const bool alloc = r.op == TraceOp::alloc;
+  const bool asks = r.op == TraceOp::ask || r.op == TraceOp::answer;
+  const bool alloc = r.op == TraceOp::alloc || asks;
   const bool take = r.op == TraceOp::discard_take;
   const bool no_space = (alloc || take) && c.status == HWSWAP_STATUS_NO_SPACE;
   if (decisions_ && alloc) {
@@ -182,6 +183,16 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
       *decisions_ << " device " << +c.type << " slot " << c.slot << '\n';
     else
       *decisions_ << ' ' << status_name(c.status) << '\n';
+  }
+  if (asks && (r.b || c.status == HWSWAP_STATUS_NEED_RECLAIM)) {
+    const uint64_t question = r.a | uint64_t{r.b} << 32;
+    if (!r.b || c.status != HWSWAP_STATUS_NEED_RECLAIM || c.type != r.type || c.slot != question)
+      return differs(r.b ? "a question, device " + std::to_string(r.type) + " slot " + std::to_string(question)
+                         : outcome(r.type == trace_failed, r.type, r.a),
+                     status_name(c.status) + ", device " + std::to_string(c.type) + " slot " + std::to_string(c.slot));
+    by_kind_["question"].add(c.cycles);
+    ++done_;
+    return std::nullopt;
   }
   if (c.status != HWSWAP_STATUS_OK && !no_space)
     return differs(alloc ? outcome(r.type == trace_failed, r.type, r.a) : "OK", status_name(c.status));

@@ -81,6 +81,23 @@ Command TraceCommands::next(const TraceRecord &r) {
     c.opcode = HWSWAP_OPCODE_DISCARD_DONE;
     c.arg0 = r.a;
     break;
+  case TraceOp::ask:
+    c.opcode = HWSWAP_OPCODE_ALLOC;
+    c.reclaim = true;
+    c.type = 0;
+    c.cpu = r.cpu;
+    c.order = r.order;
+    asked_ = r.type;
+    break;
+  case TraceOp::answer:
+    c.opcode = HWSWAP_OPCODE_RECLAIM_DONE;
+    c.type = asked_;
+    c.cpu = r.cpu;
+    c.order = r.order;
+    c.arg0 = r.c >> 1;
+    c.nr = r.c & 1;
+    asked_ = r.type;
+    break;
   case TraceOp::step_take:
     c.opcode = HWSWAP_OPCODE_STEP_TAKE;
     c.order = r.order;
@@ -124,6 +141,8 @@ std::string describe(const TraceRecord &r) {
   std::string text = name_of(r.op);
   switch (r.op) {
   case TraceOp::alloc:
+  case TraceOp::ask:
+  case TraceOp::answer:
     return text + ", CPU " + std::to_string(r.cpu) + ", order " + std::to_string(r.order);
   case TraceOp::bad:
   case TraceOp::free:

@@ -22,13 +22,13 @@ constexpr size_t record_bytes = 16;
 constexpr std::array<const char *, 12> op_names = {"",        "prepare", "bad",  "swapon",       "swapoff_begin",
                                                    "swapoff", "alloc",   "free", "discard_take", "discard_done",
                                                    "policy",  "node"};
-constexpr std::array<const char *, 6> step_names = {"step_take", "step_put",   "step_give",
-                                                    "step_next", "step_visit", "step_available"};
+constexpr std::array<const char *, 8> step_names = {"step_take",  "step_put",       "step_give", "step_next",
+                                                    "step_visit", "step_available", "ask",       "answer"};
 
 /// Whether a trace of a format version may hold an operation (that this program knows).
 constexpr bool holds(uint32_t version, TraceOp op) {
   if (op >= TraceOp::step_take)
-    return version >= 3 && op <= TraceOp::step_available;
+    return version >= 3 && op <= TraceOp::answer;
   return op >= TraceOp::prepare && op <= (version == 1 ? TraceOp::free : TraceOp::node);
 }
 
@@ -94,10 +94,11 @@ void check_record(const Input &in, const Trace &trace, size_t index, uint32_t ve
     in.fail(at_record(index, "operation " + std::to_string(static_cast<unsigned>(r.op)) + " is unknown"));
   if (r.op == TraceOp::node && (r.cpu >= trace.cpus || r.a > 15))
     in.fail(at_record(index, "there is no CPU " + std::to_string(r.cpu) + " or no node " + std::to_string(r.a)));
-  const bool failed = r.op == TraceOp::alloc && r.type == trace_failed;
+  const bool allocates = r.op == TraceOp::alloc || r.op == TraceOp::ask || r.op == TraceOp::answer;
+  const bool failed = allocates && r.type == trace_failed;
   if (!failed && !writes_register(r.op) && r.type >= trace.devices)
     in.fail(at_record(index, "device " + std::to_string(r.type) + " is beyond the header's devices"));
-  const bool places = r.op == TraceOp::alloc || r.op == TraceOp::step_next;
+  const bool places = allocates || r.op == TraceOp::step_next;
   if (places && r.cpu >= trace.cpus)
     in.fail(at_record(index, "CPU " + std::to_string(r.cpu) + " is beyond the header's cpus"));
   if ((places || r.op >= TraceOp::step_take) && r.order > 9)

@@ -29,8 +29,14 @@ enum class TraceOp : uint8_t {
   step_give,
   step_next,
   step_visit,
-  step_available
+  step_available,
+  // An allocation that may end with a question, and the host's answer.
+  ask,
+  answer
 };
+
+/// In b of an ask or answer: the question is about a cluster from FULL.
+constexpr uint32_t trace_from_full = 0x8000;
 
 /// Name of an operation, as in the header's counts.
 const char *name_of(TraceOp op);

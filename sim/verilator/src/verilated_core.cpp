@@ -27,12 +27,6 @@ namespace {
 
 constexpr unsigned reset_cycles = 8;
 
-/// The host of a trace never wants to be asked; a core that cannot ask has no such input.
-template <typename Model> void leave_reclaim(Model &m) {
-  if constexpr (requires { m.io_req_bits_reclaim; })
-    m.io_req_bits_reclaim = 0;
-}
-
 /// The core's operation for an opcode.
 uint8_t operation(uint8_t opcode) {
   switch (opcode) {
@@ -56,6 +50,8 @@ uint8_t operation(uint8_t opcode) {
     return HWSWAP_CORE_OP_discardTake;
   case HWSWAP_OPCODE_DISCARD_DONE:
     return HWSWAP_CORE_OP_discardDone;
+  case HWSWAP_OPCODE_RECLAIM_DONE:
+    return HWSWAP_CORE_OP_reclaimDone;
   case HWSWAP_OPCODE_STEP_TAKE:
     return HWSWAP_CORE_OP_stepTake;
   case HWSWAP_OPCODE_STEP_PUT:
@@ -130,14 +126,14 @@ CoreCycle VerilatedCore::step(const Command *command) {
     m.io_req_bits_node = c.arg2 >> 24 & 0xf;
     m.io_req_bits_named = field_get(c.arg1, HWSWAP_STEP_LIST_LIST_NAMED);
     m.io_req_bits_taken = field_get(c.arg1, HWSWAP_STEP_LIST_LIST_TAKEN);
-    leave_reclaim(m);
+    m.io_req_bits_reclaim = c.reclaim;
   }
   m.clock = 0;
   m.eval();
   CoreCycle cycle;
   cycle.accepted = command && m.io_req_ready;
   if (m.io_resp_valid)
-    cycle.answer = CoreAnswer{m.io_resp_bits_status, m.io_resp_bits_device, m.io_resp_bits_offset};
+    cycle.answer = CoreAnswer{m.io_resp_bits_status, m.io_resp_bits_device, m.io_resp_bits_offset, m.io_resp_bits_more};
   cycle.events = {m.io_events_allocFast != 0, m.io_events_allocNonfull != 0, m.io_events_allocFree != 0,
                   m.io_events_allocFrag != 0, m.io_events_allocSteal != 0,   m.io_events_allocFail != 0,
                   m.io_events_freed != 0,     m.io_events_scan != 0,         m.io_events_listMove != 0};

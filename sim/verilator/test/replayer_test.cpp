@@ -236,6 +236,25 @@ TEST_P(ReplayerTest, AnotherClusterThanTheNamedOneIsADifference) {
   EXPECT_EQ(difference(), "operation 5 (step_take, device 0, cluster 1): expected slot 512, got slot 0");
 }
 
+TEST_P(ReplayerTest, AQuestionIsADecision) {
+  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 16, 0});
+  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 32 | uint64_t{16} << 32, 1});
+  EXPECT_EQ(difference(), "");
+  EXPECT_EQ(report["cycles_by_kind"]["question"]["count"], 1);
+}
+
+TEST_P(ReplayerTest, AnotherQuestionIsADifference) {
+  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 16, 0});
+  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 48 | uint64_t{16} << 32, 1});
+  EXPECT_NE(difference().find("operation 5 (ask, CPU 0, order 4): expected a question"), std::string::npos);
+}
+
+TEST_P(ReplayerTest, AQuestionWhereThereShouldBeNoneIsADifference) {
+  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 0, 0});
+  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 32, 1});
+  EXPECT_NE(difference().find("expected device 0 slot 32, got NEED_RECLAIM"), std::string::npos);
+}
+
 TEST_P(ReplayerTest, LongTracesGoRoundTheRing) {
   const size_t laps = GetParam() ? 200 : 3 * (size_t{1} << Replayer::ring_log2) + 17;
   trace.records.resize(2);

@@ -127,7 +127,7 @@ TEST_F(TraceReaderTest, ReadsTheThirdVersion) {
   EXPECT_STREQ(name_of(TraceOp::step_give), "step_give");
   EXPECT_STREQ(name_of(TraceOp::step_available), "step_available");
   EXPECT_NE(failure(file_of(good_records + step, 7, 2)).find("operation 50 is unknown"), std::string::npos);
-  EXPECT_NE(failure(file_of(record(static_cast<TraceOp>(54), 0, 0, 0, 0, 0, 0), 1, 3)).find("operation 54"),
+  EXPECT_NE(failure(file_of(record(static_cast<TraceOp>(56), 0, 0, 0, 0, 0, 0), 1, 3)).find("operation 56"),
             std::string::npos);
   EXPECT_NE(failure(file_of(record(TraceOp::step_next, 2, 0, 0, 0, 0, 0), 1, 3)).find("CPU 2"), std::string::npos);
   EXPECT_NE(failure(file_of(record(TraceOp::step_give, 0, 10, 0, 1, 1, 0), 1, 3)).find("order 10"), std::string::npos);
@@ -193,6 +193,12 @@ TEST(TraceCommands, StepsNameClustersBySlots) {
   EXPECT_EQ(next.words()[0], HWSWAP_OPCODE_STEP_NEXT | 2ull << 16 | 4ull << 24 | 3ull << 32);
   EXPECT_EQ(next.words()[1], 1056u);
   EXPECT_EQ(next.words()[2], 1u);
+  const Command ask = commands.next({TraceOp::ask, 2, 4, 3, 1024, 96, 0});
+  EXPECT_EQ(ask.words()[0], HWSWAP_OPCODE_ALLOC | HWSWAP_COMMAND_HEAD_RECLAIM | 2ull << 16 | 4ull << 24);
+  const Command answer = commands.next({TraceOp::answer, 2, 4, trace_failed, 0, 0, 1040 << 1 | 1});
+  EXPECT_EQ(answer.words()[0], HWSWAP_OPCODE_RECLAIM_DONE | 2ull << 16 | 4ull << 24 | 3ull << 32 | 1ull << 48)
+      << "the device is that of the question";
+  EXPECT_EQ(answer.words()[1], 1040u);
   EXPECT_EQ(commands.next({TraceOp::step_visit, 0, 0, 3, 0, 0, 0}).words()[0], HWSWAP_OPCODE_STEP_VISIT | 3ull << 32);
   EXPECT_EQ(commands.next({TraceOp::step_available, 0, 0, 3, 0, 1, 0}).words()[1], 1u);
 }
