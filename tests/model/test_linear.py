@@ -119,7 +119,7 @@ def test_what_a_model_writes_down_becomes_a_sequence(cached, tmp_path):
     """It sleeps for tables and wakes up elsewhere, finds no memory for some, and reclaims."""
     causes, asked = set(), 0
     for kinds in KINDS:
-        for seed in range(3):
+        for seed in range(2):
             writer = Writer(seed, kinds, cached)
             for _ in writer.run(1500 if cached else 500):
                 pass
@@ -128,7 +128,7 @@ def test_what_a_model_writes_down_becomes_a_sequence(cached, tmp_path):
             assert linear.decisions > 100
             asked += sum(record.op == Op.ANSWER and record.c & 1 for record in linear.records)
     assert causes <= {WITHOUT_TABLE, MIGRATED, SLEPT_FOR_TABLE}
-    assert causes >= ({WITHOUT_TABLE} if cached else {WITHOUT_TABLE, MIGRATED})
+    assert causes >= ({MIGRATED} if cached else {WITHOUT_TABLE, MIGRATED})
     assert (asked > 20) == cached, "what is reclaimed is answered, not guided"
 
 
