@@ -53,9 +53,8 @@ class Host:
             elif record.op == Op.DISCARD_TAKE:
                 if self.model.discard_take(record.type)[1] != record.a:
                     return f"{record}"
-            elif record.op < Op.INIT_DEVICE:
-                if check.step(self.model, self.clusters, record) != Status.OK:
-                    return f"{record}: refused"
+            elif record.op < Op.INIT_DEVICE and check.step(self.model, self.clusters, record) != Status.OK:
+                return f"{record}: refused"
         return None
 
     def alloc(self, record: Record) -> Slots | None:
