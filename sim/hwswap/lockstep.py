@@ -43,7 +43,7 @@ RECIPES = (
     "rotating",
     "sequential-mixed-orders",
 )
-"""What is recorded, in this sequence for the first time."""
+"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone."""
 
 LONG = 10_000_000
 """Decisions of a long run."""
@@ -206,7 +206,7 @@ def run(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[str] = 
                 while len(under_way) < jobs and (waiting or (lacking and rows)):
                     recipe = waiting.pop(0) if waiting else best(rows, lacking, Counter(under_way.values()))
                     future = pool.submit(run_recipe, recipe, seed + seeds[recipe])
-                    progress.console.print(f"{recipe}-{seed + seeds[recipe]} begins", highlight=False)
+                    progress.console.print(f"{recipe}-{seed + seeds[recipe]} begins", highlight=False, soft_wrap=True)
                     seeds[recipe] += 1
                     under_way[future] = recipe
                 if not under_way:
@@ -215,7 +215,7 @@ def run(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[str] = 
                     del under_way[future]
                     row = future.result()
                     rows.append(row)
-                    progress.console.print(sentence(row), highlight=False)
+                    progress.console.print(sentence(row), highlight=False, soft_wrap=True)
                 counts = total(rows)
                 for name, bar in bars.items():
                     progress.update(bar, completed=counts[name])
