@@ -8,7 +8,7 @@ from pathlib import Path
 from hwswap import artifacts, paths
 from hwswap.record import RECIPES, record
 
-_SOURCES = ("sim/hwswap/ftrace.py", "sim/hwswap/record.py", "sim/hwswap/records.py", "sim/guest/init")
+_SOURCES = ("sim/hwswap/ftrace.py", "sim/hwswap/record.py", "sim/guest/init")
 
 
 def _files(top: Path) -> list[Path]:
