@@ -78,6 +78,9 @@ def record_command(args: argparse.Namespace) -> int:
 def convert_command(args: argparse.Namespace) -> int:
     """Make one trace of another, or of tracepoint text."""
     loaded = convert.load(args.file, args.kernel)
+    if args.end is not None:
+        with ERR.status("replaying what is kept"):
+            loaded = convert.until(loaded, args.end)
     if args.start:
         with ERR.status("replaying what comes before"):
             loaded = convert.cut(loaded, args.start)
@@ -212,6 +215,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="begin at record N; what was before becomes state",
     )
+    one.add_argument("--until", dest="end", type=int, metavar="N", help="end at record N; devices stay as they are")
     one.add_argument("--kernel", help="the kernel's release, which tracepoint text does not tell")
     one.set_defaults(run=convert_command)
 
