@@ -24,7 +24,7 @@ class Expected(NamedTuple):
 
 TRACES = {
     "near-full": Expected(1, 50_000, {Op.SCANNED: 50, Op.REFUSED: 50, Op.HALF_USED: 500, Op.AVAILABLE: 20}),
-    "fragmented": Expected(1, 50_000, {Op.SCANNED: 1000, Op.AVAILABLE: 500, Op.RECLAIM: 5}),
+    "fragmented": Expected(1, 50_000, {Op.SCANNED: 500, Op.AVAILABLE: 500, Op.RECLAIM: 5}),
     "discard": Expected(1, 8_000, {Op.DISCARD_TAKE: 50, Op.DISCARD_DONE: 50}),
     "rotating": Expected(2, 20_000, {Op.REFUSED: 100, Op.VISIT: 500}),
     "hogs": Expected(4, 10_000, {Op.TABLE: 50, Op.SWAPOFF_BEGIN: 5}),
