@@ -148,5 +148,5 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 .PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-soc test-setup lockstep bench-engine lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
-	soc-linux linux-card clean distclean
+	test-trace test-system test-soc test-setup lockstep bench-engine lint format map lock soc-model soc-sim bench-soc \
+	bitstream flash fmax soc-linux linux-card clean distclean

@@ -17,7 +17,7 @@ def _files(top: Path) -> list[Path]:
 
 
 def key(recipe: str, seed: int) -> str:
-    """Return the first 16 digits of a SHA-256 over what makes a recording: kernel, workloads, recorder, recipe, seed."""
+    """Return 16 digits of a SHA-256 over what makes a recording: kernel, workloads, recorder, recipe, seed."""
     digest = hashlib.sha256(f"{recipe} {seed} {artifacts.KERNEL.path().resolve().parent.name}\n".encode())
     sources = [paths.ROOT / name for name in _SOURCES]
     for top in (RECIPES / f"{recipe}.sh", paths.ROOT / "sw/driver/workloads", *sources):

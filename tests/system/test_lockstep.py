@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fresh recording of two CPUs in lock-step with golden model and RTL; HWSWAP_SEED=n moves the seed of its workload."""
+"""A fresh recording of two CPUs in lock-step with golden model and RTL; HWSWAP_SEED=n moves its seed."""
 
 import os
 

@@ -32,10 +32,13 @@ object Emit {
   }
 
   /** The core's operations as C constants, for a harness that drives the core alone. */
-  def operations: String =
-    CoreOp.all
-      .map(op => s"#define HWSWAP_CORE_OP_${op.toString.split('=').last.stripSuffix(")")} ${op.litValue}") // CoreOp(5=alloc)
-      .mkString("/* Numbers of CoreOp; made by Emit. */\n#pragma once\n", "\n", "\n")
+  def operations: String = {
+    // An operation prints as CoreOp(5=alloc).
+    val lines = CoreOp.all.map { op =>
+      s"#define HWSWAP_CORE_OP_${op.toString.split('=').last.stripSuffix(")")} ${op.litValue}"
+    }
+    lines.mkString("/* Numbers of CoreOp; made by Emit. */\n#pragma once\n", "\n", "\n")
+  }
 
   /** Memories as Yosys makes plain block RAM of them. Nothing is promised in Chisel about a word that is read in the
     * cycle in which it is written; the way firtool writes memories, with a register before the address, would promise
