@@ -83,7 +83,7 @@ test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with
 	@$(PYTEST) tests/soc
 
 # What a failing case prints leads here: its SEED, its CASE, and WAVES=1.
-regress: model ## cocotb, random streams and traces with SEEDS=n fresh seeds, in parallel [SEED=first] [CASE=name] [WAVES=1]
+regress: model ## cocotb, random streams, traces with SEEDS=n fresh seeds in parallel [SEED=first] [CASE=name] [WAVES=1]
 	@$(if $(WAVES),$(B) model-wave,true)
 	@$(PYTEST) tests/regress -n $(or $(JOBS),$(shell nproc)) --dist worksteal --seeds $(or $(SEEDS),1) \
 		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
@@ -92,6 +92,12 @@ regress: model ## cocotb, random streams and traces with SEEDS=n fresh seeds, in
 coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage
 	@$(B) model-coverage
 	@$(ENV) python -m hwswap.rtl_coverage
+
+lockstep: model guest ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
+	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
+
+bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
+	@$(ENV) python -m hwswap bench-engine
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup

@@ -6,14 +6,17 @@ says how each decision came about is replayed step by step (guided.py).
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 from hwswap import initial
+from hwswap.clusters import Slots
 from hwswap.golden import Allocator
 from hwswap.hwswap_map import Status
 from hwswap.policy import Policy
-from hwswap.records import FAILED, NAMES, Op, Record
+from hwswap.records import FAILED, FIRST_STEP, FROM_FULL, NAMES, Op, Record
+from hwswap.rows import SLOTS
+from hwswap.stepper import Question, Stepper
 from hwswap.trace import ClusterMap, Trace
 
 
@@ -47,6 +50,11 @@ def place(type_: int, offset: int) -> str:
     return "no space" if type_ == FAILED else f"device {type_} offset {offset}"
 
 
+def said(type_: int, offset: int, about: int) -> str:
+    """Say how an ASK or ANSWER ended."""
+    return f"a question about {about & ~FROM_FULL} slots from {place(type_, offset)}" if about else place(type_, offset)
+
+
 def check(trace: Trace, progress: Callable[[int], None] | None = None) -> Difference | None:
     """Run the model over a trace; return the first difference, None when every decision is equal."""
     return replay(trace, progress).difference
@@ -67,7 +75,7 @@ def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outco
     for number, record in enumerate(trace.records):
         if progress is not None and not number % 4096:
             progress(number)
-        if record.op in (Op.ALLOC, Op.DISCARD_TAKE):
+        if record.op in (Op.ALLOC, Op.DISCARD_TAKE, Op.ASK):
             outcome.decisions += 1
         outcome.difference = compare(model, clusters, number, record)
         if outcome.difference is not None:
@@ -79,10 +87,35 @@ def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outco
     return outcome
 
 
+class Asking(Stepper):
+    """A model that carries a sequence out: operations, steps, and allocations that ask."""
+
+    search: Generator[Question, int | None, Slots | None] | None = None
+    """The allocation that waits for an answer."""
+
+    def dialog(self, record: Record) -> tuple[int, int, int]:
+        """Begin an allocation that may ask, or answer it; return the outcome as ASK and ANSWER have it."""
+        if record.op == Op.ASK:
+            self.search = self.ask(record.cpu, record.order)
+            answer = None
+        else:
+            answer = record.c >> 1 if record.c & 1 else None
+        assert self.search is not None
+        try:
+            question = self.search.send(answer)
+        except StopIteration as end:
+            self.search = None
+            return *(end.value or (FAILED, 0)), 0
+        return question.type, question.offset, question.nr | FROM_FULL * question.full
+
+
 def model_for(trace: Trace) -> Allocator:
     """Return an empty model that is large enough for a trace."""
     header = trace.header
-    return Allocator(devices=max(header.devices, 1), cpus=header.cpus, clusters=max(header.clusters, 1))
+    steps = any(record.op >= FIRST_STEP for record in trace.records)
+    return (Asking if steps else Allocator)(
+        devices=max(header.devices, 1), cpus=header.cpus, clusters=max(header.clusters, 1)
+    )
 
 
 def compare(model: Allocator, clusters: ClusterMap, number: int, record: Record) -> Difference | None:
@@ -91,6 +124,12 @@ def compare(model: Allocator, clusters: ClusterMap, number: int, record: Record)
         type_, offset = model.alloc(record.cpu, record.order) or (FAILED, 0)
         if (type_, offset) != (record.type, record.a):
             return Difference(number, record, place(record.type, record.a), place(type_, offset))
+        return None
+    if record.op in (Op.ASK, Op.ANSWER):
+        assert isinstance(model, Asking)
+        outcome = model.dialog(record)
+        if outcome != (record.type, record.a, record.b):
+            return Difference(number, record, said(record.type, record.a, record.b), said(*outcome))
         return None
     if record.op == Op.DISCARD_TAKE:
         _, offset = model.discard_take(record.type)
@@ -134,6 +173,25 @@ def step(model: Allocator, clusters: ClusterMap, record: Record) -> Status:
         model.set_policy(Policy.unpack(record.a | record.b << 32))
     elif op == Op.NODE:
         model.nodes[record.cpu] = record.a
+    elif op >= FIRST_STEP:
+        assert isinstance(model, Stepper)
+        return guided_step(model, record)
     else:
         initial.restore(model, record)
     return Status.OK
+
+
+def guided_step(model: Stepper, record: Record) -> Status:
+    """Carry out the command that a STEP record stands for; return its status."""
+    op, cpu, order, type_, a, b, _ = record
+    if op == Op.STEP_TAKE:
+        return model.step_take(type_, b, order, a * SLOTS)[0]
+    if op == Op.STEP_PUT:
+        return model.step_put(type_, a * SLOTS, b, order, False)
+    if op == Op.STEP_GIVE:
+        return model.step_slots(type_, a, b, order)
+    if op == Op.STEP_NEXT:
+        return model.step_next(type_, None if b else cpu, order, a)
+    if op == Op.STEP_VISIT:
+        return model.step_visit(type_)[0]
+    return model.step_available(type_, bool(b))

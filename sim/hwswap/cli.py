@@ -12,6 +12,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hwswap import bench_scale, check, convert, replay, stream, trace
+from hwswap.follower import Mismatch
+from hwswap.linear import as_trace, linearise
 from hwswap.mutate import add_arguments as add_mutate_arguments
 
 OUT = Console()
@@ -77,6 +79,9 @@ def record_command(args: argparse.Namespace) -> int:
 def convert_command(args: argparse.Namespace) -> int:
     """Make one trace of another, or of tracepoint text."""
     loaded = convert.load(args.file, args.kernel)
+    if args.end is not None:
+        with ERR.status("replaying what is kept"):
+            loaded = convert.until(loaded, args.end)
     if args.start:
         with ERR.status("replaying what comes before"):
             loaded = convert.cut(loaded, args.start)
@@ -98,11 +103,13 @@ def replay_command(args: argparse.Namespace) -> int:
         options.append("--registers")
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         path = args.file
-        if loaded.detailed:  # of which the replayer wants the operations alone
-            for reason in convert.lost(loaded):
-                ERR.print(f"hwswap: {path}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
-            loaded, path = convert.plain(loaded), Path(folder) / "plain.hwst"
+        if loaded.detailed:  # the replayer does one after the other
+            with ERR.status("bringing what the CPUs did into one sequence"):
+                linear = linearise(loaded)
+            loaded, path = as_trace(linear), Path(folder) / "sequence.hwst"
             trace.write(path, loaded.header, loaded.records)
+            for cause, number in linear.guided.most_common():
+                ERR.print(f"hwswap: {args.file}: {number:,} decisions are guided: {cause}", soft_wrap=True)
         with ERR.status("replaying on the RTL"):
             outcome = replay.replay(path, options)
     if outcome.output:
@@ -126,6 +133,26 @@ def stream_command(args: argparse.Namespace) -> int:
                 progress.update(task, completed=len(records))
     trace.write(args.output, stream.header(shape), records)
     OUT.print(f"{args.output}: {shape}", soft_wrap=True)
+    return 0
+
+
+def lockstep_command(args: argparse.Namespace) -> int:
+    """Compare kernel, golden model and RTL on fresh recordings."""
+    from hwswap import lockstep  # needs the built kernel, guest and engine
+
+    if args.files:
+        rows = lockstep.short(args.files, args.jobs, lambda text: ERR.print(text, soft_wrap=True))
+        return lockstep.finish(rows, args.seed, {}, lockstep.OUTPUT / "short.json")
+    minimum = {**lockstep.MINIMUM, lockstep.DECISIONS: args.decisions}
+    rows = lockstep.run(args.seed, minimum, args.jobs)
+    return lockstep.finish(rows, args.seed, minimum, lockstep.OUTPUT / "lockstep.json")
+
+
+def bench_engine_command(args: argparse.Namespace) -> int:
+    """Measure the engine's cycles on traces."""
+    from hwswap import bench_engine  # needs the built engine
+
+    bench_engine.run(args.files or sorted(bench_engine.DATA.glob("*.hwst.gz")), args.output, args.jobs)
     return 0
 
 
@@ -196,6 +223,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="begin at record N; what was before becomes state",
     )
+    one.add_argument("--until", dest="end", type=int, metavar="N", help="end at record N; devices stay as they are")
     one.add_argument("--kernel", help="the kernel's release, which tracepoint text does not tell")
     one.set_defaults(run=convert_command)
 
@@ -237,6 +265,30 @@ def parser() -> argparse.ArgumentParser:
     one.set_defaults(run=mutate_command)
 
     one = commands.add_parser(
+        "lockstep",
+        help="compare kernel, golden model and RTL on fresh recordings",
+        description="Record fresh traces until there is enough of everything, and replay each on the golden model and "
+        "on the RTL. Exit status 1 at a difference, or where there is too little of something. Ctrl-C ends it; "
+        "recordings are kept, so that the next run goes on.",
+    )
+    one.add_argument("files", nargs="*", type=Path, help="traces to replay instead; there is no minimum then")
+    one.add_argument("--seed", type=number, default=1, help="seed of the first recording of each recipe (default 1)")
+    one.add_argument("--decisions", type=number, default=1_000_000, help="decisions at least (default 1000000)")
+    one.add_argument("--jobs", type=int, default=2, help="recordings at the same time (default 2)")
+    one.set_defaults(run=lockstep_command)
+
+    one = commands.add_parser(
+        "bench-engine",
+        help="measure the engine's cycles on traces, beside the targets",
+        description="Replay traces on the Verilated core, its input kept full, and tell how many cycles operations "
+        "take, by operation, order and path, what holds them up, and what falls back under which policy.",
+    )
+    one.add_argument("files", nargs="*", type=Path, help="traces (default: all in tests/data)")
+    one.add_argument("-o", "--output", type=Path, default=Path("build/bench-engine"), help="folder for JSON and plot")
+    one.add_argument("--jobs", type=int, default=2, help="traces at the same time (default 2)")
+    one.set_defaults(run=bench_engine_command)
+
+    one = commands.add_parser(
         "stream",
         help="write a random stream as a trace",
         description="Write random operations on random devices with the golden model's decisions. "
@@ -271,6 +323,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return args.run(args)
     except (RuntimeError, ValueError, OSError) as error:
         ERR.print(f"hwswap: {error}", soft_wrap=True, markup=False)
+        return 1
+    except Mismatch as mismatch:
+        ERR.print(f"hwswap: the trace has {mismatch.expected}, the golden model {mismatch.got}", markup=False)
         return 1
     except KeyboardInterrupt:
         ERR.print("hwswap: interrupted")

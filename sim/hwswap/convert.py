@@ -68,6 +68,15 @@ def cut(trace: Trace, start: int) -> Trace:
     return complete(header, records)
 
 
+def until(trace: Trace, end: int) -> Trace:
+    """End at record `end`, or the first one behind it before which no allocation is under way."""
+    if not 0 <= end <= len(trace.records):
+        raise TraceError(f"record {end} is not in the trace, which has {len(trace.records)}")
+    _, at = follow(trace, end)
+    header = replace(trace.header, recipe=f"{trace.header.recipe}, up to record {at}")
+    return complete(header, trace.records[:at])
+
+
 def follow(trace: Trace, start: int) -> tuple[Allocator, int]:
     """Return the model as it is before the first record from `start` on where it can be saved, and that record."""
     at = 0

@@ -89,13 +89,18 @@ def machine(recipe: str, text: str, cpus: int | None) -> Machine:
     return Machine(icount=values["cpus"] == 1, outbox_mb=OUTBOX_MB, **values)
 
 
-def record(recipe: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900) -> None:
-    """Runs a recipe in the guest with the swap tracepoints on, and writes the trace to `output`."""
+def record(
+    recipe: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900, quiet: bool = False
+) -> None:
+    """Runs a recipe in the guest with the swap tracepoints on, and writes the trace to `output`.
+
+    Each step of it may take `timeout` seconds; `quiet` shows no progress.
+    """
     if recipe not in recipes():
         raise RecordError(f"there is no recipe {recipe}; choose one of {', '.join(recipes())}")
     text = (RECIPES / f"{recipe}.sh").read_text()
     job = f"SEED={seed}\n{trace_on(ftrace.EVENTS)}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
-    console = Console(stderr=True)
+    console = Console(stderr=True, quiet=quiet)
     files = {"recipe": text.encode()}
     for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
         files[f"lib/modules/{module.name}"] = module.read_bytes()

@@ -22,7 +22,11 @@ class TraceError(ValueError):
 
 
 class Op(IntEnum):
-    """What a record says was done. Those below 16 are operations, from 16 on initial state, from 32 on details."""
+    """What a record says was done.
+
+    Those below 16 are operations, from 16 on initial state, from 32 on details, from 48 on steps of an allocation that
+    an engine is told rather than asked, and the engine's questions.
+    """
 
     PREPARE = 1
     BAD = 2
@@ -54,12 +58,25 @@ class Op(IntEnum):
     RECLAIMED = 42
     MOVE = 43
     AVAILABLE = 44
+    STEP_TAKE = 48
+    STEP_PUT = 49
+    STEP_GIVE = 50
+    STEP_NEXT = 51
+    STEP_VISIT = 52
+    STEP_AVAILABLE = 53
+    ASK = 54
+    ANSWER = 55
 
 
 NAMES = {int(op): op.name.lower() for op in Op}
 FIRST_VERSION = tuple(op for op in Op if op <= Op.FREE)
 """What format version 1 knows."""
-FIRST_INIT, FIRST_DETAIL = 16, 32
+SECOND_VERSION = tuple(op for op in Op if op <= Op.AVAILABLE)
+"""What format version 2 knows."""
+FIRST_INIT, FIRST_DETAIL, FIRST_STEP = 16, 32, 48
+
+FROM_FULL = 0x8000
+"""Added to the number of slots that an ASK or ANSWER ends with a question about: the cluster came from FULL."""
 
 AT_ONCE, SLEPT, NO_MEMORY = range(3)
 """How a TABLE record says that a cluster's table was had, or not."""
@@ -162,7 +179,7 @@ class Validator:
     def fault(self, record: Record) -> str | None:
         """Return what is wrong with the next record, None if nothing."""
         op, cpu, order, type_, a, b, c = record
-        if op not in NAMES or (self.version == 1 and op > Op.FREE):
+        if op not in NAMES or op > (0, Op.FREE, Op.AVAILABLE, Op.ANSWER)[self.version]:
             return f"unknown op {op}"
         if op == Op.ALLOC:
             return self.alloc_fault(record)
@@ -170,7 +187,9 @@ class Validator:
         if op in (Op.POLICY, Op.NODE, Op.INIT_NEXT):
             return self.other_fault(record)
         if op >= FIRST_INIT:
-            return self.state_fault(record) if op < FIRST_DETAIL else self.detail_fault(record)
+            if op < FIRST_STEP:
+                return self.state_fault(record) if op < FIRST_DETAIL else self.detail_fault(record)
+            return self.step_fault(record)
         places = 16 if op == Op.PREPARE and self.version > 1 else self.cpus
         numbered = op == Op.PREPARE or (op == Op.FREE and self.version > 1 and c >= 0)
         if type_ >= MAX_TYPES or cpu >= places or order or (c and not numbered):
@@ -274,12 +293,46 @@ class Validator:
             return f"a {name} at slot {a} of device {type_}, which has no such slot"
         return None
 
+    def step_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a step."""
+        op, cpu, order, type_, a, b, c = record
+        name = Op(op).name
+        if op in (Op.ASK, Op.ANSWER):
+            return self.dialog_fault(record)
+        if cpu >= self.cpus or order >= ORDERS or type_ not in self.state or c:
+            return f"a {name} with device {type_}, CPU {cpu}, order {order}, c {c}"
+        clusters = -(-self.sizes[type_] // SLOTS)
+        if op in (Op.STEP_TAKE, Op.STEP_PUT):
+            if a >= clusters or not 1 <= b <= 5:
+                return f"a {name} of cluster {a} of device {type_} with flag {b}"
+        elif op == Op.STEP_GIVE:
+            if not a or not 1 <= b <= SLOTS - a % SLOTS or a + b > self.sizes[type_]:
+                return f"a {name} of slots {a} to {a + b - 1} of device {type_}: not inside one cluster of it"
+        elif op == Op.STEP_NEXT and (a >= clusters * SLOTS or a % (1 << order) or b > 1):
+            return f"a {name} at slot {a} of device {type_}, order {order}"
+        return None
+
+    def dialog_fault(self, record: Record) -> str | None:
+        """Return what is wrong with an ASK or ANSWER."""
+        op, cpu, order, type_, a, b, c = record
+        name = Op(op).name
+        failed = type_ == FAILED and not a and not b
+        if cpu >= self.cpus or order >= ORDERS or (type_ not in self.state and not failed):
+            return f"a {name} with device {type_}, CPU {cpu}, order {order}"
+        if c < 0 or (op == Op.ASK and c) or (b & ~FROM_FULL) > SLOTS:
+            return f"a {name} about {b & ~FROM_FULL} slots, c {c}"
+        if not failed and a >= -(-self.sizes[type_] // SLOTS) * SLOTS:
+            return f"a {name} of slot {a} of device {type_}, which has no such slot"
+        return None
+
 
 def version_of(records: Iterable[Record]) -> int:
     """Return the lowest format version that holds the records."""
+    version = 1
     for record in records:
-        if record.op > Op.FREE or (record.op == Op.PREPARE and record.cpu):
-            return 2
-        if record.op in (Op.ALLOC, Op.FREE) and record.c:
-            return 2
-    return 1
+        if record.op >= FIRST_STEP:
+            return 3
+        numbered = record.op in (Op.ALLOC, Op.FREE) and record.c
+        if record.op > Op.FREE or (record.op == Op.PREPARE and record.cpu) or numbered:
+            version = 2
+    return version

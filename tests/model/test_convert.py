@@ -41,6 +41,23 @@ def test_a_cut_recording_goes_on_as_the_whole_did(start, kinds):
     assert outcome.decisions >= 20
 
 
+@pytest.mark.parametrize("end", [0, 50, 901])
+def test_a_recording_can_end_earlier_where_nothing_is_under_way(end):
+    writer = Writer(11, KINDS[1])
+    for _ in writer.run(300):
+        pass
+    whole = writer.trace()
+    part = convert.until(whole, end)
+    kept = len(part.records)
+    assert end <= kept < end + 60
+    assert part.records == whole.records[:kept]
+    counts = [sum(record.op == op for record in part.records) for op in (Op.BEGIN, Op.END)]
+    assert counts[0] == counts[1]
+    assert check.replay(part).difference is None
+    with pytest.raises(trace.TraceError, match="not in the trace"):
+        convert.until(whole, len(whole.records) + 1)
+
+
 def test_what_state_is_lost_makes_a_difference():
     """The cut can fail: without the records of the places some decision changes."""
     made = stream.generate(stream.Shape(seed=9, ops=3000, span=6, cpus=5))

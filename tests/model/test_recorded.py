@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hwswap import check, convert, trace
+from hwswap import check, convert, coverage, trace
 from hwswap.clusters import DISCARD, SOLIDSTATE
 from hwswap.guided import RECLAIMED_CLUSTER, RECLAIMED_SLOTS
 from hwswap.hwswap_map import Flag
@@ -24,12 +24,15 @@ class Expected(NamedTuple):
 
 TRACES = {
     "near-full": Expected(1, 50_000, {Op.SCANNED: 50, Op.REFUSED: 50, Op.HALF_USED: 500, Op.AVAILABLE: 20}),
+    "fragmented": Expected(1, 50_000, {Op.SCANNED: 500, Op.AVAILABLE: 500, Op.RECLAIM: 5}),
     "discard": Expected(1, 8_000, {Op.DISCARD_TAKE: 50, Op.DISCARD_DONE: 50}),
     "rotating": Expected(2, 20_000, {Op.REFUSED: 100, Op.VISIT: 500}),
     "hogs": Expected(4, 10_000, {Op.TABLE: 50, Op.SWAPOFF_BEGIN: 5}),
     "swarm": Expected(4, 30_000, {Op.TABLE: 50}),
     "reclaim": Expected(2, 20_000, {Op.RECLAIM: 100, Op.RECLAIMED: 100}),
 }
+
+RECLAIMING = ("reclaim", "fragmented")
 
 
 def read(name: str) -> trace.Trace:
@@ -51,16 +54,24 @@ def test_the_model_goes_the_kernels_way(name):
     reclaims = outcome.guided[RECLAIMED_SLOTS] + outcome.guided[RECLAIMED_CLUSTER]
     others = sum(outcome.guided.values()) - reclaims
     assert others <= (0 if expected.cpus == 1 else outcome.decisions // 100)
-    assert (reclaims > 0) == (name == "reclaim")
+    assert (reclaims > 0) == (name in RECLAIMING)
 
 
-@pytest.mark.parametrize("name", [name for name, expected in TRACES.items() if expected.cpus == 1])
+@pytest.mark.parametrize("name", [name for name in TRACES if TRACES[name].cpus == 1 and name not in RECLAIMING])
 def test_on_one_cpu_the_model_decides_alone(name):
     """Without the steps: nothing but the operations and, afterwards, the results."""
     made = convert.plain(read(name))
     outcome = check.replay(made)
     assert outcome.difference is None, str(outcome.difference)
     assert outcome.decisions >= TRACES[name].decisions
+
+
+def test_the_fragmented_trace_takes_the_rarer_turns():
+    covered = coverage.coverage(read("fragmented").records)
+    assert covered[coverage.WALKS] >= 50
+    assert covered[coverage.FRAG_SCANS] >= 100
+    assert covered[coverage.STEALS] >= 1000
+    assert covered[coverage.RETURNS] >= 100
 
 
 def test_the_kinds_of_devices_are_there():

@@ -18,7 +18,9 @@ from hwswap.trace import Op
 DATA = Path(__file__).parents[1] / "data"
 RECORDED = ("random-churn.hwst.gz", "sequential-mixed-orders.hwst.gz")
 # What the model is compared with step by step (tests/model/test_recorded.py).
-DETAILED = tuple(f"{name}.hwst.gz" for name in ("discard", "hogs", "near-full", "reclaim", "rotating", "swarm"))
+DETAILED = tuple(
+    f"{name}.hwst.gz" for name in ("discard", "fragmented", "hogs", "near-full", "reclaim", "rotating", "swarm")
+)
 OPERATIONS_OF = ("near-full.hwst.gz",)
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))

@@ -44,6 +44,14 @@ public:
     return out;
   }
 
+  /// Everything: [[number, how often], ...] in rising order.
+  nlohmann::json all() const {
+    nlohmann::json out = nlohmann::json::array();
+    for (const auto &[value, count] : counts_)
+      out.push_back({value, count});
+    return out;
+  }
+
 private:
   std::map<uint64_t, uint64_t> counts_;
   uint64_t count_ = 0;

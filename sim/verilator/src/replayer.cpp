@@ -152,15 +152,10 @@ Completion Replayer::request(const TraceRecord &record, const Command &command) 
 /// on.
 void Replayer::write_policy(const TraceRecord &record) {
   if (record.op == TraceOp::node) {
-#ifdef HWSWAP_REG_CPU_NODE_BASE
     const uint32_t address = HWSWAP_REG_CPU_NODE_BASE + record.cpu / 16 * HWSWAP_REG_CPU_NODE_STRIDE;
     const unsigned shift = 4 * (record.cpu % 16);
     const uint64_t others = engine_.read_register(address) & ~(uint64_t{15} << shift);
     engine_.write_register(address, others | uint64_t{record.a} << shift);
-#else // the map has no nodes
-    throw UserError("this engine does not know nodes (operation " + std::to_string(done_) +
-                    "): make the stream without them");
-#endif
   } else {
     engine_.write_register(HWSWAP_REG_POLICY, record.a | uint64_t{record.b} << 32);
     // The choices are below the seed; one that the engine does not have reads back as 0.
@@ -178,7 +173,8 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
     return Difference{done_, "operation " + std::to_string(done_) + " (" + describe(r) + "): expected " + expected +
                                  ", got " + got};
   };
-  const bool alloc = r.op == TraceOp::alloc;
+  const bool asks = r.op == TraceOp::ask || r.op == TraceOp::answer;
+  const bool alloc = r.op == TraceOp::alloc || asks;
   const bool take = r.op == TraceOp::discard_take;
   const bool no_space = (alloc || take) && c.status == HWSWAP_STATUS_NO_SPACE;
   if (decisions_ && alloc) {
@@ -188,11 +184,23 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
     else
       *decisions_ << ' ' << status_name(c.status) << '\n';
   }
+  if (asks && (r.b || c.status == HWSWAP_STATUS_NEED_RECLAIM)) {
+    const uint64_t question = r.a | uint64_t{r.b} << 32;
+    if (!r.b || c.status != HWSWAP_STATUS_NEED_RECLAIM || c.type != r.type || c.slot != question)
+      return differs(r.b ? "a question, device " + std::to_string(r.type) + " slot " + std::to_string(question)
+                         : outcome(r.type == trace_failed, r.type, r.a),
+                     status_name(c.status) + ", device " + std::to_string(c.type) + " slot " + std::to_string(c.slot));
+    by_kind_["question"].add(c.cycles);
+    ++done_;
+    return std::nullopt;
+  }
   if (c.status != HWSWAP_STATUS_OK && !no_space)
     return differs(alloc ? outcome(r.type == trace_failed, r.type, r.a) : "OK", status_name(c.status));
   // Slot 0 is the header's, so its cluster is never empty: 0 stands for none.
   if (take && (no_space ? 0 : c.slot) != r.a)
     return differs(outcome(!r.a, r.type, r.a), outcome(no_space, r.type, c.slot));
+  if (r.op == TraceOp::step_take && field_get(c.slot, HWSWAP_STEP_TAKEN_CLUSTER_SLOT) != uint64_t{r.a} * 512)
+    return differs("slot " + std::to_string(uint64_t{r.a} * 512), "slot " + std::to_string(c.slot));
   if (alloc) {
     const bool failed = r.type == trace_failed;
     if (failed != no_space || (!failed && (c.type != r.type || c.slot != r.a)))

@@ -81,7 +81,7 @@ public:
   /// Outcomes of ALLOCs in order; the last one stays.
   std::vector<Outcome> allocs;
   /// Outcome of FREE, of CHECK and of DISCARD_TAKE.
-  Outcome free, check, take;
+  Outcome free, check, take, step_take;
   /// Bits of POLICY that the engine has.
   uint64_t policies = ~uint64_t{0};
   uint32_t done = 0;
@@ -102,6 +102,8 @@ private:
       return free;
     if (opcode == HWSWAP_OPCODE_DISCARD_TAKE)
       return take;
+    if (opcode == HWSWAP_OPCODE_STEP_TAKE)
+      return step_take;
     return opcode == HWSWAP_OPCODE_CHECK ? check : Outcome{};
   }
 
@@ -219,6 +221,38 @@ TEST_P(ReplayerTest, NothingToDiscardIsADecisionToo) {
   engine.take = {HWSWAP_STATUS_NO_SPACE, 0, 0, 1};
   EXPECT_EQ(difference(), "");
   EXPECT_EQ(report["cycles_by_kind"]["discard_take_failed"]["count"], 1);
+}
+
+TEST_P(ReplayerTest, StepsAreOperationsToo) {
+  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, 0});
+  trace.records.push_back({TraceOp::step_put, 0, 0, 0, 1, 1, 0});
+  engine.step_take.slot = 512 | uint64_t{1} << 32;
+  EXPECT_EQ(difference(), "");
+  EXPECT_EQ(report["cycles_by_kind"]["step_put"]["count"], 1);
+}
+
+TEST_P(ReplayerTest, AnotherClusterThanTheNamedOneIsADifference) {
+  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, 0});
+  EXPECT_EQ(difference(), "operation 5 (step_take, device 0, cluster 1): expected slot 512, got slot 0");
+}
+
+TEST_P(ReplayerTest, AQuestionIsADecision) {
+  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 16, 0});
+  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 32 | uint64_t{16} << 32, 1});
+  EXPECT_EQ(difference(), "");
+  EXPECT_EQ(report["cycles_by_kind"]["question"]["count"], 1);
+}
+
+TEST_P(ReplayerTest, AnotherQuestionIsADifference) {
+  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 16, 0});
+  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 48 | uint64_t{16} << 32, 1});
+  EXPECT_NE(difference().find("operation 5 (ask, CPU 0, order 4): expected a question"), std::string::npos);
+}
+
+TEST_P(ReplayerTest, AQuestionWhereThereShouldBeNoneIsADifference) {
+  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 0, 0});
+  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 32, 1});
+  EXPECT_NE(difference().find("expected device 0 slot 32, got NEED_RECLAIM"), std::string::npos);
 }
 
 TEST_P(ReplayerTest, LongTracesGoRoundTheRing) {

@@ -30,6 +30,15 @@ object Emit {
     if (synthesis) blockRams(text) else text
   }
 
+  /** The core's operations as C constants, for a harness that drives the core alone. */
+  def operations: String = {
+    // An operation prints as CoreOp(5=alloc).
+    val lines = CoreOp.all.map { op =>
+      s"#define HWSWAP_CORE_OP_${op.toString.split('=').last.stripSuffix(")")} ${op.litValue}"
+    }
+    lines.mkString("/* Numbers of CoreOp; made by Emit. */\n#pragma once\n", "\n", "\n")
+  }
+
   /** Memories as Yosys makes plain block RAM of them. Nothing is promised in Chisel about a word that is read in the
     * cycle in which it is written; the way firtool writes memories, with a register before the address, would promise
     * the new word, and Yosys would put logic around each block RAM for that. So the register goes behind the data, and
@@ -60,7 +69,7 @@ object Emit {
       |((?:.*\n)*?)  assign R0_data = _R0_en_d0 \? Memory\[_R0_addr_d0\] : (\d+)'bx;
       |""".stripMargin.r
 
-  @main(doc = "Writes the engine to <target-dir>/HwSwap.sv.")
+  @main(doc = "Writes the engine to <target-dir>/HwSwap.sv, and for simulators core_ops.h beside it.")
   def emit(
       @arg(doc = "folder to write to; made when missing") targetDir: String,
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
@@ -90,6 +99,8 @@ object Emit {
     try {
       Files.createDirectories(file.getParent)
       Files.write(file, verilog(p, synthesis.value, locations.value).getBytes(StandardCharsets.UTF_8))
+      if (!synthesis.value)
+        Files.write(file.resolveSibling("core_ops.h"), operations.getBytes(StandardCharsets.UTF_8))
     } catch {
       case e: java.io.IOException => fail(s"cannot write $file (${e.getMessage}): choose another --target-dir")
     }

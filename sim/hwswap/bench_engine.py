@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's speed in its own clock cycles: recorded traces on the Verilated core, its input kept full.
+
+The core is driven without rings and registers around it (hwswap-bench): a request is offered in every cycle, answers
+are taken at once. The *cycles* of an operation are those from the answer before it to its own; its *latency* is that
+from its acceptance to its answer. Every decision is compared as in any replay. Figures are added up over all traces and
+put beside the targets; how often allocations fall back under other policies is told as well, by the golden model.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from hwswap import convert, fallback, paths, provenance, trace
+from hwswap.lockstep import sequence_of
+from hwswap.records import Op
+
+OUTPUT = paths.BUILD / "bench-engine"
+DATA = paths.ROOT / "tests/data"
+
+FAST, MOVE, SCAN, MEDIAN = 2, 6, 3, 8
+"""The targets: cycles of a hit or free, of one with a list move, of a scanned cluster, and the median latency."""
+
+
+class BenchError(RuntimeError):
+    """Nothing could be measured; the message is one sentence for the user."""
+
+
+class Cycles(Counter[int]):
+    """How often each number of cycles occurred."""
+
+    def percentile(self, percent: int) -> int:
+        """Return the smallest number that so many per cent of all are not above; 0 when there is none."""
+        below, all_ = 0, self.total()
+        for value in sorted(self):
+            below += self[value]
+            if below * 100 >= all_ * percent:
+                return value
+        return 0
+
+    @property
+    def mean(self) -> float:
+        """The average, 0 when there is none."""
+        return sum(value * number for value, number in self.items()) / max(self.total(), 1)
+
+    def summary(self) -> dict[str, float]:
+        """Return count, mean, p50, p99 and max."""
+        return {
+            "count": self.total(),
+            "mean": round(self.mean, 3),
+            "p50": self.percentile(50),
+            "p99": self.percentile(99),
+            "max": max(self, default=0),
+        }
+
+    def share(self, limit: int) -> float:
+        """Return the share of those not above a limit, 1 when there is none."""
+        return sum(number for value, number in self.items() if value <= limit) / self.total() if self else 1.0
+
+
+Key = tuple[str, int, str, bool]
+"""Operation, order, path, and whether a cluster changed its list."""
+
+
+@dataclass
+class Figures:
+    """What was measured, of one trace or of several."""
+
+    operations: int = 0
+    cycles: int = 0
+    groups: dict[Key, tuple[Cycles, Cycles]] = field(default_factory=dict)
+    """Cycles and latency."""
+    by_scans: dict[tuple[str, int, int], Cycles] = field(default_factory=dict)
+    """By path, order and number of scanned clusters."""
+    stalls: Counter[str] = field(default_factory=Counter)
+
+    def add(self, report: dict[str, Any]) -> None:
+        """Add a report of hwswap-bench."""
+        self.operations += report["operations"]
+        self.cycles += report["cycles"]
+        for group in report["groups"]:
+            key = group["kind"], group["order"], group["path"], group["list_move"]
+            cycles, latency = self.groups.setdefault(key, (Cycles(), Cycles()))
+            cycles.update(dict(group["cycles"]))
+            latency.update(dict(group["latency"]))
+        for row in report["by_scans"]:
+            key_ = row["path"], row["order"], row["scans"]
+            self.by_scans.setdefault(key_, Cycles()).update(dict(row["cycles"]))
+        self.stalls.update(report["stalls"])
+
+    def merged(self, choose: Callable[[Key], bool], which: int = 0) -> Cycles:
+        """Return the cycles (or, with 1, latencies) of all groups that are chosen, together."""
+        together = Cycles()
+        for key, group in self.groups.items():
+            if choose(key):
+                together.update(group[which])
+        return together
+
+    def scanned(self) -> float | None:
+        """Return what one more scanned cluster costs, None if there were no long walks.
+
+        It is the slope of the medians over the number of scanned clusters, from the third on: the first may be the
+        hint's, the second the first of a list. Weighted, over paths and orders.
+        """
+        cost = weight = 0.0
+        series: dict[tuple[str, int], dict[int, Cycles]] = {}
+        for (path, order, scans), cycles in self.by_scans.items():
+            series.setdefault((path, order), {})[scans] = cycles
+        for by_scans in series.values():
+            numbers = sorted(number for number in by_scans if number > 2)
+            for few, more in pairwise(numbers):
+                much = min(by_scans[few].total(), by_scans[more].total())
+                step = by_scans[more].percentile(50) - by_scans[few].percentile(50)
+                cost += much * step / (more - few)
+                weight += much
+        return cost / weight if weight else None
+
+
+def fast(key: Key) -> bool:
+    """Tell whether a group is of hits and frees."""
+    return key[2] == "hint" or key[0] == "free"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target, what was measured, and whether it is met."""
+
+    what: str
+    target: str
+    measured: str
+    met: bool
+
+
+def targets(figures: Figures) -> list[Target]:
+    """Return the targets beside the figures."""
+    plain = figures.merged(lambda key: fast(key) and not key[3])
+    moved = figures.merged(lambda key: fast(key) and key[3])
+    latency = figures.merged(lambda key: key[0] == "alloc", 1)
+    scan = figures.scanned()
+
+    def told(cycles: Cycles, limit: int) -> str:
+        return (
+            f"p50 {cycles.percentile(50)}, p99 {cycles.percentile(99)}, max {max(cycles, default=0)}; "
+            f"{100 * cycles.share(limit):.2f} % within"
+        )
+
+    return [
+        Target(
+            "hit or free without list move",
+            f"at most {FAST} cycles",
+            told(plain, FAST),
+            plain.percentile(99) <= FAST,
+        ),
+        Target("hit or free with list move", f"at most {MOVE}", told(moved, MOVE), moved.percentile(99) <= MOVE),
+        Target(
+            "one more scanned cluster",
+            f"at most {SCAN}",
+            "there was none" if scan is None else f"{scan:.2f}",
+            scan is not None and scan <= SCAN,
+        ),
+        Target(
+            "latency of an allocation",
+            f"median at most {MEDIAN}",
+            f"p50 {latency.percentile(50)}, p99 {latency.percentile(99)}",
+            latency.percentile(50) <= MEDIAN,
+        ),
+    ]
+
+
+def program() -> Path:
+    """Return the bench program; HWSWAP_BENCH names another than the one in build/model."""
+    path = Path(os.environ.get("HWSWAP_BENCH", paths.REPLAY.with_name("hwswap-bench")))
+    if not path.is_file():
+        raise BenchError(f"{path} is not there: run `make model` first")
+    return path
+
+
+def measure(sequence: trace.Trace, name: str) -> dict[str, Any]:
+    """Run a sequence on the core; return the program's report."""
+    with tempfile.TemporaryDirectory(prefix="hwswap-bench-") as folder:
+        file, report = Path(folder) / f"{name}.hwst", Path(folder) / "report.json"
+        trace.write(file, sequence.header, sequence.records)
+        command = [str(program()), str(file), "--json", str(report)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BenchError(f"{name}: {(done.stdout + done.stderr).strip() or 'the bench ended without a word'}")
+        return json.loads(report.read_text())
+
+
+def measure_file(path: Path) -> dict[str, Any]:
+    """Measure a trace, and tell its fall-back rates under each policy."""
+    loaded = trace.read(path)
+    sequence, _, difference = sequence_of(loaded)
+    if difference:
+        raise BenchError(f"{path}: {difference}")
+    name = path.name.partition(".")[0]
+    report = measure(sequence, name)
+    report["name"] = name
+    report["fall_back"] = {policy: rates(loaded, choice) for policy, choice in fallback.POLICIES.items()}
+    return report
+
+
+def rates(loaded: trace.Trace, policy: fallback.Policy) -> dict[str, list[int]]:
+    """Return by order how many allocations a policy tried and how many of them failed."""
+    operations = convert.plain(loaded) if any(record.op >= Op.BEGIN for record in loaded.records) else loaded
+    found, _ = fallback.redo(operations, policy)
+    return {str(order): [found.tried[order], found.failed[order]] for order in sorted(found.tried)}
+
+
+def groups_table(figures: Figures) -> Table:
+    """Return the cycles by operation, order, path and list move."""
+    table = Table(title="Cycles of an operation (from the answer before it), input kept full")
+    for name in ("operation", "order", "path", "list move", "number", "mean", "p50", "p99", "max", "latency p50"):
+        table.add_column(name, justify="left" if name in ("operation", "path") else "right")
+    for (kind, order, path, move), (cycles, latency) in sorted(figures.groups.items()):
+        s = cycles.summary()
+        table.add_row(
+            kind,
+            str(order) if kind == "alloc" else "",
+            path,
+            "yes" if move else "no",
+            f"{s['count']:,}",
+            f"{s['mean']:.2f}",
+            *(str(s[name]) for name in ("p50", "p99", "max")),
+            str(latency.percentile(50)),
+        )
+    return table
+
+
+def fall_back_table(reports: Iterable[dict[str, Any]]) -> Table:
+    """Return by order and policy the share of allocations that fell back, over all traces."""
+    tried: dict[str, Counter[str]] = {}
+    failed: dict[str, Counter[str]] = {}
+    for report in reports:
+        for policy, orders in report["fall_back"].items():
+            for order, (of, bad) in orders.items():
+                tried.setdefault(policy, Counter())[order] += of
+                failed.setdefault(policy, Counter())[order] += bad
+    orders_ = sorted({order for of in tried.values() for order in of}, key=int)
+    table = Table(title="Allocations that fall back, % by order and policy (golden model)")
+    table.add_column("policy")
+    for order in orders_:
+        table.add_column(order, justify="right")
+    for policy, of in tried.items():
+        table.add_row(policy, *(f"{100 * failed[policy][o] / of[o]:.2f}" if of[o] else "-" for o in orders_))
+    return table
+
+
+def show(figures: Figures, reports: Sequence[dict[str, Any]], console: Console) -> None:
+    """Print all tables, the targets last."""
+    console.print(groups_table(figures))
+    traces = Table(title="All cycles")
+    for name in ("trace", "operations", "cycles", "cycles an operation"):
+        traces.add_column(name, justify="left" if name == "trace" else "right")
+    for report in reports:
+        per = f"{report['cycles'] / max(report['operations'], 1):.2f}"
+        traces.add_row(report["name"], f"{report['operations']:,}", f"{report['cycles']:,}", per)
+    per = f"{figures.cycles / max(figures.operations, 1):.2f}"
+    traces.add_row("all", f"{figures.operations:,}", f"{figures.cycles:,}", per)
+    console.print(traces)
+    stalls = Table(title=f"Stalls: cycles beyond {FAST} an operation, by cause")
+    for name in ("cause", "cycles", "an operation"):
+        stalls.add_column(name, justify="left" if name == "cause" else "right")
+    for cause, cycles in figures.stalls.most_common():
+        stalls.add_row(cause, f"{cycles:,}", f"{cycles / max(figures.operations, 1):.3f}")
+    console.print(stalls)
+    console.print(fall_back_table(reports))
+    goals = Table(title="Targets")
+    for name in ("what", "target", "measured", "met"):
+        goals.add_column(name)
+    for target in targets(figures):
+        goals.add_row(target.what, target.target, target.measured, "yes" if target.met else "NO")
+    console.print(goals)
+
+
+def report_of(figures: Figures, reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return all figures for the JSON file."""
+    return {
+        "commit": provenance.commit(),
+        "operations": figures.operations,
+        "cycles": figures.cycles,
+        "groups": [
+            {
+                "kind": kind,
+                "order": order,
+                "path": path,
+                "list_move": move,
+                "cycles": cycles.summary(),
+                "latency": latency.summary(),
+            }
+            for (kind, order, path, move), (cycles, latency) in sorted(figures.groups.items())
+        ],
+        "stalls": dict(figures.stalls),
+        "cycles_per_scanned_cluster": figures.scanned(),
+        "targets": [vars(target) for target in targets(figures)],
+        "traces": list(reports),
+    }
+
+
+def run(files: Sequence[Path], output: Path, jobs: int) -> Figures:
+    """Measure traces, write JSON and plot, print the tables; return what was measured."""
+    from hwswap.bench_plot import draw  # takes a while to load
+
+    figures, reports = Figures(), []
+    with Progress(console=Console(stderr=True), transient=True) as progress, ProcessPoolExecutor(jobs) as pool:
+        task = progress.add_task("measuring", total=len(files))
+        for report in pool.map(measure_file, files):
+            reports.append(report)
+            figures.add(report)
+            progress.advance(task)
+    output.mkdir(parents=True, exist_ok=True)
+    file = output / "bench-engine.json"
+    file.write_text(json.dumps(report_of(figures, reports), indent=1, sort_keys=True) + "\n")
+    draw(figures, output / "bench-engine.png")
+    console = Console(soft_wrap=True)
+    show(figures, reports, console)
+    console.print(f"figures: {file}, {output / 'bench-engine.png'}", highlight=False)
+    return figures
