@@ -39,7 +39,7 @@ class DevicePolicy(IntEnum):
 class HintPolicy(IntEnum):
     PER_CPU = 0  # As Linux 7.3: a place to go on for each CPU and order.
     SHARED = 1  # One place for each order, for all CPUs.
-    RANDOM_TRUNK = 2  # As PER_CPU, but a new place is a random 64 MiB of the device.
+    RANDOM_TRUNK = 2  # As PER_CPU, but a search on a device that does not rotate which leaves no place to go on draws one: the first slot of a random 64 MiB (32 clusters) of that device; none for the first 64 MiB. Such a place may be on FREE. The generator is xorshift32 (13, 17, 5); each write of POLICY sets it to SEED, or 1 if that is 0.
 
 
 class PlacementPolicy(IntEnum):
@@ -49,12 +49,12 @@ class PlacementPolicy(IntEnum):
 
 class Opcode(IntEnum):
     NOP = 0  # Does nothing; completes with OK. The driver's ping and the self-test of both rings.
-    SWAPON_PREPARE = 1  # Claims clusters base..base+ceil(pages/512)-1 for the device TYPE and clears them; slot 0 and the slots past the last page are marked bad. ARG0: pages[31:0], base cluster[63:32]. ARG1: device flags. ARG2: priority as a signed 16-bit number in bits 15:0, epoch in bits 23:16.
+    SWAPON_PREPARE = 1  # Claims clusters base..base+ceil(pages/512)-1 for the device TYPE and clears them; slot 0 and the slots past the last page are marked bad. ARG0: pages[31:0], base cluster[63:32]. ARG1: device flags. ARG2: priority as a signed 16-bit number in bits 15:0, epoch in bits 23:16, the device's node in bits 27:24.
     MARK_BAD = 2  # Marks slots ARG0..ARG0+NR-1 of a prepared device bad. The range stays inside one cluster; a slot that is bad already is BAD_RANGE.
     SWAPON = 3  # Ends the preparation: lists the clusters in rising order (those with a bad slot on NONFULL[0], the others on FREE), and makes the device available behind its equals. Also takes back a SWAPOFF_BEGIN (then the lists stay as they are).
     SWAPOFF_BEGIN = 4  # The device loses its write permission and leaves the available list: no slot is given any more, frees go on. In advisory mode its outstanding hints are recalled first.
     SWAPOFF = 5  # Forgets the device: per-CPU hints that point to it are dropped, its clusters can be claimed again.
-    ALLOC = 6  # Authoritative mode. Allocates 2^ORDER slots for CPU; the result is (type, offset) or NO_SPACE.
+    ALLOC = 6  # Authoritative mode. Allocates 2^ORDER slots for CPU; the result is (type, offset), NO_SPACE, or, with RECLAIM set, perhaps NEED_RECLAIM.
     FREE = 7  # Authoritative mode. Frees slots ARG0..ARG0+NR-1 of device TYPE; the range stays inside one cluster and every slot of it is in use.
     RESYNC = 8  # Advisory mode. Fetches the cluster-state records of the device TYPE again, all of them.
     RECALL = 9  # Advisory mode. Takes back the outstanding hints of device TYPE (all devices when TYPE is 31 and ARG0 bit 0 is set): their ring entries are overwritten with void ones. RESULT: number of hints taken back.
@@ -62,6 +62,14 @@ class Opcode(IntEnum):
     CHECK = 11  # Self-test: walks every list and bitmap of device TYPE and compares counts, flags and links. RESULT: number of faults found.
     DISCARD_TAKE = 12  # Authoritative mode. Takes the first cluster off the list DISCARD of device TYPE, for the host to discard. RESULT: offset of its first slot; NO_SPACE when the list is empty. The cluster keeps its flag DISCARD and is on no list.
     DISCARD_DONE = 13  # Authoritative mode. The taken cluster of device TYPE that holds slot ARG0 is discarded: its order is reset and it goes to the tail of FREE. BAD_RANGE unless it was taken.
+    RECLAIM_DONE = 14  # Answers NEED_RECLAIM. TYPE and ARG0: a slot of the cluster that was asked about. ORDER: that of the ALLOC. CPU: where the allocation goes on now; its place to go on is the one that is written. NR 0: there was nothing to reclaim: the search goes on from slot ARG0, which is then that of RESULT, without another question about this cluster. NR 1: the host tried to reclaim the 2^ORDER slots from ARG0 on (a multiple of 2^ORDER) and freed what it could with FREE: if the cluster can still be used, the search goes on from there and may ask again; if all of them are free now, they are given. For a cluster from FULL, ARG0 is RESULT's, and NR has no meaning. Completes as the ALLOC would, NEED_RECLAIM included. BAD_OPCODE when no allocation waits; BAD_RANGE when it is not that cluster, order or a multiple: the allocation still waits.
+    STEP_TAKE = 16  # Guided step: takes a cluster of device TYPE off the list it is on (isolate_lock_cluster); its flag is NONE afterwards, count and order stay. ARG1 bit 4 is 0: the first cluster of the list that flag ARG1[3:0] (1 to 5) and ORDER name (ORDER counts for NONFULL and FRAG only); NO_SPACE when that list is empty. ARG1 bit 4 is 1: the cluster that holds slot ARG0 (0 is a slot, too); BAD_RANGE unless it is on that list, or, with flag 0, on any. RESULT: SLOT[31:0] offset of its first slot; SLOT[32] it was the first of its list.
+    STEP_PUT = 17  # Guided step: puts the cluster of device TYPE that holds slot ARG0 at the tail of the list that flag ARG1[3:0] and ORDER name, off the one it is on, if any (move_cluster). Flag 0 (NONE): on no list. ARG1 bit 8, only with DISCARD: on no list, as if DISCARD_TAKE had taken it. ORDER: a cluster with slots in use keeps its order, which ORDER must be; an empty one gets ORDER, but 0 with FREE. BAD_RANGE when its count does not go with the flag (FREE and DISCARD: 0; NONFULL: not 0; FRAG: neither 0 nor 512; FULL: 512; NONE: any), when the device does not discard and the flag is DISCARD, when ORDER is another, or when the cluster is on that very list already (take it off first).
+    STEP_GIVE = 18  # Guided step: slots ARG0..ARG0+NR-1 of device TYPE, all free and in one cluster, get used. The count grows by NR; if it was 0, the cluster's order becomes ORDER (else ORDER has no meaning). List, flag and everybody's place to go on stay; so does the available list, even if the device is full now. Needs no write permission. BAD_RANGE unless the cluster's flag is NONE, NONFULL or FRAG: one from FREE is taken off first.
+    STEP_NEXT = 19  # Guided step: writes where CPU goes on with ORDER (ARG1 bit 0 is 0), or where every CPU goes on with ORDER on the rotating device TYPE (ARG1 bit 0 is 1): at slot ARG0 of device TYPE, a multiple of 2^ORDER inside its clusters; 0: nowhere. A CPU's place is on a device that does not rotate, a device's on one that does: else BAD_RANGE. CPU is taken as it is, whatever policy HINT says.
+    STEP_VISIT = 20  # Guided step: device TYPE goes behind its equals on the available list (plist_requeue); BAD_RANGE if it is not there. RESULT, as it was before and whatever policy DEVICE says: TYPE the first device of the list, SLOT one more than the device that came behind TYPE, 0 if none did.
+    STEP_AVAILABLE = 21  # Guided step: device TYPE joins the available list behind its equals (ARG0 bit 0 is 1) or leaves it (0), full or not, with write permission or not. BAD_RANGE if it is there, or not there, already. SWAPON, SWAPOFF_BEGIN, SWAPOFF, and each ALLOC or FREE that concerns the device make it right again: there if, and only if, it has write permission and a free slot.
+    STEP_FREE = 22  # Guided step, the reverse of STEP_GIVE: slots ARG0..ARG0+NR-1 of device TYPE, all in use and in one cluster, get free. The count falls by NR; order, list, flag and available list stay. BAD_RANGE unless the cluster's flag is NONE, or NONFULL or FRAG and some slot stays in use: one from FULL, or that gets empty, is taken off first.
 
 
 class Status(IntEnum):
@@ -73,6 +81,7 @@ class Status(IntEnum):
     BAD_CPU = 5  # The CPU or order is beyond what the engine was built for.
     UNSUPPORTED = 6  # The device asks for something this engine version lacks. None of the present device flags does.
     BUS_ERROR = 7  # A DMA transfer of the command was answered with an error.
+    NEED_RECLAIM = 8  # Only for an ALLOC with RECLAIM set, and RECLAIM_DONE after it: more than half of all swap is in use (vm_swap_full), and at this place the kernel would reclaim slots that only the swap cache holds, if there are any, which the host knows. RESULT: TYPE the device, SLOT[31:0] the offset of the first slot, SLOT[41:32] how many slots: the search passes over them, as in each aligned group of 2^ORDER of them one at least is in use, to a free one behind them or to the cluster's end. SLOT[47] is set for a cluster that was taken off FULL: all its slots, for swap_reclaim_full_clusters. The allocation waits: until RECLAIM_DONE only FREE and NOP are carried out, all else is BAD_OPCODE.
 
 
 class Flag(IntEnum):
@@ -93,7 +102,7 @@ BAR_SIZE = 0x20000
 ID_OFFSET = 0x0
 ID_MAGIC = Field(0, 48, 0x485753574150)
 VERSION_OFFSET = 0x8
-VERSION_MINOR = Field(0, 16, 0x1)
+VERSION_MINOR = Field(0, 16, 0x2)
 VERSION_MAJOR = Field(16, 16, 0x1)
 BUILD_OFFSET = 0x10
 BUILD_HASH = Field(0, 64, 0x0)
@@ -212,6 +221,11 @@ STAT_STORE_WAITS_OFFSET = 0x1c8
 STAT_STORE_WAITS_COUNT = Field(0, 64, 0x0)
 STAT_STORE_HELD_CYCLES_OFFSET = 0x1d0
 STAT_STORE_HELD_CYCLES_COUNT = Field(0, 64, 0x0)
+CPU_NODE_BASE = 0xc0
+CPU_NODE_STRIDE = 0x8
+CPU_NODE_COUNT = 4
+CPU_NODE_WORD_OFFSET = 0x0
+CPU_NODE_WORD_NODES = Field(0, 64, 0x0)
 DEVICE_BASE = 0x400
 DEVICE_STRIDE = 0x10
 DEVICE_COUNT = 32
@@ -246,6 +260,7 @@ MEM_COMMAND_BYTES = 32
 MEM_COMMAND_HEAD_OFFSET = 0x0
 MEM_COMMAND_HEAD_OPCODE = Field(0, 8, 0x0)
 MEM_COMMAND_HEAD_IRQ = Field(8, 1, 0x0)
+MEM_COMMAND_HEAD_RECLAIM = Field(9, 1, 0x0)
 MEM_COMMAND_HEAD_CPU = Field(16, 8, 0x0)
 MEM_COMMAND_HEAD_ORDER = Field(24, 4, 0x0)
 MEM_COMMAND_HEAD_TYPE = Field(32, 5, 0x0)
@@ -262,6 +277,11 @@ MEM_DEVICE_FLAGS_FLAGS_BLKDEV = Field(0, 1, 0x0)
 MEM_DEVICE_FLAGS_FLAGS_SOLIDSTATE = Field(1, 1, 0x0)
 MEM_DEVICE_FLAGS_FLAGS_DISCARD = Field(2, 1, 0x0)
 MEM_DEVICE_FLAGS_FLAGS_NO_HINTS = Field(3, 1, 0x0)
+MEM_STEP_LIST_BYTES = 8
+MEM_STEP_LIST_LIST_OFFSET = 0x0
+MEM_STEP_LIST_LIST_FLAG = Field(0, 4, 0x0)
+MEM_STEP_LIST_LIST_NAMED = Field(4, 1, 0x0)
+MEM_STEP_LIST_LIST_TAKEN = Field(8, 1, 0x0)
 MEM_COMPLETION_BYTES = 16
 MEM_COMPLETION_RESULT_OFFSET = 0x0
 MEM_COMPLETION_RESULT_SLOT = Field(0, 48, 0x0)
@@ -273,6 +293,17 @@ MEM_COMPLETION_INFO_STATUS = Field(1, 7, 0x0)
 MEM_COMPLETION_INFO_OPCODE = Field(8, 8, 0x0)
 MEM_COMPLETION_INFO_INDEX = Field(16, 16, 0x0)
 MEM_COMPLETION_INFO_CYCLES = Field(32, 32, 0x0)
+MEM_NEED_RECLAIM_BYTES = 8
+MEM_NEED_RECLAIM_SLOTS_OFFSET = 0x0
+MEM_NEED_RECLAIM_SLOTS_SLOT = Field(0, 32, 0x0)
+MEM_NEED_RECLAIM_SLOTS_NR = Field(32, 10, 0x0)
+MEM_NEED_RECLAIM_SLOTS_FULL = Field(47, 1, 0x0)
+MEM_NEED_RECLAIM_SLOTS_TYPE = Field(48, 5, 0x0)
+MEM_STEP_TAKEN_BYTES = 8
+MEM_STEP_TAKEN_CLUSTER_OFFSET = 0x0
+MEM_STEP_TAKEN_CLUSTER_SLOT = Field(0, 32, 0x0)
+MEM_STEP_TAKEN_CLUSTER_FIRST = Field(32, 1, 0x0)
+MEM_STEP_TAKEN_CLUSTER_TYPE = Field(48, 5, 0x0)
 MEM_CPU_LINE_BYTES = 64
 MEM_CPU_LINE_NOTICE_OFFSET = 0x0
 MEM_CPU_LINE_NOTICE_NOTICE_TAIL = Field(0, 32, 0x0)

@@ -18,7 +18,8 @@ The register POLICY holds all of them; they can be switched at any time and take
     `PER_CPU`: `percpu_swap_cluster`. `SHARED`: every CPU reads and writes CPU 0's.
     `RANDOM_TRUNK`: as PER_CPU, but a scan on a solid-state device that leaves no next offset draws a trunk of 64 MiB
     (32 clusters) of that device and writes the trunk's first offset; trunk 0 begins with the header, so it means none.
-    Such a place may be a cluster on FREE: the fast path then takes it off that list, as a slow path would.
+    Such a place may be a cluster on FREE: while the device has write permission, the fast path then takes it off that
+    list, as a slow path would.
 - Field PLACEMENT.
     `LINUX`, and `INDEXED`, see `Allocator.alloc_indexed`.
 - Field SEED.

@@ -95,7 +95,8 @@ class Search:
         """
         cluster = device.clusters[offset // SLOTS]
         start = offset % SLOTS if cluster.count else 0
-        if cluster.flag == Flag.FREE and self.policy.hint == Hint.RANDOM_TRUNK and not device.rotating:
+        random = self.policy.hint == Hint.RANDOM_TRUNK and not device.rotating and device.writeok
+        if cluster.flag == Flag.FREE and random:
             del device.free[cluster.index]
             cluster.flag = Flag.NONE
             if not (yield from self.populate(device, cluster)):

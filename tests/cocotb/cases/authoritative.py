@@ -8,7 +8,7 @@ from hwswap import trace
 from hwswap.check import step
 from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.hwswap_map import Opcode, Status
-from hwswap.stream import Shape, Stream
+from hwswap.stream import FEATURES, Shape, Stream
 from hwswap.trace import FAILED, ClusterMap, Op, Record
 
 from cases.bench import Bench, Command, prepare
@@ -24,7 +24,11 @@ def command_of(record: Record, clusters: ClusterMap) -> Command:
     if kind == Op.FREE:
         return Command(Opcode.FREE, type_, nr=record.b, arg0=record.a)
     if kind == Op.PREPARE:
-        return prepare(type_, record.a, clusters.claim(type_, record.a), record.b, record.c)
+        return prepare(type_, record.a, clusters.claim(type_, record.a), record.b, record.c, node=record.cpu)
+    if kind == Op.DISCARD_TAKE:
+        return Command(Opcode.DISCARD_TAKE, type_)
+    if kind == Op.DISCARD_DONE:
+        return Command(Opcode.DISCARD_DONE, type_, arg0=record.a)
     if kind == Op.BAD:
         return Command(Opcode.MARK_BAD, type_, nr=record.b, arg0=record.a)
     if kind == Op.SWAPON:
@@ -55,10 +59,30 @@ async def compare_state(bench: Bench, model: Allocator) -> None:
     await bench.no_faults(model.devices)
 
 
+async def write_rules(bench: Bench, record: Record) -> None:
+    """Write the register that a POLICY or NODE record stands for; the engine has all policies but INDEXED."""
+    if record.op == Op.POLICY:
+        value = record.a | record.b << 32
+        await bench.write(m.POLICY_OFFSET, value)
+        assert await bench.read(m.POLICY_OFFSET) == value
+        return
+    at = m.CPU_NODE_BASE + record.cpu // 16 * m.CPU_NODE_STRIDE
+    shift = record.cpu % 16 * 4
+    nodes = await bench.read(at) & ~(0xF << shift) | record.a << shift
+    await bench.write(at, nodes)
+    assert await bench.read(at) == nodes
+
+
 @cocotb.test()
 async def a_random_stream_by_the_ring(dut):
-    bench = await Bench.start(dut)
-    shape = Shape(seed=bench.seed, ops=8000, span=5)
+    """Every second one with other kinds of devices and with changing policies."""
+    for span, extra in ((5, frozenset()), (80, frozenset(FEATURES) - {"indexed"})):  # random trunks want large devices
+        bench = await Bench.start(dut)
+        await by_the_ring(bench, Shape(seed=bench.seed, ops=6000, span=span, features=extra))
+
+
+async def by_the_ring(bench: Bench, shape: Shape) -> None:
+    """Compare a stream's decisions."""
     bench.log.info("%s", shape)
     source = Stream(shape)
     clusters = ClusterMap()
@@ -68,15 +92,21 @@ async def a_random_stream_by_the_ring(dut):
         done = await bench.run(*[command_of(record, clusters) for record in batch])
         for record, got in zip(batch, done, strict=True):
             expected = Status.OK
-            if record.op == Op.ALLOC and record.type == FAILED:
+            if (record.op == Op.ALLOC and record.type == FAILED) or (record.op == Op.DISCARD_TAKE and not record.a):
                 expected = Status.NO_SPACE
             assert got.status == expected, f"{shape}: {record}: {got}"
             if record.op == Op.ALLOC and expected == Status.OK:
                 assert (got.type, got.slot) == (record.type, record.a), f"{shape}: {record}: {got}"
+            if record.op == Op.DISCARD_TAKE and expected == Status.OK:
+                assert got.slot == record.a, f"{shape}: {record}: {got}"
         batch.clear()
 
     limit = bench.rng.randint(1, 64)
     for record in source:
+        if record.op in (Op.POLICY, Op.NODE):
+            await flush()
+            await write_rules(bench, record)
+            continue
         batch.append(record)
         if len(batch) >= limit:
             await flush()

@@ -114,12 +114,14 @@ class Command:
     arg1: int = 0
     arg2: int = 0
     irq: bool = False
+    reclaim: bool = False
 
     def pack(self) -> bytes:
         """Return the 32 bytes in memory."""
         head = (
             m.MEM_COMMAND_HEAD_OPCODE.put(self.opcode)
             | m.MEM_COMMAND_HEAD_IRQ.put(self.irq)
+            | m.MEM_COMMAND_HEAD_RECLAIM.put(self.reclaim)
             | m.MEM_COMMAND_HEAD_CPU.put(self.cpu)
             | m.MEM_COMMAND_HEAD_ORDER.put(self.order)
             | m.MEM_COMMAND_HEAD_TYPE.put(self.type)
@@ -128,14 +130,16 @@ class Command:
         return b"".join(word.to_bytes(8, "little") for word in (head, self.arg0, self.arg1, self.arg2))
 
 
-def prepare(type_: int, pages: int, base: int, flags: int, priority: int = -1, epoch: int = 0) -> Command:
+def prepare(
+    type_: int, pages: int, base: int, flags: int, priority: int = -1, epoch: int = 0, node: int = 0
+) -> Command:
     """Return a SWAPON_PREPARE."""
     return Command(
         Opcode.SWAPON_PREPARE,
         type_,
         arg0=pages | base << 32,
         arg1=flags,
-        arg2=priority & 0xFFFF | epoch << 16,
+        arg2=priority & 0xFFFF | epoch << 16 | node << 24,
     )
 
 

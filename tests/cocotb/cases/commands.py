@@ -76,7 +76,9 @@ async def each_command_says_why_it_refuses(dut):
     cpus = m.CAPS_CPUS.get(await bench.read(m.CAPS_OFFSET))
     clusters = m.CAPS_CLUSTERS.get(await bench.read(m.CAPS_OFFSET))
     wrong = [
-        (Command(14), Status.BAD_OPCODE),
+        (Command(Opcode.RECLAIM_DONE, 1, arg0=1), Status.BAD_OPCODE),
+        (Command(15), Status.BAD_OPCODE),
+        (Command(23), Status.BAD_OPCODE),
         (Command(255), Status.BAD_OPCODE),
         (Command(Opcode.RESYNC, 1), Status.BAD_OPCODE),
         (Command(Opcode.RECALL, 1), Status.BAD_OPCODE),

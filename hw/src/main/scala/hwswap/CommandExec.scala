@@ -28,7 +28,7 @@ class CommandExec(p: Params) extends Module {
     val dumpDone = Flipped(Valid(new JobResult))
     val busy = Output(Bool())
 
-    /** Pulses: a command was done; it ended in an error (NO_SPACE is none). */
+    /** Pulses: a command was done; it ended in an error (NO_SPACE and NEED_RECLAIM are none). */
     val finished = Output(Bool())
     val failed = Output(Bool())
   })
@@ -63,9 +63,11 @@ class CommandExec(p: Params) extends Module {
 
   cycles := cycles + 1.U
   val coreResp = io.core.resp.fire
-  val isAlloc = opcode === OpcodeCode.Alloc.U && io.core.resp.bits.status === StatusCode.Ok.U
-  val hasOffset = (opcode === OpcodeCode.Check.U || opcode === OpcodeCode.DiscardTake.U) &&
-    io.core.resp.bits.status === StatusCode.Ok.U
+  private val carried = io.core.resp.bits.status === StatusCode.Ok.U || io.core.resp.bits.status === StatusCode.NeedReclaim.U
+  private def isOne(codes: Int*): Bool = codes.map(opcode === _.U).reduce(_ || _)
+  private val hasDevice =
+    carried && isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit)
+  private val hasOffset = carried && (hasDevice || isOne(OpcodeCode.Check, OpcodeCode.DiscardTake))
 
   // A core command in authoritative mode starts at once; everything else passes through the states.
   val refused = command.refusal.any
@@ -102,9 +104,10 @@ class CommandExec(p: Params) extends Module {
   io.out.bits.irq := irq
   io.out.bits.cycles := cycles
   io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
-  io.out.bits.device := Mux(fromCore && isAlloc, io.core.resp.bits.device, 0.U)
+  io.out.bits.device := Mux(fromCore && hasDevice, io.core.resp.bits.device, 0.U)
   for (waits <- io.out.bits.waits) waits := Mux(fromCore, io.core.resp.bits.waits, 0.U)
-  io.out.bits.slot := Mux(fromCore, Mux(isAlloc || hasOffset, io.core.resp.bits.offset, 0.U), slot)
+  io.out.bits.slot :=
+    Mux(fromCore, Mux(hasOffset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U), slot)
   decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
 
   private def complete(code: UInt, value: UInt): Unit = {
@@ -154,5 +157,6 @@ class CommandExec(p: Params) extends Module {
 
   io.busy := decoded || io.in.valid || state =/= State.idle
   io.finished := io.out.fire
-  io.failed := io.out.fire && io.out.bits.status =/= StatusCode.Ok.U && io.out.bits.status =/= StatusCode.NoSpace.U
+  private val fine = Seq(StatusCode.Ok, StatusCode.NoSpace, StatusCode.NeedReclaim)
+  io.failed := io.out.fire && !fine.map(io.out.bits.status === _.U).reduce(_ || _)
 }

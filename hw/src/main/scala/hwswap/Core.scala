@@ -47,7 +47,8 @@ class Core(p: Params) extends Module {
     executor.io.devices := devices.io.devices
 
     // All changes of devices and of the available list show when there was none for so many cycles.
-    val requeueing = slowPath.io.requeue.valid
+    val access = Wire(new StateAccess(p))
+    val requeueing = slowPath.io.requeue.valid || access.requeue.valid
     val changing = RegNext(devices.io.change.op =/= DeviceOp.none || requeueing, false.B)
     val unsettled = RegInit(0.U(log2Ceil(Core.SettleCycles + 1).W))
     when(changing) {
@@ -63,14 +64,14 @@ class Core(p: Params) extends Module {
       Module(new SwaponUnit(p)) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
       Module(new SwapoffUnit(p)) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
       Module(new CheckUnit(p)) -> Seq(CoreOp.check),
-      Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
+      Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone),
+      Module(new StepUnit(p)) -> CoreOp.steps
     )
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value
     }
     val turn = RegInit(Turn.waiting)
     val req = intake.io.unitReq
-    val access = Wire(new StateAccess(p))
     val view = Wire(new StateView(p))
     val unitTurn = executor.io.unitTurn
     val start = RegInit(false.B)
@@ -113,6 +114,7 @@ class Core(p: Params) extends Module {
     io.resp.bits.status := answer.status
     io.resp.bits.device := answer.device
     io.resp.bits.offset := answer.offset
+    io.resp.bits.more := answer.more
     io.resp.bits.epoch := answer.epoch
     io.resp.bits.taken := answer.taken
     io.resp.bits.waits := 0.U
@@ -220,10 +222,21 @@ class Core(p: Params) extends Module {
     slowPath.io.order := executor.io.slowOrder
     slowPath.io.hinting := executor.io.slowHinting
     slowPath.io.settled := settled
+    slowPath.io.reclaims := executor.io.slowReclaims
+    slowPath.io.parks := executor.io.parks
+    slowPath.io.dismissed := executor.io.dismissed
+    slowPath.io.moved.valid := executor.io.move.valid
+    slowPath.io.moved.bits := executor.io.move.bits.cluster
+    executor.io.mute := slowPath.io.mute
+    executor.io.halfUsed := devices.io.halfUsed
+    executor.io.settled := settled
     slowPath.io.policy := io.policy
+    slowPath.io.node := RegNext(At(io.nodes, executor.io.cpu))
+    executor.io.policy := io.policy
     slowPath.io.hint := hints.io.hint
     executor.io.resuming := slowPath.io.resuming
     executor.io.resumeBehind := slowPath.io.resumeBehind
+    executor.io.resumeWhole := slowPath.io.resumeWhole
     slowPath.io.devices := devices.io.devices
     slowPath.io.first := available.io.first
     slowPath.io.successor := available.io.successor
@@ -250,14 +263,22 @@ class Core(p: Params) extends Module {
     available.io.add := devices.io.enter
     available.io.remove := devices.io.leave
     available.io.requeue := RegNext(requeueing, false.B)
-    available.io.device := RegNext(Mux(requeueing, slowPath.io.requeue.bits, devices.io.changing))
+    available.io.device := RegNext(
+      Mux(
+        access.requeue.valid,
+        access.requeue.bits,
+        Mux(requeueing, slowPath.io.requeue.bits, devices.io.changing)
+      )
+    )
     available.io.priority := devices.io.priority
-    available.io.eligible := slowPath.io.eligible
-    available.io.cursor := slowPath.io.device
+    available.io.eligible := Mux(running, Fill(p.devices, true.B), slowPath.io.eligible)
+    available.io.cursor := Mux(running, req.device(p.deviceBits - 1, 0), slowPath.io.device)
     view.devices := devices.io.devices
     view.device := intake.io.unitDevice
     view.claimed := intake.io.unitClaimed
     view.members := available.io.members
+    view.first := available.io.first
+    view.successor := available.io.successor
     io.devices := VecInit(devices.io.devices.map(_.info.shown))
     io.freeSlots := devices.io.freeSlots
     io.hintedSlots := devices.io.hintedSlots
@@ -271,7 +292,7 @@ class Core(p: Params) extends Module {
     executor.io.alike := intake.io.alike
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
     hints.io.read.bits := Mux(slowPath.io.mayReadHint, slowPath.io.readHint.bits, intake.io.readHint.bits)
-    hints.io.write := executor.io.newHint
+    hints.io.write := Mux(access.newHint.valid, access.newHint, executor.io.newHint)
     hints.io.drop := access.dropHints
     view.hintsReady := hints.io.ready
     view.advisory := io.advisory

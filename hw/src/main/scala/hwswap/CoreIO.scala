@@ -9,7 +9,16 @@ import chisel3.util._
   */
 object CoreOp extends ChiselEnum {
   val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
+  val reclaimDone, stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable = Value
   val hintAlloc, apply_, release, dump = Value
+
+  /** The guided steps. */
+  val steps: Seq[CoreOp.Type] = Seq(stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable)
+
+  val authoritativeOnly: Seq[CoreOp.Type] = Seq(alloc, free, discardTake, discardDone, reclaimDone) ++ steps
+
+  /** Requests for a unit that name a cluster by a slot of it (stepTake only now and then). */
+  val ofSlot: Seq[CoreOp.Type] = Seq(release, markBad, discardDone, stepTake, stepPut, stepGive, stepFree)
 }
 
 /** One cluster as the host's cluster-state record gives it (MemMap.ClusterState); its bitmap stays where it is, and is
@@ -25,11 +34,19 @@ class ClusterRecord extends Bundle {
 
 /** A request to the core. Fields an operation does not name are ignored.
   *
-  *   - swaponPrepare: device, pages, base, flags, priority, epoch
+  *   - swaponPrepare: device, pages, base, flags, priority, epoch, node
   *   - markBad, free: device, offset, nr
   *   - swapon, swapoffBegin, swapoff, check, discardTake: device
   *   - discardDone: device, offset
-  *   - alloc, hintAlloc: cpu, order
+  *   - alloc, hintAlloc: cpu, order; alloc: reclaim
+  *   - reclaimDone: cpu, order, device, offset, nr
+  *   - stepTake: device, flags (the list's), order, named, offset if named
+  *   - stepPut: device, offset, flags (the list's), order, taken
+  *   - stepGive: device, offset, nr, order
+  *   - stepFree: device, offset, nr
+  *   - stepNext: cpu, order, device, offset, flags (bit 0: the device's)
+  *   - stepVisit: device
+  *   - stepAvailable: device, offset (bit 0: it joins)
   *   - apply_: cluster, record
   *   - release: device, offset, order (the slots of one consumed or recalled hint), epoch
   *   - dump: cluster
@@ -46,6 +63,13 @@ class CoreReq(p: Params) extends Bundle {
   val flags = UInt(4.W)
   val priority = SInt(16.W)
   val epoch = UInt(8.W)
+  val node = UInt(Policy.NodeBits.W)
+
+  /** The host wants to be asked whether slots can be reclaimed. */
+  val reclaim = Bool()
+
+  /** A step: the cluster is named, not a list's first; it is being discarded. */
+  val named, taken = Bool()
   val cluster = UInt(p.clusterBits.W)
   val record = new ClusterRecord
 }
@@ -54,7 +78,11 @@ class CoreReq(p: Params) extends Bundle {
   *
   *   - alloc, hintAlloc: device, offset, epoch of the device when status is OK; NO_SPACE otherwise
   *   - check: offset holds the number of faults
+  *   - alloc, reclaimDone: with NEED_RECLAIM device, offset of the first slot to look at, and `more`: how many, bit 15
+  *     for a cluster from FULL
   *   - discardTake: offset of the cluster's first slot when status is OK
+  *   - stepTake: the same, and device; bit 0 of `more`: it was the first of its list
+  *   - stepVisit: device: the first of the available list; offset: one more than the device behind, 0 if none
   *   - dump: record (count: the population of the bitmap, which is without hinted slots; order, flag, seq, epoch: as
   *     last applied)
   *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
@@ -66,10 +94,17 @@ class CoreResp extends Bundle {
   val status = UInt(7.W)
   val device = UInt(5.W)
   val offset = UInt(32.W)
+
+  /** What goes in front of the offset in RESULT.SLOT. */
+  val more = UInt(CoreResp.MoreBits.W)
   val epoch = UInt(8.W)
   val taken = Bool()
   val waits = UInt(MemMap.Completion.Result.Waits.width.W)
   val record = new ClusterRecord
+}
+
+object CoreResp {
+  val MoreBits: Int = MemMap.Completion.Result.Slot.width - 32
 }
 
 /** A line of the device table, for the registers and for those who walk a device. */
@@ -96,6 +131,16 @@ class Policy extends Bundle {
   val scan = UInt(RegMap.Policy.Scan.width.W)
   val device = UInt(RegMap.Policy.Device.width.W)
   val hint = UInt(RegMap.Policy.Hint.width.W)
+
+  /** Of the random trunks' generator, and a pulse: it starts from there. */
+  val seed = UInt(RegMap.Policy.Seed.width.W)
+  val reseed = Bool()
+}
+
+object Policy {
+
+  /** Width of a node's number. */
+  val NodeBits: Int = 4
 }
 
 /** The core: requests in order, one at a time; each accepted request gets exactly one response. */
@@ -114,6 +159,9 @@ class CoreIO(p: Params) extends Bundle {
 
   /** What differs from the kernel's rules; any change takes effect with the next request. */
   val policy = Input(new Policy)
+
+  /** The node of each CPU. */
+  val nodes = Input(Vec(p.cpus, UInt(Policy.NodeBits.W)))
 
   /** Synchronous clear of everything, a pulse; the core is not ready until done. */
   val clear = Input(Bool())

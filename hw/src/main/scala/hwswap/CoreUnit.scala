@@ -29,14 +29,16 @@ class StateAccess(p: Params) extends Bundle {
   val look = Valid(UInt(p.clusterBits.W))
   val forgetLists = Valid(UInt(p.deviceBits.W))
 
-  // The devices: see SwapDevices; and the CPUs' hints into one: see CpuHints.
+  // The devices and the available list: see SwapDevices, AvailableList. The hints: see CpuHints.
   val change = new DeviceChange(p)
+  val requeue = Valid(UInt(p.deviceBits.W))
   val dropHints = Valid(UInt(p.deviceBits.W))
+  val newHint = Valid(new HintWrite(p))
 
   /** Asks for nothing. */
   def idle(): Unit = {
     this := DontCare
-    Seq(open, newMeta, newKernel, move, look, forgetLists, dropHints).foreach(_.valid := false.B)
+    Seq(open, newMeta, newKernel, move, look, forgetLists, requeue, dropHints, newHint).foreach(_.valid := false.B)
     Seq(peek, blank, recordOnly).foreach(_ := false.B)
     walk := RowWalk.none
     change.op := DeviceOp.none
@@ -75,6 +77,10 @@ class StateView(p: Params) extends Bundle {
   // The devices and the available list.
   val devices = Vec(p.devices, new SwapDevice(p))
   val members = UInt(p.devices.W)
+
+  /** The first available device, and the one behind the request's, which is on the list. */
+  val first = Valid(UInt(p.deviceBits.W))
+  val successor = Valid(UInt(p.deviceBits.W))
   val hintsReady = Bool()
 }
 
@@ -98,6 +104,7 @@ class UnitResp(p: Params) extends Bundle {
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val device = UInt(p.deviceBits.W)
   val offset = UInt(32.W)
+  val more = UInt(CoreResp.MoreBits.W)
   val epoch = UInt(MemMap.ClusterState.Meta.Epoch.width.W)
   val taken = Bool()
   val record = Bool()

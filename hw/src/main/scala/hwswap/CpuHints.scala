@@ -4,14 +4,16 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Where a CPU looks first for an order: behind slot `last` of an engine cluster, and the device it belongs to. The
-  * slot itself, not the one behind it, is held because it follows without an adder from the slots that were given.
+/** Where a CPU looks first for an order: behind slot `last` of an engine cluster, or in the whole of it, and the device
+  * it belongs to. The slot itself, not the one behind it, is held because it follows without an adder from the slots
+  * that were given.
   */
 class CpuHint(p: Params) extends Bundle {
   val valid = Bool()
   val device = UInt(p.deviceBits.W)
   val cluster = UInt(p.clusterBits.W)
   val last = UInt(p.slotBits.W)
+  val whole = Bool()
 }
 
 /** Whose hint: a CPU's for an order, or a rotating device's, which all CPUs share. */

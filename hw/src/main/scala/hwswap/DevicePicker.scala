@@ -11,8 +11,9 @@ class AvailablePlace(p: Params) extends Bundle {
   val priority = SInt(p.priorityBits.W)
 }
 
-/** Reads the available list in the sequence of policy DEVICE: SEQUENTIAL. The list itself is as ever; devices of
-  * default priority (-1) come in the sequence of their swapons, all others as the list has them.
+/** Reads the available list in the sequence of policy DEVICE: SEQUENTIAL or NODE_FIRST. The list itself is as ever;
+  * within a priority those of another node come last (where there are some), then devices of default priority (-1) come
+  * in the sequence of their swapons, all others as the list has them.
   *
   * It goes through the places one a cycle, once to find the device behind which it looks (if it does), and once to find
   * the best one behind that: at most 2 * devices + 5 cycles, during which list and inputs are steady.
@@ -29,6 +30,9 @@ class DevicePicker(p: Params) extends Module {
     /** Devices that may be named, one bit each. */
     val eligible = Input(UInt(p.devices.W))
 
+    /** Devices that come behind the others of their priority, one bit each. */
+    val far = Input(UInt(p.devices.W))
+
     /** The swapon of each device: greater is later. */
     val numbers = Input(Vec(p.devices, UInt(DevicePicker.NumberBits.W)))
 
@@ -40,11 +44,13 @@ class DevicePicker(p: Params) extends Module {
   /** Where a device comes: a smaller rank is earlier. */
   private class Rank extends Bundle {
     val priority = SInt(p.priorityBits.W)
+    val far = Bool()
     val number = UInt(DevicePicker.NumberBits.W)
     val place = UInt(p.deviceBits.W)
 
-    def before(other: Rank): Bool = priority > other.priority || (priority === other.priority &&
-      (number < other.number || (number === other.number && place < other.place)))
+    private def sequence: UInt = far ## number ## place
+    def before(other: Rank): Bool =
+      priority > other.priority || (priority === other.priority && sequence < other.sequence)
   }
 
   private object State extends ChiselEnum {
@@ -63,6 +69,7 @@ class DevicePicker(p: Params) extends Module {
   private val searching =
     RegNext(state === State.search && shown.valid && At(VecInit(io.eligible.asBools), shown.device), false.B)
   rank.priority := shown.priority
+  rank.far := At(VecInit(io.far.asBools), shown.device)
   rank.number := Mux(shown.priority === DevicePicker.Default.S, At(io.numbers, shown.device), 0.U)
   rank.place := at
 

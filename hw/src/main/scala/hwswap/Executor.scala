@@ -4,6 +4,14 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
+/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or the head of any list.
+  */
+class AskedPlace(p: Params) extends Bundle {
+  val cluster = UInt(p.clusterBits.W)
+  val order = UInt(p.orderBits.W)
+  val full, listed = Bool()
+}
+
 /** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
 class ClusterOutcome(p: Params) extends Bundle {
   val meta = new ClusterMeta(p)
@@ -22,6 +30,10 @@ class ClusterOutcome(p: Params) extends Bundle {
   * `alloc_swap_scan_cluster()` with `relocate_cluster()`, and `__swap_cluster_free_entries()`.
   *
   * The next request may be for the CPU and order of this one: then it uses the hint this one leaves.
+  *
+  * An allocation whose host wants to be asked (`reclaim`) stays in commit for one cycle more, in which what the search
+  * passed over is weighed. If it asks, it ends there; `waiting` remembers that, and the answer is a request of its own
+  * that searches the same cluster again (`resumes`), from where the host says.
   *
   * A list move that has to wait for the one before keeps a request in commit, and so does an answer nobody takes.
   */
@@ -79,6 +91,10 @@ class Executor(p: Params) extends Module {
     val resp = Decoupled(new UnitResp(p))
     val events = Output(new CoreEvents)
 
+    // More than half of swap is in use; all devices and the available list show what was done.
+    val halfUsed = Input(Bool())
+    val settled = Input(Bool())
+
     // The slow path: see there.
     val slowStart = Output(Bool())
     val slowOrder = Output(UInt(p.orderBits.W))
@@ -86,14 +102,23 @@ class Executor(p: Params) extends Module {
     val search = Input(Bool())
     val resuming = Input(Bool())
     val resumeBehind = Input(UInt(p.slotBits.W))
+    val resumeWhole = Input(Bool())
     val slowFailed = Input(Bool())
     val searched = Output(Bool())
     val gave = Output(Bool())
+    val parks = Output(Bool())
+    val dismissed = Output(Bool())
+    val slowReclaims = Output(Bool())
+    val mute = Input(Bool())
     val slowDevice = Input(UInt(p.deviceBits.W))
     val list = Input(UInt(p.listBits.W))
     val next = Input(UInt(p.clusterBits.W))
     val alone = Input(Bool())
     val position = Input(UInt(AllocWalk.bits(p).W))
+
+    /** The policies; the CPU of an allocation, for the slow path. */
+    val policy = Input(new Policy)
+    val cpu = Output(UInt(p.cpuBits.W))
 
     /** A unit's turn, until it is done. */
     val unitTurn = Output(Bool())
@@ -114,6 +139,12 @@ class Executor(p: Params) extends Module {
   /** The word that is looked at. */
   private val pick = Reg(UInt(p.wordBits.W))
 
+  // An allocation that waits for the host's answer, and what was asked: about which cluster, for which order, whether
+  // the cluster came from FULL, or from another list's head.
+  private val waiting = RegInit(false.B)
+  private val asked = Reg(new AskedPlace(p))
+  private val fromList = Mux(op.resumes, asked.listed, slow && !io.resuming)
+
   /** The open cluster comes from a list's head, not by way of a hint. */
   private val listed = slow && !io.resuming
 
@@ -125,7 +156,7 @@ class Executor(p: Params) extends Module {
   io.look := state === State.look || state === State.unit
   io.order := op.order
   io.behind := op.hint.last
-  io.anywhere := listed || io.empty
+  io.anywhere := listed || io.empty || op.hint.whole
 
   // A free within one word, or of whole words, is one change. Any other takes three: the slots in the first word, those
   // in the last, the words between them. It goes through `parts`, in which it looks at the first word, the last one and
@@ -151,25 +182,51 @@ class Executor(p: Params) extends Module {
   io.checkedWords := Mux(inParts, between, range).touched(p) & Fill(p.words, !range.inOneWord(p))
 
   // The open cluster was the open one before: a cycle later it can be looked at as a whole.
-  private val waiting = io.stale && (op.alloc || !range.inOneWord(p))
+  private val unready = io.stale && (op.alloc || !range.inOneWord(p))
 
   // What commit wants to know, as it was when the cluster was looked at.
   private val epoch = RegNext(device.info.epoch)
   private val inDevice = RegNext((io.opened - device.info.base)(p.clusterBits - 1, 0))
   private val owner = RegNext(number)
-  private val rotating = RegNext(!device.has(MemMap.DeviceFlags.Flags.Solidstate))
+  private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
+  private val rotating = RegNext(rotates)
   private val filled = RegNext(meta.count + slots === p.slots.U)
   private val low = RegNext(SlotRange.lowSlots(op.order, p))
   private val present = RegNext(ListId(meta.flag, meta.order, p))
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
-  private val isUsable =
-    meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (op.order === 0.U || op.order === meta.order)
+  private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
+  private val isUsable = Mux(
+    op.resumes && asked.full,
+    meta.flag === ClusterFlag.none,
+    (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) || (op.resumes && meta.flag === ClusterFlag.none)) &&
+      (op.order === 0.U || op.order === meta.order) ||
+      (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
+  )
   private val usable = RegNext(isUsable)
 
   private val grantable = RegNext(
-    device.info.writeok && (listed || isUsable)
+    device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
   )
+
+  // An answer that names another cluster or order than was asked about.
+  private val stray = RegNext(op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order))
+  private val rejected = refused || stray
+
+  // What the search passes over is weighed for one cycle more: slots in use from where it began, or, when the host has
+  // tried there, from behind that place, to those that were found or to the cluster's end. (`cluster_scan_range()`)
+  private val first = RegNext(Mux(io.anywhere, 0.U, io.behind + 1.U))
+  private val begin = first +& Mux(op.resumes, slots, 0.U)
+  private val end = Mux(io.found, io.foundSlot, p.slots.U)
+  private val passes = RegNext(end > begin && !(io.found && io.foundSlot === first))
+  private val passed = RegNext((end - begin)(p.countBits - 1, 0))
+  private val askFrom = RegNext(begin(p.slotBits - 1, 0))
+  private val roomy = RegNext(meta.count +& slots <= p.slots.U)
+  private val weighed = RegNext(state === State.commit && io.settled, false.B)
+  private val ofFull = op.resumes && asked.full
+  private val asksFull = listed && AllocWalk.isFull(io.position)
+  private val asks = op.reclaim && !rejected && (asksFull ||
+    (io.halfUsed && passes && roomy && (listed || usable) && !(op.resumes && !op.tried) && !ofFull && !(slow && io.mute)))
 
   // What becomes of the cluster, either way.
   private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {
@@ -217,20 +274,21 @@ class Executor(p: Params) extends Module {
   private val delta = RegNext(Mux(op.alloc, slots.zext, -op.nr.zext))
 
   // Commit: what was found.
-  private val granted = io.found && grantable
+  private val granted = io.found && grantable && !asks
   private val lastSlot = io.foundSlot | low
-  private val scanned = op.alloc && !refused && (listed || usable)
+  private val scanned = op.alloc && !rejected && (listed || (usable && !asks))
   private val freed = op.free && !refused && allUsed
 
   // Whether it may have to change its list is known before what was found.
   private val mayMove = RegNext(
     Mux(
       op.alloc,
-      listed || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
+      listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
       meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
     )
   )
-  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom) || (op.hinting && io.hintsBusy)
+  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom) || (op.hinting && io.hintsBusy) ||
+    (op.reclaim && !weighed)
   private val committing = state === State.commit && !stalled
   private val changes = committing && (scanned || freed)
 
@@ -238,8 +296,11 @@ class Executor(p: Params) extends Module {
   private val result = Mux(granted || op.free, changed, unchanged)
   io.newMeta.valid := changes
   io.newMeta.bits := result.meta
+  when(asks) {
+    io.newMeta.bits.flag := ClusterFlag.none
+  }
   io.newEmpty := Mux(op.alloc, empty && !granted, emptied)
-  private val gives = committing && op.alloc && !refused && granted
+  private val gives = committing && op.alloc && !rejected && granted
   io.rowChange.valid := gives || (committing && freed)
   io.rowChange.bits.used := op.alloc
   io.rowChange.bits.found := op.alloc
@@ -264,12 +325,12 @@ class Executor(p: Params) extends Module {
   io.move.valid := changes && result.relist
   io.move.bits.device := owner
   io.move.bits.cluster := io.opened
-  io.move.bits.unlink := true.B
-  io.move.bits.fromHead := listed
+  io.move.bits.unlink := meta.listed // not where a host's step took it off
+  io.move.bits.fromHead := listed && !asks
   io.move.bits.from := present
   io.move.bits.next := io.next
   io.move.bits.alone := io.alone
-  io.move.bits.push := true.B
+  io.move.bits.push := !asks
   io.move.bits.to := result.list
 
   // The hint: behind the slots that were gives, unless the cluster ends there.
@@ -278,7 +339,22 @@ class Executor(p: Params) extends Module {
   newHint.device := owner
   newHint.cluster := io.opened
   newHint.last := lastSlot
-  io.newHint.valid := RegNext(changes && op.alloc, false.B)
+  newHint.whole := false.B
+
+  // Policy RANDOM_TRUNK: where there is none, it is a random trunk, unless that is the device's first.
+  private val trunks = Module(new Trunks(p))
+  trunks.io.reseed := io.policy.reseed
+  trunks.io.seed := io.policy.seed
+  trunks.io.clusters := device.clusters
+  private val ends = committing && op.alloc && !rejected && (listed || usable || op.resumes) && !asks && !ofFull
+  trunks.io.draw := random && ends && !newHint.valid && !rotating
+  private val trunk = Wire(new CpuHint(p))
+  trunk.valid := trunks.io.cluster =/= 0.U
+  trunk.device := owner
+  trunk.cluster := (RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0)
+  trunk.last := DontCare
+  trunk.whole := true.B
+  io.newHint.valid := RegNext(ends, false.B)
   private val key = WireDefault(op.key)
   when(rotating) {
     key.ofDevice := true.B
@@ -287,7 +363,7 @@ class Executor(p: Params) extends Module {
   io.newHint.bits.key := RegNext(key)
   io.nextKey := key
   io.key := op.key
-  io.newHint.bits.hint := RegNext(newHint)
+  io.newHint.bits.hint := RegNext(Mux(trunks.io.draw, trunk, newHint))
 
   io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
   io.change.device := owner
@@ -297,38 +373,63 @@ class Executor(p: Params) extends Module {
   io.change.hintedDelta := Mux(op.hinting, delta, 0.S)
 
   // The answer. Only an allocation that found nothing has none yet.
-  private val answering = committing && (gives || op.free || refused)
+  private val answering = committing && (gives || op.free || rejected || asks)
   io.resp.valid := answering || io.slowFailed
   io.resp.bits := 0.U.asTypeOf(io.resp.bits)
   io.resp.bits.status := Mux(
     state === State.slow,
     StatusCode.NoSpace.U,
-    Mux(op.free && !refused && !allUsed, StatusCode.BadRange.U, op.status)
+    MuxCase(
+      op.status,
+      Seq(
+        refused -> op.status,
+        (stray || (op.free && !allUsed)) -> StatusCode.BadRange.U,
+        asks -> StatusCode.NeedReclaim.U
+      )
+    )
   )
-  when(op.alloc && !refused && state =/= State.slow) {
+  when(op.alloc && !rejected && state =/= State.slow) {
     io.resp.bits.device := owner
-    io.resp.bits.offset := inDevice ## io.foundSlot
+    io.resp.bits.offset := inDevice ## Mux(asks, askFrom, io.foundSlot)
+    io.resp.bits.more := Mux(asks, asksFull ## passed.pad(CoreResp.MoreBits - 1), 0.U)
     io.resp.bits.epoch := epoch
   }
 
   // The slow path.
   private val hintless = !slow && op.alloc && !refused && !op.hint.valid
   private val hopeless = state === State.look && hintless && io.resp.ready
-  private val missed = committing && !slow && op.alloc && !refused && !granted
+  private val missed = committing && !slow && op.alloc && !rejected && !granted && !asks
   io.slowStart := hopeless || missed
   io.slowOrder := op.order
   io.slowHinting := op.hinting
   io.searched := committing && slow
   io.gave := gives
+  io.parks := asks
+  io.dismissed := gives && op.resumes
+  io.slowReclaims := op.reclaim && io.halfUsed
+  when(committing && asks) {
+    waiting := true.B
+    asked.cluster := io.opened
+    asked.order := op.order
+    asked.full := asksFull
+    asked.listed := fromList
+  }.elsewhen(committing && op.resumes && !rejected) {
+    waiting := false.B
+  }
 
   // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done. None comes
-  // in the cycle after the commit, when what this one changes is written.
+  // in the cycle after the commit, when what this one changes is written. With RANDOM_TRUNK the hint this one leaves is
+  // not known yet at the commit, and the next request waits for it; with reclaim it is not known whether that is allowed.
+  private val alone = op.alloc && (random || op.reclaim)
+  private val untimely = Mux(waiting, !(io.op.bits.resumes || io.op.bits.free), io.op.bits.resumes)
   private val free = state === State.idle && !io.changing
-  private val leadsOn = state === State.commit && !refused && op.alloc && io.op.bits.alloc && io.alike
-  private val opening = io.op.valid && (free || (committing && !slow))
+  private val leadsOn =
+    state === State.commit && !refused && op.alloc && io.op.bits.alloc && !io.op.bits.resumes && io.alike
+  private val opening = io.op.valid && (free || (committing && !slow && !alone))
   io.open.valid := opening && io.needsCluster && !leadsOn
   io.open.bits := io.cluster
-  io.take := io.op.valid && (free || (answering && !slow))
+  io.take := io.op.valid && (free || (answering && !slow && !alone))
+  io.cpu := op.cpu
   when(io.take) {
     op := io.op.bits
     pick := Mux(io.op.bits.alloc, io.op.bits.hint.last >> p.wordSlotBits, io.op.bits.range.firstWord(p))
@@ -337,10 +438,15 @@ class Executor(p: Params) extends Module {
       op.device := owner
       pick := lastSlot >> p.wordSlotBits
     }
+    when(untimely) {
+      op.status := StatusCode.BadOpcode.U
+      op.refused := true.B
+    }
   }
   when(state === State.unit)(pick := io.walkPick)
   when(io.slowStart) {
     slow := true.B
+    op.resumes := false.B // the slow path goes on elsewhere
   }.elsewhen(io.take) {
     slow := false.B
   }
@@ -355,7 +461,7 @@ class Executor(p: Params) extends Module {
     is(State.look) {
       when(hopeless) {
         state := State.slow
-      }.elsewhen(!hintless && !waiting) {
+      }.elsewhen(!hintless && !unready) {
         part := Mux(lastPart, 0.U, part + 1.U)
         when(inParts)(pick := Mux(part === 0.U || part === 2.U, range.lastWord(p), range.firstWord(p)))
         when(lastPart)(state := State.commit)
@@ -374,6 +480,7 @@ class Executor(p: Params) extends Module {
     is(State.slow) {
       when(io.search) {
         op.hint.last := io.resumeBehind
+        op.hint.whole := io.resumeWhole
         pick := io.resumeBehind >> p.wordSlotBits
         state := State.look
       }.elsewhen(io.slowFailed) {
@@ -389,17 +496,21 @@ class Executor(p: Params) extends Module {
   }
 
   private def arrival: State.Type =
-    Mux(io.op.bits.alloc || io.op.bits.free || io.op.bits.status =/= StatusCode.Ok.U, State.look, State.unit)
+    Mux(
+      io.op.bits.alloc || io.op.bits.free || io.op.bits.status =/= StatusCode.Ok.U || untimely,
+      State.look,
+      State.unit
+    )
 
   io.events := 0.U.asTypeOf(io.events)
-  io.events.scan := changes && op.alloc
-  io.events.listMove := io.move.valid
+  io.events.scan := ends
+  io.events.listMove := io.move.valid && io.move.bits.push
   io.events.freed := committing && freed
-  io.events.allocFast := gives && !listed
-  io.events.allocNonfull := gives && listed && io.position === AllocWalk.Nonfull.U
-  io.events.allocFree := gives && listed && AllocWalk.isFree(io.position)
-  io.events.allocFrag := gives && listed && io.position === AllocWalk.Frag.U
-  io.events.allocSteal := gives && listed && io.position > AllocWalk.Frag.U
+  io.events.allocFast := gives && !fromList
+  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U
+  io.events.allocFree := gives && fromList && AllocWalk.isFree(io.position)
+  io.events.allocFrag := gives && fromList && io.position === AllocWalk.Frag.U
+  io.events.allocSteal := gives && fromList && io.position > AllocWalk.Frag.U
   io.events.allocFail := io.slowFailed
 
   assert(!(io.slowFailed && !io.resp.ready), "an answer finds no room")

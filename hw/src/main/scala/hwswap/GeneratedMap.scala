@@ -18,7 +18,7 @@ object RegMap {
   }
   object Version {
     val Offset: Int = 0x8
-    val Minor: MapField = MapField(0, 16, BigInt("1", 16))
+    val Minor: MapField = MapField(0, 16, BigInt("2", 16))
     val Major: MapField = MapField(16, 16, BigInt("1", 16))
   }
   object Build {
@@ -236,6 +236,15 @@ object RegMap {
     val Offset: Int = 0x1d0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
+  object CpuNode {
+    val Base: Int = 0xc0
+    val Stride: Int = 0x8
+    val Count: Int = 4
+    object Word {
+      val Offset: Int = 0x0
+      val Nodes: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+  }
   object Device {
     val Base: Int = 0x400
     val Stride: Int = 0x10
@@ -290,6 +299,7 @@ object MemMap {
       val Offset: Int = 0x0
       val Opcode: MapField = MapField(0, 8, BigInt("0", 16))
       val Irq: MapField = MapField(8, 1, BigInt("0", 16))
+      val Reclaim: MapField = MapField(9, 1, BigInt("0", 16))
       val Cpu: MapField = MapField(16, 8, BigInt("0", 16))
       val Order: MapField = MapField(24, 4, BigInt("0", 16))
       val Type: MapField = MapField(32, 5, BigInt("0", 16))
@@ -318,6 +328,15 @@ object MemMap {
       val NoHints: MapField = MapField(3, 1, BigInt("0", 16))
     }
   }
+  object StepList {
+    val Bytes: Int = 8
+    object List {
+      val Offset: Int = 0x0
+      val Flag: MapField = MapField(0, 4, BigInt("0", 16))
+      val Named: MapField = MapField(4, 1, BigInt("0", 16))
+      val Taken: MapField = MapField(8, 1, BigInt("0", 16))
+    }
+  }
   object Completion {
     val Bytes: Int = 16
     object Result {
@@ -333,6 +352,25 @@ object MemMap {
       val Opcode: MapField = MapField(8, 8, BigInt("0", 16))
       val Index: MapField = MapField(16, 16, BigInt("0", 16))
       val Cycles: MapField = MapField(32, 32, BigInt("0", 16))
+    }
+  }
+  object NeedReclaim {
+    val Bytes: Int = 8
+    object Slots {
+      val Offset: Int = 0x0
+      val Slot: MapField = MapField(0, 32, BigInt("0", 16))
+      val Nr: MapField = MapField(32, 10, BigInt("0", 16))
+      val Full: MapField = MapField(47, 1, BigInt("0", 16))
+      val Type: MapField = MapField(48, 5, BigInt("0", 16))
+    }
+  }
+  object StepTaken {
+    val Bytes: Int = 8
+    object Cluster {
+      val Offset: Int = 0x0
+      val Slot: MapField = MapField(0, 32, BigInt("0", 16))
+      val First: MapField = MapField(32, 1, BigInt("0", 16))
+      val Type: MapField = MapField(48, 5, BigInt("0", 16))
     }
   }
   object CpuLine {
@@ -482,6 +520,14 @@ object OpcodeCode {
   val Check: Int = 11
   val DiscardTake: Int = 12
   val DiscardDone: Int = 13
+  val ReclaimDone: Int = 14
+  val StepTake: Int = 16
+  val StepPut: Int = 17
+  val StepGive: Int = 18
+  val StepNext: Int = 19
+  val StepVisit: Int = 20
+  val StepAvailable: Int = 21
+  val StepFree: Int = 22
 }
 
 object StatusCode {
@@ -493,6 +539,7 @@ object StatusCode {
   val BadCpu: Int = 5
   val Unsupported: Int = 6
   val BusError: Int = 7
+  val NeedReclaim: Int = 8
 }
 
 object FlagCode {

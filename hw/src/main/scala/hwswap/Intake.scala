@@ -10,6 +10,11 @@ class PipeOp(p: Params) extends Bundle {
   /** What it is: an allocation (for a hint, if `hinting`), a free, or, if neither, something for a unit. */
   val alloc, hinting, free = Bool()
 
+  /** An allocation that may ask the host; one that goes on after that (its hint is where), and whether the host tried
+    * to reclaim something there.
+    */
+  val reclaim, resumes, tried = Bool()
+
   /** Why it is refused, or OK; and that it is. */
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val refused = Bool()
@@ -88,6 +93,7 @@ class Intake(p: Params) extends Module {
     val op = CoreOp()
     val cpu = UInt(8.W)
     val order = UInt(p.orderBits.W)
+    val reclaim = Bool()
     val device = UInt(5.W)
     val offset = UInt(32.W)
     val nr = UInt(10.W)
@@ -98,7 +104,7 @@ class Intake(p: Params) extends Module {
   private val first = Reg(new First)
   private val unitBusy = RegInit(false.B)
   private val unitReq = Reg(new CoreReq(p))
-  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free)
+  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
   private val leaving = Wire(Bool())
   io.req.ready := !firstFull && !unitBusy && io.hintsReady
   when(!firstFull && !unitBusy) {
@@ -131,9 +137,10 @@ class Intake(p: Params) extends Module {
   private val secondFull = RegInit(false.B)
   private val second = Reg(new First)
 
-  /** The device of a free may be used, and so many pages it has. */
+  /** The device of a free may be used, and so many pages and clusters it has. */
   private val deviceListed = Reg(Bool())
   private val devicePages = Reg(UInt(p.usedBits.W))
+  private val deviceClusters = Reg(UInt(p.clusterCountBits.W))
   private val hint = Reg(new CpuHint(p))
   private val wasRead = RegInit(false.B)
   leaving := firstFull && (!secondFull || io.take)
@@ -151,19 +158,22 @@ class Intake(p: Params) extends Module {
   when(leaving) {
     deviceListed := claimed && lookedUp.listed
     devicePages := lookedUp.info.pages
+    deviceClusters := lookedUp.clusters
   }
 
   // Which cluster: that of the hint, the one that is named, or that of the offset. A hint that overtakes names another
   // cluster than was read.
+  private val resumes = second.op === CoreOp.reclaimDone
   private def isAlloc(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
   private def isNamed(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.apply_, CoreOp.dump)
-  private val alloc = isAlloc(second.op)
+  private val byHint = isAlloc(second.op)
+  private val alloc = byHint || resumes
   private val named = isNamed(second.op)
   private val isFree = second.op === CoreOp.free
   private val slot = second.offset(p.slotBits - 1, 0)
   private val target = Reg(UInt(p.clusterBits.W))
   private val changed = io.newHint.valid &&
-    RegNext(Mux(leaving, firstMatches && isAlloc(first.op), secondMatches && alloc))
+    RegNext(Mux(leaving, firstMatches && isAlloc(first.op), secondMatches && byHint))
   private val cluster = Mux(changed, io.newHint.bits.hint.cluster, target)
   target := cluster
   when(leaving) {
@@ -185,8 +195,10 @@ class Intake(p: Params) extends Module {
   // What is wrong with it, known one cycle after it came to the second place.
   private val rangeValid = second.nr =/= 0.U && second.offset =/= 0.U && slot +& second.nr <= p.slots.U &&
     second.offset +& second.nr <= devicePages
+  private val placeValid = (second.offset >> p.slotBits) < deviceClusters &&
+    (slot & SlotRange.lowSlots(second.order, p)) === 0.U
   private val allowed = Mux(
-    second.op.isOneOf(CoreOp.alloc, CoreOp.free, CoreOp.discardTake, CoreOp.discardDone),
+    second.op.isOneOf(CoreOp.authoritativeOnly),
     !io.advisory,
     io.advisory || !second.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
   )
@@ -196,8 +208,9 @@ class Intake(p: Params) extends Module {
       Seq(
         !allowed -> StatusCode.BadOpcode.U,
         (alloc && !(second.cpu < p.cpus.U && second.order < p.orders.U)) -> StatusCode.BadCpu.U,
-        (isFree && !deviceListed) -> StatusCode.BadDevice.U,
-        (isFree && !rangeValid) -> StatusCode.BadRange.U
+        ((isFree || resumes) && !deviceListed) -> StatusCode.BadDevice.U,
+        (isFree && !rangeValid) -> StatusCode.BadRange.U,
+        (resumes && !placeValid) -> StatusCode.BadRange.U
       )
     )
   )
@@ -208,19 +221,27 @@ class Intake(p: Params) extends Module {
   io.op.bits.alloc := alloc
   io.op.bits.hinting := second.op === CoreOp.hintAlloc
   io.op.bits.free := isFree
+  io.op.bits.reclaim := second.reclaim || resumes
+  io.op.bits.resumes := resumes
+  io.op.bits.tried := second.nr =/= 0.U
   io.op.bits.status := status
   io.op.bits.refused := refused
   io.op.bits.cpu := second.cpu(p.cpuBits - 1, 0)
   io.op.bits.key := secondKey
   io.op.bits.order := second.order
   io.op.bits.hint := hint
+  when(resumes) {
+    io.op.bits.hint.valid := true.B
+    io.op.bits.hint.last := slot - 1.U
+    io.op.bits.hint.whole := slot === 0.U
+  }
   io.op.bits.range.start := slot
   io.op.bits.range.last := (slot + second.nr - 1.U)(p.slotBits - 1, 0)
   io.op.bits.nr := second.nr
-  io.op.bits.device := Mux(alloc, hint.device, second.device(p.deviceBits - 1, 0))
-  private val ofRequest = named || isFree || second.op.isOneOf(CoreOp.release, CoreOp.markBad, CoreOp.discardDone)
-  io.needsCluster := !refused && Mux(alloc, hint.valid, ofRequest)
-  io.wanted := Mux(alloc, secondHint.valid, ofRequest)
+  io.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
+  private val ofRequest = named || isFree || resumes || second.op.isOneOf(CoreOp.ofSlot)
+  io.needsCluster := !refused && Mux(byHint, hint.valid, ofRequest)
+  io.wanted := Mux(byHint, secondHint.valid, ofRequest)
 
   io.unitReq := unitReq
 

@@ -25,6 +25,9 @@ class Registers(p: Params) extends Module {
     val regs = new RegPort
     val settings = Output(new Settings)
 
+    /** The node of each CPU. */
+    val nodes = Output(Vec(p.cpus, UInt(Policy.NodeBits.W)))
+
     /** A device is claimed: the mode stays as it is. */
     val anyClaimed = Input(Bool())
 
@@ -159,8 +162,8 @@ class Registers(p: Params) extends Module {
       field -> Mux(get(wanted, field) <= highest.U, get(wanted, field), 0.U)
     policyWord := word(
       known(policy.Scan, ScanPolicyCode.FreeFirst),
-      known(policy.Device, DevicePolicyCode.Sequential),
-      known(policy.Hint, HintPolicyCode.Shared),
+      known(policy.Device, DevicePolicyCode.NodeFirst),
+      known(policy.Hint, HintPolicyCode.RandomTrunk),
       known(policy.Placement, PlacementPolicyCode.Linux),
       policy.Seed -> get(wanted, policy.Seed)
     )
@@ -169,6 +172,22 @@ class Registers(p: Params) extends Module {
   io.settings.policy.scan := get(policyWord, policy.Scan)
   io.settings.policy.device := get(policyWord, policy.Device)
   io.settings.policy.hint := get(policyWord, policy.Hint)
+  io.settings.policy.seed := get(policyWord, policy.Seed)
+  io.settings.policy.reseed := RegNext(write.valid && write.bits.at(policy.Offset), false.B)
+
+  // CPU_NODE: four bits a CPU, of the CPUs there are.
+  private val perWord = Axi.DataBits / Policy.NodeBits
+  io.nodes := VecInit(
+    (0 until p.cpus)
+      .grouped(perWord)
+      .zipWithIndex
+      .flatMap { case (cpus, i) =>
+        val field = MapField(0, cpus.length * Policy.NodeBits, BigInt(0))
+        val nodes = readWrite(RegMap.CpuNode.Base + i * RegMap.CpuNode.Stride, field)
+        cpus.indices.map(at => nodes(Policy.NodeBits * at + Policy.NodeBits - 1, Policy.NodeBits * at))
+      }
+      .toSeq
+  )
 
   // The doorbell acts when the lowest byte is written; bytes written before wait in the register.
   val tailWord = readWrite(RegMap.CmdTail.Offset, RegMap.CmdTail.Tail)

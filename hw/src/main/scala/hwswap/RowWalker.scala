@@ -13,9 +13,10 @@ import chisel3.util._
   *   - init: everything but the range is used, nothing is hinted
   *   - probe: counts the slots of the range that are used
   *   - mark: the slots of the range become used
+  *   - clear: the slots of the range become free
   */
 object RowWalk extends ChiselEnum {
-  val none, count, load, release, init, probe, mark = Value
+  val none, count, load, release, init, probe, mark, clear = Value
 }
 
 /** A cluster's bitmap in somebody else's hands: the reader names a word, and has it in the same cycle. */
@@ -24,7 +25,7 @@ class BitmapPort(p: Params, bits: Int) extends Bundle {
   val word = Input(UInt(bits.W))
 }
 
-/** Carries walks out, a word a cycle: release, probe and mark over the words that the range touches, the others over
+/** Carries walks out, a word a cycle: release, probe, mark and clear over the words that the range touches, the others over
   * all 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed and
   * counted; the counts are added up. So a walk is over 5 cycles after its last word was named.
   */
@@ -72,7 +73,7 @@ class RowWalker(p: Params) extends Module {
   private val walking = RegInit(false.B)
   private val at, last = Reg(UInt(p.wordBits.W))
   when(starts) {
-    val part = asked.isOneOf(RowWalk.release, RowWalk.probe, RowWalk.mark)
+    val part = asked.isOneOf(RowWalk.release, RowWalk.probe, RowWalk.mark, RowWalk.clear)
     walking := true.B
     at := Mux(part, askedRange.firstWord(p), 0.U)
     last := Mux(part, askedRange.lastWord(p), (p.words - 1).U)
@@ -112,7 +113,12 @@ class RowWalker(p: Params) extends Module {
   io.put.bits := changingAt
   io.newUsed := MuxCase(
     used & ~hintedInside,
-    Seq(is(RowWalk.load) -> loaded, is(RowWalk.init) -> ~inside, is(RowWalk.mark) -> (used | inside))
+    Seq(
+      is(RowWalk.load) -> loaded,
+      is(RowWalk.init) -> ~inside,
+      is(RowWalk.mark) -> (used | inside),
+      is(RowWalk.clear) -> (used & ~inside)
+    )
   )
   io.writeHinted.valid := changing && walk.isOneOf(RowWalk.load, RowWalk.release, RowWalk.init)
   io.writeHinted.bits := address(changingAt)

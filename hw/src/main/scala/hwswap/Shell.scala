@@ -71,6 +71,7 @@ class Shell(p: Params) extends Module {
   mirror.io.dumped <> io.core.dumped
   io.core.advisory := settings.advisory
   io.core.policy := settings.policy
+  io.core.nodes := registers.io.nodes
   io.core.clear := io.clear
 
   // Command ring and mirror

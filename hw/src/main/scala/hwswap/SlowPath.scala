@@ -19,8 +19,12 @@ class SlowPath(p: Params) extends Module {
     val order = Input(UInt(p.orderBits.W))
     val hinting = Input(Bool())
 
-    /** Which lists, in which order. */
+    /** The host wants to be asked what can be reclaimed, and more than half of swap is in use. */
+    val reclaims = Input(Bool())
+
+    /** Which lists, in which order; and the node of the CPU. */
     val policy = Input(new Policy)
+    val node = Input(UInt(Policy.NodeBits.W))
 
     /** The device table and the available list show all changes. */
     val settled = Input(Bool())
@@ -56,13 +60,26 @@ class SlowPath(p: Params) extends Module {
     /** Search the open cluster, from the next cycle on. */
     val search = Output(Bool())
 
-    /** It was reached by a rotating device's hint: search it behind this slot, if it is usable. */
+    /** It was reached by a rotating device's hint: search it behind this slot, or all of it, if it is usable. */
     val resuming = Output(Bool())
     val resumeBehind = Output(UInt(p.slotBits.W))
+    val resumeWhole = Output(Bool())
 
     /** It was searched, and slots in it were given, or not. */
     val searched = Input(Bool())
     val gave = Input(Bool())
+
+    /** Instead, the host is asked, and the cluster taken off its list: all stays as it is here until `start` comes
+      * again, when it goes on behind that cluster, or until slots of the cluster were given after all.
+      */
+    val parks = Input(Bool())
+    val dismissed = Input(Bool())
+
+    /** A cluster that changes its list meanwhile. */
+    val moved = Flipped(Valid(UInt(p.clusterBits.W)))
+
+    /** Nothing is asked here. */
+    val mute = Output(Bool())
 
     /** Nothing was found (one cycle). */
     val failed = Output(Bool())
@@ -76,7 +93,8 @@ class SlowPath(p: Params) extends Module {
   })
 
   private object State extends ChiselEnum {
-    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn = Value
+    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn,
+        parked = Value
   }
   private val state = RegInit(State.idle)
 
@@ -89,7 +107,7 @@ class SlowPath(p: Params) extends Module {
   private val holds = Reg(UInt(p.lists.W))
   holds := At(io.nonEmpty, device)
 
-  // With policy SEQUENTIAL, the available list is read in another sequence.
+  // With policies SEQUENTIAL and NODE_FIRST, the available list is read in another sequence.
   private val picker = Module(new DevicePicker(p))
   private val picking = RegInit(false.B)
   private val ranked = io.policy.device =/= DevicePolicyCode.RoundRobin.U
@@ -99,6 +117,8 @@ class SlowPath(p: Params) extends Module {
   picker.io.places := io.places
   picker.io.eligible := io.eligible
   picker.io.numbers := VecInit(io.devices.map(_.number))
+  private val byNode = io.policy.device === DevicePolicyCode.NodeFirst.U
+  picker.io.far := RegNext(VecInit(io.devices.map(d => byNode && d.node =/= io.node)).asUInt)
   private val choice = Mux(ranked, picker.io.device, Mux(state === State.visit, io.successor, io.first))
   private val chosen = !ranked || picker.io.done
   when(picker.io.start) {
@@ -130,6 +150,11 @@ class SlowPath(p: Params) extends Module {
   private val ownFrag = ListId(ClusterFlag.frag, io.order, p)
   listWalk.io.allFrag := before
   listWalk.io.noFrag := before && !fragThere
+  listWalk.io.full := io.reclaims
+
+  // Where FRAG ends for FREE_FIRST cannot be told any more when that cluster left it while the host was asked.
+  private val lost = Reg(Bool())
+  io.mute := RegNext(before && position === AllocWalk.Frag.U)
 
   // A rotating device's own place.
   private val resumed = Reg(Bool())
@@ -137,6 +162,7 @@ class SlowPath(p: Params) extends Module {
   private val place = Reg(new CpuHint(p))
   io.resuming := resuming
   io.resumeBehind := place.last
+  io.resumeWhole := place.whole
   io.readHint.valid := false.B
   io.mayReadHint := state === State.walk
   io.readHint.bits.ofDevice := true.B
@@ -195,6 +221,7 @@ class SlowPath(p: Params) extends Module {
       position := 0.U
       resumed := false.B
       noted := false.B
+      lost := false.B
       when(chosen) {
         io.requeue.valid := true.B
         visits := visits + 1.U
@@ -263,7 +290,7 @@ class SlowPath(p: Params) extends Module {
       current := io.ends.head
       head := io.ends.head
       tail := io.ends.tail
-      stop := Mux(before && position === AllocWalk.Frag.U, fragTail, io.ends.tail)
+      stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.ends.tail)
       io.read.valid := true.B
       io.look.valid := true.B
       state := State.load
@@ -287,7 +314,9 @@ class SlowPath(p: Params) extends Module {
 
     is(State.commit) {
       io.read.valid := goesOn
-      when(io.searched) {
+      when(io.searched && io.parks) {
+        state := State.parked
+      }.elsewhen(io.searched) {
         resuming := false.B
         when(io.gave) {
           state := State.idle
@@ -299,6 +328,20 @@ class SlowPath(p: Params) extends Module {
           position := position + 1.U
           state := State.walk
         }
+      }
+    }
+
+    // The lists may have changed: one that is gone through is begun anew.
+    is(State.parked) {
+      when(io.start || io.dismissed) {
+        resuming := false.B
+        state := Mux(io.start, State.walk, State.idle)
+      }
+      when(io.moved.valid && io.moved.bits === fragTail) {
+        lost := true.B
+      }
+      when(io.start && !resuming && !whole) {
+        position := position + 1.U
       }
     }
 
@@ -327,7 +370,7 @@ class SlowPath(p: Params) extends Module {
     state := State.idle
   }
 
-  assert(!(io.start && state =/= State.idle), "a slow path begins before the one before it ended")
+  assert(!(io.start && !state.isOneOf(State.idle, State.parked)), "a slow path begins before the one before it ended")
   assert(!(io.searched && state =/= State.commit), "a cluster was searched that was not asked for")
 }
 

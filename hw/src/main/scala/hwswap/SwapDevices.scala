@@ -40,6 +40,12 @@ class SwapDevice(p: Params) extends Bundle {
   /** Its swapon: how many there had been. */
   val number = UInt(DevicePicker.NumberBits.W)
 
+  /** Slots in use for good: those that were when its clusters were listed. */
+  val bad = UInt(p.usedBits.W)
+
+  /** The node it belongs to. */
+  val node = UInt(Policy.NodeBits.W)
+
   /** Slots, in use or not: whole clusters. */
   def slots(p: Params): UInt = clusters ## 0.U(p.slotBits.W)
 
@@ -54,17 +60,18 @@ class SwapDevice(p: Params) extends Bundle {
 }
 
 /** What happens to a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or
-  * its numbers of slots change.
+  * its numbers of slots change; or, as a host's step, they change and its being available does not (`count`), or that
+  * alone does (`join`, `leave`).
   */
 object DeviceOp extends ChiselEnum {
-  val none, claim, enable, disable, forget, adjust = Value
+  val none, claim, enable, disable, forget, adjust, count, join, leave = Value
 }
 
 /** A change of a device.
   *
   *   - claim: everything about the new device, which fits in the store, is in the request; `clusters` and `used` are
   *     given here
-  *   - adjust: `usedDelta` and `hintedDelta`, slots, signed
+  *   - adjust, count: `usedDelta` and `hintedDelta`, slots, signed
   */
 class DeviceChange(p: Params) extends Bundle {
   val op = DeviceOp()
@@ -100,6 +107,9 @@ class SwapDevices(p: Params) extends Module {
     /** Free slots of the devices with write permission. */
     val freeSlots = Output(UInt(p.usedBits.W))
 
+    /** More than half of all swap is in use, `vm_swap_full()`: three cycles behind a change. */
+    val halfUsed = Output(Bool())
+
     /** Slots in outstanding hints. */
     val hintedSlots = Output(UInt(p.usedBits.W))
 
@@ -125,12 +135,31 @@ class SwapDevices(p: Params) extends Module {
   private val used = (old.info.used.zext + change.usedDelta).asUInt
   private val hinted = (old.hinted.zext + change.hintedDelta).asUInt
   private val writeok = WireDefault(old.info.writeok)
-  private val notFull = Mux(op === DeviceOp.adjust, used, old.info.used) =/= old.slots(p)
-  private val available = writeok && notFull
+  private val counting = op.isOneOf(DeviceOp.adjust, DeviceOp.count)
+  private val notFull = Mux(counting, used, old.info.used) =/= old.slots(p)
+  private val available = MuxCase(
+    writeok && notFull,
+    Seq(
+      (op === DeviceOp.count) -> old.info.available,
+      (op === DeviceOp.join) -> true.B,
+      (op === DeviceOp.leave) -> false.B
+    )
+  )
 
   // What the sums of all devices gain or lose.
   private val free = (old.slots(p) - old.info.used).zext
   private val freeDelta, hintedDelta = WireDefault(0.S((p.usedBits + 1).W))
+
+  // All good slots of devices with write permission, and those in use of devices that have lost it: the size of swap
+  // counts the first only, the use counts both.
+  private val goodSlots, goneSlots = RegInit(0.U(p.usedBits.W))
+  private val goodDelta, goneDelta = WireDefault(0.S((p.usedBits + 1).W))
+  private val bad = Mux(old.listed, old.bad, old.info.used)
+  private val good = (old.slots(p) - bad).zext
+  private val inUse = (old.info.used - bad).zext
+  private val gone = old.listed && !old.info.writeok
+  private val left = RegNext(freeSlots.zext - goneSlots.zext)
+  io.halfUsed := RegNext((left << 1) < goodSlots.zext)
 
   switch(op) {
     is(DeviceOp.claim) {
@@ -141,6 +170,7 @@ class SwapDevices(p: Params) extends Module {
       device.info.flags := io.req.flags
       device.info.claimed := true.B
       device.info.epoch := io.req.epoch
+      device.node := io.req.node
       device.clusters := change.clusters
       device.listed := false.B
       device.hinted := 0.U
@@ -151,24 +181,32 @@ class SwapDevices(p: Params) extends Module {
       writeok := true.B
       when(!old.listed) {
         device.number := swapons
+        device.bad := old.info.used
         swapons := swapons + 1.U
       }
       freeDelta := Mux(old.info.writeok, 0.S, free)
+      goodDelta := Mux(old.info.writeok, 0.S, good)
+      goneDelta := Mux(gone, -inUse, 0.S)
     }
     is(DeviceOp.disable) {
       writeok := false.B
       freeDelta := Mux(old.info.writeok, -free, 0.S)
+      goodDelta := Mux(old.info.writeok, -good, 0.S)
+      goneDelta := Mux(old.info.writeok, inUse, 0.S)
     }
     is(DeviceOp.forget) {
       device := 0.U.asTypeOf(device)
       writeok := false.B
       freeDelta := Mux(old.info.writeok, -free, 0.S)
+      goodDelta := Mux(old.info.writeok, -good, 0.S)
+      goneDelta := Mux(gone, -inUse, 0.S)
       hintedDelta := -old.hinted.zext
     }
-    is(DeviceOp.adjust) {
+    is(DeviceOp.adjust, DeviceOp.count) {
       device.info.used := used(p.usedBits - 1, 0)
       device.hinted := hinted(p.usedBits - 1, 0)
       freeDelta := Mux(old.info.writeok, -change.usedDelta, 0.S)
+      goneDelta := Mux(gone, change.usedDelta, 0.S)
       hintedDelta := change.hintedDelta
     }
   }
@@ -177,6 +215,8 @@ class SwapDevices(p: Params) extends Module {
     device.info.available := available
     freeSlots := (freeSlots.zext + freeDelta).asUInt(p.usedBits - 1, 0)
     hintedSlots := (hintedSlots.zext + hintedDelta).asUInt(p.usedBits - 1, 0)
+    goodSlots := (goodSlots.zext + goodDelta).asUInt(p.usedBits - 1, 0)
+    goneSlots := (goneSlots.zext + goneDelta).asUInt(p.usedBits - 1, 0)
   }
   io.enter := RegNext(changing && available && !old.info.available, false.B)
   io.leave := RegNext(changing && !available && old.info.available, false.B)
@@ -186,7 +226,7 @@ class SwapDevices(p: Params) extends Module {
   assert(!(changing && io.change.op =/= DeviceOp.none), "two changes of devices in consecutive cycles")
 
   // One bit more than a count of slots can have is set after a count went below 0, too.
-  private val beyond = op === DeviceOp.adjust && (used > old.slots(p) || hinted > used)
+  private val beyond = counting && (used > old.slots(p) || hinted > used)
   io.fault := beyond
   assert(!beyond, "a device counts more slots in use than it has, or more in hints than in use")
 }

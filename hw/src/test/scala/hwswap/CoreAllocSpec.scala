@@ -331,6 +331,30 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.sound(0)
   }
 
+  rule("with NODE_FIRST use devices of the CPU's node before the others of their priority") { core =>
+    core.policy(device = DevicePolicyCode.NodeFirst)
+    core.node(1, 3)
+    core.on(0, 512, 0)
+    core.on(1, 512, 1, node = 3)
+    core.on(2, 512, 2, priority = 5, node = 7)
+    assert(core.place(core.alloc(1, 0)) == (2, 1), "of a higher priority, though it is far")
+    core.take(1, 0, 510)
+    assert(core.place(core.alloc(1, 0)) == (1, 1) && core.place(core.alloc(0, 0)) == (0, 1))
+    assert(core.place(core.alloc(2, 0)) == (0, 2))
+    core.take(2, 0, 509)
+    assert(core.place(core.alloc(0, 0)) == (1, 2), "the other node's, when its own is full")
+    core.node(1, 0)
+    core.sound(0, 1, 2)
+  }
+
+  rule("with RANDOM_TRUNK go on nowhere on a device of one trunk, which begins with the header") { core =>
+    core.on(0, 4 * 512, 0)
+    core.policy(hint = HintPolicyCode.RandomTrunk, seed = Some(5))
+    core.take(0, 9, 2)
+    assert(core.place(core.alloc(0, 9)) == (0, 1536) && core.seen("free") == 1)
+    core.sound(0)
+  }
+
   // Bad requests.
   rule("are refused with the status that says why") { core =>
     import StatusCode._

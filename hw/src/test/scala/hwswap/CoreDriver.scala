@@ -17,7 +17,8 @@ final case class Answer(
     epoch: Int,
     taken: Boolean,
     record: Record,
-    cycles: Int
+    cycles: Int,
+    more: Int = 0
 )
 
 /** A cluster-state record. */
@@ -71,6 +72,7 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
   /** The request's fields, all 0 at first, as a host that names only what an operation needs. */
   private def request(op: CoreOp.Type)(fields: CoreReq => Unit): Answer = {
     io.req.bits.op.poke(op)
+    io.req.bits.reclaim.poke(false)
     fields(io.req.bits)
     io.req.valid.poke(true)
     var wait = 0
@@ -109,7 +111,8 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
         int(resp.record.epoch),
         Some(int(resp.record.count))
       ),
-      cycles
+      cycles,
+      int(resp.more)
     )
     io.resp.ready.poke(true)
     step(1)
@@ -128,8 +131,10 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
       base: Long,
       flags: Int = CoreDriver.Ssd,
       priority: Int = -1,
-      epoch: Int = 0
+      epoch: Int = 0,
+      node: Int = 0
   ): Answer = request(CoreOp.swaponPrepare) { r =>
+    r.node.poke(node)
     r.device.poke(device)
     r.pages.poke(pages)
     r.base.poke(base)
@@ -162,6 +167,57 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
   def alloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.alloc, cpu, order)
   def hintAlloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.hintAlloc, cpu, order)
 
+  /** An allocation that asks what can be reclaimed. */
+  def ask(cpu: Int, order: Int): Answer = request(CoreOp.alloc) { r =>
+    r.cpu.poke(cpu)
+    r.order.poke(order)
+    r.reclaim.poke(true)
+  }
+  def reclaimDone(cpu: Int, order: Int, device: Int, offset: Long, tried: Boolean): Answer =
+    request(CoreOp.reclaimDone) { r =>
+      r.cpu.poke(cpu)
+      r.order.poke(order)
+      r.device.poke(device)
+      r.offset.poke(offset)
+      r.nr.poke(if (tried) 1 else 0)
+    }
+
+  // Guided steps.
+  def stepTake(device: Int, flag: Int, order: Int = 0, named: Option[Long] = None): Answer =
+    request(CoreOp.stepTake) { r =>
+      r.device.poke(device)
+      r.flags.poke(flag)
+      r.order.poke(order)
+      r.named.poke(named.isDefined)
+      r.offset.poke(named.getOrElse(0L))
+    }
+  def stepPut(device: Int, offset: Long, flag: Int, order: Int = 0, taken: Boolean = false): Answer =
+    request(CoreOp.stepPut) { r =>
+      r.device.poke(device)
+      r.offset.poke(offset)
+      r.flags.poke(flag)
+      r.order.poke(order)
+      r.taken.poke(taken)
+    }
+  def stepGive(device: Int, offset: Long, nr: Int, order: Int = 0): Answer = request(CoreOp.stepGive) { r =>
+    r.device.poke(device)
+    r.offset.poke(offset)
+    r.nr.poke(nr)
+    r.order.poke(order)
+  }
+  def stepFree(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.stepFree, device, offset, nr)
+  def stepNext(device: Int, order: Int, offset: Long, cpu: Option[Int] = None): Answer =
+    request(CoreOp.stepNext) { r =>
+      r.device.poke(device)
+      r.order.poke(order)
+      r.offset.poke(offset)
+      r.cpu.poke(cpu.getOrElse(0))
+      r.flags.poke(if (cpu.isEmpty) 1 else 0)
+    }
+  def stepVisit(device: Int): Answer = onDevice(CoreOp.stepVisit, device)
+  def stepAvailable(device: Int, joins: Boolean): Answer =
+    onRange(CoreOp.stepAvailable, device, if (joins) 1 else 0, 0)
+
   def apply(cluster: Int, record: Record): Answer = request(CoreOp.apply_) { r =>
     this.record = record.bitmap
     r.cluster.poke(cluster)
@@ -186,9 +242,10 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
       base: Long,
       flags: Int = CoreDriver.Ssd,
       priority: Int = -1,
-      epoch: Int = 0
+      epoch: Int = 0,
+      node: Int = 0
   ): Unit = {
-    ok(prepare(device, pages, base, flags, priority, epoch))
+    ok(prepare(device, pages, base, flags, priority, epoch, node))
     ok(swapon(device))
   }
 
@@ -228,11 +285,18 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
   }
 
   /** Other rules than the kernel's, from the next request on. */
-  def policy(scan: Int = 0, device: Int = 0, hint: Int = 0): Unit = {
+  def policy(scan: Int = 0, device: Int = 0, hint: Int = 0, seed: Option[Long] = None): Unit = {
+    io.policy.seed.poke(seed.getOrElse(0L))
+    io.policy.reseed.poke(seed.isDefined)
+    if (seed.isDefined) step(1)
+    io.policy.reseed.poke(false)
     io.policy.scan.poke(scan)
     io.policy.device.poke(device)
     io.policy.hint.poke(hint)
   }
+
+  /** The node a CPU belongs to. */
+  def node(cpu: Int, node: Int): Unit = io.nodes(cpu).poke(node)
 
   def clear(): Unit = {
     policy()

@@ -8,7 +8,7 @@ class DevicePickerSpec extends AnyFunSpec with ChiselSim with Seeded {
   private val p = Params(devices = 5)
 
   describe("DevicePicker") {
-    it("reads the available list with devices of default priority in the sequence of their swapons") {
+    it("reads the available list by priority, node, and for default priority the sequence of swapons") {
       val random = seeded()
       simulate(new DevicePicker(p)) { dut =>
         dut.io.start.poke(false)
@@ -37,7 +37,11 @@ class DevicePickerSpec extends AnyFunSpec with ChiselSim with Seeded {
           val priority = Vector.fill(p.devices)(Seq(-1, -1, -1, 3, -2)(random.nextInt(5)))
           val list = members.sortBy(-priority(_)) // stable
           val eligible = (0 until p.devices).filter(_ => random.nextInt(4) != 0).toSet
-          val sequence = list.sortBy(d => (-priority(d), if (priority(d) == -1) numbers(d) else 0))
+          // SEQUENTIAL knows no nodes; a CPU may have no device of its own, or only such.
+          val far = (0 until p.devices).filter(_ => random.nextInt(6) < 3).toSet.filter(_ => random.nextInt(3) != 0)
+          val sequence =
+            list.sortBy(d => (-priority(d), if (far(d)) 1 else 0, if (priority(d) == -1) numbers(d) else 0))
+          dut.io.far.poke(far.map(1 << _).sum)
           for (d <- 0 until p.devices) {
             dut.io.numbers(d).poke(numbers(d))
             dut.io.places(d).valid.poke(d < list.size)

@@ -64,13 +64,13 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
       val policy = RegMap.Policy
       bench.write(policy.Offset, (BigInt(1) << 64) - 1)
       assert(bench.read(policy.Offset) == put(policy.Seed, BigInt("ffffffff", 16)))
-      val built = put(policy.Scan, ScanPolicyCode.FreeFirst) | put(policy.Device, DevicePolicyCode.Sequential) |
-        put(policy.Hint, HintPolicyCode.Shared)
+      val built = put(policy.Scan, ScanPolicyCode.FreeFirst) | put(policy.Device, DevicePolicyCode.NodeFirst) |
+        put(policy.Hint, HintPolicyCode.RandomTrunk)
       bench.write(policy.Offset, built)
       assert(bench.read(policy.Offset) == built)
       dut.io.settings.policy.scan.expect(ScanPolicyCode.FreeFirst)
-      dut.io.settings.policy.device.expect(DevicePolicyCode.Sequential)
-      dut.io.settings.policy.hint.expect(HintPolicyCode.Shared)
+      dut.io.settings.policy.device.expect(DevicePolicyCode.NodeFirst)
+      dut.io.settings.policy.hint.expect(HintPolicyCode.RandomTrunk)
       // A byte alone: the others stay.
       bench.write(policy.Offset, 0, 2)
       assert(get(bench.read(policy.Offset), policy.Hint) == 0)
