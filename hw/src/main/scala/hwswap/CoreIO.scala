@@ -81,10 +81,10 @@ class CoreReq(p: Params) extends Bundle {
   *   - alloc, reclaimDone: with NEED_RECLAIM device, offset of the first slot to look at, and `more`: how many, bit 15
   *     for a cluster from FULL
   *   - discardTake: offset of the cluster's first slot when status is OK
-    *   - stepTake: the same, and device; bit 0 of `more`: it was the first of its list
-    *   - stepVisit: device: the first of the available list; offset: one more than the device behind, 0 if none
-    *   - dump: record (count: the population of the bitmap, which is without hinted slots; order, flag, seq, epoch: as
-    *     last applied)
+  *   - stepTake: the same, and device; bit 0 of `more`: it was the first of its list
+  *   - stepVisit: device: the first of the available list; offset: one more than the device behind, 0 if none
+  *   - dump: record (count: the population of the bitmap, which is without hinted slots; order, flag, seq, epoch: as
+  *     last applied)
   *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
   *     cluster
   *   - all: waits, the accesses to memory, one depending on the other, for which the core was held since the response
@@ -152,7 +152,7 @@ class CoreIO(p: Params) extends Bundle {
   val applied = new BitmapPort(p, p.wordSlots)
 
   /** The bitmap of a dump's record, while its answer waits to be taken. */
-  val dumped = Flipped(new BitmapPort(p, p.dumpBits))
+  val dumped = Flipped(new BitmapPort(p, Axi.DataBits))
 
   /** The mode; steady while any device is claimed. */
   val advisory = Input(Bool())

@@ -137,7 +137,7 @@ class Intake(p: Params) extends Module {
   private val secondFull = RegInit(false.B)
   private val second = Reg(new First)
 
-  /** The device of a free or of a reclaim's place may be used, and so many pages and clusters it has. */
+  /** The device of a free may be used, and so many pages and clusters it has. */
   private val deviceListed = Reg(Bool())
   private val devicePages = Reg(UInt(p.usedBits.W))
   private val deviceClusters = Reg(UInt(p.clusterCountBits.W))
@@ -158,7 +158,7 @@ class Intake(p: Params) extends Module {
   when(leaving) {
     deviceListed := claimed && lookedUp.listed
     devicePages := lookedUp.info.pages
-    deviceClusters := lookedUp.info.clusters
+    deviceClusters := lookedUp.clusters
   }
 
   // Which cluster: that of the hint, the one that is named, or that of the offset. A hint that overtakes names another
