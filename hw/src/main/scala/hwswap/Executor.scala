@@ -173,7 +173,7 @@ class Executor(p: Params) extends Module {
   private val passes = RegNext(end > begin && !(io.found && io.foundSlot === first))
   private val passed = RegNext((end - begin)(p.countBits - 1, 0))
   private val askFrom = RegNext(begin(p.slotBits - 1, 0))
-  private val roomy = RegNext(larger <= p.slots.U)
+  private val roomy = RegNext(meta.count +& slots <= p.slots.U)
   private val weighed = RegNext(state === State.commit && io.settled, false.B)
   private val ofFull = op.resumes && asked.full
   private val asksFull = listed && AllocWalk.isFull(io.position)
