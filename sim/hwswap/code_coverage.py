@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Line and toggle coverage of the engine's Verilog, as Verilator counts it.
 
-A coverage file has one line a point: `C 'fields' count`, where a field is \\x01 name \\x02 value. Points of all files are
-added up. A point belongs to the module in whose text it stands, whatever the number of its instances.
+A coverage file has one line a point: `C 'fields' count`, where a field is \\x01 name \\x02 value. Points of all files
+are added up. A point belongs to the module in whose text it stands, whatever the number of its instances.
 
 What cannot be covered is named, with the reason, in a file of waivers; a waiver that no uncovered point needs is an
 error, so that the list does not outlive its reasons.
@@ -130,9 +130,7 @@ def read_waivers(path: Path) -> list[Waiver]:
         if not entry.get("reason") or not entry.get("module"):
             raise CoverageError(f"{path}: each waiver needs a module and a reason: {entry}")
     return [
-        Waiver(
-            entry.get("kind", ""), re.compile(entry["module"]), re.compile(entry.get("what", ".*")), entry["reason"]
-        )
+        Waiver(entry.get("kind", ""), re.compile(entry["module"]), re.compile(entry.get("what", ".*")), entry["reason"])
         for entry in entries
     ]
 

@@ -91,15 +91,12 @@ def waves(request, results):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    if report.failed and "seed" in getattr(item, "callspec", pytest.Item).__dict__.get("params", {}):
-        seed = item.callspec.params["seed"]
-        report.sections.append(
-            (
-                "again, with waves",
-                f"make regress SEED={seed} SEEDS=1 CASE='{item.name}' WAVES=1\n"
-                f"gtkwave build/regress/*{seed}.fst {VIEW.relative_to(ROOT)}",
-            )
-        )
+    callspec = getattr(item, "callspec", None)
+    if report.failed and callspec and "seed" in callspec.params:
+        seed = callspec.params["seed"]
+        run = f"make regress SEED={seed} SEEDS=1 CASE='{item.name}' WAVES=1"
+        show = f"gtkwave build/regress/*{seed}.fst {VIEW.relative_to(ROOT)}"
+        report.sections.append(("again, with waves", f"{run}\n{show}"))
     return report
 
 

@@ -25,9 +25,9 @@ class BitmapPort(p: Params, bits: Int) extends Bundle {
   val word = Input(UInt(bits.W))
 }
 
-/** Carries walks out, a word a cycle: release, probe, mark and clear over the words that the range touches, the others over
-  * all 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed and
-  * counted; the counts are added up. So a walk is over 5 cycles after its last word was named.
+/** Carries walks out, a word a cycle: release, probe, mark and clear over the words that the range touches, the others
+  * over all 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed
+  * and counted; the counts are added up. So a walk is over 5 cycles after its last word was named.
   */
 class RowWalker(p: Params) extends Module {
   val io = IO(new Bundle {

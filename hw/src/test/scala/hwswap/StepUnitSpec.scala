@@ -25,23 +25,23 @@ class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   /** Where a cluster of this count may be put, by the register map's words. */
   private def fits(flag: Int, count: Int, discards: Boolean): Boolean = flag match {
-    case FlagCode.None    => true
-    case FlagCode.Free    => count == 0
+    case FlagCode.None => true
+    case FlagCode.Free => count == 0
     case FlagCode.Nonfull => count > 0
-    case FlagCode.Frag    => count > 0 && count < 512
-    case FlagCode.Full    => count == 512
+    case FlagCode.Frag => count > 0 && count < 512
+    case FlagCode.Full => count == 512
     case FlagCode.Discard => count == 0 && discards
-    case _                => false
+    case _ => false
   }
 
   /** The list of a flag and order, -1 for none. */
   private def list(flag: Int, order: Int): Int = flag match {
-    case FlagCode.Free    => 0
+    case FlagCode.Free => 0
     case FlagCode.Nonfull => 1 + order
-    case FlagCode.Frag    => 11 + order
-    case FlagCode.Full    => 21
+    case FlagCode.Frag => 11 + order
+    case FlagCode.Full => 21
     case FlagCode.Discard => 22
-    case _                => -1
+    case _ => -1
   }
 
   describe("StepUnit") {
@@ -140,7 +140,9 @@ class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
         assert(slots(CoreOp.stepGive, 8, 32).meta.contains((ClusterFlag.nonfull, 2, 132, false)))
         bench.used(32)
         val back = slots(CoreOp.stepFree, 8, 32)
-        assert(back.meta.contains((ClusterFlag.nonfull, 2, 68, false)) && back.walks == Seq(RowWalk.probe, RowWalk.clear))
+        assert(
+          back.meta.contains((ClusterFlag.nonfull, 2, 68, false)) && back.walks == Seq(RowWalk.probe, RowWalk.clear)
+        )
         assert(back.change == DeviceOp.count && back.usedDelta == -32)
         bench.used(100)
         nothing(slots(CoreOp.stepFree, 8, 100), BadRange) // empty, and on a list
