@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line and toggle coverage of the engine's Verilog, as Verilator counts it.
+r"""Line and toggle coverage of the engine's Verilog, as Verilator counts it.
 
-A coverage file has one line a point: `C 'fields' count`, where a field is \\x01 name \\x02 value. Points of all files
+A coverage file has one line a point: `C 'fields' count`, where a field is \x01 name \x02 value. Points of all files
 are added up. A point belongs to the module in whose text it stands, whatever the number of its instances.
 
 What cannot be covered is named, with the reason, in a file of waivers; a waiver that no uncovered point needs is an
