@@ -95,7 +95,9 @@ class UnitBench(dut: CoreUnit) extends PeekPokeAPI with Assertions {
             int(dut.io.resp.offset),
             int(dut.io.resp.device),
             int(dut.io.resp.more),
-            when_(access.newMeta.valid)((of(ClusterFlag.all, meta.flag), int(meta.order), int(meta.count), bit(meta.taken))),
+            when_(access.newMeta.valid)(
+              (of(ClusterFlag.all, meta.flag), int(meta.order), int(meta.count), bit(meta.taken))
+            ),
             of(RowOp.all, access.rowOp),
             when_(access.move.valid)((bit(move.unlink), bit(move.push), int(move.from), int(move.to))),
             of(DeviceOp.all, access.change.op),
