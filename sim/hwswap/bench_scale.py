@@ -118,6 +118,7 @@ def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, mea
         "cycles": summary(cycles),
         "cycles_by_kind": {name: {"count": len(of), **summary(of)} for name, of in sorted(kinds.items())},
         "dependent_accesses": summary(waits),
+        "most_without_vain_scan": max((waits[i] for i in range(len(waits)) if plain[i] and not vain[i]), default=0),
         "beyond_bound": len(over),
         "scanned_in_vain": sum(vain),
         "hit_rate": round(1 - statistics["store_misses"] / accesses, 4) if accesses else None,
