@@ -130,7 +130,9 @@ def read_waivers(path: Path) -> list[Waiver]:
         if not entry.get("reason") or not entry.get("module"):
             raise CoverageError(f"{path}: each waiver needs a module and a reason: {entry}")
     return [
-        Waiver(entry.get("kind", ""), re.compile(entry["module"]), re.compile(entry.get("what", ".*")), entry["reason"])
+        Waiver(
+            entry.get("kind", ""), re.compile(entry["module"]), re.compile(entry.get("what", ".*")), entry["reason"]
+        )
         for entry in entries
     ]
 
