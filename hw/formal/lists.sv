@@ -8,7 +8,8 @@
 // of any length:
 //   filled  a list is said to hold a cluster exactly if one is on it
 //   ends    head and tail of each list are the first and the last cluster of its queue, in the memories and as read
-//   links   (memories `ram` and `ram_1` of ClusterLinks are the next and the previous ones:) each cluster's links name the one before it and the one behind it, in the memories and as read
+//   links   each cluster's links name the one before it and the one behind it, in the memories (of ClusterLinks: `ram`
+//           holds the next ones, `ram_1` the previous ones) and as read
 //   order   (of the specification itself:) of two clusters on a list one came before the other
 //   move    a move that waits or is under way is one that may be asked for
 //   fault   no link is ever said to be broken
