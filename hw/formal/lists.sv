@@ -8,7 +8,8 @@
 // of any length:
 //   filled  a list is said to hold a cluster exactly if one is on it
 //   ends    head and tail of each list are the first and the last cluster of its queue, in the memories and as read
-//   links   each cluster's links name the one before it and the one behind it, in the memories and as read
+//   links   each cluster's links name the one before it and the one behind it, in the memories (of ClusterLinks: `ram`
+//           holds the next ones, `ram_1` the previous ones) and as read
 //   order   (of the specification itself:) of two clusters on a list one came before the other
 //   move    a move that waits or is under way is one that may be asked for
 //   fault   no link is ever said to be broken
@@ -193,8 +194,8 @@ module lists_proof #(
     for (genvar d = 0; d < CLUSTERS; d++) begin : other
       always_ff @(posedge clock) begin
         if (rest && follows(c, d)) begin
-          links_next_kept : assert (dut.nextRam_ext.Memory[c] == cluster_t'(d));
-          links_prev_kept : assert (dut.prevRam_ext.Memory[d] == cluster_t'(c));
+          links_next_kept : assert (dut.ClusterLinks.ram_ext.Memory[c] == cluster_t'(d));
+          links_prev_kept : assert (dut.ClusterLinks.ram_1_ext.Memory[d] == cluster_t'(c));
         end
         if (running && together(c, d)) order_strict : assert (ahead[c][d] != ahead[d][c]);
       end
@@ -214,7 +215,8 @@ module lists_proof #(
     if (running) begin
       move_step : assert (dut.step <= 4);
       if (dut.waiting)
-        move_waits : assert (32'(dut.request_cluster) < USED_CLUSTERS && well_formed(dut.request_unlink, dut.request_fromHead, dut.request_push,
+        move_waits : assert (32'(dut.request_cluster) < USED_CLUSTERS &&
+                             well_formed(dut.request_unlink, dut.request_fromHead, dut.request_push,
                                          dut.request_from, dut.request_to));
       if (dut.step != 0)
         move_goes : assert (well_formed(dut.move_unlink, dut.move_fromHead, dut.move_push, dut.move_from,

@@ -58,14 +58,14 @@ class Proof:
 
 
 PROOFS = (
-    Proof("finder", "finder", "finder", "free-run finder, rows of 64 slots, 7 orders", "reachability", 0, 4, 300),
+    Proof("finder", "finder", "finder", "free-run finder, rows of 64 slots, 7 orders", "induction", 4, 4, 900),
     Proof(
         name="finder-512",
         part="full-finder",
         source="finder",
         what="free-run finder, rows of 512 slots, 10 orders",
-        method="reachability",
-        depth=0,
+        method="induction",
+        depth=4,
         breaking=4,
         limit=3600,
         parameters={"SLOTS": 512, "WORDS": 16},
