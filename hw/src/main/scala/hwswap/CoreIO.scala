@@ -152,7 +152,7 @@ class CoreIO(p: Params) extends Bundle {
   val applied = new BitmapPort(p, p.wordSlots)
 
   /** The bitmap of a dump's record, while its answer waits to be taken. */
-  val dumped = Flipped(new BitmapPort(p, Axi.DataBits))
+  val dumped = Flipped(new BitmapPort(p, p.dumpBits))
 
   /** The mode; steady while any device is claimed. */
   val advisory = Input(Bool())

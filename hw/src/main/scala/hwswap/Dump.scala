@@ -15,7 +15,7 @@ class Dump(p: Params) extends Module {
     val core = new CorePort(p)
 
     /** The bitmap that goes with the core's response. */
-    val bitmap = new BitmapPort(p, Axi.DataBits)
+    val bitmap = new BitmapPort(p, p.dumpBits)
 
     /** Where the first record goes. */
     val target = Output(UInt(Axi.AddrBits.W))

@@ -21,7 +21,7 @@ class Mirror(p: Params) extends Module {
 
     /** The bitmaps of the records that go into the core and come out of it. */
     val applied = Flipped(new BitmapPort(p, p.wordSlots))
-    val dumped = new BitmapPort(p, Axi.DataBits)
+    val dumped = new BitmapPort(p, p.dumpBits)
 
     // From and to the command executor
     val pause = Input(Bool())
