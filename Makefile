@@ -24,6 +24,13 @@ verilog: setup ## the engine as SystemVerilog: build/rtl
 model: verilog ## the Verilated engine, its replayer and its PCI device server: build/model
 	@$(B) model
 
+model-scale: setup ## the Verilated engine with its clusters in DRAM: build/model-scale
+	@$(B) rtl-scale model-scale
+
+# SIZES="1 1024" [GiB], LATENCIES="20 100" [cycles]: one run a size.
+bench-scale: model model-scale ## cycles, dependent memory accesses and cache hits, 1 GiB to 1 TiB x DRAM latency
+	@$(ENV) python -m hwswap bench-scale $(if $(SIZES),--sizes $(SIZES)) $(if $(LATENCIES),--latencies $(LATENCIES))
+
 kernel: setup ## Linux 7.3 with the patches: build/kernel
 	@$(B) kernel
 
@@ -44,6 +51,9 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) test-hw $(MAKE) --no-print-directory test-hw
 	@$(PHASE) model $(MAKE) --no-print-directory model
 	@$(PHASE) test-harness $(MAKE) --no-print-directory test-harness
+	@$(PHASE) model-scale $(MAKE) --no-print-directory model-scale
+	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
+	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
 	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
 	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
@@ -63,14 +73,37 @@ test-cocotb: verilog ## the whole engine through its bus ports against the golde
 test-trace: model ## recorded traces and random streams on the engine
 	@$(PYTEST) tests/trace
 
+test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
+	@$(PYTEST) tests/scale
+
 test-system: model guest ## boots Linux, swaps, kills the engine, verifies every byte
 	@$(PYTEST) tests/system
 
 test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) tests/soc
 
+# What a failing case prints leads here: its SEED, its CASE, and WAVES=1.
+regress: model ## cocotb, random streams and traces with SEEDS=n fresh seeds, in parallel [SEED=first] [CASE=name] [WAVES=1]
+	@$(if $(WAVES),$(B) model-wave,true)
+	@$(PYTEST) tests/regress -n $(or $(JOBS),$(shell nproc)) --dist worksteal --seeds $(or $(SEEDS),1) \
+		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
+		$(if $(WAVES),--waves)
+
+coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage
+	@$(B) model-coverage
+	@$(ENV) python -m hwswap.rtl_coverage
+
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
+
+formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
+	@$(B) proof-rtl
+	@$(ENV) python -m hwswap.formal $(PROOF) $(if $(SHORT),--short)
+
+# FAULT=n runs that fault again, with waves; an interrupted run goes on where it stopped.
+mutate: setup ## how many of 300 seeded faults the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
+	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants $(if $(FAULT),model-mutants-wave)
+	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short) $(if $(FAULT),--fault $(FAULT))
 
 lint: setup ## formatting, static checks, licences, generated files up to date
 	@sim/setup/lint
@@ -141,6 +174,5 @@ distclean: clean ## clean, and remove the cache that all clones share
 	@. sim/setup/lib.sh; echo "removing $$HWSWAP_CACHE ($$(du -sh "$$HWSWAP_CACHE" 2>/dev/null | cut -f1))"; \
 	rm -rf "$$HWSWAP_CACHE"
 
-.PHONY: help setup verilog model kernel modules guest demo test test-hw test-harness test-model test-cocotb \
-	test-trace test-system test-soc test-setup lint format map lock soc-model soc-sim bench-soc bitstream flash fmax \
-	soc-linux linux-card clean distclean
+# Every target is a name.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import check, convert, replay, stream, trace
+from hwswap import bench_scale, check, convert, replay, stream, trace
+from hwswap.mutate import add_arguments as add_mutate_arguments
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -135,6 +136,13 @@ def demo_command(args: argparse.Namespace) -> int:
     return demo(args.seed)
 
 
+def mutate_command(args: argparse.Namespace) -> int:
+    """Switch seeded faults on, one after the other, and see which of them the checks find."""
+    from hwswap.mutate import main as mutate
+
+    return mutate(args)
+
+
 def number(text: str) -> int:
     """Read a number, decimal or with 0x."""
     return int(text, 0)
@@ -209,6 +217,24 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--seed", type=number, default=1, help="seed of everything random (default 1)")
     one.set_defaults(run=demo_command)
+
+    one = commands.add_parser(
+        "bench-scale",
+        help="measure the engine from 1 GiB to 1 TiB, its clusters in DRAM",
+        description=bench_scale.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    bench_scale.add_arguments(one)
+    one.set_defaults(run=bench_scale.bench)
+
+    one = commands.add_parser(
+        "mutate",
+        help="try seeded faults on the engine's checks",
+        description="Switch the faults of build/mutants on, one after the other, and see which of them the checks "
+        "find. The exit status is 1 when less than nine in ten are found.",
+    )
+    add_mutate_arguments(one)
+    one.set_defaults(run=mutate_command)
 
     one = commands.add_parser(
         "stream",

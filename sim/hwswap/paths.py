@@ -19,6 +19,12 @@ RTL = BUILD / "rtl" / "HwSwap.sv"
 REPLAY = BUILD / "model" / "hwswap-replay"
 """Replayer of operations on the Verilated engine (`make model`)."""
 
+REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
+"""The replayer that can keep waves (`make regress WAVES=1`)."""
+
+REPLAY_COVERAGE = BUILD / "model-coverage" / "hwswap-replay"
+"""The replayer that counts lines and toggles (`make coverage`)."""
+
 DEVICE = BUILD / "model" / "hwswap-device"
 """Server of the Verilated engine as a PCI device (`make model`)."""
 
@@ -40,10 +46,15 @@ INITRAMFS = BUILD / "guest" / "initramfs.cpio.gz"
 TARGETS = {
     "rtl": "verilog",
     "model": "model",
+    "model-scale": "model-scale",
     "qemu": "setup",
     "kernel": "kernel",
     "modules": "modules",
     "guest": "guest",
+    "proof-rtl": "formal",
+    "rtl-mutants": "mutate",
+    "mutants": "mutate",
+    "model-mutants": "mutate",
 }
 """Which make target makes which folder of build/."""
 

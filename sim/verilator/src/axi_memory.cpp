@@ -39,6 +39,7 @@ void check_burst(const char *channel, uint64_t address, uint8_t len, uint8_t siz
 AxiMemory::AxiMemory(BusMemory &memory, AxiTiming timing)
     : memory_(memory), timing_(timing), random_(static_cast<std::minstd_rand::result_type>(timing.seed)) {
   timing_.latency = std::max(1u, timing_.latency);
+  timing_.beat_cycles = std::max(1u, timing_.beat_cycles);
   reset();
 }
 
@@ -65,7 +66,7 @@ void AxiMemory::clock(const AxiRequest &in) {
     present_read();
     present_write();
     out_.awready = writes_.size() < max_bursts && !stall();
-    out_.wready = beats_.size() < max_beats && !stall();
+    out_.wready = beats_.size() < max_beats && next_write_ <= now_ + 1 && !stall();
     out_.arready = reads_.size() < max_bursts && !stall();
     last_ = in;
   }
@@ -94,6 +95,7 @@ void AxiMemory::accept(const AxiRequest &in) {
   if (in.wvalid && out_.wready) {
     beats_.push_back({in.wdata, in.wstrb, in.wlast});
     ++unassigned_;
+    next_write_ = now_ + timing_.beat_cycles;
   }
   if (in.arvalid && out_.arready)
     reads_.push_back({in.arid, in.araddr & ~uint64_t{7}, in.arlen + 1u, 0, now_ + timing_.latency});
@@ -125,7 +127,7 @@ void AxiMemory::assign_beats() {
 }
 
 void AxiMemory::present_read() {
-  if (out_.rvalid || reads_.empty() || reads_.front().due > now_ + 1 || stall())
+  if (out_.rvalid || reads_.empty() || reads_.front().due > now_ + 1 || next_read_ > now_ + 1 || stall())
     return;
   Burst &burst = reads_.front();
   const bool good = memory_.read(burst.address + 8 * uint64_t{burst.done}, out_.rdata);
@@ -138,6 +140,7 @@ void AxiMemory::present_read() {
   out_.rid = burst.id;
   out_.rlast = burst.done == burst.beats;
   out_.rvalid = true;
+  next_read_ = now_ + 1 + timing_.beat_cycles;
 }
 
 void AxiMemory::present_write() {

@@ -19,6 +19,8 @@ struct AxiTiming {
   unsigned stall_percent = 0;
   /// Seed of the withholding.
   uint64_t seed = 1;
+  /// Cycles from one beat to the next, of reads and of writes: 1 is the whole width of the bus; at least 1.
+  unsigned beat_cycles = 1;
 };
 
 /// Serves the engine's bursts in order of their addresses, reads and writes side by side.
@@ -35,6 +37,9 @@ public:
 
   /// A rising clock edge, at which the engine drove `in` and this slave drove signals().
   void clock(const AxiRequest &in);
+
+  /// Another latency, for the transfers to come.
+  void set_latency(unsigned cycles) { timing_.latency = cycles; }
 
   /// Forget all transfers.
   void reset();
@@ -74,6 +79,9 @@ private:
   AxiTiming timing_;
   std::minstd_rand random_;
   uint64_t now_ = 0;
+  /// First cycles in which the next beat may be read and written.
+  uint64_t next_read_ = 0;
+  uint64_t next_write_ = 0;
   AxiRequest last_;
   AxiResponse out_;
   std::deque<Burst> reads_;

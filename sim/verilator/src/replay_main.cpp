@@ -84,6 +84,10 @@ int main(int argc, char **argv) {
   app.add_option("--decisions", options.decisions, "Write the outcome of each ALLOC to this file");
   app.add_flag("--registers", options.registers, "ALLOC and FREE through the CPU pages instead of the command ring");
   app.add_option("--waves", options.simulation.waves, "Write waves to this FST file (needs a build with WAVES=1)");
+  app.add_option("--coverage", options.simulation.coverage,
+                 "Write line and toggle coverage to this file (needs a build with COVERAGE=1)");
+  app.add_option("--fault", options.simulation.fault, "Number of the fault to activate (needs a build with FAULTS=1)")
+      ->check(CLI::Range(0u, 65535u));
   CLI11_PARSE(app, argc, argv);
   options.simulation.timing.seed = options.simulation.seed;
   try {

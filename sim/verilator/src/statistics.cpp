@@ -30,7 +30,12 @@ nlohmann::json read_statistics(Engine &engine) {
       {"hints_recalled", HWSWAP_REG_STAT_HINTS_RECALLED},
       {"polls", HWSWAP_REG_STAT_POLLS},
       {"dma_read_beats", HWSWAP_REG_STAT_DMA_READ_BEATS},
-      {"dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS}};
+      {"dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS},
+      {"store_accesses", HWSWAP_REG_STAT_STORE_ACCESSES},
+      {"store_misses", HWSWAP_REG_STAT_STORE_MISSES},
+      {"store_write_backs", HWSWAP_REG_STAT_STORE_WRITE_BACKS},
+      {"store_waits", HWSWAP_REG_STAT_STORE_WAITS},
+      {"store_held_cycles", HWSWAP_REG_STAT_STORE_HELD_CYCLES}};
   nlohmann::json out;
   for (const auto &[name, offset] : registers)
     out[name] = engine.read_register(offset);

@@ -7,6 +7,9 @@
 #ifdef HWSWAP_WAVES
 #include "verilated_fst_c.h"
 #endif
+#ifdef HWSWAP_COVERAGE
+#include "verilated_cov.h"
+#endif
 
 #include <sstream>
 
@@ -35,10 +38,16 @@ constexpr uint64_t transaction_limit = 1'000'000;
 } // namespace
 
 VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &options)
-    : context_(std::make_unique<VerilatedContext>()), memory_(memory, options.timing) {
+    : context_(std::make_unique<VerilatedContext>()), coverage_(options.coverage), memory_(memory, options.timing) {
   context_->randReset(2);
   context_->randSeed(static_cast<int>(options.seed));
   model_ = std::make_unique<VHwSwap>(context_.get());
+#ifdef HWSWAP_FAULTS
+  model_->mutsel = options.fault;
+#else
+  if (options.fault)
+    throw UserError("this program was built without faults: build it with FAULTS=1 to use --fault");
+#endif
   if (!options.waves.empty()) {
 #ifdef HWSWAP_WAVES
     context_->traceEverOn(true);
@@ -51,10 +60,18 @@ VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &opt
     throw UserError("this program was built without waves: build it with WAVES=1 to use --waves");
 #endif
   }
+#ifndef HWSWAP_COVERAGE
+  if (!coverage_.empty())
+    throw UserError("this program was built without coverage: build it with COVERAGE=1 to use --coverage");
+#endif
   reset();
 }
 
 VerilatedEngine::~VerilatedEngine() {
+#ifdef HWSWAP_COVERAGE
+  if (!coverage_.empty())
+    context_->coveragep()->write(coverage_.c_str());
+#endif
 #ifdef HWSWAP_WAVES
   if (waves_)
     waves_->close();

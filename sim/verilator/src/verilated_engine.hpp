@@ -22,6 +22,10 @@ struct SimulationOptions {
   uint32_t seed = 1;
   /// Wave file to write (FST), or empty. Only in a build with waves, see have_waves.
   std::string waves;
+  /// File for line and toggle coverage, written when the engine goes, or empty. Only in a build with coverage.
+  std::string coverage;
+  /// Which fault is active, 0 for none. Only in a build of a model with faults, see have_faults.
+  uint32_t fault = 0;
 };
 
 /// Whether this program was built with wave dumping (make WAVES=1).
@@ -29,6 +33,13 @@ struct SimulationOptions {
 constexpr bool have_waves = true;
 #else
 constexpr bool have_waves = false;
+#endif
+
+/// Whether the model in this program has faults to choose from (make FAULTS=1).
+#ifdef HWSWAP_FAULTS
+constexpr bool have_faults = true;
+#else
+constexpr bool have_faults = false;
 #endif
 
 /// Engine made of the Verilated module HwSwap. Assertions of the RTL and missing answers throw EngineError.
@@ -48,6 +59,9 @@ public:
   uint64_t dma_read_beats() const override { return memory_.read_beats(); }
   uint64_t dma_write_beats() const override { return memory_.write_beats(); }
   uint64_t dma_errors() const override { return memory_.errors(); }
+
+  /// Another latency of memory, for the transfers to come.
+  void set_latency(unsigned cycles) { memory_.set_latency(cycles); }
   bool take_irq_rise() override;
 
 private:
@@ -56,6 +70,7 @@ private:
   void dump_waves();
 
   std::unique_ptr<VerilatedContext> context_;
+  std::string coverage_;
   std::unique_ptr<VHwSwap> model_;
 #ifdef HWSWAP_WAVES
   std::unique_ptr<VerilatedFstC> waves_;

@@ -140,6 +140,25 @@ TEST_P(AxiMemoryTest, ReadTakesTheLatencyAndThenABeatACycle) {
   EXPECT_FALSE(memory.busy());
 }
 
+TEST_P(AxiMemoryTest, BeatsOfANarrowBusComeApart) {
+  AxiMemory memory(flat, {GetParam(), 0, 1, 4});
+  Master master(memory);
+  const auto result = master.read(base, 8);
+  EXPECT_EQ(result.first, GetParam());
+  EXPECT_EQ(result.last, GetParam() + 7 * 4);
+  uint64_t cycles = 0;
+  EXPECT_EQ(master.write(base + 64, {1, 2, 3}, 0xff, cycles), axi_okay);
+  EXPECT_EQ(cycles, GetParam());
+  EXPECT_EQ(flat.word(64 + 16), 3u);
+}
+
+TEST_P(AxiMemoryTest, AnotherLatencyCountsForWhatComesThen) {
+  AxiMemory memory(flat, {GetParam(), 0, 1});
+  Master master(memory);
+  memory.set_latency(77);
+  EXPECT_EQ(master.read(base, 2).first, 77u);
+}
+
 TEST_P(AxiMemoryTest, WriteIsAnsweredAfterTheLatencyAndVisibleThen) {
   AxiMemory memory(flat, {GetParam(), 0, 1});
   Master master(memory);

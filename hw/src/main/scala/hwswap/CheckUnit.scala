@@ -105,6 +105,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
         state := State.nextList
       }.otherwise {
         access.open.valid := true.B
+        access.recordOnly := true.B
         access.look.valid := true.B
         state := State.link
       }

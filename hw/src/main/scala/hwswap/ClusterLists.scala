@@ -32,8 +32,8 @@ class ListEnds(p: Params) extends Bundle {
 /** The clusters' lists: doubly linked, first in first out, 23 a device. It mirrors `move_cluster()` and the list part
   * of `isolate_lock_cluster()`: a cluster enters at the tail, is taken from the head, or leaves from anywhere.
   *
-  * Four RAMs (heads, tails, next and previous links) with one read and one write port each, so that a step touches
-  * every RAM once, and one bit a list in registers that says whether it is empty. The links of a list's ends that point
+  * Four memories (heads and tails here, next and previous links in the clusters' memory) with one read and one write
+  * port each, so that a step touches every one once, and one bit a list in registers that says whether it is empty. The links of a list's ends that point
   * outside are never read as links.
   *
   * A move waits in a register until the one before it is done, so nobody has to wait for the end of one. It takes 3
@@ -42,6 +42,9 @@ class ListEnds(p: Params) extends Bundle {
   * cluster not while its links change.
   */
 class ClusterLists(p: Params) extends Module {
+
+  /** Where the links are kept, if not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new LinksPort(p))))
   val io = IO(new Bundle {
     val move = Flipped(Valid(new ListMove(p)))
 
@@ -92,7 +95,6 @@ class ClusterLists(p: Params) extends Module {
   private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
   private def ram(depth: Int) = SyncReadMem(depth, UInt(p.clusterBits.W), SyncReadMem.Undefined)
   private val headRam, tailRam = ram(p.devices << p.listBits)
-  private val nextRam, prevRam = ram(p.clusters)
 
   // Read and write ports. Each step below sets what it needs.
   private val readHead, readTail = WireDefault(io.peek)
@@ -104,10 +106,15 @@ class ClusterLists(p: Params) extends Module {
   private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
   // What was read: as it comes, and one cycle later.
+  private val links = memory.getOrElse(Module(new ClusterLinks(p)).io)
   private val headRead = headRam.read(readHeadAt)
   private val tailRead = tailRam.read(readTailAt)
-  private val nextRead = nextRam.read(readNextAt)
-  private val prevRead = prevRam.read(readPrevAt)
+  private val nextRead = links.next.data
+  private val prevRead = links.prev.data
+  links.next.read.valid := readNext
+  links.next.read.bits := readNextAt
+  links.prev.read.valid := readPrev
+  links.prev.read.bits := readPrevAt
   private def held(value: UInt, read: Bool): UInt = RegEnable(value, RegNext(read, false.B))
   private val head = held(headRead, readHead)
   private val tail = held(tailRead, readTail)
@@ -120,8 +127,12 @@ class ClusterLists(p: Params) extends Module {
   io.prev := prev
   when(writeHead)(headRam.write(writeHeadAt, newHead))
   when(writeTail)(tailRam.write(writeTailAt, newTail))
-  when(writeNext)(nextRam.write(writeNextAt, newNext))
-  when(writePrev)(prevRam.write(writePrevAt, newPrev))
+  links.next.write.valid := writeNext
+  links.next.write.bits := writeNextAt
+  links.next.newData := newNext
+  links.prev.write.valid := writePrev
+  links.prev.write.bits := writePrevAt
+  links.prev.newData := newPrev
 
   // The cluster is at the list's ends: known with the ends themselves.
   private val isHead = RegNext(headRead === move.cluster)

@@ -41,15 +41,7 @@ class StoreWrite(p: Params) extends Bundle {
   * its cluster is read is not defined in what was read; who reads puts the new word in its place.
   */
 class ClusterStore(p: Params) extends Module {
-  val io = IO(new Bundle {
-
-    /** Reads this cluster; it is there one cycle later. */
-    val read = Input(UInt(p.clusterBits.W))
-    val line = Output(new StoredCluster(p))
-
-    /** Write. */
-    val write = Input(new StoreWrite(p))
-  })
+  val io = IO(new StorePort(p))
 
   /** RAMs so narrow that each fills a block RAM with its depth: a wider one would be made of several, with multiplexers
     * behind them.
@@ -61,7 +53,7 @@ class ClusterStore(p: Params) extends Module {
       when(write) {
         ram.write(io.write.cluster, slice)
       }
-      ram.read(io.read)
+      ram.read(io.read.bits)
     }
     suppressEnumCastWarning(Cat(slices.toSeq.reverse).asTypeOf(data))
   }

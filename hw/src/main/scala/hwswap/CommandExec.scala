@@ -12,7 +12,7 @@ import chisel3.util._
 class CommandExec(p: Params) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Decoupled(new Command))
-    val out = Decoupled(new Completion)
+    val out = Decoupled(new Completion(p))
     val advisory = Input(Bool())
     val claimed = Input(Vec(p.devices, Bool()))
     val core = new CorePort(p)
@@ -107,6 +107,7 @@ class CommandExec(p: Params) extends Module {
   io.out.bits.device := Mux(fromCore && hasDevice, io.core.resp.bits.device, 0.U)
   io.out.bits.slot :=
     Mux(fromCore, Mux(hasOffset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U), slot)
+  for (waits <- io.out.bits.waits) waits := Mux(fromCore, io.core.resp.bits.waits, 0.U)
   decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
 
   private def complete(code: UInt, value: UInt): Unit = {

@@ -33,7 +33,7 @@ class CommandRing(p: Params) extends Module {
 
   val fetch = Module(new CommandFetch)
   val exec = Module(new CommandExec(p))
-  val writer = Module(new CompletionWriter)
+  val writer = Module(new CompletionWriter(p))
 
   fetch.io.enable := io.settings.enable
   fetch.io.log2 := io.settings.cmdLog2

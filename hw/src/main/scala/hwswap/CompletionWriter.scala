@@ -5,12 +5,15 @@ import chisel3._
 import chisel3.util._
 
 /** The outcome of a command; the writer adds number and phase. */
-class Completion extends Bundle {
+class Completion(p: Params) extends Bundle {
   val slot = UInt(MemMap.Completion.Result.Slot.width.W)
   val device = UInt(MemMap.Completion.Result.Type.width.W)
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val opcode = UInt(MemMap.Completion.Info.Opcode.width.W)
   val cycles = UInt(MemMap.Completion.Info.Cycles.width.W)
+
+  /** With clusters in DRAM; see CoreResp. */
+  val waits = Option.when(p.dram.nonEmpty)(UInt(MemMap.Completion.Result.Waits.width.W))
   val irq = Bool()
 }
 
@@ -23,10 +26,10 @@ object CompletionWriter {
 /** Writes completions to the completion ring, as many in a burst as are waiting, and counts them in CMD_HEAD once
   * memory has answered.
   */
-class CompletionWriter extends Module {
+class CompletionWriter(p: Params) extends Module {
   val io = IO(new Bundle {
     val log2 = Input(UInt(RegMap.CmdSize.Log2.width.W))
-    val in = Flipped(Decoupled(new Completion))
+    val in = Flipped(Decoupled(new Completion(p)))
     val dma = new DmaPort
 
     /** Commands ever completed. */
@@ -48,7 +51,7 @@ class CompletionWriter extends Module {
   val left = Reg(UInt(log2Ceil(CompletionWriter.Depth + 1).W))
   val irq = RegInit(false.B)
   val second = RegInit(false.B)
-  val queue = Module(new Queue(new Completion, CompletionWriter.Depth))
+  val queue = Module(new Queue(new Completion(p), CompletionWriter.Depth))
   queue.io.enq <> io.in
 
   // A batch ends where a multiple of Depth ends, so none runs past the ring's end.
@@ -63,7 +66,9 @@ class CompletionWriter extends Module {
   private val result = MemMap.Completion.Result
   private val info = MemMap.Completion.Info
   val phase = !((sent >> io.log2)(0))
-  val resultWord = word(result.Slot -> front.slot, result.Type -> front.device)
+  val resultWord = word(
+    Seq(result.Slot -> front.slot, result.Type -> front.device) ++ front.waits.map(result.Waits -> _): _*
+  )
   val infoWord = word(
     info.Phase -> phase,
     info.Status -> front.status,

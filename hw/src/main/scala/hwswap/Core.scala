@@ -14,6 +14,9 @@ import chisel3.util._
 class Core(p: Params) extends Module {
   val io = IO(new CoreIO(p))
 
+  /** The clusters' memory, if it is not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new ClusterMemoryPort(p))))
+
   withReset(reset.asBool || io.clear) {
     body()
   }
@@ -114,6 +117,7 @@ class Core(p: Params) extends Module {
     io.resp.bits.more := answer.more
     io.resp.bits.epoch := answer.epoch
     io.resp.bits.taken := answer.taken
+    io.resp.bits.waits := 0.U
     io.resp.bits.record.count := answer.count
     io.resp.bits.record.order := kernel.order
     io.resp.bits.record.flag := kernel.flag
@@ -123,7 +127,18 @@ class Core(p: Params) extends Module {
     // The open cluster. A unit's wish is noted in one cycle, read in the next and opened in the one after that.
     val unitWish = RegNext(access.open, 0.U.asTypeOf(access.open))
     val unitOpen = RegNext(unitWish, 0.U.asTypeOf(access.open))
+    val blankWish = RegNext(access.blank)
     cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitWish.valid
+    for (outside <- memory) {
+      cluster.memory.get <> outside.store
+      lists.memory.get <> outside.links
+      // A line that nobody needs is not worth waiting for.
+      cluster.io.read.valid := (intake.io.read.valid && intake.io.wanted) || slowPath.io.read.valid ||
+        (unitWish.valid && !blankWish)
+      outside.recordOnly := unitWish.valid && RegNext(access.recordOnly)
+      outside.blank.valid := unitWish.valid && blankWish
+      outside.blank.bits := unitWish.bits
+    }
     cluster.io.read.bits := Mux(
       unitWish.valid,
       unitWish.bits,
@@ -136,6 +151,7 @@ class Core(p: Params) extends Module {
       Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
     )
     cluster.io.blank := ShiftRegister(access.blank, 2)
+    cluster.io.recordOnly := ShiftRegister(access.recordOnly, 2)
     cluster.io.newMeta.valid := access.newMeta.valid || executor.io.newMeta.valid
     cluster.io.newMeta.bits := Mux(unitTurn, access.newMeta.bits, executor.io.newMeta.bits)
     cluster.io.newEmpty := Mux(unitTurn, access.newMeta.bits.count === 0.U, executor.io.newEmpty)

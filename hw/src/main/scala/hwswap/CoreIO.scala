@@ -87,6 +87,8 @@ class CoreReq(p: Params) extends Bundle {
   *     applied)
   *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
   *     cluster
+  *   - all: waits, the accesses to memory, one depending on the other, for which the core was held since the response
+  *     before (255: at least so many); 0 with the clusters on chip
   */
 class CoreResp extends Bundle {
   val status = UInt(7.W)
@@ -97,6 +99,7 @@ class CoreResp extends Bundle {
   val more = UInt(CoreResp.MoreBits.W)
   val epoch = UInt(8.W)
   val taken = Bool()
+  val waits = UInt(MemMap.Completion.Result.Waits.width.W)
   val record = new ClusterRecord
 }
 

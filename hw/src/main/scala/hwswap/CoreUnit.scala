@@ -13,6 +13,9 @@ class StateAccess(p: Params) extends Bundle {
   // walk.
   val open = Valid(UInt(p.clusterBits.W))
   val blank = Bool()
+
+  /** Of the cluster that is opened, only what is not its row is looked at, and its row is not changed. */
+  val recordOnly = Bool()
   val walk = RowWalk()
   val range = new SlotRange(p)
   val newMeta = Valid(new ClusterMeta(p))
@@ -36,7 +39,7 @@ class StateAccess(p: Params) extends Bundle {
   def idle(): Unit = {
     this := DontCare
     Seq(open, newMeta, newKernel, move, look, forgetLists, requeue, dropHints, newHint).foreach(_.valid := false.B)
-    Seq(peek, blank).foreach(_ := false.B)
+    Seq(peek, blank, recordOnly).foreach(_ := false.B)
     walk := RowWalk.none
     change.op := DeviceOp.none
   }

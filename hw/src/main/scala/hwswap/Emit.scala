@@ -20,14 +20,13 @@ object Emit {
   val SynthesisOptions: Seq[String] =
     Seq("--default-layer-specialization=disable", "--lowering-options=disallowLocalVariables,disallowPackedArrays")
 
-  private val commonOptions = Seq("--disable-all-randomization", "--strip-debug-info")
+  private val commonOptions = Seq("--disable-all-randomization")
 
-  /** The engine's SystemVerilog as one text. */
-  def verilog(p: Params, synthesis: Boolean): String = {
-    val text = ChiselStage.emitSystemVerilog(
-      new HwSwap(p),
-      firtoolOpts = (commonOptions ++ (if (synthesis) SynthesisOptions else SimulationOptions)).toArray
-    )
+  /** The engine's SystemVerilog as one text; `locations`: with comments that name the lines it comes from. */
+  def verilog(p: Params, synthesis: Boolean, locations: Boolean = false): String = {
+    val options = commonOptions ++ (if (locations) Seq.empty else Seq("--strip-debug-info")) ++
+      (if (synthesis) SynthesisOptions else SimulationOptions)
+    val text = ChiselStage.emitSystemVerilog(new HwSwap(p), firtoolOpts = options.toArray)
     if (synthesis) blockRams(text) else text
   }
 
@@ -66,23 +65,32 @@ object Emit {
       @arg(doc = "folder to write to; made when missing") targetDir: String,
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
-      @arg(doc = "clusters of the on-chip store, a power of two from 8 to 65536") clusters: Int = 1024,
+      @arg(doc = "clusters of the store, a power of two from 8 to 65536, with --dram to 1048576") clusters: Int = 1024,
       @arg(
         name = "hint-ring-log2",
         doc = "entries of a hint ring as a power of two exponent, 1 to 8"
       ) hintRingLog2: Int = 4,
       @arg(doc = "what register BUILD reads, at most 16 hexadecimal digits") buildHash: String = "0",
-      @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag
+      @arg(doc = "the clusters are in DRAM, behind caches; needs --authoritative") dram: Flag,
+      @arg(doc = "without advisory mode") authoritative: Flag,
+      @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,
+      @arg(name = "record-lines", doc = "with --dram: cached lines of four records each") recordLines: Int = 256,
+      @arg(doc = "with --dram: ways of the caches, 1, 2, 4 or 8") ways: Int = 4,
+      @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
+      @arg(doc = "with comments that name the lines it comes from") locations: Flag
   ): Unit = {
     if (!buildHash.matches("[0-9a-fA-F]{1,16}"))
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
     val p =
-      try Params(devices, cpus, clusters, hintRingLog2, BigInt(buildHash, 16))
+      try {
+        val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
+        Params(devices, cpus, clusters, hintRingLog2, BigInt(buildHash, 16), !authoritative.value, caches)
+      }
       catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
     val file = Paths.get(targetDir).resolve("HwSwap.sv")
     try {
       Files.createDirectories(file.getParent)
-      Files.write(file, verilog(p, synthesis.value).getBytes(StandardCharsets.UTF_8))
+      Files.write(file, verilog(p, synthesis.value, locations.value).getBytes(StandardCharsets.UTF_8))
     } catch {
       case e: java.io.IOException => fail(s"cannot write $file (${e.getMessage}): choose another --target-dir")
     }

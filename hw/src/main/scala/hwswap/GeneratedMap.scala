@@ -31,6 +31,7 @@ object RegMap {
     val Cpus: MapField = MapField(8, 8, BigInt("0", 16))
     val HintRingLog2: MapField = MapField(16, 4, BigInt("0", 16))
     val Orders: MapField = MapField(20, 4, BigInt("0", 16))
+    val Dram: MapField = MapField(24, 1, BigInt("0", 16))
     val Clusters: MapField = MapField(32, 32, BigInt("0", 16))
   }
   object Control {
@@ -123,6 +124,10 @@ object RegMap {
     val Placement: MapField = MapField(12, 2, BigInt("0", 16))
     val Seed: MapField = MapField(32, 32, BigInt("0", 16))
   }
+  object StoreBase {
+    val Offset: Int = 0xf8
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
   object StatCycles {
     val Offset: Int = 0x100
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
@@ -209,6 +214,26 @@ object RegMap {
   }
   object StatDmaWriteBeats {
     val Offset: Int = 0x1a8
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object StatStoreAccesses {
+    val Offset: Int = 0x1b0
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object StatStoreMisses {
+    val Offset: Int = 0x1b8
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object StatStoreWriteBacks {
+    val Offset: Int = 0x1c0
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object StatStoreWaits {
+    val Offset: Int = 0x1c8
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object StatStoreHeldCycles {
+    val Offset: Int = 0x1d0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
   object CpuNode {
@@ -318,6 +343,7 @@ object MemMap {
       val Offset: Int = 0x0
       val Slot: MapField = MapField(0, 48, BigInt("0", 16))
       val Type: MapField = MapField(48, 5, BigInt("0", 16))
+      val Waits: MapField = MapField(56, 8, BigInt("0", 16))
     }
     object Info {
       val Offset: Int = 0x8
@@ -441,6 +467,18 @@ object MemMap {
       val Offset: Int = 0x18
       val Vendor: MapField = MapField(0, 16, BigInt("0", 16))
       val Device: MapField = MapField(16, 16, BigInt("0", 16))
+    }
+  }
+  object StoreRecord {
+    val Bytes: Int = 16
+    object Meta {
+      val Offset: Int = 0x0
+      val Meta: MapField = MapField(0, 32, BigInt("0", 16))
+    }
+    object Links {
+      val Offset: Int = 0x8
+      val Next: MapField = MapField(0, 32, BigInt("0", 16))
+      val Prev: MapField = MapField(32, 32, BigInt("0", 16))
     }
   }
 }

@@ -11,6 +11,8 @@ import chisel3.util._
   *   sizes
   */
 class HwSwap(val p: Params) extends Module {
+  require(p.slots == 512, s"slots is ${p.slots}: an engine has the kernel's 512")
+
   val s_axil = IO(Flipped(new AxiLite(log2Ceil(RegMap.BarSize))))
   val m_axi = IO(new Axi4)
 
@@ -26,11 +28,9 @@ class HwSwap(val p: Params) extends Module {
   val slave = Module(new AxiLiteSlave)
   val dma = Module(new Dma)
   val resetControl = Module(new ResetControl)
-  val core = Module(new Core(p))
   val shell = withReset(reset.asBool || resetControl.io.pulse)(Module(new Shell(p)))
 
   slave.io.axil <> s_axil
-  m_axi <> dma.io.axi
 
   for (block <- Seq(shell.io.regs, resetControl.io.regs)) {
     block.write := slave.io.regs.write
@@ -41,15 +41,35 @@ class HwSwap(val p: Params) extends Module {
   dma.io.port <> shell.io.dma
   shell.io.lookup <> dma.io.lookup
   dma.io.flush := resetControl.io.flush
+  resetControl.io.dmaIdle := dma.io.idle
   shell.io.dmaIdle := dma.io.idle
   shell.io.readBeat := dma.io.readBeat
   shell.io.writeBeat := dma.io.writeBeat
 
-  core.io <> shell.io.core
+  // The core, with its clusters on chip or in DRAM; then DMA and caches share the master.
+  private val core: CoreIO = p.dram match {
+    case None =>
+      m_axi <> dma.io.axi
+      shell.io.storeError := false.B
+      shell.io.memory := 0.U.asTypeOf(shell.io.memory)
+      Module(new Core(p)).io
+    case Some(dram) =>
+      val held = Module(new DramCore(p, dram))
+      val merge = Module(new AxiMerge(3))
+      merge.io.masters(0) <> dma.io.axi
+      for ((port, own) <- merge.io.masters.drop(1).zip(held.memory.axi)) port <> own
+      m_axi <> merge.io.axi
+      held.memory.base := shell.io.storeBase
+      held.memory.flush := resetControl.io.flush
+      resetControl.io.dmaIdle := dma.io.idle && held.memory.idle
+      shell.io.storeError := held.memory.error
+      shell.io.memory := held.memory.events
+      held.io
+  }
+  core <> shell.io.core
   shell.io.clear := resetControl.io.pulse
   shell.io.resetting := resetControl.io.resetting
-  resetControl.io.dmaIdle := dma.io.idle
-  resetControl.io.cleared := core.io.req.ready && shell.io.ready
+  resetControl.io.cleared := core.req.ready && shell.io.ready
 
   irq := shell.io.irq
   round := shell.io.round

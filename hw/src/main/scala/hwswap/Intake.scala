@@ -66,6 +66,9 @@ class Intake(p: Params) extends Module {
 
     /** Reads the store. */
     val read = Valid(UInt(p.clusterBits.W))
+
+    /** Somebody may look at what is read. */
+    val wanted = Output(Bool())
     val exclusive = Input(Bool())
 
     /** The request that comes next, and its cluster, which was read one cycle ago. */
@@ -233,8 +236,9 @@ class Intake(p: Params) extends Module {
   io.op.bits.range.last := (slot + second.nr - 1.U)(p.slotBits - 1, 0)
   io.op.bits.nr := second.nr
   io.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
-  io.needsCluster := !refused &&
-    Mux(byHint, hint.valid, named || isFree || resumes || second.op.isOneOf(CoreOp.ofSlot))
+  private val ofRequest = named || isFree || resumes || second.op.isOneOf(CoreOp.ofSlot)
+  io.needsCluster := !refused && Mux(byHint, hint.valid, ofRequest)
+  io.wanted := Mux(byHint, secondHint.valid, ofRequest)
 
   io.unitReq := unitReq
   io.unitDevice := device

@@ -27,6 +27,9 @@ class RowChange(p: Params) extends Bundle {
   * No cluster is fetched in that cycle. What the store does not have yet when a cluster is read is put in its place.
   */
 class OpenCluster(p: Params) extends Module {
+
+  /** Where the lines are kept, if not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new StorePort(p))))
   val io = IO(new Bundle {
 
     /** Read this cluster's line of the store. */
@@ -35,6 +38,9 @@ class OpenCluster(p: Params) extends Module {
     /** Make this cluster the open one. `blank`: what the store holds of it does not matter. */
     val open = Flipped(Valid(UInt(p.clusterBits.W)))
     val blank = Input(Bool())
+
+    /** The row of the cluster that is opened may not have been read; it is neither looked at nor changed. */
+    val recordOnly = Input(Bool())
 
     /** The order that will be looked for in it. */
     val nextOrder = Input(UInt(p.orderBits.W))
@@ -95,9 +101,9 @@ class OpenCluster(p: Params) extends Module {
   /** No slot is used: known with `meta`, since a search starts with it. */
   private val empty = Reg(Bool())
   private val kernel = Reg(new KernelMeta)
-  private val store = Module(new ClusterStore(p))
-  private val line = store.io.line
-  store.io.read := io.read.bits
+  private val store = memory.getOrElse(Module(new ClusterStore(p)).io)
+  private val line = store.line
+  store.read := io.read
 
   // Which way a cluster comes: it is the open one, or its line was just read.
   private val named = RegNext(io.read.bits)
@@ -137,11 +143,11 @@ class OpenCluster(p: Params) extends Module {
   }
   when(metaWrite)(write.meta.bits := newMeta)
   when(kernelWrite)(write.kernel.bits := newKernel)
-  store.io.write := write
-  store.io.write.words := Mux(rowWritten, write.words, 0.U)
-  store.io.write.word.orders := newOrders
-  store.io.write.meta.valid := metaWritten
-  store.io.write.kernel.valid := kernelWritten
+  store.write := write
+  store.write.words := Mux(rowWritten, write.words, 0.U)
+  store.write.word.orders := newOrders
+  store.write.meta.valid := metaWritten
+  store.write.kernel.valid := kernelWritten
 
   // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
   private val read = RegNext(io.read.valid, false.B)
@@ -180,7 +186,7 @@ class OpenCluster(p: Params) extends Module {
   }
   when(kernelWrite && stillOpen)(kernel := newKernel)
   when(fetch) {
-    valid := true.B
+    valid := !io.recordOnly
     cluster := io.open.bits
     meta := Mux(metaLate, write.meta.bits, line.meta)
     empty := Mux(metaLate, write.meta.bits.count, line.meta.count) === 0.U

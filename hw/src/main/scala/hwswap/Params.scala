@@ -3,6 +3,24 @@ package hwswap
 
 import chisel3.util.log2Ceil
 
+/** Sizes of the caches in front of clusters in DRAM.
+  *
+  * @param bitmapLines
+  *   clusters whose bitmap is cached, a power of two from 8 to 4096
+  * @param recordLines
+  *   lines of four clusters' records each, a power of two from 8 to 4096
+  * @param ways
+  *   lines that share a place, a power of two from 1 to 8
+  */
+final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways: Int = 4) {
+  for ((what, lines) <- Seq("bitmapLines" -> bitmapLines, "recordLines" -> recordLines))
+    require(
+      lines >= 8 && lines <= 4096 && (lines & (lines - 1)) == 0,
+      s"$what is $lines: choose a power of two from 8 to 4096"
+    )
+  require(Seq(1, 2, 4, 8).contains(ways), s"ways is $ways: choose 1, 2, 4 or 8")
+}
+
 /** Every size of the engine. A value outside its range stops elaboration with one sentence.
   *
   * @param devices
@@ -10,41 +28,60 @@ import chisel3.util.log2Ceil
   * @param cpus
   *   CPUs with a hint state and rings of their own, 1 to 64; the first 16 have a register page each
   * @param clusters
-  *   clusters in the on-chip store, shared by all devices, a power of two from 8 to 65536
+  *   clusters in the store, shared by all devices, a power of two: from 8 to 65536 on chip, to 1048576 in DRAM
   * @param hintRingLog2
   *   entries of one hint ring as a power of two exponent, 1 to 8
   * @param buildHash
   *   what register BUILD reads, 64 bits
+  * @param advisory
+  *   advisory mode can be chosen
+  * @param dram
+  *   the clusters are in DRAM, behind these caches; on chip if there is none
+  * @param slots
+  *   slots of a cluster: 512, the kernel's SWAPFILE_CLUSTER. A power of two from 8 on that is smaller makes a core for
+  *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
   */
 final case class Params(
     devices: Int = 8,
     cpus: Int = 4,
     clusters: Int = 1024,
     hintRingLog2: Int = 4,
-    buildHash: BigInt = 0
+    buildHash: BigInt = 0,
+    advisory: Boolean = true,
+    dram: Option[DramStore] = None,
+    slots: Int = 512
 ) {
+  private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
+    value >= from && value <= to && (value & (value - 1)) == 0
+
   require(devices >= 1 && devices <= 32, s"devices is $devices: choose 1 to 32")
   require(cpus >= 1 && cpus <= 64, s"cpus is $cpus: choose 1 to 64")
   require(
-    clusters >= 8 && clusters <= 65536 && (clusters & (clusters - 1)) == 0,
-    s"clusters is $clusters: choose a power of two from 8 to 65536"
+    dram.isEmpty || !advisory,
+    "advisory is true and the clusters are in DRAM, where slots in hints have no place: choose one of the two"
+  )
+  require(powerOfTwo(slots, 8, 512), s"slots is $slots: choose 512, or a power of two from 8 on for proofs")
+
+  private val leastClusters: Int = if (slots == 512) 8 else 2
+  private val mostClusters: Int = if (dram.isEmpty) 65536 else 1048576
+
+  require(
+    powerOfTwo(clusters, leastClusters, mostClusters),
+    s"clusters is $clusters: choose a power of two from $leastClusters to $mostClusters"
   )
   require(hintRingLog2 >= 1 && hintRingLog2 <= 8, s"hintRingLog2 is $hintRingLog2: choose 1 to 8")
   require(buildHash >= 0 && buildHash.bitLength <= 64, "buildHash does not fit in 64 bits")
 
-  /** Orders 0 to 9 (SWAP_NR_ORDERS with THP_SWAP and 4 KiB pages). */
-  val orders: Int = 10
-
-  /** Slots of a cluster (SWAPFILE_CLUSTER). */
-  val slots: Int = 512
-
   val slotBits: Int = log2Ceil(slots)
+
+  /** Orders 0 to 9 (SWAP_NR_ORDERS with THP_SWAP and 4 KiB pages): the greatest is a whole cluster. */
+  val orders: Int = slotBits + 1
 
   /** Width of a number of slots in a cluster, 0 to 512. */
   val countBits: Int = log2Ceil(slots + 1)
 
   /** A row is stored and worked on in words of so many slots. */
-  val wordSlots: Int = 32
+  val wordSlots: Int = 32.min(slots / 4)
 
   val wordSlotBits: Int = log2Ceil(wordSlots)
 

@@ -14,6 +14,7 @@ class Settings extends Bundle {
   val capShift = UInt(RegMap.HintDepth.CapShift.width.W)
   val pollCycles = UInt(RegMap.Poll.Cycles.width.W)
   val policy = new Policy
+  val storeBase = UInt(RegMap.StoreBase.Addr.width.W)
 }
 
 /** The engine's own registers: identity, control, interrupt and sizes. Addresses, statistics, the device table and
@@ -78,6 +79,7 @@ class Registers(p: Params) extends Module {
       RegMap.Caps.Cpus -> p.cpus.U,
       RegMap.Caps.HintRingLog2 -> p.hintRingLog2.U,
       RegMap.Caps.Orders -> p.orders.U,
+      RegMap.Caps.Dram -> p.dram.nonEmpty.B,
       RegMap.Caps.Clusters -> p.clusters.U
     )
   )
@@ -95,7 +97,7 @@ class Registers(p: Params) extends Module {
   when(write.valid && write.bits.starts(control.Offset)) {
     enable := get(write.bits.data, control.Enable)
     hints := get(write.bits.data, control.Hints)
-    when(!enable && !io.anyClaimed)(advisory := get(write.bits.data, control.Advisory))
+    if (p.advisory) when(!enable && !io.anyClaimed)(advisory := get(write.bits.data, control.Advisory))
   }
   when(stopped)(enable := false.B)
   readOnly(
@@ -145,6 +147,11 @@ class Registers(p: Params) extends Module {
   io.settings.depthSlots := get(depthWord, depth.Slots)
   io.settings.capMin := get(depthWord, depth.CapMin)
   io.settings.capShift := get(depthWord, depth.CapShift)
+
+  // Only an engine with its clusters in DRAM has the register.
+  io.settings.storeBase := 0.U
+  if (p.dram.nonEmpty)
+    io.settings.storeBase := get(readWrite(RegMap.StoreBase.Offset, RegMap.StoreBase.Addr), RegMap.StoreBase.Addr)
 
   // POLICY: choices that are not built are not taken over.
   private val policy = RegMap.Policy

@@ -16,6 +16,11 @@ class Shell(p: Params) extends Module {
     val dmaIdle = Input(Bool())
     val readBeat = Input(Bool())
     val writeBeat = Input(Bool())
+
+    /** A store in DRAM: where it is, a transfer that was answered with an error (one cycle), and what it did. */
+    val storeBase = Output(UInt(Axi.AddrBits.W))
+    val storeError = Input(Bool())
+    val memory = Input(new MemoryEvents)
     val resetting = Input(Bool())
 
     /** Pulse: the core is to clear everything. */
@@ -30,7 +35,7 @@ class Shell(p: Params) extends Module {
 
   val registers = Module(new Registers(p))
   val addresses = Module(new AddressTable)
-  val stats = Module(new Stats)
+  val stats = Module(new Stats(p.dram.nonEmpty))
   val table = Module(new DeviceTable(p))
   val requests = Module(new CpuRequests(p))
   val ring = Module(new CommandRing(p))
@@ -92,7 +97,8 @@ class Shell(p: Params) extends Module {
   registers.io.anyClaimed := claimed.asUInt.orR
   registers.io.resetting := io.resetting
   registers.io.busy := busy
-  registers.io.dmaError := io.dma.done.valid && io.dma.done.bits
+  registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError
+  io.storeBase := settings.storeBase
   registers.io.fault := io.core.fault
   registers.io.completionIrq := ring.io.irq
   registers.io.cmdHead := ring.io.head
@@ -119,4 +125,5 @@ class Shell(p: Params) extends Module {
   stats.io.events.polls := mirror.io.polls
   stats.io.events.dmaReadBeats := io.readBeat
   stats.io.events.dmaWriteBeats := io.writeBeat
+  stats.io.events.memory := io.memory
 }

@@ -14,14 +14,18 @@ class StatEvents extends Bundle {
   val notices, fetches, fetchRetries = Bool()
   val hintsMade, hintsUsedUp, hintsRecalled = Bool()
   val polls, dmaReadBeats, dmaWriteBeats = Bool()
+  val memory = new MemoryEvents
 }
 
 /** The statistics registers: 64-bit counters, cleared by reset alone.
   *
   * The counts lie in one small memory. A few bits a counter collect what has happened since the counter's last turn;
   * one adder goes round and adds them to the counts. A read takes the next turn, so it gives the exact count.
+  *
+  * @param dram
+  *   there are counters of a store in DRAM, too; without, they read 0
   */
-class Stats extends Module {
+class Stats(dram: Boolean = false) extends Module {
   val io = IO(new Bundle {
     val events = Input(new StatEvents)
     val regs = new RegPort
@@ -51,6 +55,13 @@ class Stats extends Module {
     RegMap.StatPolls.Offset -> e.polls,
     RegMap.StatDmaReadBeats.Offset -> e.dmaReadBeats,
     RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats
+  ) ++ (if (dram) ofMemory else Nil)
+  private def ofMemory = Seq[(Int, Bits)](
+    RegMap.StatStoreAccesses.Offset -> e.memory.accesses,
+    RegMap.StatStoreMisses.Offset -> e.memory.misses,
+    RegMap.StatStoreWriteBacks.Offset -> e.memory.writeBacks,
+    RegMap.StatStoreWaits.Offset -> e.memory.waits,
+    RegMap.StatStoreHeldCycles.Offset -> e.memory.held
   )
   private val first = RegMap.StatCycles.Offset
   private val step = RegMap.StatBusyCycles.Offset - first

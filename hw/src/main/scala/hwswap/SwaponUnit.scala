@@ -154,6 +154,7 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
     // SWAPON: the clusters in rising order. One that a record of the kernel's has placed already stays there.
     is(State.openNext) {
       access.open.valid := index < device.clusters
+      access.recordOnly := true.B
       access.open.bits := (device.info.base + index)(p.clusterBits - 1, 0)
       when(index < device.clusters) {
         index := index + 1.U

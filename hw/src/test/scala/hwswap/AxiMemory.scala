@@ -37,10 +37,10 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
   /** Accesses to these addresses are answered with SLVERR. */
   var bad: Long => Boolean = _ => false
 
-  private val writeAddresses = mutable.Queue.empty[(Long, Int)]
+  private val writeAddresses = mutable.Queue.empty[(Long, Int, Int)]
   private val writeData = mutable.Queue.empty[(Long, Int, Boolean)]
-  private val answers = mutable.Queue.empty[Int]
-  private val reads = mutable.Queue.empty[(Long, Boolean)]
+  private val answers = mutable.Queue.empty[(Int, Int)]
+  private val reads = mutable.Queue.empty[(Long, Boolean, Int)]
   private var done = 0
   private var badBurst = false
   private var sending: Option[(Long, Boolean)] = None
@@ -65,7 +65,7 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
   /** Looks at what is transferred at the coming clock edge. */
   def before(): Unit = {
     if (awReady && bit(axi.awvalid)) {
-      val entry = (long(axi.awaddr), long(axi.awlen).toInt + 1)
+      val entry = (long(axi.awaddr), long(axi.awlen).toInt + 1, long(axi.awid).toInt)
       addressed(write = true, entry._1, entry._2)
       writeAddresses.enqueue(entry)
     }
@@ -73,7 +73,7 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
     if (arReady && bit(axi.arvalid)) {
       val (address, beats) = (long(axi.araddr), long(axi.arlen).toInt + 1)
       addressed(write = false, address, beats)
-      for (i <- 0 until beats) reads.enqueue((address + 8 * i, i == beats - 1))
+      for (i <- 0 until beats) reads.enqueue((address + 8 * i, i == beats - 1, long(axi.arid).toInt))
     }
     if (bValid && bit(axi.bready)) {
       answers.dequeue()
@@ -89,7 +89,7 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
   /** Stores what has arrived and sets the inputs of the next cycle. */
   def after(): Unit = {
     while (writeAddresses.nonEmpty && writeData.nonEmpty) {
-      val (base, beats) = writeAddresses.head
+      val (base, beats, id) = writeAddresses.head
       val (data, strobes, last) = writeData.dequeue()
       val address = base + 8 * done
       if (bad(address)) badBurst = true
@@ -102,7 +102,7 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
       assert(last == (done == beats), s"wlast is $last at beat $done of $beats")
       if (last) {
         writeAddresses.dequeue()
-        answers.enqueue(if (badBurst) 2 else 0)
+        answers.enqueue((if (badBurst) 2 else 0, id))
         done = 0
         badBurst = false
       }
@@ -116,14 +116,18 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
     axi.wready.poke(wReady)
     axi.arready.poke(arReady)
     axi.bvalid.poke(bValid)
-    if (bValid) axi.bresp.poke(answers.head)
+    if (bValid) {
+      axi.bresp.poke(answers.head._1)
+      axi.bid.poke(answers.head._2)
+    }
     axi.rvalid.poke(rValid)
     if (rValid && sending.isEmpty) {
-      val (address, last) = reads.head
+      val (address, last, id) = reads.head
       onRead(address)
       sending = Some((address, last))
       axi.rdata.poke((BigInt(apply(address)) & AxiMemory.Mask).U)
       axi.rlast.poke(last)
+      axi.rid.poke(id)
       axi.rresp.poke(if (bad(address)) 2 else 0)
     }
   }

@@ -31,18 +31,22 @@ final case class Record(
     count: Option[Int] = None
 )
 
-/** Drives a core, one request at a time. Each call is one request; `ok` wants it to succeed. */
-class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
+/** Drives a core, one request at a time. Each call is one request; `ok` wants it to succeed.
+  *
+  * @param step
+  *   lets so many cycles pass
+  */
+class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeAPI with Assertions {
   val events: Seq[(String, Bool)] = Seq(
-    "fast" -> dut.io.events.allocFast,
-    "nonfull" -> dut.io.events.allocNonfull,
-    "free" -> dut.io.events.allocFree,
-    "frag" -> dut.io.events.allocFrag,
-    "steal" -> dut.io.events.allocSteal,
-    "fail" -> dut.io.events.allocFail,
-    "freed" -> dut.io.events.freed,
-    "scan" -> dut.io.events.scan,
-    "move" -> dut.io.events.listMove
+    "fast" -> io.events.allocFast,
+    "nonfull" -> io.events.allocNonfull,
+    "free" -> io.events.allocFree,
+    "frag" -> io.events.allocFrag,
+    "steal" -> io.events.allocSteal,
+    "fail" -> io.events.allocFail,
+    "freed" -> io.events.freed,
+    "scan" -> io.events.scan,
+    "move" -> io.events.listMove
   )
 
   /** Events of the last request, by name, with how often they came. */
@@ -52,45 +56,45 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
   private var record = BigInt(0)
   private def showBitmap(): Unit = {
     val bits = p.wordSlots
-    val index = dut.io.applied.index.peek().litValue.toInt
-    dut.io.applied.word.poke(((record >> (index * bits)) & ((BigInt(1) << bits) - 1)).U)
+    val index = io.applied.index.peek().litValue.toInt
+    io.applied.word.poke(((record >> (index * bits)) & ((BigInt(1) << bits) - 1)).U)
   }
 
   /** The bitmap that was dumped. */
   private def bitmap(): BigInt = {
     val bits = Axi.DataBits
     (0 until p.slots / bits).map { word =>
-      dut.io.dumped.index.poke(word)
-      dut.io.dumped.word.peek().litValue << (word * bits)
+      io.dumped.index.poke(word)
+      io.dumped.word.peek().litValue << (word * bits)
     }.sum
   }
 
   /** The request's fields, all 0 at first, as a host that names only what an operation needs. */
   private def request(op: CoreOp.Type)(fields: CoreReq => Unit): Answer = {
-    dut.io.req.bits.op.poke(op)
-    dut.io.req.bits.reclaim.poke(false)
-    fields(dut.io.req.bits)
-    dut.io.req.valid.poke(true)
+    io.req.bits.op.poke(op)
+    io.req.bits.reclaim.poke(false)
+    fields(io.req.bits)
+    io.req.valid.poke(true)
     var wait = 0
-    while (!dut.io.req.ready.peek().litToBoolean) {
+    while (!io.req.ready.peek().litToBoolean) {
       assert(wait < 2000, "the core does not become ready")
-      dut.clock.step()
+      step(1)
       wait += 1
     }
-    dut.clock.step()
-    dut.io.req.valid.poke(false)
+    step(1)
+    io.req.valid.poke(false)
     seen = Map.empty
     var cycles = 1
     showBitmap()
-    while (!dut.io.resp.valid.peek().litToBoolean) {
+    while (!io.resp.valid.peek().litToBoolean) {
       assert(cycles < 200000, "the core does not answer")
       for ((name, event) <- events if event.peek().litToBoolean)
         seen = seen.updated(name, seen.getOrElse(name, 0) + 1)
-      dut.clock.step()
+      step(1)
       showBitmap()
       cycles += 1
     }
-    val resp = dut.io.resp.bits
+    val resp = io.resp.bits
     val dumped = if (op == CoreOp.dump && resp.status.peek().litValue == StatusCode.Ok) bitmap() else BigInt(0)
     def int(value: UInt): Int = value.peek().litValue.toInt
     val answer = Answer(
@@ -110,9 +114,9 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
       cycles,
       int(resp.more)
     )
-    dut.io.resp.ready.poke(true)
-    dut.clock.step()
-    dut.io.resp.ready.poke(false)
+    io.resp.ready.poke(true)
+    step(1)
+    io.resp.ready.poke(false)
     answer
   }
 
@@ -254,51 +258,51 @@ class CoreDriver(dut: Core, val p: Params) extends PeekPokeAPI with Assertions {
   /** Fills the device's cluster up with single pages from its CPU's present place: so many allocations. */
   def take(cpu: Int, order: Int, times: Int): Seq[(Int, Int)] = Seq.fill(times)(place(alloc(cpu, order)))
 
-  def used(device: Int): Int = dut.io.devices(device).used.peek().litValue.toInt
-  def available(device: Int): Boolean = dut.io.devices(device).available.peek().litToBoolean
-  def freeSlots: Int = dut.io.freeSlots.peek().litValue.toInt
-  def hintedSlots: Int = dut.io.hintedSlots.peek().litValue.toInt
+  def used(device: Int): Int = io.devices(device).used.peek().litValue.toInt
+  def available(device: Int): Boolean = io.devices(device).available.peek().litToBoolean
+  def freeSlots: Int = io.freeSlots.peek().litValue.toInt
+  def hintedSlots: Int = io.hintedSlots.peek().litValue.toInt
 
   /** The self-test of a device finds nothing, and no internal check has failed. */
   def sound(devices: Int*): Unit = {
     for (device <- devices)
       assert(ok(check(device)).offset == 0, s"CHECK of device $device finds faults")
-    dut.io.fault.expect(false)
+    io.fault.expect(false)
   }
 
   /** An allocation that is under way, and has found its slots, when the core is cleared. */
   def interruptedAlloc(cpu: Int, order: Int): Unit = {
-    dut.io.req.bits.op.poke(CoreOp.alloc)
-    dut.io.req.bits.cpu.poke(cpu)
-    dut.io.req.bits.order.poke(order)
-    dut.io.req.valid.poke(true)
-    dut.clock.step()
-    dut.io.req.valid.poke(false)
-    dut.clock.step(4)
+    io.req.bits.op.poke(CoreOp.alloc)
+    io.req.bits.cpu.poke(cpu)
+    io.req.bits.order.poke(order)
+    io.req.valid.poke(true)
+    step(1)
+    io.req.valid.poke(false)
+    step(4)
     clear()
-    dut.clock.step(20)
-    dut.io.resp.valid.expect(false)
+    step(20)
+    io.resp.valid.expect(false)
   }
 
   /** Other rules than the kernel's, from the next request on. */
   def policy(scan: Int = 0, device: Int = 0, hint: Int = 0, seed: Option[Long] = None): Unit = {
-    dut.io.policy.seed.poke(seed.getOrElse(0L))
-    dut.io.policy.reseed.poke(seed.isDefined)
-    if (seed.isDefined) dut.clock.step()
-    dut.io.policy.reseed.poke(false)
-    dut.io.policy.scan.poke(scan)
-    dut.io.policy.device.poke(device)
-    dut.io.policy.hint.poke(hint)
+    io.policy.seed.poke(seed.getOrElse(0L))
+    io.policy.reseed.poke(seed.isDefined)
+    if (seed.isDefined) step(1)
+    io.policy.reseed.poke(false)
+    io.policy.scan.poke(scan)
+    io.policy.device.poke(device)
+    io.policy.hint.poke(hint)
   }
 
   /** The node a CPU belongs to. */
-  def node(cpu: Int, node: Int): Unit = dut.io.nodes(cpu).poke(node)
+  def node(cpu: Int, node: Int): Unit = io.nodes(cpu).poke(node)
 
   def clear(): Unit = {
     policy()
-    dut.io.clear.poke(true)
-    dut.clock.step()
-    dut.io.clear.poke(false)
+    io.clear.poke(true)
+    step(1)
+    io.clear.poke(false)
   }
 }
 
@@ -341,11 +345,11 @@ trait CoreTest extends ChiselSim { this: TestSuite with Informing =>
 
   protected def withCore(p: Params = small, advisory: Boolean = false)(body: CoreDriver => Unit): Unit =
     simulate(new Core(p)) { dut =>
-      dut.io.req.valid.poke(false)
-      dut.io.resp.ready.poke(false)
-      dut.io.clear.poke(false)
-      dut.io.advisory.poke(advisory)
-      val core = new CoreDriver(dut, p)
+      io.req.valid.poke(false)
+      io.resp.ready.poke(false)
+      io.clear.poke(false)
+      io.advisory.poke(advisory)
+      val core = new CoreDriver(dut.io, cycles => dut.clock.step(cycles), p)
       core.policy()
       body(core)
     }

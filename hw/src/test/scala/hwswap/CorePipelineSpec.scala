@@ -82,7 +82,7 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
       dut.io.advisory.poke(hinting)
-      val core = new CoreDriver(dut, p)
+      val core = new CoreDriver(dut.io, cycles => dut.clock.step(cycles), p)
       core.policy()
       body(core, new CoreStream(dut, hinting))
     }

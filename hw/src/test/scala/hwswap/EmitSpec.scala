@@ -39,6 +39,14 @@ class EmitSpec extends AnyFunSpec {
     assert(count("""_R0_data_d0 <= Memory\[R0_addr\]""") > 5 && !synthesis.contains("_addr_d0"))
   }
 
+  it("has a gated clock and caches with clusters in DRAM alone") {
+    val dram = p.copy(clusters = 64, advisory = false, dram = Some(DramStore(8, 8, 2)))
+    val text = Emit.verilog(dram, synthesis = true)
+    assert(text.contains("module ClockGate") && text.contains("DCCA") && text.contains("module LineCache"))
+    val onChip = Emit.verilog(p, synthesis = true)
+    assert(!onChip.contains("ClockGate") && !onChip.contains("LineCache") && !onChip.contains("AxiMerge"))
+  }
+
   it("says what a size may be") {
     val wrong = Seq[(String, () => Params)](
       "devices is 33: choose 1 to 32" -> (() => Params(devices = 33)),

@@ -39,7 +39,7 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   /** Everything free: each cluster is opened blank, all its words are replaced by 0. */
   private def blank(dut: OpenCluster): Unit = {
-    Seq(dut.io.read.valid, dut.io.open.valid, dut.io.blank, dut.io.newMeta.valid, dut.io.newKernel.valid).foreach(
+    Seq(dut.io.read.valid, dut.io.open.valid, dut.io.blank, dut.io.recordOnly, dut.io.newMeta.valid, dut.io.newKernel.valid).foreach(
       _.poke(false)
     )
     Seq(dut.io.look, dut.io.change.valid, dut.io.put.valid).foreach(_.poke(false))

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// hwswap-play: scripts of bus accesses on the Verilated engine, with what must be seen.
+#include "errors.hpp"
+#include "script.hpp"
+#include "verilated_engine.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+namespace {
+
+using namespace hwswap;
+
+/// Bus address of the host's memory; scripts name offsets from here. Above 4 GiB, so that all address bits count.
+constexpr uint64_t memory_base = 0x12'3400'0000;
+
+int run(const std::string &path, const SimulationOptions &options) {
+  const Script script = read_script(path);
+  FlatMemory memory(memory_base, script.memory_bytes);
+  VerilatedEngine engine(memory, options);
+  if (const auto wrong = play(script, engine, memory)) {
+    std::cerr << "hwswap-play: " << path << ": " << *wrong << '\n';
+    return 1;
+  }
+  std::cout << script.lines.size() << " lines, all as they must be; " << engine.cycles() << " cycles\n";
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::string path;
+  SimulationOptions options;
+  CLI::App app("Plays a script (script.hpp) on the simulated engine and compares all that it expects.");
+  app.add_option("script", path, "The script, plain or gzipped")->required();
+  app.add_option("--latency", options.timing.latency, "Memory latency in engine cycles")
+      ->check(CLI::Range(1u, 100000u))
+      ->capture_default_str();
+  app.add_option("--stall", options.timing.stall_percent,
+                 "Chance in per cent that the memory withholds a handshake in a cycle")
+      ->check(CLI::Range(0u, 90u))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "Seed of register contents before reset, and of --stall")
+      ->check(CLI::Range(1u, 2147483646u))
+      ->capture_default_str();
+  app.add_option("--waves", options.waves, "Write waves to this FST file (needs a build with WAVES=1)");
+  app.add_option("--fault", options.fault, "Number of the fault to activate (needs a build with FAULTS=1)")
+      ->check(CLI::Range(0u, 65535u));
+  CLI11_PARSE(app, argc, argv);
+  options.timing.seed = options.seed;
+  try {
+    return run(path, options);
+  } catch (const std::exception &error) {
+    std::cerr << "hwswap-play: " << error.what() << '\n';
+    return 1;
+  }
+}

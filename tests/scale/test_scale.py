@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine with its clusters in DRAM (build/model-scale), in the short form of `make bench-scale`."""
+
+import json
+
+import pytest
+from hwswap import bench_scale, cli, scale_load
+from hwswap.bench_scale import percentile
+from hwswap.scale_load import Load, Maker
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Run the short form once: every decision is compared with the golden model's, and the self-test finds nothing."""
+    folder = tmp_path_factory.mktemp("bench-scale")
+    assert cli.main(["bench-scale", "--short", "--output", str(folder)]) == 0
+    assert (folder / "bench-scale.png").stat().st_size > 10_000
+    return json.loads((folder / "bench-scale.json").read_text())["results"]
+
+
+def find(results, **wanted):
+    return [r for r in results if all(r[name] == value for name, value in wanted.items())]
+
+
+def test_no_operation_waits_for_more_dependent_accesses_than_it_may(results):
+    assert {r["beyond_bound"] for r in results} == {0}
+    # Otherwise the bound would say nothing.
+    assert max(r["dependent_accesses"]["max"] for r in find(results, phase="churn", store="dram")) >= 3
+
+
+def test_nothing_is_waited_for_on_chip(results):
+    chip = find(results, store="on chip")
+    assert chip
+    assert {(r["dependent_accesses"]["max"], r["held_cycles"], r["misses"]) for r in chip} == {(0, 0, 0)}
+
+
+def test_the_store_is_used_as_memory_is_slow(results):
+    small, large = bench_scale.SHORT_LATENCIES
+    for gib in bench_scale.SHORT_SIZES:
+        fast, slow = (find(results, gib=gib, store="dram", phase="churn", latency=n)[0] for n in (small, large))
+        assert slow["cycles"]["mean"] > fast["cycles"]["mean"] + (large - small) / 4
+        assert 0.3 < fast["hit_rate"] < 1
+        assert fast["write_backs"] > 0
+
+
+def test_a_load_spreads_over_all_clusters():
+    load = Load(512, fresh=200, churn=3000, scan=10)
+    maker = Maker(load, lambda name: None)
+    made = maker.make()
+    names = [phase.name for phase in made.phases]
+    assert sum(phase.operations for phase in made.phases) == len(made.records) == len(made.scans)
+    begin = sum(phase.operations for phase in made.phases[: names.index("churn")])
+    end = begin + sum(phase.operations for phase in made.phases if phase.name == "churn")
+    touched = {r.a // 512 for r in made.records[begin:end] if r.type != 255}
+    assert len(touched) > 400
+    assert not maker.device.free
+    assert made.records == scale_load.make(load).records
+
+
+@pytest.mark.parametrize(("percent", "value"), [(50, 5), (99, 10), (1, 1), (100, 10)])
+def test_percentiles(percent, value):
+    assert percentile(range(1, 11), percent) == value
+
+
+@pytest.mark.parametrize("wrong", [["--sizes", "3"], ["--latencies", "1"], ["--sizes", "2048"]])
+def test_wrong_arguments_are_refused(wrong, capsys):
+    assert cli.main(["bench-scale", *wrong]) == 1
+    assert "choose" in capsys.readouterr().err
