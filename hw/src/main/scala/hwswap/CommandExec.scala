@@ -63,7 +63,8 @@ class CommandExec(p: Params) extends Module {
 
   cycles := cycles + 1.U
   val coreResp = io.core.resp.fire
-  private val carried = io.core.resp.bits.status === StatusCode.Ok.U || io.core.resp.bits.status === StatusCode.NeedReclaim.U
+  private val carried =
+    Seq(StatusCode.Ok, StatusCode.NeedReclaim).map(io.core.resp.bits.status === _.U).reduce(_ || _)
   private def isOne(codes: Int*): Bool = codes.map(opcode === _.U).reduce(_ || _)
   private val hasDevice =
     carried && isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit)

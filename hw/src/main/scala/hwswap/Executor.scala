@@ -225,8 +225,9 @@ class Executor(p: Params) extends Module {
   private val weighed = RegNext(state === State.commit && io.settled, false.B)
   private val ofFull = op.resumes && asked.full
   private val asksFull = listed && AllocWalk.isFull(io.position)
-  private val asks = op.reclaim && !rejected && (asksFull ||
-    (io.halfUsed && passes && roomy && (listed || usable) && !(op.resumes && !op.tried) && !ofFull && !(slow && io.mute)))
+  private val mute = ofFull || (op.resumes && !op.tried) || (slow && io.mute)
+  private val asks = op.reclaim && !rejected &&
+    (asksFull || (io.halfUsed && passes && roomy && (listed || usable) && !mute))
 
   // What becomes of the cluster, either way.
   private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {

@@ -36,7 +36,8 @@ class TrunksSpec extends AnyFunSpec with ChiselSim with Seeded {
         for (_ <- 1 to 30) {
           val number = source.next()
           for (_ <- 1 to 5) {
-            val size = Seq(1, clusters, 1 + random.nextInt(clusters), 32.min(clusters), 33.min(clusters))(random.nextInt(5))
+            val sizes = Seq(1, clusters, 1 + random.nextInt(clusters), 32.min(clusters), 33.min(clusters))
+            val size = sizes(random.nextInt(sizes.size))
             dut.io.clusters.poke(size)
             dut.clock.step()
             dut.io.cluster.expect(cluster(number, size))

@@ -100,7 +100,9 @@ class UnitBench(dut: CoreUnit) extends PeekPokeAPI with Assertions {
             int(dut.io.resp.offset),
             int(dut.io.resp.device),
             int(dut.io.resp.more),
-            when_(access.newMeta.valid)((of(ClusterFlag.all, meta.flag), int(meta.order), int(meta.count), bit(meta.taken))),
+            when_(access.newMeta.valid)(
+              (of(ClusterFlag.all, meta.flag), int(meta.order), int(meta.count), bit(meta.taken))
+            ),
             walks,
             when_(access.move.valid)((bit(move.unlink), bit(move.push), int(move.from), int(move.to))),
             of(DeviceOp.all, access.change.op),
