@@ -420,7 +420,7 @@ class Executor(p: Params) extends Module {
 
   // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done. None comes
   // in the cycle after the commit, when what this one changes is written. With RANDOM_TRUNK the hint this one leaves is
-  // not known yet at the commit, and the next request waits for it; with reclaim it is not known whether that is allowed.
+  // not known yet at the commit, and the next request waits for it; with reclaim it is not known whether it is allowed.
   private val alone = op.alloc && (random || op.reclaim)
   private val untimely = Mux(waiting, !(io.op.bits.resumes || io.op.bits.free), io.op.bits.resumes)
   private val free = state === State.idle && !io.changing

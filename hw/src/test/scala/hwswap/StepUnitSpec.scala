@@ -140,7 +140,8 @@ class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
         assert(slots(CoreOp.stepGive, 8, 32).meta.contains((ClusterFlag.nonfull, 2, 132, false)))
         bench.used(32)
         val back = slots(CoreOp.stepFree, 8, 32)
-        assert(back.meta.contains((ClusterFlag.nonfull, 2, 68, false)) && back.walks == Seq(RowWalk.probe, RowWalk.clear))
+        assert(back.meta.contains((ClusterFlag.nonfull, 2, 68, false)))
+        assert(back.walks == Seq(RowWalk.probe, RowWalk.clear))
         assert(back.change == DeviceOp.count && back.usedDelta == -32)
         bench.used(100)
         nothing(slots(CoreOp.stepFree, 8, 100), BadRange) // empty, and on a list
