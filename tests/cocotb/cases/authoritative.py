@@ -76,8 +76,10 @@ async def write_rules(bench: Bench, record: Record) -> None:
 @cocotb.test()
 async def a_random_stream_by_the_ring(dut):
     """Every second one with other kinds of devices and with changing policies."""
+    bench = await Bench.start(dut)
     for span, extra in ((5, frozenset()), (80, frozenset(FEATURES) - {"indexed"})):  # random trunks want large devices
-        bench = await Bench.start(dut)
+        await bench.reset()
+        await bench.setup()
         await by_the_ring(bench, Shape(seed=bench.seed, ops=6000, span=span, features=extra))
 
 

@@ -409,8 +409,10 @@ def setup(records: list[Record], model: Allocator) -> Iterator[Command | Record]
 @cocotb.test()
 async def a_state_is_set_up_by_steps(dut):
     """A stream is cut in the middle: its state goes into a fresh engine, which then decides as the stream goes on."""
+    bench = await Bench.start(dut)
     for cut in (1500, 4000):
-        bench = await Bench.start(dut)
+        await bench.reset()
+        await bench.setup()
         shape = Shape(seed=bench.seed + cut, ops=cut + 2500, span=50, features=frozenset(FEATURES) - {"indexed"})
         bench.log.info("%s", shape)
         source = Stream(shape)
