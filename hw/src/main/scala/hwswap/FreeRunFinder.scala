@@ -70,7 +70,7 @@ class FreeRunFinder(p: Params) extends Module {
   private val order = hold(io.order)
   private val starts = FreeRuns.starts(io.word, io.order) & ahead & Fill(p.wordSlots, !isAcross)
   private val candidates = hold(starts)
-  private val inQuarters = 
+  private val inQuarters =
     starts.asBools.grouped((p.wordSlots / 4).max(1)).map(slots => hold(VecInit(slots).asUInt.orR)).toSeq
   private val wordNumber = hold(wordOf)
   private val laterFound = hold(Mux(isAcross, firstPair.valid, firstWord.found))
