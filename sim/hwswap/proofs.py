@@ -148,7 +148,7 @@ class Session:
     def __init__(self, proof: Proof, parts: Path, folder: Path) -> None:
         """Prepare it; `parts` holds what EmitProofs wrote."""
         self.proof = proof
-        self.parts = parts
+        self.parts = parts.resolve()  # as Yosys names it, too
         self.folder = folder / proof.name
         self.folder.mkdir(parents=True, exist_ok=True)
         self.top = f"{proof.source}_proof"
