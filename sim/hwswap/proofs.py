@@ -148,7 +148,7 @@ class Session:
     def __init__(self, proof: Proof, parts: Path, folder: Path) -> None:
         """Prepare it; `parts` holds what EmitProofs wrote."""
         self.proof = proof
-        self.parts = parts
+        self.parts = parts.resolve()  # as Yosys names it, too
         self.folder = folder / proof.name
         self.folder.mkdir(parents=True, exist_ok=True)
         self.top = f"{proof.source}_proof"
@@ -244,6 +244,10 @@ class Session:
             return "unknown", f"no answer within {proof.limit:.0f} s"
         if frame := ASSERTED.search(base):
             return self.counterexample(int(frame.group(1)))
+        if "combinational" in base:
+            # Nothing is left that changes from cycle to cycle, as where an assumption rules everything out.
+            said = yosys.abc(f"{start}; sat", self.folder, proof.limit)
+            return ("unbounded", "no state is left") if said and "UNSATISFIABLE" in said else ("unknown", "by sat")
         if "No output asserted" not in base:
             raise yosys.YosysError(f"ABC's answer is not understood: {base[-200:]}")
         if proof.method == "bounded":
