@@ -41,8 +41,8 @@ BOUND = 4
 vain: there the list says which cluster comes next, and the record must be there before that is known."""
 
 VAIN = 3
-"""The same for each cluster scanned in vain: its own row and record, its neighbours if a hint led to it, and the tail it
-goes behind."""
+"""The same for each cluster scanned in vain: its own row and record, its neighbours if a hint led to it, and the tail
+it goes behind."""
 
 MODELS = {"dram": BUILD / "model-scale", "on chip": BUILD / "model"}
 
