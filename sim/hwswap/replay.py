@@ -33,7 +33,8 @@ def program(build: Path = paths.REPLAY) -> Path:
     """Return the replay program of one build; HWSWAP_REPLAY names another than the usual one."""
     path = Path(os.environ.get("HWSWAP_REPLAY", build)) if build == paths.REPLAY else build
     if not path.is_file():
-        raise ReplayError(f"{path} is not there: run `sim/setup/build {path.parent.name}` first")
+        way = "make model" if build == paths.REPLAY else f"sim/setup/build {path.parent.name}"
+        raise ReplayError(f"{path} is not there: run `{way}` first")
     return path
 
 

@@ -119,7 +119,7 @@ def test_what_a_model_writes_down_becomes_a_sequence(cached, tmp_path):
     """It sleeps for tables and wakes up elsewhere, finds no memory for some, and reclaims."""
     causes, asked = set(), 0
     for kinds in KINDS:
-        for seed in range(2):
+        for seed in range(3):
             writer = Writer(seed, kinds, cached)
             for _ in writer.run(1500 if cached else 500):
                 pass
