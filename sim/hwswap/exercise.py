@@ -874,7 +874,8 @@ class Authoritative:
         s.read(m.CONTROL_OFFSET, 0)
         s.add("pass", 4)
         s.add("irq", 1)
-        s.read(m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_ERROR.put(1))
+        # The interrupt of the commands before may be there, too.
+        s.add("poll", m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_ERROR.put(1), m.IRQ_STATUS_ERROR.put(1), LIMIT)
         s.note("reset by register")
         s.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
         s.add("poll", m.CONTROL_OFFSET, WORD, 0, LIMIT)
