@@ -16,9 +16,7 @@ from hwswap.rows import ORDERS, SLOTS, runs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-RECORDED = [
-    path for path in sorted((ROOT / "tests" / "data").glob("*.hwst.gz")) if not trace.read(path).detailed
-]
+RECORDED = [path for path in sorted((ROOT / "tests" / "data").glob("*.hwst.gz")) if not trace.read(path).detailed]
 """What one CPU did on devices as the firmware knows them; the others have details that it cannot follow."""
 
 PLAIN = BLKDEV | SOLIDSTATE
