@@ -285,8 +285,8 @@ async def the_host_is_asked_what_can_be_reclaimed(dut):
         await compare_state(bench, script.model)
         bench.log.info("%s", script.counts)
         assert script.counts["ALLOC NEED_RECLAIM"] > 10
-        assert script.counts["RECLAIM_DONE NEED_RECLAIM"] > 10
-        assert script.counts["RECLAIM_DONE OK"] > 50
+        assert script.counts["RECLAIM_DONE NEED_RECLAIM"]
+        assert script.counts["RECLAIM_DONE OK"] > 5
         await bench.reset()
         await bench.setup()
     bench.guards()
