@@ -345,10 +345,10 @@ trait CoreTest extends ChiselSim { this: TestSuite with Informing =>
 
   protected def withCore(p: Params = small, advisory: Boolean = false)(body: CoreDriver => Unit): Unit =
     simulate(new Core(p)) { dut =>
-      io.req.valid.poke(false)
-      io.resp.ready.poke(false)
-      io.clear.poke(false)
-      io.advisory.poke(advisory)
+      dut.io.req.valid.poke(false)
+      dut.io.resp.ready.poke(false)
+      dut.io.clear.poke(false)
+      dut.io.advisory.poke(advisory)
       val core = new CoreDriver(dut.io, cycles => dut.clock.step(cycles), p)
       core.policy()
       body(core)
