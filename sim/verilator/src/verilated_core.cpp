@@ -6,21 +6,6 @@
 #include "errors.hpp"
 #include "verilated.h"
 
-#include <sstream>
-
-// See verilated_engine.cpp.
-void vl_stop(const char *file, int line, const char *) {
-  std::ostringstream text;
-  text << "an assertion of the RTL failed at " << file << ":" << line << " (its message is above)";
-  throw hwswap::EngineError(text.str());
-}
-
-void vl_fatal(const char *file, int line, const char *, const char *message) {
-  std::ostringstream text;
-  text << "the simulation failed at " << file << ":" << line << ": " << message;
-  throw hwswap::EngineError(text.str());
-}
-
 namespace hwswap {
 
 namespace {
