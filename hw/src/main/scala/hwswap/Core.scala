@@ -75,7 +75,8 @@ class Core(p: Params) extends Module {
     val view = Wire(new StateView(p))
     val unitTurn = executor.io.unitTurn
     val start = RegInit(false.B)
-    start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy
+    start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy &&
+      answers.io.empty
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {
@@ -106,7 +107,7 @@ class Core(p: Params) extends Module {
     // open until its response is taken.
     answers.io.enq.valid := executor.io.resp.valid || done
     answers.io.enq.bits := Mux(unitTurn, ofUnit(_.resp), executor.io.resp.bits)
-    executor.io.resp.ready := answers.io.enq.ready
+    executor.io.respRoom := answers.io.room
     answers.io.deq.ready := io.resp.ready
     val answer = answers.io.deq.bits
     val kernel = Mux(answer.record, cluster.io.kernel, 0.U.asTypeOf(new KernelMeta))
@@ -182,7 +183,7 @@ class Core(p: Params) extends Module {
     // Hinted slots, and walks over them and the row.
     hinted.io.mark := executor.io.hints
     hinted.io.cluster := cluster.io.cluster
-    executor.io.hintsBusy := hinted.io.busy
+    executor.io.hintsRoom := hinted.io.nextRoom
     hinted.io.read := walker.io.readHinted
     hinted.io.write := walker.io.writeHinted
     hinted.io.newWord := walker.io.newHinted
@@ -204,7 +205,7 @@ class Core(p: Params) extends Module {
     // The lists.
     lists.io.move.valid := access.move.valid || executor.io.move.valid
     lists.io.move.bits := Mux(unitTurn, access.move.bits, executor.io.move.bits)
-    executor.io.moveRoom := lists.io.room
+    executor.io.moveRoom := lists.io.nextRoom
     lists.io.peek := access.peek || slowPath.io.peek
     lists.io.peekDevice := Mux(unitTurn, access.peekDevice, slowPath.io.device)
     lists.io.peekList := Mux(unitTurn, access.peekList, slowPath.io.peekList)
@@ -302,7 +303,6 @@ class Core(p: Params) extends Module {
       fault := true.B
     }
     io.fault := fault
-    assert(!done || answers.io.enq.ready, "a unit's answer finds no room")
     assert(
       !settled || available.io.members === VecInit(devices.io.devices.map(_.info.available)).asUInt,
       "the available list and the device table disagree"

@@ -73,9 +73,8 @@ class Executor(p: Params) extends Module {
     val newEmpty = Output(Bool())
     val rowChange = Valid(new RowChange(p))
 
-    /** The slots that were given are hinted, too; not while others still are being noted. */
+    /** The slots that were given are hinted, too. */
     val hints = Valid(new SlotRange(p))
-    val hintsBusy = Input(Bool())
 
     // Everything else that is written.
     val devices = Input(Vec(p.devices, new SwapDevice(p)))
@@ -87,8 +86,12 @@ class Executor(p: Params) extends Module {
     val key = Output(new HintKey(p))
     val alike = Input(Bool())
     val move = Valid(new ListMove(p))
+    val resp = Valid(new UnitResp(p))
+
+    // In the next cycle there is room for an answer; for a move and for hinted slots, if there are none in this.
+    val respRoom = Input(Bool())
     val moveRoom = Input(Bool())
-    val resp = Decoupled(new UnitResp(p))
+    val hintsRoom = Input(Bool())
     val events = Output(new CoreEvents)
 
     // More than half of swap is in use; all devices and the available list show what was done.
@@ -156,7 +159,7 @@ class Executor(p: Params) extends Module {
   io.look := state === State.look || state === State.unit
   io.order := op.order
   io.behind := op.hint.last
-  io.anywhere := listed || io.empty || op.hint.whole
+  io.anywhere := io.empty || op.hint.whole
 
   // A free within one word, or of whole words, is one change. Any other takes three: the slots in the first word, those
   // in the last, the words between them. It goes through `parts`, in which it looks at the first word, the last one and
@@ -213,21 +216,26 @@ class Executor(p: Params) extends Module {
   private val stray = RegNext(op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order))
   private val rejected = refused || stray
 
-  // What the search passes over is weighed for one cycle more: slots in use from where it began, or, when the host has
+  // What the search passes over is weighed for some cycles: slots in use from where it began, or, when the host has
   // tried there, from behind that place, to those that were found or to the cluster's end. (`cluster_scan_range()`)
   private val first = RegNext(Mux(io.anywhere, 0.U, io.behind + 1.U))
   private val begin = first +& Mux(op.resumes, slots, 0.U)
-  private val end = Mux(io.found, io.foundSlot, p.slots.U)
-  private val passes = RegNext(end > begin && !(io.found && io.foundSlot === first))
-  private val passed = RegNext((end - begin)(p.countBits - 1, 0))
-  private val askFrom = RegNext(begin(p.slotBits - 1, 0))
+  private val start = RegNext(begin)
+  private val end = RegNext(Mux(io.found, io.foundSlot, p.slots.U))
+  private val foundFirst = RegNext(io.found && io.foundSlot === first)
+  private val passes = RegNext(end > start && !foundFirst)
+  private val passed = RegNext((end - start)(p.countBits - 1, 0))
+  private val askFrom = start(p.slotBits - 1, 0)
   private val roomy = RegNext(meta.count +& slots <= p.slots.U)
-  private val weighed = RegNext(state === State.commit && io.settled, false.B)
+  private val inCommit = state === State.commit
+  private val weighed =
+    (1 to Executor.Weighing).foldLeft(inCommit && io.settled)((w, _) => RegNext(w, false.B) && inCommit)
   private val ofFull = op.resumes && asked.full
   private val asksFull = listed && AllocWalk.isFull(io.position)
   private val mute = ofFull || (op.resumes && !op.tried) || (slow && io.mute)
-  private val asks = op.reclaim && !rejected &&
-    (asksFull || (io.halfUsed && passes && roomy && (listed || usable) && !mute))
+  private val asks = RegNext(
+    op.reclaim && !rejected && (asksFull || (io.halfUsed && passes && roomy && (listed || usable) && !mute))
+  )
 
   // What becomes of the cluster, either way.
   private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {
@@ -280,17 +288,19 @@ class Executor(p: Params) extends Module {
   private val scanned = op.alloc && !rejected && (listed || (usable && !asks))
   private val freed = op.free && !refused && allUsed
 
-  // Whether it may have to change its list is known before what was found.
-  private val mayMove = RegNext(
-    Mux(
-      op.alloc,
-      listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
-      meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
-    )
+  // Whether it may have to change its list is known before what was found, and so is whether it can be carried out, one
+  // cycle before.
+  private val mayMove = Mux(
+    op.alloc,
+    listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
+    meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
   )
-  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom) || (op.hinting && io.hintsBusy) ||
+  private val stalled = !io.respRoom || (mayMove && !io.moveRoom) || (op.hinting && !io.hintsRoom) ||
     (op.reclaim && !weighed)
-  private val committing = state === State.commit && !stalled
+  private val lookDone = Wire(Bool())
+  private val committing = RegInit(false.B)
+  private val commitNext = (lookDone || (inCommit && !committing)) && !stalled
+  committing := commitNext
   private val changes = committing && (scanned || freed)
 
   // Where the cluster goes.
@@ -348,13 +358,8 @@ class Executor(p: Params) extends Module {
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
   private val ends = committing && op.alloc && !rejected && (listed || usable || op.resumes) && !asks && !ofFull
-  trunks.io.draw := random && ends && !newHint.valid && !rotating
-  private val trunk = Wire(new CpuHint(p))
-  trunk.valid := trunks.io.cluster =/= 0.U
-  trunk.device := owner
-  trunk.cluster := (RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0)
-  trunk.last := DontCare
-  trunk.whole := true.B
+  private val draws = RegNext(random && ends && !newHint.valid && !rotating, false.B)
+  trunks.io.draw := draws
   io.newHint.valid := RegNext(ends, false.B)
   private val key = WireDefault(op.key)
   when(rotating) {
@@ -364,7 +369,14 @@ class Executor(p: Params) extends Module {
   io.newHint.bits.key := RegNext(key)
   io.nextKey := key
   io.key := op.key
-  io.newHint.bits.hint := RegNext(Mux(trunks.io.draw, trunk, newHint))
+  private val behindSlots = RegNext(newHint)
+  private val trunk = Wire(new CpuHint(p))
+  trunk.valid := RegNext(trunks.io.cluster =/= 0.U)
+  trunk.device := behindSlots.device
+  trunk.cluster := RegNext((RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0))
+  trunk.last := DontCare
+  trunk.whole := true.B
+  io.newHint.bits.hint := Mux(draws, trunk, behindSlots)
 
   io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
   io.change.device := owner
@@ -398,7 +410,8 @@ class Executor(p: Params) extends Module {
 
   // The slow path.
   private val hintless = !slow && op.alloc && !refused && !op.hint.valid
-  private val hopeless = state === State.look && hintless && io.resp.ready
+  private val hopeless = state === State.look && hintless && RegNext(io.respRoom, true.B)
+  lookDone := state === State.look && !hintless && !unready && lastPart
   private val missed = committing && !slow && op.alloc && !rejected && !granted && !asks
   io.slowStart := hopeless || missed
   io.slowOrder := op.order
@@ -425,12 +438,13 @@ class Executor(p: Params) extends Module {
   private val alone = op.alloc && (random || op.reclaim)
   private val untimely = Mux(waiting, !(io.op.bits.resumes || io.op.bits.free), io.op.bits.resumes)
   private val free = state === State.idle && !io.changing
-  private val leadsOn =
-    state === State.commit && !refused && op.alloc && io.op.bits.alloc && !io.op.bits.resumes && io.alike
-  private val opening = io.op.valid && (free || (committing && !slow && !alone))
+  private val leads = RegNext(commitNext && !refused && op.alloc, false.B)
+  private val leadsOn = leads && io.op.bits.alloc && !io.op.bits.resumes && io.alike
+  private val mayLead = RegNext(commitNext && !slow && !alone, false.B)
+  private val opening = io.op.valid && (free || mayLead)
   io.open.valid := opening && io.needsCluster && !leadsOn
   io.open.bits := io.cluster
-  io.take := io.op.valid && (free || (answering && !slow && !alone))
+  io.take := io.op.valid && (free || (answering && mayLead))
   io.cpu := op.cpu
   when(io.take) {
     op := io.op.bits
@@ -482,7 +496,7 @@ class Executor(p: Params) extends Module {
     is(State.slow) {
       when(io.search) {
         op.hint.last := io.resumeBehind
-        op.hint.whole := io.resumeWhole
+        op.hint.whole := !io.resuming || io.resumeWhole
         pick := io.resumeBehind >> p.wordSlotBits
         state := State.look
       }.elsewhen(io.slowFailed) {
@@ -515,7 +529,6 @@ class Executor(p: Params) extends Module {
   io.events.allocSteal := gives && fromList && io.position > AllocWalk.Frag.U
   io.events.allocFail := io.slowFailed
 
-  assert(!(io.slowFailed && !io.resp.ready), "an answer finds no room")
   assert(
     !(state === State.look && listed && ListId(meta.flag, meta.order, p) =/= io.list),
     "a cluster's flag and order differ from the list it was found on"
@@ -523,6 +536,9 @@ class Executor(p: Params) extends Module {
 }
 
 object Executor {
+
+  /** Cycles in which what a search passes over is weighed. */
+  val Weighing: Int = 2
 
   /** Cycles in which a free is looked at whose slots are parts of several words. */
   val Parts: Int = 6

@@ -106,8 +106,7 @@ class OpenCluster(p: Params) extends Module {
   store.read := io.read
 
   // Which way a cluster comes: it is the open one, or its line was just read.
-  private val named = RegNext(io.read.bits)
-  private val atHand = valid && cluster === named
+  private val atHand = RegNext(cluster === io.read.bits, false.B) && valid
   private val fetch = io.open.valid && !atHand
   private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
   io.stale := stale
@@ -136,7 +135,8 @@ class OpenCluster(p: Params) extends Module {
   private val kernelWritten = RegNext(kernelWrite, false.B)
   private val patchesOrders = RegNext(rowWrite && stillOpen, false.B)
   private val newOrders = FreeRuns.orders(write.word.used)
-  when(writing)(write.cluster := changed)
+  private val writeAt = Mux(writing, changed, write.cluster)
+  write.cluster := writeAt
   when(rowWrite) {
     write.words := touched
     write.word.used := newWord
@@ -152,8 +152,9 @@ class OpenCluster(p: Params) extends Module {
   // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
   private val read = RegNext(io.read.valid, false.B)
   private def lateFor(written: Bool): Bool = written || RegNext(written, false.B)
-  private val rowLate = named === write.cluster && lateFor(rowWritten)
-  private val metaLate = named === write.cluster && lateFor(metaWritten)
+  private val late = RegNext(writeAt === io.read.bits, false.B)
+  private val rowLate = late && lateFor(rowWritten)
+  private val metaLate = late && lateFor(metaWritten)
 
   // The row goes on. Which of its two sources a word has is known long before whether it changes.
   private val order = Mux(stale, io.order, io.nextOrder)
@@ -246,10 +247,10 @@ class OpenCluster(p: Params) extends Module {
   assert(!(fetch && rowWrite), "a cluster is fetched while slots are changed")
   assert(!(fetch && writing && changed === io.open.bits), "a cluster is fetched that is written too late")
   assert(
-    !(fetch && named === write.cluster && lateFor(kernelWritten)),
+    !(fetch && late && lateFor(kernelWritten)),
     "a cluster is read while the kernel's word of it is written"
   )
-  assert(!io.open.valid || named === io.open.bits, "a cluster is opened that was not named before")
+  assert(!io.open.valid || RegNext(io.read.bits) === io.open.bits, "a cluster is opened that was not named before")
   assert(!fetch || io.blank || read, "a cluster is opened that was not read")
   assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")
   when(io.newMeta.valid) {
