@@ -87,7 +87,9 @@ class Core(p: Params) extends Module {
     def ofUnit[T <: Data](port: UnitIO => T): T =
       suppressEnumCastWarning(Mux1H(mine, units.map { case (unit, _) => port(unit.io) }))
     access := ofUnit(_.access)
-    val done = running && ofUnit(_.done)
+    // Its answer goes through a register, and so does what it changes in the device table.
+    val done = RegNext(running && ofUnit(_.done), false.B)
+    val unitResp = RegNext(ofUnit(_.resp))
     when(!running) {
       access.idle()
     }
@@ -106,7 +108,7 @@ class Core(p: Params) extends Module {
     // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays
     // open until its response is taken.
     answers.io.enq.valid := executor.io.resp.valid || done
-    answers.io.enq.bits := Mux(unitTurn, ofUnit(_.resp), executor.io.resp.bits)
+    answers.io.enq.bits := Mux(unitTurn, unitResp, executor.io.resp.bits)
     executor.io.respRoom := answers.io.room
     answers.io.deq.ready := io.resp.ready
     val answer = answers.io.deq.bits
@@ -165,6 +167,7 @@ class Core(p: Params) extends Module {
     cluster.io.order := executor.io.order
     cluster.io.behind := executor.io.behind
     cluster.io.anywhere := executor.io.anywhere
+    cluster.io.later := executor.io.later
     cluster.io.checked := executor.io.checked
     cluster.io.checkedWords := executor.io.checkedWords
     executor.io.opened := cluster.io.cluster
@@ -172,6 +175,8 @@ class Core(p: Params) extends Module {
     executor.io.empty := cluster.io.empty
     executor.io.found := cluster.io.found
     executor.io.foundSlot := cluster.io.foundSlot
+    executor.io.foundHere := cluster.io.foundHere
+    executor.io.beyond := cluster.io.beyond
     executor.io.allUsed := cluster.io.allUsed
     executor.io.stale := cluster.io.stale
     executor.io.changing := cluster.io.changing
@@ -259,7 +264,7 @@ class Core(p: Params) extends Module {
     executor.io.position := slowPath.io.position
 
     // The devices, and the available list that follows them.
-    devices.io.change := Mux(unitTurn, access.change, executor.io.change)
+    devices.io.change := Mux(unitTurn, RegNext(access.change), executor.io.change)
     devices.io.req := req
     available.io.add := devices.io.enter
     available.io.remove := devices.io.leave

@@ -62,12 +62,15 @@ class Executor(p: Params) extends Module {
     val order = Output(UInt(p.orderBits.W))
     val behind = Output(UInt(p.slotBits.W))
     val anywhere = Output(Bool())
+    val later = Output(UInt(p.words.W))
     val checked = Output(new SlotRange(p))
     val checkedWords = Output(UInt(p.words.W))
     val stale = Input(Bool())
     val changing = Input(Bool())
     val found = Input(Bool())
     val foundSlot = Input(UInt(p.slotBits.W))
+    val foundHere = Input(Bool())
+    val beyond = Input(UInt(p.words.W))
     val allUsed = Input(Bool())
     val newMeta = Valid(new ClusterMeta(p))
     val newEmpty = Output(Bool())
@@ -142,6 +145,11 @@ class Executor(p: Params) extends Module {
   /** The word that is looked at. */
   private val pick = Reg(UInt(p.wordBits.W))
 
+  /** The words behind it, in which a search goes on; all, if it may find something anywhere. */
+  private val later = Reg(UInt(p.words.W))
+  private def laterThan(hint: CpuHint): UInt =
+    SlotRange.beyond(hint.last >> p.wordSlotBits, p.words) | Fill(p.words, hint.whole)
+
   // An allocation that waits for the host's answer, and what was asked: about which cluster, for which order, whether
   // the cluster came from FULL, or from another list's head.
   private val waiting = RegInit(false.B)
@@ -160,6 +168,7 @@ class Executor(p: Params) extends Module {
   io.order := op.order
   io.behind := op.hint.last
   io.anywhere := io.empty || op.hint.whole
+  io.later := later | Fill(p.words, io.empty)
 
   // A free within one word, or of whole words, is one change. Any other takes three: the slots in the first word, those
   // in the last, the words between them. It goes through `parts`, in which it looks at the first word, the last one and
@@ -206,14 +215,10 @@ class Executor(p: Params) extends Module {
       (op.order === 0.U || op.order === meta.order) ||
       (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
   )
-  private val usable = RegNext(isUsable)
-
-  private val grantable = RegNext(
-    device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
-  )
+  private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
 
   // An answer that names another cluster or order than was asked about.
-  private val stray = RegNext(op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order))
+  private val stray = op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order)
   private val rejected = refused || stray
 
   // What the search passes over is weighed for some cycles: slots in use from where it began, or, when the host has
@@ -233,9 +238,9 @@ class Executor(p: Params) extends Module {
   private val ofFull = op.resumes && asked.full
   private val asksFull = listed && AllocWalk.isFull(io.position)
   private val mute = ofFull || (op.resumes && !op.tried) || (slow && io.mute)
-  private val asks = RegNext(
-    op.reclaim && !rejected && (asksFull || (io.halfUsed && passes && roomy && (listed || usable) && !mute))
-  )
+  private val willAsk =
+    op.reclaim && !rejected && (asksFull || (io.halfUsed && passes && roomy && (listed || isUsable) && !mute))
+  private val asks = RegNext(willAsk)
 
   // What becomes of the cluster, either way.
   private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {
@@ -282,12 +287,6 @@ class Executor(p: Params) extends Module {
   private val empty = RegNext(io.empty)
   private val delta = RegNext(Mux(op.alloc, slots.zext, -op.nr.zext))
 
-  // Commit: what was found.
-  private val granted = io.found && grantable && !asks
-  private val lastSlot = io.foundSlot | low
-  private val scanned = op.alloc && !rejected && (listed || (usable && !asks))
-  private val freed = op.free && !refused && allUsed
-
   // Whether it may have to change its list is known before what was found, and so is whether it can be carried out, one
   // cycle before.
   private val mayMove = Mux(
@@ -301,18 +300,24 @@ class Executor(p: Params) extends Module {
   private val committing = RegInit(false.B)
   private val commitNext = (lookDone || (inCommit && !committing)) && !stalled
   committing := commitNext
-  private val changes = committing && (scanned || freed)
+
+  // Commit: what is done, by what was known one cycle before and by what was found.
+  private def atCommit(holds: Bool): Bool = RegNext(commitNext && holds, false.B)
+  private val gives = atCommit(op.alloc && !rejected && grantable && !willAsk) && io.found
+  private val frees = atCommit(op.free && !refused) && allUsed
+  private val changes = atCommit(op.alloc && !rejected && (listed || (isUsable && !willAsk))) || frees
+  private val answering = gives || atCommit(op.free || rejected || willAsk)
+  private val lastSlot = io.foundSlot | low
 
   // Where the cluster goes.
-  private val result = Mux(granted || op.free, changed, unchanged)
+  private val result = Mux(gives || op.free, changed, unchanged)
   io.newMeta.valid := changes
   io.newMeta.bits := result.meta
   when(asks) {
     io.newMeta.bits.flag := ClusterFlag.none
   }
-  io.newEmpty := Mux(op.alloc, empty && !granted, emptied)
-  private val gives = committing && op.alloc && !rejected && granted
-  io.rowChange.valid := gives || (committing && freed)
+  io.newEmpty := Mux(op.alloc, empty && !gives, emptied)
+  io.rowChange.valid := gives || frees
   io.rowChange.bits.used := op.alloc
   io.rowChange.bits.found := op.alloc
   io.rowChange.bits.range := Mux(inParts, between, range)
@@ -346,7 +351,7 @@ class Executor(p: Params) extends Module {
 
   // The hint: behind the slots that were gives, unless the cluster ends there.
   private val newHint = Wire(new CpuHint(p))
-  newHint.valid := granted && !filled && !lastSlot.andR
+  newHint.valid := gives && !filled && !lastSlot.andR
   newHint.device := owner
   newHint.cluster := io.opened
   newHint.last := lastSlot
@@ -357,7 +362,8 @@ class Executor(p: Params) extends Module {
   trunks.io.reseed := io.policy.reseed
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
-  private val ends = committing && op.alloc && !rejected && (listed || usable || op.resumes) && !asks && !ofFull
+  private val ends =
+    atCommit(op.alloc && !rejected && (listed || isUsable || op.resumes) && !willAsk && !ofFull)
   private val draws = RegNext(random && ends && !newHint.valid && !rotating, false.B)
   trunks.io.draw := draws
   io.newHint.valid := RegNext(ends, false.B)
@@ -378,7 +384,7 @@ class Executor(p: Params) extends Module {
   trunk.whole := true.B
   io.newHint.bits.hint := Mux(draws, trunk, behindSlots)
 
-  io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
+  io.change.op := Mux(gives || frees, DeviceOp.adjust, DeviceOp.none)
   io.change.device := owner
   io.change.clusters := DontCare
   io.change.used := DontCare
@@ -386,7 +392,6 @@ class Executor(p: Params) extends Module {
   io.change.hintedDelta := Mux(op.hinting, delta, 0.S)
 
   // The answer. Only an allocation that found nothing has none yet.
-  private val answering = committing && (gives || op.free || rejected || asks)
   io.resp.valid := answering || io.slowFailed
   io.resp.bits := 0.U.asTypeOf(io.resp.bits)
   io.resp.bits.status := Mux(
@@ -396,12 +401,12 @@ class Executor(p: Params) extends Module {
       op.status,
       Seq(
         refused -> op.status,
-        (stray || (op.free && !allUsed)) -> StatusCode.BadRange.U,
+        (RegNext(stray) || (op.free && !allUsed)) -> StatusCode.BadRange.U,
         asks -> StatusCode.NeedReclaim.U
       )
     )
   )
-  when(op.alloc && !rejected && state =/= State.slow) {
+  when(op.alloc && !RegNext(rejected) && state =/= State.slow) {
     io.resp.bits.device := owner
     io.resp.bits.offset := inDevice ## Mux(asks, askFrom, io.foundSlot)
     io.resp.bits.more := Mux(asks, asksFull ## passed.pad(CoreResp.MoreBits - 1), 0.U)
@@ -412,7 +417,7 @@ class Executor(p: Params) extends Module {
   private val hintless = !slow && op.alloc && !refused && !op.hint.valid
   private val hopeless = state === State.look && hintless && RegNext(io.respRoom, true.B)
   lookDone := state === State.look && !hintless && !unready && lastPart
-  private val missed = committing && !slow && op.alloc && !rejected && !granted && !asks
+  private val missed = atCommit(!slow && op.alloc && !rejected && !willAsk) && !gives
   io.slowStart := hopeless || missed
   io.slowOrder := op.order
   io.slowHinting := op.hinting
@@ -427,7 +432,7 @@ class Executor(p: Params) extends Module {
     asked.order := op.order
     asked.full := asksFull
     asked.listed := fromList
-  }.elsewhen(committing && op.resumes && !rejected) {
+  }.elsewhen(atCommit(op.resumes && !rejected)) {
     waiting := false.B
   }
 
@@ -438,9 +443,9 @@ class Executor(p: Params) extends Module {
   private val alone = op.alloc && (random || op.reclaim)
   private val untimely = Mux(waiting, !(io.op.bits.resumes || io.op.bits.free), io.op.bits.resumes)
   private val free = state === State.idle && !io.changing
-  private val leads = RegNext(commitNext && !refused && op.alloc, false.B)
+  private val leads = atCommit(!refused && op.alloc)
   private val leadsOn = leads && io.op.bits.alloc && !io.op.bits.resumes && io.alike
-  private val mayLead = RegNext(commitNext && !slow && !alone, false.B)
+  private val mayLead = atCommit(!slow && !alone)
   private val opening = io.op.valid && (free || mayLead)
   io.open.valid := opening && io.needsCluster && !leadsOn
   io.open.bits := io.cluster
@@ -449,10 +454,12 @@ class Executor(p: Params) extends Module {
   when(io.take) {
     op := io.op.bits
     pick := Mux(io.op.bits.alloc, io.op.bits.hint.last >> p.wordSlotBits, io.op.bits.range.firstWord(p))
+    later := laterThan(io.op.bits.hint)
     when(leadsOn) {
       op.hint := newHint
       op.device := owner
       pick := lastSlot >> p.wordSlotBits
+      later := Mux(io.foundHere, later, io.beyond)
     }
     when(untimely) {
       op.status := StatusCode.BadOpcode.U
@@ -495,9 +502,12 @@ class Executor(p: Params) extends Module {
     }
     is(State.slow) {
       when(io.search) {
-        op.hint.last := io.resumeBehind
-        op.hint.whole := !io.resuming || io.resumeWhole
+        val hint = WireDefault(op.hint)
+        hint.last := io.resumeBehind
+        hint.whole := !io.resuming || io.resumeWhole
+        op.hint := hint
         pick := io.resumeBehind >> p.wordSlotBits
+        later := laterThan(hint)
         state := State.look
       }.elsewhen(io.slowFailed) {
         state := State.idle
@@ -521,7 +531,7 @@ class Executor(p: Params) extends Module {
   io.events := 0.U.asTypeOf(io.events)
   io.events.scan := ends
   io.events.listMove := io.move.valid && io.move.bits.push
-  io.events.freed := committing && freed
+  io.events.freed := frees
   io.events.allocFast := gives && !fromList
   io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U
   io.events.allocFree := gives && fromList && AllocWalk.isFree(io.position)

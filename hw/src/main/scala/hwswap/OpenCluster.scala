@@ -61,12 +61,17 @@ class OpenCluster(p: Params) extends Module {
     val pick = Input(UInt(p.wordBits.W))
     val word = Output(UInt(p.wordSlots.W))
 
-    /** Look for 2^order free slots behind `behind`, which is in the word that is picked, or anywhere. */
+    /** Look for 2^order free slots behind `behind`, which is in the word that is picked, or anywhere: see
+      * FreeRunFinder.
+      */
     val order = Input(UInt(p.orderBits.W))
     val behind = Input(UInt(p.slotBits.W))
     val anywhere = Input(Bool())
+    val later = Input(UInt(p.words.W))
     val found = Output(Bool())
     val foundSlot = Output(UInt(p.slotBits.W))
+    val foundHere = Output(Bool())
+    val beyond = Output(UInt(p.words.W))
 
     /** The slots of `checked` in the word that is picked, and all of `checkedWords`, are used. */
     val checked = Input(new SlotRange(p))
@@ -212,8 +217,11 @@ class OpenCluster(p: Params) extends Module {
   finder.io.order := io.order
   finder.io.behind := io.behind
   finder.io.anywhere := io.anywhere
+  finder.io.later := io.later
   io.found := finder.io.found
   io.foundSlot := finder.io.slot
+  io.foundHere := finder.io.here
+  io.beyond := finder.io.beyond
 
   // Check: a bit for each four slots, then all together.
   private val free = (io.checked.maskIn(p) & ~picked).asBools.grouped(4).toSeq.map { slots =>
@@ -226,7 +234,7 @@ class OpenCluster(p: Params) extends Module {
   // What is asked for. A word that is replaced has an empty range of its own.
   range := io.change.bits.range
   setting := io.change.bits.used
-  old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.later, word))
+  old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.laterWord, word))
   when(io.put.valid) {
     range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
     range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
