@@ -4,12 +4,13 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or the head of any list.
+/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or from any list, or was
+  * on FRAG.
   */
 class AskedPlace(p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val order = UInt(p.orderBits.W)
-  val full, listed = Bool()
+  val full, listed, frag = Bool()
 }
 
 /** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
@@ -103,6 +104,9 @@ class Executor(p: Params) extends Module {
     val resuming = Input(Bool())
     val resumeBehind = Input(UInt(p.slotBits.W))
     val resumeWhole = Input(Bool())
+    val indexed = Input(Bool())
+    val again = Output(Bool())
+    val place = Output(new CpuHint(p))
     val slowFailed = Input(Bool())
     val searched = Output(Bool())
     val gave = Output(Bool())
@@ -143,7 +147,7 @@ class Executor(p: Params) extends Module {
   // the cluster came from FULL, or from another list's head.
   private val waiting = RegInit(false.B)
   private val asked = Reg(new AskedPlace(p))
-  private val fromList = Mux(op.resumes, asked.listed, slow && !io.resuming)
+  private val fromList = Mux(op.resumes, asked.listed, slow && (!io.resuming || io.indexed))
 
   /** The open cluster comes from a list's head, not by way of a hint. */
   private val listed = slow && !io.resuming
@@ -190,12 +194,14 @@ class Executor(p: Params) extends Module {
   private val owner = RegNext(number)
   private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
   private val rotating = RegNext(rotates)
+  private val onFrag = RegNext(meta.flag === ClusterFlag.frag)
   private val filled = RegNext(meta.count + slots === p.slots.U)
   private val low = RegNext(SlotRange.lowSlots(op.order, p))
   private val present = RegNext(ListId(meta.flag, meta.order, p))
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
   private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
+  private val indexed = io.policy.placement === PlacementPolicyCode.Indexed.U
   private val isUsable = Mux(
     op.resumes && asked.full,
     meta.flag === ClusterFlag.none,
@@ -204,6 +210,10 @@ class Executor(p: Params) extends Module {
       (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
   )
   private val usable = RegNext(isUsable)
+
+  // Policy INDEXED: a cluster that was reached by a hint and has no run there was not searched, as it were.
+  private val skips = RegNext(p.indexed.B && indexed && !listed && !op.resumes)
+  private val vain = skips && !io.found
 
   private val grantable = RegNext(
     device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
@@ -218,7 +228,7 @@ class Executor(p: Params) extends Module {
   private val first = RegNext(Mux(io.anywhere, 0.U, io.behind + 1.U))
   private val begin = first +& Mux(op.resumes, slots, 0.U)
   private val end = Mux(io.found, io.foundSlot, p.slots.U)
-  private val passes = RegNext(end > begin && !(io.found && io.foundSlot === first))
+  private val passes = RegNext(end > begin && !(io.found && io.foundSlot === first) && !vain)
   private val passed = RegNext((end - begin)(p.countBits - 1, 0))
   private val askFrom = RegNext(begin(p.slotBits - 1, 0))
   private val roomy = RegNext(meta.count +& slots <= p.slots.U)
@@ -277,7 +287,7 @@ class Executor(p: Params) extends Module {
   // Commit: what was found.
   private val granted = io.found && grantable && !asks
   private val lastSlot = io.foundSlot | low
-  private val scanned = op.alloc && !rejected && (listed || (usable && !asks))
+  private val scanned = op.alloc && !rejected && (listed || (usable && !asks && !vain))
   private val freed = op.free && !refused && allUsed
 
   // Whether it may have to change its list is known before what was found.
@@ -347,7 +357,8 @@ class Executor(p: Params) extends Module {
   trunks.io.reseed := io.policy.reseed
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
-  private val ends = committing && op.alloc && !rejected && (listed || usable || op.resumes) && !asks && !ofFull
+  private val ends = committing && op.alloc && !rejected && (listed || (usable && !vain) || op.resumes) && !asks &&
+    !ofFull
   trunks.io.draw := random && ends && !newHint.valid && !rotating
   private val trunk = Wire(new CpuHint(p))
   trunk.valid := trunks.io.cluster =/= 0.U
@@ -408,12 +419,15 @@ class Executor(p: Params) extends Module {
   io.parks := asks
   io.dismissed := gives && op.resumes
   io.slowReclaims := op.reclaim && io.halfUsed
+  io.again := missed && vain && usable && !op.hint.whole
+  io.place := op.hint
   when(committing && asks) {
     waiting := true.B
     asked.cluster := io.opened
     asked.order := op.order
     asked.full := asksFull
     asked.listed := fromList
+    asked.frag := onFrag
   }.elsewhen(committing && op.resumes && !rejected) {
     waiting := false.B
   }
@@ -504,18 +518,25 @@ class Executor(p: Params) extends Module {
       State.unit
     )
 
+  // The index does not tell NONFULL from FRAG; all other clusters' lists are known.
+  private val ofFrag = io.indexed && Mux(op.resumes, asked.frag, onFrag)
   io.events := 0.U.asTypeOf(io.events)
   io.events.scan := ends
   io.events.listMove := io.move.valid && io.move.bits.push
   io.events.freed := committing && freed
   io.events.allocFast := gives && !fromList
-  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U
+  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U && !ofFrag
   io.events.allocFree := gives && fromList && AllocWalk.isFree(io.position)
-  io.events.allocFrag := gives && fromList && io.position === AllocWalk.Frag.U
+  io.events.allocFrag := gives && fromList &&
+    (io.position === AllocWalk.Frag.U || (io.position === AllocWalk.Nonfull.U && ofFrag))
   io.events.allocSteal := gives && fromList && io.position > AllocWalk.Frag.U
   io.events.allocFail := io.slowFailed
 
   assert(!(io.slowFailed && !io.resp.ready), "an answer finds no room")
+  assert(
+    !(committing && slow && io.indexed && !op.resumes && !io.found),
+    "the index names a cluster that has no free run"
+  )
   assert(
     !(state === State.look && listed && ListId(meta.flag, meta.order, p) =/= io.list),
     "a cluster's flag and order differ from the list it was found on"
