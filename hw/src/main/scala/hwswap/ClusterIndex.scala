@@ -43,16 +43,18 @@ class ClusterIndex(p: Params) extends Module {
     /** One every second cycle at most, and none while the index is searched or forgets. It takes three cycles. */
     val update = Flipped(Valid(new IndexUpdate(p)))
 
-    /** No cluster of these is in the index any more, whatever it was; `ready` is low until that is so. */
+    /** No cluster of these is in the index any more, whatever it was; `ready` is low from the next cycle until that is
+      * so.
+      */
     val forget = Flipped(Valid(new IndexRange(p)))
 
-    /** Look for the lowest cluster. `ready` is high again when the answers are there, 9 cycles later at most; they
+    /** Look for the lowest cluster. `ready` is low from the next cycle until the answers are there, 8 cycles at most; they
       * stay.
       */
     val query = Flipped(Valid(new IndexQuery(p)))
     val ready = Output(Bool())
 
-    /** All updates are done, and it is `ready`: it may be searched, or forget. */
+    /** All updates of the cycles before are done, and it is `ready`: it may be searched, or forget. */
     val idle = Output(Bool())
 
     /** A cluster of that order with a free run of it, and one of any order with a free slot. */
@@ -74,8 +76,8 @@ class ClusterIndex(p: Params) extends Module {
   private val indexes = Seq(orders, any)
   private val busy = indexes.map(_.io.busy).reduce(_ || _)
   private val starting = RegNext(io.query.valid || io.forget.valid, false.B)
-  io.ready := !busy && !starting && !forgetting && !io.query.valid && !io.forget.valid
-  io.idle := io.ready && !io.update.valid && !indexes.map(_.io.writing).reduce(_ || _)
+  io.ready := !busy && !starting && !forgetting
+  io.idle := io.ready && !indexes.map(_.io.writing).reduce(_ || _)
 
   for (index <- indexes) {
     index.io.range := range
@@ -192,14 +194,16 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val lastWord = Reg(UInt(wordSize.W))
   private val isFilled = VecInit(At(filled, there.bitmap).asBools)(there.word)
   private val isLast = wasWritten && lastPlace.asUInt === there.asUInt
-  private val word = RegNext(Mux(isLast, lastWord, Mux(isFilled, data, 0.U)))
+  private val word = Reg(UInt(wordSize.W))
+  word := Mux(isLast, lastWord, Mux(isFilled, data, 0.U))
 
   // The bits that the bounds leave of the word.
   private val above =
     Mux(there.word === wordOf(io.range.first), SlotRange.from(bitOf(io.range.first), wordSize), Fill(wordSize, true.B))
   private val upTo =
     Mux(there.word === wordOf(io.range.last), ~SlotRange.beyond(bitOf(io.range.last), wordSize), Fill(wordSize, true.B))
-  private val bounds = RegNext(above & upTo)
+  private val bounds = Reg(UInt(wordSize.W))
+  bounds := above & upTo
   private val hits = FirstSet(word & bounds)
 
   private val updated = Mux(writing, (word & ~bit) | (bit & Fill(wordSize, setting)), word & ~bounds)

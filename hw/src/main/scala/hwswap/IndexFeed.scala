@@ -34,7 +34,7 @@ class IndexFeed(p: Params) extends Module {
     val written = Input(new WordsChange(p))
     val update = Valid(new IndexUpdate(p))
 
-    /** There is something on its way. */
+    /** A record of the cycles before is on its way. */
     val busy = Output(Bool())
   })
 
@@ -110,7 +110,7 @@ class IndexFeed(p: Params) extends Module {
   }
   io.update.valid := telling || again
   io.update.bits := Mux(again, held, update)
-  io.busy := valid0 || valid1 || valid2 || valid3 || valid4 || telling || leaving || pausing || again
+  io.busy := valid1 || valid2 || valid3 || valid4 || telling || leaving || pausing || again
 
   assert(
     !(summary4.left.valid && valid4 && (valid2 || valid3)),
