@@ -209,7 +209,7 @@ class CoreIndexedSpec extends AnyFunSpec with CoreTest {
         assert(core.place(core.hintAlloc(1, 3)) == (0, 512 + 264), "behind the hinted slots")
         assert(core.hintAlloc(1, 2).status == NoSpace)
         core.apply(1, Record(odd, FlagCode.Frag, 3, 3))
-        core.apply(2, Record(half, FlagCode.None, 3, 2))
+        core.apply(2, Record((BigInt(1) << 512) - 1, FlagCode.Full, 3, 2))
         assert(core.hintAlloc(2, 3).status == NoSpace)
         assert(core.place(core.hintAlloc(2, 0)) == (0, 1))
         core.sound(0)
