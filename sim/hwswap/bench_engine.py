@@ -296,7 +296,10 @@ def fall_back_table(reports: Iterable[dict[str, Any]]) -> Table:
 def goals(figures: Figures, reports: Sequence[dict[str, Any]]) -> list[Target]:
     """Return all targets beside the figures, that of the indexed placement last."""
     worst = placement(reports, "indexed")["alloc"]["max"]
-    return [*targets(figures), Target("allocation under INDEXED", f"at most {INDEXED}", f"max {worst}", worst <= INDEXED)]
+    return [
+        *targets(figures),
+        Target("allocation under INDEXED", f"at most {INDEXED}", f"max {worst}", worst <= INDEXED),
+    ]
 
 
 def show(figures: Figures, reports: Sequence[dict[str, Any]], console: Console) -> None:
