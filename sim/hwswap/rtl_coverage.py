@@ -34,10 +34,10 @@ WAIVERS = paths.ROOT / "tests/coverage/waivers.toml"
 TRACES = ("random-churn", "sequential-mixed-orders")
 GOAL = 0.95
 
-FEATURES = frozenset(stream.FEATURES) - {"indexed"}
-"""What streams may have: all but the placement that the engine reads back as not there."""
+FEATURES = frozenset(stream.FEATURES)
+"""What streams may have: all kinds of devices, all policies."""
 
-POLICIES = [name for name in choices() if name != "placement=INDEXED"]
+POLICIES = choices()
 
 SHAPES = [
     Shape(101, ops=30_000, span=3),

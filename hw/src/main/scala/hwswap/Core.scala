@@ -75,7 +75,8 @@ class Core(p: Params) extends Module {
     val view = Wire(new StateView(p))
     val unitTurn = executor.io.unitTurn
     val start = RegInit(false.B)
-    start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy &&
+    val indexIdle = WireDefault(true.B)
+    start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy && indexIdle &&
       answers.io.empty
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
@@ -262,6 +263,37 @@ class Core(p: Params) extends Module {
     executor.io.next := slowPath.io.next
     executor.io.alone := slowPath.io.alone
     executor.io.position := slowPath.io.position
+
+    // The index is kept up to date whatever the policy is, so the policy can be switched at any time.
+    slowPath.io.again := executor.io.again
+    slowPath.io.place := executor.io.place
+    executor.io.indexed := slowPath.io.indexed
+    slowPath.io.indexReady := true.B
+    slowPath.io.indexIdle := true.B
+    slowPath.io.ofOrder := 0.U.asTypeOf(slowPath.io.ofOrder)
+    slowPath.io.ofAny := 0.U.asTypeOf(slowPath.io.ofAny)
+    view.indexReady := true.B
+    if (p.indexed) {
+      val feed = Module(new IndexFeed(p))
+      val index = Module(new ClusterIndex(p))
+      feed.io.cluster := cluster.io.cluster
+      feed.io.meta := cluster.io.meta
+      feed.io.newMeta := cluster.io.newMeta
+      feed.io.orders := cluster.io.orders
+      feed.io.written := cluster.io.written
+      index.io.update := feed.io.update
+      index.io.query := slowPath.io.query
+      index.io.forget.valid := access.forgetLists.valid && req.op === CoreOp.swapoff
+      index.io.forget.bits.first := intake.io.unitDevice.info.base
+      index.io.forget.bits.last :=
+        (intake.io.unitDevice.info.base + intake.io.unitDevice.clusters - 1.U)(p.clusterBits - 1, 0)
+      indexIdle := index.io.idle && !feed.io.busy
+      slowPath.io.indexReady := index.io.ready
+      slowPath.io.indexIdle := indexIdle
+      slowPath.io.ofOrder := index.io.ofOrder
+      slowPath.io.ofAny := index.io.ofAny
+      view.indexReady := index.io.ready
+    }
 
     // The devices, and the available list that follows them.
     devices.io.change := Mux(unitTurn, RegNext(access.change), executor.io.change)

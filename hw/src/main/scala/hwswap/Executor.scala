@@ -4,12 +4,13 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or the head of any list.
+/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or from any list, or was
+  * on FRAG.
   */
 class AskedPlace(p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val order = UInt(p.orderBits.W)
-  val full, listed = Bool()
+  val full, listed, frag = Bool()
 }
 
 /** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
@@ -109,6 +110,9 @@ class Executor(p: Params) extends Module {
     val resuming = Input(Bool())
     val resumeBehind = Input(UInt(p.slotBits.W))
     val resumeWhole = Input(Bool())
+    val indexed = Input(Bool())
+    val again = Output(Bool())
+    val place = Output(new CpuHint(p))
     val slowFailed = Input(Bool())
     val searched = Output(Bool())
     val gave = Output(Bool())
@@ -154,7 +158,7 @@ class Executor(p: Params) extends Module {
   // the cluster came from FULL, or from another list's head.
   private val waiting = RegInit(false.B)
   private val asked = Reg(new AskedPlace(p))
-  private val fromList = Mux(op.resumes, asked.listed, slow && !io.resuming)
+  private val fromList = Mux(op.resumes, asked.listed, slow && (!io.resuming || io.indexed))
 
   /** The open cluster comes from a list's head, not by way of a hint. */
   private val listed = slow && !io.resuming
@@ -202,12 +206,14 @@ class Executor(p: Params) extends Module {
   private val owner = RegNext(number)
   private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
   private val rotating = RegNext(rotates)
+  private val onFrag = RegNext(meta.flag === ClusterFlag.frag)
   private val filled = RegNext(meta.count + slots === p.slots.U)
   private val low = RegNext(SlotRange.lowSlots(op.order, p))
   private val present = RegNext(ListId(meta.flag, meta.order, p))
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
   private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
+  private val indexed = io.policy.placement === PlacementPolicyCode.Indexed.U
   private val isUsable = Mux(
     op.resumes && asked.full,
     meta.flag === ClusterFlag.none,
@@ -215,6 +221,10 @@ class Executor(p: Params) extends Module {
       (op.order === 0.U || op.order === meta.order) ||
       (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
   )
+
+  // Policy INDEXED: a cluster that was reached by a hint and has no run there was not searched, as it were.
+  private val skips = p.indexed.B && indexed && !listed && !op.resumes
+
   private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
 
   // An answer that names another cluster or order than was asked about.
@@ -228,7 +238,8 @@ class Executor(p: Params) extends Module {
   private val start = RegNext(begin)
   private val end = RegNext(Mux(io.found, io.foundSlot, p.slots.U))
   private val foundFirst = RegNext(io.found && io.foundSlot === first)
-  private val passes = RegNext(end > start && !foundFirst)
+  private val inVain = RegNext(skips && !io.found)
+  private val passes = RegNext(end > start && !foundFirst && !inVain)
   private val passed = RegNext((end - start)(p.countBits - 1, 0))
   private val askFrom = start(p.slotBits - 1, 0)
   private val roomy = RegNext(meta.count +& slots <= p.slots.U)
@@ -305,7 +316,11 @@ class Executor(p: Params) extends Module {
   private def atCommit(holds: Bool): Bool = RegNext(commitNext && holds, false.B)
   private val gives = atCommit(op.alloc && !rejected && grantable && !willAsk) && io.found
   private val frees = atCommit(op.free && !refused) && allUsed
-  private val changes = atCommit(op.alloc && !rejected && (listed || (isUsable && !willAsk))) || frees
+
+  /** The cluster counts as searched: in any case, or if it is usable, or if something was found as well. */
+  private def searched(may: Bool, always: Bool): Bool =
+    atCommit(may && (always || (isUsable && !skips))) || (atCommit(may && isUsable && skips) && io.found)
+  private val changes = searched(op.alloc && !rejected && (listed || !willAsk), listed) || frees
   private val answering = gives || atCommit(op.free || rejected || willAsk)
   private val lastSlot = io.foundSlot | low
 
@@ -363,7 +378,7 @@ class Executor(p: Params) extends Module {
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
   private val ends =
-    atCommit(op.alloc && !rejected && (listed || isUsable || op.resumes) && !willAsk && !ofFull)
+    searched(op.alloc && !rejected && !willAsk && !ofFull, listed || op.resumes)
   private val draws = RegNext(random && ends && !newHint.valid && !rotating, false.B)
   trunks.io.draw := draws
   io.newHint.valid := RegNext(ends, false.B)
@@ -426,12 +441,15 @@ class Executor(p: Params) extends Module {
   io.parks := asks
   io.dismissed := gives && op.resumes
   io.slowReclaims := op.reclaim && io.halfUsed
+  io.again := atCommit(!slow && op.alloc && !rejected && !willAsk && skips && isUsable && !op.hint.whole) && !io.found
+  io.place := op.hint
   when(committing && asks) {
     waiting := true.B
     asked.cluster := io.opened
     asked.order := op.order
     asked.full := asksFull
     asked.listed := fromList
+    asked.frag := onFrag
   }.elsewhen(atCommit(op.resumes && !rejected)) {
     waiting := false.B
   }
@@ -528,17 +546,24 @@ class Executor(p: Params) extends Module {
       State.unit
     )
 
+  // The index does not tell NONFULL from FRAG; all other clusters' lists are known.
+  private val ofFrag = io.indexed && Mux(op.resumes, asked.frag, onFrag)
   io.events := 0.U.asTypeOf(io.events)
   io.events.scan := ends
   io.events.listMove := io.move.valid && io.move.bits.push
   io.events.freed := frees
   io.events.allocFast := gives && !fromList
-  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U
+  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U && !ofFrag
   io.events.allocFree := gives && fromList && AllocWalk.isFree(io.position)
-  io.events.allocFrag := gives && fromList && io.position === AllocWalk.Frag.U
+  io.events.allocFrag := gives && fromList &&
+    (io.position === AllocWalk.Frag.U || (io.position === AllocWalk.Nonfull.U && ofFrag))
   io.events.allocSteal := gives && fromList && io.position > AllocWalk.Frag.U
   io.events.allocFail := io.slowFailed
 
+  assert(
+    !(committing && slow && io.indexed && !op.resumes && !io.found),
+    "the index names a cluster that has no free run"
+  )
   assert(
     !(state === State.look && listed && ListId(meta.flag, meta.order, p) =/= io.list),
     "a cluster's flag and order differ from the list it was found on"

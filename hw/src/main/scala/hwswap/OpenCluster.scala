@@ -92,6 +92,12 @@ class OpenCluster(p: Params) extends Module {
     /** Slots are being changed in this cycle. */
     val changing = Output(Bool())
 
+    /** For how many orders each word of the row has a run, without the changes that still are on their way; and what is
+      * written to the store of them: see IndexFeed.
+      */
+    val orders = Output(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
+    val written = Output(new WordsChange(p))
+
     /** A count is beyond 512 (one cycle). */
     val fault = Output(Bool())
   })
@@ -153,6 +159,11 @@ class OpenCluster(p: Params) extends Module {
   store.write.word.orders := newOrders
   store.write.meta.valid := metaWritten
   store.write.kernel.valid := kernelWritten
+
+  io.orders := orders
+  io.written.cluster := write.cluster
+  io.written.words := store.write.words
+  io.written.orders := newOrders
 
   // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
   private val read = RegNext(io.read.valid, false.B)
