@@ -91,7 +91,7 @@ class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Seeded {
       }
     }
 
-    for (clusters <- Seq(8, 64, 512)) {
+    for (clusters <- Seq(8, 64, 512))
       it(s"names the lowest of $clusters clusters between two bounds, through random updates") {
         val p = Params(devices = 1, cpus = 1, clusters = clusters)
         val random = seeded()
@@ -101,7 +101,7 @@ class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Seeded {
             val b = if (random.nextInt(3) == 0) clusters - 1 else random.nextInt(clusters)
             (a.min(b), a.max(b))
           }
-          for (_ <- 1 to 400) {
+          for (_ <- 1 to 400)
             random.nextInt(40) match {
               case 0 =>
                 val (first, last) = bounds()
@@ -114,9 +114,7 @@ class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Seeded {
                 val (first, last) = bounds()
                 index.find(random.nextInt(p.orders), first, last)
             }
-          }
         }
       }
-    }
   }
 }
