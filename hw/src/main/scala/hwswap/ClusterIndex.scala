@@ -29,8 +29,8 @@ class IndexQuery(p: Params) extends Bundle {
   val range = new IndexRange(p)
 }
 
-/** Which clusters an allocation would not scan in vain (policy PLACEMENT: INDEXED): those that serve an order and have a
-  * free run of it, order by order, and those of any order that have a free slot. The kernel has nothing like it.
+/** Which clusters an allocation would not scan in vain (policy PLACEMENT: INDEXED): those that serve an order and have
+  * a free run of it, order by order, and those of any order that have a free slot. The kernel has nothing like it.
   *
   * A bitmap for each order, one bit a cluster, in words; and one bit a word that says whether any bit of it is set. A
   * word whose bit is not set counts as zero, whatever the RAM holds: so reset is that of these bits.
@@ -48,8 +48,8 @@ class ClusterIndex(p: Params) extends Module {
       */
     val forget = Flipped(Valid(new IndexRange(p)))
 
-    /** Look for the lowest cluster. `ready` is low from the next cycle until the answers are there, 8 cycles at most; they
-      * stay.
+    /** Look for the lowest cluster. `ready` is low from the next cycle until the answers are there, 8 cycles at most;
+      * they stay.
       */
     val query = Flipped(Valid(new IndexQuery(p)))
     val ready = Output(Bool())
@@ -120,8 +120,8 @@ class ClusterIndex(p: Params) extends Module {
 }
 
 /** Some bitmaps with a bit a cluster. What comes out of the RAM is registered before anything is made of it: a write is
-  * a read and, two cycles later, the write; a search or the clearing of a range takes three cycles a word. A search ends
-  * after two words: only the first and the last can have no bit within the bounds.
+  * a read and, two cycles later, the write; a search or the clearing of a range takes three cycles a word. A search
+  * ends after two words: only the first and the last can have no bit within the bounds.
   */
 private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val wordBits = p.clusterBits / 2
@@ -180,8 +180,8 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val setting = RegEnable(value, arriving)
   io.writing := arriving || writing
 
-  // One cycle: the RAM is read. The next: what it shows is taken, or zero, or what was written last in this place, which
-  // may have been in the cycle of the read.
+  // One cycle: the RAM is read. The next: what it shows is taken, or zero, or what was written last in this place,
+  // which may have been in the cycle of the read.
   private val asked = Wire(new Place)
   asked.bitmap := Mux(io.write.valid, io.writeBitmap, bitmap)
   asked.word := Mux(io.write.valid, wordOf(io.write.bits), next.bits)

@@ -11,8 +11,8 @@ class WordsChange(p: Params) extends Bundle {
   val orders = UInt(log2Ceil(p.wordOrders + 1).W)
 }
 
-/** Tells the index what has become of a cluster, whenever the open cluster gets a new record; changes of its row come in
-  * that cycle or before. It works on copies, so that the next cluster can be opened meanwhile.
+/** Tells the index what has become of a cluster, whenever the open cluster gets a new record; changes of its row come
+  * in that cycle or before. It works on copies, so that the next cluster can be opened meanwhile.
   *
   * A change of the row is known three cycles after it was asked for. So what the words held is taken over with the
   * record, and goes through three cycles in which a word that turns out to have been changed is corrected; then it is

@@ -300,7 +300,7 @@ class SlowPath(p: Params) extends Module {
       state := Mux(place.valid, State.load, State.walk)
     }
 
-    // One cluster of the order; FREE; one of any order: the first there is, FREE before all if free clusters come first.
+    // A cluster of the order, FREE, a cluster of any order: the first there is; FREE before all on a discarding device.
     is(State.ask) {
       when(io.indexIdle) {
         io.query.valid := true.B
