@@ -32,8 +32,9 @@ class IndexQuery(p: Params) extends Bundle {
 /** Which clusters an allocation would not scan in vain (policy PLACEMENT: INDEXED): those that serve an order and have
   * a free run of it, order by order, and those of any order that have a free slot. The kernel has nothing like it.
   *
-  * A bitmap for each order, one bit a cluster, in words; and one bit a word that says whether any bit of it is set. A
-  * word whose bit is not set counts as zero, whatever the RAM holds: so reset is that of these bits.
+  * A bitmap for each order, one bit a cluster, in words; and a summary of each bitmap, one bit a word, that says whether
+  * any bit of the word is set. A word whose bit is not set counts as zero, whatever the RAM holds, and so does a summary
+  * until it is written: so reset is that of one bit an order.
   *
   * The highest order needs no bitmap: it is served by empty clusters only.
   */
@@ -48,7 +49,7 @@ class ClusterIndex(p: Params) extends Module {
       */
     val forget = Flipped(Valid(new IndexRange(p)))
 
-    /** Look for the lowest cluster. `ready` is low from the next cycle until the answers are there, 8 cycles at most;
+    /** Look for the lowest cluster. `ready` is low from the next cycle until the answers are there, 9 cycles at most;
       * they stay.
       */
     val query = Flipped(Valid(new IndexQuery(p)))
@@ -157,11 +158,14 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private def bitOf(cluster: UInt): UInt = cluster(wordBits - 1, 0)
 
   private val ram = SyncReadMem(bitmaps * words, UInt(wordSize.W), SyncReadMem.Undefined)
-  private val filled = RegInit(VecInit.fill(bitmaps)(0.U(words.W)))
+
+  // For each bitmap, which of its words are not zero; none, as long as nothing was written there.
+  private val summaries = Mem(1 << bitmapBits, UInt(words.W))
+  private val known = RegInit(VecInit.fill(1 << bitmapBits)(false.B))
 
   // A search: which words of the bitmap are left.
   private object State extends ChiselEnum {
-    val idle, read, arrive, look = Value
+    val idle, begin, read, arrive, look = Value
   }
   private val state = RegInit(State.idle)
   private val bitmap = Reg(UInt(bitmapBits.W))
@@ -192,7 +196,10 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val wasWritten = RegInit(false.B)
   private val lastPlace = Reg(new Place)
   private val lastWord = Reg(UInt(wordSize.W))
-  private val isFilled = VecInit(At(filled, there.bitmap).asBools)(there.word)
+  private val summaryOf = Mux(state === State.begin, bitmap, there.bitmap)
+  private val summary = Mux(known(summaryOf), summaries(summaryOf), 0.U)
+  private val isFilled = VecInit(summary.asBools)(there.word)
+  private val ofPlace = RegNext(summary)
   private val isLast = wasWritten && lastPlace.asUInt === there.asUInt
   private val word = Reg(UInt(wordSize.W))
   word := Mux(isLast, lastWord, Mux(isFilled, data, 0.U))
@@ -212,13 +219,16 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
     wasWritten := true.B
     lastPlace := place
     lastWord := updated
-    for (i <- 0 until bitmaps)
-      when(place.bitmap === i.U) {
-        filled(i) := filled(i).bitSet(place.word, updated.orR)
-      }
+    summaries.write(place.bitmap, ofPlace.bitSet(place.word, updated.orR))
+    known(place.bitmap) := true.B
   }
 
   switch(state) {
+    is(State.begin) {
+      left := summary & SlotRange.from(wordOf(io.range.first), words) &
+        ~SlotRange.beyond(wordOf(io.range.last), words)
+      state := State.read
+    }
     is(State.read) {
       state := Mux(next.valid, State.arrive, State.idle)
     }
@@ -236,10 +246,8 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
     }
   }
   when(io.start) {
-    left := At(filled, io.bitmap) & SlotRange.from(wordOf(io.range.first), words) &
-      ~SlotRange.beyond(wordOf(io.range.last), words)
     bitmap := io.bitmap
-    state := State.read
+    state := State.begin
     found.valid := false.B
   }
   assert(!(io.write.valid && io.busy), "a bitmap is written while it is searched")
