@@ -6,7 +6,7 @@ import logging
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from cocotb.clock import Clock
@@ -77,7 +77,10 @@ class HostMemory(MemoryInterface):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the shared structures lie: spread over 64-bit space, each at the least alignment it may have."""
+    """Where the shared structures lie: spread over 64-bit space, each at the least alignment it may have.
+
+    These addresses are for reading tests; `anywhere` draws others.
+    """
 
     commands: int = 0x0000_0012_3456_7FC0
     completions: int = 0x0000_0BAD_0000_0FC0
@@ -87,6 +90,16 @@ class Layout:
     notices: int = 0x0000_2000_0000_0F80
     hints: int = 0x0000_3000_0000_0FC0
     dump: int = 0x0000_4000_0000_0FF8
+
+    @classmethod
+    def anywhere(cls, rng: random.Random) -> "Layout":
+        """Draw addresses from all of 64-bit space, of the same alignment; no two structures come near each other."""
+        names = [field.name for field in fields(cls)]
+        tops = rng.sample(range(1 << 6), len(names))
+        return cls(**{
+            name: top << 58 | rng.getrandbits(46) << 12 | getattr(cls, name) & 0xFFF
+            for name, top in zip(names, tops, strict=True)
+        })
 
 
 @dataclass(frozen=True)
@@ -160,7 +173,7 @@ class Bench:
         self.memory = HostMemory()
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clock, dut.reset)
         self.dma = AxiSlave(AxiBus.from_prefix(dut, "m_axi"), dut.clock, dut.reset, target=self.memory)
-        self.layout = Layout()
+        self.layout = Layout.anywhere(random.Random(self.seed))
         self.size_log2 = 6
         self.tail = 0
         self.taken = 0
