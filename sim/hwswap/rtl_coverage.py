@@ -24,7 +24,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hwswap import exercise, lockstep, paths, provenance, replay, stream, trace
-from hwswap.code_coverage import CoverageError, Modules, Point, Summary, read, read_waivers, summarise
+from hwswap.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
 from hwswap.functional_coverage import Functional, choices
 from hwswap.stream import Shape
 
@@ -253,10 +253,10 @@ def main(arguments: list[str] | None = None) -> int:
         waivers = read_waivers(WAIVERS)
         if not options.report_only:
             run(options.short, functional)
-        modules = Modules(paths.need(paths.RTL))
+        reader = Reader(Modules(paths.need(paths.RTL)))
         counts: Counter[Point] = Counter()
         for path in sorted(FOLDER.glob("*.dat")):
-            counts.update(read(path, modules))
+            reader.add(path, counts)
         return report(summarise(counts, waivers), functional, options.short or options.report_only)
     except (CoverageError, replay.ReplayError) as error:
         ERR.print(f"hwswap: {error}", soft_wrap=True, highlight=False)
