@@ -589,8 +589,8 @@ def bus_errors(seed: int, sizes: Sizes) -> str:
         host = Advisory(seed + number, sizes, s)
         host.start()
         host.switch_hints(False)
-        host.come(0)
-        host.come(1)
+        for type_ in range(2):
+            host.swapon(type_, 3 * SLOTS - host.rng.randrange(100), 3 * type_ + number, BLKDEV | SOLIDSTATE, -1)
         host.want = [0x3FF] * sizes.cpus
         host.rest()
         host.check(everything=number % 4 == 3)
@@ -598,6 +598,9 @@ def bus_errors(seed: int, sizes: Sizes) -> str:
         s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
         if name is not None:
             s.write(getattr(m, f"{name}_OFFSET"), NOWHERE)
+        else:  # the first record is written before the error comes
+            for at in range(MEMORY_BYTES - 80, MEMORY_BYTES, 8):
+                s.put(at, 0)
         if deed is hint:  # all that there is, so that some are wanted
             host.limits(600, 0xFFFF, 0)
         deed(host)
