@@ -57,6 +57,7 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) model-scale $(MAKE) --no-print-directory model-scale
 	@$(PHASE) model-wide $(MAKE) --no-print-directory model-wide
 	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
+	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
 	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
 	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml

@@ -25,7 +25,10 @@ from rich.table import Table
 
 from hwswap import exercise, lockstep, paths, provenance, replay, stream, trace
 from hwswap.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
+from hwswap.exercise_authoritative import authoritative, registers_and_refusals
+from hwswap.exercise_steps import steps
 from hwswap.functional_coverage import Functional, choices
+from hwswap.script import Sizes
 from hwswap.stream import Shape
 
 OUT = Console()
@@ -44,7 +47,7 @@ FEATURES = frozenset(stream.FEATURES) - {"indexed"}
 
 POLICIES = [name for name in choices() if name != "placement=INDEXED"]
 
-SIZES = exercise.Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
+SIZES = Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
 """What the engine is built for."""
 
 SHAPES = [
@@ -128,20 +131,19 @@ def jobs(short: bool, functional: Functional) -> Iterator[Job]:
         name = path.name.removesuffix(".hwst.gz")
         if not short or name == "reclaim":
             yield Job(name, "hwswap-replay", of_trace(path))
-    steps, ops = (12, 300) if short else (60, 2_000)
+    for i, (name, script) in enumerate(scripts(short)):
+        yield Job(name, "hwswap-play", of_script(script), PACES[i % 3])
+
+
+def scripts(short: bool) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield names and makers of scripts: each about other parts of the engine, all of them random otherwise."""
+    times = 1 if short else 4
     for seed in (131,) if short else (131, 132):
-        yield Job(
-            f"advisory-{seed}",
-            "hwswap-play",
-            of_script(lambda seed=seed: exercise.advisory(seed, steps, SIZES)),
-            PACES[seed % 3],
-        )
-        yield Job(
-            f"authoritative-{seed}",
-            "hwswap-play",
-            of_script(lambda seed=seed: exercise.authoritative(seed, ops, SIZES)),
-            PACES[(seed + 1) % 3],
-        )
+        yield f"advisory-{seed}", lambda seed=seed: exercise.advisory(seed, 15 * times, SIZES)
+        yield f"authoritative-{seed}", lambda seed=seed: authoritative(seed, 500 * times, SIZES)
+        yield f"steps-{seed}", lambda seed=seed: steps(seed, 60 * times, SIZES)
+        yield f"registers-{seed}", lambda seed=seed: registers_and_refusals(seed, SIZES)
+        yield f"errors-{seed}", lambda seed=seed: exercise.bus_errors(seed, SIZES)
 
 
 def cocotb(output: Path) -> None:

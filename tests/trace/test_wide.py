@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from hwswap import exercise, paths, replay, stream, trace
-from hwswap.exercise import Sizes
+from hwswap.script import Sizes
 from hwswap.stream import Shape
 from hwswap.trace import Op
 

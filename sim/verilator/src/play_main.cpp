@@ -11,14 +11,11 @@ namespace {
 
 using namespace hwswap;
 
-/// Bus address of the host's memory; scripts name offsets from here. Above 4 GiB, so that all address bits count.
-constexpr uint64_t memory_base = 0x12'3400'0000;
-
 int run(const std::string &path, const SimulationOptions &options) {
   const Script script = read_script(path);
-  FlatMemory memory(memory_base, script.memory_bytes);
+  FlatMemory memory(script.memory_base, script.memory_bytes);
   VerilatedEngine engine(memory, options);
-  if (const auto wrong = play(script, engine, memory)) {
+  if (const auto wrong = play(script, engine, memory, std::cout)) {
     std::cerr << "hwswap-play: " << path << ": " << *wrong << '\n';
     return 1;
   }

@@ -5,6 +5,7 @@
 #include "verilated_engine.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -19,6 +20,7 @@ struct Options {
   std::string decisions;
   bool registers = false;
   uint64_t memory_base = 0x12'3400'0000; // above 4 GiB, so that more than the lower half of an address counts
+  uint64_t patience = CommandRing::default_patience;
   SimulationOptions simulation;
 };
 
@@ -40,7 +42,7 @@ int replay(const Options &options) {
 
   FlatMemory memory(options.memory_base, CommandRing::bytes(Replayer::ring_log2));
   VerilatedEngine engine(memory, options.simulation);
-  Replayer replayer(engine, memory, trace, decisions.is_open() ? &decisions : nullptr);
+  Replayer replayer(engine, memory, trace, decisions.is_open() ? &decisions : nullptr, options.patience);
   const auto begin = std::chrono::steady_clock::now();
   const auto difference = replayer.run(options.registers);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
@@ -89,11 +91,12 @@ int main(int argc, char **argv) {
                  "Write line and toggle coverage to this file (needs a build with COVERAGE=1)");
   app.add_option("--fault", options.simulation.fault, "Number of the fault to activate (needs a build with FAULTS=1)")
       ->check(CLI::Range(0u, 65535u));
-  app.add_option("--patience", options.simulation.patience, "Cycles after which a register access counts as hanging")
+  app.add_option("--patience", options.patience, "Cycles after which an operation counts as hanging")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   options.simulation.timing.seed = options.simulation.seed;
+  options.simulation.patience = std::min(options.simulation.patience, options.patience);
   try {
     return replay(options);
   } catch (const std::exception &error) {
