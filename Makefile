@@ -56,6 +56,7 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) test-harness $(MAKE) --no-print-directory test-harness
 	@$(PHASE) model-scale $(MAKE) --no-print-directory model-scale
 	@$(PHASE) model-wide $(MAKE) --no-print-directory model-wide
+	@$(PHASE) coverage $(MAKE) --no-print-directory coverage SHORT=1
 	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
 	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
@@ -93,9 +94,9 @@ regress: model ## cocotb, random streams, traces with SEEDS=n fresh seeds in par
 		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
 		$(if $(WAVES),--waves)
 
-coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage
+coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage [SHORT=1]
 	@$(B) model-coverage
-	@$(ENV) python -m hwswap.rtl_coverage
+	@$(ENV) python -m hwswap.rtl_coverage $(if $(SHORT),--short)
 
 lockstep: model guest ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)

@@ -247,7 +247,7 @@ def report(summary: Summary, functional: Functional, short: bool) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Run everything and report."""
     parser = argparse.ArgumentParser(prog="make coverage", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="two streams only, no goals")
+    parser.add_argument("--short", action="store_true", help="little of everything but the cocotb cases, lower goals")
     parser.add_argument("--report-only", action="store_true", help="add up the files of the last run, code only")
     options = parser.parse_args(arguments)
     functional = Functional()

@@ -78,10 +78,7 @@ class HostMemory(MemoryInterface):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the shared structures lie: spread over 64-bit space, each at the least alignment it may have.
-
-    These addresses are for reading tests; `anywhere` draws others.
-    """
+    """Where the shared structures lie: spread over 64-bit space, each at the least alignment it may have."""
 
     commands: int = 0x0000_0012_3456_7FC0
     completions: int = 0x0000_0BAD_0000_0FC0
@@ -94,7 +91,7 @@ class Layout:
 
     @classmethod
     def anywhere(cls, rng: random.Random) -> "Layout":
-        """Draw addresses from all of 64-bit space, of the same alignment; no two structures come near each other."""
+        """Draw addresses from all of 64-bit space, with the same lowest 12 bits, far from each other."""
         names = [field.name for field in fields(cls)]
         tops = rng.sample(range(1 << 6), len(names))
         return cls(**{
