@@ -116,7 +116,10 @@ def jobs(short: bool, functional: Functional) -> Iterator[Job]:
         return make
 
     def of_script(text: Callable[[], str]) -> Callable[[Path], None]:
-        return lambda path: None if path.write_text(text()) else None
+        def make(path: Path) -> None:
+            path.write_text(text())
+
+        return make
 
     for i, shape in enumerate(SHORT_SHAPES if short else SHAPES):
         pace = PACES[i % len(PACES)]

@@ -94,10 +94,12 @@ class Layout:
         """Draw addresses from all of 64-bit space, with the same lowest 12 bits, far from each other."""
         names = [field.name for field in fields(cls)]
         tops = rng.sample(range(1 << 6), len(names))
-        return cls(**{
-            name: top << 58 | rng.getrandbits(46) << 12 | getattr(cls, name) & 0xFFF
-            for name, top in zip(names, tops, strict=True)
-        })
+        return cls(
+            **{
+                name: top << 58 | rng.getrandbits(46) << 12 | getattr(cls, name) & 0xFFF
+                for name, top in zip(names, tops, strict=True)
+            }
+        )
 
 
 @dataclass(frozen=True)
