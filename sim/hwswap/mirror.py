@@ -140,6 +140,11 @@ class Mirror(Allocator):
         return [device for device in super().offered(cpu) if device.flags & SOLIDSTATE and not device.flags & NO_HINTS]
 
     @staticmethod
+    def usable(cluster: Cluster, order: int) -> bool:
+        """Leave a cluster alone that the kernel has off its lists, though a hint before it led there."""
+        return cluster.flag != Flag.NONE and Allocator.usable(cluster, order)
+
+    @staticmethod
     def list_first(device: Device, cluster: Cluster) -> None:
         """Leave a cluster where it is that a record has placed already."""
         assert isinstance(cluster, MirrorCluster)

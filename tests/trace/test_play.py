@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 from hwswap import exercise, paths
+from hwswap.exercise_authoritative import authoritative, registers_and_refusals
+from hwswap.exercise_steps import steps
+from hwswap.script import Sizes
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))
-SIZES = exercise.Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
+SIZES = Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
 
 
 def play(path: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -34,7 +37,7 @@ def test_advisory_mode(options, tmp_path):
 @pytest.mark.parametrize("options", [(), ("--stall", "50", "--latency", "3")], ids=" ".join)
 def test_authoritative_mode(options, tmp_path):
     seed = SEED + 31 + len(options)
-    done = play(tmp_path / "script", exercise.authoritative(seed, 1200, SIZES), "--seed", str(seed + 1), *options)
+    done = play(tmp_path / "script", authoritative(seed, 1200, SIZES), "--seed", str(seed + 1), *options)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
 
 
@@ -54,9 +57,30 @@ def test_the_same_seed_gives_the_same_script():
     assert exercise.advisory(5, 6, SIZES) != exercise.advisory(6, 6, SIZES)
 
 
+@pytest.mark.parametrize("options", [(), ("--stall", "40", "--latency", "2")], ids=" ".join)
+def test_registers_refusals_and_the_order_of_devices(options, tmp_path):
+    seed = SEED + 41 + len(options)
+    done = play(tmp_path / "script", registers_and_refusals(seed, SIZES), "--seed", str(seed + 1), *options)
+    assert done.returncode == 0, f"seed {seed}: {done.stderr}"
+
+
+@pytest.mark.parametrize("options", [(), ("--stall", "40", "--latency", "2")], ids=" ".join)
+def test_guided_steps_and_questions(options, tmp_path):
+    seed = SEED + 51 + len(options)
+    done = play(tmp_path / "script", steps(seed, 80, SIZES), "--seed", str(seed + 1), *options)
+    assert done.returncode == 0, f"seed {seed}: {done.stderr}"
+
+
+@pytest.mark.parametrize("options", [(), ("--stall", "40", "--latency", "2")], ids=" ".join)
+def test_errors_of_the_bus(options, tmp_path):
+    seed = SEED + 61 + len(options)
+    done = play(tmp_path / "script", exercise.bus_errors(seed, SIZES), "--seed", str(seed + 1), *options)
+    assert done.returncode == 0, f"seed {seed}: {done.stderr}"
+
+
 def test_what_differs_is_found(tmp_path):
     """A script that wants something else fails and says where."""
-    lines = exercise.authoritative(SEED + 31, 50, SIZES).splitlines()
+    lines = authoritative(SEED + 31, 50, SIZES).splitlines()
     at = max(i for i, line in enumerate(lines) if line.startswith("expect"))
     name, offset, mask, value = lines[at].split()
     lines[at] = f"{name} {offset} {mask} {int(value, 16) ^ 1:#x}"

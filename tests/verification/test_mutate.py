@@ -2,70 +2,166 @@
 """Seeded faults: how they are read, chosen and tried, without the engine."""
 
 import json
+import random
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hwswap import mutants, mutate
+from hwswap.netlist import Netlist, Site
 
-LISTED = """\
-mutate -ctrl mutsel 16 1 -mode inv -module Core$HwSwap.core -cell $12 -port A -portbit 3 -wire a_b -wirebit 3 \
--src HwSwap.sv:2.5-2.9
-mutate -ctrl mutsel 16 2 -mode cnot1 -module ram_8x16$HwSwap.m.ram_ext -cell $4 -port DATA -portbit 11 -ctrlbit 6 \
--src HwSwap.sv:1.5-1.9 -src HwSwap.sv:3.5-3.9
-mutate -ctrl mutsel 16 3 -mode const0 -module HwSwap -cell core -port CLK -portbit 0 -src HwSwap.sv:3.1-3.2
-"""
-VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/Core.scala:12:7", "    b;", "endmodule"]
+VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/Core.scala:12:7", "    b;", "endmodule", ""]
 
 
-def candidates(kinds: dict[str, int]) -> list[mutants.Mutant]:
-    """Make so many candidates in each kind of module, each on a line of its own."""
-    return [
-        mutants.Mutant(0, kind, f"HwSwap.{kind}", "inv", f"${i}", "A", 0, None, "", i, "")
-        for kind, number in kinds.items()
-        for i in range(1, number + 1)
-    ]
+def pool(kinds: dict[str, int]) -> dict[str, dict[int, list[Site]]]:
+    """Make so many lines in each kind of module, each with three places of two cells."""
+    line = 0
+    made: dict[str, dict[int, list[Site]]] = {}
+    for kind, number in kinds.items():
+        made[kind] = {}
+        for _ in range(number):
+            line += 1
+            made[kind][line] = [Site(f"$a{line}", "A", 0), Site(f"$a{line}", "A", 1), Site(f"$b{line}", "Y", 0)]
+    return made
 
 
-def test_what_yosys_lists_is_read():
-    core, memory = mutants.parse(LISTED, VERILOG)
-    assert (core.module, core.instance, core.bit, core.control) == ("Core", "HwSwap.core", 3, None)
-    assert (core.line, core.source, core.wire) == (2, "Core.scala:12", "a_b")
-    assert (memory.kind, memory.mode, memory.control, memory.line) == ("memory", "cnot1", 6, 3)
-    assert "inverted while bit 6 is 1" in str(memory)
+def lines_of(chosen: list[Site]) -> Counter[int]:
+    """Count how many were chosen on each line."""
+    return Counter(int(site.cell[2:]) for site in chosen)
 
 
-def test_faults_in_the_clock_are_left_out():
-    assert all(mutant.port != "CLK" for mutant in mutants.parse(LISTED, VERILOG))
-
-
-def test_the_command_puts_in_what_was_listed():
-    core = mutants.choose(mutants.parse(LISTED, VERILOG), 2, 1)[0]
-    assert mutants.command(core) == (
-        "mutate -ctrl mutsel 16 1 -mode inv -module Core$HwSwap.core -cell $12 -port A -portbit 3"
+def netlist(cells: dict[str, tuple[str, dict[str, list[int | str]]]], outputs: list[int]) -> Netlist:
+    """Make a netlist of cells, each a type and the nets at its ports; those named $... are of line 2."""
+    return Netlist(
+        {
+            "modules": {
+                "HwSwap": {
+                    "ports": {
+                        "clock": {"direction": "input", "bits": [1]},
+                        "out": {"direction": "output", "bits": outputs},
+                    },
+                    "cells": {
+                        name: {
+                            "type": kind,
+                            "parameters": {"MEMID": "\\m"} if "mem" in kind else {},
+                            "attributes": {"src": "some/HwSwap.sv:2.3-2.9"} if name.startswith("$") else {},
+                            "connections": ports,
+                        }
+                        for name, (kind, ports) in cells.items()
+                    },
+                    "netnames": {
+                        "core.sum": {"hide_name": 0, "bits": [10, 11]},
+                        "$1": {"hide_name": 1, "bits": [12]},
+                    },
+                }
+            }
+        },
+        "HwSwap",
     )
 
 
+def test_a_bit_that_nobody_looks_at_is_not_live():
+    """Of a sum of two bits the lower one is used: the upper ones of sum and operands are not."""
+    found = netlist({"$1": ("$add", {"A": [2, 3], "B": [4, 5], "Y": [10, 11]})}, [10]).live()
+    assert found == {Site("$1", "A", 0), Site("$1", "B", 0), Site("$1", "Y", 0)}
+    both = netlist({"$1": ("$add", {"A": [2, 3], "B": [4, 5], "Y": [10, 11]})}, [11]).live()
+    assert Site("$1", "A", 0) in both
+    assert Site("$1", "Y", 0) not in both
+
+
+def test_what_is_live_goes_through_registers_and_memories():
+    """A bit of a memory's word is live only if that bit is read; addresses and enables count for every bit."""
+    cells = {
+        "$r": ("$memrd_v2", {"ADDR": [20], "DATA": [21, 22], "EN": ["1"]}),
+        "$w": ("$memwr_v2", {"ADDR": [23], "DATA": [24, 25], "EN": [26, 27], "CLK": [1]}),
+        "$d": ("$dffe", {"CLK": [1], "D": [21, 22], "Q": [30, 31], "EN": [32]}),
+        "$loop": ("$dff", {"CLK": [1], "D": [41], "Q": [41]}),
+        "$check": ("$check", {"A": [41]}),
+    }
+    found = netlist(cells, [31]).live()
+    assert {Site("$d", "EN", 0), Site("$d", "D", 1), Site("$w", "ADDR", 0), Site("$r", "ADDR", 0)} <= found
+    assert {site for site in found if site.port in ("DATA", "EN") and site.cell == "$w"} == {
+        Site("$w", "DATA", 1),
+        Site("$w", "EN", 1),
+    }
+    assert not any(site.cell in ("$loop", "$check") for site in found)
+    assert Site("$d", "D", 0) not in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "ports", "wanted"),
+    [
+        ("$mux", {"A": [2, 3], "B": [4, 5], "S": [6]}, {("A", 1), ("B", 1), ("S", 0)}),
+        ("$pmux", {"A": [2, 3], "B": [4, 5, 7, 8], "S": [6, 9]}, {("A", 1), ("B", 1), ("B", 3), ("S", 0), ("S", 1)}),
+        ("$bmux", {"A": [2, 3, 4, 5], "S": [6]}, {("A", 1), ("A", 3), ("S", 0)}),
+        ("$and", {"A": [2], "B": [4, 5]}, {("B", 1)}),
+        ("$shl", {"A": [2, 3], "B": [4]}, {("A", 0), ("A", 1), ("B", 0)}),
+    ],
+)
+def test_what_a_bit_depends_on(kind, ports, wanted):
+    made = netlist({"$1": (kind, ports | {"Y": [10, 11]})}, [11])
+    assert {(site.port, site.bit) for site in made.live() - {Site("$1", "Y", 1)}} == wanted
+
+
+def test_constants_clocks_and_the_optimisers_cells_are_no_candidates():
+    cells = {
+        "$1": ("$and", {"A": [2, "1"], "B": [4, 5], "Y": [10, 11]}),
+        "$2": ("$dff", {"CLK": [1], "D": [10, 11], "Q": [12, 13]}),
+        "own": ("$not", {"A": [12, 13], "Y": [14, 15]}),
+    }
+    found = mutants.candidates(netlist(cells, [14, 15]), VERILOG)
+    assert list(found) == ["Core"]
+    ports = {(site.cell, site.port, site.bit) for site in found["Core"][2]}
+    assert ("$1", "A", 0) in ports
+    assert ("$1", "A", 1) not in ports
+    assert not any(port == "CLK" or cell == "own" for cell, port, _ in ports)
+
+
+def test_faults_know_their_place():
+    """Module, line of the Chisel source, and a name with the path of instances."""
+    made = netlist({"$1": ("$and", {"A": [2, 3], "B": ["0", 5], "Y": [10, 11]})}, [10, 11])
+    places = [Site("$1", "Y", 1), Site("$1", "A", 0), Site("$1", "B", 1)]
+    found = mutants.seed_faults(made, VERILOG, places, random.Random(1))
+    assert [mutant.number for mutant in found] == [1, 2, 3]
+    assert {(mutant.module, mutant.line, mutant.source) for mutant in found} == {("Core", 2, "Core.scala:12")}
+    assert {mutant.port: mutant.wire for mutant in found} == {"A": "", "B": "", "Y": "core.sum"}
+    assert all(mutant.control is None for mutant in found if mutant.port == "B"), "a constant controls nothing"
+
+
+def test_the_command_puts_in_what_was_chosen():
+    fault = mutants.Mutant(7, "Core", "cnot1", "$flatten\\core.$12", "A", 3, 6, "", 2, "")
+    assert mutants.command(fault) == (
+        "mutate -ctrl mutsel 16 7 -mode cnot1 -module HwSwap -cell $flatten\\core.$12 -port A -portbit 3 -ctrlbit 6"
+    )
+    assert "inverted while bit 6 is 1" in str(fault)
+    assert replace(fault, module="ram_8x16").kind == "memory"
+
+
 def test_faults_are_spread():
-    """Each kind of module has some, none has too many, and they are numbered in a row."""
-    found = mutants.choose(candidates({"Core": 500, "Dma": 40, "Queue": 3, **{f"M{i}": 60 for i in range(9)}}), 100, 7)
-    counts = Counter(mutant.kind for mutant in found)
-    assert [mutant.number for mutant in found] == list(range(1, 101))
-    assert counts["Queue"] == 3
-    assert min(counts[kind] for kind in counts if kind != "Queue") >= mutants.AT_LEAST
-    assert max(counts.values()) <= mutants.AT_MOST * 100 + 1
+    """Each kind of module has some, none has too many, and so it is with lines."""
+    kinds = {"Core": 500, "Dma": 40, "Queue": 1, **{f"M{i}": 60 for i in range(9)}}
+    made = pool(kinds)
+    found = mutants.choose(made, 100, random.Random(7))
+    assert len(set(found)) == 100
+    lines = lines_of(found)
+    assert max(lines.values()) <= mutants.PER_LINE
+    counts = {kind: sum(lines[line] for line in made[kind]) for kind in kinds}
+    assert counts.pop("Queue") == mutants.PER_LINE
+    assert min(counts.values()) >= mutants.AT_LEAST
+    assert max(counts.values()) <= mutants.AT_MOST * 100
 
 
 def test_the_seed_decides():
-    pool = candidates({f"M{i}": 60 for i in range(12)})
-    assert mutants.choose(pool, 60, 1) == mutants.choose(pool, 60, 1)
-    assert mutants.choose(pool, 60, 1) != mutants.choose(pool, 60, 2)
+    made = pool({f"M{i}": 60 for i in range(12)})
+    assert mutants.choose(made, 60, random.Random(1)) == mutants.choose(made, 60, random.Random(1))
+    assert mutants.choose(made, 60, random.Random(1)) != mutants.choose(made, 60, random.Random(2))
 
 
 def test_too_few_candidates_are_said():
     with pytest.raises(ValueError, match="only"):
-        mutants.choose(candidates({"Core": 5}), 50, 1)
+        mutants.choose(pool({"Core": 5}), 50, random.Random(1))
 
 
 @pytest.mark.parametrize(
@@ -99,30 +195,63 @@ def test_an_interrupted_run_goes_on(tmp_path):
 
 @pytest.fixture
 def model(tmp_path, monkeypatch) -> Path:
-    """Stand in for a model: it finds fault 1 by a difference, hangs on fault 2, and finds nothing in others."""
+    """Stand in for a model: a difference with fault 1, a hang with 2, nothing with 3, more cycles with 4 and 5.
+
+    Of two killers the second finds fault 5 by a difference.
+    """
     program = tmp_path / "hwswap-fake"
     program.write_text(
         f"#!{sys.executable}\n"
         "import sys, time\n"
         "fault = int(sys.argv[sys.argv.index('--fault') + 1])\n"
-        "if fault == 1: print('register 0x0 is 0x1 and must be 0x2'); sys.exit(1)\n"
+        "if fault == 1 or (fault == 5 and 'second' in sys.argv[1]):\n"
+        "    print('register 0x0 is 0x1 and must be 0x2'); sys.exit(1)\n"
         "if fault == 2: time.sleep(60)\n"
+        "print(f'all as they must be; {1000 + (fault > 3)} cycles')\n"
     )
     program.chmod(0o755)
-    monkeypatch.setattr(mutate, "KILLERS", (mutate.Killer("fake", "hwswap-fake", "file"),))
+    monkeypatch.setattr(
+        mutate, "KILLERS", tuple(mutate.Killer(name, "hwswap-fake", name) for name in ("first", "second"))
+    )
     return tmp_path
 
 
 def test_faults_are_tried(model):
-    limits = {"fake": 3.0}
-    found = [mutate.try_fault(number, model, model, limits) for number in (1, 2, 3)]
-    assert [(outcome.by, outcome.how) for outcome in found] == [("fake", "difference"), ("fake", "hang"), ("", "")]
+    sound = {name: replace(how, limit=3.0) for name, how in mutate.without_fault(model, model).items()}
+    found = [mutate.try_fault(number, model, model, sound) for number in (1, 2, 3, 4, 5)]
+    assert [(outcome.by, outcome.how) for outcome in found] == [
+        ("first", "difference"),
+        ("first", "hang"),
+        ("", ""),
+        ("first", "cycles"),
+        ("second", "difference"),
+    ]
+
+
+def test_killers_must_pass_without_a_fault(model, monkeypatch):
+    (model / "hwswap-fake").write_text("#!/bin/sh\necho no; exit 1\n")
+    with pytest.raises(mutate.MutateError, match="without a fault, 'first' fails"):
+        mutate.without_fault(model, model)
+
+
+def test_what_time_it_took():
+    said = "line 7: register 0x100 is 0x12\n9 lines, all as they must be; 300 cycles"
+    assert mutate.time_of(said) == ("register 0x100 is 0x12", "300 cycles")
 
 
 def test_survivors_are_listed(capsys):
-    listed = mutants.choose(candidates({"Core": 4, "Dma": 4, "Shell": 4}), 10, 1)
-    outcomes = [mutate.Outcome(m.number, "" if m.number == 4 else "x", "difference", "", 0.1) for m in listed]
+    """Those that only cost cycles are counted by themselves, and are no part of the score."""
+    listed = [mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in range(1, 11)]
+    how = {4: "", 5: "cycles"}
+    outcomes = [
+        mutate.Outcome(m.number, "x" if how.get(m.number, "x") else "", how.get(m.number, "difference"), "", 0.1)
+        for m in listed
+    ]
     values = mutate.report(outcomes, listed, 1)
-    assert (values["faults"], values["killed"], values["score"]) == (10, 9, 0.9)
+    assert (values["faults"], values["killed"], values["score"]) == (10, 8, 0.8)
+    assert (values["by_cycles_alone"], values["score_with_cycles"]) == (1, 0.9)
     assert [survivor["number"] for survivor in values["survivors"]] == [4]
-    assert "survivor: fault 4" in capsys.readouterr().out
+    assert values["modules"] == {"Core": {"faults": 10, "killed": 8, "cycles": 1}}
+    said = capsys.readouterr().out
+    assert "survivor: fault 4" in said
+    assert "cycles alone: fault 5" in said

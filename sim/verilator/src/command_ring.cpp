@@ -7,8 +7,8 @@
 
 namespace hwswap {
 
-CommandRing::CommandRing(Engine &engine, FlatMemory &memory, unsigned log2)
-    : engine_(engine), memory_(memory), log2_(log2) {
+CommandRing::CommandRing(Engine &engine, FlatMemory &memory, unsigned log2, uint64_t patience)
+    : engine_(engine), memory_(memory), log2_(log2), patience_(patience) {
   assert(memory.size() >= bytes(log2));
 }
 
@@ -55,9 +55,9 @@ Completion CommandRing::run(const Command &command) {
   while (true) {
     if (auto completion = pop())
       return *completion;
-    if (engine_.cycles() - begin > patience)
+    if (engine_.cycles() - begin > patience_)
       throw EngineError("the engine has not completed a command (opcode " + std::to_string(command.opcode) + ") for " +
-                        std::to_string(patience) + " cycles");
+                        std::to_string(patience_) + " cycles");
     engine_.step();
   }
 }

@@ -18,7 +18,10 @@ public:
     return (size_t{HWSWAP_COMMAND_SIZE} + HWSWAP_COMPLETION_SIZE) << log2;
   }
 
-  CommandRing(Engine &engine, FlatMemory &memory, unsigned log2);
+  /// Cycles to wait for a completion before the engine counts as hanging, unless told otherwise.
+  static constexpr uint64_t default_patience = 20'000'000;
+
+  CommandRing(Engine &engine, FlatMemory &memory, unsigned log2, uint64_t patience = default_patience);
 
   /// Tell the engine where the rings are and let it fetch commands, in authoritative mode.
   void enable();
@@ -41,12 +44,13 @@ public:
   Completion run(const Command &command);
 
   /// Cycles to wait for a completion before the engine counts as hanging.
-  static constexpr uint64_t patience = 20'000'000;
+  uint64_t patience() const { return patience_; }
 
 private:
   Engine &engine_;
   FlatMemory &memory_;
   unsigned log2_;
+  uint64_t patience_;
   uint32_t tail_ = 0;
   uint32_t head_ = 0;
 };

@@ -11,14 +11,11 @@ namespace {
 
 using namespace hwswap;
 
-/// Bus address of the host's memory; scripts name offsets from here. Above 4 GiB, so that all address bits count.
-constexpr uint64_t memory_base = 0x12'3400'0000;
-
 int run(const std::string &path, const SimulationOptions &options) {
   const Script script = read_script(path);
-  FlatMemory memory(memory_base, script.memory_bytes);
+  FlatMemory memory(script.memory_base, script.memory_bytes);
   VerilatedEngine engine(memory, options);
-  if (const auto wrong = play(script, engine, memory)) {
+  if (const auto wrong = play(script, engine, memory, std::cout)) {
     std::cerr << "hwswap-play: " << path << ": " << *wrong << '\n';
     return 1;
   }
@@ -44,6 +41,8 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1u, 2147483646u))
       ->capture_default_str();
   app.add_option("--waves", options.waves, "Write waves to this FST file (needs a build with WAVES=1)");
+  app.add_option("--coverage", options.coverage,
+                 "Write line and toggle coverage to this file (needs a build with COVERAGE=1)");
   app.add_option("--fault", options.fault, "Number of the fault to activate (needs a build with FAULTS=1)")
       ->check(CLI::Range(0u, 65535u));
   app.add_option("--patience", options.patience, "Cycles after which a register access counts as hanging")

@@ -19,8 +19,8 @@ std::string outcome(bool failed, unsigned type, uint64_t slot) {
 
 } // namespace
 
-Replayer::Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, std::ostream *decisions)
-    : engine_(engine), trace_(trace), decisions_(decisions), ring_(engine, memory, ring_log2),
+Replayer::Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, std::ostream *decisions, uint64_t patience)
+    : engine_(engine), trace_(trace), decisions_(decisions), ring_(engine, memory, ring_log2, patience),
       commands_(field_get(engine.read_register(HWSWAP_REG_CAPS), HWSWAP_CAPS_CLUSTERS)) {
   check_capacity();
 }
@@ -41,7 +41,7 @@ void Replayer::clear_engine() {
   engine_.write_register(HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
   const uint64_t begin = engine_.cycles();
   while (engine_.read_register(HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET)
-    if (engine_.cycles() - begin > CommandRing::patience)
+    if (engine_.cycles() - begin > ring_.patience())
       throw EngineError("CONTROL.RESET does not go back to 0: the engine hangs in its reset");
 }
 
@@ -83,9 +83,9 @@ std::optional<Difference> Replayer::run_ring(Progress &progress) {
       if (done_ % progress_stride == 0)
         progress.update(done_, engine_.cycles() - begin_cycle_);
     }
-    if (engine_.cycles() - last_completion > CommandRing::patience)
+    if (engine_.cycles() - last_completion > ring_.patience())
       throw EngineError("the engine has not completed operation " + std::to_string(done_) + " (" +
-                        describe(trace_.records[done_]) + ") for " + std::to_string(CommandRing::patience) + " cycles");
+                        describe(trace_.records[done_]) + ") for " + std::to_string(ring_.patience()) + " cycles");
     engine_.step();
   }
   return std::nullopt;
@@ -142,7 +142,7 @@ Completion Replayer::request(const TraceRecord &record, const Command &command) 
       completion.cycles = static_cast<uint32_t>(engine_.cycles() - begin);
       return completion;
     }
-    if (engine_.cycles() - begin > CommandRing::patience)
+    if (engine_.cycles() - begin > ring_.patience())
       throw EngineError("the engine has not answered operation " + std::to_string(done_) + " (" + describe(record) +
                         ") on the page of CPU " + std::to_string(cpu));
   }

@@ -26,8 +26,9 @@ public:
   static constexpr unsigned ring_log2 = 12;
 
   /// `memory` is what the engine reaches, at least CommandRing::bytes(ring_log2). Each ALLOC's outcome is written to
-  /// `decisions` unless that is null.
-  Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, std::ostream *decisions);
+  /// `decisions` unless that is null. An operation that takes more than `patience` cycles counts as hanging.
+  Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, std::ostream *decisions,
+           uint64_t patience = CommandRing::default_patience);
 
   /// Replay. `registers`: ALLOC and FREE go through the CPU pages, one at a time, instead of the command ring. Every
   /// device still in use at the end is checked by the engine's self-test. Returns the first difference, or nothing.

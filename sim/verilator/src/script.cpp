@@ -20,7 +20,9 @@ const std::map<std::string, Form> forms = {
     {"put", {ScriptOp::put, 2}},       {"write", {ScriptOp::write, 3}},   {"until", {ScriptOp::until, 4}},
     {"poll", {ScriptOp::poll, 4}},     {"settle", {ScriptOp::settle, 2}}, {"pass", {ScriptOp::pass, 1}},
     {"expect", {ScriptOp::expect, 3}}, {"read", {ScriptOp::read, 3}},     {"irq", {ScriptOp::irq, 1}},
-    {"idle", {ScriptOp::idle, 1}},     {"reset", {ScriptOp::reset, 0}},   {"note", {ScriptOp::note, 0}},
+    {"idle", {ScriptOp::idle, 1}},     {"rounds", {ScriptOp::rounds, 1}}, {"mark", {ScriptOp::mark, 0}},
+    {"beats", {ScriptOp::beats, 2}},   {"reset", {ScriptOp::reset, 0}},   {"show", {ScriptOp::show, 1}},
+    {"note", {ScriptOp::note, 0}},
 };
 
 std::string hex(uint64_t value) {
@@ -78,21 +80,21 @@ ScriptLine parse(const std::string &text) {
 /// One line after the other, with what the last note said for messages.
 class Player {
 public:
-  Player(Engine &engine, FlatMemory &memory) : engine_(engine), memory_(memory) {}
+  Player(Engine &engine, FlatMemory &memory, std::ostream &shown)
+      : engine_(engine), memory_(memory), shown_(shown), named_(memory.size() / 8) {}
 
   std::optional<std::string> step(const ScriptLine &line, size_t number) {
     number_ = number;
     const auto &[a, b, c, d] = line.arguments;
     switch (line.op) {
     case ScriptOp::put:
-      memory_.word(a) = b;
+      named(a) = b;
       break;
     case ScriptOp::write:
       engine_.write_register(static_cast<uint32_t>(a), b, static_cast<uint8_t>(c));
       break;
     case ScriptOp::until:
-      wait(d, "memory at " + hex(a) + " to be " + hex(c),
-           [&, a = a, b = b, c = c] { return (memory_.word(a) & b) == c; });
+      wait(d, "memory at " + hex(a) + " to be " + hex(c), [&, a = a, b = b, c = c] { return (named(a) & b) == c; });
       break;
     case ScriptOp::poll:
       wait(d, "register " + hex(a) + " to be " + hex(c),
@@ -107,15 +109,32 @@ public:
         engine_.step();
       break;
     case ScriptOp::expect:
-      return same("memory at " + hex(a), memory_.word(a) & b, c);
+      return same("memory at " + hex(a), named(a) & b, c);
     case ScriptOp::read:
       return same("register " + hex(a), engine_.read_register(static_cast<uint32_t>(a)) & b, c);
     case ScriptOp::irq:
       return same("the interrupt", engine_.irq(), a);
     case ScriptOp::idle:
       return same("idle", engine_.idle(), a);
+    case ScriptOp::rounds:
+      return same("memory at " + hex(a), named(a), engine_.round());
+    case ScriptOp::mark:
+      marked_ = {engine_.dma_read_beats(), engine_.dma_write_beats()};
+      break;
+    case ScriptOp::beats: {
+      // What the engine says first, so that a beat moved while it does is one too many.
+      const std::array said = {engine_.read_register(static_cast<uint32_t>(a)),
+                               engine_.read_register(static_cast<uint32_t>(b))};
+      if (auto wrong = same("register " + hex(a), said[0], engine_.dma_read_beats() - marked_[0]))
+        return wrong;
+      return same("register " + hex(b), said[1], engine_.dma_write_beats() - marked_[1]);
+    }
     case ScriptOp::reset:
       engine_.reset();
+      break;
+    case ScriptOp::show:
+      shown_ << "line " << number_ << ": register " << hex(a) << " is "
+             << hex(engine_.read_register(static_cast<uint32_t>(a))) << '\n';
       break;
     case ScriptOp::note:
       note_ = line.text;
@@ -124,7 +143,23 @@ public:
     return std::nullopt;
   }
 
+  /// What words of memory hold that no line named.
+  std::optional<std::string> rest() const {
+    for (size_t offset = 0; offset < memory_.size(); offset += 8)
+      if (!named_[offset / 8] && memory_.word(offset))
+        return "after the last line: memory at " + hex(offset) + " is " + hex(memory_.word(offset)) +
+               " and must be 0x0: nobody has written it but the engine";
+    return std::nullopt;
+  }
+
 private:
+  /// A word of memory, which is named by that.
+  uint64_t &named(size_t offset) {
+    uint64_t &word = memory_.word(offset);
+    named_[offset / 8] = true;
+    return word;
+  }
+
   std::string where() const { return "line " + std::to_string(number_) + " (" + note_ + "): "; }
 
   std::optional<std::string> same(const std::string &what, uint64_t is, uint64_t must) const {
@@ -144,6 +179,10 @@ private:
 
   Engine &engine_;
   FlatMemory &memory_;
+  std::ostream &shown_;
+  std::vector<bool> named_;
+  /// Beats read and written at the last mark.
+  std::array<uint64_t, 2> marked_{};
   size_t number_ = 0;
   std::string note_;
 };
@@ -161,7 +200,14 @@ Script read_script(const std::string &path) {
       if (number_of_line == 1) {
         if (line.rfind("memory ", 0) != 0)
           throw std::invalid_argument("no memory");
-        script.memory_bytes = number(line.substr(7));
+        std::istringstream words(line.substr(7));
+        std::string bytes, base, more;
+        words >> bytes >> base >> more;
+        if (!more.empty())
+          throw std::invalid_argument("too long");
+        script.memory_bytes = number(bytes);
+        if (!base.empty())
+          script.memory_base = number(base);
       } else {
         script.lines.push_back(parse(line));
       }
@@ -172,12 +218,12 @@ Script read_script(const std::string &path) {
   return script;
 }
 
-std::optional<std::string> play(const Script &script, Engine &engine, FlatMemory &memory) {
-  Player player(engine, memory);
+std::optional<std::string> play(const Script &script, Engine &engine, FlatMemory &memory, std::ostream &shown) {
+  Player player(engine, memory, shown);
   for (size_t i = 0; i < script.lines.size(); ++i)
     if (auto wrong = player.step(script.lines[i], i + 2)) // the first line is the memory's
       return wrong;
-  return std::nullopt;
+  return player.rest();
 }
 
 } // namespace hwswap

@@ -6,6 +6,7 @@
 #include "flat_memory.hpp"
 
 #include <array>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,9 +26,30 @@ namespace hwswap {
 ///   read ADDRESS MASK VALUE       ... a register
 ///   irq LEVEL                     the interrupt wire must be at LEVEL
 ///   idle LEVEL                    so must the wire that says that nothing is under way
+///   rounds OFFSET                 a word of memory must be the rounds of polling that are finished, modulo 2^32
+///   mark                          beats of DMA count from here
+///   beats READ WRITE              two registers must be the beats read and written since then
 ///   reset                         the reset input is asserted
+///   show ADDRESS                  a register's value is printed
 ///   note TEXT                     what comes next, for messages
-enum class ScriptOp { put, write, until, poll, settle, pass, expect, read, irq, idle, reset, note };
+enum class ScriptOp {
+  put,
+  write,
+  until,
+  poll,
+  settle,
+  pass,
+  expect,
+  read,
+  irq,
+  idle,
+  rounds,
+  mark,
+  beats,
+  reset,
+  show,
+  note
+};
 
 struct ScriptLine {
   ScriptOp op;
@@ -35,17 +57,20 @@ struct ScriptLine {
   std::string text;
 };
 
-/// A script and the size of the memory it wants, which its first line says: memory BYTES.
+/// A script and the memory it wants, which its first line says: memory BYTES [BASE]. OFFSETs count from BASE, a
+/// multiple of 8; without it, from an address above 4 GiB, so that more than the lower half of an address counts.
 struct Script {
   uint64_t memory_bytes = 0;
+  uint64_t memory_base = 0x12'3400'0000;
   std::vector<ScriptLine> lines;
 };
 
 /// Reads a script, plain or gzipped; a UserError names the file, line and what is wrong.
 Script read_script(const std::string &path);
 
-/// Plays a script. Returns what was not as it must be, or nothing. An engine that does not come to what a line waits
-/// for is an EngineError.
-std::optional<std::string> play(const Script &script, Engine &engine, FlatMemory &memory);
+/// Plays a script; in the end words of memory that it did not name must be zeros, as in the beginning. What it wants
+/// shown goes to `shown`, a line each. Returns what was not as it must be, or nothing. An engine that does not come to
+/// what a line waits for is an EngineError.
+std::optional<std::string> play(const Script &script, Engine &engine, FlatMemory &memory, std::ostream &shown);
 
 } // namespace hwswap

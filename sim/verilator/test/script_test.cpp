@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sstream>
 
 namespace hwswap::test {
 namespace {
@@ -25,8 +26,9 @@ protected:
     const Script made = script("memory 4096\n" + lines);
     FlatMemory memory(0x1000, made.memory_bytes);
     FakeEngine engine(memory);
+    std::ostringstream shown;
     try {
-      return play(made, engine, memory).value_or("");
+      return play(made, engine, memory, shown).value_or("");
     } catch (const EngineError &error) {
       return error.what();
     }
@@ -65,6 +67,41 @@ TEST_F(ScriptTest, WhatIsNotAsItMustBeIsNamed) {
   EXPECT_EQ(outcome("note here\nput 8 0x55\nexpect 8 0xf 4\n"), "line 4 (here): memory at 0x8 is 0x5 and must be 0x4");
   EXPECT_EQ(outcome("read 0x40 0xff 1\n"), "line 2 (): register 0x40 is 0x0 and must be 0x1");
   EXPECT_EQ(outcome("irq 1\n"), "line 2 (): the interrupt is 0x0 and must be 0x1");
+}
+
+TEST_F(ScriptTest, WhatTheEngineWritesElsewhereIsFound) {
+  // The engine copies the word at 0x1008 to 0x1010 and to nowhere else.
+  const std::string copy = "put 8 0x55\nwrite 0x40 0x1008 0xff\nwrite 0x48 0x1010 0xff\nwrite 0x58 1 0xff\n";
+  EXPECT_EQ(outcome(copy + "expect 16 0xff 0x55\n"), "");
+  EXPECT_EQ(outcome(copy), "after the last line: memory at 0x10 is 0x55 and must be 0x0: nobody has written it but "
+                           "the engine");
+}
+
+TEST_F(ScriptTest, RoundsOfPollingAreCompared) {
+  EXPECT_EQ(outcome("rounds 8\n"), "");
+  EXPECT_EQ(outcome("put 8 3\nrounds 8\n"), "line 3 (): memory at 0x8 is 0x3 and must be 0x0");
+}
+
+TEST_F(ScriptTest, BeatsAreCounted) {
+  // The fake engine's registers are plain words, so what they say is what was written.
+  EXPECT_EQ(outcome("mark\nbeats 0x80 0x88\n"), "");
+  EXPECT_EQ(outcome("mark\nwrite 0x80 7 0xff\nbeats 0x80 0x88\n"), "line 4 (): register 0x80 is 0x7 and must be 0x0");
+}
+
+TEST_F(ScriptTest, RegistersAreShown) {
+  const Script made = script("memory 64\nwrite 0x40 0x123 0xff\nshow 0x40\n");
+  FlatMemory memory(0x1000, made.memory_bytes);
+  FakeEngine engine(memory);
+  std::ostringstream shown;
+  EXPECT_EQ(play(made, engine, memory, shown), std::nullopt);
+  EXPECT_EQ(shown.str(), "line 3: register 0x40 is 0x123\n");
+}
+
+TEST_F(ScriptTest, TheMemoryIsWhereTheScriptWantsIt) {
+  EXPECT_EQ(script("memory 64\n").memory_base, 0x12'3400'0000u);
+  EXPECT_EQ(script("memory 64 0xedcb000000000000\n").memory_base, 0xedcb'0000'0000'0000u);
+  EXPECT_EQ(script("memory 64 0xedcb000000000000\n").memory_bytes, 64u);
+  EXPECT_EQ(refusal("memory 64 0 1\n"), path + ":1: 'memory 64 0 1' is no line of a script");
 }
 
 TEST_F(ScriptTest, WaitingHasAnEnd) {

@@ -6,8 +6,9 @@ from hwswap import hwswap_map as m
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.mirror import Record
 from hwswap.rows import ALL, SLOTS
+from hwswap.shared import Command
 
-from cases.bench import Bench, Command
+from cases.bench import Bench
 from cases.host import Host
 
 DEVICES = ((0, 3000, 0), (5, 1024, 6), (2, 2600, 9))

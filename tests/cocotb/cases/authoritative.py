@@ -8,10 +8,11 @@ from hwswap import trace
 from hwswap.check import step
 from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.hwswap_map import Opcode, Status
+from hwswap.shared import Command, prepare
 from hwswap.stream import FEATURES, Shape, Stream
 from hwswap.trace import FAILED, ClusterMap, Op, Record
 
-from cases.bench import Bench, Command, prepare
+from cases.bench import Bench
 
 SSD = BLKDEV | SOLIDSTATE
 

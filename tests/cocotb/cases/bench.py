@@ -6,7 +6,7 @@ import logging
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from cocotb.clock import Clock
@@ -16,6 +16,7 @@ from cocotbext.axi.address_space import MemoryInterface
 from cocotbext.axi.sparse_memory import SparseMemory
 from hwswap import hwswap_map as m
 from hwswap.hwswap_map import Opcode, Status
+from hwswap.shared import Command
 
 CLOCK_NS = 10
 TIMEOUT_CYCLES = 200_000
@@ -88,6 +89,18 @@ class Layout:
     hints: int = 0x0000_3000_0000_0FC0
     dump: int = 0x0000_4000_0000_0FF8
 
+    @classmethod
+    def anywhere(cls, rng: random.Random) -> "Layout":
+        """Draw addresses from all of 64-bit space, with the same lowest 12 bits, far from each other."""
+        names = [field.name for field in fields(cls)]
+        tops = rng.sample(range(1 << 6), len(names))
+        return cls(
+            **{
+                name: top << 58 | rng.getrandbits(46) << 12 | getattr(cls, name) & 0xFFF
+                for name, top in zip(names, tops, strict=True)
+            }
+        )
+
 
 @dataclass(frozen=True)
 class Completion:
@@ -99,48 +112,6 @@ class Completion:
     opcode: int
     index: int
     cycles: int
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command to give."""
-
-    opcode: int
-    type: int = 0
-    cpu: int = 0
-    order: int = 0
-    nr: int = 0
-    arg0: int = 0
-    arg1: int = 0
-    arg2: int = 0
-    irq: bool = False
-    reclaim: bool = False
-
-    def pack(self) -> bytes:
-        """Return the 32 bytes in memory."""
-        head = (
-            m.MEM_COMMAND_HEAD_OPCODE.put(self.opcode)
-            | m.MEM_COMMAND_HEAD_IRQ.put(self.irq)
-            | m.MEM_COMMAND_HEAD_RECLAIM.put(self.reclaim)
-            | m.MEM_COMMAND_HEAD_CPU.put(self.cpu)
-            | m.MEM_COMMAND_HEAD_ORDER.put(self.order)
-            | m.MEM_COMMAND_HEAD_TYPE.put(self.type)
-            | m.MEM_COMMAND_HEAD_NR.put(self.nr)
-        )
-        return b"".join(word.to_bytes(8, "little") for word in (head, self.arg0, self.arg1, self.arg2))
-
-
-def prepare(
-    type_: int, pages: int, base: int, flags: int, priority: int = -1, epoch: int = 0, node: int = 0
-) -> Command:
-    """Return a SWAPON_PREPARE."""
-    return Command(
-        Opcode.SWAPON_PREPARE,
-        type_,
-        arg0=pages | base << 32,
-        arg1=flags,
-        arg2=priority & 0xFFFF | epoch << 16 | node << 24,
-    )
 
 
 class Bench:
@@ -160,7 +131,7 @@ class Bench:
         self.memory = HostMemory()
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clock, dut.reset)
         self.dma = AxiSlave(AxiBus.from_prefix(dut, "m_axi"), dut.clock, dut.reset, target=self.memory)
-        self.layout = Layout()
+        self.layout = Layout.anywhere(random.Random(self.seed))
         self.size_log2 = 6
         self.tail = 0
         self.taken = 0

@@ -6,8 +6,9 @@ from cocotb.triggers import RisingEdge
 from hwswap import hwswap_map as m
 from hwswap.golden import BLKDEV, SOLIDSTATE
 from hwswap.hwswap_map import Opcode, Status
+from hwswap.shared import Command, prepare
 
-from cases.bench import Bench, Command, prepare
+from cases.bench import Bench
 
 SSD = BLKDEV | SOLIDSTATE
 

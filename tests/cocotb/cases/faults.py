@@ -5,8 +5,9 @@ import cocotb
 from hwswap import hwswap_map as m
 from hwswap.hwswap_map import Opcode
 from hwswap.rows import SLOTS
+from hwswap.shared import Command
 
-from cases.bench import Bench, Command
+from cases.bench import Bench
 from cases.hints import limits
 from cases.host import Host
 

@@ -7,8 +7,9 @@ from hwswap.golden import BLKDEV
 from hwswap.hwswap_map import Flag, Opcode
 from hwswap.mirror import NO_HINTS
 from hwswap.rows import ALL, SLOTS, run
+from hwswap.shared import Command
 
-from cases.bench import Bench, Command
+from cases.bench import Bench
 from cases.host import SSD, Hint, Host
 
 PAGES = 5 * SLOTS

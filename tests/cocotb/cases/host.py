@@ -8,8 +8,9 @@ from hwswap.golden import BLKDEV, SOLIDSTATE
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.mirror import Record
 from hwswap.rows import ALL, SLOTS, run
+from hwswap.shared import Command, cpu_line, prepare
 
-from cases.bench import Bench, Command, prepare
+from cases.bench import Bench
 
 SSD = BLKDEV | SOLIDSTATE
 ORDERS = 10
@@ -164,15 +165,8 @@ class Host:
 
     def publish(self, cpu: int) -> None:
         """Write a CPU's line."""
-        words = [
-            m.MEM_CPU_LINE_NOTICE_NOTICE_TAIL.put(self.notice_tail[cpu])
-            | m.MEM_CPU_LINE_NOTICE_RESYNC.put(self.resync[cpu]),
-            m.MEM_CPU_LINE_WANT_ORDERS.put(self.want[cpu]),
-        ]
-        for pair in range(ORDERS // 2):
-            even, odd = self.rings[cpu, 2 * pair].head, self.rings[cpu, 2 * pair + 1].head
-            words.append(m.MEM_CPU_LINE_HINT_HEAD_EVEN.put(even) | m.MEM_CPU_LINE_HINT_HEAD_ODD.put(odd))
-        words.append(0)
+        heads = [self.rings[cpu, order].head for order in range(ORDERS)]
+        words = cpu_line(self.notice_tail[cpu], self.resync[cpu], self.want[cpu], heads)
         at = self.bench.layout.cpu_lines + m.MEM_CPU_LINE_BYTES * cpu
         self.bench.memory.put(at, b"".join(word.to_bytes(8, "little") for word in words))
 

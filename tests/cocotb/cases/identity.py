@@ -6,8 +6,9 @@ import os
 import cocotb
 from hwswap import hwswap_map as m
 from hwswap.golden import BLKDEV, SOLIDSTATE
+from hwswap.shared import prepare
 
-from cases.bench import Bench, prepare
+from cases.bench import Bench
 
 ADDRESSES = ("CMD_BASE", "CPL_BASE", "CPU_LINE_BASE", "ENGINE_LINE_BASE", "STATE_BASE", "NOTICE_BASE", "HINT_BASE")
 
