@@ -218,6 +218,51 @@ class Deeds:
                     self.put(device, cluster, self.fitting(cluster), cluster.order)
                 elif cluster.count == SLOTS and cluster.flag == Flag.FRAG:
                     self.put(device, cluster, Flag.FULL, cluster.order)
+        self.set_right()
+
+    def give(self, device: Device, cluster: Cluster, mask: int, order: int | None) -> None:
+        """STEP_GIVE, or STEP_FREE with None, of the slots of `mask`, run by run."""
+        opcode = Opcode.STEP_FREE if order is None else Opcode.STEP_GIVE
+        for slot, nr in runs(mask):
+            offset = cluster.index * SLOTS + slot
+            status = self.model.step_slots(device.type, offset, nr, order)
+            self.add(Command(opcode, device.type, order=order or 0, nr=nr, arg0=offset), status)
+
+    def pattern(self) -> int:
+        """Draw slots of a cluster: none, all, all but one aligned run or a few slots, or some runs."""
+        rng = self.rng
+        kind = rng.randrange(6)
+        order = rng.randrange(ORDERS)
+        hole = run(rng.randrange(SLOTS >> order) << order, 1 << order)
+        if kind < 2:
+            return (0, run(0, SLOTS))[kind]
+        if kind == 2:
+            return hole
+        if kind == 3:
+            return run(0, SLOTS) & ~sum(1 << slot for slot in rng.sample(range(SLOTS), 3))
+        return run(0, SLOTS) & ~hole
+
+    def shuffle(self) -> None:
+        """Give every cluster other slots and another list; no CPU and no device remembers a place."""
+        rng, model = self.rng, self.model
+        for device in model.devices.values():
+            for cluster in rng.sample(device.clusters, len(device.clusters)):
+                if cluster.flag != Flag.NONE:
+                    self.put(device, cluster, Flag.NONE, cluster.order)
+                self.give(device, cluster, cluster.used & ~cluster.bad, None)
+                order = rng.randrange(ORDERS)
+                self.give(device, cluster, self.pattern() & ~cluster.used, order)
+                self.put(device, cluster, self.fitting(cluster), cluster.order if cluster.count else order)
+            for order in range(ORDERS):
+                for cpu in (None,) if device.rotating else range(model.limit_cpus):
+                    status = model.step_next(device.type, cpu, order, 0)
+                    of_device = cpu is None
+                    self.add(Command(Opcode.STEP_NEXT, device.type, cpu=cpu or 0, order=order, arg1=of_device), status)
+        self.set_right()
+
+    def set_right(self) -> None:
+        """Have every device on the available list if, and only if, it should be."""
+        for device in self.model.devices.values():
             should = device.writeok and device.used < device.total
             if (device in self.model.available) != should:
                 status = self.model.step_available(device.type, should)
