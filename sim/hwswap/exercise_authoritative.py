@@ -500,17 +500,21 @@ class Authoritative:
     def trunks(self) -> None:
         """Random trunks on devices of two to four, from several seeds."""
         rng, s = self.rng, self.script
-        for clusters in (self.sizes.clusters * 7 // 8, self.sizes.clusters * 5 // 8, self.sizes.clusters * 3 // 8):
+        limit = self.sizes.clusters
+        sizes = [size for size in (33, 64, 65, 96, 97, limit * 7 // 8) if size <= limit]
+        for number_of, clusters in enumerate(sizes):
             model = Allocator(self.sizes.devices, self.sizes.cpus, self.sizes.clusters)
             s.note(f"random trunks of {clusters} clusters")
-            type_ = rng.randrange(self.sizes.devices)
+            type_ = number_of % self.sizes.devices
             device = (clusters * SLOTS, self.sizes.clusters - clusters, SSD)
             model.prepare(type_, *device)
             model.swapon(type_)
             self.ring(prepare(type_, *device))
             self.ring(Command(Opcode.SWAPON, type_))
-            for number in range(36):
-                if number % 12 == 0:
+            self.flush()
+            self.mode_stays()
+            for number in range(18):
+                if number % 6 == 0:
                     self.flush()
                     policy = Policy(hint=Hint.RANDOM_TRUNK, seed=rng.getrandbits(32) if number else 0)
                     model.set_policy(policy)

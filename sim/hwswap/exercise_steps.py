@@ -61,6 +61,10 @@ def lists(seed: int, rounds: int, sizes: Sizes) -> str:
                 if rng.random() < 0.3:
                     player.free()
             player.flush(f"lists, round {number}")
+        player.forget()
+        for number in range(rounds):
+            player.lonely()
+            player.flush(f"one cluster with room, round {number}")
         player.tidy()
         player.flush("in order again")
         player.compare()

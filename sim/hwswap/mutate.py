@@ -15,6 +15,8 @@ import json
 import os
 import random
 import re
+import resource
+import signal
 import subprocess
 import threading
 import time
@@ -57,7 +59,7 @@ CYCLES = "cycles"
 """How a fault was found that changes nothing but the number of cycles."""
 
 PATIENCE = 20
-"""A killer that takes so many times as long as without fault, and 20 s, hangs."""
+"""A killer that takes so many times the CPU time it takes without fault, and 5 s, hangs."""
 
 HURRY = ("--patience", "5000")
 """A register access, or an operation, that takes so many cycles hangs: the small engine is cleared in less."""
@@ -167,15 +169,16 @@ def time_of(said: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\d+ cycles|register 0x\w+ is 0x\w+", said))
 
 
-def attempt(killer: Killer, model: Path, tests: Path, fault: int, limit: float) -> tuple[bool, str]:
-    """Run a killer on a fault; return whether it passed, and what it said."""
-    try:
-        done = subprocess.run(
-            killer.command(model, tests, fault), capture_output=True, text=True, timeout=limit, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return False, f"waited {limit:.0f} s: hangs"
+def attempt(killer: Killer, model: Path, tests: Path, fault: int, limit: int) -> tuple[bool, str]:
+    """Run a killer on a fault, `limit` seconds of CPU time long; return whether it passed, and what it said.
+
+    Time on the clock would find hangs where other programs run beside this one.
+    """
+    limited = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(limit), *killer.command(model, tests, fault)]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
     said = (done.stdout + done.stderr).strip()
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return False, f"took {limit} s of CPU time: hangs"
     if done.returncode not in (0, 1):
         said += f" (ended with status {done.returncode})"
     return done.returncode == 0, said
@@ -183,9 +186,9 @@ def attempt(killer: Killer, model: Path, tests: Path, fault: int, limit: float) 
 
 @dataclass(frozen=True)
 class Sound:
-    """How a killer went without a fault: seconds it may take with one, and what it said about time."""
+    """How a killer went without a fault: seconds of CPU time it may take with one, and what it said about time."""
 
-    limit: float
+    limit: int
     time: tuple[str, ...]
 
 
@@ -207,11 +210,13 @@ def without_fault(model: Path, tests: Path) -> dict[str, Sound]:
     """Run all killers without a fault, which they must pass; return how each went."""
     sound = {}
     for killer in KILLERS:
-        begin = time.monotonic()
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN)
         passed, said = attempt(killer, model, tests, 0, 600)
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
         if not passed:
             raise MutateError(f"without a fault, '{killer.name}' fails, so it cannot find one: {said[-400:]}")
-        sound[killer.name] = Sound(20 + PATIENCE * (time.monotonic() - begin), time_of(said))
+        seconds = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
+        sound[killer.name] = Sound(5 + int(PATIENCE * seconds), time_of(said))
     return sound
 
 
