@@ -22,6 +22,9 @@ SSD = BLKDEV | SOLIDSTATE
 BUILT = frozenset(FEATURES) - {"indexed"}
 """What a stream can have that every engine is built with."""
 
+LARGE = 112
+"""Clusters of a large device: four random trunks, and still set up within the script's limit of cycles."""
+
 BY_DEVICE = (
     Opcode.MARK_BAD,
     Opcode.SWAPON,
@@ -497,11 +500,37 @@ class Authoritative:
         s.settle(0)
         statistics(s, model, self.requests)
 
+    def both_ways(self) -> None:
+        """A page asks while completions wait for memory: its answer waits behind those of the ring, and comes."""
+        s = self.script
+        model = Allocator(self.sizes.devices, self.sizes.cpus, self.sizes.clusters)
+        s.note("ring and pages at once")
+        model.prepare(0, 5 * SLOTS, 0, SSD)
+        model.swapon(0)
+        s.give([Expected(prepare(0, 5 * SLOTS, 0, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 0), Status.OK)])
+        refused = Expected(Command(Opcode.FREE, 0, nr=1, arg0=SLOTS - 1), Status.BAD_RANGE)
+        for number in range(12):
+            first = s.tail
+            s.post([refused] * (1 << s.log2))
+            s.add("pass", 20 * number)
+            cpu, order = number % self.sizes.cpus, number % 4
+            found = model.alloc(cpu, order)
+            assert found is not None
+            for asker in range(self.sizes.cpus):
+                if asker == cpu:
+                    self.request(cpu, Opcode.ALLOC, order, 0, 0, 0, found.offset)
+                else:
+                    wrong = m.CPU_PAGE_RESPONSE_STATUS.put(Status.BAD_RANGE)
+                    self.request(asker, Opcode.FREE, 0, 0, 1, SLOTS - 1, wrong)
+                    s.errors += 1
+            s.finish(first, [refused] * (1 << s.log2))
+        self.state(model)
+        s.give([Expected(Command(opcode, 0), Status.OK) for opcode in (Opcode.SWAPOFF_BEGIN, Opcode.SWAPOFF)])
+
     def trunks(self) -> None:
         """Random trunks on devices of two to four, from several seeds."""
         rng, s = self.rng, self.script
-        limit = self.sizes.clusters
-        sizes = [size for size in (33, 64, 65, 96, 97, limit * 7 // 8) if size <= limit]
+        sizes = [size for size in (33, 64, 65, 96, 97, LARGE) if size <= self.sizes.clusters]
         for number_of, clusters in enumerate(sizes):
             model = Allocator(self.sizes.devices, self.sizes.cpus, self.sizes.clusters)
             s.note(f"random trunks of {clusters} clusters")
@@ -544,6 +573,11 @@ def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     s.begin(m.CONTROL_ENABLE.put(1), log2=2)
     host.priorities()
     host.trunks()
+    s.settle(0)
+    s.reset_by_register()
+    host = Authoritative(seed + 2, sizes, s)
+    s.begin(m.CONTROL_ENABLE.put(1))
+    host.both_ways()
     s.note("completions where no memory is")
     s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
     s.write(m.CPL_BASE_OFFSET, NOWHERE)
@@ -580,7 +614,7 @@ def authoritative(seed: int, ops: int, sizes: Sizes) -> str:
     for cpu in range(sizes.cpus):
         s.read(0x10000 + 0x1000 * cpu + 0x10, 0)
     s.begin(m.CONTROL_ENABLE.put(1), log2=3)
-    model = again.operations(ops // 2, sizes.clusters * 7 // 8)
+    model = again.operations(ops // 2, min(LARGE, sizes.clusters))
     s.settle(0)
     statistics(s, model, again.requests)
     return s.text()
