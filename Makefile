@@ -94,7 +94,7 @@ regress: model ## cocotb, random streams, traces with SEEDS=n fresh seeds in par
 		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
 		$(if $(WAVES),--waves)
 
-coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage [SHORT=1]
+coverage: verilog ## lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
 	@$(B) model-coverage
 	@$(ENV) python -m hwswap.rtl_coverage $(if $(SHORT),--short)
 

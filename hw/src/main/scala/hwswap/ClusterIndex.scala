@@ -32,9 +32,9 @@ class IndexQuery(p: Params) extends Bundle {
 /** Which clusters an allocation would not scan in vain (policy PLACEMENT: INDEXED): those that serve an order and have
   * a free run of it, order by order, and those of any order that have a free slot. The kernel has nothing like it.
   *
-  * A bitmap for each order, one bit a cluster, in words; and a summary of each bitmap, one bit a word, that says whether
-  * any bit of the word is set. A word whose bit is not set counts as zero, whatever the RAM holds, and so does a summary
-  * until it is written: so reset is that of one bit an order.
+  * A bitmap for each order, one bit a cluster, in words; and a summary of each bitmap, one bit a word, that says
+  * whether any bit of the word is set. A word whose bit is not set counts as zero, whatever the RAM holds, and so does
+  * a summary until it is written: so reset is that of one bit an order.
   *
   * The highest order needs no bitmap: it is served by empty clusters only.
   */
