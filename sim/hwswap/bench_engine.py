@@ -136,8 +136,8 @@ class Figures:
 
 
 def fast(key: Key) -> bool:
-    """Tell whether a group is of hits and frees."""
-    return key[2] == "hint" or key[0] == "free"
+    """Tell whether a group is of hits and frees, none of which the host was asked about."""
+    return key[0] == "free" or (key[0] == "alloc" and key[2] == "hint")
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ public:
 
   uint64_t cycles() const { return cycle_; }
 
-  nlohmann::json report() const {
+  nlohmann::json report() {
     nlohmann::json out = tally_.json();
     out["cycles"] = cycle_;
     out["cycles_per_operation"] =

@@ -5,6 +5,7 @@
 #include "histogram.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -32,7 +33,7 @@ struct TimedOperation {
 /// from outside of the core: a unit was at work; a slow path, of which so much for scanned clusters and the rest for
 /// turning to devices and lists; a list move, its own or that of one of the two operations before it, for which it had
 /// to wait; the pipeline filled anew behind a unit or slow path; or something else (two lines of the store were
-/// exchanged).
+/// exchanged). The cycles in which the pipeline is filled anew count as those of the unit or slow path.
 class CycleTally {
 public:
   /// Cycles of an operation that nothing holds up, and of one more scanned cluster.
@@ -46,21 +47,26 @@ public:
   /// {"operations", "groups": [{"kind", "order", "path", "list_move", "cycles", "latency"}],
   /// "by_scans": [{"path", "order", "scans", "cycles"}], "stalls": {cause: cycles}}; cycles and latency are
   /// [[number, how often], ...].
-  nlohmann::json json() const;
+  nlohmann::json json();
 
 private:
   struct Group {
     Histogram cycles, latency;
   };
 
-  void stall(const TimedOperation &operation);
+  /// A unit, a slow path, or the host was asked: nothing is in the pipeline behind it.
+  static bool empties(const TimedOperation &operation);
+  void put(const TimedOperation &operation);
+  void flush();
+  void stall(const TimedOperation &operation, uint64_t refill);
 
   uint64_t operations_ = 0;
   std::map<std::tuple<std::string, unsigned, std::string, bool>, Group> groups_;
   std::map<std::tuple<std::string, unsigned, unsigned>, Histogram> by_scans_;
   std::map<std::string, uint64_t> stalls_;
   unsigned moves_ago_ = 3;
-  bool emptied_ = true;
+  /// The last operation, if it emptied the pipeline: it is put when it is known what filling costs.
+  std::optional<TimedOperation> empties_;
 };
 
 } // namespace hwswap

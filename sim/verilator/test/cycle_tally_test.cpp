@@ -40,6 +40,20 @@ TEST(CycleTally, PutsStallsDownToWhatWasSeen) {
   EXPECT_EQ(stalls["other"], 1);
 }
 
+TEST(CycleTally, CountsFillingThePipelineAsItsEmptiers) {
+  CycleTally tally;
+  tally.add({"alloc", 0, "steal", 1, 1, 14, 18});
+  tally.add({"free", 0, "free", 0, 0, 6, 6});
+  tally.add({"alloc", 0, "steal", 1, 1, 12, 16}); // no pipeline is filled for it
+  tally.add({"swapoff", 0, "unit", 0, 0, 40, 44});
+  tally.add({"free", 0, "free", 0, 0, 2, 6});
+  const auto json = tally.json();
+  ASSERT_EQ(json["groups"].size(), 3u);
+  EXPECT_EQ(json["groups"][0]["cycles"], nlohmann::json::parse("[[12, 1], [18, 1]]"));
+  EXPECT_EQ(json["groups"][1]["cycles"], nlohmann::json::parse("[[2, 2]]"));
+  EXPECT_EQ(json["groups"][2]["cycles"], nlohmann::json::parse("[[40, 1]]"));
+}
+
 TEST(CycleTally, TellsWhatOneMoreScannedClusterCosts) {
   CycleTally tally;
   tally.add({"alloc", 4, "fail", 2, 2, 30, 34});
