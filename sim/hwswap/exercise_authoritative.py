@@ -419,6 +419,9 @@ class Authoritative:
                 flags = record.b | rng.choice((0, m.MEM_DEVICE_FLAGS_FLAGS_NO_HINTS.put(1)))
                 place = record.a, device.base, flags, device.priority, device.epoch, device.node
                 self.ring(prepare(record.type, *place))
+                for nr, offset in ((0, 1), (1, 0), (2, SLOTS - 1), (1, record.a), (513, 1), (1, 1 << 31 | 1)):
+                    if not model.inside(device, offset, nr):
+                        self.ring(Command(Opcode.MARK_BAD, record.type, nr=nr, arg0=offset), Status.BAD_RANGE)
             case Op.BAD:
                 self.ring(Command(Opcode.MARK_BAD, record.type, nr=record.b, arg0=record.a))
                 self.ring(Command(Opcode.MARK_BAD, record.type, nr=record.b, arg0=record.a), Status.BAD_RANGE)
