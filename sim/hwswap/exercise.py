@@ -551,7 +551,7 @@ def advisory(seed: int, steps: int, sizes: Sizes) -> str:
 
 
 def bus_errors(seed: int, sizes: Sizes) -> str:
-    """Return a script in which each kind of transfer is answered with an error, and the engine begins anew each time."""
+    """Return a script in which each kind of transfer is answered with an error, and the engine begins anew then."""
     s = Script()
     s.after_reset()
 

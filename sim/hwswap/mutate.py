@@ -6,7 +6,8 @@ scripts (exercise*.py) and streams (stream.py), short, fixed by their seeds, and
 fault is killed by a decision or a word that differs, by one of the RTL's assertions, by the check of the bus protocol,
 or by a hang. One that only makes the engine take another number of cycles, or poll more or less often, than without
 fault is counted by itself: no model says how long anything takes, but a fault that costs time is seen. What survives is
-listed, without those that are proved to be no faults at all (equivalence.py). Results are kept as they come, so that an interrupted run goes on where it stopped.
+listed, without those that are proved to be no faults at all (equivalence.py). Results are kept as they come, so that an
+interrupted run goes on where it stopped.
 """
 
 import argparse
