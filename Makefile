@@ -27,6 +27,9 @@ model: verilog ## the Verilated engine, its replayer and its PCI device server: 
 model-scale: setup ## the Verilated engine with its clusters in DRAM: build/model-scale
 	@$(B) rtl-scale model-scale
 
+model-wide: setup ## the Verilated engine with 32 devices and 64 CPUs: build/model-wide
+	@$(B) rtl-wide model-wide
+
 # SIZES="1 1024" [GiB], LATENCIES="20 100" [cycles]: one run a size.
 bench-scale: model model-scale ## cycles, dependent memory accesses and cache hits, 1 GiB to 1 TiB x DRAM latency
 	@$(ENV) python -m hwswap bench-scale $(if $(SIZES),--sizes $(SIZES)) $(if $(LATENCIES),--latencies $(LATENCIES))
@@ -52,6 +55,8 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) model $(MAKE) --no-print-directory model
 	@$(PHASE) test-harness $(MAKE) --no-print-directory test-harness
 	@$(PHASE) model-scale $(MAKE) --no-print-directory model-scale
+	@$(PHASE) model-wide $(MAKE) --no-print-directory model-wide
+	@$(PHASE) coverage $(MAKE) --no-print-directory coverage SHORT=1
 	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
 	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
@@ -70,7 +75,7 @@ test-model: setup ## the golden model
 test-cocotb: verilog ## the whole engine through its bus ports against the golden model
 	@$(PYTEST) tests/cocotb
 
-test-trace: model ## recorded traces and random streams on the engine
+test-trace: model model-wide ## recorded traces and random streams on the engine
 	@$(PYTEST) tests/trace
 
 test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
@@ -89,9 +94,9 @@ regress: model ## cocotb, random streams, traces with SEEDS=n fresh seeds in par
 		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
 		$(if $(WAVES),--waves)
 
-coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage
+coverage: verilog ## lines, toggles and functional bins that the simulations reach of the engine: build/coverage [SHORT=1]
 	@$(B) model-coverage
-	@$(ENV) python -m hwswap.rtl_coverage
+	@$(ENV) python -m hwswap.rtl_coverage $(if $(SHORT),--short)
 
 lockstep: model guest ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)

@@ -59,18 +59,24 @@ module finder_proof #(
     end
   end
 
-  logic found;
+  logic [WORDS-1:0] later;
+  always_comb for (int w = 0; w < WORDS; w++) later[w] = anywhere || w > 32'(at_word);
+
+  logic found, here;
   logic [Bits-1:0] slot;
+  logic [WORDS-1:0] beyond;
   if (WORDS == 4) begin : narrow
     FreeRunFinder dut (
         .clock, .reset(!running), .io_find(find), .io_word(word), .io_fits(fits), .io_behind(behind),
         .io_anywhere(anywhere), .io_order(order), .io_found(found), .io_slot(slot),
+        .io_later(later), .io_here(here), .io_beyond(beyond),
         .io_row_0(row[0]), .io_row_1(row[1]), .io_row_2(row[2]), .io_row_3(row[3])
     );
   end else begin : full
     FreeRunFinder dut (
         .clock, .reset(!running), .io_find(find), .io_word(word), .io_fits(fits), .io_behind(behind),
         .io_anywhere(anywhere), .io_order(order), .io_found(found), .io_slot(slot),
+        .io_later(later), .io_here(here), .io_beyond(beyond),
         .io_row_0(row[0]), .io_row_1(row[1]), .io_row_2(row[2]), .io_row_3(row[3]),
         .io_row_4(row[4]), .io_row_5(row[5]), .io_row_6(row[6]), .io_row_7(row[7]),
         .io_row_8(row[8]), .io_row_9(row[9]), .io_row_10(row[10]), .io_row_11(row[11]),
@@ -114,9 +120,14 @@ module finder_proof #(
   endfunction
 
   wire answered = asked[LATENCY-1];
+  wire [$clog2(WORDS)-1:0] other_word = other[Bits-1:WordBits];
+  wire [Bits-1:0] last_slot = slot | Bits'((1 << size) - 1);
+  wire [$clog2(WORDS)-1:0] last_word = last_slot[Bits-1:WordBits];
   always_ff @(posedge clock) begin
     if (answered && found) sound : assert (candidate(slot));
     if (answered && found && candidate(other)) first : assert (slot <= other);
     if (answered && candidate(other)) complete : assert (found);
+    // The words behind the run; `other` is a slot of any word.
+    if (answered && found && !here) behind_run : assert (beyond[other_word] == (other_word > last_word));
   end
 endmodule

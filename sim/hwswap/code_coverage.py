@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-LINE = re.compile(r"^C '(?P<fields>.*)' (?P<count>\d+)$")
 MODULE = re.compile(r"^module (\w+)")
 KINDS = {"v_line": "line", "v_branch": "line", "v_expr": "expression", "v_toggle": "toggle", "v_user": "user"}
 
@@ -103,24 +102,37 @@ class Modules:
         return self.names[place - 1] if place else ""
 
 
-def read(path: Path, modules: Modules) -> Counter[Point]:
-    """Read one coverage file."""
-    counts: Counter[Point] = Counter()
-    lines = path.read_text(errors="replace").splitlines()
-    if not lines or not lines[0].startswith("# SystemC::Coverage"):
-        raise CoverageError(f"{path} is no coverage file: write it anew with a program built with COVERAGE=1")
-    for text in lines[1:]:
-        found = LINE.match(text)
-        if not found:
-            continue
-        fields = dict(item.split("\x02", 1) for item in found["fields"].split("\x01") if "\x02" in item)
+class Reader:
+    """Reads coverage files of one Verilog file: most have the same points, each of which is made out once."""
+
+    def __init__(self, modules: Modules) -> None:
+        """Know the Verilog's modules."""
+        self.modules = modules
+        self.points: dict[str, Point] = {}
+
+    def add(self, path: Path, counts: Counter[Point]) -> None:
+        """Add what one file counts."""
+        with path.open(errors="replace") as file:
+            if not file.readline().startswith("# SystemC::Coverage"):
+                raise CoverageError(f"{path} is no coverage file: write it anew with a program built with COVERAGE=1")
+            for text in file:
+                if not (text.startswith("C '") and text.endswith("\n")):
+                    continue
+                fields, _, count = text[3:].rpartition("' ")
+                point = self.points.get(fields)
+                if point is None:
+                    point = self.points[fields] = self.point(path, fields)
+                counts[point] += int(count)
+
+    def point(self, path: Path, text: str) -> Point:
+        """Make out which point it is."""
+        fields = dict(item.split("\x02", 1) for item in text.split("\x01") if "\x02" in item)
         kind = KINDS.get(fields.get("page", "").split("/")[0])
         if kind is None:
             raise CoverageError(f"{path} has a point of a kind that is not known: {fields.get('page')}")
         line = int(fields.get("l", 0))
         what = fields.get("o", "") + (f" at column {fields['n']}" if kind == "line" else "")
-        counts[Point(kind, modules.at(line), line, what)] += int(found["count"])
-    return counts
+        return Point(kind, self.modules.at(line), line, what)
 
 
 def read_waivers(path: Path) -> list[Waiver]:

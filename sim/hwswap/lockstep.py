@@ -19,13 +19,14 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap import check, paths, provenance, recordings, replay, trace
+from hwswap import check, paths, processes, provenance, recordings, replay, trace
 from hwswap.coverage import DECISIONS, MINIMUM, coverage
 from hwswap.follower import Mismatch
 from hwswap.linear import as_trace, linearise
@@ -131,9 +132,30 @@ def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
     return row
 
 
+def worker(parent: int) -> None:
+    """Prepare a worker process: it ends with its parent, and when that says so, which is who hears Ctrl-C."""
+    processes.die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one without work ends as its pool does
+
+
+def stop_once(number: int, frame: FrameType | None) -> NoReturn:
+    """Handle SIGTERM: end the work under way in good order, and let nothing interrupt that."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def run_recipe(recipe: str, seed: int) -> Row:
-    """Record a recipe unless the cache has it, and replay it."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the guest is ended in good order
+    """Record a recipe unless the cache has it, and replay it; SIGTERM ends both."""
+    signal.signal(signal.SIGTERM, stop_once)
+    try:
+        return record_and_replay(recipe, seed)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def record_and_replay(recipe: str, seed: int) -> Row:
+    """Do what `run_recipe` says."""
     began = time.monotonic()
     path = recordings.recorded(recipe, seed, TIMEOUT)
     seconds = time.monotonic() - began
@@ -196,7 +218,7 @@ def run(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[str] = 
             TimeElapsedColumn(),
             console=Console(stderr=True),
         ) as progress,
-        ProcessPoolExecutor(jobs) as pool,
+        ProcessPoolExecutor(jobs, initializer=worker, initargs=(os.getpid(),)) as pool,
     ):
         bars = {name: progress.add_task(name, total=least) for name, least in minimum.items()}
         under_way: dict[Future[Row], str] = {}
@@ -222,8 +244,8 @@ def run(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[str] = 
         finally:
             if under_way:
                 for process in list(getattr(pool, "_processes", {}).values()):
-                    os.kill(process.pid, signal.SIGTERM)
-                pool.shutdown(wait=False, cancel_futures=True)
+                    process.terminate()
+                pool.shutdown(wait=True, cancel_futures=True)
     return rows
 
 

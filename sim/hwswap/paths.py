@@ -47,6 +47,7 @@ TARGETS = {
     "rtl": "verilog",
     "model": "model",
     "model-scale": "model-scale",
+    "model-wide": "model-wide",
     "qemu": "setup",
     "kernel": "kernel",
     "modules": "modules",

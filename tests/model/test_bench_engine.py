@@ -2,17 +2,25 @@
 """What the engine's bench makes of the core's reports."""
 
 import pytest
-from hwswap.bench_engine import Cycles, Figures, report_of, targets
+from hwswap.bench_engine import Cycles, Figures, goals, placement, report_of, targets
 from hwswap.bench_plot import draw
 
 
-def report(fast: int = 2, scan: int = 3) -> dict:
+def once_more(worst: int) -> dict:
+    """Return what one of the program's reports says of a trace under a policy."""
+    allocations = {"kind": "alloc", "order": 4, "path": "fail", "list_move": False, "cycles": [[2, 99], [worst, 1]]}
+    frees = {"kind": "free", "order": 0, "path": "free", "list_move": False, "cycles": [[100, 1]]}
+    return {"operations": 101, "cycles": 298 + worst, "groups": [allocations, frees]}
+
+
+def report(fast: int = 2, scan: int = 3, indexed: int = 32) -> dict:
     """Return a report of the program: hits and frees of `fast` cycles, failures that scan 1 to 6 clusters."""
     return {
         "name": "made",
         "operations": 210,
         "cycles": 900,
         "fall_back": {"linux": {"0": [10, 0], "4": [8, 2]}},
+        "placements": {"linux": once_more(90), "indexed": once_more(indexed)},
         "groups": [
             {
                 "kind": "alloc",
@@ -70,6 +78,14 @@ def test_what_a_scanned_cluster_costs_is_the_slope():
 def test_targets_are_met_or_not():
     assert [target.met for target in targets(figures(report()))] == [True, True, True, True]
     assert [target.met for target in targets(figures(report(fast=3, scan=4)))] == [False, True, False, True]
+
+
+def test_the_placements_are_compared_by_the_same_operations():
+    reports = [report(), report(indexed=33)]
+    of = placement(reports, "indexed")
+    assert (of["operations"], of["cycles"]) == (202, 661)
+    assert (of["alloc"]["count"], of["alloc"]["p50"], of["alloc"]["max"]) == (200, 2, 33)
+    assert [goals(figures(one), [one])[-1].met for one in reports] == [True, False]
 
 
 def test_the_report_holds_the_targets_and_the_plot_is_drawn(tmp_path):

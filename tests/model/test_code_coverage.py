@@ -3,7 +3,7 @@ import re
 from collections import Counter
 
 import pytest
-from hwswap.code_coverage import CoverageError, Modules, Point, Waiver, read, read_waivers, summarise
+from hwswap.code_coverage import CoverageError, Modules, Point, Reader, Waiver, read_waivers, summarise
 
 VERILOG = "// text\nmodule Inner(\n  input a\n);\nendmodule\n\nmodule Outer(\n  input b\n);\nendmodule\n"
 
@@ -33,8 +33,9 @@ def test_points_of_several_instances_and_files_are_added_up(modules, tmp_path):
         + line(0, f="a.sv", l=8, n=5, page="v_line/Outer", o="block", h="top")
     )
     counts = Counter()
-    counts.update(read(path, modules))
-    counts.update(read(path, modules))
+    reader = Reader(modules)
+    reader.add(path, counts)
+    reader.add(path, counts)
     assert counts == {Point("toggle", "Inner", 3, "a[0]"): 4, Point("line", "Outer", 8, "block at column 5"): 0}
 
 
@@ -42,7 +43,7 @@ def test_a_file_that_is_no_coverage_file_is_refused(modules, tmp_path):
     path = tmp_path / "a.dat"
     path.write_text("something else\n")
     with pytest.raises(CoverageError, match="no coverage file"):
-        read(path, modules)
+        Reader(modules).add(path, Counter())
 
 
 def test_what_is_waived_counts_in_neither_number_and_an_idle_waiver_is_named():

@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a lock-step run makes of its traces: what is missing, what is recorded next, what is wrong."""
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hwswap import lockstep, recordings
@@ -110,3 +117,67 @@ def test_every_recipe_is_part_of_a_run():
     from hwswap.record import recipes
 
     assert sorted([*lockstep.RECIPES, "brief"]) == recipes()
+
+
+STOPPED = """
+import os, sys, time
+from pathlib import Path
+from hwswap import lockstep, processes, recordings
+
+folder = Path(sys.argv[1])
+
+def recorded(recipe, seed, timeout):
+    guest = processes.start(["sleep", "600"], folder / "log")
+    (folder / f"{recipe}.began").write_text(f"{os.getpid()} {guest.pid}")
+    try:
+        time.sleep(600)
+    finally:
+        time.sleep(0.5)  # ending a guest takes its time, too
+        processes.stop(guest)
+        (folder / f"{recipe}.ended").touch()
+
+recordings.recorded = recorded
+lockstep.run(1, {}, 2, ("one", "two", "three"))
+"""
+"""A lock-step run whose recordings are processes that never end."""
+
+
+def alive(pid):
+    """Tell whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("whom", ["the run alone", "all in the foreground", "the run, which is killed"])
+def test_an_interrupted_run_leaves_no_process_behind(whom, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with (tmp_path / "output").open("wb") as output:
+        run = subprocess.Popen(
+            [sys.executable, "-c", STOPPED, str(tmp_path)],
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            env=environment,
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while len(begun := [path.read_text().split() for path in tmp_path.glob("*.began")]) < 2 or [] in begun:
+            assert time.monotonic() < deadline, (tmp_path / "output").read_text()
+            assert run.poll() is None, (tmp_path / "output").read_text()
+            time.sleep(0.05)
+        if whom == "all in the foreground":
+            os.killpg(run.pid, signal.SIGINT)
+        else:
+            run.send_signal(signal.SIGKILL if "killed" in whom else signal.SIGINT)
+        assert run.wait(30) != 0
+        if "killed" in whom:
+            time.sleep(1)
+        else:
+            assert sorted(path.stem for path in tmp_path.glob("*.ended")) == ["one", "two"]
+        assert not [pid for pids in begun for pid in pids if alive(pid)]
+        assert not (tmp_path / "three.began").exists()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)

@@ -12,6 +12,9 @@ OPS = 40_000
 SHORT = 2_000
 TIMEOUT = 900
 
+BUILT = frozenset(stream.FEATURES) - {"indexed"}
+"""What this engine has of the other kinds of devices and choices of policies."""
+
 SHAPES = {
     "tight": {"span": 3},
     "small": {"span": 8},
@@ -21,8 +24,9 @@ SHAPES = {
     "long-lists": {"span": 128},
     "discard": {"span": 12, "features": frozenset({"discard"})},
     "rotating": {"span": 12, "features": frozenset({"rotating"})},
-    "policies": {"span": 12, "features": frozenset({"scan", "sequential", "shared"})},
-    "everything": {"span": 16, "features": frozenset({"discard", "rotating", "scan", "sequential", "shared"})},
+    "policies": {"span": 12, "features": BUILT - {"discard", "rotating"}},
+    "trunks": {"span": 150, "features": frozenset({"trunk", "node", "discard"})},
+    "everything": {"span": 16, "features": BUILT},
 }
 """Small devices are full and fragmented soon; large ones have long lists."""
 

@@ -41,6 +41,8 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1u, 2147483646u))
       ->capture_default_str();
   app.add_option("--waves", options.waves, "Write waves to this FST file (needs a build with WAVES=1)");
+  app.add_option("--coverage", options.coverage,
+                 "Write line and toggle coverage to this file (needs a build with COVERAGE=1)");
   app.add_option("--fault", options.fault, "Number of the fault to activate (needs a build with FAULTS=1)")
       ->check(CLI::Range(0u, 65535u));
   app.add_option("--patience", options.patience, "Cycles after which a register access counts as hanging")

@@ -19,12 +19,10 @@ struct Options {
   std::string json;
   std::string decisions;
   bool registers = false;
+  uint64_t memory_base = 0x12'3400'0000; // above 4 GiB, so that more than the lower half of an address counts
   uint64_t patience = CommandRing::default_patience;
   SimulationOptions simulation;
 };
-
-/// Bus address of the replayer's memory: above 4 GiB, so that all address bits count.
-constexpr uint64_t memory_base = 0x12'3400'0000;
 
 std::ofstream open_output(const std::string &path, const char *option) {
   std::ofstream out(path);
@@ -42,7 +40,7 @@ int replay(const Options &options) {
   if (!options.json.empty())
     json = open_output(options.json, "--json");
 
-  FlatMemory memory(memory_base, CommandRing::bytes(Replayer::ring_log2));
+  FlatMemory memory(options.memory_base, CommandRing::bytes(Replayer::ring_log2));
   VerilatedEngine engine(memory, options.simulation);
   Replayer replayer(engine, memory, trace, decisions.is_open() ? &decisions : nullptr, options.patience);
   const auto begin = std::chrono::steady_clock::now();
@@ -85,6 +83,9 @@ int main(int argc, char **argv) {
   app.add_option("--json", options.json, "Write the figures to this file");
   app.add_option("--decisions", options.decisions, "Write the outcome of each ALLOC to this file");
   app.add_flag("--registers", options.registers, "ALLOC and FREE through the CPU pages instead of the command ring");
+  app.add_option("--memory-base", options.memory_base, "Bus address of the memory with the rings, a multiple of 4096")
+      ->check(CLI::Range(uint64_t{0}, ~uint64_t{0} - 0xFFFFFF))
+      ->capture_default_str();
   app.add_option("--waves", options.simulation.waves, "Write waves to this FST file (needs a build with WAVES=1)");
   app.add_option("--coverage", options.simulation.coverage,
                  "Write line and toggle coverage to this file (needs a build with COVERAGE=1)");

@@ -64,7 +64,7 @@ VerilatedCore::VerilatedCore(uint32_t seed) : context_(std::make_unique<Verilate
   m.io_resp_ready = 1;
   m.io_advisory = 0;
   m.io_clear = 0;
-  m.io_policy_scan = m.io_policy_device = m.io_policy_hint = 0;
+  m.io_policy_scan = m.io_policy_device = m.io_policy_hint = m.io_policy_placement = 0;
   m.io_policy_seed = 0;
   m.io_policy_reseed = 0;
   m.reset = 1;
@@ -86,6 +86,7 @@ void VerilatedCore::set_policy(uint64_t value) {
   m.io_policy_scan = field_get(value, HWSWAP_POLICY_SCAN);
   m.io_policy_device = field_get(value, HWSWAP_POLICY_DEVICE);
   m.io_policy_hint = field_get(value, HWSWAP_POLICY_HINT);
+  m.io_policy_placement = field_get(value, HWSWAP_POLICY_PLACEMENT);
   m.io_policy_seed = static_cast<uint32_t>(field_get(value, HWSWAP_POLICY_SEED));
   m.io_policy_reseed = 1;
   step(nullptr);

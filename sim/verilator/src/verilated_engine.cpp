@@ -50,6 +50,10 @@ VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &opt
     throw UserError("this program was built without coverage: build it with COVERAGE=1 to use --coverage");
 #endif
   reset();
+#ifdef HWSWAP_COVERAGE
+  // That registers held anything at all before their reset says nothing of what the engine was made to do.
+  context_->coveragep()->zero();
+#endif
 }
 
 VerilatedEngine::~VerilatedEngine() {

@@ -61,7 +61,7 @@ async def compare_state(bench: Bench, model: Allocator) -> None:
 
 
 async def write_rules(bench: Bench, record: Record) -> None:
-    """Write the register that a POLICY or NODE record stands for; the engine has all policies but INDEXED."""
+    """Write the register that a POLICY or NODE record stands for; the engine has all policies."""
     if record.op == Op.POLICY:
         value = record.a | record.b << 32
         await bench.write(m.POLICY_OFFSET, value)
@@ -78,7 +78,7 @@ async def write_rules(bench: Bench, record: Record) -> None:
 async def a_random_stream_by_the_ring(dut):
     """Every second one with other kinds of devices and with changing policies."""
     bench = await Bench.start(dut)
-    for span, extra in ((5, frozenset()), (80, frozenset(FEATURES) - {"indexed"})):  # random trunks want large devices
+    for span, extra in ((5, frozenset()), (80, frozenset(FEATURES))):  # random trunks want large devices
         await bench.reset()
         await bench.setup()
         await by_the_ring(bench, Shape(seed=bench.seed, ops=6000, span=span, features=extra))

@@ -6,7 +6,7 @@ import logging
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from cocotb.clock import Clock
@@ -89,6 +89,18 @@ class Layout:
     hints: int = 0x0000_3000_0000_0FC0
     dump: int = 0x0000_4000_0000_0FF8
 
+    @classmethod
+    def anywhere(cls, rng: random.Random) -> "Layout":
+        """Draw addresses from all of 64-bit space, with the same lowest 12 bits, far from each other."""
+        names = [field.name for field in fields(cls)]
+        tops = rng.sample(range(1 << 6), len(names))
+        return cls(
+            **{
+                name: top << 58 | rng.getrandbits(46) << 12 | getattr(cls, name) & 0xFFF
+                for name, top in zip(names, tops, strict=True)
+            }
+        )
+
 
 @dataclass(frozen=True)
 class Completion:
@@ -119,7 +131,7 @@ class Bench:
         self.memory = HostMemory()
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clock, dut.reset)
         self.dma = AxiSlave(AxiBus.from_prefix(dut, "m_axi"), dut.clock, dut.reset, target=self.memory)
-        self.layout = Layout()
+        self.layout = Layout.anywhere(random.Random(self.seed))
         self.size_log2 = 6
         self.tail = 0
         self.taken = 0

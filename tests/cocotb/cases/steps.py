@@ -14,7 +14,7 @@ from hwswap.check import step
 from hwswap.deeds import NAMED, PUT_TAKEN, Answer, Deeds, Expected
 from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Slots
 from hwswap.hwswap_map import Opcode, Status
-from hwswap.policy import Policy, Scan
+from hwswap.policy import Placement, Policy, Scan
 from hwswap.records import FAILED, TAKEN, Op, Record
 from hwswap.rows import SLOTS
 from hwswap.shared import Command, prepare
@@ -80,7 +80,7 @@ async def random_steps_between_allocations(dut):
 async def the_host_is_asked_what_can_be_reclaimed(dut):
     """Questions at the places where the model has them; the host frees what it likes, also elsewhere in the cluster."""
     bench = await Bench.start(dut)
-    for policy in (Policy(), Policy(scan=Scan.FREE_FIRST)):
+    for policy in (Policy(), Policy(scan=Scan.FREE_FIRST), Policy(placement=Placement.INDEXED)):
         script = await machine(bench, (SSD, SSD | DISCARD, BLKDEV), range(5, 9))
         await bench.write(m.POLICY_OFFSET, policy.pack())
         script.model.set_policy(policy)
@@ -148,7 +148,7 @@ async def a_state_is_set_up_by_steps(dut):
     for cut in (1500, 4000):
         await bench.reset()
         await bench.setup()
-        shape = Shape(seed=bench.seed + cut, ops=cut + 2500, span=50, features=frozenset(FEATURES) - {"indexed"})
+        shape = Shape(seed=bench.seed + cut, ops=cut + 2500, span=50, features=frozenset(FEATURES))
         bench.log.info("%s", shape)
         source = Stream(shape)
         records = iter(source)

@@ -51,6 +51,9 @@ class ClusterLists(p: Params) extends Module {
     /** A move may be asked for. */
     val room = Output(Bool())
 
+    /** In the next cycle a move may be asked for, unless one is in this. */
+    val nextRoom = Output(Bool())
+
     /** No move is under way or waits. */
     val idle = Output(Bool())
 
@@ -90,6 +93,7 @@ class ClusterLists(p: Params) extends Module {
   private val move = RegEnable(request, starting)
   waiting := io.move.valid || (waiting && !starting)
   io.room := !waiting
+  io.nextRoom := !waiting || starting
   io.idle := !waiting && step === Step.idle
 
   private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))

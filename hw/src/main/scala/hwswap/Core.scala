@@ -75,7 +75,9 @@ class Core(p: Params) extends Module {
     val view = Wire(new StateView(p))
     val unitTurn = executor.io.unitTurn
     val start = RegInit(false.B)
-    start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy
+    val indexIdle = WireDefault(true.B)
+    start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy && indexIdle &&
+      answers.io.empty
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {
@@ -86,7 +88,9 @@ class Core(p: Params) extends Module {
     def ofUnit[T <: Data](port: UnitIO => T): T =
       suppressEnumCastWarning(Mux1H(mine, units.map { case (unit, _) => port(unit.io) }))
     access := ofUnit(_.access)
-    val done = running && ofUnit(_.done)
+    // Its answer goes through a register, and so does what it changes in the device table.
+    val done = RegNext(running && ofUnit(_.done), false.B)
+    val unitResp = RegNext(ofUnit(_.resp))
     when(!running) {
       access.idle()
     }
@@ -105,8 +109,8 @@ class Core(p: Params) extends Module {
     // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays
     // open until its response is taken.
     answers.io.enq.valid := executor.io.resp.valid || done
-    answers.io.enq.bits := Mux(unitTurn, ofUnit(_.resp), executor.io.resp.bits)
-    executor.io.resp.ready := answers.io.enq.ready
+    answers.io.enq.bits := Mux(unitTurn, unitResp, executor.io.resp.bits)
+    executor.io.respRoom := answers.io.room
     answers.io.deq.ready := io.resp.ready
     val answer = answers.io.deq.bits
     val kernel = Mux(answer.record, cluster.io.kernel, 0.U.asTypeOf(new KernelMeta))
@@ -164,6 +168,7 @@ class Core(p: Params) extends Module {
     cluster.io.order := executor.io.order
     cluster.io.behind := executor.io.behind
     cluster.io.anywhere := executor.io.anywhere
+    cluster.io.later := executor.io.later
     cluster.io.checked := executor.io.checked
     cluster.io.checkedWords := executor.io.checkedWords
     executor.io.opened := cluster.io.cluster
@@ -171,6 +176,8 @@ class Core(p: Params) extends Module {
     executor.io.empty := cluster.io.empty
     executor.io.found := cluster.io.found
     executor.io.foundSlot := cluster.io.foundSlot
+    executor.io.foundHere := cluster.io.foundHere
+    executor.io.beyond := cluster.io.beyond
     executor.io.allUsed := cluster.io.allUsed
     executor.io.stale := cluster.io.stale
     executor.io.changing := cluster.io.changing
@@ -182,7 +189,7 @@ class Core(p: Params) extends Module {
     // Hinted slots, and walks over them and the row.
     hinted.io.mark := executor.io.hints
     hinted.io.cluster := cluster.io.cluster
-    executor.io.hintsBusy := hinted.io.busy
+    executor.io.hintsRoom := hinted.io.nextRoom
     hinted.io.read := walker.io.readHinted
     hinted.io.write := walker.io.writeHinted
     hinted.io.newWord := walker.io.newHinted
@@ -204,7 +211,7 @@ class Core(p: Params) extends Module {
     // The lists.
     lists.io.move.valid := access.move.valid || executor.io.move.valid
     lists.io.move.bits := Mux(unitTurn, access.move.bits, executor.io.move.bits)
-    executor.io.moveRoom := lists.io.room
+    executor.io.moveRoom := lists.io.nextRoom
     lists.io.peek := access.peek || slowPath.io.peek
     lists.io.peekDevice := Mux(unitTurn, access.peekDevice, slowPath.io.device)
     lists.io.peekList := Mux(unitTurn, access.peekList, slowPath.io.peekList)
@@ -257,8 +264,39 @@ class Core(p: Params) extends Module {
     executor.io.alone := slowPath.io.alone
     executor.io.position := slowPath.io.position
 
+    // The index is kept up to date whatever the policy is, so the policy can be switched at any time.
+    slowPath.io.again := executor.io.again
+    slowPath.io.place := executor.io.place
+    executor.io.indexed := slowPath.io.indexed
+    slowPath.io.indexReady := true.B
+    slowPath.io.indexIdle := true.B
+    slowPath.io.ofOrder := 0.U.asTypeOf(slowPath.io.ofOrder)
+    slowPath.io.ofAny := 0.U.asTypeOf(slowPath.io.ofAny)
+    view.indexReady := true.B
+    if (p.indexed) {
+      val feed = Module(new IndexFeed(p))
+      val index = Module(new ClusterIndex(p))
+      feed.io.cluster := cluster.io.cluster
+      feed.io.meta := cluster.io.meta
+      feed.io.newMeta := cluster.io.newMeta
+      feed.io.orders := cluster.io.orders
+      feed.io.written := cluster.io.written
+      index.io.update := feed.io.update
+      index.io.query := slowPath.io.query
+      index.io.forget.valid := access.forgetLists.valid && req.op === CoreOp.swapoff
+      index.io.forget.bits.first := intake.io.unitDevice.info.base
+      index.io.forget.bits.last :=
+        (intake.io.unitDevice.info.base + intake.io.unitDevice.clusters - 1.U)(p.clusterBits - 1, 0)
+      indexIdle := index.io.idle && !feed.io.busy
+      slowPath.io.indexReady := index.io.ready
+      slowPath.io.indexIdle := indexIdle
+      slowPath.io.ofOrder := index.io.ofOrder
+      slowPath.io.ofAny := index.io.ofAny
+      view.indexReady := index.io.ready
+    }
+
     // The devices, and the available list that follows them.
-    devices.io.change := Mux(unitTurn, access.change, executor.io.change)
+    devices.io.change := Mux(unitTurn, RegNext(access.change), executor.io.change)
     devices.io.req := req
     available.io.add := devices.io.enter
     available.io.remove := devices.io.leave
@@ -302,7 +340,6 @@ class Core(p: Params) extends Module {
       fault := true.B
     }
     io.fault := fault
-    assert(!done || answers.io.enq.ready, "a unit's answer finds no room")
     assert(
       !settled || available.io.members === VecInit(devices.io.devices.map(_.info.available)).asUInt,
       "the available list and the device table disagree"

@@ -131,6 +131,7 @@ class Policy extends Bundle {
   val scan = UInt(RegMap.Policy.Scan.width.W)
   val device = UInt(RegMap.Policy.Device.width.W)
   val hint = UInt(RegMap.Policy.Hint.width.W)
+  val placement = UInt(RegMap.Policy.Placement.width.W)
 
   /** Of the random trunks' generator, and a pulse: it starts from there. */
   val seed = UInt(RegMap.Policy.Seed.width.W)

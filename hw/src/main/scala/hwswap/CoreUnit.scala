@@ -82,6 +82,9 @@ class StateView(p: Params) extends Bundle {
   val first = Valid(UInt(p.deviceBits.W))
   val successor = Valid(UInt(p.deviceBits.W))
   val hintsReady = Bool()
+
+  /** The index has forgotten what it should. */
+  val indexReady = Bool()
 }
 
 /** Ports of a unit.

@@ -37,6 +37,12 @@ class DramCore(p: Params, dram: DramStore) extends Module {
   io.resp.valid := core.io.resp.valid && run
   io.events := Mux(run, core.io.events, 0.U.asTypeOf(io.events))
 
+  // A new seed for random trunks comes for one cycle; a held core gets it when it goes on.
+  private val reseeds = RegInit(false.B)
+  private val reseed = io.policy.reseed || reseeds
+  core.io.policy.reseed := reseed
+  reseeds := reseed && !run && !io.clear
+
   memory.axi <> cached.io.axi
   cached.io.base := memory.base
   cached.io.flush := memory.flush

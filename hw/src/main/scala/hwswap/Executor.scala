@@ -4,12 +4,13 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or the head of any list.
+/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or from any list, or was
+  * on FRAG.
   */
 class AskedPlace(p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val order = UInt(p.orderBits.W)
-  val full, listed = Bool()
+  val full, listed, frag = Bool()
 }
 
 /** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
@@ -62,20 +63,22 @@ class Executor(p: Params) extends Module {
     val order = Output(UInt(p.orderBits.W))
     val behind = Output(UInt(p.slotBits.W))
     val anywhere = Output(Bool())
+    val later = Output(UInt(p.words.W))
     val checked = Output(new SlotRange(p))
     val checkedWords = Output(UInt(p.words.W))
     val stale = Input(Bool())
     val changing = Input(Bool())
     val found = Input(Bool())
     val foundSlot = Input(UInt(p.slotBits.W))
+    val foundHere = Input(Bool())
+    val beyond = Input(UInt(p.words.W))
     val allUsed = Input(Bool())
     val newMeta = Valid(new ClusterMeta(p))
     val newEmpty = Output(Bool())
     val rowChange = Valid(new RowChange(p))
 
-    /** The slots that were given are hinted, too; not while others still are being noted. */
+    /** The slots that were given are hinted, too. */
     val hints = Valid(new SlotRange(p))
-    val hintsBusy = Input(Bool())
 
     // Everything else that is written.
     val devices = Input(Vec(p.devices, new SwapDevice(p)))
@@ -87,8 +90,12 @@ class Executor(p: Params) extends Module {
     val key = Output(new HintKey(p))
     val alike = Input(Bool())
     val move = Valid(new ListMove(p))
+    val resp = Valid(new UnitResp(p))
+
+    // In the next cycle there is room for an answer; for a move and for hinted slots, if there are none in this.
+    val respRoom = Input(Bool())
     val moveRoom = Input(Bool())
-    val resp = Decoupled(new UnitResp(p))
+    val hintsRoom = Input(Bool())
     val events = Output(new CoreEvents)
 
     // More than half of swap is in use; all devices and the available list show what was done.
@@ -103,6 +110,9 @@ class Executor(p: Params) extends Module {
     val resuming = Input(Bool())
     val resumeBehind = Input(UInt(p.slotBits.W))
     val resumeWhole = Input(Bool())
+    val indexed = Input(Bool())
+    val again = Output(Bool())
+    val place = Output(new CpuHint(p))
     val slowFailed = Input(Bool())
     val searched = Output(Bool())
     val gave = Output(Bool())
@@ -139,11 +149,16 @@ class Executor(p: Params) extends Module {
   /** The word that is looked at. */
   private val pick = Reg(UInt(p.wordBits.W))
 
+  /** The words behind it, in which a search goes on; all, if it may find something anywhere. */
+  private val later = Reg(UInt(p.words.W))
+  private def laterThan(hint: CpuHint): UInt =
+    SlotRange.beyond(hint.last >> p.wordSlotBits, p.words) | Fill(p.words, hint.whole)
+
   // An allocation that waits for the host's answer, and what was asked: about which cluster, for which order, whether
   // the cluster came from FULL, or from another list's head.
   private val waiting = RegInit(false.B)
   private val asked = Reg(new AskedPlace(p))
-  private val fromList = Mux(op.resumes, asked.listed, slow && !io.resuming)
+  private val fromList = Mux(op.resumes, asked.listed, slow && (!io.resuming || io.indexed))
 
   /** The open cluster comes from a list's head, not by way of a hint. */
   private val listed = slow && !io.resuming
@@ -156,7 +171,8 @@ class Executor(p: Params) extends Module {
   io.look := state === State.look || state === State.unit
   io.order := op.order
   io.behind := op.hint.last
-  io.anywhere := listed || io.empty || op.hint.whole
+  io.anywhere := io.empty || op.hint.whole
+  io.later := later | Fill(p.words, io.empty)
 
   // A free within one word, or of whole words, is one change. Any other takes three: the slots in the first word, those
   // in the last, the words between them. It goes through `parts`, in which it looks at the first word, the last one and
@@ -190,12 +206,14 @@ class Executor(p: Params) extends Module {
   private val owner = RegNext(number)
   private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
   private val rotating = RegNext(rotates)
+  private val onFrag = RegNext(meta.flag === ClusterFlag.frag)
   private val filled = RegNext(meta.count + slots === p.slots.U)
   private val low = RegNext(SlotRange.lowSlots(op.order, p))
   private val present = RegNext(ListId(meta.flag, meta.order, p))
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
   private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
+  private val indexed = io.policy.placement === PlacementPolicyCode.Indexed.U
   private val isUsable = Mux(
     op.resumes && asked.full,
     meta.flag === ClusterFlag.none,
@@ -203,31 +221,37 @@ class Executor(p: Params) extends Module {
       (op.order === 0.U || op.order === meta.order) ||
       (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
   )
-  private val usable = RegNext(isUsable)
 
-  private val grantable = RegNext(
-    device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
-  )
+  // Policy INDEXED: a cluster that was reached by a hint and has no run there was not searched, as it were.
+  private val skips = p.indexed.B && indexed && !listed && !op.resumes
+
+  private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
 
   // An answer that names another cluster or order than was asked about.
-  private val stray = RegNext(op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order))
+  private val stray = op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order)
   private val rejected = refused || stray
 
-  // What the search passes over is weighed for one cycle more: slots in use from where it began, or, when the host has
+  // What the search passes over is weighed for some cycles: slots in use from where it began, or, when the host has
   // tried there, from behind that place, to those that were found or to the cluster's end. (`cluster_scan_range()`)
   private val first = RegNext(Mux(io.anywhere, 0.U, io.behind + 1.U))
   private val begin = first +& Mux(op.resumes, slots, 0.U)
-  private val end = Mux(io.found, io.foundSlot, p.slots.U)
-  private val passes = RegNext(end > begin && !(io.found && io.foundSlot === first))
-  private val passed = RegNext((end - begin)(p.countBits - 1, 0))
-  private val askFrom = RegNext(begin(p.slotBits - 1, 0))
+  private val start = RegNext(begin)
+  private val end = RegNext(Mux(io.found, io.foundSlot, p.slots.U))
+  private val foundFirst = RegNext(io.found && io.foundSlot === first)
+  private val inVain = RegNext(skips && !io.found)
+  private val passes = RegNext(end > start && !foundFirst && !inVain)
+  private val passed = RegNext((end - start)(p.countBits - 1, 0))
+  private val askFrom = start(p.slotBits - 1, 0)
   private val roomy = RegNext(meta.count +& slots <= p.slots.U)
-  private val weighed = RegNext(state === State.commit && io.settled, false.B)
+  private val inCommit = state === State.commit
+  private val weighed =
+    (1 to Executor.Weighing).foldLeft(inCommit && io.settled)((w, _) => RegNext(w, false.B) && inCommit)
   private val ofFull = op.resumes && asked.full
   private val asksFull = listed && AllocWalk.isFull(io.position)
   private val mute = ofFull || (op.resumes && !op.tried) || (slow && io.mute)
-  private val asks = op.reclaim && !rejected &&
-    (asksFull || (io.halfUsed && passes && roomy && (listed || usable) && !mute))
+  private val willAsk =
+    op.reclaim && !rejected && (asksFull || (io.halfUsed && passes && roomy && (listed || isUsable) && !mute))
+  private val asks = RegNext(willAsk)
 
   // What becomes of the cluster, either way.
   private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {
@@ -274,35 +298,41 @@ class Executor(p: Params) extends Module {
   private val empty = RegNext(io.empty)
   private val delta = RegNext(Mux(op.alloc, slots.zext, -op.nr.zext))
 
-  // Commit: what was found.
-  private val granted = io.found && grantable && !asks
-  private val lastSlot = io.foundSlot | low
-  private val scanned = op.alloc && !rejected && (listed || (usable && !asks))
-  private val freed = op.free && !refused && allUsed
-
-  // Whether it may have to change its list is known before what was found.
-  private val mayMove = RegNext(
-    Mux(
-      op.alloc,
-      listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
-      meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
-    )
+  // Whether it may have to change its list is known before what was found, and so is whether it can be carried out, one
+  // cycle before.
+  private val mayMove = Mux(
+    op.alloc,
+    listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
+    meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
   )
-  private val stalled = !io.resp.ready || (mayMove && !io.moveRoom) || (op.hinting && io.hintsBusy) ||
+  private val stalled = !io.respRoom || (mayMove && !io.moveRoom) || (op.hinting && !io.hintsRoom) ||
     (op.reclaim && !weighed)
-  private val committing = state === State.commit && !stalled
-  private val changes = committing && (scanned || freed)
+  private val lookDone = Wire(Bool())
+  private val committing = RegInit(false.B)
+  private val commitNext = (lookDone || (inCommit && !committing)) && !stalled
+  committing := commitNext
+
+  // Commit: what is done, by what was known one cycle before and by what was found.
+  private def atCommit(holds: Bool): Bool = RegNext(commitNext && holds, false.B)
+  private val gives = atCommit(op.alloc && !rejected && grantable && !willAsk) && io.found
+  private val frees = atCommit(op.free && !refused) && allUsed
+
+  /** The cluster counts as searched: in any case, or if it is usable, or if something was found as well. */
+  private def searched(may: Bool, always: Bool): Bool =
+    atCommit(may && (always || (isUsable && !skips))) || (atCommit(may && isUsable && skips) && io.found)
+  private val changes = searched(op.alloc && !rejected && (listed || !willAsk), listed) || frees
+  private val answering = gives || atCommit(op.free || rejected || willAsk)
+  private val lastSlot = io.foundSlot | low
 
   // Where the cluster goes.
-  private val result = Mux(granted || op.free, changed, unchanged)
+  private val result = Mux(gives || op.free, changed, unchanged)
   io.newMeta.valid := changes
   io.newMeta.bits := result.meta
   when(asks) {
     io.newMeta.bits.flag := ClusterFlag.none
   }
-  io.newEmpty := Mux(op.alloc, empty && !granted, emptied)
-  private val gives = committing && op.alloc && !rejected && granted
-  io.rowChange.valid := gives || (committing && freed)
+  io.newEmpty := Mux(op.alloc, empty && !gives, emptied)
+  io.rowChange.valid := gives || frees
   io.rowChange.bits.used := op.alloc
   io.rowChange.bits.found := op.alloc
   io.rowChange.bits.range := Mux(inParts, between, range)
@@ -336,7 +366,7 @@ class Executor(p: Params) extends Module {
 
   // The hint: behind the slots that were gives, unless the cluster ends there.
   private val newHint = Wire(new CpuHint(p))
-  newHint.valid := granted && !filled && !lastSlot.andR
+  newHint.valid := gives && !filled && !lastSlot.andR
   newHint.device := owner
   newHint.cluster := io.opened
   newHint.last := lastSlot
@@ -347,14 +377,10 @@ class Executor(p: Params) extends Module {
   trunks.io.reseed := io.policy.reseed
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
-  private val ends = committing && op.alloc && !rejected && (listed || usable || op.resumes) && !asks && !ofFull
-  trunks.io.draw := random && ends && !newHint.valid && !rotating
-  private val trunk = Wire(new CpuHint(p))
-  trunk.valid := trunks.io.cluster =/= 0.U
-  trunk.device := owner
-  trunk.cluster := (RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0)
-  trunk.last := DontCare
-  trunk.whole := true.B
+  private val ends =
+    searched(op.alloc && !rejected && !willAsk && !ofFull, listed || op.resumes)
+  private val draws = RegNext(random && ends && !newHint.valid && !rotating, false.B)
+  trunks.io.draw := draws
   io.newHint.valid := RegNext(ends, false.B)
   private val key = WireDefault(op.key)
   when(rotating) {
@@ -364,9 +390,16 @@ class Executor(p: Params) extends Module {
   io.newHint.bits.key := RegNext(key)
   io.nextKey := key
   io.key := op.key
-  io.newHint.bits.hint := RegNext(Mux(trunks.io.draw, trunk, newHint))
+  private val behindSlots = RegNext(newHint)
+  private val trunk = Wire(new CpuHint(p))
+  trunk.valid := RegNext(trunks.io.cluster =/= 0.U)
+  trunk.device := behindSlots.device
+  trunk.cluster := RegNext((RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0))
+  trunk.last := DontCare
+  trunk.whole := true.B
+  io.newHint.bits.hint := Mux(draws, trunk, behindSlots)
 
-  io.change.op := Mux(gives || (committing && freed), DeviceOp.adjust, DeviceOp.none)
+  io.change.op := Mux(gives || frees, DeviceOp.adjust, DeviceOp.none)
   io.change.device := owner
   io.change.clusters := DontCare
   io.change.used := DontCare
@@ -374,7 +407,6 @@ class Executor(p: Params) extends Module {
   io.change.hintedDelta := Mux(op.hinting, delta, 0.S)
 
   // The answer. Only an allocation that found nothing has none yet.
-  private val answering = committing && (gives || op.free || rejected || asks)
   io.resp.valid := answering || io.slowFailed
   io.resp.bits := 0.U.asTypeOf(io.resp.bits)
   io.resp.bits.status := Mux(
@@ -384,12 +416,12 @@ class Executor(p: Params) extends Module {
       op.status,
       Seq(
         refused -> op.status,
-        (stray || (op.free && !allUsed)) -> StatusCode.BadRange.U,
+        (RegNext(stray) || (op.free && !allUsed)) -> StatusCode.BadRange.U,
         asks -> StatusCode.NeedReclaim.U
       )
     )
   )
-  when(op.alloc && !rejected && state =/= State.slow) {
+  when(op.alloc && !RegNext(rejected) && state =/= State.slow) {
     io.resp.bits.device := owner
     io.resp.bits.offset := inDevice ## Mux(asks, askFrom, io.foundSlot)
     io.resp.bits.more := Mux(asks, asksFull ## passed.pad(CoreResp.MoreBits - 1), 0.U)
@@ -398,8 +430,9 @@ class Executor(p: Params) extends Module {
 
   // The slow path.
   private val hintless = !slow && op.alloc && !refused && !op.hint.valid
-  private val hopeless = state === State.look && hintless && io.resp.ready
-  private val missed = committing && !slow && op.alloc && !rejected && !granted && !asks
+  private val hopeless = state === State.look && hintless && RegNext(io.respRoom, true.B)
+  lookDone := state === State.look && !hintless && !unready && lastPart
+  private val missed = atCommit(!slow && op.alloc && !rejected && !willAsk) && !gives
   io.slowStart := hopeless || missed
   io.slowOrder := op.order
   io.slowHinting := op.hinting
@@ -408,13 +441,16 @@ class Executor(p: Params) extends Module {
   io.parks := asks
   io.dismissed := gives && op.resumes
   io.slowReclaims := op.reclaim && io.halfUsed
+  io.again := atCommit(!slow && op.alloc && !rejected && !willAsk && skips && isUsable && !op.hint.whole) && !io.found
+  io.place := op.hint
   when(committing && asks) {
     waiting := true.B
     asked.cluster := io.opened
     asked.order := op.order
     asked.full := asksFull
     asked.listed := fromList
-  }.elsewhen(committing && op.resumes && !rejected) {
+    asked.frag := onFrag
+  }.elsewhen(atCommit(op.resumes && !rejected)) {
     waiting := false.B
   }
 
@@ -425,20 +461,23 @@ class Executor(p: Params) extends Module {
   private val alone = op.alloc && (random || op.reclaim)
   private val untimely = Mux(waiting, !(io.op.bits.resumes || io.op.bits.free), io.op.bits.resumes)
   private val free = state === State.idle && !io.changing
-  private val leadsOn =
-    state === State.commit && !refused && op.alloc && io.op.bits.alloc && !io.op.bits.resumes && io.alike
-  private val opening = io.op.valid && (free || (committing && !slow && !alone))
+  private val leads = atCommit(!refused && op.alloc)
+  private val leadsOn = leads && io.op.bits.alloc && !io.op.bits.resumes && io.alike
+  private val mayLead = atCommit(!slow && !alone)
+  private val opening = io.op.valid && (free || mayLead)
   io.open.valid := opening && io.needsCluster && !leadsOn
   io.open.bits := io.cluster
-  io.take := io.op.valid && (free || (answering && !slow && !alone))
+  io.take := io.op.valid && (free || (answering && mayLead))
   io.cpu := op.cpu
   when(io.take) {
     op := io.op.bits
     pick := Mux(io.op.bits.alloc, io.op.bits.hint.last >> p.wordSlotBits, io.op.bits.range.firstWord(p))
+    later := laterThan(io.op.bits.hint)
     when(leadsOn) {
       op.hint := newHint
       op.device := owner
       pick := lastSlot >> p.wordSlotBits
+      later := Mux(io.foundHere, later, io.beyond)
     }
     when(untimely) {
       op.status := StatusCode.BadOpcode.U
@@ -481,9 +520,12 @@ class Executor(p: Params) extends Module {
     }
     is(State.slow) {
       when(io.search) {
-        op.hint.last := io.resumeBehind
-        op.hint.whole := io.resumeWhole
+        val hint = WireDefault(op.hint)
+        hint.last := io.resumeBehind
+        hint.whole := !io.resuming || io.resumeWhole
+        op.hint := hint
         pick := io.resumeBehind >> p.wordSlotBits
+        later := laterThan(hint)
         state := State.look
       }.elsewhen(io.slowFailed) {
         state := State.idle
@@ -504,18 +546,24 @@ class Executor(p: Params) extends Module {
       State.unit
     )
 
+  // The index does not tell NONFULL from FRAG; all other clusters' lists are known.
+  private val ofFrag = io.indexed && Mux(op.resumes, asked.frag, onFrag)
   io.events := 0.U.asTypeOf(io.events)
   io.events.scan := ends
   io.events.listMove := io.move.valid && io.move.bits.push
-  io.events.freed := committing && freed
+  io.events.freed := frees
   io.events.allocFast := gives && !fromList
-  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U
+  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U && !ofFrag
   io.events.allocFree := gives && fromList && AllocWalk.isFree(io.position)
-  io.events.allocFrag := gives && fromList && io.position === AllocWalk.Frag.U
+  io.events.allocFrag := gives && fromList &&
+    (io.position === AllocWalk.Frag.U || (io.position === AllocWalk.Nonfull.U && ofFrag))
   io.events.allocSteal := gives && fromList && io.position > AllocWalk.Frag.U
   io.events.allocFail := io.slowFailed
 
-  assert(!(io.slowFailed && !io.resp.ready), "an answer finds no room")
+  assert(
+    !(committing && slow && io.indexed && !op.resumes && !io.found),
+    "the index names a cluster that has no free run"
+  )
   assert(
     !(state === State.look && listed && ListId(meta.flag, meta.order, p) =/= io.list),
     "a cluster's flag and order differ from the list it was found on"
@@ -523,6 +571,9 @@ class Executor(p: Params) extends Module {
 }
 
 object Executor {
+
+  /** Cycles in which what a search passes over is weighed. */
+  val Weighing: Int = 2
 
   /** Cycles in which a free is looked at whose slots are parts of several words. */
   val Parts: Int = 6

@@ -32,6 +32,9 @@ class FreeRunFinder(p: Params) extends Module {
     val behind = Input(UInt(p.slotBits.W))
     val anywhere = Input(Bool())
 
+    /** The words behind that of `behind`, or all: they are known long before, so nothing here waits for them. */
+    val later = Input(UInt(p.words.W))
+
     /** 0 to 9. */
     val order = Input(UInt(p.orderBits.W))
 
@@ -43,27 +46,35 @@ class FreeRunFinder(p: Params) extends Module {
 
     /** It is in the word of `behind`; else it is in this one. */
     val here = Output(Bool())
-    val later = Output(UInt(p.wordSlots.W))
+    val laterWord = Output(UInt(p.wordSlots.W))
+
+    /** If it is not: the words behind the last one of the run. */
+    val beyond = Output(UInt(p.words.W))
   })
 
   // Stage 1.
   private val wordOf = io.behind(p.slotBits - 1, p.wordSlotBits)
   private val ahead = SlotRange.beyond(io.behind(p.wordSlotBits - 1, 0), p.wordSlots) & Fill(p.wordSlots, !io.anywhere)
-  private val later = VecInit.tabulate(p.words)(w => io.anywhere || wordOf < w.U)
-  private val inWord = later.indices.map(w => later(w) && io.fits(w))
+  private val inWord = (io.later & io.fits).asBools
   private val firstWord = FirstSet.choose(inWord, io.row)
 
   // Runs of 2, 4, 8 and 16 words: by pairs of words.
   private val pairs = inWord.indices.by(2).map(w => io.fits(w) && io.fits(w + 1))
   private val acrossOrders = (p.wordOrders until p.orders).toSeq
-  private val across = pairs.indices.map { g =>
-    later(2 * g) && acrossOrders
-      .map(k => (k, 1 << (k - p.wordOrders)))
-      .filter { case (_, length) => g % length == 0 }
-      .map { case (k, length) => io.order === k.U && pairs.slice(g, g + length).reduce(_ && _) }
-      .reduce(_ || _)
-  }
-  private val firstPair = FirstSet(VecInit(across).asUInt)
+  private val runs = for {
+    k <- acrossOrders
+    length = 1 << (k - p.wordOrders)
+    g <- pairs.indices.by(length)
+  } yield (g, g + length, io.later(2 * g) && io.order === k.U && pairs.slice(g, g + length).reduce(_ && _))
+  private def anyOf(some: Seq[Bool]): Bool = some.foldLeft(false.B)(_ || _)
+  private val firstPair = FirstSet(
+    VecInit(pairs.indices.map(g => anyOf(runs.collect { case (`g`, _, fits) => fits }))).asUInt
+  )
+
+  // A word lies behind the first run if it does so behind any.
+  private val beyondAcross =
+    (0 until p.words).map(w => anyOf(runs.collect { case (_, end, fits) if 2 * end <= w => fits }))
+  private val beyondWord = (0 until p.words).map(w => anyOf(inWord.take(w)))
   private val isAcross = io.order >= p.wordOrders.U
 
   private def hold[T <: Data](value: T): T = RegEnable(value, io.find)
@@ -75,6 +86,7 @@ class FreeRunFinder(p: Params) extends Module {
   private val wordNumber = hold(wordOf)
   private val laterFound = hold(Mux(isAcross, firstPair.valid, firstWord.found))
   private val laterWord = hold(firstWord.chosen)
+  private val beyond = hold(Mux(isAcross, VecInit(beyondAcross).asUInt, VecInit(beyondWord).asUInt))
   private val laterNumber = hold(Mux(isAcross, firstPair.bits ## false.B, firstWord.index))
 
   // Stage 2: no word is full of candidates but the chosen one, so the first candidate is the answer.
@@ -84,7 +96,8 @@ class FreeRunFinder(p: Params) extends Module {
   io.found := here || laterFound
   io.slot := Mux(here, wordNumber ## inHere, laterNumber ## inLater)
   io.here := here
-  io.later := laterWord
+  io.laterWord := laterWord
+  io.beyond := beyond
 }
 
 /** The lowest bit that is set. A tree of groups of four, since a chain would be as long as the row. */

@@ -26,6 +26,9 @@ class HintedSlots(p: Params) extends Module {
     val cluster = Input(UInt(p.clusterBits.W))
     val busy = Output(Bool())
 
+    /** In the next cycle slots may be marked, unless some are in this. */
+    val nextRoom = Output(Bool())
+
     /** A unit reads a word; it is there two cycles later. */
     val read = Flipped(Valid(new WordAddress(p)))
     val word = Output(UInt(p.wordSlots.W))
@@ -45,6 +48,8 @@ class HintedSlots(p: Params) extends Module {
   private val whole = range.ofWholeWords(p)
   private val old = Reg(UInt(p.wordSlots.W))
   io.busy := state =/= State.idle
+  private val last = state === State.put && at.word === lastWord
+  io.nextRoom := !io.busy || last
 
   private val depth = p.clusters * p.words
   private val ram = Option.when(p.advisory)(SyncReadMem(depth, UInt(p.wordSlots.W), SyncReadMem.Undefined))
@@ -77,7 +82,7 @@ class HintedSlots(p: Params) extends Module {
     }
     is(State.put) {
       at.word := at.word + 1.U
-      when(at.word === lastWord)(state := State.idle)
+      when(last)(state := State.idle)
     }
   }
 

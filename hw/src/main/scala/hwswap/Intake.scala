@@ -163,13 +163,15 @@ class Intake(p: Params) extends Module {
 
   // Which cluster: that of the hint, the one that is named, or that of the offset. A hint that overtakes names another
   // cluster than was read.
-  private val resumes = second.op === CoreOp.reclaimDone
   private def isAlloc(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
   private def isNamed(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.apply_, CoreOp.dump)
-  private val byHint = isAlloc(second.op)
+
+  /** What holds of the second's operation: known when it comes there. */
+  private def ofSecond(is: CoreOp.Type => Bool): Bool = RegEnable(is(first.op), leaving)
+  private val resumes = ofSecond(_ === CoreOp.reclaimDone)
+  private val byHint = ofSecond(isAlloc)
+  private val isFree = ofSecond(_ === CoreOp.free)
   private val alloc = byHint || resumes
-  private val named = isNamed(second.op)
-  private val isFree = second.op === CoreOp.free
   private val slot = second.offset(p.slotBits - 1, 0)
   private val target = Reg(UInt(p.clusterBits.W))
   private val changed = io.newHint.valid &&
@@ -219,7 +221,7 @@ class Intake(p: Params) extends Module {
 
   io.op.valid := secondFull && wasRead && !io.newHint.valid && !io.exclusive
   io.op.bits.alloc := alloc
-  io.op.bits.hinting := second.op === CoreOp.hintAlloc
+  io.op.bits.hinting := ofSecond(_ === CoreOp.hintAlloc)
   io.op.bits.free := isFree
   io.op.bits.reclaim := second.reclaim || resumes
   io.op.bits.resumes := resumes
@@ -239,7 +241,9 @@ class Intake(p: Params) extends Module {
   io.op.bits.range.last := (slot + second.nr - 1.U)(p.slotBits - 1, 0)
   io.op.bits.nr := second.nr
   io.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
-  private val ofRequest = named || isFree || resumes || second.op.isOneOf(CoreOp.ofSlot)
+  private val ofRequest = ofSecond { op =>
+    isNamed(op) || op.isOneOf(CoreOp.free, CoreOp.reclaimDone) || op.isOneOf(CoreOp.ofSlot)
+  }
   io.needsCluster := !refused && Mux(byHint, hint.valid, ofRequest)
   io.wanted := Mux(byHint, secondHint.valid, ofRequest)
 

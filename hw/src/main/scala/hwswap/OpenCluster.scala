@@ -61,12 +61,17 @@ class OpenCluster(p: Params) extends Module {
     val pick = Input(UInt(p.wordBits.W))
     val word = Output(UInt(p.wordSlots.W))
 
-    /** Look for 2^order free slots behind `behind`, which is in the word that is picked, or anywhere. */
+    /** Look for 2^order free slots behind `behind`, which is in the word that is picked, or anywhere: see
+      * FreeRunFinder.
+      */
     val order = Input(UInt(p.orderBits.W))
     val behind = Input(UInt(p.slotBits.W))
     val anywhere = Input(Bool())
+    val later = Input(UInt(p.words.W))
     val found = Output(Bool())
     val foundSlot = Output(UInt(p.slotBits.W))
+    val foundHere = Output(Bool())
+    val beyond = Output(UInt(p.words.W))
 
     /** The slots of `checked` in the word that is picked, and all of `checkedWords`, are used. */
     val checked = Input(new SlotRange(p))
@@ -87,6 +92,12 @@ class OpenCluster(p: Params) extends Module {
     /** Slots are being changed in this cycle. */
     val changing = Output(Bool())
 
+    /** For how many orders each word of the row has a run, without the changes that still are on their way; and what is
+      * written to the store of them: see IndexFeed.
+      */
+    val orders = Output(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
+    val written = Output(new WordsChange(p))
+
     /** A count is beyond 512 (one cycle). */
     val fault = Output(Bool())
   })
@@ -106,8 +117,7 @@ class OpenCluster(p: Params) extends Module {
   store.read := io.read
 
   // Which way a cluster comes: it is the open one, or its line was just read.
-  private val named = RegNext(io.read.bits)
-  private val atHand = valid && cluster === named
+  private val atHand = RegNext(cluster === io.read.bits, false.B) && valid
   private val fetch = io.open.valid && !atHand
   private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
   io.stale := stale
@@ -136,7 +146,8 @@ class OpenCluster(p: Params) extends Module {
   private val kernelWritten = RegNext(kernelWrite, false.B)
   private val patchesOrders = RegNext(rowWrite && stillOpen, false.B)
   private val newOrders = FreeRuns.orders(write.word.used)
-  when(writing)(write.cluster := changed)
+  private val writeAt = Mux(writing, changed, write.cluster)
+  write.cluster := writeAt
   when(rowWrite) {
     write.words := touched
     write.word.used := newWord
@@ -149,11 +160,17 @@ class OpenCluster(p: Params) extends Module {
   store.write.meta.valid := metaWritten
   store.write.kernel.valid := kernelWritten
 
+  io.orders := orders
+  io.written.cluster := write.cluster
+  io.written.words := store.write.words
+  io.written.orders := newOrders
+
   // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
   private val read = RegNext(io.read.valid, false.B)
   private def lateFor(written: Bool): Bool = written || RegNext(written, false.B)
-  private val rowLate = named === write.cluster && lateFor(rowWritten)
-  private val metaLate = named === write.cluster && lateFor(metaWritten)
+  private val late = RegNext(writeAt === io.read.bits, false.B)
+  private val rowLate = late && lateFor(rowWritten)
+  private val metaLate = late && lateFor(metaWritten)
 
   // The row goes on. Which of its two sources a word has is known long before whether it changes.
   private val order = Mux(stale, io.order, io.nextOrder)
@@ -211,8 +228,11 @@ class OpenCluster(p: Params) extends Module {
   finder.io.order := io.order
   finder.io.behind := io.behind
   finder.io.anywhere := io.anywhere
+  finder.io.later := io.later
   io.found := finder.io.found
   io.foundSlot := finder.io.slot
+  io.foundHere := finder.io.here
+  io.beyond := finder.io.beyond
 
   // Check: a bit for each four slots, then all together.
   private val free = (io.checked.maskIn(p) & ~picked).asBools.grouped(4).toSeq.map { slots =>
@@ -225,7 +245,7 @@ class OpenCluster(p: Params) extends Module {
   // What is asked for. A word that is replaced has an empty range of its own.
   range := io.change.bits.range
   setting := io.change.bits.used
-  old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.later, word))
+  old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.laterWord, word))
   when(io.put.valid) {
     range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
     range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
@@ -246,10 +266,10 @@ class OpenCluster(p: Params) extends Module {
   assert(!(fetch && rowWrite), "a cluster is fetched while slots are changed")
   assert(!(fetch && writing && changed === io.open.bits), "a cluster is fetched that is written too late")
   assert(
-    !(fetch && named === write.cluster && lateFor(kernelWritten)),
+    !(fetch && late && lateFor(kernelWritten)),
     "a cluster is read while the kernel's word of it is written"
   )
-  assert(!io.open.valid || named === io.open.bits, "a cluster is opened that was not named before")
+  assert(!io.open.valid || RegNext(io.read.bits) === io.open.bits, "a cluster is opened that was not named before")
   assert(!fetch || io.blank || read, "a cluster is opened that was not read")
   assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")
   when(io.newMeta.valid) {

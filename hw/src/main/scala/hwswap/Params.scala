@@ -117,6 +117,9 @@ final case class Params(
   /** Width of a number of clusters, 0 to `clusters`. */
   val clusterCountBits: Int = log2Ceil(clusters + 1)
 
+  /** The policy PLACEMENT: INDEXED can be chosen: its index is on chip, as the clusters are. */
+  val indexed: Boolean = dram.isEmpty && slots == 512
+
   /** Width of a number of slots of all clusters, 0 to 512 * `clusters`. */
   val usedBits: Int = slotBits + clusterCountBits
 }

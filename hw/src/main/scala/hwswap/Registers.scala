@@ -164,7 +164,7 @@ class Registers(p: Params) extends Module {
       known(policy.Scan, ScanPolicyCode.FreeFirst),
       known(policy.Device, DevicePolicyCode.NodeFirst),
       known(policy.Hint, HintPolicyCode.RandomTrunk),
-      known(policy.Placement, PlacementPolicyCode.Linux),
+      known(policy.Placement, if (p.indexed) PlacementPolicyCode.Indexed else PlacementPolicyCode.Linux),
       policy.Seed -> get(wanted, policy.Seed)
     )
   }
@@ -172,6 +172,7 @@ class Registers(p: Params) extends Module {
   io.settings.policy.scan := get(policyWord, policy.Scan)
   io.settings.policy.device := get(policyWord, policy.Device)
   io.settings.policy.hint := get(policyWord, policy.Hint)
+  io.settings.policy.placement := get(policyWord, policy.Placement)
   io.settings.policy.seed := get(policyWord, policy.Seed)
   io.settings.policy.reseed := RegNext(write.valid && write.bits.at(policy.Offset), false.B)
 

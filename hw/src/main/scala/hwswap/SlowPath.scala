@@ -10,6 +10,9 @@ import chisel3.util._
   * The available devices come in turn, each put behind its equals before it is tried; on a device the lists in the
   * order of AllocWalk. It opens clusters; the executor searches them and relocates them. While one is searched, the one
   * behind it in its list is read already, so a list is gone through at one cluster in 3 cycles.
+  *
+  * With policy INDEXED, the index names a cluster in the place of a walk along a device's lists; and where a hint leads
+  * to a cluster that has no run from there on, all of that cluster is searched before anything else is tried.
   */
 class SlowPath(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -18,6 +21,10 @@ class SlowPath(p: Params) extends Module {
     val start = Input(Bool())
     val order = Input(UInt(p.orderBits.W))
     val hinting = Input(Bool())
+
+    /** Begin with all of this hint's cluster. */
+    val again = Input(Bool())
+    val place = Input(new CpuHint(p))
 
     /** The host wants to be asked what can be reclaimed, and more than half of swap is in use. */
     val reclaims = Input(Bool())
@@ -53,6 +60,13 @@ class SlowPath(p: Params) extends Module {
     val mayReadHint = Output(Bool())
     val hint = Input(new CpuHint(p))
 
+    // The index: see ClusterIndex.
+    val query = Valid(new IndexQuery(p))
+    val indexReady = Input(Bool())
+    val indexIdle = Input(Bool())
+    val ofOrder = Flipped(Valid(UInt(p.clusterBits.W)))
+    val ofAny = Flipped(Valid(UInt(p.clusterBits.W)))
+
     // The store.
     val read = Valid(UInt(p.clusterBits.W))
     val open = Valid(UInt(p.clusterBits.W))
@@ -60,10 +74,13 @@ class SlowPath(p: Params) extends Module {
     /** Search the open cluster, from the next cycle on. */
     val search = Output(Bool())
 
-    /** It was reached by a rotating device's hint: search it behind this slot, or all of it, if it is usable. */
+    /** It was reached by a hint, or by the index: search it behind this slot, or all of it, if it is usable. */
     val resuming = Output(Bool())
     val resumeBehind = Output(UInt(p.slotBits.W))
     val resumeWhole = Output(Bool())
+
+    /** The index was asked for it, or for whether FREE is looked at. */
+    val indexed = Output(Bool())
 
     /** It was searched, and slots in it were given, or not. */
     val searched = Input(Bool())
@@ -93,8 +110,8 @@ class SlowPath(p: Params) extends Module {
   })
 
   private object State extends ChiselEnum {
-    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ends, fetch, load, search, commit, turn,
-        parked = Value
+    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ask, told, ends, fetch, load, search, commit,
+        turn, parked = Value
   }
   private val state = RegInit(State.idle)
 
@@ -156,7 +173,19 @@ class SlowPath(p: Params) extends Module {
   private val lost = Reg(Bool())
   io.mute := RegNext(before && position === AllocWalk.Frag.U)
 
-  // A rotating device's own place.
+  // The index names one place on a device.
+  private val indexes = p.indexed.B && io.policy.placement === PlacementPolicyCode.Indexed.U
+  private val asked = RegInit(false.B)
+  io.indexed := asked
+  io.query.valid := false.B
+  io.query.bits.order := io.order
+  io.query.bits.range.first := visited.info.base
+  io.query.bits.range.last := (visited.info.base + visited.clusters - 1.U)(p.clusterBits - 1, 0)
+  private val freeThere = VecInit(holds.asBools)(ListId.free(p))
+  private val takesFree = freeThere && (visited.has(MemMap.DeviceFlags.Flags.Discard) || !io.ofOrder.valid)
+  private val named = io.ofOrder.valid || (io.order === 0.U && io.ofAny.valid)
+
+  // A rotating device's own place, or the CPU's, before any device was visited.
   private val resumed = Reg(Bool())
   private val resuming = RegInit(false.B)
   private val place = Reg(new CpuHint(p))
@@ -196,8 +225,16 @@ class SlowPath(p: Params) extends Module {
   switch(state) {
     is(State.idle) {
       visits := 0.U
+      asked := false.B
       when(io.start) {
-        state := State.pick
+        state := Mux(io.again, State.recalled, State.pick)
+        when(io.again) {
+          device := io.place.device
+          place := io.place
+          place.whole := true.B
+          readAt := io.place.cluster
+          position := 0.U
+        }
       }
     }
 
@@ -219,6 +256,7 @@ class SlowPath(p: Params) extends Module {
       picker.io.start := ranked && !picking && io.settled
       successor := choice
       position := 0.U
+      asked := false.B
       resumed := false.B
       noted := false.B
       lost := false.B
@@ -238,7 +276,14 @@ class SlowPath(p: Params) extends Module {
         resumed := true.B
         state := State.recall
       }.elsewhen(io.listsIdle && RegNext(io.listsIdle, false.B)) {
-        state := Mux(before && !noted, State.note, State.choose)
+        // What was begun goes on, whatever the policy is now.
+        when(asked) {
+          leaveDevice()
+        }.elsewhen(indexes && position === 0.U) {
+          state := State.ask
+        }.otherwise {
+          state := Mux(before && !noted, State.note, State.choose)
+        }
       }
     }
 
@@ -253,6 +298,36 @@ class SlowPath(p: Params) extends Module {
       io.read.valid := place.valid
       resuming := place.valid
       state := Mux(place.valid, State.load, State.walk)
+    }
+
+    // A cluster of the order, FREE, a cluster of any order: the first there is; FREE before all on a discarding device.
+    is(State.ask) {
+      when(io.indexIdle) {
+        io.query.valid := true.B
+        asked := true.B
+        state := State.told
+      }
+    }
+    is(State.told) {
+      io.peekList := ListId.free(p)
+      when(io.indexReady) {
+        list := ListId.free(p)
+        whole := false.B
+        place.cluster := Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
+        place.valid := true.B
+        place.whole := true.B
+        when(takesFree) {
+          io.peek := true.B
+          position := AllocWalk.Free.U
+          state := State.ends
+        }.elsewhen(named) {
+          readAt := Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
+          position := Mux(io.ofOrder.valid, AllocWalk.Nonfull.U, (AllocWalk.Frag + 1).U)
+          state := State.recalled
+        }.otherwise {
+          leaveDevice()
+        }
+      }
     }
 
     is(State.note) {
@@ -320,8 +395,12 @@ class SlowPath(p: Params) extends Module {
         resuming := false.B
         when(io.gave) {
           state := State.idle
+        }.elsewhen(resuming && indexes && !asked && !place.whole) {
+          place.whole := true.B
+          readAt := place.cluster
+          state := State.recalled
         }.elsewhen(resuming) {
-          state := State.walk
+          state := afterPlace
         }.elsewhen(goesOn) {
           state := State.turn
         }.otherwise {
@@ -335,7 +414,7 @@ class SlowPath(p: Params) extends Module {
     is(State.parked) {
       when(io.start || io.dismissed) {
         resuming := false.B
-        state := Mux(io.start, State.walk, State.idle)
+        state := Mux(io.start, Mux(resuming, afterPlace, State.walk), State.idle)
       }
       when(io.moved.valid && io.moved.bits === fragTail) {
         lost := true.B
@@ -353,6 +432,9 @@ class SlowPath(p: Params) extends Module {
       state := State.search
     }
   }
+
+  /** After a hint that led to nothing: the CPU's, which comes before all devices, or a device's. */
+  private def afterPlace: State.Type = Mux(visits === 0.U, State.pick, State.walk)
 
   /** After a failure on a device: the end of the loop in `swap_alloc_slow()`. A large order has one attempt; the walk
     * starts over when the device to come has left the list. The number of visits is bounded, which the kernel's is not.

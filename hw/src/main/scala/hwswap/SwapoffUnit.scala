@@ -3,8 +3,8 @@ package hwswap
 
 import chisel3._
 
-/** A device goes: SWAPOFF_BEGIN takes its write permission (`del_from_avail_list()`), SWAPOFF forgets it and the CPUs'
-  * hints into it (`flush_percpu_swap_cluster()`).
+/** A device goes: SWAPOFF_BEGIN takes its write permission (`del_from_avail_list()`), SWAPOFF forgets it, its clusters
+  * in the index, and the CPUs' hints into it (`flush_percpu_swap_cluster()`).
   */
 class SwapoffUnit(p: Params) extends CoreUnit(p) {
   private val dropping = RegInit(false.B)
@@ -27,7 +27,7 @@ class SwapoffUnit(p: Params) extends CoreUnit(p) {
       dropping := true.B
     }
   }
-  when(dropping && view.hintsReady) {
+  when(dropping && view.hintsReady && view.indexReady) {
     finish(StatusCode.Ok)
     dropping := false.B
   }

@@ -285,7 +285,13 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
   }
 
   /** Other rules than the kernel's, from the next request on. */
-  def policy(scan: Int = 0, device: Int = 0, hint: Int = 0, seed: Option[Long] = None): Unit = {
+  def policy(
+      scan: Int = 0,
+      device: Int = 0,
+      hint: Int = 0,
+      placement: Int = 0,
+      seed: Option[Long] = None
+  ): Unit = {
     io.policy.seed.poke(seed.getOrElse(0L))
     io.policy.reseed.poke(seed.isDefined)
     if (seed.isDefined) step(1)
@@ -293,6 +299,7 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
     io.policy.scan.poke(scan)
     io.policy.device.poke(device)
     io.policy.hint.poke(hint)
+    io.policy.placement.poke(placement)
   }
 
   /** The node a CPU belongs to. */

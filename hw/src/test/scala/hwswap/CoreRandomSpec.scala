@@ -29,6 +29,7 @@ class CoreRandomSpec extends AnyFunSpec with CoreTest with Seeded {
     val held = mutable.ArrayBuffer.empty[(Int, Int, Int)] // device, offset, slots
     val inUse = Array.fill(devices.size)(mutable.BitSet.empty)
     for (step <- 1 to steps) {
+      if (step % 150 == 0) core.policy(placement = random.nextInt(2))
       // Phases of growing and shrinking.
       if (held.isEmpty || random.nextInt(100) < (if (step / 200 % 2 == 0) 75 else 30)) {
         val wanted = order(random)
@@ -77,6 +78,7 @@ class CoreRandomSpec extends AnyFunSpec with CoreTest with Seeded {
     def cluster(device: Int, offset: Int): Int = devices(device)._3 + offset / Slots
     def mask(offset: Int, order: Int): BigInt = ((BigInt(1) << (1 << order)) - 1) << (offset % Slots)
     for (step <- 1 to steps) {
+      if (step % 150 == 0) core.policy(placement = random.nextInt(2))
       random.nextInt(10) match {
         case 0 | 1 | 2 | 3 =>
           val wanted = order(random)

@@ -32,6 +32,7 @@ class DramCoreSpec extends AnyFunSpec with CoreTest with Seeded {
   private val inDram = onChip.copy(advisory = false, dram = Some(DramStore(bitmapLines = 8, recordLines = 8, ways = 2)))
   private val base = 0x87654321000L
   private val slots = onChip.slots
+  private val trunks = HintPolicyCode.RandomTrunk
 
   /** A request, as what is to be called. */
   private type Request = CoreDriver => Answer
@@ -148,6 +149,48 @@ class DramCoreSpec extends AnyFunSpec with CoreTest with Seeded {
         dut.io.resp.valid.expect(false)
         assert(core.used(0) == 0)
       }
+    }
+  }
+
+  it("draws random trunks from a seed that comes while it is held") {
+    val seed = 0x5eed5eedL
+    // Whole clusters: each allocation leaves a random trunk as its CPU's hint.
+    def draws(core: CoreDriver, count: Int): Seq[Int] = Seq.fill(count)(core.place(core.alloc(0, 9))._2)
+    val expected = mutable.ArrayBuffer.empty[Int]
+    withCore(onChip) { core =>
+      core.on(0, 128 * slots, 0)
+      core.policy(hint = trunks, seed = Some(1))
+      expected ++= draws(core, 3)
+      core.policy(hint = trunks, seed = Some(seed))
+      expected ++= draws(core, 12)
+    }
+    bench(inDram, 40) { (core, dut, memory) =>
+      def step(): Unit = {
+        dut.held.peek()
+        memory.before()
+        dut.clock.step()
+        memory.after()
+      }
+      core.on(0, 128 * slots, 0)
+      core.policy(hint = trunks, seed = Some(1))
+      assert(draws(core, 3) == expected.take(3))
+      // CHECK reads the records of all clusters, most of which are not in the caches.
+      dut.io.req.bits.op.poke(CoreOp.check)
+      dut.io.req.bits.device.poke(0)
+      dut.io.req.valid.poke(true)
+      while (!dut.io.req.ready.peek().litToBoolean) step()
+      step()
+      dut.io.req.valid.poke(false)
+      while (!dut.held.peek().litToBoolean) step()
+      dut.io.policy.seed.poke(seed)
+      dut.io.policy.reseed.poke(true)
+      step()
+      dut.io.policy.reseed.poke(false)
+      dut.io.resp.ready.poke(true)
+      while (!dut.io.resp.valid.peek().litToBoolean) step()
+      step()
+      dut.io.resp.ready.poke(false)
+      assert(draws(core, 12) == expected.drop(3))
     }
   }
 

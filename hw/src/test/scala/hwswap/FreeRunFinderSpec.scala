@@ -74,6 +74,9 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
+  /** Words `first` to 15. */
+  private def wordsFrom(first: Int): UInt = ((BigInt(1) << p.words) - (BigInt(1) << first)).U(p.words.W)
+
   describe("FreeRunFinder") {
     it("finds what a search slot by slot finds, for every order and start") {
       val random = seeded()
@@ -89,6 +92,7 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
             val behind = if (from == 0) random.nextInt(size) else from - 1
             dut.io.anywhere.poke(from == 0)
             dut.io.behind.poke(behind)
+            dut.io.later.poke(wordsFrom(if (from == 0) 0 else behind / p.wordSlots + 1))
             dut.io.word.poke(words(row)(behind / p.wordSlots).U)
             dut.clock.step()
             val expected = firstFit(row, order, from)
@@ -99,7 +103,8 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
                 val here = from != 0 && slot / p.wordSlots == behind / p.wordSlots
                 assert(dut.io.here.peek().litToBoolean == here)
                 if (!here && order < p.wordOrders)
-                  assert(dut.io.later.peek().litValue == words(row)(slot / p.wordSlots))
+                  assert(dut.io.laterWord.peek().litValue == words(row)(slot / p.wordSlots))
+                if (!here) dut.io.beyond.expect(wordsFrom((slot + (1 << order) - 1) / p.wordSlots + 1))
               }
             }
           }
@@ -112,6 +117,7 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
         dut.io.find.poke(true)
         show(dut, full ^ (BigInt(0xf8) << 64), 1)
         dut.io.anywhere.poke(true)
+        dut.io.later.poke(wordsFrom(0))
         dut.clock.step()
         dut.io.find.poke(false)
         show(dut, 0, 1)

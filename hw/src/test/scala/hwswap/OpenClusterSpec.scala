@@ -150,6 +150,8 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
               dut.io.order.poke(order)
               dut.io.behind.poke(behind.getOrElse(random.nextInt(p.slots)))
               dut.io.anywhere.poke(behind.isEmpty)
+              val first = behind.map(_ / p.wordSlots + 1).getOrElse(0)
+              dut.io.later.poke(((1 << p.words) - (1 << first)).U)
               (behind.getOrElse(0) / p.wordSlots, 0, 0)
             case Release(_, first, last) => (first / p.wordSlots, first, last)
           }

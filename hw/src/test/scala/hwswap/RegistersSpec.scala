@@ -65,12 +65,13 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
       bench.write(policy.Offset, (BigInt(1) << 64) - 1)
       assert(bench.read(policy.Offset) == put(policy.Seed, BigInt("ffffffff", 16)))
       val built = put(policy.Scan, ScanPolicyCode.FreeFirst) | put(policy.Device, DevicePolicyCode.NodeFirst) |
-        put(policy.Hint, HintPolicyCode.RandomTrunk)
+        put(policy.Hint, HintPolicyCode.RandomTrunk) | put(policy.Placement, PlacementPolicyCode.Indexed)
       bench.write(policy.Offset, built)
       assert(bench.read(policy.Offset) == built)
       dut.io.settings.policy.scan.expect(ScanPolicyCode.FreeFirst)
       dut.io.settings.policy.device.expect(DevicePolicyCode.NodeFirst)
       dut.io.settings.policy.hint.expect(HintPolicyCode.RandomTrunk)
+      dut.io.settings.policy.placement.expect(PlacementPolicyCode.Indexed)
       // A byte alone: the others stay.
       bench.write(policy.Offset, 0, 2)
       assert(get(bench.read(policy.Offset), policy.Hint) == 0)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine with 32 devices and 64 CPUs (build/model-wide), the most it can have, in step with the golden model.
+
+HWSWAP_SEED=n moves all random seeds by n.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hwswap import exercise, paths, replay, stream, trace
+from hwswap.script import Sizes
+from hwswap.stream import Shape
+from hwswap.trace import Op
+
+SEED = int(os.environ.get("HWSWAP_SEED", "0"))
+BUILT = frozenset(stream.FEATURES) - {"indexed"}
+"""What this engine has of the other kinds of devices and choices of policies."""
+
+MODEL = paths.BUILD / "model-wide"
+
+
+@pytest.fixture(scope="module")
+def sizes() -> Sizes:
+    """What the engine was built for."""
+    return Sizes(**json.loads(paths.need(MODEL / "engine.json").read_text()))
+
+
+def test_it_is_as_large_as_it_can_be(sizes):
+    assert (sizes.devices, sizes.cpus) == (32, 64)
+
+
+@pytest.mark.parametrize("features", [frozenset(), BUILT], ids=["linux", "everything"])
+def test_streams_of_all_devices_and_cpus(features, sizes, tmp_path):
+    shape = Shape(SEED + 81 + len(features), 12_000, sizes.devices, sizes.cpus, sizes.clusters, 12, features)
+    print(shape)
+    made = stream.generate(shape)
+    used = {record.type for record in made.records if record.op == Op.FREE}
+    assert len(used) > 20
+    assert len({record.cpu for record in made.records if record.op == Op.ALLOC}) > 60
+    path = tmp_path / "stream.hwst.gz"
+    trace.write(path, made.header, made.records)
+    outcome = replay.replay(path, ["--stall", "20"], timeout=600, build=MODEL / "hwswap-replay")
+    assert outcome.equal, outcome.output
+    assert outcome.report["ops"] == shape.ops
+
+
+def test_hint_rings_of_all_cpus(sizes, tmp_path):
+    path: Path = tmp_path / "script"
+    path.write_text(exercise.advisory(SEED + 91, 10, sizes))
+    program = paths.need(MODEL / "hwswap-play")
+    done = subprocess.run([program, path], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, f"seed {SEED + 91}: {done.stderr}"
