@@ -187,6 +187,8 @@ class Advisory:
         else:
             flag = rng.choice((Flag.FREE, Flag.FREE, Flag.NONE, Flag.DISCARD))
         order = 0 if flag == Flag.FREE else rng.choice((old.order, old.order, rng.randrange(ORDERS)))
+        if rng.random() < 0.1:  # as no kernel would have it
+            flag, order = rng.choice(list(Flag)), rng.randrange(ORDERS)
         step = rng.choice((1, 1, 1, 7, -2)) if rng.random() < 0.2 else 1
         epoch = (device.epoch + 1) % 256 if rng.random() < 0.03 else device.epoch
         seq = (old.seq + step) % COUNT
@@ -490,11 +492,15 @@ class Advisory:
         """What the statistics registers have counted."""
         s = self.script
         s.note("statistics")
+        paths = self.model.counts.by_path
         for name, value in (
             ("HINTS_MADE", self.made),
             ("HINTS_USED_UP", self.used_up),
             ("HINTS_RECALLED", self.recalled),
             ("NOTICES", self.notices),
+            ("SCANS", self.model.counts.scans),
+            ("LIST_MOVES", self.model.counts.list_moves),
+            *((f"ALLOC_{path.upper()}", paths[path]) for path in ("fast", "nonfull", "free", "frag", "steal", "fail")),
             ("FETCHES", self.fetches),
             ("FETCH_RETRIES", self.retries),
             ("COMMANDS", s.tail + self.requests),
@@ -545,7 +551,7 @@ def advisory(seed: int, steps: int, sizes: Sizes) -> str:
 
 
 def bus_errors(seed: int, sizes: Sizes) -> str:
-    """Return a script in which each kind of transfer is answered with an error, and the engine begins anew each time."""
+    """Return a script in which each kind of transfer is answered with an error, and the engine begins anew then."""
     s = Script()
     s.after_reset()
 

@@ -19,8 +19,8 @@ from hwswap.stream import FEATURES, Shape, Stream
 
 SSD = BLKDEV | SOLIDSTATE
 
-BUILT = frozenset(FEATURES) - {"indexed"}
-"""What a stream can have that every engine is built with."""
+ALL = frozenset(FEATURES)
+"""What a stream can have: an engine with its clusters on chip has all of it."""
 
 LARGE = 112
 """Clusters of a large device: four random trunks, and still set up within the script's limit of cycles."""
@@ -200,8 +200,8 @@ class Authoritative:
         """POLICY takes the choices there are and reads back 0 for others; so does CPU_NODE for CPUs there are not."""
         s = self.script
         s.note("policies")
-        fields = (m.POLICY_SCAN, m.POLICY_DEVICE, m.POLICY_HINT)
-        for choices in ((1, 2, 1), (0, 1, 2), (1, 0, 0), (0, 0, 0)):
+        fields = (m.POLICY_SCAN, m.POLICY_DEVICE, m.POLICY_HINT, m.POLICY_PLACEMENT)
+        for choices in ((1, 2, 1, 0), (0, 1, 2, 1), (1, 0, 0, 1), (0, 0, 0, 0)):
             for number, strobes in ((self.rng.getrandbits(32), 0xFF), (self.rng.getrandbits(32), 0x0F)):
                 value = sum(field.put(choice) for field, choice in zip(fields, choices, strict=True))
                 if strobes == 0xFF:
@@ -386,7 +386,7 @@ class Authoritative:
     def operations(self, ops: int, span: int) -> Allocator:
         """A random stream, its operations by ring or page; return the model as it is after them."""
         shape = Shape(
-            self.rng.getrandbits(30), ops, self.sizes.devices, self.sizes.cpus, self.sizes.clusters, span, BUILT
+            self.rng.getrandbits(30), ops, self.sizes.devices, self.sizes.cpus, self.sizes.clusters, span, ALL
         )
         source = Stream(shape)
         s = self.script
@@ -419,6 +419,9 @@ class Authoritative:
                 flags = record.b | rng.choice((0, m.MEM_DEVICE_FLAGS_FLAGS_NO_HINTS.put(1)))
                 place = record.a, device.base, flags, device.priority, device.epoch, device.node
                 self.ring(prepare(record.type, *place))
+                for nr, offset in ((0, 1), (1, 0), (2, SLOTS - 1), (1, record.a), (513, 1), (1, 1 << 31 | 1)):
+                    if not model.inside(device, offset, nr):
+                        self.ring(Command(Opcode.MARK_BAD, record.type, nr=nr, arg0=offset), Status.BAD_RANGE)
             case Op.BAD:
                 self.ring(Command(Opcode.MARK_BAD, record.type, nr=record.b, arg0=record.a))
                 self.ring(Command(Opcode.MARK_BAD, record.type, nr=record.b, arg0=record.a), Status.BAD_RANGE)

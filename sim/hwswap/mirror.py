@@ -241,6 +241,7 @@ class Mirror(Allocator):
         device.unlist(cluster)
         cluster.flag = flag
         cluster.order = order
+        self.counts.list_moves += 1
         if flag != Flag.NONE:
             device.list_of(flag, order)[cluster.index] = cluster
 

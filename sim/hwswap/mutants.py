@@ -2,9 +2,10 @@
 """Seeded faults: one copy of the engine's Verilog with many, of which an input chooses one (0: none).
 
 A fault inverts a bit at an input or output of a cell of the word-level netlist, holds it at 0 or 1, or inverts it only
-while another bit of the same port is 0 or 1; Yosys' `mutate` puts it in. The netlist is flat and optimised before faults
-are chosen, so that none lies in what is constant, double or never used in this engine as it was built. The assertions
-are taken out for the choice, so that none lies in what only they look at; they are in the copy with the faults.
+while another bit of the same port is 0 or 1; Yosys' `mutate` puts it in. The netlist is flat and optimised before
+faults are chosen, so that none lies in what is constant, double or never used in this engine as it was built. The
+assertions are taken out for the choice, so that none lies in what only they look at; they are in the copy with the
+faults.
 
 What is no candidate, each by a rule that can be checked:
 

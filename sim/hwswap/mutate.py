@@ -6,7 +6,8 @@ scripts (exercise*.py) and streams (stream.py), short, fixed by their seeds, and
 fault is killed by a decision or a word that differs, by one of the RTL's assertions, by the check of the bus protocol,
 or by a hang. One that only makes the engine take another number of cycles, or poll more or less often, than without
 fault is counted by itself: no model says how long anything takes, but a fault that costs time is seen. What survives is
-listed, without those that are proved to be no faults at all (equivalence.py). Results are kept as they come, so that an interrupted run goes on where it stopped.
+listed, without those that are proved to be no faults at all (equivalence.py). Results are kept as they come, so that an
+interrupted run goes on where it stopped.
 """
 
 import argparse
@@ -32,7 +33,7 @@ from rich.table import Table
 
 from hwswap import exercise, mutants, paths, provenance, stream, trace
 from hwswap.equivalence import Prover
-from hwswap.exercise_authoritative import BUILT, authoritative, registers_and_refusals
+from hwswap.exercise_authoritative import ALL, authoritative, registers_and_refusals
 from hwswap.exercise_steps import lists, steps
 from hwswap.script import Sizes
 
@@ -142,7 +143,7 @@ def write_tests(folder: Path, built: Sizes) -> str:
         ("ring-2", 13, 1500, 5),
         ("pages", 4, 700, 6),
     ):
-        shape = stream.Shape(seed, ops, built.devices, built.cpus, built.clusters, span, BUILT)
+        shape = stream.Shape(seed, ops, built.devices, built.cpus, built.clusters, span, ALL)
         made = stream.generate(shape)
         trace.write(folder / f"{name}.hwst", made.header, made.records)
     digest = hashlib.sha256(repr(KILLERS).encode())
