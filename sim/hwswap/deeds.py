@@ -218,6 +218,88 @@ class Deeds:
                     self.put(device, cluster, self.fitting(cluster), cluster.order)
                 elif cluster.count == SLOTS and cluster.flag == Flag.FRAG:
                     self.put(device, cluster, Flag.FULL, cluster.order)
+        self.set_right()
+
+    def give(self, device: Device, cluster: Cluster, mask: int, order: int | None) -> None:
+        """STEP_GIVE, or STEP_FREE with None, of the slots of `mask`, run by run."""
+        opcode = Opcode.STEP_FREE if order is None else Opcode.STEP_GIVE
+        for slot, nr in runs(mask):
+            offset = cluster.index * SLOTS + slot
+            status = self.model.step_slots(device.type, offset, nr, order)
+            self.add(Command(opcode, device.type, order=order or 0, nr=nr, arg0=offset), status)
+
+    def pattern(self) -> int:
+        """Draw slots of a cluster: none, all, all but one aligned run or a few slots, or some runs."""
+        rng = self.rng
+        kind = rng.randrange(6)
+        order = rng.randrange(ORDERS)
+        hole = run(rng.randrange(SLOTS >> order) << order, 1 << order)
+        if kind < 2:
+            return (0, run(0, SLOTS))[kind]
+        if kind == 2:
+            return hole
+        if kind == 3:
+            return run(0, SLOTS) & ~sum(1 << slot for slot in rng.sample(range(SLOTS), 3))
+        return run(0, SLOTS) & ~hole
+
+    def refill(self, device: Device, cluster: Cluster, wanted: int, order: int, flag: Flag | None = None) -> None:
+        """Have just the slots of `wanted` in use in a cluster, bad ones besides, on a list that goes with it."""
+        if cluster.flag != Flag.NONE:
+            self.put(device, cluster, Flag.NONE, cluster.order)
+        if not wanted & cluster.used & ~cluster.bad or cluster.order != order:
+            self.give(device, cluster, cluster.used & ~cluster.bad, None)
+        self.give(device, cluster, cluster.used & ~cluster.bad & ~wanted, None)
+        self.give(device, cluster, wanted & ~cluster.used, order)
+        self.put(device, cluster, flag or self.fitting(cluster), cluster.order if cluster.count else order)
+
+    def forget(self) -> None:
+        """No CPU and no device remembers a place."""
+        for device in self.model.devices.values():
+            for order in range(ORDERS):
+                for cpu in (None,) if device.rotating else range(self.model.limit_cpus):
+                    status = self.model.step_next(device.type, cpu, order, 0)
+                    of_device = cpu is None
+                    self.add(Command(Opcode.STEP_NEXT, device.type, cpu=cpu or 0, order=order, arg1=of_device), status)
+
+    def all_full(self) -> None:
+        """Have every slot in use."""
+        for device in self.model.devices.values():
+            for cluster in device.clusters:
+                if cluster.count != SLOTS or cluster.flag != Flag.FULL:
+                    self.refill(device, cluster, run(0, SLOTS), self.rng.randrange(ORDERS))
+
+    def lonely(self) -> None:
+        """With all else full, one cluster on any list has room; what is asked for fits, or nearly."""
+        rng = self.rng
+        device, cluster = self.cluster()
+        self.all_full()
+        for _ in range(4):
+            order = rng.randrange(ORDERS)
+            size = rng.randrange(ORDERS)
+            wanted = run(0, SLOTS)
+            for _ in range(rng.choice((1, 1, 2))):
+                wanted &= ~run(rng.randrange(SLOTS >> size) << size, 1 << size)
+            self.refill(device, cluster, wanted, order)
+            self.set_right()
+            if rng.random() < 0.3:
+                self.forget()
+            for _ in range(rng.choice((1, 2, 3))):
+                self.alloc((order, order, 0))
+        self.all_full()
+        self.set_right()
+
+    def shuffle(self) -> None:
+        """Give every cluster other slots and another list; no CPU and no device remembers a place."""
+        rng, model = self.rng, self.model
+        for device in model.devices.values():
+            for cluster in rng.sample(device.clusters, len(device.clusters)):
+                self.refill(device, cluster, self.pattern(), rng.randrange(ORDERS))
+        self.forget()
+        self.set_right()
+
+    def set_right(self) -> None:
+        """Have every device on the available list if, and only if, it should be."""
+        for device in self.model.devices.values():
             should = device.writeok and device.used < device.total
             if (device in self.model.available) != should:
                 status = self.model.step_available(device.type, should)

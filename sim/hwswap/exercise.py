@@ -516,6 +516,9 @@ def advisory(seed: int, steps: int, sizes: Sizes) -> str:
     host.script.after_reset()
     host.start()
     host.switch_hints(False)
+    for type_ in range(sizes.devices):
+        for opcode in (Opcode.RESYNC, Opcode.RECALL):
+            host.command(opcode, type_, status=Status.BAD_DEVICE)
     for type_ in range(sizes.devices - 1):
         host.come(type_)
     host.refusals()

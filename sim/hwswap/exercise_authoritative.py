@@ -10,7 +10,7 @@ from hwswap import hwswap_map as m
 from hwswap.deeds import Expected
 from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.hwswap_map import Opcode, Status
-from hwswap.policy import DeviceOrder, Policy
+from hwswap.policy import DeviceOrder, Hint, Policy
 from hwswap.records import FAILED, Op, Record
 from hwswap.rows import ORDERS, SLOTS, runs
 from hwswap.script import LIMIT, NOWHERE, WORD, Script, Sizes
@@ -21,6 +21,9 @@ SSD = BLKDEV | SOLIDSTATE
 
 BUILT = frozenset(FEATURES) - {"indexed"}
 """What a stream can have that every engine is built with."""
+
+LARGE = 112
+"""Clusters of a large device: four random trunks, and still set up within the script's limit of cycles."""
 
 BY_DEVICE = (
     Opcode.MARK_BAD,
@@ -173,9 +176,25 @@ class Authoritative:
                 held[offset] = value & mask
             for offset, value in held.items():
                 s.read(offset, value)
+        self.holes()
+        for offset, value in held.items():
+            s.read(offset, value)
         s.write(m.IRQ_ENABLE_OFFSET, 0)
         s.add("irq", 0)
         self.policies()
+
+    def holes(self) -> None:
+        """Where no register is, reads give 0 and writes do nothing."""
+        known = {value for name, value in vars(m).items() if name.endswith("_OFFSET") and not name.startswith("MEM_")}
+        known |= {m.CPU_NODE_BASE + m.CPU_NODE_STRIDE * i for i in range(m.CPU_NODE_COUNT)}
+        devices = range(m.DEVICE_BASE, m.DEVICE_BASE + m.DEVICE_STRIDE * m.DEVICE_COUNT, 8)
+        pages = (m.CPU_PAGE_BASE + m.CPU_PAGE_STRIDE * cpu for cpu in range(self.sizes.cpus))
+        known |= {*devices, *(page + at for page in pages for at in (0, 8, 16))}
+        far = (0x800, 0x1000, 0x2000, 0x4000, 0x8000, 0x10018, 0x10020, 0x10040, 0x10080, 0x10100, 0x10400, 0x1F000)
+        near = {offset ^ 1 << bit for offset in known for bit in range(3, 17)}
+        for address in sorted({*range(0, 0x600, 8), *far, *near} - known):
+            self.script.write(address, WORD)
+            self.script.read(address, 0)
 
     def policies(self) -> None:
         """POLICY takes the choices there are and reads back 0 for others; so does CPU_NODE for CPUs there are not."""
@@ -309,6 +328,11 @@ class Authoritative:
         for _ in range(2 if self.rng.random() < 0.1 else 1):
             self.script.page(cpu, self.seq[cpu], opcode, order, type_, nr, slot, answer)
         self.requests += 1
+        if self.rng.random() < 0.2:
+            page = m.CPU_PAGE_BASE + m.CPU_PAGE_STRIDE * cpu
+            self.script.read(page + m.CPU_PAGE_ARG_OFFSET, slot)
+            word = opcode | order << 8 | type_ << 16 | nr << 32 | self.seq[cpu] << 48
+            self.script.read(page + m.CPU_PAGE_REQUEST_OFFSET, word)
 
     def bad_requests(self) -> None:
         """Requests by page that are refused."""
@@ -476,6 +500,64 @@ class Authoritative:
         s.settle(0)
         statistics(s, model, self.requests)
 
+    def both_ways(self) -> None:
+        """A page asks while completions wait for memory: its answer waits behind those of the ring, and comes."""
+        s = self.script
+        model = Allocator(self.sizes.devices, self.sizes.cpus, self.sizes.clusters)
+        s.note("ring and pages at once")
+        model.prepare(0, 5 * SLOTS, 0, SSD)
+        model.swapon(0)
+        s.give([Expected(prepare(0, 5 * SLOTS, 0, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 0), Status.OK)])
+        refused = Expected(Command(Opcode.FREE, 0, nr=1, arg0=SLOTS - 1), Status.BAD_RANGE)
+        for number in range(12):
+            first = s.tail
+            s.post([refused] * (1 << s.log2))
+            s.add("pass", 20 * number)
+            cpu, order = number % self.sizes.cpus, number % 4
+            found = model.alloc(cpu, order)
+            assert found is not None
+            for asker in range(self.sizes.cpus):
+                if asker == cpu:
+                    self.request(cpu, Opcode.ALLOC, order, 0, 0, 0, found.offset)
+                else:
+                    wrong = m.CPU_PAGE_RESPONSE_STATUS.put(Status.BAD_RANGE)
+                    self.request(asker, Opcode.FREE, 0, 0, 1, SLOTS - 1, wrong)
+                    s.errors += 1
+            s.finish(first, [refused] * (1 << s.log2))
+        self.state(model)
+        s.give([Expected(Command(opcode, 0), Status.OK) for opcode in (Opcode.SWAPOFF_BEGIN, Opcode.SWAPOFF)])
+
+    def trunks(self) -> None:
+        """Random trunks on devices of two to four, from several seeds."""
+        rng, s = self.rng, self.script
+        sizes = [size for size in (33, 64, 65, 96, 97, LARGE) if size <= self.sizes.clusters]
+        for number_of, clusters in enumerate(sizes):
+            model = Allocator(self.sizes.devices, self.sizes.cpus, self.sizes.clusters)
+            s.note(f"random trunks of {clusters} clusters")
+            type_ = number_of % self.sizes.devices
+            device = (clusters * SLOTS, self.sizes.clusters - clusters, SSD)
+            model.prepare(type_, *device)
+            model.swapon(type_)
+            self.ring(prepare(type_, *device))
+            self.ring(Command(Opcode.SWAPON, type_))
+            self.flush()
+            self.mode_stays()
+            for number in range(18):
+                if number % 6 == 0:
+                    self.flush()
+                    policy = Policy(hint=Hint.RANDOM_TRUNK, seed=rng.getrandbits(32) if number else 0)
+                    model.set_policy(policy)
+                    s.write(m.POLICY_OFFSET, policy.pack())
+                cpu, order = rng.randrange(self.sizes.cpus), rng.choice((9, 9, 9, 8, 0))
+                found = model.alloc(cpu, order)
+                assert found is not None
+                self.ring(Command(Opcode.ALLOC, cpu=cpu, order=order), Status.OK, found.offset, found.type)
+            self.flush()
+            self.state(model)
+            self.ring(Command(Opcode.SWAPOFF_BEGIN, type_))
+            self.ring(Command(Opcode.SWAPOFF, type_))
+            self.flush()
+
 
 def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     """Return a script about registers, refusals, interrupts, the doorbell, and the order of devices."""
@@ -490,6 +572,12 @@ def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     host = Authoritative(seed + 1, sizes, s)
     s.begin(m.CONTROL_ENABLE.put(1), log2=2)
     host.priorities()
+    host.trunks()
+    s.settle(0)
+    s.reset_by_register()
+    host = Authoritative(seed + 2, sizes, s)
+    s.begin(m.CONTROL_ENABLE.put(1))
+    host.both_ways()
     s.note("completions where no memory is")
     s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
     s.write(m.CPL_BASE_OFFSET, NOWHERE)
@@ -526,7 +614,7 @@ def authoritative(seed: int, ops: int, sizes: Sizes) -> str:
     for cpu in range(sizes.cpus):
         s.read(0x10000 + 0x1000 * cpu + 0x10, 0)
     s.begin(m.CONTROL_ENABLE.put(1), log2=3)
-    model = again.operations(ops // 2, sizes.clusters * 7 // 8)
+    model = again.operations(ops // 2, min(LARGE, sizes.clusters))
     s.settle(0)
     statistics(s, model, again.requests)
     return s.text()

@@ -42,6 +42,36 @@ class Player(Deeds):
         statistics(s, self.model, 0, moves=False)
 
 
+def lists(seed: int, rounds: int, sizes: Sizes) -> str:
+    """Return a script that puts all clusters anew in each round, by steps, and then allocates of all orders."""
+    rng = random.Random(seed)
+    script = Script()
+    script.after_reset()
+    for kinds in ((SSD, SSD, SSD | DISCARD, BLKDEV), (SSD | DISCARD, SSD, BLKDEV, SSD)):
+        player = Player(script, rng, sizes)
+        player.bring(kinds[: sizes.devices], range(1, 5), (-1, -1, 3))
+        player.flush("devices")
+        for number in range(rounds // 2):
+            policy = Policy(scan=rng.choice(list(Scan)))
+            player.model.set_policy(policy)
+            script.write(m.POLICY_OFFSET, policy.pack())
+            player.shuffle()
+            for _ in range(rng.randint(4, 16)):
+                player.alloc(tuple(range(10)))
+                if rng.random() < 0.3:
+                    player.free()
+            player.flush(f"lists, round {number}")
+        player.forget()
+        for number in range(rounds):
+            player.lonely()
+            player.flush(f"one cluster with room, round {number}")
+        player.tidy()
+        player.flush("in order again")
+        player.compare()
+        script.reset_by_register()
+    return script.text()
+
+
 def steps(seed: int, rounds: int, sizes: Sizes) -> str:
     """Return a script of so many rounds of guided steps, then questions under each policy that treats them apart."""
     rng = random.Random(seed)

@@ -15,10 +15,12 @@ What is no candidate, each by a rule that can be checked:
 
     python -m hwswap.mutants RTL OUTPUT --count 300 --seed 1
 
-writes OUTPUT/HwSwap.sv, with the input `mutsel`, and OUTPUT/mutants.json.
+writes OUTPUT/HwSwap.sv, with the input `mutsel`, OUTPUT/mutants.json, and OUTPUT/gates.json.gz for proofs
+(equivalence.py).
 """
 
 import argparse
+import gzip
 import json
 import random
 import re
@@ -28,7 +30,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from hwswap import yosys
+from hwswap import equivalence, yosys
 from hwswap.netlist import Netlist, Site
 
 SELECT = "mutsel"
@@ -45,6 +47,9 @@ AT_MOST = 0.12
 
 MEMORY = "memory"
 """The kind of all modules that firtool makes for memories."""
+
+GATES = "gates.json.gz"
+"""The file with the netlist as gates."""
 
 CLOCK = "CLK"
 """The port of cells that a clock comes in by."""
@@ -218,15 +223,24 @@ def make(rtl: Path, output: Path, count: int, seed: int) -> list[Mutant]:
     pool = candidates(netlist, verilog)
     chosen = seed_faults(netlist, verilog, choose(pool, count, rng), rng)
     yosys.run(
-        ["read_rtlil clean.il", *map(command, chosen), f"write_verilog -noattr {TOP}.sv"], output / "seed.log", output
+        [
+            "read_rtlil clean.il",
+            *map(command, chosen),
+            f"write_verilog -noattr {TOP}.sv",
+            *equivalence.PASSES,
+            "write_json gates.json",
+        ],
+        output / "seed.log",
+        output,
     )
+    (output / GATES).write_bytes(gzip.compress((output / "gates.json").read_bytes(), 1))
     values = {
         "seed": seed,
         "candidates": {kind: sum(map(len, lines.values())) for kind, lines in sorted(pool.items())},
         "mutants": [asdict(mutant) for mutant in chosen],
     }
     (output / "mutants.json").write_text(json.dumps(values, indent=1) + "\n")
-    for name in ("clean.il", "candidates.json"):
+    for name in ("clean.il", "candidates.json", "gates.json"):
         (output / name).unlink()
     return chosen
 

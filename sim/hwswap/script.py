@@ -158,17 +158,24 @@ class Script:
         """Give commands, as many at once as the ring holds, and expect their completions."""
         for first in range(0, len(lines), 1 << self.log2):
             batch = lines[first : first + (1 << self.log2)]
-            for number, line in enumerate(batch, self.tail):
-                at = COMMANDS + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
-                for i, word in enumerate(line.command.words()):
-                    self.put(at + 8 * i, word)
-            first_number = self.tail
-            self.tail += len(batch)
-            self.write(m.CMD_TAIL_OFFSET, self.tail)
-            at, phase = self.completion(self.tail - 1)
-            self.add("until", at + m.MEM_COMPLETION_INFO_OFFSET, m.MEM_COMPLETION_INFO_PHASE.put(1), phase, LIMIT)
-            for number, line in enumerate(batch, first_number):
-                self.answered(number, line)
+            self.post(batch)
+            self.finish(self.tail - len(batch), batch)
+
+    def post(self, lines: Sequence[Expected]) -> None:
+        """Give as many commands as the ring has room for, and wait for nothing."""
+        for number, line in enumerate(lines, self.tail):
+            at = COMMANDS + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
+            for i, word in enumerate(line.command.words()):
+                self.put(at + 8 * i, word)
+        self.tail += len(lines)
+        self.write(m.CMD_TAIL_OFFSET, self.tail)
+
+    def finish(self, first: int, lines: Sequence[Expected]) -> None:
+        """Wait for commands that were posted, the first of which has a number, and expect their completions."""
+        at, phase = self.completion(first + len(lines) - 1)
+        self.add("until", at + m.MEM_COMPLETION_INFO_OFFSET, m.MEM_COMPLETION_INFO_PHASE.put(1), phase, LIMIT)
+        for number, line in enumerate(lines, first):
+            self.answered(number, line)
 
     def completion(self, number: int) -> tuple[int, int]:
         """Return where a command's completion is, and its phase."""

@@ -4,11 +4,17 @@
 
 #include "axi_signals.hpp"
 
+#include <random>
+
 namespace hwswap {
 
 /// Runs a transaction over as many clock cycles as the engine needs; start one, then clock until !busy().
 class AxilMaster {
 public:
+  /// With a chance of `stall_percent` a valid or ready that could be given in a cycle is withheld; `seed` draws.
+  explicit AxilMaster(unsigned stall_percent = 0, uint64_t seed = 1)
+      : stall_percent_(stall_percent), random_(static_cast<std::minstd_rand::result_type>(seed)) {}
+
   /// Signals for the coming clock cycle.
   const AxilRequest &signals() const { return out_; }
 
@@ -33,7 +39,15 @@ public:
   uint8_t response() const { return response_; }
 
 private:
+  bool stall();
+
+  unsigned stall_percent_;
+  std::minstd_rand random_;
   AxilRequest out_;
+  bool reads_ = false;
+  /// What a write still has to offer.
+  bool late_address_ = false;
+  bool late_data_ = false;
   bool busy_ = false;
   uint64_t data_ = 0;
   uint8_t response_ = axi_okay;

@@ -23,7 +23,7 @@ constexpr unsigned reset_cycles = 8;
 
 VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &options)
     : context_(std::make_unique<VerilatedContext>()), coverage_(options.coverage), patience_(options.patience),
-      memory_(memory, options.timing) {
+      memory_(memory, options.timing), registers_(options.timing.stall_percent, options.timing.seed + 1) {
   context_->randReset(2);
   context_->randSeed(static_cast<int>(options.seed));
   model_ = std::make_unique<VHwSwap>(context_.get());
