@@ -55,8 +55,8 @@ SHAPES = [
     Shape(102, ops=20_000, span=24),
     Shape(103, ops=20_000, span=128),
     Shape(104, ops=20_000, span=12, cpus=1),
-    Shape(105, ops=4_000, span=1024, features=FEATURES),
-    Shape(106, ops=4_000, span=1024, features=FEATURES),
+    # Devices as large as the store, and clusters all over it.
+    *[Shape(140 + i, ops=4_000, span=span, features=FEATURES) for i, span in enumerate((1024, 1024, 400, 1024) * 2)],
     *[Shape(110 + i, ops=30_000, span=span, features=FEATURES) for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))],
 ]
 SHORT_SHAPES = [Shape(121, ops=8_000, span=4, features=FEATURES), Shape(122, ops=8_000, span=16, features=FEATURES)]
