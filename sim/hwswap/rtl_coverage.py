@@ -26,7 +26,7 @@ from rich.table import Table
 from hwswap import exercise, lockstep, paths, provenance, replay, stream, trace
 from hwswap.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
-from hwswap.exercise_steps import steps
+from hwswap.exercise_steps import lists, steps
 from hwswap.functional_coverage import Functional, choices
 from hwswap.script import Sizes
 from hwswap.stream import Shape
@@ -55,8 +55,8 @@ SHAPES = [
     Shape(102, ops=20_000, span=24),
     Shape(103, ops=20_000, span=128),
     Shape(104, ops=20_000, span=12, cpus=1),
-    Shape(105, ops=4_000, span=1024, features=FEATURES),
-    Shape(106, ops=4_000, span=1024, features=FEATURES),
+    # Devices as large as the store, and clusters all over it.
+    *[Shape(140 + i, ops=4_000, span=span, features=FEATURES) for i, span in enumerate((1024, 1024, 400, 1024) * 2)],
     *[Shape(110 + i, ops=30_000, span=span, features=FEATURES) for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))],
 ]
 SHORT_SHAPES = [Shape(121, ops=8_000, span=4, features=FEATURES), Shape(122, ops=8_000, span=16, features=FEATURES)]
@@ -144,6 +144,7 @@ def scripts(short: bool) -> Iterator[tuple[str, Callable[[], str]]]:
     for seed in (131,) if short else (131, 132):
         yield f"advisory-{seed}", lambda seed=seed: exercise.advisory(seed, 15 * times, SIZES)
         yield f"authoritative-{seed}", lambda seed=seed: authoritative(seed, 500 * times, SIZES)
+        yield f"lists-{seed}", lambda seed=seed: lists(seed, 40 * times, SIZES)
         yield f"steps-{seed}", lambda seed=seed: steps(seed, 60 * times, SIZES)
         yield f"registers-{seed}", lambda seed=seed: registers_and_refusals(seed, SIZES)
         yield f"errors-{seed}", lambda seed=seed: exercise.bus_errors(seed, SIZES)
