@@ -272,7 +272,7 @@ class Advisory:
         for first, nr, target in (
             (sizes.clusters - 1, 2, 0),
             (sizes.clusters, 1, 0),
-            (max(sizes.clusters - 1022, 0), 1023, 0),
+            (sizes.clusters - 1, 1023, 0),
             *((1 << bit, 1, 0) for bit in range(sizes.clusters.bit_length(), 64)),
             *((0, 1, bit) for bit in (1, 2, 4)),
         ):

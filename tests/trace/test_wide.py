@@ -16,8 +16,8 @@ from hwswap.stream import Shape
 from hwswap.trace import Op
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))
-BUILT = frozenset(stream.FEATURES) - {"indexed"}
-"""What this engine has of the other kinds of devices and choices of policies."""
+BUILT = frozenset(stream.FEATURES)
+"""What this engine has: all kinds of devices, all policies."""
 
 MODEL = paths.BUILD / "model-wide"
 
