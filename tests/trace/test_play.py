@@ -8,6 +8,7 @@ and devices that come and go in advisory mode. HWSWAP_SEED=n moves all random se
 import os
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -42,14 +43,16 @@ def test_authoritative_mode(options, tmp_path):
 
 
 def test_scripts_do_enough():
-    """A script of advisory mode makes, uses up and recalls hints, and reads records again."""
-    text = exercise.advisory(SEED + 21, 30, SIZES)
-    last = text[text.rindex("note statistics") :]
-    counts = {int(a, 16): int(b, 16) for a, b in re.findall(r"read (0x\w+) 0xf+ (0x\w+)", last)}
-    assert counts[0x180] > 100
-    assert counts[0x188] > 50
+    """Some scripts of advisory mode make, use up and recall hints, and read records again."""
+    counts = Counter()
+    for seed in range(SEED + 21, SEED + 24):
+        text = exercise.advisory(seed, 30, SIZES)
+        last = text[text.rindex("note statistics") :]
+        counts.update({int(a, 16): int(b, 16) for a, b in re.findall(r"read (0x\w+) 0xf+ (0x\w+)", last)})
+    assert counts[0x180] > 300
+    assert counts[0x188] > 150
     assert counts[0x190] > 0
-    assert counts[0x168] > 30
+    assert counts[0x168] > 90
 
 
 def test_the_same_seed_gives_the_same_script():
