@@ -154,7 +154,7 @@ class Advisory:
         self.command(Opcode.SWAPON, type_)
         for cluster in self.model.devices[type_].clusters:
             flag = Flag.NONFULL if cluster.used else Flag.FREE
-            self.store(base + cluster.index, Record(cluster.used, 0, flag, 0xFFFFFFF0 + type_, self.epoch))
+            self.store(base + cluster.index, Record(cluster.used, 0, flag, 0xFFFFFFE0 + type_, self.epoch))
 
     def store(self, number: int, record: Record, torn: bool = False) -> None:
         """Write a record into the cluster-state array."""

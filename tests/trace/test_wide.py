@@ -34,17 +34,20 @@ def test_it_is_as_large_as_it_can_be(sizes):
 
 @pytest.mark.parametrize("features", [frozenset(), BUILT], ids=["linux", "everything"])
 def test_streams_of_all_devices_and_cpus(features, sizes, tmp_path):
-    shape = Shape(SEED + 81 + len(features), 12_000, sizes.devices, sizes.cpus, sizes.clusters, 12, features)
-    print(shape)
-    made = stream.generate(shape)
-    used = {record.type for record in made.records if record.op == Op.FREE}
-    assert len(used) > 20
-    assert len({record.cpu for record in made.records if record.op == Op.ALLOC}) > 60
-    path = tmp_path / "stream.hwst.gz"
-    trace.write(path, made.header, made.records)
-    outcome = replay.replay(path, ["--stall", "20"], timeout=600, build=MODEL / "hwswap-replay")
-    assert outcome.equal, outcome.output
-    assert outcome.report["ops"] == shape.ops
+    there, freed, cpus = set(), set(), set()
+    for seed in range(SEED + 81, SEED + 84):
+        shape = Shape(seed + len(features), 8_000, sizes.devices, sizes.cpus, sizes.clusters, 12, features)
+        print(shape)
+        made = stream.generate(shape)
+        there |= {record.type for record in made.records if record.op == Op.PREPARE}
+        freed |= {record.type for record in made.records if record.op == Op.FREE}
+        cpus |= {record.cpu for record in made.records if record.op == Op.ALLOC}
+        path = tmp_path / "stream.hwst.gz"
+        trace.write(path, made.header, made.records)
+        outcome = replay.replay(path, ["--stall", "20"], timeout=600, build=MODEL / "hwswap-replay")
+        assert outcome.equal, outcome.output
+        assert outcome.report["ops"] == shape.ops
+    assert (len(there) > 25, len(freed) > 8, len(cpus)) == (True, True, sizes.cpus), (there, freed, cpus)
 
 
 def test_hint_rings_of_all_cpus(sizes, tmp_path):
