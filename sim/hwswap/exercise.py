@@ -26,6 +26,7 @@ from hwswap.script import (
     ENGINE_LINES,
     FAR_BASE,
     HINTS,
+    LIMIT,
     MEMORY_BASE,
     MEMORY_BYTES,
     NOTICE_LOG2,
@@ -278,7 +279,7 @@ class Advisory:
         ):
             self.command(Opcode.DUMP, 0, (first, base + DUMP + target), nr=nr, status=Status.BAD_RANGE)
         self.command(Opcode.DUMP, 0, (0, base + DUMP), nr=0)
-        for cpu in range(sizes.cpus):
+        for cpu in range(min(sizes.cpus, m.CPU_PAGE_COUNT)):
             self.script.page(cpu, 1, Opcode.ALLOC, 0, 0, 0, 0, m.CPU_PAGE_RESPONSE_STATUS.put(Status.BAD_OPCODE))
             self.script.errors += 1
             self.requests += 1
@@ -517,7 +518,9 @@ class Advisory:
 
 def advisory(seed: int, steps: int, sizes: Sizes) -> str:
     """Return a script of advisory mode: mirror, hint rings, recalls, devices that come and go."""
-    host = Advisory(seed, sizes, Script(FAR_BASE if seed % 2 else MEMORY_BASE))
+    # A round of polling takes as long as there are CPUs.
+    limit = LIMIT * max(1, sizes.cpus // 4)
+    host = Advisory(seed, sizes, Script(FAR_BASE if seed % 2 else MEMORY_BASE, limit))
     rng = host.rng
     host.script.after_reset()
     host.start()

@@ -13,7 +13,7 @@ from hwswap.hwswap_map import Opcode, Status
 from hwswap.policy import DeviceOrder, Hint, Policy
 from hwswap.records import FAILED, Op, Record
 from hwswap.rows import ORDERS, SLOTS, runs
-from hwswap.script import LIMIT, NOWHERE, WORD, Script, Sizes
+from hwswap.script import NOWHERE, WORD, Script, Sizes
 from hwswap.shared import Command, prepare
 from hwswap.stream import FEATURES, Shape, Stream
 
@@ -123,7 +123,7 @@ class Authoritative:
         """What the registers read after reset, and that they keep what is written, byte by byte."""
         s, sizes = self.script, self.sizes
         s.note("registers after reset")
-        s.add("poll", m.CONTROL_OFFSET, WORD, 0, LIMIT)
+        s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
         s.read(m.ID_OFFSET, m.ID_MAGIC.reset)
         s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(1) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
         s.read(

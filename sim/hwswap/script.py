@@ -32,7 +32,7 @@ RING_LOG2 = 5
 NOTICE_LOG2 = 4
 POLL = 64
 LIMIT = 20_000
-"""Cycles after which something that is waited for counts as not coming."""
+"""Cycles after which something that is waited for counts as not coming, with a few CPUs."""
 
 NOWHERE = 0x40
 """A bus address without memory."""
@@ -54,9 +54,10 @@ class Sizes:
 class Script:
     """A script being written (sim/verilator/src/script.hpp), with commands on top of its lines."""
 
-    def __init__(self, base: int = MEMORY_BASE) -> None:
-        """Begin with the memory, its size and where it is."""
+    def __init__(self, base: int = MEMORY_BASE, limit: int = LIMIT) -> None:
+        """Begin with the memory, its size and where it is; say after how many cycles a wait counts as in vain."""
         self.base = base
+        self.limit = limit
         self.lines = [f"memory {MEMORY_BYTES} {base:#x}"]
         self.tail = 0
         self.errors = 0
@@ -88,7 +89,7 @@ class Script:
 
     def settle(self, rounds: int = 2) -> None:
         """Wait until the engine has polled and rests."""
-        self.add("settle", rounds, LIMIT)
+        self.add("settle", rounds, self.limit)
 
     def text(self) -> str:
         """Return the script."""
@@ -107,13 +108,13 @@ class Script:
 
     def stopped(self, mode: int = 0) -> None:
         """Expect that an error of the bus stops the engine and that it says so; `mode`: what else CONTROL reads."""
-        self.add("poll", m.STATUS_OFFSET, m.STATUS_DMA_ERROR.put(1), m.STATUS_DMA_ERROR.put(1), LIMIT)
+        self.add("poll", m.STATUS_OFFSET, m.STATUS_DMA_ERROR.put(1), m.STATUS_DMA_ERROR.put(1), self.limit)
         self.read(m.STATUS_OFFSET, 0, m.STATUS_FAULT.put(1))
         self.read(m.CONTROL_OFFSET, mode)
         self.add("pass", 4)
         self.add("irq", 1)
         # The interrupt of commands before may be there, too.
-        self.add("poll", m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_ERROR.put(1), m.IRQ_STATUS_ERROR.put(1), LIMIT)
+        self.add("poll", m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_ERROR.put(1), m.IRQ_STATUS_ERROR.put(1), self.limit)
         self.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1) | mode)
         self.read(m.CONTROL_OFFSET, mode)
 
@@ -126,7 +127,7 @@ class Script:
     def after_reset(self) -> None:
         """Expect what registers hold after a reset."""
         self.errors = 0
-        self.add("poll", m.CONTROL_OFFSET, WORD, 0, LIMIT)
+        self.add("poll", m.CONTROL_OFFSET, WORD, 0, self.limit)
         for name in ("STATUS", "IRQ_STATUS", "IRQ_ENABLE", "CMD_BASE", "CMD_TAIL", "CMD_HEAD", "USAGE", "POLICY"):
             self.read(getattr(m, f"{name}_OFFSET"), 0)
         for name in ("COMMANDS", "COMMAND_ERRORS", "FREES", "SCANS", "DMA_READ_BEATS"):
@@ -173,7 +174,7 @@ class Script:
     def finish(self, first: int, lines: Sequence[Expected]) -> None:
         """Wait for commands that were posted, the first of which has a number, and expect their completions."""
         at, phase = self.completion(first + len(lines) - 1)
-        self.add("until", at + m.MEM_COMPLETION_INFO_OFFSET, m.MEM_COMPLETION_INFO_PHASE.put(1), phase, LIMIT)
+        self.add("until", at + m.MEM_COMPLETION_INFO_OFFSET, m.MEM_COMPLETION_INFO_PHASE.put(1), phase, self.limit)
         for number, line in enumerate(lines, first):
             self.answered(number, line)
 
@@ -222,5 +223,5 @@ class Script:
         base = 0x10000 + 0x1000 * cpu
         self.write(base, slot)
         self.write(base + 8, opcode | order << 8 | type_ << 16 | nr << 32 | seq << 48)
-        self.add("poll", base + 0x10, 1 << 47 | 0xFFFF << 48, seq << 48, LIMIT)
+        self.add("poll", base + 0x10, 1 << 47 | 0xFFFF << 48, seq << 48, self.limit)
         self.read(base + 0x10, answer | seq << 48)
