@@ -105,6 +105,8 @@ def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
     """Replay one trace on the golden model and on the RTL; a sequence that differs is kept in the folder `keep`."""
     began = time.monotonic()
     loaded = trace.read(path)
+    if loaded.header.kind == trace.STATISTICAL:
+        raise LockstepError(f"{path} is statistical: its decisions are the golden model's, none is a kernel's")
     row = Row(name, loaded.header.cpus, coverage=dict(coverage(loaded.records)))
     row.decisions = row.coverage[DECISIONS]
     sequence, guided, row.difference = sequence_of(loaded)
