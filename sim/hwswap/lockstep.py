@@ -44,7 +44,8 @@ RECIPES = (
     "rotating",
     "sequential-mixed-orders",
 )
-"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone."""
+"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone, and
+`redis-bgsave` needs a package that is downloaded for it."""
 
 LONG = 10_000_000
 """Decisions of a long run."""
