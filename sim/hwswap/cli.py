@@ -2,6 +2,9 @@
 """The `hwswap` command."""
 
 import argparse
+import hashlib
+import secrets
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import bench_scale, check, convert, replay, stream, trace
+from hwswap import bench_scale, check, convert, provenance, replay, samples, statistical, stream, trace
 from hwswap.follower import Mismatch
 from hwswap.linear import as_trace, linearise
 from hwswap.mutate import add_arguments as add_mutate_arguments
@@ -59,7 +62,10 @@ def check_command(args: argparse.Namespace) -> int:
     if outcome.difference is not None:
         ERR.print(f"hwswap: {args.file}: {outcome.difference}", soft_wrap=True, highlight=False)
         return 1
-    OUT.print(f"{args.file}: all {outcome.decisions:,} decisions are equal", soft_wrap=True, highlight=False)
+    whose = ""
+    if loaded.header.kind == trace.STATISTICAL:
+        whose = ", and none is a kernel's: of a statistical trace only the numbers of operations are"
+    OUT.print(f"{args.file}: all {outcome.decisions:,} decisions are equal{whose}", soft_wrap=True, highlight=False)
     steps = sum(outcome.guided.values())
     if steps:
         OUT.print(f"guided steps: {steps:,}, {100 * steps / max(outcome.decisions, 1):.2f} for 100 decisions")
@@ -74,6 +80,71 @@ def record_command(args: argparse.Namespace) -> int:
 
     record(args.recipe, args.output, args.seed, args.cpus)
     return 0
+
+
+def beside(output: Path) -> Path:
+    """Return where the samples of a trace are kept."""
+    return output.with_name(output.name.removesuffix(".gz").removesuffix(".hwst") + ".samples.jsonl")
+
+
+def sample_command(args: argparse.Namespace) -> int:
+    """Record the counters of the kernel that runs here, and make a statistical trace of them."""
+    path = beside(args.output)
+    taken = 0
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was sampled is used
+    progress = Progress(console=ERR, transient=True)
+    task = progress.add_task("sampling", total=round(args.seconds / max(args.interval, 0.01)))
+
+    def sampled(number: int, sample: samples.Sample) -> None:
+        nonlocal taken
+        if number == 1:
+            progress.start()
+            for gap in samples.gaps(sample):
+                ERR.print(f"hwswap: {gap}", soft_wrap=True)
+        progress.update(task, completed=number - 1)
+        taken = number
+
+    try:
+        samples.take(samples.System(args.root), path, args.seconds, args.interval, sampled)
+    except KeyboardInterrupt:
+        if not taken:
+            raise
+        ERR.print("hwswap: ended early; the trace is made of what was sampled", soft_wrap=True)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if taken:
+            progress.stop()
+    OUT.print(f"{path}: {taken:,} samples", soft_wrap=True, highlight=False)
+    make_statistical(path, args.output, args.seed, None, args.discard)
+    return 0
+
+
+def estimate_command(args: argparse.Namespace) -> int:
+    """Make a statistical trace of samples that were taken before."""
+    make_statistical(args.file, args.output, args.seed, args.until, args.discard)
+    return 0
+
+
+def make_statistical(path: Path, output: Path, seed: int | None, until: float | None, discard: bool) -> None:
+    """Make a statistical trace of samples and say how far it is what was counted."""
+    taken = samples.read(path)
+    if until is not None:
+        taken = statistical.until(taken, until)
+    seed = secrets.randbits(32) if seed is None else seed
+    with Progress(console=ERR, transient=True) as progress:
+        task = progress.add_task("making the trace", total=len(taken.taken) - 1)
+        maker = statistical.Maker(taken, seed, discard)
+        made = maker.make(lambda done: progress.update(task, completed=done))
+    header = made.trace.header
+    header.commits = {"hwswap": provenance.commit(), "samples": hashlib.sha256(path.read_bytes()).hexdigest()[:12]}
+    trace.write(output, header, made.trace.records)
+    for line in statistical.summary(made):
+        OUT.print(line, highlight=False, soft_wrap=True)
+    OUT.print(
+        f"{output}: statistical, {len(made.trace.records):,} records of {made.seconds:g} s, seed {seed}",
+        soft_wrap=True,
+        highlight=False,
+    )
 
 
 def convert_command(args: argparse.Namespace) -> int:
@@ -175,6 +246,16 @@ def number(text: str) -> int:
     return int(text, 0)
 
 
+def add_statistical_arguments(one: argparse.ArgumentParser) -> None:
+    """Add what says how a statistical trace is made of samples."""
+    one.add_argument("--seed", type=number, help="seed of all that is drawn (default: a new one, which is printed)")
+    one.add_argument(
+        "--discard",
+        action="store_true",
+        help="devices that can discard were switched on with swapon --discard, which no kernel tells",
+    )
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     top = argparse.ArgumentParser(prog="hwswap", description="Traces of the Linux swap allocator, and a model of it.")
@@ -206,6 +287,32 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--seed", type=number, default=1, help="seed of the recipe's workload (default 1)")
     one.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the recipe says)")
     one.set_defaults(run=record_command)
+
+    one = actions.add_parser(
+        "sample",
+        help="make a statistical trace of the kernel that runs here, whichever it is",
+        description="Read at intervals what a stock kernel counts of its swap, keep that as FILE.samples.jsonl, and "
+        "make a trace with as many operations of it. The decisions are the golden model's, and what happens "
+        "inside an interval is drawn. Ctrl-C ends it early.",
+    )
+    one.add_argument("-o", "--output", type=Path, required=True, help="trace to write; the samples go beside it")
+    one.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default 60)")
+    one.add_argument("--interval", type=float, default=1.0, metavar="S", help="time between samples (default 1)")
+    one.add_argument("--root", type=Path, default=Path("/"), metavar="DIR", help="where proc and sys are (default /)")
+    add_statistical_arguments(one)
+    one.set_defaults(run=sample_command)
+
+    one = actions.add_parser(
+        "estimate",
+        help="make a statistical trace of samples once more",
+        description="Make a statistical trace of a file that `trace sample` left. The same samples and seed give the "
+        "same trace.",
+    )
+    one.add_argument("file", type=Path, help="the samples")
+    one.add_argument("-o", "--output", type=Path, required=True, help="trace to write")
+    one.add_argument("--until", type=float, metavar="S", help="end after so many seconds of the samples")
+    add_statistical_arguments(one)
+    one.set_defaults(run=estimate_command)
 
     one = actions.add_parser(
         "convert",

@@ -44,7 +44,8 @@ RECIPES = (
     "rotating",
     "sequential-mixed-orders",
 )
-"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone."""
+"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone, and
+`redis-bgsave` needs a package that is downloaded for it."""
 
 LONG = 10_000_000
 """Decisions of a long run."""
@@ -105,6 +106,8 @@ def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
     """Replay one trace on the golden model and on the RTL; a sequence that differs is kept in the folder `keep`."""
     began = time.monotonic()
     loaded = trace.read(path)
+    if loaded.header.kind == trace.STATISTICAL:
+        raise LockstepError(f"{path} is statistical: its decisions are the golden model's, none is a kernel's")
     row = Row(name, loaded.header.cpus, coverage=dict(coverage(loaded.records)))
     row.decisions = row.coverage[DECISIONS]
     sequence, guided, row.difference = sequence_of(loaded)

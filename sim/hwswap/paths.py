@@ -43,6 +43,9 @@ MODULES = BUILD / "modules"
 INITRAMFS = BUILD / "guest" / "initramfs.cpio.gz"
 """The guest's initramfs with workloads and modules (`make guest`)."""
 
+REDIS = BUILD / "redis"
+"""Folder with redis-server, its libraries and its client, for the guest (`make redis`)."""
+
 TARGETS = {
     "rtl": "verilog",
     "model": "model",
@@ -52,6 +55,7 @@ TARGETS = {
     "kernel": "kernel",
     "modules": "modules",
     "guest": "guest",
+    "redis": "redis",
     "proof-rtl": "formal",
     "rtl-mutants": "mutate",
     "mutants": "mutate",

@@ -13,7 +13,8 @@ from hwswap.guest import Guest, GuestError, Machine
 RECIPES = paths.ROOT / "sim/guest/recipes"
 """A recipe is a shell script for the guest: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
 them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
-it runs on (by default one CPU and four disks of 64 MB). The tracepoints are on before it starts."""
+it runs on (by default one CPU and four disks of 64 MB), a line `# needs: redis` which folder of build/ shall be there as
+well, under its name. The tracepoints are on before it starts."""
 
 RING_KB = 65536
 """Size of the kernel's trace buffer for each CPU: 30 to 60 bytes an event, so a million events and more."""
@@ -49,7 +50,11 @@ cd /
 """
 """Guest commands that end the recording; they fail when the kernel lost an event."""
 
+FOLDERS = {"redis": paths.REDIS}
+"""What a recipe may need besides the guest's own programs."""
+
 _MACHINE = re.compile(r"^# machine:(.*)$", re.MULTILINE)
+_NEEDS = re.compile(r"^# needs:(.*)$", re.MULTILINE)
 
 
 class RecordError(RuntimeError):
@@ -89,12 +94,22 @@ def machine(recipe: str, text: str, cpus: int | None) -> Machine:
     return Machine(icount=values["cpus"] == 1, outbox_mb=OUTBOX_MB, **values)
 
 
+def needs(recipe: str, text: str) -> list[Path]:
+    """Return the folders that a recipe asks for."""
+    found = _NEEDS.search(text)
+    names = found[1].split() if found else []
+    for name in names:
+        if name not in FOLDERS:
+            raise RecordError(f"recipe {recipe}: the guest cannot have {name}")
+    return [FOLDERS[name] for name in names]
+
+
 def record(
     recipe: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900, quiet: bool = False
 ) -> None:
     """Runs a recipe in the guest with the swap tracepoints on, and writes the trace to `output`.
 
-    Each step of it may take `timeout` seconds; `quiet` shows no progress.
+    Each step of it, booting included, may take `timeout` seconds; `quiet` shows no progress.
     """
     if recipe not in recipes():
         raise RecordError(f"there is no recipe {recipe}; choose one of {', '.join(recipes())}")
@@ -104,10 +119,12 @@ def record(
     files = {"recipe": text.encode()}
     for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
         files[f"lib/modules/{module.name}"] = module.read_bytes()
+    for folder in needs(recipe, text):
+        files |= {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(paths.need(folder).iterdir())}
     try:
         with (
             console.status("booting the guest") as status,
-            Guest(machine(recipe, text, cpus), files=files, job=job) as guest,
+            Guest(machine(recipe, text, cpus), files=files, job=job, boot_timeout=timeout) as guest,
         ):
             status.update(f"recording {recipe} on Linux {guest.release}")
             guest.wait_job(timeout).check()

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from hwswap import artifacts, paths
-from hwswap.record import RECIPES, record
+from hwswap.record import RECIPES, needs, record
 
 _SOURCES = ("sim/hwswap/ftrace.py", "sim/hwswap/record.py", "sim/guest/init")
 
@@ -20,7 +20,10 @@ def key(recipe: str, seed: int) -> str:
     """Return 16 digits of a SHA-256 over what makes a recording: kernel, workloads, recorder, recipe, seed."""
     digest = hashlib.sha256(f"{recipe} {seed} {artifacts.KERNEL.path().resolve().parent.name}\n".encode())
     sources = [paths.ROOT / name for name in _SOURCES]
-    for top in (RECIPES / f"{recipe}.sh", paths.ROOT / "sw/driver/workloads", *sources):
+    script = RECIPES / f"{recipe}.sh"
+    for folder in needs(recipe, script.read_text()):
+        digest.update(folder.resolve().name.encode())
+    for top in (script, paths.ROOT / "sw/driver/workloads", *sources):
         for path in _files(top):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -58,6 +58,9 @@ __all__ = [
 MAGIC = b"HWSWAPTR"
 VERSIONS = (1, 2, 3)
 FORMAT = "hwswap-trace"
+RECORDED = "recorded"
+STATISTICAL = "statistical"
+"""Kinds of traces: of the first the decisions are a kernel's, of the second only the numbers of operations are."""
 MAX_HEADER = 1 << 20
 
 _PREFIX = struct.Struct("<8sII")

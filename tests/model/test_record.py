@@ -41,6 +41,19 @@ def test_every_recipe_can_be_given_its_machine_and_says_what_it_does(name):
     assert "SEED" in text
 
 
+def test_a_recipe_says_what_the_guest_needs_besides(tmp_path):
+    assert record.needs("a", "# a recipe\n") == []
+    assert record.needs("a", "# SPDX\n# needs: redis\n") == [record.paths.REDIS]
+    with pytest.raises(RecordError, match="recipe a: the guest cannot have database"):
+        record.needs("a", "# needs: database")
+
+
+def test_what_is_needed_and_missing_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setitem(record.FOLDERS, "redis", record.paths.BUILD / "redis" / "nowhere")
+    with pytest.raises(SystemExit, match="nowhere is missing: run `make redis` first"):
+        record.record("redis-bgsave", tmp_path / "a.hwst")
+
+
 def test_an_unknown_recipe_is_refused(tmp_path):
     with pytest.raises(RecordError, match="there is no recipe none; choose one of "):
         record.record("none", tmp_path / "a.hwst")

@@ -30,6 +30,7 @@ TRACES = {
     "hogs": Expected(4, 10_000, {Op.TABLE: 50, Op.SWAPOFF_BEGIN: 5}),
     "swarm": Expected(4, 30_000, {Op.TABLE: 50}),
     "reclaim": Expected(2, 20_000, {Op.RECLAIM: 100, Op.RECLAIMED: 100}),
+    "redis-bgsave": Expected(2, 30_000, {Op.TABLE: 20, Op.SCANNED: 200, Op.VISIT: 500}),
 }
 
 RECLAIMING = ("reclaim", "fragmented")
