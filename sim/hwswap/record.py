@@ -13,8 +13,8 @@ from hwswap.guest import Guest, GuestError, Machine
 RECIPES = paths.ROOT / "sim/guest/recipes"
 """A recipe is a shell script for the guest: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
 them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
-it runs on (by default one CPU and four disks of 64 MB), a line `# needs: redis` which folder of build/ shall be there as
-well, under its name. The tracepoints are on before it starts."""
+it runs on (by default one CPU and four disks of 64 MB), a line `# needs: redis` which folder of build/ shall be there
+as well, under its name. The tracepoints are on before it starts."""
 
 RING_KB = 65536
 """Size of the kernel's trace buffer for each CPU: 30 to 60 bytes an event, so a million events and more."""

@@ -167,8 +167,8 @@ class Maker:
         found = list(intervals(self.samples))
         if (operations := sum(one.operations for one in found)) > MOST:
             raise SampleError(
-                f"the samples tell of up to {operations:,} operations, and a trace may have {MOST:,}: make it of a part, "
-                "with --until SECONDS"
+                f"the samples tell of up to {operations:,} operations, and a trace may have {MOST:,}: "
+                "make it of a part, with --until SECONDS"
             )
         made = Made(trace.Trace(self.header(), self.records), Counter(), Counter())
         made.seconds = self.samples.taken[-1].seconds
