@@ -144,9 +144,10 @@ flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command
 	@$(B) fpga
 	@$(ENV) python -m hwswap_soc.flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
-fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, grades 6 and 8, over seeds [SEEDS=5]
+fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
 	@$(B) rtl-soc fpga part-engine
-	@$(ENV) python -m hwswap_soc.engine_fmax --engine build/part-engine --seeds $(or $(SEEDS),5) --output build/fmax
+	@$(ENV) python -m hwswap_soc.engine_fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
+		$(if $(GRADES),--grades $(GRADES)) --output build/fmax
 
 # Of the simulated SoC: ENGINE_RATIO=r gives the engine a clock of its own, r times the CPU's.
 soc-model soc-sim: export CPU := $(or $(CPU),vexriscv)

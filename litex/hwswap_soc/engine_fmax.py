@@ -22,9 +22,10 @@ from hwswap_soc import fmax_report, fpga_tools, placement, steps, synthesis
 _ASKED_MHZ = 150
 # The engine's block RAMs lie all over the FPGA; the placer's own weight (10) leaves too much logic between them.
 _TIMING_WEIGHT = 100
-_OPTIONS = ["--85k", "--package", "CABGA756", "--out-of-context", "--freq", str(_ASKED_MHZ)]
+_OPTIONS = ["--package", "CABGA756", "--out-of-context", "--freq", str(_ASKED_MHZ)]
 _OPTIONS += ["--placer-heap-timingweight", str(_TIMING_WEIGHT)]
-GRADES = ("6", "7", "8")
+# LFE5U-85F by its speed grades, and LFE5UM5G-85F, whose higher core voltage makes it a grade of its own.
+GRADES = {grade: ["--85k", "--speed", grade] for grade in ("6", "7", "8")} | {"8_5G": ["--um5g-85k", "--speed", "8"]}
 
 
 def module_of(name: str) -> str:
@@ -71,7 +72,7 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
     runs = {
         (grade, seed): placement.Run(
             f"{seed}-grade{grade}",
-            [*_OPTIONS, "--speed", grade, "--json", str(design), "--seed", str(seed)],
+            [*GRADES[grade], *_OPTIONS, "--json", str(design), "--seed", str(seed)],
             config=False,
         )
         for grade in grades
@@ -134,7 +135,7 @@ def main() -> int:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description="Measure Fmax and size of the engine alone.")
     parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.synthesis engine)")
-    parser.add_argument("--grades", default="6,8", help=f"some of {', '.join(GRADES)}, separated by commas")
+    parser.add_argument("--grades", default="6,8,8_5G", help=f"some of {', '.join(GRADES)}, separated by commas")
     parser.add_argument("--seeds", type=int, default=5, help="placements per grade")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
