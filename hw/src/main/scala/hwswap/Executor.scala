@@ -449,7 +449,7 @@ class Executor(p: Params) extends Module {
     asked.order := op.order
     asked.full := asksFull
     asked.listed := fromList
-    asked.frag := onFrag
+    asked.frag := Mux(op.resumes, asked.frag, onFrag) // FREEs move it meanwhile
   }.elsewhen(atCommit(op.resumes && !rejected)) {
     waiting := false.B
   }
