@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from hwswap import initial, trace
+from hwswap import trace
 from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Device, Slots
 from hwswap.hwswap_map import Status
 from hwswap.records import MAX_TYPES, Record
-from hwswap.rows import ALL, ORDERS, SLOTS, run, runs
+from hwswap.rows import ORDERS, SLOTS
 from hwswap.samples import (
     HUGE,
     PAGES_BACK,
@@ -32,6 +32,9 @@ MOST = 5_000_000
 """Operations of a trace at most: one of 5 million takes 80 MB, and some minutes."""
 
 MOST_CPUS = 256
+
+PIECE = 16
+"""Slots that are freed together of what was in use at the start, since in what pieces it came is not known."""
 
 DISCARD_CHANCE = 1 / 8
 """Chance, before each operation, that the clusters which wait for a discard have been discarded."""
@@ -57,6 +60,11 @@ class Interval:
     def operations(self) -> int:
         """How many records it becomes, at most."""
         return self.allocated.total() + 2 * self.failed.total() + self.uncounted + self.freed
+
+
+def start_operations(sample: Sample) -> int:
+    """Return about how many records it takes to bring as many slots into use as a sample has."""
+    return sum(min(swap.used, swap.used // SLOTS + 2 * SLOTS) if swap.partition else swap.used for swap in sample.swaps)
 
 
 def slots(by_order: Counter[int]) -> int:
@@ -141,6 +149,8 @@ class Made:
     """Allocations for which the model had room and the kernel none, by order: given back at once."""
     unseen: int = 0
     """Slots allocated on devices that came and went between two samples; they are left out."""
+    start: int = 0
+    """Records that bring the devices to the state of the first sample."""
     seconds: float = 0.0
 
 
@@ -165,7 +175,7 @@ class Maker:
     def make(self, progress: Callable[[int], None] | None = None) -> Made:
         """Make the trace; `progress` is told how many intervals are done."""
         found = list(intervals(self.samples))
-        if (operations := sum(one.operations for one in found)) > MOST:
+        if (operations := start_operations(self.samples.taken[0]) + sum(one.operations for one in found)) > MOST:
             raise SampleError(
                 f"the samples tell of up to {operations:,} operations, and a trace may have {MOST:,}: "
                 "make it of a part, with --until SECONDS"
@@ -173,6 +183,8 @@ class Maker:
         made = Made(trace.Trace(self.header(), self.records), Counter(), Counter())
         made.seconds = self.samples.taken[-1].seconds
         self.begin(self.samples.taken[0])
+        made.start = len(self.records)
+        made.trace.header.recipe += f"; the first {made.start} records are what was before"
         for number, one in enumerate(found, 1):
             self.play(one, made)
             if progress is not None:
@@ -189,13 +201,36 @@ class Maker:
     # Devices
 
     def begin(self, sample: Sample) -> None:
-        """Bring the devices of the first sample on, with as many slots in use as they have."""
+        """Bring the devices of the first sample on, with as many slots in use as they have.
+
+        Each is filled while no other has write permission. All are operations that every replayer knows.
+        """
         for swap in sample.swaps:
-            device = self.come(swap)
-            for offset, nr in occupy(self.model, device, swap.used):
-                self.held[device.type].add(offset, nr)
+            type_ = self.come(swap).type
+            if in_use(sample):
+                self.fill(type_, swap.used)
+                must(self.model.swapoff_begin(type_))
+                self.records.append(trace.swapoff_begin(type_))
         if in_use(sample):
-            self.records[:] = initial.save(self.model)
+            for type_ in self.held:
+                must(self.model.swapon(type_))
+                self.records.append(trace.swapon(type_))
+
+    def fill(self, type_: int, left: int) -> None:
+        """Take slots of the only device there is, with folios of 2 MB as far as that goes."""
+        order = ORDERS - 1
+        while left:
+            if left < 1 << order:
+                order = 0
+            result = self.model.alloc(0, order)
+            if result is None and order:
+                order = 0
+                continue
+            assert result is not None, "a sample has no more slots in use than there are"
+            self.records.append(trace.alloc(0, order, result))
+            left -= 1 << order
+            for at in range(0, 1 << order, PIECE):
+                self.held[type_].add(result.offset + at, min(PIECE, 1 << order))
 
     def come(self, swap: Swap) -> Device:
         """Bring a device on, empty, under the lowest number that is not taken."""
@@ -392,22 +427,6 @@ class Todo:
         order = self.read.pop()
         self.reading -= 1 << order
         return min(1 << order, self.freed)
-
-
-def occupy(model: Allocator, device: Device, number: int) -> Iterator[tuple[int, int]]:
-    """Take the first `number` free slots of a device, as if they had been given one after the other; yield the runs."""
-    for cluster in device.clusters:
-        if not number:
-            return
-        for slot, length in runs(ALL & ~cluster.used):
-            nr = min(length, number)
-            model.take(cluster, run(slot, nr))
-            cluster.count += nr
-            model.add_usage(device, nr)
-            number -= nr
-            if nr:
-                yield cluster.index * SLOTS + slot, nr
-        model.relocate(device, cluster)
 
 
 def must(status: Status) -> None:

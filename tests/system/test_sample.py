@@ -53,7 +53,11 @@ def test_the_numbers_sampled_are_those_that_the_tracepoints_count(tmp_path, kern
         archive = guest.fetch("/tmp/samples.tar")
         text = guest.fetch("/tmp/trace").decode()
     with tarfile.open(fileobj=BytesIO(archive)) as files:
-        files.extractall(tmp_path, filter="data")
+        for member in files.getmembers():
+            if member.isfile():
+                place = tmp_path / member.name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(files.extractfile(member).read())
     taken = [samples.System(tmp_path / str(at)).sample(float(at)) for at in range(4)]
     assert [(swap.name, swap.pages, swap.priority) for swap in taken[0].swaps] == [
         ("/dev/ram0", 2047, 5),
