@@ -19,7 +19,8 @@ DATA = Path(__file__).parents[1] / "data"
 RECORDED = ("random-churn.hwst.gz", "sequential-mixed-orders.hwst.gz")
 # What the model is compared with step by step (tests/model/test_recorded.py).
 DETAILED = tuple(
-    f"{name}.hwst.gz" for name in ("discard", "fragmented", "hogs", "near-full", "reclaim", "rotating", "swarm")
+    f"{name}.hwst.gz"
+    for name in ("discard", "fragmented", "hogs", "near-full", "reclaim", "redis-bgsave", "rotating", "swarm")
 )
 OPERATIONS_OF = ("near-full.hwst.gz",)
 
