@@ -31,7 +31,7 @@ GRADES = {grade: ["--85k", "--speed", grade] for grade in ("6", "7", "8")} | {"8
 def module_of(name: str) -> str:
     """The module of the engine a cell belongs to: shell and core by their parts, by the cell's name."""
     first, *rest = name.split(".")
-    if first == "core" and len(rest) > 1:
+    if first == "Core" and len(rest) > 1:
         return f"core: {rest[0]}"
     return first if rest else "top"
 
