@@ -117,10 +117,10 @@ def record(
     job = f"SEED={seed}\n{trace_on(ftrace.EVENTS)}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True, quiet=quiet)
     files = {"recipe": text.encode()}
-    for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
-        files[f"lib/modules/{module.name}"] = module.read_bytes()
     for folder in needs(recipe, text):
         files |= {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(paths.need(folder).iterdir())}
+    for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
+        files[f"lib/modules/{module.name}"] = module.read_bytes()
     try:
         with (
             console.status("booting the guest") as status,
