@@ -15,11 +15,10 @@ from hwswap.records import FAILED, Op, Record
 from hwswap.rows import ORDERS, SLOTS, runs
 from hwswap.script import NOWHERE, WORD, Script, Sizes
 from hwswap.shared import Command, prepare
-from hwswap.stream import FEATURES, Shape, Stream
+from hwswap.stream import EVERYTHING, Shape, Stream
 
 SSD = BLKDEV | SOLIDSTATE
 
-ALL = frozenset(FEATURES)
 """What a stream can have: an engine with its clusters on chip has all of it."""
 
 LARGE = 112
@@ -386,7 +385,7 @@ class Authoritative:
     def operations(self, ops: int, span: int) -> Allocator:
         """A random stream, its operations by ring or page; return the model as it is after them."""
         shape = Shape(
-            self.rng.getrandbits(30), ops, self.sizes.devices, self.sizes.cpus, self.sizes.clusters, span, ALL
+            self.rng.getrandbits(30), ops, self.sizes.devices, self.sizes.cpus, self.sizes.clusters, span, EVERYTHING
         )
         source = Stream(shape)
         s = self.script

@@ -33,7 +33,7 @@ from rich.table import Table
 
 from hwswap import exercise, mutants, paths, provenance, stream, trace
 from hwswap.equivalence import Prover
-from hwswap.exercise_authoritative import ALL, authoritative, registers_and_refusals
+from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_steps import lists, steps
 from hwswap.script import Sizes
 
@@ -143,7 +143,7 @@ def write_tests(folder: Path, built: Sizes) -> str:
         ("ring-2", 13, 1500, 5),
         ("pages", 4, 700, 6),
     ):
-        shape = stream.Shape(seed, ops, built.devices, built.cpus, built.clusters, span, ALL)
+        shape = stream.Shape(seed, ops, built.devices, built.cpus, built.clusters, span, stream.EVERYTHING)
         made = stream.generate(shape)
         trace.write(folder / f"{name}.hwst", made.header, made.records)
     digest = hashlib.sha256(repr(KILLERS).encode())

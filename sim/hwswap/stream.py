@@ -18,6 +18,9 @@ from hwswap.rows import ORDERS, SLOTS, runs
 FEATURES = ("discard", "rotating", "scan", "sequential", "node", "shared", "trunk", "indexed")
 """What a stream can have beyond what version 1.0 of the engine can do: kinds of devices, and choices of policies."""
 
+EVERYTHING = frozenset(FEATURES)
+"""All of them."""
+
 CHOICES = {
     "scan": Scan.FREE_FIRST,
     "sequential": DeviceOrder.SEQUENTIAL,

@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 from hwswap import stream
 from hwswap.functional_coverage import Bin, Functional, choices, goals
-from hwswap.stream import FEATURES, Shape
+from hwswap.stream import EVERYTHING, Shape
 
 POLICIES = choices()
 
@@ -21,7 +21,7 @@ def test_every_choice_of_every_policy_has_its_bins():
 def counted():
     functional = Functional()
     for seed in range(1, 7):
-        functional.add(stream.generate(Shape(seed, ops=20_000, span=4, features=frozenset(FEATURES))))
+        functional.add(stream.generate(Shape(seed, ops=20_000, span=4, features=EVERYTHING)))
     return functional
 
 

@@ -12,9 +12,6 @@ OPS = 40_000
 SHORT = 2_000
 TIMEOUT = 900
 
-BUILT = frozenset(stream.FEATURES)
-"""What this engine has: all kinds of devices, all policies."""
-
 SHAPES = {
     "tight": {"span": 3},
     "small": {"span": 8},
@@ -24,9 +21,9 @@ SHAPES = {
     "long-lists": {"span": 128},
     "discard": {"span": 12, "features": frozenset({"discard"})},
     "rotating": {"span": 12, "features": frozenset({"rotating"})},
-    "policies": {"span": 12, "features": BUILT - {"discard", "rotating"}},
+    "policies": {"span": 12, "features": stream.EVERYTHING - {"discard", "rotating"}},
     "trunks": {"span": 150, "features": frozenset({"trunk", "node", "discard"})},
-    "everything": {"span": 16, "features": BUILT},
+    "everything": {"span": 16, "features": stream.EVERYTHING},
 }
 """Small devices are full and fragmented soon; large ones have long lists."""
 

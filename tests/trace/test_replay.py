@@ -26,7 +26,6 @@ OPERATIONS_OF = ("near-full.hwst.gz",)
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))
 
-FEATURES = frozenset(stream.FEATURES)
 
 # Small devices are full and fragmented soon; large ones have long lists, and random trunks. The engine's own sizes are
 # the limit.
@@ -38,8 +37,8 @@ STREAMS = [
     Shape(SEED + 15, ops=40_000, span=48, devices=4),
     Shape(SEED + 16, ops=40_000, span=128),
     Shape(SEED + 17, ops=20_000, span=16, devices=1),
-    Shape(SEED + 18, ops=20_000, span=12, features=FEATURES),
-    Shape(SEED + 19, ops=30_000, span=150, features=FEATURES),
+    Shape(SEED + 18, ops=20_000, span=12, features=stream.EVERYTHING),
+    Shape(SEED + 19, ops=30_000, span=150, features=stream.EVERYTHING),
 ]
 TIMEOUT = 600
 

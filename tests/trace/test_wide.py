@@ -16,9 +16,6 @@ from hwswap.stream import Shape
 from hwswap.trace import Op
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))
-BUILT = frozenset(stream.FEATURES)
-"""What this engine has: all kinds of devices, all policies."""
-
 MODEL = paths.BUILD / "model-wide"
 
 
@@ -32,7 +29,7 @@ def test_it_is_as_large_as_it_can_be(sizes):
     assert (sizes.devices, sizes.cpus) == (32, 64)
 
 
-@pytest.mark.parametrize("features", [frozenset(), BUILT], ids=["linux", "everything"])
+@pytest.mark.parametrize("features", [frozenset(), stream.EVERYTHING], ids=["linux", "everything"])
 def test_streams_of_all_devices_and_cpus(features, sizes, tmp_path):
     there, freed, cpus = set(), set(), set()
     for seed in range(SEED + 81, SEED + 84):

@@ -9,7 +9,7 @@ from hwswap.check import step
 from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.hwswap_map import Opcode, Status
 from hwswap.shared import Command, prepare
-from hwswap.stream import FEATURES, Shape, Stream
+from hwswap.stream import EVERYTHING, Shape, Stream
 from hwswap.trace import FAILED, ClusterMap, Op, Record
 
 from cases.bench import Bench
@@ -78,7 +78,7 @@ async def write_rules(bench: Bench, record: Record) -> None:
 async def a_random_stream_by_the_ring(dut):
     """Every second one with other kinds of devices and with changing policies."""
     bench = await Bench.start(dut)
-    for span, extra in ((5, frozenset()), (80, frozenset(FEATURES))):  # random trunks want large devices
+    for span, extra in ((5, frozenset()), (80, EVERYTHING)):  # random trunks want large devices
         await bench.reset()
         await bench.setup()
         await by_the_ring(bench, Shape(seed=bench.seed, ops=6000, span=span, features=extra))

@@ -19,7 +19,7 @@ from hwswap.records import FAILED, TAKEN, Op, Record
 from hwswap.rows import SLOTS
 from hwswap.shared import Command, prepare
 from hwswap.stepper import Question, Stepper
-from hwswap.stream import FEATURES, Shape, Stream
+from hwswap.stream import EVERYTHING, Shape, Stream
 from hwswap.trace import ClusterMap
 
 from cases.authoritative import command_of, compare_state, write_rules
@@ -148,7 +148,7 @@ async def a_state_is_set_up_by_steps(dut):
     for cut in (1500, 4000):
         await bench.reset()
         await bench.setup()
-        shape = Shape(seed=bench.seed + cut, ops=cut + 2500, span=50, features=frozenset(FEATURES))
+        shape = Shape(seed=bench.seed + cut, ops=cut + 2500, span=50, features=EVERYTHING)
         bench.log.info("%s", shape)
         source = Stream(shape)
         records = iter(source)
