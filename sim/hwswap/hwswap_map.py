@@ -47,6 +47,30 @@ class PlacementPolicy(IntEnum):
     INDEXED = 1  # The lowest cluster that is known to have a free run.
 
 
+class Status(IntEnum):
+    OK = 0  # Done.
+    NO_SPACE = 1  # No slots of that order could be had.
+    BAD_OPCODE = 2  # The opcode is unknown, or not allowed in the present mode.
+    BAD_DEVICE = 3  # The device number is out of range, not in use, already in use, or the device is not in the phase the command needs (MARK_BAD before SWAPON, FREE after it).
+    BAD_RANGE = 4  # The slots or clusters named are out of range, cross a cluster, or are not in the state the command needs.
+    BAD_CPU = 5  # The CPU or order is beyond what the engine was built for.
+    UNSUPPORTED = 6  # The device asks for something this engine version lacks. None of the present device flags does.
+    BUS_ERROR = 7  # A DMA transfer of the command was answered with an error.
+    NEED_RECLAIM = 8  # Only for an ALLOC with RECLAIM set, and RECLAIM_DONE after it: more than half of all swap is in use (vm_swap_full), and at this place the kernel would reclaim slots that only the swap cache holds, if there are any, which the host knows. RESULT: TYPE the device, SLOT[31:0] the offset of the first slot, SLOT[41:32] how many slots: the search passes over them, as in each aligned group of 2^ORDER of them one at least is in use, to a free one behind them or to the cluster's end. SLOT[47] is set for a cluster that was taken off FULL: all its slots, for swap_reclaim_full_clusters. The allocation waits: until RECLAIM_DONE only FREE and NOP are carried out, all else is BAD_OPCODE.
+    NO_TABLE = 9  # The cluster has no swap table.
+    UNEXPECTED = 10  # Words of the swap table were not as expected; nothing was written.
+
+
+class TableKind(IntEnum):
+    FREE = 0  # 0: the slot is free.
+    SHADOW = 1  # Bit 0 is 1: in use, and not cached.
+    CACHED = 2  # Bits 1:0 are 10 and the count is not 0: in use, and cached in a folio.
+    UNUSED = 3  # Bits 1:0 are 10 and the count is 0: only the swap cache holds the slot. What the reclaim of full clusters looks for.
+    POINTER = 4  # Bits 2:0 are 100: reserved.
+    BAD = 5  # ~0 << 3: the header, a bad slot, or one behind the device's end.
+    OTHER = 6  # None of these: no word the kernel writes.
+
+
 class Opcode(IntEnum):
     NOP = 0  # Does nothing; completes with OK. The driver's ping and the self-test of both rings.
     SWAPON_PREPARE = 1  # Claims clusters base..base+ceil(pages/512)-1 for the device TYPE and clears them; slot 0 and the slots past the last page are marked bad. ARG0: pages[31:0], base cluster[63:32]. ARG1: device flags. ARG2: priority as a signed 16-bit number in bits 15:0, epoch in bits 23:16, the device's node in bits 27:24.
@@ -70,18 +94,16 @@ class Opcode(IntEnum):
     STEP_VISIT = 20  # Guided step: device TYPE goes behind its equals on the available list (plist_requeue); BAD_RANGE if it is not there. RESULT, as it was before and whatever policy DEVICE says: TYPE the first device of the list, SLOT one more than the device that came behind TYPE, 0 if none did.
     STEP_AVAILABLE = 21  # Guided step: device TYPE joins the available list behind its equals (ARG0 bit 0 is 1) or leaves it (0), full or not, with write permission or not. BAD_RANGE if it is there, or not there, already. SWAPON, SWAPOFF_BEGIN, SWAPOFF, and each ALLOC or FREE that concerns the device make it right again: there if, and only if, it has write permission and a free slot.
     STEP_FREE = 22  # Guided step, the reverse of STEP_GIVE: slots ARG0..ARG0+NR-1 of device TYPE, all in use and in one cluster, get free. The count falls by NR; order, list, flag and available list stay. BAD_RANGE unless the cluster's flag is NONE, or NONFULL or FRAG and some slot stays in use: one from FULL, or that gets empty, is taken off first.
-
-
-class Status(IntEnum):
-    OK = 0  # Done.
-    NO_SPACE = 1  # No slots of that order could be had.
-    BAD_OPCODE = 2  # The opcode is unknown, or not allowed in the present mode.
-    BAD_DEVICE = 3  # The device number is out of range, not in use, already in use, or the device is not in the phase the command needs (MARK_BAD before SWAPON, FREE after it).
-    BAD_RANGE = 4  # The slots or clusters named are out of range, cross a cluster, or are not in the state the command needs.
-    BAD_CPU = 5  # The CPU or order is beyond what the engine was built for.
-    UNSUPPORTED = 6  # The device asks for something this engine version lacks. None of the present device flags does.
-    BUS_ERROR = 7  # A DMA transfer of the command was answered with an error.
-    NEED_RECLAIM = 8  # Only for an ALLOC with RECLAIM set, and RECLAIM_DONE after it: more than half of all swap is in use (vm_swap_full), and at this place the kernel would reclaim slots that only the swap cache holds, if there are any, which the host knows. RESULT: TYPE the device, SLOT[31:0] the offset of the first slot, SLOT[41:32] how many slots: the search passes over them, as in each aligned group of 2^ORDER of them one at least is in use, to a free one behind them or to the cluster's end. SLOT[47] is set for a cluster that was taken off FULL: all its slots, for swap_reclaim_full_clusters. The allocation waits: until RECLAIM_DONE only FREE and NOP are carried out, all else is BAD_OPCODE.
+    TABLE_GIVE = 32  # The clusters of device TYPE from the one that holds slot ARG0[31:0] on, NR of them, have the swap tables whose bus addresses are the NR words at ARG2: 4096-byte aligned, 0 for none. A table may be given anew. BAD_RANGE when an address is not aligned; those before it were taken over.
+    TABLE_TAKE = 33  # The clusters of device TYPE from the one that holds slot ARG0[31:0] on, NR of them, have no table any more. When this completes, whatever its status, no access to a table they had is under way or will come, so its memory can be used for something else. SWAPOFF takes all tables of its device, too. RESULT: how many had one.
+    TABLE_LOOKUP = 34  # Reads the word of slot ARG0[31:0] of device TYPE. RESULT is the word as it is (table_word). NO_TABLE, and RESULT 0, when the slot's cluster has none: then the slot is free.
+    TABLE_RANGE = 35  # Reads the words of slots ARG0[31:0]..+NR-1, all in one cluster, and writes a table_range to ARG2 (64-byte aligned). RESULT: how many of them are in use. A cluster without table has free slots alone; the status is NO_TABLE then, and the table_range says so, too.
+    TABLE_COUNT = 36  # Counts the slots of device TYPE by kind, from slot ARG0[31:0] on to the device's end, at most ARG1[31:0] of them (0: no limit); writes a table_counts to ARG2 (64-byte aligned). RESULT: how many are in use.
+    TABLE_SCAN = 37  # Looks for the first slot whose kind is one of table_scan.KINDS, ARG0[38:32], in device TYPE from slot ARG0[31:0] on to the device's end, at most ARG1[31:0] slots (0: no limit). RESULT: its offset; NO_SPACE when there is none. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of the slots of that slot's cluster that have one of these kinds and are in the range searched. Slots without table are FREE.
+    TABLE_FILL = 38  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, point to the pages of a folio: the word of slot ARG0+i becomes PFN ARG1+i, count and zero flag stay (__swap_cache_do_add_folio). Each has to be of one of table_scan.KINDS, ARG0[38:32], before; else nothing is written, the status is UNEXPECTED, and RESULT.SLOT is the first that is not. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of those slots of the cluster that are not. RESULT, if done: the word of slot ARG0 as it was.
+    TABLE_CLEAR = 39  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, free (ARG1 is 0), or gives them the shadow ARG1, which has bit 0 set, and count and zero flag stay (__swap_cache_do_del_folio). What is expected, RESULT and ARG2 are as with TABLE_FILL.
+    TABLE_REPLACE = 40  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, point to other pages: the word of slot ARG0+i, which has to be that of PFN ARG2+i, becomes PFN ARG1+i; count and zero flag stay (__swap_cache_replace_folio). If one has not, nothing is written, the status is UNEXPECTED, and RESULT.SLOT is the first that has not. RESULT, if done: the word of slot ARG0 as it was.
+    WINDOW = 48  # Readahead: the slots to read around slot ARG0[31:0] of device TYPE. ARG1: table_window. RESULT: slots_r.SLOT the first, NR how many. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of those slots of the cluster that are in the window and are to be read: in use, and not cached. Windows are at most 512 slots, so one is always inside a cluster; BAD_RANGE for PAGE_CLUSTER above 9.
 
 
 class Flag(IntEnum):
@@ -98,11 +120,16 @@ class PciId(IntEnum):
     DEVICE = 21335  # ASCII SW.
 
 
+class Readahead(IntEnum):
+    ADAPTIVE = 0  # As Linux 7.3 (swap_cluster_readahead).
+    FIXED = 1  # Always 2^PAGE_CLUSTER slots, for swapoff (a patch of April 2020 that was not merged). The state of ADAPTIVE stays.
+
+
 BAR_SIZE = 0x20000
 ID_OFFSET = 0x0
 ID_MAGIC = Field(0, 48, 0x485753574150)
 VERSION_OFFSET = 0x8
-VERSION_MINOR = Field(0, 16, 0x2)
+VERSION_MINOR = Field(0, 16, 0x3)
 VERSION_MAJOR = Field(16, 16, 0x1)
 BUILD_OFFSET = 0x10
 BUILD_HASH = Field(0, 64, 0x0)
@@ -221,6 +248,37 @@ STAT_STORE_WAITS_OFFSET = 0x1c8
 STAT_STORE_WAITS_COUNT = Field(0, 64, 0x0)
 STAT_STORE_HELD_CYCLES_OFFSET = 0x1d0
 STAT_STORE_HELD_CYCLES_COUNT = Field(0, 64, 0x0)
+STAT_TABLE_WORDS_READ_OFFSET = 0x1d8
+STAT_TABLE_WORDS_READ_COUNT = Field(0, 64, 0x0)
+STAT_TABLE_WORDS_WRITTEN_OFFSET = 0x1e0
+STAT_TABLE_WORDS_WRITTEN_COUNT = Field(0, 64, 0x0)
+STAT_TABLE_BUSY_CYCLES_OFFSET = 0x1e8
+STAT_TABLE_BUSY_CYCLES_COUNT = Field(0, 64, 0x0)
+DIRECTORY_BASE_OFFSET = 0x200
+DIRECTORY_BASE_ADDR = Field(0, 64, 0x0)
+LOOKUP_OFFSET = 0x208
+LOOKUP_SLOT = Field(0, 32, 0x0)
+LOOKUP_TYPE = Field(32, 5, 0x0)
+LOOKUP_SEQ = Field(48, 16, 0x0)
+LOOKUP_WORD_OFFSET = 0x210
+LOOKUP_WORD_WORD = Field(0, 64, 0x0)
+LOOKUP_INFO_OFFSET = 0x218
+LOOKUP_INFO_STATUS = Field(0, 7, 0x0)
+LOOKUP_INFO_BUSY = Field(7, 1, 0x0)
+LOOKUP_INFO_KIND = Field(8, 3, 0x0)
+LOOKUP_INFO_COUNT = Field(12, 4, 0x0)
+LOOKUP_INFO_ZERO = Field(16, 1, 0x0)
+LOOKUP_INFO_SEQ = Field(48, 16, 0x0)
+READAHEAD_OFFSET = 0x220
+READAHEAD_PREVIOUS = Field(0, 32, 0x0)
+READAHEAD_PAGES = Field(32, 10, 0x0)
+POOL_BASE_OFFSET = 0x228
+POOL_BASE_ADDR = Field(0, 64, 0x0)
+POOL_SIZE_OFFSET = 0x230
+POOL_SIZE_NR = Field(0, 32, 0x0)
+POOL_STATE_OFFSET = 0x238
+POOL_STATE_LEFT = Field(0, 32, 0x0)
+POOL_STATE_LEAST = Field(32, 32, 0x0)
 CPU_NODE_BASE = 0xc0
 CPU_NODE_STRIDE = 0x8
 CPU_NODE_COUNT = 4
@@ -365,3 +423,44 @@ MEM_STORE_RECORD_META_META = Field(0, 32, 0x0)
 MEM_STORE_RECORD_LINKS_OFFSET = 0x8
 MEM_STORE_RECORD_LINKS_NEXT = Field(0, 32, 0x0)
 MEM_STORE_RECORD_LINKS_PREV = Field(32, 32, 0x0)
+MEM_TABLE_WORD_BYTES = 16
+MEM_TABLE_WORD_SHADOW_OFFSET = 0x0
+MEM_TABLE_WORD_SHADOW_SHADOW_MARK = Field(0, 1, 0x0)
+MEM_TABLE_WORD_SHADOW_SHADOW = Field(1, 58, 0x0)
+MEM_TABLE_WORD_SHADOW_ZERO = Field(59, 1, 0x0)
+MEM_TABLE_WORD_SHADOW_COUNT = Field(60, 4, 0x0)
+MEM_TABLE_WORD_PFN_OFFSET = 0x8
+MEM_TABLE_WORD_PFN_PFN_MARK = Field(0, 2, 0x0)
+MEM_TABLE_WORD_PFN_PFN = Field(2, 57, 0x0)
+MEM_TABLE_SCAN_BYTES = 8
+MEM_TABLE_SCAN_SLOTS_OFFSET = 0x0
+MEM_TABLE_SCAN_SLOTS_SLOT = Field(0, 32, 0x0)
+MEM_TABLE_SCAN_SLOTS_KINDS = Field(32, 7, 0x0)
+MEM_TABLE_WINDOW_BYTES = 8
+MEM_TABLE_WINDOW_WINDOW_OFFSET = 0x0
+MEM_TABLE_WINDOW_WINDOW_PAGE_CLUSTER = Field(0, 4, 0x0)
+MEM_TABLE_WINDOW_WINDOW_POLICY = Field(4, 1, 0x0)
+MEM_TABLE_WINDOW_WINDOW_HITS = Field(32, 32, 0x0)
+MEM_TABLE_RANGE_BYTES = 512
+MEM_TABLE_RANGE_KIND_OFFSET = 0x0
+MEM_TABLE_RANGE_KIND_COUNT = 56
+MEM_TABLE_RANGE_KIND_BITS = Field(0, 64, 0x0)
+MEM_TABLE_RANGE_LOW_OFFSET = 0x1c0
+MEM_TABLE_RANGE_LOW_NR0 = Field(0, 16, 0x0)
+MEM_TABLE_RANGE_LOW_NR1 = Field(16, 16, 0x0)
+MEM_TABLE_RANGE_LOW_NR2 = Field(32, 16, 0x0)
+MEM_TABLE_RANGE_LOW_NR3 = Field(48, 16, 0x0)
+MEM_TABLE_RANGE_HIGH_OFFSET = 0x1c8
+MEM_TABLE_RANGE_HIGH_NR4 = Field(0, 16, 0x0)
+MEM_TABLE_RANGE_HIGH_NR5 = Field(16, 16, 0x0)
+MEM_TABLE_RANGE_HIGH_NR6 = Field(32, 16, 0x0)
+MEM_TABLE_RANGE_HIGH_TABLE = Field(48, 1, 0x0)
+MEM_TABLE_RANGE_RESERVED_OFFSET = 0x1d0
+MEM_TABLE_RANGE_RESERVED_COUNT = 6
+MEM_TABLE_RANGE_RESERVED_VALUE = Field(0, 64, 0x0)
+MEM_TABLE_COUNTS_BYTES = 64
+MEM_TABLE_COUNTS_KIND_OFFSET = 0x0
+MEM_TABLE_COUNTS_KIND_COUNT = 7
+MEM_TABLE_COUNTS_KIND_NR = Field(0, 32, 0x0)
+MEM_TABLE_COUNTS_TABLES_OFFSET = 0x38
+MEM_TABLE_COUNTS_TABLES_NR = Field(0, 32, 0x0)

@@ -18,7 +18,7 @@ object RegMap {
   }
   object Version {
     val Offset: Int = 0x8
-    val Minor: MapField = MapField(0, 16, BigInt("2", 16))
+    val Minor: MapField = MapField(0, 16, BigInt("3", 16))
     val Major: MapField = MapField(16, 16, BigInt("1", 16))
   }
   object Build {
@@ -235,6 +235,59 @@ object RegMap {
   object StatStoreHeldCycles {
     val Offset: Int = 0x1d0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object StatTableWordsRead {
+    val Offset: Int = 0x1d8
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object StatTableWordsWritten {
+    val Offset: Int = 0x1e0
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object StatTableBusyCycles {
+    val Offset: Int = 0x1e8
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object DirectoryBase {
+    val Offset: Int = 0x200
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object Lookup {
+    val Offset: Int = 0x208
+    val Slot: MapField = MapField(0, 32, BigInt("0", 16))
+    val Type: MapField = MapField(32, 5, BigInt("0", 16))
+    val Seq: MapField = MapField(48, 16, BigInt("0", 16))
+  }
+  object LookupWord {
+    val Offset: Int = 0x210
+    val Word: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object LookupInfo {
+    val Offset: Int = 0x218
+    val Status: MapField = MapField(0, 7, BigInt("0", 16))
+    val Busy: MapField = MapField(7, 1, BigInt("0", 16))
+    val Kind: MapField = MapField(8, 3, BigInt("0", 16))
+    val Count: MapField = MapField(12, 4, BigInt("0", 16))
+    val Zero: MapField = MapField(16, 1, BigInt("0", 16))
+    val Seq: MapField = MapField(48, 16, BigInt("0", 16))
+  }
+  object Readahead {
+    val Offset: Int = 0x220
+    val Previous: MapField = MapField(0, 32, BigInt("0", 16))
+    val Pages: MapField = MapField(32, 10, BigInt("0", 16))
+  }
+  object PoolBase {
+    val Offset: Int = 0x228
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object PoolSize {
+    val Offset: Int = 0x230
+    val Nr: MapField = MapField(0, 32, BigInt("0", 16))
+  }
+  object PoolState {
+    val Offset: Int = 0x238
+    val Left: MapField = MapField(0, 32, BigInt("0", 16))
+    val Least: MapField = MapField(32, 32, BigInt("0", 16))
   }
   object CpuNode {
     val Base: Int = 0xc0
@@ -481,6 +534,74 @@ object MemMap {
       val Prev: MapField = MapField(32, 32, BigInt("0", 16))
     }
   }
+  object TableWord {
+    val Bytes: Int = 16
+    object Shadow {
+      val Offset: Int = 0x0
+      val ShadowMark: MapField = MapField(0, 1, BigInt("0", 16))
+      val Shadow: MapField = MapField(1, 58, BigInt("0", 16))
+      val Zero: MapField = MapField(59, 1, BigInt("0", 16))
+      val Count: MapField = MapField(60, 4, BigInt("0", 16))
+    }
+    object Pfn {
+      val Offset: Int = 0x8
+      val PfnMark: MapField = MapField(0, 2, BigInt("0", 16))
+      val Pfn: MapField = MapField(2, 57, BigInt("0", 16))
+    }
+  }
+  object TableScan {
+    val Bytes: Int = 8
+    object Slots {
+      val Offset: Int = 0x0
+      val Slot: MapField = MapField(0, 32, BigInt("0", 16))
+      val Kinds: MapField = MapField(32, 7, BigInt("0", 16))
+    }
+  }
+  object TableWindow {
+    val Bytes: Int = 8
+    object Window {
+      val Offset: Int = 0x0
+      val PageCluster: MapField = MapField(0, 4, BigInt("0", 16))
+      val Policy: MapField = MapField(4, 1, BigInt("0", 16))
+      val Hits: MapField = MapField(32, 32, BigInt("0", 16))
+    }
+  }
+  object TableRange {
+    val Bytes: Int = 512
+    object Kind {
+      val Offset: Int = 0x0
+      val Bits: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+    object Low {
+      val Offset: Int = 0x1c0
+      val Nr0: MapField = MapField(0, 16, BigInt("0", 16))
+      val Nr1: MapField = MapField(16, 16, BigInt("0", 16))
+      val Nr2: MapField = MapField(32, 16, BigInt("0", 16))
+      val Nr3: MapField = MapField(48, 16, BigInt("0", 16))
+    }
+    object High {
+      val Offset: Int = 0x1c8
+      val Nr4: MapField = MapField(0, 16, BigInt("0", 16))
+      val Nr5: MapField = MapField(16, 16, BigInt("0", 16))
+      val Nr6: MapField = MapField(32, 16, BigInt("0", 16))
+      val Table: MapField = MapField(48, 1, BigInt("0", 16))
+    }
+    object Reserved {
+      val Offset: Int = 0x1d0
+      val Value: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+  }
+  object TableCounts {
+    val Bytes: Int = 64
+    object Kind {
+      val Offset: Int = 0x0
+      val Nr: MapField = MapField(0, 32, BigInt("0", 16))
+    }
+    object Tables {
+      val Offset: Int = 0x38
+      val Nr: MapField = MapField(0, 32, BigInt("0", 16))
+    }
+  }
 }
 
 object ScanPolicyCode {
@@ -503,6 +624,30 @@ object HintPolicyCode {
 object PlacementPolicyCode {
   val Linux: Int = 0
   val Indexed: Int = 1
+}
+
+object StatusCode {
+  val Ok: Int = 0
+  val NoSpace: Int = 1
+  val BadOpcode: Int = 2
+  val BadDevice: Int = 3
+  val BadRange: Int = 4
+  val BadCpu: Int = 5
+  val Unsupported: Int = 6
+  val BusError: Int = 7
+  val NeedReclaim: Int = 8
+  val NoTable: Int = 9
+  val Unexpected: Int = 10
+}
+
+object TableKindCode {
+  val Free: Int = 0
+  val Shadow: Int = 1
+  val Cached: Int = 2
+  val Unused: Int = 3
+  val Pointer: Int = 4
+  val Bad: Int = 5
+  val Other: Int = 6
 }
 
 object OpcodeCode {
@@ -528,18 +673,16 @@ object OpcodeCode {
   val StepVisit: Int = 20
   val StepAvailable: Int = 21
   val StepFree: Int = 22
-}
-
-object StatusCode {
-  val Ok: Int = 0
-  val NoSpace: Int = 1
-  val BadOpcode: Int = 2
-  val BadDevice: Int = 3
-  val BadRange: Int = 4
-  val BadCpu: Int = 5
-  val Unsupported: Int = 6
-  val BusError: Int = 7
-  val NeedReclaim: Int = 8
+  val TableGive: Int = 32
+  val TableTake: Int = 33
+  val TableLookup: Int = 34
+  val TableRange: Int = 35
+  val TableCount: Int = 36
+  val TableScan: Int = 37
+  val TableFill: Int = 38
+  val TableClear: Int = 39
+  val TableReplace: Int = 40
+  val Window: Int = 48
 }
 
 object FlagCode {
@@ -554,4 +697,9 @@ object FlagCode {
 object PciIdCode {
   val Vendor: Int = 4660
   val Device: Int = 21335
+}
+
+object ReadaheadCode {
+  val Adaptive: Int = 0
+  val Fixed: Int = 1
 }
