@@ -124,7 +124,7 @@ fi
 trap - EXIT
 
 say "checking our files at warning level 1"
-kernel_make -s W=1 mm/swapfile.o mm/swap_offload.o mm/swap_alloc_bench.o >"$work/warnings.log" 2>&1 ||
+kernel_make -s W=1 mm/swapfile.o mm/swap_state.o mm/swap_offload.o mm/swap_alloc_bench.o >"$work/warnings.log" 2>&1 ||
 	die "see $work/warnings.log."
 ! grep -E 'warning: ' "$work/warnings.log" >&2 || die "the patched files have compiler warnings (above)."
 
