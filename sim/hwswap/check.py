@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from hwswap import initial
 from hwswap.clusters import Slots
 from hwswap.golden import Allocator
+from hwswap.hwswap_map import Readahead as ReadaheadPolicy
 from hwswap.hwswap_map import Status
 from hwswap.policy import Policy
-from hwswap.records import FAILED, FIRST_STEP, FROM_FULL, NAMES, Op, Record
+from hwswap.readahead import Readahead
+from hwswap.records import FAILED, FIRST_READAHEAD, FIRST_STEP, FROM_FULL, NAMES, Op, Record
 from hwswap.rows import SLOTS
 from hwswap.stepper import Question, Stepper
 from hwswap.trace import ClusterMap, Trace
@@ -72,12 +74,16 @@ def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outco
     outcome = Outcome()
     model = model_for(trace)
     clusters = ClusterMap()
+    windows = Windows(model, trace.header.cpus, outcome)
     for number, record in enumerate(trace.records):
         if progress is not None and not number % 4096:
             progress(number)
         if record.op in (Op.ALLOC, Op.DISCARD_TAKE, Op.ASK):
             outcome.decisions += 1
-        outcome.difference = compare(model, clusters, number, record)
+        if record.op >= FIRST_READAHEAD:
+            outcome.difference = windows.compare(number, record)
+        else:
+            outcome.difference = compare(model, clusters, number, record)
         if outcome.difference is not None:
             return outcome
     if faults := model.faults():
@@ -85,6 +91,58 @@ def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outco
     if progress is not None:
         progress(len(trace.records))
     return outcome
+
+
+class Windows:
+    """The readahead's windows of a trace, compared with the golden model's.
+
+    The kernel keeps the state of the readahead without a lock, so on several CPUs a window may be made from a state
+    that is not the one the window before it left. The trace says from which; it is followed then, and that is counted.
+    """
+
+    def __init__(self, model: Allocator, cpus: int, outcome: Outcome) -> None:
+        """Begin with a state that is not known."""
+        self.model = model
+        self.cpus = cpus
+        self.outcome = outcome
+        self.readahead: Readahead | None = None
+        self.policy = ReadaheadPolicy.ADAPTIVE
+        self.hits = 0
+
+    def compare(self, number: int, record: Record) -> Difference | None:
+        """Take a READAHEAD_STATE or a READAHEAD; return where the model has another."""
+        if record.op == Op.READAHEAD_STATE:
+            return self.state(number, record)
+        assert self.readahead is not None  # the trace was checked: a state comes first
+        self.outcome.decisions += 1
+        end = self.model.devices[record.type].pages
+        window = self.readahead.window(record.a, self.hits, record.order, end, self.policy)
+        if window != (record.b, record.c):
+            return Difference(number, record, span(record.b, record.c), span(*window))
+        return None
+
+    def state(self, number: int, record: Record) -> Difference | None:
+        """Take what the next window was made from."""
+        found = Readahead(record.a, record.b)
+        before, self.readahead = self.readahead, found
+        self.policy = ReadaheadPolicy(record.order)
+        self.hits = record.c
+        if before is None or before == found:
+            return None
+        if self.cpus == 1:
+            return Difference(number, record, said_state(found), said_state(before))
+        self.outcome.guided["another CPU made a window meanwhile"] += 1
+        return None
+
+
+def span(first: int, nr: int) -> str:
+    """Say which slots a window has."""
+    return f"{nr} slots from {first} on"
+
+
+def said_state(state: Readahead) -> str:
+    """Say what the readahead keeps."""
+    return f"offset {state.previous} and {state.last} slots before"
 
 
 class Asking(Stepper):
@@ -112,7 +170,7 @@ class Asking(Stepper):
 def model_for(trace: Trace) -> Allocator:
     """Return an empty model that is large enough for a trace."""
     header = trace.header
-    steps = any(record.op >= FIRST_STEP for record in trace.records)
+    steps = any(FIRST_STEP <= record.op < FIRST_READAHEAD for record in trace.records)
     return (Asking if steps else Allocator)(
         devices=max(header.devices, 1), cpus=header.cpus, clusters=max(header.clusters, 1)
     )

@@ -169,6 +169,10 @@ def convert_command(args: argparse.Namespace) -> int:
 def replay_command(args: argparse.Namespace) -> int:
     """Replay a trace on the Verilated RTL."""
     loaded = trace.read(args.file)
+    if loaded.windows:
+        raise trace.TraceError(
+            f"{args.file}: the replayer knows no windows of readahead; compare them with trace check"
+        )
     options = ["--latency", str(args.latency)] if args.latency is not None else []
     if args.registers:
         options.append("--registers")

@@ -9,7 +9,7 @@ from hwswap.check import compare, model_for
 from hwswap.follower import Mismatch
 from hwswap.golden import Allocator
 from hwswap.guided import Guided
-from hwswap.records import FIRST_DETAIL, NO_MEMORY, Op, TraceError
+from hwswap.records import FIRST_DETAIL, FIRST_READAHEAD, NO_MEMORY, Op, TraceError
 from hwswap.trace import MAGIC, ClusterMap, Header, Trace, complete, read
 
 
@@ -62,7 +62,7 @@ def cut(trace: Trace, start: int) -> Trace:
     records = list(initial.save(model))
     begun = sum(record.op == Op.BEGIN for record in trace.records[:at])
     for record in trace.records[at:]:
-        numbered = record.c and record.op != Op.PREPARE
+        numbered = record.c and record.op != Op.PREPARE and record.op < FIRST_READAHEAD
         records.append(record._replace(c=record.c - begun) if numbered else record)
     header = replace(trace.header, recipe=f"{trace.header.recipe}, from record {at}")
     return complete(header, records)
@@ -92,7 +92,8 @@ def follow(trace: Trace, start: int) -> tuple[Allocator, int]:
         model = model_for(trace)
         clusters = ClusterMap()
         for at in range(start):
-            if difference := compare(model, clusters, at, trace.records[at]):
+            record = trace.records[at]
+            if record.op < FIRST_READAHEAD and (difference := compare(model, clusters, at, record)):
                 raise TraceError(f"the trace cannot be cut behind a difference: {difference}")
     except Mismatch as mismatch:
         raise TraceError(

@@ -31,6 +31,7 @@ _KEYS = {
     "swap_alloc_begin": ("order",),
     "swap_alloc_end": ("order",),
     "swap_reclaim_end": ("type", "offset", "order", "usable", "clear"),
+    "swap_readahead": ("type", "offset", "page_cluster", "hits", "prev_offset", "prev_pages", "start", "nr"),
 }
 
 # Details about a device: which record, and what its order, a and b are.
@@ -48,11 +49,14 @@ _DETAILS = {
 }
 _KEYS |= {event: ("type", *filter(None, keys)) for event, (_, *keys) in _DETAILS.items()}
 
-EVENTS = tuple(sorted(_KEYS))
+EVENTS = tuple(sorted(set(_KEYS) - {"swap_readahead"}))
 """The events of a recording that tells how each decision came about."""
 
 OPERATIONS = ("swap_bad_slot", "swap_device_off", "swap_device_on", "swap_slots_alloc", "swap_slots_free")
 """The events of a recording that tells what was decided."""
+
+READAHEAD = ("swap_device_off", "swap_device_on", "swap_readahead")
+"""The events of a recording that tells which windows the cluster readahead chose, and from what."""
 
 OFF_BEGIN, OFF_DONE, OFF_ABORTED = range(3)
 """Stages of swap_device_off."""
@@ -210,6 +214,23 @@ class Parser:
     def _swap_slots_free(self, cpu: int, values: dict[str, int]) -> None:
         self._known(values["type"])
         self._add(trace.free(cpu, values["type"], values["offset"], values["nr"], self.number))
+
+    def _swap_readahead(self, cpu: int, values: dict[str, int]) -> None:
+        self._known(values["type"])
+        state = values["prev_offset"], values["prev_pages"]
+        self.chunks.append(
+            trace.readahead(
+                cpu,
+                values["type"],
+                values["offset"],
+                values["page_cluster"],
+                values["hits"],
+                bool(values.get("fixed")),
+                state,
+                values["start"],
+                values["nr"],
+            )
+        )
 
     def _swap_device_writeok(self, _cpu: int, values: dict[str, int]) -> None:
         type_ = values["type"]

@@ -14,7 +14,8 @@ RECIPES = paths.ROOT / "sim/guest/recipes"
 """A recipe is a shell script for the guest: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
 them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
 it runs on (by default one CPU and four disks of 64 MB), a line `# needs: redis` which folder of build/ shall be there
-as well, under its name. The tracepoints are on before it starts."""
+as well, under its name. The tracepoints are on before it starts: those of the allocator, or, with a line
+`# records: readahead`, those of the readahead."""
 
 RING_KB = 65536
 """Size of the kernel's trace buffer for each CPU: 30 to 60 bytes an event, so a million events and more."""
@@ -53,8 +54,12 @@ cd /
 FOLDERS = {"redis": paths.REDIS}
 """What a recipe may need besides the guest's own programs."""
 
+RECORDINGS = {"allocator": ftrace.EVENTS, "readahead": ftrace.READAHEAD}
+"""What can be recorded, and its events."""
+
 _MACHINE = re.compile(r"^# machine:(.*)$", re.MULTILINE)
 _NEEDS = re.compile(r"^# needs:(.*)$", re.MULTILINE)
+_RECORDS = re.compile(r"^# records:(.*)$", re.MULTILINE)
 
 
 class RecordError(RuntimeError):
@@ -104,6 +109,15 @@ def needs(recipe: str, text: str) -> list[Path]:
     return [FOLDERS[name] for name in names]
 
 
+def events(recipe: str, text: str) -> Sequence[str]:
+    """Return the events that a recipe is recorded with."""
+    found = _RECORDS.search(text)
+    what = found[1].strip() if found else "allocator"
+    if what not in RECORDINGS:
+        raise RecordError(f"recipe {recipe}: there is no recording of {what}; choose one of {', '.join(RECORDINGS)}")
+    return RECORDINGS[what]
+
+
 def record(
     recipe: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900, quiet: bool = False
 ) -> None:
@@ -114,7 +128,7 @@ def record(
     if recipe not in recipes():
         raise RecordError(f"there is no recipe {recipe}; choose one of {', '.join(recipes())}")
     text = (RECIPES / f"{recipe}.sh").read_text()
-    job = f"SEED={seed}\n{trace_on(ftrace.EVENTS)}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
+    job = f"SEED={seed}\n{trace_on(events(recipe, text))}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True, quiet=quiet)
     files = {"recipe": text.encode()}
     for folder in needs(recipe, text):

@@ -25,7 +25,7 @@ class Op(IntEnum):
     """What a record says was done.
 
     Those below 16 are operations, from 16 on initial state, from 32 on details, from 48 on steps of an allocation that
-    an engine is told rather than asked, and the engine's questions.
+    an engine is told rather than asked, and the engine's questions, from 64 on windows of readahead.
     """
 
     PREPARE = 1
@@ -66,6 +66,8 @@ class Op(IntEnum):
     STEP_AVAILABLE = 53
     ASK = 54
     ANSWER = 55
+    READAHEAD_STATE = 64
+    READAHEAD = 65
 
 
 NAMES = {int(op): op.name.lower() for op in Op}
@@ -73,7 +75,9 @@ FIRST_VERSION = tuple(op for op in Op if op <= Op.FREE)
 """What format version 1 knows."""
 SECOND_VERSION = tuple(op for op in Op if op <= Op.AVAILABLE)
 """What format version 2 knows."""
-FIRST_INIT, FIRST_DETAIL, FIRST_STEP = 16, 32, 48
+THIRD_VERSION = tuple(op for op in Op if op <= Op.ANSWER)
+"""What format version 3 knows."""
+FIRST_INIT, FIRST_DETAIL, FIRST_STEP, FIRST_READAHEAD = 16, 32, 48, 64
 
 FROM_FULL = 0x8000
 """Added to the number of slots that an ASK or ANSWER ends with a question about: the cluster came from FULL."""
@@ -151,6 +155,27 @@ def node(cpu: int, number: int) -> Record:
     return Record(Op.NODE, cpu, 0, 0, number)
 
 
+def readahead(
+    cpu: int,
+    type_: int,
+    offset: int,
+    page_cluster: int,
+    hits: int,
+    fixed: bool,
+    state: tuple[int, int],
+    first: int,
+    nr: int,
+) -> list[Record]:
+    """Return the records of a window of readahead around slot `offset`: what it was made from, and what it was.
+
+    `state`: the offset it was last asked for without hits, and the slots of the last window.
+    """
+    return [
+        Record(Op.READAHEAD_STATE, cpu, int(fixed), type_, *state, hits),
+        Record(Op.READAHEAD, cpu, page_cluster, type_, offset, first, nr),
+    ]
+
+
 _LIFE = {
     Op.PREPARE: (None, "prepared"),
     Op.SWAPON: (("prepared", "going"), "on"),
@@ -169,6 +194,7 @@ class Validator:
         self.state: dict[int, str] = {}
         self.sizes: dict[int, int] = {}
         self.operations = 0
+        self.window_of: tuple[int, int] | None = None
 
     def check(self, records: Iterable[Record]) -> None:
         """Raise a TraceError that names the first record with a fault."""
@@ -179,13 +205,15 @@ class Validator:
     def fault(self, record: Record) -> str | None:
         """Return what is wrong with the next record, None if nothing."""
         op, cpu, order, type_, a, b, c = record
-        if op not in NAMES or op > (0, Op.FREE, Op.AVAILABLE, Op.ANSWER)[self.version]:
+        if op not in NAMES or op > (0, Op.FREE, Op.AVAILABLE, Op.ANSWER, Op.READAHEAD)[self.version]:
             return f"unknown op {op}"
         if op == Op.ALLOC:
             return self.alloc_fault(record)
         name = Op(op).name
         if op in (Op.POLICY, Op.NODE, Op.INIT_NEXT):
             return self.other_fault(record)
+        if op >= FIRST_READAHEAD:
+            return self.window_fault(record)
         if op >= FIRST_INIT:
             if op < FIRST_STEP:
                 return self.state_fault(record) if op < FIRST_DETAIL else self.detail_fault(record)
@@ -312,6 +340,22 @@ class Validator:
             return f"a {name} at slot {a} of device {type_}, order {order}"
         return None
 
+    def window_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a READAHEAD_STATE, or with the READAHEAD behind it."""
+        op, cpu, order, type_, a, b, c = record
+        name = Op(op).name
+        before, self.window_of = self.window_of, (cpu, type_) if op == Op.READAHEAD_STATE else None
+        if cpu >= self.cpus or type_ not in self.state or c < 0:
+            return f"a {name} by CPU {cpu} on device {type_}, c {c}"
+        if op == Op.READAHEAD_STATE:
+            return f"a {name} of policy {order}, {b} slots before" if order > 1 or b > SLOTS else None
+        if before != (cpu, type_):
+            return f"a {name} without READAHEAD_STATE before it"
+        size = self.sizes[type_]
+        if order >= ORDERS or not 0 < a < size or not 0 < b <= a < b + c <= size or c > SLOTS:
+            return f"a {name} with page_cluster {order} of {c} slots from {b} on, around {a}, of {size}"
+        return None
+
     def dialog_fault(self, record: Record) -> str | None:
         """Return what is wrong with an ASK or ANSWER."""
         op, cpu, order, type_, a, b, c = record
@@ -330,9 +374,11 @@ def version_of(records: Iterable[Record]) -> int:
     """Return the lowest format version that holds the records."""
     version = 1
     for record in records:
+        if record.op >= FIRST_READAHEAD:
+            return 4
         if record.op >= FIRST_STEP:
-            return 3
+            version = 3
         numbered = record.op in (Op.ALLOC, Op.FREE) and record.c
         if record.op > Op.FREE or (record.op == Op.PREPARE and record.cpu) or numbered:
-            version = 2
+            version = max(version, 2)
     return version

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and writing trace files, format versions 1 to 3 (docs/traces.md)."""
+"""Reading and writing trace files, format versions 1 to 4 (docs/traces.md)."""
 
 import gzip
 import json
@@ -13,10 +13,12 @@ from typing import Any, get_type_hints
 from hwswap.records import (
     FAILED,
     FIRST_DETAIL,
+    FIRST_READAHEAD,
     FIRST_STEP,
     FIRST_VERSION,
     NAMES,
     SECOND_VERSION,
+    THIRD_VERSION,
     Op,
     Record,
     TraceError,
@@ -29,6 +31,7 @@ from hwswap.records import (
     node,
     policy,
     prepare,
+    readahead,
     swapoff,
     swapoff_begin,
     swapon,
@@ -49,6 +52,7 @@ __all__ = [
     "node",
     "policy",
     "prepare",
+    "readahead",
     "swapoff",
     "swapoff_begin",
     "swapon",
@@ -56,7 +60,7 @@ __all__ = [
 ]
 
 MAGIC = b"HWSWAPTR"
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 FORMAT = "hwswap-trace"
 RECORDED = "recorded"
 STATISTICAL = "statistical"
@@ -97,10 +101,15 @@ class Trace:
         """Tell whether it says how the decisions came about, not only what they were."""
         return any(FIRST_DETAIL <= record.op < FIRST_STEP for record in self.records)
 
+    @property
+    def windows(self) -> bool:
+        """Tell whether it holds windows of readahead."""
+        return any(record.op >= FIRST_READAHEAD for record in self.records)
+
 
 def count(records: Iterable[Record], version: int) -> dict[str, int]:
     """Return the header's `counts` of some records in a format version."""
-    known = (FIRST_VERSION, SECOND_VERSION, tuple(Op))[version - 1]
+    known = (FIRST_VERSION, SECOND_VERSION, THIRD_VERSION, tuple(Op))[version - 1]
     counts = dict.fromkeys(
         ["records", *(op.name.lower() for op in known), "alloc_failed", "slots_allocated", "slots_freed"], 0
     )
@@ -205,7 +214,7 @@ def parse(data: bytes) -> Trace:
     if magic != MAGIC:
         raise TraceError("not a trace: it does not begin with HWSWAPTR")
     if version not in VERSIONS:
-        raise TraceError(f"trace format version {version}; this program reads versions 1 to 3")
+        raise TraceError(f"trace format version {version}; this program reads versions 1 to 4")
     if length > MAX_HEADER or _PREFIX.size + length > len(data):
         raise TraceError(f"truncated: the header shall have {length} bytes, {len(data) - _PREFIX.size} are there")
     header = parse_header(data[_PREFIX.size : _PREFIX.size + length])
@@ -245,6 +254,6 @@ def parse_header(text: bytes) -> Header:
     return Header(**{name: values[name] for name in wanted})
 
 
-def validate(records: Iterable[Record], cpus: int, version: int = 3) -> None:
+def validate(records: Iterable[Record], cpus: int, version: int = 4) -> None:
     """Check every record by itself and the order of each device's life; TraceError names the first bad one."""
     Validator(cpus, version).check(records)

@@ -68,4 +68,11 @@ def test_every_event_is_switched_on_by_its_name():
     patch = next((record.paths.ROOT / "sw/driver/patches").glob("0001-*.patch")).read_text()
     defined = {line.split("(")[1].split(",")[0] for line in patch.splitlines() if line.startswith("+TRACE_EVENT(")}
     defined |= {line.split(",")[1].strip() for line in patch.splitlines() if line.startswith("+DEFINE_EVENT(")}
-    assert defined == set(words)
+    assert defined == set(words) | set(ftrace.READAHEAD)
+
+
+def test_a_recipe_says_what_is_recorded():
+    assert record.events("a", "# a recipe\n") == ftrace.EVENTS
+    assert record.events("a", "# SPDX\n# records: readahead\n") == ftrace.READAHEAD
+    with pytest.raises(RecordError, match="recipe a: there is no recording of writes; choose one of allocator, read"):
+        record.events("a", "# records: writes\n")
