@@ -15,7 +15,7 @@ TOP = "HwSwap"
 
 HERE = Path(__file__).parent
 
-MODULES = ("identity", "commands", "authoritative", "steps", "advisory", "hints", "faults")
+MODULES = ("identity", "commands", "authoritative", "steps", "advisory", "hints", "faults", "tables", "pool")
 """The modules of cases/."""
 
 PACES = ("none", "idle", "pressure", "both")

@@ -38,6 +38,7 @@ class HostMemory(MemoryInterface):
         super().__init__(size=1 << 64, base=0)
         self.bytes = SparseMemory(1 << 64)
         self.denied: list[range] = []
+        self.denied_writes: list[range] = []
         self.on_read: Callable[[int], None] | None = None
         self.reads = 0
         self.writes: list[tuple[int, int]] = []
@@ -51,6 +52,8 @@ class HostMemory(MemoryInterface):
 
     async def _write(self, address: int, data: bytes, **_: Any) -> None:
         self.allow(address)
+        if any(address in zone for zone in self.denied_writes):
+            raise DmaDenied(f"{address:#x}")
         self.writes.append((address, len(data)))
         self.put(address, data)
 
@@ -112,6 +115,7 @@ class Completion:
     opcode: int
     index: int
     cycles: int
+    result: int
 
 
 class Bench:
@@ -270,6 +274,7 @@ class Bench:
             opcode=m.MEM_COMPLETION_INFO_OPCODE.get(info),
             index=m.MEM_COMPLETION_INFO_INDEX.get(info),
             cycles=m.MEM_COMPLETION_INFO_CYCLES.get(info),
+            result=result,
         )
         assert done.index == self.taken % (1 << 16), f"completion {self.taken} says it is {done.index}"
         self.taken += 1
