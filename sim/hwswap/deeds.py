@@ -21,12 +21,13 @@ Answer = Callable[[Question], int | None]
 
 @dataclass
 class Expected:
-    """What a command is to be answered; slot and type are looked at where they are given."""
+    """What a command is to be answered: its status, and slot and type, or all of RESULT where that is given."""
 
     command: Command
     status: Status
     slot: int = 0
     type: int = 0
+    result: int | None = None
 
 
 class Deeds:

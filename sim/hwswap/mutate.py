@@ -35,6 +35,7 @@ from hwswap import exercise, mutants, paths, provenance, stream, trace
 from hwswap.equivalence import Prover
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_steps import lists, steps
+from hwswap.exercise_tables import tables
 from hwswap.script import Sizes
 
 OUT = Console()
@@ -136,6 +137,8 @@ def write_tests(folder: Path, built: Sizes) -> str:
         ("errors", exercise.bus_errors(7, built)),
         ("advisory-2", exercise.advisory(2, 40, built)),
         ("steps-2", steps(8, 120, built)),
+        ("tables", tables(4, 40, built)),
+        ("tables-2", tables(11, 60, built)),
     ):
         (folder / f"{name}.txt").write_text(text)
     for name, seed, ops, span in (

@@ -27,6 +27,7 @@ from hwswap import exercise, lockstep, paths, provenance, replay, stream, trace
 from hwswap.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_steps import lists, steps
+from hwswap.exercise_tables import tables
 from hwswap.functional_coverage import Functional, choices
 from hwswap.script import Sizes
 from hwswap.stream import Shape
@@ -154,6 +155,7 @@ def scripts(short: bool) -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"steps-{seed}", lambda seed=seed: steps(seed, 60 * times, SIZES)
         yield f"registers-{seed}", lambda seed=seed: registers_and_refusals(seed, SIZES)
         yield f"errors-{seed}", lambda seed=seed: exercise.bus_errors(seed, SIZES)
+        yield f"tables-{seed}", lambda seed=seed: tables(seed, 30 * times, SIZES)
 
 
 def cocotb(output: Path) -> None:

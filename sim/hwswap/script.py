@@ -193,10 +193,10 @@ class Script:
             | m.MEM_COMPLETION_INFO_INDEX.put(number % (1 << 16)),
             (1 << 32) - 1,
         )
-        self.expect(
-            at + m.MEM_COMPLETION_RESULT_OFFSET,
-            m.MEM_COMPLETION_RESULT_SLOT.put(line.slot) | m.MEM_COMPLETION_RESULT_TYPE.put(line.type),
-        )
+        result = line.result
+        if result is None:
+            result = m.MEM_COMPLETION_RESULT_SLOT.put(line.slot) | m.MEM_COMPLETION_RESULT_TYPE.put(line.type)
+        self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result)
         self.errors += line.status not in (Status.OK, Status.NO_SPACE, Status.NEED_RECLAIM)
 
     def command(

@@ -16,6 +16,7 @@ from hwswap import exercise, paths
 from hwswap import hwswap_map as m
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_steps import steps
+from hwswap.exercise_tables import tables
 from hwswap.script import Sizes
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))
@@ -35,6 +36,7 @@ SCRIPTS = {
     "registers and refusals": lambda seed: registers_and_refusals(seed, SIZES),
     "guided steps and questions": lambda seed: steps(seed, 80, SIZES),
     "errors of the bus": lambda seed: exercise.bus_errors(seed, SIZES),
+    "swap tables": lambda seed: tables(seed, 40, SIZES),
 }
 
 

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A script of commands on swap tables, of lookups by register, and of allocations with a pool of tables; all random."""
+
+import random
+
+from hwswap import hwswap_map as m
+from hwswap.clusters import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.deeds import Expected
+from hwswap.exercise_authoritative import device_table
+from hwswap.hwswap_map import Opcode, Status, TableKind
+from hwswap.policy import Placement, Policy
+from hwswap.pool import PooledAllocator
+from hwswap.rows import SLOTS
+from hwswap.script import FAR_BASE, NOWHERE, Script, Sizes
+from hwswap.shared import Command, prepare
+from hwswap.table_deeds import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, TableDeeds
+from hwswap.table_words import ANY, WORD_BYTES, count_of, kind_of, zero_of
+from hwswap.tables import Answer
+
+SSD = BLKDEV | SOLIDSTATE
+PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
+"""Slots of the devices: with a partial last cluster, with whole ones, and with part of one."""
+
+# Offsets in the script's memory, behind the rings.
+FIRST_TABLE, TABLES, SOURCES, TARGETS, POOL = 0x4000, 36, 0x2A000, 0x2C000, 0x30040
+
+LOST = 0x5000
+"""A bus address without memory where a table might be."""
+
+
+class TableHost:
+    """A host with swap tables: what it does goes into a script, with what the model answers and leaves in memory."""
+
+    def __init__(self, seed: int, script: Script, sizes: Sizes) -> None:
+        """Begin with an engine after reset."""
+        self.rng = random.Random(seed)
+        self.script = script
+        self.sizes = sizes
+        self.memory = Bytes()
+        self.model = PooledAllocator(self.memory, sizes.devices, sizes.cpus, sizes.clusters)
+        self.tables = self.model.tables
+        base = script.base
+        self.places = Places(
+            pages=[base + FIRST_TABLE + PAGE * i for i in range(TABLES)],
+            sources=[base + SOURCES + SOURCE_BYTES * i for i in range(8)],
+            # The second one lies across two pages.
+            targets=[base + TARGETS + at for at in (0, PAGE - 64, 2 * PAGE - TARGET_BYTES)],
+        )
+        self.deeds = TableDeeds(self.rng, self.tables, self.memory, self.places)
+        script.begin(m.CONTROL_ENABLE.put(1))
+
+    def bring(self, flags: int = SSD) -> None:
+        """Bring the devices on."""
+        base = 0
+        lines = []
+        for type_, pages in PAGES.items():
+            if type_ < self.sizes.devices:
+                lines.append(
+                    Expected(prepare(type_, pages, base, flags), self.model.prepare(type_, pages, base, flags))
+                )
+                lines.append(Expected(Command(Opcode.SWAPON, type_), self.model.swapon(type_)))
+                base += -(-pages // SLOTS)
+        self.script.give(lines)
+
+    def put(self, address: int, words: list[int]) -> None:
+        """The host writes words."""
+        for at, word in enumerate(words):
+            self.script.put(address + WORD_BYTES * at - self.script.base, word)
+            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
+
+    def batch(self, nr: int) -> None:
+        """Give random commands at once, and expect what they change in memory."""
+        before = dict(self.memory.words)
+        batch = self.deeds.draw(nr)
+        for address, word in batch.puts:
+            self.script.put(address - self.script.base, word)
+            before[address] = word
+        self.script.give([expected(command, answer) for command, answer in batch.commands])
+        for address, word in self.memory.words.items():
+            if before.get(address, 0) != word:
+                self.script.expect(address - self.script.base, word)
+
+    def same(self, *commands: Command) -> None:
+        """Give commands that the model carries out, too."""
+        self.script.give([expected(command, self.tables.carry_out(command)) for command in commands])
+
+    def state(self) -> None:
+        """Compare the registers of readahead and pool."""
+        readahead, pool = self.tables.readahead, self.model.pool
+        self.script.read(
+            m.READAHEAD_OFFSET,
+            m.READAHEAD_PREVIOUS.put(readahead.previous) | m.READAHEAD_PAGES.put(readahead.last),
+        )
+        left, least = (pool.left, pool.least) if pool else (0, 0)
+        self.script.read(m.POOL_STATE_OFFSET, m.POOL_STATE_LEFT.put(left) | m.POOL_STATE_LEAST.put(least))
+
+    def all_words(self) -> None:
+        """Compare all words of memory that tables and results ever had."""
+        for address, word in sorted(self.memory.words.items()):
+            self.script.expect(address - self.script.base, word)
+
+    def lookup(self, type_: int, slot: int) -> None:
+        """Look a word up by register."""
+        s = self.script
+        seq = self.rng.getrandbits(16)
+        answer = Answer(Status.BAD_DEVICE)
+        if type_ in self.tables.devices:
+            answer = self.tables.carry_out(Command(Opcode.TABLE_LOOKUP, type_, arg0=slot))
+        s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(type_) | m.LOOKUP_SEQ.put(seq))
+        waited = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
+        s.add("poll", m.LOOKUP_INFO_OFFSET, waited, m.LOOKUP_INFO_SEQ.put(seq), s.limit)
+        value = m.LOOKUP_INFO_STATUS.put(answer.status) | m.LOOKUP_INFO_SEQ.put(seq)
+        mask = m.LOOKUP_INFO_STATUS.put(127) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
+        if answer.status == Status.OK:
+            word = answer.result
+            value |= m.LOOKUP_INFO_KIND.put(kind_of(word))
+            mask |= m.LOOKUP_INFO_KIND.put(7)
+            if kind_of(word) in (TableKind.SHADOW, TableKind.CACHED, TableKind.UNUSED):
+                value |= m.LOOKUP_INFO_COUNT.put(count_of(word)) | m.LOOKUP_INFO_ZERO.put(zero_of(word))
+                mask |= m.LOOKUP_INFO_COUNT.put(15) | m.LOOKUP_INFO_ZERO.put(1)
+        s.read(m.LOOKUP_INFO_OFFSET, value, mask)
+        s.read(m.LOOKUP_WORD_OFFSET, answer.result)
+
+    # Allocations with a pool
+
+    def pool(self, size: int) -> None:
+        """Fill the pool with so many tables of zeroes."""
+        base = self.script.base
+        self.put(base + POOL, list(self.places.pages[:size]))
+        for page in self.places.pages[:size]:
+            self.put(page, [0] * SLOTS)
+        self.script.write(m.POOL_BASE_OFFSET, base + POOL)
+        self.script.write(m.POOL_SIZE_OFFSET, size)
+        self.model.set_pool(base + POOL, size)
+        self.state()
+
+    def allocations(self, rounds: int) -> None:
+        """Allocate and free at random, so that the pool is empty again and again."""
+        rng, model = self.rng, self.model
+        held: list[tuple[int, int, int]] = []
+        for number in range(rounds):
+            lines = []
+            for _ in range(rng.randint(1, 20)):
+                if rng.random() < 0.1:
+                    status, offset = model.discard_take(0)
+                    lines.append(Expected(Command(Opcode.DISCARD_TAKE, 0), status, offset))
+                    if status == Status.OK:
+                        lines.append(
+                            Expected(Command(Opcode.DISCARD_DONE, 0, arg0=offset), model.discard_done(0, offset))
+                        )
+                elif rng.random() < (0.7 if number % 6 < 4 else 0.2) or not held:
+                    cpu, order = rng.randrange(self.sizes.cpus), rng.choice((9, 9, 8, 4, 0))
+                    found = model.alloc(cpu, order)
+                    status = Status.OK if found else Status.NO_SPACE
+                    type_, offset = found or (0, 0)
+                    lines.append(Expected(Command(Opcode.ALLOC, cpu=cpu, order=order), status, offset, type_))
+                    if found:
+                        held.append((type_, offset, 1 << order))
+                else:
+                    type_, offset, nr = held.pop(rng.randrange(len(held)))
+                    command = Command(Opcode.FREE, type_, nr=nr, arg0=offset)
+                    lines.append(Expected(command, model.free(type_, offset, nr)))
+            self.script.give(lines)
+            self.script.settle(0)
+            self.state()
+            if number % 5 == 4:
+                self.marked()
+
+    def marked(self) -> None:
+        """See by lookups that each cluster has the table that the model gave it."""
+        tables = sorted(self.tables.directory.values())
+        for address in tables:
+            self.put(address, [address >> 12 << 2 | 2])
+        for type_, device in self.model.devices.items():
+            self.same(*(Command(Opcode.TABLE_LOOKUP, type_, arg0=c.index * SLOTS) for c in device.clusters))
+        for address in tables:
+            self.put(address, [0])
+
+
+def expected(command: Command, answer: Answer) -> Expected:
+    """Return what a script expects of a command."""
+    return Expected(command, answer.status, result=answer.result)
+
+
+def tables(seed: int, rounds: int, sizes: Sizes) -> str:
+    """Return a script of so many batches of table commands, with errors of the bus, resets, and pools."""
+    s = Script(FAR_BASE if seed % 2 else Script().base)
+    s.after_reset()
+    host = TableHost(seed, s, sizes)
+    host.bring()
+    for number in range(rounds):
+        s.note(f"table commands, round {number}")
+        host.batch(host.rng.choice((1, 2, 5, 16, 32)))
+        host.state()
+        type_ = host.rng.choice((0, 2, 3, sizes.devices, 31))
+        pages = PAGES.get(type_, 9)
+        host.lookup(type_, host.rng.choice((0, 1, pages - 1, pages, 0xFFFF_FFFF, *[host.rng.randrange(pages)] * 6)))
+    host.all_words()
+    device_table(s, host.model, sizes)
+    s.settle(0)
+    s.counters()
+    for name in ("WORDS_READ", "WORDS_WRITTEN", "BUSY_CYCLES"):
+        s.add("show", getattr(m, f"STAT_TABLE_{name}_OFFSET"))
+    errors(s, host)
+    for size, flags, policy in ((3, SSD, Policy()), (5, SSD | DISCARD, Policy(placement=Placement.INDEXED))):
+        s.reset_by_register()
+        s.note(f"a pool of {size}")
+        again = TableHost(seed + size, s, sizes)
+        again.pool(size)
+        again.bring(flags)
+        s.write(m.POLICY_OFFSET, policy.pack())
+        again.model.set_policy(policy)
+        again.allocations(rounds // 2)
+        again.all_words()
+    return s.text()
+
+
+def errors(s: Script, host: TableHost) -> None:
+    """Let each DMA of a table command fail, one after the other."""
+    arg0 = SLOTS + 3 | ANY << 32
+    lost = host.places.sources[0]
+    for command in (
+        Command(Opcode.TABLE_GIVE, 0, nr=2, arg0=0, arg2=NOWHERE),
+        Command(Opcode.TABLE_LOOKUP, 0, arg0=arg0),
+        Command(Opcode.TABLE_RANGE, 0, nr=9, arg0=arg0, arg2=host.places.targets[0]),
+        Command(Opcode.TABLE_RANGE, 0, nr=9, arg0=3 * SLOTS, arg2=NOWHERE),
+        Command(Opcode.TABLE_COUNT, 0, arg0=arg0, arg2=host.places.targets[0]),
+        Command(Opcode.TABLE_SCAN, 0, arg0=arg0, arg2=host.places.targets[0]),
+        Command(Opcode.TABLE_FILL, 0, nr=9, arg0=arg0),
+        Command(Opcode.TABLE_REPLACE, 0, nr=9, arg0=arg0),
+        Command(Opcode.WINDOW, 0, arg0=arg0, arg1=3 | 1 << 4, arg2=host.places.targets[0]),
+    ):
+        s.reset_by_register()
+        s.note(f"no memory for {Opcode(command.opcode).name}")
+        s.begin(m.CONTROL_ENABLE.put(1))
+        s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
+        s.put(lost - s.base, LOST)
+        s.give(
+            [
+                Expected(prepare(0, PAGES[0], 0, SSD), Status.OK),
+                Expected(Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=lost), Status.OK),
+            ]
+        )
+        s.post([Expected(command, Status.BUS_ERROR)])
+        s.stopped()
