@@ -580,7 +580,8 @@ async def words_are_counted(dut):
     """STAT_TABLE_: words of tables read at least once for each slot that was asked for, and written exactly."""
     bench, host = await start(dut)
     await host.give_all(3)
-    read, written = (await bench.read(at) for at in (m.STAT_TABLE_WORDS_READ_OFFSET, m.STAT_TABLE_WORDS_WRITTEN_OFFSET))
+    read = await bench.read(m.STAT_TABLE_WORDS_READ_OFFSET)
+    written = await bench.read(m.STAT_TABLE_WORDS_WRITTEN_OFFSET)
     await host.same(
         Command(Opcode.TABLE_FILL, 3, nr=77, arg0=5 | ANY << 32),
         Command(Opcode.TABLE_CLEAR, 3, nr=9, arg0=600 | ANY << 32),
