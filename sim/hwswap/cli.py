@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import bench_scale, check, convert, provenance, replay, samples, statistical, stream, trace
+from hwswap import bench_scale, check, convert, provenance, replay, replay_windows, samples, statistical, stream, trace
 from hwswap.follower import Mismatch
 from hwswap.linear import as_trace, linearise
 from hwswap.mutate import add_arguments as add_mutate_arguments
@@ -169,10 +169,6 @@ def convert_command(args: argparse.Namespace) -> int:
 def replay_command(args: argparse.Namespace) -> int:
     """Replay a trace on the Verilated RTL."""
     loaded = trace.read(args.file)
-    if loaded.windows:
-        raise trace.TraceError(
-            f"{args.file}: the replayer knows no windows of readahead; compare them with trace check"
-        )
     options = ["--latency", str(args.latency)] if args.latency is not None else []
     if args.registers:
         options.append("--registers")
@@ -186,7 +182,7 @@ def replay_command(args: argparse.Namespace) -> int:
             for cause, number in linear.guided.most_common():
                 ERR.print(f"hwswap: {args.file}: {number:,} decisions are guided: {cause}", soft_wrap=True)
         with ERR.status("replaying on the RTL"):
-            outcome = replay.replay(path, options)
+            outcome = replay_windows.replay(loaded) if loaded.windows else replay.replay(path, options)
     if outcome.output:
         OUT.print(outcome.output, highlight=False, soft_wrap=True)
     if args.json is not None:
