@@ -42,7 +42,7 @@ object TableDma {
   * addresses that the host gives to who takes them over.
   */
 object TableReader extends ChiselEnum {
-  val words, directory, given = Value
+  val words, directory, addresses = Value
 }
 
 /** A read: `words` (1 to 1023) 64-bit words from the word with number `address` on. */

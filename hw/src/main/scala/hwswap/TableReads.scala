@@ -79,12 +79,17 @@ class TableReads(bursts: Int) extends Module {
   queue.io.enq.bits.word := io.beat.bits.data
   queue.io.enq.bits.error := io.beat.bits.error
   queue.io.enq.bits.last := io.beat.bits.last && inFlight.io.deq.bits.last
-  io.data <> queue.io.deq
+
+  // So that neither who takes a word nor what the word is decides about the RAM's next address in the same cycle.
+  private val front = Module(new Queue(new TableReadWord, 2, hasFlush = true))
+  front.io.flush.get := io.flush
+  front.io.enq <> queue.io.deq
+  io.data <> front.io.deq
 
   free := Mux(io.flush, places.U, free - Mux(issue, beats, 0.U) + io.data.fire)
 
   io.settled := !asking && !addressValid && !inFlight.io.deq.valid
-  io.idle := io.settled && queue.io.empty
+  io.idle := io.settled && queue.io.empty && !front.io.deq.valid
 
   assert(!io.beat.valid || inFlight.io.deq.valid, "AXI4: the slave answers a read nobody asked for")
   assert(!queue.io.enq.valid || queue.io.enq.ready, "a word that was read finds no place")
