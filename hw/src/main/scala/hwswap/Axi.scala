@@ -13,7 +13,7 @@ object Axi {
   /** Address bus of the master, bits. */
   val AddrBits: Int = 64
 
-  /** Transaction identifiers of the master, bits. Only identifier 0 is used. */
+  /** Transaction identifiers of the master, bits. Each of those that share it uses one (see AxiMerge). */
   val IdBits: Int = 4
 
   /** The master's longest burst, in beats. */

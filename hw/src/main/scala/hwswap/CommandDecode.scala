@@ -12,8 +12,9 @@ class Command extends Bundle {
 /** Who carries a command out. */
 object CommandPlace extends ChiselEnum {
 
-  /** at once: NOP; in the core; by the walker of records; by the hint rings; by the dumper. */
-  val atOnce, core, resync, recall, dump = Value
+  /** at once: NOP; in the core; by the walker of records; by the hint rings; by the dumper; by the unit of swap tables.
+    */
+  val atOnce, core, resync, recall, dump, table = Value
 }
 
 /** What is wrong with a command, a bit a reason. */
@@ -55,9 +56,16 @@ class DecodedCommand(p: Params) extends Bundle {
   /** What the core is asked, for `core`. */
   val core = new CoreReq(p)
 
-  /** DUMP: first cluster and where to. */
-  val cluster = UInt(32.W)
-  val target = UInt(64.W)
+  /** SWAPOFF: the device's tables are taken before. */
+  val takeFirst = Bool()
+
+  /** What the unit of swap tables is asked, for `table` and with `takeFirst`. */
+  val table = TableOp()
+  val kinds = UInt(MemMap.TableScan.Slots.Kinds.width.W)
+
+  /** ARG0, the lower half: DUMP, the first cluster; tables, the first slot. ARG1: DUMP, where to; tables. ARG2: tables. */
+  val low = UInt(32.W)
+  val arg1, arg2 = UInt(64.W)
 }
 
 /** Checks a command and takes it apart, combinationally. What only the core can know (is the device claimed, are the
@@ -79,7 +87,8 @@ object CommandDecode {
 
     def is(code: Int): Bool = opcode === code.U
     val steps = opcode >= OpcodeCode.StepTake.U && opcode <= OpcodeCode.StepFree.U
-    val known = opcode <= OpcodeCode.ReclaimDone.U || steps
+    val tables = (opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U) || is(OpcodeCode.Window)
+    val known = opcode <= OpcodeCode.ReclaimDone.U || steps || tables
     val advisoryOnly = is(OpcodeCode.Resync) || is(OpcodeCode.Recall) || is(OpcodeCode.Dump)
     val authoritativeOnly = is(OpcodeCode.Alloc) || is(OpcodeCode.Free) || is(OpcodeCode.DiscardTake) ||
       is(OpcodeCode.DiscardDone) || is(OpcodeCode.ReclaimDone) || steps
@@ -109,7 +118,8 @@ object CommandDecode {
         is(OpcodeCode.Nop) -> CommandPlace.atOnce,
         is(OpcodeCode.Resync) -> CommandPlace.resync,
         is(OpcodeCode.Recall) -> CommandPlace.recall,
-        is(OpcodeCode.Dump) -> CommandPlace.dump
+        is(OpcodeCode.Dump) -> CommandPlace.dump,
+        tables -> CommandPlace.table
       )
     )
     d.opcode := opcode
@@ -118,8 +128,25 @@ object CommandDecode {
     d.nr := nr
     d.all := all
     d.recallFirst := advisory && (is(OpcodeCode.SwapoffBegin) || is(OpcodeCode.Swapoff))
-    d.cluster := low
-    d.target := command.arg1
+    d.takeFirst := is(OpcodeCode.Swapoff)
+    d.table := MuxLookup(opcode, TableOp.off)(
+      Seq(
+        OpcodeCode.TableGive.U -> TableOp.give,
+        OpcodeCode.TableTake.U -> TableOp.take,
+        OpcodeCode.TableLookup.U -> TableOp.lookup,
+        OpcodeCode.TableRange.U -> TableOp.range,
+        OpcodeCode.TableCount.U -> TableOp.count,
+        OpcodeCode.TableScan.U -> TableOp.scan,
+        OpcodeCode.TableFill.U -> TableOp.fill,
+        OpcodeCode.TableClear.U -> TableOp.clear,
+        OpcodeCode.TableReplace.U -> TableOp.replace,
+        OpcodeCode.Window.U -> TableOp.window
+      )
+    )
+    d.kinds := get(command.arg0, MemMap.TableScan.Slots.Kinds)
+    d.low := low
+    d.arg1 := command.arg1
+    d.arg2 := command.arg2
 
     d.core := CorePort.blank(p)
     d.core.op := MuxLookup(opcode, CoreOp.check)(

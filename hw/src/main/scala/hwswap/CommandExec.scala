@@ -7,12 +7,13 @@ import chisel3.util._
 /** Carries commands out, in order and one at a time. The next command is checked while the present one runs.
   *
   * What touches hints or records from outside the poll loop (RESYNC, RECALL, DUMP, and both SWAPOFFs in advisory
-  * mode) runs while the poll loop pauses between two CPUs, so it meets no half-done round.
+  * mode) runs while the poll loop pauses between two CPUs, so it meets no half-done round. Swap tables are nothing the
+  * poll loop knows of. A SWAPOFF takes the device's tables before the core forgets where its clusters are.
   */
 class CommandExec(p: Params) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Decoupled(new Command))
-    val out = Decoupled(new Completion(p))
+    val out = Decoupled(new Completion)
     val advisory = Input(Bool())
     val claimed = Input(Vec(p.devices, Bool()))
     val core = new CorePort(p)
@@ -26,6 +27,8 @@ class CommandExec(p: Params) extends Module {
     val recallDone = Flipped(Valid(new JobResult))
     val dump = Decoupled(new DumpJob)
     val dumpDone = Flipped(Valid(new JobResult))
+    val table = Decoupled(new TableJob)
+    val tableDone = Flipped(Valid(new TableResult))
     val busy = Output(Bool())
 
     /** Pulses: a command was done; it ended in an error (NO_SPACE and NEED_RECLAIM are none). */
@@ -34,7 +37,7 @@ class CommandExec(p: Params) extends Module {
   })
 
   object State extends ChiselEnum {
-    val idle, pause, recall, recallWait, job, jobWait, core, coreWait, complete = Value
+    val idle, pause, recall, recallWait, job, jobWait, table, tableWait, core, coreWait, complete = Value
   }
 
   // Check one command ahead: a command makes room for the next when the core takes it.
@@ -46,7 +49,9 @@ class CommandExec(p: Params) extends Module {
   val state = RegInit(State.idle)
   val cycles = Reg(UInt(MemMap.Completion.Info.Cycles.width.W))
   val status = Reg(UInt(MemMap.Completion.Info.Status.width.W))
-  val slot = Reg(UInt(MemMap.Completion.Result.Slot.width.W))
+
+  /** RESULT of what was not done in the core. */
+  val value = Reg(UInt(Axi.DataBits.W))
   val place = command.place
 
   // What is still needed of a command when the core has taken it.
@@ -72,13 +77,13 @@ class CommandExec(p: Params) extends Module {
 
   // A core command in authoritative mode starts at once; everything else passes through the states.
   val refused = command.refusal.any
-  val straight = place === CommandPlace.core && !command.recallFirst && !refused
+  val straight = place === CommandPlace.core && !command.recallFirst && !command.takeFirst && !refused
   io.core.req.valid := (state === State.idle && decoded && straight) || state === State.core
   io.core.req.bits := command.core
   io.core.resp.ready := state === State.coreWait && io.out.ready
 
   io.pause := state.isOneOf(State.pause, State.recall, State.recallWait, State.job, State.jobWait) ||
-    (state.isOneOf(State.core, State.coreWait) && recallFirst)
+    (state.isOneOf(State.table, State.tableWait, State.core, State.coreWait) && recallFirst)
 
   io.recall.valid := state === State.recall || (state === State.job && place === CommandPlace.recall)
   io.recall.bits := 0.U.asTypeOf(new HintJob(p))
@@ -89,9 +94,17 @@ class CommandExec(p: Params) extends Module {
   io.resync.bits.all := false.B
   io.resync.bits.device := command.device
   io.dump.valid := state === State.job && place === CommandPlace.dump
-  io.dump.bits.cluster := command.cluster
+  io.dump.bits.cluster := command.low
   io.dump.bits.count := command.nr
-  io.dump.bits.target := command.target
+  io.dump.bits.target := command.arg1
+  io.table.valid := state === State.table
+  io.table.bits.op := command.table
+  io.table.bits.device := command.device
+  io.table.bits.nr := command.nr
+  io.table.bits.slot := command.low
+  io.table.bits.kinds := command.kinds
+  io.table.bits.arg1 := command.arg1
+  io.table.bits.arg2 := command.arg2
 
   val done = MuxCase(
     io.dumpDone,
@@ -105,16 +118,20 @@ class CommandExec(p: Params) extends Module {
   io.out.bits.irq := irq
   io.out.bits.cycles := cycles
   io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
-  io.out.bits.device := Mux(fromCore && hasDevice, io.core.resp.bits.device, 0.U)
-  for (waits <- io.out.bits.waits) waits := Mux(fromCore, io.core.resp.bits.waits, 0.U)
-  io.out.bits.slot :=
-    Mux(fromCore, Mux(hasOffset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U), slot)
+  private val result = MemMap.Completion.Result
+  private val coreResult = MapAccess.word(
+    Seq(
+      result.Slot -> Mux(hasOffset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U),
+      result.Type -> Mux(hasDevice, io.core.resp.bits.device, 0.U)
+    ) ++ Option.when(p.dram.nonEmpty)(result.Waits -> io.core.resp.bits.waits): _*
+  )
+  io.out.bits.result := Mux(fromCore, coreResult, value)
   decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
 
-  private def complete(code: UInt, value: UInt): Unit = {
+  private def complete(code: UInt, result: UInt): Unit = {
     state := State.complete
     status := code
-    slot := value
+    value := result
   }
 
   switch(state) {
@@ -129,7 +146,10 @@ class CommandExec(p: Params) extends Module {
           complete(StatusCode.Ok.U, 0.U)
         }.elsewhen(unclaimed) {
           complete(StatusCode.BadDevice.U, 0.U)
-        }.otherwise(state := State.pause)
+        }.otherwise {
+          val now = place === CommandPlace.table || (command.takeFirst && !command.recallFirst)
+          state := Mux(now, State.table, State.pause)
+        }
       }
     }
     is(State.pause) {
@@ -139,7 +159,9 @@ class CommandExec(p: Params) extends Module {
     is(State.recall)(when(io.recall.fire)(state := State.recallWait))
     is(State.recallWait) {
       when(io.recallDone.valid) {
-        when(io.recallDone.bits.error)(complete(StatusCode.BusError.U, 0.U)).otherwise(state := State.core)
+        when(io.recallDone.bits.error) {
+          complete(StatusCode.BusError.U, 0.U)
+        }.otherwise(state := Mux(command.takeFirst, State.table, State.core))
       }
     }
     is(State.job)(when(io.recall.fire || io.resync.fire || io.dump.fire)(state := State.jobWait))
@@ -149,6 +171,16 @@ class CommandExec(p: Params) extends Module {
           Mux(done.bits.error, StatusCode.BusError.U, StatusCode.Ok.U),
           Mux(place === CommandPlace.recall, done.bits.count, 0.U)
         )
+      }
+    }
+    is(State.table) {
+      when(place === CommandPlace.table)(cycles := 1.U)
+      when(io.table.fire)(state := State.tableWait)
+    }
+    is(State.tableWait) {
+      when(io.tableDone.valid) {
+        complete(io.tableDone.bits.status, io.tableDone.bits.value)
+        when(command.takeFirst && io.tableDone.bits.status === StatusCode.Ok.U)(state := State.core)
       }
     }
     is(State.core)(when(io.core.req.fire)(state := State.coreWait))

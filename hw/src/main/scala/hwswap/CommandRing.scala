@@ -22,6 +22,8 @@ class CommandRing(p: Params) extends Module {
     val recallDone = Flipped(Valid(new JobResult))
     val dump = Decoupled(new DumpJob)
     val dumpDone = Flipped(Valid(new JobResult))
+    val table = Decoupled(new TableJob)
+    val tableDone = Flipped(Valid(new TableResult))
 
     /** Commands ever completed. */
     val head = Output(UInt(32.W))
@@ -33,7 +35,7 @@ class CommandRing(p: Params) extends Module {
 
   val fetch = Module(new CommandFetch)
   val exec = Module(new CommandExec(p))
-  val writer = Module(new CompletionWriter(p))
+  val writer = Module(new CompletionWriter)
 
   fetch.io.enable := io.settings.enable
   fetch.io.log2 := io.settings.cmdLog2
@@ -52,6 +54,8 @@ class CommandRing(p: Params) extends Module {
   exec.io.recallDone := io.recallDone
   io.dump <> exec.io.dump
   exec.io.dumpDone := io.dumpDone
+  io.table <> exec.io.table
+  exec.io.tableDone := io.tableDone
 
   writer.io.log2 := io.settings.cmdLog2
   writer.io.in <> exec.io.out

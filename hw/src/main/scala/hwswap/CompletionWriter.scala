@@ -5,15 +5,11 @@ import chisel3._
 import chisel3.util._
 
 /** The outcome of a command; the writer adds number and phase. */
-class Completion(p: Params) extends Bundle {
-  val slot = UInt(MemMap.Completion.Result.Slot.width.W)
-  val device = UInt(MemMap.Completion.Result.Type.width.W)
+class Completion extends Bundle {
+  val result = UInt(Axi.DataBits.W)
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val opcode = UInt(MemMap.Completion.Info.Opcode.width.W)
   val cycles = UInt(MemMap.Completion.Info.Cycles.width.W)
-
-  /** With clusters in DRAM; see CoreResp. */
-  val waits = Option.when(p.dram.nonEmpty)(UInt(MemMap.Completion.Result.Waits.width.W))
   val irq = Bool()
 }
 
@@ -26,10 +22,10 @@ object CompletionWriter {
 /** Writes completions to the completion ring, as many in a burst as are waiting, and counts them in CMD_HEAD once
   * memory has answered.
   */
-class CompletionWriter(p: Params) extends Module {
+class CompletionWriter extends Module {
   val io = IO(new Bundle {
     val log2 = Input(UInt(RegMap.CmdSize.Log2.width.W))
-    val in = Flipped(Decoupled(new Completion(p)))
+    val in = Flipped(Decoupled(new Completion))
     val dma = new DmaPort
 
     /** Commands ever completed. */
@@ -51,7 +47,7 @@ class CompletionWriter(p: Params) extends Module {
   val left = Reg(UInt(log2Ceil(CompletionWriter.Depth + 1).W))
   val irq = RegInit(false.B)
   val second = RegInit(false.B)
-  val queue = Module(new Queue(new Completion(p), CompletionWriter.Depth))
+  val queue = Module(new Queue(new Completion, CompletionWriter.Depth))
   queue.io.enq <> io.in
 
   // A batch ends where a multiple of Depth ends, so none runs past the ring's end.
@@ -63,12 +59,8 @@ class CompletionWriter(p: Params) extends Module {
   val toEnd = ringMask - (head(batchLog2 - 1, 0) & ringMask) +& 1.U
   val batch = Mux(queue.io.count < toEnd, queue.io.count, toEnd)(batchLog2, 0)
   private val front = queue.io.deq.bits
-  private val result = MemMap.Completion.Result
   private val info = MemMap.Completion.Info
   val phase = !((sent >> io.log2)(0))
-  val resultWord = word(
-    Seq(result.Slot -> front.slot, result.Type -> front.device) ++ front.waits.map(result.Waits -> _): _*
-  )
   val infoWord = word(
     info.Phase -> phase,
     info.Status -> front.status,
@@ -83,7 +75,7 @@ class CompletionWriter(p: Params) extends Module {
   io.dma.req.bits.offset := Cat(head(14, 0) & mask, 0.U(log2Ceil(completionWords).W))
   io.dma.req.bits.words := Cat(count, 0.U(log2Ceil(completionWords).W))
   io.dma.wdata.valid := state === State.data && left =/= 0.U
-  io.dma.wdata.bits := Mux(second, infoWord, resultWord)
+  io.dma.wdata.bits := Mux(second, infoWord, front.result)
   queue.io.deq.ready := io.dma.wdata.fire && second
   when(io.dma.wdata.fire) {
     second := !second

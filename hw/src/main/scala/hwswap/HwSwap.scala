@@ -27,6 +27,7 @@ class HwSwap(val p: Params) extends Module {
 
   val slave = Module(new AxiLiteSlave)
   val dma = Module(new Dma)
+  val tableDma = Module(new TableDma(p.tableBursts))
   val resetControl = Module(new ResetControl)
   val shell = withReset(reset.asBool || resetControl.io.pulse)(Module(new Shell(p)))
 
@@ -40,28 +41,32 @@ class HwSwap(val p: Params) extends Module {
 
   dma.io.port <> shell.io.dma
   shell.io.lookup <> dma.io.lookup
-  dma.io.flush := resetControl.io.flush
-  resetControl.io.dmaIdle := dma.io.idle
-  shell.io.dmaIdle := dma.io.idle
+  tableDma.io.port <> shell.io.tableDma
+  for (flush <- Seq(dma.io.flush, tableDma.io.flush)) flush := resetControl.io.flush
+  shell.io.dmaIdle := dma.io.idle && tableDma.io.idle
   shell.io.readBeat := dma.io.readBeat
   shell.io.writeBeat := dma.io.writeBeat
 
-  // The core, with its clusters on chip or in DRAM; then DMA and caches share the master.
+  // The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master.
+  private val masters = Seq(dma.io.axi, tableDma.io.axi)
+  private def share(own: Seq[Axi4]): Unit = {
+    val merge = Module(new AxiMerge(own.length))
+    for ((port, master) <- merge.io.masters.zip(own)) port <> master
+    m_axi <> merge.io.axi
+  }
   private val core: CoreIO = p.dram match {
     case None =>
-      m_axi <> dma.io.axi
+      share(masters)
+      resetControl.io.dmaIdle := dma.io.idle && tableDma.io.idle
       shell.io.storeError := false.B
       shell.io.memory := 0.U.asTypeOf(shell.io.memory)
       Module(new Core(p)).io
     case Some(dram) =>
       val held = Module(new DramCore(p, dram))
-      val merge = Module(new AxiMerge(3))
-      merge.io.masters(0) <> dma.io.axi
-      for ((port, own) <- merge.io.masters.drop(1).zip(held.memory.axi)) port <> own
-      m_axi <> merge.io.axi
+      share(masters ++ held.memory.axi)
       held.memory.base := shell.io.storeBase
       held.memory.flush := resetControl.io.flush
-      resetControl.io.dmaIdle := dma.io.idle && held.memory.idle
+      resetControl.io.dmaIdle := dma.io.idle && tableDma.io.idle && held.memory.idle
       shell.io.storeError := held.memory.error
       shell.io.memory := held.memory.events
       held.io

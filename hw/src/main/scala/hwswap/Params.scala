@@ -40,6 +40,8 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   * @param slots
   *   slots of a cluster: 512, the kernel's SWAPFILE_CLUSTER. A power of two from 8 on that is smaller makes a core for
   *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
+  * @param tableBursts
+  *   bursts of swap-table words in flight, reads and writes each: a power of two from 4 to 32
   */
 final case class Params(
     devices: Int = 8,
@@ -49,7 +51,8 @@ final case class Params(
     buildHash: BigInt = 0,
     advisory: Boolean = true,
     dram: Option[DramStore] = None,
-    slots: Int = 512
+    slots: Int = 512,
+    tableBursts: Int = 8
 ) {
   private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
     value >= from && value <= to && (value & (value - 1)) == 0
@@ -61,6 +64,8 @@ final case class Params(
     "advisory is true and the clusters are in DRAM, where slots in hints have no place: choose one of the two"
   )
   require(powerOfTwo(slots, 8, 512), s"slots is $slots: choose 512, or a power of two from 8 on for proofs")
+
+  require(powerOfTwo(tableBursts, 4, 32), s"tableBursts is $tableBursts: choose 4, 8, 16 or 32")
 
   private val leastClusters: Int = if (slots == 512) 8 else 2
   private val mostClusters: Int = if (dram.isEmpty) 65536 else 1048576

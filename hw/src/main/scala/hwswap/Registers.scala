@@ -15,6 +15,7 @@ class Settings extends Bundle {
   val pollCycles = UInt(RegMap.Poll.Cycles.width.W)
   val policy = new Policy
   val storeBase = UInt(RegMap.StoreBase.Addr.width.W)
+  val directoryBase = UInt(RegMap.DirectoryBase.Addr.width.W)
 }
 
 /** The engine's own registers: identity, control, interrupt and sizes. Addresses, statistics, the device table and
@@ -148,10 +149,11 @@ class Registers(p: Params) extends Module {
   io.settings.capMin := get(depthWord, depth.CapMin)
   io.settings.capShift := get(depthWord, depth.CapShift)
 
-  // Only an engine with its clusters in DRAM has the register.
-  io.settings.storeBase := 0.U
-  if (p.dram.nonEmpty)
-    io.settings.storeBase := get(readWrite(RegMap.StoreBase.Offset, RegMap.StoreBase.Addr), RegMap.StoreBase.Addr)
+  // Only an engine with its clusters in DRAM has these registers.
+  private def inDram(offset: Int, field: MapField): UInt =
+    if (p.dram.nonEmpty) get(readWrite(offset, field), field) else 0.U
+  io.settings.storeBase := inDram(RegMap.StoreBase.Offset, RegMap.StoreBase.Addr)
+  io.settings.directoryBase := inDram(RegMap.DirectoryBase.Offset, RegMap.DirectoryBase.Addr)
 
   // POLICY: choices that are not built are not taken over.
   private val policy = RegMap.Policy

@@ -4,8 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Everything between the two buses and the core: registers, command ring, CPU pages, mirror, statistics, and the
-  * arbiters of DMA and core. CONTROL.RESET resets the whole module.
+/** Everything between the two buses and the core: registers, command ring, CPU pages, mirror, swap tables, statistics,
+  * and the arbiters of DMA and core. CONTROL.RESET resets the whole module.
   */
 class Shell(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -13,6 +13,9 @@ class Shell(p: Params) extends Module {
     val dma = new DmaPort
     val lookup = Flipped(new AddressLookup)
     val core = Flipped(new CoreIO(p))
+
+    /** The DMA of swap tables. */
+    val tableDma = new TableDmaPort
     val dmaIdle = Input(Bool())
     val readBeat = Input(Bool())
     val writeBeat = Input(Bool())
@@ -35,18 +38,26 @@ class Shell(p: Params) extends Module {
 
   val registers = Module(new Registers(p))
   val addresses = Module(new AddressTable)
-  val stats = Module(new Stats(p.dram.nonEmpty))
+  val stats = Module(new Stats)
   val table = Module(new DeviceTable(p))
   val requests = Module(new CpuRequests(p))
   val ring = Module(new CommandRing(p))
   val mirror = Module(new Mirror(p))
+  val tables = Module(new Tables(p))
   val settings = registers.io.settings
   val claimed = VecInit(io.core.devices.map(_.claimed))
 
   table.io.devices := io.core.devices
 
   // Registers: every block sees every access, answers that are not its own are 0.
-  private val blocks = Seq(registers.io.regs, addresses.io.regs, stats.io.regs, table.io.regs, requests.io.regs)
+  private val blocks = Seq(
+    registers.io.regs,
+    addresses.io.regs,
+    stats.io.regs,
+    table.io.regs,
+    requests.io.regs,
+    tables.io.regs
+  )
   for (block <- blocks) {
     block.write := io.regs.write
     block.read := io.regs.read
@@ -92,12 +103,19 @@ class Shell(p: Params) extends Module {
   mirror.io.commandDone := ring.io.finished
   requests.io.advisory := settings.advisory
 
+  // Swap tables
+  tables.io.job <> ring.io.table
+  ring.io.tableDone := tables.io.done
+  tables.io.devices := io.core.devices
+  tables.io.directoryBase := settings.directoryBase
+  io.tableDma <> tables.io.dma
+
   // State for the host
-  val busy = ring.io.busy || requests.io.busy || mirror.io.working
+  val busy = ring.io.busy || requests.io.busy || mirror.io.working || tables.io.busy
   registers.io.anyClaimed := claimed.asUInt.orR
   registers.io.resetting := io.resetting
   registers.io.busy := busy
-  registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError
+  registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError || tables.io.error
   io.storeBase := settings.storeBase
   registers.io.fault := io.core.fault
   registers.io.completionIrq := ring.io.irq
@@ -106,9 +124,9 @@ class Shell(p: Params) extends Module {
   registers.io.hintedSlots := io.core.hintedSlots
   io.irq := registers.io.irq
   io.round := mirror.io.round
-  io.ready := mirror.io.ready
-  io.idle := !ring.io.busy && !requests.io.busy && !core.io.busy && mirror.io.quiet && mirror.io.ready && io.dmaIdle &&
-    io.core.req.ready
+  io.ready := mirror.io.ready && tables.io.ready
+  io.idle := !ring.io.busy && !requests.io.busy && !core.io.busy && !tables.io.busy && mirror.io.quiet && io.ready &&
+    io.dmaIdle && io.core.req.ready
 
   stats.io.events.cycles := true.B
   stats.io.events.busyCycles := busy
@@ -126,4 +144,5 @@ class Shell(p: Params) extends Module {
   stats.io.events.dmaReadBeats := io.readBeat
   stats.io.events.dmaWriteBeats := io.writeBeat
   stats.io.events.memory := io.memory
+  stats.io.events.tables := tables.io.events
 }

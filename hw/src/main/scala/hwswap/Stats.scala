@@ -15,17 +15,15 @@ class StatEvents extends Bundle {
   val hintsMade, hintsUsedUp, hintsRecalled = Bool()
   val polls, dmaReadBeats, dmaWriteBeats = Bool()
   val memory = new MemoryEvents
+  val tables = new TableEvents
 }
 
 /** The statistics registers: 64-bit counters, cleared by reset alone.
   *
   * The counts lie in one small memory. A few bits a counter collect what has happened since the counter's last turn;
   * one adder goes round and adds them to the counts. A read takes the next turn, so it gives the exact count.
-  *
-  * @param dram
-  *   there are counters of a store in DRAM, too; without, they read 0
   */
-class Stats(dram: Boolean = false) extends Module {
+class Stats extends Module {
   val io = IO(new Bundle {
     val events = Input(new StatEvents)
     val regs = new RegPort
@@ -54,14 +52,15 @@ class Stats(dram: Boolean = false) extends Module {
     RegMap.StatHintsRecalled.Offset -> e.hintsRecalled,
     RegMap.StatPolls.Offset -> e.polls,
     RegMap.StatDmaReadBeats.Offset -> e.dmaReadBeats,
-    RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats
-  ) ++ (if (dram) ofMemory else Nil)
-  private def ofMemory = Seq[(Int, Bits)](
+    RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats,
     RegMap.StatStoreAccesses.Offset -> e.memory.accesses,
     RegMap.StatStoreMisses.Offset -> e.memory.misses,
     RegMap.StatStoreWriteBacks.Offset -> e.memory.writeBacks,
     RegMap.StatStoreWaits.Offset -> e.memory.waits,
-    RegMap.StatStoreHeldCycles.Offset -> e.memory.held
+    RegMap.StatStoreHeldCycles.Offset -> e.memory.held,
+    RegMap.StatTableWordsRead.Offset -> e.tables.wordsRead,
+    RegMap.StatTableWordsWritten.Offset -> e.tables.wordsWritten,
+    RegMap.StatTableBusyCycles.Offset -> e.tables.busy
   )
   private val first = RegMap.StatCycles.Offset
   private val step = RegMap.StatBusyCycles.Offset - first

@@ -19,8 +19,10 @@ import scala.util.Random
   *   where the waiting comes from
   * @param eager
   *   chance, of 100, that the memory is ready or answers in a cycle
+  * @param latency
+  *   cycles from an address, or a burst's last word, to the answer at the earliest
   */
-class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with Assertions {
+class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0) extends PeekPokeAPI with Assertions {
 
   /** Words by address. */
   val words: mutable.LongMap[Long] = mutable.LongMap.empty
@@ -41,6 +43,10 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
   private val writeData = mutable.Queue.empty[(Long, Int, Boolean)]
   private val answers = mutable.Queue.empty[(Int, Int)]
   private val reads = mutable.Queue.empty[(Long, Boolean, Int)]
+
+  /** When each of those may be given. */
+  private val answerTimes, readTimes = mutable.Queue.empty[Long]
+  private var now = 0L
   private var done = 0
   private var badBurst = false
   private var sending: Option[(Long, Boolean)] = None
@@ -73,14 +79,19 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
     if (arReady && bit(axi.arvalid)) {
       val (address, beats) = (long(axi.araddr), long(axi.arlen).toInt + 1)
       addressed(write = false, address, beats)
-      for (i <- 0 until beats) reads.enqueue((address + 8 * i, i == beats - 1, long(axi.arid).toInt))
+      for (i <- 0 until beats) {
+        reads.enqueue((address + 8 * i, i == beats - 1, long(axi.arid).toInt))
+        readTimes.enqueue(now + latency)
+      }
     }
     if (bValid && bit(axi.bready)) {
       answers.dequeue()
+      answerTimes.dequeue()
       bValid = false
     }
     if (rValid && bit(axi.rready)) {
       reads.dequeue()
+      readTimes.dequeue()
       sending = None
       rValid = false
     }
@@ -88,6 +99,7 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
 
   /** Stores what has arrived and sets the inputs of the next cycle. */
   def after(): Unit = {
+    now += 1
     while (writeAddresses.nonEmpty && writeData.nonEmpty) {
       val (base, beats, id) = writeAddresses.head
       val (data, strobes, last) = writeData.dequeue()
@@ -103,6 +115,7 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
       if (last) {
         writeAddresses.dequeue()
         answers.enqueue((if (badBurst) 2 else 0, id))
+        answerTimes.enqueue(now + latency)
         done = 0
         badBurst = false
       }
@@ -110,8 +123,8 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int) extends PeekPokeAPI with 
     awReady = luck()
     wReady = luck()
     arReady = luck()
-    if (!bValid && answers.nonEmpty) bValid = luck()
-    if (!rValid && reads.nonEmpty) rValid = luck()
+    if (!bValid && answerTimes.headOption.exists(_ <= now)) bValid = luck()
+    if (!rValid && readTimes.headOption.exists(_ <= now)) rValid = luck()
     axi.awready.poke(awReady)
     axi.wready.poke(wReady)
     axi.arready.poke(arReady)

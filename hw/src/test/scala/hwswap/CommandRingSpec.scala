@@ -48,6 +48,10 @@ class CommandRingBench(p: Params) extends Module {
   ring.io.resyncDone.valid := answer(ring.io.resync.fire, ring.io.resyncDone.bits, 1)
   ring.io.recall.ready := true.B
   ring.io.recallDone.valid := answer(ring.io.recall.fire, ring.io.recallDone.bits, CommandRingBench.Recalled)
+  ring.io.table.ready := true.B
+  ring.io.tableDone.valid := RegNext(ring.io.table.fire, false.B)
+  ring.io.tableDone.bits.status := StatusCode.Ok.U
+  ring.io.tableDone.bits.value := RegNext(ring.io.table.bits.slot ## ring.io.table.bits.op.asUInt.pad(32))
   ring.io.dump.ready := true.B
   ring.io.dumpDone.valid := answer(ring.io.dump.fire, ring.io.dumpDone.bits, 3)
 }

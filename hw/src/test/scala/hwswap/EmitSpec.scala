@@ -47,7 +47,7 @@ class EmitSpec extends AnyFunSpec {
     val deepest = """Memory\[0:(\d+)\]""".r.findAllMatchIn(text).map(_.group(1).toInt).max
     assert(deepest < 1024, s"a memory of ${deepest + 1} words")
     val onChip = Emit.verilog(p, synthesis = true)
-    assert(!onChip.contains("ClockGate") && !onChip.contains("LineCache") && !onChip.contains("AxiMerge"))
+    assert(!onChip.contains("ClockGate") && !onChip.contains("LineCache"))
   }
 
   it("says what a size may be") {

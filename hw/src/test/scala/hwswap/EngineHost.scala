@@ -142,7 +142,8 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeA
       get(result, MemMap.Completion.Result.Type).toInt,
       get(result, MemMap.Completion.Result.Slot).toLong,
       get(word, i.Opcode).toInt,
-      get(word, i.Cycles).toLong
+      get(word, i.Cycles).toLong,
+      result
     )
   }
 
@@ -267,8 +268,8 @@ final case class HostCommand(
     irq: Boolean = false
 )
 
-/** A completion's fields. */
-final case class Done(status: Int, device: Int, slot: Long, opcode: Int, cycles: Long)
+/** A completion's fields, and RESULT as a whole. */
+final case class Done(status: Int, device: Int, slot: Long, opcode: Int, cycles: Long, result: BigInt)
 
 /** A hint ring's entry. */
 final case class HostHint(valid: Boolean, order: Int, device: Int, epoch: Int, slot: Long)

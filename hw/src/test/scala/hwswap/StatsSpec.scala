@@ -16,7 +16,9 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         RegMap.StatAllocFast.Offset -> e.core.allocFast,
         RegMap.StatListMoves.Offset -> e.core.listMove,
         RegMap.StatNotices.Offset -> e.notices,
-        RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats
+        RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats,
+        RegMap.StatTableWordsRead.Offset -> e.tables.wordsRead,
+        RegMap.StatTableBusyCycles.Offset -> e.tables.busy
       )
       val numbers =
         Seq(RegMap.StatCommands.Offset -> e.commands, RegMap.StatCommandErrors.Offset -> e.commandErrors)
@@ -34,8 +36,9 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         e.hintsUsedUp,
         e.hintsRecalled,
         e.polls,
-        e.dmaReadBeats
-      )
+        e.dmaReadBeats,
+        e.tables.wordsWritten
+      ) ++ e.memory.elements.values.map(_.asInstanceOf[Bool])
       unused.foreach(_.poke(false))
       bits.foreach(_._2.poke(false))
       numbers.foreach(_._2.poke(0))
@@ -79,7 +82,7 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         step(quiet = true)
         for (offset <- offsets) assert(read(offset, quiet = true) == counts(offset), f"register $offset%x")
         assert(read(RegMap.StatPolls.Offset, quiet = true) == 0)
-        assert(read(RegMap.StatDmaWriteBeats.Offset + 8, quiet = true) == 0)
+        assert(read(RegMap.StatTableBusyCycles.Offset + 8, quiet = true) == 0)
         assert(read(RegMap.StatCycles.Offset - 8, quiet = true) == 0)
       }
     }

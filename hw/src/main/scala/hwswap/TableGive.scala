@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** Changes of the directory: clusters get tables, lose them one by one and are counted, or all of a device do. */
+class GiveJob(p: Params) extends Bundle {
+
+  /** give, take, off. */
+  val op = TableOp()
+  val cluster = UInt(p.clusterBits.W)
+  val count = UInt(p.clusterCountBits.W)
+
+  /** give: where the addresses of the tables are, as the number of the first word. */
+  val source = UInt(TableDma.AddrBits.W)
+}
+
+/** Its end. */
+class GiveResult extends Bundle {
+
+  /** The bus answered with an error; an address was none of a table. */
+  val error, bad = Bool()
+
+  /** take: how many had a table. */
+  val had = UInt(MemMap.Command.Head.Nr.width.W)
+}
+
+/** Carries out TABLE_GIVE, TABLE_TAKE and what SWAPOFF takes. Addresses are read in batches that fit in the read queue as
+  * a whole, so that nothing is written while a read is under way.
+  */
+class TableGive(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val job = Flipped(Decoupled(new GiveJob(p)))
+    val done = Valid(new GiveResult)
+    val directoryReq = Decoupled(new DirectoryReq(p))
+    val entries = Flipped(Decoupled(new DirectoryEntry))
+    val values = Decoupled(new DirectoryValue)
+    val directoryDone = Flipped(Valid(Bool()))
+    val readReq = Decoupled(new TableReadReq)
+    val readData = Flipped(Decoupled(new TableReadWord))
+    val settled = Input(Bool())
+  })
+  object State extends ChiselEnum {
+    val idle, look, entries, next, read, settle, ask, set, finish = Value
+  }
+  val state = RegInit(State.idle)
+  private val job = Reg(new GiveJob(p))
+
+  /** Clusters that are left, and those of the present batch. */
+  private val left, batch = Reg(UInt(p.clusterCountBits.W))
+  private val result = Reg(new GiveResult)
+  private val isGive = job.op === TableOp.give
+  private val stopped = result.error || result.bad
+
+  io.job.ready := state === State.idle
+  io.directoryReq.valid := state === State.look || state === State.ask
+  io.directoryReq.bits.set := state === State.ask
+  io.directoryReq.bits.cluster := job.cluster
+  io.directoryReq.bits.count := Mux(state === State.ask, batch, left)
+  io.entries.ready := state === State.entries
+
+  io.readReq.valid := state === State.read
+  io.readReq.bits.reader := TableReader.addresses
+  io.readReq.bits.address := job.source
+  io.readReq.bits.words := batch
+
+  // A word given is an address, unless one before it was wrong.
+  private val word = io.readData.bits.word
+  private val aligned = word(log2Ceil(Directory.TableBytes) - 1, 0) === 0.U
+  private val wrong = io.readData.bits.error || !aligned
+  io.values.valid := state === State.set && (!isGive || io.readData.valid)
+  io.values.bits.page := Mux(isGive, word(Axi.AddrBits - 1, log2Ceil(Directory.TableBytes)), 0.U)
+  io.values.bits.keep := !isGive || (!wrong && !stopped)
+  io.readData.ready := state === State.set && isGive && io.values.ready
+  when(io.readData.fire && wrong && !stopped) {
+    result.error := io.readData.bits.error
+    result.bad := !io.readData.bits.error
+  }
+
+  io.done.valid := state === State.finish
+  io.done.bits := result
+  private val most = Mux(isGive, TableGive.Batch.U, TableGive.Cleared.U)
+  switch(state) {
+    is(State.idle) {
+      when(io.job.fire) {
+        job := io.job.bits
+        left := io.job.bits.count
+        result := 0.U.asTypeOf(result)
+        state := Mux(io.job.bits.op === TableOp.take, State.look, State.next)
+      }
+    }
+    is(State.look) {
+      batch := left
+      when(io.directoryReq.fire)(state := State.entries)
+    }
+    is(State.entries) {
+      when(io.entries.fire) {
+        batch := batch - 1.U
+        result.had := result.had + io.entries.bits.table
+        result.error := result.error || io.entries.bits.error
+        when(batch === 1.U)(state := State.next)
+      }
+    }
+    is(State.next) {
+      batch := Mux(left < most, left, most)
+      state := Mux(left === 0.U || stopped, State.finish, Mux(isGive, State.read, State.ask))
+    }
+    is(State.read)(when(io.readReq.fire)(state := State.settle))
+    is(State.settle)(when(io.settled)(state := State.ask))
+    is(State.ask)(when(io.directoryReq.fire)(state := State.set))
+    is(State.set) {
+      when(io.directoryDone.valid) {
+        when(io.directoryDone.bits)(result.error := true.B)
+        left := left - batch
+        job.cluster := job.cluster + batch
+        job.source := job.source + batch
+        state := State.next
+      }
+    }
+    is(State.finish)(state := State.idle)
+  }
+  assert(!io.readData.fire || io.readData.bits.reader === TableReader.addresses, "words of somebody else's read")
+}
+
+object TableGive {
+
+  /** Addresses that are read at once. */
+  val Batch: Int = 64
+
+  /** Entries that are cleared at once. */
+  private val Cleared = 512
+}

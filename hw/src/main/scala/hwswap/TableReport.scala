@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** What is written to host memory. */
+object ReportKind extends ChiselEnum {
+
+  /** A bitmap of a cluster's slots; MemMap.TableRange; MemMap.TableCounts; new words of a table. */
+  val bitmap, range, counts, words = Value
+}
+
+/** Something to write: so many words from the word with number `address` on. */
+class ReportJob(p: Params) extends Bundle {
+  val kind = ReportKind()
+  val address = UInt(TableDma.AddrBits.W)
+  val count = UInt(p.countBits.W)
+
+  /** words: the first slot, and what its word becomes but for the flags; that of the slot behind it is by `step` more.
+    * Without `flags`, words become 0.
+    */
+  val slot = UInt(p.slotBits.W)
+  val value = UInt(TableWord.ValueBits.W)
+  val step = UInt((MemMap.TableWord.Pfn.Pfn.lsb + 1).W)
+  val flags = Bool()
+}
+
+/** Writes what was found, or the words that take the place of others. */
+class TableReport(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val job = Flipped(Decoupled(new ReportJob(p)))
+
+    /** The end: whether there was an error. */
+    val done = Valid(Bool())
+    val found = Input(new WordsFound(p))
+    val rowIndex = Output(UInt(log2Ceil(p.slots / Axi.DataBits).W))
+    val row = Input(new SlotMarkRow)
+    val flagsIndex = Output(UInt(p.slotBits.W))
+    val flags = Input(UInt(TableWord.FlagBits.W))
+    val write = new TableWritePort
+  })
+  import MapAccess.word
+  object State extends ChiselEnum {
+    val idle, request, data = Value
+  }
+  val state = RegInit(State.idle)
+  private val job = Reg(new ReportJob(p))
+  private val index = Reg(UInt(p.countBits.W))
+  private val offered = RegInit(false.B)
+  private val next = Reg(UInt(Axi.DataBits.W))
+
+  io.job.ready := state === State.idle
+  io.write.req.valid := state === State.request
+  io.write.req.bits.address := job.address
+  io.write.req.bits.words := job.count
+
+  // A word is made in one cycle and offered in the next. The flags of the word that is made were asked for before.
+  private val make = state === State.data && index =/= job.count && (!offered || io.write.data.ready)
+  io.flagsIndex := Mux(make, job.slot + 1.U, job.slot)
+  private val range = MemMap.TableRange
+  private val rows = p.slots / Axi.DataBits
+  private def wordAt(offset: Int): UInt = (offset / Axi.DataBytes).U
+  private val counts = io.found.counts
+  io.rowIndex := index(log2Ceil(rows) - 1, 0)
+  private val rangeWord = MuxCase(
+    0.U,
+    Seq(
+      (index < wordAt(range.Low.Offset)) -> io.row.ofKind((index >> log2Ceil(rows))(TableWord.KindBits - 1, 0)),
+      (index === wordAt(range.Low.Offset)) -> word(
+        Seq(range.Low.Nr0, range.Low.Nr1, range.Low.Nr2, range.Low.Nr3).zip(counts): _*
+      ),
+      (index === wordAt(range.High.Offset)) -> word(
+        Seq(range.High.Nr4, range.High.Nr5, range.High.Nr6).zip(counts.drop(4)) :+
+          (range.High.Table -> !io.found.noTable): _*
+      )
+    )
+  )
+  private val countsWord = VecInit(counts.map(_.pad(Axi.DataBits)) :+ io.found.tables.pad(Axi.DataBits))(index(2, 0))
+  when(make) {
+    next := MuxLookup(job.kind, io.row.marks)(
+      Seq(
+        ReportKind.range -> rangeWord,
+        ReportKind.counts -> countsWord,
+        ReportKind.words -> Mux(job.flags, io.flags ## job.value, 0.U)
+      )
+    )
+    index := index + 1.U
+    job.slot := job.slot + 1.U
+    job.value := job.value + job.step
+  }
+  when(make)(offered := true.B).elsewhen(io.write.data.ready)(offered := false.B)
+  io.write.data.valid := offered
+  io.write.data.bits.word := next
+  io.write.data.bits.keep := true.B
+
+  io.done.valid := state === State.data && io.write.done.valid
+  io.done.bits := io.write.done.bits.error
+  switch(state) {
+    is(State.idle) {
+      when(io.job.fire) {
+        state := State.request
+        job := io.job.bits
+        index := 0.U
+        offered := false.B
+      }
+    }
+    is(State.request)(when(io.write.req.fire)(state := State.data))
+    is(State.data) {
+      when(io.write.done.valid) {
+        state := State.idle
+        offered := false.B
+      }
+    }
+  }
+  assert(
+    !io.write.done.valid || state =/= State.data || io.write.done.bits.error ||
+      (index === job.count && !offered && io.write.done.bits.good === job.count),
+    "a write ended before its last word"
+  )
+}
