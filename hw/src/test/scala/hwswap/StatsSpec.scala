@@ -37,8 +37,11 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         e.hintsRecalled,
         e.polls,
         e.dmaReadBeats,
+        e.memory.held,
+        e.memory.waits,
         e.tables.wordsWritten
-      ) ++ e.memory.elements.values.map(_.asInstanceOf[Bool])
+      )
+      Seq(e.memory.accesses, e.memory.misses, e.memory.writeBacks).foreach(_.poke(0))
       unused.foreach(_.poke(false))
       bits.foreach(_._2.poke(false))
       numbers.foreach(_._2.poke(0))
