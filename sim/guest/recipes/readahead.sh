@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # records: readahead
 # Faults in sequence, at random and with strides on two equal devices behind a queue (null_blk), where the cluster
-# readahead works, with pages read ahead in powers of two from 1 to 512. Then swapoff of what is half empty, with
-# adaptive windows and with those of a fixed size.
+# readahead works, with pages read ahead in powers of two from 1 to 512. Then swapoff under load, with adaptive windows
+# and with those of a fixed size.
 insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1
 echo false >/sys/kernel/mm/swap/vma_ra_enabled
 swapctl make -s 12m /dev/nullb0
@@ -22,15 +22,12 @@ swapload --processes 2 --size 5m --limit 4m --rounds 1 --seed "$SEED" || exit 1
 
 for fixed in false true; do
 	echo $fixed >/sys/kernel/mm/swap/swapoff_ra_fixed
-	swapfrag --size 14m --free 50 --seed "$SEED" >/tmp/frag &
-	frag=$!
-	until grep -q ready /tmp/frag; do
-		kill -0 $frag || exit 1
-		sleep 0.1
-	done
+	swapload --size 10m --limit 3m --access random --rounds 0 --seed "$SEED" >/tmp/load &
+	load=$!
+	sleep 1
 	swapctl off /dev/nullb0
-	kill $frag
-	wait $frag || exit 1
+	kill $load
+	wait $load || exit 1
 	swapctl on -p 5 /dev/nullb0
 done
 swapctl off /dev/nullb0 /dev/nullb1

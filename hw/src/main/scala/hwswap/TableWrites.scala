@@ -102,7 +102,7 @@ class TableWrites(bursts: Int) extends Module {
     stop := false.B
   }
   io.done.valid := finished
-  io.done.bits.error := error
+  io.done.bits.error := stop // of the bus, or the rest was made up
   io.done.bits.good := good
   io.idle := !busy
 
