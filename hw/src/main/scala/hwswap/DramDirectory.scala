@@ -13,6 +13,7 @@ class DramDirectory(p: Params) extends Directory(p) {
   object State extends ChiselEnum {
     val idle, place, ask, fill, setPlace, setAsk, set = Value
   }
+  import MapAccess.low
   private val port = io.port
   io.ready := true.B
   val state = RegInit(State.idle)
@@ -61,8 +62,8 @@ class DramDirectory(p: Params) extends Directory(p) {
     is(State.place)(when(!entries.io.deq.valid)(state := State.ask))
     is(State.ask) {
       when(io.readReq.fire) {
-        at := at + batch
-        left := left - batch
+        at := low(at + batch, at)
+        left := low(left - batch, left)
         state := State.fill
       }
     }

@@ -29,6 +29,9 @@ object MapAccess {
   def merge(old: UInt, data: UInt, strb: UInt): UInt =
     Cat(Seq.tabulate(Axi.DataBytes)(i => Mux(strb(i), data(8 * i + 7, 8 * i), old(8 * i + 7, 8 * i))).reverse)
 
+  /** The lowest bits of a number, as many as `like` has; filled up with zeroes. */
+  def low(value: UInt, like: UInt): UInt = value.pad(like.getWidth)(like.getWidth - 1, 0)
+
   /** Words (64 bits) of a structure in memory. */
   def words(bytes: Int): Int = bytes / Axi.DataBytes
 }

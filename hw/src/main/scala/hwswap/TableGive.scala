@@ -41,6 +41,7 @@ class TableGive(p: Params) extends Module {
     val readData = Flipped(Decoupled(new TableReadWord))
     val settled = Input(Bool())
   })
+  import MapAccess.low
   object State extends ChiselEnum {
     val idle, look, entries, next, read, settle, ask, set, finish = Value
   }
@@ -103,7 +104,7 @@ class TableGive(p: Params) extends Module {
       }
     }
     is(State.next) {
-      batch := Mux(left < most, left, most)
+      batch := low(Mux(left < most, left, most), batch)
       state := Mux(left === 0.U || stopped, State.finish, Mux(isGive, State.read, State.ask))
     }
     is(State.read)(when(io.readReq.fire)(state := State.settle))
@@ -113,7 +114,7 @@ class TableGive(p: Params) extends Module {
       when(io.directoryDone.valid) {
         when(io.directoryDone.bits)(result.error := true.B)
         left := left - batch
-        job.cluster := job.cluster + batch
+        job.cluster := low(job.cluster + batch, job.cluster)
         job.source := job.source + batch
         state := State.next
       }

@@ -31,7 +31,7 @@ class TableRegisters extends Module {
   private val seq = RegInit(0.U(info.Seq.width.W))
   private val status = RegInit(0.U(info.Status.width.W))
   private val found = RegInit(0.U(Axi.DataBits.W))
-  private val kind = RegNext(TableWord.kind(found), TableKindCode.Free.U)
+  private val kind = RegInit(TableKindCode.Free.U(TableWord.KindBits.W))
   private val counted = TableWord.inUse(kind)
 
   // While a lookup is under way the register takes no other.
@@ -48,7 +48,9 @@ class TableRegisters extends Module {
     busy := false.B
     seq := get(lookup, map.Seq)
     status := io.done.bits.status
-    found := Mux(io.done.bits.status === StatusCode.Ok.U, io.done.bits.value, 0.U)
+    val isFound = io.done.bits.status === StatusCode.Ok.U
+    found := Mux(isFound, io.done.bits.value, 0.U)
+    kind := Mux(isFound, TableWord.kind(io.done.bits.value), TableKindCode.Free.U)
   }
   io.busy := busy
   io.job.valid := asking

@@ -39,6 +39,7 @@ class TableUnit(p: Params) extends Module {
   private val job = Reg(new TableJob)
   private val result = Reg(new TableResult)
   private val device = Reg(new DeviceInfo)
+  import MapAccess.low
   private def doing(ops: TableOp.Type*): Bool = job.op.isOneOf(ops)
 
   private val directory: Directory =
@@ -159,8 +160,8 @@ class TableUnit(p: Params) extends Module {
 
   give.io.job.valid := state === State.give
   give.io.job.bits.op := job.op
-  give.io.job.bits.cluster := device.base + Mux(doing(TableOp.off), 0.U, cluster)
-  give.io.job.bits.count := Mux(doing(TableOp.off), clusters, job.nr)
+  give.io.job.bits.cluster := low(device.base + Mux(doing(TableOp.off), 0.U, cluster), range.cluster)
+  give.io.job.bits.count := low(Mux(doing(TableOp.off), clusters, job.nr), range.clusters)
   give.io.job.bits.source := job.arg2 >> log2Ceil(Axi.DataBytes)
 
   walk.io.start.valid := state === State.walk
@@ -168,7 +169,7 @@ class TableUnit(p: Params) extends Module {
   words.io.start.valid := state === State.walk
   words.io.start.bits.op := job.op
   words.io.start.bits.kinds := job.kinds
-  words.io.start.bits.pfn := job.arg2
+  words.io.start.bits.pfn := low(job.arg2, words.io.start.bits.pfn)
   words.io.start.bits.bitmap := job.arg2 =/= 0.U
   words.io.pieces <> walk.io.pieces
   words.io.rowIndex := report.io.rowIndex
@@ -234,10 +235,13 @@ class TableUnit(p: Params) extends Module {
     is(State.measure)(state := State.check)
     is(State.check) {
       at := job.slot
-      slots := Mux(
-        doing(TableOp.count, TableOp.scan),
-        Mux(unlimited || limit > toEnd, toEnd, limit),
-        Mux(doing(TableOp.lookup), 1.U, job.nr)
+      slots := low(
+        Mux(
+          doing(TableOp.count, TableOp.scan),
+          Mux(unlimited || limit > toEnd, toEnd, limit),
+          Mux(doing(TableOp.lookup), 1.U, job.nr)
+        ),
+        slots
       )
       when(noDevice) {
         end(StatusCode.BadDevice)
@@ -278,11 +282,11 @@ class TableUnit(p: Params) extends Module {
       }
     }
     is(State.range) {
-      val low = at(p.slotBits - 1, 0)
-      range.cluster := device.base + (at >> p.slotBits)
-      range.first := low
+      val inCluster = at(p.slotBits - 1, 0)
+      range.cluster := low(device.base + (at >> p.slotBits), range.cluster)
+      range.first := inCluster
       range.slots := slots
-      range.clusters := (slots +& low + (p.slots - 1).U) >> p.slotBits
+      range.clusters := low((slots +& inCluster +& (p.slots - 1).U) >> p.slotBits, range.clusters)
       range.bare := !tabled
       state := State.walk
     }

@@ -11,7 +11,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost._
 
   private val onChip = Params(devices = 2, cpus = 1, clusters = 16, hintRingLog2 = 1)
-  private val inDram = onChip.copy(advisory = false, dram = Some(DramStore(8, 8, 2)))
+  private val inDram = onChip.copy(clusters = 64, advisory = false, dram = Some(DramStore(8, 8, 2)))
   private val store = 0x200000L
   private val directory = 0x300000L
   private val tables = 0x400000L

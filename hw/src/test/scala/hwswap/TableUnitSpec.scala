@@ -471,14 +471,14 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
-  it("does what the map says, on chip")(randomJobs(onChip, 250))
-  it("does what the map says, with the directory in host memory")(randomJobs(inDram, 250))
+  it("does what the map says, on chip")(randomJobs(onChip, 150))
+  it("does what the map says, with the directory in host memory")(randomJobs(inDram, 150))
 
   it("ends in BUS_ERROR wherever the bus gives one, and goes on after a reset") {
     val random = seeded()
     simulate(new TablesUnderTest(inDram)) { dut =>
       val bench = new Bench(dut, random, 80, 4)
-      for (round <- 0 until 60) {
+      for (round <- 0 until 40) {
         bench.reset()
         bench.same(bench.give(0, 0, 7))
         bench.same(bench.give(2, 0, 19))
