@@ -24,7 +24,7 @@ for fixed in false true; do
 	echo $fixed >/sys/kernel/mm/swap/swapoff_ra_fixed
 	swapload --size 10m --limit 3m --access random --rounds 0 --seed "$SEED" >/tmp/load &
 	load=$!
-	sleep 1
+	sleep 0.1
 	swapctl off /dev/nullb0
 	kill $load
 	wait $load || exit 1
