@@ -3,30 +3,15 @@
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from driver import DEBUG, Driver, Load, judge, swapload
+from driver import DEBUG, QUEUED, Driver, Load, hold_half, swap_on_queued, swapload, verify_half
 from hwswap import paths
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
 
-MACHINE = Machine(cpus=2, disks=0)
-DISKS = ("/dev/nullb0", "/dev/nullb1")
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 FULL = "--size 44m --limit 16m --folio 64k --access random"
-
-
-def prepare(guest: Guest) -> Driver:
-    """Two devices behind a queue, read by the cluster readahead, and the driver in mode scan."""
-    guest.run("insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1").check()
-    guest.run("echo false >/sys/kernel/mm/swap/vma_ra_enabled").check()
-    for disk in DISKS:
-        guest.run(f"swapctl make -s 48m {disk} && swapctl on -p 5 {disk}").check()
-    driver = Driver(guest)
-    driver.load("scan")
-    driver.wait_attached()
-    return driver
 
 
 def tables(guest: Guest) -> dict[str, int]:
@@ -43,29 +28,19 @@ def wait_no_tables(guest: Guest, timeout: float = 30.0) -> None:
         time.sleep(0.2)
 
 
-def hold_half(guest: Guest, seed: int) -> None:
-    """Hold half of 32 MB in swap, at random."""
-    guest.run(f"swapfrag --size 32m --free 50 --seed {seed} >/tmp/frag & echo $! >/tmp/frag.pid").check()
-    guest.run("until grep -q ready /tmp/frag; do kill -0 $(cat /tmp/frag.pid) || exit 1; sleep 0.1; done", 300).check()
-
-
-def verify_half(guest: Guest) -> None:
-    """Let go of it; every byte has to be right."""
-    release = (
-        "kill $(cat /tmp/frag.pid); while kill -0 $(cat /tmp/frag.pid) 2>/dev/null; do sleep 0.1; done; cat /tmp/frag"
-    )
-    judge(guest.run(release, 300).check().strip().splitlines()[-1])
-
-
 @pytest.fixture(scope="module")
 def guest(engine: EngineServer) -> Iterator[Guest]:
-    with Guest(MACHINE, engine, log=paths.REPORTS / "kernel" / "scan.log") as guest:
+    with Guest(Machine(cpus=2, disks=0), engine, log=paths.REPORTS / "kernel" / "scan.log") as guest:
         yield guest
 
 
 @pytest.fixture(scope="module")
 def driver(guest: Guest) -> Driver:
-    return prepare(guest)
+    swap_on_queued(guest)
+    driver = Driver(guest)
+    driver.load("scan")
+    driver.wait_attached()
+    return driver
 
 
 @pytest.mark.parametrize("fixed", ["false", "true"])
@@ -75,9 +50,9 @@ def test_swapoff_half_full_under_load(guest: Guest, driver: Driver, fixed: str) 
     hold_half(guest, seed=5)
     load = Load(guest, LOAD)
     guest.run("sleep 1").check()
-    guest.run(f"swapctl off {DISKS[0]}", 300).check()
-    assert DISKS[0] not in guest.run("cat /proc/swaps").check()
-    guest.run(f"swapctl on -p 5 {DISKS[0]}").check()
+    guest.run(f"swapctl off {QUEUED[0]}", 300).check()
+    assert QUEUED[0] not in guest.run("cat /proc/swaps").check()
+    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
     load.stop(300)
     verify_half(guest)
     seen = {name: value - before[name] for name, value in driver.stats().items()}
@@ -96,8 +71,8 @@ def test_searches_find_what_is_there(guest: Guest, driver: Driver) -> None:
     for _ in range(10):
         load = Load(guest, f"{LOAD} --rounds 0")
         guest.run("sleep 0.3").check()
-        guest.run(f"swapctl off {DISKS[1]}", 300).check()
-        guest.run(f"swapctl on -p 5 {DISKS[1]}").check()
+        guest.run(f"swapctl off {QUEUED[1]}", 300).check()
+        guest.run(f"swapctl on -p 5 {QUEUED[1]}").check()
         load.stop(300)
         if driver.stats()["searches_used"] > before["searches_used"]:
             break
@@ -114,10 +89,10 @@ def test_tables_are_given_back(guest: Guest, driver: Driver) -> None:
     driver.set_mode("scan")
     swapload(guest, f"{LOAD} --rounds 1", 300)
     assert tables(guest)["given"] > 0
-    for disk in DISKS:
+    for disk in QUEUED:
         guest.run(f"swapctl off {disk}", 300).check()
     wait_no_tables(guest)
-    for disk in DISKS:
+    for disk in QUEUED:
         guest.run(f"swapctl on -p 5 {disk}").check()
 
 
@@ -130,29 +105,3 @@ def test_mode_changes_under_load(guest: Guest, driver: Driver) -> None:
     load.stop(300)
     driver.wait_attached()
     driver.assert_quiet_mirror()
-
-
-def test_engine_killed_while_it_searches(engine: EngineServer, kernel_log: Path) -> None:
-    engine.stop()
-    with Guest(MACHINE, engine, log=kernel_log) as guest:
-        driver = prepare(guest)
-        hold_half(guest, seed=7)
-        load = Load(guest, LOAD)
-        deadline = time.monotonic() + 60
-        while driver.stats()["windows"] == 0:
-            assert time.monotonic() < deadline, driver.stats()
-            time.sleep(0.1)
-        # Windows, and the searches of one swapoff after the other, are under way when it dies.
-        guest.run(
-            f"(while :; do swapctl off {DISKS[0]} && swapctl on -p 5 {DISKS[0]} || exit; done) >/tmp/offs 2>&1 & "
-            "echo $! >/tmp/offs.pid; sleep 1"
-        ).check()
-        guest.kill_engine()
-        driver.wait_detached(60)
-        guest.run("sleep 1; kill $(cat /tmp/offs.pid); sleep 1").check()
-        load.assert_running()
-        load.stop(300)
-        verify_half(guest)
-        for disk in DISKS:
-            guest.run(f"grep -q {disk} /proc/swaps && swapctl off {disk}; true", 300).check()
-        assert "null" not in guest.run("cat /proc/swaps").check()

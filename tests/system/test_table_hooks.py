@@ -5,14 +5,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from driver import Load, judge, swapload
+from driver import QUEUED, Load, hold_half, swap_on_queued, swapload, verify_half
 from hwswap import paths
 from hwswap.guest import Guest, Machine
 
 MODULE = "hwswap_testprovider"
 LIE = f"/sys/module/{MODULE}/parameters/lie"
 COUNTERS = ("searches", "right", "wrong", "windows", "windows_same")
-DISKS = ("/dev/nullb0", "/dev/nullb1")
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 
@@ -21,11 +20,7 @@ _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 def guest() -> Iterator[Guest]:
     """Two devices behind a queue, which the cluster readahead reads, and no engine."""
     with Guest(Machine(cpus=2, disks=0), log=paths.REPORTS / "kernel" / "table-hooks.log") as guest:
-        guest.run("insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1").check()
-        guest.run("echo false >/sys/kernel/mm/swap/vma_ra_enabled").check()
-        guest.run("echo 3 >/proc/sys/vm/page-cluster").check()
-        for disk in DISKS:
-            guest.run(f"swapctl make -s 48m {disk} && swapctl on -p 5 {disk}").check()
+        swap_on_queued(guest)
         yield guest
 
 
@@ -47,32 +42,17 @@ def off_and_on(guest: Guest, disk: str) -> None:
     guest.run(f"swapctl on -p 5 {disk}").check()
 
 
-def hold_half(guest: Guest, seed: int) -> str:
-    """Hold half of 32 MB in swap, at random; returns the command that verifies it and lets go."""
-    guest.run(f"swapfrag --size 32m --free 50 --seed {seed} >/tmp/frag & echo $! >/tmp/frag.pid").check()
-    guest.run("until grep -q ready /tmp/frag; do kill -0 $(cat /tmp/frag.pid) || exit 1; sleep 0.1; done", 300).check()
-    return (
-        "kill $(cat /tmp/frag.pid); while kill -0 $(cat /tmp/frag.pid) 2>/dev/null; do sleep 0.1; done; cat /tmp/frag"
-    )
-
-
-def verified(guest: Guest, release: str) -> None:
-    """Let go of what hold_half() holds; every byte has to be right."""
-    lines = guest.run(release, 300).check().strip().splitlines()
-    judge(lines[-1])
-
-
 @pytest.mark.parametrize("lie", ["none", "nothing", "skip", "noise", "outside", "silent"])
 def test_swapoff_whatever_the_provider_says(guest: Guest, provider: None, lie: str) -> None:
     guest.run(f"echo {lie} >{LIE}").check()
     before = counters(guest)
-    release = hold_half(guest, seed=len(lie))
+    hold_half(guest, seed=len(lie))
     load = Load(guest, LOAD)
     guest.run("sleep 1").check()
-    off_and_on(guest, DISKS[0])
+    off_and_on(guest, QUEUED[0])
     load.stop(300)
     swapload(guest, "--size 16m --limit 8m --folio 64k --access strided --rounds 2", 300)
-    verified(guest, release)
+    verify_half(guest)
     after = counters(guest)
     seen = {name: after[name] - before[name] for name in COUNTERS}
     if lie == "silent":
@@ -89,7 +69,7 @@ def test_provider_comes_and_goes_under_load(guest: Guest, provider: None) -> Non
     for _ in range(3):
         guest.run(f"sleep 0.5; rmmod {MODULE} && insmod /lib/modules/{MODULE}.ko").check()
         load.assert_running()
-        off_and_on(guest, DISKS[1])
+        off_and_on(guest, QUEUED[1])
     load.stop(300)
 
 
@@ -97,19 +77,19 @@ def windows_of_swapoff(guest: Guest, fixed: bool, cluster: int) -> list[dict[str
     """Switch a half-full device off; return the readahead windows of that."""
     guest.run(f"echo {'true' if fixed else 'false'} >/sys/kernel/mm/swap/swapoff_ra_fixed").check()
     guest.run(f"echo {cluster} >/proc/sys/vm/page-cluster").check()
-    guest.run(f"swapctl off {DISKS[1]}", 300).check()
-    release = hold_half(guest, seed=cluster)
+    guest.run(f"swapctl off {QUEUED[1]}", 300).check()
+    hold_half(guest, seed=cluster)
     trace = "/sys/kernel/tracing"
     guest.run(f"echo >{trace}/trace; echo 1 >{trace}/events/swap/swap_readahead/enable").check()
-    guest.run(f"swapctl off {DISKS[0]}", 300).check()
+    guest.run(f"swapctl off {QUEUED[0]}", 300).check()
     guest.run(f"echo 0 >{trace}/events/swap/swap_readahead/enable; cp {trace}/trace /tmp/trace").check()
     events = [
         {key: int(value) for key, value in (pair.split("=") for pair in text.split())}
         for text in _EVENT.findall(guest.fetch("/tmp/trace").decode())
     ]
-    for disk in DISKS:
+    for disk in QUEUED:
         guest.run(f"swapctl on -p 5 {disk}").check()
-    verified(guest, release)
+    verify_half(guest)
     return events
 
 
