@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from driver import DEBUG, QUEUED, Driver, Load, hold_half, swap_on_queued, swapload, verify_half
+from driver import DEBUG, QUEUED, Driver, Load, hold_half, kernel_modules, swap_on_queued, swapload, verify_half
 from hwswap import paths
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
@@ -30,7 +30,9 @@ def wait_no_tables(guest: Guest, timeout: float = 30.0) -> None:
 
 @pytest.fixture(scope="module")
 def guest(engine: EngineServer) -> Iterator[Guest]:
-    with Guest(Machine(cpus=2, disks=0), engine, log=paths.REPORTS / "kernel" / "scan.log") as guest:
+    with Guest(
+        Machine(cpus=2, disks=0), engine, files=kernel_modules(), log=paths.REPORTS / "kernel" / "scan.log"
+    ) as guest:
         yield guest
 
 

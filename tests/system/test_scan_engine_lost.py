@@ -4,7 +4,7 @@
 import time
 from pathlib import Path
 
-from driver import QUEUED, Driver, Load, hold_half, swap_on_queued, verify_half
+from driver import QUEUED, Driver, Load, hold_half, kernel_modules, swap_on_queued, verify_half
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
 
@@ -12,7 +12,7 @@ LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 
 
 def test_engine_killed_while_it_searches(engine: EngineServer, kernel_log: Path) -> None:
-    with Guest(Machine(cpus=2, disks=0), engine, log=kernel_log) as guest:
+    with Guest(Machine(cpus=2, disks=0), engine, files=kernel_modules(), log=kernel_log) as guest:
         swap_on_queued(guest)
         driver = Driver(guest)
         driver.load("scan")

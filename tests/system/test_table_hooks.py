@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from driver import QUEUED, Load, hold_half, swap_on_queued, swapload, verify_half
+from driver import QUEUED, Load, hold_half, kernel_modules, swap_on_queued, swapload, verify_half
 from hwswap import paths
 from hwswap.guest import Guest, Machine
 
@@ -19,7 +19,9 @@ _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 @pytest.fixture(scope="module")
 def guest() -> Iterator[Guest]:
     """Two devices behind a queue, which the cluster readahead reads, and no engine."""
-    with Guest(Machine(cpus=2, disks=0), log=paths.REPORTS / "kernel" / "table-hooks.log") as guest:
+    with Guest(
+        Machine(cpus=2, disks=0), files=kernel_modules(), log=paths.REPORTS / "kernel" / "table-hooks.log"
+    ) as guest:
         swap_on_queued(guest)
         yield guest
 
