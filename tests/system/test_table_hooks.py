@@ -13,6 +13,7 @@ MODULE = "hwswap_testprovider"
 LIE = f"/sys/module/{MODULE}/parameters/lie"
 COUNTERS = ("searches", "right", "wrong", "windows", "windows_same")
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
+BENCH = "/sys/kernel/debug/swap_alloc_bench"
 _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 
 
@@ -63,6 +64,46 @@ def test_swapoff_whatever_the_provider_says(guest: Guest, provider: None, lie: s
         assert seen["windows"] > 0, seen
     if lie == "none":
         assert seen["windows_same"] == seen["windows"], seen
+
+
+@pytest.mark.parametrize("lie", ["none", "nothing", "skip", "noise", "outside"])
+def test_search_of_swapoff(guest: Guest, provider: None, lie: str) -> None:
+    """Slots that belong to nobody, so that swapoff searches for them, round after round, until they are freed."""
+    guest.run(f"echo {lie} >{LIE}").check()
+    before = counters(guest)
+    guest.run(f"echo 'fill 6000 1' >{BENCH}").check()
+    guest.run(f"swapctl off {QUEUED[0]} >/tmp/off 2>&1 & echo $! >/tmp/off.pid; sleep 1").check()
+    assert guest.run("kill -0 $(cat /tmp/off.pid)").code == 0, guest.run("cat /tmp/off").output
+    seen = {name: value - before[name] for name, value in counters(guest).items()}
+    guest.run(f"echo drop >{BENCH}").check()
+    guest.run("while kill -0 $(cat /tmp/off.pid) 2>/dev/null; do sleep 0.1; done", 300).check()
+    assert QUEUED[0] not in guest.run("cat /proc/swaps").check(), guest.run("cat /tmp/off").output
+    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
+    assert seen["searches"] > 0, seen
+    if lie in ("nothing", "outside"):
+        assert seen["right"] == 0, seen
+    else:
+        assert seen["right"] > 0, seen
+    if lie in ("none", "skip"):
+        assert seen["wrong"] == 0, seen
+
+
+def test_reclaim_of_full_clusters(guest: Guest, provider: None) -> None:
+    """A device that gets full has its worker look for slots that only the swap cache holds."""
+    guest.run(f"echo none >{LIE}").check()
+    guest.run(f"swapctl off {QUEUED[0]} && swapctl make -s 16m {QUEUED[0]} && swapctl on -p 9 {QUEUED[0]}").check()
+    before = counters(guest)
+    for _ in range(6):
+        load = Load(guest, "--size 28m --limit 16m --folio 4k --access random")
+        guest.run("sleep 3").check()
+        # It takes all there is, and then fails.
+        guest.run(f"echo 'fill 14500 1' >{BENCH}; sleep 0.3; echo drop >{BENCH}").check()
+        load.stop(300)
+        seen = {name: value - before[name] for name, value in counters(guest).items()}
+        if seen["right"]:
+            break
+    assert seen["right"] > 0, seen
+    guest.run(f"swapctl off {QUEUED[0]} && swapctl make -s 48m {QUEUED[0]} && swapctl on -p 5 {QUEUED[0]}").check()
 
 
 def test_provider_comes_and_goes_under_load(guest: Guest, provider: None) -> None:
