@@ -5,11 +5,13 @@ import json
 import time
 from typing import Any
 
+from hwswap import artifacts
 from hwswap.guest import Guest
 
 PARAMETERS = "/sys/module/hwswap/parameters"
 DEBUG = "/sys/kernel/debug/hwswap"
 DISKS = ("/dev/ram0", "/dev/ram1", "/dev/ram2", "/dev/ram3")
+QUEUED = ("/dev/nullb0", "/dev/nullb1")
 
 
 class Driver:
@@ -116,6 +118,42 @@ def swap_on(guest: Guest, *disks: str) -> None:
     """Make swap areas and switch them on."""
     areas = " ".join(disks or DISKS)
     guest.run(f"swapctl make {areas} && swapctl on {areas}").check()
+
+
+def kernel_modules() -> dict[str, bytes]:
+    """Return the kernel's own modules, null_blk among them, as files for a guest."""
+    folder = artifacts.KERNEL.path().parent / "modules"
+    return {f"lib/modules/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.ko"))}
+
+
+def swap_on_queued(guest: Guest) -> None:
+    """Switch on two devices behind a queue, which the cluster readahead reads."""
+    guest.run("insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1").check()
+    guest.run("echo false >/sys/kernel/mm/swap/vma_ra_enabled").check()
+    for disk in QUEUED:
+        guest.run(f"swapctl make -s 48m {disk} && swapctl on -p 5 {disk}").check()
+
+
+def hold_half(guest: Guest, seed: int) -> None:
+    """Put 32 MB into swap, free a random half of the slots, and hold the others until verify_half().
+
+    None of it stays in the swap cache, in which a device behind a queue leaves what it has written.
+    """
+    group = "/sys/fs/cgroup/half"
+    guest.run(f"[ -d {group} ] || {{ echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir {group}; }}").check()
+    guest.run(
+        f"sh -c 'echo $$ >{group}/cgroup.procs; exec swapfrag --size 32m --free 50 --seed {seed}' >/tmp/frag & "
+        "echo $! >/tmp/frag.pid"
+    ).check()
+    guest.run("until grep -q ready /tmp/frag; do kill -0 $(cat /tmp/frag.pid) || exit 1; sleep 0.1; done", 300).check()
+    # It says that less was there to reclaim than was asked for.
+    guest.run(f"echo 64m >{group}/memory.reclaim 2>/dev/null; true").check()
+
+
+def verify_half(guest: Guest) -> None:
+    """Let go of what hold_half() holds; every byte has to be right."""
+    guest.run("kill $(cat /tmp/frag.pid); while kill -0 $(cat /tmp/frag.pid) 2>/dev/null; do sleep 0.1; done", 300)
+    judge(guest.run("cat /tmp/frag").check().strip().splitlines()[-1])
 
 
 def swapped_out(guest: Guest) -> int:

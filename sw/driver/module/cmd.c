@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command ring. Commands are rare (swapon, swapoff, resync, dump) and posted
- * one at a time, under hwswap_mutex, by somebody who can sleep.
+ * The command ring. Commands are rare (swapon, swapoff, resync, dump, searches)
+ * and posted one at a time, under hwswap_mutex, by somebody who can sleep.
  */
 #include <linux/delay.h>
 #include <linux/interrupt.h>
@@ -85,22 +85,23 @@ static bool hwswap_cmd_wait(struct hwswap *hw, const struct hwswap_cpl *cpl, u32
 }
 
 /**
- * hwswap_cmd - have the engine execute a command
+ * hwswap_cmd_status - have the engine execute a command that it may refuse
  * @hw: the engine
  * @opcode: HWSWAP_OPCODE_*
  * @type: swap device, or 0
  * @nr: the NR field, or 0
  * @arg: three arguments, or NULL for zeros
  * @result: where RESULT goes, or NULL
+ * @status: where STATUS goes, HWSWAP_STATUS_*
  *
  * An engine that does not answer, or answers something else, is no longer
  * trusted after that (hwswap_doubt()).
  *
  * Context: under hwswap_mutex. Sleeps.
- * Return: 0; -EREMOTEIO when the engine refuses the command; -ETIMEDOUT, -EPROTO.
+ * Return: 0, whatever the status is; -ETIMEDOUT, -EPROTO.
  */
-int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
-	       const u64 arg[3], u64 *result)
+int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
+		      const u64 arg[3], u64 *result, unsigned int *status)
 {
 	u32 number = hw->cmd_count, slot = number & ((1U << HWSWAP_CMD_LOG2) - 1);
 	struct hwswap_command *cmd = (struct hwswap_command *)hw->cmds.cpu + slot;
@@ -141,5 +142,27 @@ int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type, unsign
 	}
 	if (result)
 		*result = FIELD_GET(HWSWAP_COMPLETION_RESULT_SLOT, le64_to_cpu(cpl->result));
-	return FIELD_GET(HWSWAP_COMPLETION_INFO_STATUS, info) == HWSWAP_STATUS_OK ? 0 : -EREMOTEIO;
+	*status = FIELD_GET(HWSWAP_COMPLETION_INFO_STATUS, info);
+	return 0;
+}
+
+/**
+ * hwswap_cmd - have the engine execute a command
+ * @hw: the engine
+ * @opcode: HWSWAP_OPCODE_*
+ * @type: swap device, or 0
+ * @nr: the NR field, or 0
+ * @arg: three arguments, or NULL for zeros
+ * @result: where RESULT goes, or NULL
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0; -EREMOTEIO when the engine refuses the command; -ETIMEDOUT, -EPROTO.
+ */
+int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
+	       const u64 arg[3], u64 *result)
+{
+	unsigned int status;
+	int ret = hwswap_cmd_status(hw, opcode, type, nr, arg, result, &status);
+
+	return !ret && status != HWSWAP_STATUS_OK ? -EREMOTEIO : ret;
 }

@@ -63,11 +63,17 @@ static unsigned long hwswap_backoff = HWSWAP_BACKOFF_MIN;
 static unsigned long hwswap_attached_since;	/* in jiffies */
 static struct workqueue_struct *hwswap_wq;
 
+static unsigned int quarantine_ms = 10;
+module_param(quarantine_ms, uint, 0644);
+MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds (default 10)");
+
 static void hwswap_jobs_fn(struct work_struct *work);
 static void hwswap_watch_fn(struct work_struct *work);
 static void hwswap_reattach_fn(struct work_struct *work);
+static void hwswap_tables_fn(struct work_struct *work);
 
 static DECLARE_WORK(hwswap_jobs_work, hwswap_jobs_fn);
+static DECLARE_DELAYED_WORK(hwswap_tables_work, hwswap_tables_fn);
 static DECLARE_DELAYED_WORK(hwswap_watch_work, hwswap_watch_fn);
 static DECLARE_DELAYED_WORK(hwswap_reattach_work, hwswap_reattach_fn);
 
@@ -77,6 +83,9 @@ static const struct swap_offload_ops hwswap_ops = {
 	.update		= hwswap_mirror_update,
 	.device_on	= hwswap_device_on,
 	.device_off	= hwswap_device_off,
+	.search		= hwswap_search,
+	.searched	= hwswap_searched,
+	.window		= hwswap_window,
 };
 
 /**
@@ -96,6 +105,13 @@ void hwswap_doubt(struct hwswap *hw, const char *why)
 void hwswap_kick_jobs(void)
 {
 	queue_work(hwswap_wq, &hwswap_jobs_work);
+}
+
+/* hwswap_kick_tables - the engine is to forget a swap table */
+void hwswap_kick_tables(void)
+{
+	queue_delayed_work(hwswap_wq, &hwswap_tables_work,
+			   msecs_to_jiffies(READ_ONCE(quarantine_ms)));
 }
 
 /**
@@ -138,8 +154,16 @@ static void hwswap_free_memory(struct hwswap *hw)
 	hwswap_free_dma(hw, &hw->cmds);
 	hwswap_free_dma(hw, &hw->cpls);
 	hwswap_free_dma(hw, &hw->dump);
+	hwswap_free_dma(hw, &hw->gives);
+	hwswap_free_dma(hw, &hw->found);
 	kvfree(hw->notes);
+	kvfree(hw->tables);
+	kvfree(hw->wanted);
+	kvfree(hw->freed);
 	hw->notes = NULL;
+	hw->tables = NULL;
+	hw->wanted = NULL;
+	hw->freed = NULL;
 }
 
 /*
@@ -161,7 +185,9 @@ static int hwswap_alloc_memory(struct hwswap *hw)
 			       HWSWAP_HINT_SIZE << hw->hint_log2) ?:
 	      hwswap_alloc_dma(hw, &hw->cmds, HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2) ?:
 	      hwswap_alloc_dma(hw, &hw->cpls, HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2) ?:
-	      hwswap_alloc_dma(hw, &hw->dump, HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE);
+	      hwswap_alloc_dma(hw, &hw->dump, HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE) ?:
+	      hwswap_alloc_dma(hw, &hw->gives, HWSWAP_GIVE_SIZE) ?:
+	      hwswap_alloc_dma(hw, &hw->found, HWSWAP_FOUND_SIZE);
 	if (ret)
 		goto fail;
 
@@ -179,7 +205,10 @@ static int hwswap_alloc_memory(struct hwswap *hw)
 			 hw->usable, hw->clusters);
 
 	hw->notes = kvcalloc(hw->usable, sizeof(*hw->notes), GFP_KERNEL);
-	if (hw->notes)
+	hw->tables = kvcalloc(hw->usable, sizeof(*hw->tables), GFP_KERNEL);
+	hw->wanted = kvcalloc(BITS_TO_LONGS(hw->usable), sizeof(long), GFP_KERNEL);
+	hw->freed = kvcalloc(BITS_TO_LONGS(hw->usable), sizeof(long), GFP_KERNEL);
+	if (hw->notes && hw->tables && hw->wanted && hw->freed)
 		return 0;
 	ret = -ENOMEM;
 fail:
@@ -209,6 +238,7 @@ static const char *hwswap_identify(struct hwswap *hw)
 		return "it has another interface version";
 	}
 
+	hw->has_tables = FIELD_GET(HWSWAP_VERSION_MINOR, version) >= HWSWAP_MINOR_TABLES;
 	hw->build = hwswap_read(hw, HWSWAP_REG_BUILD);
 	if (hw->build_known && hw->build != hw->build_wanted) {
 		hwswap_retry = false;
@@ -281,6 +311,15 @@ static void hwswap_program(struct hwswap *hw)
 	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY | HWSWAP_CONTROL_ENABLE);
 }
 
+/*
+ * Nothing of the engine's is under way to memory any more when this is true. A
+ * reset ends when the last transfer has.
+ */
+static bool hwswap_is_quiet(struct hwswap *hw)
+{
+	return !hw->programmed || hw->front->bus_master || !hwswap_reset(hw);
+}
+
 /* Stop the engine; it may be dead, so nothing is expected of it. */
 static void hwswap_stop(struct hwswap *hw)
 {
@@ -290,15 +329,11 @@ static void hwswap_stop(struct hwswap *hw)
 	/* The read brings the writes to the device, or shows that it is gone. */
 	hwswap_read(hw, HWSWAP_REG_CONTROL);
 	hwswap_bus_master(hw, false);
-}
-
-/*
- * Nothing of the engine's is under way to memory any more when this is true. A
- * reset ends when the last transfer has.
- */
-static bool hwswap_is_quiet(struct hwswap *hw)
-{
-	return !hw->programmed || hw->front->bus_master || !hwswap_reset(hw);
+	/* What it sent before that has arrived when this is answered. */
+	hwswap_read(hw, HWSWAP_REG_CONTROL);
+	/* Else they stay held until a reset has ended. */
+	if (hw->tables_given && hwswap_is_quiet(hw))
+		hwswap_tables_release(hw);
 }
 
 /* Why attaching failed, and no hook is registered: NULL if it worked. */
@@ -316,6 +351,9 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	if (why)
 		return why;
 	/* After the reset: nothing of the time before can be under way. */
+	hwswap_tables_release(hw);
+	hw->tables_incoherent = false;
+	WRITE_ONCE(hw->closing, false);
 	hwswap_mirror_reset(hw);
 	hwswap_cmd_reset(hw);
 	hwswap_devices_reset(hw);
@@ -362,6 +400,14 @@ static void hwswap_schedule_reattach(void)
 	hwswap_backoff = min(hwswap_backoff * 2, (unsigned long)HWSWAP_BACKOFF_MAX);
 }
 
+/* Say so if the mode asks for what the engine cannot do. */
+static void hwswap_check_tables(const struct hwswap *hw)
+{
+	if (hwswap_mode >= HWSWAP_SCAN && !hw->has_tables)
+		dev_warn(hw->dev, "the engine has interface version %u.%u, and swap tables need 1.%u: mode scan does what mode hint does\n",
+			 hw->version >> 16, hw->version & 0xffff, HWSWAP_MINOR_TABLES);
+}
+
 /* Attach if mode and engine are there; under hwswap_mutex. */
 static void hwswap_attach(void)
 {
@@ -390,6 +436,7 @@ static void hwswap_attach(void)
 	hwswap_count(HWSWAP_STAT_ATTACHES);
 	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, hint rings of %u, build %016llx\n",
 		 hw->devices, hw->cpus, hw->usable, 1U << hw->hint_log2, hw->build);
+	hwswap_check_tables(hw);
 	mod_delayed_work(hwswap_wq, &hwswap_watch_work, HWSWAP_WATCH_PERIOD);
 }
 
@@ -402,7 +449,8 @@ static void hwswap_detach(const char *why)
 	WRITE_ONCE(hwswap_reason, why);
 	if (!hwswap_is_attached)
 		return;
-	/* When this returns no hook runs. */
+	/* When this returns no hook runs. Those that wait for the ring give up. */
+	WRITE_ONCE(hw->closing, true);
 	swap_offload_unregister(&hwswap_ops);
 	hwswap_active = NULL;
 	hwswap_is_attached = false;
@@ -489,6 +537,19 @@ static void hwswap_jobs_fn(struct work_struct *work)
 	hw = hwswap_engine;
 	if (hwswap_is_attached && hwswap_run_jobs(hw))
 		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it refuses a command");
+	mutex_unlock(&hwswap_mutex);
+	memalloc_noio_restore(noio);
+}
+
+static void hwswap_tables_fn(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct hwswap *hw;
+
+	mutex_lock(&hwswap_mutex);
+	hw = hwswap_engine;
+	if (hwswap_is_attached && hwswap_tables_take(hw))
+		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it does not give back a swap table");
 	mutex_unlock(&hwswap_mutex);
 	memalloc_noio_restore(noio);
 }
@@ -629,11 +690,14 @@ void hwswap_core_remove(struct device *dev)
 	cancel_delayed_work_sync(&hwswap_reattach_work);
 	cancel_delayed_work_sync(&hwswap_watch_work);
 	cancel_work_sync(&hwswap_jobs_work);
+	cancel_delayed_work_sync(&hwswap_tables_work);
 	hwswap_bus_master(hw, false);
-	if (hwswap_is_quiet(hw))
+	if (hwswap_is_quiet(hw)) {
+		hwswap_tables_release(hw);
 		hwswap_free_memory(hw);
-	else
-		dev_err(dev, "its reset does not end, so it may still write to memory: its rings stay allocated\n");
+	} else {
+		dev_err(dev, "its reset does not end, so it may still write to memory: its rings, and the swap tables that it knows, stay allocated\n");
+	}
 	kfree(hw);
 }
 
@@ -681,14 +745,25 @@ static const char *const hwswap_mode_names[] = {
 	[HWSWAP_OFF] = "off",
 	[HWSWAP_SHADOW] = "shadow",
 	[HWSWAP_HINT] = "hint",
+	[HWSWAP_SCAN] = "scan",
 };
+
+/* The engine keeps swap tables in mode scan only; under hwswap_mutex. */
+static void hwswap_mode_tables(void)
+{
+	struct hwswap *hw = hwswap_engine;
+
+	hwswap_check_tables(hw);
+	if (hwswap_mode < HWSWAP_SCAN && hw->tables_given && hwswap_tables_drop(hw))
+		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it does not give back a swap table");
+}
 
 static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 {
 	int mode = sysfs_match_string(hwswap_mode_names, val);
 
 	if (mode < 0) {
-		pr_warn("mode is off, shadow or hint\n");
+		pr_warn("mode is off, shadow, hint or scan\n");
 		return mode;
 	}
 	mutex_lock(&hwswap_mutex);
@@ -698,7 +773,10 @@ static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 			hwswap_detach("mode is off");
 	} else {
 		hwswap_backoff = HWSWAP_BACKOFF_MIN;
-		hwswap_attach();
+		if (hwswap_is_attached)
+			hwswap_mode_tables();
+		else
+			hwswap_attach();
 	}
 	mutex_unlock(&hwswap_mutex);
 	return 0;
@@ -715,7 +793,7 @@ static const struct kernel_param_ops hwswap_mode_ops = {
 };
 
 module_param_cb(mode, &hwswap_mode_ops, NULL, 0644);
-MODULE_PARM_DESC(mode, "off (default), shadow: the engine follows and is compared with, hint: its hints are used");
+MODULE_PARM_DESC(mode, "off (default), shadow: the engine follows and is compared with, hint: its hints are used, scan: it also searches swap tables and chooses readahead");
 
 static int __init hwswap_init(void)
 {

@@ -134,6 +134,33 @@ static int engine_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(engine);
 
+static int tables_show(struct seq_file *m, void *unused)
+{
+	struct hwswap *hw;
+	u64 state;
+
+	mutex_lock(&hwswap_mutex);
+	hw = hwswap_active;
+	if (!hw || !hw->has_tables) {
+		seq_puts(m, hw ? "the engine knows no swap tables\n" : "detached\n");
+		goto out;
+	}
+	seq_printf(m, "given %u\nquarantined %u\nwanted %u\n", hw->tables_given,
+		   hwswap_tables_quarantined(hw), bitmap_weight(hw->wanted, hw->usable));
+	seq_printf(m, "words_read %llu\nwords_written %llu\nbusy_cycles %llu\n",
+		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_WORDS_READ),
+		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_WORDS_WRITTEN),
+		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_BUSY_CYCLES));
+	state = hwswap_read(hw, HWSWAP_REG_READAHEAD);
+	seq_printf(m, "readahead_previous %llu\nreadahead_pages %llu\n",
+		   FIELD_GET(HWSWAP_READAHEAD_PREVIOUS, state),
+		   FIELD_GET(HWSWAP_READAHEAD_PAGES, state));
+out:
+	mutex_unlock(&hwswap_mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(tables);
+
 /** enum hwswap_verdict - how a cluster looks on the three sides */
 enum hwswap_verdict {
 	HWSWAP_SAME,
@@ -313,6 +340,7 @@ void hwswap_debugfs_init(void)
 	debugfs_create_file("verify", 0400, hwswap_dir, NULL, &verify_fops);
 	debugfs_create_file("reattach", 0200, hwswap_dir, NULL, &reattach_fops);
 	debugfs_create_file("engine", 0400, hwswap_dir, NULL, &engine_fops);
+	debugfs_create_file("tables", 0400, hwswap_dir, NULL, &tables_fops);
 }
 
 /* hwswap_debugfs_exit - take the files away; waits for their readers */

@@ -164,6 +164,7 @@ static bool hwswap_go_live(struct hwswap *hw, struct hwswap_swapdev *sd)
 	sd->clusters = sd->dev.clusters;
 	WRITE_ONCE(sd->epoch, sd->epoch + 1);
 	sd->on_engine = true;
+	hwswap_tables_new(hw, sd);
 	/* Pairs with the acquire in hwswap_mirror_update(). */
 	smp_store_release(&sd->live, true);
 	return true;
@@ -225,6 +226,9 @@ static int hwswap_run_job(struct hwswap *hw, const struct hwswap_job *job)
 	case HWSWAP_JOB_OFF_DONE:
 		if (sd->on_engine)
 			ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF, job->type, 0, NULL, NULL);
+		/* That takes back its tables, too. If it did not, they are still held. */
+		if (sd->on_engine && !ret)
+			hwswap_tables_off(hw, sd);
 		sd->on_engine = false;
 		break;
 	}

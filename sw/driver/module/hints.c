@@ -103,7 +103,7 @@ bool hwswap_hint(unsigned int order, struct swap_offload_hint *hint)
 {
 	struct hwswap *hw = hwswap_active;
 
-	return READ_ONCE(hwswap_mode) == HWSWAP_HINT && order < HWSWAP_ORDERS &&
+	return READ_ONCE(hwswap_mode) >= HWSWAP_HINT && order < HWSWAP_ORDERS &&
 	       hwswap_pop(hw, order, hint);
 }
 

@@ -25,6 +25,9 @@
 #define HWSWAP_CMD_LOG2		5
 #define HWSWAP_NOTICE_LOG2	10
 #define HWSWAP_DUMP_CLUSTERS	32	/* clusters of one DUMP */
+#define HWSWAP_GIVE_SIZE	4096	/* bytes of addresses of one TABLE_GIVE */
+#define HWSWAP_FOUND_SIZE	64	/* bytes of a cluster's bitmap */
+#define HWSWAP_MINOR_TABLES	3	/* interface version 1.3 has swap tables */
 
 /*
  * META, a notice and a hint are one 64-bit store or load each, on this side too:
@@ -38,6 +41,7 @@ enum hwswap_mode {
 	HWSWAP_OFF,	/* nothing: no hook is registered */
 	HWSWAP_SHADOW,	/* it follows, software decides, differences are counted */
 	HWSWAP_HINT,	/* its proposals are used */
+	HWSWAP_SCAN,	/* it also searches swap tables and chooses readahead */
 };
 
 /** struct hwswap_record - a cluster's state, as the engine reads it */
@@ -157,6 +161,16 @@ struct hwswap_front {
 	void (*bus_master)(struct device *dev, bool on);
 };
 
+/**
+ * struct hwswap_table - the swap table of a cluster that the engine knows
+ * @page: its page, held; NULL: the engine knows none. Written under hwswap_mutex.
+ * @bus: its address for the engine
+ */
+struct hwswap_table {
+	struct page *page;
+	dma_addr_t bus;
+};
+
 /** struct hwswap_dma - a piece of memory that host and engine share */
 struct hwswap_dma {
 	void *cpu;
@@ -187,7 +201,16 @@ struct hwswap_dma {
  * @cmds: command ring
  * @cpls: completion ring
  * @dump: where DUMP writes
+ * @gives: addresses for TABLE_GIVE
+ * @found: the bitmap of TABLE_SCAN and WINDOW
  * @notes: last notice of each cluster
+ * @tables: the table of each cluster that it knows
+ * @wanted: clusters whose table it does not know, see tables.c
+ * @freed: clusters whose table the kernel has freed, see tables.c
+ * @tables_given: tables that it knows
+ * @tables_incoherent: it cannot read the kernel's memory as the CPUs see it
+ * @has_tables: its interface has commands on swap tables
+ * @closing: hooks are not to wait for the command ring
  * @programmed: it was told once where all that is
  * @cmd_count: commands ever posted since the last attach
  * @cmd_done: the interrupt says that a command was completed
@@ -222,7 +245,16 @@ struct hwswap {
 	struct hwswap_dma cmds;
 	struct hwswap_dma cpls;
 	struct hwswap_dma dump;
+	struct hwswap_dma gives;
+	struct hwswap_dma found;
 	struct hwswap_note *notes;
+	struct hwswap_table *tables;
+	unsigned long *wanted;
+	unsigned long *freed;
+	u32 tables_given;
+	bool tables_incoherent;
+	bool has_tables;
+	bool closing;
 	bool programmed;
 
 	u32 cmd_count;
@@ -249,6 +281,7 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 void hwswap_core_remove(struct device *dev);
 void hwswap_doubt(struct hwswap *hw, const char *why);
 void hwswap_kick_jobs(void);
+void hwswap_kick_tables(void);
 void hwswap_describe(char *buf, size_t size);
 int hwswap_reattach(void);
 
@@ -290,6 +323,8 @@ void hwswap_publish_head(struct hwswap *hw, unsigned int order);
 void hwswap_cmd_reset(struct hwswap *hw);
 int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type,
 	       unsigned int nr, const u64 arg[3], u64 *result);
+int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type,
+		      unsigned int nr, const u64 arg[3], u64 *result, unsigned int *status);
 irqreturn_t hwswap_interrupt(int irq, void *data);
 
 /* devices.c */
@@ -297,6 +332,22 @@ void hwswap_devices_reset(struct hwswap *hw);
 void hwswap_device_on(const struct swap_offload_device *dev);
 void hwswap_device_off(unsigned int type, enum swap_offload_off stage);
 int hwswap_run_jobs(struct hwswap *hw);
+
+/* tables.c */
+void hwswap_tables_note(struct hwswap *hw, u32 cluster, unsigned int list);
+void hwswap_tables_new(struct hwswap *hw, const struct hwswap_swapdev *sd);
+int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd);
+int hwswap_tables_take(struct hwswap *hw);
+int hwswap_tables_drop(struct hwswap *hw);
+void hwswap_tables_off(struct hwswap *hw, const struct hwswap_swapdev *sd);
+void hwswap_tables_release(struct hwswap *hw);
+u32 hwswap_tables_quarantined(const struct hwswap *hw);
+
+/* scan.c */
+int hwswap_search(struct swap_offload_search *search);
+void hwswap_searched(unsigned int type, enum swap_offload_kind kind, unsigned int right,
+		     unsigned int wrong);
+bool hwswap_window(struct swap_offload_window *window);
 
 /* debugfs.c */
 void hwswap_debugfs_init(void);

@@ -202,6 +202,7 @@ void hwswap_mirror_update(const struct swap_offload_change *change)
 			hwswap_record_range(rec, change->start, change->nr, change->delta > 0);
 		hwswap_record_end(rec, seq, change->count, change->order, change->list, sd->epoch);
 		hwswap_post_notice(hw, cluster, seq);
+		hwswap_tables_note(hw, cluster, change->list);
 	}
 
 	if (shadow_order >= 0)

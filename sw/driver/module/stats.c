@@ -46,6 +46,22 @@ static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
 	[HWSWAP_STAT_VERIFIES] = "verifies",
 	[HWSWAP_STAT_VERIFY_CLUSTERS] = "verify_clusters",
 	[HWSWAP_STAT_VERIFY_DIFFERENCES] = "verify_differences",
+	[HWSWAP_STAT_SEARCHES_USED] = "searches_used",
+	[HWSWAP_STAT_SEARCHES_CACHE_ONLY] = "searches_cache_only",
+	[HWSWAP_STAT_SEARCHES_NOTHING] = "searches_nothing",
+	[HWSWAP_STAT_SEARCHES_BUSY] = "searches_busy",
+	[HWSWAP_STAT_SEARCHES_FAILED] = "searches_failed",
+	[HWSWAP_STAT_USED_RIGHT] = "used_right",
+	[HWSWAP_STAT_USED_WRONG] = "used_wrong",
+	[HWSWAP_STAT_CACHE_ONLY_RIGHT] = "cache_only_right",
+	[HWSWAP_STAT_CACHE_ONLY_WRONG] = "cache_only_wrong",
+	[HWSWAP_STAT_WINDOWS] = "windows",
+	[HWSWAP_STAT_WINDOWS_SAME] = "windows_same",
+	[HWSWAP_STAT_WINDOWS_OTHER] = "windows_other",
+	[HWSWAP_STAT_WINDOWS_BUSY] = "windows_busy",
+	[HWSWAP_STAT_WINDOWS_FAILED] = "windows_failed",
+	[HWSWAP_STAT_TABLES_GIVEN] = "tables_given",
+	[HWSWAP_STAT_TABLES_TAKEN] = "tables_taken",
 };
 
 /**

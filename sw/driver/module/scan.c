@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Mode scan: searches of swap tables and readahead windows by the engine. The
+ * kernel calls these hooks where it may sleep, and looks at each answer itself.
+ *
+ * The engine's command ring belongs to whoever holds hwswap_mutex. The hooks only
+ * try to take it: who holds it may be waiting for them (hwswap_detach()), and a
+ * page fault has better things to do than to queue up.
+ */
+#include <linux/bitmap.h>
+#include <linux/delay.h>
+#include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
+
+#include "hwswap.h"
+
+static unsigned int scan_min_clusters = 1;
+module_param(scan_min_clusters, uint, 0644);
+MODULE_PARM_DESC(scan_min_clusters, "Swap devices of fewer clusters are searched by software (default 1)");
+
+static unsigned int scan_wait_ms = 100;
+module_param(scan_wait_ms, uint, 0644);
+MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to end, in milliseconds (default 100)");
+
+static unsigned int window_min_page_cluster = 1;
+module_param(window_min_page_cluster, uint, 0644);
+MODULE_PARM_DESC(window_min_page_cluster, "The engine chooses readahead windows when vm.page-cluster is that large, at most 9; 10: never (default 1)");
+
+/* Take the command ring; not if somebody else has it for so long. */
+static bool hwswap_enter(struct hwswap *hw, unsigned int wait_ms)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(wait_ms);
+
+	while (!mutex_trylock(&hwswap_mutex)) {
+		if (!wait_ms || READ_ONCE(hw->closing) || time_after(jiffies, deadline))
+			return false;
+		usleep_range(50, 200);
+	}
+	return true;
+}
+
+static void hwswap_leave(void)
+{
+	mutex_unlock(&hwswap_mutex);
+}
+
+/* Can the engine be asked about this device? Under hwswap_mutex. */
+static bool hwswap_serves(const struct hwswap *hw, const struct hwswap_swapdev *sd)
+{
+	return !READ_ONCE(hw->doubt) && sd->on_engine && READ_ONCE(sd->live) &&
+	       !hw->tables_incoherent;
+}
+
+/* What the engine wrote to its 64 bytes, as a bitmap of the kernel's. */
+static void hwswap_take_bitmap(const struct hwswap *hw, unsigned long *slots)
+{
+	const __le64 *words = hw->found.cpu;
+	u64 bits[HWSWAP_SLOTS / 64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++)
+		bits[i] = le64_to_cpu(words[i]);
+	bitmap_from_arr64(slots, bits, HWSWAP_SLOTS);
+}
+
+/* Under hwswap_mutex. */
+static int hwswap_do_search(struct hwswap *hw, struct hwswap_swapdev *sd,
+			    struct swap_offload_search *search)
+{
+	u64 kinds = BIT(HWSWAP_TABLE_KIND_UNUSED), result;
+	u64 arg[3] = { 0, 0, hw->found.bus };
+	unsigned int status;
+	int ret;
+
+	if (!hwswap_serves(hw, sd))
+		return -EAGAIN;
+	ret = hwswap_tables_give(hw, sd);
+	if (ret)
+		return ret;
+	/* Whatever the kernel would not take for free. */
+	if (search->kind == SWAP_OFFLOAD_FIND_USED)
+		kinds |= BIT(HWSWAP_TABLE_KIND_SHADOW) | BIT(HWSWAP_TABLE_KIND_CACHED) |
+			 BIT(HWSWAP_TABLE_KIND_POINTER) | BIT(HWSWAP_TABLE_KIND_OTHER);
+	arg[0] = FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_SLOT, search->from) |
+		 FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_KINDS, kinds);
+	ret = hwswap_cmd_status(hw, HWSWAP_OPCODE_TABLE_SCAN, sd->dev.type, 0, arg, &result,
+				&status);
+	if (ret)
+		return ret;
+	if (status == HWSWAP_STATUS_NO_SPACE)
+		return 0;
+	if (status != HWSWAP_STATUS_OK)
+		return -EREMOTEIO;
+	search->found = result;
+	hwswap_take_bitmap(hw, search->slots);
+	return 1;
+}
+
+/**
+ * hwswap_search - find the first slot of a kind
+ * @search: what and where; filled in
+ *
+ * Context: process context, sleeps; but does not wait for what waits for it.
+ * Return: 1 when there is one, 0 when there is none, or why there is no answer.
+ */
+int hwswap_search(struct swap_offload_search *search)
+{
+	struct hwswap *hw = hwswap_active;
+	struct hwswap_swapdev *sd;
+	unsigned int noio;
+	int ret;
+
+	if (READ_ONCE(hwswap_mode) < HWSWAP_SCAN || !hw->has_tables ||
+	    search->type >= hw->devices)
+		return -EOPNOTSUPP;
+	sd = &hw->swapdev[search->type];
+	if (!READ_ONCE(sd->live) || sd->clusters < READ_ONCE(scan_min_clusters))
+		return -EOPNOTSUPP;
+	if (!hwswap_enter(hw, READ_ONCE(scan_wait_ms))) {
+		hwswap_count(HWSWAP_STAT_SEARCHES_BUSY);
+		return -EBUSY;
+	}
+	noio = memalloc_noio_save();
+	ret = hwswap_do_search(hw, sd, search);
+	memalloc_noio_restore(noio);
+	if (ret == -EREMOTEIO)
+		hwswap_doubt(hw, "it refuses to search a swap table");
+	hwswap_leave();
+
+	if (ret < 0)
+		hwswap_count(HWSWAP_STAT_SEARCHES_FAILED);
+	else if (search->kind == SWAP_OFFLOAD_FIND_USED)
+		hwswap_count(HWSWAP_STAT_SEARCHES_USED);
+	else
+		hwswap_count(HWSWAP_STAT_SEARCHES_CACHE_ONLY);
+	if (!ret)
+		hwswap_count(HWSWAP_STAT_SEARCHES_NOTHING);
+	return ret;
+}
+
+/**
+ * hwswap_searched - what the kernel thinks of what was found
+ * @type: number of the swap device
+ * @kind: what was looked for
+ * @right: slots that were so
+ * @wrong: slots that were not, or not any more
+ */
+void hwswap_searched(unsigned int type, enum swap_offload_kind kind, unsigned int right,
+		     unsigned int wrong)
+{
+	if (kind == SWAP_OFFLOAD_FIND_USED) {
+		hwswap_count_add(HWSWAP_STAT_USED_RIGHT, right);
+		hwswap_count_add(HWSWAP_STAT_USED_WRONG, wrong);
+	} else {
+		hwswap_count_add(HWSWAP_STAT_CACHE_ONLY_RIGHT, right);
+		hwswap_count_add(HWSWAP_STAT_CACHE_ONLY_WRONG, wrong);
+	}
+}
+
+/* Under hwswap_mutex. */
+static int hwswap_do_window(struct hwswap *hw, struct hwswap_swapdev *sd,
+			    struct swap_offload_window *window)
+{
+	u64 arg[3] = { window->offset, 0, hw->found.bus };
+	u32 cluster = sd->base + window->offset / HWSWAP_SLOTS;
+	bool table;
+	u64 result;
+	int ret;
+
+	if (!hwswap_serves(hw, sd) || window->offset / HWSWAP_SLOTS >= sd->clusters)
+		return -EAGAIN;
+	/* A stale table would hide pages, one that it does not know all of them. */
+	if (!hw->tables[cluster].page || test_bit(cluster, hw->freed)) {
+		ret = hwswap_tables_give(hw, sd);
+		if (ret)
+			return ret;
+	}
+	table = hw->tables[cluster].page;
+
+	arg[1] = FIELD_PREP(HWSWAP_TABLE_WINDOW_WINDOW_PAGE_CLUSTER, window->page_cluster) |
+		 FIELD_PREP(HWSWAP_TABLE_WINDOW_WINDOW_POLICY,
+			    window->fixed ? HWSWAP_READAHEAD_FIXED : HWSWAP_READAHEAD_ADAPTIVE) |
+		 FIELD_PREP(HWSWAP_TABLE_WINDOW_WINDOW_HITS, window->hits);
+	if (!table)
+		arg[2] = 0;
+	ret = hwswap_cmd(hw, HWSWAP_OPCODE_WINDOW, sd->dev.type, 0, arg, &result);
+	if (ret)
+		return ret;
+	if (FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_SLOT, result) == window->start &&
+	    FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_NR, result) == window->nr)
+		hwswap_count(HWSWAP_STAT_WINDOWS_SAME);
+	else
+		hwswap_count(HWSWAP_STAT_WINDOWS_OTHER);
+	window->start = FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_SLOT, result);
+	window->nr = FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_NR, result);
+	if (table)
+		hwswap_take_bitmap(hw, window->slots);
+	return 0;
+}
+
+/**
+ * hwswap_window - choose what to read ahead
+ * @window: for what; filled in
+ *
+ * Context: page faults and swapoff; sleeps.
+ * Return: true when there is a choice.
+ */
+bool hwswap_window(struct swap_offload_window *window)
+{
+	struct hwswap *hw = hwswap_active;
+	struct hwswap_swapdev *sd;
+	unsigned int noio;
+	int ret;
+
+	if (READ_ONCE(hwswap_mode) < HWSWAP_SCAN || !hw->has_tables ||
+	    window->type >= hw->devices ||
+	    window->page_cluster < READ_ONCE(window_min_page_cluster) || window->page_cluster > 9)
+		return false;
+	sd = &hw->swapdev[window->type];
+	if (!READ_ONCE(sd->live))
+		return false;
+	if (!hwswap_enter(hw, 0)) {
+		hwswap_count(HWSWAP_STAT_WINDOWS_BUSY);
+		return false;
+	}
+	noio = memalloc_noio_save();
+	ret = hwswap_do_window(hw, sd, window);
+	memalloc_noio_restore(noio);
+	if (ret == -EREMOTEIO)
+		hwswap_doubt(hw, "it refuses to choose a readahead window");
+	hwswap_leave();
+	if (ret)
+		hwswap_count(HWSWAP_STAT_WINDOWS_FAILED);
+	else
+		hwswap_count(HWSWAP_STAT_WINDOWS);
+	return !ret;
+}

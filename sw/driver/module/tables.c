@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Swap tables: which of them the engine knows, and when their memory is free.
+ *
+ * A table is the kernel's own page, given to the engine to read when a command is
+ * about to need it. The driver holds a reference to the page as long as the engine
+ * may read it: from before TABLE_GIVE until TABLE_TAKE (or SWAPOFF) is completed,
+ * or until the engine is known to be quiet. So when the kernel frees a table, the
+ * page stays in quarantine until then, and nobody waits: the update hook, under the
+ * cluster lock, sets a bit, and a worker takes the table back.
+ *
+ * Two bits a cluster, set by the hook and cleared under hwswap_mutex:
+ * @wanted: it was seen to have a table that the engine does not know;
+ * @freed: it came to the free list, so the table that the engine knows is no more.
+ * A bit is cleared before the kernel is asked for the table. So whatever happens
+ * to the cluster after that sets it again.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+
+#include "hwswap.h"
+
+/* Addresses in one TABLE_GIVE: its buffer is a page, and NR has ten bits. */
+#define HWSWAP_GIVE_MAX		512U
+static_assert(HWSWAP_GIVE_MAX * sizeof(__le64) <= HWSWAP_GIVE_SIZE);
+static_assert((HWSWAP_COMMAND_HEAD_NR >> HWSWAP_COMMAND_HEAD_NR_SHIFT) >= HWSWAP_GIVE_MAX);
+
+/**
+ * hwswap_tables_note - a cluster has changed
+ * @hw: the engine
+ * @cluster: its number in the engine
+ * @list: the list it is on now (enum swap_offload_list)
+ *
+ * Context: the update hook: under the cluster lock, perhaps with interrupts off.
+ */
+void hwswap_tables_note(struct hwswap *hw, u32 cluster, unsigned int list)
+{
+	const struct page *page = READ_ONCE(hw->tables[cluster].page);
+
+	if (list == SWAP_OFFLOAD_LIST_FREE) {
+		if (!test_and_set_bit(cluster, hw->freed) && page)
+			hwswap_kick_tables();
+	} else if (!page && !test_bit(cluster, hw->wanted)) {
+		set_bit(cluster, hw->wanted);
+	}
+}
+
+/**
+ * hwswap_tables_new - a device has got its place in the engine
+ * @hw: the engine
+ * @sd: the device, not live yet
+ */
+void hwswap_tables_new(struct hwswap *hw, const struct hwswap_swapdev *sd)
+{
+	u32 i;
+
+	for (i = sd->base; i < sd->base + sd->clusters; i++)
+		set_bit(i, hw->wanted);
+}
+
+/* The engine does not read the table any more. */
+static void hwswap_table_put(struct hwswap *hw, u32 cluster)
+{
+	struct hwswap_table *table = &hw->tables[cluster];
+	struct page *page = table->page;
+
+	if (!page)
+		return;
+	dma_unmap_page(hw->dev, table->bus, PAGE_SIZE, DMA_TO_DEVICE);
+	WRITE_ONCE(table->page, NULL);
+	hw->tables_given--;
+	put_page(page);
+	/* It may have another one already. */
+	set_bit(cluster, hw->wanted);
+}
+
+/* Hold the table of a cluster, if it has one. */
+static bool hwswap_table_get(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 cluster)
+{
+	struct hwswap_table *table = &hw->tables[cluster];
+	struct page *page;
+	dma_addr_t bus;
+
+	clear_bit(cluster, hw->freed);
+	/* Before the cluster's lock is taken to look. */
+	smp_mb__after_atomic();
+	page = swap_offload_get_table(sd->dev.type, cluster - sd->base);
+	if (!page)
+		return false;
+	bus = dma_map_page(hw->dev, page, 0, PAGE_SIZE, DMA_TO_DEVICE);
+	if (dma_mapping_error(hw->dev, bus))
+		goto put;
+	/* The kernel writes to it all the time, and nobody would tell the engine. */
+	if (dma_need_sync(hw->dev, bus)) {
+		if (!hw->tables_incoherent)
+			dev_warn(hw->dev, "its DMA is not coherent with the kernel's memory, or out of its reach: swap tables are searched by software\n");
+		hw->tables_incoherent = true;
+		goto unmap;
+	}
+	table->bus = bus;
+	WRITE_ONCE(table->page, page);
+	hw->tables_given++;
+	/* Freed meanwhile: the hook may have looked before there was a page. */
+	if (test_bit(cluster, hw->freed))
+		hwswap_kick_tables();
+	return true;
+unmap:
+	dma_unmap_page(hw->dev, bus, PAGE_SIZE, DMA_TO_DEVICE);
+put:
+	put_page(page);
+	return false;
+}
+
+static int hwswap_take_range(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 first, u32 nr)
+{
+	const u64 arg[3] = { (u64)(first - sd->base) * HWSWAP_SLOTS, 0, 0 };
+	u32 i, held = 0;
+	int ret;
+
+	for (i = first; i < first + nr; i++)
+		held += !!hw->tables[i].page;
+	if (!held)
+		return 0;
+	ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_TAKE, sd->dev.type, nr, arg, NULL);
+	if (ret)
+		return ret;
+	for (i = first; i < first + nr; i++)
+		hwswap_table_put(hw, i);
+	hwswap_count_add(HWSWAP_STAT_TABLES_TAKEN, held);
+	return 0;
+}
+
+/**
+ * hwswap_tables_take - take back the tables that the kernel has freed
+ * @hw: the engine
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0, or an error of a command: then what it held stays held.
+ */
+int hwswap_tables_take(struct hwswap *hw)
+{
+	const struct hwswap_swapdev *sd;
+	u32 at, end, nr;
+	int ret;
+
+	lockdep_assert_held(&hwswap_mutex);
+	for (sd = hw->swapdev; sd < hw->swapdev + HWSWAP_MAX_TYPES; sd++) {
+		if (!sd->on_engine)
+			continue;
+		end = sd->base + sd->clusters;
+		for (at = sd->base; (at = find_next_bit(hw->freed, end, at)) < end; at += nr) {
+			for (nr = 0; at + nr < end && nr < HWSWAP_GIVE_MAX; nr++) {
+				if (!test_and_clear_bit(at + nr, hw->freed))
+					break;
+			}
+			ret = hwswap_take_range(hw, sd, at, nr);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+/**
+ * hwswap_tables_give - let the engine know all tables of a device
+ * @hw: the engine
+ * @sd: the device
+ *
+ * Tables that were freed are taken back first.
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0, -EOPNOTSUPP when it cannot read them, or an error of a command.
+ */
+int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd)
+{
+	u32 at, end = sd->base + sd->clusters, nr, i, last;
+	const struct hwswap_table *table;
+	__le64 *words = hw->gives.cpu;
+	u64 arg[3] = { 0, 0, hw->gives.bus };
+	int ret;
+
+	ret = hwswap_tables_take(hw);
+	if (ret)
+		return ret;
+	for (at = sd->base; (at = find_next_bit(hw->wanted, end, at)) < end; at += nr) {
+		nr = min(end - at, HWSWAP_GIVE_MAX);
+		for (i = 0, last = 0; i < nr; i++) {
+			table = &hw->tables[at + i];
+			if (test_and_clear_bit(at + i, hw->wanted) && !table->page &&
+			    hwswap_table_get(hw, sd, at + i)) {
+				hwswap_count(HWSWAP_STAT_TABLES_GIVEN);
+				last = i + 1;
+			}
+			/* Those it knows are given again: one command for all of them. */
+			words[i] = cpu_to_le64(table->page ? table->bus : 0);
+		}
+		if (hw->tables_incoherent)
+			return -EOPNOTSUPP;
+		if (!last)
+			continue;
+		arg[0] = (u64)(at - sd->base) * HWSWAP_SLOTS;
+		ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->dev.type, last, arg, NULL);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * hwswap_tables_drop - take back all tables
+ * @hw: the engine
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0, or an error of a command.
+ */
+int hwswap_tables_drop(struct hwswap *hw)
+{
+	u32 i;
+
+	for (i = 0; i < hw->usable; i++) {
+		if (hw->tables[i].page)
+			set_bit(i, hw->freed);
+	}
+	return hwswap_tables_take(hw);
+}
+
+/**
+ * hwswap_tables_off - the engine has forgotten a device
+ * @hw: the engine
+ * @sd: the device
+ */
+void hwswap_tables_off(struct hwswap *hw, const struct hwswap_swapdev *sd)
+{
+	u32 i;
+
+	for (i = sd->base; i < sd->base + sd->clusters; i++) {
+		hwswap_table_put(hw, i);
+		clear_bit(i, hw->wanted);
+		clear_bit(i, hw->freed);
+	}
+}
+
+/**
+ * hwswap_tables_release - let go of all tables
+ * @hw: the engine, quiet: nothing of it is under way to memory
+ */
+void hwswap_tables_release(struct hwswap *hw)
+{
+	u32 i;
+
+	if (!hw->tables)
+		return;
+	for (i = 0; i < hw->usable; i++)
+		hwswap_table_put(hw, i);
+	bitmap_zero(hw->wanted, hw->usable);
+	bitmap_zero(hw->freed, hw->usable);
+}
+
+/**
+ * hwswap_tables_quarantined - tables that the kernel has freed and the engine has not
+ * @hw: the engine
+ *
+ * Return: how many.
+ */
+u32 hwswap_tables_quarantined(const struct hwswap *hw)
+{
+	u32 at, nr = 0;
+
+	for_each_set_bit(at, hw->freed, hw->usable)
+		nr += !!READ_ONCE(hw->tables[at].page);
+	return nr;
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hwswap_testprovider: a provider of swap slots that is all software, and honest
+ * or not: it shows that the kernel's hooks for searches and readahead believe
+ * nothing. It gives no hints. For tests; keep the real driver out meanwhile.
+ *
+ * /sys/module/hwswap_testprovider/parameters/lie says how it answers:
+ *
+ *   none      as the tables are
+ *   nothing   there is never anything to be found
+ *   skip      half of what there is to be found is left out
+ *   noise     any slot of the device, every slot of its cluster
+ *   outside   slots below and behind what was asked for, windows without the slot
+ *             that is needed, windows larger than a cluster
+ *   silent    no answer
+ *
+ * The other parameters there are counters.
+ */
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/delay.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/swap_offload.h>
+
+#define SLOTS		512
+#define MAX_TYPES	32
+
+/* Words of a swap table, see mm/swap_table.h */
+#define WORD_BAD	(~0UL << 3)
+#define WORD_COUNT	(0xfUL << 60)
+
+static_assert(IS_ENABLED(CONFIG_64BIT));
+
+enum lie { NONE, NOTHING, SKIP, NOISE, OUTSIDE, SILENT };
+
+static const char *const lies[] = { "none", "nothing", "skip", "noise", "outside", "silent" };
+
+static enum lie lie;
+static unsigned int slots_of[MAX_TYPES];	/* of each swap device */
+
+static atomic_t searches = ATOMIC_INIT(0);
+static atomic_t right = ATOMIC_INIT(0);
+static atomic_t wrong = ATOMIC_INIT(0);
+static atomic_t windows = ATOMIC_INIT(0);
+static atomic_t windows_same = ATOMIC_INIT(0);
+
+static bool word_is(u64 word, enum swap_offload_kind kind)
+{
+	if (kind == SWAP_OFFLOAD_FIND_CACHE_ONLY)
+		return (word & 3) == 2 && !(word & WORD_COUNT);
+	return word && word != WORD_BAD;
+}
+
+/* The slots of a cluster that are of a kind; false when there are none. */
+static bool look(unsigned int type, unsigned int cluster, enum swap_offload_kind kind,
+		 unsigned int from, unsigned long *slots)
+{
+	struct page *page = swap_offload_get_table(type, cluster);
+	const u64 *words;
+	unsigned int i;
+
+	bitmap_zero(slots, SLOTS);
+	if (!page)
+		return false;
+	words = page_address(page);
+	for (i = from; i < SLOTS; i++) {
+		if (word_is(READ_ONCE(words[i]), kind))
+			__set_bit(i, slots);
+	}
+	put_page(page);
+	return !bitmap_empty(slots, SLOTS);
+}
+
+static int honest_search(struct swap_offload_search *s)
+{
+	unsigned int cluster, from = s->from % SLOTS;
+
+	for (cluster = s->from / SLOTS; cluster * SLOTS < slots_of[s->type]; cluster++) {
+		if (look(s->type, cluster, s->kind, from, s->slots)) {
+			s->found = cluster * SLOTS + find_first_bit(s->slots, SLOTS);
+			return 1;
+		}
+		from = 0;
+		cond_resched();
+	}
+	return 0;
+}
+
+static int test_search(struct swap_offload_search *s)
+{
+	enum lie how = READ_ONCE(lie);
+	unsigned int i;
+	int ret;
+
+	if (s->type >= MAX_TYPES || !slots_of[s->type] || how == SILENT)
+		return -EAGAIN;
+	atomic_inc(&searches);
+	switch (how) {
+	case NOTHING:
+		return 0;
+	case NOISE:
+		s->found = s->from + get_random_u32_below(slots_of[s->type]);
+		bitmap_fill(s->slots, SLOTS);
+		return 1;
+	case OUTSIDE:
+		s->found = get_random_u32_below(2) ? s->from - 1 :
+			   slots_of[s->type] + get_random_u32_below(SLOTS);
+		bitmap_fill(s->slots, SLOTS);
+		return 1;
+	default:
+		ret = honest_search(s);
+		break;
+	}
+	if (ret > 0 && how == SKIP) {
+		for_each_set_bit(i, s->slots, SLOTS) {
+			if (get_random_u32_below(2))
+				__clear_bit(i, s->slots);
+		}
+		if (bitmap_empty(s->slots, SLOTS))
+			return 0;
+		s->found = round_down(s->found, SLOTS) + find_first_bit(s->slots, SLOTS);
+	}
+	return ret;
+}
+
+static void test_searched(unsigned int type, enum swap_offload_kind kind, unsigned int good,
+			  unsigned int bad)
+{
+	atomic_add(good, &right);
+	atomic_add(bad, &wrong);
+}
+
+/* The same window as the kernel's; of its slots those in use and not cached. */
+static void honest_window(struct swap_offload_window *w)
+{
+	struct page *page = swap_offload_get_table(w->type, w->offset / SLOTS);
+	const u64 *words;
+	unsigned int i;
+
+	if (!page)
+		return;
+	words = page_address(page);
+	for (i = 0; i < SLOTS; i++) {
+		if (!(READ_ONCE(words[i]) & 1))
+			__clear_bit(i, w->slots);
+	}
+	put_page(page);
+}
+
+static bool test_window(struct swap_offload_window *w)
+{
+	unsigned long start = w->start, nr = w->nr, size = 1UL << w->page_cluster;
+
+	switch (READ_ONCE(lie)) {
+	case NONE:
+		honest_window(w);
+		break;
+	case NOTHING:
+		bitmap_zero(w->slots, SLOTS);
+		break;
+	case SKIP:
+		w->start = w->offset;
+		w->nr = 1;
+		break;
+	case NOISE:
+		w->start = round_down(w->offset, size);
+		w->nr = size;
+		break;
+	case OUTSIDE:
+		switch (get_random_u32_below(4)) {
+		case 0:
+			w->start = w->offset + 1;
+			break;
+		case 1:
+			w->nr = ULONG_MAX;
+			break;
+		case 2:
+			w->start = 0;
+			w->nr = 2 * SLOTS;
+			break;
+		default:
+			w->nr = 0;
+			break;
+		}
+		break;
+	case SILENT:
+		return false;
+	}
+	atomic_inc(&windows);
+	if (w->start == start && w->nr == nr)
+		atomic_inc(&windows_same);
+	return true;
+}
+
+static bool test_hint(unsigned int order, struct swap_offload_hint *hint)
+{
+	return false;
+}
+
+static void test_hint_done(unsigned int order, const struct swap_offload_hint *hint,
+			   enum swap_offload_outcome outcome)
+{
+}
+
+static void test_update(const struct swap_offload_change *change)
+{
+}
+
+static void test_device_on(const struct swap_offload_device *dev)
+{
+	if (dev->type < MAX_TYPES)
+		slots_of[dev->type] = dev->max;
+}
+
+static void test_device_off(unsigned int type, enum swap_offload_off stage)
+{
+	if (type < MAX_TYPES && stage == SWAP_OFFLOAD_OFF_DONE)
+		slots_of[type] = 0;
+}
+
+static const struct swap_offload_ops test_ops = {
+	.hint		= test_hint,
+	.hint_done	= test_hint_done,
+	.update		= test_update,
+	.device_on	= test_device_on,
+	.device_off	= test_device_off,
+	.search		= test_search,
+	.searched	= test_searched,
+	.window		= test_window,
+};
+
+static int lie_set(const char *val, const struct kernel_param *kp)
+{
+	int found = sysfs_match_string(lies, val);
+
+	if (found < 0)
+		return found;
+	WRITE_ONCE(lie, found);
+	return 0;
+}
+
+static int lie_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", lies[READ_ONCE(lie)]);
+}
+
+static const struct kernel_param_ops lie_ops = {
+	.set = lie_set,
+	.get = lie_get,
+};
+
+module_param_cb(lie, &lie_ops, NULL, 0644);
+MODULE_PARM_DESC(lie, "none (default), nothing, skip, noise, outside or silent");
+
+static int counter_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%d\n", atomic_read((const atomic_t *)kp->arg));
+}
+
+static int counter_set(const char *val, const struct kernel_param *kp)
+{
+	int value, ret = kstrtoint(val, 0, &value);
+
+	if (!ret)
+		atomic_set((atomic_t *)kp->arg, value);
+	return ret;
+}
+
+static const struct kernel_param_ops counter_ops = {
+	.set = counter_set,
+	.get = counter_get,
+};
+
+module_param_cb(searches, &counter_ops, &searches, 0644);
+MODULE_PARM_DESC(searches, "Searches that were answered");
+module_param_cb(right, &counter_ops, &right, 0644);
+MODULE_PARM_DESC(right, "Slots of the answers that were as they said");
+module_param_cb(wrong, &counter_ops, &wrong, 0644);
+MODULE_PARM_DESC(wrong, "Slots of the answers that were not");
+module_param_cb(windows, &counter_ops, &windows, 0644);
+MODULE_PARM_DESC(windows, "Windows that were proposed");
+module_param_cb(windows_same, &counter_ops, &windows_same, 0644);
+MODULE_PARM_DESC(windows_same, "Windows among them that were the kernel's own");
+
+static int __init test_init(void)
+{
+	if (PAGE_SIZE != 4096 || swap_offload_cluster_slots() != SLOTS) {
+		pr_err("hwswap_testprovider: knows swap clusters of %u slots of 4096 bytes only\n",
+		       SLOTS);
+		return -EINVAL;
+	}
+	return swap_offload_register(&test_ops);
+}
+
+static void __exit test_exit(void)
+{
+	swap_offload_unregister(&test_ops);
+}
+
+module_init(test_init);
+module_exit(test_exit);
+
+MODULE_DESCRIPTION("An honest or lying provider of swap slots, for tests");
+MODULE_AUTHOR("hwswap developers <hwswap@localhost>");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS("SWAP_OFFLOAD");

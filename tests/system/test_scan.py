@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mode scan: the engine searches the kernel's swap tables and chooses readahead windows, on a guest with two CPUs."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from driver import DEBUG, QUEUED, Driver, Load, hold_half, kernel_modules, swap_on_queued, swapload, verify_half
+from hwswap import paths
+from hwswap.engine import EngineServer
+from hwswap.guest import Guest, Machine
+
+LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
+FULL = "--size 44m --limit 16m --folio 64k --access random"
+
+
+def tables(guest: Guest) -> dict[str, int]:
+    """Return what the driver says of the tables that the engine knows."""
+    pairs = (line.split() for line in guest.run(f"cat {DEBUG}/tables").check().splitlines() if line)
+    return {name: int(value) for name, value in pairs}
+
+
+def wait_no_tables(guest: Guest, timeout: float = 30.0) -> None:
+    """Wait until the engine knows no table any more, and none is held for it."""
+    deadline = time.monotonic() + timeout
+    while (state := tables(guest))["given"] or state["quarantined"]:
+        assert time.monotonic() < deadline, f"still {state} after {timeout} s"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def guest(engine: EngineServer) -> Iterator[Guest]:
+    with Guest(
+        Machine(cpus=2, disks=0), engine, files=kernel_modules(), log=paths.REPORTS / "kernel" / "scan.log"
+    ) as guest:
+        yield guest
+
+
+@pytest.fixture(scope="module")
+def driver(guest: Guest) -> Driver:
+    swap_on_queued(guest)
+    driver = Driver(guest)
+    driver.load("scan")
+    driver.wait_attached()
+    return driver
+
+
+@pytest.mark.parametrize("fixed", ["false", "true"])
+def test_swapoff_half_full_under_load(guest: Guest, driver: Driver, fixed: str) -> None:
+    guest.run(f"echo {fixed} >/sys/kernel/mm/swap/swapoff_ra_fixed").check()
+    before = driver.stats()
+    hold_half(guest, seed=5)
+    load = Load(guest, LOAD)
+    guest.run("sleep 1").check()
+    guest.run(f"swapctl off {QUEUED[0]}", 300).check()
+    assert QUEUED[0] not in guest.run("cat /proc/swaps").check()
+    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
+    load.stop(300)
+    verify_half(guest)
+    seen = {name: value - before[name] for name, value in driver.stats().items()}
+    assert seen["windows_same"] > 0, seen
+    assert seen["tables_given"] > 0, seen
+    assert seen["timeouts"] == seen["detaches"] == 0, seen
+    driver.assert_quiet_mirror()
+
+
+def test_searches_find_what_is_there(guest: Guest, driver: Driver) -> None:
+    # What only the swap cache holds: pages that were read back, on devices that are more than half full.
+    before = driver.stats()
+    for seed in range(3):
+        swapload(guest, f"{FULL} --rounds 2 --seed {seed}", 300)
+    # What swapoff has to search for: processes come and go while it reads.
+    for _ in range(10):
+        load = Load(guest, f"{LOAD} --rounds 0")
+        guest.run("sleep 0.3").check()
+        guest.run(f"swapctl off {QUEUED[1]}", 300).check()
+        guest.run(f"swapctl on -p 5 {QUEUED[1]}").check()
+        load.stop(300)
+        if driver.stats()["searches_used"] > before["searches_used"]:
+            break
+    seen = {name: value - before[name] for name, value in driver.stats().items()}
+    assert seen["searches_used"] + seen["searches_cache_only"] > 0, seen
+    assert seen["searches_failed"] == 0, seen
+
+
+def test_tables_are_given_back(guest: Guest, driver: Driver) -> None:
+    swapload(guest, f"{LOAD} --rounds 1", 300)
+    assert tables(guest)["given"] > 0
+    driver.set_mode("hint")
+    wait_no_tables(guest)
+    driver.set_mode("scan")
+    swapload(guest, f"{LOAD} --rounds 1", 300)
+    assert tables(guest)["given"] > 0
+    for disk in QUEUED:
+        guest.run(f"swapctl off {disk}", 300).check()
+    wait_no_tables(guest)
+    for disk in QUEUED:
+        guest.run(f"swapctl on -p 5 {disk}").check()
+
+
+def test_mode_changes_under_load(guest: Guest, driver: Driver) -> None:
+    load = Load(guest, LOAD)
+    for mode in ("scan", "hint", "scan", "off", "scan", "shadow", "scan"):
+        driver.set_mode(mode)
+        guest.run("sleep 0.5").check()
+        load.assert_running()
+    load.stop(300)
+    driver.wait_attached()
+    driver.assert_quiet_mirror()
