@@ -28,8 +28,8 @@ class GiveResult extends Bundle {
   val had = UInt(MemMap.Command.Head.Nr.width.W)
 }
 
-/** Carries out TABLE_GIVE, TABLE_TAKE and what SWAPOFF takes. Addresses are read in batches that fit in the read queue as
-  * a whole, so that nothing is written while a read is under way.
+/** Carries out TABLE_GIVE, TABLE_TAKE, what SWAPOFF takes, and the pool's changes. Addresses are read in batches that
+  * fit in the read queue as a whole, so that nothing is written while a read is under way.
   */
 class TableGive(p: Params) extends Module {
   val io = IO(new Bundle {

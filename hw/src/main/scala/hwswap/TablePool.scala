@@ -4,8 +4,8 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** The pool of swap tables (authoritative mode): a cluster that comes into use gets one of those the host has left in an
-  * array, and gives it back when it gets empty (`swap_cluster_alloc_table()`, `swap_cluster_free_table()`).
+/** The pool of swap tables (authoritative mode): a cluster that comes into use gets one of those the host has left in
+  * an array, and gives it back when it gets empty (`swap_cluster_alloc_table()`, `swap_cluster_free_table()`).
   *
   * How many are left is counted when the core says that a cluster changes, so the next allocation knows; the address is
   * read or written, and the directory changed, later, one cluster after the other and in order, before any other job on

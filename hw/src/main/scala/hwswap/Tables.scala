@@ -9,8 +9,8 @@ class TableEvents extends Bundle {
   val wordsRead, wordsWritten, busy = Bool()
 }
 
-/** Everything of swap tables and readahead: the unit that carries jobs out, and its users. The pool goes first, so that a
-  * command finds what allocations and frees before it have brought; then the register LOOKUP, then commands.
+/** Everything of swap tables and readahead: the unit that carries jobs out, and its users. The pool goes first, so that
+  * a command finds what allocations and frees before it have brought; then the register LOOKUP, then commands.
   */
 class Tables(p: Params) extends Module {
   val io = IO(new Bundle {
