@@ -74,6 +74,8 @@ module core_proof #(
       .io_policy_device('0),
       .io_policy_hint('0),
       .io_clear(1'b0),
+      .io_pool_none(1'b0),
+      .io_pool_full(1'b0),
       .io_fault(fault)
   );
 

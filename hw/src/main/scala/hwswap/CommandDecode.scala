@@ -63,7 +63,7 @@ class DecodedCommand(p: Params) extends Bundle {
   val table = TableOp()
   val kinds = UInt(MemMap.TableScan.Slots.Kinds.width.W)
 
-  /** ARG0, the lower half: DUMP, the first cluster; tables, the first slot. ARG1: DUMP, where to; tables. ARG2: tables. */
+  /** ARG0, the lower half: DUMP: the first cluster; tables: the first slot. ARG1: DUMP: where to. */
   val low = UInt(32.W)
   val arg1, arg2 = UInt(64.W)
 }

@@ -77,7 +77,7 @@ class Core(p: Params) extends Module {
     val start = RegInit(false.B)
     val indexIdle = WireDefault(true.B)
     start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy && indexIdle &&
-      answers.io.empty
+      answers.io.empty && !io.pool.full
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {
@@ -105,6 +105,14 @@ class Core(p: Params) extends Module {
     executor.io.unitDone := answeredNow
     intake.io.unitDone := answeredNow || executor.io.unitRefused
     io.events := Mux(unitTurn, ofUnit(_.events), executor.io.events)
+
+    // Clusters that come into use or get empty. Of the units, one alone empties clusters that had a table.
+    val discarded = access.newMeta.valid && req.op === CoreOp.discardDone
+    io.pool.event.valid := executor.io.pool.event.valid || discarded
+    io.pool.event.bits.cluster := cluster.io.cluster
+    io.pool.event.bits.empties := discarded || executor.io.pool.event.bits.empties
+    executor.io.pool.none := io.pool.none
+    executor.io.pool.full := io.pool.full
 
     // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays
     // open until its response is taken.

@@ -144,6 +144,23 @@ object Policy {
   val NodeBits: Int = 4
 }
 
+/** A cluster leaves FREE for an allocation, and comes into use, or comes to FREE. */
+class PoolEvent(p: Params) extends Bundle {
+  val cluster = UInt(p.clusterBits.W)
+  val empties = Bool()
+}
+
+/** What the core says of clusters to whom they get their swap tables from; see TablePool. */
+class PoolPort(p: Params) extends Bundle {
+  val event = Valid(new PoolEvent(p))
+
+  /** There is no table for a cluster on FREE. */
+  val none = Input(Bool())
+
+  /** Of events, no more than those of the next two cycles may come. */
+  val full = Input(Bool())
+}
+
 /** The core: requests in order, one at a time; each accepted request gets exactly one response. */
 class CoreIO(p: Params) extends Bundle {
   val req = Flipped(Decoupled(new CoreReq(p)))
@@ -172,6 +189,7 @@ class CoreIO(p: Params) extends Bundle {
   val freeSlots = Output(UInt(32.W))
   val hintedSlots = Output(UInt(32.W))
   val events = Output(new CoreEvents)
+  val pool = new PoolPort(p)
 
   /** An internal check failed (sticky until clear). */
   val fault = Output(Bool())

@@ -36,6 +36,7 @@ class DramCore(p: Params, dram: DramStore) extends Module {
   io.req.ready := core.io.req.ready && run
   io.resp.valid := core.io.resp.valid && run
   io.events := Mux(run, core.io.events, 0.U.asTypeOf(io.events))
+  io.pool.event.valid := core.io.pool.event.valid && run
 
   // A new seed for random trunks comes for one cycle; a held core gets it when it goes on.
   private val reseeds = RegInit(false.B)

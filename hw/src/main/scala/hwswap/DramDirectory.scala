@@ -6,8 +6,8 @@ import chisel3.util._
 
 /** The directory in host memory: a word of 8 bytes a cluster, from DIRECTORY_BASE on; the address of its table, or 0.
   *
-  * It is read a burst at a time, into a queue of its own, so that entries that nobody has taken yet are never in the way
-  * of words behind them.
+  * It is read a burst at a time, into a queue of its own, so that entries that nobody has taken yet are never in the
+  * way of words behind them.
   */
 class DramDirectory(p: Params) extends Directory(p) {
   object State extends ChiselEnum {

@@ -97,6 +97,7 @@ class Executor(p: Params) extends Module {
     val moveRoom = Input(Bool())
     val hintsRoom = Input(Bool())
     val events = Output(new CoreEvents)
+    val pool = new PoolPort(p)
 
     // More than half of swap is in use; all devices and the available list show what was done.
     val halfUsed = Input(Bool())
@@ -225,7 +226,9 @@ class Executor(p: Params) extends Module {
   // Policy INDEXED: a cluster that was reached by a hint and has no run there was not searched, as it were.
   private val skips = p.indexed.B && indexed && !listed && !op.resumes
 
-  private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
+  /** There is no table for it: it goes back behind the others on FREE, unsearched. (`swap_cluster_populate()`) */
+  private val tableless = io.pool.none && meta.flag === ClusterFlag.free
+  private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full) && !tableless
 
   // An answer that names another cluster or order than was asked about.
   private val stray = op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order)
@@ -280,6 +283,7 @@ class Executor(p: Params) extends Module {
     Mux(io.empty, 0.U, meta.order),
     Mux(io.empty, ListId.free(p), Mux(isFull, ListId.full(p).U, fragOf(meta.order)))
   )
+  when(tableless)(kept.relist := true.B)
   private val empties = meta.count === op.nr
   private val discards = device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard)
   private val left = outcome(
@@ -306,7 +310,7 @@ class Executor(p: Params) extends Module {
     meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
   )
   private val stalled = !io.respRoom || (mayMove && !io.moveRoom) || (op.hinting && !io.hintsRoom) ||
-    (op.reclaim && !weighed)
+    (op.reclaim && !weighed) || io.pool.full
   private val lookDone = Wire(Bool())
   private val committing = RegInit(false.B)
   private val commitNext = (lookDone || (inCommit && !committing)) && !stalled
@@ -331,6 +335,10 @@ class Executor(p: Params) extends Module {
   when(asks) {
     io.newMeta.bits.flag := ClusterFlag.none
   }
+  private val ofFree = RegNext(meta.flag === ClusterFlag.free)
+  io.pool.event.valid := changes && ofFree =/= (result.meta.flag === ClusterFlag.free)
+  io.pool.event.bits.cluster := io.opened
+  io.pool.event.bits.empties := !ofFree
   io.newEmpty := Mux(op.alloc, empty && !gives, emptied)
   io.rowChange.valid := gives || frees
   io.rowChange.bits.used := op.alloc
@@ -378,7 +386,7 @@ class Executor(p: Params) extends Module {
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
   private val ends =
-    searched(op.alloc && !rejected && !willAsk && !ofFull, listed || op.resumes)
+    searched(op.alloc && !rejected && !willAsk && !ofFull && !tableless, listed || op.resumes)
   private val draws = RegNext(random && ends && !newHint.valid && !rotating, false.B)
   trunks.io.draw := draws
   io.newHint.valid := RegNext(ends, false.B)

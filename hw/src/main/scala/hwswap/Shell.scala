@@ -108,6 +108,8 @@ class Shell(p: Params) extends Module {
   ring.io.tableDone := tables.io.done
   tables.io.devices := io.core.devices
   tables.io.directoryBase := settings.directoryBase
+  tables.io.advisory := settings.advisory
+  tables.io.pool <> io.core.pool
   io.tableDma <> tables.io.dma
 
   // State for the host

@@ -15,8 +15,8 @@ object TableDma {
 
   private val inBurst = log2Ceil(Axi.MaxBeats)
 
-  /** Beats of the next burst: to where a multiple of the longest burst ends, so no burst crosses 4 KiB, and those in the
-    * middle of a transfer have full length.
+  /** Beats of the next burst: to where a multiple of the longest burst ends, so no burst crosses 4 KiB, and those in
+    * the middle of a transfer have full length.
     *
     * @param low
     *   number of the burst's first word, or its lowest bits
@@ -64,8 +64,8 @@ class TableReadWord extends Bundle {
   val last = Bool()
 }
 
-/** What a client of the reading half sees. Requests may follow each other while answers are still to come; words come in
-  * the order of the requests, every word of each, after an error, too.
+/** What a client of the reading half sees. Requests may follow each other while answers are still to come; words come
+  * in the order of the requests, every word of each, after an error, too.
   */
 class TableReadPort extends Bundle {
   val req = Decoupled(new TableReadReq)
@@ -99,8 +99,8 @@ class TableWritten extends Bundle {
   val good = UInt(TableDma.WordBits.W)
 }
 
-/** What a client of the writing half sees: one transfer at a time. `done` comes when memory has answered all of it; after
-  * an error fewer words are taken. Who has a request taken gives the data without waiting for any other transfer.
+/** What a client of the writing half sees: one transfer at a time. `done` comes when memory has answered all of it;
+  * after an error fewer words are taken. Who has a request taken gives the data without waiting for any other transfer.
   */
 class TableWritePort extends Bundle {
   val req = Decoupled(new TableWriteReq)

@@ -4,15 +4,17 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Changes of the directory: clusters get tables, lose them one by one and are counted, or all of a device do. */
+/** Changes of the directory: clusters get tables, lose them one by one and are counted, or all of a device do, or one
+  * gets a table out of the pool or gives it back.
+  */
 class GiveJob(p: Params) extends Bundle {
 
-  /** give, take, off. */
+  /** give, take, off, populate, release. */
   val op = TableOp()
   val cluster = UInt(p.clusterBits.W)
   val count = UInt(p.clusterCountBits.W)
 
-  /** give: where the addresses of the tables are, as the number of the first word. */
+  /** give, populate: where the addresses of the tables are, as the number of the first word; release: where it goes. */
   val source = UInt(TableDma.AddrBits.W)
 }
 
@@ -26,8 +28,8 @@ class GiveResult extends Bundle {
   val had = UInt(MemMap.Command.Head.Nr.width.W)
 }
 
-/** Carries out TABLE_GIVE, TABLE_TAKE and what SWAPOFF takes. Addresses are read in batches that fit in the read queue as
-  * a whole, so that nothing is written while a read is under way.
+/** Carries out TABLE_GIVE, TABLE_TAKE, what SWAPOFF takes, and the pool's changes. Addresses are read in batches that
+  * fit in the read queue as a whole, so that nothing is written while a read is under way.
   */
 class TableGive(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -40,10 +42,14 @@ class TableGive(p: Params) extends Module {
     val readReq = Decoupled(new TableReadReq)
     val readData = Flipped(Decoupled(new TableReadWord))
     val settled = Input(Bool())
+
+    /** Where a table goes that is given back; and that it is being written. */
+    val write = new TableWritePort
+    val writing = Output(Bool())
   })
   import MapAccess.low
   object State extends ChiselEnum {
-    val idle, look, entries, next, read, settle, ask, set, finish = Value
+    val idle, look, entries, write, written, next, read, settle, ask, set, finish = Value
   }
   val state = RegInit(State.idle)
   private val job = Reg(new GiveJob(p))
@@ -51,7 +57,9 @@ class TableGive(p: Params) extends Module {
   /** Clusters that are left, and those of the present batch. */
   private val left, batch = Reg(UInt(p.clusterCountBits.W))
   private val result = Reg(new GiveResult)
-  private val isGive = job.op === TableOp.give
+  private val isGive = job.op.isOneOf(TableOp.give, TableOp.populate)
+  private val isRelease = job.op === TableOp.release
+  private val page = Reg(UInt(Directory.PageBits.W))
   private val stopped = result.error || result.bad
 
   io.job.ready := state === State.idle
@@ -79,6 +87,15 @@ class TableGive(p: Params) extends Module {
     result.bad := !io.readData.bits.error
   }
 
+  // A table that goes back to the pool; 0 if there was none.
+  io.writing := state.isOneOf(State.write, State.written)
+  io.write.req.valid := state === State.write
+  io.write.req.bits.address := job.source
+  io.write.req.bits.words := 1.U
+  io.write.data.valid := state === State.written
+  io.write.data.bits.word := page ## 0.U(log2Ceil(Directory.TableBytes).W)
+  io.write.data.bits.keep := true.B
+
   io.done.valid := state === State.finish
   io.done.bits := result
   private val most = Mux(isGive, TableGive.Batch.U, TableGive.Cleared.U)
@@ -88,7 +105,7 @@ class TableGive(p: Params) extends Module {
         job := io.job.bits
         left := io.job.bits.count
         result := 0.U.asTypeOf(result)
-        state := Mux(io.job.bits.op === TableOp.take, State.look, State.next)
+        state := Mux(io.job.bits.op.isOneOf(TableOp.take, TableOp.release), State.look, State.next)
       }
     }
     is(State.look) {
@@ -100,7 +117,15 @@ class TableGive(p: Params) extends Module {
         batch := batch - 1.U
         result.had := result.had + io.entries.bits.table
         result.error := result.error || io.entries.bits.error
-        when(batch === 1.U)(state := State.next)
+        page := Mux(io.entries.bits.table, io.entries.bits.page, 0.U)
+        when(batch === 1.U)(state := Mux(isRelease && !io.entries.bits.error, State.write, State.next))
+      }
+    }
+    is(State.write)(when(io.write.req.fire)(state := State.written))
+    is(State.written) {
+      when(io.write.done.valid) {
+        when(io.write.done.bits.error)(result.error := true.B)
+        state := State.next
       }
     }
     is(State.next) {

@@ -3,11 +3,11 @@ package hwswap
 
 import chisel3._
 
-/** What is done with swap tables: what commands ask for (TABLE_..., WINDOW), and `off`: SWAPOFF takes all tables of its
-  * device.
+/** What is done with swap tables: what commands ask for (TABLE_..., WINDOW), `off`: SWAPOFF takes all tables of its
+  * device, and what the pool does: `populate`, an engine cluster gets a table, `release`, it gives it back.
   */
 object TableOp extends ChiselEnum {
-  val give, take, off, lookup, range, count, scan, fill, clear, replace, window = Value
+  val give, take, off, lookup, range, count, scan, fill, clear, replace, window, populate, release = Value
 
   /** Slots of one cluster, `nr` of them. */
   val ofRange: Seq[TableOp.Type] = Seq(range, fill, clear, replace)
@@ -16,7 +16,10 @@ object TableOp extends ChiselEnum {
   val changing: Seq[TableOp.Type] = Seq(fill, clear, replace)
 }
 
-/** A command on swap tables, by the fields of MemMap.Command. What the command alone says is checked already. */
+/** A command on swap tables, by the fields of MemMap.Command; whether there is such a device is not known yet.
+  *
+  * populate, release: `slot` is the engine cluster, `arg2` where in the pool's array its table is, or goes.
+  */
 class TableJob extends Bundle {
   val op = TableOp()
   val device = UInt(MemMap.Command.Head.Type.width.W)

@@ -18,6 +18,9 @@ class TableUnit(p: Params) extends Module {
     /** DIRECTORY_BASE. */
     val directoryBase = Input(UInt(Axi.AddrBits.W))
 
+    /** Clusters get their tables from the pool. */
+    val pooled = Input(Bool())
+
     /** The state of the readahead, as the register shows it. */
     val previous = Output(UInt(RegMap.Readahead.Previous.width.W))
     val pages = Output(UInt(RegMap.Readahead.Pages.width.W))
@@ -87,11 +90,18 @@ class TableUnit(p: Params) extends Module {
 
   // Writes.
   private val write = io.dma.write
-  private val writers = Seq(directory.io.write -> giving, report.io.write -> !giving)
-  write.req.valid := Mux(giving, directory.io.write.req.valid, report.io.write.req.valid)
-  write.req.bits := Mux(giving, directory.io.write.req.bits, report.io.write.req.bits)
-  write.data.valid := Mux(giving, directory.io.write.data.valid, report.io.write.data.valid)
-  write.data.bits := Mux(giving, directory.io.write.data.bits, report.io.write.data.bits)
+  private val returning = give.io.writing
+  private val writers = Seq(
+    directory.io.write -> (giving && !returning),
+    give.io.write -> returning,
+    report.io.write -> !giving
+  )
+  private def ofWriter[T <: Data](field: TableWritePort => T): T =
+    Mux1H(writers.map { case (user, its) => its -> field(user) })
+  write.req.valid := ofWriter(_.req.valid)
+  write.req.bits := ofWriter(_.req.bits)
+  write.data.valid := ofWriter(_.data.valid)
+  write.data.bits := ofWriter(_.data.bits)
   for ((user, its) <- writers) {
     user.req.ready := its && write.req.ready
     user.data.ready := its && write.data.ready
@@ -102,7 +112,7 @@ class TableUnit(p: Params) extends Module {
   /** A device may have tables. */
   private val mayHave = RegInit(VecInit.fill(p.devices)(false.B))
   private val number = if (p.devices == 1) 0.U(1.W) else job.device(p.deviceBits - 1, 0)
-  private val tabled = RegNext(At(mayHave, number))
+  private val tabled = RegNext(At(mayHave, number) || io.pooled)
 
   /** The directory was answered with an error, so nobody can tell what it holds. */
   private val broken = RegInit(false.B)
@@ -160,7 +170,11 @@ class TableUnit(p: Params) extends Module {
 
   give.io.job.valid := state === State.give
   give.io.job.bits.op := job.op
-  give.io.job.bits.cluster := low(device.base + Mux(doing(TableOp.off), 0.U, cluster), range.cluster)
+  private val ofPool = doing(TableOp.populate, TableOp.release)
+  give.io.job.bits.cluster := low(
+    Mux(ofPool, job.slot, device.base + Mux(doing(TableOp.off), 0.U, cluster)),
+    range.cluster
+  )
   give.io.job.bits.count := low(Mux(doing(TableOp.off), clusters, job.nr), range.clusters)
   give.io.job.bits.source := job.arg2 >> log2Ceil(Axi.DataBytes)
 
@@ -243,7 +257,10 @@ class TableUnit(p: Params) extends Module {
         ),
         slots
       )
-      when(noDevice) {
+      when(ofPool) {
+        state := State.give
+        when(broken)(end(StatusCode.BusError))
+      }.elsewhen(noDevice) {
         end(StatusCode.BadDevice)
       }.elsewhen(outOfRange || unaligned || wrong) {
         end(StatusCode.BadRange)

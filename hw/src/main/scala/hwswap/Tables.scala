@@ -9,8 +9,8 @@ class TableEvents extends Bundle {
   val wordsRead, wordsWritten, busy = Bool()
 }
 
-/** Everything of swap tables and readahead: the unit that carries jobs out, and its two users, commands and the register
-  * LOOKUP, which goes first.
+/** Everything of swap tables and readahead: the unit that carries jobs out, and its users. The pool goes first, so that
+  * a command finds what allocations and frees before it have brought; then the register LOOKUP, then commands.
   */
 class Tables(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -20,6 +20,8 @@ class Tables(p: Params) extends Module {
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val dma = new TableDmaPort
     val directoryBase = Input(UInt(Axi.AddrBits.W))
+    val advisory = Input(Bool())
+    val pool = Flipped(new PoolPort(p))
 
     /** The directory is cleared. */
     val ready = Output(Bool())
@@ -31,19 +33,26 @@ class Tables(p: Params) extends Module {
   })
   val registers = Module(new TableRegisters)
   val unit = Module(new TableUnit(p))
-  private val pick = Module(new Arbiter(new TableJob, 2))
-  pick.io.in(0) <> registers.io.job
-  pick.io.in(1) <> io.job
+  val pool = Module(new TablePool(p))
+  private val users = Seq(pool.io.job, registers.io.job, io.job)
+  private val pick = Module(new Arbiter(new TableJob, users.length))
+  for ((in, user) <- pick.io.in.zip(users)) in <> user
   unit.io.job <> pick.io.out
-  private val byRegister = RegEnable(pick.io.chosen === 0.U, unit.io.job.fire)
-  for ((done, its) <- Seq(registers.io.done -> byRegister, io.done -> !byRegister)) {
-    done.valid := unit.io.done.valid && its
+  private val user = RegEnable(pick.io.chosen, unit.io.job.fire)
+  for ((done, i) <- Seq(pool.io.done, registers.io.done, io.done).zipWithIndex) {
+    done.valid := unit.io.done.valid && user === i.U
     done.bits := unit.io.done.bits
   }
+  pool.io.advisory := io.advisory
+  pool.io.core <> io.pool
+  unit.io.pooled := pool.io.on
 
-  registers.io.regs.write := io.regs.write
-  registers.io.regs.read := io.regs.read
-  io.regs.readData := registers.io.regs.readData
+  private val blocks = Seq(registers.io.regs, pool.io.regs)
+  for (block <- blocks) {
+    block.write := io.regs.write
+    block.read := io.regs.read
+  }
+  io.regs.readData := blocks.map(_.readData).reduce(_ | _)
   registers.io.previous := unit.io.previous
   registers.io.pages := unit.io.pages
   unit.io.devices := io.devices
@@ -51,7 +60,7 @@ class Tables(p: Params) extends Module {
   io.dma <> unit.io.dma
 
   io.ready := unit.io.ready
-  io.busy := registers.io.busy || unit.io.busy
+  io.busy := pool.io.busy || registers.io.busy || unit.io.busy
   io.error := unit.io.error
   io.events.wordsRead := unit.io.wordRead
   io.events.wordsWritten := unit.io.wordWritten

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package hwswap
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 

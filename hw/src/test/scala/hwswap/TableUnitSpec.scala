@@ -20,6 +20,8 @@ class TablesUnderTest(p: Params) extends Module {
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val directoryBase = Input(UInt(Axi.AddrBits.W))
     val flush = Input(Bool())
+    val advisory = Input(Bool())
+    val pool = Flipped(new PoolPort(p))
     val ready, busy, idle, error = Output(Bool())
     val events = Output(new TableEvents)
   })
@@ -36,6 +38,8 @@ class TablesUnderTest(p: Params) extends Module {
   io.done := tables.io.done
   tables.io.devices := io.devices
   tables.io.directoryBase := io.directoryBase
+  tables.io.advisory := io.advisory
+  tables.io.pool <> io.pool
   io.ready := tables.io.ready
   io.busy := tables.io.busy
   io.error := tables.io.error
@@ -217,6 +221,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
   private val source = 0x40000L
   private val target = 0x50000L
   private val directoryAt = 0x70000L
+  private val poolAt = 0x70800L
 
   private class Bench(dut: TablesUnderTest, random: Random, eager: Int, latency: Int = 0)
       extends PeekPokeAPI
@@ -231,6 +236,8 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
     dut.io.regs.read.valid.poke(false)
     dut.io.job.valid.poke(false)
     dut.io.flush.poke(false)
+    dut.io.advisory.poke(false)
+    dut.io.pool.event.valid.poke(false)
     dut.clear.poke(false)
     dut.io.directoryBase.poke(directoryAt)
     for ((device, i) <- dut.io.devices.zipWithIndex) {
@@ -303,7 +310,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
       for ((address, word) <- changes) assert(memory(address) == word, f"at $address%x after $j")
       cycles
     }
-    private def inDirectory(address: Long) = address >= directoryAt && address < directoryAt + 8 * onChip.clusters
+    private def inDirectory(address: Long) = address >= directoryAt && address < directoryAt + 0x1000
 
     def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
       dut.io.regs.write.bits.addr.poke(offset)
@@ -432,7 +439,8 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
           val page = there.map(_ & ~(0x1fL << 59)).map(_ >>> 2).getOrElse(0L) + (if (random.nextInt(5) == 0) 1 else 0)
           job.copy(op = TableOp.replace, arg1 = pfn, arg2 = page)
         case 8 | 9 =>
-          val near = if (random.nextInt(3) == 0 && device != 1) (model.previous + 1 - 2 * random.nextInt(2)).max(0) else slot
+          val isNear = random.nextInt(3) == 0 && device != 1
+          val near = if (isNear) (model.previous + 1 - 2 * random.nextInt(2)).max(0) else slot
           val setting = random.nextInt(11).toLong | (if (random.nextInt(4) == 0) 16L else 0L) |
             (if (random.nextBoolean()) 0L else random.nextInt(1 << random.nextInt(12)).toLong) << 32
           job.copy(op = TableOp.window, slot = near, arg1 = setting)
@@ -535,6 +543,59 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
         bench.same(bench.give(0, 0, 3))
         bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
       }
+    }
+  }
+
+  it("takes tables out of the pool and puts them back, while the core goes on") {
+    val random = seeded()
+    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest(p)) { dut =>
+      val bench = new Bench(dut, random, 60, 4)
+      val event = dut.io.pool.event
+      val nr = 6
+      for (c <- 0 until onChip.clusters) bench.memory(directoryAt + 8 * c) = 0
+      for (i <- 0 until nr) bench.memory(poolAt + 8 * i) = tablesAt + 4096 * i
+      bench.write(RegMap.PoolBase.Offset, poolAt)
+      bench.write(RegMap.PoolSize.Offset, nr)
+      for (i <- 0 until nr; j <- 0 until 512) bench.memory(tablesAt + 4096 * i + 8 * j) = 0
+      val pool = mutable.ArrayBuffer.tabulate(nr)(i => tablesAt + 4096L * i)
+      var least = nr
+      val clusters = for ((device, (pages, _)) <- devices.toSeq; c <- 0 until (pages + 511) / 512) yield (device, c)
+      var held = 0
+      for (_ <- 0 until 60) {
+        for (_ <- 0 until random.nextInt(30)) {
+          // A core that was told to wait does so.
+          val full = dut.io.pool.full.peek().litToBoolean
+          dut.io.pool.none.expect(pool.isEmpty)
+          held += (if (full) 1 else 0)
+          val (inUse, unused) = clusters.partition(bench.model.directory.contains)
+          val empties = inUse.nonEmpty && (pool.isEmpty || random.nextBoolean())
+          if (!full && random.nextInt(3) > 0) {
+            val (device, c) = if (empties) inUse(random.nextInt(inUse.length)) else unused(random.nextInt(unused.length))
+            event.valid.poke(true)
+            event.bits.cluster.poke(devices(device)._2 + c)
+            event.bits.empties.poke(empties)
+            if (empties) pool += bench.model.directory.remove((device, c)).get
+            else {
+              bench.model.directory((device, c)) = pool.last
+              pool.dropRightInPlace(1)
+              least = least.min(pool.length)
+            }
+          }
+          bench.step()
+          event.valid.poke(false)
+        }
+        val (device, c) = clusters(random.nextInt(clusters.length))
+        for (address <- bench.model.directory.values) bench.memory(address) = address
+        bench.same(TableModelJob(TableOp.lookup, device, slot = 512L * c))
+        for ((address, i) <- pool.zipWithIndex) assert(bench.memory(poolAt + 8 * i) == address, s"place $i of the pool")
+        assert(bench.read(RegMap.PoolState.Offset) == (BigInt(pool.length) | BigInt(least) << 32))
+      }
+      assert(held > 0 && least == 0, "neither the pool nor its queue was ever used up")
+      // In advisory mode there is none.
+      dut.io.advisory.poke(true)
+      bench.step()
+      bench.step()
+      dut.io.pool.none.expect(false)
     }
   }
 

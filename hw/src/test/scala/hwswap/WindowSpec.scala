@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package hwswap
 
+import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 

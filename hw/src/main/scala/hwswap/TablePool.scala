@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util._
+
+/** The pool of swap tables (authoritative mode): a cluster that comes into use gets one of those the host has left in
+  * an array, and gives it back when it gets empty (`swap_cluster_alloc_table()`, `swap_cluster_free_table()`).
+  *
+  * How many are left is counted when the core says that a cluster changes, so the next allocation knows; the address is
+  * read or written, and the directory changed, later, one cluster after the other and in order, before any other job on
+  * swap tables. While too many wait, the core does.
+  */
+class TablePool(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val regs = new RegPort
+    val advisory = Input(Bool())
+    val core = Flipped(new PoolPort(p))
+
+    /** What is to be done, and its end. */
+    val job = Decoupled(new TableJob)
+    val done = Flipped(Valid(new TableResult))
+
+    /** There is a pool. */
+    val on = Output(Bool())
+    val busy = Output(Bool())
+  })
+  import MapAccess.{get, merge, word}
+  private val size = RegMap.PoolSize
+  private val countBits = size.Nr.width
+
+  /** Something that waits to be done. */
+  class Change extends Bundle {
+    val cluster = UInt(p.clusterBits.W)
+    val empties = Bool()
+
+    /** Its place in the array. */
+    val index = UInt(countBits.W)
+  }
+
+  private val base, sizeWord = RegInit(0.U(Axi.DataBits.W))
+  private val left, least = RegInit(0.U(countBits.W))
+  private val write = io.regs.write
+  when(write.valid && write.bits.at(RegMap.PoolBase.Offset))(base := merge(base, write.bits.data, write.bits.strb))
+  private val nr = get(sizeWord, size.Nr)
+  private val on = RegNext(nr =/= 0.U && !io.advisory, false.B)
+  io.on := on
+
+  private val changes = Module(new Queue(new Change, TablePool.Places))
+  private val event = io.core.event
+  private val counts = event.valid && on
+  private val fewer = left - 1.U
+  changes.io.enq.valid := counts
+  changes.io.enq.bits.cluster := event.bits.cluster
+  changes.io.enq.bits.empties := event.bits.empties
+  changes.io.enq.bits.index := Mux(event.bits.empties, left, fewer)
+  when(counts) {
+    left := Mux(event.bits.empties, left + 1.U, fewer)
+    when(!event.bits.empties && fewer < least)(least := fewer)
+  }
+  when(write.valid && write.bits.at(size.Offset)) {
+    val merged = merge(sizeWord, write.bits.data, write.bits.strb)
+    sizeWord := word(size.Nr -> get(merged, size.Nr))
+    when(write.bits.strb(0)) {
+      for (count <- Seq(left, least)) count := get(merged, size.Nr)
+    }
+  }
+  io.core.none := on && left === 0.U
+  io.core.full := changes.io.count >= (TablePool.Places - TablePool.Room).U
+
+  // A change is done when its job is; until then it is at the front.
+  private val working = RegInit(false.B)
+  private val change = changes.io.deq
+  io.job.valid := change.valid && !working
+  io.job.bits := 0.U.asTypeOf(new TableJob)
+  io.job.bits.op := Mux(change.bits.empties, TableOp.release, TableOp.populate)
+  io.job.bits.slot := change.bits.cluster
+  io.job.bits.nr := 1.U
+  io.job.bits.arg2 := base + change.bits.index ## 0.U(log2Ceil(Axi.DataBytes).W)
+  change.ready := io.done.valid
+  when(io.job.fire)(working := true.B).elsewhen(io.done.valid)(working := false.B)
+  io.busy := change.valid
+
+  io.regs.readData := RegPort.answer(
+    io.regs.read,
+    Seq(
+      RegMap.PoolBase.Offset -> base,
+      size.Offset -> sizeWord,
+      RegMap.PoolState.Offset -> word(RegMap.PoolState.Left -> left, RegMap.PoolState.Least -> least)
+    )
+  )
+  assert(!counts || changes.io.enq.ready, "the pool misses a cluster")
+  assert(!counts || event.bits.empties || left =/= 0.U, "a cluster comes into use without a table")
+}
+
+object TablePool {
+
+  /** Changes that wait, and how many may still come when the core is told to wait. */
+  private val Places = 8
+  private val Room = 4
+}
