@@ -29,9 +29,7 @@ class Indexed(Player):
         taken = {d.base + i for d in self.model.devices.values() for i in range(len(d.clusters))}
         clusters = self.rng.randint(1, largest)
         places = [
-            base
-            for base in range(self.sizes.clusters - clusters + 1)
-            if taken.isdisjoint(range(base, base + clusters))
+            base for base in range(self.sizes.clusters - clusters + 1) if taken.isdisjoint(range(base, base + clusters))
         ]
         if places:
             self.come(type_, clusters, self.rng.choice((places[0], places[-1], self.rng.choice(places))))
@@ -108,7 +106,6 @@ class Indexed(Player):
             elif cluster.flag == Flag.FREE:
                 self.refill(device, cluster, run(0, SLOTS), self.rng.randrange(ORDERS))
 
-
     def edges(self) -> list[tuple[Device, Cluster]]:
         """Draw a few clusters, rather the first and last ones of devices, which share words of the index."""
         found = []
@@ -146,14 +143,10 @@ class Indexed(Player):
             self.alloc((order, 0, self.rng.randrange(TOP)))
 
 
-def index(seed: int, rounds: int, sizes: Sizes) -> str:
-    """Return a script of so many rounds, in each of which clusters change and the index is asked."""
-    rng = random.Random(seed)
-    script = Script()
-    script.after_reset()
-    player = Indexed(script, rng, sizes)
-    largest = sizes.clusters // 3
-    for type_ in range(sizes.devices):
+def spread(player: Indexed, rounds: int, largest: int) -> None:
+    """Few clusters are partly used, most are empty: devices come and go, and the placement is switched."""
+    rng = player.rng
+    for type_ in range(player.sizes.devices):
         player.come_somewhere(type_, largest)
     for number in range(rounds):
         player.follow(rng.choice((Placement.INDEXED, Placement.INDEXED, Placement.INDEXED, Placement.LINUX)))
@@ -165,33 +158,48 @@ def index(seed: int, rounds: int, sizes: Sizes) -> str:
         for _ in range(rng.choice((4, 8))):
             if rng.random() < 0.6:
                 player.forget_places()
-            player.alloc((0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9))
+            player.alloc(tuple(range(ORDERS)) + (0,))
             if rng.random() < 0.4:
                 player.free()
         if rng.random() < 0.3:
             player.discard()
         if rng.random() < 0.4:
-            type_ = rng.randrange(sizes.devices)
+            type_ = rng.randrange(player.sizes.devices)
             if type_ in player.model.devices:
                 player.go(type_)
             player.come_somewhere(type_, largest)
         player.flush(f"index, round {number}")
-    player.tidy()
-    player.flush("in order again")
-    player.compare()
-    for type_ in list(player.model.devices):
-        player.go(type_)
+
+
+def side_by_side(player: Indexed, rounds: int, largest: int) -> None:
+    """Devices one behind the other, empty at first, then full but for a few clusters."""
+    rng = player.rng
     base = rng.randrange(8)
-    for type_ in rng.sample(range(sizes.devices), sizes.devices):
-        clusters = rng.randint(1, 24)
-        player.come(type_, min(clusters, sizes.clusters - base), base)
-        base += clusters
-    player.all_full()
+    for type_ in rng.sample(range(player.sizes.devices), player.sizes.devices):
+        clusters = min(rng.randint(1, largest), player.sizes.clusters - base)
+        if clusters > 0:
+            player.come(type_, clusters, base)
+            base += clusters
     player.follow(Placement.INDEXED)
+    for order in range(ORDERS):  # nothing is known of these clusters, whatever there was before
+        player.forget_places()
+        player.alloc((order,))
+    player.all_full()
     for number in range(rounds):
         player.among_full_ones()
         player.flush(f"few with room, round {number}")
-    player.tidy()
-    player.flush("in order again")
-    player.compare()
+
+
+def index(seed: int, rounds: int, sizes: Sizes) -> str:
+    """Return a script of so many rounds, in each of which clusters change and the index is asked."""
+    rng = random.Random(seed)
+    script = Script()
+    script.after_reset()
+    for part, largest in ((spread, sizes.clusters // 3), *((side_by_side, sizes.clusters // 5),) * 3):
+        player = Indexed(script, rng, sizes)
+        part(player, rounds if part == spread else rounds // 2, largest)
+        player.tidy()
+        player.flush("in order again")
+        player.compare()
+        script.reset_by_register()
     return script.text()
