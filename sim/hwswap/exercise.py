@@ -16,7 +16,7 @@ from hwswap.exercise_authoritative import device_table
 from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Device
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.mirror import NO_HINTS, Mirror, MirrorCluster, Record
-from hwswap.policy import DeviceOrder, Hint, Policy, Scan
+from hwswap.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.rows import ALL, ORDERS, SLOTS, run
 from hwswap.script import (
     COMMANDS,
@@ -65,11 +65,12 @@ class Ring:
 class Advisory:
     """A host in advisory mode, and what the engine must do with what it does."""
 
-    def __init__(self, seed: int, sizes: Sizes, script: Script) -> None:
-        """Begin with an engine after reset."""
+    def __init__(self, seed: int, sizes: Sizes, script: Script, indexed: bool = False) -> None:
+        """Begin with an engine after reset; `indexed`: with devices for which the index matters, and its placement."""
         self.rng = random.Random(seed)
         self.sizes = sizes
         self.script = script
+        self.indexed = indexed
         self.model = Mirror(sizes.devices, sizes.cpus, sizes.clusters)
         self.records: dict[int, Record] = {}
         self.rings = {(cpu, order): Ring() for cpu in range(sizes.cpus) for order in range(ORDERS)}
@@ -250,7 +251,7 @@ class Advisory:
     def switch_policy(self) -> None:
         """Follow other rules from the next hint on."""
         rng, s = self.rng, self.script
-        kinds = (Scan, DeviceOrder, (Hint.PER_CPU, Hint.SHARED))
+        kinds = (Scan, DeviceOrder, (Hint.PER_CPU, Hint.SHARED), *((Placement,) if self.indexed else ()))
         policy = Policy(*(rng.choice(list(kind)) for kind in kinds))
         self.model.set_policy(policy)
         s.write(m.POLICY_OFFSET, policy.pack())
@@ -480,7 +481,7 @@ class Advisory:
         """Bring a device on, of any kind."""
         rng = self.rng
         share = self.sizes.clusters // self.sizes.devices
-        clusters = rng.randint(2, 5)
+        clusters = rng.randint(2, share // 2 if self.indexed else 5)
         flags = BLKDEV | SOLIDSTATE
         flags |= rng.choice((0, 0, DISCARD, NO_HINTS))
         if rng.random() < 0.1:
@@ -516,11 +517,11 @@ class Advisory:
         s.counters()
 
 
-def advisory(seed: int, steps: int, sizes: Sizes) -> str:
-    """Return a script of advisory mode: mirror, hint rings, recalls, devices that come and go."""
+def advisory(seed: int, steps: int, sizes: Sizes, indexed: bool = False) -> str:
+    """Return a script of advisory mode: mirror, hint rings, recalls, devices that come and go; `indexed`: larger ones."""
     # A round of polling takes as long as there are CPUs.
     limit = LIMIT * max(1, sizes.cpus // 4)
-    host = Advisory(seed, sizes, Script(FAR_BASE if seed % 2 else MEMORY_BASE, limit))
+    host = Advisory(seed, sizes, Script(FAR_BASE if seed % 2 else MEMORY_BASE, limit), indexed)
     rng = host.rng
     host.script.after_reset()
     host.start()
@@ -542,7 +543,7 @@ def advisory(seed: int, steps: int, sizes: Sizes) -> str:
         elif event < 0.37:
             host.rest()
             host.fetch_again(rng.choice(sorted(host.model.devices)))
-        elif event < 0.47:
+        elif event < 0.47 or (indexed and event > 0.6):
             host.switch_policy()
         if len(host.model.devices) < 2 or (event > 0.85 and len(host.model.devices) < sizes.devices):
             host.come(rng.choice([type_ for type_ in range(sizes.devices) if type_ not in host.model.devices]))

@@ -17,6 +17,9 @@ from hwswap.rows import ORDERS, SLOTS, run
 from hwswap.script import Script, Sizes
 from hwswap.shared import Command, prepare
 
+LARGEST, LARGEST_FULL = 42, 25
+"""Clusters of the largest device, and of the largest that is filled: some words of the index, and set up soon."""
+
 TOP = ORDERS - 1
 """This order is only ever served from empty clusters."""
 
@@ -195,7 +198,7 @@ def index(seed: int, rounds: int, sizes: Sizes) -> str:
     rng = random.Random(seed)
     script = Script()
     script.after_reset()
-    for part, largest in ((spread, sizes.clusters // 3), *((side_by_side, sizes.clusters // 5),) * 3):
+    for part, largest in ((spread, min(LARGEST, sizes.clusters // 3)), *((side_by_side, LARGEST_FULL),) * 3):
         player = Indexed(script, rng, sizes)
         part(player, rounds if part == spread else rounds // 2, largest)
         player.tidy()

@@ -37,6 +37,7 @@ from rich.table import Table
 from hwswap import equivalence, exercise, mutants, paths, provenance, reachable, stream, trace, yosys
 from hwswap.equivalence import Prover
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
+from hwswap.exercise_corners import corners
 from hwswap.exercise_index import index
 from hwswap.exercise_steps import lists, steps
 from hwswap.reachable import Machine, Reachability
@@ -58,7 +59,7 @@ NONE = "none"
 UNREACHABLE = "unreachable"
 """What a survivor is that is proved to matter in no state that can be reached."""
 
-SHORT_SECONDS, SHORT_RINGS = 4, 2
+SHORT_SECONDS, SHORT_RINGS = 2, 2
 """CPU time of a proof about reachable states in a short run, and how often it is tried with more registers."""
 
 SHORT = 100
@@ -112,6 +113,8 @@ KILLERS = (
     Killer("guided steps and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
     Killer("registers and refusals, slow bus", PLAY, "registers-2.txt", ("--stall", "30", "--latency", "120")),
     Killer("the index", PLAY, "index.txt"),
+    Killer("advisory mode, with the index", PLAY, "advisory-3.txt"),
+    Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
 )
 
 
@@ -149,6 +152,8 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
         ("advisory-2", exercise.advisory(2, 40, built)),
         ("steps-2", steps(8, 120, built)),
         ("index", index(22, 40, built)),
+        ("advisory-3", exercise.advisory(3, 30, built, indexed=True)),
+        ("corners", corners(31, built)),
     ):
         (folder / f"{name}.txt").write_text(text)
     for name, seed, ops, span in (

@@ -26,10 +26,10 @@ from typing import Any
 from hwswap import yosys
 from hwswap.equivalence import FALSE, MEMORIES, REGISTER, TRUE, Gates, Graph
 
-SECONDS = 20
+SECONDS = 5
 """CPU time of one proof after which it has not succeeded."""
 
-RINGS = 6
+RINGS = 4
 """How often registers are added."""
 
 NARROW = 6
