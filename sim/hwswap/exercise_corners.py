@@ -9,11 +9,11 @@ import random
 
 from hwswap import hwswap_map as m
 from hwswap.deeds import Expected
-from hwswap.exercise_authoritative import SSD, device_table
+from hwswap.exercise_authoritative import LARGE, SSD, device_table
 from hwswap.exercise_steps import Player
-from hwswap.golden import DISCARD
+from hwswap.golden import BLKDEV, DISCARD, Device
 from hwswap.hwswap_map import Flag, Opcode, Status
-from hwswap.policy import DeviceOrder, Policy
+from hwswap.policy import DeviceOrder, Hint, Policy
 from hwswap.rows import ORDERS, SLOTS, run
 from hwswap.script import Script, Sizes
 from hwswap.shared import Command, prepare
@@ -37,8 +37,9 @@ class Corners(Player):
         for type_ in range(self.sizes.devices):
             for comes in (False, True):
                 base = 3 * type_
-                status = self.model.prepare(type_, 2 * SLOTS, base, SSD | DISCARD, -1)
-                self.add(prepare(type_, 2 * SLOTS, base, SSD | DISCARD, -1), status)
+                flags = BLKDEV | DISCARD if type_ == self.sizes.devices - 1 else SSD | DISCARD
+                status = self.model.prepare(type_, 2 * SLOTS, base, flags, -1)
+                self.add(prepare(type_, 2 * SLOTS, base, flags, -1), status)
                 for opcode in STEPS:
                     self.add(Command(opcode, type_, nr=1, arg0=SLOTS, arg1=1), Status.BAD_DEVICE)
                 if comes:
@@ -80,6 +81,55 @@ class Corners(Player):
             self.put(device, cluster, Flag.FREE, 0)
             self.flush(f"lists a cluster is on, device {device.type}")
 
+    def next_at(self, device: Device, cpu: int | None, order: int, offset: int) -> None:
+        """STEP_NEXT of a CPU, or of the device for None."""
+        status = self.model.step_next(device.type, cpu, order, offset)
+        of_device = cpu is None
+        command = Command(Opcode.STEP_NEXT, device.type, cpu=cpu or 0, order=order, arg0=offset, arg1=of_device)
+        self.add(command, status)
+
+    def runs_of_words(self) -> None:
+        """Slots from any word to any other are given and freed, while all others are in use; what is free is found."""
+        rng = self.rng
+        device = next(iter(self.model.devices.values()))
+        cluster = device.clusters[1]
+        for first in range(16):
+            for last in {first, rng.randrange(first, 16), rng.randrange(first, 16), 15}:
+                mask = run(32 * first, 32 * (last - first + 1))
+                self.refill(device, cluster, run(0, SLOTS), 5)
+                self.give(device, cluster, mask, None)
+                self.put(device, cluster, Flag.FRAG, 5)
+                self.set_right()
+                self.next_at(device, 0, 5, 0)
+                self.next_at(device, 1, 5, 0)
+                self.alloc((5,))
+                self.refill(device, cluster, run(0, SLOTS) & ~mask, 5)
+                self.give(device, cluster, mask, 5)
+        self.flush("from word to word")
+
+    def trunks(self) -> None:
+        """So many random trunks from one seed that each bit of the generator shows."""
+        rng = self.rng
+        for type_ in list(self.model.devices):
+            self.add(Command(Opcode.SWAPOFF_BEGIN, type_), self.model.swapoff_begin(type_))
+            self.add(Command(Opcode.SWAPOFF, type_), self.model.swapoff(type_))
+        pages = min(LARGE, self.sizes.clusters) * SLOTS
+        self.add(prepare(0, pages, 0, SSD), self.model.prepare(0, pages, 0, SSD, -1))
+        self.add(Command(Opcode.SWAPON, 0), self.model.swapon(0))
+        policy = Policy(hint=Hint.RANDOM_TRUNK, seed=rng.getrandbits(32))
+        self.flush("random trunks")
+        self.model.set_policy(policy)
+        self.script.write(m.POLICY_OFFSET, policy.pack())
+        for _ in range(60):  # a cluster that a trunk begins with shows the trunk only while it is empty
+            cpu = rng.randrange(self.sizes.cpus)
+            found = self.model.alloc(cpu, 9)
+            assert found is not None
+            self.add(Command(Opcode.ALLOC, cpu=cpu, order=9), Status.OK, found.offset, found.type)
+            self.free_run(self.model.devices[0], found.offset, SLOTS)
+        self.flush("random trunks of one seed")
+        self.model.set_policy(Policy())
+        self.script.write(m.POLICY_OFFSET, 0)
+
     def far_ends(self) -> None:
         """Allocations go on behind the last slots of a cluster's words, of each order, where little is free."""
         rng = self.rng
@@ -92,9 +142,8 @@ class Corners(Player):
                         continue
                     self.refill(device, cluster, run(0, SLOTS) & ~hole & ~cluster.bad, order)
                     at = max(place - rng.choice((0, 32, 64, 96, 128)), 1) & -(1 << order)
-                    for cpu in range(self.sizes.cpus):
-                        status = self.model.step_next(device.type, cpu, order, at)
-                        self.add(Command(Opcode.STEP_NEXT, device.type, cpu=cpu, order=order, arg0=at), status)
+                    for cpu in (None,) if device.rotating else range(self.sizes.cpus):
+                        self.next_at(device, cpu, order, at)
                     self.set_right()
                     self.alloc((order,))
             self.flush(f"what is free far on, device {device.type}")
@@ -143,12 +192,16 @@ class Corners(Player):
                 device = (SLOTS, at, SSD, rng.choice((-1, -1, -1, 7)), number, rng.randrange(3))
                 self.add(prepare(type_, *device), self.model.prepare(type_, *device))
                 self.add(Command(Opcode.SWAPON, type_), self.model.swapon(type_))
-            policy = Policy(device=(DeviceOrder.NODE_FIRST, DeviceOrder.SEQUENTIAL)[number % 2])
+            policy = Policy(
+                device=(DeviceOrder.NODE_FIRST, DeviceOrder.SEQUENTIAL, DeviceOrder.ROUND_ROBIN)[number % 3]
+            )
             self.flush(f"devices, policy {policy.device.name}")
             self.model.set_policy(policy)
             self.model.nodes = [rng.randrange(3) for _ in range(self.sizes.cpus)]
             self.script.write(m.CPU_NODE_BASE, sum(node << 4 * cpu for cpu, node in enumerate(self.model.nodes)))
             self.script.write(m.POLICY_OFFSET, policy.pack())
+            for _ in range(3):
+                self.off_their_lists()
             for _ in range(30):
                 self.alloc((0, 0, 7, 7, 8, 8))
                 if rng.random() < 0.4:
@@ -156,6 +209,20 @@ class Corners(Player):
             self.flush(f"full one after the other, {number}")
         self.model.set_policy(Policy())
         self.script.write(m.POLICY_OFFSET, 0)
+
+    def off_their_lists(self) -> None:
+        """On some devices nothing can be found, though they are not full: a page comes from what is behind them."""
+        devices = list(self.model.devices.values())
+        away = [device for device in devices if self.rng.random() < 0.6]
+        before = [(device, device.clusters[0], device.clusters[0].flag) for device in away]
+        for device, cluster, _ in before:
+            self.put(device, cluster, Flag.NONE, cluster.order)
+        for cpu in range(self.sizes.cpus):
+            for device in devices:
+                self.next_at(device, cpu, 0, 0)
+            self.alloc((0, 0, 0, 3))
+        for device, cluster, flag in before:
+            self.put(device, cluster, flag, cluster.order)
 
 
 def resets(script: Script) -> None:
@@ -186,8 +253,12 @@ def corners(seed: int, sizes: Sizes) -> str:
     player.tidy()
     player.flush("in order again")
     player.compare()
+    player.runs_of_words()
+    player.tidy()
+    player.flush("in order again")
     player.orders_of_devices()
     player.addresses_beside()
+    player.trunks()
     script.settle(0)
     script.reset_by_register()
     resets(script)

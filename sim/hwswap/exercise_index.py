@@ -141,9 +141,9 @@ class Indexed(Player):
         self.go(device.type)
         self.come(device.type, len(device.clusters), device.base)
         self.set_right()
-        for _ in range(6):
+        for wanted in (order, *range(TOP)):
             self.forget_places()
-            self.alloc((order, 0, self.rng.randrange(TOP)))
+            self.alloc((wanted,))
 
 
 def spread(player: Indexed, rounds: int, largest: int) -> None:
@@ -177,7 +177,7 @@ def spread(player: Indexed, rounds: int, largest: int) -> None:
 def side_by_side(player: Indexed, rounds: int, largest: int) -> None:
     """Devices one behind the other, empty at first, then full but for a few clusters."""
     rng = player.rng
-    base = rng.randrange(8)
+    base = rng.randrange(8) if rng.random() < 0.3 else max(player.sizes.clusters - 3 * largest, 0)
     for type_ in rng.sample(range(player.sizes.devices), player.sizes.devices):
         clusters = min(rng.randint(1, largest), player.sizes.clusters - base)
         if clusters > 0:
@@ -204,5 +204,9 @@ def index(seed: int, rounds: int, sizes: Sizes) -> str:
         player.tidy()
         player.flush("in order again")
         player.compare()
+        for device in player.model.devices.values():  # what must be forgotten by the reset
+            for cluster in device.clusters:
+                player.some_cluster(device, cluster)
+        player.flush("all clusters partly used, of all orders")
         script.reset_by_register()
     return script.text()

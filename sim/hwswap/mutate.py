@@ -59,9 +59,6 @@ NONE = "none"
 UNREACHABLE = "unreachable"
 """What a survivor is that is proved to matter in no state that can be reached."""
 
-SHORT_SECONDS, SHORT_RINGS = 2, 2
-"""CPU time of a proof about reachable states in a short run, and how often it is tried with more registers."""
-
 SHORT = 100
 """Faults of a short run."""
 
@@ -152,7 +149,7 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
         ("advisory-2", exercise.advisory(2, 40, built)),
         ("steps-2", steps(8, 120, built)),
         ("index", index(22, 40, built)),
-        ("advisory-3", exercise.advisory(3, 30, built, indexed=True)),
+        ("advisory-3", exercise.advisory(3, 30, built, wild=True)),
         ("corners", corners(31, built)),
     ):
         (folder / f"{name}.txt").write_text(text)
@@ -452,7 +449,7 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
     results = Results(FOLDER / "results.jsonl", os.path.realpath(MODEL), killers)
     run(numbers, jobs, results, FOLDER / "tests")
     proofs = Proofs(FOLDER / "proofs.jsonl", os.path.realpath(MUTANTS))
-    seconds, rings = (SHORT_SECONDS, SHORT_RINGS) if short else (reachable.SECONDS, reachable.RINGS)
+    seconds, rings = reachable.SECONDS, reachable.RINGS
     prove([number for number in numbers if not results.known[number].by], proofs, seconds, rings, jobs)
     outcomes = [results.known[number] for number in numbers]
     outcomes = [one if one.by else replace(one, how=proofs.of(one.number, seconds, rings) or "") for one in outcomes]

@@ -26,10 +26,10 @@ from typing import Any
 from hwswap import yosys
 from hwswap.equivalence import FALSE, MEMORIES, REGISTER, TRUE, Gates, Graph
 
-SECONDS = 5
+SECONDS = 2
 """CPU time of one proof after which it has not succeeded."""
 
-RINGS = 4
+RINGS = 2
 """How often registers are added."""
 
 NARROW = 6

@@ -38,7 +38,7 @@ SCRIPTS = {
     "guided steps and questions": lambda seed: steps(seed, 80, SIZES),
     "errors of the bus": lambda seed: exercise.bus_errors(seed, SIZES),
     "the index": lambda seed: index(seed, 20, SIZES),
-    "advisory mode with the index": lambda seed: exercise.advisory(seed, 12, SIZES, indexed=True),
+    "advisory mode with the index": lambda seed: exercise.advisory(seed, 12, SIZES, wild=True),
     "corners": lambda seed: corners(seed, SIZES),
 }
 
