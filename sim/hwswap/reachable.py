@@ -10,6 +10,9 @@ A cycle of reset comes first. Registers that it sets to a constant, whatever the
 must not change it; all others begin with anything. What a memory gives is anything, anew in each cycle, but the same
 for both; so is each undefined bit.
 
+A fault may change some registers, if nothing is seen of that: those that it can change at once have a twin, with what
+they hold in the machine with the fault, and bad is that anything but they differs.
+
 The whole machine is too much. So most registers are cut: they, too, hold anything anew in each cycle, which only adds
 states. Kept are, at first, the narrow ones that bad depends on, then those that these depend on, and so on, until the
 proof succeeds or its time is over. What is proved of a machine that can do more holds for the machine.
@@ -19,7 +22,7 @@ import gzip
 import json
 import subprocess
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,9 @@ RINGS = 2
 
 NARROW = 6
 """Bits of the widest register that is kept at first, and, if it is reset, later."""
+
+TWINS = 64
+"""The most registers that a fault may change without being seen."""
 
 RESET = "reset"
 """The input that resets."""
@@ -117,13 +123,16 @@ class Reachability:
         self.state = {q: self.graph.input(("register", q)) for q in machine.registers}
         self.register_of = {literal >> 1: q for q, literal in self.state.items()}
         self.sound = self.build(0)
-        self.next = {q: self.literal(self.sound, d) for q, d in machine.registers.items()}
+        self.next = {q: self.literal(self.sound, d, q) for q, d in machine.registers.items()}
         self.begin = machine.after_reset(0)
 
-    def build(self, fault: int) -> dict[Any, int]:
-        """Put the netlist with a fault into the graph; return the literals of its nets."""
+    def build(self, fault: int, twins: Mapping[int, int] | None = None) -> dict[Any, int]:
+        """Put the netlist with a fault into the graph; return the literals of its nets.
+
+        `twins` are registers that hold something of their own, with its literal.
+        """
         gates, graph = self.machine.gates, self.graph
-        literals: dict[Any, int] = {"0": FALSE, "1": TRUE} | self.state
+        literals: dict[Any, int] = {"0": FALSE, "1": TRUE} | self.state | dict(twins or {})
         literals |= {bit: fault >> i & 1 for i, bit in enumerate(gates.select)}
         for net in gates.order:
             kind, pins = gates.gates[net]
@@ -151,16 +160,17 @@ class Reachability:
             literals[bit] = self.graph.input(bit)
         return literals[bit]
 
-    def bad(self, fault: int) -> int:
-        """Return the literal of what a fault must not change being changed."""
-        machine, graph, sound, faulty = self.machine, self.graph, self.sound, self.build(fault)
+    def bad(self, faulty: dict[Any, int], loose: Collection[int] = ()) -> int:
+        """Return the literal of something being other than without fault that must not be: all but `loose` registers."""
+        machine, graph, sound = self.machine, self.graph, self.sound
 
         def differs(bit: Any, when: int = TRUE) -> int:
             there = "undefined", bit
             a, b = self.literal(sound, bit, there), self.literal(faulty, bit, there)
             return graph.conjunction(when, graph.differ(a, b))
 
-        seen = [*machine.outputs, *machine.registers.values(), *(bit for bits in machine.reads for bit in bits)]
+        held = [d for q, d in machine.registers.items() if q not in loose]
+        seen = [*machine.outputs, *held, *(bit for bits in machine.reads for bit in bits)]
         found = {differs(bit) for bit in seen}
         for write in machine.writes:
             enables = [self.literal(sound, bit, "enable") for bit in write["EN"]]
@@ -192,24 +202,43 @@ class Reachability:
         if any(faulty.get(q) != value for q, value in self.begin.items()):
             return False
         with self.growing:
-            bad = self.bad(fault)
-        if bad in (FALSE, TRUE):
-            return bad == FALSE
-        kept: set[int] = set()
-        edge = self.depends_on([bad])
+            copy = self.build(fault)
+            bad = self.bad(copy)
+            # Registers that the fault may change at once: they may, if that is not seen.
+            loose = [q for q, d in self.machine.registers.items() if copy.get(d, d) != self.sound.get(d, d)]
+            twins = {q: self.graph.input(("twin", q)) for q in loose}
+            other = self.build(fault, twins)
+            unseen = self.bad(other, twins)
+            behind = {q: self.literal(other, self.machine.registers[q], q) for q in loose}
+        if FALSE in (bad, unseen):
+            return True
+        path = folder / f"reach-{fault}.aig"
+        if self.never(bad, {}, {}, path, seconds, rings):
+            return True
+        return len(twins) <= TWINS and self.never(unseen, twins, behind, path, seconds, rings)
+
+    def never(
+        self, bad: int, twins: Mapping[int, int], behind: Mapping[int, int], path: Path, seconds: int, rings: int
+    ) -> bool:
+        """Tell whether something is proved to be never; `behind` is what comes next in the twins."""
+        kept = set(twins)
+        edge = self.depends_on([bad, *behind.values()])
         for ring in range(rings):
             new = {q for q in edge - kept if self.machine.widths.get(q, 1) <= NARROW and (not ring or q in self.begin)}
             if ring and not new:
                 return False
             kept |= new
-            proved = prove(self.with_registers(kept, bad), folder / f"reach-{fault}.aig", seconds)
+            proved = prove(self.with_registers(kept, bad, twins, behind), path, seconds)
             if proved is not False:
                 return bool(proved)
             edge = self.depends_on(self.next[q] for q in new)
         return False
 
-    def with_registers(self, kept: set[int], bad: int) -> bytes:
-        """Return, in the binary AIGER format, the machine in which only some registers are more than inputs."""
+    def with_registers(self, kept: set[int], bad: int, twins: Mapping[int, int], behind: Mapping[int, int]) -> bytes:
+        """Return, in the binary AIGER format, the machine in which only some registers are more than inputs.
+
+        Twins are kept, too; they begin with what their registers begin with.
+        """
         graph = Graph()
         # 0 in the first cycle, then 1: registers that reset does not set begin with an input.
         running = graph.input("running")
@@ -218,6 +247,10 @@ class Reachability:
         for q, place in places.items():
             free = place if q in self.begin else graph.choice(running, place, graph.input(("first", q)))
             literals[self.state[q] >> 1] = free
+        seconds = {q: graph.input(("twin", q)) for q in sorted(twins)}
+        for q, place in seconds.items():
+            free = place if q in self.begin else graph.choice(running, place, graph.input(("first", q)))
+            literals[twins[q] >> 1] = free
 
         def copy(literal: int) -> int:
             waiting = [literal >> 1]
@@ -237,6 +270,7 @@ class Reachability:
         output = copy(bad)
         latches = [(running, TRUE, 0)]
         latches += [(place, copy(self.next[q]), self.begin.get(q, 0)) for q, place in places.items()]
+        latches += [(place, copy(behind[q]), self.begin.get(q, 0)) for q, place in seconds.items()]
         return aiger(graph, latches, output)
 
 
