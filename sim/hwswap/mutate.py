@@ -62,7 +62,7 @@ UNREACHABLE = "unreachable"
 SHORT = 100
 """Faults of a short run."""
 
-SHORT_PASS = 0.75
+SHORT_PASS = 0.82
 """Score of a short run from which on the exit status is 0: a draw of 100 is four points off, one time in three."""
 
 CYCLES = "cycles"
