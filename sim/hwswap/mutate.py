@@ -110,6 +110,9 @@ KILLERS = (
     Killer("guided steps and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
     Killer("registers and refusals, slow bus", PLAY, "registers-2.txt", ("--stall", "30", "--latency", "120")),
     Killer("the index", PLAY, "index.txt"),
+    Killer("the index, another seed", PLAY, "index-2.txt"),
+    Killer("the index, a third seed", PLAY, "index-3.txt"),
+    Killer("the index, a fourth seed", PLAY, "index-4.txt"),
     Killer("advisory mode, with the index", PLAY, "advisory-3.txt"),
     Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
 )
@@ -149,6 +152,9 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
         ("advisory-2", exercise.advisory(2, 40, built)),
         ("steps-2", steps(8, 120, built)),
         ("index", index(22, 40, built)),
+        ("index-2", index(27, 24, built)),
+        ("index-3", index(30, 24, built)),
+        ("index-4", index(26, 24, built)),
         ("advisory-3", exercise.advisory(3, 30, built, wild=True)),
         ("corners", corners(31, built)),
     ):
