@@ -118,7 +118,7 @@ class Indexed(Player):
         return found
 
     def among_full_ones(self) -> None:
-        """With all else full, a few clusters have room: what an order finds there, and a page that finds none of its own."""
+        """With all else full, a few clusters have room, for an order or for single pages only."""
         rng = self.rng
         order = rng.randrange(TOP)
         changed = self.edges()
