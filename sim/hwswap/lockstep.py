@@ -43,9 +43,9 @@ RECIPES = (
     "random-churn",
     "rotating",
     "sequential-mixed-orders",
+    "redis-bgsave",
 )
-"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone, and
-`redis-bgsave` needs a package that is downloaded for it."""
+"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone."""
 
 LONG = 10_000_000
 """Decisions of a long run."""
