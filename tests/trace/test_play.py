@@ -17,6 +17,7 @@ from hwswap import hwswap_map as m
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_corners import corners
 from hwswap.exercise_index import index
+from hwswap.exercise_large import large
 from hwswap.exercise_steps import steps
 from hwswap.script import Sizes
 
@@ -40,6 +41,7 @@ SCRIPTS = {
     "the index": lambda seed: index(seed, 20, SIZES),
     "advisory mode with the index": lambda seed: exercise.advisory(seed, 12, SIZES, wild=True),
     "corners": lambda seed: corners(seed, SIZES),
+    "large devices and numbers": lambda seed: large(seed, SIZES),
 }
 
 
