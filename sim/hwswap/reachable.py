@@ -161,7 +161,7 @@ class Reachability:
         return literals[bit]
 
     def bad(self, faulty: dict[Any, int], loose: Collection[int] = ()) -> int:
-        """Return the literal of something being other than without fault that must not be: all but `loose` registers."""
+        """Return the literal of something being other than without fault that must not be: all but `loose`."""
         machine, graph, sound = self.machine, self.graph, self.sound
 
         def differs(bit: Any, when: int = TRUE) -> int:
