@@ -45,8 +45,8 @@ class Proof:
 
     `part` names the file that EmitProofs writes, `source` the one in hw/formal, whose module is <source>_proof.
     `method` is "induction", "reachability" or "bounded"; `depth` the most cycles of an induction, or those of a
-    bounded check. `breaking` is the depth in which the seeded faults must show, `faults` how many are seeded. `limit` is
-    in seconds.
+    bounded check. `breaking` is the depth in which the seeded faults must show, `faults` how many are seeded. `limit`
+    is in seconds.
     """
 
     name: str
