@@ -116,7 +116,7 @@ def test_another_kernel_is_another_recording(cache, monkeypatch):
 def test_every_recipe_is_part_of_a_run():
     from hwswap.record import recipes
 
-    assert sorted([*lockstep.RECIPES, "brief", "readahead", "redis-bgsave"]) == recipes()
+    assert sorted([*lockstep.RECIPES, "brief", "readahead"]) == recipes()
 
 
 STOPPED = """
