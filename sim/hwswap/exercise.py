@@ -534,8 +534,8 @@ def advisory(seed: int, steps: int, sizes: Sizes, wild: bool = False) -> str:
 
     `wild`: with larger devices, both placements, and rings of which the host pops too much.
     """
-    # A round of polling takes as long as there are CPUs.
-    limit = LIMIT * max(1, sizes.cpus // 4)
+    # A round of polling takes as long as there are CPUs, and one that fetches all records as there are clusters.
+    limit = LIMIT * max(1, sizes.cpus // 4, sizes.clusters // 64 if wild else 1)
     host = Advisory(seed, sizes, Script(FAR_BASE if seed % 2 else MEMORY_BASE, limit), wild)
     rng = host.rng
     host.script.after_reset()

@@ -185,6 +185,9 @@ class SlowPath(p: Params) extends Module {
   private val takesFree = freeThere && (visited.has(MemMap.DeviceFlags.Flags.Discard) || !io.ofOrder.valid)
   private val named = io.ofOrder.valid || (io.order === 0.U && io.ofAny.valid)
 
+  /** FREE was looked at first, and what the index named is still to be had if that was in vain: without a table. */
+  private val freeFirst = Reg(Bool())
+
   // A rotating device's own place, or the CPU's, before any device was visited.
   private val resumed = Reg(Bool())
   private val resuming = RegInit(false.B)
@@ -277,7 +280,10 @@ class SlowPath(p: Params) extends Module {
         state := State.recall
       }.elsewhen(io.listsIdle && RegNext(io.listsIdle, false.B)) {
         // What was begun goes on, whatever the policy is now.
-        when(asked) {
+        when(asked && freeFirst && named) {
+          freeFirst := false.B
+          goToNamed()
+        }.elsewhen(asked) {
           leaveDevice()
         }.elsewhen(indexes && position === 0.U) {
           state := State.ask
@@ -316,14 +322,13 @@ class SlowPath(p: Params) extends Module {
         place.cluster := Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
         place.valid := true.B
         place.whole := true.B
+        freeFirst := takesFree
         when(takesFree) {
           io.peek := true.B
           position := AllocWalk.Free.U
           state := State.ends
         }.elsewhen(named) {
-          readAt := Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
-          position := Mux(io.ofOrder.valid, AllocWalk.Nonfull.U, (AllocWalk.Frag + 1).U)
-          state := State.recalled
+          goToNamed()
         }.otherwise {
           leaveDevice()
         }
@@ -431,6 +436,13 @@ class SlowPath(p: Params) extends Module {
       io.search := true.B
       state := State.search
     }
+  }
+
+  /** To the cluster that the index named. */
+  private def goToNamed(): Unit = {
+    readAt := Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
+    position := Mux(io.ofOrder.valid, AllocWalk.Nonfull.U, (AllocWalk.Frag + 1).U)
+    state := State.recalled
   }
 
   /** After a hint that led to nothing: the CPU's, which comes before all devices, or a device's. */

@@ -570,7 +570,8 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
           val (inUse, unused) = clusters.partition(bench.model.directory.contains)
           val empties = inUse.nonEmpty && (pool.isEmpty || random.nextBoolean())
           if (!full && random.nextInt(3) > 0) {
-            val (device, c) = if (empties) inUse(random.nextInt(inUse.length)) else unused(random.nextInt(unused.length))
+            val (device, c) =
+              if (empties) inUse(random.nextInt(inUse.length)) else unused(random.nextInt(unused.length))
             event.valid.poke(true)
             event.bits.cluster.poke(devices(device)._2 + c)
             event.bits.empties.poke(empties)
