@@ -101,7 +101,7 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 	@$(B) model-coverage
 	@$(ENV) python -m hwswap.rtl_coverage $(if $(SHORT),--short)
 
-lockstep: model guest ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
+lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine

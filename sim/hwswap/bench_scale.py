@@ -99,6 +99,20 @@ def summary(values: Sequence[int]) -> dict[str, float]:
     }
 
 
+def beyond(waits: Sequence[int], allowed: Sequence[int]) -> list[int]:
+    """Return the operations that waited for more accesses than they and the one before may together.
+
+    An operation is answered before its cluster has moved to another list; what that waits for counts with the next
+    operation. So what the one before has not used up is allowed as well.
+    """
+    found, unused = [], 0
+    for i, (waited, most) in enumerate(zip(waits, allowed, strict=True)):
+        if waited > most + unused:
+            found.append(i)
+        unused = max(0, most - waited)
+    return found
+
+
 def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, measured: Measured) -> dict[str, Any]:
     """Return the figures of one phase, which begins with operation number `begin`."""
     end = begin + phase.operations
@@ -113,7 +127,8 @@ def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, mea
     accesses = statistics["store_accesses"]
     vain = [max(0, scans - 1) for scans in made.scans[begin:end]]
     plain = [record.op in (trace.Op.ALLOC, trace.Op.FREE) for record in made.records[begin:end]]
-    over = [i for i, waited in enumerate(waits) if plain[i] and waited > BOUND + VAIN * vain[i]]
+    allowed = [BOUND + VAIN * scans for scans in vain]
+    over = [i for i in beyond(waits, allowed) if plain[i]]
     return {
         "phase": phase.name,
         "latency": phase.latency,

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from hwswap import bench_scale, check, convert, provenance, replay, samples, statistical, stream, trace
 from hwswap.follower import Mismatch
+from hwswap.initial_steps import replayable
 from hwswap.linear import as_trace, linearise
 from hwswap.mutate import add_arguments as add_mutate_arguments
 
@@ -173,14 +174,15 @@ def replay_command(args: argparse.Namespace) -> int:
     if args.registers:
         options.append("--registers")
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
-        path = args.file
         if loaded.detailed:  # the replayer does one after the other
             with ERR.status("bringing what the CPUs did into one sequence"):
                 linear = linearise(loaded)
-            loaded, path = as_trace(linear), Path(folder) / "sequence.hwst"
-            trace.write(path, loaded.header, loaded.records)
+            loaded = as_trace(linear)
             for cause, number in linear.guided.most_common():
                 ERR.print(f"hwswap: {args.file}: {number:,} decisions are guided: {cause}", soft_wrap=True)
+        path = Path(folder) / "sequence.hwst"
+        loaded = replayable(loaded)
+        trace.write(path, loaded.header, loaded.records)
         with ERR.status("replaying on the RTL"):
             outcome = replay.replay(path, options)
     if outcome.output:

@@ -16,7 +16,7 @@ from hwswap.exercise_authoritative import device_table
 from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Device
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.mirror import NO_HINTS, Mirror, MirrorCluster, Record
-from hwswap.policy import DeviceOrder, Hint, Policy, Scan
+from hwswap.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.rows import ALL, ORDERS, SLOTS, run
 from hwswap.script import (
     COMMANDS,
@@ -65,11 +65,15 @@ class Ring:
 class Advisory:
     """A host in advisory mode, and what the engine must do with what it does."""
 
-    def __init__(self, seed: int, sizes: Sizes, script: Script) -> None:
-        """Begin with an engine after reset."""
+    def __init__(self, seed: int, sizes: Sizes, script: Script, wild: bool = False) -> None:
+        """Begin with an engine after reset.
+
+        `wild`: with devices for which the index matters, both placements, and rings of which the host pops too much.
+        """
         self.rng = random.Random(seed)
         self.sizes = sizes
         self.script = script
+        self.wild = wild
         self.model = Mirror(sizes.devices, sizes.cpus, sizes.clusters)
         self.records: dict[int, Record] = {}
         self.rings = {(cpu, order): Ring() for cpu in range(sizes.cpus) for order in range(ORDERS)}
@@ -250,7 +254,7 @@ class Advisory:
     def switch_policy(self) -> None:
         """Follow other rules from the next hint on."""
         rng, s = self.rng, self.script
-        kinds = (Scan, DeviceOrder, (Hint.PER_CPU, Hint.SHARED))
+        kinds = (Scan, DeviceOrder, (Hint.PER_CPU, Hint.SHARED), *((Placement,) if self.wild else ()))
         policy = Policy(*(rng.choice(list(kind)) for kind in kinds))
         self.model.set_policy(policy)
         s.write(m.POLICY_OFFSET, policy.pack())
@@ -434,6 +438,9 @@ class Advisory:
     def rest(self) -> None:
         """Let the engine take in what the host did, then fill hint rings."""
         s = self.script
+        if self.wild:
+            # Between two rounds of polling, so that no CPU's line is seen in an earlier round than those before it.
+            s.settle(1)
         for cpu in range(self.sizes.cpus):
             self.publish(cpu)
         s.settle(3)
@@ -471,8 +478,12 @@ class Advisory:
             if rng.random() < 0.3:
                 self.want[cpu] = rng.choice((0x3FF, rng.getrandbits(10), 1 << rng.randrange(10), 0))
         for ring in self.rings.values():
+            if ring.broken:
+                continue
             if rng.random() < 0.4:
                 ring.popped += rng.randint(0, ring.tail - ring.popped)
+            if self.wild and ring.head != ring.tail and rng.random() < 0.01:
+                ring.popped = ring.tail + rng.choice((1, 1, 1 << self.sizes.hint_ring_log2))
         if rng.random() < 0.2:
             self.limits(rng.choice((1, 4, 12, 64, 600)), rng.choice((0, 64, 700, 0xFFFF)), rng.randrange(12))
 
@@ -480,11 +491,13 @@ class Advisory:
         """Bring a device on, of any kind."""
         rng = self.rng
         share = self.sizes.clusters // self.sizes.devices
-        clusters = rng.randint(2, 5)
+        clusters = rng.randint(2, share // 2 if self.wild else 5)
         flags = BLKDEV | SOLIDSTATE
         flags |= rng.choice((0, 0, DISCARD, NO_HINTS))
         if rng.random() < 0.1:
             flags &= ~rng.choice((BLKDEV, SOLIDSTATE))
+        if self.wild and rng.random() < 0.3:
+            flags |= NO_HINTS
         pages = clusters * SLOTS - rng.choice((0, rng.randrange(SLOTS - 2)))
         base = type_ * share + rng.randrange(share - clusters)
         self.swapon(type_, pages, base, flags, rng.choice((-1, -1, 5, 5, rng.randint(-32768, 32767))))
@@ -516,11 +529,14 @@ class Advisory:
         s.counters()
 
 
-def advisory(seed: int, steps: int, sizes: Sizes) -> str:
-    """Return a script of advisory mode: mirror, hint rings, recalls, devices that come and go."""
-    # A round of polling takes as long as there are CPUs.
-    limit = LIMIT * max(1, sizes.cpus // 4)
-    host = Advisory(seed, sizes, Script(FAR_BASE if seed % 2 else MEMORY_BASE, limit))
+def advisory(seed: int, steps: int, sizes: Sizes, wild: bool = False) -> str:
+    """Return a script of advisory mode: mirror, hint rings, recalls, devices that come and go.
+
+    `wild`: with larger devices, both placements, and rings of which the host pops too much.
+    """
+    # A round of polling takes as long as there are CPUs, and one that fetches all records as there are clusters.
+    limit = LIMIT * max(1, sizes.cpus // 4, sizes.clusters // 64 if wild else 1)
+    host = Advisory(seed, sizes, Script(FAR_BASE if seed % 2 else MEMORY_BASE, limit), wild)
     rng = host.rng
     host.script.after_reset()
     host.start()
@@ -542,7 +558,7 @@ def advisory(seed: int, steps: int, sizes: Sizes) -> str:
         elif event < 0.37:
             host.rest()
             host.fetch_again(rng.choice(sorted(host.model.devices)))
-        elif event < 0.47:
+        elif event < 0.47 or (wild and event > 0.6):
             host.switch_policy()
         if len(host.model.devices) < 2 or (event > 0.85 and len(host.model.devices) < sizes.devices):
             host.come(rng.choice([type_ for type_ in range(sizes.devices) if type_ not in host.model.devices]))

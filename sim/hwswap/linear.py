@@ -452,7 +452,7 @@ class Lineariser:
                 self.operation(record)
             elif op == Op.AVAILABLE:
                 if (self.engine.devices[type_] in self.engine.available) != bool(b):
-                    self.step(Record(Op.STEP_AVAILABLE, 0, 0, type_, b))
+                    self.step(Record(Op.STEP_AVAILABLE, 0, 0, type_, b=b))
             elif op == Op.SCANNED:
                 self.step(next_step(self.engine, cpu, order, type_, 0))
             elif op == Op.ALLOC and type_ != FAILED:
@@ -469,9 +469,9 @@ class Lineariser:
             return
         self.result.guided[AVAILABLE_LIST] += 1
         for device in list(engine.available):
-            self.step(Record(Op.STEP_AVAILABLE, 0, 0, device.type, 0))
+            self.step(Record(Op.STEP_AVAILABLE, 0, 0, device.type, b=0))
         for device in model.available:
-            self.step(Record(Op.STEP_AVAILABLE, 0, 0, device.type, 1))
+            self.step(Record(Op.STEP_AVAILABLE, 0, 0, device.type, b=1))
 
     def compare(self) -> None:
         """Insist that the engine's state is that of the replay step by step."""

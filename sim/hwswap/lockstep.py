@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap import check, paths, processes, provenance, recordings, replay, trace
+from hwswap import check, initial_steps, paths, processes, provenance, recordings, replay, trace
 from hwswap.coverage import DECISIONS, MINIMUM, coverage
 from hwswap.follower import Mismatch
 from hwswap.linear import as_trace, linearise
@@ -43,9 +43,9 @@ RECIPES = (
     "random-churn",
     "rotating",
     "sequential-mixed-orders",
+    "redis-bgsave",
 )
-"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone, and
-`redis-bgsave` needs a package that is downloaded for it."""
+"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone."""
 
 LONG = 10_000_000
 """Decisions of a long run."""
@@ -94,12 +94,12 @@ def sequence_of(loaded: Trace) -> tuple[Trace, Counter[str], str]:
     """Return what the RTL shall do one after the other, the guided decisions by cause, and the first difference."""
     if not loaded.detailed:
         difference = check.check(loaded)
-        return loaded, Counter(), str(difference or "")
+        return initial_steps.replayable(loaded), Counter(), str(difference or "")
     try:
         linear = linearise(loaded)
     except Mismatch as mismatch:
         return loaded, Counter(), f"the kernel has {mismatch.expected}, the golden model {mismatch.got}"
-    return as_trace(linear), linear.guided, ""
+    return initial_steps.replayable(as_trace(linear)), linear.guided, ""
 
 
 def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:

@@ -6,11 +6,13 @@ scripts (exercise*.py) and streams (stream.py), short, fixed by their seeds, and
 fault is killed by a decision or a word that differs, by one of the RTL's assertions, by the check of the bus protocol,
 or by a hang. One that only makes the engine take another number of cycles, or poll more or less often, than without
 fault is counted by itself: no model says how long anything takes, but a fault that costs time is seen. What survives is
-listed, without those that are proved to be no faults at all (equivalence.py). Results are kept as they come, so that an
-interrupted run goes on where it stopped.
+listed, without those that are proved to be no faults at all (equivalence.py) or to matter in no state that can be
+reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where it stopped; a fault that
+was killed stays so as long as model and killer are the same.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -22,19 +24,23 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from hwswap import exercise, mutants, paths, provenance, stream, trace
+from hwswap import equivalence, exercise, mutants, paths, provenance, reachable, stream, trace, yosys
 from hwswap.equivalence import Prover
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
+from hwswap.exercise_corners import corners
+from hwswap.exercise_index import index
 from hwswap.exercise_steps import lists, steps
+from hwswap.reachable import Machine, Reachability
 from hwswap.script import Sizes
 
 OUT = Console()
@@ -50,10 +56,13 @@ PASS = 0.9
 NONE = "none"
 """What a survivor is that is proved to be no fault: it changes nothing, in whatever state and with whatever input."""
 
+UNREACHABLE = "unreachable"
+"""What a survivor is that is proved to matter in no state that can be reached."""
+
 SHORT = 100
 """Faults of a short run."""
 
-SHORT_PASS = 0.75
+SHORT_PASS = 0.82
 """Score of a short run from which on the exit status is 0: a draw of 100 is four points off, one time in three."""
 
 CYCLES = "cycles"
@@ -100,6 +109,12 @@ KILLERS = (
     Killer("advisory mode, another seed", PLAY, "advisory-2.txt", ("--latency", "40")),
     Killer("guided steps and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
     Killer("registers and refusals, slow bus", PLAY, "registers-2.txt", ("--stall", "30", "--latency", "120")),
+    Killer("the index", PLAY, "index.txt"),
+    Killer("the index, another seed", PLAY, "index-2.txt"),
+    Killer("the index, a third seed", PLAY, "index-3.txt"),
+    Killer("the index, a fourth seed", PLAY, "index-4.txt"),
+    Killer("advisory mode, with the index", PLAY, "advisory-3.txt"),
+    Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
 )
 
 
@@ -107,7 +122,7 @@ KILLERS = (
 class Outcome:
     """What became of a fault: `by` which killer ("" for a survivor), how ("difference", ...), and what was said.
 
-    How is "" for a survivor, NONE if it is proved to be no fault.
+    How is "" for a survivor, NONE or UNREACHABLE if that is proved of it.
     """
 
     number: int
@@ -123,8 +138,8 @@ def sizes() -> Sizes:
     return Sizes(**values)
 
 
-def write_tests(folder: Path, built: Sizes) -> str:
-    """Write the killers' files; return a hash of them."""
+def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
+    """Write the killers' files; return for each killer, by its name, a hash of it and its file."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("authoritative", authoritative(1, 600, built)),
@@ -136,6 +151,12 @@ def write_tests(folder: Path, built: Sizes) -> str:
         ("errors", exercise.bus_errors(7, built)),
         ("advisory-2", exercise.advisory(2, 40, built)),
         ("steps-2", steps(8, 120, built)),
+        ("index", index(22, 40, built)),
+        ("index-2", index(27, 24, built)),
+        ("index-3", index(30, 24, built)),
+        ("index-4", index(26, 24, built)),
+        ("advisory-3", exercise.advisory(3, 30, built, wild=True)),
+        ("corners", corners(31, built)),
     ):
         (folder / f"{name}.txt").write_text(text)
     for name, seed, ops, span in (
@@ -146,10 +167,12 @@ def write_tests(folder: Path, built: Sizes) -> str:
         shape = stream.Shape(seed, ops, built.devices, built.cpus, built.clusters, span, stream.EVERYTHING)
         made = stream.generate(shape)
         trace.write(folder / f"{name}.hwst", made.header, made.records)
-    digest = hashlib.sha256(repr(KILLERS).encode())
-    for path in sorted(folder.iterdir()):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+    return {killer.name: digest(repr(killer).encode(), (folder / killer.file).read_bytes()) for killer in KILLERS}
+
+
+def digest(*parts: bytes) -> str:
+    """Return a hash."""
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def how(said: str) -> str:
@@ -221,30 +244,77 @@ def without_fault(model: Path, tests: Path) -> dict[str, Sound]:
     return sound
 
 
-class Results:
-    """Outcomes on disk, a line each as they come; those of another model or other killers do not count."""
+class Notes:
+    """Lines of JSON on disk, added as they come."""
 
-    def __init__(self, path: Path, key: str) -> None:
-        """Read what is there."""
+    def __init__(self, path: Path) -> None:
+        """Take a file that may not be there yet."""
         self.path = path
-        self.key = key
-        self.known: dict[int, Outcome] = {}
         self.lock = threading.Lock()
-        if path.exists():
-            for line in path.read_text().splitlines():
-                try:
-                    values = json.loads(line)
-                except ValueError:
-                    continue  # cut short by an interruption
-                if values.pop("key", None) == key:
-                    self.known[values["number"]] = Outcome(**values)
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Yield what is there."""
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                with contextlib.suppress(ValueError):  # cut short by an interruption
+                    yield json.loads(line)
+
+    def add(self, **values: object) -> None:
+        """Add a line."""
+        with self.lock, self.path.open("a") as file:
+            file.write(json.dumps(values) + "\n")
+
+
+class Results:
+    """What killers made of faults; what another model or other killers did does not count.
+
+    That a fault was killed holds as long as its killer stays the same, that it survived as long as all of them do.
+    """
+
+    def __init__(self, path: Path, model: str, killers: dict[str, str]) -> None:
+        """Read what is there: `model` and `killers` are hashes."""
+        self.keys = {name: digest(model.encode(), killer.encode()) for name, killer in killers.items()}
+        self.together = digest(*(key.encode() for key in self.keys.values()))
+        self.notes = Notes(path)
+        self.known: dict[int, Outcome] = {}
+        for values in self.notes.read():
+            key = values.pop("key", None)
+            outcome = Outcome(**values)
+            if key == self.key(outcome):
+                self.known[outcome.number] = outcome
+
+    def key(self, outcome: Outcome) -> str | None:
+        """Return the hash of all that an outcome follows from."""
+        return self.keys.get(outcome.by) if outcome.how not in ("", CYCLES) else self.together
 
     def add(self, outcome: Outcome) -> None:
         """Note an outcome."""
-        with self.lock:
-            self.known[outcome.number] = outcome
-            with self.path.open("a") as file:
-                file.write(json.dumps({"key": self.key, **asdict(outcome)}) + "\n")
+        self.known[outcome.number] = outcome
+        self.notes.add(key=self.key(outcome), **asdict(outcome))
+
+
+class Proofs:
+    """What was proved of survivors, or could not be within its limits."""
+
+    def __init__(self, path: Path, faults: str) -> None:
+        """Read what is there; `faults` is a hash of the netlist with the faults."""
+        sources = (Path(str(module.__file__)).read_bytes() for module in (equivalence, reachable, yosys))
+        self.key = digest(faults.encode(), *sources)
+        self.notes = Notes(path)
+        self.known: dict[int, tuple[str, int, int]] = {}
+        for values in self.notes.read():
+            if values["key"] == self.key:
+                self.known[values["number"]] = values["how"], values["seconds"], values["rings"]
+
+    def of(self, number: int, seconds: int, rings: int) -> str | None:
+        """Return what is known of a fault: "" if nothing was proved with these limits, None if that was not tried."""
+        how, tried_seconds, tried_rings = self.known.get(number, ("", 0, 0))
+        return how if how or (tried_seconds >= seconds and tried_rings >= rings) else None
+
+    def add(self, number: int, how: str, seconds: int, rings: int) -> None:
+        """Note what came of trying."""
+        self.known[number] = how, seconds, rings
+        self.notes.add(key=self.key, number=number, how=how, seconds=seconds, rings=rings)
 
 
 def run(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> None:
@@ -253,17 +323,11 @@ def run(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> Non
     if not left:
         return
     sound = without_fault(MODEL, tests)
-    survivors: list[Outcome] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERR) as progress, ThreadPoolExecutor(jobs) as pool:
+    with progress_bar() as progress, ThreadPoolExecutor(jobs) as pool:
         task = progress.add_task("faults", total=len(numbers), completed=len(numbers) - len(left))
 
         def one(number: int) -> None:
-            outcome = try_fault(number, MODEL, tests, sound)
-            if outcome.by:
-                results.add(outcome)
-            else:
-                survivors.append(outcome)
+            results.add(try_fault(number, MODEL, tests, sound))
             progress.advance(task)
 
         pending = [pool.submit(one, number) for number in left]
@@ -273,19 +337,42 @@ def run(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> Non
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-        if survivors:
-            prove(survivors, results, progress)
 
 
-def prove(survivors: Sequence[Outcome], results: Results, progress: Progress) -> None:
-    """Find out which survivors are no faults."""
-    task = progress.add_task("survivors: proofs that they are no faults", total=len(survivors))
-    prover = Prover(MUTANTS / mutants.GATES, mutants.TOP, mutants.SELECT)
-    for outcome in survivors:
-        begin = time.monotonic()
-        how = NONE if prover.no_fault(outcome.number, FOLDER) else ""
-        results.add(replace(outcome, how=how, seconds=round(outcome.seconds + time.monotonic() - begin, 2)))
-        progress.advance(task)
+def progress_bar() -> Progress:
+    """Return what shows how far a run has come."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=ERR)
+
+
+def prove(survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jobs: int) -> None:
+    """Find out which survivors are no faults, or matter in no state that can be reached."""
+    left = [number for number in survivors if proofs.of(number, seconds, rings) is None]
+    if not left:
+        return
+    gates = MUTANTS / mutants.GATES
+    prover = Prover(gates, mutants.TOP, mutants.SELECT)
+    reach = Reachability(Machine(gates, mutants.TOP, mutants.SELECT))
+    building = threading.Lock()
+    with progress_bar() as progress, ThreadPoolExecutor(jobs) as pool:
+        task = progress.add_task("survivors: proofs that they matter never", total=len(left))
+
+        def one(number: int) -> None:
+            # One at a time where the graphs grow; the proofs themselves are other processes.
+            with building:
+                how = NONE if prover.no_fault(number, FOLDER) else ""
+            if not how and reach.unreachable(number, FOLDER, seconds, rings):
+                how = UNREACHABLE
+            proofs.add(number, how, seconds, rings)
+            progress.advance(task)
+
+        pending = [pool.submit(one, number) for number in left]
+        try:
+            for job in pending:
+                job.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def again(number: int, tests: Path) -> int:
@@ -309,7 +396,8 @@ def again(number: int, tests: Path) -> int:
 
 def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: int) -> dict[str, object]:
     """Print tables; return the values of the JSON file."""
-    seeded, outcomes = len(outcomes), [outcome for outcome in outcomes if outcome.how != NONE]
+    seeded, proved = len(outcomes), Counter(outcome.how for outcome in outcomes)
+    outcomes = [outcome for outcome in outcomes if outcome.how not in (NONE, UNREACHABLE)]
     by_number = {mutant.number: mutant for mutant in listed}
     modules: dict[str, list[bool]] = {}
     for outcome in outcomes:
@@ -337,7 +425,8 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: 
         "commit": provenance.commit(),
         "seed": seed,
         "seeded": seeded,
-        "proved_to_be_none": seeded - len(outcomes),
+        "proved_to_be_none": proved[NONE],
+        "proved_unreachable": proved[UNREACHABLE],
         "faults": len(outcomes),
         "killed": killed,
         "score": round(killed / max(len(outcomes), 1), 4),
@@ -355,7 +444,7 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
     """Try all faults, or some; print the score; return the exit status."""
     seed, listed = mutants.load(paths.need(MUTANTS))
     paths.need(MODEL)
-    key = hashlib.sha256(f"{os.path.realpath(MODEL)} {write_tests(FOLDER / 'tests', sizes())}".encode()).hexdigest()
+    killers = write_tests(FOLDER / "tests", sizes())
     numbers = [mutant.number for mutant in listed]
     count = SHORT if short else count
     if count is not None:
@@ -363,15 +452,20 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
             raise MutateError(f"--count is {count}: choose 1 to {len(numbers)}")
         numbers = sorted(random.Random(sample).sample(numbers, count))
     begin = time.monotonic()
-    results = Results(FOLDER / "results.jsonl", key[:16])
+    results = Results(FOLDER / "results.jsonl", os.path.realpath(MODEL), killers)
     run(numbers, jobs, results, FOLDER / "tests")
+    proofs = Proofs(FOLDER / "proofs.jsonl", os.path.realpath(MUTANTS))
+    seconds, rings = reachable.SECONDS, reachable.RINGS
+    prove([number for number in numbers if not results.known[number].by], proofs, seconds, rings, jobs)
     outcomes = [results.known[number] for number in numbers]
+    outcomes = [one if one.by else replace(one, how=proofs.of(one.number, seconds, rings) or "") for one in outcomes]
     values = report(outcomes, listed, seed)
     values["seconds"] = round(time.monotonic() - begin, 1)
     values["sample"] = sample if count is not None else None
     (FOLDER / "mutate.json").write_text(json.dumps(values, indent=2) + "\n")
     OUT.print(
-        f"mutate: {values['seeded']} seeded, {values['proved_to_be_none']} of them proved to be no faults; "
+        f"mutate: {values['seeded']} seeded, {values['proved_to_be_none']} of them proved to be no faults, "
+        f"{values['proved_unreachable']} to matter in no state that can be reached; "
         f"{values['killed']} of {values['faults']} faults killed, {100 * values['score']:.1f} %; "
         f"{values['by_cycles_alone']} more cost cycles and nothing else, {100 * values['score_with_cycles']:.1f} % "
         f"(seed {seed}{f', sample {sample}' if count is not None else ''}); {values['seconds']:.0f} s",

@@ -22,6 +22,9 @@ SOURCES = paths.ROOT / "hw" / "formal"
 FAULTS = 63
 """Faults put into a part at once to see that each of its properties can fail; a power of two minus 1."""
 
+CORE_FAULTS = 1023
+"""The same for the whole core, which has as many times the logic."""
+
 OWN = "own"
 
 ASSERTED = re.compile(r"was asserted in frame (\d+)")
@@ -42,7 +45,8 @@ class Proof:
 
     `part` names the file that EmitProofs writes, `source` the one in hw/formal, whose module is <source>_proof.
     `method` is "induction", "reachability" or "bounded"; `depth` the most cycles of an induction, or those of a
-    bounded check. `breaking` is the depth in which the seeded faults must show. `limit` is in seconds.
+    bounded check. `breaking` is the depth in which the seeded faults must show, `faults` how many are seeded. `limit`
+    is in seconds.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Proof:
     limit: float
     parameters: dict[str, int] = field(default_factory=dict)
     short: bool = True
+    faults: int = FAULTS
 
 
 PROOFS = (
@@ -101,10 +106,11 @@ PROOFS = (
         source="core",
         what="core of 2 clusters of 8 slots, any request at any time",
         method="bounded",
-        depth=80,
+        depth=100,
         breaking=80,
-        limit=1800,
+        limit=3600,
         short=False,
+        faults=CORE_FAULTS,
     ),
     Proof(
         name="core-full",
@@ -112,11 +118,12 @@ PROOFS = (
         source="core",
         what="core of 2 clusters of 8 slots, any requests, input kept full",
         method="bounded",
-        depth=90,
+        depth=100,
         breaking=90,
-        limit=1800,
+        limit=3600,
         parameters={"STEADY": 1},
         short=False,
+        faults=CORE_FAULTS,
     ),
 )
 
@@ -268,26 +275,29 @@ class Session:
         return "failed", f"after {frame} cycles"
 
     def seed_faults(self, seed: int) -> None:
-        """Put FAULTS faults into the part, of which an input that never changes chooses one: faulty.il.
+        """Put faults into the part, of which an input that never changes chooses one: faulty.il.
 
         They are chosen in a copy without the part's own assertions, so that none of them lies in the logic of these
         alone.
         """
-        top, width = self.top, FAULTS.bit_length()
+        top, count = self.top, self.proof.faults
+        width = count.bit_length()
         inside = f"a:src=*{self.parts.name}/{self.proof.part}.sv* t:* %i"
         self.run(
             [
                 "read_rtlil flat.il",
                 "delete t:$check c:dut.* %i",
                 "opt_clean",
-                f"mutate -list {2 * FAULTS} -seed {seed} -ctrl mutsel {width} 1 -o faults.txt {inside}",
+                f"mutate -list {2 * count} -seed {seed} -ctrl mutsel {width} 1 -o faults.txt {inside}",
             ],
             "choose-faults",
         )
-        lines = [line for line in (self.folder / "faults.txt").read_text().splitlines() if "-port CLK" not in line]
+        # Neither in clocks, nor in enables: Yosys takes it for granted that a memory without a clock is always read.
+        lines = (self.folder / "faults.txt").read_text().splitlines()
+        lines = [line for line in lines if not re.search(r"-port (CLK|EN)\b", line)]
         chosen = [
             re.sub(rf"-ctrl mutsel {width} \d+", f"-ctrl mutsel {width} {number}", line)
-            for number, line in enumerate(lines[:FAULTS], 1)
+            for number, line in enumerate(lines[:count], 1)
         ]
         (self.folder / "faults.txt").write_text("\n".join(chosen) + "\n")
         self.run(

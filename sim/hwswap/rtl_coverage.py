@@ -26,6 +26,7 @@ from rich.table import Table
 from hwswap import exercise, lockstep, paths, provenance, replay, stream, trace
 from hwswap.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
+from hwswap.exercise_large import large
 from hwswap.exercise_steps import lists, steps
 from hwswap.functional_coverage import Functional, choices
 from hwswap.script import Sizes
@@ -52,6 +53,10 @@ SHAPES = [
     Shape(102, ops=20_000, span=24),
     Shape(103, ops=20_000, span=128),
     Shape(104, ops=20_000, span=12, cpus=1),
+    # So little room that single slots fail, too.
+    Shape(151, ops=12_000, devices=1, span=2, features=stream.EVERYTHING),
+    Shape(152, ops=12_000, devices=2, span=2, features=stream.EVERYTHING),
+    Shape(153, ops=12_000, devices=2, span=3, features=stream.EVERYTHING),
     # Devices as large as the store, and clusters all over it.
     *[
         Shape(140 + i, ops=4_000, span=span, features=stream.EVERYTHING)
@@ -154,6 +159,8 @@ def scripts(short: bool) -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"steps-{seed}", lambda seed=seed: steps(seed, 60 * times, SIZES)
         yield f"registers-{seed}", lambda seed=seed: registers_and_refusals(seed, SIZES)
         yield f"errors-{seed}", lambda seed=seed: exercise.bus_errors(seed, SIZES)
+        if not short:
+            yield f"large-{seed}", lambda seed=seed: large(seed, SIZES)
 
 
 def cocotb(output: Path) -> None:

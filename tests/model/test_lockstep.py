@@ -116,7 +116,7 @@ def test_another_kernel_is_another_recording(cache, monkeypatch):
 def test_every_recipe_is_part_of_a_run():
     from hwswap.record import recipes
 
-    assert sorted([*lockstep.RECIPES, "brief", "redis-bgsave"]) == recipes()
+    assert sorted([*lockstep.RECIPES, "brief"]) == recipes()
 
 
 STOPPED = """
@@ -171,7 +171,7 @@ def test_an_interrupted_run_leaves_no_process_behind(whom, tmp_path):
             os.killpg(run.pid, signal.SIGINT)
         else:
             run.send_signal(signal.SIGKILL if "killed" in whom else signal.SIGINT)
-        assert run.wait(30) != 0
+        assert run.wait(120) != 0
         if "killed" in whom:
             time.sleep(1)
         else:

@@ -66,3 +66,11 @@ def test_percentiles(percent, value):
 def test_wrong_arguments_are_refused(wrong, capsys):
     assert cli.main(["bench-scale", *wrong]) == 1
     assert "choose" in capsys.readouterr().err
+
+
+def test_what_an_operation_leaves_over_counts_with_the_next():
+    assert bench_scale.beyond([4, 4, 7], [4, 4, 7]) == []
+    assert bench_scale.beyond([2, 6, 4], [4, 4, 4]) == []
+    assert bench_scale.beyond([2, 7, 4], [4, 4, 4]) == [1]
+    # What the one before the last has not used up is gone.
+    assert bench_scale.beyond([0, 4, 5], [4, 4, 4]) == [2]

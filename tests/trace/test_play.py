@@ -15,6 +15,9 @@ import pytest
 from hwswap import exercise, paths
 from hwswap import hwswap_map as m
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
+from hwswap.exercise_corners import corners
+from hwswap.exercise_index import index
+from hwswap.exercise_large import large
 from hwswap.exercise_steps import steps
 from hwswap.script import Sizes
 
@@ -35,6 +38,10 @@ SCRIPTS = {
     "registers and refusals": lambda seed: registers_and_refusals(seed, SIZES),
     "guided steps and questions": lambda seed: steps(seed, 80, SIZES),
     "errors of the bus": lambda seed: exercise.bus_errors(seed, SIZES),
+    "the index": lambda seed: index(seed, 20, SIZES),
+    "advisory mode with the index": lambda seed: exercise.advisory(seed, 12, SIZES, wild=True),
+    "corners": lambda seed: corners(seed, SIZES),
+    "large devices and numbers": lambda seed: large(seed, SIZES),
 }
 
 

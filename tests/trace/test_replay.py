@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hwswap import check, convert, replay, stream, trace
+from hwswap.initial_steps import replayable
 from hwswap.records import FIRST_VERSION
 from hwswap.stream import Shape
 from hwswap.trace import Op
@@ -49,6 +50,25 @@ def must_be_equal(path: Path, *options: str) -> dict:
     assert outcome.equal, outcome.output
     print(outcome.output)
     return outcome.report
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_trace_from_its_middle_on(name, tmp_path):
+    """The state at the cut goes into the engine by operations and steps; then every decision is the kernel's."""
+    recorded = trace.read(DATA / name)
+    rest = replayable(convert.cut(recorded, len(recorded.records) // 2))
+    trace.write(tmp_path / "rest.hwst", rest.header, rest.records)
+    report = must_be_equal(tmp_path / "rest.hwst")
+    assert report["ops"] > len(recorded.records) // 2
+
+
+def test_a_stream_from_its_middle_on(tmp_path):
+    """The same with bad slots, discards, rotating devices and all policies."""
+    made = stream.generate(Shape(SEED + 31, ops=6_000, span=12, features=stream.EVERYTHING))
+    for start in (1_000, 2_500, 4_000):
+        rest = replayable(convert.cut(made, start))
+        trace.write(tmp_path / "rest.hwst", rest.header, rest.records)
+        must_be_equal(tmp_path / "rest.hwst")
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeded faults: how they are read, chosen and tried, without the engine."""
 
-import json
 import random
 import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hwswap import mutants, mutate
 from hwswap.netlist import Netlist, Site
-from rich.progress import Progress
 
 VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/Core.scala:12:7", "    b;", "endmodule", ""]
 
@@ -184,14 +183,27 @@ def test_how_a_fault_was_found(said, kind):
 def test_an_interrupted_run_goes_on(tmp_path):
     """What is on disk counts, unless it is of another model or was cut short."""
     path = tmp_path / "results.jsonl"
-    results = mutate.Results(path, "key")
-    results.add(mutate.Outcome(3, "stream", "difference", "text", 0.5))
+    mutate.Results(path, "other", {"stream": "1"}).add(mutate.Outcome(4, "stream", "difference", "", 1))
+    mutate.Results(path, "model", {"stream": "1"}).add(mutate.Outcome(3, "stream", "difference", "text", 0.5))
     with path.open("a") as file:
-        file.write(json.dumps({"key": "other", "number": 4, "by": "", "how": "", "said": "", "seconds": 1}) + "\n")
         file.write('{"key": "key", "number": 5, "by"')
-    again = mutate.Results(path, "key")
+    again = mutate.Results(path, "model", {"stream": "1"})
     assert list(again.known) == [3]
     assert again.known[3].by == "stream"
+
+
+def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
+    """What no killer found, or only by cycles, has to be tried again when any of them has changed."""
+    path = tmp_path / "results.jsonl"
+    results = mutate.Results(path, "model", {"stream": "1", "script": "1"})
+    for number, (by, how) in enumerate(
+        [("stream", "hang"), ("script", "difference"), ("stream", mutate.CYCLES), ("", "")]
+    ):
+        results.add(mutate.Outcome(number, by, how, "", 1))
+    assert list(mutate.Results(path, "model", {"stream": "1", "script": "1"}).known) == [0, 1, 2, 3]
+    assert list(mutate.Results(path, "model", {"stream": "1", "script": "2"}).known) == [0]
+    assert list(mutate.Results(path, "model", {"stream": "1", "script": "1", "more": "1"}).known) == [0, 1]
+    assert not mutate.Results(path, "model 2", {"stream": "1", "script": "1"}).known
 
 
 @pytest.fixture
@@ -231,27 +243,44 @@ def test_faults_are_tried(model):
     ]
 
 
-def test_survivors_that_are_no_faults_are_told_apart(monkeypatch, tmp_path):
+class Proves:
+    """Stand in for both provers: even faults are none, multiples of 5 unreachable if there is time."""
+
+    tried: ClassVar[list[int]] = []
+
+    def __init__(self, *_: object) -> None:
+        """Take what the provers take."""
+
+    def no_fault(self, number: int, _: Path) -> bool:
+        """Tell whether a fault is none."""
+        self.tried.append(number)
+        return number % 2 == 0
+
+    def unreachable(self, number: int, _: Path, seconds: int, rings: int) -> bool:
+        """Tell whether a fault matters never."""
+        return number % 5 == 0 and seconds * rings > 8
+
+
+def test_survivors_that_never_matter_are_told_apart(monkeypatch, tmp_path):
     """What is proved to change nothing counts neither as found nor as not found."""
-
-    class Proves:
-        """Stand in for the prover: even faults are none."""
-
-        def __init__(self, *_: object) -> None:
-            pass
-
-        def no_fault(self, number: int, _: Path) -> bool:
-            return number % 2 == 0
-
-    monkeypatch.setattr(mutate, "Prover", Proves)
-    results = mutate.Results(tmp_path / "results.jsonl", "key")
-    survivors = [mutate.Outcome(number, "", "", "", 1.0) for number in (4, 5)]
-    with Progress(disable=True) as progress:
-        mutate.prove(survivors, results, progress)
-    assert {number: outcome.how for number, outcome in results.known.items()} == {4: mutate.NONE, 5: ""}
-    listed = [mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in (4, 5)]
-    values = mutate.report(list(results.known.values()), listed, 1)
-    assert (values["seeded"], values["proved_to_be_none"], values["faults"], values["killed"]) == (2, 1, 1, 0)
+    for name in ("Prover", "Reachability", "Machine"):
+        monkeypatch.setattr(mutate, name, Proves)
+    monkeypatch.setattr(Proves, "tried", [])
+    path = tmp_path / "proofs.jsonl"
+    mutate.prove([4, 5, 7], mutate.Proofs(path, "faults"), 4, 2, jobs=1)
+    proofs = mutate.Proofs(path, "faults")
+    assert [proofs.of(n, 4, 2) for n in (4, 5, 7, 8)] == [mutate.NONE, "", "", None]
+    assert [proofs.of(n, 5, 2) for n in (4, 5, 7)] == [mutate.NONE, None, None]
+    mutate.prove([4, 5, 7], proofs, 5, 2, jobs=2)
+    mutate.prove([4, 5, 7], proofs, 5, 2, jobs=2)
+    assert sorted(Proves.tried) == [4, 5, 5, 7, 7]
+    assert mutate.Proofs(path, "faults").of(5, 4, 2) == mutate.UNREACHABLE
+    assert mutate.Proofs(path, "others").of(5, 4, 2) is None
+    outcomes = [mutate.Outcome(n, "", proofs.of(n, 5, 2) or "", "", 1.0) for n in (4, 5, 7)]
+    listed = [mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in (4, 5, 7)]
+    values = mutate.report(outcomes, listed, 1)
+    assert (values["seeded"], values["proved_to_be_none"], values["proved_unreachable"]) == (3, 1, 1)
+    assert (values["faults"], values["killed"]) == (1, 0)
 
 
 def test_killers_must_pass_without_a_fault(model, monkeypatch):
