@@ -556,6 +556,9 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
       for (i <- 0 until nr) bench.memory(poolAt + 8 * i) = tablesAt + 4096 * i
       bench.write(RegMap.PoolBase.Offset, poolAt)
       bench.write(RegMap.PoolSize.Offset, nr)
+      // The pool is there one cycle after its register; no device is in use before.
+      bench.step()
+      bench.step()
       for (i <- 0 until nr; j <- 0 until 512) bench.memory(tablesAt + 4096 * i + 8 * j) = 0
       val pool = mutable.ArrayBuffer.tabulate(nr)(i => tablesAt + 4096L * i)
       var least = nr
