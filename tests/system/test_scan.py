@@ -88,12 +88,12 @@ def test_searches_find_what_is_there(guest: Guest, driver: Driver) -> None:
 
 
 def test_tables_are_given_back(guest: Guest, driver: Driver) -> None:
-    swapload(guest, f"{LOAD} --rounds 1", 300)
+    swapload(guest, "--size 3m --limit 2m --folio 4k --access random", 300)
     assert tables(guest)["given"] > 0
     driver.set_mode("hint")
     wait_no_tables(guest)
     driver.set_mode("scan")
-    swapload(guest, f"{LOAD} --rounds 1", 300)
+    swapload(guest, "--size 3m --limit 2m --folio 4k --access random", 300)
     assert tables(guest)["given"] > 0
     for disk in QUEUED:
         guest.run(f"swapctl off {disk}", 300).check()
