@@ -12,6 +12,7 @@ PARAMETERS = "/sys/module/hwswap/parameters"
 DEBUG = "/sys/kernel/debug/hwswap"
 DISKS = ("/dev/ram0", "/dev/ram1", "/dev/ram2", "/dev/ram3")
 QUEUED = ("/dev/nullb0", "/dev/nullb1")
+BENCH = "/sys/kernel/debug/swap_alloc_bench"
 
 
 class Driver:
@@ -154,6 +155,20 @@ def verify_half(guest: Guest) -> None:
     """Let go of what hold_half() holds; every byte has to be right."""
     guest.run("kill $(cat /tmp/frag.pid); while kill -0 $(cat /tmp/frag.pid) 2>/dev/null; do sleep 0.1; done", 300)
     judge(guest.run("cat /tmp/frag").check().strip().splitlines()[-1])
+
+
+def search_for_ever(guest: Guest, disk: str) -> None:
+    """Begin a swapoff that searches, round after round, for slots that belong to nobody; until end_search()."""
+    guest.run(f"echo 'fill 6000 1' >{BENCH}").check()
+    guest.run(f"swapctl off {disk} >/tmp/off 2>&1 & echo $! >/tmp/off.pid; sleep 1").check()
+    assert guest.run("kill -0 $(cat /tmp/off.pid)").code == 0, guest.run("cat /tmp/off").output
+
+
+def end_search(guest: Guest, disk: str) -> None:
+    """Free these slots, and wait for the swapoff, which has to succeed then."""
+    guest.run(f"echo drop >{BENCH}").check()
+    guest.run("while kill -0 $(cat /tmp/off.pid) 2>/dev/null; do sleep 0.1; done", 300).check()
+    assert disk not in guest.run("cat /proc/swaps").check(), guest.run("cat /tmp/off").output
 
 
 def swapped_out(guest: Guest) -> int:

@@ -5,7 +5,18 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from driver import QUEUED, Load, hold_half, kernel_modules, swap_on_queued, swapload, verify_half
+from driver import (
+    BENCH,
+    QUEUED,
+    Load,
+    end_search,
+    hold_half,
+    kernel_modules,
+    search_for_ever,
+    swap_on_queued,
+    swapload,
+    verify_half,
+)
 from hwswap import paths
 from hwswap.guest import Guest, Machine
 
@@ -13,7 +24,6 @@ MODULE = "hwswap_testprovider"
 LIE = f"/sys/module/{MODULE}/parameters/lie"
 COUNTERS = ("searches", "right", "wrong", "windows", "windows_same")
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
-BENCH = "/sys/kernel/debug/swap_alloc_bench"
 _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 
 
@@ -71,13 +81,9 @@ def test_search_of_swapoff(guest: Guest, provider: None, lie: str) -> None:
     """Slots that belong to nobody, so that swapoff searches for them, round after round, until they are freed."""
     guest.run(f"echo {lie} >{LIE}").check()
     before = counters(guest)
-    guest.run(f"echo 'fill 6000 1' >{BENCH}").check()
-    guest.run(f"swapctl off {QUEUED[0]} >/tmp/off 2>&1 & echo $! >/tmp/off.pid; sleep 1").check()
-    assert guest.run("kill -0 $(cat /tmp/off.pid)").code == 0, guest.run("cat /tmp/off").output
+    search_for_ever(guest, QUEUED[0])
     seen = {name: value - before[name] for name, value in counters(guest).items()}
-    guest.run(f"echo drop >{BENCH}").check()
-    guest.run("while kill -0 $(cat /tmp/off.pid) 2>/dev/null; do sleep 0.1; done", 300).check()
-    assert QUEUED[0] not in guest.run("cat /proc/swaps").check(), guest.run("cat /tmp/off").output
+    end_search(guest, QUEUED[0])
     guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
     assert seen["searches"] > 0, seen
     if lie in ("nothing", "outside"):
