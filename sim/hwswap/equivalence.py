@@ -96,6 +96,11 @@ class Graph:
         number = {0: 0} | {node: i for i, node in enumerate(leaves + gates, 1)}
         made = bytearray(f"aig {len(needed)} {len(leaves)} 0 1 {len(gates)}\n".encode())
         made += f"{2 * number[output >> 1] | output & 1}\n".encode()
+        return bytes(made + self.encoded(gates, number))
+
+    def encoded(self, gates: Iterable[int], number: dict[int, int]) -> bytes:
+        """Return the ands of binary AIGER: for each node how far its inputs are behind it, in the numbers given."""
+        made = bytearray()
         for node in gates:
             pair = self.nodes[node]
             assert pair is not None

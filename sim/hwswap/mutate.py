@@ -24,7 +24,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -326,26 +326,32 @@ def run(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> Non
     if not left:
         return
     sound = without_fault(MODEL, tests)
-    with progress_bar() as progress, ThreadPoolExecutor(jobs) as pool:
-        task = progress.add_task("faults", total=len(numbers), completed=len(numbers) - len(left))
+    in_parallel(
+        lambda number: results.add(try_fault(number, MODEL, tests, sound)),
+        left,
+        "faults",
+        len(numbers) - len(left),
+        jobs,
+    )
+
+
+def in_parallel(deed: Callable[[int], None], numbers: Sequence[int], title: str, before: int, jobs: int) -> None:
+    """Do something for each number, `jobs` at a time, with progress; `before`: how many are done already."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=ERR) as progress, ThreadPoolExecutor(jobs) as pool:
+        task = progress.add_task(title, total=before + len(numbers), completed=before)
 
         def one(number: int) -> None:
-            results.add(try_fault(number, MODEL, tests, sound))
+            deed(number)
             progress.advance(task)
 
-        pending = [pool.submit(one, number) for number in left]
+        pending = [pool.submit(one, number) for number in numbers]
         try:
             for job in pending:
                 job.result()
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-
-
-def progress_bar() -> Progress:
-    """Return what shows how far a run has come."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=ERR)
 
 
 def prove(survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jobs: int) -> None:
@@ -357,25 +363,16 @@ def prove(survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jo
     prover = Prover(gates, mutants.TOP, mutants.SELECT)
     reach = Reachability(Machine(gates, mutants.TOP, mutants.SELECT))
     building = threading.Lock()
-    with progress_bar() as progress, ThreadPoolExecutor(jobs) as pool:
-        task = progress.add_task("survivors: proofs that they matter never", total=len(left))
 
-        def one(number: int) -> None:
-            # One at a time where the graphs grow; the proofs themselves are other processes.
-            with building:
-                how = NONE if prover.no_fault(number, FOLDER) else ""
-            if not how and reach.unreachable(number, FOLDER, seconds, rings):
-                how = UNREACHABLE
-            proofs.add(number, how, seconds, rings)
-            progress.advance(task)
+    def one(number: int) -> None:
+        # One at a time where the graphs grow; the proofs themselves are other processes.
+        with building:
+            how = NONE if prover.no_fault(number, FOLDER) else ""
+        if not how and reach.unreachable(number, FOLDER, seconds, rings):
+            how = UNREACHABLE
+        proofs.add(number, how, seconds, rings)
 
-        pending = [pool.submit(one, number) for number in left]
-        try:
-            for job in pending:
-                job.result()
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    in_parallel(one, left, "survivors: proofs that they matter never", 0, jobs)
 
 
 def again(number: int, tests: Path) -> int:

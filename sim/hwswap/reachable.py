@@ -289,16 +289,7 @@ def aiger(graph: Graph, latches: list[tuple[int, int, int]], output: int) -> byt
     for _, behind, first in latches:
         made += f"{of(behind)} {first}\n".encode()
     made += f"{of(output)}\n".encode()
-    for node in gates:
-        pair = graph.nodes[node]
-        assert pair is not None
-        low, high = sorted(of(literal) for literal in pair)
-        for delta in (of(2 * node) - high, high - low):
-            while delta > 127:
-                made.append(delta & 127 | 128)
-                delta >>= 7
-            made.append(delta)
-    return bytes(made)
+    return bytes(made + graph.encoded(gates, number))
 
 
 def prove(machine: bytes, path: Path, seconds: int) -> bool | None:

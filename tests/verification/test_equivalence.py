@@ -5,7 +5,7 @@ import gzip
 import itertools
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -43,9 +43,9 @@ def random_gates(rng: random.Random, count: int) -> dict[int, tuple[str, list[in
     return gates
 
 
-def values_of(gates: dict[int, tuple[str, list[int]]], inputs: tuple[int, ...], fault: int) -> dict[int, int]:
-    """Work out every net."""
-    values = dict(zip(INPUTS, inputs, strict=True)) | {SELECT[0]: fault}
+def settle(gates: Mapping[int, tuple[str, Sequence[int]]], values: dict[int, int]) -> dict[int, int]:
+    """Work out every net from the values of those that no gate drives."""
+    values = dict(values)
     left = dict(gates)
     while left:
         for net, (kind, pins) in list(left.items()):
@@ -53,6 +53,11 @@ def values_of(gates: dict[int, tuple[str, list[int]]], inputs: tuple[int, ...], 
                 values[net] = MEANING[kind](*(values[pin] for pin in pins))
                 del left[net]
     return values
+
+
+def values_of(gates: dict[int, tuple[str, list[int]]], inputs: tuple[int, ...], fault: int) -> dict[int, int]:
+    """Work out every net."""
+    return settle(gates, dict(zip(INPUTS, inputs, strict=True)) | {SELECT[0]: fault})
 
 
 def netlist(gates: dict[int, tuple[str, list[int]]], output: int, register: int) -> dict[str, object]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hwswap.equivalence import GATES, Prover
 from hwswap.reachable import Machine, Reachability, ternary
-from test_equivalence import FAULTY, MEANING
+from test_equivalence import FAULTY, MEANING, settle
 
 SELECT, RESET, INPUT = 2, 3, 4
 REGISTERS = range(10, 14)
@@ -147,14 +147,8 @@ def step(
     gates: dict[int, Gate], nexts: dict[int, int | str], state: tuple[int, ...], reset: int, value: int, fault: int
 ) -> tuple[int, ...]:
     """Return the next state and, behind it, the output: net 31."""
-    values: dict[int | str, int] = dict(zip(REGISTERS, state, strict=True))
-    values |= {SELECT: fault, RESET: reset, INPUT: value}
-    left = dict(gates)
-    while left:
-        for net, (kind, pins) in list(left.items()):
-            if all(pin in values for pin in pins):
-                values[net] = MEANING[kind](*(values[pin] for pin in pins))
-                del left[net]
+    inputs: dict[int | str, int] = dict(zip(REGISTERS, state, strict=True))
+    values = settle(gates, inputs | {SELECT: fault, RESET: reset, INPUT: value})
     return (*(values[nexts[q]] for q in REGISTERS), values[31])
 
 
