@@ -13,7 +13,7 @@ from hwswap.table_load import draw_table
 from hwswap.table_words import count_of, kind_of, zero_of
 from hwswap.tables import Answer, Extent, Tables
 
-from cases.bench import GUARD, Bench, Completion
+from cases.bench import GUARD, Bench
 
 TABLES = 40
 TARGETS = 6
@@ -72,18 +72,13 @@ class TableHost:
         await self.compare(list(zip(commands, answers, strict=True)))
         return answers
 
-    async def timed(self, command: Command) -> int:
-        """Give a command to both, alone; return the engine's cycles for it, without fetch and completion."""
-        answer = self.tables.carry_out(command)
-        return (await self.compare([(command, answer)]))[0].cycles
-
     async def run(self, batch: Batch) -> None:
         """Let the engine do what the model has done."""
         for address, word in batch.puts:
             self.bench.memory.put_word(address, word)
         await self.compare(batch.commands)
 
-    async def compare(self, commands: list[tuple[Command, Answer]]) -> list[Completion]:
+    async def compare(self, commands: list[tuple[Command, Answer]]) -> None:
         """Give commands to the engine and compare what it answers and what is in memory afterwards."""
         self.bench.memory.writes.clear()
         done = await self.bench.run(*[command for command, _ in commands])
@@ -91,7 +86,6 @@ class TableHost:
             assert got.status == answer.status, f"{command}: {got}, expected {answer}"
             assert got.result == answer.result, f"{command}: {got.result:#x}, expected {answer.result:#x}"
         self.same_memory()
-        return done
 
     def same_memory(self) -> None:
         """Compare all tables and results, and see that nothing else was written, and words as a whole."""
