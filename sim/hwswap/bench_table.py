@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what the engine's work on swap tables costs and what it saves.
 
-The engine's side is measured in its own cycles, each command by size and memory latency (table_cycles.py). Results are
-files in build/bench-table.
+The engine's side is measured in its own cycles, each command by size and memory latency (table_cycles.py); the memory
+that tables take follows from the golden model's allocations (table_memory.py). Results are files in build/bench-table.
 """
 
 import argparse
@@ -15,10 +15,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from hwswap import provenance, table_cycles
+from hwswap import provenance, table_cycles, table_memory
 from hwswap.paths import BUILD
 from hwswap.rows import SLOTS
 from hwswap.table_cycles import LATENCIES, Measured
+from hwswap.table_memory import LOADS, Sample
 
 PEAK = 0.9
 """The target: the share of the port's peak that commands on 512 words reach."""
@@ -33,6 +34,12 @@ TARGET_LATENCY = 20
 """The memory latency at which that is asked: what comes before the first word counts in the share, too."""
 
 SHORT_LATENCIES = (TARGET_LATENCY,)
+CLUSTERS, SHORT_CLUSTERS = 256, 32
+"""Of the device that fills and empties."""
+
+MOMENTS = ((True, 0.1), (True, 0.5), (True, 1.0), (False, 0.5), (False, 0.1))
+"""When it is looked at for the table: filling or not, and the share of slots in use."""
+
 ERR = Console(stderr=True, highlight=False)
 
 
@@ -62,6 +69,18 @@ def table(figures: Sequence[Measured]) -> Table:
     return shown
 
 
+def memory_table(samples: Sequence[Sample]) -> Table:
+    """Return what tables take, and a tree beside it, a row a load."""
+    shown = Table(title=f"KiB of swap tables : of a tree with swap_map; {samples[0].slots:,} slots; % of slots in use")
+    shown.add_column("load")
+    for filling, share in MOMENTS:
+        shown.add_column(f"{'filling' if filling else 'emptying'}, {100 * share:.0f}", justify="right")
+    for load in LOADS:
+        found = [table_memory.at(samples, load.name, filling, share) for filling, share in MOMENTS]
+        shown.add_row(load.name, *(f"{of.table_bytes / 1024:,.0f} : {of.tree_bytes / 1024:,.0f}" for of in found))
+    return shown
+
+
 def misses(figures: Sequence[Measured]) -> list[str]:
     """Return which commands on 512 words miss the target, a sentence each."""
     return [
@@ -87,6 +106,11 @@ def bench(args: argparse.Namespace) -> int:
         raise RuntimeError("a memory latency is at least 1 cycle: choose others for --latencies")
     with ERR.status("commands on swap tables, on the RTL and the golden model"):
         figures = table_cycles.run(latencies, args.seed)
+    with ERR.status("") as status:
+        clusters = SHORT_CLUSTERS if args.short else CLUSTERS
+        samples = table_memory.run(
+            clusters, args.seed, lambda name: status.update(f"a device fills and empties: {name}")
+        )
     args.output.mkdir(parents=True, exist_ok=True)
     report = {
         "provenance": provenance.commit(),
@@ -94,16 +118,28 @@ def bench(args: argparse.Namespace) -> int:
         "commands": [{**asdict(figure), "share": round(figure.share, 4)} for figure in figures],
     }
     (args.output / "engine.json").write_text(json.dumps(report, indent=2) + "\n")
-    from hwswap.bench_table_plot import draw  # takes a while to load
+    report = {
+        "provenance": provenance.commit(),
+        "seed": args.seed,
+        "samples": [
+            {**sample._asdict(), "table_bytes": sample.table_bytes, "tree_bytes": sample.tree_bytes}
+            for sample in samples
+        ],
+    }
+    (args.output / "memory.json").write_text(json.dumps(report, indent=2) + "\n")
+    from hwswap import bench_table_plot as plot  # takes a while to load
 
-    draw(figures, args.output / "engine.png")
-    Console(width=int(os.environ.get("COLUMNS", "120"))).print(table(figures))
+    plot.draw_commands(figures, args.output / "engine.png")
+    plot.draw_memory(samples, args.output / "memory.png")
+    console = Console(width=int(os.environ.get("COLUMNS", "120")))
+    console.print(table(figures))
+    console.print(memory_table(samples))
     wrong = misses(figures)
     for sentence in wrong:
         ERR.print(f"bench-table: {sentence}", soft_wrap=True)
     least = min((figure.share for figure in figures if whole(figure) and figure.latency == min(latencies)), default=0)
     print(
         f"all answers and words as the golden model's; 512 words and more at {100 * least:.1f} % of the port's peak or "
-        f"above; {args.output}/engine.json, engine.png"
+        f"above; {args.output}/engine.json, engine.png, memory.json, memory.png"
     )
     return 1 if wrong else 0

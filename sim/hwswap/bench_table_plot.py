@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's cycles for commands on swap tables as a picture."""
+"""What the engine's work on swap tables costs, and what memory they take, as pictures."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from hwswap.table_cycles import Measured
+    from hwswap.table_memory import Sample
 
 ON_SLOTS = ("RANGE", "FILL", "REPLACE", "CLEAR")
 ON_CLUSTERS = ("COUNT", "SCAN")
 
 
-def draw(figures: "Sequence[Measured]", path: Path) -> None:
+def draw_commands(figures: "Sequence[Measured]", path: Path) -> None:
     """Write a PNG: busy cycles over slots and over clusters, and the share of the port's peak."""
     figure = Figure(figsize=(13, 4.5), layout="constrained")
     slots, clusters, share = figure.subplots(1, 3)
@@ -38,4 +39,23 @@ def draw(figures: "Sequence[Measured]", path: Path) -> None:
     share.set_ylabel("words moved, % of one a cycle")
     share.set_ylim(0, 101)
     figure.suptitle("Commands on swap tables")
+    figure.savefig(path, dpi=120)
+
+
+def draw_memory(samples: "Sequence[Sample]", path: Path) -> None:
+    """Write a PNG: memory over the share of slots in use, a panel a load, filling and emptying."""
+    loads = list(dict.fromkeys(sample.load for sample in samples))
+    figure = Figure(figsize=(3.2 * len(loads), 4), layout="constrained")
+    panels = figure.subplots(1, len(loads), sharey=True, squeeze=False)[0]
+    for panel, load in zip(panels, loads, strict=True):
+        for filling, style in ((True, "-"), (False, "--")):
+            own = [sample for sample in samples if sample.load == load and sample.filling == filling]
+            share = [100 * sample.used / sample.slots for sample in own]
+            way = "filling" if filling else "emptying"
+            panel.plot(share, [of.table_bytes / 1024 for of in own], style, color="C0", label=f"tables, {way}")
+            panel.plot(share, [of.tree_bytes / 1024 for of in own], style, color="C1", label=f"tree, swap_map, {way}")
+        panel.set_title(load, fontsize="small")
+        panel.set_xlabel("% of slots in use")
+    panels[0].set_ylabel("KiB")
+    panels[0].legend(fontsize="x-small")
     figure.savefig(path, dpi=120)
