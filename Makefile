@@ -104,6 +104,9 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
+bench-table: model ## commands on swap tables, in engine cycles by size and memory latency: build/bench-table
+	@$(ENV) python -m hwswap bench-table
+
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench-engine
 

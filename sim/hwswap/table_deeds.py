@@ -265,7 +265,7 @@ class TableDeeds:
         )
 
     def replace(self) -> None:
-        """TABLE_REPLACE of pages in a row; sometimes of one too many."""
+        """TABLE_REPLACE of the slots of a folio; sometimes of one too many."""
         rng = self.rng
         type_ = self.device()
         offset, nr = self.some(type_)
@@ -273,7 +273,7 @@ class TableDeeds:
         start = next((i for i, word in enumerate(words) if word & 3 == 2), 0)
         old = pfn_of(words[start])
         length = 1
-        while start + length < nr and words[start + length] & 3 == 2 and pfn_of(words[start + length]) == old + length:
+        while start + length < nr and words[start + length] & 3 == 2 and pfn_of(words[start + length]) == old:
             length += 1
         if start + length < nr and rng.random() < 0.3:
             length += 1

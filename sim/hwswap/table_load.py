@@ -36,7 +36,7 @@ KERNEL = (TableKind.FREE, TableKind.SHADOW, TableKind.CACHED, TableKind.UNUSED)
 def draw_table(rng: random.Random, first: int, pages: int) -> list[int]:
     """Draw the 512 words of the cluster whose first slot is `first` of a device of `pages` slots.
 
-    Slot 0 and the slots behind the end are BAD, as the kernel writes them. Folios have their pages in a row.
+    Slot 0 and the slots behind the end are BAD, as the kernel writes them. A run of alike words is a folio.
     """
     words: list[int] = []
     style = rng.randrange(4)  # all free; one kind in most places; runs; every word by itself
@@ -51,8 +51,7 @@ def draw_table(rng: random.Random, first: int, pages: int) -> list[int]:
         elif style == 2:
             nr = rng.choice((1, 2, 4, 16, 64))
         word = draw_word(rng, kind)
-        in_row = kind in (TableKind.CACHED, TableKind.UNUSED)
-        words += [(word + 4 * i if in_row else word) & WORD for i in range(nr)]
+        words += [word & WORD] * nr
     del words[SLOTS:]
     if not first:
         words[0] = BAD

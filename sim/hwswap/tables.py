@@ -240,16 +240,16 @@ class Tables:
     def replace(self, command: Command) -> Answer:
         """TABLE_REPLACE: another folio takes a folio's place in the swap cache (`__swap_cache_replace_folio`)."""
 
-        def expected(number: int, word: int) -> bool:
+        def expected(_: int, word: int) -> bool:
             cached = kind_of(word) in (TableKind.CACHED, TableKind.UNUSED)
-            return cached and pfn_of(word) == (command.arg2 + number) & PFN_MASK
+            return cached and pfn_of(word) == command.arg2 & PFN_MASK
 
         return self.change(command, expected, self.filled(command.arg1), bitmap=False)
 
     @staticmethod
     def filled(pfn: int) -> Callable[[int, int], int]:
-        """Return what makes the word of slot i of a range point to page `pfn` + i."""
-        return lambda number, word: with_pfn(word, pfn + number)
+        """Return what makes the words of a range those of a folio: all hold the number of its first page."""
+        return lambda _, word: with_pfn(word, pfn)
 
     def change(
         self,

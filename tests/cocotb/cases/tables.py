@@ -96,7 +96,7 @@ async def one_word_that_is_not_as_expected_and_nothing_is_written(dut):
     await host.give_all(3)
     at = host.tables.directory[3, 2]
     for slot in (0, 1, 7, 8, 63, 64, 255, 256, 510, 511):
-        host.put(at, [folio_word(100 + i, i % 16) if i != slot else shadow_word(5) for i in range(SLOTS)])
+        host.put(at, [folio_word(100, i % 16) if i != slot else shadow_word(5) for i in range(SLOTS)])
         folios = 1 << TableKind.CACHED | 1 << TableKind.UNUSED
         arg0, target = 2 * SLOTS | folios << 32, host.places.targets[1]
         answers = await host.same(

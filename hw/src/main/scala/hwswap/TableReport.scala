@@ -17,12 +17,9 @@ class ReportJob(p: Params) extends Bundle {
   val address = UInt(TableDma.AddrBits.W)
   val count = UInt(p.countBits.W)
 
-  /** words: the first slot, and what its word becomes but for the flags; that of the slot behind it is by `step` more.
-    * Without `flags`, words become 0.
-    */
+  /** words: the first slot, and what each word becomes but for the flags. Without `flags`, words become 0. */
   val slot = UInt(p.slotBits.W)
   val value = UInt(TableWord.ValueBits.W)
-  val step = UInt((MemMap.TableWord.Pfn.Pfn.lsb + 1).W)
   val flags = Bool()
 }
 
@@ -89,7 +86,6 @@ class TableReport(p: Params) extends Module {
     )
     index := index + 1.U
     job.slot := job.slot + 1.U
-    job.value := job.value + job.step
   }
   when(make)(offered := true.B).elsewhen(io.write.data.ready)(offered := false.B)
   io.write.data.valid := offered

@@ -220,7 +220,6 @@ class TableUnit(p: Params) extends Module {
   )
   report.io.job.bits.slot := first
   report.io.job.bits.value := Mux(isShadow, TableWord.value(job.arg1), TableWord.page(job.arg1))
-  report.io.job.bits.step := Mux(isShadow, 0.U, (1 << MemMap.TableWord.Pfn.Pfn.lsb).U)
   report.io.job.bits.flags := !isShadow || job.arg1(0)
 
   private val dropping = state === State.drop

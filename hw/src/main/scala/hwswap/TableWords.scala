@@ -11,7 +11,7 @@ class WordsJob extends Bundle {
   /** scan: what is looked for; fill, clear: what is expected. */
   val kinds = UInt(TableWord.Kinds.W)
 
-  /** replace: the page that the first word has to be of. */
+  /** replace: the page that each word has to be of. */
   val pfn = UInt(TableWord.PfnBits.W)
 
   /** scan: the bitmap of the whole cluster is wanted. */
@@ -105,7 +105,6 @@ class TableWords(p: Params) extends Module {
   when(taken) {
     slot := slot + 1.U
     left := left - 1.U
-    job.pfn := job.pfn + 1.U
     begun := true.B
   }
   when(io.words.fire) {

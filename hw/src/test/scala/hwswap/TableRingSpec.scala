@@ -68,7 +68,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     // A folio of 16 pages comes in and goes; RESULT is a whole word.
     val fill = table(OpcodeCode.TableFill, 512 + 64, nr = 16, kinds = 2, arg1 = 0xabc00, arg2 = Target + 0x200)
     assert(host.ok(fill).result == AxiMemory.unsigned(word(64)))
-    for (i <- 0 until 16) assert(host.memory(tables + 4096 + 8 * (64 + i)) == (2L << 60 | (0xabc00L + i) << 2 | 2))
+    for (i <- 0 until 16) assert(host.memory(tables + 4096 + 8 * (64 + i)) == (2L << 60 | 0xabc00L << 2 | 2))
     val again = host.run(fill)
     assert((again.status, again.slot) == ((StatusCode.Unexpected, 512L + 64)))
     assert(host.memory(Target + 0x208) == 0xffff)

@@ -156,12 +156,12 @@ class TableModel(memory: Long => Long, devices: Map[Int, (Int, Int)]) {
             else (StatusCode.Ok, hits.head, bitmap(j.arg2, hits.filter(_ / 512 == hits.head / 512)))
           }
         case TableOp.fill =>
-          change((w, _) => named(w), (w, i) => w & flags | page(j.arg1 + i), map = true)
+          change((w, _) => named(w), (w, _) => w & flags | page(j.arg1), map = true)
         case TableOp.clear =>
           if (j.arg1 != 0 && (j.arg1 & 1) == 0) status(StatusCode.BadRange)
           else change((w, _) => named(w), (w, _) => if (j.arg1 == 0) 0 else w & flags | j.arg1 & ~flags, map = true)
         case TableOp.replace =>
-          change((w, i) => (w & ~flags) == page(j.arg2 + i), (w, i) => w & flags | page(j.arg1 + i), map = false)
+          change((w, _) => (w & ~flags) == page(j.arg2), (w, _) => w & flags | page(j.arg1), map = false)
         case _ =>
           val pageCluster = (j.arg1 & 15).toInt
           if (!inside || j.slot == 0 || pageCluster > 9 || !aligned) status(StatusCode.BadRange)
@@ -367,14 +367,14 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
       }
     }
 
-    /** Runs of alike words, with pages in a row. */
+    /** Runs of alike words, as those of a folio are. */
     def fillTable(address: Long): Unit = {
       var left = 512
       while (left > 0) {
         val run = 1 + random.nextInt(left.min(if (random.nextBoolean()) 200 else 5))
         val w = word()
         for (i <- 0 until run)
-          memory(address + 8 * (512 - left + i)) = if ((w & 3) == 2) w + 4L * i else if ((w & 1) == 1) w + 2L * i else w
+          memory(address + 8 * (512 - left + i)) = if ((w & 1) == 1) w + 2L * i else w
         left -= run
       }
     }
