@@ -13,11 +13,11 @@ from hwswap.hwswap_map import Opcode, Readahead, Status, TableKind
 from hwswap.policy import Placement, Policy
 from hwswap.pool import PooledAllocator
 from hwswap.rows import SLOTS
-from hwswap.script import FAR_BASE, NOWHERE, Script, Sizes
+from hwswap.script import FAR_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.shared import Command, prepare
 from hwswap.table_deeds import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, TableDeeds
 from hwswap.table_words import ANY, BAD, WORD_BYTES, count_of, folio_word, kind_of, pfn_of, shadow_word, zero_of
-from hwswap.tables import Answer
+from hwswap.tables import LINE, Answer
 
 SSD = BLKDEV | SOLIDSTATE
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
@@ -25,6 +25,9 @@ PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
 
 # Offsets in the script's memory, behind the rings.
 FIRST_TABLE, TABLES, SOURCES, TARGETS, POOL = 0x4000, 36, 0x2A000, 0x2C000, 0x30040
+
+MOST = 1023
+"""Clusters that one command can name."""
 
 PAGE_NUMBER = 0x1AB_CDEF_0123_4567
 """A page number of 57 bits."""
@@ -229,6 +232,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     s = Script(FAR_BASE if seed % 2 else Script().base)
     s.after_reset()
     host = TableHost(seed, s, sizes, seen)
+    registers(s, host.rng)
     host.bring()
     for number in range(rounds):
         s.note(f"table commands, round {number}")
@@ -257,6 +261,71 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
         again.model.set_policy(policy)
         again.allocations(rounds // 2)
         again.all_words()
+    return s.text()
+
+
+def registers(s: Script, rng: random.Random) -> None:
+    """See that the pool's registers keep what is written, byte by byte, and that no number of tables is too large."""
+    s.note("the pool's registers")
+    held = {m.POOL_BASE_OFFSET: 0, m.POOL_SIZE_OFFSET: 0}
+    for number in (0, WORD, rng.getrandbits(64), 0x5A5A_5A5A_5A5A_5A5A, 0xA5A5_A5A5_A5A5_A5A5, 0):
+        for offset in held:
+            s.write(offset, number)
+            strobes = rng.getrandbits(8) if number else 0
+            other = rng.getrandbits(64)
+            s.write(offset, other, strobes)
+            mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
+            held[offset] = number & ~mask | other & mask
+            s.read(m.POOL_BASE_OFFSET, held[m.POOL_BASE_OFFSET])
+        tables = m.POOL_SIZE_NR.get(held[m.POOL_SIZE_OFFSET])
+        s.read(m.POOL_SIZE_OFFSET, tables)
+        s.read(m.POOL_STATE_OFFSET, m.POOL_STATE_LEFT.put(tables) | m.POOL_STATE_LEAST.put(tables))
+
+
+def alike(sizes: Sizes) -> str:
+    """Return a script about a device of a quarter of the engine's clusters, all of whose words are the same.
+
+    So counts are high. All clusters have one table, that there are few words to write.
+    """
+    clusters = sizes.clusters // 4
+    s = Script(limit=SLOTS * clusters * 4)
+    s.after_reset()
+    memory = Bytes()
+    model = PooledAllocator(memory, sizes.devices, sizes.cpus, clusters)
+    s.begin(m.CONTROL_ENABLE.put(1))
+    pages = clusters * SLOTS
+    s.give(
+        [
+            Expected(prepare(0, pages, 0, SSD), model.prepare(0, pages, 0, SSD)),
+            Expected(Command(Opcode.SWAPON, 0), model.swapon(0)),
+        ]
+    )
+
+    def put(at: int, words: list[int]) -> None:
+        for i, word in enumerate(words):
+            s.put(at + WORD_BYTES * i, word)
+        memory.write(s.base + at, b"".join(word.to_bytes(WORD_BYTES, "little") for word in words))
+
+    def same(*commands: Command) -> None:
+        s.give([expected(command, model.tables.carry_out(command)) for command in commands])
+
+    put(SOURCES, [s.base + FIRST_TABLE] * MOST)
+    halves = [(first, min(MOST, clusters - first)) for first in range(0, clusters, MOST)]
+    same(*(Command(Opcode.TABLE_GIVE, 0, nr=nr, arg0=SLOTS * at, arg2=s.base + SOURCES) for at, nr in halves))
+    for kind, word in EXAMPLES.items():
+        s.note(f"words of kind {kind.name} alone")
+        put(FIRST_TABLE, [word] * SLOTS)
+        same(
+            Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS),
+            Command(Opcode.TABLE_SCAN, 0, arg0=pages - 1 | 1 << 32 + kind, arg2=s.base + TARGETS),
+            Command(Opcode.WINDOW, 0, arg0=pages - 1, arg1=9, arg2=s.base + TARGETS),
+            Command(Opcode.WINDOW, 0, arg0=1, arg1=9, arg2=s.base + TARGETS),
+        )
+        for at in range(s.base + TARGETS, s.base + TARGETS + LINE, WORD_BYTES):
+            s.expect(at - s.base, memory.words[at])
+    same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
+    same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
+    s.settle(0)
     return s.text()
 
 

@@ -28,7 +28,7 @@ from hwswap.code_coverage import CoverageError, Modules, Point, Reader, Summary,
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_large import large
 from hwswap.exercise_steps import lists, steps
-from hwswap.exercise_tables import tables
+from hwswap.exercise_tables import alike, tables
 from hwswap.functional_coverage import Functional, choices
 from hwswap.script import Sizes
 from hwswap.stream import Shape
@@ -166,6 +166,8 @@ def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, Callable
         yield f"tables-{seed}", lambda seed=seed: tables(seed, 30 * times, SIZES, functional.tables)
         if not short:
             yield f"large-{seed}", lambda seed=seed: large(seed, SIZES)
+    if not short:
+        yield "tables-alike", lambda: alike(SIZES)
 
 
 def cocotb(output: Path) -> None:
