@@ -368,6 +368,10 @@ def refusals(s: Script, host: TableHost) -> None:
     opcodes = [opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.WINDOW]
     host.same(*(Command(opcode, 31, nr=1, arg0=SLOTS, arg2=target) for opcode in opcodes))
     host.same(*(Command(opcode, 3, nr=1, arg0=PAGES[3], arg2=target) for opcode in opcodes))
+    # One slot more than the cluster has, from a slot with every bit set and from each with one.
+    for first in (SLOTS - 1, *(1 << bit for bit in range((SLOTS - 1).bit_length()))):
+        crossing = SLOTS + first | ANY << 32
+        host.same(*(Command(opcode, 3, nr=SLOTS + 1 - first, arg0=crossing, arg2=target) for opcode in OF_RANGE))
     host.same(
         Command(Opcode.TABLE_SCAN, 3, arg0=SLOTS),
         Command(Opcode.TABLE_TAKE, 3, nr=1, arg0=SLOTS),
@@ -382,6 +386,8 @@ def windows(s: Script, host: TableHost) -> None:
     slot = 2 * SLOTS + 300
     setting = m.MEM_TABLE_WINDOW_WINDOW_POLICY.put(Readahead.FIXED)
     host.same(*(Command(Opcode.WINDOW, 3, arg0=slot, arg1=setting | log2) for log2 in range(10)))
+    # No slot but 0 is the header, whatever bit of its number is set.
+    host.same(*(Command(Opcode.WINDOW, 3, arg0=1 << bit, arg1=setting) for bit in range((PAGES[3] - 1).bit_length())))
     host.same(Command(Opcode.WINDOW, 3, arg0=slot, arg1=m.MEM_TABLE_WINDOW_WINDOW_HITS.put(510) | 9))
     host.state()
     for _ in range(9):
