@@ -72,7 +72,7 @@ class TableGive(p: Params) extends Module {
   io.readReq.valid := state === State.read
   io.readReq.bits.reader := TableReader.addresses
   io.readReq.bits.address := job.source
-  io.readReq.bits.words := batch
+  io.readReq.bits.words := low(batch, io.readReq.bits.words)
 
   // A word given is an address, unless one before it was wrong.
   private val word = io.readData.bits.word

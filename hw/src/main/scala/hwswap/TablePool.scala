@@ -62,26 +62,38 @@ class TablePool(p: Params) extends Module {
   private val working = RegInit(false.B)
   private val change = changes.io.deq
   private val fewer = left - 1.U
+  private val takes = counts && !event.bits.empties
+  private val returns = counts && event.bits.empties
   private val took = io.done.valid && !change.bits.empties
-  private val gaveBack = io.done.valid && change.bits.empties && io.done.bits.value(0)
-  spare := spare + gaveBack - (counts && !event.bits.empties)
-  returning := returning + (counts && event.bits.empties) - (io.done.valid && change.bits.empties)
+  private val returned = io.done.valid && change.bits.empties
+  private val gaveBack = returned && io.done.bits.value(0)
   when(took) {
     left := fewer
     when(fewer < least)(least := fewer)
   }
   when(gaveBack)(left := left + 1.U)
+
+  // What the core asks is there when the cycle begins: no table is spare; it depends on a change that waits. Its events
+  // come late in their cycle, so they only choose.
+  private val none, unsure = RegInit(false.B)
+  private val someReturn = returning =/= 0.U
+  private val noneNext = Mux(takes === gaveBack, none, takes && spare === 1.U)
+  private val someReturnNext = Mux(returns === returned, someReturn, returns || returning =/= 1.U)
+  none := noneNext
+  unsure := noneNext && someReturnNext
+  when(takes =/= gaveBack)(spare := Mux(takes, spare - 1.U, spare + 1.U))
+  when(returns =/= returned)(returning := Mux(returns, returning + 1.U, returning - 1.U))
   when(write.valid && write.bits.at(size.Offset)) {
     val merged = merge(sizeWord, write.bits.data, write.bits.strb)
     sizeWord := word(size.Nr -> get(merged, size.Nr))
-    when(write.bits.strb(0)) {
+    when(write.bits.strb(size.Nr.width / 8 - 1, 0).orR) {
       for (count <- Seq(left, least, spare)) count := get(merged, size.Nr)
+      none := get(merged, size.Nr) === 0.U
+      unsure := false.B
     }
   }
-  private val scarce = on && spare === 0.U
-  private val unsure = scarce && returning =/= 0.U
-  io.core.none := scarce
-  io.core.full := unsure || changes.io.count >= (TablePool.Places - TablePool.Room).U
+  io.core.none := on && none
+  io.core.full := (on && unsure) || changes.io.count >= (TablePool.Places - TablePool.Room).U
 
   io.job.valid := change.valid && !working
   io.job.bits := 0.U.asTypeOf(new TableJob)
@@ -102,6 +114,7 @@ class TablePool(p: Params) extends Module {
     )
   )
   assert(!io.done.valid || working, "the end of a change that was not begun")
+  assert(!on || none === (spare === 0.U), "what the core is told of the pool is not so")
   assert(!counts || changes.io.enq.ready, "the pool misses a cluster")
   assert(!counts || event.bits.empties || spare =/= 0.U, "a cluster comes into use without a table")
 }
