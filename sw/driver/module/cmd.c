@@ -22,8 +22,9 @@ MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds (defa
  */
 #define HWSWAP_MIN_LOOKS	2000
 
-/* Who cannot sleep looks at memory so often before he looks at a register. */
-#define HWSWAP_MEMORY_LOOKS	8
+static unsigned int trusted_looks = 64;
+module_param(trusted_looks, uint, 0644);
+MODULE_PARM_DESC(trusted_looks, "Mode trusted: looks at memory for a completion before a look at a register, which takes longer (default 64)");
 
 /**
  * hwswap_interrupt - the engine has completed a command, or has stopped
@@ -173,10 +174,10 @@ static bool hwswap_cmd_spin(struct hwswap *hw, const struct hwswap_cpl *cpl, u32
 			    u64 timeout_ns)
 {
 	u64 begin = ktime_get_ns();
-	unsigned int looks, i;
+	unsigned int memory_looks = max(READ_ONCE(trusted_looks), 1U), looks, i;
 
 	for (looks = 0; ; looks++) {
-		for (i = 0; i < HWSWAP_MEMORY_LOOKS; i++) {
+		for (i = 0; i < memory_looks; i++) {
 			if (hwswap_cpl_there(cpl, number))
 				return true;
 			cpu_relax();
