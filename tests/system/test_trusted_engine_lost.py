@@ -7,7 +7,7 @@ from driver import BENCH, PARAMETERS, Driver, Load, swap_on, swapload
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
 
-LATENCY = 3000
+LATENCY = 4000
 """Engine clock cycles that a transfer takes: writing a table takes most of the time, so that is when it dies."""
 LOAD = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
 
@@ -20,11 +20,12 @@ def test_engine_killed_while_it_writes(folder: Path, kernel_log: Path) -> None:
         driver.load("trusted")
         driver.wait_attached(60)
         guest.run(f"echo 1000000 >{PARAMETERS}/trusted_timeout_us; echo 4 >{PARAMETERS}/trusted_min_order").check()
-        # QEMU 11.1 ends when the engine dies during an access to a register: seldom look at one.
-        guest.run(f"echo 100000 >{PARAMETERS}/trusted_looks").check()
+        # QEMU 11.1 ends when the engine dies during an access to a register: look at one when it must be dead.
+        guest.run(f"echo 1000000 >{PARAMETERS}/trusted_looks").check()
         load = Load(guest, LOAD)
-        guest.run(f"sh -c 'while echo \"9 8 0\" >{BENCH}; do :; done' >/dev/null 2>&1 & echo $! >/tmp/bench.pid").check()
-        guest.run("sleep 2").check()
+        again = f"sh -c 'while echo \"9 8 0\" >{BENCH}; do :; done' >/dev/null 2>&1"
+        guest.run(f"{again} & echo $! >/tmp/bench.pid").check()
+        guest.run("sleep 3").check()
         assert driver.stats()["fills"] > 0, driver.stats()
         guest.kill_engine()
         driver.wait_detached(60)

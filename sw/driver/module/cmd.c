@@ -178,8 +178,10 @@ static bool hwswap_cmd_spin(struct hwswap *hw, const struct hwswap_cpl *cpl, u32
 
 	for (looks = 0; ; looks++) {
 		for (i = 0; i < memory_looks; i++) {
-			if (hwswap_cpl_there(cpl, number))
+			if (hwswap_cpl_there(cpl, number)) {
+				hwswap_count_add(HWSWAP_STAT_FILL_LOOKS, looks * memory_looks + i);
 				return true;
+			}
 			cpu_relax();
 		}
 		/* A register that reads all ones belongs to a device that is gone. */

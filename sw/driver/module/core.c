@@ -424,8 +424,9 @@ void hwswap_fence(struct hwswap *hw, const char *why)
 		hw->front->bus_master(hw->dev, false);
 		hwswap_read(hw, HWSWAP_REG_CONTROL);
 	} else {
-		for (looks = 0; hwswap_read(hw, HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET; looks++) {
-			if (looks == HWSWAP_RESET_MS * 1000)
+		looks = 0;
+		while (hwswap_read(hw, HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET) {
+			if (looks++ == HWSWAP_RESET_MS * 1000)
 				panic("hwswap: the engine's reset does not end, and it may still write to swap tables\n");
 			udelay(1);
 		}
@@ -452,7 +453,8 @@ static int hwswap_apply_trusted(struct hwswap *hw)
 			return ret;
 		hw->tables_dir = dir;
 	}
-	return swap_offload_set_fill(&hwswap_ops, trusted ? hwswap_trusted_min_order : HWSWAP_ORDERS,
+	return swap_offload_set_fill(&hwswap_ops,
+				     trusted ? hwswap_trusted_min_order : HWSWAP_ORDERS,
 				     hwswap_trusted_verify);
 }
 

@@ -17,7 +17,8 @@
  *
  * With fill_order it writes the words of folios from that order on; then
  *
- *   none      as it should
+ *   none      as it should; without fill_verify where all words become the same, with
+ *             memset64(), which is how software that is not in doubt would do it
  *   nothing   it says that it did, and did not
  *   skip      every other word
  *   noise     other words, of kinds that do no harm to who reads them meanwhile
@@ -33,6 +34,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/string.h>
 #include <linux/swap_offload.h>
 
 #define SLOTS		512
@@ -42,7 +44,7 @@
 #define WORD_BAD	(~0UL << 3)
 #define WORD_COUNT	(0xfUL << 60)
 #define WORD_FLAGS	(0x1fUL << 59)
-#define WORD_PFN	(1UL << 2)
+#define WORD_PFN	BIT(2)	/* 1, as a page's number */
 
 static_assert(IS_ENABLED(CONFIG_64BIT));
 
@@ -51,6 +53,8 @@ enum lie { NONE, NOTHING, SKIP, NOISE, OUTSIDE, SILENT };
 static const char *const lies[] = { "none", "nothing", "skip", "noise", "outside", "silent" };
 
 static enum lie lie;
+static unsigned int fill_order = 10;
+static bool fill_verify = true;
 static unsigned int slots_of[MAX_TYPES];	/* of each swap device */
 
 static atomic_t searches = ATOMIC_INIT(0);
@@ -239,6 +243,12 @@ static int write_words(const struct swap_offload_words *w)
 
 	if (how == SILENT)
 		return 0;
+	if (how == NONE && !READ_ONCE(fill_verify) &&
+	    (w->expected == SWAP_OFFLOAD_EXPECT_FREE ||
+	     w->expected == SWAP_OFFLOAD_EXPECT_CACHE_ONLY)) {
+		memset64(words, w->value, nr);
+		return 1;
+	}
 	for (i = 0; i < nr && how != NOTHING; i++) {
 		if (how == NOISE)
 			WRITE_ONCE(words[i], noise(w, words[i], i));
@@ -328,26 +338,32 @@ static const struct kernel_param_ops lie_ops = {
 module_param_cb(lie, &lie_ops, NULL, 0644);
 MODULE_PARM_DESC(lie, "none (default), nothing, skip, noise, outside or silent");
 
-/* Below the kernel's lock of modules' parameters; before and after registration too. */
-static unsigned int fill_order = 10;
+/* Under the kernel's lock of modules' parameters; before registration too. */
 static bool registered;
 
-static int fill_order_set(const char *val, const struct kernel_param *kp)
+static int fill_set(const char *val, const struct kernel_param *kp)
 {
-	int ret = param_set_uint(val, kp);
+	int ret = kp->arg == &fill_verify ? param_set_bool(val, kp) : param_set_uint(val, kp);
 
 	if (!ret && registered)
-		ret = swap_offload_set_fill(&test_ops, fill_order, true);
+		ret = swap_offload_set_fill(&test_ops, fill_order, fill_verify);
 	return ret;
 }
 
 static const struct kernel_param_ops fill_order_ops = {
-	.set = fill_order_set,
+	.set = fill_set,
 	.get = param_get_uint,
+};
+
+static const struct kernel_param_ops fill_verify_ops = {
+	.set = fill_set,
+	.get = param_get_bool,
 };
 
 module_param_cb(fill_order, &fill_order_ops, &fill_order, 0644);
 MODULE_PARM_DESC(fill_order, "It writes the words of folios from this order on; 10: of none (default 10)");
+module_param_cb(fill_verify, &fill_verify_ops, &fill_verify, 0644);
+MODULE_PARM_DESC(fill_verify, "The kernel looks at what it wrote (default y)");
 
 static int counter_get(char *buffer, const struct kernel_param *kp)
 {
@@ -397,7 +413,7 @@ static int __init test_init(void)
 	ret = swap_offload_register(&test_ops);
 	if (ret)
 		return ret;
-	ret = swap_offload_set_fill(&test_ops, fill_order, true);
+	ret = swap_offload_set_fill(&test_ops, fill_order, fill_verify);
 	if (ret)
 		swap_offload_unregister(&test_ops);
 	else

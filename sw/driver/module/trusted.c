@@ -92,6 +92,7 @@ static int hwswap_words(const struct swap_offload_words *words, unsigned int opc
 	if (words->type >= hw->devices)
 		return 0;
 	sd = &hw->swapdev[words->type];
+	/* Pairs with the release in hwswap_go_live(). */
 	if (!smp_load_acquire(&sd->live))
 		return 0;
 	if (!hwswap_ring_try()) {
