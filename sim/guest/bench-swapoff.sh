@@ -42,6 +42,8 @@ insmod /lib/modules/null_blk.ko nr_devices=1 gb=1 memory_backed=1 irqmode=2 comp
 echo false >/sys/kernel/mm/swap/vma_ra_enabled
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir $GROUP || exit 1
 swapctl make -s "${SIZE_MB}m" $DISK && swapctl on $DISK || exit 1
+# The first one ever does more than the others.
+swapoff false 3 >/dev/null || exit 1
 for cluster in $CLUSTERS; do
 	for fixed in false true; do
 		echo "@phase swapoff page_cluster $cluster, fixed windows: $fixed"

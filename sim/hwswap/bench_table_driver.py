@@ -134,7 +134,7 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
     job += f"FREES='{' '.join(map(str, size.frees))}'\n. /bench-table\n"
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         files = {"bench-table": (GUEST / "bench-table.sh").read_bytes()}
-        machine = Machine(cpus=1, icount=True, disks=1, disk_mb=64)
+        machine = Machine(cpus=1, icount=True, disks=4, disk_mb=64)
         release = run_guest(machine, job, files, collected, Path(folder))
     modules = artifacts.KERNEL.path().parent / "modules"
     files = {f"lib/modules/{path.name}": path.read_bytes() for path in sorted(modules.glob("*.ko"))}
@@ -193,7 +193,17 @@ def swapoff_table(report: Report) -> Table:
 def memory_table(report: Report) -> Table:
     """Memory and lookups of swap tables and of a tree."""
     table = Table(title="Swap tables beside a tree with an entry for each slot in use")
-    titles = ("in swap", "freed", "slots in use", "tables", "tables kB", "tree nodes", "tree kB", "lookup", "tree lookup")
+    titles = (
+        "in swap",
+        "freed",
+        "slots in use",
+        "tables",
+        "tables kB",
+        "tree nodes",
+        "tree kB",
+        "lookup",
+        "tree lookup",
+    )
     for title in titles:
         table.add_column(title, justify="right")
     for run in report["tables"]:
@@ -219,16 +229,24 @@ def show(report: Report, console: Console) -> None:
         console.print(table(report))
     notes = (
         "One instruction takes one nanosecond of guest time: blind to cache misses, and to what DMA does to them.",
-        "stock: no provider. tuned: the kernel's placement, the words of a folio by memset64, not looked at again. "
-        "hint: placed by the engine's hints. trusted: that, and the engine writes the words, which the kernel looks "
-        "at; believed: which it does not.",
-        "Waiting is in instructions of the loop that waits, at the pace of an engine of "
-        f"{report['engine']['clock_mhz']} MHz on a link of {report['engine']['link_latency_cycles']} of its cycles.",
-        "swapoff: guest time, instructions and the device's latency; published: seconds of another machine, other "
-        "load and kernel, to compare ratios with.",
+        (
+            "stock: no provider. tuned: the kernel's placement, the words of a folio by memset64, not looked at again. "
+            "hint: placed by the engine's hints. trusted: that, and the engine writes the words, which the kernel looks "
+            "at; believed: which it does not."
+        ),
+        (
+            "Waiting is in instructions of the loop that waits, at the pace of an engine of "
+            f"{report['engine']['clock_mhz']} MHz on a link of {report['engine']['link_latency_cycles']} of its cycles."
+        ),
+        (
+            "swapoff: guest time, instructions and the device's latency; published: seconds of another machine, other "
+            "load and kernel, to compare ratios with."
+        ),
         "A lookup in instructions, of slots in use in random order. The tree has no counts.",
-        f"Linux {report['versions']['linux']}, {report['versions']['qemu']}, hwswap {report['commits']['hwswap']}, "
-        f"patches {report['commits']['patches']}, seed {report['seed']}.",
+        (
+            f"Linux {report['versions']['linux']}, {report['versions']['qemu']}, hwswap {report['commits']['hwswap']}, "
+            f"patches {report['commits']['patches']}, seed {report['seed']}."
+        ),
     )
     for note in notes:
         console.print(f"- {note}", highlight=False)

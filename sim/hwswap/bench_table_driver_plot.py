@@ -31,7 +31,9 @@ def _swapoff(axes: Axes, runs: list[dict[str, Any]]) -> None:
     for fixed, colour in ((False, "#7f7f7f"), (True, "#1f77b4")):
         chosen = [run for run in runs if run["fixed"] == fixed]
         clusters = [run["page_cluster"] for run in chosen]
-        axes.plot(clusters, [run["nsec"] / 1e6 for run in chosen], "o-", color=colour, label="fixed" if fixed else "adaptive")
+        axes.plot(
+            clusters, [run["nsec"] / 1e6 for run in chosen], "o-", color=colour, label="fixed" if fixed else "adaptive"
+        )
     axes.set_ylim(bottom=0)
     axes.set_xlabel("page_cluster")
     axes.set_ylabel("modelled ms")

@@ -15,6 +15,10 @@
 
 #include "hwswap.h"
 
+/*
+ * By `make bench-table` it pays at no order: waiting takes an engine of 100 MHz longer
+ * than writing takes a CPU. At order 9 the loss is the smallest by far.
+ */
 unsigned int hwswap_trusted_min_order = 9;
 bool hwswap_trusted_verify = true;
 
