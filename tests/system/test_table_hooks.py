@@ -22,7 +22,7 @@ from hwswap.guest import Guest, Machine
 
 MODULE = "hwswap_testprovider"
 LIE = f"/sys/module/{MODULE}/parameters/lie"
-COUNTERS = ("searches", "right", "wrong", "windows", "windows_same")
+COUNTERS = ("searches", "right", "wrong", "windows", "windows_same", "fills", "clears", "mended")
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 
@@ -110,6 +110,32 @@ def test_reclaim_of_full_clusters(guest: Guest, provider: None) -> None:
             break
     assert seen["right"] > 0, seen
     guest.run(f"swapctl off {QUEUED[0]} && swapctl make -s 48m {QUEUED[0]} && swapctl on -p 5 {QUEUED[0]}").check()
+
+
+@pytest.mark.parametrize("lie", ["none", "nothing", "skip", "noise", "outside", "silent"])
+def test_words_whatever_the_provider_writes(guest: Guest, provider: None, lie: str) -> None:
+    """Wrong words are found, and mended: every byte is right, and the kernel's own checks find nothing."""
+    parameter = f"/sys/module/{MODULE}/parameters/fill_order"
+    guest.run(f"echo {lie} >{LIE}; echo 1 >{parameter}").check()
+    before = counters(guest)
+    loads = [
+        Load(guest, LOAD),
+        Load(guest, "--processes 2 --size 8m --limit 5m --folio 64k --access random"),
+    ]
+    swapload(guest, "--size 12m --limit 8m --folio 2m --access sequential --rounds 2", 300)
+    off_and_on(guest, QUEUED[1])
+    for load in loads:
+        load.stop(300)
+    for order in (1, 4, 9):
+        guest.run(f"echo '{order} 8 1000' >{BENCH}", 300).check()
+    seen = {name: value - before[name] for name, value in counters(guest).items()}
+    guest.run(f"echo 10 >{parameter}").check()
+    assert seen["fills"] > 0, seen
+    assert seen["clears"] > 0, seen
+    if lie in ("nothing", "skip", "noise"):
+        assert seen["mended"] > 0, seen
+    else:
+        assert seen["mended"] == 0, seen
 
 
 def test_provider_comes_and_goes_under_load(guest: Guest, provider: None) -> None:

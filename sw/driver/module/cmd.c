@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The command ring. Commands are rare (swapon, swapoff, resync, dump, searches)
- * and posted one at a time, under hwswap_mutex, by somebody who can sleep.
+ * and posted one at a time, under hwswap_mutex, by somebody who can sleep. Only mode
+ * trusted has commands for which somebody waits who cannot.
  */
 #include <linux/delay.h>
 #include <linux/interrupt.h>
+#include <linux/ktime.h>
 #include <linux/moduleparam.h>
 
 #include "hwswap.h"
@@ -19,6 +21,10 @@ MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds (defa
  * takes a moment there.
  */
 #define HWSWAP_MIN_LOOKS	2000
+
+static unsigned int trusted_looks = 64;
+module_param(trusted_looks, uint, 0644);
+MODULE_PARM_DESC(trusted_looks, "Mode trusted: looks at memory for a completion before a look at a register, which takes longer (default 64)");
 
 /**
  * hwswap_interrupt - the engine has completed a command, or has stopped
@@ -84,6 +90,43 @@ static bool hwswap_cmd_wait(struct hwswap *hw, const struct hwswap_cpl *cpl, u32
 	}
 }
 
+/* Put a command into the ring, and ring the bell; who calls owns the ring. */
+static struct hwswap_cpl *hwswap_cmd_post(struct hwswap *hw, unsigned int opcode,
+					  unsigned int type, unsigned int nr, const u64 arg[3],
+					  bool irq)
+{
+	u32 slot = hw->cmd_count & ((1U << HWSWAP_CMD_LOG2) - 1);
+	struct hwswap_command *cmd = (struct hwswap_command *)hw->cmds.cpu + slot;
+	unsigned int i;
+
+	cmd->head = cpu_to_le64(FIELD_PREP(HWSWAP_COMMAND_HEAD_OPCODE, opcode) |
+				FIELD_PREP(HWSWAP_COMMAND_HEAD_IRQ, irq) |
+				FIELD_PREP(HWSWAP_COMMAND_HEAD_TYPE, type) |
+				FIELD_PREP(HWSWAP_COMMAND_HEAD_NR, nr));
+	for (i = 0; i < ARRAY_SIZE(cmd->arg); i++)
+		cmd->arg[i] = cpu_to_le64(arg ? arg[i] : 0);
+
+	hw->cmd_count++;
+	hwswap_count(HWSWAP_STAT_COMMANDS);
+	/* writeq() orders the command before the doorbell. */
+	hwswap_write(hw, HWSWAP_REG_CMD_TAIL, hw->cmd_count);
+	return (struct hwswap_cpl *)hw->cpls.cpu + slot;
+}
+
+/* The completion is there: is it that of the command? */
+static bool hwswap_cpl_fits(const struct hwswap_cpl *cpl, u32 number, unsigned int opcode,
+			    unsigned int *status)
+{
+	u64 info;
+
+	/* PHASE was seen: what was written before it can be read now. */
+	dma_rmb();
+	info = le64_to_cpu(cpl->info);
+	*status = FIELD_GET(HWSWAP_COMPLETION_INFO_STATUS, info);
+	return FIELD_GET(HWSWAP_COMPLETION_INFO_INDEX, info) == (number & 0xffff) &&
+	       FIELD_GET(HWSWAP_COMPLETION_INFO_OPCODE, info) == opcode;
+}
+
 /**
  * hwswap_cmd_status - have the engine execute a command that it may refuse
  * @hw: the engine
@@ -103,46 +146,91 @@ static bool hwswap_cmd_wait(struct hwswap *hw, const struct hwswap_cpl *cpl, u32
 int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
 		      const u64 arg[3], u64 *result, unsigned int *status)
 {
-	u32 number = hw->cmd_count, slot = number & ((1U << HWSWAP_CMD_LOG2) - 1);
-	struct hwswap_command *cmd = (struct hwswap_command *)hw->cmds.cpu + slot;
-	struct hwswap_cpl *cpl = (struct hwswap_cpl *)hw->cpls.cpu + slot;
-	unsigned int i;
-	u64 info;
+	u32 number = hw->cmd_count;
+	struct hwswap_cpl *cpl;
 
 	lockdep_assert_held(&hwswap_mutex);
 	if (READ_ONCE(hw->doubt))
 		return -EPROTO;
 
-	cmd->head = cpu_to_le64(FIELD_PREP(HWSWAP_COMMAND_HEAD_OPCODE, opcode) |
-				FIELD_PREP(HWSWAP_COMMAND_HEAD_IRQ, hw->irq ? 1 : 0) |
-				FIELD_PREP(HWSWAP_COMMAND_HEAD_TYPE, type) |
-				FIELD_PREP(HWSWAP_COMMAND_HEAD_NR, nr));
-	for (i = 0; i < ARRAY_SIZE(cmd->arg); i++)
-		cmd->arg[i] = cpu_to_le64(arg ? arg[i] : 0);
-
 	reinit_completion(&hw->cmd_done);
-	hw->cmd_count++;
-	hwswap_count(HWSWAP_STAT_COMMANDS);
-	/* writeq() orders the command before the doorbell. */
-	hwswap_write(hw, HWSWAP_REG_CMD_TAIL, hw->cmd_count);
-
+	cpl = hwswap_cmd_post(hw, opcode, type, nr, arg, hw->irq);
 	if (!hwswap_cmd_wait(hw, cpl, number)) {
 		hwswap_count(HWSWAP_STAT_TIMEOUTS);
 		hwswap_doubt(hw, "it does not answer a command");
 		return -ETIMEDOUT;
 	}
-	/* PHASE was seen: what was written before it can be read now. */
-	dma_rmb();
-
-	info = le64_to_cpu(cpl->info);
-	if (FIELD_GET(HWSWAP_COMPLETION_INFO_INDEX, info) != (number & 0xffff) ||
-	    FIELD_GET(HWSWAP_COMPLETION_INFO_OPCODE, info) != opcode) {
+	if (!hwswap_cpl_fits(cpl, number, opcode, status)) {
 		hwswap_doubt(hw, "it answers what was not asked");
 		return -EPROTO;
 	}
 	if (result)
 		*result = FIELD_GET(HWSWAP_COMPLETION_RESULT_SLOT, le64_to_cpu(cpl->result));
-	*status = FIELD_GET(HWSWAP_COMPLETION_INFO_STATUS, info);
+	return 0;
+}
+
+/* Wait for a completion without sleeping; false when it is too late. */
+static bool hwswap_cmd_spin(struct hwswap *hw, const struct hwswap_cpl *cpl, u32 number,
+			    u64 timeout_ns)
+{
+	u64 begin = ktime_get_ns();
+	unsigned int memory_looks = max(READ_ONCE(trusted_looks), 1U), looks, i;
+
+	for (looks = 0; ; looks++) {
+		for (i = 0; i < memory_looks; i++) {
+			if (hwswap_cpl_there(cpl, number)) {
+				hwswap_count_add(HWSWAP_STAT_FILL_LOOKS, looks * memory_looks + i);
+				return true;
+			}
+			cpu_relax();
+		}
+		/* A register that reads all ones belongs to a device that is gone. */
+		if (hwswap_read(hw, HWSWAP_REG_CMD_HEAD) == ~0ULL)
+			return hwswap_cpl_there(cpl, number);
+		if (looks >= HWSWAP_MIN_LOOKS && ktime_get_ns() - begin > timeout_ns)
+			return false;
+	}
+}
+
+/**
+ * hwswap_cmd_atomic - have the engine execute a command, and wait without sleeping
+ * @hw: the engine
+ * @opcode: HWSWAP_OPCODE_*
+ * @type: swap device
+ * @nr: the NR field
+ * @arg: three arguments
+ * @timeout_ns: how long it may take
+ * @status: where STATUS goes, HWSWAP_STATUS_*
+ *
+ * An engine that does not answer, or answers something else, or whose transfers
+ * fail, is fenced: when this returns an error nothing of it is under way to memory.
+ *
+ * Context: after hwswap_ring_try(); interrupts may be off.
+ * Return: 0, whatever the status is; -ETIMEDOUT, -EPROTO, -EIO; -EAGAIN when the
+ * engine was in doubt already, and got no command.
+ */
+int hwswap_cmd_atomic(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
+		      const u64 arg[3], u64 timeout_ns, unsigned int *status)
+{
+	u32 number = hw->cmd_count;
+	struct hwswap_cpl *cpl;
+
+	if (READ_ONCE(hw->doubt))
+		return -EAGAIN;
+	cpl = hwswap_cmd_post(hw, opcode, type, nr, arg, false);
+	if (!hwswap_cmd_spin(hw, cpl, number, timeout_ns)) {
+		hwswap_count(HWSWAP_STAT_TIMEOUTS);
+		hwswap_fence(hw, "it does not answer a command on a swap table");
+		return -ETIMEDOUT;
+	}
+	if (!hwswap_cpl_fits(cpl, number, opcode, status)) {
+		hwswap_fence(hw, "it answers what was not asked");
+		return -EPROTO;
+	}
+	if (*status == HWSWAP_STATUS_BUS_ERROR) {
+		hwswap_fence(hw, "a DMA transfer failed");
+		return -EIO;
+	}
 	return 0;
 }
 

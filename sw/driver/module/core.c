@@ -9,7 +9,7 @@
  * do, the answer is the same: detach it, go on in software, reset it after a
  * while and show it everything again.
  *
- * Locks, from the outside in: hwswap_mutex > the hooks' registration >
+ * Locks, from the outside in: hwswap_mutex (with the command ring) > the hooks' registration >
  * devices_lock; cluster lock > hwswap_cpus.lock. The hooks device_on and
  * device_off never take hwswap_mutex, so attaching can register inside it.
  */
@@ -49,9 +49,23 @@ MODULE_PARM_DESC(auto_reattach, "After a failure, try the engine again by and by
 /* Attaching, detaching, commands, and everything about which engine is used. */
 DEFINE_MUTEX(hwswap_mutex);
 
+/*
+ * Bit 0: somebody uses the command ring and the tables that the engine knows: who
+ * holds hwswap_mutex, or for one command a hook that must not sleep.
+ */
+static unsigned long hwswap_ring;
+
 /* What the hooks work on: set before they are registered, cleared after. */
 struct hwswap *hwswap_active;
 enum hwswap_mode hwswap_mode = HWSWAP_OFF;
+
+static const char *const hwswap_mode_names[] = {
+	[HWSWAP_OFF] = "off",
+	[HWSWAP_SHADOW] = "shadow",
+	[HWSWAP_HINT] = "hint",
+	[HWSWAP_SCAN] = "scan",
+	[HWSWAP_TRUSTED] = "trusted",
+};
 
 static struct hwswap *hwswap_engine;	/* the engine found, attached or not */
 static bool hwswap_is_attached;
@@ -86,7 +100,57 @@ static const struct swap_offload_ops hwswap_ops = {
 	.search		= hwswap_search,
 	.searched	= hwswap_searched,
 	.window		= hwswap_window,
+	.fill		= hwswap_fill,
+	.clear		= hwswap_clear,
+	.mended		= hwswap_mended,
 };
+
+/**
+ * hwswap_ring_try - take the command ring for one command, without sleeping
+ *
+ * Return: false when somebody else has it.
+ */
+bool hwswap_ring_try(void)
+{
+	return !test_and_set_bit_lock(0, &hwswap_ring);
+}
+
+/* hwswap_ring_leave - give it back */
+void hwswap_ring_leave(void)
+{
+	clear_bit_unlock(0, &hwswap_ring);
+}
+
+/* hwswap_lock - take hwswap_mutex, and with it the command ring */
+void hwswap_lock(void)
+{
+	mutex_lock(&hwswap_mutex);
+	/* Hooks keep it for a command; they do not sleep meanwhile. */
+	while (!hwswap_ring_try())
+		usleep_range(10, 50);
+}
+
+/**
+ * hwswap_trylock - like hwswap_lock(), if nobody else has them
+ *
+ * Return: whether they were taken.
+ */
+bool hwswap_trylock(void)
+{
+	if (!mutex_trylock(&hwswap_mutex))
+		return false;
+	if (hwswap_ring_try())
+		return true;
+	mutex_unlock(&hwswap_mutex);
+	return false;
+}
+
+/* hwswap_unlock - give both back */
+void hwswap_unlock(void)
+{
+	hwswap_ring_leave();
+	mutex_unlock(&hwswap_mutex);
+}
 
 /**
  * hwswap_doubt - the engine can no longer be trusted
@@ -336,6 +400,77 @@ static void hwswap_stop(struct hwswap *hw)
 		hwswap_tables_release(hw);
 }
 
+/**
+ * hwswap_fence - keep the engine from memory, at once
+ * @hw: the engine; it may be dead
+ * @why: completes the sentence "detached: ..."
+ *
+ * When this returns nothing of it is under way to memory any more, and nothing will
+ * be until it is attached again. On PCI, bus mastering is off, and the answer to a
+ * read has come after all that it wrote before. On a system on chip its reset has
+ * ended; where that does not end, somebody may write to the kernel's tables for
+ * ever, and nothing that the kernel could do would be right.
+ *
+ * Context: any but NMI. Does not sleep.
+ */
+void hwswap_fence(struct hwswap *hw, const char *why)
+{
+	unsigned int looks;
+
+	hwswap_write(hw, HWSWAP_REG_CONTROL, 0);
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
+	if (hw->front->bus_master) {
+		hwswap_read(hw, HWSWAP_REG_CONTROL);
+		hw->front->bus_master(hw->dev, false);
+		hwswap_read(hw, HWSWAP_REG_CONTROL);
+	} else {
+		looks = 0;
+		while (hwswap_read(hw, HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET) {
+			if (looks++ == HWSWAP_RESET_MS * 1000)
+				panic("hwswap: the engine's reset does not end, and it may still write to swap tables\n");
+			udelay(1);
+		}
+	}
+	hwswap_doubt(hw, why);
+}
+
+/*
+ * In mode trusted the engine may write to the tables that it knows, and is asked
+ * to; else neither. Those that it knows were mapped for the other mode, so they are
+ * taken back. Under hwswap_mutex.
+ */
+static int hwswap_apply_trusted(struct hwswap *hw)
+{
+	bool trusted = hwswap_mode == HWSWAP_TRUSTED && hw->has_tables;
+	enum dma_data_direction dir = trusted ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	int ret;
+
+	if (dir != hw->tables_dir) {
+		ret = swap_offload_set_fill(&hwswap_ops, HWSWAP_ORDERS, true);
+		if (!ret && hw->tables_given)
+			ret = hwswap_tables_drop(hw);
+		if (ret)
+			return ret;
+		hw->tables_dir = dir;
+	}
+	return swap_offload_set_fill(&hwswap_ops,
+				     trusted ? hwswap_trusted_min_order : HWSWAP_ORDERS,
+				     hwswap_trusted_verify);
+}
+
+/**
+ * hwswap_trusted_changed - a parameter of mode trusted has changed
+ *
+ * Context: process context, sleeps.
+ */
+void hwswap_trusted_changed(void)
+{
+	hwswap_lock();
+	if (hwswap_is_attached && hwswap_apply_trusted(hwswap_engine))
+		hwswap_doubt(hwswap_engine, "it does not give back a swap table");
+	hwswap_unlock();
+}
+
 /* Why attaching failed, and no hook is registered: NULL if it worked. */
 static const char *hwswap_try_attach(struct hwswap *hw)
 {
@@ -352,6 +487,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 		return why;
 	/* After the reset: nothing of the time before can be under way. */
 	hwswap_tables_release(hw);
+	hw->tables_dir = DMA_NONE;
 	hw->tables_incoherent = false;
 	WRITE_ONCE(hw->closing, false);
 	hwswap_mirror_reset(hw);
@@ -375,6 +511,10 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	}
 	if (hwswap_run_jobs(hw)) {
 		why = READ_ONCE(hw->doubt) ?: "it refuses a command";
+		goto unregister;
+	}
+	if (hwswap_apply_trusted(hw)) {
+		why = READ_ONCE(hw->doubt) ?: "this kernel's swap tables cannot be written to";
 		goto unregister;
 	}
 	/* Hints from now on, when it knows what is in use. */
@@ -404,8 +544,9 @@ static void hwswap_schedule_reattach(void)
 static void hwswap_check_tables(const struct hwswap *hw)
 {
 	if (hwswap_mode >= HWSWAP_SCAN && !hw->has_tables)
-		dev_warn(hw->dev, "the engine has interface version %u.%u, and swap tables need 1.%u: mode scan does what mode hint does\n",
-			 hw->version >> 16, hw->version & 0xffff, HWSWAP_MINOR_TABLES);
+		dev_warn(hw->dev, "the engine has interface version %u.%u, and swap tables need 1.%u: mode %s does what mode hint does\n",
+			 hw->version >> 16, hw->version & 0xffff, HWSWAP_MINOR_TABLES,
+			 hwswap_mode_names[hwswap_mode]);
 }
 
 /* Attach if mode and engine are there; under hwswap_mutex. */
@@ -512,7 +653,7 @@ static void hwswap_watch_fn(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	const char *why;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	if (hwswap_is_attached) {
 		why = hwswap_look(hwswap_engine);
 		if (why) {
@@ -524,7 +665,7 @@ static void hwswap_watch_fn(struct work_struct *work)
 			mod_delayed_work(hwswap_wq, &hwswap_watch_work, HWSWAP_WATCH_PERIOD);
 		}
 	}
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	memalloc_noio_restore(noio);
 }
 
@@ -533,11 +674,11 @@ static void hwswap_jobs_fn(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct hwswap *hw;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hw = hwswap_engine;
 	if (hwswap_is_attached && hwswap_run_jobs(hw))
 		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it refuses a command");
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	memalloc_noio_restore(noio);
 }
 
@@ -546,19 +687,19 @@ static void hwswap_tables_fn(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct hwswap *hw;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hw = hwswap_engine;
 	if (hwswap_is_attached && hwswap_tables_take(hw))
 		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it does not give back a swap table");
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	memalloc_noio_restore(noio);
 }
 
 static void hwswap_reattach_fn(struct work_struct *work)
 {
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hwswap_attach();
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 }
 
 /**
@@ -570,12 +711,12 @@ int hwswap_reattach(void)
 {
 	int ret;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hwswap_detach("about to be attached again");
 	hwswap_backoff = HWSWAP_BACKOFF_MIN;
 	hwswap_attach();
 	ret = hwswap_is_attached ? 0 : -EIO;
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	return ret;
 }
 
@@ -642,7 +783,7 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 			hw->irq = irq;
 	}
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	if (hwswap_engine) {
 		dev_warn(dev, "there is an engine already (%s): this one is not used\n",
 			 dev_name(hwswap_engine->dev));
@@ -654,7 +795,7 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		hwswap_attach();
 		ret = 0;
 	}
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	if (ret) {
 		if (hw->irq)
 			free_irq(hw->irq, hw);
@@ -673,10 +814,10 @@ void hwswap_core_remove(struct device *dev)
 {
 	struct hwswap *hw;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hw = hwswap_engine;
 	if (!hw || hw->dev != dev) {
-		mutex_unlock(&hwswap_mutex);
+		hwswap_unlock();
 		return;
 	}
 	hwswap_detach("the engine's device was removed");
@@ -684,7 +825,7 @@ void hwswap_core_remove(struct device *dev)
 		free_irq(hw->irq, hw);
 	hwswap_engine = NULL;
 	hwswap_is_suspended = false;
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 
 	/* Workers look at hwswap_engine under the mutex: they do nothing now. */
 	cancel_delayed_work_sync(&hwswap_reattach_work);
@@ -706,7 +847,7 @@ static int hwswap_suspend(struct device *dev)
 	struct hwswap *hw;
 	int ret = 0;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hw = hwswap_engine;
 	if (hw && hw->dev == dev) {
 		hwswap_is_suspended = true;
@@ -720,13 +861,13 @@ static int hwswap_suspend(struct device *dev)
 			ret = -EBUSY;
 		}
 	}
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	return ret;
 }
 
 static int hwswap_resume(struct device *dev)
 {
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	if (hwswap_engine && hwswap_engine->dev == dev) {
 		hwswap_is_suspended = false;
 		if (hwswap_mode == HWSWAP_OFF)
@@ -734,26 +875,23 @@ static int hwswap_resume(struct device *dev)
 		hwswap_backoff = HWSWAP_BACKOFF_MIN;
 		hwswap_attach();
 	}
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	return 0;
 }
 
 /* While the machine sleeps there is no engine; after that it learns all anew. */
 DEFINE_SIMPLE_DEV_PM_OPS(hwswap_pm_ops, hwswap_suspend, hwswap_resume);
 
-static const char *const hwswap_mode_names[] = {
-	[HWSWAP_OFF] = "off",
-	[HWSWAP_SHADOW] = "shadow",
-	[HWSWAP_HINT] = "hint",
-	[HWSWAP_SCAN] = "scan",
-};
-
-/* The engine keeps swap tables in mode scan only; under hwswap_mutex. */
+/* The engine keeps swap tables in modes scan and trusted only; under hwswap_mutex. */
 static void hwswap_mode_tables(void)
 {
 	struct hwswap *hw = hwswap_engine;
 
 	hwswap_check_tables(hw);
+	if (hwswap_apply_trusted(hw)) {
+		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "its swap tables cannot change hands");
+		return;
+	}
 	if (hwswap_mode < HWSWAP_SCAN && hw->tables_given && hwswap_tables_drop(hw))
 		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it does not give back a swap table");
 }
@@ -763,10 +901,10 @@ static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 	int mode = sysfs_match_string(hwswap_mode_names, val);
 
 	if (mode < 0) {
-		pr_warn("mode is off, shadow, hint or scan\n");
+		pr_warn("mode is off, shadow, hint, scan or trusted\n");
 		return mode;
 	}
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	WRITE_ONCE(hwswap_mode, mode);
 	if (mode == HWSWAP_OFF) {
 		if (hwswap_engine)
@@ -778,7 +916,7 @@ static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 		else
 			hwswap_attach();
 	}
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	return 0;
 }
 
@@ -793,7 +931,7 @@ static const struct kernel_param_ops hwswap_mode_ops = {
 };
 
 module_param_cb(mode, &hwswap_mode_ops, NULL, 0644);
-MODULE_PARM_DESC(mode, "off (default), shadow: the engine follows and is compared with, hint: its hints are used, scan: it also searches swap tables and chooses readahead");
+MODULE_PARM_DESC(mode, "off (default), shadow: the engine follows and is compared with, hint: its hints are used, scan: it also searches swap tables and chooses readahead, trusted: it also writes to them");
 
 static int __init hwswap_init(void)
 {

@@ -97,10 +97,10 @@ static int engine_show(struct seq_file *m, void *unused)
 	unsigned int i;
 	u32 reg;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hw = hwswap_active;
 	if (!hw) {
-		mutex_unlock(&hwswap_mutex);
+		hwswap_unlock();
 		seq_puts(m, "detached\n");
 		return 0;
 	}
@@ -129,7 +129,7 @@ static int engine_show(struct seq_file *m, void *unused)
 				   !!(state & HWSWAP_DEVICE_STATE_AVAILABLE),
 				   FIELD_GET(HWSWAP_DEVICE_STATE_EPOCH, state));
 	}
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(engine);
@@ -139,7 +139,7 @@ static int tables_show(struct seq_file *m, void *unused)
 	struct hwswap *hw;
 	u64 state;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hw = hwswap_active;
 	if (!hw || !hw->has_tables) {
 		seq_puts(m, hw ? "the engine knows no swap tables\n" : "detached\n");
@@ -156,7 +156,7 @@ static int tables_show(struct seq_file *m, void *unused)
 		   FIELD_GET(HWSWAP_READAHEAD_PREVIOUS, state),
 		   FIELD_GET(HWSWAP_READAHEAD_PAGES, state));
 out:
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(tables);
@@ -304,7 +304,7 @@ static int verify_show(struct seq_file *m, void *unused)
 	struct hwswap *hw;
 	int ret = 0;
 
-	mutex_lock(&hwswap_mutex);
+	hwswap_lock();
 	hw = hwswap_active;
 	if (!hw) {
 		ret = -ENODEV;
@@ -326,7 +326,7 @@ static int verify_show(struct seq_file *m, void *unused)
 	hwswap_count_add(HWSWAP_STAT_VERIFY_CLUSTERS, sum.clusters);
 	hwswap_count_add(HWSWAP_STAT_VERIFY_DIFFERENCES, sum.differences);
 out:
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 	return ret;
 }
 DEFINE_SHOW_ATTRIBUTE(verify);

@@ -5,6 +5,7 @@
 #include <linux/bitfield.h>
 #include <linux/completion.h>
 #include <linux/device.h>
+#include <linux/dma-direction.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-hi-lo.h>
@@ -42,6 +43,7 @@ enum hwswap_mode {
 	HWSWAP_SHADOW,	/* it follows, software decides, differences are counted */
 	HWSWAP_HINT,	/* its proposals are used */
 	HWSWAP_SCAN,	/* it also searches swap tables and chooses readahead */
+	HWSWAP_TRUSTED,	/* it also writes to them, for large folios */
 };
 
 /** struct hwswap_record - a cluster's state, as the engine reads it */
@@ -163,7 +165,8 @@ struct hwswap_front {
 
 /**
  * struct hwswap_table - the swap table of a cluster that the engine knows
- * @page: its page, held; NULL: the engine knows none. Written under hwswap_mutex.
+ * @page: its page, held; NULL: the engine knows none. Written by who has the command
+ *	ring.
  * @bus: its address for the engine
  */
 struct hwswap_table {
@@ -208,6 +211,7 @@ struct hwswap_dma {
  * @wanted: clusters whose table it does not know, see tables.c
  * @freed: clusters whose table the kernel has freed, see tables.c
  * @tables_given: tables that it knows
+ * @tables_dir: what the engine may do with them; DMA_NONE: not settled yet
  * @tables_incoherent: it cannot read the kernel's memory as the CPUs see it
  * @has_tables: its interface has commands on swap tables
  * @closing: hooks are not to wait for the command ring
@@ -252,6 +256,7 @@ struct hwswap {
 	unsigned long *wanted;
 	unsigned long *freed;
 	u32 tables_given;
+	enum dma_data_direction tables_dir;
 	bool tables_incoherent;
 	bool has_tables;
 	bool closing;
@@ -279,7 +284,14 @@ extern const struct dev_pm_ops hwswap_pm_ops;
 int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		    const struct hwswap_front *front, const u64 *build);
 void hwswap_core_remove(struct device *dev);
+void hwswap_lock(void);
+bool hwswap_trylock(void);
+void hwswap_unlock(void);
+bool hwswap_ring_try(void);
+void hwswap_ring_leave(void);
 void hwswap_doubt(struct hwswap *hw, const char *why);
+void hwswap_fence(struct hwswap *hw, const char *why);
+void hwswap_trusted_changed(void);
 void hwswap_kick_jobs(void);
 void hwswap_kick_tables(void);
 void hwswap_describe(char *buf, size_t size);
@@ -325,6 +337,8 @@ int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type,
 	       unsigned int nr, const u64 arg[3], u64 *result);
 int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type,
 		      unsigned int nr, const u64 arg[3], u64 *result, unsigned int *status);
+int hwswap_cmd_atomic(struct hwswap *hw, unsigned int opcode, unsigned int type,
+		      unsigned int nr, const u64 arg[3], u64 timeout_ns, unsigned int *status);
 irqreturn_t hwswap_interrupt(int irq, void *data);
 
 /* devices.c */
@@ -337,6 +351,8 @@ int hwswap_run_jobs(struct hwswap *hw);
 void hwswap_tables_note(struct hwswap *hw, u32 cluster, unsigned int list);
 void hwswap_tables_new(struct hwswap *hw, const struct hwswap_swapdev *sd);
 int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd);
+int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 cluster,
+			  struct page *page, u64 timeout_ns);
 int hwswap_tables_take(struct hwswap *hw);
 int hwswap_tables_drop(struct hwswap *hw);
 void hwswap_tables_off(struct hwswap *hw, const struct hwswap_swapdev *sd);
@@ -348,6 +364,13 @@ int hwswap_search(struct swap_offload_search *search);
 void hwswap_searched(unsigned int type, enum swap_offload_kind kind, unsigned int right,
 		     unsigned int wrong);
 bool hwswap_window(struct swap_offload_window *window);
+
+/* trusted.c */
+extern unsigned int hwswap_trusted_min_order;
+extern bool hwswap_trusted_verify;
+int hwswap_fill(const struct swap_offload_words *words);
+int hwswap_clear(const struct swap_offload_words *words);
+void hwswap_mended(const struct swap_offload_words *words, unsigned int wrong);
 
 /* debugfs.c */
 void hwswap_debugfs_init(void);

@@ -3,8 +3,8 @@
  * Mode scan: searches of swap tables and readahead windows by the engine. The
  * kernel calls these hooks where it may sleep, and looks at each answer itself.
  *
- * The engine's command ring belongs to whoever holds hwswap_mutex. The hooks only
- * try to take it: who holds it may be waiting for them (hwswap_detach()), and a
+ * The engine's command ring belongs to whoever has called hwswap_lock(). The hooks
+ * only try to take it: who holds it may be waiting for them (hwswap_detach()), and a
  * page fault has better things to do than to queue up.
  */
 #include <linux/bitmap.h>
@@ -42,7 +42,7 @@ static bool hwswap_enter(struct hwswap *hw, unsigned int wait_ms)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(wait_ms);
 
-	while (!mutex_trylock(&hwswap_mutex)) {
+	while (!hwswap_trylock()) {
 		if (!wait_ms || READ_ONCE(hw->closing) || time_after(jiffies, deadline))
 			return false;
 		usleep_range(50, 200);
@@ -52,7 +52,7 @@ static bool hwswap_enter(struct hwswap *hw, unsigned int wait_ms)
 
 static void hwswap_leave(void)
 {
-	mutex_unlock(&hwswap_mutex);
+	hwswap_unlock();
 }
 
 /* Can the engine be asked about this device? Under hwswap_mutex. */

@@ -2,14 +2,14 @@
 /*
  * Swap tables: which of them the engine knows, and when their memory is free.
  *
- * A table is the kernel's own page, given to the engine to read when a command is
- * about to need it. The driver holds a reference to the page as long as the engine
- * may read it: from before TABLE_GIVE until TABLE_TAKE (or SWAPOFF) is completed,
- * or until the engine is known to be quiet. So when the kernel frees a table, the
- * page stays in quarantine until then, and nobody waits: the update hook, under the
+ * A table is the kernel's own page, given to the engine to read (in mode trusted, to
+ * write as well) when a command is about to need it. The driver holds a reference to
+ * the page as long as the engine may use it: from before TABLE_GIVE until TABLE_TAKE
+ * (or SWAPOFF) is completed, or until the engine is known to be quiet. So when the
+ * kernel frees a table, the page stays in quarantine until then, and nobody waits: the update hook, under the
  * cluster lock, sets a bit, and a worker takes the table back.
  *
- * Two bits a cluster, set by the hook and cleared under hwswap_mutex:
+ * Two bits a cluster, set by the hook and cleared by who has the command ring:
  * @wanted: it was seen to have a table that the engine does not know;
  * @freed: it came to the free list, so the table that the engine knows is no more.
  * A bit is cleared before the kernel is asked for the table. So whatever happens
@@ -66,12 +66,28 @@ static void hwswap_table_put(struct hwswap *hw, u32 cluster)
 
 	if (!page)
 		return;
-	dma_unmap_page(hw->dev, table->bus, PAGE_SIZE, DMA_TO_DEVICE);
+	dma_unmap_page(hw->dev, table->bus, PAGE_SIZE, hw->tables_dir);
 	WRITE_ONCE(table->page, NULL);
 	hw->tables_given--;
 	put_page(page);
 	/* It may have another one already. */
 	set_bit(cluster, hw->wanted);
+}
+
+/* The address of a table for the engine; false when there is none. */
+static bool hwswap_table_map(struct hwswap *hw, struct page *page, dma_addr_t *bus)
+{
+	*bus = dma_map_page(hw->dev, page, 0, PAGE_SIZE, hw->tables_dir);
+	if (dma_mapping_error(hw->dev, *bus))
+		return false;
+	/* The kernel writes to it all the time, and nobody would tell the engine. */
+	if (!dma_need_sync(hw->dev, *bus))
+		return true;
+	if (!hw->tables_incoherent)
+		dev_warn(hw->dev, "its DMA is not coherent with the kernel's memory, or out of its reach: swap tables are searched by software\n");
+	hw->tables_incoherent = true;
+	dma_unmap_page(hw->dev, *bus, PAGE_SIZE, hw->tables_dir);
+	return false;
 }
 
 /* Hold the table of a cluster, if it has one. */
@@ -87,15 +103,9 @@ static bool hwswap_table_get(struct hwswap *hw, const struct hwswap_swapdev *sd,
 	page = swap_offload_get_table(sd->dev.type, cluster - sd->base);
 	if (!page)
 		return false;
-	bus = dma_map_page(hw->dev, page, 0, PAGE_SIZE, DMA_TO_DEVICE);
-	if (dma_mapping_error(hw->dev, bus))
-		goto put;
-	/* The kernel writes to it all the time, and nobody would tell the engine. */
-	if (dma_need_sync(hw->dev, bus)) {
-		if (!hw->tables_incoherent)
-			dev_warn(hw->dev, "its DMA is not coherent with the kernel's memory, or out of its reach: swap tables are searched by software\n");
-		hw->tables_incoherent = true;
-		goto unmap;
+	if (!hwswap_table_map(hw, page, &bus)) {
+		put_page(page);
+		return false;
 	}
 	table->bus = bus;
 	WRITE_ONCE(table->page, page);
@@ -104,11 +114,51 @@ static bool hwswap_table_get(struct hwswap *hw, const struct hwswap_swapdev *sd,
 	if (test_bit(cluster, hw->freed))
 		hwswap_kick_tables();
 	return true;
-unmap:
-	dma_unmap_page(hw->dev, bus, PAGE_SIZE, DMA_TO_DEVICE);
-put:
-	put_page(page);
-	return false;
+}
+
+/**
+ * hwswap_table_give_now - let the engine know the table of a cluster, at once
+ * @hw: the engine
+ * @sd: the device
+ * @cluster: its number in the engine
+ * @page: the table, which the cluster has now
+ * @timeout_ns: how long the command may take
+ *
+ * One that it knew before belongs to a cluster's earlier life.
+ *
+ * Context: after hwswap_ring_try(), under the cluster lock, perhaps with interrupts
+ * off. Does not sleep.
+ * Return: 0, -EOPNOTSUPP when it cannot reach the page, or an error of the command.
+ */
+int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 cluster,
+			  struct page *page, u64 timeout_ns)
+{
+	const u64 arg[3] = { (u64)(cluster - sd->base) * HWSWAP_SLOTS, 0, hw->gives.bus };
+	struct hwswap_table *table = &hw->tables[cluster];
+	__le64 *words = hw->gives.cpu;
+	unsigned int status;
+	dma_addr_t bus;
+	int ret;
+
+	if (!hwswap_table_map(hw, page, &bus))
+		return -EOPNOTSUPP;
+	get_page(page);
+	words[0] = cpu_to_le64(bus);
+	ret = hwswap_cmd_atomic(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->dev.type, 1, arg, timeout_ns,
+				&status);
+	if (ret || status != HWSWAP_STATUS_OK) {
+		dma_unmap_page(hw->dev, bus, PAGE_SIZE, hw->tables_dir);
+		put_page(page);
+		return ret ?: -EREMOTEIO;
+	}
+	hwswap_table_put(hw, cluster);
+	table->bus = bus;
+	WRITE_ONCE(table->page, page);
+	hw->tables_given++;
+	clear_bit(cluster, hw->freed);
+	clear_bit(cluster, hw->wanted);
+	hwswap_count(HWSWAP_STAT_TABLES_GIVEN);
+	return 0;
 }
 
 static int hwswap_take_range(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 first, u32 nr)

@@ -2,7 +2,8 @@
 /*
  * hwswap_testprovider: a provider of swap slots that is all software, and honest
  * or not: it shows that the kernel's hooks for searches and readahead believe
- * nothing. It gives no hints. For tests; keep the real driver out meanwhile.
+ * nothing, and that its tables are right in the end whoever wrote to them. It gives
+ * no hints. For tests; keep the real driver out meanwhile.
  *
  * /sys/module/hwswap_testprovider/parameters/lie says how it answers:
  *
@@ -14,6 +15,16 @@
  *             that is needed, windows larger than a cluster
  *   silent    no answer
  *
+ * With fill_order it writes the words of folios from that order on; then
+ *
+ *   none      as it should; without fill_verify where all words become the same, with
+ *             memset64(), which is how software that is not in doubt would do it
+ *   nothing   it says that it did, and did not
+ *   skip      every other word
+ *   noise     other words, of kinds that do no harm to who reads them meanwhile
+ *   outside   half of them, and it says that something went wrong
+ *   silent    it says that it did not, which is true
+ *
  * The other parameters there are counters.
  */
 #include <linux/atomic.h>
@@ -23,6 +34,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/string.h>
 #include <linux/swap_offload.h>
 
 #define SLOTS		512
@@ -31,6 +43,8 @@
 /* Words of a swap table, see mm/swap_table.h */
 #define WORD_BAD	(~0UL << 3)
 #define WORD_COUNT	(0xfUL << 60)
+#define WORD_FLAGS	(0x1fUL << 59)
+#define WORD_PFN	BIT(2)	/* 1, as a page's number */
 
 static_assert(IS_ENABLED(CONFIG_64BIT));
 
@@ -39,6 +53,8 @@ enum lie { NONE, NOTHING, SKIP, NOISE, OUTSIDE, SILENT };
 static const char *const lies[] = { "none", "nothing", "skip", "noise", "outside", "silent" };
 
 static enum lie lie;
+static unsigned int fill_order = 10;
+static bool fill_verify = true;
 static unsigned int slots_of[MAX_TYPES];	/* of each swap device */
 
 static atomic_t searches = ATOMIC_INIT(0);
@@ -46,6 +62,9 @@ static atomic_t right = ATOMIC_INIT(0);
 static atomic_t wrong = ATOMIC_INIT(0);
 static atomic_t windows = ATOMIC_INIT(0);
 static atomic_t windows_same = ATOMIC_INIT(0);
+static atomic_t fills = ATOMIC_INIT(0);
+static atomic_t clears = ATOMIC_INIT(0);
+static atomic_t mended = ATOMIC_INIT(0);
 
 static bool word_is(u64 word, enum swap_offload_kind kind)
 {
@@ -195,6 +214,67 @@ static bool test_window(struct swap_offload_window *w)
 	return true;
 }
 
+/* One word that is not what it should be. */
+static u64 noise(const struct swap_offload_words *w, u64 word, unsigned int i)
+{
+	switch (get_random_u32_below(4)) {
+	case 0:
+		return 0;
+	case 1:
+		return (word & WORD_FLAGS) | 1;
+	case 2:
+		/* Nobody asks for the counts of slots that are not given out yet. */
+		if (w->expected == SWAP_OFFLOAD_EXPECT_FREE)
+			return get_random_u64() << 59 | w->value;
+		return word;
+	default:
+		/* Another page of the same folio. */
+		if (w->value & 2)
+			return (word & WORD_FLAGS) | (w->value + i * WORD_PFN);
+		return word;
+	}
+}
+
+static int write_words(const struct swap_offload_words *w)
+{
+	u64 *words = (u64 *)page_address(w->table) + w->offset % SLOTS;
+	enum lie how = READ_ONCE(lie);
+	unsigned int i, nr = how == OUTSIDE ? w->nr / 2 : w->nr;
+
+	if (how == SILENT)
+		return 0;
+	if (how == NONE && !READ_ONCE(fill_verify) &&
+	    (w->expected == SWAP_OFFLOAD_EXPECT_FREE ||
+	     w->expected == SWAP_OFFLOAD_EXPECT_CACHE_ONLY)) {
+		memset64(words, w->value, nr);
+		return 1;
+	}
+	for (i = 0; i < nr && how != NOTHING; i++) {
+		if (how == NOISE)
+			WRITE_ONCE(words[i], noise(w, words[i], i));
+		else if (how != SKIP || i % 2)
+			WRITE_ONCE(words[i], (words[i] & WORD_FLAGS) | w->value);
+	}
+	return how == OUTSIDE ? -EIO : 1;
+}
+
+static int test_fill(const struct swap_offload_words *w)
+{
+	atomic_inc(&fills);
+	return write_words(w);
+}
+
+static int test_clear(const struct swap_offload_words *w)
+{
+	atomic_inc(&clears);
+	return write_words(w);
+}
+
+static void test_mended(const struct swap_offload_words *w, unsigned int nr)
+{
+	atomic_add(nr, &mended);
+}
+
 static bool test_hint(unsigned int order, struct swap_offload_hint *hint)
 {
 	return false;
@@ -230,6 +310,9 @@ static const struct swap_offload_ops test_ops = {
 	.search		= test_search,
 	.searched	= test_searched,
 	.window		= test_window,
+	.fill		= test_fill,
+	.clear		= test_clear,
+	.mended		= test_mended,
 };
 
 static int lie_set(const char *val, const struct kernel_param *kp)
@@ -254,6 +337,33 @@ static const struct kernel_param_ops lie_ops = {
 
 module_param_cb(lie, &lie_ops, NULL, 0644);
 MODULE_PARM_DESC(lie, "none (default), nothing, skip, noise, outside or silent");
+
+/* Under the kernel's lock of modules' parameters; before registration too. */
+static bool registered;
+
+static int fill_set(const char *val, const struct kernel_param *kp)
+{
+	int ret = kp->arg == &fill_verify ? param_set_bool(val, kp) : param_set_uint(val, kp);
+
+	if (!ret && registered)
+		ret = swap_offload_set_fill(&test_ops, fill_order, fill_verify);
+	return ret;
+}
+
+static const struct kernel_param_ops fill_order_ops = {
+	.set = fill_set,
+	.get = param_get_uint,
+};
+
+static const struct kernel_param_ops fill_verify_ops = {
+	.set = fill_set,
+	.get = param_get_bool,
+};
+
+module_param_cb(fill_order, &fill_order_ops, &fill_order, 0644);
+MODULE_PARM_DESC(fill_order, "It writes the words of folios from this order on; 10: of none (default 10)");
+module_param_cb(fill_verify, &fill_verify_ops, &fill_verify, 0644);
+MODULE_PARM_DESC(fill_verify, "The kernel looks at what it wrote (default y)");
 
 static int counter_get(char *buffer, const struct kernel_param *kp)
 {
@@ -284,15 +394,31 @@ module_param_cb(windows, &counter_ops, &windows, 0644);
 MODULE_PARM_DESC(windows, "Windows that were proposed");
 module_param_cb(windows_same, &counter_ops, &windows_same, 0644);
 MODULE_PARM_DESC(windows_same, "Windows among them that were the kernel's own");
+module_param_cb(fills, &counter_ops, &fills, 0644);
+MODULE_PARM_DESC(fills, "Folios whose words it was asked to write");
+module_param_cb(clears, &counter_ops, &clears, 0644);
+MODULE_PARM_DESC(clears, "Folios whose words it was asked to take away");
+module_param_cb(mended, &counter_ops, &mended, 0644);
+MODULE_PARM_DESC(mended, "Words that the kernel found wrong");
 
 static int __init test_init(void)
 {
+	int ret;
+
 	if (PAGE_SIZE != 4096 || swap_offload_cluster_slots() != SLOTS) {
 		pr_err("hwswap_testprovider: knows swap clusters of %u slots of 4096 bytes only\n",
 		       SLOTS);
 		return -EINVAL;
 	}
-	return swap_offload_register(&test_ops);
+	ret = swap_offload_register(&test_ops);
+	if (ret)
+		return ret;
+	ret = swap_offload_set_fill(&test_ops, fill_order, fill_verify);
+	if (ret)
+		swap_offload_unregister(&test_ops);
+	else
+		registered = true;
+	return ret;
 }
 
 static void __exit test_exit(void)

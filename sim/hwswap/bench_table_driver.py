@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver's part of `make bench-table`: large folios in each mode, swapoff's readahead, the memory of swap tables.
+
+Guests whose clock counts instructions; the device that swapoff reads is null_blk with a modelled latency.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hwswap import artifacts, bench_table_driver_plot, paths, provenance
+from hwswap.engine import EngineError, EngineServer
+from hwswap.guest import Guest, GuestError, Machine
+from hwswap.qmp import QmpError
+
+OUTPUT = paths.BUILD / "bench-table"
+GUEST = paths.ROOT / "sim/guest"
+MODES = ("stock", "tuned", "hint", "trusted", "believed")
+PUBLISHED = {
+    1: (26.8, 21.3),
+    2: (28.3, 12.7),
+    3: (22.1, 8.8),
+    4: (21.5, 7.6),
+    5: (25.4, 7.8),
+    6: (23.2, 8.3),
+    7: (22.3, 9.4),
+    8: (22.1, 8.9),
+}
+"""Seconds of a swapoff by page_cluster, adaptive and fixed, as measured for the patch of April 2020 elsewhere."""
+
+Report = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    runs: Sequence[tuple[int, int]]
+    """Orders, and how many folios of each."""
+    fills: Sequence[int]
+    """MB in swap, rising."""
+    frees: Sequence[int]
+    """Percentages of the largest of them that are freed again."""
+    clusters: Sequence[int]
+    """Values of vm.page-cluster."""
+    swapoff_mb: int
+
+
+LONG = Size(
+    ((0, 2000), (2, 800), (4, 300), (7, 64), (9, 32)),
+    (4, 8, 16, 24, 32, 40, 48, 56, 60),
+    (25, 50, 75, 90, 95, 99),
+    range(1, 9),
+    32,
+)
+SHORT = Size(((0, 200), (4, 40), (9, 8)), (4, 16), (50, 99), (1, 3, 5), 8)
+
+
+@dataclass
+class Collected:
+    """What the guests printed."""
+
+    bench: list[dict[str, Any]] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    swapoff: list[dict[str, Any]] = field(default_factory=list)
+    verified: list[dict[str, Any]] = field(default_factory=list)
+    done: int = 0
+
+    def feed(self, line: str) -> None:
+        """Takes one line of a guest's output."""
+        key, _, rest = line.partition(" ")
+        if key == "@bench":
+            mode, looks, text = rest.split(" ", 2)
+            self.bench.append({"mode": mode, "looks": int(looks), **json.loads(text)})
+        elif key == "@tables":
+            name, megabytes, percent, text = rest.split(" ", 3)
+            self.tables.append({"phase": name, "mb": int(megabytes), "freed": int(percent), **json.loads(text)})
+        elif key == "@swapoff":
+            self._swapoff(rest.split())
+        elif key == "@load":
+            self.verified.append(json.loads(rest))
+        elif key == "@done":
+            self.done += 1
+
+    def _swapoff(self, words: list[str]) -> None:
+        fixed, cluster, when, nsec, pages, *stat = words
+        # Documentation/block/stat.rst: reads completed, reads merged, sectors read.
+        values = {"nsec": int(nsec), "pages": int(pages), "reads": int(stat[0]), "sectors": int(stat[2])}
+        if when == "before":
+            self._before = values
+            return
+        seen = {name: value - self._before[name] for name, value in values.items()}
+        self.swapoff.append({"fixed": fixed == "true", "page_cluster": int(cluster), **seen})
+
+
+def run_guest(machine: Machine, job: str, files: dict[str, bytes], collected: Collected, folder: Path | None) -> str:
+    """Boots a guest, with an engine if there is a folder for one, and runs a job; returns the kernel's release."""
+    engine = EngineServer(folder, pace="guest", log=OUTPUT / "engine.log") if folder else None
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("booting Linux", total=None)
+
+        def on_line(line: str) -> None:
+            if line.startswith("@phase "):
+                progress.update(task, description=line.split(" ", 2)[2])
+            collected.feed(line)
+
+        log = OUTPUT / ("driver.kernel.log" if folder else "swapoff.kernel.log")
+        with Guest(machine, engine, files=files, job=job, log=log, boot_timeout=300) as guest:
+            before = collected.done
+            result = guest.wait_job(1800, on_line)
+            if result.code or collected.done == before:
+                raise GuestError(
+                    f"the guest's part ended with code {result.code}; its last words:\n{result.output[-1500:]}"
+                )
+            return guest.release
+
+
+def measure(size: Size, nsec: int, seed: int) -> Report:
+    """Runs both guests; returns the report."""
+    collected = Collected()
+    runs = "\n".join(f"{order} {count}" for order, count in size.runs)
+    job = f"SEED={seed}\nRUNS='{runs}'\nFILLS='{' '.join(map(str, size.fills))}'\n"
+    job += f"FREES='{' '.join(map(str, size.frees))}'\n. /bench-table\n"
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        files = {"bench-table": (GUEST / "bench-table.sh").read_bytes()}
+        machine = Machine(cpus=1, icount=True, disks=4, disk_mb=64)
+        release = run_guest(machine, job, files, collected, Path(folder))
+    modules = artifacts.KERNEL.path().parent / "modules"
+    files = {f"lib/modules/{path.name}": path.read_bytes() for path in sorted(modules.glob("*.ko"))}
+    files["bench-swapoff"] = (GUEST / "bench-swapoff.sh").read_bytes()
+    job = f"SEED={seed}\nNSEC={nsec}\nSIZE_MB={size.swapoff_mb}\nCLUSTERS='{' '.join(map(str, size.clusters))}'\n"
+    run_guest(Machine(cpus=1, icount=True, disks=0), job + ". /bench-swapoff\n", files, collected, None)
+    if not collected.verified or any(load["mismatches"] for load in collected.verified):
+        raise GuestError(f"bytes were wrong after a swapoff: {collected.verified}")
+    return {
+        "seed": seed,
+        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
+        "versions": {"linux": release, "qemu": provenance.qemu()},
+        "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency},
+        "device_nsec": nsec,
+        "bench": collected.bench,
+        "tables": collected.tables,
+        "swapoff": collected.swapoff,
+        "published_seconds": PUBLISHED,
+    }
+
+
+def folio_table(report: Report) -> Table:
+    """Instructions of one call, in each mode."""
+    table = Table(title="Guest instructions a call, p50 / average; trusted ones: waiting for the engine included")
+    for title in ("", *MODES):
+        table.add_column(title, justify="right" if title else "left")
+    for order in sorted({entry["order"] for entry in report["bench"]}):
+        for op, verb in (("alloc", "allocate"), ("free", "free")):
+            cells = []
+            for mode in MODES:
+                entry = next(e for e in report["bench"] if (e["mode"], e["op"], e["order"]) == (mode, op, order))
+                cells.append(f"{entry['p50']:,} / {entry['avg']:,}")
+            table.add_row(f"{verb} order {order}", *cells)
+    return table
+
+
+def swapoff_table(report: Report) -> Table:
+    """Reads of a swapoff, adaptive beside fixed."""
+    table = Table(title=f"swapoff of a half-full device, {report['device_nsec'] / 1000:g} µs a request")
+    for title in ("page_cluster", "windows", "reads", "pages", "pages a read", "modelled ms", "published s"):
+        table.add_column(title, justify="right")
+    for run in report["swapoff"]:
+        published = report["published_seconds"].get(run["page_cluster"])
+        table.add_row(
+            str(run["page_cluster"]),
+            "fixed" if run["fixed"] else "adaptive",
+            f"{run['reads']:,}",
+            f"{run['pages']:,}",
+            f"{run['pages'] / max(1, run['reads']):.2f}",
+            f"{run['nsec'] / 1e6:.1f}",
+            f"{published[run['fixed']]:.1f}" if published else "-",
+        )
+    return table
+
+
+def memory_table(report: Report) -> Table:
+    """Memory and lookups of swap tables and of a tree."""
+    table = Table(title="Swap tables beside a tree with an entry for each slot in use")
+    titles = (
+        "in swap",
+        "freed",
+        "slots in use",
+        "tables",
+        "tables kB",
+        "tree nodes",
+        "tree kB",
+        "lookup",
+        "tree lookup",
+    )
+    for title in titles:
+        table.add_column(title, justify="right")
+    for run in report["tables"]:
+        looked = max(1, run["lookups"])
+        table.add_row(
+            f"{run['mb']} MB",
+            f"{run['freed']} %",
+            f"{run['in_use']:,}",
+            f"{run['tables']} of {run['clusters']}",
+            f"{run['table_bytes'] / 1024:,.0f}",
+            f"{run['tree_nodes']:,}",
+            f"{run['tree_bytes'] / 1024:,.0f}",
+            f"{(run['table'] - run['empty']) / looked:.1f}",
+            f"{(run['tree'] - run['empty']) / looked:.1f}",
+        )
+    return table
+
+
+def show(report: Report, console: Console) -> None:
+    """Prints the tables, and what they are."""
+    for make in (folio_table, swapoff_table, memory_table):
+        table: Callable[[Report], Table] = make
+        console.print(table(report))
+    notes = (
+        "One instruction takes one nanosecond of guest time: blind to cache misses, and to what DMA does to them.",
+        (
+            "stock: no provider. tuned: the kernel's placement, the words of a folio by memset64, not looked at again. "
+            "hint: placed by the engine's hints. trusted: that, and the engine writes the words, which the kernel looks "
+            "at; believed: which it does not."
+        ),
+        (
+            "Waiting is in instructions of the loop that waits, at the pace of an engine of "
+            f"{report['engine']['clock_mhz']} MHz on a link of {report['engine']['link_latency_cycles']} of its cycles."
+        ),
+        (
+            "swapoff: guest time, instructions and the device's latency; published: seconds of another machine, other "
+            "load and kernel, to compare ratios with."
+        ),
+        "A lookup in instructions, of slots in use in random order. The tree has no counts.",
+        (
+            f"Linux {report['versions']['linux']}, {report['versions']['qemu']}, hwswap {report['commits']['hwswap']}, "
+            f"patches {report['commits']['patches']}, seed {report['seed']}."
+        ),
+    )
+    for note in notes:
+        console.print(f"- {note}", highlight=False)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; what stops it is said in one message. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="bench-table-driver", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="a small form, within two minutes")
+    parser.add_argument("--nsec", type=int, default=100_000, help="what a request of swapoff's device takes")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    if options.nsec < 0:
+        parser.error("--nsec is a time: give 0 or more")
+    started = time.monotonic()
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    try:
+        report = measure(SHORT if options.short else LONG, options.nsec, options.seed)
+    except (GuestError, EngineError, QmpError, RuntimeError, ValueError, OSError) as error:
+        print(f"bench-table-driver: {error}", file=sys.stderr)
+        return 1
+    (OUTPUT / "driver.json").write_text(json.dumps(report, indent=1) + "\n")
+    bench_table_driver_plot.draw(report, OUTPUT / "driver.png")
+    show(report, Console(width=150 if not sys.stdout.isatty() else None))
+    print(f"{OUTPUT / 'driver.json'}, .png: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

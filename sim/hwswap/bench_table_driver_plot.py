@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of the driver's part of `make bench-table` as a picture."""
+
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLOURS = {
+    "stock": "#7f7f7f",
+    "tuned": "#c7c7c7",
+    "hint": "#1f77b4",
+    "trusted": "#d62728",
+    "believed": "#ff9896",
+}
+
+
+def _folios(axes: Axes, bench: list[dict[str, Any]], op: str) -> None:
+    for mode, colour in COLOURS.items():
+        entries = sorted((e["order"], e["avg"]) for e in bench if e["mode"] == mode and e["op"] == op)
+        axes.plot([order for order, _ in entries], [avg for _, avg in entries], "o-", color=colour, label=mode)
+    axes.set_yscale("log")
+    axes.set_xlabel("order")
+    axes.set_ylabel("guest instructions, average")
+    axes.set_title("allocate" if op == "alloc" else "free")
+    axes.legend()
+
+
+def _swapoff(axes: Axes, runs: list[dict[str, Any]]) -> None:
+    for fixed, colour in ((False, "#7f7f7f"), (True, "#1f77b4")):
+        chosen = [run for run in runs if run["fixed"] == fixed]
+        clusters = [run["page_cluster"] for run in chosen]
+        axes.plot(
+            clusters, [run["nsec"] / 1e6 for run in chosen], "o-", color=colour, label="fixed" if fixed else "adaptive"
+        )
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("page_cluster")
+    axes.set_ylabel("modelled ms")
+    axes.set_title("swapoff of a half-full device")
+    axes.legend()
+
+
+def _memory(axes: Axes, runs: list[dict[str, Any]]) -> None:
+    for key, what, colour in (("table_bytes", "tables", "#1f77b4"), ("tree_bytes", "tree", "#7f7f7f")):
+        for phase, style in (("fill", "o-"), ("empty", "s--")):
+            points = sorted((run["in_use"], run[key] / 1024) for run in runs if run["phase"] == phase)
+            axes.plot(*zip(*points, strict=True), style, color=colour, label=f"{what}, {phase}")
+    axes.set_xlabel("slots in use")
+    axes.set_ylabel("kB")
+    axes.set_title("memory while a device fills, and when slots are freed at random")
+    axes.legend()
+
+
+def draw(report: dict[str, Any], path: Path) -> None:
+    """Writes a PNG."""
+    figure = Figure(figsize=(12, 9), layout="constrained")
+    axes = figure.subplots(2, 2)
+    _folios(axes[0][0], report["bench"], "alloc")
+    _folios(axes[0][1], report["bench"], "free")
+    _swapoff(axes[1][0], report["swapoff"])
+    _memory(axes[1][1], report["tables"])
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine dies while it writes to a swap table."""
+
+from pathlib import Path
+
+from driver import BENCH, PARAMETERS, Driver, Load, swap_on, swapload
+from hwswap.engine import EngineServer
+from hwswap.guest import Guest, Machine
+
+LATENCY = 4000
+"""Engine clock cycles that a transfer takes: writing a table takes most of the time, so that is when it dies."""
+LOAD = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
+
+
+def test_engine_killed_while_it_writes(folder: Path, kernel_log: Path) -> None:
+    engine = EngineServer(folder, latency=LATENCY)
+    with Guest(Machine(cpus=2, disks=2, disk_mb=64), engine, log=kernel_log) as guest:
+        swap_on(guest, "/dev/ram0", "/dev/ram1")
+        driver = Driver(guest)
+        driver.load("trusted")
+        driver.wait_attached(60)
+        guest.run(f"echo 1000000 >{PARAMETERS}/trusted_timeout_us; echo 4 >{PARAMETERS}/trusted_min_order").check()
+        # QEMU 11.1 ends when the engine dies during an access to a register: look at one when it must be dead.
+        guest.run(f"echo 1000000 >{PARAMETERS}/trusted_looks").check()
+        load = Load(guest, LOAD)
+        again = f"sh -c 'while echo \"9 8 0\" >{BENCH}; do :; done' >/dev/null 2>&1"
+        guest.run(f"{again} & echo $! >/tmp/bench.pid").check()
+        guest.run("sleep 3").check()
+        assert driver.stats()["fills"] > 0, driver.stats()
+        guest.kill_engine()
+        driver.wait_detached(60)
+        load.assert_running()
+        guest.run("kill $(cat /tmp/bench.pid); while kill -0 $(cat /tmp/bench.pid) 2>/dev/null; do sleep 0.1; done")
+        load.stop(300)
+        stats = driver.stats()
+        # Somebody waited for an answer. What the engine had not written by then, the kernel did.
+        assert stats["fills_failed"] == 1, stats
+        assert stats["words_mended"] == 0, stats
+        messages = driver.messages("detached:")
+        assert len(messages) == 1 and "does not answer a command on a swap table" in messages[0], messages
+        swapload(guest, "--size 24m --limit 12m --folio 2m --access sequential --rounds 2", 300)
+        guest.run("swapctl off /dev/ram0 /dev/ram1", 300).check()
