@@ -104,8 +104,9 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
-bench-table: model ## commands on swap tables, in engine cycles by size and memory latency: build/bench-table
-	@$(ENV) python -m hwswap bench-table
+bench-table: model guest ## the work on swap tables: engine cycles, guest instructions, swapoff, memory; [SHORT=1]
+	@$(ENV) python -m hwswap bench-table $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap.bench_table_driver $(if $(SHORT),--short)
 
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench-engine
