@@ -71,8 +71,8 @@ class TableBin(NamedTuple):
     """A command on swap tables, by ring or by register: its opcode, its status, and of what.
 
     `of` is, for a command that is done, a kind of slot: the one that LOOKUP or SCAN found, or one that was among those
-    that RANGE or COUNT looked at, or that FILL, CLEAR or REPLACE changed; for UNEXPECTED, the kind of the first that was
-    not as expected; for WINDOW the policy and the slots, as the next power of two. Else it is "".
+    that RANGE or COUNT looked at, or that FILL, CLEAR or REPLACE changed; for UNEXPECTED, the kind of the first that
+    was not as expected; for WINDOW the policy and the slots, as the next power of two. Else it is "".
     """
 
     command: str

@@ -7,7 +7,8 @@ what they leave in memory is compared with the golden model's. Of each, three fi
 - *busy*: cycles that the engine has the job under way (STAT_TABLE_BUSY_CYCLES), without ring and completion;
 - *round trip*: cycles from the doorbell to the completion in the host's memory; for a lookup by register, from the
   write of LOOKUP to the read that sees the answer;
-- *words* read and written of tables and results, and their share of the port's peak, a word a cycle, in the busy cycles.
+- *words* read and written of tables and results, and their share of the port's peak, a word a cycle, in the busy
+  cycles.
 """
 
 import random
