@@ -231,8 +231,8 @@ def show(report: Report, console: Console) -> None:
         "One instruction takes one nanosecond of guest time: blind to cache misses, and to what DMA does to them.",
         (
             "stock: no provider. tuned: the kernel's placement, the words of a folio by memset64, not looked at again. "
-            "hint: placed by the engine's hints. trusted: that, and the engine writes the words, which the kernel looks "
-            "at; believed: which it does not."
+            "hint: placed by the engine's hints. trusted: that, and the engine writes the words, which the kernel "
+            "looks at; believed: which it does not."
         ),
         (
             "Waiting is in instructions of the loop that waits, at the pace of an engine of "

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from driver import BENCH, PARAMETERS, Driver, Load, swap_on, swapload
+from driver import BENCH, PARAMETERS, Driver, Load, swap_on, swapload, unless_qemu_ends
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
 
@@ -12,8 +12,7 @@ LATENCY = 4000
 LOAD = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
 
 
-def test_engine_killed_while_it_writes(folder: Path, kernel_log: Path) -> None:
-    engine = EngineServer(folder, latency=LATENCY)
+def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> None:
     with Guest(Machine(cpus=2, disks=2, disk_mb=64), engine, log=kernel_log) as guest:
         swap_on(guest, "/dev/ram0", "/dev/ram1")
         driver = Driver(guest)
@@ -40,3 +39,8 @@ def test_engine_killed_while_it_writes(folder: Path, kernel_log: Path) -> None:
         assert len(messages) == 1 and "does not answer a command on a swap table" in messages[0], messages
         swapload(guest, "--size 24m --limit 12m --folio 2m --access sequential --rounds 2", 300)
         guest.run("swapctl off /dev/ram0 /dev/ram1", 300).check()
+
+
+def test_engine_killed_while_it_writes(folder: Path, kernel_log: Path) -> None:
+    engine = EngineServer(folder, latency=LATENCY)
+    unless_qemu_ends(lambda: kill_while_it_writes(engine, kernel_log), kernel_log)

@@ -6,8 +6,9 @@
  * write as well) when a command is about to need it. The driver holds a reference to
  * the page as long as the engine may use it: from before TABLE_GIVE until TABLE_TAKE
  * (or SWAPOFF) is completed, or until the engine is known to be quiet. So when the
- * kernel frees a table, the page stays in quarantine until then, and nobody waits: the update hook, under the
- * cluster lock, sets a bit, and a worker takes the table back.
+ * kernel frees a table, the page stays in quarantine until then, and nobody waits:
+ * the update hook, under the cluster lock, sets a bit, and a worker takes the table
+ * back.
  *
  * Two bits a cluster, set by the hook and cleared by who has the command ring:
  * @wanted: it was seen to have a table that the engine does not know;

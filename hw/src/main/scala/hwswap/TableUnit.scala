@@ -237,10 +237,8 @@ class TableUnit(p: Params) extends Module {
 
   switch(state) {
     is(State.idle) {
-      when(io.job.fire) {
-        job := io.job.bits
-        state := State.fetch
-      }
+      job := io.job.bits // whatever is there, so that only one bit depends on whether a job came
+      when(io.job.fire)(state := State.fetch)
     }
     is(State.fetch) {
       device := At(io.devices, number)
