@@ -104,6 +104,10 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
+bench-table: model guest ## the work on swap tables: engine cycles, guest instructions, swapoff, memory; [SHORT=1]
+	@$(ENV) python -m hwswap bench-table $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap.bench_table_driver $(if $(SHORT),--short)
+
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench-engine
 
@@ -115,7 +119,7 @@ formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1]
 	@$(ENV) python -m hwswap.formal $(PROOF) $(if $(SHORT),--short)
 
 # FAULT=n runs that fault again, with waves; an interrupted run goes on where it stopped.
-mutate: setup ## how many of 340 seeded faults the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
+mutate: setup ## how many of 420 seeded faults the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
 	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants $(if $(FAULT),model-mutants-wave)
 	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short) $(if $(FAULT),--fault $(FAULT))
 

@@ -14,7 +14,19 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import bench_scale, check, convert, provenance, replay, replay_windows, samples, statistical, stream, trace
+from hwswap import (
+    bench_scale,
+    bench_table,
+    check,
+    convert,
+    provenance,
+    replay,
+    replay_windows,
+    samples,
+    statistical,
+    stream,
+    trace,
+)
 from hwswap.follower import Mismatch
 from hwswap.initial_steps import replayable
 from hwswap.linear import as_trace, linearise
@@ -363,6 +375,15 @@ def parser() -> argparse.ArgumentParser:
     )
     bench_scale.add_arguments(one)
     one.set_defaults(run=bench_scale.bench)
+
+    one = commands.add_parser(
+        "bench-table",
+        help="measure the engine's commands on swap tables",
+        description=bench_table.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    bench_table.add_arguments(one)
+    one.set_defaults(run=bench_table.bench)
 
     one = commands.add_parser(
         "mutate",

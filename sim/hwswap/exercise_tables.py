@@ -2,20 +2,22 @@
 """A script of commands on swap tables, of lookups by register, and of allocations with a pool of tables; all random."""
 
 import random
+from collections import Counter
 
 from hwswap import hwswap_map as m
 from hwswap.clusters import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.deeds import Expected
 from hwswap.exercise_authoritative import device_table
-from hwswap.hwswap_map import Opcode, Status, TableKind
+from hwswap.functional_coverage import OF_RANGE, ObservedTables, TableBin
+from hwswap.hwswap_map import Opcode, Readahead, Status, TableKind
 from hwswap.policy import Placement, Policy
 from hwswap.pool import PooledAllocator
 from hwswap.rows import SLOTS
-from hwswap.script import FAR_BASE, NOWHERE, Script, Sizes
+from hwswap.script import FAR_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.shared import Command, prepare
 from hwswap.table_deeds import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, TableDeeds
-from hwswap.table_words import ANY, WORD_BYTES, count_of, kind_of, zero_of
-from hwswap.tables import Answer
+from hwswap.table_words import ANY, BAD, WORD_BYTES, count_of, folio_word, kind_of, pfn_of, shadow_word, zero_of
+from hwswap.tables import LINE, Answer
 
 SSD = BLKDEV | SOLIDSTATE
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
@@ -24,6 +26,23 @@ PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
 # Offsets in the script's memory, behind the rings.
 FIRST_TABLE, TABLES, SOURCES, TARGETS, POOL = 0x4000, 36, 0x2A000, 0x2C000, 0x30040
 
+MOST = 1023
+"""Clusters that one command can name."""
+
+PAGE_NUMBER = 0x1AB_CDEF_0123_4567
+"""A page number of 57 bits."""
+
+EXAMPLES = {
+    TableKind.FREE: 0,
+    TableKind.SHADOW: shadow_word(0x2AB_CDEF_0123_4567, 14, zero=True),
+    TableKind.CACHED: folio_word(PAGE_NUMBER, 15),
+    TableKind.UNUSED: folio_word(5, 0, zero=True),
+    TableKind.POINTER: 0xFFFF_8881_2345_6784,
+    TableKind.BAD: BAD,
+    TableKind.OTHER: 0xFFFF_8881_2345_6788,
+}
+"""A word of each kind."""
+
 LOST = 0x5000
 """A bus address without memory where a table might be."""
 
@@ -31,14 +50,14 @@ LOST = 0x5000
 class TableHost:
     """A host with swap tables: what it does goes into a script, with what the model answers and leaves in memory."""
 
-    def __init__(self, seed: int, script: Script, sizes: Sizes) -> None:
-        """Begin with an engine after reset."""
+    def __init__(self, seed: int, script: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
+        """Begin with an engine after reset; `seen` counts what commands come to."""
         self.rng = random.Random(seed)
         self.script = script
         self.sizes = sizes
         self.memory = Bytes()
         self.model = PooledAllocator(self.memory, sizes.devices, sizes.cpus, sizes.clusters)
-        self.tables = self.model.tables
+        self.model.tables = self.tables = ObservedTables(self.memory, self.model.devices, seen)
         base = script.base
         self.places = Places(
             pages=[base + FIRST_TABLE + PAGE * i for i in range(TABLES)],
@@ -47,6 +66,7 @@ class TableHost:
             targets=[base + TARGETS + at for at in (0, PAGE - 64, 2 * PAGE - TARGET_BYTES)],
         )
         self.deeds = TableDeeds(self.rng, self.tables, self.memory, self.places)
+        self.taken = 0  # a table out of the pool that the host has
         script.begin(m.CONTROL_ENABLE.put(1))
 
     def bring(self, flags: int = SSD) -> None:
@@ -139,7 +159,7 @@ class TableHost:
         rng, model = self.rng, self.model
         held: list[tuple[int, int, int]] = []
         for number in range(rounds):
-            lines = []
+            lines = self.exchange(held)
             for _ in range(rng.randint(1, 20)):
                 if rng.random() < 0.1:
                     status, offset = model.discard_take(0)
@@ -166,6 +186,27 @@ class TableHost:
             if number % 5 == 4:
                 self.marked()
 
+    def exchange(self, held: list[tuple[int, int, int]]) -> list[Expected]:
+        """Take the table of a cluster in use, which has none to give back then, or give it to one without."""
+        rng, directory = self.rng, self.tables.directory
+        # Those with bad slots are the host's: they never are on FREE.
+        places = [(type_, offset) for type_, offset, _ in held if 0 < offset // SLOTS < PAGES[type_] // SLOTS]
+        with_table = [at for at in places if (at[0], at[1] // SLOTS) in directory]
+        without = [at for at in places if (at[0], at[1] // SLOTS) not in directory]
+        if not self.taken and with_table and rng.random() < 0.3:
+            type_, offset = rng.choice(with_table)
+            self.taken = directory[type_, offset // SLOTS]
+            command = Command(Opcode.TABLE_TAKE, type_, nr=1, arg0=offset)
+        elif self.taken and without and rng.random() < 0.3:
+            type_, offset = rng.choice(without)
+            source = self.places.sources[0]
+            self.put(source, [self.taken])
+            self.taken = 0
+            command = Command(Opcode.TABLE_GIVE, type_, nr=1, arg0=offset, arg2=source)
+        else:
+            return []
+        return [expected(command, self.tables.carry_out(command))]
+
     def marked(self) -> None:
         """See by lookups that each cluster has the table that the model gave it."""
         tables = sorted(self.tables.directory.values())
@@ -182,11 +223,16 @@ def expected(command: Command, answer: Answer) -> Expected:
     return Expected(command, answer.status, result=answer.result)
 
 
-def tables(seed: int, rounds: int, sizes: Sizes) -> str:
-    """Return a script of so many batches of table commands, with errors of the bus, resets, and pools."""
+def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None = None) -> str:
+    """Return a script of so many batches of table commands, with errors of the bus, resets, and pools.
+
+    `seen` counts what the commands come to.
+    """
+    seen = Counter() if seen is None else seen
     s = Script(FAR_BASE if seed % 2 else Script().base)
     s.after_reset()
-    host = TableHost(seed, s, sizes)
+    host = TableHost(seed, s, sizes, seen)
+    registers(s, host.rng)
     host.bring()
     for number in range(rounds):
         s.note(f"table commands, round {number}")
@@ -195,6 +241,9 @@ def tables(seed: int, rounds: int, sizes: Sizes) -> str:
         type_ = host.rng.choice((0, 2, 3, sizes.devices, 31))
         pages = PAGES.get(type_, 9)
         host.lookup(type_, host.rng.choice((0, 1, pages - 1, pages, 0xFFFF_FFFF, *[host.rng.randrange(pages)] * 6)))
+    each_kind(s, host)
+    refusals(s, host)
+    windows(s, host)
     host.all_words()
     device_table(s, host.model, sizes)
     s.settle(0)
@@ -205,7 +254,7 @@ def tables(seed: int, rounds: int, sizes: Sizes) -> str:
     for size, flags, policy in ((3, SSD, Policy()), (5, SSD | DISCARD, Policy(placement=Placement.INDEXED))):
         s.reset_by_register()
         s.note(f"a pool of {size}")
-        again = TableHost(seed + size, s, sizes)
+        again = TableHost(seed + size, s, sizes, seen)
         again.pool(size)
         again.bring(flags)
         s.write(m.POLICY_OFFSET, policy.pack())
@@ -213,6 +262,137 @@ def tables(seed: int, rounds: int, sizes: Sizes) -> str:
         again.allocations(rounds // 2)
         again.all_words()
     return s.text()
+
+
+def registers(s: Script, rng: random.Random) -> None:
+    """See that the pool's registers keep what is written, byte by byte, and that no number of tables is too large."""
+    s.note("the pool's registers")
+    held = {m.POOL_BASE_OFFSET: 0, m.POOL_SIZE_OFFSET: 0}
+    for number in (0, WORD, rng.getrandbits(64), 0x5A5A_5A5A_5A5A_5A5A, 0xA5A5_A5A5_A5A5_A5A5, 0):
+        for offset in held:
+            s.write(offset, number)
+            strobes = rng.getrandbits(8) if number else 0
+            other = rng.getrandbits(64)
+            s.write(offset, other, strobes)
+            mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
+            held[offset] = number & ~mask | other & mask
+            s.read(m.POOL_BASE_OFFSET, held[m.POOL_BASE_OFFSET])
+        tables = m.POOL_SIZE_NR.get(held[m.POOL_SIZE_OFFSET])
+        s.read(m.POOL_SIZE_OFFSET, tables)
+        s.read(m.POOL_STATE_OFFSET, m.POOL_STATE_LEFT.put(tables) | m.POOL_STATE_LEAST.put(tables))
+
+
+def alike(sizes: Sizes) -> str:
+    """Return a script about a device of a quarter of the engine's clusters, all of whose words are the same.
+
+    So counts are high. All clusters have one table, that there are few words to write.
+    """
+    clusters = sizes.clusters // 4
+    s = Script(limit=SLOTS * clusters * 4)
+    s.after_reset()
+    memory = Bytes()
+    model = PooledAllocator(memory, sizes.devices, sizes.cpus, clusters)
+    s.begin(m.CONTROL_ENABLE.put(1))
+    pages = clusters * SLOTS
+    s.give(
+        [
+            Expected(prepare(0, pages, 0, SSD), model.prepare(0, pages, 0, SSD)),
+            Expected(Command(Opcode.SWAPON, 0), model.swapon(0)),
+        ]
+    )
+
+    def put(at: int, words: list[int]) -> None:
+        for i, word in enumerate(words):
+            s.put(at + WORD_BYTES * i, word)
+        memory.write(s.base + at, b"".join(word.to_bytes(WORD_BYTES, "little") for word in words))
+
+    def same(*commands: Command) -> None:
+        s.give([expected(command, model.tables.carry_out(command)) for command in commands])
+
+    put(SOURCES, [s.base + FIRST_TABLE] * MOST)
+    halves = [(first, min(MOST, clusters - first)) for first in range(0, clusters, MOST)]
+    same(*(Command(Opcode.TABLE_GIVE, 0, nr=nr, arg0=SLOTS * at, arg2=s.base + SOURCES) for at, nr in halves))
+    for kind, word in EXAMPLES.items():
+        s.note(f"words of kind {kind.name} alone")
+        put(FIRST_TABLE, [word] * SLOTS)
+        same(
+            Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS),
+            Command(Opcode.TABLE_SCAN, 0, arg0=pages - 1 | 1 << 32 + kind, arg2=s.base + TARGETS),
+            Command(Opcode.WINDOW, 0, arg0=pages - 1, arg1=9, arg2=s.base + TARGETS),
+            Command(Opcode.WINDOW, 0, arg0=1, arg1=9, arg2=s.base + TARGETS),
+        )
+        for at in range(s.base + TARGETS, s.base + TARGETS + LINE, WORD_BYTES):
+            s.expect(at - s.base, memory.words[at])
+    same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
+    same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
+    s.settle(0)
+    return s.text()
+
+
+def each_kind(s: Script, host: TableHost) -> None:
+    """Let each command find each kind of word: as it is expected, and as it is not."""
+    used = set(host.tables.directory.values())
+    page = next(page for page in host.places.pages if page not in used)
+    source, target = host.places.sources[0], host.places.targets[0]
+    host.put(source, [page])
+    host.same(Command(Opcode.TABLE_GIVE, 3, nr=1, arg0=SLOTS, arg2=source))
+    slot = SLOTS + 5
+    for kind, word in EXAMPLES.items():
+        s.note(f"a word of kind {kind.name}")
+        this, others = slot | 1 << 32 + kind, slot | (ANY ^ 1 << kind) << 32
+        host.put(page + WORD_BYTES * 5, [word])
+        host.same(
+            Command(Opcode.TABLE_LOOKUP, 3, arg0=slot),
+            Command(Opcode.TABLE_RANGE, 3, nr=1, arg0=slot, arg2=target),
+            Command(Opcode.TABLE_COUNT, 3, arg0=slot, arg1=1, arg2=target),
+            Command(Opcode.TABLE_SCAN, 3, arg0=this, arg1=1),
+            Command(Opcode.TABLE_FILL, 3, nr=1, arg0=others, arg1=77),
+            Command(Opcode.TABLE_CLEAR, 3, nr=1, arg0=others),
+            Command(Opcode.TABLE_REPLACE, 3, nr=1, arg0=slot, arg1=77, arg2=pfn_of(word) ^ 1),
+            Command(Opcode.TABLE_REPLACE, 3, nr=1, arg0=slot, arg1=78, arg2=pfn_of(word)),
+            Command(Opcode.TABLE_CLEAR, 3, nr=1, arg0=this, arg1=1 << 40 | 1),
+        )
+        host.put(page + WORD_BYTES * 5, [word])
+        host.same(
+            Command(Opcode.TABLE_FILL, 3, nr=1, arg0=this, arg1=PAGE_NUMBER),
+            Command(Opcode.TABLE_LOOKUP, 3, arg0=slot),
+        )
+        host.put(page + WORD_BYTES * 5, [word])
+        host.same(Command(Opcode.TABLE_CLEAR, 3, nr=1, arg0=this), Command(Opcode.TABLE_LOOKUP, 3, arg0=slot))
+
+
+def refusals(s: Script, host: TableHost) -> None:
+    """Let each command be refused: no such device, no such slots, no table, nothing to be found."""
+    s.note("refusals")
+    target = host.places.targets[0]
+    opcodes = [opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.WINDOW]
+    host.same(*(Command(opcode, 31, nr=1, arg0=SLOTS, arg2=target) for opcode in opcodes))
+    host.same(*(Command(opcode, 3, nr=1, arg0=PAGES[3], arg2=target) for opcode in opcodes))
+    # One slot more than the cluster has, from a slot with every bit set and from each with one.
+    for first in (SLOTS - 1, *(1 << bit for bit in range((SLOTS - 1).bit_length()))):
+        crossing = SLOTS + first | ANY << 32
+        host.same(*(Command(opcode, 3, nr=SLOTS + 1 - first, arg0=crossing, arg2=target) for opcode in OF_RANGE))
+    host.same(
+        Command(Opcode.TABLE_SCAN, 3, arg0=SLOTS),
+        Command(Opcode.TABLE_TAKE, 3, nr=1, arg0=SLOTS),
+        Command(Opcode.TABLE_LOOKUP, 3, arg0=SLOTS),
+        *(Command(opcode, 3, nr=9, arg0=SLOTS | ANY << 32, arg2=target) for opcode in OF_RANGE),
+    )
+
+
+def windows(s: Script, host: TableHost) -> None:
+    """Ask for windows of all sizes: fixed ones, and adaptive ones that are halved as there are no hits."""
+    s.note("windows of all sizes")
+    slot = 2 * SLOTS + 300
+    setting = m.MEM_TABLE_WINDOW_WINDOW_POLICY.put(Readahead.FIXED)
+    host.same(*(Command(Opcode.WINDOW, 3, arg0=slot, arg1=setting | log2) for log2 in range(10)))
+    # No slot but 0 is the header, whatever bit of its number is set.
+    host.same(*(Command(Opcode.WINDOW, 3, arg0=1 << bit, arg1=setting) for bit in range((PAGES[3] - 1).bit_length())))
+    host.same(Command(Opcode.WINDOW, 3, arg0=slot, arg1=m.MEM_TABLE_WINDOW_WINDOW_HITS.put(510) | 9))
+    host.state()
+    for _ in range(9):
+        host.same(Command(Opcode.WINDOW, 3, arg0=slot, arg1=9))
+        host.state()
 
 
 def errors(s: Script, host: TableHost) -> None:
@@ -227,6 +407,7 @@ def errors(s: Script, host: TableHost) -> None:
         Command(Opcode.TABLE_COUNT, 0, arg0=arg0, arg2=host.places.targets[0]),
         Command(Opcode.TABLE_SCAN, 0, arg0=arg0, arg2=host.places.targets[0]),
         Command(Opcode.TABLE_FILL, 0, nr=9, arg0=arg0),
+        Command(Opcode.TABLE_CLEAR, 0, nr=9, arg0=arg0),
         Command(Opcode.TABLE_REPLACE, 0, nr=9, arg0=arg0),
         Command(Opcode.WINDOW, 0, arg0=arg0, arg1=3 | 1 << 4, arg2=host.places.targets[0]),
     ):
@@ -242,4 +423,5 @@ def errors(s: Script, host: TableHost) -> None:
             ]
         )
         s.post([Expected(command, Status.BUS_ERROR)])
+        host.tables.seen[TableBin(Opcode(command.opcode).name, Status.BUS_ERROR.name, "")] += 1
         s.stopped()

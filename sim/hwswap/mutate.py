@@ -115,6 +115,8 @@ KILLERS = (
     Killer("the index, a third seed", PLAY, "index-3.txt"),
     Killer("the index, a fourth seed", PLAY, "index-4.txt"),
     Killer("advisory mode, with the index", PLAY, "advisory-3.txt"),
+    Killer("swap tables", PLAY, "tables.txt"),
+    Killer("swap tables, another seed, slow bus", PLAY, "tables-2.txt", SLOW),
     Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
 )
 

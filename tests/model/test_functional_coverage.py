@@ -2,8 +2,9 @@
 from collections import Counter
 
 import pytest
-from hwswap import stream
-from hwswap.functional_coverage import Bin, Functional, choices, goals
+from hwswap import exercise_tables, stream
+from hwswap.functional_coverage import Bin, Functional, TableBin, choices, goals, table_goals
+from hwswap.script import Sizes
 from hwswap.stream import EVERYTHING, Shape
 
 POLICIES = choices()
@@ -42,6 +43,22 @@ def test_what_did_not_happen_is_missed():
     missed = functional.missed(["scan=LINUX", "scan=FREE_FIRST"])
     assert all(bin_ in missed for bin_ in goals(["scan=FREE_FIRST"]))
     assert Bin("alloc", 0, "FRAG", "scan=LINUX") not in missed
+
+
+def test_a_script_of_swap_tables_hits_every_bin_of_its_commands():
+    functional = Functional()
+    text = exercise_tables.tables(5, 10, Sizes(), functional.tables)
+    assert functional.impossible(POLICIES) == []
+    assert [bin_ for bin_ in functional.missed(POLICIES) if isinstance(bin_, TableBin)] == []
+    # Counting changes nothing.
+    assert text == exercise_tables.tables(5, 10, Sizes())
+
+
+def test_what_swap_tables_did_not_come_to_is_missed():
+    assert set(table_goals()) <= set(Functional().missed(POLICIES))
+    functional = Functional()
+    functional.tables[TableBin("TABLE_TAKE", "NO_TABLE", "")] += 1
+    assert functional.impossible(POLICIES) == [TableBin("TABLE_TAKE", "NO_TABLE", "")]
 
 
 def test_a_trace_that_the_model_contradicts_is_not_counted():

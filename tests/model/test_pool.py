@@ -6,10 +6,12 @@ import random
 from allocators import SSD
 from hwswap.clusters import DISCARD
 from hwswap.golden import Slots
-from hwswap.hwswap_map import Flag, Status
+from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.policy import Hint, Placement, Policy
 from hwswap.pool import PooledAllocator
 from hwswap.rows import SLOTS
+from hwswap.shared import Command
+from hwswap.tables import Answer
 from tabled import Memory
 
 BASE = 0x7_0000
@@ -50,6 +52,15 @@ def test_without_a_table_left_free_clusters_are_not_to_be_had():
     assert model.alloc(0, 0) == Slots(0, 1)
     assert model.faults() == []
     assert model.tables.directory == {(0, 1): 4096}
+
+
+def test_a_cluster_whose_table_was_taken_has_none_to_give_back():
+    model, _ = machine(4, 1)
+    assert model.alloc(0, 9) == Slots(0, SLOTS)
+    assert model.tables.carry_out(Command(Opcode.TABLE_TAKE, 0, nr=1, arg0=SLOTS)) == Answer(Status.OK, 1)
+    assert model.free(0, SLOTS, SLOTS) == Status.OK
+    assert model.pool.left == 0
+    assert model.alloc(0, 9) is None
 
 
 def test_a_cluster_on_discard_keeps_its_table():

@@ -19,7 +19,7 @@ from hwswap.exercise_corners import corners
 from hwswap.exercise_index import index
 from hwswap.exercise_large import large
 from hwswap.exercise_steps import steps
-from hwswap.exercise_tables import tables
+from hwswap.exercise_tables import alike, tables
 from hwswap.script import Sizes
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))
@@ -44,6 +44,7 @@ SCRIPTS = {
     "advisory mode with the index": lambda seed: exercise.advisory(seed, 12, SIZES, wild=True),
     "corners": lambda seed: corners(seed, SIZES),
     "large devices and numbers": lambda seed: large(seed, SIZES),
+    "large swap tables": lambda _: alike(SIZES),
 }
 
 

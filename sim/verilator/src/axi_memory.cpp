@@ -11,7 +11,8 @@ namespace hwswap {
 namespace {
 
 constexpr size_t max_bursts = 8;
-constexpr size_t max_beats = 32;
+// Data of all bursts that wait for their response: else a master that writes ahead would be held up by that alone.
+constexpr size_t max_beats = 16 * max_bursts;
 constexpr uint8_t burst_incr = 1;
 constexpr uint8_t size_8_bytes = 3;
 

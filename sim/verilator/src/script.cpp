@@ -22,7 +22,7 @@ const std::map<std::string, Form> forms = {
     {"expect", {ScriptOp::expect, 3}}, {"read", {ScriptOp::read, 3}},     {"irq", {ScriptOp::irq, 1}},
     {"idle", {ScriptOp::idle, 1}},     {"rounds", {ScriptOp::rounds, 1}}, {"mark", {ScriptOp::mark, 0}},
     {"beats", {ScriptOp::beats, 2}},   {"reset", {ScriptOp::reset, 0}},   {"show", {ScriptOp::show, 1}},
-    {"note", {ScriptOp::note, 0}},
+    {"clock", {ScriptOp::clock, 0}},   {"note", {ScriptOp::note, 0}},
 };
 
 std::string hex(uint64_t value) {
@@ -135,6 +135,9 @@ public:
     case ScriptOp::show:
       shown_ << "line " << number_ << ": register " << hex(a) << " is "
              << hex(engine_.read_register(static_cast<uint32_t>(a))) << '\n';
+      break;
+    case ScriptOp::clock:
+      shown_ << "line " << number_ << ": cycle " << engine_.cycles() << '\n';
       break;
     case ScriptOp::note:
       note_ = line.text;

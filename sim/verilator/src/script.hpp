@@ -31,6 +31,7 @@ namespace hwswap {
 ///   beats READ WRITE              two registers must be the beats read and written since then
 ///   reset                         the reset input is asserted
 ///   show ADDRESS                  a register's value is printed
+///   clock                         so are the cycles since the engine was made
 ///   note TEXT                     what comes next, for messages
 enum class ScriptOp {
   put,
@@ -48,6 +49,7 @@ enum class ScriptOp {
   beats,
   reset,
   show,
+  clock,
   note
 };
 

@@ -97,6 +97,15 @@ TEST_F(ScriptTest, RegistersAreShown) {
   EXPECT_EQ(shown.str(), "line 3: register 0x40 is 0x123\n");
 }
 
+TEST_F(ScriptTest, CyclesAreShown) {
+  const Script made = script("memory 64\nclock\npass 7\nclock\n");
+  FlatMemory memory(0x1000, made.memory_bytes);
+  FakeEngine engine(memory);
+  std::ostringstream shown;
+  EXPECT_EQ(play(made, engine, memory, shown), std::nullopt);
+  EXPECT_EQ(shown.str(), "line 2: cycle 0\nline 4: cycle 7\n");
+}
+
 TEST_F(ScriptTest, TheMemoryIsWhereTheScriptWantsIt) {
   EXPECT_EQ(script("memory 64\n").memory_base, 0x12'3400'0000u);
   EXPECT_EQ(script("memory 64 0xedcb000000000000\n").memory_base, 0xedcb'0000'0000'0000u);

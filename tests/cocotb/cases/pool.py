@@ -52,10 +52,12 @@ class Pooled:
             await bench.must(prepare(type_, pages, base, flags, 1), Command(Opcode.SWAPON, type_))
             base += nr
 
-    def allocate(self) -> None:
-        """ALLOC."""
+    def allocate(self, order: int | None = None) -> None:
+        """ALLOC, of any order unless one is named."""
         rng = self.bench.rng
-        cpu, order = rng.randrange(4), rng.choice((0, 0, 2, 4, 8, 9, 9))
+        cpu = rng.randrange(4)
+        if order is None:
+            order = rng.choice((0, 0, 2, 4, 8, 9, 9))
         got = self.model.alloc(cpu, order)
         self.batch.append(
             (Command(Opcode.ALLOC, cpu=cpu, order=order), Status.OK if got else Status.NO_SPACE, *(got or (0, 0)))
@@ -185,6 +187,35 @@ async def the_pool_goes_on_after_a_swapoff(dut):
     await pooled.flush()
     await pooled.directory()
     assert pooled.model.pool.left == 0
+
+
+@cocotb.test()
+async def a_cluster_whose_table_was_taken_has_none_to_give_back(dut):
+    """The host takes the table of a cluster in use; allocations behind its FREE do with what is left."""
+    bench = await Bench.start(dut)
+    pooled = Pooled(bench, 2)
+    await pooled.begin((6, 5, 4))
+    tables = pooled.model.tables
+    got = pooled.model.alloc(0, 9)
+    await bench.must(Command(Opcode.ALLOC, order=9))
+    lost = tables.directory[got.type, got.offset // SLOTS]
+    await pooled.host.same(Command(Opcode.TABLE_TAKE, got.type, nr=1, arg0=got.offset))
+    pooled.held.append((*got, SLOTS))
+    pooled.free()
+    # All at once: whether there is a table for the second one is known when the first one's is looked for.
+    for _ in range(3):
+        pooled.allocate(order=9)
+    await pooled.flush()
+    assert pooled.refused == 2
+    source = pooled.host.places.sources[0]
+    pooled.host.put(source, [lost])
+    type_, offset, _ = pooled.held[0]
+    await pooled.host.same(Command(Opcode.TABLE_GIVE, type_, nr=1, arg0=offset, arg2=source))
+    pooled.free()
+    pooled.discard()  # if it is on the device that discards, it keeps its table until then
+    await pooled.flush()
+    assert pooled.model.pool.left == 1
+    await pooled.directory()
 
 
 @cocotb.test()

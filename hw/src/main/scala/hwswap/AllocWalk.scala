@@ -61,9 +61,13 @@ class AllocWalk(p: Params) extends Module {
   private val open = steps.zipWithIndex.map { case ((list, used), at) =>
     RegNext(used && present(list) && ahead(at))
   }
-  io.valid := open.reduce(_ || _)
-  io.position := PriorityEncoder(open)
-  io.list := PriorityMux(open, steps.map(_._1))
+  // The list is an address of a memory in the same cycle: a tree, since a chain would be as long as the walk.
+  private val places = 1 << log2Ceil(steps.length)
+  private def filled[T <: Data](some: Seq[T], none: T): Seq[T] = some ++ Seq.fill(places - some.length)(none)
+  private val choice = FirstSet.choose(filled(open, false.B), filled(steps.map(_._1), 0.U(p.listBits.W)))
+  io.valid := choice.found
+  io.position := choice.index
+  io.list := choice.chosen
   io.whole := AllocWalk.whole(io.position) || (io.allFrag && io.position === AllocWalk.Frag.U)
 
   private def nonfull(order: UInt): UInt = ListId(ClusterFlag.nonfull, order, p)

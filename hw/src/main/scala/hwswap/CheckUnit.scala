@@ -12,11 +12,11 @@ import chisel3.util._
   *   - together: the members of all lists against the clusters that have a list's flag, the counts against the device's
   *     numbers, its being available against both
   *
-  * 27 cycles a cluster, and 4 for each member of a list.
+  * 27 cycles a cluster, and 5 for each member of a list.
   */
 class CheckUnit(p: Params) extends CoreUnit(p) {
   private object State extends ChiselEnum {
-    val idle, open, row, counted, nextList, peeked, ends, member, link, totals, report = Value
+    val idle, open, row, counted, nextList, peeked, ends, known, member, link, totals, report = Value
   }
   private val state = RegInit(State.idle)
 
@@ -96,10 +96,11 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
     is(State.ends) {
       current := view.ends.head
       tail := view.ends.tail
-      state := State.member
+      state := State.known
     }
+    is(State.known)(state := State.member) // whose it is
     is(State.member) {
-      when(!device.owns(current) || members === device.clusters) {
+      when(!RegNext(device.owns(current)) || members === device.clusters) {
         add(Seq(true.B))
         list := list + 1.U
         state := State.nextList
@@ -123,7 +124,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
         before := current
         current := view.next
         list := Mux(current === tail, list + 1.U, list)
-        state := Mux(current === tail, State.nextList, State.member)
+        state := Mux(current === tail, State.nextList, State.known)
       }
     }
 

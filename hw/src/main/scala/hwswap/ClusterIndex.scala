@@ -90,7 +90,8 @@ class ClusterIndex(p: Params) extends Module {
   when(io.forget.valid) {
     forgetting := true.B
     forgottenOrder := 0.U
-  }.elsewhen(forgetting && !busy && !starting) {
+  }
+  when(forgetting && !busy && !starting) { // never with the other: nobody asks then
     forgottenOrder := forgottenOrder + 1.U
     orders.io.start := forgottenOrder =/= (p.orders - 2).U
     orders.io.bitmap := forgottenOrder + 1.U
@@ -184,8 +185,9 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val setting = RegEnable(value, arriving)
   io.writing := arriving || writing
 
-  // One cycle: the RAM is read. The next: what it shows is taken, or zero, or what was written last in this place,
-  // which may have been in the cycle of the read.
+  // One cycle: the RAM is read. The next: what it shows is taken, or what was written last in this place, which may
+  // have been in the cycle of the read. Whether it counts as zero is known one cycle later: a search reads no such
+  // word.
   private val asked = Wire(new Place)
   asked.bitmap := Mux(io.write.valid, io.writeBitmap, bitmap)
   asked.word := Mux(io.write.valid, wordOf(io.write.bits), next.bits)
@@ -196,13 +198,16 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val wasWritten = RegInit(false.B)
   private val lastPlace = Reg(new Place)
   private val lastWord = Reg(UInt(wordSize.W))
-  private val summaryOf = Mux(state === State.begin, bitmap, there.bitmap)
-  private val summary = Mux(known(summaryOf), summaries(summaryOf), 0.U)
-  private val isFilled = VecInit(summary.asBools)(there.word)
+  // The bitmap of the search or of the last write, whose summary is wanted: never both at once.
+  private val summaryOf = Reg(UInt(bitmapBits.W))
+  when(io.write.valid)(summaryOf := io.writeBitmap)
+  private val stored = summaries(summaryOf)
+  private val summary = stored & Fill(words, known(summaryOf))
+  private val isFilled = RegNext(VecInit(stored.asBools)(there.word) && known(summaryOf))
   private val ofPlace = RegNext(summary)
   private val isLast = wasWritten && lastPlace.asUInt === there.asUInt
   private val word = Reg(UInt(wordSize.W))
-  word := Mux(isLast, lastWord, Mux(isFilled, data, 0.U))
+  word := Mux(isLast, lastWord, data)
 
   // The bits that the bounds leave of the word.
   private val above =
@@ -213,7 +218,8 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   bounds := above & upTo
   private val hits = FirstSet(word & bounds)
 
-  private val updated = Mux(writing, (word & ~bit) | (bit & Fill(wordSize, setting)), word & ~bounds)
+  private val before = word & Fill(wordSize, isFilled)
+  private val updated = Mux(writing, (before & ~bit) | (bit & Fill(wordSize, setting)), word & ~bounds)
   when(writing || (state === State.look && io.clear)) {
     ram.write(place.address, updated)
     wasWritten := true.B
@@ -237,18 +243,17 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
       state := State.look
     }
     is(State.look) {
-      state := Mux(left.orR, State.read, State.idle)
-      when(hits.valid && !io.clear) {
-        found.valid := true.B
-        found.bits := place.word ## hits.bits
-        state := State.idle
-      }
+      state := Mux(left.orR && !(hits.valid && !io.clear), State.read, State.idle)
+      found.valid := hits.valid && !io.clear
+      found.bits := place.word ## hits.bits
     }
   }
   when(io.start) {
     bitmap := io.bitmap
+    summaryOf := io.bitmap
     state := State.begin
     found.valid := false.B
   }
   assert(!(io.write.valid && io.busy), "a bitmap is written while it is searched")
+  assert(state =/= State.look || isFilled, "a word is looked at that counts as zero")
 }

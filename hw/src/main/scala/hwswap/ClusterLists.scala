@@ -147,7 +147,13 @@ class ClusterLists(p: Params) extends Module {
   // The list a cluster is appended to is empty: known one step before.
   private val first = RegNext(!isFilled(move.device, move.to))
 
-  private val broken = WireDefault(false.B)
+  // Whether the neighbours point back is known one cycle after it was read.
+  private val nextLinked = RegNext(wasHead || nextRead === move.cluster)
+  private val prevLinked = RegNext(wasTail || prevRead === move.cluster)
+  private val linked = nextLinked && prevLinked
+  private val checking = RegNext(step === Step.detach, false.B)
+  private val broken = checking && !linked
+  assert(!broken, "a neighbour in a list does not point back at the cluster")
   io.fault := RegNext(broken, false.B)
   io.nonEmpty := VecInit(filled.map(_.asUInt))
 
@@ -196,10 +202,6 @@ class ClusterLists(p: Params) extends Module {
 
     // Close the gap.
     is(Step.detach) {
-      val linked =
-        (wasHead || nextRead === move.cluster) && (wasTail || prevRead === move.cluster)
-      assert(linked, "a neighbour in a list does not point back at the cluster")
-      broken := !linked
       writeHead := wasHead && !wasTail
       writeHeadAt := endsAddress(move.device, move.from)
       newHead := next

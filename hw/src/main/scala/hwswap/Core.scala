@@ -88,9 +88,16 @@ class Core(p: Params) extends Module {
     def ofUnit[T <: Data](port: UnitIO => T): T =
       suppressEnumCastWarning(Mux1H(mine, units.map { case (unit, _) => port(unit.io) }))
     access := ofUnit(_.access)
-    // Its answer goes through a register, and so does what it changes in the device table.
-    val done = RegNext(running && ofUnit(_.done), false.B)
-    val unitResp = RegNext(ofUnit(_.resp))
+    // Its answer goes through two registers, one a unit, and what it changes through one: a unit decides late.
+    val dones = units.map { case (unit, _) => RegNext(unit.io.done, false.B) }
+    val resps = units.map { case (unit, _) => RegNext(unit.io.resp) }
+    val done = RegNext(running && Mux1H(mine, dones), false.B)
+    val unitResp = RegNext(Mux1H(mine, resps))
+    def lateOfUnit[T <: Data](port: StateAccess => T): T = suppressEnumCastWarning(
+      Mux1H(mine, units.map { case (unit, _) => RegNext(port(unit.io.access), 0.U.asTypeOf(port(unit.io.access))) })
+    )
+    val unitMeta = lateOfUnit(_.newMeta)
+    val unitMove = lateOfUnit(_.move)
     when(!running) {
       access.idle()
     }
@@ -107,7 +114,7 @@ class Core(p: Params) extends Module {
     io.events := Mux(unitTurn, ofUnit(_.events), executor.io.events)
 
     // Clusters that come into use or get empty. Of the units, one alone empties clusters that had a table.
-    val discarded = access.newMeta.valid && req.op === CoreOp.discardDone
+    val discarded = unitMeta.valid && req.op === CoreOp.discardDone
     io.pool.event.valid := executor.io.pool.event.valid || discarded
     io.pool.event.bits.cluster := cluster.io.cluster
     io.pool.event.bits.empties := discarded || executor.io.pool.event.bits.empties
@@ -164,15 +171,16 @@ class Core(p: Params) extends Module {
     )
     cluster.io.blank := ShiftRegister(access.blank, 2)
     cluster.io.recordOnly := ShiftRegister(access.recordOnly, 2)
-    cluster.io.newMeta.valid := access.newMeta.valid || executor.io.newMeta.valid
-    cluster.io.newMeta.bits := Mux(unitTurn, access.newMeta.bits, executor.io.newMeta.bits)
-    cluster.io.newEmpty := Mux(unitTurn, access.newMeta.bits.count === 0.U, executor.io.newEmpty)
+    cluster.io.newMeta.valid := unitMeta.valid || executor.io.newMeta.valid
+    cluster.io.newMeta.bits := Mux(unitTurn, unitMeta.bits, executor.io.newMeta.bits)
+    cluster.io.newEmpty := Mux(unitTurn, unitMeta.bits.count === 0.U, executor.io.newEmpty)
     cluster.io.newKernel := access.newKernel
     cluster.io.change := executor.io.rowChange
     cluster.io.look := executor.io.look
     cluster.io.pick := executor.io.pick
     executor.io.walkPick := walker.io.pick
-    cluster.io.nextOrder := Mux(executor.io.exclusive, executor.io.order, intake.io.op.bits.order)
+    // For a unit it does not matter.
+    cluster.io.nextOrder := Mux(executor.io.onSlowPath, executor.io.order, intake.io.op.bits.order)
     cluster.io.order := executor.io.order
     cluster.io.behind := executor.io.behind
     cluster.io.anywhere := executor.io.anywhere
@@ -217,16 +225,16 @@ class Core(p: Params) extends Module {
     view.stray := walker.io.stray
 
     // The lists.
-    lists.io.move.valid := access.move.valid || executor.io.move.valid
-    lists.io.move.bits := Mux(unitTurn, access.move.bits, executor.io.move.bits)
+    lists.io.move.valid := unitMove.valid || executor.io.move.valid
+    lists.io.move.bits := Mux(unitTurn, unitMove.bits, executor.io.move.bits)
     executor.io.moveRoom := lists.io.nextRoom
     lists.io.peek := access.peek || slowPath.io.peek
     lists.io.peekDevice := Mux(unitTurn, access.peekDevice, slowPath.io.device)
     lists.io.peekList := Mux(unitTurn, access.peekList, slowPath.io.peekList)
     lists.io.look := Mux(unitTurn, access.look, slowPath.io.look)
     lists.io.forget := RegNext(access.forgetLists, 0.U.asTypeOf(access.forgetLists))
-    view.listRoom := lists.io.room
-    view.listsIdle := lists.io.idle
+    view.listRoom := lists.io.room && !unitMove.valid
+    view.listsIdle := lists.io.idle && !unitMove.valid
     view.ends := lists.io.ends
     view.next := lists.io.next
     view.prev := lists.io.prev

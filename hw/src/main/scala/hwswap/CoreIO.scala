@@ -154,7 +154,7 @@ class PoolEvent(p: Params) extends Bundle {
 class PoolPort(p: Params) extends Bundle {
   val event = Valid(new PoolEvent(p))
 
-  /** There is no table for a cluster on FREE. */
+  /** There is no table for a cluster on FREE; of no meaning while `full`. */
   val none = Input(Bool())
 
   /** Of events, no more than those of the next two cycles may come. */

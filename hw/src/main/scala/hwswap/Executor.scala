@@ -50,6 +50,9 @@ class Executor(p: Params) extends Module {
     /** A slow path or a unit is at work: the store is theirs. */
     val exclusive = Output(Bool())
 
+    /** A slow path is at work. */
+    val onSlowPath = Output(Bool())
+
     // The open cluster: see OpenCluster.
     val open = Valid(UInt(p.clusterBits.W))
     val opened = Input(UInt(p.clusterBits.W))
@@ -168,7 +171,9 @@ class Executor(p: Params) extends Module {
   private val meta = io.meta
   private val number = Mux(slow, io.slowDevice, op.device)
   private val device = At(io.devices, number)
-  private val slots = VecInit.tabulate(p.countBits)(k => op.order === k.U).asUInt
+
+  /** 2^order, in a register, since much is worked out from it: how many slots an allocation gets. */
+  private val slots = RegEnable(VecInit.tabulate(p.countBits)(k => io.op.bits.order === k.U).asUInt, io.take)
   io.look := state === State.look || state === State.unit
   io.order := op.order
   io.behind := op.hint.last
@@ -180,26 +185,34 @@ class Executor(p: Params) extends Module {
   // the first again, changes the first, changes the last, and lets that be written; the commit changes the rest.
   private val part = RegInit(0.U(log2Ceil(Executor.Parts).W))
   private val range = op.range
-  private val inParts = op.free && !refused && !range.inOneWord(p) && !range.ofWholeWords(p)
+
+  /** What follows from the slots alone, and takes long. */
+  private def ofSlots[T <: Data](what: SlotRange => T): T = RegEnable(what(io.op.bits.range), io.take)
+  private def between(range: SlotRange): UInt =
+    VecInit.tabulate(p.words)(w => range.firstWord(p) < w.U && range.lastWord(p) > w.U).asUInt
+  private val inOneWord = ofSlots(_.inOneWord(p))
+  private val partly = ofSlots(range => !range.inOneWord(p) && !range.ofWholeWords(p))
+  private val wholeWords = ofSlots(range => Mux(range.ofWholeWords(p), range.touched(p), between(range)))
+  private val inParts = op.free && !refused && partly
   private val lastPart = !inParts || part === (Executor.Parts - 1).U
   private val atLastWord = inParts && (part === 1.U || part === 3.U)
   private val firstHalf = WireDefault(range)
   firstHalf.last := range.firstWord(p) ## Fill(p.wordSlotBits, true.B)
   private val lastHalf = WireDefault(range)
   lastHalf.start := range.lastWord(p) ## 0.U(p.wordSlotBits.W)
-  private val between = Wire(new SlotRange(p))
-  between.start := (range.firstWord(p) + 1.U)(p.wordBits - 1, 0) ## 0.U(p.wordSlotBits.W)
-  between.last := (range.lastWord(p) - 1.U)(p.wordBits - 1, 0) ## Fill(p.wordSlotBits, true.B)
+  private val inner = Wire(new SlotRange(p))
+  inner.start := (range.firstWord(p) + 1.U)(p.wordBits - 1, 0) ## 0.U(p.wordSlotBits.W)
+  inner.last := (range.lastWord(p) - 1.U)(p.wordBits - 1, 0) ## Fill(p.wordSlotBits, true.B)
   private val firstUsed, partsUsed = Reg(Bool())
   when(part === 1.U)(firstUsed := io.allUsed)
   when(part === 2.U)(partsUsed := firstUsed && io.allUsed)
   private val allUsed = Mux(inParts, partsUsed, io.allUsed)
   io.pick := pick
   io.checked := Mux(inParts, Mux(atLastWord, lastHalf, firstHalf), range)
-  io.checkedWords := Mux(inParts, between, range).touched(p) & Fill(p.words, !range.inOneWord(p))
+  io.checkedWords := wholeWords & Fill(p.words, !inOneWord)
 
   // The open cluster was the open one before: a cycle later it can be looked at as a whole.
-  private val unready = io.stale && (op.alloc || !range.inOneWord(p))
+  private val unready = io.stale && (op.alloc || !inOneWord)
 
   // What commit wants to know, as it was when the cluster was looked at.
   private val epoch = RegNext(device.info.epoch)
@@ -296,18 +309,29 @@ class Executor(p: Params) extends Module {
       ListId(ClusterFlag.nonfull, meta.order, p)
     )
   )
-  private val changed = RegNext(Mux(op.alloc, giving, left))
+  private val goal = Mux(op.alloc, giving, left)
+  private val changed = RegNext(goal)
   private val unchanged = RegNext(kept)
+
+  /** It comes into use or gets empty, either way. */
+  private def turnsFree(outcome: ClusterOutcome): Bool =
+    RegNext((meta.flag === ClusterFlag.free) =/= (outcome.meta.flag === ClusterFlag.free))
+  private val turnsIfChanged = turnsFree(goal)
+  private val turnsElse = turnsFree(kept)
   private val emptied = RegNext(empties)
   private val empty = RegNext(io.empty)
   private val delta = RegNext(Mux(op.alloc, slots.zext, -op.nr.zext))
 
   // Whether it may have to change its list is known before what was found, and so is whether it can be carried out, one
-  // cycle before.
+  // cycle before. The upper bits tell whether the cluster may fill up or get empty: a carry chain would come late, and
+  // what it waits for in vain is but a list move that is under way.
+  private val upper = (p.countBits - Executor.UpperBits).max(0)
+  private val mayFill = (slots | meta.count)(p.countBits - 1, p.slotBits - 1).orR
+  private val mayEmpty = (meta.count >> upper) === (op.nr >> upper)
   private val mayMove = Mux(
     op.alloc,
-    listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || meta.count + slots >= p.slots.U,
-    meta.flag =/= ClusterFlag.nonfull || meta.count === op.nr
+    listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || mayFill,
+    meta.flag =/= ClusterFlag.nonfull || mayEmpty
   )
   private val stalled = !io.respRoom || (mayMove && !io.moveRoom) || (op.hinting && !io.hintsRoom) ||
     (op.reclaim && !weighed) || io.pool.full
@@ -329,21 +353,22 @@ class Executor(p: Params) extends Module {
   private val lastSlot = io.foundSlot | low
 
   // Where the cluster goes.
-  private val result = Mux(gives || op.free, changed, unchanged)
+  private val asPlanned = gives || op.free
+  private val result = Mux(asPlanned, changed, unchanged)
   io.newMeta.valid := changes
   io.newMeta.bits := result.meta
   when(asks) {
     io.newMeta.bits.flag := ClusterFlag.none
   }
   private val ofFree = RegNext(meta.flag === ClusterFlag.free)
-  io.pool.event.valid := changes && ofFree =/= (result.meta.flag === ClusterFlag.free)
+  io.pool.event.valid := changes && Mux(asPlanned, turnsIfChanged, turnsElse)
   io.pool.event.bits.cluster := io.opened
   io.pool.event.bits.empties := !ofFree
   io.newEmpty := Mux(op.alloc, empty && !gives, emptied)
   io.rowChange.valid := gives || frees
   io.rowChange.bits.used := op.alloc
   io.rowChange.bits.found := op.alloc
-  io.rowChange.bits.range := Mux(inParts, between, range)
+  io.rowChange.bits.range := Mux(inParts, inner, range)
   when(op.alloc) {
     io.rowChange.bits.range.start := io.foundSlot
     io.rowChange.bits.range.last := lastSlot
@@ -387,8 +412,6 @@ class Executor(p: Params) extends Module {
   trunks.io.clusters := device.clusters
   private val ends =
     searched(op.alloc && !rejected && !willAsk && !ofFull && !tableless, listed || op.resumes)
-  private val draws = RegNext(random && ends && !newHint.valid && !rotating, false.B)
-  trunks.io.draw := draws
   io.newHint.valid := RegNext(ends, false.B)
   private val key = WireDefault(op.key)
   when(rotating) {
@@ -399,6 +422,8 @@ class Executor(p: Params) extends Module {
   io.nextKey := key
   io.key := op.key
   private val behindSlots = RegNext(newHint)
+  private val draws = RegNext(random && ends && !rotating, false.B) && !behindSlots.valid
+  trunks.io.draw := draws
   private val trunk = Wire(new CpuHint(p))
   trunk.valid := RegNext(trunks.io.cluster =/= 0.U)
   trunk.device := behindSlots.device
@@ -500,6 +525,7 @@ class Executor(p: Params) extends Module {
     slow := false.B
   }
   io.exclusive := state === State.slow || state === State.unit || slow
+  io.onSlowPath := slow
   io.unitTurn := state === State.unit
   io.unitRefused := answering && !op.alloc && !op.free
 
@@ -582,6 +608,9 @@ object Executor {
 
   /** Cycles in which what a search passes over is weighed. */
   val Weighing: Int = 2
+
+  /** Upper bits of a count that are compared for a guess. */
+  private val UpperBits: Int = 4
 
   /** Cycles in which a free is looked at whose slots are parts of several words. */
   val Parts: Int = 6

@@ -72,7 +72,7 @@ class HintRings(p: Params) extends Module {
   private val hint = MemMap.Hint.Hint
   object State extends ChiselEnum {
     val clear, idle, ringRead, ringGet, check, next, entryGet, look, void, voidData, release, releaseWait, weigh, fill,
-        alloc, allocWait, flush, flushData, writeBack, finish = Value
+        alloc, allocWait, allocGot, flush, flushData, writeBack, finish = Value
   }
 
   val state = RegInit(State.clear)
@@ -127,15 +127,18 @@ class HintRings(p: Params) extends Module {
     ringStates.write(ring, Mux(state === State.clear, cleared, current))
   }
   val newEntry = Wire(new HintEntry)
-  val allocated = io.core.resp.fire && state === State.allocWait && io.core.resp.bits.status === StatusCode.Ok.U
+  // What the core answers comes late, so it is looked at one cycle later.
+  private val answer = RegNext(io.core.resp.bits)
+  private val answeredOk = RegNext(io.core.resp.bits.status === StatusCode.Ok.U)
+  val allocated = state === State.allocGot && answeredOk
   val voided = state === State.voidData && io.dma.done.valid && !io.dma.done.bits
   newEntry.valid := allocated
-  newEntry.device := io.core.resp.bits.device
-  newEntry.epoch := io.core.resp.bits.epoch
-  newEntry.slot := io.core.resp.bits.offset
+  newEntry.device := answer.device
+  newEntry.epoch := answer.epoch
+  newEntry.slot := answer.offset
   when(allocated)(buffer.write(batch(log2Ceil(HintRings.Batch) - 1, 0), newEntry))
   when(allocated || voided)(
-    entries.write(Cat(ring, Mux(state === State.allocWait, index(tail), index(position))), newEntry)
+    entries.write(Cat(ring, Mux(state === State.allocGot, index(tail), index(position))), newEntry)
   )
 
   // How far a fill may go: the ring's depth and the cap. Each step has a cycle of its own; a fill weighs until what the
@@ -277,19 +280,18 @@ class HintRings(p: Params) extends Module {
       }.otherwise(state := State.writeBack)
     }
     is(State.alloc)(when(io.core.req.fire)(state := State.allocWait))
-    is(State.allocWait) {
-      when(io.core.resp.fire) {
-        state := State.weigh
-        when(allocated) {
-          when(batch === 0.U)(batchPhase := phase(tail))
-          batch := batch + 1.U
-          count := count + 1.U
-          tail := tail + 1.U
-          outstanding := outstanding + slots
-        }.otherwise {
-          failed := withBit(failed, true.B)
-          stop := true.B
-        }
+    is(State.allocWait)(when(io.core.resp.fire)(state := State.allocGot))
+    is(State.allocGot) {
+      state := State.weigh
+      when(allocated) {
+        when(batch === 0.U)(batchPhase := phase(tail))
+        batch := batch + 1.U
+        count := count + 1.U
+        tail := tail + 1.U
+        outstanding := outstanding + slots
+      }.otherwise {
+        failed := withBit(failed, true.B)
+        stop := true.B
       }
     }
     is(State.flush)(when(io.dma.req.fire)(state := State.flushData))

@@ -44,8 +44,9 @@ class HwSwap(val p: Params) extends Module {
   tableDma.io.port <> shell.io.tableDma
   for (flush <- Seq(dma.io.flush, tableDma.io.flush)) flush := resetControl.io.flush
   shell.io.dmaIdle := dma.io.idle && tableDma.io.idle
-  shell.io.readBeat := dma.io.readBeat
-  shell.io.writeBeat := dma.io.writeBeat
+  // They share one port, so there is a beat of one of them at most.
+  shell.io.readBeat := dma.io.readBeat || tableDma.io.readBeat
+  shell.io.writeBeat := dma.io.writeBeat || tableDma.io.writeBeat
 
   // The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master.
   private val masters = Seq(dma.io.axi, tableDma.io.axi)

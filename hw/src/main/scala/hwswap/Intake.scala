@@ -238,14 +238,14 @@ class Intake(p: Params) extends Module {
     io.op.bits.hint.whole := slot === 0.U
   }
   io.op.bits.range.start := slot
-  io.op.bits.range.last := (slot + second.nr - 1.U)(p.slotBits - 1, 0)
+  io.op.bits.range.last := RegNext((slot + second.nr - 1.U)(p.slotBits - 1, 0)) // known as soon as the status is
   io.op.bits.nr := second.nr
   io.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
   private val ofRequest = ofSecond { op =>
     isNamed(op) || op.isOneOf(CoreOp.free, CoreOp.reclaimDone) || op.isOneOf(CoreOp.ofSlot)
   }
-  io.needsCluster := !refused && Mux(byHint, hint.valid, ofRequest)
   io.wanted := Mux(byHint, secondHint.valid, ofRequest)
+  io.needsCluster := !refused && RegNext(io.wanted)
 
   io.unitReq := unitReq
 

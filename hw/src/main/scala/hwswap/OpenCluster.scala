@@ -152,7 +152,11 @@ class OpenCluster(p: Params) extends Module {
     write.words := touched
     write.word.used := newWord
   }
-  when(metaWrite)(write.meta.bits := newMeta)
+  private val writesEmpty = Reg(Bool())
+  when(metaWrite) {
+    write.meta.bits := newMeta
+    writesEmpty := newMeta.count === 0.U
+  }
   when(kernelWrite)(write.kernel.bits := newKernel)
   store.write := write
   store.write.words := Mux(rowWritten, write.words, 0.U)
@@ -176,6 +180,8 @@ class OpenCluster(p: Params) extends Module {
   private val order = Mux(stale, io.order, io.nextOrder)
   private val here = atHand || stale
   private val newFits = FreeRuns.holds(newWord, order)
+  private val hasNew = FreeRuns.fits(newOrders, order, p)
+  private val isFull = newOrders === 0.U
   private val full = Wire(Vec(p.words, Bool()))
   private val bus = Mux(rowWrite, newWord, write.word.used)
   for (w <- 0 until p.words) {
@@ -190,11 +196,16 @@ class OpenCluster(p: Params) extends Module {
     }.elsewhen(patchedOrders) {
       orders(w) := newOrders
     }
-    val ordersNow =
-      Mux(Mux(here, patchedOrders, late), newOrders, Mux(here, orders(w), line.words(w).orders))
-    full(w) := Mux(patchedOrders, newOrders, orders(w)) === 0.U
+    // Each source is compared for itself: what is read comes late.
+    def has(orders: UInt): Bool = FreeRuns.fits(orders, order, p)
+    val fitsNow = Mux(
+      Mux(here, patchedOrders, late),
+      hasNew,
+      Mux(here, has(orders(w)), has(line.words(w).orders))
+    )
+    full(w) := Mux(patchedOrders, isFull, orders(w) === 0.U)
     when(io.open.valid || stale) {
-      fits(w) := Mux(stale && patched, newFits, FreeRuns.fits(ordersNow, order, p))
+      fits(w) := Mux(stale && patched, newFits, fitsNow)
     }
   }
   when(io.newMeta.valid) {
@@ -206,7 +217,7 @@ class OpenCluster(p: Params) extends Module {
     valid := !io.recordOnly
     cluster := io.open.bits
     meta := Mux(metaLate, write.meta.bits, line.meta)
-    empty := Mux(metaLate, write.meta.bits.count, line.meta.count) === 0.U
+    empty := Mux(metaLate, writesEmpty, line.meta.count === 0.U)
     kernel := line.kernel
   }
   io.cluster := cluster

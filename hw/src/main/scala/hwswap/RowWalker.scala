@@ -139,12 +139,12 @@ class RowWalker(p: Params) extends Module {
   private def count(slots: UInt): UInt = {
     val word = Wire(UInt(p.wordSlots.W))
     word := slots
-    val ofWord = RegNext(PopCount(word))
+    val ofParts = word.asBools.grouped((p.wordSlots / 4).max(1)).map(part => RegNext(PopCount(part))).toSeq
     val total = Reg(UInt(p.countBits.W))
     when(starts) {
       total := 0.U
     }.elsewhen(adding) {
-      total := total + ofWord
+      total := total + ofParts.reduceLeft(_ +& _)
     }
     total
   }

@@ -41,6 +41,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
   private val wanted = RegNext(ListId(flag, req.order, p))
   private val present = ListId(meta.flag, meta.order, p)
   private val anyList = flag === ClusterFlag.none
+  private val hasCluster = RegNext(VecInit(At(view.nonEmpty, number).asBools)(ListId(flag, req.order, p)))
 
   // A place to go on.
   private val low = SlotRange.lowSlots(req.order, p)
@@ -62,7 +63,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
   access.change.hintedDelta := 0.S
   access.requeue.bits := number
   access.peekDevice := number
-  access.peekList := Mux(req.named, present, ListId(flag, req.order, p))
+  access.peekList := Mux(req.named, present, wanted)
   access.open.bits := view.ends.head
   io.resp.device := number
 
@@ -92,7 +93,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
               access.peek := true.B
               when(!flagKnown || Mux(req.named, !inside, anyList)) {
                 finish(StatusCode.BadRange)
-              }.elsewhen(!req.named && !VecInit(At(view.nonEmpty, number).asBools)(ListId(flag, req.order, p))) {
+              }.elsewhen(!req.named && !hasCluster) {
                 finish(StatusCode.NoSpace)
               }.otherwise {
                 state := State.peeked

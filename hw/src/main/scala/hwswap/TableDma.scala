@@ -131,6 +131,10 @@ class TableDma(bursts: Int) extends Module {
 
     /** A transfer was answered with an error (one cycle). */
     val error = Output(Bool())
+
+    /** A beat goes over the bus, for the statistics. */
+    val readBeat = Output(Bool())
+    val writeBeat = Output(Bool())
   })
   private val axi = io.axi
   val reads = Module(new TableReads(bursts))
@@ -177,5 +181,7 @@ class TableDma(bursts: Int) extends Module {
   for (lock <- Seq(axi.awlock, axi.arlock)) lock := false.B
 
   io.idle := reads.io.idle && writes.io.idle
+  io.readBeat := axi.rvalid && axi.rready
+  io.writeBeat := axi.wvalid && axi.wready
   io.error := (axi.rvalid && Axi.isError(axi.rresp)) || (axi.bvalid && Axi.isError(axi.bresp))
 }

@@ -24,7 +24,7 @@ class GiveResult extends Bundle {
   /** The bus answered with an error; an address was none of a table. */
   val error, bad = Bool()
 
-  /** take: how many had a table. */
+  /** take, release: how many had a table. */
   val had = UInt(MemMap.Command.Head.Nr.width.W)
 }
 
@@ -72,7 +72,7 @@ class TableGive(p: Params) extends Module {
   io.readReq.valid := state === State.read
   io.readReq.bits.reader := TableReader.addresses
   io.readReq.bits.address := job.source
-  io.readReq.bits.words := batch
+  io.readReq.bits.words := low(batch, io.readReq.bits.words)
 
   // A word given is an address, unless one before it was wrong.
   private val word = io.readData.bits.word
@@ -87,7 +87,7 @@ class TableGive(p: Params) extends Module {
     result.bad := !io.readData.bits.error
   }
 
-  // A table that goes back to the pool; 0 if there was none.
+  // A table that goes back to the pool, if there was one.
   io.writing := state.isOneOf(State.write, State.written)
   io.write.req.valid := state === State.write
   io.write.req.bits.address := job.source
@@ -117,8 +117,9 @@ class TableGive(p: Params) extends Module {
         batch := batch - 1.U
         result.had := result.had + io.entries.bits.table
         result.error := result.error || io.entries.bits.error
-        page := Mux(io.entries.bits.table, io.entries.bits.page, 0.U)
-        when(batch === 1.U)(state := Mux(isRelease && !io.entries.bits.error, State.write, State.next))
+        page := io.entries.bits.page
+        val returns = isRelease && io.entries.bits.table && !io.entries.bits.error
+        when(batch === 1.U)(state := Mux(returns, State.write, State.next))
       }
     }
     is(State.write)(when(io.write.req.fire)(state := State.written))

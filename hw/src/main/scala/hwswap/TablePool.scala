@@ -7,9 +7,11 @@ import chisel3.util._
 /** The pool of swap tables (authoritative mode): a cluster that comes into use gets one of those the host has left in
   * an array, and gives it back when it gets empty (`swap_cluster_alloc_table()`, `swap_cluster_free_table()`).
   *
-  * How many are left is counted when the core says that a cluster changes, so the next allocation knows; the address is
-  * read or written, and the directory changed, later, one cluster after the other and in order, before any other job on
-  * swap tables. While too many wait, the core does.
+  * The core says that a cluster changes; the address is read or written, and the directory changed, later, one cluster
+  * after the other and in order, before any other job on swap tables. How many can still be had is counted at once for
+  * clusters that come into use. For one that gets empty it is not known before the directory was looked at, as a cluster
+  * that has no table has none to give back: where an allocation depends on that, and while too many changes wait, the
+  * core does.
   */
 class TablePool(p: Params) extends Module {
   val io = IO(new Bundle {
@@ -33,13 +35,16 @@ class TablePool(p: Params) extends Module {
   class Change extends Bundle {
     val cluster = UInt(p.clusterBits.W)
     val empties = Bool()
-
-    /** Its place in the array. */
-    val index = UInt(countBits.W)
   }
 
   private val base, sizeWord = RegInit(0.U(Axi.DataBits.W))
+
+  /** Tables in the array, without the changes that wait, and the fewest there ever were. */
   private val left, least = RegInit(0.U(countBits.W))
+
+  /** Those of them that no change that waits will take; changes that wait and may bring one back. */
+  private val spare = RegInit(0.U(countBits.W))
+  private val returning = RegInit(0.U(log2Ceil(TablePool.Places + 1).W))
   private val write = io.regs.write
   when(write.valid && write.bits.at(RegMap.PoolBase.Offset))(base := merge(base, write.bits.data, write.bits.strb))
   private val nr = get(sizeWord, size.Nr)
@@ -49,34 +54,53 @@ class TablePool(p: Params) extends Module {
   private val changes = Module(new Queue(new Change, TablePool.Places))
   private val event = io.core.event
   private val counts = event.valid && on
-  private val fewer = left - 1.U
   changes.io.enq.valid := counts
   changes.io.enq.bits.cluster := event.bits.cluster
   changes.io.enq.bits.empties := event.bits.empties
-  changes.io.enq.bits.index := Mux(event.bits.empties, left, fewer)
-  when(counts) {
-    left := Mux(event.bits.empties, left + 1.U, fewer)
-    when(!event.bits.empties && fewer < least)(least := fewer)
-  }
-  when(write.valid && write.bits.at(size.Offset)) {
-    val merged = merge(sizeWord, write.bits.data, write.bits.strb)
-    sizeWord := word(size.Nr -> get(merged, size.Nr))
-    when(write.bits.strb(0)) {
-      for (count <- Seq(left, least)) count := get(merged, size.Nr)
-    }
-  }
-  io.core.none := on && left === 0.U
-  io.core.full := changes.io.count >= (TablePool.Places - TablePool.Room).U
 
   // A change is done when its job is; until then it is at the front.
   private val working = RegInit(false.B)
   private val change = changes.io.deq
+  private val fewer = left - 1.U
+  private val takes = counts && !event.bits.empties
+  private val returns = counts && event.bits.empties
+  private val took = io.done.valid && !change.bits.empties
+  private val returned = io.done.valid && change.bits.empties
+  private val gaveBack = returned && io.done.bits.value(0)
+  when(took) {
+    left := fewer
+    when(fewer < least)(least := fewer)
+  }
+  when(gaveBack)(left := left + 1.U)
+
+  // What the core asks is there when the cycle begins: no table is spare; it depends on a change that waits. Its events
+  // come late in their cycle, so they only choose.
+  private val none, unsure = RegInit(false.B)
+  private val someReturn = returning =/= 0.U
+  private val noneNext = Mux(takes === gaveBack, none, takes && spare === 1.U)
+  private val someReturnNext = Mux(returns === returned, someReturn, returns || returning =/= 1.U)
+  none := noneNext
+  unsure := noneNext && someReturnNext
+  when(takes =/= gaveBack)(spare := Mux(takes, spare - 1.U, spare + 1.U))
+  when(returns =/= returned)(returning := Mux(returns, returning + 1.U, returning - 1.U))
+  when(write.valid && write.bits.at(size.Offset)) {
+    val merged = merge(sizeWord, write.bits.data, write.bits.strb)
+    sizeWord := word(size.Nr -> get(merged, size.Nr))
+    when(write.bits.strb(size.Nr.width / 8 - 1, 0).orR) {
+      for (count <- Seq(left, least, spare)) count := get(merged, size.Nr)
+      none := get(merged, size.Nr) === 0.U
+      unsure := false.B
+    }
+  }
+  io.core.none := on && none
+  io.core.full := (on && unsure) || changes.io.count >= (TablePool.Places - TablePool.Room).U
+
   io.job.valid := change.valid && !working
   io.job.bits := 0.U.asTypeOf(new TableJob)
   io.job.bits.op := Mux(change.bits.empties, TableOp.release, TableOp.populate)
   io.job.bits.slot := change.bits.cluster
   io.job.bits.nr := 1.U
-  io.job.bits.arg2 := base + change.bits.index ## 0.U(log2Ceil(Axi.DataBytes).W)
+  io.job.bits.arg2 := base + Mux(change.bits.empties, left, fewer) ## 0.U(log2Ceil(Axi.DataBytes).W)
   change.ready := io.done.valid
   when(io.job.fire)(working := true.B).elsewhen(io.done.valid)(working := false.B)
   io.busy := change.valid
@@ -89,8 +113,10 @@ class TablePool(p: Params) extends Module {
       RegMap.PoolState.Offset -> word(RegMap.PoolState.Left -> left, RegMap.PoolState.Least -> least)
     )
   )
+  assert(!io.done.valid || working, "the end of a change that was not begun")
+  assert(!on || none === (spare === 0.U), "what the core is told of the pool is not so")
   assert(!counts || changes.io.enq.ready, "the pool misses a cluster")
-  assert(!counts || event.bits.empties || left =/= 0.U, "a cluster comes into use without a table")
+  assert(!counts || event.bits.empties || spare =/= 0.U, "a cluster comes into use without a table")
 }
 
 object TablePool {

@@ -39,7 +39,7 @@ class TableReport(p: Params) extends Module {
   })
   import MapAccess.word
   object State extends ChiselEnum {
-    val idle, request, data = Value
+    val idle, data = Value
   }
   val state = RegInit(State.idle)
   private val job = Reg(new ReportJob(p))
@@ -47,14 +47,16 @@ class TableReport(p: Params) extends Module {
   private val offered = RegInit(false.B)
   private val next = Reg(UInt(Axi.DataBits.W))
 
-  io.job.ready := state === State.idle
-  io.write.req.valid := state === State.request
-  io.write.req.bits.address := job.address
-  io.write.req.bits.words := job.count
+  // The write is asked for in the cycle in which the job is taken.
+  private val idle = state === State.idle
+  io.job.ready := idle && io.write.req.ready
+  io.write.req.valid := idle && io.job.valid
+  io.write.req.bits.address := io.job.bits.address
+  io.write.req.bits.words := io.job.bits.count
 
   // A word is made in one cycle and offered in the next. The flags of the word that is made were asked for before.
   private val make = state === State.data && index =/= job.count && (!offered || io.write.data.ready)
-  io.flagsIndex := Mux(make, job.slot + 1.U, job.slot)
+  io.flagsIndex := Mux(idle, io.job.bits.slot, Mux(make, job.slot + 1.U, job.slot))
   private val range = MemMap.TableRange
   private val rows = p.slots / Axi.DataBits
   private def wordAt(offset: Int): UInt = (offset / Axi.DataBytes).U
@@ -95,13 +97,12 @@ class TableReport(p: Params) extends Module {
   switch(state) {
     is(State.idle) {
       when(io.job.fire) {
-        state := State.request
+        state := State.data
         job := io.job.bits
         index := 0.U
         offered := false.B
       }
     }
-    is(State.request)(when(io.write.req.fire)(state := State.data))
     is(State.data) {
       when(io.write.done.valid) {
         state := State.idle

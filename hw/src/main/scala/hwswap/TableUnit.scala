@@ -196,7 +196,8 @@ class TableUnit(p: Params) extends Module {
   private val bitmapNow = state === State.bitmap
   private val isShadow = doing(TableOp.clear)
   private val targetWord = job.arg2 >> log2Ceil(Axi.DataBytes)
-  report.io.job.valid := bitmapNow || state === State.report
+  private val early = state === State.words && doing(TableOp.range) && words.io.ends
+  report.io.job.valid := bitmapNow || state === State.report || early
   report.io.job.bits.kind := Mux(
     bitmapNow,
     ReportKind.bitmap,
@@ -236,10 +237,8 @@ class TableUnit(p: Params) extends Module {
 
   switch(state) {
     is(State.idle) {
-      when(io.job.fire) {
-        job := io.job.bits
-        state := State.fetch
-      }
+      job := io.job.bits // whatever is there, so that only one bit depends on whether a job came
+      when(io.job.fire)(state := State.fetch)
     }
     is(State.fetch) {
       device := At(io.devices, number)
@@ -291,7 +290,7 @@ class TableUnit(p: Params) extends Module {
     is(State.giveWait) {
       when(give.io.done.valid) {
         val outcome = give.io.done.bits
-        end(StatusCode.Ok, Mux(doing(TableOp.take), outcome.had, 0.U))
+        end(StatusCode.Ok, Mux(doing(TableOp.take, TableOp.release), outcome.had, 0.U))
         when(outcome.bad)(end(StatusCode.BadRange))
         when(outcome.error)(end(StatusCode.BusError))
         when(doing(TableOp.off) && !outcome.error)(At(mayHave, number) := false.B)
@@ -313,8 +312,6 @@ class TableUnit(p: Params) extends Module {
         when(found.error) {
           end(StatusCode.BusError)
         }.elsewhen(doing(TableOp.range)) {
-          result.status := Mux(found.noTable, StatusCode.NoTable.U, StatusCode.Ok.U)
-          result.value := found.used
           state := State.report
         }.elsewhen(doing(TableOp.count)) {
           end(StatusCode.Ok, found.used)
@@ -338,6 +335,8 @@ class TableUnit(p: Params) extends Module {
           state := Mux(wantsBitmap, State.bitmap, State.report)
         }
       }
+      // What a range looks like is written as soon as its words have come.
+      when(early && report.io.job.ready)(state := State.reportWait)
     }
     is(State.bitmap)(when(report.io.job.fire)(state := State.bitmapWait))
     is(State.bitmapWait) {
@@ -349,8 +348,13 @@ class TableUnit(p: Params) extends Module {
     }
     is(State.report)(when(report.io.job.fire)(state := State.reportWait))
     is(State.reportWait) {
+      when(doing(TableOp.range)) {
+        result.status := Mux(found.noTable, StatusCode.NoTable.U, StatusCode.Ok.U)
+        result.value := found.used
+      }
       when(report.io.done.valid) {
-        state := State.drop
+        // Within one cluster all that was asked for has been taken.
+        state := Mux(doing(TableOp.ofRange: _*) && read.idle && entries.idle, State.finish, State.drop)
         when(report.io.done.bits)(end(StatusCode.BusError))
       }
     }

@@ -57,6 +57,11 @@ class TableWords(p: Params) extends Module {
 
     /** All has been looked at, or enough; `found` stays until the next start. */
     val done = Output(Bool())
+
+    /** All words have come, and none with an error; rows can be read from the next cycle on, counts from the one behind
+      * that on.
+      */
+    val ends = Output(Bool())
     val found = Output(new WordsFound(p))
 
     /** Bitmaps of the last cluster: of the slots looked for, or not as expected; all of the range by kind (range). */
@@ -84,6 +89,7 @@ class TableWords(p: Params) extends Module {
   io.pieces.ready := state === State.next
   io.words.ready := state === State.words
   io.done := state === State.done
+  io.ends := state === State.settle && settled === (TableWords.Settle - 1).U && piece.last
 
   // A word is taken: its kind, and whether it is that of the page expected.
   private val taken = io.words.fire || state === State.blank

@@ -35,7 +35,9 @@ class TableWrites(bursts: Int) extends Module {
   private val inBurst = log2Ceil(Axi.MaxBeats)
 
   val busy = RegInit(false.B)
-  private val error, stop = Reg(Bool())
+
+  /** The bus answered with an error, or a flush came: nothing new begins, and what is under way ends. */
+  private val stop = Reg(Bool())
   private val good = Reg(UInt(TableDma.WordBits.W))
 
   // The next address, the next word, the next answer.
@@ -82,10 +84,8 @@ class TableWrites(bursts: Int) extends Module {
   when(io.answer.valid) {
     answerLow := 0.U
     answerLeft := answerLeft - answered
-    when(io.answer.bits) {
-      error := true.B
-      stop := true.B
-    }.elsewhen(!error)(good := good + answered)
+    // Behind a flush nobody knows which words were made up.
+    when(io.answer.bits)(stop := true.B).elsewhen(!stop)(good := good + answered)
   }
   when(io.flush)(stop := true.B)
 
@@ -98,11 +98,10 @@ class TableWrites(bursts: Int) extends Module {
     for (low <- Seq(dataLow, answerLow)) low := io.req.bits.address(inBurst - 1, 0)
     for (left <- Seq(dataLeft, answerLeft)) left := io.req.bits.words
     good := 0.U
-    error := false.B
     stop := false.B
   }
   io.done.valid := finished
-  io.done.bits.error := stop // of the bus, or the rest was made up
+  io.done.bits.error := stop
   io.done.bits.good := good
   io.idle := !busy
 

@@ -160,6 +160,9 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
   def markBad(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.markBad, device, offset, nr)
   def free(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.free, device, offset, nr)
 
+  /** There is a table for a cluster on FREE, or there is none. */
+  def tables(left: Boolean): Unit = io.pool.none.poke(!left)
+
   private def forCpu(op: CoreOp.Type, cpu: Int, order: Int): Answer = request(op) { r =>
     r.cpu.poke(cpu)
     r.order.poke(order)

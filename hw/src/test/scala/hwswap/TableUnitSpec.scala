@@ -561,6 +561,10 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
       bench.step()
       for (i <- 0 until nr; j <- 0 until 512) bench.memory(tablesAt + 4096 * i + 8 * j) = 0
       val pool = mutable.ArrayBuffer.tabulate(nr)(i => tablesAt + 4096L * i)
+      val inUse = mutable.Set.empty[(Int, Int)]
+      // A table the host took of a cluster in use: that cluster has none to give back.
+      var taken = Option.empty[Long]
+      var bare = 0
       var least = nr
       val clusters = for ((device, (pages, _)) <- devices.toSeq; c <- 0 until (pages + 511) / 512) yield (device, c)
       var held = 0
@@ -568,18 +572,22 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
         for (_ <- 0 until random.nextInt(30)) {
           // A core that was told to wait does so.
           val full = dut.io.pool.full.peek().litToBoolean
-          dut.io.pool.none.expect(pool.isEmpty)
+          if (!full) dut.io.pool.none.expect(pool.isEmpty)
           held += (if (full) 1 else 0)
-          val (inUse, unused) = clusters.partition(bench.model.directory.contains)
-          val empties = inUse.nonEmpty && (pool.isEmpty || random.nextBoolean())
+          val (used, unused) = clusters.partition(inUse)
+          val empties = used.nonEmpty && (pool.isEmpty || random.nextBoolean())
           if (!full && random.nextInt(3) > 0) {
-            val (device, c) =
-              if (empties) inUse(random.nextInt(inUse.length)) else unused(random.nextInt(unused.length))
+            val (device, c) = if (empties) used(random.nextInt(used.length)) else unused(random.nextInt(unused.length))
             event.valid.poke(true)
             event.bits.cluster.poke(devices(device)._2 + c)
             event.bits.empties.poke(empties)
-            if (empties) pool += bench.model.directory.remove((device, c)).get
-            else {
+            if (empties) {
+              inUse -= ((device, c))
+              val table = bench.model.directory.remove((device, c))
+              pool ++= table
+              bare += (if (table.isEmpty) 1 else 0)
+            } else {
+              inUse += ((device, c))
               bench.model.directory((device, c)) = pool.last
               pool.dropRightInPlace(1)
               least = least.min(pool.length)
@@ -590,11 +598,22 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
         }
         val (device, c) = clusters(random.nextInt(clusters.length))
         for (address <- bench.model.directory.values) bench.memory(address) = address
+        for ((device, c) <- inUse.toSeq.sorted.headOption) (taken, bench.model.directory.get((device, c))) match {
+          case (None, Some(table)) if random.nextInt(3) == 0 =>
+            bench.same(TableModelJob(TableOp.take, device, 1, slot = 512L * c))
+            taken = Some(table)
+          case (Some(table), None) if random.nextBoolean() =>
+            bench.memory(source) = table
+            bench.same(TableModelJob(TableOp.give, device, 1, slot = 512L * c, arg2 = source))
+            taken = None
+          case _ => ()
+        }
         bench.same(TableModelJob(TableOp.lookup, device, slot = 512L * c))
         for ((address, i) <- pool.zipWithIndex) assert(bench.memory(poolAt + 8 * i) == address, s"place $i of the pool")
         assert(bench.read(RegMap.PoolState.Offset) == (BigInt(pool.length) | BigInt(least) << 32))
       }
       assert(held > 0 && least == 0, "neither the pool nor its queue was ever used up")
+      assert(bare > 0, "every cluster that got empty had a table")
       // In advisory mode there is none.
       dut.io.advisory.poke(true)
       bench.step()
@@ -661,11 +680,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
         (name, words, cycles)
       }
       info(figures.map { case (name, words, cycles) => s"$name: $words words in $cycles cycles" }.mkString("; "))
-      for ((name, words, cycles) <- figures) {
-        // Two halves, each with the memory's latency of its own, where a command reads and then writes.
-        val goal = if (name == "RANGE") 0.85 else 0.9
-        assert(words >= goal * cycles, s"$name: $words words in $cycles cycles")
-      }
+      for ((name, words, cycles) <- figures) assert(words >= 0.9 * cycles, s"$name: $words words in $cycles cycles")
       val one = bench.same(TableModelJob(TableOp.lookup, 2, slot = 700))
       val none = bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
       info(s"LOOKUP in $one cycles; COUNT of 7 clusters without table in $none")
