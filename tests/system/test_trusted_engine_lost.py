@@ -22,7 +22,7 @@ def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> None:
         # QEMU 11.1 ends when the engine dies during an access to a register: look at one when it must be dead.
         guest.run(f"echo 1000000 >{PARAMETERS}/trusted_looks").check()
         load = Load(guest, LOAD)
-        again = f"sh -c 'while echo \"9 8 0\" >{BENCH}; do :; done' >/dev/null 2>&1"
+        again = f"sh -c 'while echo \"4 256 0\" >{BENCH}; do :; done' >/dev/null 2>&1"
         guest.run(f"{again} & echo $! >/tmp/bench.pid").check()
         guest.run("sleep 3").check()
         assert driver.stats()["fills"] > 0, driver.stats()
@@ -32,8 +32,10 @@ def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> None:
         guest.run("kill $(cat /tmp/bench.pid); while kill -0 $(cat /tmp/bench.pid) 2>/dev/null; do sleep 0.1; done")
         load.stop(300)
         stats = driver.stats()
-        # Somebody waited for an answer. What the engine had not written by then, the kernel did.
-        assert stats["fills_failed"] == 1, stats
+        # Somebody waited for an answer, nearly always that of a FILL or a CLEAR: each needs several transfers, and
+        # tables are given once for many. What the engine had not written by then, the kernel did.
+        assert stats["timeouts"] == 1, stats
+        assert stats["fills_failed"] <= 1, stats
         assert stats["words_mended"] == 0, stats
         messages = driver.messages("detached:")
         assert len(messages) == 1 and "does not answer a command on a swap table" in messages[0], messages
