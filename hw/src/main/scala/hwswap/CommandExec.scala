@@ -72,8 +72,8 @@ class CommandExec(p: Params) extends Module {
     Seq(StatusCode.Ok, StatusCode.NeedReclaim).map(io.core.resp.bits.status === _.U).reduce(_ || _)
   private def isOne(codes: Int*): Bool = codes.map(opcode === _.U).reduce(_ || _)
   private val hasDevice =
-    carried && RegNext(isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit))
-  private val hasOffset = carried && (hasDevice || RegNext(isOne(OpcodeCode.Check, OpcodeCode.DiscardTake)))
+    carried && isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit)
+  private val hasOffset = carried && (hasDevice || isOne(OpcodeCode.Check, OpcodeCode.DiscardTake))
 
   // A core command in authoritative mode starts at once; everything else passes through the states.
   val refused = command.refusal.any
@@ -106,20 +106,9 @@ class CommandExec(p: Params) extends Module {
   io.table.bits.arg1 := command.arg1
   io.table.bits.arg2 := command.arg2
 
-  // The ends of jobs come late, and are looked at one cycle later.
-  private def later[T <: Data](end: Valid[T]): Valid[T] = {
-    val seen = Wire(Valid(chiselTypeOf(end.bits)))
-    seen.valid := RegNext(end.valid, false.B)
-    seen.bits := RegNext(end.bits)
-    seen
-  }
-  private val recallDone = later(io.recallDone)
-  private val resyncDone = later(io.resyncDone)
-  private val dumpDone = later(io.dumpDone)
-  private val tableDone = later(io.tableDone)
   val done = MuxCase(
-    dumpDone,
-    Seq((place === CommandPlace.resync) -> resyncDone, (place === CommandPlace.recall) -> recallDone)
+    io.dumpDone,
+    Seq((place === CommandPlace.resync) -> io.resyncDone, (place === CommandPlace.recall) -> io.recallDone)
   )
 
   // At once: the completion of a core command leaves in the cycle of the core's answer.
@@ -169,8 +158,8 @@ class CommandExec(p: Params) extends Module {
     }
     is(State.recall)(when(io.recall.fire)(state := State.recallWait))
     is(State.recallWait) {
-      when(recallDone.valid) {
-        when(recallDone.bits.error) {
+      when(io.recallDone.valid) {
+        when(io.recallDone.bits.error) {
           complete(StatusCode.BusError.U, 0.U)
         }.otherwise(state := Mux(command.takeFirst, State.table, State.core))
       }
@@ -189,9 +178,9 @@ class CommandExec(p: Params) extends Module {
       when(io.table.fire)(state := State.tableWait)
     }
     is(State.tableWait) {
-      when(tableDone.valid) {
-        complete(tableDone.bits.status, tableDone.bits.value)
-        when(command.takeFirst && tableDone.bits.status === StatusCode.Ok.U)(state := State.core)
+      when(io.tableDone.valid) {
+        complete(io.tableDone.bits.status, io.tableDone.bits.value)
+        when(command.takeFirst && io.tableDone.bits.status === StatusCode.Ok.U)(state := State.core)
       }
     }
     is(State.core)(when(io.core.req.fire)(state := State.coreWait))

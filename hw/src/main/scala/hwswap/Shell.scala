@@ -135,7 +135,7 @@ class Shell(p: Params) extends Module {
   stats.io.events.commands := PopCount(Seq(ring.io.finished, requests.io.finished))
   stats.io.events.commandErrors :=
     PopCount(Seq(ring.io.failed, requests.io.failed, mirror.io.badNotices, mirror.io.garbage))
-  stats.io.events.core := RegNext(io.core.events, 0.U.asTypeOf(new CoreEvents))
+  stats.io.events.core := io.core.events
   stats.io.events.notices := mirror.io.notices
   stats.io.events.fetches := mirror.io.fetches
   stats.io.events.fetchRetries := mirror.io.fetchRetries

@@ -237,8 +237,10 @@ class TableUnit(p: Params) extends Module {
 
   switch(state) {
     is(State.idle) {
-      job := io.job.bits // whatever is there, so that only one bit depends on whether a job came
-      when(io.job.fire)(state := State.fetch)
+      when(io.job.fire) {
+        job := io.job.bits
+        state := State.fetch
+      }
     }
     is(State.fetch) {
       device := At(io.devices, number)

@@ -35,8 +35,8 @@ class Window extends Module {
 
   // First: what the hits ask for. None: two for the neighbour of the slot before, else one.
   private val limit = RegNext((1.U << pageCluster)(most, 0))
-  private val isNext = io.slot === RegNext(previous + 1.U) && io.slot =/= 0.U
-  private val isBefore = io.slot === RegNext(previous - 1.U) && RegNext(previous =/= 0.U)
+  private val isNext = io.slot === previous + 1.U && io.slot =/= 0.U
+  private val isBefore = io.slot +& 1.U === previous
   private val alone = RegNext(Mux(isNext || isBefore, 2.U, 1.U))
   private val noHits = RegNext(hits === 0.U)
   private val rounded = RegNext(
