@@ -28,7 +28,7 @@ RANGES = ("RANGE", "FILL", "REPLACE", "CLEAR", "COUNT", "SCAN")
 """What reads or writes words in a row."""
 
 SEVERAL = 4
-"""COUNT and SCAN are made for devices: of one cluster they are mostly latency, twice with COUNT, which writes a result."""
+"""COUNT and SCAN are made for devices: of one cluster they wait for long, twice with COUNT, which writes a result."""
 
 TARGET_LATENCY = 20
 """The memory latency at which that is asked: what comes before the first word counts in the share, too."""

@@ -9,9 +9,9 @@ import chisel3.util._
   *
   * The core says that a cluster changes; the address is read or written, and the directory changed, later, one cluster
   * after the other and in order, before any other job on swap tables. How many can still be had is counted at once for
-  * clusters that come into use. For one that gets empty it is not known before the directory was looked at, as a cluster
-  * that has no table has none to give back: where an allocation depends on that, and while too many changes wait, the
-  * core does.
+  * clusters that come into use. For one that gets empty it is known when the directory was looked at, as a cluster that
+  * has no table has none to give back: where an allocation depends on that, and while too many changes wait, the core
+  * does.
   */
 class TablePool(p: Params) extends Module {
   val io = IO(new Bundle {
