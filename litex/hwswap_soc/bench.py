@@ -58,7 +58,7 @@ class Form:
     rounds: int
     count: int
     least: int
-    orders: tuple[int, ...] = (0, 2, 4, 9)
+    orders: tuple[int, ...] = (0, 2, 4, 7, 9)
     schemes: tuple[str, ...] = SCHEMES
     gap: int = 0
 
@@ -81,7 +81,7 @@ SWEEP = Form(clusters=6, rounds=1, count=192, least=24, schemes=SCHEMES[:4])
 GAPS = (0, 1000, 10000)
 """Cycles between operations in the sweep: swapping a page takes some ten thousand, of which allocation is a part."""
 
-SHORT = Form(clusters=4, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=SCHEMES[:4])
+SHORT = Form(clusters=4, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=(*SCHEMES[:4], "trusted"))
 """For tests: everything is done, little of it."""
 
 

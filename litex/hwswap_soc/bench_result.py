@@ -13,7 +13,7 @@ from hwswap_litex import InputError
 PREFIX = "HWSWAP-JSON "
 DONE = "HWSWAP-DONE"
 
-SCHEMES = ("stock", "tuned", "register", "hint", "ring", "words")
+SCHEMES = ("stock", "tuned", "register", "hint", "ring", "words", "trusted")
 """All there are, in the order of the firmware's bits."""
 
 COMPARED = ("stock", "tuned", "register", "hint")
@@ -26,6 +26,7 @@ TITLES = {
     "hint": "hint ring",
     "ring": "command ring",
     "words": "table words alone",
+    "trusted": "register, words too",
 }
 
 STATES = ("empty", "fragmented")

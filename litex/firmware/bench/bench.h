@@ -22,7 +22,7 @@
 #define BENCH_ORDERS 0x215 /* a bit an order */
 #endif
 #ifndef BENCH_SCHEMES
-#define BENCH_SCHEMES 0x3f /* a bit a scheme of bench_schemes */
+#define BENCH_SCHEMES 0x7f /* a bit a scheme of bench_schemes */
 #endif
 #ifndef BENCH_POLL
 #define BENCH_POLL 64 /* engine cycles between two looks at the CPU line */

@@ -2,6 +2,7 @@
 /* The schemes that are compared. All of them keep a word for every slot; the software allocators do so by themselves.
  */
 #include "bench.h"
+#include "tables.h"
 #include "words.h"
 
 #define TYPE 0 /* the one device */
@@ -160,16 +161,78 @@ static enum swap_status ring_free(struct swap_place place, unsigned nr) {
   return engine_ring_free(&engine, place, nr);
 }
 
-static COLD const char *authority_check(void) {
-  const char *wrong = words_check();
+/*
+ * The engine writes the words, too: a table for each cluster in shared memory, and TABLE_FILL or TABLE_CLEAR by the
+ * command ring, which is waited for.
+ */
 
-  if (wrong)
-    return wrong;
+static struct shared tables;
+
+static COLD void tables_start(void) {
+  const struct shared got = shared_get(BENCH_CLUSTERS * SWAP_TABLE_BYTES + SWAP_TABLE_BYTES);
+  const size_t pad = -got.bus % SWAP_TABLE_BYTES;
+  const struct shared addresses = shared_get(BENCH_CLUSTERS * sizeof(uint64_t));
+  const struct engine_command give = {
+      .opcode = HWSWAP_OPCODE_TABLE_GIVE, .type = TYPE, .nr = BENCH_CLUSTERS, .arguments = {0, 0, addresses.bus}};
+
+  tables = (struct shared){.cpu = (volatile char *)got.cpu + pad, .bus = got.bus + pad};
+  for (unsigned i = 0; i < BENCH_CLUSTERS; i++)
+    shared_write(addresses, i * sizeof(uint64_t), tables.bus + i * SWAP_TABLE_BYTES);
+  engine_start(&engine, false);
+  engine_enable(&engine, 0);
+  engine_swapon(&engine, TYPE, BENCH_PAGES, 0, 0);
+  if (engine_command(&engine, &give, NULL) != HWSWAP_STATUS_OK)
+    fail("the engine does not take the swap tables");
+}
+
+/* Words of one kind become another word, or free with 0. */
+static enum swap_status write_words(unsigned opcode, uint32_t offset, unsigned nr, unsigned kind, uint64_t value) {
+  const struct engine_command command = {.opcode = opcode,
+                                         .type = TYPE,
+                                         .nr = nr,
+                                         .arguments = {FIELD_PUT(HWSWAP_TABLE_SCAN_SLOTS_SLOT, offset) |
+                                                           FIELD_PUT(HWSWAP_TABLE_SCAN_SLOTS_KINDS, 1u << kind),
+                                                       value}};
+
+  return engine_command(&engine, &command, NULL) == HWSWAP_STATUS_OK ? SWAP_OK : SWAP_BAD_RANGE;
+}
+
+static enum swap_status tables_alloc(unsigned order, struct swap_place *place) {
+  const enum swap_status status = engine_page_alloc(&engine, order, place);
+
+  if (status != SWAP_OK)
+    return status;
+  return write_words(HWSWAP_OPCODE_TABLE_FILL, place->offset, 1u << order, HWSWAP_TABLE_KIND_FREE, pfn++);
+}
+
+static enum swap_status tables_free(struct swap_place place, unsigned nr) {
+  /* Nobody has counted the slots. */
+  const enum swap_status status = write_words(HWSWAP_OPCODE_TABLE_CLEAR, place.offset, nr, HWSWAP_TABLE_KIND_UNUSED, 0);
+
+  return status == SWAP_OK ? engine_page_free(&engine, place, nr) : status;
+}
+
+static COLD const char *engine_is_empty(void) {
   if (engine_page_settle(&engine) != SWAP_OK)
     return "the engine refused a request";
   if ((engine_read(HWSWAP_REG_USAGE) & HWSWAP_USAGE_SLOTS) != BENCH_PAGES - 1)
     return "the engine counts slots in use although all are free";
   return engine_check(&engine, TYPE);
+}
+
+static COLD const char *tables_check(void) {
+  barrier_read();
+  for (uint32_t offset = 0; offset < BENCH_PAGES; offset++) {
+    if (shared_read(tables, offset * sizeof(uint64_t)) != SWAP_WORD_FREE)
+      return "a slot's word is not free although all slots are";
+  }
+  return engine_is_empty();
+}
+
+static COLD const char *authority_check(void) {
+  const char *wrong = words_check();
+
+  return wrong ? wrong : engine_is_empty();
 }
 
 static COLD void authority_stop(void) { engine_swapoff(&engine, TYPE); }
@@ -260,6 +323,14 @@ static const struct scheme words_alone = {.name = "words",
                                           .free = words_free,
                                           .check = words_check,
                                           .stop = words_stop};
+static const struct scheme by_table = {.name = "trusted",
+                                       .start = tables_start,
+                                       .alloc = tables_alloc,
+                                       .alloc_plain = tables_alloc,
+                                       .free = tables_free,
+                                       .check = tables_check,
+                                       .stop = authority_stop};
 
-const struct scheme *const bench_schemes[] = {&stock, &tuned, &by_register, &by_hint, &by_ring, &words_alone};
+const struct scheme *const bench_schemes[] = {&stock,   &tuned,       &by_register, &by_hint,
+                                              &by_ring, &words_alone, &by_table};
 const unsigned bench_nr_schemes = sizeof(bench_schemes) / sizeof(*bench_schemes);
