@@ -292,9 +292,10 @@ class Session:
             ],
             "choose-faults",
         )
-        # Neither in clocks, nor in enables: Yosys takes it for granted that a memory without a clock is always read.
+        # Neither in clocks, nor in enables: Yosys takes it for granted that a memory without a clock is always read, and
+        # that it has no reset.
         lines = (self.folder / "faults.txt").read_text().splitlines()
-        lines = [line for line in lines if not re.search(r"-port (CLK|EN)\b", line)]
+        lines = [line for line in lines if not re.search(r"-port (CLK|EN|[AS]RST)\b", line)]
         chosen = [
             re.sub(rf"-ctrl mutsel {width} \d+", f"-ctrl mutsel {width} {number}", line)
             for number, line in enumerate(lines[:count], 1)
