@@ -169,18 +169,21 @@ static enum swap_status ring_free(struct swap_place place, unsigned nr) {
 static struct shared tables;
 
 static COLD void tables_start(void) {
-  const struct shared got = shared_get(BENCH_CLUSTERS * SWAP_TABLE_BYTES + SWAP_TABLE_BYTES);
-  const size_t pad = -got.bus % SWAP_TABLE_BYTES;
-  const struct shared addresses = shared_get(BENCH_CLUSTERS * sizeof(uint64_t));
-  const struct engine_command give = {
-      .opcode = HWSWAP_OPCODE_TABLE_GIVE, .type = TYPE, .nr = BENCH_CLUSTERS, .arguments = {0, 0, addresses.bus}};
+  struct shared got, addresses;
+  struct engine_command give = {.opcode = HWSWAP_OPCODE_TABLE_GIVE, .type = TYPE, .nr = BENCH_CLUSTERS};
+  size_t pad;
 
+  /* First of all, as it may still write to memory that is shared anew. */
+  engine_start(&engine, false);
+  got = shared_get(BENCH_CLUSTERS * SWAP_TABLE_BYTES + SWAP_TABLE_BYTES);
+  pad = -got.bus % SWAP_TABLE_BYTES;
   tables = (struct shared){.cpu = (volatile char *)got.cpu + pad, .bus = got.bus + pad};
+  addresses = shared_get(BENCH_CLUSTERS * sizeof(uint64_t));
   for (unsigned i = 0; i < BENCH_CLUSTERS; i++)
     shared_write(addresses, i * sizeof(uint64_t), tables.bus + i * SWAP_TABLE_BYTES);
-  engine_start(&engine, false);
   engine_enable(&engine, 0);
   engine_swapon(&engine, TYPE, BENCH_PAGES, 0, 0);
+  give.arguments[2] = addresses.bus;
   if (engine_command(&engine, &give, NULL) != HWSWAP_STATUS_OK)
     fail("the engine does not take the swap tables");
 }
