@@ -292,8 +292,8 @@ class Session:
             ],
             "choose-faults",
         )
-        # Neither in clocks, nor in enables: Yosys takes it for granted that a memory without a clock is always read, and
-        # that it has no reset.
+        # Not in clocks, enables and resets: Yosys takes it for granted that a memory without a clock is always read and
+        # has no reset.
         lines = (self.folder / "faults.txt").read_text().splitlines()
         lines = [line for line in lines if not re.search(r"-port (CLK|EN|[AS]RST)\b", line)]
         chosen = [

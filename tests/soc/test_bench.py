@@ -11,7 +11,7 @@ import pytest
 from hwswap_litex import InputError
 from hwswap_soc import bench, bench_plot, bench_result, bench_table
 from hwswap_soc.bench import FULL, SHORT, SWEEP, Point
-from hwswap_soc.bench_result import COMPARED, OPS, STATES
+from hwswap_soc.bench_result import OPS, STATES
 from hwswap_soc.run import run
 from rich.console import Console
 
