@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from driver import (
     DEBUG,
+    PARAMETERS,
     QUEUED,
     Driver,
     Load,
@@ -52,6 +53,8 @@ def driver(guest: Guest) -> Driver:
     swap_on_queued(guest)
     driver = Driver(guest)
     driver.load("scan")
+    # By default it chooses none: software is faster.
+    guest.run(f"echo 1 >{PARAMETERS}/window_min_page_cluster").check()
     driver.wait_attached()
     return driver
 

@@ -20,9 +20,9 @@
  * How many clusters a command has to be about to be worth its price depends on the
  * way to the device; with 1 the engine does all of them, to be measured.
  */
-static unsigned int scan_min_clusters = 1;
+static unsigned int scan_min_clusters = 4;
 module_param(scan_min_clusters, uint, 0644);
-MODULE_PARM_DESC(scan_min_clusters, "Swap devices of fewer clusters are searched by software (default 1)");
+MODULE_PARM_DESC(scan_min_clusters, "Swap devices of fewer clusters are searched by software (default 4)");
 
 static unsigned int scan_wait_ms = 100;
 module_param(scan_wait_ms, uint, 0644);
@@ -33,9 +33,9 @@ MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to en
  * any case. The engine's can only pay by what it keeps from being tried in vain, so
  * the default, always, is there to be compared, not to be fast.
  */
-static unsigned int window_min_page_cluster = 1;
+static unsigned int window_min_page_cluster = 10;
 module_param(window_min_page_cluster, uint, 0644);
-MODULE_PARM_DESC(window_min_page_cluster, "The engine chooses readahead windows when vm.page-cluster is that large, at most 9; 10: never (default 1)");
+MODULE_PARM_DESC(window_min_page_cluster, "The engine chooses readahead windows when vm.page-cluster is that large, at most 9; 10: never (default)");
 
 /* Take the command ring; not if somebody else has it for so long. */
 static bool hwswap_enter(struct hwswap *hw, unsigned int wait_ms)
