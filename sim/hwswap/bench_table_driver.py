@@ -129,6 +129,7 @@ def run_guest(machine: Machine, job: str, files: dict[str, bytes], collected: Co
 def measure(size: Size, nsec: int, seed: int) -> Report:
     """Runs both guests; returns the report."""
     collected = Collected()
+    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}  # what is run, whatever comes meanwhile
     runs = "\n".join(f"{order} {count}" for order, count in size.runs)
     job = f"SEED={seed}\nRUNS='{runs}'\nFILLS='{' '.join(map(str, size.fills))}'\n"
     job += f"FREES='{' '.join(map(str, size.frees))}'\n. /bench-table\n"
@@ -145,7 +146,7 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
         raise GuestError(f"bytes were wrong after a swapoff: {collected.verified}")
     return {
         "seed": seed,
-        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
+        "commits": commits,
         "versions": {"linux": release, "qemu": provenance.qemu()},
         "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency},
         "device_nsec": nsec,
