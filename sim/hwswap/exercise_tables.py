@@ -359,6 +359,11 @@ def each_kind(s: Script, host: TableHost) -> None:
         )
         host.put(page + WORD_BYTES * 5, [word])
         host.same(Command(Opcode.TABLE_CLEAR, 3, nr=1, arg0=this), Command(Opcode.TABLE_LOOKUP, 3, arg0=slot))
+    s.note("every bit of a word, by register")
+    for bit in range(64):
+        for word in (1 << bit, WORD ^ 1 << bit):
+            host.put(page + WORD_BYTES * 5, [word])
+            host.lookup(3, slot)
 
 
 def refusals(s: Script, host: TableHost) -> None:
