@@ -8,6 +8,7 @@ out, and in a SoC the engine shares the FPGA with others. A bitstream's own timi
 """
 
 import argparse
+import hashlib
 import json
 import statistics
 from pathlib import Path
@@ -57,6 +58,21 @@ def netlist(engine: Path, output: Path) -> Path:
     return target
 
 
+def folder_of(design: Path, versions: dict[str, str], output: Path) -> Path:
+    """Where the runs with this netlist, these tools and these options are: what an interrupted call has done counts.
+
+    Args:
+        design: netlist in nextpnr's format.
+        versions: of the tools.
+        output: folder of the results.
+    """
+    key = hashlib.sha256(design.read_bytes())
+    key.update(json.dumps([versions, _OPTIONS, GRADES], sort_keys=True).encode())
+    folder = output / "seeds" / key.hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[str, dict]:
     """Places and routes the engine once per grade and seed.
 
@@ -64,7 +80,7 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
         design: netlist in nextpnr's format.
         grades: speed grades.
         seeds: how many, from 1.
-        output: folder for logs and reports.
+        output: folder for logs and reports; what is there of these runs already is not done again.
 
     Returns:
         By grade: `mhz` by seed, `median`, `lowest`, `highest` in MHz, and `path`, the slowest path of the median seed.
@@ -78,7 +94,7 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
         for grade in grades
         for seed in range(1, seeds + 1)
     }
-    timing = placement.place(runs.values(), output)
+    timing = placement.place(runs.values(), output, resume=True)
     results = {}
     for grade in grades:
         by_seed = {seed: timing[runs[grade, seed].name] for seed in range(1, seeds + 1)}
@@ -147,16 +163,17 @@ def main() -> int:
         if options.seeds < 1:
             raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
         output = options.output.resolve()
-        (output / "seeds").mkdir(parents=True, exist_ok=True)
+        output.mkdir(parents=True, exist_ok=True)
         engine = json.loads((options.engine / "engine.json").read_text())
         design = netlist(options.engine.resolve(), output)
+        versions = fpga_tools.versions("yosys", "nextpnr-ecp5")
         report = {
             "engine": engine,
-            "tools": fpga_tools.versions("yosys", "nextpnr-ecp5"),
+            "tools": versions,
             "asked_mhz": _ASKED_MHZ,
             "timing_weight": _TIMING_WEIGHT,
             "utilisation": fmax_report.utilisation(design, module_of),
-            "grades": measure(design, grades, options.seeds, output / "seeds"),
+            "grades": measure(design, grades, options.seeds, folder_of(design, versions, output)),
         }
         (output / "fmax.json").write_text(json.dumps(report, indent=2) + "\n")
         draw(report["grades"], f"Engine alone, ECP5-85F, build {engine['build_hash']}", output / "fmax.png")

@@ -36,25 +36,30 @@ class Run:
     config: bool = True
 
 
-def place(runs: Iterable[Run], output: Path) -> dict[str, dict]:
+def place(runs: Iterable[Run], output: Path, *, resume: bool = False) -> dict[str, dict]:
     """Places and routes.
 
     Args:
         runs: what is to be done.
         output: folder for <name>.json and <name>.log, and <name>.config where it is asked for.
+        resume: a run whose report is in the folder already is not done again, so that an interrupted call can go on;
+            whoever changes the netlist or an option names another folder.
 
     Returns:
         Timing (`fmax_report.timing`) by name, in the order of the runs.
     """
     runs = list(runs)
-    waiting, results = list(runs), {}
+    reports = {run.name: output / f"{run.name}.json" for run in runs}
+    results = {name: fmax_report.timing(report) for name, report in reports.items() if resume and report.is_file()}
+    waiting = [run for run in runs if run.name not in results]
     running: dict[str, tuple[subprocess.Popen, int]] = {}
     with steps.shown() as progress:
         try:
             while waiting or running:
                 while waiting and len(running) < _PARALLEL:
                     run = waiting.pop(0)
-                    command = ["nextpnr-ecp5", *run.options, "--timing-allow-fail", "--report", f"{run.name}.json"]
+                    # Under its name only when all of it is written: a report that is there is a run that is done.
+                    command = ["nextpnr-ecp5", *run.options, "--timing-allow-fail", "--report", f"{run.name}.part"]
                     command += ["--textcfg", f"{run.name}.config"] if run.config else []
                     task = progress.add_task(f"seed {run.name}", total=1)
                     running[run.name] = fpga_tools.start(command, output / f"{run.name}.log", output), task
@@ -65,7 +70,8 @@ def place(runs: Iterable[Run], output: Path) -> dict[str, dict]:
                     if process.poll() is None:
                         continue
                     fpga_tools.check(process, log)
-                    results[name] = fmax_report.timing(output / f"{name}.json")
+                    (output / f"{name}.part").replace(reports[name])
+                    results[name] = fmax_report.timing(reports[name])
                     speed = 100 * fmax_report.slack(results[name])
                     progress.update(task, completed=1, description=f"seed {name}: {speed:.0f} % of the speed required")
                     del running[name]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measurement of the engine's Fmax: what an interrupted one has done counts, what another netlist gave does not."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hwswap_litex import InputError
+from hwswap_soc import engine_fmax, fpga_tools
+
+_CLOCK = {"clock": {"achieved": 0.0, "constraint": 150.0}}
+_SEGMENT = {"type": "logic", "delay": 5.0, "from": {"cell": "a", "loc": [0, 0], "port": "Q"}, "to": {"cell": "b"}}
+
+
+@pytest.fixture
+def nextpnr(monkeypatch):
+    """Stands in for nextpnr-ecp5, whose result is 90 MHz and the seed; yields the seeds it was run with.
+
+    A seed in the set `broken` ends it behind half a report, as an interruption would.
+    """
+    seeds, broken = [], set()
+
+    def start(command, log, folder):
+        seed = int(command[command.index("--seed") + 1])
+        seeds.append(seed)
+        report = {"fmax": {"clock": _CLOCK["clock"] | {"achieved": 90.0 + seed}}, "critical_paths": [_path()]}
+        text = json.dumps(report)
+        (folder / command[command.index("--report") + 1]).write_text(text[:20] if seed in broken else text)
+        log.touch()
+        return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({int(seed in broken)})"])
+
+    monkeypatch.setattr(fpga_tools, "start", start)
+    return seeds, broken
+
+
+def _path():
+    end = {"cell": "core.row", "port": "Q"}
+    return {"from": "posedge clock", "to": "posedge clock", "path": [_SEGMENT | {"from": end, "to": end}]}
+
+
+def test_an_interrupted_measurement_goes_on_where_it_stopped(nextpnr, tmp_path):
+    seeds, broken = nextpnr
+    broken.add(3)
+    with pytest.raises(InputError, match="nextpnr-ecp5|python"):
+        engine_fmax.measure(tmp_path / "engine.json", ["8"], 3, tmp_path)
+    assert seeds == [1, 2, 3]
+    broken.clear()
+    found = engine_fmax.measure(tmp_path / "engine.json", ["8"], 3, tmp_path)
+    assert seeds[3:] in ([3], [2, 3]), "seed 2 may have been ended with the failing one"
+    assert (found["8"]["lowest"], found["8"]["median"], found["8"]["highest"]) == (91.0, 92.0, 93.0)
+
+
+def test_another_netlist_tool_or_option_begins_anew(tmp_path, monkeypatch):
+    design = tmp_path / "engine.json"
+    design.write_text("one")
+    first = engine_fmax.folder_of(design, {"yosys": "0.52"}, tmp_path)
+    assert engine_fmax.folder_of(design, {"yosys": "0.52"}, tmp_path) == first
+    assert engine_fmax.folder_of(design, {"yosys": "0.53"}, tmp_path) != first
+    design.write_text("two")
+    assert engine_fmax.folder_of(design, {"yosys": "0.52"}, tmp_path) != first
+    design.write_text("one")
+    monkeypatch.setattr(engine_fmax, "_OPTIONS", ["--freq", "1"])
+    assert engine_fmax.folder_of(design, {"yosys": "0.52"}, tmp_path) != first
