@@ -78,7 +78,7 @@ test-model: setup ## the golden model
 test-cocotb: verilog ## the whole engine through its bus ports against the golden model
 	@$(PYTEST) tests/cocotb
 
-test-trace: model model-wide ## recorded traces and random streams on the engine
+test-trace: model model-wide model-scale ## recorded traces and random streams on the engine
 	@$(PYTEST) tests/trace
 
 test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
@@ -86,6 +86,16 @@ test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
 
 test-system: model guest ## boots Linux, swaps, kills the engine, verifies every byte
 	@$(PYTEST) tests/system
+
+# Half an hour and more, so not part of `make test`.
+test-debug: model ## the driver on a kernel with lockdep, KASAN, UBSAN, DEBUG_VM and kmemleak: build/test-debug
+	@$(B) kernel-debug modules-debug guest-debug
+	@HWSWAP_KERNEL=$(CURDIR)/build/kernel-debug/bzImage \
+		HWSWAP_INITRAMFS=$(CURDIR)/build/guest-debug/initramfs.cpio.gz \
+		$(PYTEST) tests/system/debug_kernel.py --junitxml=build/test-debug/junit.xml
+
+test-patches: guest ## each patch of the series alone: builds without a new warning, boots, swaps: build/test-patches
+	@$(ENV) python -m hwswap.patch_steps
 
 test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) tests/soc
@@ -104,7 +114,7 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
-bench-table: model guest ## the work on swap tables: engine cycles, guest instructions, swapoff, memory; [SHORT=1]
+bench-table: model model-scale guest ## cost of the work on swap tables: engine, guest, swapoff, memory; [SHORT=1]
 	@$(ENV) python -m hwswap bench-table $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap.bench_table_driver $(if $(SHORT),--short)
 

@@ -243,7 +243,7 @@ def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> No
         (clone / folder).mkdir(parents=True)
     (clone / "sim" / "hwswap" / "__init__.py").touch()
     (clone / "sim" / "hwswap" / "initramfs.py").write_text("print('packed')\n")
-    (clone / "build").mkdir()
+    (clone / "build" / "modules-1").mkdir(parents=True)
     (clone / "build" / "modules").symlink_to("modules-1")
 
     def build() -> tuple[str, str]:

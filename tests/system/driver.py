@@ -3,12 +3,14 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from hwswap import artifacts
-from hwswap.guest import Guest, GuestError
+from hwswap.engine import EngineServer
+from hwswap.guest import Guest, GuestError, Machine
 
 PARAMETERS = "/sys/module/hwswap/parameters"
 DEBUG = "/sys/kernel/debug/hwswap"
@@ -24,6 +26,14 @@ class Driver:
         """Talk to the driver of `guest`; load() loads it."""
         self.guest = guest
 
+    @classmethod
+    def attached(cls, guest: Guest, mode: str, timeout: float = 30.0) -> Self:
+        """Load the module into `guest`, in a mode for which it needs the engine; wait until it is attached."""
+        driver = cls(guest)
+        driver.load(mode)
+        driver.wait_attached(timeout)
+        return driver
+
     def load(self, mode: str = "off") -> None:
         """Load the module."""
         self.guest.run(f"insmod /lib/modules/hwswap.ko mode={mode}").check()
@@ -32,9 +42,13 @@ class Driver:
         """Unload the module."""
         self.guest.run("rmmod hwswap").check()
 
+    def set_parameter(self, name: str, value: str) -> None:
+        """Set a parameter of the module."""
+        self.guest.run(f"echo {value} >{PARAMETERS}/{name}").check()
+
     def set_mode(self, mode: str) -> None:
         """Switch the mode."""
-        self.guest.run(f"echo {mode} >{PARAMETERS}/mode").check()
+        self.set_parameter("mode", mode)
 
     def state(self) -> str:
         """Return the driver's own line on whether it is attached."""
@@ -59,6 +73,10 @@ class Driver:
         """Return the driver's counters."""
         pairs = (line.split() for line in self.guest.run(f"cat {DEBUG}/stats").check().splitlines() if line)
         return {name: int(value) for name, value in pairs}
+
+    def since(self, before: dict[str, int]) -> dict[str, int]:
+        """Return what the counters have risen by since they were `before`."""
+        return {name: value - before[name] for name, value in self.stats().items()}
 
     def wait_engine_places(self, beyond: int = 0, timeout: float = 60.0) -> None:
         """Wait until the engine has placed more than `beyond` slots: under load, a busy host may need a while."""
@@ -137,15 +155,23 @@ def swap_on_queued(guest: Guest) -> None:
         guest.run(f"swapctl make -s 48m {disk} && swapctl on -p 5 {disk}").check()
 
 
-def hold_half(guest: Guest, seed: int) -> None:
-    """Put 32 MB into swap, free a random half of the slots, and hold the others until verify_half().
+@contextmanager
+def queued_guest(log: Path, engine: EngineServer | None = None) -> Iterator[Guest]:
+    """Boot a guest with two CPUs and swap on QUEUED, with an engine or without."""
+    with Guest(Machine(cpus=2, disks=0), engine, files=kernel_modules(), log=log) as guest:
+        swap_on_queued(guest)
+        yield guest
+
+
+def hold_half(guest: Guest, seed: int, size: str = "32m") -> None:
+    """Put so much into swap, free a random half of the slots, and hold the others until verify_half().
 
     None of it stays in the swap cache, in which a device behind a queue leaves what it has written.
     """
     group = "/sys/fs/cgroup/half"
     guest.run(f"[ -d {group} ] || {{ echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir {group}; }}").check()
     guest.run(
-        f"sh -c 'echo $$ >{group}/cgroup.procs; exec swapfrag --size 32m --free 50 --seed {seed}' >/tmp/frag & "
+        f"sh -c 'echo $$ >{group}/cgroup.procs; exec swapfrag --size {size} --free 50 --seed {seed}' >/tmp/frag & "
         "echo $! >/tmp/frag.pid"
     ).check()
     guest.run("until grep -q ready /tmp/frag; do kill -0 $(cat /tmp/frag.pid) || exit 1; sleep 0.1; done", 300).check()

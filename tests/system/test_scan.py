@@ -7,21 +7,19 @@ from collections.abc import Iterator
 import pytest
 from driver import (
     DEBUG,
-    PARAMETERS,
     QUEUED,
     Driver,
     Load,
     end_search,
     hold_half,
-    kernel_modules,
+    queued_guest,
     search_for_ever,
-    swap_on_queued,
     swapload,
     verify_half,
 )
 from hwswap import paths
 from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest import Guest
 
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 
@@ -42,20 +40,15 @@ def wait_no_tables(guest: Guest, timeout: float = 30.0) -> None:
 
 @pytest.fixture(scope="module")
 def guest(engine: EngineServer) -> Iterator[Guest]:
-    with Guest(
-        Machine(cpus=2, disks=0), engine, files=kernel_modules(), log=paths.REPORTS / "kernel" / "scan.log"
-    ) as guest:
+    with queued_guest(paths.REPORTS / "kernel" / "scan.log", engine) as guest:
         yield guest
 
 
 @pytest.fixture(scope="module")
 def driver(guest: Guest) -> Driver:
-    swap_on_queued(guest)
-    driver = Driver(guest)
-    driver.load("scan")
+    driver = Driver.attached(guest, "scan")
     # By default it chooses none: software is faster.
-    guest.run(f"echo 1 >{PARAMETERS}/window_min_page_cluster").check()
-    driver.wait_attached()
+    driver.set_parameter("window_min_page_cluster", "1")
     return driver
 
 
@@ -71,7 +64,7 @@ def test_swapoff_half_full_under_load(guest: Guest, driver: Driver, fixed: str) 
     guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
     load.stop(300)
     verify_half(guest)
-    seen = {name: value - before[name] for name, value in driver.stats().items()}
+    seen = driver.since(before)
     assert seen["windows_same"] > 0, seen
     assert seen["tables_given"] > 0, seen
     assert seen["timeouts"] == seen["detaches"] == 0, seen
@@ -81,7 +74,7 @@ def test_swapoff_half_full_under_load(guest: Guest, driver: Driver, fixed: str) 
 def test_searches_find_what_is_there(guest: Guest, driver: Driver) -> None:
     before = driver.stats()
     search_for_ever(guest, QUEUED[0])
-    seen = {name: value - before[name] for name, value in driver.stats().items()}
+    seen = driver.since(before)
     end_search(guest, QUEUED[0])
     guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
     assert seen["searches_used"] > seen["searches_nothing"], seen

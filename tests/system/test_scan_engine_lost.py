@@ -10,24 +10,19 @@ from driver import (
     Load,
     end_search,
     hold_half,
-    kernel_modules,
+    queued_guest,
     search_for_ever,
-    swap_on_queued,
     unless_qemu_ends,
     verify_half,
 )
 from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
 
 LOAD = "--processes 2 --size 3m --limit 4m --folio 4k --access random"
 
 
 def kill_while_it_searches(engine: EngineServer, kernel_log: Path) -> None:
-    with Guest(Machine(cpus=2, disks=0), engine, files=kernel_modules(), log=kernel_log) as guest:
-        swap_on_queued(guest)
-        driver = Driver(guest)
-        driver.load("scan")
-        driver.wait_attached()
+    with queued_guest(kernel_log, engine) as guest:
+        driver = Driver.attached(guest, "scan")
         hold_half(guest, seed=7)
         load = Load(guest, LOAD)
         search_for_ever(guest, QUEUED[0])

@@ -11,14 +11,13 @@ from driver import (
     Load,
     end_search,
     hold_half,
-    kernel_modules,
+    queued_guest,
     search_for_ever,
-    swap_on_queued,
     swapload,
     verify_half,
 )
 from hwswap import paths
-from hwswap.guest import Guest, Machine
+from hwswap.guest import Guest
 
 MODULE = "hwswap_testprovider"
 LIE = f"/sys/module/{MODULE}/parameters/lie"
@@ -30,10 +29,7 @@ _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 @pytest.fixture(scope="module")
 def guest() -> Iterator[Guest]:
     """Two devices behind a queue, which the cluster readahead reads, and no engine."""
-    with Guest(
-        Machine(cpus=2, disks=0), files=kernel_modules(), log=paths.REPORTS / "kernel" / "table-hooks.log"
-    ) as guest:
-        swap_on_queued(guest)
+    with queued_guest(paths.REPORTS / "kernel" / "table-hooks.log") as guest:
         yield guest
 
 

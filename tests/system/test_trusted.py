@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 import pytest
-from driver import BENCH, DISKS, PARAMETERS, Driver, Load, swap_on, swapload
+from driver import BENCH, DISKS, Driver, Load, swap_on, swapload
 from hwswap import paths
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
@@ -25,20 +25,7 @@ def guest(engine: EngineServer) -> Iterator[Guest]:
 @pytest.fixture(scope="module")
 def driver(guest: Guest) -> Driver:
     swap_on(guest)
-    driver = Driver(guest)
-    driver.load("trusted")
-    driver.wait_attached()
-    return driver
-
-
-def set_parameter(guest: Guest, name: str, value: str) -> None:
-    """Set a parameter of the driver."""
-    guest.run(f"echo {value} >{PARAMETERS}/{name}").check()
-
-
-def seen_since(driver: Driver, before: dict[str, int]) -> dict[str, int]:
-    """Return what was counted since `before`."""
-    return {name: value - before[name] for name, value in driver.stats().items()}
+    return Driver.attached(guest, "trusted")
 
 
 def assert_orderly(seen: dict[str, int]) -> None:
@@ -50,38 +37,38 @@ def assert_orderly(seen: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("verify", ["y", "n"])
 def test_folios_of_mixed_orders(guest: Guest, driver: Driver, verify: str) -> None:
-    set_parameter(guest, "trusted_min_order", "2")
-    set_parameter(guest, "trusted_verify", verify)
+    driver.set_parameter("trusted_min_order", "2")
+    driver.set_parameter("trusted_verify", verify)
     before = driver.stats()
     loads = [Load(guest, arguments) for arguments in MIXED]
     guest.run("sleep 4").check()
     for load in loads:
         load.stop(300)
-    assert_orderly(seen_since(driver, before))
+    assert_orderly(driver.since(before))
     driver.assert_quiet_mirror()
 
 
 @pytest.mark.parametrize("order", [0, 2, 4, 7, 9])
 def test_every_order(guest: Guest, driver: Driver, order: int) -> None:
-    set_parameter(guest, "trusted_min_order", str(order))
-    set_parameter(guest, "trusted_verify", "y")
+    driver.set_parameter("trusted_min_order", str(order))
+    driver.set_parameter("trusted_verify", "y")
     before = driver.stats()
     # The waits let others have the command ring between two calls.
     guest.run(f"echo '{order} 32 500000' >{BENCH}", 300).check()
-    assert_orderly(seen_since(driver, before))
+    assert_orderly(driver.since(before))
     driver.assert_quiet_mirror()
 
 
 def test_below_the_order_software_writes(guest: Guest, driver: Driver) -> None:
-    set_parameter(guest, "trusted_min_order", "9")
+    driver.set_parameter("trusted_min_order", "9")
     before = driver.stats()
     swapload(guest, "--size 4m --limit 2m --folio 64k --access random", 300)
-    seen = seen_since(driver, before)
+    seen = driver.since(before)
     assert seen["fills"] == seen["clears"] == seen["fills_busy"] == seen["fills_refused"] == 0, seen
 
 
 def test_swapoff_under_load(guest: Guest, driver: Driver) -> None:
-    set_parameter(guest, "trusted_min_order", "2")
+    driver.set_parameter("trusted_min_order", "2")
     before = driver.stats()
     loads = [Load(guest, arguments) for arguments in MIXED[:2]]
     guest.run("sleep 1").check()
@@ -91,7 +78,7 @@ def test_swapoff_under_load(guest: Guest, driver: Driver) -> None:
         guest.run(f"swapctl on {disk}").check()
     for load in loads:
         load.stop(300)
-    assert_orderly(seen_since(driver, before))
+    assert_orderly(driver.since(before))
     driver.assert_quiet_mirror()
 
 

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from driver import BENCH, PARAMETERS, Driver, Load, swap_on, swapload, unless_qemu_ends
+from driver import BENCH, Driver, Load, swap_on, swapload, unless_qemu_ends
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
 
@@ -15,12 +15,11 @@ LOAD = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
 def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> None:
     with Guest(Machine(cpus=2, disks=2, disk_mb=64), engine, log=kernel_log) as guest:
         swap_on(guest, "/dev/ram0", "/dev/ram1")
-        driver = Driver(guest)
-        driver.load("trusted")
-        driver.wait_attached(60)
-        guest.run(f"echo 1000000 >{PARAMETERS}/trusted_timeout_us; echo 4 >{PARAMETERS}/trusted_min_order").check()
+        driver = Driver.attached(guest, "trusted", 60)
+        driver.set_parameter("trusted_timeout_us", "1000000")
+        driver.set_parameter("trusted_min_order", "4")
         # QEMU 11.1 ends when the engine dies during an access to a register: look at one when it must be dead.
-        guest.run(f"echo 1000000 >{PARAMETERS}/trusted_looks").check()
+        driver.set_parameter("trusted_looks", "1000000")
         load = Load(guest, LOAD)
         again = f"sh -c 'while echo \"4 256 0\" >{BENCH}; do :; done' >/dev/null 2>&1"
         guest.run(f"{again} & echo $! >/tmp/bench.pid").check()

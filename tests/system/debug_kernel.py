@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver in every mode on a kernel that checks itself: `make test-debug`.
+
+Lockdep, KASAN, UBSAN, DEBUG_VM and more look on (sw/driver/kernel-debug.config); what they say fails the run
+(hwswap/kernel_log.py), and so does a leak that kmemleak finds once the module is gone. The last tests do what no kernel
+code may do, one thing each, and want to see the run fail. `make test` leaves this file out by its name: it takes too
+long.
+"""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driver import (
+    QUEUED,
+    Driver,
+    Load,
+    end_search,
+    hold_half,
+    kernel_modules,
+    search_for_ever,
+    swap_on_queued,
+    swapload,
+    swapped_out,
+    unless_qemu_ends,
+    verify_half,
+)
+from hwswap import artifacts, paths, provenance
+from hwswap.engine import EngineServer
+from hwswap.guest import Guest, GuestError, Machine
+from hwswap.kernel_log import troubles
+
+pytestmark = pytest.mark.timeout(3600)
+
+MODES = ("off", "shadow", "hint", "scan", "trusted")
+# Small, since every access to memory is checked: a tenth of a usual kernel's speed, or less.
+SMALL = "--processes 2 --size 3m --limit 3m --folio 4k --access random"
+MIXED = "--processes 2 --size 4m --limit 4m --folio 64k --access random"
+LARGE = "--size 8m --limit 5m --folio 2m --access sequential"
+HALF = "8m"
+MEMORY_DISKS = ("/dev/ram0", "/dev/ram1")
+PATIENCE = 10
+"""How much longer than on a kernel without checks anything may take."""
+WAIT = 300
+"""Seconds for what the driver does on its own: it attaches, or is detached."""
+
+OUTPUT = paths.BUILD / "test-debug"
+MACHINE = Machine(cpus=2, memory_mb=1280, disks=2, disk_mb=64)
+
+_OUT_OF_TREE = 1 << 12
+"""The taint of a module that is not part of the kernel (Documentation/admin-guide/tainted-kernels.rst)."""
+_KMEMLEAK = "/sys/kernel/debug/kmemleak"
+
+
+class Results:
+    """What was done, as JSON, rewritten with each thing that is added."""
+
+    def __init__(self) -> None:
+        """Begin a file of its own."""
+        OUTPUT.mkdir(parents=True, exist_ok=True)
+        self.report: dict[str, Any] = {
+            "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
+            "versions": {"qemu": provenance.qemu()},
+            "runs": [],
+        }
+
+    def add(self, name: str, began: float, **facts: Any) -> None:
+        """Add a run that began at time.monotonic() `began`."""
+        self.report["runs"].append({"name": name, "seconds": round(time.monotonic() - began, 1), **facts})
+        (OUTPUT / "result.json").write_text(json.dumps(self.report, indent=2) + "\n")
+
+
+@pytest.fixture(scope="session")
+def results() -> Results:
+    return Results()
+
+
+def debug_guest(engine: EngineServer | None, name: str, arguments: str = "") -> Guest:
+    """Return a guest with that kernel; fails when it is another one."""
+    config = (artifacts.KERNEL.path().parent / "config").read_text()
+    for option in ("PROVE_LOCKING", "KASAN", "UBSAN", "DEBUG_VM", "DEBUG_KMEMLEAK", "DMA_API_DEBUG"):
+        assert f"CONFIG_{option}=y" in config, f"{artifacts.KERNEL.path()} has no {option}: use `make test-debug`"
+    machine = replace(MACHINE, kernel_arguments=arguments)
+    return Guest(machine, engine, files=kernel_modules(), log=OUTPUT / f"{name}.log", patience=PATIENCE)
+
+
+def swap_on_all(guest: Guest) -> None:
+    """Switch on two devices behind a queue and two RAM disks, which are used by turns."""
+    swap_on_queued(guest)
+    disks = " ".join(MEMORY_DISKS)
+    guest.run(f"swapctl make {disks} && swapctl on -p 5 {disks}").check()
+
+
+def load_driver(guest: Guest, mode: str = "off") -> Driver:
+    """Load the driver; whatever is allocated before counts as no leak of its."""
+    guest.run(f"echo clear >{_KMEMLEAK}").check()
+    driver = Driver(guest)
+    driver.load(mode)
+    # The engine chooses windows, and writes words from small folios on; both are seldom worth it.
+    driver.set_parameter("window_min_page_cluster", "1")
+    driver.set_parameter("trusted_min_order", "2")
+    # The simulated engine does not get faster on a host that is busy with the checks.
+    driver.set_parameter("trusted_timeout_us", "1000000")
+    return driver
+
+
+def attach(driver: Driver, mode: str) -> None:
+    """Switch to a mode, and wait until the engine takes part in it."""
+    driver.set_mode(mode)
+    if mode != "off":
+        driver.wait_attached(WAIT)
+
+
+def assert_sound(guest: Guest) -> dict[str, int]:
+    """Fail unless the checks are still at work and have found nothing; return how much lockdep has seen."""
+    stats = {}
+    for line in guest.run("cat /proc/lockdep_stats").check().splitlines():
+        name, _, value = line.partition(":")
+        if value.split() and value.split()[0].isdigit():
+            stats[name.strip()] = int(value.split()[0])
+    assert stats["debug_locks"] == 1, "lockdep has switched itself off"
+    tainted = int(guest.run("cat /proc/sys/kernel/tainted").check())
+    assert not tainted & ~_OUT_OF_TREE, f"the kernel is tainted: {tainted:#x}"
+    guest.check_log()
+    return {name: stats[name] for name in ("lock-classes", "direct dependencies", "dependency chains")}
+
+
+def assert_no_leak(guest: Guest) -> None:
+    """Fail with kmemleak's report if nothing refers to some piece of memory any more."""
+    # It leaves out what is younger than five seconds, and what has changed since the scan before; and a word left on
+    # some stack may look like a reference in one scan, not in the next.
+    guest.run(f"for i in 1 2 3; do sleep 6; echo scan >{_KMEMLEAK}; done", 300).check()
+    report = guest.run(f"cat {_KMEMLEAK}").check()
+    assert "unreferenced object" not in report, report[:6000]
+
+
+@pytest.fixture(scope="module")
+def guest(engine: EngineServer) -> Iterator[Guest]:
+    with debug_guest(engine, "modes") as guest:
+        swap_on_all(guest)
+        yield guest
+
+
+@pytest.fixture(scope="module")
+def driver(guest: Guest) -> Driver:
+    return load_driver(guest)
+
+
+def assert_mode_did_its_work(mode: str, seen: dict[str, int]) -> None:
+    """Fail unless the counters say that engine and software did what the mode is for."""
+    if mode == "off":
+        assert seen["slots_engine"] == seen["slots_software"] == 0, seen
+    elif mode == "shadow":
+        assert seen["slots_engine"] == 0 < seen["slots_software"], seen
+    else:
+        assert seen["slots_engine"] > 0, seen
+    if mode in ("scan", "trusted"):
+        assert seen["tables_given"] > 0, seen
+        assert seen["windows"] > 0, seen
+        assert seen["searches_used"] > 0, seen
+        assert seen["used_wrong"] == 0, seen
+    if mode == "trusted":
+        assert seen["fills"] > 0 and seen["clears"] > 0, seen
+        assert seen["words_mended"] == seen["fills_failed"] == 0, seen
+    assert seen["timeouts"] == 0, seen
+
+
+def wait_searched(driver: Driver, beyond: int) -> None:
+    """Wait until the engine has searched for slots in use more than `beyond` times: swapoff reads other slots first."""
+    deadline = time.monotonic() + WAIT
+    while driver.stats()["searches_used"] <= beyond:
+        assert time.monotonic() < deadline, f"no search after {WAIT} s: {driver.stats()}"
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_mode(guest: Guest, driver: Driver, results: Results, mode: str) -> None:
+    """Loads, a swapoff of a half-full device under load, a search of swapoff; every byte verified."""
+    began, pages = time.monotonic(), swapped_out(guest)
+    attach(driver, mode)
+    before = driver.stats()
+    verified = 0
+    for load in (SMALL, MIXED, LARGE):
+        verified += swapload(guest, f"{load} --rounds 1")["verified_bytes"]
+    hold_half(guest, 3, HALF)
+    background = Load(guest, SMALL)
+    for disk in (QUEUED[0], MEMORY_DISKS[0]):
+        guest.run(f"swapctl off {disk}").check()
+        assert disk not in guest.run("cat /proc/swaps").check()
+        guest.run(f"swapctl on -p 5 {disk}").check()
+    verified += background.stop()["verified_bytes"]
+    verify_half(guest)
+    search_for_ever(guest, QUEUED[0])
+    if mode in ("scan", "trusted"):
+        wait_searched(driver, before["searches_used"])
+    end_search(guest, QUEUED[0])
+    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
+    seen = driver.since(before)
+    assert_mode_did_its_work(mode, seen)
+    if mode != "off":
+        driver.wait_attached(WAIT)
+        driver.assert_quiet_mirror()
+    results.add(
+        f"mode {mode}",
+        began,
+        verified_bytes=verified,
+        pages_out=swapped_out(guest) - pages,
+        counters={name: value for name, value in seen.items() if value},
+        **assert_sound(guest),
+    )
+
+
+def test_mode_changes_under_load(guest: Guest, driver: Driver, results: Results) -> None:
+    began = time.monotonic()
+    loads = [Load(guest, SMALL), Load(guest, MIXED)]
+    for mode in ("scan", "trusted", "hint", "trusted", "off", "shadow", "trusted", "scan", "off", "trusted"):
+        driver.set_mode(mode)
+        guest.run("sleep 1").check()
+        for load in loads:
+            load.assert_running()
+    verified = sum(load.stop()["verified_bytes"] for load in loads)
+    driver.wait_attached(WAIT)
+    driver.assert_quiet_mirror()
+    results.add("mode changes under load", began, verified_bytes=verified, **assert_sound(guest))
+
+
+def test_unload_under_load(guest: Guest, driver: Driver, results: Results) -> None:
+    """The module goes and comes back in each mode; at the end nothing of it is left in memory."""
+    began = time.monotonic()
+    loads = [Load(guest, SMALL), Load(guest, MIXED)]
+    for mode in MODES:
+        attach(driver, mode)
+        guest.run("sleep 2").check()
+        driver.unload()
+        for load in loads:
+            load.assert_running()
+        load_driver(guest)
+    driver.unload()
+    verified = sum(load.stop()["verified_bytes"] for load in loads)
+    assert_no_leak(guest)
+    results.add("unload under load", began, verified_bytes=verified, **assert_sound(guest))
+
+
+def kill_under_load(engine: EngineServer, mode: str, results: Results) -> None:
+    began = time.monotonic()
+    with debug_guest(engine, f"killed-{mode}") as guest:
+        swap_on_all(guest)
+        driver = load_driver(guest, mode)
+        driver.wait_attached(WAIT)
+        loads = [Load(guest, SMALL), Load(guest, MIXED)]
+        if mode == "shadow":
+            guest.run("sleep 5").check()
+        else:
+            driver.wait_engine_places(timeout=WAIT)
+        guest.kill_engine()
+        driver.wait_detached(WAIT)
+        for load in loads:
+            load.assert_running()
+        assert len(driver.messages("detached:")) == 1, driver.messages("detached:")
+        verified = swapload(guest, f"{LARGE} --rounds 1")["verified_bytes"]
+        verified += sum(load.stop()["verified_bytes"] for load in loads)
+        for disk in (*QUEUED, *MEMORY_DISKS):
+            guest.run(f"swapctl off {disk}").check()
+        driver.unload()
+        assert_no_leak(guest)
+        results.add(f"engine killed in mode {mode}", began, verified_bytes=verified, **assert_sound(guest))
+
+
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_engine_killed(folder: Path, results: Results, mode: str) -> None:
+    engine = EngineServer(folder)
+    unless_qemu_ends(lambda: kill_under_load(engine, mode, results), OUTPUT / f"killed-{mode}.log")
+
+
+FAULTS = {
+    "lock_order": "possible circular locking dependency detected",
+    "sleep_in_atomic": "sleeping function called from invalid context",
+    "use_after_free": "KASAN: slab-use-after-free in use_after_free",
+    "out_of_bounds": "KASAN: vmalloc-out-of-bounds in out_of_bounds",
+    "past_row": "UBSAN: array-index-out-of-bounds in .*testfault.c",
+    "page_dump": "page dumped because: VM_WARN_ON_ONCE_PAGE",
+    "warning": "WARNING: .*testfault.c",
+}
+"""Names of hwswap_testfault.ko's faults, and what the kernel says of each. Lockdep has to be first: any other complaint
+may switch it off."""
+
+_MARK = "the fault that follows: "
+
+
+def test_faults_fail_the_run(results: Results) -> None:
+    """What no kernel code may do is found: a leak by kmemleak, the rest by what the kernel says of it."""
+    began = time.monotonic()
+    guest = debug_guest(None, "faults", "kasan_multi_shot")
+    # Outside of the guest, which looks at its log once more when it ends.
+    with pytest.raises(GuestError, match=FAULTS["lock_order"]), guest:
+        guest.run(f"echo clear >{_KMEMLEAK}").check()
+        assert_no_leak(guest)
+        guest.run("insmod /lib/modules/hwswap_testfault.ko fault=leak").check()
+        with pytest.raises(AssertionError, match="unreferenced object"):
+            assert_no_leak(guest)
+        guest.run("rmmod hwswap_testfault").check()
+        # All of them, before the guest is ended for the first.
+        one = f"echo '{_MARK}'$fault >/dev/kmsg; insmod /lib/modules/hwswap_testfault.ko fault=$fault; sleep 1"
+        script = f"(for fault in {' '.join(FAULTS)}; do {one}; rmmod hwswap_testfault; done; echo '{_MARK}' >/dev/kmsg)"
+        try:
+            guest.run(script)
+        finally:
+            wait_in_log(guest, f"{_MARK}\n")
+    log = guest.log.read_text(errors="replace").replace("\r", "") if guest.log else ""
+    found = {}
+    for section in log.split(_MARK)[1:-1]:
+        fault, _, text = section.partition("\n")
+        found[fault] = troubles(text)
+    assert list(found) == list(FAULTS)
+    for fault, pattern in FAULTS.items():
+        assert re.search(pattern, "\n".join(found[fault])), f"{fault}: {found[fault]}"
+    results.add("faults, all found", began, faults={name: lines[0] for name, lines in found.items()}, leak="found")
+
+
+def wait_in_log(guest: Guest, text: str) -> None:
+    """Wait until the kernel log holds a text."""
+    deadline = time.monotonic() + WAIT
+    while text not in guest.kernel_log():
+        assert time.monotonic() < deadline, f"not in the kernel log after {WAIT} s: {text}"
+        time.sleep(0.2)
