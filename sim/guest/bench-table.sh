@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of the driver's part of `make bench-table`: what a large folio costs in each mode, and what swap
 # tables take. Everything it prints is read by hwswap.bench_table_driver. From the host: RUNS, "order count" a line;
-# FILLS, sizes in MB; FREES, percentages; SEED.
+# MEMORY_MB, the device whose tables are looked at; FILLS, sizes in MB; FREES, percentages; SEED.
 MODE=/sys/module/hwswap/parameters
 ENGINE=/sys/kernel/debug/hwswap
 BENCH=/sys/kernel/debug/swap_alloc_bench
@@ -49,7 +49,7 @@ held() {
 }
 
 insmod /lib/modules/hwswap_tablebench.ko || exit 1
-swapctl make /dev/ram0 && swapctl on /dev/ram0 || exit 1
+swapctl make -s "${MEMORY_MB}m" /dev/ram0 && swapctl on /dev/ram0 || exit 1
 echo "@phase memory filling and emptying a swap device"
 for size in $FILLS; do
 	held fill "$size" 0 || exit 1
@@ -59,7 +59,8 @@ for percent in $FREES; do
 	held empty "$largest" "$percent" || exit 1
 done
 
-# Hints may take a part of what is free: for the largest folios that is one only where there is more.
+# All hints together may take a 64th of what is free, and a ring that was asked for once stays full: on a smaller device
+# those of the small orders leave nothing for the largest one.
 for disk in 1 2 3; do
 	swapctl make /dev/ram$disk && swapctl on /dev/ram$disk || exit 1
 done

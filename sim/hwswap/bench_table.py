@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what the engine's work on swap tables costs and what it saves.
 
-The engine's side is measured in its own cycles, each command by size and memory latency (table_cycles.py); the memory
+The engine's side is measured in its own cycles, each command by size and memory latency, with the directory of the
+tables on chip and in DRAM (table_cycles.py); the memory
 that tables take follows from the golden model's allocations (table_memory.py). Results are files in build/bench-table.
 """
 
 import argparse
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -48,25 +49,46 @@ def whole(figure: Measured) -> bool:
     return figure.command in RANGES and figure.items >= (SLOTS if figure.unit == "slots" else SEVERAL)
 
 
-def table(figures: Sequence[Measured]) -> Table:
-    """Return the figures, a row a command and size, columns for each latency."""
+Row = tuple[str, int, str]
+"""What a row of a table is about: a command, how many, and of what."""
+
+
+def row_of(figure: Measured) -> Row:
+    """Return the row a figure belongs to."""
+    return figure.command, figure.items, figure.unit
+
+
+def by_latency(title: str, figures: Sequence[Measured], third: str, cell: Callable[[Measured], str]) -> Table:
+    """Return a row a command and size, for each latency busy cycles, the round trip, and a third column."""
     latencies = sorted({figure.latency for figure in figures})
-    shown = Table(title="Commands on swap tables: engine clock cycles by memory latency; share of the port's peak")
+    found = {(row_of(figure), figure.latency): figure for figure in figures}
+    shown = Table(title=title)
     shown.add_column("command", no_wrap=True)
     shown.add_column("of", justify="right", no_wrap=True)
     for latency in latencies:
-        for name in (f"{latency}: busy", "trip", "peak"):
+        for name in (f"{latency}: busy", "trip", third):
             shown.add_column(name, justify="right", no_wrap=True)
-    rows: dict[tuple[str, int, str], list[Measured]] = {}
-    for figure in figures:
-        rows.setdefault((figure.command, figure.items, figure.unit), []).append(figure)
-    for (command, items, unit), row in sorted(rows.items()):
+    for row in sorted({row_of(figure) for figure in figures}):
+        command, items, unit = row
         cells = [command, f"{items} {unit if items > 1 else unit[:-1]}"]
-        for figure in sorted(row, key=lambda of: of.latency):
-            share = f"{100 * figure.share:.0f} %" if figure.share else "-"
-            cells += [f"{figure.busy:,}", f"{figure.round_trip:,}", share]
+        for latency in latencies:
+            figure = found[row, latency]
+            cells += [f"{figure.busy:,}", f"{figure.round_trip:,}", cell(figure)]
         shown.add_row(*cells)
     return shown
+
+
+def table(figures: Sequence[Measured]) -> Table:
+    """Return the figures, with the share of the port's peak that they reach."""
+    title = "Commands on swap tables: engine clock cycles by memory latency; share of the port's peak"
+    return by_latency(title, figures, "peak", lambda of: f"{100 * of.share:.0f} %" if of.share else "-")
+
+
+def dram_table(on_chip: Sequence[Measured], in_dram: Sequence[Measured]) -> Table:
+    """Return the figures with the directory in DRAM, and what of them it costs."""
+    chip = {(row_of(figure), figure.latency): figure for figure in on_chip}
+    title = "The same with the directory in DRAM, and how many cycles more that is than on chip"
+    return by_latency(title, in_dram, "more", lambda of: f"{of.busy - chip[row_of(of), of.latency].busy:+,}")
 
 
 def memory_table(samples: Sequence[Sample]) -> Table:
@@ -106,6 +128,8 @@ def bench(args: argparse.Namespace) -> int:
         raise RuntimeError("a memory latency is at least 1 cycle: choose others for --latencies")
     with ERR.status("commands on swap tables, on the RTL and the golden model"):
         figures = table_cycles.run(latencies, args.seed)
+    with ERR.status("the same with the directory in DRAM"):
+        in_dram = table_cycles.run(latencies, args.seed, dram=True)
     with ERR.status("") as status:
         clusters = SHORT_CLUSTERS if args.short else CLUSTERS
         samples = table_memory.run(
@@ -116,6 +140,7 @@ def bench(args: argparse.Namespace) -> int:
         "provenance": provenance.commit(),
         "seed": args.seed,
         "commands": [{**asdict(figure), "share": round(figure.share, 4)} for figure in figures],
+        "commands_dram": [{**asdict(figure), "share": round(figure.share, 4)} for figure in in_dram],
     }
     (args.output / "engine.json").write_text(json.dumps(report, indent=2) + "\n")
     report = {
@@ -129,10 +154,15 @@ def bench(args: argparse.Namespace) -> int:
     (args.output / "memory.json").write_text(json.dumps(report, indent=2) + "\n")
     from hwswap import bench_table_plot as plot  # takes a while to load
 
-    plot.draw_commands(figures, args.output / "engine.png")
+    plot.draw_commands(figures, in_dram, args.output / "engine.png")
     plot.draw_memory(samples, args.output / "memory.png")
     console = Console(width=int(os.environ.get("COLUMNS", "120")))
     console.print(table(figures))
+    console.print(dram_table(figures, in_dram))
+    accesses = sum(figure.store_accesses for figure in in_dram)
+    console.print(
+        f"Accesses to the caches of clusters, which a command on tables could wait for: {accesses}.", highlight=False
+    )
     console.print(memory_table(samples))
     wrong = misses(figures)
     for sentence in wrong:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver's part of `make bench-table`: large folios in each mode, swapoff's readahead, the memory of swap tables.
 
-Guests whose clock counts instructions; the device that swapoff reads is null_blk with a modelled latency.
+Guests whose clock counts instructions; the device that swapoff reads is null_blk with a modelled latency. What swapoff
+takes by mode and threshold is a part of its own (bench_modes.py).
 """
 
 import argparse
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap import artifacts, bench_table_driver_plot, paths, provenance
+from hwswap import artifacts, bench_modes, bench_table_driver_plot, paths, provenance
 from hwswap.engine import EngineError, EngineServer
 from hwswap.guest import Guest, GuestError, Machine
 from hwswap.qmp import QmpError
@@ -26,6 +27,12 @@ from hwswap.qmp import QmpError
 OUTPUT = paths.BUILD / "bench-table"
 GUEST = paths.ROOT / "sim/guest"
 MODES = ("stock", "tuned", "hint", "trusted", "believed")
+HINTED = ("hint", "trusted", "believed")
+"""Modes in which a call takes a hint; one that finds none is software's, with hooks."""
+
+LEAST_HINTED = 0.9
+"""The share of calls that have to be served by a hint for a figure to be one of hints."""
+
 PUBLISHED = {
     1: (26.8, 21.3),
     2: (28.3, 12.7),
@@ -54,6 +61,7 @@ class Size:
     clusters: Sequence[int]
     """Values of vm.page-cluster."""
     swapoff_mb: int
+    modes: bench_modes.Size
 
 
 LONG = Size(
@@ -62,8 +70,12 @@ LONG = Size(
     (25, 50, 75, 90, 95, 99),
     range(1, 9),
     32,
+    bench_modes.LONG,
 )
-SHORT = Size(((0, 200), (4, 40), (9, 8)), (4, 16), (50, 99), (1, 3, 5), 8)
+SHORT = Size(((0, 200), (4, 40), (9, 8)), (4, 16), (50, 99), (1, 3, 5), 8, bench_modes.SHORT)
+
+MEMORY_MB = 64
+"""Of the device that fills and empties."""
 
 
 @dataclass
@@ -74,6 +86,7 @@ class Collected:
     tables: list[dict[str, Any]] = field(default_factory=list)
     swapoff: list[dict[str, Any]] = field(default_factory=list)
     verified: list[dict[str, Any]] = field(default_factory=list)
+    modes: bench_modes.Collected = field(default_factory=bench_modes.Collected)
     done: int = 0
 
     def feed(self, line: str) -> None:
@@ -91,6 +104,8 @@ class Collected:
             self.verified.append(json.loads(rest))
         elif key == "@done":
             self.done += 1
+        elif key.startswith("@"):
+            self.modes.feed(line)
 
     def _swapoff(self, words: list[str]) -> None:
         fixed, cluster, when, nsec, pages, *stat = words
@@ -103,8 +118,13 @@ class Collected:
         self.swapoff.append({"fixed": fixed == "true", "page_cluster": int(cluster), **seen})
 
 
-def run_guest(machine: Machine, job: str, files: dict[str, bytes], collected: Collected, folder: Path | None) -> str:
-    """Boots a guest, with an engine if there is a folder for one, and runs a job; returns the kernel's release."""
+def run_guest(
+    name: str, machine: Machine, job: str, files: dict[str, bytes], collected: Collected, folder: Path | None
+) -> str:
+    """Boots a guest, with an engine if there is a folder for one, and runs a job; returns the kernel's release.
+
+    The kernel's log is kept under the name.
+    """
     engine = EngineServer(folder, pace="guest", log=OUTPUT / "engine.log") if folder else None
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -115,7 +135,7 @@ def run_guest(machine: Machine, job: str, files: dict[str, bytes], collected: Co
                 progress.update(task, description=line.split(" ", 2)[2])
             collected.feed(line)
 
-        log = OUTPUT / ("driver.kernel.log" if folder else "swapoff.kernel.log")
+        log = OUTPUT / f"{name}.kernel.log"
         with Guest(machine, engine, files=files, job=job, log=log, boot_timeout=300) as guest:
             before = collected.done
             result = guest.wait_job(1800, on_line)
@@ -127,21 +147,25 @@ def run_guest(machine: Machine, job: str, files: dict[str, bytes], collected: Co
 
 
 def measure(size: Size, nsec: int, seed: int) -> Report:
-    """Runs both guests; returns the report."""
+    """Runs the guests; returns the report."""
     collected = Collected()
     commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}  # what is run, whatever comes meanwhile
     runs = "\n".join(f"{order} {count}" for order, count in size.runs)
-    job = f"SEED={seed}\nRUNS='{runs}'\nFILLS='{' '.join(map(str, size.fills))}'\n"
+    job = f"SEED={seed}\nRUNS='{runs}'\nMEMORY_MB={MEMORY_MB}\nFILLS='{' '.join(map(str, size.fills))}'\n"
     job += f"FREES='{' '.join(map(str, size.frees))}'\n. /bench-table\n"
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         files = {"bench-table": (GUEST / "bench-table.sh").read_bytes()}
-        machine = Machine(cpus=1, icount=True, disks=4, disk_mb=64)
-        release = run_guest(machine, job, files, collected, Path(folder))
+        # The engine offers a 64th of what is free: that has to hold the rings of all orders that are measured.
+        machine = Machine(cpus=1, icount=True, disks=4, disk_mb=128)
+        release = run_guest("driver", machine, job, files, collected, Path(folder))
     modules = artifacts.KERNEL.path().parent / "modules"
     files = {f"lib/modules/{path.name}": path.read_bytes() for path in sorted(modules.glob("*.ko"))}
-    files["bench-swapoff"] = (GUEST / "bench-swapoff.sh").read_bytes()
+    files |= {name: (GUEST / f"{name}.sh").read_bytes() for name in ("half-full", "bench-swapoff", "bench-modes")}
+    machine = Machine(cpus=1, icount=True, disks=0)
     job = f"SEED={seed}\nNSEC={nsec}\nSIZE_MB={size.swapoff_mb}\nCLUSTERS='{' '.join(map(str, size.clusters))}'\n"
-    run_guest(Machine(cpus=1, icount=True, disks=0), job + ". /bench-swapoff\n", files, collected, None)
+    run_guest("swapoff", machine, job + ". /bench-swapoff\n", files, collected, None)
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        run_guest("modes", machine, bench_modes.job(size.modes, seed), files, collected, Path(folder))
     if not collected.verified or any(load["mismatches"] for load in collected.verified):
         raise GuestError(f"bytes were wrong after a swapoff: {collected.verified}")
     return {
@@ -150,16 +174,38 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
         "versions": {"linux": release, "qemu": provenance.qemu()},
         "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency},
         "device_nsec": nsec,
-        "bench": collected.bench,
+        "bench": with_shares(collected.bench),
         "tables": collected.tables,
         "swapoff": collected.swapoff,
+        "modes_device": {"mb": size.modes.mb, "nsec": size.modes.nsec},
+        "modes": collected.modes.modes,
+        "searches": collected.modes.searches,
+        "commands": bench_modes.commands(collected.modes.modes, collected.modes.searches),
         "published_seconds": PUBLISHED,
     }
 
 
+def with_shares(bench: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the entries with the share of folios that a hint placed; what is freed was allocated just before."""
+    shares = {(e["mode"], e["order"]): e["hinted"] / e["n"] for e in bench if e["op"] == "alloc"}
+    return [{**e, "hint_share": round(shares[e["mode"], e["order"]], 4)} for e in bench]
+
+
+def fallbacks(report: Report) -> list[str]:
+    """Returns which figures are of software, though their column is of hints; a sentence each."""
+    return [
+        f"mode {e['mode']}, order {e['order']}: {100 * e['hint_share']:.0f} % of the calls were served by a hint, less "
+        f"than {100 * LEAST_HINTED:.0f} %: these figures are software's"
+        for e in report["bench"]
+        if e["mode"] in HINTED and e["op"] == "alloc" and e["hint_share"] < LEAST_HINTED
+    ]
+
+
 def folio_table(report: Report) -> Table:
     """Instructions of one call, in each mode."""
-    table = Table(title="Guest instructions a call, p50 / average; trusted ones: waiting for the engine included")
+    table = Table(
+        title="Guest instructions a call, p50 / average; share placed by a hint. Trusted: with the wait for the engine"
+    )
     for title in ("", *MODES):
         table.add_column(title, justify="right" if title else "left")
     for order in sorted({entry["order"] for entry in report["bench"]}):
@@ -167,7 +213,8 @@ def folio_table(report: Report) -> Table:
             cells = []
             for mode in MODES:
                 entry = next(e for e in report["bench"] if (e["mode"], e["op"], e["order"]) == (mode, op, order))
-                cells.append(f"{entry['p50']:,} / {entry['avg']:,}")
+                share = f"; {100 * entry['hint_share']:.0f} %" if mode in HINTED else ""
+                cells.append(f"{entry['p50']:,} / {entry['avg']:,}{share}")
             table.add_row(f"{verb} order {order}", *cells)
     return table
 
@@ -225,7 +272,7 @@ def memory_table(report: Report) -> Table:
 
 def show(report: Report, console: Console) -> None:
     """Prints the tables, and what they are."""
-    for make in (folio_table, swapoff_table, memory_table):
+    for make in (folio_table, swapoff_table, bench_modes.modes_table, bench_modes.commands_table, memory_table):
         table: Callable[[Report], Table] = make
         console.print(table(report))
     notes = (
@@ -242,6 +289,10 @@ def show(report: Report, console: Console) -> None:
         (
             "swapoff: guest time, instructions and the device's latency; published: seconds of another machine, other "
             "load and kernel, to compare ratios with."
+        ),
+        (
+            "A window's time is the difference between swapoffs with the engine's windows and without, divided by the "
+            "windows. A search's follows from swapoffs that find the same slots again and again, with and without it."
         ),
         "A lookup in instructions, of slots in use in random order. The tree has no counts.",
         (
@@ -272,8 +323,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (OUTPUT / "driver.json").write_text(json.dumps(report, indent=1) + "\n")
     bench_table_driver_plot.draw(report, OUTPUT / "driver.png")
     show(report, Console(width=150 if not sys.stdout.isatty() else None))
+    wrong = fallbacks(report)
+    for sentence in wrong:
+        print(f"bench-table-driver: {sentence}", file=sys.stderr)
     print(f"{OUTPUT / 'driver.json'}, .png: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
-    return 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -48,16 +48,40 @@ def _memory(axes: Axes, runs: list[dict[str, Any]]) -> None:
             axes.plot(*zip(*points, strict=True), style, color=colour, label=f"{what}, {phase}")
     axes.set_xlabel("slots in use")
     axes.set_ylabel("kB")
-    axes.set_title("memory while a device fills, and when slots are freed at random")
+    axes.set_title("memory while a device fills,\nand when slots are freed at random")
     axes.legend()
+
+
+def _modes(axes: Axes, runs: list[dict[str, Any]]) -> None:
+    names = [f"{run['mode']}, {run['min_clusters']}, {run['min_page_cluster']}; {run['freed']} % freed" for run in runs]
+    axes.barh(
+        names, [run["nsec"] / 1e6 for run in runs], color=["#1f77b4" if run["windows"] else "#7f7f7f" for run in runs]
+    )
+    axes.invert_yaxis()
+    axes.set_xlabel("modelled ms; blue: windows by the engine")
+    axes.set_title("swapoff by mode, scan_min_clusters,\nwindow_min_page_cluster")
+
+
+def _commands(axes: Axes, commands: dict[str, Any]) -> None:
+    windows = commands["window_nsec"]
+    bars = {
+        "WINDOW": sum(windows) / len(windows),
+        "TABLE_SCAN": commands["search_nsec"],
+        "software: a cluster": commands["software_cluster_nsec"],
+    }
+    axes.bar(list(bars), [nsec / 1000 for nsec in bars.values()], color=["#1f77b4", "#1f77b4", "#7f7f7f"])
+    axes.set_ylabel("µs")
+    axes.set_title("a command with the wait for its interrupt")
 
 
 def draw(report: dict[str, Any], path: Path) -> None:
     """Writes a PNG."""
-    figure = Figure(figsize=(12, 9), layout="constrained")
-    axes = figure.subplots(2, 2)
+    figure = Figure(figsize=(12, 13.5), layout="constrained")
+    axes = figure.subplots(3, 2)
     _folios(axes[0][0], report["bench"], "alloc")
     _folios(axes[0][1], report["bench"], "free")
     _swapoff(axes[1][0], report["swapoff"])
     _memory(axes[1][1], report["tables"])
+    _modes(axes[2][0], report["modes"])
+    _commands(axes[2][1], report["commands"])
     figure.savefig(path, dpi=120)

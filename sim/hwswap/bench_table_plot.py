@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 ON_SLOTS = ("RANGE", "FILL", "REPLACE", "CLEAR")
 ON_CLUSTERS = ("COUNT", "SCAN")
+DIRECTORY = ("SCAN", "SCAN, no tables", "GIVE", "TAKE")
 
 
-def draw_commands(figures: "Sequence[Measured]", path: Path) -> None:
-    """Write a PNG: busy cycles over slots and over clusters, and the share of the port's peak."""
-    figure = Figure(figsize=(13, 4.5), layout="constrained")
-    slots, clusters, share = figure.subplots(1, 3)
+def draw_commands(figures: "Sequence[Measured]", in_dram: "Sequence[Measured]", path: Path) -> None:
+    """Write a PNG: busy cycles over slots and over clusters, the share of the port's peak, a directory in DRAM."""
+    figure = Figure(figsize=(17, 4.5), layout="constrained")
+    slots, clusters, share, directory = figure.subplots(1, 4)
     for style, latency in zip(("-", "--", ":"), sorted({of.latency for of in figures}), strict=False):
         for panel, commands in ((slots, ON_SLOTS), (clusters, ON_CLUSTERS)):
             for number, command in enumerate(commands):
@@ -29,13 +30,21 @@ def draw_commands(figures: "Sequence[Measured]", path: Path) -> None:
                 if panel is slots:
                     shares = [100 * of.share for of in row]
                     share.plot(items, shares, f"o{style}", color=f"C{number}", label=label, markersize=3)
-    for panel, name in ((slots, "slots of one cluster"), (clusters, "clusters"), (share, "slots of one cluster")):
+        for number, command in enumerate(DIRECTORY):
+            chip = {of.items: of.busy for of in figures if of.command == command and of.latency == latency}
+            row = [of for of in in_dram if of.command == command and of.latency == latency]
+            more = [of.busy - chip[of.items] for of in row]
+            label = f"{command}, latency {latency}"
+            directory.plot([of.items for of in row], more, f"o{style}", color=f"C{number}", label=label, markersize=3)
+    names = {slots: "slots of one cluster", clusters: "clusters", share: "slots of one cluster", directory: "clusters"}
+    for panel, name in names.items():
         panel.set_xscale("log", base=2)
         panel.set_xlabel(name)
         panel.legend(fontsize="x-small")
     for panel in (slots, clusters):
         panel.set_yscale("log")
         panel.set_ylabel("busy cycles of the engine")
+    directory.set_ylabel("busy cycles more with the directory in DRAM")
     share.set_ylabel("words moved, % of one a cycle")
     share.set_ylim(0, 101)
     figure.suptitle("Commands on swap tables")

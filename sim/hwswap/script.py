@@ -62,6 +62,8 @@ class Script:
         self.tail = 0
         self.errors = 0
         self.log2 = RING_LOG2
+        self.dram = False
+        """The engine's clusters are in DRAM: completions of what the core does say what it waited for."""
 
     def add(self, name: str, *values: int) -> None:
         """Write a line."""
@@ -193,10 +195,12 @@ class Script:
             | m.MEM_COMPLETION_INFO_INDEX.put(number % (1 << 16)),
             (1 << 32) - 1,
         )
-        result = line.result
+        result, mask = line.result, WORD
         if result is None:
+            if self.dram:
+                mask ^= m.MEM_COMPLETION_RESULT_WAITS.put(255)
             result = m.MEM_COMPLETION_RESULT_SLOT.put(line.slot) | m.MEM_COMPLETION_RESULT_TYPE.put(line.type)
-        self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result)
+        self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result, mask)
         self.errors += line.status not in (Status.OK, Status.NO_SPACE, Status.NEED_RECLAIM)
 
     def command(

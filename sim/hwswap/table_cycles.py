@@ -9,6 +9,9 @@ what they leave in memory is compared with the golden model's. Of each, three fi
   write of LOOKUP to the read that sees the answer;
 - *words* read and written of tables and results, and their share of the port's peak, a word a cycle, in the busy
   cycles.
+
+All of it with the directory of the tables on chip, or in DRAM: there an engine keeps it that has its clusters in DRAM,
+behind caches. The directory has no cache: its entries are read anew by each command, 16 a burst.
 """
 
 import random
@@ -24,7 +27,7 @@ from hwswap.golden import BLKDEV, SOLIDSTATE
 from hwswap.hwswap_map import Opcode, Status, TableKind
 from hwswap.paths import BUILD, need
 from hwswap.rows import SLOTS
-from hwswap.script import Script
+from hwswap.script import MEMORY_BYTES, Script
 from hwswap.shared import Command, prepare
 from hwswap.table_deeds import PAGE, Bytes
 from hwswap.table_words import BAD, WORD_BYTES, folio_word, shadow_word
@@ -43,8 +46,17 @@ CLUSTERS = 33
 TYPE = 0
 
 # Offsets in the script's memory, behind the rings.
-FIRST_TABLE, SOURCE, TARGET = 0x4000, 0x2A000, 0x2C000
-COUNTERS = ("BUSY_CYCLES", "WORDS_READ", "WORDS_WRITTEN")
+FIRST_TABLE, SOURCE, TARGET, DIRECTORY = 0x4000, 0x2A000, 0x2C000, 0x2E000
+STORE = MEMORY_BYTES
+"""Where the clusters are that an engine keeps in DRAM: behind all else."""
+
+STORE_CLUSTERS = 524_288
+"""Clusters of the engine in build/model-scale, which say where the store's second part begins."""
+
+ROW_BYTES = 64
+"""Of a cluster's bitmap, in the store's first part; a record of it is in the second."""
+
+COUNTERS = ("TABLE_BUSY_CYCLES", "TABLE_WORDS_READ", "TABLE_WORDS_WRITTEN", "STORE_ACCESSES")
 BY_REGISTER = "LOOKUP (register)"
 
 
@@ -66,6 +78,9 @@ class Measured:
 
     result_words: int = 0
     """Written besides: bitmaps and counts."""
+
+    store_accesses: int = 0
+    """Of the engine's caches before its clusters in DRAM, hits and misses."""
 
     @property
     def share(self) -> float:
@@ -93,15 +108,27 @@ class Case:
 class Load:
     """A script that measures commands; `cases` are in the order of what hwswap-play prints of them."""
 
-    def __init__(self, seed: int) -> None:
-        """Begin with a device whose clusters all have tables, of which every slot is swapped out."""
+    def __init__(self, seed: int, dram: bool = False) -> None:
+        """Begin with a device whose clusters all have tables, of which every slot is swapped out.
+
+        With `dram` the engine has its clusters and the directory in the script's memory.
+        """
+        self.dram = dram
         self.rng = random.Random(seed)
         self.memory = Bytes()
         self.pages = CLUSTERS * SLOTS
         self.tables = Tables(self.memory, {TYPE: Extent(self.pages)})
         self.cases: list[Case] = []
         self.script = s = Script()
+        s.dram = dram
+        if dram:
+            s.lines[0] = f"memory {STORE + STORE_CLUSTERS * (ROW_BYTES + m.MEM_STORE_RECORD_BYTES)} {s.base:#x}"
         s.after_reset()
+        s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(dram), m.CAPS_DRAM.put(1))
+        if dram:
+            s.read(m.CAPS_OFFSET, m.CAPS_CLUSTERS.put(STORE_CLUSTERS), m.CAPS_CLUSTERS.put(0xFFFF_FFFF))
+            s.write(m.STORE_BASE_OFFSET, s.base + STORE)
+            s.write(m.DIRECTORY_BASE_OFFSET, s.base + DIRECTORY)
         s.begin(m.CONTROL_ENABLE.put(1))
         s.give([Expected(prepare(TYPE, self.pages, 0, BLKDEV | SOLIDSTATE), Status.OK)])
         s.give([Expected(Command(Opcode.SWAPON, TYPE), Status.OK)])
@@ -127,7 +154,7 @@ class Load:
     def counters(self) -> None:
         """Have the statistics printed."""
         for name in COUNTERS:
-            self.script.add("show", getattr(m, f"STAT_TABLE_{name}_OFFSET"))
+            self.script.add("show", getattr(m, f"STAT_{name}_OFFSET"))
 
     def around(self, name: str, items: int, unit: str, result_words: int, do: Callable[[], None]) -> None:
         """Measure what `do` puts into the script."""
@@ -141,7 +168,7 @@ class Load:
         self.counters()
 
     def measure(self, command: Command, items: int, unit: str = "slots", name: str = "") -> None:
-        """Measure a command, which must be OK, and compare what it changes in memory."""
+        """Measure a command, and compare what it answers and what it changes in memory."""
         before = dict(self.memory.words)
         answer = self.tables.carry_out(command)
         bitmaps = (Opcode.TABLE_SCAN, Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.WINDOW)
@@ -166,6 +193,23 @@ class Load:
             self.measure(Command(Opcode.TABLE_TAKE, TYPE, nr=nr), nr, "clusters")
         whole = Command(Opcode.TABLE_GIVE, TYPE, nr=CLUSTERS, arg2=self.script.base + SOURCE)
         self.script.give([Expected(whole, self.tables.carry_out(whole).status, result=0)])
+
+    def tables_missing(self) -> None:
+        """Commands that find no table, but in the last cluster: the directory is all they look at."""
+        self.put(self.script.base + SOURCE, [self.table(CLUSTERS - 1)])
+        last = (CLUSTERS - 1) * SLOTS
+        give = Command(Opcode.TABLE_GIVE, TYPE, nr=1, arg0=last, arg2=self.script.base + SOURCE)
+        self.script.give([Expected(give, self.tables.carry_out(give).status, result=0)])
+        self.measure(Command(Opcode.TABLE_LOOKUP, TYPE, arg0=3 * SLOTS), 1, name="LOOKUP, no table")
+        kinds = 1 << TableKind.SHADOW
+        for nr in CLUSTER_COUNTS:
+            limit = nr * SLOTS
+            count = Command(Opcode.TABLE_COUNT, TYPE, arg0=0, arg1=limit, arg2=self.target)
+            self.measure(count, nr, "clusters", "COUNT, no tables")
+            scan = Command(Opcode.TABLE_SCAN, TYPE, arg0=kinds << 32, arg1=limit)
+            self.measure(scan, nr, "clusters", "SCAN, no tables")
+        take = Command(Opcode.TABLE_TAKE, TYPE, nr=1, arg0=last)
+        self.script.give([Expected(take, Status.OK, result=self.tables.carry_out(take).result)])
 
     def lookups(self) -> None:
         """One word, by ring and by register."""
@@ -223,6 +267,7 @@ class Load:
 
     def text(self) -> str:
         """Return the whole script."""
+        self.tables_missing()
         self.give_and_take()
         self.lookups()
         self.ranges()
@@ -230,7 +275,19 @@ class Load:
         self.windows()
         for address, word in sorted(self.memory.words.items()):
             self.script.expect(address - self.script.base, word)
+        if self.dram:
+            self.what_the_engine_keeps()
         return self.script.text()
+
+    def what_the_engine_keeps(self) -> None:
+        """Expect the directory, and anything where the engine may have put its clusters."""
+        for (_, cluster), address in self.tables.directory.items():
+            self.script.expect(DIRECTORY + WORD_BYTES * cluster, address)
+        records = STORE + STORE_CLUSTERS * ROW_BYTES
+        for begin, each in ((STORE, ROW_BYTES), (records, m.MEM_STORE_RECORD_BYTES)):
+            # The caches' lines hold up to four clusters.
+            for at in range(0, -(-CLUSTERS // 4) * 4 * each, WORD_BYTES):
+                self.script.expect(begin + at, 0, mask=0)
 
 
 def numbers(output: str) -> list[int]:
@@ -247,19 +304,25 @@ def measured(cases: Sequence[Case], values: Sequence[int], latency: int) -> list
         )
     found = []
     for number, case in enumerate(cases):
-        *before, begin, end, busy, read, written = values[each * number : each * (number + 1)]
-        spent = [after - then for after, then in zip((busy, read, written), before, strict=True)]
+        *before, begin, end = values[each * number : each * number + len(COUNTERS) + 2]
+        after = values[each * number + len(COUNTERS) + 2 : each * (number + 1)]
+        busy, read, written, accesses = (then - now for now, then in zip(before, after, strict=True))
         found.append(
-            Measured(case.name, case.items, case.unit, latency, spent[0], end - begin, *spent[1:], case.result_words)
+            Measured(
+                case.name, case.items, case.unit, latency, busy, end - begin, read, written, case.result_words, accesses
+            )
         )
     return found
 
 
-def run(latencies: Sequence[int] = LATENCIES, seed: int = 1) -> list[Measured]:
-    """Measure all commands at each memory latency; a wrong answer or word ends it with a sentence that names it."""
-    load = Load(seed)
+def run(latencies: Sequence[int] = LATENCIES, seed: int = 1, dram: bool = False) -> list[Measured]:
+    """Measure all commands at each memory latency; a wrong answer or word ends it with a sentence that names it.
+
+    With `dram` on the engine that has its clusters and the directory in DRAM.
+    """
+    load = Load(seed, dram)
     text = load.text()
-    program = need(BUILD / "model" / "hwswap-play")
+    program = need(BUILD / ("model-scale" if dram else "model") / "hwswap-play")
     found: list[Measured] = []
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         path = Path(folder) / "tables"

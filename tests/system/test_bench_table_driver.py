@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from hwswap import bench_table_driver
+from hwswap import bench_modes, bench_table_driver
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +23,54 @@ def test_every_mode_and_order(report: dict) -> None:
         assert entry["failed"] == 0, entry
         # Somebody waited for the engine in these modes, and in no other.
         assert (entry["looks"] > 0) == (mode in ("trusted", "believed")), entry
+
+
+def test_a_column_of_hints_is_of_hints(report: dict) -> None:
+    """A call that finds no hint is software's: its figure must not stand in a column of the engine's."""
+    for entry in report["bench"]:
+        if entry["mode"] in bench_table_driver.HINTED:
+            assert entry["hint_share"] >= bench_table_driver.LEAST_HINTED, entry
+        else:
+            assert entry["hint_share"] == 0, entry
+    assert bench_table_driver.fallbacks(report) == []
+
+
+def test_fallbacks_are_told(report: dict) -> None:
+    poor = [{**entry, "hint_share": 0.5} if entry["order"] == 9 else entry for entry in report["bench"]]
+    told = bench_table_driver.fallbacks({"bench": poor})
+    assert len(told) == len(bench_table_driver.HINTED)
+    assert "mode hint, order 9: 50 %" in told[0]
+
+
+def test_windows_of_the_engine_cost_a_command_each(report: dict) -> None:
+    runs = {(run["mode"], run["min_page_cluster"]): run for run in report["modes"]}
+    assert set(runs) == {(of.mode, of.min_page_cluster) for of in bench_modes.SHORT_CONFIGURATIONS}
+    with_windows = runs["scan", 1]
+    assert with_windows["windows"] > 0
+    for run in runs.values():
+        assert run["pages"] == pytest.approx(with_windows["pages"], rel=0.02), run
+        assert run["timeouts"] == run["windows_failed"] == 0, run
+        if run is not with_windows:
+            assert run["windows"] == 0, run
+            assert run["nsec"] < with_windows["nsec"], run
+    # The job, the fetch of the command and the write of its completion alone are 2 µs on this link.
+    assert all(2_000 < nsec < 100_000 for nsec in report["commands"]["window_nsec"])
+
+
+def test_searches_by_software_and_engine(report: dict) -> None:
+    software = [run for run in report["searches"] if run["by"] == "software"]
+    engines = [run for run in report["searches"] if run["by"] == "engine"]
+    assert len(software) == len(bench_modes.SEARCHES)
+    assert [run["held"] for run in engines] == [run["held"] for run in software[:2]]
+    engine = engines[0]
+    assert engine["held"] > engines[1]["held"] > 0
+    for run in engines:
+        assert run["used_wrong"] == run["searches_failed"] == 0, run
+    found = report["commands"]
+    # At least a search for each cluster in which something is in use.
+    assert found["searches_a_round"] >= 0.9 * (engine["with_table"] + 1) / bench_modes.CLUSTER
+    # An empty cluster has no table to be looked at, a slot in use is looked at and more.
+    assert 0 < found["slot_without_table_nsec"] < found["slot_nsec"] < found["slot_in_use_nsec"]
 
 
 def test_fixed_windows_read_more_at_a_time(report: dict) -> None:
