@@ -28,7 +28,7 @@ MODEL = BUILD / "soc-model-rocket"
 ENGINE = BUILD / "rtl-soc/engine.json"
 """What the engine in the model was built as (`sim/setup/build rtl-soc`)."""
 
-MODES = ("off", "shadow", "hint")
+MODES = ("off", "shadow", "hint", "trusted")
 
 MAX_MCYCLES = 400
 """Millions of cycles after which a run that has not ended is given up."""
@@ -187,7 +187,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
-    parser.add_argument("--modes", default=",".join(MODES), help="of off, shadow, hint; in this order")
+    parser.add_argument("--modes", default=",".join(MODES), help=f"of {', '.join(MODES)}; in this order")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
     parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR", help="folder for results")
     return parser

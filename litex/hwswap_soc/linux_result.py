@@ -14,6 +14,9 @@ TROUBLE = re.compile(
 )
 """Kernel messages after which no result counts."""
 
+HINTED = ("hint", "trusted")
+"""Modes in which the engine places folios."""
+
 PHASES = (
     (re.compile(r"^OpenSBI v"), "OpenSBI"),
     (re.compile(r"Linux version"), "kernel"),
@@ -136,11 +139,24 @@ def _mode_failures(name: str, mode: Mode) -> list[str]:
     for bench in mode.benches:
         if bench["failed"] or not bench["n"]:
             found.append(f"{name}: {bench['failed']} of {bench['n']} {bench['op']} of order {bench['order']} failed.")
-        if name == "hint" and bench["op"] == "alloc" and not bench["hinted"]:
-            found.append(f"hint: no folio of order {bench['order']} was placed by the engine.")
+        if name in HINTED and bench["op"] == "alloc" and not bench["hinted"]:
+            found.append(f"{name}: no folio of order {bench['order']} was placed by the engine.")
     if name != "off":
         if mode.mirror is None or mode.mirror["differences"]:
             found.append(f"{name}: the engine's mirror differs from the kernel's tables: {mode.mirror}.")
         if mode.driver.get("detaches") or mode.driver.get("timeouts"):
             found.append(f"{name}: the driver gave the engine up.")
+    if name == "trusted":
+        found += _trusted_failures(mode.driver)
+    return found
+
+
+def _trusted_failures(driver: dict[str, Any]) -> list[str]:
+    found = []
+    for name, what in (("fills", "wrote the words of no folio"), ("clears", "took the words of no folio back")):
+        if not driver.get(name):
+            found.append(f"trusted: the engine {what}.")
+    for name, what in (("words_mended", "words that it wrote were wrong"), ("fills_failed", "of its commands failed")):
+        if driver.get(name):
+            found.append(f"trusted: {driver[name]} {what}.")
     return found

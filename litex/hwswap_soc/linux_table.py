@@ -47,7 +47,17 @@ def swap_table(collected: Collected, clock_hz: int) -> Table:
     row("CPU cycles a page in, 4 kB folios", lambda mode: cycles(mode, "in_ns", 0))
     row("CPU cycles a page out, 64 kB folios", lambda mode: cycles(mode, "out_ns", 4))
     row("CPU cycles a page in, 64 kB folios", lambda mode: cycles(mode, "in_ns", 4))
-    for name in ("slots_engine", "slots_software", "hints_taken", "hints_refused", "hint_misses", "notices"):
+    for name in (
+        "slots_engine",
+        "slots_software",
+        "hints_taken",
+        "hints_refused",
+        "hint_misses",
+        "notices",
+        "fills",
+        "clears",
+        "fills_busy",
+    ):
         row(name.replace("_", " "), lambda mode, name=name: _count(mode, name))
     row("mirror differences", lambda mode: f"{mode.mirror['differences']}" if mode.mirror else "-")
     return table

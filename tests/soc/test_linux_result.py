@@ -8,7 +8,7 @@ from hwswap_soc import linux, linux_image, linux_table
 from hwswap_soc.linux_result import Collected, failures
 from rich.console import Console
 
-MODES = ("off", "hint")
+MODES = ("off", "hint", "trusted")
 
 
 def line(**fields) -> str:
@@ -35,13 +35,14 @@ def console() -> list[str]:
     lines = ["OpenSBI v1.6", "[    0.000000] Linux version 7.3.4 (hwswap@localhost)", line(kind="init")]
     lines += [line(kind="area", path="/dev/ram0", pages=32768)]
     for mode in MODES:
-        hinted = 8 if mode == "hint" else 0
+        hinted = 0 if mode == "off" else 8
         lines += [line(kind="mode", mode=mode), swap(mode, 0), swap(mode, 4)]
         for order, cycles in ((0, 2000), (9, 60000)):
             lines += [bench(mode, "alloc", order, cycles + hinted, hinted), bench(mode, "free", order, cycles, 0)]
         if mode != "off":
             lines += [line(kind="mirror", mode=mode, clusters=64, differences=0)]
-            lines += [line(kind="driver", mode=mode, counters={"hints_taken": 40, "slots_engine": 4200})]
+            trusted = {"fills": 24, "clears": 20} if mode == "trusted" else {}
+            lines += [line(kind="driver", mode=mode, counters={"hints_taken": 40, "slots_engine": 4200} | trusted)]
     lines += [line(kind="held", pages=16, verified_bytes=65536, wrong_bytes=0), "HWSWAP-DONE 0"]
     return lines
 
@@ -57,7 +58,8 @@ def collect(lines: list[str]) -> Collected:
 def test_a_good_run_has_no_failures():
     collected = collect(console())
     assert failures(collected, MODES) == []
-    assert [name for name, _ in collected.phases] == ["OpenSBI", "kernel", "init", "mode off", "mode hint", "swapoff"]
+    modes = [f"mode {mode}" for mode in MODES]
+    assert [name for name, _ in collected.phases] == ["OpenSBI", "kernel", "init", *modes, "swapoff"]
     assert collected.orders == [0, 9]
     assert collected.report()["modes"]["hint"]["driver"]["slots_engine"] == 4200
 
@@ -71,6 +73,10 @@ def test_a_good_run_has_no_failures():
         ('"failed":0', '"failed":1', "1 of 8 alloc of order 0 failed"),
         ('"hinted":8', '"hinted":0', "no folio of order 0 was placed by the engine"),
         ('"hints_taken":40', '"detaches":1', "gave the engine up"),
+        ('"fills":24', '"fills":0', "wrote the words of no folio"),
+        ('"clears":20', '"clears":0', "took the words of no folio back"),
+        ('"fills":24', '"fills":24,"words_mended":2', "2 words that it wrote were wrong"),
+        ('"fills":24', '"fills":24,"fills_failed":1', "1 of its commands failed"),
         ("HWSWAP-DONE 0", "HWSWAP-DONE 1", "ended with status 1"),
         ("HWSWAP-DONE 0", "", "did not come to its end"),
         ("OpenSBI v1.6", "init: the kernel does not swap to /dev/ram0 (errno 22)", "does not swap to /dev/ram0"),

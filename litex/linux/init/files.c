@@ -72,7 +72,7 @@ static bool is_number(const char *text)
 
 void report_counters(const char *kind, const char *mode, const char *path)
 {
-	static char text[8192], object[1600];
+	static char text[8192], object[3200];
 	char *value, *next;
 	size_t length = 0;
 

@@ -15,17 +15,19 @@
 #define FOLIO_PAGES 16UL /* pages of a 64 kB folio */
 
 #define DRIVER_MODE "/sys/module/hwswap/parameters/mode"
+#define DRIVER_TRUSTED_ORDER "/sys/module/hwswap/parameters/trusted_min_order"
 #define DRIVER_FILES "/sys/kernel/debug/hwswap/"
 
 /* What is to be done. Each member can be set on the kernel's command line, as hwswap_NAME=VALUE. */
 struct plan {
-	const char *modes;    /* comma-separated, of off, shadow, hint */
+	const char *modes;    /* comma-separated, of off, shadow, hint, trusted */
 	const char *bench;    /* comma-separated ORDER:COUNT, folios that the kernel's bench allocates and frees */
 	const char *area;     /* block device to swap to; its content is lost */
 	const char *module;   /* the driver; empty: none, so that only off is possible */
 	unsigned long pages;  /* pages that are swapped out and in, one by one, in each mode */
 	unsigned long folios; /* 64 kB folios that are swapped out and in, in each mode */
-	unsigned long gap_ns; /* what the bench waits before each call, an order-0 folio */
+	unsigned long trusted_order; /* in mode trusted the engine writes the words of folios from this order on */
+	unsigned long gap_ns;	     /* what the bench waits before each call, an order-0 folio */
 };
 
 /* report.c: the console, for programs. */

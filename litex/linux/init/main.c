@@ -67,6 +67,18 @@ static void report_mirror(const char *mode)
 	       differences);
 }
 
+/* The driver's default is the largest order alone; what the engine takes for the others is to be seen as well. */
+static void set_trusted_order(unsigned long order)
+{
+	char text[24];
+	int error;
+
+	snprintf(text, sizeof(text), "%lu", order);
+	error = write_text(DRIVER_TRUSTED_ORDER, text);
+	if (error)
+		die("the driver does not take %s as the least order of mode trusted (errno %d)", text, error);
+}
+
 static void run_mode(const char *mode, const struct plan *plan)
 {
 	bool driver = *plan->module, engine = strcmp(mode, "off");
@@ -96,8 +108,10 @@ static void run(const struct plan *plan)
 
 	area_on(plan->area);
 	load_hold();
-	if (*plan->module)
+	if (*plan->module) {
 		load_module(plan->module);
+		set_trusted_order(plan->trusted_order);
+	}
 	strlcpy(modes, plan->modes, sizeof(modes));
 	do {
 		comma = strchr(mode, ',');
@@ -123,12 +137,13 @@ int main(void)
 	mount_on("debugfs", "/sys/kernel/debug");
 	mount_on("devtmpfs", "/dev");
 	plan = (struct plan){
-	    .modes = text_option("hwswap_modes", "off,shadow,hint"),
+	    .modes = text_option("hwswap_modes", "off,shadow,hint,trusted"),
 	    .bench = text_option("hwswap_bench", "0:96,2:24,4:24,7:8,9:6"),
 	    .area = text_option("hwswap_area", "/dev/ram0"),
 	    .module = text_option("hwswap_module", "/hwswap.ko"),
 	    .pages = number_option("hwswap_pages", 32),
 	    .folios = number_option("hwswap_folios", 4),
+	    .trusted_order = number_option("hwswap_trusted_order", 0),
 	    .gap_ns = number_option("hwswap_gap_ns", 10000),
 	};
 	run(&plan);
