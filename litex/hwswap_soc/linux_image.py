@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the memory of a Rocket SoC holds when Linux starts: OpenSBI, kernel, initramfs and device tree.
 
-python -m hwswap_soc.linux_image initramfs --init INIT --module hwswap.ko --output initramfs.cpio
+python -m hwswap_soc.linux_image initramfs --init INIT --module hwswap.ko... --output initramfs.cpio
 python -m hwswap_soc.linux_image card --soc soc.json --output DIR
 """
 
@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hwswap.initramfs import CONSOLE, archive
@@ -72,19 +72,18 @@ def ram(parts: Mapping[int, bytes], output: Path) -> None:
             stream.write(content)
 
 
-def initramfs(init: Path, module: Path | None) -> bytes:
-    """The archive: our program as /init, and the driver beside it.
+def initramfs(init: Path, modules: Sequence[Path]) -> bytes:
+    """The archive: our program as /init, and modules of the kernel beside it.
 
     Args:
         init: a static program.
-        module: hwswap.ko; None for a kernel that is to swap in software only.
+        modules: the driver, and others; none for a kernel that is to swap in software only.
     """
     files: dict[str, tuple[int, bytes | str | tuple[int, int]]] = {
         "init": (0o755, init.read_bytes()),
         "dev/console": (0o600, CONSOLE),
     }
-    if module:
-        files["hwswap.ko"] = (0o644, module.read_bytes())
+    files |= {module.name: (0o644, module.read_bytes()) for module in modules}
     # Unpacking costs a simulated CPU more than reading.
     return archive(files, compress=False)
 
@@ -134,7 +133,7 @@ def main(argv: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("initramfs", help="write the initramfs")
     make.add_argument("--init", type=Path, required=True)
-    make.add_argument("--module", type=Path, help="hwswap.ko")
+    make.add_argument("--module", type=Path, action="append", default=[], help="hwswap.ko; may be given again")
     files = commands.add_parser("card", help="write what a board boots Linux from")
     files.add_argument("--soc", type=Path, required=True, help="soc.json, beside the bitstream")
     files.add_argument("--engine", type=Path, default=BUILD / "rtl-soc/engine.json", help="engine.json")

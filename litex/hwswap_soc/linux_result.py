@@ -14,8 +14,14 @@ TROUBLE = re.compile(
 )
 """Kernel messages after which no result counts."""
 
+SOFTWARE = ("off", "tuned")
+"""Modes without the engine."""
+
 HINTED = ("hint", "trusted")
 """Modes in which the engine places folios."""
+
+WRITTEN = {"tuned": "software", "trusted": "the engine"}
+"""Modes in which words are written for the kernel, and by whom."""
 
 PHASES = (
     (re.compile(r"^OpenSBI v"), "OpenSBI"),
@@ -141,22 +147,25 @@ def _mode_failures(name: str, mode: Mode) -> list[str]:
             found.append(f"{name}: {bench['failed']} of {bench['n']} {bench['op']} of order {bench['order']} failed.")
         if name in HINTED and bench["op"] == "alloc" and not bench["hinted"]:
             found.append(f"{name}: no folio of order {bench['order']} was placed by the engine.")
-    if name != "off":
+    if name not in SOFTWARE:
         if mode.mirror is None or mode.mirror["differences"]:
             found.append(f"{name}: the engine's mirror differs from the kernel's tables: {mode.mirror}.")
         if mode.driver.get("detaches") or mode.driver.get("timeouts"):
             found.append(f"{name}: the driver gave the engine up.")
-    if name == "trusted":
-        found += _trusted_failures(mode.driver)
+    if name in WRITTEN:
+        found += _words_failures(name, mode.driver)
     return found
 
 
-def _trusted_failures(driver: dict[str, Any]) -> list[str]:
+def _words_failures(name: str, driver: dict[str, Any]) -> list[str]:
     found = []
-    for name, what in (("fills", "wrote the words of no folio"), ("clears", "took the words of no folio back")):
-        if not driver.get(name):
-            found.append(f"trusted: the engine {what}.")
-    for name, what in (("words_mended", "words that it wrote were wrong"), ("fills_failed", "of its commands failed")):
-        if driver.get(name):
-            found.append(f"trusted: {driver[name]} {what}.")
+    for counter, what in (("fills", "wrote the words of no folio"), ("clears", "took the words of no folio back")):
+        if not driver.get(counter):
+            found.append(f"{name}: {WRITTEN[name]} {what}.")
+    for counter, what in (
+        ("words_mended", "words that it wrote were wrong"),
+        ("fills_failed", "of its commands failed"),
+    ):
+        if driver.get(counter):
+            found.append(f"{name}: {driver[counter]} {what}.")
     return found

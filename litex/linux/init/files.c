@@ -91,19 +91,26 @@ void report_counters(const char *kind, const char *mode, const char *path)
 	report("{\"kind\":\"%s\",\"mode\":\"%s\",\"counters\":{%s}}", kind, mode, object);
 }
 
-void load_module(const char *path)
+void load_module(const char *path, const char *parameters)
 {
 	int fd = open(path, O_RDONLY);
 
 	if (fd < 0)
-		die("the driver %s is not in the initramfs (errno %d)", path, errno);
-	if (syscall(__NR_finit_module, fd, "", 0) < 0)
-		die("the kernel does not take the driver %s (errno %d; its log says why)", path, errno);
+		die("the module %s is not in the initramfs (errno %d)", path, errno);
+	if (syscall(__NR_finit_module, fd, parameters, 0) < 0)
+		die("the kernel does not take the module %s (errno %d; its log says why)", path, errno);
 	close(fd);
 }
 
-void unload_module(const char *name)
+void unload_module(const char *path)
 {
-	if (syscall(__NR_delete_module, name, 0) < 0)
-		die("the driver cannot be unloaded (errno %d)", errno);
+	const char *name = strrchr(path, '/');
+	char text[64], *end;
+
+	strlcpy(text, name ? name + 1 : path, sizeof(text));
+	end = strrchr(text, '.');
+	if (end)
+		*end = '\0';
+	if (syscall(__NR_delete_module, text, 0) < 0)
+		die("the module %s cannot be unloaded (errno %d)", text, errno);
 }

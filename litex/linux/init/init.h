@@ -15,15 +15,16 @@
 #define FOLIO_PAGES 16UL /* pages of a 64 kB folio */
 
 #define DRIVER_MODE "/sys/module/hwswap/parameters/mode"
-#define DRIVER_TRUSTED_ORDER "/sys/module/hwswap/parameters/trusted_min_order"
 #define DRIVER_FILES "/sys/kernel/debug/hwswap/"
+#define TUNED_PARAMETERS "/sys/module/hwswap_testprovider/parameters/"
 
 /* What is to be done. Each member can be set on the kernel's command line, as hwswap_NAME=VALUE. */
 struct plan {
-	const char *modes;    /* comma-separated, of off, shadow, hint, trusted */
+	const char *modes;    /* comma-separated, of off, tuned, shadow, hint, trusted */
 	const char *bench;    /* comma-separated ORDER:COUNT, folios that the kernel's bench allocates and frees */
 	const char *area;     /* block device to swap to; its content is lost */
-	const char *module;   /* the driver; empty: none, so that only off is possible */
+	const char *module;   /* the driver; empty: none, so that only off and tuned are possible */
+	const char *tuned;    /* module that writes the words of folios in software, without a look at each */
 	unsigned long pages;  /* pages that are swapped out and in, one by one, in each mode */
 	unsigned long folios; /* 64 kB folios that are swapped out and in, in each mode */
 	unsigned long trusted_order; /* in mode trusted the engine writes the words of folios from this order on */
@@ -61,8 +62,9 @@ unsigned long read_counter(const char *path, const char *name);
 /* Reports a file of lines "name value" as one object; what is 0, and lines of more than two words, stay out. */
 void report_counters(const char *kind, const char *mode, const char *path);
 
-void load_module(const char *path);
-void unload_module(const char *name);
+/* The path is that of NAME.ko. */
+void load_module(const char *path, const char *parameters);
+void unload_module(const char *path);
 
 /* area.c */
 

@@ -67,16 +67,37 @@ static void report_mirror(const char *mode)
 	       differences);
 }
 
-/* The driver's default is the largest order alone; what the engine takes for the others is to be seen as well. */
-static void set_trusted_order(unsigned long order)
+/* The kernel has room for one module behind its hooks: the driver, or the software that mode tuned is. */
+static void provide(const char *path, const char *parameters)
 {
-	char text[24];
-	int error;
+	static const char *provider = "";
 
-	snprintf(text, sizeof(text), "%lu", order);
-	error = write_text(DRIVER_TRUSTED_ORDER, text);
-	if (error)
-		die("the driver does not take %s as the least order of mode trusted (errno %d)", text, error);
+	if (!strcmp(path, provider))
+		return;
+	if (*provider)
+		unload_module(provider);
+	if (*path)
+		load_module(path, parameters);
+	provider = path;
+}
+
+static void provide_driver(const struct plan *plan)
+{
+	char parameters[48];
+
+	/* By default it is the largest order alone; what the engine takes for the others is to be seen as well. */
+	snprintf(parameters, sizeof(parameters), "trusted_min_order=%lu", plan->trusted_order);
+	provide(plan->module, parameters);
+}
+
+static void run_tuned(const char *mode, const struct plan *plan)
+{
+	report("{\"kind\":\"mode\",\"mode\":\"%s\"}", mode);
+	provide(plan->tuned, "fill_order=0 fill_verify=n");
+	load_run(mode, plan);
+	bench_run(mode, plan);
+	report("{\"kind\":\"driver\",\"mode\":\"%s\",\"counters\":{\"fills\":%lu,\"clears\":%lu}}", mode,
+	       read_number(TUNED_PARAMETERS "fills"), read_number(TUNED_PARAMETERS "clears"));
 }
 
 static void run_mode(const char *mode, const struct plan *plan)
@@ -87,6 +108,7 @@ static void run_mode(const char *mode, const struct plan *plan)
 	if (engine && !driver)
 		die("mode %s needs the driver, and hwswap_module= names none", mode);
 	report("{\"kind\":\"mode\",\"mode\":\"%s\"}", mode);
+	provide_driver(plan);
 	if (driver) {
 		set_mode(mode);
 		write_text(DRIVER_FILES "stats", "0");
@@ -108,23 +130,21 @@ static void run(const struct plan *plan)
 
 	area_on(plan->area);
 	load_hold();
-	if (*plan->module) {
-		load_module(plan->module);
-		set_trusted_order(plan->trusted_order);
-	}
 	strlcpy(modes, plan->modes, sizeof(modes));
 	do {
 		comma = strchr(mode, ',');
 		if (comma)
 			*comma = '\0';
-		run_mode(mode, plan);
+		if (!strcmp(mode, "tuned"))
+			run_tuned(mode, plan);
+		else
+			run_mode(mode, plan);
 		mode = comma + 1;
 	} while (comma);
 	/* With the last mode on: swapoff has to take every slot back from the engine. */
 	load_release();
 	area_off(plan->area);
-	if (*plan->module)
-		unload_module("hwswap");
+	provide("", "");
 }
 
 int main(void)
@@ -137,10 +157,11 @@ int main(void)
 	mount_on("debugfs", "/sys/kernel/debug");
 	mount_on("devtmpfs", "/dev");
 	plan = (struct plan){
-	    .modes = text_option("hwswap_modes", "off,shadow,hint,trusted"),
+	    .modes = text_option("hwswap_modes", "off,tuned,shadow,hint,trusted"),
 	    .bench = text_option("hwswap_bench", "0:96,2:24,4:24,7:8,9:6"),
 	    .area = text_option("hwswap_area", "/dev/ram0"),
 	    .module = text_option("hwswap_module", "/hwswap.ko"),
+	    .tuned = text_option("hwswap_tuned", "/hwswap_testprovider.ko"),
 	    .pages = number_option("hwswap_pages", 32),
 	    .folios = number_option("hwswap_folios", 4),
 	    .trusted_order = number_option("hwswap_trusted_order", 0),
