@@ -170,6 +170,7 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
         raise GuestError(f"bytes were wrong after a swapoff: {collected.verified}")
     return {
         "seed": seed,
+        "short": size is SHORT,
         "commits": commits,
         "versions": {"linux": release, "qemu": provenance.qemu()},
         "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency},
