@@ -323,10 +323,39 @@ def alike(sizes: Sizes) -> str:
         )
         for at in range(s.base + TARGETS, s.base + TARGETS + LINE, WORD_BYTES):
             s.expect(at - s.base, memory.words[at])
+    neighbours(s, model, pages)
+    lookups_beside_commands(s, model, pages)
     same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
     same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
     s.settle(0)
     return s.text()
+
+
+def neighbours(s: Script, model: PooledAllocator, pages: int) -> None:
+    """Ask for windows at slots one behind the other, so that each bit of the one before decides whether it is so."""
+    s.note("windows of neighbours")
+    asked = []
+    for bit in range(1, (pages - 1).bit_length()):
+        for slot in (1 << bit, (1 << bit) + 1, 1 << bit, (1 << bit) - 1, (1 << bit) - 2, 1):
+            asked.append(Command(Opcode.WINDOW, 0, arg0=slot, arg1=9))
+    s.give([expected(command, model.tables.carry_out(command)) for command in asked])
+
+
+def lookups_beside_commands(s: Script, model: PooledAllocator, pages: int) -> None:
+    """Look words up by register while commands wait and are carried out."""
+    s.note("lookups beside commands")
+    counted = Command(Opcode.TABLE_COUNT, 0, arg0=pages - 3 * SLOTS, arg2=s.base + TARGETS)
+    for seq in range(1, 25):
+        lines = [expected(counted, model.tables.carry_out(counted)) for _ in range(1 + seq % 3)]
+        s.post(lines)
+        s.add("pass", 60 * seq)
+        answer = model.tables.carry_out(Command(Opcode.TABLE_LOOKUP, 0, arg0=seq))
+        s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(seq) | m.LOOKUP_SEQ.put(seq))
+        waited = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
+        s.add("poll", m.LOOKUP_INFO_OFFSET, waited, m.LOOKUP_INFO_SEQ.put(seq), s.limit)
+        s.read(m.LOOKUP_INFO_OFFSET, m.LOOKUP_INFO_STATUS.put(answer.status), m.LOOKUP_INFO_STATUS.put(127))
+        s.read(m.LOOKUP_WORD_OFFSET, answer.result)
+        s.finish(s.tail - len(lines), lines)
 
 
 def each_kind(s: Script, host: TableHost) -> None:

@@ -39,8 +39,10 @@ from hwswap.equivalence import Prover
 from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_corners import corners
 from hwswap.exercise_index import index
+from hwswap.exercise_mirror import mirror
+from hwswap.exercise_single import single
 from hwswap.exercise_steps import lists, steps
-from hwswap.exercise_tables import tables
+from hwswap.exercise_tables import alike, tables
 from hwswap.reachable import Machine, Reachability
 from hwswap.script import Sizes
 
@@ -118,6 +120,9 @@ KILLERS = (
     Killer("swap tables", PLAY, "tables.txt"),
     Killer("swap tables, another seed, slow bus", PLAY, "tables-2.txt", SLOW),
     Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
+    Killer("one thing decides", PLAY, "single.txt"),
+    Killer("hints and notices, slow memory", PLAY, "mirror.txt", ("--latency", "40")),
+    Killer("large swap tables", PLAY, "alike.txt"),
 )
 
 
@@ -162,6 +167,9 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
         ("index-4", index(26, 24, built)),
         ("advisory-3", exercise.advisory(3, 30, built, wild=True)),
         ("corners", corners(31, built)),
+        ("single", single(41, built)),
+        ("mirror", mirror(42, built)),
+        ("alike", alike(built)),
     ):
         (folder / f"{name}.txt").write_text(text)
     for name, seed, ops, span in (
