@@ -124,31 +124,35 @@ class Single(Corners):
             self.flush(f"places to go on from, order {order}")
 
     def priorities_a_bit_apart(self) -> None:
-        """Devices with one of two priorities that differ in one bit, on nodes, in the sequences of both policies.
+        """Devices with one of two priorities that differ in one bit, in the sequences of both policies.
 
-        Each has one empty cluster, so that a few allocations of order 9 show all of the sequence.
+        Were they the same, others would come first: those of the CPU's node, or those that were switched on first, both
+        of which have the lower priority. Each device has one empty cluster, so that a few allocations of order 9 show
+        all of the sequence.
         """
         rng, model = self.rng, self.model
+        model.nodes = [1] * self.sizes.cpus
+        self.script.write(m.CPU_NODE_BASE, sum(1 << 4 * cpu for cpu in range(self.sizes.cpus)))
         for bit in range(16):
-            for number in range(6):
+            for policy in (DeviceOrder.SEQUENTIAL, DeviceOrder.NODE_FIRST) * 2:
                 for type_ in list(model.devices):
                     self.add(Command(Opcode.SWAPOFF_BEGIN, type_), model.swapoff_begin(type_))
                     self.add(Command(Opcode.SWAPOFF, type_), model.swapoff(type_))
-                one = -1 if number < 2 else rng.randint(-32768, 32767)
+                one = -1 if policy == DeviceOrder.SEQUENTIAL else rng.randint(-32768, 32767)
                 other = (one & 0xFFFF ^ 1 << bit ^ 0x8000) - 0x8000
-                for at, type_ in enumerate(rng.sample(range(self.sizes.devices), self.sizes.devices)):
-                    line = (2 * SLOTS, 2 * at, SSD, rng.choice((one, other)), number, rng.randrange(2))
+                low, high = sorted((one, other))
+                types = rng.sample(range(self.sizes.devices), self.sizes.devices)
+                for at, type_ in enumerate(types):
+                    is_low = at < len(types) // 2
+                    line = (2 * SLOTS, 2 * at, SSD, low if is_low else high, 0, int(is_low))
                     self.add(prepare(type_, *line), model.prepare(type_, *line))
                     self.add(Command(Opcode.SWAPON, type_), model.swapon(type_))
-                self.flush(f"priorities {one} and {other}")
-                policy = Policy(device=(DeviceOrder.SEQUENTIAL, DeviceOrder.NODE_FIRST)[number % 2])
-                model.set_policy(policy)
-                model.nodes = [rng.randrange(2) for _ in range(self.sizes.cpus)]
-                self.script.write(m.CPU_NODE_BASE, sum(node << 4 * cpu for cpu, node in enumerate(model.nodes)))
-                self.script.write(m.POLICY_OFFSET, policy.pack())
+                self.flush(f"priorities {low} and {high}, policy {policy.name}")
+                model.set_policy(Policy(device=policy))
+                self.script.write(m.POLICY_OFFSET, model.policy.pack())
                 for _ in range(self.sizes.devices + 1):
                     self.alloc((9,))
-                self.flush(f"policy {policy.device.name}")
+                self.flush("in sequence")
         model.set_policy(Policy())
         self.script.write(m.POLICY_OFFSET, 0)
 
