@@ -12,7 +12,7 @@ from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.mirror import Record
 from hwswap.rows import ALL, ORDERS, SLOTS, run
-from hwswap.script import COUNT, NOTICE_LOG2, RING_LOG2, Script, Sizes
+from hwswap.script import COUNT, LIMIT, NOTICE_LOG2, RING_LOG2, Script, Sizes
 from hwswap.shared import Command
 
 CLUSTERS = 4
@@ -40,7 +40,8 @@ class Alone(Advisory):
         for type_ in range(self.sizes.devices):
             flags = BLKDEV | SOLIDSTATE | (DISCARD if type_ % 2 else 0)
             self.epoch = 0x11 * (type_ + 1)
-            self.swapon(type_, CLUSTERS * SLOTS, share * type_ + 2, flags, -type_)
+            clusters = CLUSTERS if type_ else 2 * CLUSTERS  # hints of greater orders come from the first device alone
+            self.swapon(type_, clusters * SLOTS, share * type_ + 2, flags, -type_)
 
     def full_by_a_hint(self, order: int) -> None:
         """All but a hint's slots of its cluster are in use; it is full until the hint is used up, and not taken."""
@@ -105,7 +106,7 @@ class Alone(Advisory):
         A command has the engine try again where there was no space, and look for some in vain, so there is enough.
         """
         self.busy = True
-        self.limits(600, 0xFFFF, 0)
+        self.limits(64, 0xFFFF, 0)
         self.want = [(1 << orders) - 1] * self.sizes.cpus
         for _ in range(6):
             self.rest()
@@ -134,7 +135,8 @@ class Alone(Advisory):
 
 def mirror(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all of this once."""
-    host = Alone(seed, sizes, Script())
+    # Each CPU may want all records fetched again.
+    host = Alone(seed, sizes, Script(limit=LIMIT * sizes.cpus))
     s = host.script
     s.after_reset()
     host.start()

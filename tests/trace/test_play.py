@@ -18,6 +18,8 @@ from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_corners import corners
 from hwswap.exercise_index import index
 from hwswap.exercise_large import large
+from hwswap.exercise_mirror import mirror
+from hwswap.exercise_single import single
 from hwswap.exercise_steps import steps
 from hwswap.exercise_tables import alike, tables
 from hwswap.script import Sizes
@@ -45,6 +47,8 @@ SCRIPTS = {
     "corners": lambda seed: corners(seed, SIZES),
     "large devices and numbers": lambda seed: large(seed, SIZES),
     "large swap tables": lambda _: alike(SIZES),
+    "one thing decides": lambda seed: single(seed, SIZES),
+    "hints and notices": lambda seed: mirror(seed, SIZES),
 }
 
 
