@@ -82,7 +82,9 @@ class Alone(Advisory):
         for number in sorted(self.rng.sample(sorted(set(range(self.sizes.clusters)) - owned), 3)):
             for type_, device in self.model.devices.items():
                 bitmap = self.rng.getrandbits(SLOTS)
-                record = Record(bitmap, self.rng.randrange(ORDERS), Flag.NONFULL, self.rng.getrandbits(30), device.epoch)
+                record = Record(
+                    bitmap, self.rng.randrange(ORDERS), Flag.NONFULL, self.rng.getrandbits(30), device.epoch
+                )
                 self.store(number, record)
                 self.notify(type_ % self.sizes.cpus, number)
                 self.rest()
