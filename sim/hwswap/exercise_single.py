@@ -71,8 +71,8 @@ class Single(Corners):
     def two_runs(self) -> None:
         """A full cluster but for two runs of an order: both are found, though the second only once the first is gone.
 
-        What the words of the open cluster hold is kept beside it, as it was when the cluster was fetched, or has changed
-        since. So each word is the second one once for each order, and another cluster is open in between.
+        What the words of the open cluster hold is kept beside it, as it was when the cluster was fetched, or as it has
+        changed since. So each word is the second one once for each order, and another cluster is open in between.
         """
         rng = self.rng
         device = self.model.devices[0]
