@@ -68,7 +68,7 @@ SHORT = 100
 SHORT_PASS = 0.82
 """Score of a short run from which on the exit status is 0: a draw of 100 is four points off, one time in three."""
 
-PROOF_SECONDS = 8
+PROOF_SECONDS = 12
 """CPU time of one proof that a survivor matters in no state that can be reached; a short run has reachable's."""
 
 PROOF_RINGS = 3
