@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from driver import Driver, Load, swap_on, swapload
+from driver import Driver, Load, swap_on, swapload, unless_qemu_ends
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
 
@@ -11,7 +11,7 @@ MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
 MACHINE = Machine(cpus=2, disk_mb=64)
 
 
-def test_killed_and_attached_again(engine: EngineServer, kernel_log: Path) -> None:
+def kill_and_attach_again(engine: EngineServer, kernel_log: Path) -> None:
     with Guest(MACHINE, engine, log=kernel_log) as guest:
         driver = Driver(guest)
         swap_on(guest)
@@ -35,6 +35,10 @@ def test_killed_and_attached_again(engine: EngineServer, kernel_log: Path) -> No
         driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
         load.stop()
         driver.assert_quiet_mirror()
+
+
+def test_killed_and_attached_again(engine: EngineServer, kernel_log: Path) -> None:
+    unless_qemu_ends(lambda: kill_and_attach_again(engine, kernel_log), kernel_log)
 
 
 def test_reset_reboot_and_a_second_guest(engine: EngineServer, kernel_log: Path) -> None:
