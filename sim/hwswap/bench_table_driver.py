@@ -138,7 +138,7 @@ def run_guest(
         log = OUTPUT / f"{name}.kernel.log"
         with Guest(machine, engine, files=files, job=job, log=log, boot_timeout=300) as guest:
             before = collected.done
-            result = guest.wait_job(1800, on_line)
+            result = guest.wait_job(3600, on_line)
             if result.code or collected.done == before:
                 raise GuestError(
                     f"the guest's part ended with code {result.code}; its last words:\n{result.output[-1500:]}"
