@@ -90,10 +90,17 @@ object SlotRange {
   def lowSlots(order: UInt, p: Params): UInt = VecInit.tabulate(p.slotBits)(i => order > i.U).asUInt
 
   /** Bits `low` to `width` - 1. */
-  def from(low: UInt, width: Int): UInt = VecInit.tabulate(width)(i => low <= i.U).asUInt
+  def from(low: UInt, width: Int): UInt = VecInit.tabulate(width)(i => upTo(low, i)).asUInt
 
   /** Bits `low` + 1 to `width` - 1. */
-  def beyond(low: UInt, width: Int): UInt = VecInit.tabulate(width)(i => low < i.U).asUInt
+  def beyond(low: UInt, width: Int): UInt =
+    VecInit.tabulate(width)(i => if (i == 0) false.B else upTo(low, i - 1)).asUInt
+
+  /** `low` is at most `bound`: bit by bit, since of a comparison of five bits Yosys makes a carry chain. */
+  private def upTo(low: UInt, bound: Int): Bool =
+    low.asBools.zipWithIndex.foldLeft(true.B) { case (rest, (bit, i)) =>
+      if ((bound >> i & 1) == 1) !bit || rest else !bit && rest
+    }
 }
 
 /** Picks an element by a binary index: a tree of two-to-one multiplexers, one index bit a level. */

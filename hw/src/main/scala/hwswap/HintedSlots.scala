@@ -29,7 +29,7 @@ class HintedSlots(p: Params) extends Module {
     /** In the next cycle slots may be marked, unless some are in this. */
     val nextRoom = Output(Bool())
 
-    /** A unit reads a word; it is there two cycles later. */
+    /** A unit reads a word; it is there three cycles later. */
     val read = Flipped(Valid(new WordAddress(p)))
     val word = Output(UInt(p.wordSlots.W))
 
@@ -46,22 +46,28 @@ class HintedSlots(p: Params) extends Module {
   private val at = Reg(new WordAddress(p))
   private val lastWord = Reg(UInt(p.wordBits.W))
   private val whole = range.ofWholeWords(p)
-  private val old = Reg(UInt(p.wordSlots.W))
   io.busy := state =/= State.idle
   private val last = state === State.put && at.word === lastWord
   io.nextRoom := !io.busy || last
 
   private val depth = p.clusters * p.words
-  private val ram = Option.when(p.advisory)(SyncReadMem(depth, UInt(p.wordSlots.W), SyncReadMem.Undefined))
+  private val banks = (depth / HintedSlots.BankDepth).max(1)
   private val reads = RegNext(Mux(io.busy, state === State.fetch, io.read.valid), false.B)
   private val readAt = RegNext(Mux(io.busy, at, io.read.bits))
   private val writes = RegNext(Mux(io.busy, state === State.put, io.write.valid), false.B)
   private val writeAt = RegNext(Mux(io.busy, at, io.write.bits))
-  private val data = RegNext(Mux(io.busy, Mux(whole, 0.U, old) | range.maskIn(p), io.newWord))
+  private val data = RegNext(Mux(io.busy, Mux(whole, 0.U, io.word) | range.maskIn(p), io.newWord))
   io.word := 0.U
-  for (slots <- ram) {
-    io.word := slots.read(readAt.asUInt)
-    when(writes)(slots.write(writeAt.asUInt, data))
+  if (p.advisory) {
+    def bankOf(at: WordAddress): UInt = at.asUInt >> log2Ceil(depth / banks)
+    def placeOf(at: WordAddress): UInt = at.asUInt(log2Ceil(depth / banks) - 1, 0)
+    // What a bank shows comes late and from far away: it is chosen among when it is in registers.
+    val words = Seq.tabulate(banks) { bank =>
+      val ram = SyncReadMem(depth / banks, UInt(p.wordSlots.W), SyncReadMem.Undefined)
+      when(writes && bankOf(writeAt) === bank.U)(ram.write(placeOf(writeAt), data))
+      RegNext(ram.read(placeOf(readAt)))
+    }
+    io.word := Select(words, RegNext(RegNext(bankOf(readAt))))
   }
 
   when(!io.busy) {
@@ -76,10 +82,7 @@ class HintedSlots(p: Params) extends Module {
     }
     is(State.fetch)(state := Mux(whole, State.put, State.wait_))
     is(State.wait_)(state := State.change)
-    is(State.change) {
-      old := io.word
-      state := State.put
-    }
+    is(State.change)(state := State.put)
     is(State.put) {
       at.word := at.word + 1.U
       when(last)(state := State.idle)
@@ -89,4 +92,10 @@ class HintedSlots(p: Params) extends Module {
   assert(!(io.mark.valid && io.busy), "slots are hinted while others still are being noted")
   assert(!(io.busy && (io.read.valid || io.write.valid)), "a unit uses hinted slots that are being noted")
   assert(!(reads && writes && readAt.asUInt === writeAt.asUInt), "hinted slots are read while they are written")
+}
+
+object HintedSlots {
+
+  /** Words in one bank: the greatest depth of an ECP5's block RAM, which then is one bit wide. */
+  private val BankDepth = 16384
 }

@@ -107,8 +107,10 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     is(State.releasing) {
       val count = view.meta.count - delta
       val away = view.meta.flag.isOneOf(ClusterFlag.none, ClusterFlag.discard)
-      val empty = count === 0.U && !away
-      val noLongerFull = view.meta.flag === ClusterFlag.full && count =/= p.slots.U
+      // Whether the difference is 0 or 512, without its carries.
+      val differ = view.meta.count ^ delta
+      val empty = differ === 0.U && !away
+      val noLongerFull = view.meta.flag === ClusterFlag.full && differ =/= p.slots.U
       val flag = Mux(empty, ClusterFlag.free, Mux(noLongerFull, ClusterFlag.frag, view.meta.flag))
       adjust(-delta.zext, -delta.zext)
       put(count, flag, Mux(empty, 0.U, view.meta.order))

@@ -196,16 +196,13 @@ class OpenCluster(p: Params) extends Module {
     }.elsewhen(patchedOrders) {
       orders(w) := newOrders
     }
-    // Each source is compared for itself: what is read comes late.
+    // What is read comes last and only chooses: for each number of orders all is worked out before.
     def has(orders: UInt): Bool = FreeRuns.fits(orders, order, p)
-    val fitsNow = Mux(
-      Mux(here, patchedOrders, late),
-      hasNew,
-      Mux(here, has(orders(w)), has(line.words(w).orders))
-    )
+    val known = Mux(stale && patched, newFits, Mux(Mux(here, patchedOrders, late), hasNew, has(orders(w))))
+    val numbers = (0 until 1 << orders(w).getWidth).map(_.U(orders(w).getWidth.W))
     full(w) := Mux(patchedOrders, isFull, orders(w) === 0.U)
     when(io.open.valid || stale) {
-      fits(w) := Mux(stale && patched, newFits, fitsNow)
+      fits(w) := Select(numbers.map(n => Mux(here || late, known, has(n))), line.words(w).orders)
     }
   }
   when(io.newMeta.valid) {

@@ -43,7 +43,7 @@ class RowWalker(p: Params) extends Module {
     val put = Valid(UInt(p.wordBits.W))
     val newUsed = Output(UInt(p.wordSlots.W))
 
-    /** The same for the hinted slots: see there. */
+    /** The same for the hinted slots, there three cycles later. */
     val readHinted = Valid(new WordAddress(p))
     val hinted = Input(UInt(p.wordSlots.W))
     val writeHinted = Valid(new WordAddress(p))
@@ -101,7 +101,7 @@ class RowWalker(p: Params) extends Module {
   io.record.index := thereAt
   private val inside = RegNext(Mux(walk === RowWalk.load, io.record.word, range.maskOf(thereAt, p)))
   private val used = RegNext(io.used)
-  private val hinted = RegNext(io.hinted)
+  private val hinted = io.hinted
 
   // Fourth: it is changed and counted.
   private val changing = RegNext(there, false.B)

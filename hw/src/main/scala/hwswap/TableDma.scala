@@ -28,6 +28,9 @@ object TableDma {
     Mux(left <= room, left, room)(inBurst, 0)
   }
 
+  /** Where the burst behind this one begins: each but a transfer's last ends where `beats` says, whatever its length. */
+  def behind(wordAddr: UInt): UInt = (wordAddr(AddrBits - 1, inBurst) + 1.U) ## 0.U(inBurst.W)
+
   /** The address of a burst, in bytes. */
   def address(wordAddr: UInt, beats: UInt): AxiAddress = {
     val out = Wire(new AxiAddress)

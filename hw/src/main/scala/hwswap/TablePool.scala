@@ -77,10 +77,12 @@ class TablePool(p: Params) extends Module {
   // come late in their cycle, so they only choose.
   private val none, unsure = RegInit(false.B)
   private val someReturn = returning =/= 0.U
-  private val noneNext = Mux(takes === gaveBack, none, takes && spare === 1.U)
-  private val someReturnNext = Mux(returns === returned, someReturn, returns || returning =/= 1.U)
-  none := noneNext
-  unsure := noneNext && someReturnNext
+  private def noneWith(takes: Bool): Bool = Mux(takes === gaveBack, none, takes && spare === 1.U)
+  private def unsureWith(takes: Bool, returns: Bool): Bool =
+    noneWith(takes) && Mux(returns === returned, someReturn, returns || returning =/= 1.U)
+  private val empties = event.bits.empties
+  none := Mux(counts, noneWith(!empties), noneWith(false.B))
+  unsure := Mux(counts, unsureWith(!empties, empties), unsureWith(false.B, false.B))
   when(takes =/= gaveBack)(spare := Mux(takes, spare - 1.U, spare + 1.U))
   when(returns =/= returned)(returning := Mux(returns, returning + 1.U, returning - 1.U))
   when(write.valid && write.bits.at(size.Offset)) {

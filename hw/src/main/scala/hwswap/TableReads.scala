@@ -58,7 +58,7 @@ class TableReads(bursts: Int) extends Module {
   }
   when(issue) {
     address := TableDma.address(at.address, beats)
-    at.address := at.address + beats
+    at.address := TableDma.behind(at.address)
     at.words := at.words - beats
     when(lastBurst)(asking := false.B)
   }

@@ -56,7 +56,7 @@ class TableWrites(bursts: Int) extends Module {
   // Addresses run ahead.
   when(issue) {
     address := TableDma.address(at.address, beats)
-    at.address := at.address + beats
+    at.address := TableDma.behind(at.address)
     at.words := at.words - beats
   }
   when(issue)(addressValid := true.B).elsewhen(io.address.ready)(addressValid := false.B)

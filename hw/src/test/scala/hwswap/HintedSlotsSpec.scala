@@ -59,7 +59,7 @@ class HintedSlotsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
         /** A unit that reads and writes in each cycle as it likes, but not both of one word. */
         def unit(cycles: Int): Unit = {
-          var expected = Seq[Option[BigInt]](None, None)
+          var expected = Seq.fill(3)(Option.empty[BigInt])
           for (_ <- 1 to cycles) {
             val (readAt, writeAt) =
               ((random.nextInt(clusters), random.nextInt(p.words)), (random.nextInt(clusters), random.nextInt(p.words)))
@@ -102,7 +102,7 @@ class HintedSlotsSpec extends AnyFunSpec with ChiselSim with Seeded {
           dut.io.read.valid.poke(true)
           dut.clock.step()
           dut.io.read.valid.poke(false)
-          dut.clock.step()
+          dut.clock.step(2)
           assert(dut.io.word.peek().litValue == bits(cluster)(word), s"word $word of cluster $cluster")
         }
       }

@@ -37,7 +37,7 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Seeded {
       dut.io.walk.poke(RowWalk.none)
       // What was named two cycles ago is there.
       var picks = Seq(0, 0)
-      var reads = Seq(Option.empty[Int], Option.empty[Int])
+      var reads = Seq.fill(3)(Option.empty[Int])
       var finished = false
 
       def step(): Unit = {
