@@ -3,9 +3,10 @@
 
     python -m hwswap_soc.engine_fmax --engine build/part-engine --output build/fmax
 
-The clock is asked for faster than it will be, so that nextpnr tries. It is nextpnr 0.10 (a package of the Python
-environment), whose placement is 8 % faster than that of Debian 13's 0.7 (docs/engine.md). Ports end in no pins: paths through them are left
-out, and in a SoC the engine shares the FPGA with others. A bitstream's own timing is what counts for a board.
+The clock is asked for faster than it will be, so that nextpnr tries. It is nextpnr 0.10, a package of the Python
+environment: the engine gets faster by it than by Debian 13's 0.7 (docs/engine.md). Ports end in no pins: paths through
+them are left out, and in a SoC the engine shares the FPGA with others. A bitstream's own timing is what counts for a
+board.
 """
 
 import argparse

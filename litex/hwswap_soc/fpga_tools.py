@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The open FPGA tools as commands: found in build/fpga, or in the Python environment if they come as packages of it, run
-with their output in a file, failures as one sentence.
+"""The open FPGA tools as commands: found in build/fpga, run with their output in a file, failures as one sentence.
+
+Those that come as Python packages, whose names begin with yowasp, are in the Python environment.
 """
 
 import os

@@ -20,10 +20,13 @@ from hwswap_soc import fpga_tools, steps
 CPU_MODULES = {"vexriscv": "VexRiscv", "rocket": "ExampleRocketSystem"}
 ENGINE_MODULE = "HwSwap"
 
-# What Yosys's library does not say of the engine's paths, in ps, as nextpnr has it for an LFE5U of grade 8: when a block
-# RAM shows what it read, and how long a wire between two cells is, which synth_ecp5 takes to be 300 (docs/engine.md).
-_BLOCK_RAM_PS = 4260
-_WIRE_PS = 800
+# What Yosys's library does not say of the engine's paths, in ps, for an LFE5U of grade 8: when what a block RAM read
+# has come to where it is used (4,260 after the clock edge, and then a wire longer than others), and how long a wire
+# between two cells is, which synth_ecp5 takes to be 300 (docs/engine.md).
+_BLOCK_RAM_PS = 5000
+_WIRE_PS = 1000
+# The engine's module that stays whole until all is mapped (hw/src/main/scala/hwswap/ClusterTypes.scala says why).
+_WHOLE = "LateChoice"
 
 
 def reads(sources: Iterable[tuple[str, str]]) -> list[str]:
@@ -82,11 +85,14 @@ def part(module: str, sources: Iterable[tuple[str, str]], output: Path, *, measu
     synthesise = [f"synth_ecp5 -top {module}"]
     if measured:
         synthesise = [
+            f"setattr -mod -set keep_hierarchy 1 {_WHOLE}",
             f"synth_ecp5 -top {module} -run begin:map_luts",
             f"read_verilog -lib -specify -overwrite {late_block_ram(output)}",
             "techmap -map +/ecp5/latches_map.v",
             f"abc9 -W {_WIRE_PS}",
             "clean",
+            f"setattr -mod -unset keep_hierarchy {_WHOLE}",
+            "flatten",
             f"synth_ecp5 -top {module} -run map_cells:",
         ]
     try:

@@ -196,13 +196,14 @@ class OpenCluster(p: Params) extends Module {
     }.elsewhen(patchedOrders) {
       orders(w) := newOrders
     }
-    // What is read comes last and only chooses: for each number of orders all is worked out before.
+    // Each source is compared for itself. What is read comes last and only chooses: for each number of orders the
+    // result is there before.
     def has(orders: UInt): Bool = FreeRuns.fits(orders, order, p)
     val known = Mux(stale && patched, newFits, Mux(Mux(here, patchedOrders, late), hasNew, has(orders(w))))
     val numbers = (0 until 1 << orders(w).getWidth).map(_.U(orders(w).getWidth.W))
     full(w) := Mux(patchedOrders, isFull, orders(w) === 0.U)
     when(io.open.valid || stale) {
-      fits(w) := Select(numbers.map(n => Mux(here || late, known, has(n))), line.words(w).orders)
+      fits(w) := Mux(here || late, known, LateChoice(numbers.map(has), line.words(w).orders))
     }
   }
   when(io.newMeta.valid) {

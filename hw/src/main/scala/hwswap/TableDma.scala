@@ -28,7 +28,7 @@ object TableDma {
     Mux(left <= room, left, room)(inBurst, 0)
   }
 
-  /** Where the burst behind this one begins: each but a transfer's last ends where `beats` says, whatever its length. */
+  /** Where the burst behind this one begins: a multiple of the longest burst, whatever this one's length. */
   def behind(wordAddr: UInt): UInt = (wordAddr(AddrBits - 1, inBurst) + 1.U) ## 0.U(inBurst.W)
 
   /** The address of a burst, in bytes. */

@@ -54,16 +54,21 @@ class TablePool(p: Params) extends Module {
   private val changes = Module(new Queue(new Change, TablePool.Places))
   private val event = io.core.event
   private val counts = event.valid && on
-  changes.io.enq.valid := counts
-  changes.io.enq.bits.cluster := event.bits.cluster
-  changes.io.enq.bits.empties := event.bits.empties
+  private val empties = event.bits.empties
+
+  // The core's events come late in their cycle, and from far away: all but what it asks sees them a cycle later.
+  private val arrived = RegNext(counts, false.B)
+  private val arriving = RegNext(event.bits)
+  private val hasTaken = arrived && !arriving.empties
+  private val hasReturned = arrived && arriving.empties
+  changes.io.enq.valid := arrived
+  changes.io.enq.bits.cluster := arriving.cluster
+  changes.io.enq.bits.empties := arriving.empties
 
   // A change is done when its job is; until then it is at the front.
   private val working = RegInit(false.B)
   private val change = changes.io.deq
   private val fewer = left - 1.U
-  private val takes = counts && !event.bits.empties
-  private val returns = counts && event.bits.empties
   private val took = io.done.valid && !change.bits.empties
   private val returned = io.done.valid && change.bits.empties
   private val gaveBack = returned && io.done.bits.value(0)
@@ -73,18 +78,19 @@ class TablePool(p: Params) extends Module {
   }
   when(gaveBack)(left := left + 1.U)
 
-  // What the core asks is there when the cycle begins: no table is spare; it depends on a change that waits. Its events
-  // come late in their cycle, so they only choose.
+  // What the core asks is there when the cycle begins: no table is spare; it depends on a change that waits. The events
+  // of this cycle only choose; those of the last one are not counted yet.
   private val none, unsure = RegInit(false.B)
-  private val someReturn = returning =/= 0.U
-  private def noneWith(takes: Bool): Bool = Mux(takes === gaveBack, none, takes && spare === 1.U)
+  private val oneSpare = Mux(hasTaken, spare === 2.U, spare === 1.U)
+  private val someReturn = hasReturned || returning =/= 0.U
+  private val severalReturn = Mux(hasReturned, returning =/= 0.U, returning =/= 1.U)
+  private def noneWith(takes: Bool): Bool = Mux(takes === gaveBack, none, takes && oneSpare)
   private def unsureWith(takes: Bool, returns: Bool): Bool =
-    noneWith(takes) && Mux(returns === returned, someReturn, returns || returning =/= 1.U)
-  private val empties = event.bits.empties
+    noneWith(takes) && Mux(returns === returned, someReturn, returns || severalReturn)
   none := Mux(counts, noneWith(!empties), noneWith(false.B))
   unsure := Mux(counts, unsureWith(!empties, empties), unsureWith(false.B, false.B))
-  when(takes =/= gaveBack)(spare := Mux(takes, spare - 1.U, spare + 1.U))
-  when(returns =/= returned)(returning := Mux(returns, returning + 1.U, returning - 1.U))
+  when(hasTaken =/= gaveBack)(spare := Mux(hasTaken, spare - 1.U, spare + 1.U))
+  when(hasReturned =/= returned)(returning := Mux(hasReturned, returning + 1.U, returning - 1.U))
   when(write.valid && write.bits.at(size.Offset)) {
     val merged = merge(sizeWord, write.bits.data, write.bits.strb)
     sizeWord := word(size.Nr -> get(merged, size.Nr))
@@ -95,7 +101,7 @@ class TablePool(p: Params) extends Module {
     }
   }
   io.core.none := on && none
-  io.core.full := (on && unsure) || changes.io.count >= (TablePool.Places - TablePool.Room).U
+  io.core.full := (on && unsure) || changes.io.count +& arrived >= (TablePool.Places - TablePool.Room).U
 
   io.job.valid := change.valid && !working
   io.job.bits := 0.U.asTypeOf(new TableJob)
@@ -105,7 +111,7 @@ class TablePool(p: Params) extends Module {
   io.job.bits.arg2 := base + Mux(change.bits.empties, left, fewer) ## 0.U(log2Ceil(Axi.DataBytes).W)
   change.ready := io.done.valid
   when(io.job.fire)(working := true.B).elsewhen(io.done.valid)(working := false.B)
-  io.busy := change.valid
+  io.busy := change.valid || arrived
 
   io.regs.readData := RegPort.answer(
     io.regs.read,
@@ -116,9 +122,9 @@ class TablePool(p: Params) extends Module {
     )
   )
   assert(!io.done.valid || working, "the end of a change that was not begun")
-  assert(!on || none === (spare === 0.U), "what the core is told of the pool is not so")
-  assert(!counts || changes.io.enq.ready, "the pool misses a cluster")
-  assert(!counts || event.bits.empties || spare =/= 0.U, "a cluster comes into use without a table")
+  assert(!on || none === (spare === hasTaken.asUInt), "what the core is told of the pool is not so")
+  assert(!arrived || changes.io.enq.ready, "the pool misses a cluster")
+  assert(!counts || empties || !none, "a cluster comes into use without a table")
 }
 
 object TablePool {
