@@ -25,8 +25,8 @@ ENGINE_MODULE = "HwSwap"
 # between two cells is, which synth_ecp5 takes to be 300 (docs/engine.md).
 _BLOCK_RAM_PS = 5000
 _WIRE_PS = 1000
-# The engine's module that stays whole until all is mapped (hw/src/main/scala/hwswap/ClusterTypes.scala says why).
-_WHOLE = "LateChoice"
+# The engine's modules that stay whole until all is mapped (hw/src/main/scala/hwswap/LateRead.scala says why).
+_WHOLE = "Late*"
 
 
 def reads(sources: Iterable[tuple[str, str]]) -> list[str]:

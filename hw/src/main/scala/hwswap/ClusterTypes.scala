@@ -114,27 +114,6 @@ object Select {
     }
 }
 
-/** Picks a bit by an index that comes late in its cycle. It is a module so that synthesis may leave it whole: taken
-  * apart, the index passes as much logic as others that come early.
-  */
-class LateChoice(choices: Int) extends Module {
-  val io = IO(new Bundle {
-    val bits = Input(Vec(choices, Bool()))
-    val index = Input(UInt(log2Ceil(choices).W))
-    val chosen = Output(Bool())
-  })
-  io.chosen := Select(io.bits, io.index)
-}
-
-object LateChoice {
-  def apply(bits: Seq[Bool], index: UInt): Bool = {
-    val choice = Module(new LateChoice(bits.length))
-    choice.io.bits := bits
-    choice.io.index := index
-    choice.io.chosen
-  }
-}
-
 /** Bits `low` to `width` - 1 set, none when `low` is beyond: a shift, which costs less than a comparator a bit. */
 object UpFrom {
   def apply(low: UInt, width: Int): UInt = (((BigInt(1) << width) - 1).U(width.W) << low)(width - 1, 0)

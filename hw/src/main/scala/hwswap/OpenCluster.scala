@@ -196,14 +196,20 @@ class OpenCluster(p: Params) extends Module {
     }.elsewhen(patchedOrders) {
       orders(w) := newOrders
     }
-    // Each source is compared for itself. What is read comes last and only chooses: for each number of orders the
-    // result is there before.
-    def has(orders: UInt): Bool = FreeRuns.fits(orders, order, p)
-    val known = Mux(stale && patched, newFits, Mux(Mux(here, patchedOrders, late), hasNew, has(orders(w))))
-    val numbers = (0 until 1 << orders(w).getWidth).map(_.U(orders(w).getWidth.W))
+    // Each source is compared for itself: what is read comes late.
+    val known = Mux(
+      stale && patched,
+      newFits,
+      Mux(Mux(here, patchedOrders, late), hasNew, FreeRuns.fits(orders(w), order, p))
+    )
     full(w) := Mux(patchedOrders, isFull, orders(w) === 0.U)
     when(io.open.valid || stale) {
-      fits(w) := Mux(here || late, known, LateChoice(numbers.map(has), line.words(w).orders))
+      val read = Module(new LateFits(p))
+      read.io.orders := line.words(w).orders
+      read.io.below := FreeRuns.below(order, p)
+      read.io.isKnown := here || late
+      read.io.known := known
+      fits(w) := read.io.fits
     }
   }
   when(io.newMeta.valid) {
@@ -215,7 +221,11 @@ class OpenCluster(p: Params) extends Module {
     valid := !io.recordOnly
     cluster := io.open.bits
     meta := Mux(metaLate, write.meta.bits, line.meta)
-    empty := Mux(metaLate, writesEmpty, line.meta.count === 0.U)
+    val read = Module(new LateEmpty(p))
+    read.io.count := line.meta.count
+    read.io.isKnown := metaLate
+    read.io.known := writesEmpty
+    empty := read.io.empty
     kernel := line.kernel
   }
   io.cluster := cluster
