@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Yosys's library and the delays that are added to it for the engine."""
+
+import pytest
+from hwswap_litex import InputError
+from hwswap_soc import fpga_tools, synthesis
+
+_LIBRARY = """module LUT4(input A, output Z);
+endmodule
+module DP16KD(
+  input CLKA, CLKB, output DOA0, DOB17
+);
+    parameter DATA_WIDTH_A = 18;
+endmodule
+module PDPW16KD(input D);
+endmodule
+"""
+
+
+@pytest.fixture
+def tools(tmp_path):
+    """A folder with a command `yosys` that is the system's; yields it and where the libraries are."""
+    system, folder = tmp_path / "usr", tmp_path / "fpga" / "bin"
+    for directory in (system / "bin", system / "share" / "yosys" / "ecp5", folder):
+        directory.mkdir(parents=True)
+    (system / "bin" / "yosys").write_text("#!/bin/sh\n")
+    (system / "bin" / "yosys").chmod(0o755)
+    (folder / "yosys").symlink_to(system / "bin" / "yosys")
+    (system / "share" / "yosys" / "ecp5" / "cells_sim.v").write_text(_LIBRARY)
+    return folder, system / "share" / "yosys"
+
+
+def test_libraries_are_found_beside_the_system_s_yosys_or_in_the_private_root(tools):
+    folder, share = tools
+    assert fpga_tools.yosys_share(folder) == share
+    private = folder.parent / "root" / "usr"
+    private.mkdir(parents=True)
+    assert fpga_tools.yosys_share(folder) == private / "share" / "yosys"
+
+
+def test_block_ram_gets_delays_at_each_output_and_nothing_else(tools, tmp_path, monkeypatch):
+    _, share = tools
+    monkeypatch.setattr(fpga_tools, "yosys_share", lambda: share)
+    text = synthesis.late_block_ram(tmp_path).read_text()
+    assert text.count("endmodule") == 1
+    assert "parameter DATA_WIDTH_A = 18;" in text
+    assert text.count("posedge CLK") == 36
+    for clock, output in (("CLKA", "DOA0"), ("CLKB", "DOB17")):
+        assert f"(posedge {clock} => ({output} : 1'bx)) = " in text
+    assert "LUT4" not in text and "PDPW16KD" not in text
+
+
+def test_a_packaged_tool_that_is_missing_names_the_step_that_brings_it(tools):
+    folder, _ = tools
+    assert fpga_tools.tool("yosys", folder) == str(folder / "yosys")
+    with pytest.raises(InputError, match="yowasp-absent is missing in .*: run 'sim/setup/setup'"):
+        fpga_tools.tool("yowasp-absent", folder)
+    with pytest.raises(InputError, match="absent is missing in .*: run 'sim/setup/build fpga'"):
+        fpga_tools.tool("absent", folder)
