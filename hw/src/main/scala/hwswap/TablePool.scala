@@ -23,6 +23,9 @@ class TablePool(p: Params) extends Module {
     val job = Decoupled(new TableJob)
     val done = Flipped(Valid(new TableResult))
 
+    /** In the next cycle there is a job, if there is none in this. */
+    val coming = Output(Bool())
+
     /** There is a pool. */
     val on = Output(Bool())
     val busy = Output(Bool())
@@ -111,6 +114,7 @@ class TablePool(p: Params) extends Module {
   io.job.bits.arg2 := base + Mux(change.bits.empties, left, fewer) ## 0.U(log2Ceil(Axi.DataBytes).W)
   change.ready := io.done.valid
   when(io.job.fire)(working := true.B).elsewhen(io.done.valid)(working := false.B)
+  io.coming := arrived
   io.busy := change.valid || arrived
 
   io.regs.readData := RegPort.answer(

@@ -37,6 +37,11 @@ class Tables(p: Params) extends Module {
   private val users = Seq(pool.io.job, registers.io.job, io.job)
   private val pick = Module(new Arbiter(new TableJob, users.length))
   for ((in, user) <- pick.io.in.zip(users)) in <> user
+  // A change of a cluster that is on its way into the pool goes before jobs that are asked for now.
+  for ((in, user) <- pick.io.in.zip(users).tail) {
+    in.valid := user.valid && !pool.io.coming
+    user.ready := in.ready && !pool.io.coming
+  }
   unit.io.job <> pick.io.out
   private val user = RegEnable(pick.io.chosen, unit.io.job.fire)
   for ((done, i) <- Seq(pool.io.done, registers.io.done, io.done).zipWithIndex) {
