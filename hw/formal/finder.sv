@@ -39,7 +39,6 @@ module finder_proof #(
   wire [Word-1:0] up_to = ~({Word{1'b1}} << behind[WordBits-1:0] << 1);
   logic [Word-1:0] row[WORDS];
   logic [WORDS-1:0] fits;
-  logic [Word-1:0] word;
   always_comb begin
     for (int w = 0; w < WORDS; w++) begin
       row[w] = used[w*Word+:Word];
@@ -52,11 +51,7 @@ module finder_proof #(
         end
       if (!anywhere && w <= 32'(at_word)) fits[w] = noise_fits[w];
     end
-    word = row[at_word];
-    if (!anywhere) begin
-      word = word ^ (noise & up_to);
-      row[at_word] = word;
-    end
+    if (!anywhere) row[at_word] = row[at_word] ^ (noise & up_to);
   end
 
   logic [WORDS-1:0] later;
@@ -67,14 +62,14 @@ module finder_proof #(
   logic [WORDS-1:0] beyond;
   if (WORDS == 4) begin : narrow
     FreeRunFinder dut (
-        .clock, .reset(!running), .io_find(find), .io_word(word), .io_fits(fits), .io_behind(behind),
+        .clock, .reset(!running), .io_find(find), .io_fits(fits), .io_behind(behind),
         .io_anywhere(anywhere), .io_order(order), .io_found(found), .io_slot(slot),
         .io_later(later), .io_here(here), .io_beyond(beyond),
         .io_row_0(row[0]), .io_row_1(row[1]), .io_row_2(row[2]), .io_row_3(row[3])
     );
   end else begin : full
     FreeRunFinder dut (
-        .clock, .reset(!running), .io_find(find), .io_word(word), .io_fits(fits), .io_behind(behind),
+        .clock, .reset(!running), .io_find(find), .io_fits(fits), .io_behind(behind),
         .io_anywhere(anywhere), .io_order(order), .io_found(found), .io_slot(slot),
         .io_later(later), .io_here(here), .io_beyond(beyond),
         .io_row_0(row[0]), .io_row_1(row[1]), .io_row_2(row[2]), .io_row_3(row[3]),

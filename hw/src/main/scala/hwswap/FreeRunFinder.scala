@@ -18,10 +18,7 @@ class FreeRunFinder(p: Params) extends Module {
     /** Look, in this cycle's row. */
     val find = Input(Bool())
 
-    /** Slots in use: the word that holds slot `behind`, and all words. What lies in front of `behind` in the words may
-      * be out of date.
-      */
-    val word = Input(UInt(p.wordSlots.W))
+    /** Slots in use. What lies in front of `behind` may be out of date. */
     val row = Input(Vec(p.words, UInt(p.wordSlots.W)))
 
     /** Which words have a run of this order, or, above order 5, are empty; right for those behind the one of `behind`.
@@ -56,7 +53,10 @@ class FreeRunFinder(p: Params) extends Module {
   private val wordOf = io.behind(p.slotBits - 1, p.wordSlotBits)
   private val ahead = SlotRange.beyond(io.behind(p.wordSlotBits - 1, 0), p.wordSlots) & Fill(p.wordSlots, !io.anywhere)
   private val inWord = (io.later & io.fits).asBools
-  private val firstWord = FirstSet.choose(inWord, io.row)
+
+  // Where runs begin is worked out in all words while it is being found out which of them matters.
+  private val starts = io.row.map(FreeRuns.starts(_, io.order))
+  private val firstWord = FirstSet.choose(inWord, io.row.zip(starts).map { case (word, runs) => runs ## word })
 
   // Runs of 2, 4, 8 and 16 words: by pairs of words.
   private val pairs = inWord.indices.by(2).map(w => io.fits(w) && io.fits(w + 1))
@@ -75,24 +75,24 @@ class FreeRunFinder(p: Params) extends Module {
   private val beyondAcross =
     (0 until p.words).map(w => anyOf(runs.collect { case (_, end, fits) if 2 * end <= w => fits }))
   private val beyondWord = (0 until p.words).map(w => anyOf(inWord.take(w)))
-  private val isAcross = io.order >= p.wordOrders.U
+  private val isAcross = FreeRuns.atLeast(io.order, p.wordOrders)
 
   private def hold[T <: Data](value: T): T = RegEnable(value, io.find)
-  private val order = hold(io.order)
-  private val starts = FreeRuns.starts(io.word, io.order) & ahead & Fill(p.wordSlots, !isAcross)
-  private val candidates = hold(starts)
+  private val startsHere = Select(VecInit(starts), wordOf) & ahead & Fill(p.wordSlots, !isAcross)
+  private val candidates = hold(startsHere)
   private val inQuarters =
-    starts.asBools.grouped((p.wordSlots / 4).max(1)).map(slots => hold(VecInit(slots).asUInt.orR)).toSeq
+    startsHere.asBools.grouped((p.wordSlots / 4).max(1)).map(slots => hold(VecInit(slots).asUInt.orR)).toSeq
   private val wordNumber = hold(wordOf)
   private val laterFound = hold(Mux(isAcross, firstPair.valid, firstWord.found))
-  private val laterWord = hold(firstWord.chosen)
+  private val laterWord = hold(firstWord.chosen(p.wordSlots - 1, 0))
+  private val laterStarts = hold(firstWord.chosen(2 * p.wordSlots - 1, p.wordSlots))
   private val beyond = hold(Mux(isAcross, VecInit(beyondAcross).asUInt, VecInit(beyondWord).asUInt))
   private val laterNumber = hold(Mux(isAcross, firstPair.bits ## false.B, firstWord.index))
 
   // Stage 2: no word is full of candidates but the chosen one, so the first candidate is the answer.
   private val here = inQuarters.reduce(_ || _)
   private val inHere = FirstSet(candidates).bits
-  private val inLater = FirstSet(FreeRuns.starts(laterWord, order)).bits
+  private val inLater = FirstSet(laterStarts).bits
   io.found := here || laterFound
   io.slot := Mux(here, wordNumber ## inHere, laterNumber ## inLater)
   io.here := here

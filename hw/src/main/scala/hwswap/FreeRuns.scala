@@ -16,16 +16,16 @@ object FreeRuns {
       below.indices.map(i => if (i % (2 * half) == 0) below(i) && below(i + half) else false.B)
     }
 
-  /** Where runs of this order begin. For an order above 5, which no word holds, bit 0 is set: it is asked about empty
-    * words only, where a run of several words begins.
+  /** Where runs of this order begin. For order 5, a whole word, and those above, bit 0 is set: they are asked about
+    * empty words only.
     */
   def starts(used: UInt, order: UInt): UInt = {
-    val runs = byOrder(used)
+    val runs = byOrder(used).init
     val isOrder = runs.indices.map(k => order === k.U)
     VecInit
       .tabulate(used.getWidth) { i =>
         val fits = runs.indices.filter(k => i % (1 << k) == 0).map(k => runs(k)(i) && isOrder(k)).reduce(_ || _)
-        if (i == 0) fits || order >= runs.length.U else fits
+        if (i == 0) fits || atLeast(order, runs.length) else fits
       }
       .asUInt
   }
@@ -36,7 +36,9 @@ object FreeRuns {
   def holds(used: UInt, order: UInt): Bool = {
     val runs = any(used)
     val last = runs.length - 1
-    runs.zipWithIndex.map { case (some, k) => some && (if (k == last) order >= k.U else order === k.U) }.reduce(_ || _)
+    runs.zipWithIndex
+      .map { case (some, k) => some && (if (k == last) atLeast(order, k) else order === k.U) }
+      .reduce(_ || _)
   }
 
   /** How many orders find a run in the word: 0 when it is full, k + 1 when there is one of order k and none above, 6
@@ -62,6 +64,12 @@ object FreeRuns {
   /** The greatest number of orders with which a word has no run of this order. */
   def below(order: UInt, p: Params): UInt = {
     val most = (p.wordOrders - 1).U
-    Mux(order > most, most, order(log2Ceil(p.wordOrders) - 1, 0))
+    Mux(atLeast(order, p.wordOrders), most, order(log2Ceil(p.wordOrders) - 1, 0))
+  }
+
+  /** The order is this one or greater; looked up, as a comparison would be a carry chain. */
+  def atLeast(order: UInt, least: Int): Bool = {
+    val values = 1 << order.getWidth
+    ((BigInt(1) << values) - (BigInt(1) << least.min(values))).U(values.W)(order)
   }
 }

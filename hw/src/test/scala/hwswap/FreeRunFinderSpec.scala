@@ -93,7 +93,6 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
             dut.io.anywhere.poke(from == 0)
             dut.io.behind.poke(behind)
             dut.io.later.poke(wordsFrom(if (from == 0) 0 else behind / p.wordSlots + 1))
-            dut.io.word.poke(words(row)(behind / p.wordSlots).U)
             dut.clock.step()
             val expected = firstFit(row, order, from)
             withClue(s"row ${row.toString(16)}, order $order, from $from: ") {
