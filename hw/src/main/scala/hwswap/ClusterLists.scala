@@ -139,22 +139,16 @@ class ClusterLists(p: Params) extends Module {
   links.prev.newData := newPrev
 
   // The cluster is at the list's ends: known with the ends themselves.
-  private val isHead = RegNext(headRead === move.cluster)
-  private val isTail = RegNext(tailRead === move.cluster)
+  private val isHead = LateEqual(headRead, move.cluster)
+  private val isTail = LateEqual(tailRead, move.cluster)
   private val wasHead = RegNext(isHead)
   private val wasTail = RegNext(isTail)
 
   // The list a cluster is appended to is empty: known one step before.
   private val first = RegNext(!isFilled(move.device, move.to))
 
-  // Whether the neighbours point back is known one cycle after it was read: of a few bits each, since reading takes
-  // half of that cycle.
-  private def pointsBack(isEnd: Bool, read: UInt): Bool =
-    (read ^ move.cluster).asBools
-      .grouped(ClusterLists.Compared)
-      .map(differ => RegNext(isEnd || !VecInit(differ).asUInt.orR))
-      .reduce(_ && _)
-  private val linked = pointsBack(wasHead, nextRead) && pointsBack(wasTail, prevRead)
+  // Whether the neighbours point back.
+  private val linked = LateEqual(nextRead, move.cluster, wasHead) && LateEqual(prevRead, move.cluster, wasTail)
   private val checking = RegNext(step === Step.detach, false.B)
   private val broken = checking && !linked
   assert(!broken, "a neighbour in a list does not point back at the cluster")
@@ -267,10 +261,4 @@ class ClusterLists(p: Params) extends Module {
   assert(!(readTail && writeTail && readTailAt === writeTailAt), "a list's tail is read while it is written")
   assert(!(readNext && writeNext && readNextAt === writeNextAt), "a next link is read while it is written")
   assert(!(readPrev && writePrev && readPrevAt === writePrevAt), "a prev link is read while it is written")
-}
-
-object ClusterLists {
-
-  /** Bits of a link that are compared at once with the cluster it must name. */
-  private val Compared = 3
 }

@@ -126,7 +126,9 @@ class Intake(p: Params) extends Module {
   io.readHint.bits.order := io.req.bits.order
   private val arriving = RegNext(io.req.fire && !overtakes(io.readHint.bits), false.B)
   private val heldHint = Reg(new CpuHint(p))
-  private val firstHint = newest(firstKey, Mux(arriving, io.hint, heldHint))
+  private val firstRead = arriving && !overtakes(firstKey)
+  private val firstElse = newest(firstKey, heldHint)
+  private val firstHint = Mux(firstRead, io.hint, firstElse) // what is read comes late
   heldHint := Mux(io.req.fire, io.newHint.bits.hint, firstHint)
 
   // The second place.
@@ -181,13 +183,14 @@ class Intake(p: Params) extends Module {
   when(leaving) {
     target := Mux(
       isAlloc(first.op),
-      firstHint.cluster,
+      firstElse.cluster,
       Mux(
         isNamed(first.op),
         first.cluster,
         (lookedUp.info.base + first.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
       )
     )
+    when(isAlloc(first.op) && firstRead)(target := io.hint.cluster)
   }
   io.read.valid := secondFull && !io.exclusive
   io.read.bits := cluster

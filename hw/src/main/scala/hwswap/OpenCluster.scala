@@ -106,7 +106,9 @@ class OpenCluster(p: Params) extends Module {
   private val cluster = Reg(UInt(p.clusterBits.W))
   private val row = Reg(Vec(p.words, UInt(p.wordSlots.W)))
   private val orders = Reg(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
-  private val fits = Reg(Vec(p.words, Bool()))
+
+  /** Which words have a run: by what was read of them, or by what was known otherwise. */
+  private val readFits, knownFits, isRead = Reg(Vec(p.words, Bool()))
   private val meta = Reg(new ClusterMeta(p))
 
   /** No slot is used: known with `meta`, since a search starts with it. */
@@ -117,7 +119,7 @@ class OpenCluster(p: Params) extends Module {
   store.read := io.read
 
   // Which way a cluster comes: it is the open one, or its line was just read.
-  private val atHand = RegNext(cluster === io.read.bits, false.B) && valid
+  private val atHand = LateEqual(io.read.bits, cluster) && valid
   private val fetch = io.open.valid && !atHand
   private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
   io.stale := stale
@@ -126,7 +128,8 @@ class OpenCluster(p: Params) extends Module {
   private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
   private val metaWrite = RegNext(io.newMeta.valid, false.B)
   private val kernelWrite = RegNext(io.newKernel.valid, false.B)
-  private val changed = RegNext(cluster)
+  private val changed = Reg(UInt(p.clusterBits.W))
+  changed := cluster
   private val stillOpen = RegNext(!fetch)
   private val range = Reg(new SlotRange(p))
   private val setting = Reg(Bool())
@@ -172,7 +175,7 @@ class OpenCluster(p: Params) extends Module {
   // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
   private val read = RegNext(io.read.valid, false.B)
   private def lateFor(written: Bool): Bool = written || RegNext(written, false.B)
-  private val late = RegNext(writeAt === io.read.bits, false.B)
+  private val late = LateEqual(io.read.bits, writeAt)
   private val rowLate = late && lateFor(rowWritten)
   private val metaLate = late && lateFor(metaWritten)
 
@@ -180,8 +183,8 @@ class OpenCluster(p: Params) extends Module {
   private val order = Mux(stale, io.order, io.nextOrder)
   private val here = atHand || stale
   private val newFits = FreeRuns.holds(newWord, order)
-  private val hasNew = FreeRuns.fits(newOrders, order, p)
-  private val isFull = newOrders === 0.U
+  private val hasNew = FreeRuns.holds(write.word.used, order)
+  private val isFull = write.word.used.andR
   private val full = Wire(Vec(p.words, Bool()))
   private val bus = Mux(rowWrite, newWord, write.word.used)
   for (w <- 0 until p.words) {
@@ -207,25 +210,26 @@ class OpenCluster(p: Params) extends Module {
       val read = Module(new LateFits(p))
       read.io.orders := line.words(w).orders
       read.io.below := FreeRuns.below(order, p)
-      read.io.isKnown := here || late
-      read.io.known := known
-      fits(w) := read.io.fits
+      readFits(w) := read.io.fits
+      knownFits(w) := known
+      isRead(w) := !(here || late)
     }
   }
   when(io.newMeta.valid) {
     meta := io.newMeta.bits
-    empty := io.newEmpty
+  }
+  when(io.newMeta.valid || fetch) {
+    val read = Module(new LateEmpty(p))
+    read.io.count := line.meta.count
+    read.io.isKnown := !fetch || metaLate
+    read.io.known := Mux(fetch, writesEmpty, io.newEmpty)
+    empty := read.io.empty
   }
   when(kernelWrite && stillOpen)(kernel := newKernel)
   when(fetch) {
     valid := !io.recordOnly
     cluster := io.open.bits
     meta := Mux(metaLate, write.meta.bits, line.meta)
-    val read = Module(new LateEmpty(p))
-    read.io.count := line.meta.count
-    read.io.isKnown := metaLate
-    read.io.known := writesEmpty
-    empty := read.io.empty
     kernel := line.kernel
   }
   io.cluster := cluster
@@ -241,9 +245,8 @@ class OpenCluster(p: Params) extends Module {
   io.word := word
   private val finder = Module(new FreeRunFinder(p))
   finder.io.find := io.look
-  finder.io.word := stored
   finder.io.row := row
-  finder.io.fits := fits.asUInt
+  finder.io.fits := VecInit.tabulate(p.words)(w => Mux(isRead(w), readFits(w), knownFits(w))).asUInt
   finder.io.order := io.order
   finder.io.behind := io.behind
   finder.io.anywhere := io.anywhere

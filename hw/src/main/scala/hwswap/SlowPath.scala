@@ -120,6 +120,7 @@ class SlowPath(p: Params) extends Module {
   private val successor = Reg(Valid(UInt(p.deviceBits.W)))
   private val visits = Reg(UInt(log2Ceil(SlowPath.MaxVisits + 1).W))
   private val visited = RegNext(At(io.devices, device))
+  private val large = RegNext(io.order =/= 0.U)
   private val isBlkdev = visited.has(MemMap.DeviceFlags.Flags.Blkdev)
   private val holds = Reg(UInt(p.lists.W))
   holds := At(io.nonEmpty, device)
@@ -149,7 +150,9 @@ class SlowPath(p: Params) extends Module {
   private val list = Reg(UInt(p.listBits.W))
   private val whole = Reg(Bool())
   private val current, head, tail, stop, next = Reg(UInt(p.clusterBits.W))
-  private val last = current === tail
+
+  /** The cluster of this list is its last. */
+  private val last = Reg(Bool())
 
   /** What is read if anything is: known one cycle before. */
   private val readAt = Reg(UInt(p.clusterBits.W))
@@ -184,6 +187,7 @@ class SlowPath(p: Params) extends Module {
   private val freeThere = VecInit(holds.asBools)(ListId.free(p))
   private val takesFree = freeThere && (visited.has(MemMap.DeviceFlags.Flags.Discard) || !io.ofOrder.valid)
   private val named = io.ofOrder.valid || (io.order === 0.U && io.ofAny.valid)
+  private val ofIndex = Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
 
   /** FREE was looked at first, and what the index named is still to be had if that was in vain: without a table. */
   private val freeFirst = Reg(Bool())
@@ -200,6 +204,21 @@ class SlowPath(p: Params) extends Module {
   io.readHint.bits.ofDevice := true.B
   io.readHint.bits.index := device
   io.readHint.bits.order := io.order
+
+  // It follows from the state alone, as it goes far; where nothing is read next, it does not matter.
+  private val lateRead = Module(new LateChoice(p))
+  lateRead.io.values := VecInit(io.hint.cluster, io.newHead)
+  lateRead.io.chosen := VecInit(state === State.recall, state === State.ends)
+  lateRead.io.other := MuxLookup(state, readAt)(
+    Seq(
+      State.idle -> io.place.cluster,
+      State.walk -> ofIndex,
+      State.told -> ofIndex,
+      State.search -> Mux(last, head, io.behind),
+      State.commit -> Mux(resuming, place.cluster, readAt)
+    )
+  )
+  readAt := lateRead.io.value
 
   private val goesOn = whole && !resuming && current =/= stop
 
@@ -235,7 +254,6 @@ class SlowPath(p: Params) extends Module {
           device := io.place.device
           place := io.place
           place.whole := true.B
-          readAt := io.place.cluster
           position := 0.U
         }
       }
@@ -272,7 +290,7 @@ class SlowPath(p: Params) extends Module {
 
     // What the lists hold is known one cycle after they have come to rest.
     is(State.walk) {
-      when(io.order =/= 0.U && !isBlkdev) {
+      when(large && !isBlkdev) {
         fail()
       }.elsewhen(!visited.has(MemMap.DeviceFlags.Flags.Solidstate) && !resumed) {
         io.readHint.valid := true.B
@@ -296,7 +314,6 @@ class SlowPath(p: Params) extends Module {
     // Where any CPU left off on a rotating device.
     is(State.recall) {
       place := io.hint
-      readAt := io.hint.cluster
       state := State.recalled
     }
     is(State.recalled) {
@@ -319,7 +336,7 @@ class SlowPath(p: Params) extends Module {
       when(io.indexReady) {
         list := ListId.free(p)
         whole := false.B
-        place.cluster := Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
+        place.cluster := ofIndex
         place.valid := true.B
         place.whole := true.B
         freeFirst := takesFree
@@ -362,7 +379,6 @@ class SlowPath(p: Params) extends Module {
     }
 
     is(State.ends) {
-      readAt := io.newHead
       state := State.fetch
     }
 
@@ -370,6 +386,7 @@ class SlowPath(p: Params) extends Module {
       current := io.ends.head
       head := io.ends.head
       tail := io.ends.tail
+      last := io.ends.head === io.ends.tail
       stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.ends.tail)
       io.read.valid := true.B
       io.look.valid := true.B
@@ -386,7 +403,6 @@ class SlowPath(p: Params) extends Module {
     // begins with its head again.
     is(State.search) {
       next := Mux(last, head, io.behind)
-      readAt := Mux(last, head, io.behind)
       io.look.valid := goesOn && io.behind =/= tail
       io.look.bits := io.behind
       state := State.commit
@@ -402,7 +418,6 @@ class SlowPath(p: Params) extends Module {
           state := State.idle
         }.elsewhen(resuming && indexes && !asked && !place.whole) {
           place.whole := true.B
-          readAt := place.cluster
           state := State.recalled
         }.elsewhen(resuming) {
           state := afterPlace
@@ -431,6 +446,7 @@ class SlowPath(p: Params) extends Module {
 
     is(State.turn) {
       current := next
+      last := next === tail
       io.open.valid := true.B
       io.open.bits := next
       io.search := true.B
@@ -440,7 +456,6 @@ class SlowPath(p: Params) extends Module {
 
   /** To the cluster that the index named. */
   private def goToNamed(): Unit = {
-    readAt := Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
     position := Mux(io.ofOrder.valid, AllocWalk.Nonfull.U, (AllocWalk.Frag + 1).U)
     state := State.recalled
   }
@@ -452,7 +467,7 @@ class SlowPath(p: Params) extends Module {
     * starts over when the device to come has left the list. The number of visits is bounded, which the kernel's is not.
     */
   private def leaveDevice(): Unit =
-    when(io.order =/= 0.U || !successor.valid || visits === SlowPath.MaxVisits.U) {
+    when(large || !successor.valid || visits === SlowPath.MaxVisits.U) {
       fail()
     }.otherwise {
       device := successor.bits
