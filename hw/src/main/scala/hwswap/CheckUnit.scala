@@ -22,9 +22,10 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
 
   // Faults found, but for those of the last cycle.
   private val faults = Reg(UInt(32.W))
-  private val found = RegInit(0.U(3.W))
-  found := 0.U
-  faults := faults + found
+  private val wrong = RegInit(VecInit.fill(CheckUnit.AtOnce)(false.B))
+  wrong.foreach(_ := false.B)
+  private val withLast = faults + PopCount(wrong)
+  faults := withLast
   private val index = Reg(UInt(p.clusterCountBits.W))
   private val used, hints = Reg(UInt(p.usedBits.W))
   private val onLists, members = Reg(UInt(p.clusterCountBits.W))
@@ -130,25 +131,25 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
 
     is(State.totals) {
       val available = device.info.writeok && device.info.used =/= device.slots(p)
-      val wrong = Seq(
+      val sums = Seq(
         members =/= onLists,
         used =/= device.info.used,
         hints =/= device.hinted,
         device.info.available =/= available,
         At(VecInit(view.members.asBools), number) =/= available
       )
-      add(wrong)
+      add(sums)
       state := State.report
     }
     is(State.report) {
       finish(StatusCode.Ok)
-      io.resp.offset := faults + found
+      io.resp.offset := withLast
       state := State.idle
     }
   }
 
-  private def add(wrong: Seq[Bool]): Unit =
-    found := PopCount(wrong)
+  private def add(faults: Seq[Bool]): Unit =
+    for ((place, fault) <- wrong.zip(faults)) place := fault
 
   /** Flag and order may go with the count. All slots of a cluster on NONFULL may be bad ones. Off the lists are those
     * of a device that is not listed yet, and in advisory mode those the kernel has off its lists.
@@ -167,4 +168,10 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
       )
     ) && view.meta.order < p.orders.U
   }
+}
+
+object CheckUnit {
+
+  /** Faults that one cycle may find. */
+  private val AtOnce: Int = 5
 }

@@ -89,7 +89,7 @@ class StateView(p: Params) extends Bundle {
 
 /** Ports of a unit.
   *
-  * `start` is high for one cycle; `req` is steady from then until the unit is done. `done` is high for one cycle, with
+  * `start` is high for one cycle; `req` is steady from two cycles before until the unit is done. `done` is high for one cycle, with
   * the answer. Only the unit that was started last has its `access` looked at.
   */
 class UnitIO(p: Params) extends Bundle {
@@ -142,9 +142,13 @@ abstract class CoreUnit(p: Params) extends Module {
   protected val clusterInDevice: UInt = req.offset >> p.slotBits
   protected val slot: UInt = req.offset(p.slotBits - 1, 0)
 
-  /** The request's offset and number of slots name slots of the device, in one cluster, without the header. */
-  protected val rangeValid: Bool = req.nr =/= 0.U && req.offset =/= 0.U && slot +& req.nr <= p.slots.U &&
-    req.offset +& req.nr <= device.info.pages
+  /** The request's offset and number of slots name slots of the device, in one cluster, without the header: known from
+    * the start on.
+    */
+  protected val rangeValid: Bool = RegNext(
+    req.nr =/= 0.U && req.offset =/= 0.U && slot +& req.nr <= p.slots.U &&
+      req.offset +& req.nr <= device.info.pages
+  )
 
   /** Those slots. */
   protected def requestRange(): Unit = {

@@ -32,6 +32,12 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
   // Hinted slots in the range of a release.
   private val delta = RegNext(view.hinted)
 
+  // What is left when they are free: whether the difference is 0 or 512, without its carries.
+  private val differ = view.meta.count ^ view.hinted
+  private val noneLeft = RegNext(differ === 0.U)
+  private val allLeft = RegNext(differ === p.slots.U)
+  private val away = view.meta.flag.isOneOf(ClusterFlag.none, ClusterFlag.discard)
+
   private val place = Module(new MirrorPlace(p))
   place.io.flag := view.meta.flag
   place.io.order := view.meta.order
@@ -41,9 +47,11 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
   place.io.hinted := view.hintedLeft
 
   // A release names an aligned run inside the device.
-  private val runEnd = slot +& (1.U << req.order)(p.countBits - 1, 0)
-  private val releasable = claimed && device.info.epoch === req.epoch && req.order < p.orders.U &&
-    clusterInDevice < device.clusters && runEnd <= p.slots.U
+  private val runEnd = RegNext(slot +& (1.U << req.order)(p.countBits - 1, 0))
+  private val releasable = RegNext(
+    claimed && device.info.epoch === req.epoch && req.order < p.orders.U &&
+      clusterInDevice < device.clusters && runEnd <= p.slots.U
+  )
 
   wholeRange()
   when(req.op === CoreOp.release) {
@@ -106,11 +114,8 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     // A cluster the kernel keeps off the lists stays off them.
     is(State.releasing) {
       val count = view.meta.count - delta
-      val away = view.meta.flag.isOneOf(ClusterFlag.none, ClusterFlag.discard)
-      // Whether the difference is 0 or 512, without its carries.
-      val differ = view.meta.count ^ delta
-      val empty = differ === 0.U && !away
-      val noLongerFull = view.meta.flag === ClusterFlag.full && differ =/= p.slots.U
+      val empty = noneLeft && !away
+      val noLongerFull = view.meta.flag === ClusterFlag.full && !allLeft
       val flag = Mux(empty, ClusterFlag.free, Mux(noLongerFull, ClusterFlag.frag, view.meta.flag))
       adjust(-delta.zext, -delta.zext)
       put(count, flag, Mux(empty, 0.U, view.meta.order))

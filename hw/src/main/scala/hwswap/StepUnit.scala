@@ -28,7 +28,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
 
   // The cluster: its number is one of the device's. Its slots may be changed while it is on no list, or on one for
   // clusters with slots in use, if some are afterwards.
-  private val inside = clusterInDevice < device.clusters
+  private val inside = RegNext(clusterInDevice < device.clusters)
   private val open = meta.flag === ClusterFlag.none || (
     meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (gives || meta.count =/= req.nr)
   )
@@ -41,7 +41,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
   private val wanted = RegNext(ListId(flag, req.order, p))
   private val present = ListId(meta.flag, meta.order, p)
   private val anyList = flag === ClusterFlag.none
-  private val hasCluster = RegNext(VecInit(At(view.nonEmpty, number).asBools)(ListId(flag, req.order, p)))
+  private val hasCluster = RegNext(VecInit(At(view.nonEmpty, number).asBools)(wanted))
 
   // A place to go on.
   private val low = SlotRange.lowSlots(req.order, p)

@@ -75,7 +75,7 @@ class UnitBench(dut: CoreUnit) extends PeekPokeAPI with Assertions {
     Seq(req.offset, req.nr, req.order, req.flags, req.cpu).foreach(_.poke(0))
     Seq(req.named, req.taken).foreach(_.poke(false))
     fields(req)
-    dut.clock.step()
+    dut.clock.step(2)
     dut.io.start.poke(true)
     var cycles, opening, walking = 0
     var walks = Seq.empty[RowWalk.Type]
