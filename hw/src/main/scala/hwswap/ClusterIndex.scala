@@ -49,7 +49,7 @@ class ClusterIndex(p: Params) extends Module {
       */
     val forget = Flipped(Valid(new IndexRange(p)))
 
-    /** Look for the lowest cluster. `ready` is low from the next cycle until the answers are there, 9 cycles at most;
+    /** Look for the lowest cluster. `ready` is low from the next cycle until the answers are there, 10 cycles at most;
       * they stay.
       */
     val query = Flipped(Valid(new IndexQuery(p)))
@@ -91,7 +91,11 @@ class ClusterIndex(p: Params) extends Module {
     forgetting := true.B
     forgottenOrder := 0.U
   }
-  when(forgetting && !busy && !starting) { // never with the other: nobody asks then
+  // Whether the one before is done is looked at a cycle later: the two bitmaps may be far from each other.
+  private val goesOn = Wire(Bool())
+  private val rests = RegNext(!busy && !starting && !goesOn, false.B)
+  goesOn := forgetting && rests && !starting
+  when(goesOn) { // never with the other: nobody asks then
     forgottenOrder := forgottenOrder + 1.U
     orders.io.start := forgottenOrder =/= (p.orders - 2).U
     orders.io.bitmap := forgottenOrder + 1.U
@@ -122,8 +126,8 @@ class ClusterIndex(p: Params) extends Module {
 }
 
 /** Some bitmaps with a bit a cluster. What comes out of the RAM is registered before anything is made of it: a write is
-  * a read and, two cycles later, the write; a search or the clearing of a range takes three cycles a word. A search
-  * ends after two words: only the first and the last can have no bit within the bounds.
+  * a read and, two cycles later, the write; a search or the clearing of a range takes two cycles and three a word. A
+  * search ends after two words: only the first and the last can have no bit within the bounds.
   */
 private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val wordBits = p.clusterBits / 2
@@ -166,12 +170,14 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
 
   // A search: which words of the bitmap are left.
   private object State extends ChiselEnum {
-    val idle, begin, read, arrive, look = Value
+    val idle, begin, first, read, arrive, look = Value
   }
   private val state = RegInit(State.idle)
   private val bitmap = Reg(UInt(bitmapBits.W))
   private val left = Reg(UInt(words.W))
-  private val next = FirstSet(left)
+
+  /** The first of them, as of one cycle ago: from here it is far to the RAM. */
+  private val next = RegNext(FirstSet(left))
   private val found = Reg(Valid(UInt(p.clusterBits.W)))
   io.busy := state =/= State.idle
   io.found := found
@@ -202,8 +208,21 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val summaryOf = Reg(UInt(bitmapBits.W))
   when(io.write.valid)(summaryOf := io.writeBitmap)
   private val stored = summaries(summaryOf)
-  private val summary = stored & Fill(words, known(summaryOf))
-  private val isFilled = RegNext(VecInit(stored.asBools)(there.word) && known(summaryOf))
+
+  // A change of a summary is made one cycle after that of its word, and overtakes what is read then.
+  private val noting = RegInit(false.B)
+  private val noted = RegNext(place)
+  private val isNonzero = Reg(Bool())
+  private val unnoted = Reg(UInt(words.W))
+  private val newSummary = unnoted.bitSet(noted.word, isNonzero)
+  private val overtakes = noting && noted.bitmap === summaryOf
+  private val summary = Mux(overtakes, newSummary, stored & Fill(words, known(summaryOf)))
+  private def isNoted(words: UInt): Bool = VecInit(words.asBools)(there.word)
+  private val isFilled = Mux(
+    RegNext(overtakes),
+    RegNext(Mux(noted.word === there.word, isNonzero, isNoted(unnoted))),
+    RegNext(isNoted(stored) && known(summaryOf))
+  )
   private val ofPlace = RegNext(summary)
   private val isLast = wasWritten && lastPlace.asUInt === there.asUInt
   private val word = Reg(UInt(wordSize.W))
@@ -220,28 +239,32 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
 
   private val before = word & Fill(wordSize, isFilled)
   private val updated = Mux(writing, (before & ~bit) | (bit & Fill(wordSize, setting)), word & ~bounds)
+  noting := writing || (state === State.look && io.clear)
+  isNonzero := updated.orR
+  unnoted := ofPlace
   when(writing || (state === State.look && io.clear)) {
     ram.write(place.address, updated)
     wasWritten := true.B
     lastPlace := place
     lastWord := updated
-    summaries.write(place.bitmap, ofPlace.bitSet(place.word, updated.orR))
-    known(place.bitmap) := true.B
+  }
+  when(noting) {
+    summaries.write(noted.bitmap, newSummary)
+    known(noted.bitmap) := true.B
   }
 
   switch(state) {
     is(State.begin) {
       left := summary & SlotRange.from(wordOf(io.range.first), words) &
         ~SlotRange.beyond(wordOf(io.range.last), words)
-      state := State.read
+      state := State.first
     }
+    is(State.first)(state := State.read)
     is(State.read) {
+      left := left & ~UIntToOH(next.bits, words)
       state := Mux(next.valid, State.arrive, State.idle)
     }
-    is(State.arrive) {
-      left := left & ~UIntToOH(there.word, words)
-      state := State.look
-    }
+    is(State.arrive)(state := State.look)
     is(State.look) {
       state := Mux(left.orR && !(hits.valid && !io.clear), State.read, State.idle)
       found.valid := hits.valid && !io.clear

@@ -134,12 +134,16 @@ object ListId {
     MuxCase(
       free(p),
       Seq(
-        (flag === ClusterFlag.nonfull) -> (nonfull(0).U +& order),
-        (flag === ClusterFlag.frag) -> (frag(0, p).U +& order),
+        (flag === ClusterFlag.nonfull) -> ofOrder(nonfull(0), order, p),
+        (flag === ClusterFlag.frag) -> ofOrder(frag(0, p), order, p),
         (flag === ClusterFlag.full) -> full(p).U,
         (flag === ClusterFlag.discard) -> discard(p).U
       )
     )(p.listBits - 1, 0)
+
+  /** Looked up, as a sum would be a carry chain. */
+  private def ofOrder(first: Int, order: UInt, p: Params): UInt =
+    VecInit.tabulate(1 << p.orderBits)(k => ((first + k) % (1 << p.listBits)).U(p.listBits.W))(order)
 }
 
 /** Reads a register vector by an index that is at least one bit wide, even when the vector has one element. */

@@ -158,10 +158,11 @@ class Core(p: Params) extends Module {
       outside.blank.valid := unitWish.valid && blankWish
       outside.blank.bits := unitWish.bits
     }
+    // What the intake reads comes last, and it is far from here to the store.
     cluster.io.read.bits := Mux(
-      unitWish.valid,
-      unitWish.bits,
-      Mux(executor.io.exclusive, slowPath.io.read.bits, intake.io.read.bits)
+      unitWish.valid || executor.io.exclusive,
+      Mux(unitWish.valid, unitWish.bits, slowPath.io.read.bits),
+      intake.io.read.bits
     )
     cluster.io.open.valid := executor.io.open.valid || slowPath.io.open.valid || unitOpen.valid
     cluster.io.open.bits := Mux(
@@ -308,7 +309,7 @@ class Core(p: Params) extends Module {
       slowPath.io.indexIdle := indexIdle
       slowPath.io.ofOrder := index.io.ofOrder
       slowPath.io.ofAny := index.io.ofAny
-      view.indexReady := index.io.ready
+      view.indexReady := RegNext(index.io.ready, true.B) // a device is forgotten for longer than that
     }
 
     // The devices, and the available list that follows them.
@@ -352,7 +353,7 @@ class Core(p: Params) extends Module {
     view.advisory := io.advisory
 
     val fault = RegInit(false.B)
-    when(cluster.io.fault || lists.io.fault || devices.io.fault) {
+    when(Seq(cluster.io.fault, lists.io.fault, devices.io.fault).map(RegNext(_, false.B)).reduce(_ || _)) {
       fault := true.B
     }
     io.fault := fault

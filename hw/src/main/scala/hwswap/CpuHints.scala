@@ -54,12 +54,13 @@ class CpuHints(p: Params) extends Module {
   private val depth = 1 << addressBits
   private val ram = SyncReadMem(depth, new CpuHint(p), SyncReadMem.Undefined)
 
-  // The sweep reads entry `at` while it writes the entry before it, which was read one cycle earlier.
+  // The sweep reads entry `at` while it looks at the one before, and writes the one before that: what is read comes
+  // late in its cycle.
   private val sweeping = RegInit(true.B)
   private val dropAll = RegInit(true.B)
   private val dropDevice = RegEnable(io.drop.bits, io.drop.valid)
   private val at = RegInit(0.U((addressBits + 1).W))
-  private val last = at === depth.U
+  private val last = at === (depth + 1).U
   when(sweeping) {
     at := Mux(last, 0.U, at + 1.U)
     sweeping := !last
@@ -70,13 +71,15 @@ class CpuHints(p: Params) extends Module {
   io.ready := !sweeping
 
   io.hint := ram.read(Mux(sweeping, at(addressBits - 1, 0), io.read.bits.asUInt))
-  private val dropped = sweeping && at =/= 0.U && (dropAll || io.hint.device === dropDevice)
+  private val reading = sweeping && at < depth.U
+  private val dropped =
+    RegNext(RegNext(reading, false.B) && (dropAll || io.hint.device === dropDevice), false.B)
   private val entry = WireDefault(io.write.bits.hint)
   when(sweeping) {
     entry.valid := false.B
   }
   when(dropped || (io.write.valid && !sweeping)) {
-    ram.write(Mux(sweeping, (at - 1.U)(addressBits - 1, 0), io.write.bits.key.asUInt), entry)
+    ram.write(Mux(sweeping, (at - 2.U)(addressBits - 1, 0), io.write.bits.key.asUInt), entry)
   }
 
   assert(

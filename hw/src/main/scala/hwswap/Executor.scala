@@ -425,7 +425,7 @@ class Executor(p: Params) extends Module {
   private val draws = RegNext(random && ends && !rotating, false.B) && !behindSlots.valid
   trunks.io.draw := draws
   private val trunk = Wire(new CpuHint(p))
-  trunk.valid := RegNext(trunks.io.cluster =/= 0.U)
+  trunk.valid := RegNext(!trunks.io.isFirst)
   trunk.device := behindSlots.device
   trunk.cluster := RegNext((RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0))
   trunk.last := DontCare

@@ -24,6 +24,7 @@ class Trunks(p: Params) extends Module {
 
     /** First cluster of the trunk, counted from the device's first; it may be the device's first itself. */
     val cluster = Output(UInt(p.clusterBits.W))
+    val isFirst = Output(Bool())
   })
 
   private val drawn = RegInit(Trunks.next(1.U(32.W)))
@@ -36,12 +37,14 @@ class Trunks(p: Params) extends Module {
   private val size = log2Ceil(Trunks.Clusters)
   private val numberBits = (p.clusterCountBits - size).max(1)
   private val count = RegNext((io.clusters +& (Trunks.Clusters - 1).U) >> size)
-  private val highest = RegNext((io.clusters - 1.U) >> size)
+  private val last = (io.clusters - 1.U) >> size
+  private val highest = RegNext(last)
 
   // As many bits as the highest trunk's number has.
-  private val mask = VecInit.tabulate(numberBits)(i => (highest >> i) =/= 0.U).asUInt
+  private val mask = RegNext(VecInit.tabulate(numberBits)(i => (last >> i) =/= 0.U).asUInt)
   private val trunk = drawn & mask
   private val inside = Mux(trunk > highest, trunk - count, trunk)
+  io.isFirst := Mux(trunk > highest, trunk === count, trunk === 0.U)
   io.cluster := (inside << size)(p.clusterBits - 1, 0)
 }
 

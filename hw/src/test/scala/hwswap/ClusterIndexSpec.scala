@@ -7,7 +7,7 @@ import org.scalatest.funspec.AnyFunSpec
 class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   /** Cycles a search may take, the cycle of the query included: two words. */
-  private val Longest = 9
+  private val Longest = 10
 
   private def driven(p: Params)(body: Driver => Unit): Unit =
     simulate(new ClusterIndex(p)) { dut =>

@@ -41,6 +41,7 @@ class TrunksSpec extends AnyFunSpec with ChiselSim with Seeded {
             dut.io.clusters.poke(size)
             dut.clock.step()
             dut.io.cluster.expect(cluster(number, size))
+            dut.io.isFirst.expect(cluster(number, size) == 0)
           }
           if (random.nextInt(4) == 0) {
             val seed = Seq(0, 1, -1, random.nextInt())(random.nextInt(4))
