@@ -68,6 +68,10 @@ class TablePool(p: Params) extends Module {
   changes.io.enq.bits.cluster := arriving.cluster
   changes.io.enq.bits.empties := arriving.empties
 
+  /** Changes that wait, with the one that arrives. */
+  private val waiting = RegInit(0.U(log2Ceil(TablePool.Places + 1).W))
+  when(counts =/= io.done.valid)(waiting := Mux(counts, waiting + 1.U, waiting - 1.U))
+
   // A change is done when its job is; until then it is at the front.
   private val working = RegInit(false.B)
   private val change = changes.io.deq
@@ -104,7 +108,7 @@ class TablePool(p: Params) extends Module {
     }
   }
   io.core.none := on && none
-  io.core.full := (on && unsure) || changes.io.count +& arrived >= (TablePool.Places - TablePool.Room).U
+  io.core.full := (on && unsure) || waiting >= (TablePool.Places - TablePool.Room).U
 
   io.job.valid := change.valid && !working
   io.job.bits := 0.U.asTypeOf(new TableJob)
@@ -127,6 +131,7 @@ class TablePool(p: Params) extends Module {
   )
   assert(!io.done.valid || working, "the end of a change that was not begun")
   assert(!on || none === (spare === hasTaken.asUInt), "what the core is told of the pool is not so")
+  assert(waiting === changes.io.count +& arrived, "the pool's changes are miscounted")
   assert(!arrived || changes.io.enq.ready, "the pool misses a cluster")
   assert(!counts || empties || !none, "a cluster comes into use without a table")
 }

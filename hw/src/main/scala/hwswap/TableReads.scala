@@ -41,15 +41,19 @@ class TableReads(bursts: Int) extends Module {
   // The transfer whose bursts are being asked for.
   private val asking = RegInit(false.B)
   private val at = Reg(new TableReadReq)
-  private val beats = TableDma.beats(at.address, at.words)
+
+  /** Of the next burst: known one cycle after the place is. */
+  private val beats = RegNext(TableDma.beats(at.address, at.words))
+  private val measured = RegInit(false.B)
   private val lastBurst = beats === at.words
 
   private val free = RegInit(places.U(log2Ceil(places + 1).W))
   private val inFlight = Module(new Queue(new Burst, bursts))
   private val addressValid = RegInit(false.B)
   private val address = Reg(new AxiAddress)
-  private val issue = asking && !io.flush && free >= Axi.MaxBeats.U && inFlight.io.enq.ready &&
+  private val issue = asking && measured && !io.flush && free >= Axi.MaxBeats.U && inFlight.io.enq.ready &&
     (!addressValid || io.address.ready)
+  measured := !(io.req.fire || issue)
 
   io.req.ready := !asking && !io.flush
   when(io.req.fire) {
@@ -86,7 +90,9 @@ class TableReads(bursts: Int) extends Module {
   front.io.enq <> queue.io.deq
   io.data <> front.io.deq
 
-  free := Mux(io.flush, places.U, free - Mux(issue, beats, 0.U) + io.data.fire)
+  // The places of a burst are taken one cycle after it was asked for, before the next one can be.
+  private val issued = RegNext(Mux(issue, beats, 0.U), 0.U)
+  free := Mux(io.flush, places.U, free - issued + io.data.fire)
 
   io.settled := !asking && !addressValid && !inFlight.io.deq.valid
   io.idle := io.settled && queue.io.empty && !front.io.deq.valid

@@ -44,8 +44,6 @@ class TableReport(p: Params) extends Module {
   val state = RegInit(State.idle)
   private val job = Reg(new ReportJob(p))
   private val index = Reg(UInt(p.countBits.W))
-  private val offered = RegInit(false.B)
-  private val next = Reg(UInt(Axi.DataBits.W))
 
   // The write is asked for in the cycle in which the job is taken.
   private val idle = state === State.idle
@@ -54,8 +52,12 @@ class TableReport(p: Params) extends Module {
   io.write.req.bits.address := io.job.bits.address
   io.write.req.bits.words := io.job.bits.count
 
-  // A word is made in one cycle and offered in the next. The flags of the word that is made were asked for before.
-  private val make = state === State.data && index =/= job.count && (!offered || io.write.data.ready)
+  // A word is made in one cycle and offered in the next: by a queue, so that who takes it decides about no address in
+  // the same cycle. The flags of the word that is made were asked for before.
+  private val words = Module(new Queue(new TableWriteWord, 2, hasFlush = true))
+  words.io.flush.get := io.write.done.valid
+  io.write.data <> words.io.deq
+  private val make = state === State.data && index =/= job.count && words.io.enq.ready
   io.flagsIndex := Mux(idle, io.job.bits.slot, Mux(make, job.slot + 1.U, job.slot))
   private val range = MemMap.TableRange
   private val rows = p.slots / Axi.DataBits
@@ -76,21 +78,19 @@ class TableReport(p: Params) extends Module {
     )
   )
   private val countsWord = VecInit(counts.map(_.pad(Axi.DataBits)) :+ io.found.tables.pad(Axi.DataBits))(index(2, 0))
-  when(make) {
-    next := MuxLookup(job.kind, io.row.marks)(
-      Seq(
-        ReportKind.range -> rangeWord,
-        ReportKind.counts -> countsWord,
-        ReportKind.words -> Mux(job.flags, io.flags ## job.value, 0.U)
-      )
+  words.io.enq.valid := make
+  words.io.enq.bits.keep := true.B
+  words.io.enq.bits.word := MuxLookup(job.kind, io.row.marks)(
+    Seq(
+      ReportKind.range -> rangeWord,
+      ReportKind.counts -> countsWord,
+      ReportKind.words -> Mux(job.flags, io.flags ## job.value, 0.U)
     )
+  )
+  when(make) {
     index := index + 1.U
     job.slot := job.slot + 1.U
   }
-  when(make)(offered := true.B).elsewhen(io.write.data.ready)(offered := false.B)
-  io.write.data.valid := offered
-  io.write.data.bits.word := next
-  io.write.data.bits.keep := true.B
 
   io.done.valid := state === State.data && io.write.done.valid
   io.done.bits := io.write.done.bits.error
@@ -100,19 +100,17 @@ class TableReport(p: Params) extends Module {
         state := State.data
         job := io.job.bits
         index := 0.U
-        offered := false.B
       }
     }
     is(State.data) {
       when(io.write.done.valid) {
         state := State.idle
-        offered := false.B
       }
     }
   }
   assert(
     !io.write.done.valid || state =/= State.data || io.write.done.bits.error ||
-      (index === job.count && !offered && io.write.done.bits.good === job.count),
+      (index === job.count && !words.io.deq.valid && io.write.done.bits.good === job.count),
     "a write ended before its last word"
   )
 }

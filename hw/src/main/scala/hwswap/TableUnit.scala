@@ -125,28 +125,35 @@ class TableUnit(p: Params) extends Module {
   private val cluster = job.slot >> p.slotBits
   private val inside = RegNext(job.slot < device.pages)
   private val toEnd = RegNext(device.pages - job.slot)
-  private val clusters = RegNext((device.pages +& (p.slots - 1).U) >> p.slotBits)
-  private val lastCluster = RegNext(cluster +& job.nr)
-  private val lastSlot = RegNext(first +& job.nr)
+  private val newClusters = (device.pages +& (p.slots - 1).U) >> p.slotBits
+  private val clusters = RegNext(newClusters)
+  private val leavesDevice = RegNext(job.slot +& job.nr > device.pages)
+  private val leavesClusters = RegNext(cluster +& job.nr > newClusters)
+  private val leavesCluster = RegNext(first +& job.nr > p.slots.U)
   private val none = RegNext(job.nr === 0.U)
   private val limit = job.arg1(31, 0)
   private val unlimited = RegNext(limit === 0.U)
+  private val atZero = RegNext(job.slot === 0.U)
 
   private val outOfRange = MuxCase(
     !inside,
     Seq(
-      doing(TableOp.ofRange: _*) -> (!inside || none || lastSlot > p.slots.U || job.nr > toEnd),
-      doing(TableOp.give, TableOp.take) -> (none || lastCluster > clusters),
+      doing(TableOp.ofRange: _*) -> (!inside || none || leavesCluster || leavesDevice),
+      doing(TableOp.give, TableOp.take) -> (none || leavesClusters),
       doing(TableOp.off) -> false.B,
-      doing(TableOp.window) -> (!inside || job.slot === 0.U)
+      doing(TableOp.window) -> (!inside || atZero)
     )
   )
-  private val unaligned = !doing(TableOp.take, TableOp.off, TableOp.lookup, TableOp.replace) &&
-    job.arg2(TableUnit.LineBits - 1, 0) =/= 0.U
+  private val unaligned = RegNext(
+    !doing(TableOp.take, TableOp.off, TableOp.lookup, TableOp.replace) &&
+      job.arg2(TableUnit.LineBits - 1, 0) =/= 0.U
+  )
   private val setting = MemMap.TableWindow.Window
-  private val wrong = (doing(TableOp.clear) && job.arg1 =/= 0.U && !job.arg1(0)) ||
-    (doing(TableOp.window) && MapAccess.get(job.arg1, setting.PageCluster) > Window.MostLog2.U)
-  private val noDevice = !device.claimed || job.device >= p.devices.U
+  private val wrong = RegNext(
+    (doing(TableOp.clear) && job.arg1 =/= 0.U && !job.arg1(0)) ||
+      (doing(TableOp.window) && MapAccess.get(job.arg1, setting.PageCluster) > Window.MostLog2.U)
+  )
+  private val noDevice = !device.claimed || RegNext(job.device >= p.devices.U)
 
   // The slots to walk over.
   private val at = Reg(UInt(32.W))

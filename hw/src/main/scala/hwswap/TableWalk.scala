@@ -55,9 +55,14 @@ class TableWalk(p: Params) extends Module {
   io.directoryReq.bits.count := range.clusters
 
   // A piece goes on when there is a place for it, and its read, if it has one, is taken.
-  private val room = p.slots.U(p.countBits.W) - range.first
-  private val last = range.slots <= room
-  private val count = Mux(last, range.slots, room)(p.countBits - 1, 0)
+  private val last = Reg(Bool())
+  private val count = Reg(UInt(p.countBits.W))
+
+  /** The next piece: all slots that are left, as far as there is room. */
+  private def cut(fits: Bool, left: UInt, room: UInt): Unit = {
+    last := fits
+    count := Mux(fits, left, room)(p.countBits - 1, 0)
+  }
   private val entry = io.entries.bits
   private val walking = state === State.walk && !io.stop && (io.entries.valid || range.bare)
   private val reads = entry.table && !range.bare
@@ -79,6 +84,8 @@ class TableWalk(p: Params) extends Module {
     is(State.idle) {
       when(io.start.fire) {
         range := io.start.bits
+        val room = p.slots.U(p.countBits.W) - io.start.bits.first
+        cut(io.start.bits.slots +& io.start.bits.first <= p.slots.U, io.start.bits.slots, room)
         number := 0.U
         state := Mux(io.start.bits.bare, State.walk, State.ask)
       }
@@ -89,7 +96,9 @@ class TableWalk(p: Params) extends Module {
         page := entry.page
         number := number + 1.U
         range.first := 0.U
-        range.slots := range.slots - count
+        val left = range.slots - count
+        range.slots := left
+        cut(range.slots <= count +& p.slots.U, left, p.slots.U)
         when(last)(state := State.idle)
       }
     }

@@ -49,9 +49,16 @@ class TableWrites(bursts: Int) extends Module {
   private val owed = RegInit(0.U(log2Ceil(bursts * Axi.MaxBeats + 1).W))
   private val addressValid = RegInit(false.B)
   private val address = Reg(new AxiAddress)
-  private val beats = TableDma.beats(at.address, at.words)
-  private val issue = busy && !stop && !io.flush && at.words =/= 0.U && inFlight =/= bursts.U &&
+
+  /** Of the next burst: known one cycle after the place is. */
+  private val beats = RegNext(TableDma.beats(at.address, at.words))
+  private val measured = RegInit(false.B)
+  private val issue = busy && measured && !stop && !io.flush && at.words =/= 0.U && inFlight =/= bursts.U &&
     (!addressValid || io.address.ready)
+  measured := !(io.req.fire || issue)
+
+  /** Beats of the burst whose address went out one cycle ago. */
+  private val issued = RegNext(Mux(issue, beats, 0.U), 0.U)
 
   // Addresses run ahead.
   when(issue) {
@@ -75,7 +82,7 @@ class TableWrites(bursts: Int) extends Module {
     dataLow := dataLow + 1.U
     dataLeft := dataLeft - 1.U
   }
-  owed := owed + Mux(issue, beats, 0.U) - out.io.enq.fire
+  owed := owed + issued - out.io.enq.fire
   io.beat <> out.io.deq
 
   // Answers come in order, as all bursts have the same identifier.
