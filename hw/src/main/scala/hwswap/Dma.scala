@@ -12,6 +12,9 @@ object Dma {
 
   /** Bits of a request's offset, in words: the largest structure is the cluster-state array, 65536 * 10 words. */
   val OffsetBits: Int = 20
+
+  /** Lower bits of the number of a word in memory, which are added first. */
+  private val LowBits: Int = 30
 }
 
 /** What a transfer's offset counts from: the structures whose addresses the host has set, and a command's target. */
@@ -77,7 +80,18 @@ class Dma extends Module {
 
   val state = RegInit(State.idle)
   val write = Reg(Bool())
-  val wordAddr = Reg(UInt((Axi.AddrBits - 3).W))
+
+  // The address, in words. The upper half of a sum is made one cycle after the lower one, in `plan`.
+  private val wordAddrBits = Axi.AddrBits - 3
+  val low = Reg(UInt(Dma.LowBits.W))
+  val high = Reg(UInt((wordAddrBits - Dma.LowBits).W))
+  val carry = Reg(Bool())
+  val wordAddr = high ## low
+  private def addTo(start: UInt, addend: UInt): Unit = {
+    val sum = start +& addend
+    low := sum(Dma.LowBits - 1, 0)
+    carry := sum(Dma.LowBits)
+  }
   val left = Reg(UInt(Dma.WordBits.W))
   val error = Reg(Bool())
   val beats = Reg(UInt(beatBits.W))
@@ -102,6 +116,8 @@ class Dma extends Module {
   val wQueue = Module(new Queue(new Beat, 2))
 
   when(state === State.plan) {
+    high := high + carry
+    carry := false.B
     when(io.flush || error || left === 0.U) {
       state := State.finish
     }.otherwise {
@@ -157,7 +173,7 @@ class Dma extends Module {
   when(readEnd || writeEnd) {
     state := Mux(lastBurst, State.finish, State.plan)
     left := left - beats
-    wordAddr := wordAddr + beats
+    addTo(low, beats)
   }
 
   // The next request may come in while the end of the last is told.
@@ -167,7 +183,9 @@ class Dma extends Module {
   when(io.port.req.fire) {
     state := State.plan
     write := io.port.req.bits.write
-    wordAddr := io.lookup.address(Axi.AddrBits - 1, 3) + io.port.req.bits.offset
+    val base = io.lookup.address(Axi.AddrBits - 1, 3)
+    high := base >> Dma.LowBits
+    addTo(base(Dma.LowBits - 1, 0), io.port.req.bits.offset)
     left := io.port.req.bits.words
     error := false.B
   }

@@ -71,8 +71,8 @@ class HintRings(p: Params) extends Module {
   import MapAccess.word
   private val hint = MemMap.Hint.Hint
   object State extends ChiselEnum {
-    val clear, idle, ringRead, ringGet, check, next, entryGet, look, void, voidData, release, releaseWait, weigh, fill,
-        alloc, allocWait, allocGot, flush, flushData, writeBack, finish = Value
+    val clear, idle, ringRead, ringGet, measure, check, next, entryGet, look, void, voidData, release, releaseWait,
+        weigh, fill, alloc, allocWait, allocGot, flush, flushData, writeBack, finish = Value
   }
 
   val state = RegInit(State.clear)
@@ -105,6 +105,9 @@ class HintRings(p: Params) extends Module {
 
   /** Hints in the ring. */
   val held = (tail - head)(p.hintRingLog2, 0)
+
+  /** The kernel says that it has taken more hints than there are. */
+  private val overrun = RegNext(job.head - head > held)
 
   private val isConsume = job.kind === HintJobKind.consume
   private val isFill = job.kind === HintJobKind.fill
@@ -219,11 +222,12 @@ class HintRings(p: Params) extends Module {
       tail := ringState.tail
       position := ringState.head(p.hintRingLog2, 0)
       end := ringState.tail
-      state := State.check
+      state := State.measure
     }
+    is(State.measure)(state := State.check)
     is(State.check) {
       when(isConsume) {
-        when(job.head - head > held) {
+        when(overrun) {
           io.garbage := true.B
           broken := withBit(broken, true.B)
         }.otherwise(end := job.head)

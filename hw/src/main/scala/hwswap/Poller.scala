@@ -60,7 +60,8 @@ class Poller(p: Params) extends Module {
   private val lineWords = MapAccess.words(line.Bytes)
   object State extends ChiselEnum {
     val off, line, lineData, compare, weigh, decide, notices, noticeData, publish, publishData, serve, fetchWait,
-        resync, resyncWait, consume, consumeWait, fill, fillWait, next, heartbeat, heartbeatData, timer = Value
+        resync, resyncWait, consume, consumeAsk, consumeWait, fill, fillAsk, fillWait, next, heartbeat, heartbeatData,
+        timer = Value
   }
 
   val state = RegInit(State.off)
@@ -164,11 +165,12 @@ class Poller(p: Params) extends Module {
   io.resync.valid := state === State.resync
   io.resync.bits.all := true.B
   io.resync.bits.device := 0.U
-  val consuming = state === State.consume && io.active(ring)
-  val filling = state === State.fill && io.settings.hints && wanted(order) && io.fillable(ring)
-  io.hint.valid := consuming || filling
+  private def has(bits: UInt, index: UInt): Bool = (bits & UIntToOH(index, bits.getWidth)).orR
+  val consuming = has(io.active, ring)
+  val filling = io.settings.hints && has(wanted, order) && has(io.fillable, ring)
+  io.hint.valid := state.isOneOf(State.consumeAsk, State.fillAsk)
   io.hint.bits := 0.U.asTypeOf(new HintJob(p))
-  io.hint.bits.kind := Mux(state === State.fill, HintJobKind.fill, HintJobKind.consume)
+  io.hint.bits.kind := Mux(state === State.fillAsk, HintJobKind.fill, HintJobKind.consume)
   io.hint.bits.cpu := cpu
   io.hint.bits.order := order
   io.hint.bits.head := popped
@@ -240,9 +242,11 @@ class Poller(p: Params) extends Module {
     }
     is(State.resync)(when(io.resync.fire)(state := State.resyncWait))
     is(State.resyncWait)(when(io.resyncDone.valid)(orOff(io.resyncDone.bits.error, State.consume)))
+    // Whether there is something to ask for is looked up in one cycle, and asked for in the next: others wait for both.
     is(State.consume) {
-      when(!consuming)(nextOrder(State.consume, State.fill)).elsewhen(io.hint.fire)(state := State.consumeWait)
+      when(consuming)(state := State.consumeAsk).otherwise(nextOrder(State.consume, State.fill))
     }
+    is(State.consumeAsk)(state := Mux(io.hint.ready, State.consumeWait, State.consume))
     is(State.consumeWait) {
       when(io.hintDone.valid) {
         when(io.hintDone.bits.count =/= 0.U)(found := true.B)
@@ -250,8 +254,9 @@ class Poller(p: Params) extends Module {
       }
     }
     is(State.fill) {
-      when(!filling)(nextOrder(State.fill, State.next)).elsewhen(io.hint.fire)(state := State.fillWait)
+      when(filling)(state := State.fillAsk).otherwise(nextOrder(State.fill, State.next))
     }
+    is(State.fillAsk)(state := Mux(io.hint.ready, State.fillWait, State.fill))
     is(State.fillWait) {
       when(io.hintDone.valid) {
         when(io.hintDone.bits.count =/= 0.U)(found := true.B)

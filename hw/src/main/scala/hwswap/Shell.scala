@@ -134,7 +134,7 @@ class Shell(p: Params) extends Module {
   stats.io.events.busyCycles := busy
   stats.io.events.commands := PopCount(Seq(ring.io.finished, requests.io.finished))
   stats.io.events.commandErrors :=
-    PopCount(Seq(ring.io.failed, requests.io.failed, mirror.io.badNotices, mirror.io.garbage))
+    PopCount(Seq(ring.io.failed, requests.io.failed, mirror.io.badNotices, mirror.io.garbage).map(RegNext(_, false.B)))
   stats.io.events.core := io.core.events
   stats.io.events.notices := mirror.io.notices
   stats.io.events.fetches := mirror.io.fetches

@@ -83,13 +83,14 @@ class Stats extends Module {
   val next = RegInit(0.U(indexBits.W))
   private val following = Mux(isRead, asked, next)
   val turn = RegNext(following, 0.U)
+  val turnOf = RegNext(UIntToOH(following, counters), 1.U)
   when(!isRead)(next := Mux(next === (counters - 1).U, 0.U, next + 1.U))
 
   val since = VecInit(table.zipWithIndex.map { case ((_, event), i) =>
     val step = RegNext(event.asUInt, 0.U)
     val bits = event.getWidth + log2Ceil(round)
     val collected = RegInit(0.U(bits.W))
-    val sum = Mux(turn === i.U, 0.U, collected) +& step
+    val sum = Mux(turnOf(i), 0.U, collected) +& step
     assert(!sum(bits), "a statistics counter waited too long for its turn")
     collected := sum(bits - 1, 0)
     collected
@@ -99,18 +100,19 @@ class Stats extends Module {
   private val countBits = RegMap.StatCycles.Count.width
   val memory = Mem(1 << indexBits, UInt(countBits.W))
   val started = RegInit(0.U(counters.W))
-  started := started | UIntToOH(turn, counters)
+  started := started | turnOf
   val adding = RegNext(true.B, false.B)
   val index = RegNext(turn)
-  val isStarted = RegNext(started(following), false.B)
-  val count = RegNext(Mux(isStarted, memory.read(turn), 0.U))
-  val more = RegNext(since(turn))
+  val isStarted = RegNext((started & turnOf).orR, false.B)
+  val stored = RegNext(memory.read(turn))
+  val more = RegNext(Mux1H(turnOf, since))
 
   // Third: the sum goes back. The same counter twice in a row: its count is the sum just made.
   val total = Reg(UInt(countBits.W))
   val again = RegNext(adding && turn === index, false.B)
-  total := Mux(again, total, count) + more
-  when(adding)(memory.write(index, (Mux(again, total, count) + more)(countBits - 1, 0)))
+  val count = Mux(again, total, stored & Fill(countBits, isStarted))
+  total := count + more
+  when(adding)(memory.write(index, (count + more)(countBits - 1, 0)))
 
   io.regs.readData := Mux(ShiftRegister(isRead, RegPort.ReadCycles, false.B, true.B), total, 0.U)
 }
