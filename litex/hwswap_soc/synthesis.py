@@ -25,6 +25,8 @@ ENGINE_MODULE = "HwSwap"
 # between two cells is, which synth_ecp5 takes to be 300 (docs/engine.md).
 _BLOCK_RAM_PS = 5000
 _WIRE_PS = 1000
+# Yosys's own script for ABC but for its last step, `&mfs`: that saves no LUTs here, and lets some paths grow by two.
+_MAPPING = f"&scorr;&sweep;&dc2;&dch,-f;&ps;&if,-W,{_WIRE_PS},-v"
 # The engine's modules that stay whole until all is mapped (hw/src/main/scala/hwswap/LateRead.scala says why).
 _WHOLE = "Late*"
 
@@ -89,7 +91,7 @@ def part(module: str, sources: Iterable[tuple[str, str]], output: Path, *, measu
             f"synth_ecp5 -top {module} -run begin:map_luts",
             f"read_verilog -lib -specify -overwrite {late_block_ram(output)}",
             "techmap -map +/ecp5/latches_map.v",
-            f"abc9 -W {_WIRE_PS}",
+            f"abc9 -script +{_MAPPING}",
             "clean",
             f"setattr -mod -unset keep_hierarchy {_WHOLE}",
             "flatten",
