@@ -212,7 +212,8 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   // A change of a summary is made one cycle after that of its word, and overtakes what is read then.
   private val noting = RegInit(false.B)
   private val noted = RegNext(place)
-  private val isNonzero = Reg(Bool())
+  private val nonzero = Reg(Vec((wordSize / BitmapIndex.Part).max(1), Bool()))
+  private val isNonzero = nonzero.asUInt.orR
   private val unnoted = Reg(UInt(words.W))
   private val newSummary = unnoted.bitSet(noted.word, isNonzero)
   private val overtakes = noting && noted.bitmap === summaryOf
@@ -240,7 +241,7 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   private val before = word & Fill(wordSize, isFilled)
   private val updated = Mux(writing, (before & ~bit) | (bit & Fill(wordSize, setting)), word & ~bounds)
   noting := writing || (state === State.look && io.clear)
-  isNonzero := updated.orR
+  nonzero := VecInit(updated.asBools.grouped(BitmapIndex.Part).map(VecInit(_).asUInt.orR).toSeq)
   unnoted := ofPlace
   when(writing || (state === State.look && io.clear)) {
     ram.write(place.address, updated)
@@ -279,4 +280,10 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
   }
   assert(!(io.write.valid && io.busy), "a bitmap is written while it is searched")
   assert(state =/= State.look || isFilled, "a word is looked at that counts as zero")
+}
+
+private object BitmapIndex {
+
+  /** Bits of a word of which it is known in one cycle whether one is set. */
+  val Part = 8
 }

@@ -32,8 +32,6 @@ class Dump(p: Params) extends Module {
   val offset = Reg(UInt(Dma.OffsetBits.W))
   val written = Reg(chiselTypeOf(job.count))
   val index = Reg(UInt(log2Ceil(words + 1).W))
-  val word64 = Reg(UInt(Axi.DataBits.W))
-  val offered = RegInit(false.B)
   val error = Reg(Bool())
 
   io.job.ready := state === State.idle
@@ -58,22 +56,20 @@ class Dump(p: Params) extends Module {
   io.dma.req.bits.words := words.U
   io.target := job.target
 
-  // A word is taken from the response in one cycle and offered in the next.
+  // A word is taken from the response in one cycle and offered in the next: by a queue, so that who takes it is not
+  // waited for in the same cycle.
   private val metaAt = map.Meta.Offset / Axi.DataBytes
   private val tailAt = map.Tail.Offset / Axi.DataBytes
   private val bitmapAt = map.Bitmap.Offset / Axi.DataBytes
   private val bitmapWords = p.slots / Axi.DataBits
   io.bitmap.index := (index - bitmapAt.U)(log2Ceil(bitmapWords) - 1, 0)
   private val tail = word(map.Tail.SeqBegin -> record.seq)
-  io.dma.wdata.valid := offered
-  io.dma.wdata.bits := word64
-  when(io.dma.wdata.fire) {
-    offered := false.B
-    index := index + 1.U
-  }.elsewhen(state === State.data && index =/= words.U) {
-    offered := true.B
-    word64 := Mux(index === metaAt.U, meta, Mux(index === tailAt.U, tail, io.bitmap.word))
-  }
+  private val out = Module(new Queue(UInt(Axi.DataBits.W), 2, hasFlush = true))
+  out.io.flush.get := io.dma.done.valid
+  io.dma.wdata <> out.io.deq
+  out.io.enq.valid := state === State.data && index =/= words.U
+  out.io.enq.bits := Mux(index === metaAt.U, meta, Mux(index === tailAt.U, tail, io.bitmap.word))
+  when(out.io.enq.fire)(index := index + 1.U)
 
   switch(state) {
     is(State.idle) {
@@ -94,7 +90,6 @@ class Dump(p: Params) extends Module {
     is(State.data) {
       when(io.dma.done.valid) {
         error := io.dma.done.bits
-        offered := false.B
         written := written + 1.U
         job.cluster := job.cluster + 1.U
         offset := offset + words.U

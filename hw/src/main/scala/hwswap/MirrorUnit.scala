@@ -22,11 +22,12 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
   // The device the cluster belongs to, found before the start.
   private val owners = RegNext(VecInit(view.devices.map(_.owns(req.cluster))))
   private val owned = owners.asUInt.orR
-  private val owner = RegEnable(
-    Mux(req.op === CoreOp.release, deviceIndex(req.device), OHToUInt(owners)),
-    io.start
-  )
+  private val owner = RegNext(Mux(req.op === CoreOp.release, deviceIndex(req.device), OHToUInt(owners)))
   private val ownerDevice = At(view.devices, owner)
+  private val sameEpoch = RegNext(ownerDevice.info.epoch === req.record.epoch)
+
+  /** The record is newer than the one held, modulo 2^32. */
+  private val newer = RegNext(!view.kernel.applied || (req.record.seq - view.kernel.seq).asSInt > 0.S)
   private val valid = Reg(Bool())
 
   // Hinted slots in the range of a release.
@@ -73,7 +74,7 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
       }.otherwise {
         switch(req.op) {
           is(CoreOp.apply_) {
-            when(ownerDevice.info.epoch === req.record.epoch && newer) {
+            when(sameEpoch && newer) {
               access.walk := RowWalk.load
               state := State.applying
             }.otherwise {
@@ -137,9 +138,6 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
     finish(StatusCode.Ok)
     state := State.idle
   }
-
-  /** The record is newer than the one held, modulo 2^32. */
-  private def newer: Bool = !view.kernel.applied || (req.record.seq - view.kernel.seq).asSInt > 0.S
 
   private def adjust(usedDelta: SInt, hintedDelta: SInt): Unit = {
     access.change.op := DeviceOp.adjust

@@ -186,7 +186,7 @@ class SlowPath(p: Params) extends Module {
   io.query.bits.range.last := (visited.info.base + visited.clusters - 1.U)(p.clusterBits - 1, 0)
   private val freeThere = VecInit(holds.asBools)(ListId.free(p))
   private val takesFree = freeThere && (visited.has(MemMap.DeviceFlags.Flags.Discard) || !io.ofOrder.valid)
-  private val named = io.ofOrder.valid || (io.order === 0.U && io.ofAny.valid)
+  private val named = io.ofOrder.valid || (!large && io.ofAny.valid)
   private val ofIndex = Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
 
   /** FREE was looked at first, and what the index named is still to be had if that was in vain: without a table. */

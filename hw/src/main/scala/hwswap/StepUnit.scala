@@ -24,7 +24,10 @@ class StepUnit(p: Params) extends CoreUnit(p) {
   private val state = RegInit(State.idle)
   private val number = deviceIndex(req.device)
   private val meta = view.meta
-  private val gives = req.op === CoreOp.stepGive
+
+  // What is asked, known from the start on.
+  private val asked = CoreOp.steps.map(op => op -> RegNext(req.op === op)).toMap
+  private val gives = asked(CoreOp.stepGive)
 
   // The cluster: its number is one of the device's. Its slots may be changed while it is on no list, or on one for
   // clusters with slots in use, if some are afterwards.
@@ -73,31 +76,29 @@ class StepUnit(p: Params) extends CoreUnit(p) {
         when(!claimed || !device.listed) {
           finish(StatusCode.BadDevice)
         }.otherwise {
-          switch(req.op) {
-            is(CoreOp.stepGive, CoreOp.stepFree) {
-              access.walk := Mux(rangeValid, RowWalk.probe, RowWalk.none)
-              demand(rangeValid, State.probe)
+          when(gives || asked(CoreOp.stepFree)) {
+            access.walk := Mux(rangeValid, RowWalk.probe, RowWalk.none)
+            demand(rangeValid, State.probe)
+          }
+          when(asked(CoreOp.stepPut))(demand(inside && flagKnown, State.put))
+          when(asked(CoreOp.stepNext))(demand(inside && atMultiple && ofDevice === rotating, State.next))
+          when(asked(CoreOp.stepVisit))(demand(device.info.available, State.visited))
+          when(asked(CoreOp.stepAvailable)) {
+            when(req.offset(0) =/= device.info.available) {
+              access.change.op := Mux(req.offset(0), DeviceOp.join, DeviceOp.leave)
+              finish(StatusCode.Ok)
+            }.otherwise {
+              finish(StatusCode.BadRange)
             }
-            is(CoreOp.stepPut)(demand(inside && flagKnown, State.put))
-            is(CoreOp.stepNext)(demand(inside && atMultiple && ofDevice === rotating, State.next))
-            is(CoreOp.stepVisit)(demand(device.info.available, State.visited))
-            is(CoreOp.stepAvailable) {
-              when(req.offset(0) =/= device.info.available) {
-                access.change.op := Mux(req.offset(0), DeviceOp.join, DeviceOp.leave)
-                finish(StatusCode.Ok)
-              }.otherwise {
-                finish(StatusCode.BadRange)
-              }
-            }
-            is(CoreOp.stepTake) {
-              access.peek := true.B
-              when(!flagKnown || Mux(req.named, !inside, anyList)) {
-                finish(StatusCode.BadRange)
-              }.elsewhen(!req.named && !hasCluster) {
-                finish(StatusCode.NoSpace)
-              }.otherwise {
-                state := State.peeked
-              }
+          }
+          when(asked(CoreOp.stepTake)) {
+            access.peek := true.B
+            when(!flagKnown || Mux(req.named, !inside, anyList)) {
+              finish(StatusCode.BadRange)
+            }.elsewhen(!req.named && !hasCluster) {
+              finish(StatusCode.NoSpace)
+            }.otherwise {
+              state := State.peeked
             }
           }
         }
