@@ -89,8 +89,8 @@ class StateView(p: Params) extends Bundle {
 
 /** Ports of a unit.
   *
-  * `start` is high for one cycle; `req` is steady from two cycles before until the unit is done. `done` is high for one cycle, with
-  * the answer. Only the unit that was started last has its `access` looked at.
+  * `start` is high for one cycle; `req` is steady from two cycles before until the unit is done. `done` is high for one
+  * cycle, with the answer. Only the unit that was started last has its `access` looked at.
   */
 class UnitIO(p: Params) extends Bundle {
   val start = Input(Bool())
