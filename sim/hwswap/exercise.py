@@ -19,7 +19,6 @@ from hwswap.mirror import NO_HINTS, Mirror, MirrorCluster, Record
 from hwswap.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.rows import ALL, ORDERS, SLOTS, run
 from hwswap.script import (
-    COMMANDS,
     COUNT,
     CPU_LINES,
     DUMP,
@@ -591,7 +590,7 @@ def bus_errors(seed: int, sizes: Sizes) -> str:
         def give(host: Advisory) -> None:
             type_ = min(host.model.devices)
             head, *rest = Command(opcode, type_, nr=nr, arg0=arguments[0], arg1=arguments[1]).words()
-            at = COMMANDS + m.MEM_COMMAND_BYTES * (s.tail % (1 << s.log2))
+            at = s.commands + m.MEM_COMMAND_BYTES * (s.tail % (1 << s.log2))
             for i, word in enumerate((head, *rest)):
                 s.put(at + 8 * i, word)
             s.write(m.CMD_TAIL_OFFSET, s.tail + 1)

@@ -2,7 +2,7 @@
 """A script of what random operations seldom do.
 
 Steps on devices that are not on, numbers with one bit too many, page registers byte by byte, addresses without a
-register beside those of devices that are there, resets in the middle.
+register beside those of devices that are there, resets in the middle, rings across lines of memory.
 """
 
 import random
@@ -15,7 +15,7 @@ from hwswap.golden import BLKDEV, DISCARD, Device
 from hwswap.hwswap_map import Flag, Opcode, Status
 from hwswap.policy import DeviceOrder, Hint, Policy
 from hwswap.rows import ORDERS, SLOTS, run
-from hwswap.script import Script, Sizes
+from hwswap.script import HINTS, NOTICES, Script, Sizes
 from hwswap.shared import Command, prepare
 
 STEPS = (
@@ -239,6 +239,18 @@ def resets(script: Script) -> None:
     script.reset_by_register()
 
 
+def across_lines(script: Script) -> None:
+    """Rings that lie across a 4 KiB line of memory: what is fetched or written at once comes apart there."""
+    nothing = [Expected(Command(Opcode.NOP), Status.OK)]
+    for before in range(1, 6):
+        script.commands = HINTS - 64 * before
+        script.completions = NOTICES + 0x1000 - 64 * before
+        script.begin(m.CONTROL_ENABLE.put(1))
+        for count in (32, 1, 31, 5):
+            script.give(nothing * count)
+        script.reset_by_register()
+
+
 def corners(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all corners once."""
     script = Script()
@@ -262,4 +274,5 @@ def corners(seed: int, sizes: Sizes) -> str:
     script.settle(0)
     script.reset_by_register()
     resets(script)
+    across_lines(script)
     return script.text()

@@ -40,6 +40,7 @@ from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_corners import corners
 from hwswap.exercise_index import index
 from hwswap.exercise_mirror import mirror
+from hwswap.exercise_runs import free_runs
 from hwswap.exercise_single import single
 from hwswap.exercise_steps import lists, steps
 from hwswap.exercise_tables import alike, tables
@@ -127,6 +128,7 @@ KILLERS = (
     Killer("swap tables, another seed, slow bus", PLAY, "tables-2.txt", SLOW),
     Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
     Killer("one thing decides", PLAY, "single.txt"),
+    Killer("free runs in each word", PLAY, "runs.txt"),
     Killer("hints and notices, slow memory", PLAY, "mirror.txt", ("--latency", "40")),
     Killer("large swap tables", PLAY, "alike.txt"),
 )
@@ -174,6 +176,7 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
         ("advisory-3", exercise.advisory(3, 30, built, wild=True)),
         ("corners", corners(31, built)),
         ("single", single(41, built)),
+        ("runs", free_runs(51, built)),
         ("mirror", mirror(42, built)),
         ("alike", alike(built)),
     ):

@@ -62,6 +62,7 @@ class Script:
         self.tail = 0
         self.errors = 0
         self.log2 = RING_LOG2
+        self.commands, self.completions = COMMANDS, COMPLETIONS
         self.dram = False
         """The engine's clusters are in DRAM: completions of what the core does say what it waited for."""
 
@@ -144,12 +145,12 @@ class Script:
     # Commands
 
     def begin(self, control: int, log2: int = RING_LOG2) -> None:
-        """Tell the engine where its rings are, and switch it on."""
+        """Tell the engine where its rings are, which is `commands` and `completions`, and switch it on."""
         self.tail = 0
         self.log2 = log2
         for at in range(0, m.MEM_COMPLETION_BYTES << RING_LOG2, 8):
-            self.put(COMPLETIONS + at, 0)
-        for name, value in (("CMD_BASE", self.base + COMMANDS), ("CPL_BASE", self.base + COMPLETIONS)):
+            self.put(self.completions + at, 0)
+        for name, value in (("CMD_BASE", self.base + self.commands), ("CPL_BASE", self.base + self.completions)):
             self.write(getattr(m, f"{name}_OFFSET"), value)
             self.read(getattr(m, f"{name}_OFFSET"), value)
         self.write(m.CMD_SIZE_OFFSET, log2)
@@ -167,7 +168,7 @@ class Script:
     def post(self, lines: Sequence[Expected]) -> None:
         """Give as many commands as the ring has room for, and wait for nothing."""
         for number, line in enumerate(lines, self.tail):
-            at = COMMANDS + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
+            at = self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
             for i, word in enumerate(line.command.words()):
                 self.put(at + 8 * i, word)
         self.tail += len(lines)
@@ -182,7 +183,7 @@ class Script:
 
     def completion(self, number: int) -> tuple[int, int]:
         """Return where a command's completion is, and its phase."""
-        return COMPLETIONS + m.MEM_COMPLETION_BYTES * (number % (1 << self.log2)), 1 - (number >> self.log2 & 1)
+        return self.completions + m.MEM_COMPLETION_BYTES * (number % (1 << self.log2)), 1 - (number >> self.log2 & 1)
 
     def answered(self, number: int, line: Expected) -> None:
         """Expect a completion."""

@@ -19,6 +19,7 @@ from hwswap.exercise_corners import corners
 from hwswap.exercise_index import index
 from hwswap.exercise_large import large
 from hwswap.exercise_mirror import mirror
+from hwswap.exercise_runs import free_runs
 from hwswap.exercise_single import single
 from hwswap.exercise_steps import steps
 from hwswap.exercise_tables import alike, tables
@@ -49,6 +50,7 @@ SCRIPTS = {
     "large swap tables": lambda _: alike(SIZES),
     "one thing decides": lambda seed: single(seed, SIZES),
     "hints and notices": lambda seed: mirror(seed, SIZES),
+    "free runs in each word": lambda seed: free_runs(seed, SIZES),
 }
 
 
