@@ -7,6 +7,8 @@ modules' ports, which are registers on nearly all paths here.
 """
 
 import argparse
+import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,8 +27,18 @@ ENGINE_MODULE = "HwSwap"
 # between two cells is, which synth_ecp5 takes to be 300 (docs/engine.md).
 _BLOCK_RAM_PS = 5000
 _WIRE_PS = 1000
-# Yosys's own script for ABC but for its last step, `&mfs`: that saves no LUTs here, and lets some paths grow by two.
-_MAPPING = f"&scorr;&sweep;&dc2;&dch,-f;&ps;&if,-W,{_WIRE_PS},-v"
+# Scripts for ABC, of which the one is taken whose longest path is shortest. ABC's steps are heuristics: names alone
+# make the same engine's longest path 3 % longer or shorter, and to save LUTs all paths may become as long as that one.
+# The first is Yosys's own but for its last step, `&mfs`, which saves no LUTs here and lets some paths grow by two.
+_MAP = f"&ps;&if,-W,{_WIRE_PS},-v"
+_MAPPINGS = (
+    f"&scorr;&sweep;&dc2;&dch,-f;{_MAP}",
+    f"&scorr;&sweep;&dc2;&dch,-f;&dch,-f;{_MAP}",
+    f"&scorr;&sweep;&dc2;&dch;{_MAP}",
+    f"&scorr;&sweep;&dc2;&if,-g,-K,6;&dch,-f;{_MAP}",
+    f"&scorr;&sweep;&dc2;&dc2;&dch,-f;{_MAP}",
+    f"&scorr;&sweep;&dch,-f;{_MAP}",
+)
 # The engine's modules that stay whole until all is mapped (hw/src/main/scala/hwswap/LateRead.scala says why).
 _WHOLE = "Late*"
 
@@ -71,6 +83,68 @@ def late_block_ram(output: Path) -> Path:
     return path
 
 
+def _library(output: Path) -> list[str]:
+    """Commands that read the library, with the delays above."""
+    return [
+        "read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
+        f"read_verilog -lib -specify -overwrite {output / 'block-ram.v'}",
+    ]
+
+
+def delay_and_area(log: str) -> tuple[float, float]:
+    """What ABC says of what it mapped: the longest path in ps, and LUTs, of all modules together.
+
+    Args:
+        log: Yosys's; of each module, ABC's mapper tells both once a pass (`-v`), and the last one counts.
+    """
+    passes = re.findall(r"ABC: ([A-Z]):  Del = +([\d.]+)\.  Ar = +([\d.]+)\.", log)
+    if not passes:
+        raise InputError(
+            "ABC's report of delays is not in Yosys's log: use the Yosys that 'sim/setup/build fpga' brings."
+        )
+    following = [*(kind for kind, _, _ in passes[1:]), "P"]
+    last = [one for one, kind in zip(passes, following, strict=True) if kind == "P" != one[0]]
+    return max(float(delay) for _, delay, _ in last), sum(float(area) for _, _, area in last)
+
+
+def map_by_delay(module: str, read: list[str], output: Path) -> Path:
+    """Maps a module to LUTs by each of the scripts; returns the netlist whose longest path is shortest.
+
+    Args:
+        module: its name in Verilog.
+        read: commands that read it.
+        output: folder for netlists and logs; those of the other scripts are deleted.
+    """
+    late_block_ram(output)
+    prepared = output / "prepared.il"
+    prepare = [
+        f"setattr -mod -set keep_hierarchy 1 {_WHOLE}",
+        f"synth_ecp5 -top {module} -run begin:map_luts",
+        f"read_verilog -lib -specify -overwrite {output / 'block-ram.v'}",
+        "techmap -map +/ecp5/latches_map.v",
+        "select *",
+        f"write_rtlil -selected {prepared}",
+    ]
+    yosys([*read, *prepare], "prepare", output, output)
+    found: dict[Path, tuple[float, float]] = {}
+    for number, mapping in enumerate(_MAPPINGS, 1):
+        mapped = output / f"mapped-{number}.il"
+        flatten = ["clean", f"setattr -mod -unset keep_hierarchy {_WHOLE}", "flatten", "select *"]
+        script = [*_library(output), f"read_rtlil {prepared}", f"abc9 -script +{mapping}", *flatten]
+        yosys([*script, f"write_rtlil -selected {mapped}"], mapped.stem, output, output)
+        found[mapped] = delay_and_area((output / f"{mapped.stem}.log").read_text())
+    prepared.unlink()
+    best = min(found, key=found.__getitem__)
+    for mapped in found.keys() - {best}:
+        mapped.unlink()
+    rows = [
+        {"script": script, "delay_ps": delay, "luts": area, "taken": mapped == best}
+        for script, (mapped, (delay, area)) in zip(_MAPPINGS, found.items(), strict=True)
+    ]
+    (output / "mappings.json").write_text(json.dumps(rows, indent=2) + "\n")
+    return best
+
+
 def part(module: str, sources: Iterable[tuple[str, str]], output: Path, *, measured: bool = False) -> None:
     """Synthesises one module alone.
 
@@ -84,21 +158,14 @@ def part(module: str, sources: Iterable[tuple[str, str]], output: Path, *, measu
     read = [*reads(sources), f"hierarchy -top {module}", "proc", "muxpack"]
     # Without the library's cells, which the SoC brings too; `top` would make it the top of the SoC as well.
     write = [f"select {module}", "setattr -mod -unset top", f"write_rtlil -selected {output / 'part.il'}"]
-    synthesise = [f"synth_ecp5 -top {module}"]
     if measured:
-        synthesise = [
-            f"setattr -mod -set keep_hierarchy 1 {_WHOLE}",
-            f"synth_ecp5 -top {module} -run begin:map_luts",
-            f"read_verilog -lib -specify -overwrite {late_block_ram(output)}",
-            "techmap -map +/ecp5/latches_map.v",
-            f"abc9 -script +{_MAPPING}",
-            "clean",
-            f"setattr -mod -unset keep_hierarchy {_WHOLE}",
-            "flatten",
-            f"synth_ecp5 -top {module} -run map_cells:",
-        ]
+        mapped = map_by_delay(module, read, output)
+        finish = [*_library(output), f"read_rtlil {mapped}", f"synth_ecp5 -top {module} -run map_cells:"]
+        yosys([*finish, *write], "synthesis", output, output)
+        mapped.unlink()
+        return
     try:
-        yosys([*read, *synthesise, *write], "synthesis", output, output)
+        yosys([*read, f"synth_ecp5 -top {module}", *write], "synthesis", output, output)
     except InputError as error:
         # ABC's newer mapper gives up on some designs ("Boxes are not in a topological order"); the older takes all.
         if "Unsupported AIGER file" not in str(error):

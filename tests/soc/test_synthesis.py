@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Yosys's library and the delays that are added to it for the engine."""
 
+import json
+
 import pytest
 from hwswap_litex import InputError
 from hwswap_soc import fpga_tools, synthesis
@@ -48,6 +50,38 @@ def test_block_ram_gets_delays_at_each_output_and_nothing_else(tools, tmp_path, 
     for clock, output in (("CLKA", "DOA0"), ("CLKB", "DOB17")):
         assert f"(posedge {clock} => ({output} : 1'bx)) = " in text
     assert "LUT4" not in text and "PDPW16KD" not in text
+
+
+_PASSES = """ABC: P:  Del = {0}.00.  Ar =       {1}.0.  Edge =       55.  Cut =      594.  T =     0.00 sec
+ABC: F:  Del = {2}.00.  Ar =       {3}.0.  Edge =       55.  Cut =      594.  T =     0.00 sec
+ABC: A:  Del = {2}.00.  Ar =       {4}.0.  Edge =       55.  Cut =      594.  T =     0.00 sec
+"""
+
+
+def test_of_each_module_the_mapper_s_last_pass_counts():
+    log = _PASSES.format(1700, 99, 1477, 30, 22) + "other lines\n" + _PASSES.format(9000, 88089, 8668, 23000, 22567)
+    assert synthesis.delay_and_area(log) == (8668.0, 22589.0)
+    with pytest.raises(InputError, match="not in Yosys's log: use the Yosys"):
+        synthesis.delay_and_area("no such lines")
+
+
+@pytest.mark.parametrize("shortest", [1, 3, len(synthesis._MAPPINGS)])
+def test_the_mapping_with_the_shortest_longest_path_is_taken(shortest, tools, tmp_path, monkeypatch):
+    def yosys(script, name, output, folder):
+        written = [line.split()[-1] for line in script if line.startswith("write_rtlil")]
+        for path in written:
+            (output / path).write_text("netlist of " + next((line for line in script if "abc9" in line), "nothing"))
+        number = name.removeprefix("mapped-")
+        delay = 8000 + (number != str(shortest))
+        (output / f"{name}.log").write_text(_PASSES.format(9000, 88089, delay, 23000, 22567))
+
+    monkeypatch.setattr(fpga_tools, "yosys_share", lambda: tools[1])
+    monkeypatch.setattr(synthesis, "yosys", yosys)
+    taken = synthesis.map_by_delay("HwSwap", [], tmp_path)
+    assert taken.read_text() == f"netlist of abc9 -script +{synthesis._MAPPINGS[shortest - 1]}"
+    assert [path.name for path in tmp_path.glob("*.il")] == [f"mapped-{shortest}.il"]
+    rows = json.loads((tmp_path / "mappings.json").read_text())
+    assert [row["taken"] for row in rows].index(True) == shortest - 1
 
 
 def test_a_packaged_tool_that_is_missing_names_the_step_that_brings_it(tools):
