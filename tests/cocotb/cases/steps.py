@@ -86,7 +86,10 @@ async def the_host_is_asked_what_can_be_reclaimed(dut):
         script.model.set_policy(policy)
         for _ in range(400):
             script.alloc((9, 8, 7, 7, 6, 6, 5, 4))
-        for _ in range(60):
+        for rounds in range(300):
+            # A second question of one allocation is rare: with some seeds, none comes in as many rounds as are enough.
+            if rounds >= 60 and "RECLAIM_DONE NEED_RECLAIM" in script.counts:
+                break
             for deed in bench.rng.choices("afdp", (60, 20, 3, 1), k=bench.rng.randint(20, 60)):
                 if deed == "a" or (deed == "f" and not script.model.half_used):
                     script.ask_at_random()
@@ -96,7 +99,7 @@ async def the_host_is_asked_what_can_be_reclaimed(dut):
         await compare_state(bench, script.model)
         bench.log.info("%s", script.counts)
         assert script.counts["ALLOC NEED_RECLAIM"] > 10
-        assert script.counts["RECLAIM_DONE NEED_RECLAIM"]
+        assert "RECLAIM_DONE NEED_RECLAIM" in script.counts
         assert script.counts["RECLAIM_DONE OK"] > 5
         await bench.reset()
         await bench.setup()
