@@ -139,6 +139,49 @@ def test_a_free_of_another_cpu_between_the_steps_is_seen():
     assert outcome.guided == {SLEPT_FOR_TABLE: 1}
 
 
+FULL_AND_FREED = (
+    f"0 1 device_on type=0 max=3 pages=2 prio=-1 flags={SSD}",
+    "0 1 device_writeok type=0 state=1",
+    "0 1 device_available type=0 state=1",
+    "0 7 alloc_begin order=0",
+    "0 7 device_visit type=0 state=1",
+    "0 7 cluster_isolate type=0 cluster=0 flag=2 order=0",
+    "0 7 slots_alloc order=0 type=0 offset=1 nr=1",
+    "0 7 cluster_move type=0 cluster=0 flag=3 order=0",
+    "0 7 alloc_end order=0 found=1",
+    "0 7 alloc_begin order=0",
+    "0 7 device_available type=0 state=0",
+    "0 7 slots_alloc order=0 type=0 offset=2 nr=1",
+    "0 7 cluster_move type=0 cluster=0 flag=4 order=0",
+    "0 7 alloc_end order=0 found=1",
+    "0 8 device_available type=0 state=1",
+    "0 8 slots_free type=0 offset=1 nr=1",
+    "0 8 cluster_move type=0 cluster=0 flag=2 order=0",
+    "1 9 alloc_begin order=0",
+    "1 9 device_visit type=0 state=1",
+    "1 9 cluster_isolate type=0 cluster=0 flag=2 order=0",
+    "1 9 slots_alloc order=0 type=0 offset=1 nr=1",
+    "1 9 cluster_move type=0 cluster=0 flag=4 order=0",
+    "1 9 alloc_end order=0 found=1",
+    "0 8 slots_free type=0 offset=2 nr=1",
+    "0 8 cluster_move type=0 cluster=0 flag=2 order=0",
+)
+
+
+def test_a_free_under_way_keeps_a_full_device_available():
+    """CPU 0 counts slot 2 as free, CPU 1 takes slot 1, and then the trace says that slot 2 was freed."""
+    outcome = check.replay(made_of(text(*FULL_AND_FREED)))
+    assert outcome.difference is None, str(outcome.difference)
+
+
+@pytest.mark.parametrize(
+    "behind", [(), ("0 8 alloc_begin order=0", *FULL_AND_FREED[-2:]), FULL_AND_FREED[-2:] * 2], ids=len
+)
+def test_without_that_free_a_full_device_is_not_available(behind):
+    """The free is missing, or its CPU does something else before, or it comes a second time."""
+    assert check.replay(made_of(text(*FULL_AND_FREED[:-2], *behind))).difference is not None
+
+
 def test_a_cluster_whose_lock_is_taken_is_passed_over():
     steps = (*FIRST[:3], "0 7 cluster_skip type=0 cluster=1 state=1", *FIRST[3:])
     steps = tuple(
