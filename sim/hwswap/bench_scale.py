@@ -113,6 +113,17 @@ def beyond(waits: Sequence[int], allowed: Sequence[int]) -> list[int]:
     return found
 
 
+def over_bound(begin: int, end: int, made: Made, measured: Measured) -> list[int]:
+    """Return those of the allocations and frees from `begin` to before `end` that waited for more than the bound.
+
+    What the operation before the first one has left over belongs to another phase, and counts all the same.
+    """
+    start = max(0, begin - 1)
+    allowed = [BOUND + VAIN * max(0, scans - 1) for scans in made.scans[start:end]]
+    found = (start + i for i in beyond(measured.waits[start:end], allowed))
+    return [i for i in found if i >= begin and made.records[i].op in (trace.Op.ALLOC, trace.Op.FREE)]
+
+
 def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, measured: Measured) -> dict[str, Any]:
     """Return the figures of one phase, which begins with operation number `begin`."""
     end = begin + phase.operations
@@ -127,8 +138,7 @@ def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, mea
     accesses = statistics["store_accesses"]
     vain = [max(0, scans - 1) for scans in made.scans[begin:end]]
     plain = [record.op in (trace.Op.ALLOC, trace.Op.FREE) for record in made.records[begin:end]]
-    allowed = [BOUND + VAIN * scans for scans in vain]
-    over = [i for i in beyond(waits, allowed) if plain[i]]
+    over = over_bound(begin, end, made, measured)
     return {
         "phase": phase.name,
         "latency": phase.latency,

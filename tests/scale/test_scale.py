@@ -2,10 +2,12 @@
 """The engine with its clusters in DRAM (build/model-scale), in the short form of `make bench-scale`."""
 
 import json
+from array import array
 
 import pytest
 from hwswap import bench_scale, cli, scale_load
 from hwswap.bench_scale import percentile
+from hwswap.records import Op, Record
 from hwswap.scale_load import Load, Maker
 
 
@@ -74,3 +76,15 @@ def test_what_an_operation_leaves_over_counts_with_the_next():
     assert bench_scale.beyond([2, 7, 4], [4, 4, 4]) == [1]
     # What the one before the last has not used up is gone.
     assert bench_scale.beyond([0, 4, 5], [4, 4, 4]) == [2]
+
+
+def test_what_is_left_over_counts_with_the_next_in_another_phase_as_well():
+    """Operations wait for 2, 5 and 5: the first, of the phase before, has not used up what it may, the second has."""
+    made = scale_load.Made(records=[Record(Op.FREE, 0, 0, 0)] * 3, scans=array("I", [0, 0, 0]))
+    measured = bench_scale.Measured({}, array("I", [9, 9, 9]), array("I", [2, 5, 5]))
+    assert bench_scale.over_bound(1, 3, made, measured) == [2]
+    assert bench_scale.over_bound(0, 1, made, measured) == []
+    assert bench_scale.over_bound(1, 2, made, measured) == []
+    # Nothing is left over of what there is none before.
+    behind = bench_scale.Measured({}, array("I", [9, 9]), array("I", [5, 4]))
+    assert bench_scale.over_bound(0, 2, made, behind) == [0]
