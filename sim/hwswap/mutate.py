@@ -129,6 +129,8 @@ KILLERS = (
     Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
     Killer("one thing decides", PLAY, "single.txt"),
     Killer("free runs in each word", PLAY, "runs.txt"),
+    Killer("random operations, longer", PLAY, "authoritative-2.txt"),
+    Killer("swap tables, longer, slow bus", PLAY, "tables-3.txt", SLOW),
     Killer("hints and notices, slow memory", PLAY, "mirror.txt", ("--latency", "40")),
     Killer("large swap tables", PLAY, "alike.txt"),
 )
@@ -159,6 +161,7 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("authoritative", authoritative(1, 600, built)),
+        ("authoritative-2", authoritative(3, 2500, built)),
         ("advisory", exercise.advisory(1, 24, built)),
         ("steps", steps(5, 120, built)),
         ("registers", registers_and_refusals(6, built)),
@@ -169,6 +172,7 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
         ("steps-2", steps(8, 120, built)),
         ("tables", tables(4, 40, built)),
         ("tables-2", tables(11, 60, built)),
+        ("tables-3", tables(21, 120, built)),
         ("index", index(22, 40, built)),
         ("index-2", index(27, 24, built)),
         ("index-3", index(30, 24, built)),
