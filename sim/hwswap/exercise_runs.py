@@ -6,10 +6,12 @@ The finder works out in all words at once where runs begin, so each word is logi
 
 import random
 
+from hwswap import hwswap_map as m
 from hwswap.exercise_single import WORD_SLOTS, WORDS, Single
 from hwswap.golden import Cluster, Device
+from hwswap.policy import Placement, Policy
 from hwswap.rows import ORDERS, SLOTS, run
-from hwswap.script import Script, Sizes
+from hwswap.script import MIXED_BASE, Script, Sizes
 
 WORD_ORDERS = WORD_SLOTS.bit_length()
 
@@ -64,6 +66,31 @@ class Runs(Single):
                 self.alloc_by(cpu, order)
         self.flush("one slot of a word in use")
 
+    def known_to_the_index(self, device: Device, cluster: Cluster) -> None:
+        """One word alone has a run, not the one that changes: the index names the cluster, with and without the run.
+
+        A cluster is empty beside it, so that it is seen when the index does not know the run.
+        """
+        empty = next(other for other in device.clusters[1:] if other is not cluster)
+        policy = Policy(placement=Placement.INDEXED)
+        self.model.set_policy(policy)
+        self.script.write(m.POLICY_OFFSET, policy.pack())
+        for order in range(WORD_ORDERS):
+            for word in range(WORDS):
+                slot = word * WORD_SLOTS + (self.rng.randrange(WORD_SLOTS) & -1 << order)
+                hole = run(slot, 1 << order)
+                self.refill(device, empty, 0, 0)
+                self.refill(device, cluster, run(0, SLOTS) & ~hole, order)
+                other = (word + self.rng.randrange(1, WORDS)) % WORDS * WORD_SLOTS
+                self.free_run(device, cluster.index * SLOTS + other, 1)
+                self.set_right()
+                for _ in range(2):
+                    self.forget_one(order)
+                    self.alloc_by(self.rng.randrange(self.sizes.cpus), order)
+            self.flush(f"runs of order {order} that the index knows")
+        self.model.set_policy(Policy())
+        self.script.write(m.POLICY_OFFSET, 0)
+
     def misaligned(self, device: Device, cluster: Cluster) -> None:
         """No CPU goes on from a slot that is no multiple of the order's run, whichever bit says so."""
         for order in range(1, ORDERS):
@@ -76,7 +103,7 @@ class Runs(Single):
 
 def free_runs(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all words once."""
-    script = Script()
+    script = Script(MIXED_BASE)
     script.after_reset()
     player = Runs(script, random.Random(seed), sizes)
     player.one_cluster(3)
@@ -89,6 +116,10 @@ def free_runs(seed: int, sizes: Sizes) -> str:
         player.all_full()
         player.set_right()
     player.flush("all full")
+    player.known_to_the_index(device, device.clusters[1])
+    player.all_full()
+    player.set_right()
+    player.flush("all full again")
     player.compare()
     script.settle(0)
     script.reset_by_register()

@@ -251,6 +251,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     for name in ("WORDS_READ", "WORDS_WRITTEN", "BUSY_CYCLES"):
         s.add("show", getattr(m, f"STAT_TABLE_{name}_OFFSET"))
     errors(s, host)
+    one_with_a_table(s, sizes, seen)
     for size, flags, policy in ((3, SSD, Policy()), (5, SSD | DISCARD, Policy(placement=Placement.INDEXED))):
         s.reset_by_register()
         s.note(f"a pool of {size}")
@@ -427,6 +428,34 @@ def windows(s: Script, host: TableHost) -> None:
     for _ in range(9):
         host.same(Command(Opcode.WINDOW, 3, arg0=slot, arg1=9))
         host.state()
+    # The most hits that a window of some size is enough for, and one more; the window before was no larger.
+    for log2 in range(10):
+        for hits in ((1 << log2) - 2, (1 << log2) - 1):
+            if hits > 0:
+                setting = m.MEM_TABLE_WINDOW_WINDOW_HITS.put(hits) | 9
+                host.same(Command(Opcode.WINDOW, 3, arg0=slot, arg1=setting))
+                host.state()
+
+
+def one_with_a_table(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
+    """One device alone has a table, each in turn: words are found there, and nowhere else."""
+    for only in range(sizes.devices):
+        s.reset_by_register()
+        s.note(f"a table of device {only} alone")
+        host = TableHost(only, s, sizes, seen)
+        page, source = host.places.pages[only], host.places.sources[0]
+        lines = []
+        for type_ in range(sizes.devices):
+            command = prepare(type_, SLOTS, type_, SSD)
+            lines.append(Expected(command, host.model.prepare(type_, SLOTS, type_, SSD)))
+            lines.append(Expected(Command(Opcode.SWAPON, type_), host.model.swapon(type_)))
+        s.give(lines)
+        host.put(source, [page])
+        host.put(page, [EXAMPLES[TableKind.SHADOW]] * SLOTS)
+        host.same(Command(Opcode.TABLE_GIVE, only, nr=1, arg2=source))
+        for type_ in range(sizes.devices):
+            host.same(Command(Opcode.TABLE_LOOKUP, type_, arg0=7))
+            host.lookup(type_, 8)
 
 
 def errors(s: Script, host: TableHost) -> None:

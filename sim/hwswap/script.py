@@ -15,6 +15,9 @@ MEMORY_BASE = 0x12_3400_0000
 FAR_BASE = 0xEDCB_CBFF_F000_0000
 """Another one, with most address bits the other way round."""
 
+MIXED_BASE = 0xB7B5_7E48_8800_0000
+"""A third one: bits that are the same in the other two differ here."""
+
 MEMORY_BYTES = 0x40000
 COMMANDS, COMPLETIONS, CPU_LINES, ENGINE_LINES, NOTICES, HINTS, STATES, DUMP = (
     0x0000,
