@@ -355,8 +355,8 @@ def report_of(figures: Figures, reports: Sequence[dict[str, Any]]) -> dict[str, 
     }
 
 
-def run(files: Sequence[Path], output: Path, jobs: int) -> Figures:
-    """Measure traces, write JSON and plot, print the tables; return what was measured."""
+def run(files: Sequence[Path], output: Path, jobs: int) -> list[Target]:
+    """Measure traces, write JSON and plot, print the tables; return the targets that were missed."""
     from hwswap.bench_plot import draw  # takes a while to load
 
     figures, reports = Figures(), []
@@ -373,4 +373,15 @@ def run(files: Sequence[Path], output: Path, jobs: int) -> Figures:
     console = Console(soft_wrap=True)
     show(figures, reports, console)
     console.print(f"figures: {file}, {output / 'bench-engine.png'}", highlight=False)
-    return figures
+    missed = [target for target in goals(figures, reports) if not target.met]
+    console.print(figure(figures, missed), highlight=False)
+    return missed
+
+
+def figure(figures: Figures, missed: Sequence[Target]) -> str:
+    """Return what a run came to in one sentence."""
+    met = "; ".join(f"missed: {target.what}, {target.measured}" for target in missed) or "every target met"
+    return (
+        f"bench-engine: {figures.operations:,} operations, {figures.cycles:,} cycles, "
+        f"{figures.cycles / max(figures.operations, 1):.2f} each; {met}"
+    )

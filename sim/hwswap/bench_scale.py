@@ -251,9 +251,19 @@ def bench(args: argparse.Namespace) -> int:
     from hwswap.bench_scale_plot import draw  # takes a while to load
 
     draw(results, args.output / "bench-scale.png")
+    Console(width=int(os.environ.get("COLUMNS", "120"))).print(table(results))
+    print(f"all decisions as the golden model's; {args.output}/bench-scale.json, bench-scale.png")
     wrong = verdict(results)
     for sentence in wrong:
         ERR.print(f"bench-scale: {sentence}", soft_wrap=True)
-    Console(width=int(os.environ.get("COLUMNS", "120"))).print(table(results))
-    print(f"all decisions as the golden model's; {args.output}/bench-scale.json, bench-scale.png")
+    print(figure(results))
     return 1 if wrong else 0
+
+
+def figure(results: Sequence[dict[str, Any]]) -> str:
+    """Return what a run came to in one sentence: the load that is hardest on the caches, at each size."""
+    churn = [r for r in results if r["phase"] == "churn" and r["store"] == "dram"]
+    latencies = sorted({r["latency"] for r in churn})
+    latency = latencies[len(latencies) // 2]
+    means = ", ".join(f"{r['cycles']['mean']:.1f} at {r['gib']} GiB" for r in churn if r["latency"] == latency)
+    return f"bench-scale: cycles an operation in churn, clusters in DRAM at latency {latency}: {means}"

@@ -71,6 +71,7 @@ class Redo:
             elif record.op < FIRST_INIT and record.op != Op.POLICY:
                 if record.op == Op.SWAPOFF:
                     self.empty(record.type)
+                    self.discarding.pop(record.type, None)
                 self.done(record)
         return self.rates
 

@@ -29,6 +29,7 @@ from rich.table import Table
 from hwswap import check, initial_steps, paths, processes, provenance, recordings, replay, trace
 from hwswap.coverage import DECISIONS, MINIMUM, coverage
 from hwswap.follower import Mismatch
+from hwswap.guided import GONE
 from hwswap.linear import as_trace, linearise
 from hwswap.trace import Trace
 
@@ -76,7 +77,7 @@ class Row:
     guided: dict[str, int] = field(default_factory=dict)
     """Those that it was told, by cause."""
     steps: int = 0
-    """Commands that told it."""
+    """STEP commands that told it so, or what the kernel did between operations: reclaim in the background."""
     coverage: dict[str, int] = field(default_factory=dict)
     operations: int = 0
     cycles: int = 0
@@ -263,13 +264,15 @@ def sentence(row: Row) -> str:
 def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
     """Return the traces, the guided decisions by cause, and the coverage as tables."""
     traces = Table(title="Kernel, golden model and RTL in lock-step")
-    for name in ("trace", "CPUs", "decisions", "equal on the model", "equal on the RTL", "guided", "%"):
+    for name in ("trace", "CPUs", "decisions", "equal on the model", "equal on the RTL", "guided", "%", "STEPs"):
         traces.add_column(name, justify="left" if name == "trace" else "right", overflow="fold")
     for row in sorted(rows, key=lambda row: row.name):
         equal = "DIFFERS" if row.difference else f"{row.compared:,}"
         model = f"{row.decisions:,}" if row.compared else "DIFFERS"
         share = 100 * row.told / max(row.decisions, 1)
-        traces.add_row(row.name, str(row.cpus), f"{row.decisions:,}", model, equal, f"{row.told:,}", f"{share:.2f}")
+        told = f"{row.told:,}"
+        steps = f"{row.steps:,}"
+        traces.add_row(row.name, str(row.cpus), f"{row.decisions:,}", model, equal, told, f"{share:.2f}", steps)
     counts, causes = total(rows), Counter[str]()
     for row in rows:
         causes.update(row.guided)
@@ -277,7 +280,9 @@ def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
     share = 100 * sum(causes.values()) / max(every, 1)
     compared = sum(row.compared for row in rows)
     traces.add_section()
-    traces.add_row("all", "", f"{every:,}", f"{every:,}", f"{compared:,}", f"{causes.total():,}", f"{share:.2f}")
+    steps = f"{sum(row.steps for row in rows):,}"
+    told = f"{causes.total():,}"
+    traces.add_row("all", "", f"{every:,}", f"{every:,}", f"{compared:,}", told, f"{share:.2f}", steps)
     guided = Table(title="Guided decisions by cause")
     guided.add_column("cause")
     guided.add_column("decisions", justify="right")
@@ -301,7 +306,23 @@ def faults(rows: Sequence[Row], minimum: dict[str, int]) -> list[str]:
     told, every = sum(row.told for row in rows), total(rows)[DECISIONS]
     if told > MOST_GUIDED * every:
         found.append(f"{told:,} of {every:,} decisions are guided, more than {100 * MOST_GUIDED:.0f} %")
+    for row in rows:
+        causes = sorted(set(row.guided) - {GONE}) if row.cpus == 1 else []
+        if causes:
+            found.append(f"{row.name}: guided, though there is one CPU: {', '.join(causes)}")
     return found
+
+
+def figure(rows: Sequence[Row]) -> str:
+    """Return what a run came to in one sentence."""
+    every, told = total(rows)[DECISIONS], sum(row.told for row in rows)
+    differ = sum(bool(row.difference) for row in rows)
+    if differ:
+        return f"lockstep: {differ} of {len(rows)} traces differ"
+    return (
+        f"lockstep: {every:,} of {every:,} decisions equal, {told:,} of them guided "
+        f"({100 * told / max(every, 1):.3f} %); {sum(row.steps for row in rows):,} STEP commands"
+    )
 
 
 def report(rows: Sequence[Row], seed: int, minimum: dict[str, int]) -> dict[str, Any]:
@@ -324,10 +345,11 @@ def finish(rows: Sequence[Row], seed: int, minimum: dict[str, int], output: Path
     console = Console(soft_wrap=True)
     for table in tables(rows, minimum):
         console.print(table)
+    console.print(f"figures: {output}", highlight=False)
     found = faults(rows, minimum)
     for fault in found:
         console.print(f"hwswap: {fault}", highlight=False)
-    console.print(f"figures: {output}", highlight=False)
+    console.print(figure(rows), highlight=False)
     return 1 if found else 0
 
 

@@ -2,7 +2,7 @@
 """What the engine's bench makes of the core's reports."""
 
 import pytest
-from hwswap.bench_engine import Cycles, Figures, goals, placement, report_of, targets
+from hwswap.bench_engine import Cycles, Figures, figure, goals, placement, report_of, targets
 from hwswap.bench_plot import draw
 
 
@@ -78,6 +78,12 @@ def test_what_a_scanned_cluster_costs_is_the_slope():
 def test_targets_are_met_or_not():
     assert [target.met for target in targets(figures(report()))] == [True, True, True, True]
     assert [target.met for target in targets(figures(report(fast=3, scan=4)))] == [False, True, False, True]
+
+
+def test_the_last_line_has_the_figure_and_what_was_missed():
+    assert figure(figures(report()), []) == "bench-engine: 210 operations, 900 cycles, 4.29 each; every target met"
+    missed = [target for target in targets(figures(report(scan=4))) if not target.met]
+    assert figure(figures(report(scan=4)), missed).endswith("missed: one more scanned cluster, 4.00")
 
 
 def test_the_placements_are_compared_by_the_same_operations():

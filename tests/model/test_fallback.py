@@ -3,10 +3,21 @@
 
 import pytest
 from hwswap import check, convert, stream, trace
-from hwswap.clusters import BLKDEV, SOLIDSTATE
+from hwswap.clusters import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.fallback import POLICIES, redo, together
 from hwswap.policy import Policy
-from hwswap.records import FAILED, Op, alloc, free, prepare, swapoff, swapoff_begin, swapon
+from hwswap.records import (
+    FAILED,
+    Op,
+    alloc,
+    discard_done,
+    discard_take,
+    free,
+    prepare,
+    swapoff,
+    swapoff_begin,
+    swapon,
+)
 from hwswap.rows import SLOTS
 from hwswap.stream import Shape
 
@@ -83,6 +94,16 @@ def test_what_is_held_on_a_device_that_goes_is_freed():
     _, after = redo(made(*records), POLICIES["sequential"])
     frees = [(record.type, record.b) for record in after if record.op == Op.FREE]
     assert frees == [(0, 16), (0, 32)]
+
+
+def test_a_discard_ends_with_its_device():
+    """What was taken for a discard on a device that went is none of the next one's, which is smaller here."""
+    given = [alloc(0, 9, (0, SLOTS)), alloc(0, 9, (0, 2 * SLOTS))]
+    first = [prepare(0, 3 * SLOTS, SSD | DISCARD, -1), swapon(0), *given, free(0, 0, 2 * SLOTS, SLOTS)]
+    going = [discard_take(0, 2 * SLOTS), swapoff_begin(0), swapoff(0)]
+    second = [prepare(0, 2 * SLOTS, SSD | DISCARD, -1), swapon(0), given[0], free(0, 0, SLOTS, SLOTS)]
+    _, records = redo(made(*first, *going, *second, discard_take(0, SLOTS), discard_done(0, SLOTS)), Policy())
+    assert [record.a for record in records if record.op == Op.DISCARD_DONE] == [SLOTS]
 
 
 def test_slots_are_freed_together_inside_a_cluster():

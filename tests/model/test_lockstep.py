@@ -23,7 +23,7 @@ def row(name: str, decisions: int, told: int = 0, difference: str = "", **covere
     """Return a trace's row; `covered` is by the first word of the turn's name."""
     coverage = {turn: covered.get(turn.split()[0], 0) for turn in MINIMUM} | {DECISIONS: decisions}
     guided = {"a cluster's lock was taken": told} if told else {}
-    return Row(name, 1, decisions, decisions - told, guided, coverage=coverage, difference=difference)
+    return Row(name, 2, decisions, decisions - told, guided, coverage=coverage, difference=difference)
 
 
 def test_what_is_missing_is_what_is_left_to_the_minimum():
@@ -47,13 +47,23 @@ def test_faults_are_differences_what_is_missing_and_too_many_guided():
     assert faults([row("a-1", 1000, difference="operation 7: other")], {}) == ["a-1: operation 7: other"]
 
 
+def test_one_cpu_runs_free_but_for_what_a_swapoff_leaves_behind():
+    alone = row("a-1", 1000, told=1)
+    alone.cpus = 1
+    assert faults([alone], {}) == ["a-1: guided, though there is one CPU: a cluster's lock was taken"]
+    alone.guided = {lockstep.GONE: 1}
+    assert faults([alone], {}) == []
+
+
 def test_the_end_of_a_run_is_tables_json_and_the_exit_status(tmp_path, capsys):
     output = tmp_path / "build" / "lockstep.json"
     assert finish([row("a-1", 1000, steals=5)], 1, {STEALS: 5}, output) == 0
     told = json.loads(output.read_text())
     assert told["coverage"][STEALS] == 5
     assert told["faults"] == []
-    assert "a-1" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "a-1" in printed
+    assert "lockstep: 1,000 of 1,000 decisions equal" in printed.splitlines()[-1]
     assert finish([row("a-1", 1000)], 1, {STEALS: 5}, output) == 1
     assert "5 too few: steals" in capsys.readouterr().out
 

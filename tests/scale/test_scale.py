@@ -30,6 +30,13 @@ def test_no_operation_waits_for_more_dependent_accesses_than_it_may(results):
     assert 2 <= max(r["most_without_vain_scan"] for r in find(results, store="dram")) <= bench_scale.BOUND
 
 
+def test_the_last_line_has_the_mean_of_each_size(results):
+    sentence = bench_scale.figure(results)
+    for gib in bench_scale.SHORT_SIZES:
+        slow = find(results, gib=gib, store="dram", phase="churn", latency=max(bench_scale.SHORT_LATENCIES))[0]
+        assert f"{slow['cycles']['mean']:.1f} at {gib} GiB" in sentence
+
+
 def test_nothing_is_waited_for_on_chip(results):
     chip = find(results, store="on chip")
     assert chip
