@@ -78,12 +78,16 @@ class Driver:
         """Return what the counters have risen by since they were `before`."""
         return {name: value - before[name] for name, value in self.stats().items()}
 
-    def wait_engine_places(self, beyond: int = 0, timeout: float = 60.0) -> None:
-        """Wait until the engine has placed more than `beyond` slots: under load, a busy host may need a while."""
+    def wait_beyond(self, counter: str, beyond: int = 0, timeout: float = 60.0) -> None:
+        """Wait until a counter is above `beyond`: the engine is slow on a host that has other work."""
         deadline = time.monotonic() + timeout
-        while (slots := self.stats()["slots_engine"]) <= beyond:
-            assert time.monotonic() < deadline, f"the engine placed {slots} slots in all after {timeout} s"
+        while (value := self.stats()[counter]) <= beyond:
+            assert time.monotonic() < deadline, f"{counter} is {value} after {timeout} s"
             time.sleep(0.2)
+
+    def wait_engine_places(self, beyond: int = 0, timeout: float = 60.0) -> None:
+        """Wait until the engine has placed more than `beyond` slots."""
+        self.wait_beyond("slots_engine", beyond, timeout)
 
     def assert_quiet_mirror(self) -> None:
         """Compare kernel, records and engine while nothing swaps."""

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+import pytest
 from driver import BENCH, Driver, Load, swap_on, swapload, unless_qemu_ends
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
@@ -12,7 +13,12 @@ LATENCY = 4000
 LOAD = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
 
 
-def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> None:
+ATTEMPTS = 4
+"""On a busy host it may be another command that the engine leaves unanswered."""
+
+
+def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> bool:
+    """Kill the engine under load; return whether it was the answer to a command on a swap table that did not come."""
     with Guest(Machine(cpus=2, disks=2, disk_mb=64), engine, log=kernel_log) as guest:
         swap_on(guest, "/dev/ram0", "/dev/ram1")
         driver = Driver.attached(guest, "trusted", 60)
@@ -24,7 +30,7 @@ def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> None:
         again = f"sh -c 'while echo \"4 256 0\" >{BENCH}; do :; done' >/dev/null 2>&1"
         guest.run(f"{again} & echo $! >/tmp/bench.pid").check()
         guest.run("sleep 3").check()
-        assert driver.stats()["fills"] > 0, driver.stats()
+        driver.wait_beyond("fills")
         guest.kill_engine()
         driver.wait_detached(60)
         load.assert_running()
@@ -37,11 +43,21 @@ def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> None:
         assert stats["fills_failed"] <= 1, stats
         assert stats["words_mended"] == 0, stats
         messages = driver.messages("detached:")
-        assert len(messages) == 1 and "does not answer a command on a swap table" in messages[0], messages
+        assert len(messages) == 1 and "does not answer a command" in messages[0], messages
         swapload(guest, "--size 24m --limit 12m --folio 2m --access sequential --rounds 2", 300)
         guest.run("swapctl off /dev/ram0 /dev/ram1", 300).check()
+    return "on a swap table" in messages[0]
 
 
 def test_engine_killed_while_it_writes(folder: Path, kernel_log: Path) -> None:
     engine = EngineServer(folder, latency=LATENCY)
-    unless_qemu_ends(lambda: kill_while_it_writes(engine, kernel_log), kernel_log)
+    died_writing = []
+
+    def attempt() -> None:
+        died_writing.append(kill_while_it_writes(engine, kernel_log))
+
+    for _ in range(ATTEMPTS):
+        unless_qemu_ends(attempt, kernel_log)
+        if died_writing[-1]:
+            return
+    pytest.fail(f"the engine was killed {ATTEMPTS} times, and never while it worked on a swap table")
