@@ -207,12 +207,12 @@ class Core(p: Params) extends Module {
     hinted.io.mark := executor.io.hints
     hinted.io.cluster := cluster.io.cluster
     executor.io.hintsRoom := hinted.io.nextRoom
+    hinted.io.lookUp := walker.io.lookUpHinted
     hinted.io.read := walker.io.readHinted
     hinted.io.write := walker.io.writeHinted
     hinted.io.newWord := walker.io.newHinted
     walker.io.walk := access.walk
     walker.io.range := access.range
-    walker.io.cluster := cluster.io.cluster
     walker.io.used := cluster.io.word
     walker.io.hinted := hinted.io.word
     cluster.io.put := walker.io.put
@@ -353,7 +353,7 @@ class Core(p: Params) extends Module {
     view.advisory := io.advisory
 
     val fault = RegInit(false.B)
-    when(Seq(cluster.io.fault, lists.io.fault, devices.io.fault).map(RegNext(_, false.B)).reduce(_ || _)) {
+    when(Seq(cluster.io.fault, lists.io.fault, devices.io.fault, hinted.io.fault).map(RegNext(_, false.B)).reduce(_ || _)) {
       fault := true.B
     }
     io.fault := fault

@@ -122,6 +122,11 @@ final case class Params(
   /** Width of a number of clusters, 0 to `clusters`. */
   val clusterCountBits: Int = log2Ceil(clusters + 1)
 
+  /** Hints that can be outstanding: as many as the rings hold, and each has a slot of its own. So no more clusters than
+    * that have hinted slots.
+    */
+  val hintRows: Int = clusters.min(cpus * orders << hintRingLog2)
+
   /** The policy PLACEMENT: INDEXED can be chosen: its index is on chip, as the clusters are. */
   val indexed: Boolean = dram.isEmpty && slots == 512
 
