@@ -85,6 +85,12 @@ object Emit {
       @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,
       @arg(name = "record-lines", doc = "with --dram: cached lines of four records each") recordLines: Int = 256,
       @arg(doc = "with --dram: ways of the caches, 1, 2, 4 or 8") ways: Int = 4,
+      @arg(name = "no-tables", doc = "without commands on swap tables and their registers, and so without their pool")
+      noTables: Flag,
+      @arg(name = "no-pool", doc = "without the pool of swap tables") noPool: Flag,
+      @arg(name = "no-index", doc = "without the policy PLACEMENT: INDEXED") noIndex: Flag,
+      @arg(name = "no-steps", doc = "without the guided steps, commands STEP_...") noSteps: Flag,
+      @arg(name = "no-check", doc = "without the command CHECK") noCheck: Flag,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
       @arg(doc = "with comments that name the lines it comes from") locations: Flag
   ): Unit = {
@@ -93,7 +99,20 @@ object Emit {
     val p =
       try {
         val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
-        Params(devices, cpus, clusters, hintRingLog2, BigInt(buildHash, 16), !authoritative.value, caches)
+        Params(
+          devices,
+          cpus,
+          clusters,
+          hintRingLog2,
+          BigInt(buildHash, 16),
+          !authoritative.value,
+          caches,
+          tables = !noTables.value,
+          pool = !noTables.value && !noPool.value,
+          index = !noIndex.value,
+          steps = !noSteps.value,
+          check = !noCheck.value
+        )
       } catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
     val file = Paths.get(targetDir).resolve("HwSwap.sv")
     try {

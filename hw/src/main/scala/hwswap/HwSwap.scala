@@ -27,7 +27,7 @@ class HwSwap(val p: Params) extends Module {
 
   val slave = Module(new AxiLiteSlave)
   val dma = Module(new Dma)
-  val tableDma = Module(new TableDma(p.tableBursts))
+  private val tableDma = Option.when(p.tables)(Module(new TableDma(p.tableBursts)))
   val resetControl = Module(new ResetControl)
   val shell = withReset(reset.asBool || resetControl.io.pulse)(Module(new Shell(p)))
 
@@ -41,15 +41,16 @@ class HwSwap(val p: Params) extends Module {
 
   dma.io.port <> shell.io.dma
   shell.io.lookup <> dma.io.lookup
-  tableDma.io.port <> shell.io.tableDma
-  for (flush <- Seq(dma.io.flush, tableDma.io.flush)) flush := resetControl.io.flush
-  shell.io.dmaIdle := dma.io.idle && tableDma.io.idle
+  shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
+  for (flush <- dma.io.flush +: tableDma.map(_.io.flush).toSeq) flush := resetControl.io.flush
+  private val dmaIdle = dma.io.idle && tableDma.map(_.io.idle).getOrElse(true.B)
+  shell.io.dmaIdle := dmaIdle
   // They share one port, so there is a beat of one of them at most.
-  shell.io.readBeat := dma.io.readBeat || tableDma.io.readBeat
-  shell.io.writeBeat := dma.io.writeBeat || tableDma.io.writeBeat
+  shell.io.readBeat := dma.io.readBeat || tableDma.map(_.io.readBeat).getOrElse(false.B)
+  shell.io.writeBeat := dma.io.writeBeat || tableDma.map(_.io.writeBeat).getOrElse(false.B)
 
   // The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master.
-  private val masters = Seq(dma.io.axi, tableDma.io.axi)
+  private val masters = dma.io.axi +: tableDma.map(_.io.axi).toSeq
   private def share(own: Seq[Axi4]): Unit = {
     val merge = Module(new AxiMerge(own.length))
     for ((port, master) <- merge.io.masters.zip(own)) port <> master
@@ -58,7 +59,7 @@ class HwSwap(val p: Params) extends Module {
   private val core: CoreIO = p.dram match {
     case None =>
       share(masters)
-      resetControl.io.dmaIdle := dma.io.idle && tableDma.io.idle
+      resetControl.io.dmaIdle := dmaIdle
       shell.io.storeError := false.B
       shell.io.memory := 0.U.asTypeOf(shell.io.memory)
       Module(new Core(p)).io
@@ -67,7 +68,7 @@ class HwSwap(val p: Params) extends Module {
       share(masters ++ held.memory.axi)
       held.memory.base := shell.io.storeBase
       held.memory.flush := resetControl.io.flush
-      resetControl.io.dmaIdle := dma.io.idle && tableDma.io.idle && held.memory.idle
+      resetControl.io.dmaIdle := dmaIdle && held.memory.idle
       shell.io.storeError := held.memory.error
       shell.io.memory := held.memory.events
       held.io

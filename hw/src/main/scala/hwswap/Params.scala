@@ -42,6 +42,16 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
   * @param tableBursts
   *   bursts of swap-table words in flight, reads and writes each: a power of two from 4 to 32
+  * @param tables
+  *   the commands on swap tables, WINDOW, and the registers LOOKUP and READAHEAD
+  * @param pool
+  *   the pool of swap tables, from which a cluster gets its table by itself; needs `tables`
+  * @param index
+  *   the policy PLACEMENT: INDEXED can be chosen, if the clusters are on chip
+  * @param steps
+  *   the guided steps, commands STEP_...
+  * @param check
+  *   the command CHECK
   */
 final case class Params(
     devices: Int = 8,
@@ -52,7 +62,12 @@ final case class Params(
     advisory: Boolean = true,
     dram: Option[DramStore] = None,
     slots: Int = 512,
-    tableBursts: Int = 8
+    tableBursts: Int = 8,
+    tables: Boolean = true,
+    pool: Boolean = true,
+    index: Boolean = true,
+    steps: Boolean = true,
+    check: Boolean = true
 ) {
   private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
     value >= from && value <= to && (value & (value - 1)) == 0
@@ -66,6 +81,7 @@ final case class Params(
   require(powerOfTwo(slots, 8, 512), s"slots is $slots: choose 512, or a power of two from 8 on for proofs")
 
   require(powerOfTwo(tableBursts, 4, 32), s"tableBursts is $tableBursts: choose 4, 8, 16 or 32")
+  require(tables || !pool, "pool is true and tables is false: there is no pool without swap tables, leave out both")
 
   private val leastClusters: Int = if (slots == 512) 8 else 2
   private val mostClusters: Int = if (dram.isEmpty) 65536 else 1048576
@@ -128,7 +144,7 @@ final case class Params(
   val hintRows: Int = clusters.min(cpus * orders << hintRingLog2)
 
   /** The policy PLACEMENT: INDEXED can be chosen: its index is on chip, as the clusters are. */
-  val indexed: Boolean = dram.isEmpty && slots == 512
+  val indexed: Boolean = index && dram.isEmpty && slots == 512
 
   /** Width of a number of slots of all clusters, 0 to 512 * `clusters`. */
   val usedBits: Int = slotBits + clusterCountBits
