@@ -93,7 +93,11 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
     for board, cpu in capacity.pairs():
         assert profiles.load(profiles.default(board, cpu), {}).sizes["clusters"] >= 2048, "4 GiB of swap"
     assert profiles.load(profiles.SIMULATION, {}).without == ()
-    assert set(profiles.load("lean", {}).without) == {"tables", "pool", "index", "steps", "check"}
+    lean = profiles.load("lean", {})
+    assert set(lean.without) == {"tables", "pool", "index", "steps", "check"}
+    emitter = (ROOT / "hw/src/main/scala/hwswap/Emit.scala").read_text()
+    for part in lean.without:
+        assert f'name = "no-{part}"' in emitter
 
 
 def test_the_command_prints_what_the_build_reads():
