@@ -18,7 +18,7 @@ async def says_who_it_is(dut):
     bench = await Bench.start(dut)
     assert m.ID_MAGIC.get(await bench.read(m.ID_OFFSET)).to_bytes(6, "big") == b"HWSWAP"
     version = await bench.read(m.VERSION_OFFSET)
-    assert m.VERSION_MAJOR.get(version) == 1
+    assert m.VERSION_MAJOR.get(version) == 2
     caps = await bench.read(m.CAPS_OFFSET)
     assert m.CAPS_DEVICES.get(caps) == int(os.environ["HWSWAP_DEVICES"])
     assert m.CAPS_CPUS.get(caps) == int(os.environ["HWSWAP_CPUS"])
