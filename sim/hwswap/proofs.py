@@ -105,10 +105,10 @@ PROOFS = (
         name="gate",
         part="gate",
         source="gate",
-        what="AXI4 gate of 4 windows, any masters, any memory, resets at any time",
+        what="AXI4 gate, a window, any masters, any memory, resets at any time",
         method="bounded",
-        depth=14,
-        breaking=14,
+        depth=11,
+        breaking=11,
         limit=600,
     ),
     Proof(
