@@ -60,7 +60,7 @@ bool AxiMemory::stall() { return timing_.stall_percent && random_() % 100 < timi
 void AxiMemory::clock(const AxiRequest &in) {
   const bool held = held_aw_ || held_w_ || held_ar_;
   // Nearly all cycles carry nothing: leave at once, the simulation's speed hangs on it.
-  if (in.awvalid || in.wvalid || in.arvalid || held || busy() || timing_.stall_percent) {
+  if (in.awvalid || in.wvalid || in.arvalid || held || busy() || timing_.stall_percent || !out_.arready) {
     check(in);
     accept(in);
     assign_beats();
