@@ -60,7 +60,7 @@ bool AxiMemory::stall() { return timing_.stall_percent && random_() % 100 < timi
 void AxiMemory::clock(const AxiRequest &in) {
   const bool held = held_aw_ || held_w_ || held_ar_;
   // Nearly all cycles carry nothing: leave at once, the simulation's speed hangs on it.
-  if (in.awvalid || in.wvalid || in.arvalid || held || busy() || timing_.stall_percent) {
+  if (in.awvalid || in.wvalid || in.arvalid || held || busy() || timing_.stall_percent || !out_.arready) {
     check(in);
     accept(in);
     assign_beats();
@@ -129,8 +129,7 @@ void AxiMemory::assign_beats() {
 }
 
 /// The burst to be answered next, of those that are ready: the first, or any that no other of its identifier precedes.
-template <typename Ready>
-std::optional<size_t> AxiMemory::choose(const std::deque<Burst> &bursts, Ready ready) {
+template <typename Ready> std::optional<size_t> AxiMemory::choose(const std::deque<Burst> &bursts, Ready ready) {
   if (bursts.empty())
     return std::nullopt;
   if (!timing_.reorder)
