@@ -22,6 +22,7 @@ static COLD void identify(struct engine *engine) {
   engine->cpus = (unsigned)FIELD_GET(HWSWAP_CAPS_CPUS, caps);
   engine->clusters = (uint32_t)FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
   engine->hint_log2 = (unsigned)FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
+  engine->has_check = caps & HWSWAP_CAPS_CHECK;
 }
 
 /* The engine may read and write what is shared with it, and nothing else. */
@@ -121,6 +122,8 @@ COLD const char *engine_check(struct engine *engine, unsigned type) {
     return "the engine stopped with a DMA error";
   if (status & HWSWAP_STATUS_FAULT)
     return "the engine stopped because an internal check failed";
+  if (!engine->has_check)
+    return NULL;
   if (engine_command(engine, &check, &result) != HWSWAP_STATUS_OK)
     return "the engine refuses CHECK";
   if (FIELD_GET(HWSWAP_COMPLETION_RESULT_SLOT, result))

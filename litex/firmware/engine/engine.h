@@ -25,6 +25,7 @@
 /**
  * struct engine - the engine
  * @devices, @cpus, @clusters, @hint_log2: what it was built for
+ * @has_check: it has the command CHECK
  * @build: hash of its build
  * @commands, @completions: the rings
  * @command_count: commands ever written
@@ -33,6 +34,7 @@
  */
 struct engine {
   unsigned devices, cpus, hint_log2;
+  bool has_check;
   uint32_t clusters;
   uint64_t build;
   struct shared commands, completions;
@@ -134,7 +136,7 @@ void engine_swapon(struct engine *engine, unsigned type, uint32_t pages, uint32_
 void engine_swapoff(struct engine *engine, unsigned type);
 
 /**
- * engine_check - look whether the engine is well
+ * engine_check - look whether the engine is well; its self-test is part of it if it was built with one
  * @engine: enabled
  * @type: a device in use
  *

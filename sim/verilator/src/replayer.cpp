@@ -35,6 +35,13 @@ void Replayer::check_capacity() {
   need("CPUs", trace_.cpus, HWSWAP_CAPS_CPUS);
   need("devices", trace_.devices, HWSWAP_CAPS_DEVICES);
   need("clusters", trace_.clusters, HWSWAP_CAPS_CLUSTERS);
+  if (!(caps & HWSWAP_CAPS_CHECK))
+    throw UserError("a replay ends with CHECK and this engine was built without: emit it without --no-check");
+  const auto is_step = [](const TraceRecord &r) {
+    return r.op >= TraceOp::step_take && r.op <= TraceOp::step_available;
+  };
+  if (!(caps & HWSWAP_CAPS_STEPS) && std::any_of(trace_.records.begin(), trace_.records.end(), is_step))
+    throw UserError("the trace needs the guided steps and this engine was built without: emit it without --no-steps");
 }
 
 void Replayer::clear_engine() {

@@ -24,7 +24,7 @@ public:
   explicit ScriptedEngine(FlatMemory &memory) : memory_(memory) { reset(); }
 
   void reset() override {
-    registers_ = {{HWSWAP_REG_CAPS, 2 | 2 << 8 | uint64_t{16} << 32}};
+    registers_ = {{HWSWAP_REG_CAPS, 2 | 2 << 8 | uint64_t{16} << 32 | HWSWAP_CAPS_STEPS | HWSWAP_CAPS_CHECK}};
     done = 0;
   }
 
@@ -47,7 +47,7 @@ public:
 
   uint64_t read_register(uint32_t address) override {
     step();
-    return registers_[address];
+    return registers_[address] & ~(address == HWSWAP_REG_CAPS ? missing : 0);
   }
 
   void write_register(uint32_t address, uint64_t data, uint8_t) override {
@@ -83,6 +83,8 @@ public:
   std::vector<Outcome> allocs;
   /// Outcome of FREE, of CHECK and of DISCARD_TAKE.
   Outcome free, check, take, step_take;
+  /// Bits of CAPS that the engine lacks.
+  uint64_t missing = 0;
   /// Bits of POLICY that the engine has.
   uint64_t policies = ~uint64_t{0};
   uint32_t done = 0;
@@ -275,6 +277,18 @@ TEST_P(ReplayerTest, AnEngineThatIsTooSmallIsRefused) {
   EXPECT_THROW(Replayer(engine, memory, trace, nullptr), UserError);
   trace.cpus = 2;
   trace.devices = 3;
+  EXPECT_THROW(Replayer(engine, memory, trace, nullptr), UserError);
+}
+
+TEST_P(ReplayerTest, AnEngineWithoutTheSelfTestIsRefused) {
+  engine.missing = HWSWAP_CAPS_CHECK;
+  EXPECT_THROW(Replayer(engine, memory, trace, nullptr), UserError);
+}
+
+TEST_P(ReplayerTest, AnEngineWithoutStepsIsRefusedWhereThereAreSome) {
+  engine.missing = HWSWAP_CAPS_STEPS;
+  EXPECT_NO_THROW(Replayer(engine, memory, trace, nullptr));
+  trace.records.push_back({TraceOp::step_put, 0, 0, 0, 1, 1, 0});
   EXPECT_THROW(Replayer(engine, memory, trace, nullptr), UserError);
 }
 

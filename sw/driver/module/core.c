@@ -302,7 +302,15 @@ static const char *hwswap_identify(struct hwswap *hw)
 		return "it has another interface version";
 	}
 
-	hw->has_tables = FIELD_GET(HWSWAP_VERSION_MINOR, version) >= HWSWAP_MINOR_TABLES;
+	if (FIELD_GET(HWSWAP_VERSION_MINOR, version) >= HWSWAP_MINOR_CAPS) {
+		hw->has_tables = caps & HWSWAP_CAPS_TABLES;
+		if (!(caps & HWSWAP_CAPS_ADVISORY)) {
+			hwswap_retry = false;
+			return "it was built without advisory mode";
+		}
+	} else {
+		hw->has_tables = FIELD_GET(HWSWAP_VERSION_MINOR, version) >= HWSWAP_MINOR_TABLES;
+	}
 	hw->build = hwswap_read(hw, HWSWAP_REG_BUILD);
 	if (hw->build_known && hw->build != hw->build_wanted) {
 		hwswap_retry = false;
@@ -544,7 +552,7 @@ static void hwswap_schedule_reattach(void)
 static void hwswap_check_tables(const struct hwswap *hw)
 {
 	if (hwswap_mode >= HWSWAP_SCAN && !hw->has_tables)
-		dev_warn(hw->dev, "the engine has interface version %u.%u, and swap tables need 1.%u: mode %s does what mode hint does\n",
+		dev_warn(hw->dev, "the engine of interface version %u.%u has no commands on swap tables (they need 1.%u, and an engine built with them): mode %s does what mode hint does\n",
 			 hw->version >> 16, hw->version & 0xffff, HWSWAP_MINOR_TABLES,
 			 hwswap_mode_names[hwswap_mode]);
 }

@@ -29,6 +29,7 @@
 #define HWSWAP_GIVE_SIZE	4096	/* bytes of addresses of one TABLE_GIVE */
 #define HWSWAP_FOUND_SIZE	64	/* bytes of a cluster's bitmap */
 #define HWSWAP_MINOR_TABLES	3	/* interface version 1.3 has swap tables */
+#define HWSWAP_MINOR_CAPS	4	/* from 1.4 on CAPS says what was left out */
 
 /*
  * META, a notice and a hint are one 64-bit store or load each, on this side too:

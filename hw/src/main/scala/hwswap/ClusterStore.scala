@@ -38,7 +38,8 @@ class StoreWrite(p: Params) extends Bundle {
 /** The cluster store: a line a cluster, read as a whole, written word by word.
   *
   * A read takes one cycle, and what was read is there for that cycle only. A word that is written in the cycle in which
-  * its cluster is read is not defined in what was read; who reads puts the new word in its place.
+  * its cluster is read is not defined in what was read; who reads puts the new word in its place. Without advisory mode
+  * the kernel has no last word.
   */
 class ClusterStore(p: Params) extends Module {
   val io = IO(new StorePort(p))
@@ -59,7 +60,9 @@ class ClusterStore(p: Params) extends Module {
   }
   for (w <- 0 until p.words) io.line.words(w) := bank(io.write.word, io.write.words(w))
   io.line.meta := bank(io.write.meta.bits, io.write.meta.valid)
-  io.line.kernel := bank(io.write.kernel.bits, io.write.kernel.valid)
+  io.line.kernel := (
+    if (p.advisory) bank(io.write.kernel.bits, io.write.kernel.valid) else 0.U.asTypeOf(new KernelMeta)
+  )
 }
 
 object ClusterStore {

@@ -87,9 +87,10 @@ object CommandDecode {
     val high = command.arg0(63, 32)
 
     def is(code: Int): Bool = opcode === code.U
-    val steps = opcode >= OpcodeCode.StepTake.U && opcode <= OpcodeCode.StepFree.U
-    val tables = (opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U) || is(OpcodeCode.Window)
-    val known = opcode <= OpcodeCode.ReclaimDone.U || steps || tables
+    val steps = p.steps.B && opcode >= OpcodeCode.StepTake.U && opcode <= OpcodeCode.StepFree.U
+    val tables = p.tables.B &&
+      ((opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U) || is(OpcodeCode.Window))
+    val known = (opcode <= OpcodeCode.ReclaimDone.U && (p.check.B || !is(OpcodeCode.Check))) || steps || tables
     val advisoryOnly = is(OpcodeCode.Resync) || is(OpcodeCode.Recall) || is(OpcodeCode.Dump)
     val authoritativeOnly = is(OpcodeCode.Alloc) || is(OpcodeCode.Free) || is(OpcodeCode.DiscardTake) ||
       is(OpcodeCode.DiscardDone) || is(OpcodeCode.ReclaimDone) || steps
@@ -132,7 +133,7 @@ object CommandDecode {
     d.nr := nr
     d.all := all
     d.recallFirst := advisory && (is(OpcodeCode.SwapoffBegin) || is(OpcodeCode.Swapoff))
-    d.takeFirst := is(OpcodeCode.Swapoff)
+    d.takeFirst := p.tables.B && is(OpcodeCode.Swapoff)
     d.table := MuxLookup(opcode, TableOp.off)(
       Seq(
         OpcodeCode.TableGive.U -> TableOp.give,

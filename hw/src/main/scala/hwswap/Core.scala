@@ -59,14 +59,15 @@ class Core(p: Params) extends Module {
     val settled = unsettled === 0.U && !changing
 
     // The units. Each has the shared state for itself while it is at work; which one follows from the request alone.
-    val units: Seq[(CoreUnit, Seq[CoreOp.Type])] = Seq(
-      Module(new MirrorUnit(p)) -> Seq(CoreOp.apply_, CoreOp.release, CoreOp.dump),
-      Module(new SwaponUnit(p)) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
-      Module(new SwapoffUnit(p)) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
-      Module(new CheckUnit(p)) -> Seq(CoreOp.check),
-      Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone),
-      Module(new StepUnit(p)) -> CoreOp.steps
-    )
+    val units: Seq[(CoreUnit, Seq[CoreOp.Type])] =
+      Option.when(p.advisory)(Module(new MirrorUnit(p)) -> Seq(CoreOp.apply_, CoreOp.release, CoreOp.dump)).toSeq ++
+        Seq(
+          Module(new SwaponUnit(p)) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
+          Module(new SwapoffUnit(p)) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
+          Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
+        ) ++
+        Option.when(p.check)(Module(new CheckUnit(p)) -> Seq(CoreOp.check)) ++
+        Option.when(p.steps)(Module(new StepUnit(p)) -> CoreOp.steps)
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value
     }
@@ -207,12 +208,12 @@ class Core(p: Params) extends Module {
     hinted.io.mark := executor.io.hints
     hinted.io.cluster := cluster.io.cluster
     executor.io.hintsRoom := hinted.io.nextRoom
+    hinted.io.lookUp := walker.io.lookUpHinted
     hinted.io.read := walker.io.readHinted
     hinted.io.write := walker.io.writeHinted
     hinted.io.newWord := walker.io.newHinted
     walker.io.walk := access.walk
     walker.io.range := access.range
-    walker.io.cluster := cluster.io.cluster
     walker.io.used := cluster.io.word
     walker.io.hinted := hinted.io.word
     cluster.io.put := walker.io.put
@@ -353,7 +354,8 @@ class Core(p: Params) extends Module {
     view.advisory := io.advisory
 
     val fault = RegInit(false.B)
-    when(Seq(cluster.io.fault, lists.io.fault, devices.io.fault).map(RegNext(_, false.B)).reduce(_ || _)) {
+    val faults = Seq(cluster.io.fault, lists.io.fault, devices.io.fault, hinted.io.fault)
+    when(faults.map(RegNext(_, false.B)).reduce(_ || _)) {
       fault := true.B
     }
     io.fault := fault

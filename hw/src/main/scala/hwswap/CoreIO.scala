@@ -17,6 +17,11 @@ object CoreOp extends ChiselEnum {
 
   val authoritativeOnly: Seq[CoreOp.Type] = Seq(alloc, free, discardTake, discardDone, reclaimDone) ++ steps
 
+  /** What only some engines can be asked, and this one cannot. */
+  def missing(p: Params): Seq[CoreOp.Type] =
+    (if (p.advisory) Seq.empty else Seq(hintAlloc, apply_, release, dump)) ++
+      (if (p.check) Seq.empty else Seq(check)) ++ (if (p.steps) Seq.empty else steps)
+
   /** Requests for a unit that name a cluster by a slot of it (stepTake only now and then). */
   val ofSlot: Seq[CoreOp.Type] = Seq(release, markBad, discardDone, stepTake, stepPut, stepGive, stepFree)
 }

@@ -89,6 +89,12 @@ object Emit {
         name = "reset-timeout-log2",
         doc = "cycles for which RESET waits for the bus, as a power of two exponent, 6 to 32"
       ) resetTimeoutLog2: Int = 20,
+      @arg(name = "no-tables", doc = "without commands on swap tables and their registers, and so without their pool")
+      noTables: Flag,
+      @arg(name = "no-pool", doc = "without the pool of swap tables") noPool: Flag,
+      @arg(name = "no-index", doc = "without the policy PLACEMENT: INDEXED") noIndex: Flag,
+      @arg(name = "no-steps", doc = "without the guided steps, commands STEP_...") noSteps: Flag,
+      @arg(name = "no-check", doc = "without the command CHECK") noCheck: Flag,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
       @arg(doc = "with comments that name the lines it comes from") locations: Flag
   ): Unit = {
@@ -97,8 +103,21 @@ object Emit {
     val p =
       try {
         val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
-        Params(devices, cpus, clusters, hintRingLog2, BigInt(buildHash, 16), !authoritative.value, caches)
-          .copy(resetTimeoutLog2 = resetTimeoutLog2)
+        Params(
+          devices,
+          cpus,
+          clusters,
+          hintRingLog2,
+          BigInt(buildHash, 16),
+          !authoritative.value,
+          caches,
+          tables = !noTables.value,
+          pool = !noTables.value && !noPool.value,
+          index = !noIndex.value,
+          steps = !noSteps.value,
+          check = !noCheck.value,
+          resetTimeoutLog2 = resetTimeoutLog2
+        )
       } catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
     val file = Paths.get(targetDir).resolve("HwSwap.sv")
     try {

@@ -32,6 +32,12 @@ object RegMap {
     val HintRingLog2: MapField = MapField(16, 4, BigInt("0", 16))
     val Orders: MapField = MapField(20, 4, BigInt("0", 16))
     val Dram: MapField = MapField(24, 1, BigInt("0", 16))
+    val Advisory: MapField = MapField(25, 1, BigInt("0", 16))
+    val Tables: MapField = MapField(26, 1, BigInt("0", 16))
+    val Pool: MapField = MapField(27, 1, BigInt("0", 16))
+    val Index: MapField = MapField(28, 1, BigInt("0", 16))
+    val Steps: MapField = MapField(29, 1, BigInt("0", 16))
+    val Check: MapField = MapField(30, 1, BigInt("0", 16))
     val Clusters: MapField = MapField(32, 32, BigInt("0", 16))
   }
   object Control {

@@ -31,7 +31,7 @@ class HwSwap(val p: Params) extends Module {
   private def resettable[M <: Module](module: => M): M =
     withReset(reset.asBool || resetControl.io.pulse)(Module(module))
   val dma = resettable(new Dma)
-  val tableDma = resettable(new TableDma(p.tableBursts))
+  private val tableDma = Option.when(p.tables)(resettable(new TableDma(p.tableBursts)))
   val shell = resettable(new Shell(p))
 
   slave.io.axil <> s_axil
@@ -44,12 +44,15 @@ class HwSwap(val p: Params) extends Module {
 
   dma.io.port <> shell.io.dma
   shell.io.lookup <> dma.io.lookup
-  tableDma.io.port <> shell.io.tableDma
-  for (flush <- Seq(dma.io.flush, tableDma.io.flush)) flush := resetControl.io.flush
-  shell.io.dmaIdle := dma.io.idle && tableDma.io.idle && gate.io.idle
+  shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
+  for (flush <- dma.io.flush +: tableDma.map(_.io.flush).toSeq) flush := resetControl.io.flush
+  private val dmaIdle = dma.io.idle && tableDma.map(_.io.idle).getOrElse(true.B) && gate.io.idle
+  shell.io.dmaIdle := dmaIdle
   // They share one port, so there is a beat of one of them at most. Those of a refused burst are not on the bus.
-  shell.io.readBeat := (dma.io.readBeat || tableDma.io.readBeat) && !gate.io.answersRead
-  shell.io.writeBeat := (dma.io.writeBeat || tableDma.io.writeBeat) && !gate.io.takesWrite
+  private val readBeat = dma.io.readBeat || tableDma.map(_.io.readBeat).getOrElse(false.B)
+  private val writeBeat = dma.io.writeBeat || tableDma.map(_.io.writeBeat).getOrElse(false.B)
+  shell.io.readBeat := readBeat && !gate.io.answersRead
+  shell.io.writeBeat := writeBeat && !gate.io.takesWrite
 
   gate.io.windows := shell.io.windows
   gate.io.abandon := resetControl.io.pulse
@@ -58,7 +61,7 @@ class HwSwap(val p: Params) extends Module {
   m_axi <> gate.io.axi
 
   // The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master.
-  private val masters = Seq(dma.io.axi, tableDma.io.axi)
+  private val masters = dma.io.axi +: tableDma.map(_.io.axi).toSeq
   private def share(own: Seq[Axi4]): Unit = {
     val merge = resettable(new AxiMerge(own.length))
     for ((port, master) <- merge.io.masters.zip(own)) port <> master
@@ -67,7 +70,7 @@ class HwSwap(val p: Params) extends Module {
   private val core: CoreIO = p.dram match {
     case None =>
       share(masters)
-      resetControl.io.dmaIdle := dma.io.idle && tableDma.io.idle
+      resetControl.io.dmaIdle := dmaIdle
       shell.io.storeError := false.B
       shell.io.memory := 0.U.asTypeOf(shell.io.memory)
       Module(new Core(p)).io
@@ -76,7 +79,7 @@ class HwSwap(val p: Params) extends Module {
       share(masters ++ held.memory.axi)
       held.memory.base := shell.io.storeBase
       held.memory.flush := resetControl.io.flush
-      resetControl.io.dmaIdle := dma.io.idle && tableDma.io.idle && held.memory.idle
+      resetControl.io.dmaIdle := dmaIdle && held.memory.idle
       shell.io.storeError := held.memory.error
       shell.io.memory := held.memory.events
       held.io

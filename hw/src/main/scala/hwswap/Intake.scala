@@ -202,7 +202,8 @@ class Intake(p: Params) extends Module {
     second.offset +& second.nr <= devicePages
   private val placeValid = (second.offset >> p.slotBits) < deviceClusters &&
     (slot & SlotRange.lowSlots(second.order, p)) === 0.U
-  private val allowed = Mux(
+  private val missing = CoreOp.missing(p)
+  private val allowed = (if (missing.isEmpty) true.B else !second.op.isOneOf(missing)) && Mux(
     second.op.isOneOf(CoreOp.authoritativeOnly),
     !io.advisory,
     io.advisory || !second.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)

@@ -44,6 +44,16 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   *   bursts of swap-table words in flight, reads and writes each: a power of two from 4 to 32
   * @param resetTimeoutLog2
   *   cycles for which CONTROL.RESET waits for the bus, as a power of two exponent, 6 to 32
+  * @param tables
+  *   the commands on swap tables, WINDOW, and the registers LOOKUP and READAHEAD
+  * @param pool
+  *   the pool of swap tables, from which a cluster gets its table by itself; needs `tables`
+  * @param index
+  *   the policy PLACEMENT: INDEXED can be chosen, if the clusters are on chip
+  * @param steps
+  *   the guided steps, commands STEP_...
+  * @param check
+  *   the command CHECK
   */
 final case class Params(
     devices: Int = 8,
@@ -55,7 +65,12 @@ final case class Params(
     dram: Option[DramStore] = None,
     slots: Int = 512,
     tableBursts: Int = 8,
-    resetTimeoutLog2: Int = 20
+    resetTimeoutLog2: Int = 20,
+    tables: Boolean = true,
+    pool: Boolean = true,
+    index: Boolean = true,
+    steps: Boolean = true,
+    check: Boolean = true
 ) {
   private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
     value >= from && value <= to && (value & (value - 1)) == 0
@@ -73,6 +88,7 @@ final case class Params(
     resetTimeoutLog2 >= 6 && resetTimeoutLog2 <= 32,
     s"resetTimeoutLog2 is $resetTimeoutLog2: choose 6 to 32"
   )
+  require(tables || !pool, "pool is true and tables is false: there is no pool without swap tables, leave out both")
 
   private val leastClusters: Int = if (slots == 512) 8 else 2
   private val mostClusters: Int = if (dram.isEmpty) 65536 else 1048576
@@ -141,8 +157,13 @@ final case class Params(
   /** Width of a number of clusters, 0 to `clusters`. */
   val clusterCountBits: Int = log2Ceil(clusters + 1)
 
+  /** Hints that can be outstanding: as many as the rings hold, and each has a slot of its own. So no more clusters than
+    * that have hinted slots.
+    */
+  val hintRows: Int = clusters.min(cpus * orders << hintRingLog2)
+
   /** The policy PLACEMENT: INDEXED can be chosen: its index is on chip, as the clusters are. */
-  val indexed: Boolean = dram.isEmpty && slots == 512
+  val indexed: Boolean = index && dram.isEmpty && slots == 512
 
   /** Width of a number of slots of all clusters, 0 to 512 * `clusters`. */
   val usedBits: Int = slotBits + clusterCountBits

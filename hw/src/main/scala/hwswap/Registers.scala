@@ -101,6 +101,12 @@ class Registers(p: Params) extends Module {
       RegMap.Caps.HintRingLog2 -> p.hintRingLog2.U,
       RegMap.Caps.Orders -> p.orders.U,
       RegMap.Caps.Dram -> p.dram.nonEmpty.B,
+      RegMap.Caps.Advisory -> p.advisory.B,
+      RegMap.Caps.Tables -> p.tables.B,
+      RegMap.Caps.Pool -> p.pool.B,
+      RegMap.Caps.Index -> p.indexed.B,
+      RegMap.Caps.Steps -> p.steps.B,
+      RegMap.Caps.Check -> p.check.B,
       RegMap.Caps.Clusters -> p.clusters.U
     )
   )

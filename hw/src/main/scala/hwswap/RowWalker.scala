@@ -35,7 +35,6 @@ class RowWalker(p: Params) extends Module {
     /** Start of a walk; the cluster and a record's bitmap are steady until its end. */
     val walk = Input(RowWalk())
     val range = Input(new SlotRange(p))
-    val cluster = Input(UInt(p.clusterBits.W))
 
     /** Names a word of the open row, which is there two cycles later; replaces one. */
     val pick = Output(UInt(p.wordBits.W))
@@ -43,10 +42,13 @@ class RowWalker(p: Params) extends Module {
     val put = Valid(UInt(p.wordBits.W))
     val newUsed = Output(UInt(p.wordSlots.W))
 
-    /** The same for the hinted slots, there three cycles later. */
-    val readHinted = Valid(new WordAddress(p))
+    /** The same for the hinted slots, there three cycles later. Which these are is looked up in the cycle before the
+      * first word is named.
+      */
+    val lookUpHinted = Output(Bool())
+    val readHinted = Valid(UInt(p.wordBits.W))
     val hinted = Input(UInt(p.wordSlots.W))
-    val writeHinted = Valid(new WordAddress(p))
+    val writeHinted = Valid(UInt(p.wordBits.W))
     val newHinted = Output(UInt(p.wordSlots.W))
 
     /** The record's bitmap. */
@@ -81,19 +83,14 @@ class RowWalker(p: Params) extends Module {
     at := at + 1.U
     walking := at =/= last
   }
-  private def address(word: UInt): WordAddress = {
-    val address = Wire(new WordAddress(p))
-    address.cluster := io.cluster
-    address.word := word
-    address
-  }
+  io.lookUpHinted := starts
 
   // First cycle: the word is named. Second: it is picked.
   io.pick := at
   private val picked = RegNext(walking, false.B)
   private val pickedAt = RegNext(at)
   io.readHinted.valid := walking
-  io.readHinted.bits := address(at)
+  io.readHinted.bits := at
 
   // Third: it is there, and so is what the walk is about.
   private val there = RegNext(picked, false.B)
@@ -121,7 +118,7 @@ class RowWalker(p: Params) extends Module {
     )
   )
   io.writeHinted.valid := changing && walk.isOneOf(RowWalk.load, RowWalk.release, RowWalk.init)
-  io.writeHinted.bits := address(changingAt)
+  io.writeHinted.bits := changingAt
   io.newHinted := Mux(is(RowWalk.init), 0.U, hinted & ~inside)
   private val left, stray = Reg(Bool())
   when(starts) {

@@ -231,7 +231,7 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
     it("notes an allocation's hinted slots before the next one's") {
       withStream(p, hinting = true) { (core, stream) =>
         core.on(0, 4 * Slots, 0)
-        for ((order, expected) <- Seq(0 -> 5, 4 -> 5, 5 -> 3, 6 -> 4)) {
+        for ((order, expected) <- Seq(0 -> 6, 4 -> 6, 5 -> 4, 6 -> 5)) {
           val results = stream.run(Seq.fill(6)(Take(0, order)))
           assert(results.forall(_._1.status == StatusCode.Ok))
           val cycles = results.map(_._2).sliding(2).map(pair => pair(1) - pair(0)).toSeq

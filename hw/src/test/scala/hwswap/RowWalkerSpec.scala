@@ -33,28 +33,27 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Seeded {
     simulate(new RowWalker(p)) { dut =>
       var used, hinted, record, kernel = BigInt(0)
       var kernelKnown = false
-      var cluster = 0
       dut.io.walk.poke(RowWalk.none)
       // What was named two cycles ago is there.
       var picks = Seq(0, 0)
       var reads = Seq.fill(3)(Option.empty[Int])
-      var finished = false
+      var lookedUp, finished = false
 
       def step(): Unit = {
         dut.io.used.poke(wordOf(used, picks.head).U)
         dut.io.hinted.poke(reads.head.map(wordOf(hinted, _)).getOrElse(BigInt(p.wordSlots, random)).U)
         dut.io.record.word.poke(wordOf(record, dut.io.record.index.peek().litValue.toInt).U)
-        def address(port: WordAddress): Int = {
-          port.cluster.expect(cluster)
-          port.word.peek().litValue.toInt
-        }
         picks = picks.drop(1) :+ dut.io.pick.peek().litValue.toInt
         reads = reads.drop(1) :+
-          Option.when(dut.io.readHinted.valid.peek().litToBoolean)(address(dut.io.readHinted.bits))
+          Option.when(dut.io.readHinted.valid.peek().litToBoolean) {
+            assert(lookedUp, "hinted slots are read that were not looked up")
+            dut.io.readHinted.bits.peek().litValue.toInt
+          }
+        lookedUp ||= dut.io.lookUpHinted.peek().litToBoolean
         if (dut.io.put.valid.peek().litToBoolean)
           used = withWord(used, dut.io.put.bits.peek().litValue.toInt, dut.io.newUsed.peek().litValue)
         if (dut.io.writeHinted.valid.peek().litToBoolean)
-          hinted = withWord(hinted, address(dut.io.writeHinted.bits), dut.io.newHinted.peek().litValue)
+          hinted = withWord(hinted, dut.io.writeHinted.bits.peek().litValue.toInt, dut.io.newHinted.peek().litValue)
         finished = dut.io.walked.peek().litToBoolean
         dut.clock.step()
       }
@@ -66,12 +65,10 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Seeded {
         times = times.updated(walk, times(walk) + 1)
         val ends = Seq.fill(2)(random.nextInt(p.slots)).sorted
         val (first, last) = if (random.nextInt(4) == 0) (0, p.slots - 1) else (ends.head, ends.last)
-        cluster = random.nextInt(p.clusters)
         used = anyRow(random)
         hinted = if (random.nextInt(5) == 0) anyRow(random) else anyRow(random) & used
         record = anyRow(random)
         val (before, beforeHinted, range) = (used, hinted, slotsOf(first, last))
-        dut.io.cluster.poke(cluster)
         dut.io.range.start.poke(first)
         dut.io.range.last.poke(last)
         dut.io.walk.poke(walk)
@@ -80,6 +77,7 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Seeded {
         dut.io.range.start.poke(random.nextInt(p.slots))
         dut.io.range.last.poke(random.nextInt(p.slots))
         var cycles = 0
+        lookedUp = false
         finished = false
         while (!finished) {
           assert(cycles < 100, "the walk does not end")
