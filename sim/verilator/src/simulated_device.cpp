@@ -42,8 +42,12 @@ bool SimulatedDevice::read(unsigned region, uint64_t offset, std::span<uint8_t> 
 }
 
 bool SimulatedDevice::write(unsigned region, uint64_t offset, std::span<const uint8_t> data) {
-  if (region == vfio_user::region_config)
-    return config_.write(offset, data);
+  if (region == vfio_user::region_config) {
+    const bool inside = config_.write(offset, data);
+    if (config_.take_function_reset())
+      reset();
+    return inside;
+  }
   const uint64_t bytes = region_bytes(region);
   if (data.size() > bytes || offset > bytes - data.size())
     return false;
