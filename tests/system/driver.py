@@ -13,6 +13,8 @@ from hwswap.engine import EngineServer
 from hwswap.guest import Guest, GuestError, Machine
 
 PARAMETERS = "/sys/module/hwswap/parameters"
+PCI_DEVICES = "/sys/bus/pci/devices"
+PCI_DRIVER = "/sys/bus/pci/drivers/hwswap"
 DEBUG = "/sys/kernel/debug/hwswap"
 DISKS = ("/dev/ram0", "/dev/ram1", "/dev/ram2", "/dev/ram3")
 QUEUED = ("/dev/nullb0", "/dev/nullb1")
@@ -95,6 +97,10 @@ class Driver:
         last = text.strip().splitlines()[-1].split()
         assert last[0] == "clusters" and int(last[1]) > 0, text
         assert last[2:] == ["differences", "0"], text
+
+    def address(self) -> str:
+        """Return the engine's PCI address, as sysfs writes it."""
+        return self.guest.run(f"cd {PCI_DEVICES} && grep -l 0x5357 */device | cut -d/ -f1").check().strip()
 
     def messages(self, text: str) -> list[str]:
         """Return the lines of the kernel log that the driver wrote and that hold `text`."""

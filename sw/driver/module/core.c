@@ -18,6 +18,8 @@
 #include <linux/module.h>
 #include <linux/pm.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/swap.h>
 
@@ -31,7 +33,7 @@
 #define HWSWAP_PROVEN		(30 * HZ)
 
 static unsigned int depth = 512;
-module_param(depth, uint, 0444);
+hwswap_param_bounded(depth, depth, 1, 65535, NULL, 0444);
 MODULE_PARM_DESC(depth, "Slots that a hint ring holds at most (default 512); its size bounds it too");
 
 static unsigned int poll_cycles = 256;
@@ -69,7 +71,7 @@ static const char *const hwswap_mode_names[] = {
 
 static struct hwswap *hwswap_engine;	/* the engine found, attached or not */
 static bool hwswap_is_attached;
-static bool hwswap_is_suspended;
+static unsigned int hwswap_held;	/* enum hwswap_hold */
 static bool hwswap_retry;		/* the trouble may pass */
 /* Why it is not attached, or NULL when it is: read without a lock. */
 static const char *hwswap_reason = "no engine was found";
@@ -78,8 +80,8 @@ static unsigned long hwswap_attached_since;	/* in jiffies */
 static struct workqueue_struct *hwswap_wq;
 
 static unsigned int quarantine_ms = 10;
-module_param(quarantine_ms, uint, 0644);
-MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds (default 10)");
+hwswap_param_bounded(quarantine_ms, quarantine_ms, 0, 10000, NULL, 0644);
+MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds, at most 10000 (default 10)");
 
 static void hwswap_jobs_fn(struct work_struct *work);
 static void hwswap_watch_fn(struct work_struct *work);
@@ -143,6 +145,25 @@ bool hwswap_trylock(void)
 		return true;
 	mutex_unlock(&hwswap_mutex);
 	return false;
+}
+
+/**
+ * hwswap_lock_interruptible - like hwswap_lock(), unless a signal comes
+ *
+ * Return: 0, or -EINTR when they were not taken.
+ */
+int hwswap_lock_interruptible(void)
+{
+	if (mutex_lock_interruptible(&hwswap_mutex))
+		return -EINTR;
+	while (!hwswap_ring_try()) {
+		if (signal_pending(current)) {
+			mutex_unlock(&hwswap_mutex);
+			return -EINTR;
+		}
+		usleep_range(10, 50);
+	}
+	return 0;
 }
 
 /* hwswap_unlock - give both back */
@@ -306,8 +327,14 @@ static const char *hwswap_identify(struct hwswap *hw)
 	hw->build = hwswap_read(hw, HWSWAP_REG_BUILD);
 	if (hw->build_known && hw->build != hw->build_wanted) {
 		hwswap_retry = false;
-		return "it is another build now than when it was found";
+		return "it is another engine now, by its BUILD: bind the driver anew to use it";
 	}
+	/* Its rings have the sizes that these capabilities ask for, and cannot grow. */
+	if (hw->pinned && hw->caps != caps) {
+		hwswap_retry = false;
+		return "it is another engine now, by its CAPS: bind the driver anew to use it";
+	}
+	hw->caps = caps;
 	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
 	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
@@ -324,6 +351,14 @@ static const char *hwswap_identify(struct hwswap *hw)
 		return "it was built for fewer CPUs";
 	}
 	return NULL;
+}
+
+/* From now on it is this engine or none: memory was allocated for it. */
+static void hwswap_pin(struct hwswap *hw)
+{
+	hw->pinned = true;
+	hw->build_wanted = hw->build;
+	hw->build_known = true;
 }
 
 static void hwswap_bus_master(struct hwswap *hw, bool on)
@@ -363,7 +398,7 @@ static void hwswap_program(struct hwswap *hw)
 	hwswap_write(hw, HWSWAP_REG_NOTICE_SIZE, HWSWAP_NOTICE_LOG2);
 	hwswap_write(hw, HWSWAP_REG_HINT_BASE, hw->hints.bus);
 	hwswap_write(hw, HWSWAP_REG_HINT_DEPTH,
-		     FIELD_PREP(HWSWAP_HINT_DEPTH_SLOTS, clamp(depth, 1U, 65535U)) |
+		     FIELD_PREP(HWSWAP_HINT_DEPTH_SLOTS, depth) |
 		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_MIN, HWSWAP_HINT_DEPTH_CAP_MIN_RESET) |
 		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_SHIFT, HWSWAP_HINT_DEPTH_CAP_SHIFT_RESET));
 	hwswap_write(hw, HWSWAP_REG_POLL, poll_cycles);
@@ -434,6 +469,20 @@ void hwswap_fence(struct hwswap *hw, const char *why)
 	hwswap_doubt(hw, why);
 }
 
+/* A kernel into whose tables a device has written is not one to report bugs of. */
+static void hwswap_taint(void)
+{
+	static bool tainted;
+
+	lockdep_assert_held(&hwswap_mutex);
+	if (tainted)
+		return;
+	tainted = true;
+	pr_warn("hwswap: mode trusted lets a device write to the kernel's own swap tables, which nobody can check in time: this taints the kernel\n");
+	/* As of other dangerous things that somebody has asked for; lockdep goes on. */
+	add_taint(TAINT_USER, LOCKDEP_STILL_OK);
+}
+
 /*
  * In mode trusted the engine may write to the tables that it knows, and is asked
  * to; else neither. Those that it knows were mapped for the other mode, so they are
@@ -453,6 +502,8 @@ static int hwswap_apply_trusted(struct hwswap *hw)
 			return ret;
 		hw->tables_dir = dir;
 	}
+	if (trusted)
+		hwswap_taint();
 	return swap_offload_set_fill(&hwswap_ops,
 				     trusted ? hwswap_trusted_min_order : HWSWAP_ORDERS,
 				     hwswap_trusted_verify);
@@ -481,6 +532,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 		return why;
 	if (hwswap_alloc_memory(hw))
 		return "there is no memory for its rings";
+	hwswap_pin(hw);
 
 	why = hwswap_reset(hw);
 	if (why)
@@ -557,7 +609,7 @@ static void hwswap_attach(void)
 	const char *why;
 
 	lockdep_assert_held(&hwswap_mutex);
-	if (!hw || hwswap_is_attached || hwswap_is_suspended || hwswap_mode == HWSWAP_OFF)
+	if (!hw || hwswap_is_attached || hwswap_held || hwswap_mode == HWSWAP_OFF)
 		return;
 
 	/* Memory may be short, and swap is what would have to help. */
@@ -824,7 +876,7 @@ void hwswap_core_remove(struct device *dev)
 	if (hw->irq)
 		free_irq(hw->irq, hw);
 	hwswap_engine = NULL;
-	hwswap_is_suspended = false;
+	hwswap_held = 0;
 	hwswap_unlock();
 
 	/* Workers look at hwswap_engine under the mutex: they do nothing now. */
@@ -842,7 +894,16 @@ void hwswap_core_remove(struct device *dev)
 	kfree(hw);
 }
 
-static int hwswap_suspend(struct device *dev)
+/**
+ * hwswap_core_hold - take an engine out, and do not attach it till it is released
+ * @dev: its device
+ * @why: which release ends it
+ * @reason: completes the sentence "detached: ..."
+ *
+ * Context: process context, sleeps.
+ * Return: 0; -EBUSY, and it is not held, when it may still write to memory.
+ */
+int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reason)
 {
 	struct hwswap *hw;
 	int ret = 0;
@@ -850,11 +911,12 @@ static int hwswap_suspend(struct device *dev)
 	hwswap_lock();
 	hw = hwswap_engine;
 	if (hw && hw->dev == dev) {
-		hwswap_is_suspended = true;
-		hwswap_detach("it is suspended");
+		if (hwswap_is_attached)
+			dev_info(dev, "detached: %s; software goes on meanwhile\n", reason);
+		hwswap_held |= why;
+		hwswap_detach(reason);
 		if (!hwswap_is_quiet(hw)) {
-			dev_err(dev, "not suspended: its reset does not end, so it may still write to memory\n");
-			hwswap_is_suspended = false;
+			hwswap_held &= ~why;
 			WRITE_ONCE(hwswap_reason, "its reset does not end");
 			hwswap_retry = true;
 			hwswap_schedule_reattach();
@@ -865,17 +927,38 @@ static int hwswap_suspend(struct device *dev)
 	return ret;
 }
 
-static int hwswap_resume(struct device *dev)
+/**
+ * hwswap_core_release - an engine that was held can be attached again
+ * @dev: its device
+ * @why: what it was held for
+ *
+ * Context: process context, sleeps.
+ */
+void hwswap_core_release(struct device *dev, enum hwswap_hold why)
 {
 	hwswap_lock();
 	if (hwswap_engine && hwswap_engine->dev == dev) {
-		hwswap_is_suspended = false;
+		hwswap_held &= ~why;
 		if (hwswap_mode == HWSWAP_OFF)
 			WRITE_ONCE(hwswap_reason, "mode is off");
 		hwswap_backoff = HWSWAP_BACKOFF_MIN;
 		hwswap_attach();
 	}
 	hwswap_unlock();
+}
+
+static int hwswap_suspend(struct device *dev)
+{
+	int ret = hwswap_core_hold(dev, HWSWAP_HOLD_SLEEP, "it is suspended");
+
+	if (ret)
+		dev_err(dev, "not suspended: its reset does not end, so it may still write to memory\n");
+	return ret;
+}
+
+static int hwswap_resume(struct device *dev)
+{
+	hwswap_core_release(dev, HWSWAP_HOLD_SLEEP);
 	return 0;
 }
 
@@ -903,6 +986,11 @@ static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 	if (mode < 0) {
 		pr_warn("mode is off, shadow, hint, scan or trusted\n");
 		return mode;
+	}
+	/* The kernel's memory is not a device's to write to where it is locked down. */
+	if (mode == HWSWAP_TRUSTED && security_locked_down(LOCKDOWN_MODULE_PARAMETERS)) {
+		pr_warn("hwswap: mode trusted is refused: this kernel is locked down, and a device would write to its tables\n");
+		return -EPERM;
 	}
 	hwswap_lock();
 	WRITE_ONCE(hwswap_mode, mode);

@@ -3,6 +3,7 @@
 #include <linux/bitmap.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 
 #include "hwswap.h"
@@ -272,6 +273,8 @@ static int hwswap_verify_device(struct seq_file *m, struct hwswap *hw, struct hw
 			cmp.record = hwswap_record(hw, sd->base + first + i);
 			cmp.dumped = (struct hwswap_record *)hw->dump.cpu + i;
 			for (tries = 0; ; tries++) {
+				if (signal_pending(current))
+					return -EINTR;
 				/* A device that is switched off needs no comparison. */
 				if (swap_offload_snapshot(sd->dev.type, first + i,
 							  hwswap_compare_one, &cmp))
@@ -295,22 +298,29 @@ static int hwswap_verify_device(struct seq_file *m, struct hwswap *hw, struct hw
 
 /*
  * Compare kernel, records and engine, cluster by cluster. Swap can go on: while
- * the engine holds an older record than the one it is shown, it is given time.
+ * the engine holds an older record than the one it is shown, it is given time. A
+ * signal ends it.
  */
 static int verify_show(struct seq_file *m, void *unused)
 {
 	struct hwswap_verify sum = {};
 	unsigned int i, tries;
 	struct hwswap *hw;
-	int ret = 0;
+	int ret;
 
-	hwswap_lock();
+	ret = hwswap_lock_interruptible();
+	if (ret)
+		return ret;
 	hw = hwswap_active;
 	if (!hw) {
 		ret = -ENODEV;
 		goto out;
 	}
 	for (tries = 0; !hwswap_mirror_settled(hw) && tries < 500; tries++) {
+		if (signal_pending(current)) {
+			ret = -EINTR;
+			goto out;
+		}
 		/* Also gives a simulated engine time in which to catch up. */
 		hwswap_read(hw, HWSWAP_REG_STATUS);
 		usleep_range(500, 1000);

@@ -2,6 +2,7 @@
 #ifndef HWSWAP_H
 #define HWSWAP_H
 
+#include <asm/byteorder.h>
 #include <linux/bitfield.h>
 #include <linux/completion.h>
 #include <linux/device.h>
@@ -20,6 +21,11 @@
 #include "hwswap_map.h"
 #include "stats.h"
 
+/* The engine reads the kernel's own swap tables, whose words it takes for little-endian. */
+#ifdef __BIG_ENDIAN
+#error "hwswap needs a little-endian kernel: the engine knows no other swap tables"
+#endif
+
 #define HWSWAP_SLOTS		512	/* slots of a cluster */
 #define HWSWAP_ORDERS		10
 #define HWSWAP_MAX_TYPES	32
@@ -36,6 +42,18 @@
  */
 static_assert(IS_ENABLED(CONFIG_64BIT));
 static_assert(IS_ENABLED(CONFIG_PCI) || IS_ENABLED(CONFIG_OF));
+
+/**
+ * enum hwswap_hold - why a device is not to be attached, whatever the mode; bits
+ * @HWSWAP_HOLD_SLEEP: the machine is suspended
+ * @HWSWAP_HOLD_RESET: its bus is about to reset it, or has not finished
+ * @HWSWAP_HOLD_ERROR: its bus has reported an error, and has not recovered
+ */
+enum hwswap_hold {
+	HWSWAP_HOLD_SLEEP = BIT(0),
+	HWSWAP_HOLD_RESET = BIT(1),
+	HWSWAP_HOLD_ERROR = BIT(2),
+};
 
 /** enum hwswap_mode - what the engine is used for */
 enum hwswap_mode {
@@ -192,9 +210,11 @@ struct hwswap_dma {
  * @clusters: clusters it was built for
  * @hint_log2: entries of a hint ring, as a power of two
  * @version: of its interface
+ * @caps: its register CAPS
+ * @pinned: memory was allocated as CAPS asks for: neither it nor BUILD may change
  * @build: hash of its sources
  * @build_wanted: the hash it has to have, if @build_known
- * @build_known: somebody said which build it is
+ * @build_known: somebody said which build it is: a device tree, or the first attach
  * @usable: clusters that the cluster-state array has room for
  * @state: cluster-state array
  * @lines: CPU lines
@@ -236,6 +256,8 @@ struct hwswap {
 	u32 clusters;
 	u32 hint_log2;
 	u32 version;
+	u64 caps;
+	bool pinned;
 	u64 build;
 	u64 build_wanted;
 	bool build_known;
@@ -284,7 +306,10 @@ extern const struct dev_pm_ops hwswap_pm_ops;
 int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		    const struct hwswap_front *front, const u64 *build);
 void hwswap_core_remove(struct device *dev);
+int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reason);
+void hwswap_core_release(struct device *dev, enum hwswap_hold why);
 void hwswap_lock(void);
+int hwswap_lock_interruptible(void);
 bool hwswap_trylock(void);
 void hwswap_unlock(void);
 bool hwswap_ring_try(void);
@@ -371,6 +396,31 @@ extern bool hwswap_trusted_verify;
 int hwswap_fill(const struct swap_offload_words *words);
 int hwswap_clear(const struct swap_offload_words *words);
 void hwswap_mended(const struct swap_offload_words *words, unsigned int wrong);
+
+/* params.c */
+
+/**
+ * struct hwswap_bounds - a parameter that is a number between two others
+ * @value: where it is kept
+ * @min: the smallest
+ * @max: the largest
+ * @changed: called after it was set, or NULL
+ */
+struct hwswap_bounds {
+	unsigned int *value;
+	unsigned int min;
+	unsigned int max;
+	void (*changed)(void);
+};
+
+extern const struct kernel_param_ops hwswap_bounds_ops;
+
+/* A module parameter @name, kept in a variable of that name, from @low to @high. */
+#define hwswap_param_bounded(name, variable, low, high, hook, perm)			\
+	static struct hwswap_bounds hwswap_bounds_##name = {				\
+		.value = &(variable), .min = (low), .max = (high), .changed = (hook),	\
+	};										\
+	module_param_cb(name, &hwswap_bounds_ops, &hwswap_bounds_##name, perm)
 
 /* debugfs.c */
 void hwswap_debugfs_init(void);
