@@ -26,6 +26,9 @@ GUARD = 0xA5
 """What host memory holds that nobody has written; the engine must leave it where it was not asked to write."""
 
 
+ADDRESSES = 1 << 64
+
+
 class DmaDenied(Exception):
     """The test told host memory to refuse an access; the bus model answers SLVERR."""
 
@@ -200,11 +203,29 @@ class Bench:
         await self.write(m.CMD_BASE_OFFSET, at.commands)
         await self.write(m.CPL_BASE_OFFSET, at.completions)
         await self.write(m.CMD_SIZE_OFFSET, self.size_log2)
+        await self.windows()
         await self.enable(**control)
 
+    async def windows(self) -> None:
+        """Let the engine reach all of memory but the last page, by all of its windows, in any order."""
+        cuts = sorted(self.rng.sample(range(1, ADDRESSES >> 12), m.DMA_WINDOW_COUNT - 1))
+        bounds = [0, *cuts, (ADDRESSES >> 12) - 1]
+        pieces = list(itertools.pairwise(bounds))
+        self.rng.shuffle(pieces)
+        for number, (start, limit) in enumerate(pieces):
+            await self.window(number, start << 12, limit << 12)
+
+    async def window(self, number: int, start: int, limit: int, read: bool = True, write: bool = True) -> None:
+        """Set a DMA window."""
+        base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * number
+        await self.write(base + m.DMA_WINDOW_START_OFFSET, start)
+        permissions = m.DMA_WINDOW_LIMIT_READ.put(read) | m.DMA_WINDOW_LIMIT_WRITE.put(write)
+        await self.write(base + m.DMA_WINDOW_LIMIT_OFFSET, limit | permissions)
+
     async def enable(self, **control: bool) -> None:
-        """Write CONTROL: ENABLE and the bits named."""
+        """Write CONTROL: ENABLE, TABLE_WRITES unless it is named, and the bits named."""
         bits = m.CONTROL_ENABLE.put(1)
+        control = {"table_writes": True} | control
         for name, value in control.items():
             bits |= getattr(m, f"CONTROL_{name.upper()}").put(value)
         await self.write(m.CONTROL_OFFSET, bits & ~m.CONTROL_ENABLE.put(1))

@@ -85,6 +85,10 @@ object Emit {
       @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,
       @arg(name = "record-lines", doc = "with --dram: cached lines of four records each") recordLines: Int = 256,
       @arg(doc = "with --dram: ways of the caches, 1, 2, 4 or 8") ways: Int = 4,
+      @arg(
+        name = "reset-timeout-log2",
+        doc = "cycles for which RESET waits for the bus, as a power of two exponent, 6 to 32"
+      ) resetTimeoutLog2: Int = 20,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
       @arg(doc = "with comments that name the lines it comes from") locations: Flag
   ): Unit = {
@@ -94,6 +98,7 @@ object Emit {
       try {
         val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
         Params(devices, cpus, clusters, hintRingLog2, BigInt(buildHash, 16), !authoritative.value, caches)
+          .copy(resetTimeoutLog2 = resetTimeoutLog2)
       } catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
     val file = Paths.get(targetDir).resolve("HwSwap.sv")
     try {

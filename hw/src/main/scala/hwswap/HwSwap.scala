@@ -26,10 +26,13 @@ class HwSwap(val p: Params) extends Module {
   val round = IO(Output(UInt(32.W)))
 
   val slave = Module(new AxiLiteSlave)
-  val dma = Module(new Dma)
-  val tableDma = Module(new TableDma(p.tableBursts))
-  val resetControl = Module(new ResetControl)
-  val shell = withReset(reset.asBool || resetControl.io.pulse)(Module(new Shell(p)))
+  val resetControl = Module(new ResetControl(p.resetTimeoutLog2))
+  val gate = Module(new AxiGate)
+  private def resettable[M <: Module](module: => M): M =
+    withReset(reset.asBool || resetControl.io.pulse)(Module(module))
+  val dma = resettable(new Dma)
+  val tableDma = resettable(new TableDma(p.tableBursts))
+  val shell = resettable(new Shell(p))
 
   slave.io.axil <> s_axil
 
@@ -43,17 +46,23 @@ class HwSwap(val p: Params) extends Module {
   shell.io.lookup <> dma.io.lookup
   tableDma.io.port <> shell.io.tableDma
   for (flush <- Seq(dma.io.flush, tableDma.io.flush)) flush := resetControl.io.flush
-  shell.io.dmaIdle := dma.io.idle && tableDma.io.idle
-  // They share one port, so there is a beat of one of them at most.
-  shell.io.readBeat := dma.io.readBeat || tableDma.io.readBeat
-  shell.io.writeBeat := dma.io.writeBeat || tableDma.io.writeBeat
+  shell.io.dmaIdle := dma.io.idle && tableDma.io.idle && gate.io.idle
+  // They share one port, so there is a beat of one of them at most. Those of a refused burst are not on the bus.
+  shell.io.readBeat := (dma.io.readBeat || tableDma.io.readBeat) && !gate.io.answersRead
+  shell.io.writeBeat := (dma.io.writeBeat || tableDma.io.writeBeat) && !gate.io.takesWrite
+
+  gate.io.windows := shell.io.windows
+  gate.io.abandon := resetControl.io.pulse
+  shell.io.refused := gate.io.refused
+  shell.io.owed := gate.io.owed
+  m_axi <> gate.io.axi
 
   // The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master.
   private val masters = Seq(dma.io.axi, tableDma.io.axi)
   private def share(own: Seq[Axi4]): Unit = {
-    val merge = Module(new AxiMerge(own.length))
+    val merge = resettable(new AxiMerge(own.length))
     for ((port, master) <- merge.io.masters.zip(own)) port <> master
-    m_axi <> merge.io.axi
+    gate.io.inner <> merge.io.axi
   }
   private val core: CoreIO = p.dram match {
     case None =>
