@@ -29,6 +29,13 @@ uint64_t Liar::register_read(uint32_t address, uint64_t value) {
   return value;
 }
 
+uint64_t Liar::register_write(uint32_t address, uint64_t value) {
+  if (!active() || lie_ != Lie::astray || address != HWSWAP_REG_STATE_BASE)
+    return value;
+  ++lies_;
+  return value ^ (256u << 20);
+}
+
 void Liar::set_hint_rings(uint64_t base, uint64_t bytes) {
   hint_base_ = base;
   hint_bytes_ = bytes;

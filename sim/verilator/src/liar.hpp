@@ -20,6 +20,7 @@ enum class Lie {
   build,   ///< BUILD is that of another engine
   larger,  ///< CAPS has twice the clusters and hint rings twice the size
   device,  ///< hints of swap device 0 name device 1, and the other way round
+  astray,  ///< the cluster-state array is looked for 256 MB away from where the host has it
 };
 
 class Liar {
@@ -29,6 +30,9 @@ public:
 
   /// What the host gets for `value` read from the register at `address` (a multiple of 8).
   uint64_t register_read(uint32_t address, uint64_t value);
+
+  /// What the engine gets for `value` written to the register at `address` (a multiple of 8).
+  uint64_t register_write(uint32_t address, uint64_t value);
 
   /// Whether register writes get lost.
   bool drops_writes() const { return active() && lie_ == Lie::ones; }

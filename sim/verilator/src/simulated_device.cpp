@@ -109,7 +109,7 @@ void SimulatedDevice::write_register(uint32_t offset, uint64_t data, uint8_t str
   if (liar_.drops_writes())
     return;
   const uint64_t begin = engine_.cycles();
-  engine_.write_register(offset, data, strobes);
+  engine_.write_register(offset, liar_.register_write(offset, data), strobes);
   if (offset == HWSWAP_REG_HINT_BASE && liar_.wants_hint_rings())
     find_hint_rings();
   pacer_.accessed(begin);

@@ -92,6 +92,7 @@ static int engine_show(struct seq_file *m, void *unused)
 		{ "polls", HWSWAP_REG_STAT_POLLS },
 		{ "dma_read_beats", HWSWAP_REG_STAT_DMA_READ_BEATS },
 		{ "dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS },
+		{ "dma_refused", HWSWAP_REG_STAT_DMA_REFUSED },
 	};
 	struct hwswap *hw;
 	u64 usage, state, size;
@@ -110,7 +111,9 @@ static int engine_show(struct seq_file *m, void *unused)
 	seq_printf(m, "devices %u\ncpus %u\nclusters %u\nhint_ring %u\n", hw->devices, hw->cpus,
 		   hw->clusters, 1U << hw->hint_log2);
 	seq_printf(m, "interrupt %d\n", hw->irq);
+	seq_printf(m, "control %llx\n", hwswap_read(hw, HWSWAP_REG_CONTROL));
 	seq_printf(m, "status %llx\n", hwswap_read(hw, HWSWAP_REG_STATUS));
+	hwswap_windows_show(hw, m);
 	usage = hwswap_read(hw, HWSWAP_REG_USAGE);
 	seq_printf(m, "free_slots %llu\nhinted_slots %llu\n",
 		   FIELD_GET(HWSWAP_USAGE_SLOTS, usage), FIELD_GET(HWSWAP_USAGE_HINTED, usage));

@@ -34,7 +34,6 @@
 #define HWSWAP_DUMP_CLUSTERS	32	/* clusters of one DUMP */
 #define HWSWAP_GIVE_SIZE	4096	/* bytes of addresses of one TABLE_GIVE */
 #define HWSWAP_FOUND_SIZE	64	/* bytes of a cluster's bitmap */
-#define HWSWAP_MINOR_TABLES	3	/* interface version 1.3 has swap tables */
 
 /*
  * META, a notice and a hint are one 64-bit store or load each, on this side too:
@@ -199,6 +198,22 @@ struct hwswap_dma {
 	size_t size;
 };
 
+/** enum hwswap_window - what each DMA window of the engine is for */
+enum hwswap_window {
+	HWSWAP_WINDOW_WRITTEN,		/* the driver's own memory that it writes */
+	HWSWAP_WINDOW_READ,		/* that it reads */
+	HWSWAP_WINDOW_TABLES_LOW,	/* swap tables that it was given, below 4 GiB */
+	HWSWAP_WINDOW_TABLES_HIGH,	/* and above: what lies between is not memory */
+};
+
+static_assert(HWSWAP_WINDOW_TABLES_HIGH < HWSWAP_REG_DMA_WINDOW_COUNT);
+
+/** struct hwswap_span - bus addresses of a window: none if @end is 0 */
+struct hwswap_span {
+	u64 start;
+	u64 end;
+};
+
 /**
  * struct hwswap - the engine in use
  * @dev: its device
@@ -216,6 +231,8 @@ struct hwswap_dma {
  * @build_wanted: the hash it has to have, if @build_known
  * @build_known: somebody said which build it is: a device tree, or the first attach
  * @usable: clusters that the cluster-state array has room for
+ * @arena: all memory that host and engine share, the pieces below
+ * @arena_written: its first bytes, which the engine writes; it reads the others
  * @state: cluster-state array
  * @lines: CPU lines
  * @elines: engine lines
@@ -232,9 +249,12 @@ struct hwswap_dma {
  * @freed: clusters whose table the kernel has freed, see tables.c
  * @tables_given: tables that it knows
  * @tables_dir: what the engine may do with them; DMA_NONE: not settled yet
+ * @tables_span: where they are, by window
  * @tables_incoherent: it cannot read the kernel's memory as the CPUs see it
  * @has_tables: its interface has commands on swap tables
  * @closing: hooks are not to wait for the command ring
+ * @refused: the last DMA that was refused, as its register says it
+ * @hints_on: it fills hint rings
  * @programmed: it was told once where all that is
  * @cmd_count: commands ever posted since the last attach
  * @cmd_done: the interrupt says that a command was completed
@@ -263,6 +283,8 @@ struct hwswap {
 	bool build_known;
 	u32 usable;
 
+	struct hwswap_dma arena;
+	size_t arena_written;
 	struct hwswap_dma state;
 	struct hwswap_dma lines;
 	struct hwswap_dma elines;
@@ -279,9 +301,12 @@ struct hwswap {
 	unsigned long *freed;
 	u32 tables_given;
 	enum dma_data_direction tables_dir;
+	struct hwswap_span tables_span[2];
 	bool tables_incoherent;
 	bool has_tables;
 	bool closing;
+	u64 refused;
+	bool hints_on;
 	bool programmed;
 
 	u32 cmd_count;
@@ -383,6 +408,12 @@ int hwswap_tables_drop(struct hwswap *hw);
 void hwswap_tables_off(struct hwswap *hw, const struct hwswap_swapdev *sd);
 void hwswap_tables_release(struct hwswap *hw);
 u32 hwswap_tables_quarantined(const struct hwswap *hw);
+
+/* windows.c */
+void hwswap_windows_open(struct hwswap *hw);
+void hwswap_windows_add_table(struct hwswap *hw, dma_addr_t bus);
+void hwswap_windows_no_tables(struct hwswap *hw);
+void hwswap_windows_show(const struct hwswap *hw, struct seq_file *m);
 
 /* scan.c */
 int hwswap_search(struct swap_offload_search *search);
