@@ -44,8 +44,8 @@ public:
   void set_hint_rings(uint64_t base, uint64_t bytes);
 
   /// Write a word for the engine's DMA: into a hint ring, with `garbage`, most words become something else, and now and
-  /// then another entry of the rings is overwritten too; with `device` the swap device is another one. The rings are written only while the engine itself writes them, so that
-  /// memory which the host has taken back stays untouched.
+  /// then another entry of the rings is overwritten too; with `device` the swap device is another one. The rings are
+  /// written only while the engine itself writes them, so that memory which the host has taken back stays untouched.
   bool dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes);
 
   /// Words spoiled or values replaced so far.

@@ -57,16 +57,15 @@ void hwswap_windows_open(struct hwswap *hw)
  */
 void hwswap_windows_add_table(struct hwswap *hw, dma_addr_t bus)
 {
-	u64 permissions = HWSWAP_DMA_WINDOW_LIMIT_READ;
-	bool high = (u64)bus >= SZ_4G;
+	u64 start = bus, end = start + PAGE_SIZE, permissions = HWSWAP_DMA_WINDOW_LIMIT_READ;
+	bool high = start >= SZ_4G;
 	struct hwswap_span *span = &hw->tables_span[high];
-	u64 end = (u64)bus + PAGE_SIZE;
 
-	if (span->end && bus >= span->start && end <= span->end)
+	if (span->end && start >= span->start && end <= span->end)
 		return;
 	if (hw->tables_dir == DMA_BIDIRECTIONAL)
 		permissions |= HWSWAP_DMA_WINDOW_LIMIT_WRITE;
-	span->start = span->end ? min(span->start, (u64)bus) : bus;
+	span->start = span->end ? min(span->start, start) : start;
 	span->end = max(span->end, end);
 	hwswap_window_set(hw, HWSWAP_WINDOW_TABLES_LOW + high, span->start, span->end, permissions);
 }
