@@ -142,7 +142,7 @@ def bits(host: Contained) -> None:
 def first_only(host: Contained) -> None:
     """The first refusal stays until it is cleared; all are counted; what is refused in a table command says so."""
     s = host.script
-    s.note("two refusals, and no beat on the bus")
+    s.note("two refusals")
     host.setup(ENABLE | m.CONTROL_TABLE_WRITES.put(1))
     s.give(
         [
@@ -156,9 +156,10 @@ def first_only(host: Contained) -> None:
     s.window(1, s.base, s.base + COMPLETIONS)
     s.window(2, s.base + COMPLETIONS, s.base + CPU_LINES, write=False)
     s.window(0, 0, 0, read=False, write=False)
-    s.post([Expected(Command(Opcode.TABLE_RANGE, 0, nr=SLOTS, arg0=SLOTS, arg2=s.base + DUMP), Status.BUS_ERROR)])
+    s.post([Expected(Command(Opcode.TABLE_LOOKUP, 0, arg0=SLOTS), Status.BUS_ERROR)])
     s.stopped(m.CONTROL_TABLE_WRITES.put(1))
-    s.add("poll", m.STAT_DMA_REFUSED_OFFSET, WORD, SLOTS // 16 + 1, s.limit)
+    # The word, and then the completion.
+    s.add("poll", m.STAT_DMA_REFUSED_OFFSET, WORD, 2, s.limit)
     said = m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_ADDR.put(table >> 3)
     s.read(m.DMA_REFUSED_OFFSET, said)
     s.write(m.DMA_REFUSED_OFFSET, 0)

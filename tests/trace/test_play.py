@@ -57,7 +57,9 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("options", [(), ("--stall", "50", "--latency", "3", "--reorder"), ("--latency", "90")], ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [(), ("--stall", "50", "--latency", "3", "--reorder"), ("--latency", "90")], ids=" ".join
+)
 @pytest.mark.parametrize("kind", SCRIPTS)
 def test_a_script_sees_what_it_expects(kind, options, tmp_path):
     seed = SEED + 21 + 10 * list(SCRIPTS).index(kind) + len(options)

@@ -129,8 +129,7 @@ void AxiMemory::assign_beats() {
 }
 
 /// The burst to be answered next, of those that are ready: the first, or any that no other of its identifier precedes.
-template <typename Ready>
-std::optional<size_t> AxiMemory::choose(const std::deque<Burst> &bursts, Ready ready) {
+template <typename Ready> std::optional<size_t> AxiMemory::choose(const std::deque<Burst> &bursts, Ready ready) {
   if (bursts.empty())
     return std::nullopt;
   if (!timing_.reorder)

@@ -18,8 +18,8 @@ void CommandRing::permit(unsigned window, uint64_t base, uint64_t bytes) {
   // What begins or ends within a page has all of it.
   const uint64_t behind = base + bytes + ~HWSWAP_DMA_WINDOW_LIMIT_ADDR;
   engine_.write_register(registers + HWSWAP_REG_DMA_WINDOW_LIMIT, (behind & HWSWAP_DMA_WINDOW_LIMIT_ADDR) |
-                                                                     HWSWAP_DMA_WINDOW_LIMIT_READ |
-                                                                     HWSWAP_DMA_WINDOW_LIMIT_WRITE);
+                                                                      HWSWAP_DMA_WINDOW_LIMIT_READ |
+                                                                      HWSWAP_DMA_WINDOW_LIMIT_WRITE);
 }
 
 void CommandRing::enable() {

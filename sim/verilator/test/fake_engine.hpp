@@ -84,6 +84,7 @@ public:
   /// Not idle before this cycle.
   uint64_t busy_until = 0;
   bool dma_failed = false;
+  bool held = false;
   unsigned resets = 0;
 
 private:

@@ -5,12 +5,14 @@ import itertools
 import logging
 import os
 import random
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, Event, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 from cocotbext.axi.address_space import MemoryInterface
 from cocotbext.axi.sparse_memory import SparseMemory
@@ -80,6 +82,36 @@ class HostMemory(MemoryInterface):
     def put_word(self, address: int, value: int) -> None:
         """Write 64 bits for the host."""
         self.put(address, value.to_bytes(8, "little"))
+
+
+class Shuffled:
+    """Gives answers to a channel in any order that AXI4 allows: those of one identifier in theirs."""
+
+    def __init__(self, source: Any, field: str, clock: Any, rng: random.Random) -> None:
+        """Stand before a channel's source; `field` names the identifier."""
+        self.field = field
+        self.clock = clock
+        self.rng = rng
+        self.waiting: dict[int, deque[Any]] = {}
+        self.came = Event()
+        self.send_now = source.send
+        source.send = self.send
+        cocotb.start_soon(self.run())
+
+    async def send(self, answer: Any) -> None:
+        """Take an answer, to be given some time."""
+        self.waiting.setdefault(int(getattr(answer, self.field)), deque()).append(answer)
+        self.came.set()
+
+    async def run(self) -> None:
+        """Give one after the other."""
+        while True:
+            if not any(self.waiting.values()):
+                self.came.clear()
+                await self.came.wait()
+            if self.rng.random() < 0.1:
+                await ClockCycles(self.clock, self.rng.randrange(1, 12))
+            await self.send_now(self.rng.choice([queue for queue in self.waiting.values() if queue]).popleft())
 
 
 @dataclass(frozen=True)
@@ -156,8 +188,12 @@ class Bench:
     def pauses(self) -> None:
         """Put idle cycles and back-pressure on every channel of both buses, as the run's pace says.
 
-        `idle` delays what the bench drives, `pressure` what it accepts, `both` does both.
+        `idle` delays what the bench drives, `pressure` what it accepts, `both` does both. But with `none`, memory
+        answers out of order.
         """
+        if self.pace != "none":
+            for source, field in ((self.dma.read_if.r_channel, "rid"), (self.dma.write_if.b_channel, "bid")):
+                Shuffled(source, field, self.dut.clock, random.Random(self.rng.getrandbits(32)))
         write, read = self.registers.write_if, self.registers.read_if
         dma_write, dma_read = self.dma.write_if, self.dma.read_if
         driven = (write.aw_channel, write.w_channel, read.ar_channel, dma_write.b_channel, dma_read.r_channel)

@@ -61,7 +61,7 @@ class AxiGate extends Module {
   }
   private val permitted = inside.reduce(_ || _)
 
-  private def move(channel: Channel, turn: Bool, taken: Bool): Unit = {
+  private def move(channel: Channel, turn: Bool, taken: Bool): Unit =
     switch(channel.state) {
       is(State.compare)(when(turn)(channel.state := State.decide))
       is(State.decide)(channel.state := Mux(permitted, State.pass, State.refuse))
@@ -69,7 +69,6 @@ class AxiGate extends Module {
       // All bursts before it, so that those of one identifier are answered in their sequence.
       is(State.refuse)(when(channel.owed === 0.U)(channel.state := State.answer))
     }
-  }
   private def take(channel: Channel, valid: Bool, id: UInt, addr: UInt, len: UInt): Bool = {
     val ready = channel.state === State.empty && !draining && !io.abandon
     when(valid && ready) {

@@ -83,12 +83,16 @@ final case class Params(
   )
   for (
     (what, words) <- Seq(
-      "cluster-state records" -> (if (advisory) BigInt(clusters) * MapAccess.words(MemMap.ClusterState.Bytes) else BigInt(0)),
+      "cluster-state records" -> (if (advisory) BigInt(clusters) * MapAccess.words(MemMap.ClusterState.Bytes)
+                                  else BigInt(0)),
       "notice rings" -> BigInt(cpus) * (1 << Settings.NoticeLog2.end) * MapAccess.words(MemMap.Notice.Bytes),
       "hint rings" -> BigInt(cpus) * (log2Ceil(slots) + 1) * (1 << hintRingLog2) * MapAccess.words(MemMap.Hint.Bytes)
     )
   )
-    require(words <= (1 << Dma.OffsetBits), s"the $what have $words words: choose fewer, at most ${1 << Dma.OffsetBits}")
+    require(
+      words <= (1 << Dma.OffsetBits),
+      s"the $what have $words words: choose fewer, at most ${1 << Dma.OffsetBits}"
+    )
   require(hintRingLog2 >= 1 && hintRingLog2 <= 8, s"hintRingLog2 is $hintRingLog2: choose 1 to 8")
   require(buildHash >= 0 && buildHash.bitLength <= 64, "buildHash does not fit in 64 bits")
 

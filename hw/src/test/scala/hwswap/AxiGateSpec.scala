@@ -90,7 +90,11 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
         inner.rready.poke(random.nextBoolean())
         if (bit(inner.rvalid) && bit(inner.rready)) {
           last = bit(inner.rlast)
-          beats += ((inner.rdata.peek().litValue.toLong, inner.rresp.peek().litValue.toInt, inner.rid.peek().litValue.toInt))
+          beats += ((
+            inner.rdata.peek().litValue.toLong,
+            inner.rresp.peek().litValue.toInt,
+            inner.rid.peek().litValue.toInt
+          ))
         }
         step()
       }
@@ -215,7 +219,9 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
         }
         assert(bench.memory.quiet && bench.memory.bursts.drop(bursts).forall(_._2 != inside + 2048))
         for (i <- 0 until 32)
-          assert(bench.memory(inside + 8 * i) == (if (i < written && bench.memory(inside + 8 * i) == i) i else 1000 + i))
+          assert(
+            bench.memory(inside + 8 * i) == (if (i < written && bench.memory(inside + 8 * i) == i) i else 1000 + i)
+          )
         inner.wvalid.poke(false)
         bench.until("arready")(inner.arready.peek().litToBoolean)
         bench.step()

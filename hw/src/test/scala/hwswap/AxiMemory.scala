@@ -25,7 +25,9 @@ import scala.util.Random
   * @param reorder
   *   answers of different identifiers overtake each other, and beats read for them are mixed, at random
   */
-class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder: Boolean = true) extends PeekPokeAPI with Assertions {
+class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder: Boolean = true)
+    extends PeekPokeAPI
+    with Assertions {
 
   /** Words by address. */
   val words: mutable.LongMap[Long] = mutable.LongMap.empty

@@ -106,7 +106,10 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeA
     val one = BigInt(1)
     write(
       c.Offset,
-      put(c.Enable, one) | put(c.TableWrites, one) | put(c.Advisory, if (advisory) 1 else 0) | put(c.Hints, if (hints) 1 else 0)
+      put(c.Enable, one) | put(c.TableWrites, one) | put(c.Advisory, if (advisory) 1 else 0) | put(
+        c.Hints,
+        if (hints) 1 else 0
+      )
     )
   }
 
