@@ -173,15 +173,15 @@ def queued_guest(log: Path, engine: EngineServer | None = None) -> Iterator[Gues
         yield guest
 
 
-def hold_half(guest: Guest, seed: int, size: str = "32m") -> None:
-    """Put so much into swap, free a random half of the slots, and hold the others until verify_half().
+def hold_half(guest: Guest, seed: int, size: str = "32m", free: int = 50) -> None:
+    """Put so much into swap, free a random half of the slots (or `free` %), and hold the others until verify_half().
 
     None of it stays in the swap cache, in which a device behind a queue leaves what it has written.
     """
     group = "/sys/fs/cgroup/half"
     guest.run(f"[ -d {group} ] || {{ echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir {group}; }}").check()
     guest.run(
-        f"sh -c 'echo $$ >{group}/cgroup.procs; exec swapfrag --size {size} --free 50 --seed {seed}' >/tmp/frag & "
+        f"sh -c 'echo $$ >{group}/cgroup.procs; exec swapfrag --size {size} --free {free} --seed {seed}' >/tmp/frag & "
         "echo $! >/tmp/frag.pid"
     ).check()
     guest.run("until grep -q ready /tmp/frag; do kill -0 $(cat /tmp/frag.pid) || exit 1; sleep 0.1; done", 300).check()

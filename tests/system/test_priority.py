@@ -3,12 +3,13 @@
 
 from pathlib import Path
 
-from driver import Driver, hold_half, swapload, verify_half
+from driver import Driver, Load, hold_half, swapload, verify_half
 from hwswap.engine import EngineServer
 from hwswap.guest import Guest, Machine
 
 FIRST, SECOND = "/dev/ram0", "/dev/ram1"
 LOAD = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2"
+MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
 
 
 def used(guest: Guest, disk: str) -> int:
@@ -48,11 +49,12 @@ def test_a_full_device_is_no_reason(folder: Path, kernel_log: Path) -> None:
     with Guest(Machine(cpus=2, disks=2), EngineServer(folder), log=kernel_log) as guest:
         swap_on_both(guest, "4m")
         driver = Driver.attached(guest, "hint")
-        hold_half(guest, seed=1)
-        stats = driver.stats()
-        assert used(guest, FIRST) > 0
+        hold_half(guest, seed=1, size="16m", free=0)
+        assert used(guest, FIRST) == 4092  # all but its header; and it stays so
         assert used(guest, SECOND) > 0
-        # More than the first device has.
-        assert stats["slots_engine"] > 4 << 20 >> 12, stats
+        load = Load(guest, MIXED)
+        driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
+        assert used(guest, FIRST) == 4092
+        load.stop()
         verify_half(guest)
         driver.assert_quiet_mirror()
