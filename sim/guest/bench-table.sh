@@ -74,7 +74,7 @@ insmod /lib/modules/hwswap_testprovider.ko fill_order=0 fill_verify=n || exit 1
 bench tuned || exit 1
 rmmod hwswap_testprovider || exit 1
 insmod /lib/modules/hwswap.ko mode=off || exit 1
-insmod /lib/modules/hwswap_simclock.ko period_us=$BENCH_TICK_US || exit 1
+insmod /lib/modules/hwswap_simclock.ko period_us="$BENCH_TICK_US" || exit 1
 # One look takes about 7 instructions; so a look at a register comes every 160 ns, which is as far as it lets the
 # simulated engine run.
 echo 24 >$MODE/trusted_looks

@@ -72,7 +72,7 @@ phase() {
 # bench NAME MODE: the allocator alone, orders 0, 4 and 9
 bench() {
 	echo "@phase $1 running the bench in mode $2"
-	engine_mode "$2" $BENCH_TICK_US || return 1
+	engine_mode "$2" "$BENCH_TICK_US" || return 1
 	allocator_bench "$1" 0 2000 && allocator_bench "$1" 4 300 && allocator_bench "$1" 9 32
 }
 
