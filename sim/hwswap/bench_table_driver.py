@@ -10,7 +10,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap import artifacts, bench_modes, bench_table_driver_plot, paths, provenance
+from hwswap import artifacts, bench_modes, bench_table_driver_plot, markdown, paths, provenance
 from hwswap.engine import EngineError, EngineServer
 from hwswap.guest import Guest, GuestError, Machine
 from hwswap.qmp import QmpError
@@ -283,12 +283,15 @@ def memory_table(report: Report) -> Table:
     return table
 
 
-def show(report: Report, console: Console) -> None:
-    """Prints the tables, and what they are."""
-    for make in (folio_table, swapoff_table, bench_modes.modes_table, bench_modes.commands_table, memory_table):
-        table: Callable[[Report], Table] = make
-        console.print(table(report))
-    notes = (
+def tables(report: Report) -> list[Table]:
+    """All tables."""
+    makers = (folio_table, swapoff_table, bench_modes.modes_table, bench_modes.commands_table, memory_table)
+    return [make(report) for make in makers]
+
+
+def notes(report: Report) -> tuple[str, ...]:
+    """What the numbers are."""
+    return (
         "One instruction takes one nanosecond of guest time: blind to cache misses, and to what DMA does to them.",
         (
             "unpatched: Linux as it is, but for the bench. stock: all patches, no provider. tuned: the kernel's placement, the words of a folio by memset64, not looked at again. "
@@ -313,7 +316,13 @@ def show(report: Report, console: Console) -> None:
             f"patches {report['commits']['patches']}, seed {report['seed']}."
         ),
     )
-    for note in notes:
+
+
+def show(report: Report, console: Console) -> None:
+    """Prints the tables, and what they are."""
+    for table in tables(report):
+        console.print(table)
+    for note in notes(report):
         console.print(f"- {note}", highlight=False)
 
 
@@ -334,12 +343,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-table-driver: {error}", file=sys.stderr)
         return 1
     (OUTPUT / "driver.json").write_text(json.dumps(report, indent=1) + "\n")
+    (OUTPUT / "driver.md").write_text(markdown.page(tables(report), notes(report)))
     bench_table_driver_plot.draw(report, OUTPUT / "driver.png")
     show(report, Console(width=150 if not sys.stdout.isatty() else None))
     wrong = fallbacks(report)
     for sentence in wrong:
         print(f"bench-table-driver: {sentence}", file=sys.stderr)
-    print(f"{OUTPUT / 'driver.json'}, .png: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(f"{OUTPUT / 'driver.json'}, .md, .png: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
     return 1 if wrong else 0
 
 

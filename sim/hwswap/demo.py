@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from hwswap import artifacts, demo_plot, demo_table, ftrace, paths, provenance, replay
+from hwswap import artifacts, demo_plot, demo_table, ftrace, markdown, paths, provenance, replay
 from hwswap.engine import EngineError, EngineServer
 from hwswap.guest import Guest, GuestError, Machine
 from hwswap.qmp import QmpError
@@ -228,8 +228,10 @@ def result(seed: int) -> int:
     }
     (OUTPUT / "demo.json").write_text(json.dumps(report, indent=1) + "\n")
     demo_table.show(report, Console(width=150 if not sys.stdout.isatty() else None))
+    notes = [*demo_table.notes(report), *(check.text for check in checks)]
+    (OUTPUT / "demo.md").write_text(markdown.page(demo_table.tables(report), notes))
     demo_plot.draw(report, OUTPUT / "demo.png")
-    console.print(f"{OUTPUT / 'demo.json'}, {OUTPUT / 'demo.png'}: written; {time.monotonic() - started:.0f} s in all")
+    console.print(f"{OUTPUT / 'demo.json'}, .md, .png: written; {time.monotonic() - started:.0f} s in all")
     failed = [check.text for check in checks if not check.passed]
     for line in failed:
         console.print(f"[red]not met:[/red] {line}")

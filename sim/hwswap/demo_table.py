@@ -137,9 +137,14 @@ def notes(report: Report) -> list[str]:
     ]
 
 
+def tables(report: Report) -> list[Table]:
+    """All tables."""
+    return [swap_table(report), bench_table(report), bench_table(report, True), cycles_table(report)]
+
+
 def show(report: Report, console: Console) -> None:
     """Prints all tables, the notes and the conditions."""
-    for table in (swap_table(report), bench_table(report), bench_table(report, True), cycles_table(report)):
+    for table in tables(report):
         console.print(table)
     for note in notes(report):
         console.print(f"- {note}", highlight=False)
