@@ -37,6 +37,9 @@ bench-scale: model model-scale ## cycles, dependent memory accesses and cache hi
 kernel: setup ## Linux 7.3 with the patches: build/kernel
 	@$(B) kernel
 
+kernel-unpatched: setup ## the same without the patches, but for the bench: what others are compared with
+	@$(B) kernel-unpatched
+
 modules: kernel ## the driver's modules: build/modules
 	@$(B) modules
 
@@ -46,7 +49,7 @@ guest: modules ## the guest's initramfs: build/guest
 redis: setup ## redis-server for the guest's recipe redis-bgsave: build/redis
 	@$(B) redis
 
-demo: model guest ## boot Linux with the engine, swap in every mode, print the comparison
+demo: model guest kernel-unpatched ## boot Linux with the engine, swap in every mode, print the comparison
 	@$(ENV) python -m hwswap.demo
 
 test: ## everything below: lint, unit tests, model, traces, cocotb, full system
@@ -63,6 +66,7 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
 	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
+	@$(PHASE) unpatched $(MAKE) --no-print-directory kernel-unpatched
 	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
 	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
 
@@ -84,7 +88,7 @@ test-trace: model model-wide model-scale ## recorded traces and random streams o
 test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
 	@$(PYTEST) tests/scale
 
-test-system: model guest ## boots Linux, swaps, kills the engine, verifies every byte
+test-system: model guest kernel-unpatched ## boots Linux, swaps, kills the engine, verifies every byte
 	@$(PYTEST) tests/system
 
 # Half an hour and more, so not part of `make test`.
@@ -114,7 +118,7 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
-bench-table: model model-scale guest ## cost of the work on swap tables: engine, guest, swapoff, memory; [SHORT=1]
+bench-table: model model-scale guest kernel-unpatched ## cost of the work on swap tables: engine, guest, swapoff, memory; [SHORT=1]
 	@$(ENV) python -m hwswap bench-table $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap.bench_table_driver $(if $(SHORT),--short)
 
