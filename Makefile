@@ -68,6 +68,7 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
 	@$(PHASE) unpatched $(MAKE) --no-print-directory kernel-unpatched
 	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
+	@$(PHASE) capacity $(MAKE) --no-print-directory capacity
 	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
 
 test-hw: setup ## Chisel unit tests
@@ -149,14 +150,28 @@ map: setup ## generate all views of the register map from hw/map/hwswap.rdl
 lock: setup ## bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock
 
-# What a bitstream is for; SEEDS=n tries n placements and keeps the fastest.
+# What a bitstream is for; SEEDS=n tries n placements and keeps the fastest. PROFILE= and SOC_CLUSTERS= and so on choose
+# another engine than the board's (constraints/profiles.toml), LIMIT=part allows an FPGA as full as there is room.
 bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
 bitstream flash: export CPU := $(or $(CPU),vexriscv)
+bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
 
-bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n]: see docs/board.md
+bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=lean]: see docs/board.md
 	@$(ENV) python -m hwswap_soc.boards $(BOARD) $(CPU)
-	@$(B) rtl-soc fpga part-engine part-cpu netlist bitstream
+	@$(B) $(bitstream_steps)
 	@$(ENV) python -m hwswap_soc.fmax_report build/bitstream-$(BOARD)-$(CPU)
+
+bitstreams: setup ## those of all boards, one after the other, SEEDS=2 each, and a table of them: build/bitstreams
+	@$(ENV) python -m hwswap_soc.bitstreams make --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
+
+board-tables: setup ## put the table of make bitstreams into README and docs/board.md, and the sizes on record
+	@$(ENV) python -m hwswap_soc.bitstreams docs
+
+capacity: setup ## whether today's engine fits on each board, without synthesis
+	@$(ENV) python -m hwswap_soc.capacity check --limit $(or $(LIMIT),routable)
+
+sizes: setup ## synthesise the SoCs of all boards and put on record what they take: litex/hwswap_soc/sizes
+	@$(ENV) python -m hwswap_soc.capacity synthesise
 
 flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command)
 	@$(B) fpga
@@ -195,7 +210,7 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 	@$(ENV) python -m hwswap_soc.linux
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
-	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) rtl-soc fpga part-engine part-cpu netlist bitstream
+	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
 	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap_soc.linux_image card \
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)

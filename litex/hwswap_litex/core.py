@@ -21,13 +21,25 @@ class InputError(Exception):
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """What one engine Verilog was made for: engine.json, written beside HwSwap.sv by `sim/setup/build rtl-soc`."""
+    """What one engine Verilog was made for: engine.json, written beside HwSwap.sv by `sim/setup/build rtl-soc`.
+
+    Attributes:
+        devices: swap devices.
+        cpus: CPUs with hints of their own.
+        clusters: clusters, 2 MiB of swap each.
+        hint_ring_log2: entries of a hint ring, as a power of two.
+        build_hash: what register BUILD reads, 16 hexadecimal digits.
+        profile: the name of all this in constraints/profiles.toml.
+        without: what the engine lacks, as the --no- options of hwswap.Emit name it.
+    """
 
     devices: int
     cpus: int
     clusters: int
     hint_ring_log2: int
     build_hash: str
+    profile: str
+    without: list[str]
 
     @classmethod
     def load(cls, rtl: Path) -> "EngineInfo":
@@ -90,8 +102,8 @@ class HwSwap(LiteXModule):
 
     Attributes:
         bus: registers, 64-bit AXI4-Lite slave, `region_size` bytes, never to be cached. Honours byte strobes.
-        dma: memory, 64-bit AXI4 master with 32-bit addresses, 4-bit ids, INCR bursts of at most 16 beats that stay
-            inside of 4 KiB.
+        dma: memory, 64-bit AXI4 master with 64-bit addresses, 4-bit ids, INCR bursts of at most 16 beats that stay
+            inside of 4 KiB. Addresses are what software wrote: what answers has to refuse those that are not its own.
         ev: the interrupt, a level; `irq.add("<name of the core in the SoC>")` connects it.
         idle: nothing is under way (in the engine's clock domain).
         round: polling rounds finished, modulo 2^32 (in the engine's clock domain).
@@ -105,11 +117,7 @@ class HwSwap(LiteXModule):
         self,
         platform,
         rtl: Path,
-        devices: int,
-        cpus: int,
-        clusters: int,
-        hint_ring_log2: int,
-        build_hash: str,
+        info: EngineInfo,
         clock_domain: str = "sys",
     ) -> None:
         """Adds the engine's source to `platform` and makes the core.
@@ -117,19 +125,15 @@ class HwSwap(LiteXModule):
         Args:
             platform: the LiteX platform.
             rtl: folder that holds HwSwap.sv.
-            devices: swap devices `rtl` was made for.
-            cpus: CPUs `rtl` was made for.
-            clusters: clusters `rtl` was made for, 2 MiB of swap each.
-            hint_ring_log2: entries of a hint ring `rtl` was made for, as a power of two.
-            build_hash: what register BUILD reads, 16 hexadecimal digits.
+            info: what `rtl` was made for.
             clock_domain: the engine's own; all ports of this core stay in sys.
         """
         source = Path(rtl) / "HwSwap.sv"
         if not source.is_file():
             raise InputError(f"{source} does not exist: build the engine with 'sim/setup/build rtl-soc'")
-        self.info = EngineInfo(devices, cpus, clusters, hint_ring_log2, build_hash)
+        self.info = info
         self.bus = axi.AXILiteInterface(data_width=64, address_width=32)
-        self.dma = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
+        self.dma = axi.AXIInterface(data_width=64, address_width=64, id_width=4)
         self.ev = LevelInterrupt()
         self.idle = Signal()
         self.round = Signal(32)
@@ -138,7 +142,7 @@ class HwSwap(LiteXModule):
         irq = self.ev.irq
         if clock_domain != "sys":
             bus = axi.AXILiteInterface(data_width=64, address_width=32, clock_domain=clock_domain)
-            dma = axi.AXIInterface(data_width=64, address_width=32, id_width=4, clock_domain=clock_domain)
+            dma = axi.AXIInterface(data_width=64, address_width=64, id_width=4, clock_domain=clock_domain)
             irq = Signal()
             self.bus_crossing = axi.AXILiteClockDomainCrossing(self.bus, bus, cd_from="sys", cd_to=clock_domain)
             self.dma_crossing = AxiCrossing(dma, self.dma, cd_from=clock_domain, cd_to="sys")
@@ -150,7 +154,7 @@ class HwSwap(LiteXModule):
     @classmethod
     def from_build(cls, platform, rtl: Path, clock_domain: str = "sys") -> "HwSwap":
         """Makes the core for the engine in folder `rtl`, with the sizes its engine.json states."""
-        return cls(platform, rtl, **vars(EngineInfo.load(rtl)), clock_domain=clock_domain)
+        return cls(platform, rtl, EngineInfo.load(rtl), clock_domain)
 
     def _ports(self, bus: axi.AXILiteInterface, dma: axi.AXIInterface, irq: Signal, clock_domain: str) -> dict:
         """The connections of the Verilog module, by LiteX's naming (i_ and o_)."""
@@ -171,13 +175,8 @@ class HwSwap(LiteXModule):
         ports |= _channel("s_axil_ar", bus.ar, "i", {"addr": bus.ar.addr[address]})
         ports |= _channel("s_axil_r", bus.r, "o", {"data": bus.r.data, "resp": bus.r.resp})
         for name, channel in (("aw", dma.aw), ("ar", dma.ar)):
-            # The engine knows 64-bit addresses; a SoC here has 32, and software knows no others.
-            full = Signal(64)
-            self.comb += channel.addr.eq(full)
-            fields = {
-                field: getattr(channel, field) for field in ("id", "len", "size", "burst", "lock", "cache", "prot")
-            }
-            ports |= _channel(f"m_axi_{name}", channel, "o", fields | {"addr": full})
+            names = ("addr", "id", "len", "size", "burst", "lock", "cache", "prot")
+            ports |= _channel(f"m_axi_{name}", channel, "o", {field: getattr(channel, field) for field in names})
         ports |= _channel("m_axi_w", dma.w, "o", {"data": dma.w.data, "strb": dma.w.strb, "last": dma.w.last})
         ports |= _channel("m_axi_b", dma.b, "i", {"id": dma.b.id, "resp": dma.b.resp})
         r = {"id": dma.r.id, "data": dma.r.data, "resp": dma.r.resp, "last": dma.r.last}

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a bitstream.
 
-From the netlist (netlist.py) nextpnr places and routes the SoC once per seed, and the best seed's result is packed:
+A netlist (netlist.py) that is too large for the FPGA ends it here. Else nextpnr places and routes the SoC once per seed,
+and the best seed's result is packed:
 
     python -m hwswap_soc.bitstream --board ecpix5 --cpu vexriscv --netlist NETLIST --seeds 3 --output DIR
 
 DIR gets hwswap.bit, hwswap.svf (hwswap.dfu too for a board that is loaded over DFU), soc.json, csr.json, timing.json,
 and with Rocket the device tree, hwswap.dts and hwswap.dtb. Nothing is packed when a clock is slower than it has to be.
+A seed that has been routed is kept in build/placements, and is not routed again by a later call.
 """
 
 import argparse
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -17,7 +20,10 @@ from pathlib import Path
 from hwswap_litex import InputError
 from rich.console import Console
 
-from hwswap_soc import boards, constraints, devicetree, fmax_report, fpga_tools, placement, steps
+from hwswap_soc import boards, capacity, constraints, devicetree, fmax_report, fpga_tools, placement, steps
+
+PLACEMENTS = fpga_tools.ROOT / "build" / "placements"
+"""Where routed seeds are kept."""
 
 _FREE_GB = 3
 # nextpnr's default router is the better one for timing, but where Rocket crowds the FPGA it searches without end.
@@ -45,7 +51,29 @@ def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
         steps.run(command, output / "dfu-suffix.log", output)
 
 
-def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
+def timing_report(board: str, cpu: str, placements: Path = PLACEMENTS) -> Path:
+    """Where the timing of the last placement of a board and CPU is, met or missed: what timing.json is a copy of.
+
+    Args:
+        board: name of the board.
+        cpu: name of the CPU.
+        placements: folder of what was routed.
+    """
+    return placements / f"{board}-{cpu}.json"
+
+
+def _work(folder: Path, options: list[str], tools: dict[str, str], placements: Path) -> Path:
+    """Where the seeds of this netlist, routed with these options and tools, are kept."""
+    key = hashlib.sha256((folder / "netlist.json").read_bytes())
+    key.update((folder / "pins.lpf").read_bytes() + json.dumps([options, tools], sort_keys=True).encode())
+    work = placements / key.hexdigest()[:16]
+    work.mkdir(parents=True, exist_ok=True)
+    return work
+
+
+def build(
+    folder: Path, board: str, cpu: str, seeds: int, output: Path, limit: str, placements: Path = PLACEMENTS
+) -> dict:
     """Makes the bitstream of a netlist.
 
     Args:
@@ -54,6 +82,8 @@ def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
         cpu: name of the CPU.
         seeds: how many seeds are tried, from 1.
         output: folder for the results.
+        limit: how full the FPGA may be (`capacity.allowed`).
+        placements: folder in which routed seeds are kept.
 
     Returns:
         What timing.json holds.
@@ -64,19 +94,19 @@ def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
         raise InputError(f"{folder} holds no netlist: make it with python -m hwswap_soc.netlist") from error
     if (facts["board"], facts["cpu"]) != (board, cpu):
         raise InputError(f"{folder} is for {facts['cpu']} on {facts['board']}, not for {cpu} on {board}.")
-    free = shutil.disk_usage(output).free / 1e9
-    if free < _FREE_GB:
-        raise InputError(f"{output} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
+    capacity.require(folder, limit, Console(stderr=True))
     sys_mhz, floor = constraints.clocks(facts["board"], facts["cpu"])
     if sys_mhz != facts["sys_mhz"]:
         raise InputError(f"{folder} was made for {facts['sys_mhz']} MHz, constraints/clocks.toml says {sys_mhz}.")
-    work = output / "seeds"
-    work.mkdir(exist_ok=True)
+    options = [*facts["nextpnr"], "--router", _ROUTERS[cpu]]
     tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
-    options = [*facts["nextpnr"], "--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
-    options += ["--router", _ROUTERS[cpu]]
+    work = _work(folder, options, tools, placements)
+    free = shutil.disk_usage(work).free / 1e9
+    if free < _FREE_GB:
+        raise InputError(f"{work} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
+    options += ["--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
     runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, seeds + 1)]
-    results = {int(name): result for name, result in placement.place(runs, work).items()}
+    results = {int(name): result for name, result in placement.place(runs, work, resume=True).items()}
     best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
     report = {key: facts[key] for key in ("board", "cpu", "variant", "device", "engine", "sources", "synthesis_s")}
     report |= {
@@ -88,7 +118,9 @@ def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
         "clocks": fmax_report.summary(results),
         "utilisation": fmax_report.utilisation(folder / "netlist.json"),
     }
-    (output / "timing.json").write_text(json.dumps(report, indent=2) + "\n")
+    kept = timing_report(board, cpu, placements)
+    kept.write_text(json.dumps(report, indent=2) + "\n")
+    shutil.copyfile(kept, output / "timing.json")
     required = report["clocks"].get("sys_clk", {}).get("required", 0)
     if required < floor:
         raise InputError(f"nextpnr was told to reach {required} MHz on sys_clk, less than the floor of {floor} MHz.")
@@ -97,7 +129,7 @@ def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
         speeds = results[best]["clocks"][clock]
         raise InputError(
             f"timing is missed: {clock} reaches {speeds['achieved']} MHz with the best of {seeds} seed(s) and has to "
-            f"reach {speeds['required']}; try more SEEDS=, or see the slowest path in {output}/timing.json"
+            f"reach {speeds['required']}; try more SEEDS=, or see the slowest path in {kept}"
         )
     for name in ("soc.json", "csr.json", "engine.json"):
         shutil.copyfile(folder / name, output / name)
@@ -106,7 +138,6 @@ def build(folder: Path, board: str, cpu: str, seeds: int, output: Path) -> dict:
         paths = output / "soc.json", output / "engine.json"
         devicetree.write(*paths, "board", output / "hwswap.dts", output / "hwswap.dtb")
     pack(facts, work, best, output)
-    shutil.rmtree(work)
     return report
 
 
@@ -116,6 +147,7 @@ def main() -> int:
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
     parser.add_argument("--seeds", type=int, default=1, help="how often it is placed and routed")
+    parser.add_argument("--limit", choices=("routable", "part"), default="routable", help="how full the FPGA may be")
     parser.add_argument("--netlist", type=Path, required=True, help="what python -m hwswap_soc.netlist made")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
@@ -126,7 +158,7 @@ def main() -> int:
             raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
         output = options.output.resolve()
         output.mkdir(parents=True, exist_ok=True)
-        build(options.netlist.resolve(), options.board, options.cpu, options.seeds, output)
+        build(options.netlist.resolve(), options.board, options.cpu, options.seeds, output, options.limit)
 
     return steps.finish(work)
 

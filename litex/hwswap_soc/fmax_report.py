@@ -32,7 +32,9 @@ CAPACITY = {"LUT": 83_640, "FF": 83_640, "BRAM": 208, "DSP": 156}
 # Yosys flattens the design and then names a cell after a net at it, which keeps the names of the modules it was in. The
 # first pattern that fits counts.
 GROUPS = (
-    ("engine: core", re.compile(r"hwswap_engine\.core\.")),
+    ("engine: core", re.compile(r"hwswap_engine\.Core\.")),
+    ("engine: swap tables", re.compile(r"hwswap_engine\.(shell\.tables|tableDma)\.")),
+    ("engine: mirror", re.compile(r"hwswap_engine\.shell\.mirror\.")),
     ("engine: shell", re.compile(r"hwswap_engine\.")),
     ("CPU", re.compile(r"(VexRiscv|ExampleRocketSystem)\w*\.")),
     # LiteX's own parts are one Verilog module: their signals' names tell them apart.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hwswap_litex import InputError
 
-from hwswap_soc import boards, fpga_tools, sources, steps, synthesis
+from hwswap_soc import boards, cpu_verilog, engine_part, engine_verilog, fpga_tools, sources, steps, yosys
 from hwswap_soc.generate import TOP
 
 _FREE_GB = 2
@@ -25,15 +25,15 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
         board: name of the board.
         cpu: name of the CPU.
         variant: of the CPU; the profile's when None.
-        parts: folders of the synthesised CPU and engine, by module (`synthesis.part`); HwSwap.sv and engine.json are in
+        parts: folders of the synthesised CPU and engine, each with part.il, by module; HwSwap.sv and engine.json are in
             the engine's.
-        output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json, utilisation.json, logs.
+        output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json and logs.
     """
     output.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(output).free / 1e9
     if free < _FREE_GB:
         raise InputError(f"{output} has {free:.1f} GB free and a netlist takes {_FREE_GB} GB: make room.")
-    rtl = parts[synthesis.ENGINE_MODULE]
+    rtl = parts[engine_part.MODULE]
     tools = fpga_tools.versions("yosys")
     recorded = sources.digests()
     with steps.shown() as progress:
@@ -47,7 +47,7 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
         _synthesise(gateware / f"{TOP}.v", parts, boards.BOARDS[board].lut_ram, output)
         facts["synthesis_s"] = round(time.monotonic() - started)
         progress.update(task, completed=1)
-    facts |= {"sources": recorded, "tools": tools}
+    facts |= {"sources": recorded, "tools": tools, "rtl": engine_verilog.digest(rtl)}
     (output / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
     shutil.copyfile(gateware / f"{TOP}.lpf", output / "pins.lpf")
     shutil.copyfile(rtl / "engine.json", output / "engine.json")
@@ -61,7 +61,7 @@ def _synthesise(top: Path, parts: dict[str, Path], lut_ram: Iterable[str], outpu
 
     Args:
         top: Verilog of the SoC, named as its top module; memory contents are beside it.
-        parts: folder of a netlist that `synthesis.part` made, by module.
+        parts: folder of part.il, a synthesised module, by the module's name.
         lut_ram: names of memories that go into LUT RAM.
         output: folder for netlist.json.
     """
@@ -79,7 +79,7 @@ def _synthesise(top: Path, parts: dict[str, Path], lut_ram: Iterable[str], outpu
         "opt_clean -purge",
         f"write_json {output / 'netlist.json'}",
     ]
-    synthesis.yosys(script, "synthesis", output, top.parent)
+    yosys.run(script, "synthesis", output, top.parent)
 
 
 def _generate(board: str, cpu: str, variant: str | None, rtl: Path, output: Path) -> None:
@@ -104,16 +104,16 @@ def main() -> int:
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
     parser.add_argument("--variant", help="of the CPU")
-    parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.synthesis engine)")
-    parser.add_argument("--core", type=Path, required=True, help="the CPU's netlist (hwswap_soc.synthesis <cpu>)")
+    parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.engine_part area)")
+    parser.add_argument("--core", type=Path, required=True, help="the CPU's netlist (hwswap_soc.cpu_part)")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
 
     def work() -> None:
         boards.choose(options.board, options.cpu)
         parts = {
-            synthesis.CPU_MODULES[options.cpu]: options.core.resolve(),
-            synthesis.ENGINE_MODULE: options.engine.resolve(),
+            cpu_verilog.MODULES[options.cpu]: options.core.resolve(),
+            engine_part.MODULE: options.engine.resolve(),
         }
         make(options.board, options.cpu, options.variant, parts, options.output.resolve())
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of nextpnr, two at a time, with what each of them is doing shown."""
+"""Runs of nextpnr, two at a time (one with JOBS=1), with what each of them is doing shown."""
 
+import os
 import subprocess
 import time
 from collections.abc import Iterable
@@ -37,6 +38,11 @@ class Run:
     config: bool = True
     tool: str = "nextpnr-ecp5"
 
+    def is_done(self, output: Path) -> bool:
+        """Whether its results are in a folder."""
+        files = [f"{self.name}.json", *([f"{self.name}.config"] if self.config else [])]
+        return all((output / name).is_file() for name in files)
+
 
 def place(runs: Iterable[Run], output: Path, *, resume: bool = False) -> dict[str, dict]:
     """Places and routes.
@@ -44,7 +50,7 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False) -> dict[st
     Args:
         runs: what is to be done.
         output: folder for <name>.json and <name>.log, and <name>.config where it is asked for.
-        resume: a run whose report is in the folder already is not done again, so that an interrupted call can go on;
+        resume: a run whose results are in the folder already is not done again, so that an interrupted call can go on;
             whoever changes the netlist or an option names another folder.
 
     Returns:
@@ -52,13 +58,14 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False) -> dict[st
     """
     runs = list(runs)
     reports = {run.name: output / f"{run.name}.json" for run in runs}
-    results = {name: fmax_report.timing(report) for name, report in reports.items() if resume and report.is_file()}
+    parallel = 1 if os.environ.get("JOBS") == "1" else _PARALLEL
+    results = {run.name: fmax_report.timing(reports[run.name]) for run in runs if resume and run.is_done(output)}
     waiting = [run for run in runs if run.name not in results]
     running: dict[str, tuple[subprocess.Popen, int]] = {}
     with steps.shown() as progress:
         try:
             while waiting or running:
-                while waiting and len(running) < _PARALLEL:
+                while waiting and len(running) < parallel:
                     run = waiting.pop(0)
                     # Under its name only when all of it is written: a report that is there is a run that is done.
                     command = [run.tool, *run.options, "--timing-allow-fail", "--report", f"{run.name}.part"]

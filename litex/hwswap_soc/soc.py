@@ -24,6 +24,7 @@ from litex.soc.integration.soc_core import SoCCore
 from litex.soc.interconnect import axi, wishbone
 
 from hwswap_soc import cpu as cpus
+from hwswap_soc.address_guard import AddressGuard
 from hwswap_soc.bus_register import WishboneRegister
 from hwswap_soc.lanes import AxiLanes
 
@@ -92,15 +93,19 @@ class HwSwapSoC(SoCCore):
         region = SoCRegion(origin=self.profile.registers, size=HwSwap.region_size, cached=False)
         self.bus.add_slave("hwswap", engine.bus, region)
         self.irq.add("hwswap")
-        if self.profile.window is not None:
-            self.comb += engine.dma.connect(self.memory_port("hwswap_dma"))
+        if self.profile.window is None:
+            self._dma = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
+        else:
+            self._dma = self.memory_port("hwswap_dma")
             self._add_window()
+        ram = self.bus.regions["main_ram"]
+        self.hwswap_guard = AddressGuard(engine.dma, self._dma, ram.origin, ram.size)
         self._add_constants(engine)
 
     def finalize(self) -> None:
         """Connects the coherent DMA port, now that all of its users are known, and lets LiteX finalize the rest."""
         if not self.finalized and hasattr(self, "hwswap") and hasattr(self.cpu, "connect_frontend"):
-            masters = [self.hwswap.dma]
+            masters = [self._dma]
             if self.dma_bus.masters:
                 # LiteX's own DMA masters (an SD card's): on the Wishbone bus that LiteX made for them.
                 masters.append(self.cpu.l2fb_axi)

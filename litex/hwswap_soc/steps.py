@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the steps of a bitstream are shown, fail, and are ended when a run is interrupted."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -45,6 +46,24 @@ def run(command: list[str], log: Path, folder: Path) -> None:
     finally:
         end([process])
     fpga_tools.check(process, log)
+
+
+def build(environment: dict[str, str], *what: str) -> bool:
+    """Makes artefacts with sim/setup/build, its output shown.
+
+    Args:
+        environment: what chooses them: BOARD, CPU, SEEDS and so on.
+        what: their names.
+
+    Returns:
+        Whether all of them were made.
+    """
+    command = [str(fpga_tools.ROOT / "sim" / "setup" / "build"), *what]
+    process = subprocess.Popen(command, env=os.environ | environment, cwd=fpga_tools.ROOT)
+    try:
+        return process.wait() == 0
+    finally:
+        end([process])
 
 
 def finish(work: Callable[[], None]) -> int:

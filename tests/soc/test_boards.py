@@ -264,8 +264,11 @@ def test_utilisation_by_module(tmp_path):
         netlist(
             tmp_path,
             {
-                "hwswap_engine.core.finder.x_LUT4_Z": "LUT4",
+                "hwswap_engine.Core.finder.x_LUT4_Z": "LUT4",
                 "hwswap_engine.shell.count_CCU2C_S0": "CCU2C",
+                "hwswap_engine.shell.tables.unit.x_LUT4_Z": "LUT4",
+                "hwswap_engine.tableDma.queue.ram": "DP16KD",
+                "hwswap_engine.shell.mirror.hints.ram": "TRELLIS_DPR16X4",
                 "ExampleRocketSystem.tile.ram": "DP16KD",
                 "boardsoc_boardsoc_sdram_count_TRELLIS_FF_Q_1": "TRELLIS_FF",
                 "boardsoc_uart_TRELLIS_FF_Q": "TRELLIS_FF",
@@ -275,10 +278,12 @@ def test_utilisation_by_module(tmp_path):
     )
     assert counts["engine: core"] == {"LUT": 1, "FF": 0, "BRAM": 0, "DSP": 0}
     assert counts["engine: shell"]["LUT"] == 2
+    assert counts["engine: swap tables"] == {"LUT": 1, "FF": 0, "BRAM": 1, "DSP": 0}
+    assert counts["engine: mirror"]["LUT"] == 6
     assert counts["CPU"]["BRAM"] == 1
     assert counts["memory controller"]["FF"] == 1
     assert counts["rest of the SoC"]["FF"] == 1
-    assert counts["total"] == {"LUT": 3, "FF": 2, "BRAM": 1, "DSP": 0}
+    assert counts["total"] == {"LUT": 10, "FF": 2, "BRAM": 2, "DSP": 0}
 
 
 def report_of(tmp_path: Path, achieved: float, required: float = 60.0) -> dict:

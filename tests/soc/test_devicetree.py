@@ -21,6 +21,7 @@ def exported(tmp_path_factory) -> Path:
 
     folder = tmp_path_factory.mktemp("soc")
     info = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4, "build_hash": HASH}
+    info |= {"profile": "full", "without": []}
     (folder / "engine.json").write_text(json.dumps(info))
     # LiteX only refers to it.
     (folder / "HwSwap.sv").write_text("module HwSwap; endmodule\n")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc import fpga_tools, synthesis
+from hwswap_soc import engine_part, fpga_tools
 
 _LIBRARY = """module LUT4(input A, output Z);
 endmodule
@@ -43,7 +43,7 @@ def test_libraries_are_found_beside_the_system_s_yosys_or_in_the_private_root(to
 def test_block_ram_gets_delays_at_each_output_and_nothing_else(tools, tmp_path, monkeypatch):
     _, share = tools
     monkeypatch.setattr(fpga_tools, "yosys_share", lambda: share)
-    text = synthesis.late_block_ram(tmp_path).read_text()
+    text = engine_part.late_block_ram(tmp_path).read_text()
     assert text.count("endmodule") == 1
     assert "parameter DATA_WIDTH_A = 18;" in text
     assert text.count("posedge CLK") == 36
@@ -60,12 +60,12 @@ ABC: A:  Del = {2}.00.  Ar =       {4}.0.  Edge =       55.  Cut =      594.  T 
 
 def test_of_each_module_the_mapper_s_last_pass_counts():
     log = _PASSES.format(1700, 99, 1477, 30, 22) + "other lines\n" + _PASSES.format(9000, 88089, 8668, 23000, 22567)
-    assert synthesis.delay_and_area(log) == (8668.0, 22589.0)
+    assert engine_part.delay_and_area(log) == (8668.0, 22589.0)
     with pytest.raises(InputError, match="not in Yosys's log: use the Yosys"):
-        synthesis.delay_and_area("no such lines")
+        engine_part.delay_and_area("no such lines")
 
 
-@pytest.mark.parametrize("shortest", [1, 3, len(synthesis._MAPPINGS)])
+@pytest.mark.parametrize("shortest", [1, 3, len(engine_part._MAPPINGS)])
 def test_the_mapping_with_the_shortest_longest_path_is_taken(shortest, tools, tmp_path, monkeypatch):
     def yosys(script, name, output, folder):
         written = [line.split()[-1] for line in script if line.startswith("write_rtlil")]
@@ -76,9 +76,9 @@ def test_the_mapping_with_the_shortest_longest_path_is_taken(shortest, tools, tm
         (output / f"{name}.log").write_text(_PASSES.format(9000, 88089, delay, 23000, 22567))
 
     monkeypatch.setattr(fpga_tools, "yosys_share", lambda: tools[1])
-    monkeypatch.setattr(synthesis, "yosys", yosys)
-    taken = synthesis.map_by_delay("HwSwap", [], tmp_path)
-    assert taken.read_text() == f"netlist of abc9 -script +{synthesis._MAPPINGS[shortest - 1]}"
+    monkeypatch.setattr(engine_part.yosys, "run", yosys)
+    taken = engine_part.map_by_delay("HwSwap", [], tmp_path)
+    assert taken.read_text() == f"netlist of abc9 -script +{engine_part._MAPPINGS[shortest - 1]}"
     assert [path.name for path in tmp_path.glob("*.il")] == [f"mapped-{shortest}.il"]
     rows = json.loads((tmp_path / "mappings.json").read_text())
     assert [row["taken"] for row in rows].index(True) == shortest - 1

@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Yosys, from the bottom up: CPU and engine are synthesised alone, and put into the synthesised rest of a SoC.
+"""The engine alone, synthesised: by area, as a part of SoCs, or by delay, to see how fast it can be (make fmax).
 
-Rocket takes Yosys ten minutes and is the same on every board, so its netlist is made once; the engine's serves all
-boards and CPUs. What a module takes of the FPGA is then known exactly. What is lost are optimisations through the
-modules' ports, which are registers on nearly all paths here.
+python -m hwswap_soc.engine_part area --rtl build/rtl-soc --output DIR
 """
 
 import argparse
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from hwswap_litex import InputError
-from litex import get_data_mod
 
-from hwswap_soc import cpu as cpus
-from hwswap_soc import fpga_tools, steps
+from hwswap_soc import fpga_tools, steps, yosys
 
-# Verilog modules of the CPUs.
-CPU_MODULES = {"vexriscv": "VexRiscv", "rocket": "ExampleRocketSystem"}
-ENGINE_MODULE = "HwSwap"
+MODULE = "HwSwap"
+"""The engine's Verilog module."""
 
 # What Yosys's library does not say of the engine's paths, in ps, for an LFE5U of grade 8: when what a block RAM read
 # has come to where it is used (4,260 after the clock edge, and then a wire longer than others), and how long a wire
@@ -43,29 +37,6 @@ _MAPPINGS = (
 _WHOLE = "Late*"
 
 
-def reads(sources: Iterable[tuple[str, str]]) -> list[str]:
-    """Commands that read Verilog.
-
-    Args:
-        sources: file and language, `verilog` or `systemverilog`.
-    """
-    return [f"read_verilog {'-sv ' * (language == 'systemverilog')}{name}" for name, language in sources]
-
-
-def yosys(script: list[str], name: str, output: Path, folder: Path) -> None:
-    """Runs a script.
-
-    Args:
-        script: its commands.
-        name: of the files for script and log, without suffix.
-        output: folder for them.
-        folder: working directory, where memory contents are found.
-    """
-    path = output / f"{name}.ys"
-    path.write_text("\n".join(script) + "\n")
-    steps.run(["yosys", "-s", str(path)], output / f"{name}.log", folder)
-
-
 def late_block_ram(output: Path) -> Path:
     """Writes the library's block RAM, with when its outputs are there, so that ABC puts little logic behind them.
 
@@ -86,7 +57,7 @@ def late_block_ram(output: Path) -> Path:
 def _library(output: Path) -> list[str]:
     """Commands that read the library, with the delays above."""
     return [
-        "read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
+        *yosys.LIBRARY,
         f"read_verilog -lib -specify -overwrite {output / 'block-ram.v'}",
     ]
 
@@ -125,13 +96,13 @@ def map_by_delay(module: str, read: list[str], output: Path) -> Path:
         "select *",
         f"write_rtlil -selected {prepared}",
     ]
-    yosys([*read, *prepare], "prepare", output, output)
+    yosys.run([*read, *prepare], "prepare", output, output)
     found: dict[Path, tuple[float, float]] = {}
     for number, mapping in enumerate(_MAPPINGS, 1):
         mapped = output / f"mapped-{number}.il"
         flatten = ["clean", f"setattr -mod -unset keep_hierarchy {_WHOLE}", "flatten", "select *"]
         script = [*_library(output), f"read_rtlil {prepared}", f"abc9 -script +{mapping}", *flatten]
-        yosys([*script, f"write_rtlil -selected {mapped}"], mapped.stem, output, output)
+        yosys.run([*script, f"write_rtlil -selected {mapped}"], mapped.stem, output, output)
         found[mapped] = delay_and_area((output / f"{mapped.stem}.log").read_text())
     prepared.unlink()
     best = min(found, key=found.__getitem__)
@@ -145,82 +116,49 @@ def map_by_delay(module: str, read: list[str], output: Path) -> Path:
     return best
 
 
-def part(module: str, sources: Iterable[tuple[str, str]], output: Path, *, measured: bool = False) -> None:
-    """Synthesises one module alone.
+def by_area(sources: list[tuple[str, str]], output: Path) -> None:
+    """Synthesises the engine for few LUTs: the clocks that are asked of a SoC leave time for that.
 
     Args:
-        module: its name in Verilog.
         sources: file and language of each source.
         output: folder for part.il, the netlist.
-        measured: map to LUTs by the delays above in the place of those of the library.
     """
-    # Rocket looks things up by chains of a hundred comparisons with one signal; as one multiplexer each they are short.
-    read = [*reads(sources), f"hierarchy -top {module}", "proc", "muxpack"]
-    # Without the library's cells, which the SoC brings too; `top` would make it the top of the SoC as well.
-    write = [f"select {module}", "setattr -mod -unset top", f"write_rtlil -selected {output / 'part.il'}"]
-    if measured:
-        mapped = map_by_delay(module, read, output)
-        finish = [*_library(output), f"read_rtlil {mapped}", f"synth_ecp5 -top {module} -run map_cells:"]
-        yosys([*finish, *write], "synthesis", output, output)
-        mapped.unlink()
-        return
-    try:
-        yosys([*read, f"synth_ecp5 -top {module}", *write], "synthesis", output, output)
-    except InputError as error:
-        # ABC's newer mapper gives up on some designs ("Boxes are not in a topological order"); the older takes all.
-        if "Unsupported AIGER file" not in str(error):
-            raise
-        yosys([*read, f"synth_ecp5 -noabc9 -top {module}", *write], "synthesis-noabc9", output, output)
+    # Look-up tables of more than four inputs are pairs of them with a multiplexer: fast, and a fifth more in number.
+    script = [*yosys.module(MODULE, sources), f"synth_ecp5 -nowidelut -top {MODULE}"]
+    yosys.run([*script, *yosys.writes(MODULE, output)], "synthesis", output, output)
 
 
-def cpu_sources(cpu: str, variant: str) -> list[tuple[str, str]]:
-    """Files of a CPU, as LiteX's class for it adds them to a platform.
+def by_delay(sources: list[tuple[str, str]], output: Path) -> None:
+    """Synthesises the engine for a fast clock, by the delays above in the place of those of Yosys's library.
 
     Args:
-        cpu: `vexriscv` or `rocket`.
-        variant: of the CPU.
+        sources: file and language of each source.
+        output: folder for part.il, the netlist.
     """
-    if cpu == "vexriscv":
-        folder = Path(get_data_mod("cpu", "vexriscv").data_location)
-        return [(str(folder / f"{_VEXRISCV_FILES[variant]}.v"), "verilog")]
-    collected = _Sources()
-    cpus.EngineRocket.add_sources(collected, variant)
-    return collected.files
-
-
-_VEXRISCV_FILES = {"standard": "VexRiscv", "linux": "VexRiscv_Linux"}
-
-
-class _Sources:
-    """Takes sources as a LiteX platform does."""
-
-    def __init__(self) -> None:
-        self.files: list[tuple[str, str]] = []
-
-    def add_sources(self, folder: str, *names: str) -> None:
-        self.files += [(str(Path(folder) / name), "verilog") for name in names]
+    mapped = map_by_delay(MODULE, yosys.module(MODULE, sources), output)
+    finish = [*_library(output), f"read_rtlil {mapped}", f"synth_ecp5 -top {MODULE} -run map_cells:"]
+    yosys.run([*finish, *yosys.writes(MODULE, output)], "synthesis", output, output)
+    mapped.unlink()
 
 
 def main() -> int:
     """Runs the command line."""
-    parser = argparse.ArgumentParser(description="Synthesise the engine or a CPU alone.")
-    parser.add_argument("what", choices=("engine", *CPU_MODULES))
-    parser.add_argument("--variant", help="of the CPU")
+    parser = argparse.ArgumentParser(description="Synthesise the engine alone.")
+    parser.add_argument("mapping", choices=("area", "delay"), help="what Yosys saves")
     parser.add_argument("--rtl", type=Path, default=Path("build/rtl-soc"), help="folder of the engine's Verilog")
-    parser.add_argument("--output", type=Path, required=True, help="folder for the result")
+    parser.add_argument("--output", type=Path, required=True, help="folder for part.il")
     options = parser.parse_args()
-    output = options.output.resolve()
 
     def work() -> None:
-        if options.what == "engine":
-            module, sources = ENGINE_MODULE, [(str(options.rtl.resolve() / "HwSwap.sv"), "systemverilog")]
-        else:
-            variant = options.variant or cpus.PROFILES[options.what].variant
-            module, sources = CPU_MODULES[options.what], cpu_sources(options.what, variant)
+        output = options.output.resolve()
+        sources = [(str(options.rtl.resolve() / "HwSwap.sv"), "systemverilog")]
         output.mkdir(parents=True, exist_ok=True)
         with steps.shown() as progress:
-            task = progress.add_task(f"Yosys synthesises {module}", total=1)
-            part(module, sources, output, measured=options.what == "engine")
+            task = progress.add_task(f"Yosys synthesises the engine, by {options.mapping}", total=1)
+            if options.mapping == "delay":
+                by_delay(sources, output)
+            else:
+                by_area(sources, output)
             progress.update(task, completed=1)
 
     return steps.finish(work)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bitstreams of all boards: one that fails hides no other, the summary, and the documentation that is made of it."""
+
+import json
+
+import pytest
+from hwswap_litex import InputError
+from hwswap_soc import bitstream, bitstreams, fmax_report, placement, steps
+
+ENGINE = {
+    "devices": 4,
+    "cpus": 1,
+    "clusters": 2048,
+    "hint_ring_log2": 4,
+    "build_hash": "0123456789abcdef",
+    "profile": "full",
+    "without": [],
+}
+
+
+def timing(board: str, cpu: str, mhz: dict[str, float], asked: float = 60.0) -> dict:
+    """What `bitstream.build` writes to timing.json."""
+    units = {"LUT": 41_820, "FF": 8_364, "BRAM": 104, "DSP": 0}
+    path = {
+        "clock": "sys_clk",
+        "ns": 12.5,
+        "routing_ns": 8.25,
+        "cells": 9,
+        "from": "engine.a_TRELLIS_FF_Q",
+        "to": "b|c",
+    }
+    seeds = {
+        seed: {"clocks": {"sys_clk": {"achieved": reached, "required": asked}}, "paths": [path]}
+        for seed, reached in mhz.items()
+    }
+    return {
+        "board": board,
+        "cpu": cpu,
+        "variant": "standard",
+        "device": "LFE5U-85F",
+        "engine": ENGINE,
+        "tools": {"yosys": "0.52", "nextpnr-ecp5": "0.7"},
+        "sys_mhz": asked,
+        "floor_mhz": asked,
+        "seed": int(max(mhz, key=mhz.get)),
+        "seeds": seeds,
+        "utilisation": {"CPU": units, "total": units},
+    }
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project whose sim/setup/build is played: what fails is put into the list it yields as board-cpu:artefact."""
+    failing: list[str] = []
+    built: list[str] = []
+
+    def build(environment, *what):
+        pair = f"{environment['BOARD']}-{environment['CPU']}"
+        built.append(f"{pair}:{what[-1]}")
+        if built[-1] in failing:
+            return False
+        folder = tmp_path / "build" / f"{what[-1]}-{pair}"
+        folder.mkdir(parents=True, exist_ok=True)
+        board, cpu = environment["BOARD"], environment["CPU"]
+        if what[-1] == "netlist":
+            (folder / "facts.json").write_text(json.dumps({"board": board, "cpu": cpu, "engine": ENGINE}))
+            design = {"modules": {"soc": {"attributes": {"top": "1"}, "cells": {"x": {"type": "LUT4"}}}}}
+            (folder / "netlist.json").write_text(json.dumps(design))
+        else:
+            (folder / "timing.json").write_text(json.dumps(timing(board, cpu, {"1": 61.0, "2": 66.04})))
+        return True
+
+    monkeypatch.delenv("PROFILE", raising=False)
+    monkeypatch.setattr(steps, "build", build)
+    monkeypatch.setattr(bitstreams, "ROOT", tmp_path)
+    monkeypatch.setattr(bitstream, "timing_report", lambda board, cpu: tmp_path / f"{board}-{cpu}.json")
+    return failing, built
+
+
+def test_a_board_that_fails_hides_no_other(project, tmp_path):
+    failing, built = project
+    failing += ["ecpix5-vexriscv:netlist", "ecpix5-rocket:bitstream"]
+    pairs = [("ecpix5", "vexriscv"), ("ecpix5", "rocket"), ("ulx3s", "vexriscv")]
+    summary = bitstreams.make(pairs, 2, "routable", tmp_path / "out")
+    assert built[-1] == "ulx3s-vexriscv:bitstream" and "ecpix5-vexriscv:bitstream" not in built
+    reasons = [made["reason"] for made in summary["bitstreams"]]
+    assert "could not be synthesised" in reasons[0] and "could not be routed" in reasons[1] and reasons[2] is None
+    assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
+    text = (tmp_path / "out" / "summary.md").read_text()
+    assert (
+        "| ulx3s, vexriscv | full 01234567 | 41,820 (50 %) | 8,364 (10 %) | 104 (50 %) | 60 | 1: 61.0, 2: 66.0 "
+        "| meets its floor |"
+    ) in text
+    assert "| `engine.a` to `b\\|c` | 12.5 | 8.2 |" in text
+    assert text.count("| none: ") == 2
+    assert "yosys 0.52" in text and "nextpnr-ecp5 0.7" in text and summary["commit"] in text
+
+
+def test_a_missed_floor_is_in_the_summary_with_its_figures(project, tmp_path):
+    failing, _ = project
+    failing.append("ecpix5-rocket:bitstream")
+    # Of another engine: an earlier run's.
+    old = timing("ecpix5", "rocket", {"1": 30.0}, asked=35.0)
+    (tmp_path / "ecpix5-rocket.json").write_text(json.dumps(old | {"engine": ENGINE | {"build_hash": "f"}}))
+    [made] = bitstreams.make([("ecpix5", "rocket")], 1, "routable", tmp_path / "out")["bitstreams"]
+    assert "could not be routed" in made["reason"] and "reached_mhz" not in made
+    (tmp_path / "ecpix5-rocket.json").write_text(json.dumps(old))
+    [made] = bitstreams.make([("ecpix5", "rocket")], 1, "routable", tmp_path / "out")["bitstreams"]
+    assert made["reason"].startswith("timing is missed on sys_clk") and made["reached_mhz"] == {"1": 30.0}
+
+
+def test_a_netlist_that_is_too_large_is_said_to_be(project, tmp_path, monkeypatch):
+    failing, _ = project
+    failing.append("ecpix5-rocket:bitstream")
+    monkeypatch.setattr(fmax_report, "utilisation", lambda path: {"total": {"LUT": 1, "FF": 1, "BRAM": 209, "DSP": 0}})
+    [made] = bitstreams.make([("ecpix5", "rocket")], 1, "part", tmp_path / "out")["bitstreams"]
+    assert made["reason"].startswith("rocket on ecpix5 does not fit: 209 block RAMs")
+
+
+def test_the_documentation_is_what_the_summary_says(project, tmp_path, monkeypatch):
+    summary = bitstreams.make([("ulx3s", "vexriscv")], 1, "routable", tmp_path / "out")
+    record = tmp_path / "bitstreams.json"
+    monkeypatch.setattr(bitstreams, "RECORD", record)
+    pages = bitstreams.blocks(summary)
+    for path, parts in pages.items():
+        path.parent.mkdir(exist_ok=True)
+        marks = [
+            f"{mark.format(name=name)}\n" for name in parts for mark in (bitstreams._BEGIN, "stale", bitstreams._END)
+        ]
+        path.write_text("# Page\n" + "".join(marks) + "the end\n")
+    with pytest.raises(InputError, match="make bitstreams"):
+        bitstreams.document(check=True)
+    record.write_text(json.dumps(summary))
+    with pytest.raises(InputError, match="README.md differs"):
+        bitstreams.document(check=True)
+    bitstreams.document(check=False)
+    bitstreams.document(check=True)
+    for path in pages:
+        text = path.read_text()
+        assert "stale" not in text and "1: 61.0, 2: 66.0" in text and text.endswith("the end\n")
+    path.write_text("# Page\n")
+    with pytest.raises(InputError, match="has no part between"):
+        bitstreams.document(check=False)
+
+
+def test_a_seed_that_was_routed_is_not_routed_again(tmp_path):
+    run = placement.Run("1", [])
+    assert not run.is_done(tmp_path)
+    (tmp_path / "1.json").write_text("{}")
+    assert not run.is_done(tmp_path), "without what the bitstream is made of"
+    assert placement.Run("1", [], config=False).is_done(tmp_path)
+    (tmp_path / "1.config").write_text("")
+    assert run.is_done(tmp_path)

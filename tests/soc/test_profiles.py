@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What engine a SoC has: the table, what the environment changes of it, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hwswap.paths import ROOT
+from hwswap_litex import InputError
+from hwswap_soc import capacity, profiles
+
+TABLE = """
+[limits]
+LUT = 80
+[profile.full]
+devices = 4
+cpus = 1
+clusters = 2048
+hint_ring_log2 = 4
+without = []
+[profile.small]
+devices = 2
+cpus = 1
+clusters = 512
+hint_ring_log2 = 3
+without = ["tables", "steps"]
+[board.one]
+vexriscv = "small"
+"""
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A folder with a table of two profiles."""
+    (tmp_path / "profiles.toml").write_text(TABLE)
+    return tmp_path
+
+
+def test_a_profile_gives_the_options_of_the_emitter_and_engine_json(table):
+    name = profiles.default("one", "vexriscv", table)
+    found = profiles.load(name, {}, table)
+    assert found.options() == [
+        *("--devices", "2", "--cpus", "1", "--clusters", "512", "--hint-ring-log2", "3"),
+        *("--no-tables", "--no-steps"),
+    ]
+    assert found.engine() == {
+        "devices": 2,
+        "cpus": 1,
+        "clusters": 512,
+        "hint_ring_log2": 3,
+        "profile": "small",
+        "without": ["tables", "steps"],
+    }
+
+
+def test_sizes_and_profile_of_the_environment_come_first(table):
+    found = profiles.load("small", {"SOC_CLUSTERS": "1024", "SOC_DEVICES": ""}, table)
+    assert (found.sizes["clusters"], found.sizes["devices"]) == (1024, 2)
+    assert profiles.chosen("ecpix5", "vexriscv", {"PROFILE": "small"}) == "small"
+    assert profiles.chosen(None, None, {}) == "full"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (TABLE.replace("clusters = 512", "clusters = 'many'"), "clusters is many, no number"),
+        (TABLE.replace("clusters = 512\n", ""), "clusters is None, no number"),
+        (TABLE.replace('["tables", "steps"]', '"tables"'), "has to be a list of names"),
+        ("[profile", "is not TOML"),
+    ],
+)
+def test_a_bad_profile_is_refused(tmp_path, text, says):
+    (tmp_path / "profiles.toml").write_text(text)
+    with pytest.raises(InputError, match=says):
+        profiles.load("small", {}, tmp_path)
+
+
+def test_what_is_not_in_the_table_is_refused(table):
+    with pytest.raises(InputError, match="profile 'huge' is not known: choose one of full, small"):
+        profiles.load("huge", {}, table)
+    with pytest.raises(InputError, match="no profile for rocket on one"):
+        profiles.default("one", "rocket", table)
+    with pytest.raises(InputError, match="SOC_CPUS is two"):
+        profiles.load("full", {"SOC_CPUS": "two"}, table)
+    (table / "profiles.toml").write_text("[limits]\nLUT = 180\n")
+    with pytest.raises(InputError, match="no percentage"):
+        profiles.limits(table)
+
+
+def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
+    for board, cpu in capacity.pairs():
+        assert profiles.load(profiles.default(board, cpu), {}).sizes["clusters"] >= 2048, "4 GiB of swap"
+    assert profiles.load(profiles.SIMULATION, {}).without == ()
+    lean = profiles.load("lean", {})
+    assert set(lean.without) == {"tables", "pool", "index", "steps", "check"}
+    emitter = (ROOT / "hw/src/main/scala/hwswap/Emit.scala").read_text()
+    for part in lean.without:
+        assert f'name = "no-{part}"' in emitter
+
+
+def test_the_command_prints_what_the_build_reads():
+    command = [sys.executable, "-m", "hwswap_soc.profiles", "--board", "ulx3s", "--cpu", "vexriscv"]
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'sim'}:{ROOT / 'litex'}", "PROFILE": "lean"}
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    name, options, description = result.stdout.splitlines()
+    assert name == "lean" and "--no-tables" in options.split()
+    assert json.loads(description)["profile"] == "lean"
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment | {"PROFILE": "x"})
+    assert result.returncode == 1 and result.stdout == ""
+    assert result.stderr.startswith("error: profile 'x' is not known") and result.stderr.count("\n") == 1
