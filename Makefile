@@ -195,6 +195,13 @@ linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux 
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
 	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap_soc.linux_image card \
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
+	@$(ENV) python -m hwswap_soc.card_image make --files build/linux-$(or $(BOARD),ecpix5) \
+		--output build/linux-$(or $(BOARD),ecpix5)/card.img
+
+# It asks before it overwrites anything, YES=1 does not; what is mounted or not removable it refuses.
+card-write: setup ## write that card's image to DEVICE=/dev/sdX; [BOARD=ecpix5] [YES=1]
+	@$(if $(DEVICE),,echo "make card-write: say DEVICE=, the card's; 'lsblk' lists what there is" >&2; exit 1)
+	@$(ENV) python -m hwswap_soc.card_write build/linux-$(or $(BOARD),ecpix5)/card.img $(DEVICE) $(if $(YES),--yes)
 
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project
