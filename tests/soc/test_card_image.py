@@ -146,6 +146,7 @@ class FakeHost:
     """A host with one disk, which is a file."""
 
     def __init__(self, folder: Path, size: int, **attributes: str) -> None:
+        """Makes the host in `folder`, with a removable disk of `size` bytes."""
         self.device = folder / "sdx"
         self.device.write_bytes(b"\xa5" * size)
         self.host = card_write.Host(folder / "sys", folder / "proc")
@@ -156,6 +157,7 @@ class FakeHost:
 
     @staticmethod
     def say(folder: Path, **files: str) -> None:
+        """Writes files of sysfs or procfs."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             (folder / name).write_text(text + "\n")
