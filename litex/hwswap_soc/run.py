@@ -65,6 +65,7 @@ def run(
     sdcard: Path | None = None,
     on_line: Callable[[str], None] | None = None,
     on_progress: Callable[[int, float], None] | None = None,
+    on_waiting: Callable[[str], str | None] | None = None,
 ) -> Result:
     """Runs `image` on the model in folder `model`.
 
@@ -80,6 +81,8 @@ def run(
         sdcard: what the SD card of a SoC with a Rocket holds; what the SoC writes to the card is written to the file.
         on_line: called with every line of the console.
         on_progress: called about twice a second with cycles and seconds so far.
+        on_waiting: called with a line of the console that waits for its end, such as a prompt; what it returns is typed
+            on the console, and with None the run ends.
     """
     model = Path(model).resolve()
     facts = load_facts(model)
@@ -97,6 +100,8 @@ def run(
         if not facts["waves"]:
             raise InputError(f"the model in {model} cannot write waves: build it with --wave")
         command += ["--wave", str(Path(wave).resolve())]
+    if on_waiting is not None:
+        command.append("--keyboard")
     with tempfile.TemporaryDirectory(prefix="soc-sim-") as folder:
         for initial in (model / "gateware").glob("*.init"):
             if initial.name != STORAGE:
@@ -104,7 +109,7 @@ def run(
         write_storage(image, Path(folder) / STORAGE, facts["ram_size"])
         if sdcard is not None:
             (Path(folder) / CARD).symlink_to(_card(sdcard, facts))
-        return _watch(command, folder, pattern, max_seconds, on_line, on_progress)
+        return _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting)
 
 
 def load_facts(model: Path) -> dict:
@@ -169,17 +174,32 @@ def _messages(stream) -> Iterator[tuple[str, int, str]]:
     for raw in stream:
         kind, _, rest = raw.decode(errors="replace").rstrip("\n").partition(" ")
         cycle, _, text = rest.partition(" ")
-        if kind in ("L", "C") and cycle.isdigit():
+        if kind in ("L", "C", "P") and cycle.isdigit():
             yield kind, int(cycle), text
 
 
-def _watch(command, folder, pattern, max_seconds, on_line, on_progress) -> Result:
+def _type(process: subprocess.Popen, text: str | None) -> bool:
+    """Types text on the console; ends the run, and returns False, when there is none."""
+    if text is None:
+        process.send_signal(signal.SIGTERM)
+        return False
+    process.stdin.write(text.encode())
+    process.stdin.flush()
+    return True
+
+
+def _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting) -> Result:
     """Runs the harness in `folder` and reads what it prints."""
     result = Result(reason="max-cycles" if "--max-cycles" in command else "ended")
     started = time.monotonic()
     # A session of its own: Ctrl-C is for us, who then stop it properly.
     process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        cwd=folder,
+        stdin=subprocess.PIPE if on_waiting else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         for kind, cycle, text in _messages(process.stdout):
@@ -194,6 +214,10 @@ def _watch(command, folder, pattern, max_seconds, on_line, on_progress) -> Resul
                 if pattern and pattern.search(text):
                     result.reason = "stop"
                     process.send_signal(signal.SIGTERM)
+            elif kind == "P":
+                if on_waiting and not _type(process, on_waiting(text)):
+                    result.lines.append(text)
+                    result.reason = "stop"
             elif on_progress:
                 on_progress(cycle, result.seconds)
             if max_seconds is not None and result.seconds > max_seconds and result.reason != "stop":

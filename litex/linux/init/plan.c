@@ -148,11 +148,31 @@ static void run_mode(const char *mode, const struct plan *plan)
 	}
 }
 
+/* Before anything is changed: a mode that nobody knows would leave the area in use. */
+static void check_modes(const char *modes)
+{
+	static const char *const known[] = {"off", "tuned", "shadow", "hint", "scan", "trusted"};
+
+	for (const char *at = modes, *end; at; at = *end ? end + 1 : NULL) {
+		bool found = false;
+
+		end = strchr(at, ',');
+		if (!end)
+			end = at + strlen(at);
+		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+			found |= strlen(known[i]) == (size_t)(end - at) && !strncmp(known[i], at, end - at);
+		if (!found)
+			die("modes= takes off, tuned, shadow, hint, scan and trusted, with commas between, not '%s'",
+			    modes);
+	}
+}
+
 void plan_run(const struct plan *plan)
 {
 	static char modes[64];
 	char *mode = modes, *comma;
 
+	check_modes(plan->modes);
 	area_on(plan->area);
 	load_hold();
 	strlcpy(modes, plan->modes, sizeof(modes));
