@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "init.h"
 
+#ifndef CPU_CLOCK
+#define CPU_CLOCK "/proc/device-tree/cpus/cpu@0/clock-frequency"
+#endif
+
 #define MODES_MAX 8
 #define ORDERS 10
 #define LABEL_CHARS 34
@@ -178,7 +182,7 @@ static void numbers(const char *title, size_t member_at)
 /* What the CPU's clock is, as the device tree has it: big endian, in Hz. */
 static unsigned long clock_hz(void)
 {
-	int fd = open("/proc/device-tree/cpus/cpu@0/clock-frequency", O_RDONLY);
+	int fd = open(CPU_CLOCK, O_RDONLY);
 	unsigned char cells[4];
 	unsigned long hz = 0;
 
