@@ -203,6 +203,14 @@ card-write: setup ## write that card's image to DEVICE=/dev/sdX; [BOARD=ecpix5] 
 	@$(if $(DEVICE),,echo "make card-write: say DEVICE=, the card's; 'lsblk' lists what there is" >&2; exit 1)
 	@$(ENV) python -m hwswap_soc.card_write build/linux-$(or $(BOARD),ecpix5)/card.img $(DEVICE) $(if $(YES),--yes)
 
+# Of what was built: `make bitstream`, and `make linux-card` for those with a Rocket CPU, come before.
+release: setup ## an archive a board for those without FPGA tools: build/release; [BOARD= CPU=] [VERSION=]
+	@$(ENV) python -m hwswap_soc.release make $(if $(BOARD),--board $(BOARD)) $(if $(CPU),--cpu $(CPU)) \
+		$(if $(VERSION),--version $(VERSION))
+
+release-check: setup ## look at ARCHIVE=file, or at all in build/release
+	@$(ENV) python -m hwswap_soc.release check $(or $(ARCHIVE),build/release/*.tar.xz)
+
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project
 
