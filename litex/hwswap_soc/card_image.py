@@ -4,10 +4,10 @@
 python -m hwswap_soc.card_image make --files DIR --output card.img
 python -m hwswap_soc.card_image check card.img
 
-An image has two partitions behind a master boot record: FAT32, with the files of a folder that linux_image has made, and
-swap space. Debian's own tools make it (sfdisk, mkfs.vfat, mcopy, mkswap), without loop devices and without being root,
-and others look at it (fsck.vfat, parted). The same files give the same image, byte for byte. What the swap partition
-holds behind its header is a hole.
+An image has two partitions behind a master boot record: FAT32, with the files of a folder that linux_image has made,
+and swap space. Debian's own tools make it (sfdisk, mkfs.vfat, mcopy, mkswap), without loop devices and without being
+root, and others look at it (fsck.vfat, parted). The same files give the same image, byte for byte. What the swap
+partition holds behind its header is a hole.
 """
 
 import argparse

@@ -90,9 +90,9 @@ def _readme(board: str, cpu: str, name: str, linux: bool) -> bytes:
             "Write the card (what it holds is lost; /dev/sdX is the card's, see `lsblk`):",
             "`xz -dc card.img.xz | sudo dd of=/dev/sdX bs=4M conv=fsync status=progress`.",
             "",
-            "Put the card in, connect the serial port (115,200 baud) and reset the board. Linux boots, swaps and measures",
-            "in each mode, and then is a shell; `help` lists its commands. Its second partition is swap space:",
-            "`swapon /dev/mmcblk0p2`.",
+            "Put the card in, connect the serial port (115,200 baud) and reset the board. Linux boots, swaps and",
+            "measures in each mode, and then is a shell; `help` lists its commands. The card's second partition is",
+            "swap space: `swapon /dev/mmcblk0p2`.",
         ]
     else:
         text += [
@@ -131,7 +131,8 @@ def _licences(linux: bool) -> bytes:
     if linux:
         text += [
             "The kernel is Linux 7.3.4 (kernel.org; Debian's package linux-source-7.3) with the patches in",
-            "linux/source/patches and the configuration linux/source/kernel.config; the modules are in linux/source/module.",
+            "linux/source/patches and the configuration linux/source/kernel.config; the modules' source is in",
+            "linux/source/module.",
             "",
         ]
     return "\n".join([*text, "The texts are in LICENSES/."]).encode() + b"\n"

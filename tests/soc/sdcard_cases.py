@@ -327,6 +327,23 @@ async def nothing_said(dut) -> None:
 
 
 @cocotb.test
+async def forgotten(dut) -> None:
+    """What was fetched for a write that never began is not written by the next one."""
+    host = Host(dut)
+    rng = random.Random(SEED)
+    await host.start(4)
+    await host.find_as_linux()
+    # To no card.
+    assert await host.command(7, 0, NONE) == (DONE, DONE)
+    await host.provide(rng.randbytes(2 * SECTOR))
+    assert (await host.command(25, 900, data=WRITE))[0] == DONE | TIMEOUT
+    await host.good(7, ADDRESS, BUSY)
+    content = rng.randbytes(2 * SECTOR)
+    await host.write(900, content)
+    assert host.sectors(900, 2) == content
+
+
+@cocotb.test
 async def interrupt(dut) -> None:
     """The end of a command with its data is a level that Linux's driver enables for as long as it waits."""
     host = Host(dut)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Archives of a release, of small stand-in files: what they hold, that they are the same each time, and what is found."""
+"""Archives of a release, of small stand-in files: what they hold, that they are reproducible, what is found."""
 
 import hashlib
 import io

@@ -16,7 +16,7 @@ from hwswap_soc.sdcard import MODEL
 HERE = Path(__file__).parent
 FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O1 OPT_SLOW=-O0 PYTHON3=python3"
 SEED = 1
-CASES = 10
+CASES = 11
 FAULTS = "read:502,write:601,silent:701"
 
 
