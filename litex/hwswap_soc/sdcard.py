@@ -4,7 +4,7 @@
 Linux 7.3's litex_mmc starts with one data line, on which it reads what the card can do, and chooses the number of lines
 in a register SETTINGS of the PHY. LiteSDCard 2024.12, the last release, has no such register, and four lines always. It
 also hands on what it reads without a look at the CRC, waits for ever for a card that was pulled out while it was
-written to, and does not tell its core when the card refuses a block. The reader and the writer here replace its own.
+written to, and does not tell its core when the card refuses a block. The reader and the writer here replace its own, and so does the DMA that feeds the writer.
 
 After reset there are four lines: LiteX's BIOS knows no register either.
 """
@@ -13,14 +13,15 @@ from pathlib import Path
 
 from litesdcard.common import SDCARD_STREAM_STATUS_OK, SDCARD_STREAM_STATUS_TIMEOUT
 from litesdcard.core import SDCore
-from litesdcard.frontend.dma import SDBlock2MemDMA, SDMem2BlockDMA
+from litesdcard.frontend.dma import SDBlock2MemDMA
 from litesdcard.phy import SDPHYCMDR, SDPHYCMDW, SDPHYIO, SDPHYClocker, SDPHYInit, SDPHYIOGen, _sdpads_layout
 from litex.gen import LiteXModule
+from litex.soc.cores.dma import WishboneDMAReader
 from litex.soc.integration.soc_core import SoCCore
 from litex.soc.interconnect import stream, wishbone
 from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
 from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLevel, EventSourcePulse
-from migen import FSM, Case, Cat, If, Instance, Mux, NextState, NextValue, Record, Signal
+from migen import FSM, Case, Cat, If, Instance, Mux, NextState, NextValue, Record, ResetInserter, Signal
 
 COMMAND_TIMEOUT = 10e-3
 """Seconds that a card has for a response: it has to come within 64 clocks. Linux's driver looks for 20 ms."""
@@ -31,6 +32,9 @@ DATA_TIMEOUT = 1.0
 CRC_BYTES = 8
 """What LiteSDCard's core puts behind each block that it hands to a PHY, and takes off each block that it gets from one:
 the CRCs of four lines, whatever the number of lines is. The PHY's own are what is sent and checked."""
+
+BLOCK = 512
+"""Bytes of a block that is written."""
 
 SETTINGS_WORD = 6
 """Word of the register SETTINGS among the PHY's registers: where Linux's driver has it."""
@@ -330,6 +334,46 @@ class DataWriter(LiteXModule):
         self.sync += If(self.clear, self.failed.eq(0))
 
 
+class MemoryToBlocks(LiteXModule):
+    """Fetches blocks from memory, as LiteSDCard's SDMem2BlockDMA does, and forgets what it has fetched when it is off.
+
+    Without that, what was fetched for a write that the card never took would be written by the next one.
+
+    Attributes:
+        dma, source, irq: as SDMem2BlockDMA has them.
+    """
+
+    def __init__(self, bus: wishbone.Interface, endianness: str, fifo_depth: int = 512) -> None:
+        """Makes the DMA.
+
+        Args:
+            bus: where memory is.
+            endianness: of the CPU.
+            fifo_depth: bytes that are fetched ahead.
+        """
+        self.source = source = stream.Endpoint([("data", 8)])
+        self.irq = Signal()
+        self.dma = dma = WishboneDMAReader(bus, with_csr=True, endianness=endianness)
+        self.converter = converter = ResetInserter()(stream.Converter(bus.data_width, 8, reverse=True))
+        self.fifo = fifo = ResetInserter()(stream.SyncFIFO([("data", 8)], fifo_depth, buffered=True))
+        off = Signal()
+        count = Signal(max=BLOCK)
+        self.comb += [
+            off.eq(~dma._enable.storage),
+            converter.reset.eq(off),
+            fifo.reset.eq(off),
+            ResetInserter()(dma.fifo).reset.eq(off),
+            dma.source.connect(converter.sink),
+            converter.source.connect(fifo.sink),
+            fifo.source.connect(source),
+            source.last.eq(count == BLOCK - 1),
+        ]
+        self.sync += If(off, count.eq(0)).Elif(source.valid & source.ready, count.eq(count + 1))
+        done = Signal()
+        self.sync += done.eq(dma._done.status)
+        self.comb += self.irq.eq(dma._done.status & ~done)
+
+
 class CardModelIO(SDPHYIO):
     """A simulated card in the place of pins (sdcard_model.v), behind registers as a board's pins have them.
 
@@ -482,7 +526,7 @@ def add_sdcard(soc: SoCCore, pads: Record | None, data_timeout: float = DATA_TIM
         for _ in range(2)
     ]
     reader = SDBlock2MemDMA(bus=ports[0], endianness=soc.cpu.endianness)
-    writer = SDMem2BlockDMA(bus=ports[1], endianness=soc.cpu.endianness)
+    writer = MemoryToBlocks(bus=ports[1], endianness=soc.cpu.endianness)
     for name, dma, port in (("sdcard_block2mem", reader, ports[0]), ("sdcard_mem2block", writer, ports[1])):
         soc.add_module(name=name, module=dma)
         bus.add_master(name=name, master=port)

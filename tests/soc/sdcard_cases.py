@@ -319,7 +319,6 @@ async def nothing_said(dut) -> None:
     host = Host(dut)
     await host.start(4)
     await host.find_as_linux()
-    # The time-out of commands is 10 ms, 500,000 cycles: as many as a register is read in.
     assert (await host.command(5))[0] == DONE | TIMEOUT
     await host.receive(SECTOR, 1)
     assert await host.command(13, ADDRESS, data=READ) == (DONE, DONE | TIMEOUT)
