@@ -190,6 +190,16 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap_soc.linux
 
+# The card is one that a board could boot from; what it swaps is in the image afterwards.
+soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the second partition of a simulated SD card
+	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
+	@$(ENV) python -m hwswap_soc.linux_image card --soc build/soc-model-rocket/soc.json --output build/soc-linux-card
+	@$(ENV) python -m hwswap_soc.card_image make --files build/soc-linux-card --swap-mib 64 \
+		--output build/soc-linux-card/card.img
+	@$(ENV) python -m hwswap_soc.linux --modes off --card build/soc-linux-card/card.img \
+		--output build/soc-linux-card/run --bootargs \
+		"hwswap_area=/dev/mmcblk0p2 hwswap_pages=$(or $(PAGES),1000) hwswap_folios=0 hwswap_bench=0:8"
+
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) rtl-soc fpga part-engine part-cpu netlist bitstream
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
