@@ -4,7 +4,8 @@
 Linux 7.3's litex_mmc starts with one data line, on which it reads what the card can do, and chooses the number of lines
 in a register SETTINGS of the PHY. LiteSDCard 2024.12, the last release, has no such register, and four lines always. It
 also hands on what it reads without a look at the CRC, waits for ever for a card that was pulled out while it was
-written to, and does not tell its core when the card refuses a block. The reader and the writer here replace its own, and so does the DMA that feeds the writer.
+written to, and does not tell its core when the card refuses a block. The reader and the writer here replace its own,
+and so does the DMA that feeds the writer.
 
 After reset there are four lines: LiteX's BIOS knows no register either.
 """
