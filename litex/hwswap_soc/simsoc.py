@@ -135,6 +135,9 @@ class SimSoC(HwSwapSoC):
         if cpu == "rocket":
             # Linux swaps to it; the firmware that runs on a VexRiscv has no use for it.
             add_sdcard(self, None)
+            # LiteX's region covers all addresses: its decoder is a constant, in an always block that waits for a change
+            # of its inputs and has none, so that in a simulation no DMA would ever be answered.
+            self.dma_bus.regions["dma"] = SoCRegion(origin=self.mem_map["main_ram"], size=1 << 31)
 
     def add_memory(self) -> None:
         """Main RAM is the DRAM model; a CPU without a memory port reaches it through LiteX's L2 cache, as boards do."""
