@@ -209,11 +209,36 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap_soc.linux
 
+# The card is one that a board could boot from; what it swaps is in the image afterwards.
+soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the second partition of a simulated SD card
+	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
+	@$(ENV) python -m hwswap_soc.linux_image card --soc build/soc-model-rocket/soc.json --output build/soc-linux-card
+	@$(ENV) python -m hwswap_soc.card_image make --files build/soc-linux-card --swap-mib 64 \
+		--output build/soc-linux-card/card.img
+	@$(ENV) python -m hwswap_soc.linux --modes off --card build/soc-linux-card/card.img \
+		--output build/soc-linux-card/run --bootargs \
+		"hwswap_area=/dev/mmcblk0p2 hwswap_pages=$(or $(PAGES),1000) hwswap_folios=0 hwswap_bench=0:8"
+
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
 	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap_soc.linux_image card \
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
+	@$(ENV) python -m hwswap_soc.card_image make --files build/linux-$(or $(BOARD),ecpix5) \
+		--output build/linux-$(or $(BOARD),ecpix5)/card.img
+
+# It asks before it overwrites anything, YES=1 does not; what is mounted or not removable it refuses.
+card-write: setup ## write that card's image to DEVICE=/dev/sdX; [BOARD=ecpix5] [YES=1]
+	@$(if $(DEVICE),,echo "make card-write: say DEVICE=, the card's; 'lsblk' lists what there is" >&2; exit 1)
+	@$(ENV) python -m hwswap_soc.card_write build/linux-$(or $(BOARD),ecpix5)/card.img $(DEVICE) $(if $(YES),--yes)
+
+# Of what was built: `make bitstream`, and `make linux-card` for those with a Rocket CPU, come before.
+release: setup ## an archive a board for those without FPGA tools: build/release; [BOARD= CPU=] [VERSION=]
+	@$(ENV) python -m hwswap_soc.release make $(if $(BOARD),--board $(BOARD)) $(if $(CPU),--cpu $(CPU)) \
+		$(if $(VERSION),--version $(VERSION))
+
+release-check: setup ## look at ARCHIVE=file, or at all in build/release
+	@$(ENV) python -m hwswap_soc.release check $(or $(ARCHIVE),build/release/*.tar.xz)
 
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project
