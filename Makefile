@@ -119,7 +119,7 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
-bench-table: model model-scale guest kernel-unpatched ## cost of the work on swap tables: engine, guest, swapoff, memory; [SHORT=1]
+bench-table: model model-scale guest kernel-unpatched ## cost of work on swap tables: engine, guest, swapoff; [SHORT=1]
 	@$(ENV) python -m hwswap bench-table $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap.bench_table_driver $(if $(SHORT),--short)
 

@@ -10,8 +10,8 @@ from hwswap.engine import EngineServer
 from rich.console import Console
 
 A_FEW = 5
-"""Instructions of order 0 by which two figures of the same call may differ, and which the patches may cost while nothing
-is registered. Of larger orders 1 %: which list a cluster came from is no difference of the allocator."""
+"""Instructions of order 0 by which two figures of the same call may differ, and which the patches may cost while
+nothing is registered. Of larger orders 1 %: which list a cluster came from is no difference of the allocator."""
 
 
 @pytest.fixture(scope="module")
