@@ -37,6 +37,9 @@ bench-scale: model model-scale ## cycles, dependent memory accesses and cache hi
 kernel: setup ## Linux 7.3 with the patches: build/kernel
 	@$(B) kernel
 
+kernel-unpatched: setup ## the same without the patches, but for the bench: what others are compared with
+	@$(B) kernel-unpatched
+
 modules: kernel ## the driver's modules: build/modules
 	@$(B) modules
 
@@ -46,7 +49,7 @@ guest: modules ## the guest's initramfs: build/guest
 redis: setup ## redis-server for the guest's recipe redis-bgsave: build/redis
 	@$(B) redis
 
-demo: model guest ## boot Linux with the engine, swap in every mode, print the comparison
+demo: model guest kernel-unpatched ## boot Linux with the engine, swap in every mode, print the comparison
 	@$(ENV) python -m hwswap.demo
 
 test: ## everything below: lint, unit tests, model, traces, cocotb, full system
@@ -63,6 +66,7 @@ test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
 	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
 	@$(PHASE) guest $(MAKE) --no-print-directory guest
+	@$(PHASE) unpatched $(MAKE) --no-print-directory kernel-unpatched
 	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
 	@$(PHASE) capacity $(MAKE) --no-print-directory capacity
 	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
@@ -85,7 +89,7 @@ test-trace: model model-wide model-scale ## recorded traces and random streams o
 test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
 	@$(PYTEST) tests/scale
 
-test-system: model guest ## boots Linux, swaps, kills the engine, verifies every byte
+test-system: model guest kernel-unpatched ## boots Linux, swaps, kills the engine, verifies every byte
 	@$(PYTEST) tests/system
 
 # Half an hour and more, so not part of `make test`.
@@ -115,7 +119,7 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
-bench-table: model model-scale guest ## cost of the work on swap tables: engine, guest, swapoff, memory; [SHORT=1]
+bench-table: model model-scale guest kernel-unpatched ## cost of work on swap tables: engine, guest, swapoff; [SHORT=1]
 	@$(ENV) python -m hwswap bench-table $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap.bench_table_driver $(if $(SHORT),--short)
 
@@ -205,11 +209,36 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap_soc.linux
 
+# The card is one that a board could boot from; what it swaps is in the image afterwards.
+soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the second partition of a simulated SD card
+	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
+	@$(ENV) python -m hwswap_soc.linux_image card --soc build/soc-model-rocket/soc.json --output build/soc-linux-card
+	@$(ENV) python -m hwswap_soc.card_image make --files build/soc-linux-card --swap-mib 64 \
+		--output build/soc-linux-card/card.img
+	@$(ENV) python -m hwswap_soc.linux --modes off --card build/soc-linux-card/card.img \
+		--output build/soc-linux-card/run --bootargs \
+		"hwswap_area=/dev/mmcblk0p2 hwswap_pages=$(or $(PAGES),1000) hwswap_folios=0 hwswap_bench=0:8"
+
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
 	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap_soc.linux_image card \
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
+	@$(ENV) python -m hwswap_soc.card_image make --files build/linux-$(or $(BOARD),ecpix5) \
+		--output build/linux-$(or $(BOARD),ecpix5)/card.img
+
+# It asks before it overwrites anything, YES=1 does not; what is mounted or not removable it refuses.
+card-write: setup ## write that card's image to DEVICE=/dev/sdX; [BOARD=ecpix5] [YES=1]
+	@$(if $(DEVICE),,echo "make card-write: say DEVICE=, the card's; 'lsblk' lists what there is" >&2; exit 1)
+	@$(ENV) python -m hwswap_soc.card_write build/linux-$(or $(BOARD),ecpix5)/card.img $(DEVICE) $(if $(YES),--yes)
+
+# Of what was built: `make bitstream`, and `make linux-card` for those with a Rocket CPU, come before.
+release: setup ## an archive a board for those without FPGA tools: build/release; [BOARD= CPU=] [VERSION=]
+	@$(ENV) python -m hwswap_soc.release make $(if $(BOARD),--board $(BOARD)) $(if $(CPU),--cpu $(CPU)) \
+		$(if $(VERSION),--version $(VERSION))
+
+release-check: setup ## look at ARCHIVE=file, or at all in build/release
+	@$(ENV) python -m hwswap_soc.release check $(or $(ARCHIVE),build/release/*.tar.xz)
 
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project

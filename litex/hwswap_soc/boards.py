@@ -21,6 +21,7 @@ from litex_boards.targets import radiona_ulx3s as ulx3s_target
 from migen import Record
 
 from hwswap_soc import constraints, cpu
+from hwswap_soc.sdcard import add_sdcard
 from hwswap_soc.soc import HwSwapSoC, LiteDramMemory
 
 # The window onto main RAM ends where the engine's registers begin, so a CPU with a window sees no more RAM than that.
@@ -65,7 +66,7 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
         )
         self.crg = board.crg(platform, sys_mhz * 1e6)
         self.add_system()
-        self.add_sdcard()
+        add_sdcard(self, platform.request("sdcard"))
 
     def add_memory(self) -> None:
         """Makes main RAM as the board's target in LiteX-Boards does."""

@@ -189,6 +189,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
     parser.add_argument("--modes", default=",".join(MODES), help=f"of {', '.join(MODES)}; in this order")
+    parser.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
     parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR", help="folder for results")
     return parser
@@ -214,6 +215,7 @@ def main(argv: list[str] | None = None) -> int:
                 stop=f"{DONE.pattern}|Kernel panic",
                 max_cycles=options.max_mcycles * 1_000_000,
                 dram_latency=options.dram_latency,
+                sdcard=options.card,
                 on_line=watch.on_line,
                 on_progress=watch.on_progress,
             )

@@ -53,6 +53,15 @@ def read(path: Path, cure: str) -> bytes:
         raise InputError(f"{path} cannot be read ({error.strerror}): {cure}") from error
 
 
+def fits(address: int, content: bytes) -> None:
+    """Stops when what is loaded at an address of LIMITS would reach into what is loaded behind it."""
+    room = LIMITS[address] - address
+    if len(content) > room:
+        raise InputError(
+            f"what is loaded at 0x{address:x} has {len(content)} bytes, and there is room for {room}: make it smaller"
+        )
+
+
 def ram(parts: Mapping[int, bytes], output: Path) -> None:
     """Writes what RAM holds, from FIRMWARE on; gaps are holes in the file.
 
@@ -62,12 +71,7 @@ def ram(parts: Mapping[int, bytes], output: Path) -> None:
     """
     with Path(output).open("wb") as stream:
         for address, content in sorted(parts.items()):
-            room = LIMITS[address] - address
-            if len(content) > room:
-                raise InputError(
-                    f"what is loaded at 0x{address:x} has {len(content)} bytes, and there is room for {room}: "
-                    "make it smaller"
-                )
+            fits(address, content)
             stream.seek(address - devicetree.FIRMWARE)
             stream.write(content)
 
@@ -117,7 +121,8 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
     devicetree.write(
         soc_json, engine_json, "board", tree.with_suffix(".dts"), tree, bootargs=bootargs, initramfs_size=size
     )
-    for name, (_, content) in files.items():
+    for name, (address, content) in files.items():
+        fits(address, content)
         (output / name).write_bytes(content)
     (output / "start.bin").write_bytes(start())
     addresses = {name: address for name, (address, _) in files.items()}

@@ -19,6 +19,7 @@ from pathlib import Path
 from hwswap_litex import InputError
 from litex.soc.integration.builder import Builder
 
+from hwswap_soc import sdcard
 from hwswap_soc.simsoc import RAM_SIZE, TOP, ModelPlatform, SimSoC
 
 HARNESS = Path(__file__).with_name("harness.cpp")
@@ -89,6 +90,8 @@ def _verilate(sources: list[str], output: Path, waves: bool, jobs: int) -> None:
     if waves:
         command += ["--trace-fst", "-LDFLAGS", "-llz4"]
     command += ["-Mdir", str(objects), "-o", str(output / PROGRAM), *sources, str(HARNESS)]
+    if str(sdcard.MODEL[0]) in sources:
+        command.append(str(sdcard.MODEL[1]))
     log = output / "verilator.log"
     with log.open("w") as stream:
         status = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, cwd=output, check=False).returncode

@@ -17,6 +17,12 @@ from hwswap_litex import InputError
 STORAGE = "sim_main_ram_storage.init"
 """The file the DRAM model's memory is read from."""
 
+CARD = "sdcard.img"
+"""The file that the simulated SD card is."""
+
+CARD_UNIT = 1 << 19
+"""A card tells its size in units of so many bytes."""
+
 PAGE = 4096
 """Image bytes looked at together: pages of zeros are left out."""
 
@@ -56,8 +62,10 @@ def run(
     dram_latency: int = LATENCY,
     engine_ratio: float = 1.0,
     wave: Path | None = None,
+    sdcard: Path | None = None,
     on_line: Callable[[str], None] | None = None,
     on_progress: Callable[[int, float], None] | None = None,
+    on_waiting: Callable[[str], str | None] | None = None,
 ) -> Result:
     """Runs `image` on the model in folder `model`.
 
@@ -70,8 +78,11 @@ def run(
         dram_latency: cycles from an address to the first beat of data.
         engine_ratio: engine clock to sys clock, for a model with `own_clock`.
         wave: FST file to write, for a model with `waves`.
+        sdcard: what the SD card of a SoC with a Rocket holds; what the SoC writes to the card is written to the file.
         on_line: called with every line of the console.
         on_progress: called about twice a second with cycles and seconds so far.
+        on_waiting: called with a line of the console that waits for its end, such as a prompt; what it returns is typed
+            on the console, and with None the run ends.
     """
     model = Path(model).resolve()
     facts = load_facts(model)
@@ -89,12 +100,16 @@ def run(
         if not facts["waves"]:
             raise InputError(f"the model in {model} cannot write waves: build it with --wave")
         command += ["--wave", str(Path(wave).resolve())]
+    if on_waiting is not None:
+        command.append("--keyboard")
     with tempfile.TemporaryDirectory(prefix="soc-sim-") as folder:
         for initial in (model / "gateware").glob("*.init"):
             if initial.name != STORAGE:
                 (Path(folder) / initial.name).symlink_to(initial)
         write_storage(image, Path(folder) / STORAGE, facts["ram_size"])
-        return _watch(command, folder, pattern, max_seconds, on_line, on_progress)
+        if sdcard is not None:
+            (Path(folder) / CARD).symlink_to(_card(sdcard, facts))
+        return _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting)
 
 
 def load_facts(model: Path) -> dict:
@@ -108,6 +123,21 @@ def load_facts(model: Path) -> dict:
     if not (model / "soc-sim").is_file():
         raise InputError(f"{model} is not complete: remove it and build the model again")
     return facts
+
+
+def _card(path: Path, facts: dict) -> Path:
+    """Makes sure that a file can be the SD card of a model; returns where it is."""
+    if facts["cpu"] != "rocket":
+        raise InputError(f"the simulated SoC with a {facts['cpu']} has no SD card: take the one with a Rocket")
+    try:
+        size = Path(path).stat().st_size
+        with Path(path).open("r+b"):
+            pass
+    except OSError as error:
+        raise InputError(f"the card {path} cannot be read and written ({error.strerror}): name a file") from error
+    if size == 0 or size % CARD_UNIT:
+        raise InputError(f"the card {path} has {size} bytes: make it a multiple of {CARD_UNIT}, as cards are")
+    return Path(path).resolve()
 
 
 def write_storage(image: Path, target: Path, size: int) -> None:
@@ -144,17 +174,32 @@ def _messages(stream) -> Iterator[tuple[str, int, str]]:
     for raw in stream:
         kind, _, rest = raw.decode(errors="replace").rstrip("\n").partition(" ")
         cycle, _, text = rest.partition(" ")
-        if kind in ("L", "C") and cycle.isdigit():
+        if kind in ("L", "C", "P") and cycle.isdigit():
             yield kind, int(cycle), text
 
 
-def _watch(command, folder, pattern, max_seconds, on_line, on_progress) -> Result:
+def _type(process: subprocess.Popen, text: str | None) -> bool:
+    """Types text on the console; ends the run, and returns False, when there is none."""
+    if text is None:
+        process.send_signal(signal.SIGTERM)
+        return False
+    process.stdin.write(text.encode())
+    process.stdin.flush()
+    return True
+
+
+def _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting) -> Result:
     """Runs the harness in `folder` and reads what it prints."""
     result = Result(reason="max-cycles" if "--max-cycles" in command else "ended")
     started = time.monotonic()
     # A session of its own: Ctrl-C is for us, who then stop it properly.
     process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        cwd=folder,
+        stdin=subprocess.PIPE if on_waiting else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         for kind, cycle, text in _messages(process.stdout):
@@ -169,6 +214,10 @@ def _watch(command, folder, pattern, max_seconds, on_line, on_progress) -> Resul
                 if pattern and pattern.search(text):
                     result.reason = "stop"
                     process.send_signal(signal.SIGTERM)
+            elif kind == "P":
+                if on_waiting and not _type(process, on_waiting(text)):
+                    result.lines.append(text)
+                    result.reason = "stop"
             elif on_progress:
                 on_progress(cycle, result.seconds)
             if max_seconds is not None and result.seconds > max_seconds and result.reason != "stop":

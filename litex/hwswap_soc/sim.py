@@ -43,6 +43,7 @@ def _arguments() -> argparse.ArgumentParser:
     go.add_argument("--max-seconds", type=float, help="wall-clock time")
     go.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     go.add_argument("--engine-ratio", type=float, default=1.0, help="engine clock to CPU clock")
+    go.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
     go.add_argument("--wave", type=Path, metavar="FST", help="write waves")
     return parser
 
@@ -80,6 +81,7 @@ def _run(args: argparse.Namespace) -> int:
             dram_latency=args.dram_latency,
             engine_ratio=args.engine_ratio,
             wave=args.wave,
+            sdcard=args.card,
             on_line=lambda line: print(line, flush=True),
             on_progress=display.progress,
         )

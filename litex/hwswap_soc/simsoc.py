@@ -16,6 +16,7 @@ from migen import ClockDomain, Signal
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from hwswap_soc.dram import DramModel
+from hwswap_soc.sdcard import add_sdcard
 from hwswap_soc.soc import HwSwapSoC, wishbone_cache
 
 RAM_SIZE = 64 << 20
@@ -101,7 +102,7 @@ class _Clocks(LiteXModule):
 
 
 class SimSoC(HwSwapSoC):
-    """CPU, engine and DRAM model."""
+    """CPU, engine and DRAM model; with a Rocket, a simulated SD card as well."""
 
     def __init__(
         self, platform: ModelPlatform, cpu: str, rtl: Path, variant: str | None = None, own_clock: bool = False
@@ -131,6 +132,12 @@ class SimSoC(HwSwapSoC):
         self.crg = _Clocks(platform.request("clocks"), engine)
         self.add_constant("HWSWAP_ENGINE_OWN_CLOCK", int(own_clock))
         self.add_system()
+        if cpu == "rocket":
+            # Linux swaps to it; the firmware that runs on a VexRiscv has no use for it.
+            add_sdcard(self, None)
+            # LiteX's region covers all addresses: its decoder is a constant, in an always block that waits for a change
+            # of its inputs and has none, so that in a simulation no DMA would ever be answered.
+            self.dma_bus.regions["dma"] = SoCRegion(origin=self.mem_map["main_ram"], size=1 << 31)
 
     def add_memory(self) -> None:
         """Main RAM is the DRAM model; a CPU without a memory port reaches it through LiteX's L2 cache, as boards do."""

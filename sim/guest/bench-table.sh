@@ -1,33 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of the driver's part of `make bench-table`: what a large folio costs in each mode, and what swap
-# tables take. Everything it prints is read by hwswap.bench_table_driver. From the host: RUNS, "order count" a line;
-# MEMORY_MB, the device whose tables are looked at; FILLS, sizes in MB; FREES, percentages; SEED.
+# tables take. Everything it prints is read by hwswap.bench_table_driver. From the host: KERNEL, which is patched, or
+# unpatched: then there is only the bench; RUNS, "order count" a line; MEMORY_MB, the device whose tables are looked at;
+# FILLS, sizes in MB; FREES, percentages; SEED.
 MODE=/sys/module/hwswap/parameters
 ENGINE=/sys/kernel/debug/hwswap
-BENCH=/sys/kernel/debug/swap_alloc_bench
-TICK_US=200
-GAP_NS=20000
+. /allocator-bench
 
-# bench NAME: every order, behind a short run that fills its hint ring
+# looks: how often the kernel has looked whether the engine has written words
+looks() {
+	before=$seen
+	seen=$(awk '$1 == "fill_looks" { print $2 }' $ENGINE/stats 2>/dev/null) || seen=0
+}
+
+# bench NAME: every order, and how often was looked meanwhile
 bench() {
 	echo "@phase $1 running the allocator's bench: $1"
 	echo "$RUNS" | while read -r order count; do
-		gap=$((GAP_NS << order))
-		[ $gap -le 1000000 ] || gap=1000000
-		echo "$order 2 $gap" >$BENCH || exit 1
-		sleep 0.05
-		before=$(awk '$1 == "fill_looks" { print $2 }' $ENGINE/stats 2>/dev/null)
-		echo "$order $count $gap" >$BENCH || exit 1
-		after=$(awk '$1 == "fill_looks" { print $2 }' $ENGINE/stats 2>/dev/null)
-		sed "s/^/@bench $1 $((${after:-0} - ${before:-0})) /" $BENCH
+		allocator_bench "$1" "$order" "$count" looks || exit 1
+		looks
+		echo "@looks $((${seen:-0} - ${before:-0}))"
 	done
 }
 
 # engine_mode MODE
 engine_mode() {
 	echo "$1" >$MODE/mode || return 1
-	sync
-	sleep 0.05
+	settle
 }
 
 # tables NAME: what swap tables and a tree take now
@@ -48,6 +47,14 @@ held() {
 	wait $process
 }
 
+if [ "$KERNEL" = unpatched ]; then
+	swapctl make -s "${MEMORY_MB}m" /dev/ram0 && swapctl on /dev/ram0 && swap_on 1 2 3 || exit 1
+	bench unpatched || exit 1
+	swapctl off /dev/ram0 /dev/ram1 /dev/ram2 /dev/ram3 || exit 1
+	echo "@done"
+	exit
+fi
+
 insmod /lib/modules/hwswap_tablebench.ko || exit 1
 swapctl make -s "${MEMORY_MB}m" /dev/ram0 && swapctl on /dev/ram0 || exit 1
 echo "@phase memory filling and emptying a swap device"
@@ -61,15 +68,13 @@ done
 
 # All hints together may take a 64th of what is free, and a ring that was asked for once stays full: on a smaller device
 # those of the small orders leave nothing for the largest one.
-for disk in 1 2 3; do
-	swapctl make /dev/ram$disk && swapctl on /dev/ram$disk || exit 1
-done
+swap_on 1 2 3 || exit 1
 bench stock || exit 1
 insmod /lib/modules/hwswap_testprovider.ko fill_order=0 fill_verify=n || exit 1
 bench tuned || exit 1
 rmmod hwswap_testprovider || exit 1
 insmod /lib/modules/hwswap.ko mode=off || exit 1
-insmod /lib/modules/hwswap_simclock.ko period_us=$TICK_US || exit 1
+insmod /lib/modules/hwswap_simclock.ko period_us="$BENCH_TICK_US" || exit 1
 # One look takes about 7 instructions; so a look at a register comes every 160 ns, which is as far as it lets the
 # simulated engine run.
 echo 24 >$MODE/trusted_looks

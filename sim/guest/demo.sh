@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of `make demo`: the same load in each mode, then fragmented. Everything it prints is read by
-# hwswap.demo; lines that start with @ say what follows. SEED comes from the host, as do /record-on and /record-off,
-# which start and end a recording of the swap tracepoints.
+# hwswap.demo; lines that start with @ say what follows. From the host: SEED; FORM: all, which is the demo; unpatched,
+# its loads and benches on a kernel without hooks, tracepoints and driver; short, as far as the bench in mode off, with
+# a small load; /record-on and /record-off, which start and end a recording of the swap tracepoints.
 THP=/sys/kernel/mm/transparent_hugepage
 MODE=/sys/module/hwswap/parameters/mode
 ENGINE=/sys/kernel/debug/hwswap
-BENCH=/sys/kernel/debug/swap_alloc_bench
+. /allocator-bench
 
-# Guest time between two steps of the simulated engine. Under load they are short, as a real engine refills its rings
-# all the time. For the bench they are longer: a step interrupts whatever runs, and its cost counts for the call that
-# it hits; like this it hits less than one call in a hundred, and stays out of the 99th percentile.
+# Guest time between two steps of the simulated engine under load: short, as a real engine refills its rings all the
+# time. For the bench they are longer.
 LOAD_TICK_US=100
-BENCH_TICK_US=200
-
-# Guest time between two calls of the bench, a page: enough for 16 hints, a full ring, to last from step to step.
-GAP_NS=20000
 
 # counters PHASE before|after
 counters() {
@@ -25,7 +21,7 @@ counters() {
 			echo "${counter}_$size $(cat "$THP/hugepages-${size}kB/stats/$counter")"
 		done
 	done
-	grep -E '^[a-z0-9_]+ [0-9]+$' "$ENGINE/stats"
+	[ "$FORM" = unpatched ] || grep -E '^[a-z0-9_]+ [0-9]+$' "$ENGINE/stats"
 	echo "@end"
 }
 
@@ -46,19 +42,17 @@ load() {
 	return $code
 }
 
-# engine_mode MODE TICK_US: the mode, and the pace of the simulated engine
+# engine_mode MODE TICK_US: the mode, and the pace of the simulated engine; nothing without a driver
 engine_mode() {
+	if [ "$FORM" = unpatched ]; then
+		settle
+		return
+	fi
 	echo off >$MODE || return 1
 	rmmod hwswap_simclock || return 1
 	insmod /lib/modules/hwswap_simclock.ko period_us="$2" || return 1
 	echo "$1" >$MODE || return 1
 	settle
-}
-
-# settle: until the engine has had guest time to follow
-settle() {
-	sync
-	sleep 0.05
 }
 
 # phase NAME MODE PERCENT
@@ -78,28 +72,58 @@ phase() {
 # bench NAME MODE: the allocator alone, orders 0, 4 and 9
 bench() {
 	echo "@phase $1 running the bench in mode $2"
-	engine_mode "$2" $BENCH_TICK_US || return 1
-	for run in "0 2000" "4 300" "9 32"; do
-		order=${run% *}
-		gap=$((GAP_NS << order))
-		[ $gap -le 1000000 ] || gap=1000000
-		# The first run of an order asks for its ring; what it costs is not what the next ones cost.
-		echo "$order 2 $gap" >$BENCH || return 1
-		settle
-		echo "$run $gap" >$BENCH || return 1
-		sed "s/^/@bench $1 $gap /" $BENCH
-	done
+	engine_mode "$2" "$BENCH_TICK_US" || return 1
+	allocator_bench "$1" 0 2000 && allocator_bench "$1" 4 300 && allocator_bench "$1" 9 32
 }
+
+# fragment PHASE: all of swap is written, half of the slots are freed at random
+fragment() {
+	echo "@phase $1 fragmenting: all of swap is written, half of the slots are freed at random"
+	total=$(awk '$1 == "SwapFree:" { print int($2 / 1024) }' /proc/meminfo)
+	swapfrag --size "$((total - 1))m" --seed "$SEED" >/tmp/fragment &
+	fragment=$!
+	until grep -q ready /tmp/fragment; do
+		kill -0 $fragment || return 1
+		sleep 0.1
+	done
+	sed 's/^/@fragment /' /tmp/fragment
+}
+
+# fragment_end PHASE: what was left of it is read once more
+fragment_end() {
+	kill $fragment
+	wait $fragment || return 1
+	tail -n 1 /tmp/fragment | sed "s/^/@load $1 /"
+}
+
+if [ "$FORM" = unpatched ]; then
+	swap_on 0 1 2 3 || exit 1
+	phase unpatched off 100 || exit 1
+	bench unpatched off || exit 1
+	fragment fragment-unpatched || exit 1
+	phase fragmented-unpatched off 50 || exit 1
+	bench fragmented-unpatched off || exit 1
+	fragment_end fragment-unpatched || exit 1
+	swapctl off /dev/ram0 /dev/ram1 /dev/ram2 /dev/ram3 || exit 1
+	echo "@done"
+	exit
+fi
 
 insmod /lib/modules/hwswap.ko mode=off || exit 1
 insmod /lib/modules/hwswap_simclock.ko period_us=$LOAD_TICK_US || exit 1
 echo "@tick load $LOAD_TICK_US"
 echo "@tick bench $BENCH_TICK_US"
 . /record-on
-for disk in 0 1 2 3; do
-	swapctl make /dev/ram$disk && swapctl on /dev/ram$disk || exit 1
-done
+swap_on 0 1 2 3 || exit 1
 counters start before
+
+if [ "$FORM" = short ]; then
+	phase off off 25 || exit 1
+	. /record-off
+	bench off off || exit 1
+	echo "@done"
+	exit
+fi
 
 phase off off 100 || exit 1
 . /record-off
@@ -108,24 +132,14 @@ phase hint hint 100 || exit 1
 bench off off || exit 1
 bench hint hint || exit 1
 
-echo "@phase fragment fragmenting: all of swap is written, half of the slots are freed at random"
 echo off >$MODE
-total=$(awk '$1 == "SwapFree:" { print int($2 / 1024) }' /proc/meminfo)
-swapfrag --size "$((total - 1))m" --seed "$SEED" >/tmp/fragment &
-fragment=$!
-until grep -q ready /tmp/fragment; do
-	kill -0 $fragment || exit 1
-	sleep 0.1
-done
-sed 's/^/@fragment /' /tmp/fragment
+fragment fragment || exit 1
 phase fragmented-off off 50 || exit 1
 phase fragmented-hint hint 50 || exit 1
 bench fragmented-off off || exit 1
 bench fragmented-hint hint || exit 1
 echo "@verify end $(grep ^clusters $ENGINE/verify)"
-kill $fragment
-wait $fragment || exit 1
-tail -n 1 /tmp/fragment | sed 's/^/@load fragment /'
+fragment_end fragment || exit 1
 
 echo "@phase end switching off swap and the driver, bringing the trace out"
 swapctl off /dev/ram0 /dev/ram1 /dev/ram2 /dev/ram3 || exit 1

@@ -10,7 +10,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,14 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap import artifacts, bench_modes, bench_table_driver_plot, paths, provenance
+from hwswap import artifacts, bench_modes, bench_table_driver_plot, markdown, paths, provenance
 from hwswap.engine import EngineError, EngineServer
 from hwswap.guest import Guest, GuestError, Machine
 from hwswap.qmp import QmpError
 
 OUTPUT = paths.BUILD / "bench-table"
 GUEST = paths.ROOT / "sim/guest"
-MODES = ("stock", "tuned", "hint", "trusted", "believed")
+MODES = ("unpatched", "stock", "tuned", "hint", "trusted", "believed")
 HINTED = ("hint", "trusted", "believed")
 """Modes in which a call takes a hint; one that finds none is software's, with hooks."""
 
@@ -93,8 +93,12 @@ class Collected:
         """Takes one line of a guest's output."""
         key, _, rest = line.partition(" ")
         if key == "@bench":
-            mode, looks, text = rest.split(" ", 2)
-            self.bench.append({"mode": mode, "looks": int(looks), **json.loads(text)})
+            mode, gap, text = rest.split(" ", 2)
+            self.bench.append({"mode": mode, "gap_ns": int(gap), **json.loads(text)})
+        elif key == "@looks":
+            # Of the call's two lines.
+            for entry in self.bench[-2:]:
+                entry["looks"] = int(rest)
         elif key == "@tables":
             name, megabytes, percent, text = rest.split(" ", 3)
             self.tables.append({"phase": name, "mb": int(megabytes), "freed": int(percent), **json.loads(text)})
@@ -119,7 +123,13 @@ class Collected:
 
 
 def run_guest(
-    name: str, machine: Machine, job: str, files: dict[str, bytes], collected: Collected, folder: Path | None
+    name: str,
+    machine: Machine,
+    job: str,
+    files: dict[str, bytes],
+    collected: Collected,
+    folder: Path | None = None,
+    kernel: artifacts.Artifact = artifacts.KERNEL,
 ) -> str:
     """Boots a guest, with an engine if there is a folder for one, and runs a job; returns the kernel's release.
 
@@ -136,7 +146,7 @@ def run_guest(
             collected.feed(line)
 
         log = OUTPUT / f"{name}.kernel.log"
-        with Guest(machine, engine, files=files, job=job, log=log, boot_timeout=300) as guest:
+        with Guest(machine, engine, files=files, job=job, log=log, kernel=kernel, boot_timeout=300) as guest:
             before = collected.done
             result = guest.wait_job(3600, on_line)
             if result.code or collected.done == before:
@@ -153,17 +163,18 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
     runs = "\n".join(f"{order} {count}" for order, count in size.runs)
     job = f"SEED={seed}\nRUNS='{runs}'\nMEMORY_MB={MEMORY_MB}\nFILLS='{' '.join(map(str, size.fills))}'\n"
     job += f"FREES='{' '.join(map(str, size.frees))}'\n. /bench-table\n"
+    files = {name: (GUEST / f"{name}.sh").read_bytes() for name in ("bench-table", "allocator-bench")}
+    # The engine offers a 64th of what is free: that has to hold the rings of all orders that are measured.
+    machine = Machine(cpus=1, icount=True, disks=4, disk_mb=128)
+    run_guest("unpatched", machine, "KERNEL=unpatched\n" + job, files, collected, kernel=artifacts.KERNEL_UNPATCHED)
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
-        files = {"bench-table": (GUEST / "bench-table.sh").read_bytes()}
-        # The engine offers a 64th of what is free: that has to hold the rings of all orders that are measured.
-        machine = Machine(cpus=1, icount=True, disks=4, disk_mb=128)
-        release = run_guest("driver", machine, job, files, collected, Path(folder))
+        release = run_guest("driver", machine, "KERNEL=patched\n" + job, files, collected, Path(folder))
     modules = artifacts.KERNEL.path().parent / "modules"
     files = {f"lib/modules/{path.name}": path.read_bytes() for path in sorted(modules.glob("*.ko"))}
     files |= {name: (GUEST / f"{name}.sh").read_bytes() for name in ("half-full", "bench-swapoff", "bench-modes")}
     machine = Machine(cpus=1, icount=True, disks=0)
     job = f"SEED={seed}\nNSEC={nsec}\nSIZE_MB={size.swapoff_mb}\nCLUSTERS='{' '.join(map(str, size.clusters))}'\n"
-    run_guest("swapoff", machine, job + ". /bench-swapoff\n", files, collected, None)
+    run_guest("swapoff", machine, job + ". /bench-swapoff\n", files, collected)
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         run_guest("modes", machine, bench_modes.job(size.modes, seed), files, collected, Path(folder))
     if not collected.verified or any(load["mismatches"] for load in collected.verified):
@@ -188,7 +199,8 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
 
 def with_shares(bench: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the entries with the share of folios that a hint placed; what is freed was allocated just before."""
-    shares = {(e["mode"], e["order"]): e["hinted"] / e["n"] for e in bench if e["op"] == "alloc"}
+    # The bench of a kernel without hooks does not count them.
+    shares = {(e["mode"], e["order"]): e.get("hinted", 0) / e["n"] for e in bench if e["op"] == "alloc"}
     return [{**e, "hint_share": round(shares[e["mode"], e["order"]], 4)} for e in bench]
 
 
@@ -271,15 +283,19 @@ def memory_table(report: Report) -> Table:
     return table
 
 
-def show(report: Report, console: Console) -> None:
-    """Prints the tables, and what they are."""
-    for make in (folio_table, swapoff_table, bench_modes.modes_table, bench_modes.commands_table, memory_table):
-        table: Callable[[Report], Table] = make
-        console.print(table(report))
-    notes = (
+def tables(report: Report) -> list[Table]:
+    """All tables."""
+    makers = (folio_table, swapoff_table, bench_modes.modes_table, bench_modes.commands_table, memory_table)
+    return [make(report) for make in makers]
+
+
+def notes(report: Report) -> tuple[str, ...]:
+    """What the numbers are."""
+    return (
         "One instruction takes one nanosecond of guest time: blind to cache misses, and to what DMA does to them.",
         (
-            "stock: no provider. tuned: the kernel's placement, the words of a folio by memset64, not looked at again. "
+            "unpatched: Linux as it is, but for the bench. stock: all patches, no provider. tuned: the kernel's "
+            "placement, the words of a folio by memset64, not looked at again. "
             "hint: placed by the engine's hints. trusted: that, and the engine writes the words, which the kernel "
             "looks at; believed: which it does not."
         ),
@@ -301,7 +317,13 @@ def show(report: Report, console: Console) -> None:
             f"patches {report['commits']['patches']}, seed {report['seed']}."
         ),
     )
-    for note in notes:
+
+
+def show(report: Report, console: Console) -> None:
+    """Prints the tables, and what they are."""
+    for table in tables(report):
+        console.print(table)
+    for note in notes(report):
         console.print(f"- {note}", highlight=False)
 
 
@@ -322,12 +344,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-table-driver: {error}", file=sys.stderr)
         return 1
     (OUTPUT / "driver.json").write_text(json.dumps(report, indent=1) + "\n")
+    (OUTPUT / "driver.md").write_text(markdown.page(tables(report), notes(report)))
     bench_table_driver_plot.draw(report, OUTPUT / "driver.png")
     show(report, Console(width=150 if not sys.stdout.isatty() else None))
     wrong = fallbacks(report)
     for sentence in wrong:
         print(f"bench-table-driver: {sentence}", file=sys.stderr)
-    print(f"{OUTPUT / 'driver.json'}, .png: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(f"{OUTPUT / 'driver.json'}, .md, .png: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 COLOURS = {
+    "unpatched": "#2ca02c",
     "stock": "#7f7f7f",
     "tuned": "#c7c7c7",
     "hint": "#1f77b4",

@@ -12,14 +12,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from hwswap import demo_plot, demo_table, ftrace, paths, provenance, replay
+from hwswap import artifacts, demo_plot, demo_table, ftrace, markdown, paths, provenance, replay
 from hwswap.engine import EngineError, EngineServer
 from hwswap.guest import Guest, GuestError, Machine
 from hwswap.qmp import QmpError
 from hwswap.record import TRACE_OFF, to_trace, trace_on
 
 OUTPUT = paths.BUILD / "demo"
-SCRIPT = paths.ROOT / "sim/guest/demo.sh"
+GUEST = paths.ROOT / "sim/guest"
 
 PLACED_PERCENT = 90.0
 """The share of slots that the engine has to place in hint mode, at least."""
@@ -140,22 +140,26 @@ def check(collected: Collected) -> list[Check]:
     return checks
 
 
-def run_guest(seed: int, console: Console, folder: Path) -> tuple[Collected, str, str, dict[str, Any]]:
-    """Boots and runs everything.
+def run_guest(
+    form: str, seed: int, console: Console, collected: Collected, engine: EngineServer | None = None
+) -> tuple[str, str]:
+    """Boots a guest and runs one form of the demo (see sim/guest/demo.sh) in it; what it prints is collected.
 
-    Returns what was collected, the kernel's release, the tracepoints' text and the engine's counts.
+    Returns the kernel's release and the tracepoints' text.
     """
-    collected = Collected()
     files = {
-        "demo": SCRIPT.read_bytes(),
+        "demo": (GUEST / "demo.sh").read_bytes(),
+        "allocator-bench": (GUEST / "allocator-bench.sh").read_bytes(),
         "record-on": trace_on(ftrace.OPERATIONS).encode(),
         "record-off": TRACE_OFF.encode(),
     }
-    engine = EngineServer(folder, pace="guest", log=OUTPUT / "engine.log")
     machine = Machine(cpus=1, icount=True, disk_mb=64)
+    kernel = artifacts.KERNEL_UNPATCHED if form == "unpatched" else artifacts.KERNEL
+    collected.done = False
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("booting Linux with the simulated engine", total=None)
+        what = "with the simulated engine" if engine else "without patches"
+        task = progress.add_task(f"booting Linux {what}", total=None)
 
         def on_line(line: str) -> None:
             nonlocal task
@@ -165,17 +169,17 @@ def run_guest(seed: int, console: Console, folder: Path) -> tuple[Collected, str
                 task = progress.add_task(f"{name}: {text}", total=None)
             collected.feed(line)
 
-        job = f"SEED={seed}\n. /demo\n"
-        with Guest(machine, engine, files=files, job=job, log=OUTPUT / "kernel.log") as guest:
+        job = f"SEED={seed}\nFORM={form}\n. /demo\n"
+        log = OUTPUT / f"{form}.kernel.log"
+        with Guest(machine, engine, files=files, job=job, log=log, kernel=kernel) as guest:
             result = guest.wait_job(900, on_line)
             if result.code or not collected.done:
                 raise GuestError(
                     f"the guest's part ended with code {result.code}; its last words:\n{result.output[-1500:]}"
                 )
             text = guest.outbox_text()
-            release = guest.release
         progress.update(task, total=1, completed=1)
-    return collected, release, text, engine.statistics()
+    return guest.release, text
 
 
 def replay_trace(text: str, release: str, seed: int, console: Console) -> replay.Outcome:
@@ -191,8 +195,12 @@ def result(seed: int) -> int:
     console = Console(stderr=True)
     OUTPUT.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
+    collected = Collected()
+    run_guest("unpatched", seed, console, collected)
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
-        collected, release, text, engine = run_guest(seed, console, Path(folder))
+        engine = EngineServer(Path(folder), pace="guest", log=OUTPUT / "engine.log")
+        release, text = run_guest("all", seed, console, collected, engine)
+        served = engine.statistics()
     cycles = replay_trace(text, release, seed, console)
     checks = check(collected)
     checks.append(Check("the engine, asked again, decides as the kernel did in mode off, every time", cycles.equal))
@@ -201,7 +209,7 @@ def result(seed: int) -> int:
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "versions": {"linux": release, "qemu": provenance.qemu(), "python": sys.version.split()[0]},
         "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency}
-        | {"tick_us": collected.tick_us, "server": engine},
+        | {"tick_us": collected.tick_us, "server": served},
         "guest": {"cpus": 1, "clock": "icount shift=0: one instruction is one nanosecond", "swap_devices": 4},
         "phases": {
             name: {
@@ -220,8 +228,10 @@ def result(seed: int) -> int:
     }
     (OUTPUT / "demo.json").write_text(json.dumps(report, indent=1) + "\n")
     demo_table.show(report, Console(width=150 if not sys.stdout.isatty() else None))
+    notes = [*demo_table.notes(report), *(check.text for check in checks)]
+    (OUTPUT / "demo.md").write_text(markdown.page(demo_table.tables(report), notes))
     demo_plot.draw(report, OUTPUT / "demo.png")
-    console.print(f"{OUTPUT / 'demo.json'}, {OUTPUT / 'demo.png'}: written; {time.monotonic() - started:.0f} s in all")
+    console.print(f"{OUTPUT / 'demo.json'}, .md, .png: written; {time.monotonic() - started:.0f} s in all")
     failed = [check.text for check in checks if not check.passed]
     for line in failed:
         console.print(f"[red]not met:[/red] {line}")

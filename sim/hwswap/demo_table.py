@@ -9,6 +9,9 @@ from rich.table import Table
 
 Report = dict[str, Any]
 
+BENCHES = ("unpatched", "off", "hint")
+"""The kernel as it is, but for the bench; with all patches, no provider; with hints. Each also fragmented."""
+
 PHASES = ("off", "shadow", "hint", "fragmented-off", "fragmented-hint")
 
 
@@ -59,12 +62,13 @@ def swap_table(report: Report) -> Table:
     return table
 
 
-def bench_table(report: Report) -> Table:
+def bench_table(report: Report, fragmented: bool = False) -> Table:
     """Guest instructions of one call of the allocator, by the kernel's own bench."""
-    table = Table(title="Guest instructions a call, p50 / average over everything / p99")
-    for title in ("", "off", "hint", "fragmented, off", "fragmented, hint"):
+    state = "fragmented" if fragmented else "after the loads"
+    table = Table(title=f"Guest instructions a call, swap {state}: p50 / average over everything / p99")
+    for title in ("", *BENCHES):
         table.add_column(title, justify="right" if title else "left")
-    names = ("off", "hint", "fragmented-off", "fragmented-hint")
+    names = [f"fragmented-{name}" if fragmented else name for name in BENCHES]
 
     def cell(entry: dict[str, Any]) -> str:
         if not entry["n"]:
@@ -117,7 +121,8 @@ def notes(report: Report) -> list[str]:
             f"load and {engine['tick_us']['bench']} µs for the bench: rings are refilled at that pace."
         ),
         (
-            f"Bench: the kernel calls its allocator directly; before each call pass {text}, in which rings refill. "
+            "Bench, unpatched: Linux as it is, but for the bench. off: with all patches and the driver, which does "
+            f"nothing. The kernel calls its allocator directly; before each call pass {text}, in which rings refill. "
             "Averages are over everything: hits, misses, fall-backs and failures."
         ),
         (
@@ -132,9 +137,14 @@ def notes(report: Report) -> list[str]:
     ]
 
 
+def tables(report: Report) -> list[Table]:
+    """All tables."""
+    return [swap_table(report), bench_table(report), bench_table(report, True), cycles_table(report)]
+
+
 def show(report: Report, console: Console) -> None:
     """Prints all tables, the notes and the conditions."""
-    for table in (swap_table(report), bench_table(report), cycles_table(report)):
+    for table in tables(report):
         console.print(table)
     for note in notes(report):
         console.print(f"- {note}", highlight=False)

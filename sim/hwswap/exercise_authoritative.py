@@ -13,7 +13,7 @@ from hwswap.hwswap_map import Opcode, Status
 from hwswap.policy import DeviceOrder, Hint, Policy
 from hwswap.records import FAILED, Op, Record
 from hwswap.rows import ORDERS, SLOTS, runs
-from hwswap.script import NOWHERE, WORD, Script, Sizes
+from hwswap.script import NOWHERE, PAGE, WORD, Script, Sizes
 from hwswap.shared import Command, prepare
 from hwswap.stream import EVERYTHING, Shape, Stream
 
@@ -124,7 +124,7 @@ class Authoritative:
         s.note("registers after reset")
         s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
         s.read(m.ID_OFFSET, m.ID_MAGIC.reset)
-        s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(1) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
+        s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(2) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
         s.read(
             m.CAPS_OFFSET,
             m.CAPS_DEVICES.put(sizes.devices)
@@ -153,18 +153,21 @@ class Authoritative:
             "HINT_BASE",
         )
         widths = dict.fromkeys(addresses, WORD) | {
-            "CMD_SIZE": 15,
-            "NOTICE_SIZE": 15,
             "POLL": (1 << 32) - 1,
             "IRQ_ENABLE": 3,
             "HINT_DEPTH": 0xF_FFFF_0000_FFFF,
         }
-        held: dict[int, int] = {}
-        for name in widths:
-            held[getattr(m, f"{name}_OFFSET")] = self.rng.getrandbits(64)
+        masks = {getattr(m, f"{name}_OFFSET"): mask for name, mask in widths.items()}
+        for window in range(m.DMA_WINDOW_COUNT):
+            base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * window
+            masks[base + m.DMA_WINDOW_START_OFFSET] = WORD & -PAGE
+            masks[base + m.DMA_WINDOW_LIMIT_OFFSET] = WORD & -PAGE | 3
+        for offset in masks:
+            if offset not in (m.POLL_OFFSET, m.HINT_DEPTH_OFFSET):
+                s.read(offset, 0)
+        held = {offset: self.rng.getrandbits(64) for offset in masks}
         for flip in (0, WORD, 0x5A5A_5A5A_5A5A_5A5A):
-            for name, mask in widths.items():
-                offset = getattr(m, f"{name}_OFFSET")
+            for offset, mask in masks.items():
                 value = held[offset] ^ flip
                 s.write(offset, value)
                 strobes, other = self.rng.getrandbits(8), self.rng.getrandbits(64)
@@ -185,6 +188,7 @@ class Authoritative:
     def holes(self) -> None:
         """Where no register is, reads give 0 and writes do nothing."""
         known = {value for name, value in vars(m).items() if name.endswith("_OFFSET") and not name.startswith("MEM_")}
+        known |= {m.DMA_WINDOW_BASE + 8 * i for i in range(2 * m.DMA_WINDOW_COUNT)}
         known |= {m.CPU_NODE_BASE + m.CPU_NODE_STRIDE * i for i in range(m.CPU_NODE_COUNT)}
         devices = range(m.DEVICE_BASE, m.DEVICE_BASE + m.DEVICE_STRIDE * m.DEVICE_COUNT, 8)
         pages = (m.CPU_PAGE_BASE + m.CPU_PAGE_STRIDE * cpu for cpu in range(self.sizes.cpus))

@@ -115,12 +115,12 @@ class Large(Advisory):
 
 
 def sizes_of_rings(host: Large) -> None:
-    """Give the rings all sizes there are, while nobody looks."""
+    """Give the rings all sizes there are, and those there are not, while nobody looks."""
     s = host.script
-    for name, most in (("CMD_SIZE", 12), ("NOTICE_SIZE", 12)):
-        for log2 in host.rng.sample(range(most + 1), most + 1):
+    for name, built in (("CMD_SIZE", range(1, 13)), ("NOTICE_SIZE", range(3, 13))):
+        for log2 in host.rng.sample(range(16), 16):
             s.write(getattr(m, f"{name}_OFFSET"), log2)
-            s.read(getattr(m, f"{name}_OFFSET"), log2)
+            s.read(getattr(m, f"{name}_OFFSET"), log2 if log2 in built else 0)
 
 
 def large(seed: int, sizes: Sizes) -> str:

@@ -46,6 +46,8 @@ EXAMPLES = {
 LOST = 0x5000
 """A bus address without memory where a table might be."""
 
+CONTROL = m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1)
+
 
 class TableHost:
     """A host with swap tables: what it does goes into a script, with what the model answers and leaves in memory."""
@@ -67,7 +69,7 @@ class TableHost:
         )
         self.deeds = TableDeeds(self.rng, self.tables, self.memory, self.places)
         self.taken = 0  # a table out of the pool that the host has
-        script.begin(m.CONTROL_ENABLE.put(1))
+        script.begin(CONTROL)
 
     def bring(self, flags: int = SSD) -> None:
         """Bring the devices on."""
@@ -293,7 +295,7 @@ def alike(sizes: Sizes) -> str:
     s.after_reset()
     memory = Bytes()
     model = PooledAllocator(memory, sizes.devices, sizes.cpus, clusters)
-    s.begin(m.CONTROL_ENABLE.put(1))
+    s.begin(CONTROL)
     pages = clusters * SLOTS
     s.give(
         [
@@ -476,7 +478,7 @@ def errors(s: Script, host: TableHost) -> None:
     ):
         s.reset_by_register()
         s.note(f"no memory for {Opcode(command.opcode).name}")
-        s.begin(m.CONTROL_ENABLE.put(1))
+        s.begin(CONTROL)
         s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
         s.put(lost - s.base, LOST)
         s.give(
@@ -487,4 +489,4 @@ def errors(s: Script, host: TableHost) -> None:
         )
         s.post([Expected(command, Status.BUS_ERROR)])
         host.tables.seen[TableBin(Opcode(command.opcode).name, Status.BUS_ERROR.name, "")] += 1
-        s.stopped()
+        s.stopped(m.CONTROL_TABLE_WRITES.put(1))

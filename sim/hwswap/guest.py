@@ -78,6 +78,8 @@ class Guest:
     """A shell script that runs at boot without waiting for the host; see wait_job()."""
     log: Path | None = None
     """Where the kernel log goes; by default into the guest's own temporary folder."""
+    kernel: artifacts.Artifact = artifacts.KERNEL
+    """What boots; one without the hooks cannot load the driver's modules."""
     boot_timeout: float = 120.0
     patience: float = 1.0
     """Factor on every time-out; a kernel that checks itself is slow."""
@@ -175,7 +177,7 @@ class Guest:
             command += ["-accel", "tcg,thread=multi"]
             # At boot the kernel waits for ticks by counting cycles, and panics when a busy host is late with them.
             arguments.append("no_timer_check")
-        command += ["-kernel", artifacts.KERNEL.path(), "-initrd", self._initrd()]
+        command += ["-kernel", self.kernel.path(), "-initrd", self._initrd()]
         command += ["-append", " ".join(arguments).strip()]
         command += ["-chardev", f"file,id=log,path={self.log},append=on", "-serial", "chardev:log"]
         command += ["-chardev", f"socket,id=channel,path={self.folder / 'channel'},server=on,wait=on"]

@@ -44,6 +44,7 @@ from hwswap.exercise_runs import free_runs
 from hwswap.exercise_single import single
 from hwswap.exercise_steps import lists, steps
 from hwswap.exercise_tables import alike, tables
+from hwswap.exercise_windows import stops, windows
 from hwswap.reachable import Machine, Reachability
 from hwswap.script import Sizes
 
@@ -133,6 +134,8 @@ KILLERS = (
     Killer("swap tables, longer, slow bus", PLAY, "tables-3.txt", SLOW),
     Killer("hints and notices, slow memory", PLAY, "mirror.txt", ("--latency", "40")),
     Killer("large swap tables", PLAY, "alike.txt"),
+    Killer("DMA windows", PLAY, "windows.txt"),
+    Killer("stops and a bus that hangs, out of order", PLAY, "stops.txt", ("--reorder",)),
 )
 
 
@@ -183,6 +186,8 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
         ("runs", free_runs(51, built)),
         ("mirror", mirror(42, built)),
         ("alike", alike(built)),
+        ("windows", windows(61, built)),
+        ("stops", stops(62, built)),
     ):
         (folder / f"{name}.txt").write_text(text)
     for name, seed, ops, span in (

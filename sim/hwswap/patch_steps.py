@@ -65,13 +65,14 @@ _EVENT = "/sys/kernel/tracing/events/swap/swap_slots_alloc/enable"
 _BENCH = "/sys/kernel/debug/swap_alloc_bench"
 _SYMBOL = "grep -qw {} /proc/kallsyms"
 FEATURES = (
+    Feature("bench", 1, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
     Feature(
         "tracepoints",
-        1,
+        2,
         f"echo 1 >{_EVENT} && {LOADS[0]} && echo 0 >{_EVENT} && grep -q swap_slots_alloc: /sys/kernel/tracing/trace",
     ),
-    Feature("hooks", 2, _SYMBOL.format("swap_offload_register"), hook=True),
-    Feature("bench", 3, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
+    Feature("hooks", 3, _SYMBOL.format("swap_offload_register"), hook=True),
+    Feature("hinted", 3, f"echo '2 16 0' >{_BENCH} && grep -q '\"hinted\"' {_BENCH}"),
     Feature("fixed windows", 4, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
     Feature("tables", 5, _SYMBOL.format("swap_offload_get_table"), hook=True),
     Feature("words", 6, _SYMBOL.format("swap_offload_set_fill"), hook=True),

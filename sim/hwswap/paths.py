@@ -37,6 +37,9 @@ KERNEL = BUILD / "kernel"
 KERNEL_IMAGE = KERNEL / "bzImage"
 """The patched kernel's boot image (`make kernel`)."""
 
+KERNEL_UNPATCHED_IMAGE = BUILD / "kernel-unpatched" / "bzImage"
+"""Linux as it is, but for the bench of its allocator (`make kernel-unpatched`)."""
+
 MODULES = BUILD / "modules"
 """Folder with hwswap.ko and hwswap_simclock.ko (`make modules`)."""
 
@@ -53,6 +56,7 @@ TARGETS = {
     "model-wide": "model-wide",
     "qemu": "setup",
     "kernel": "kernel",
+    "kernel-unpatched": "kernel-unpatched",
     "modules": "modules",
     "guest": "guest",
     "redis": "redis",

@@ -100,6 +100,17 @@ PROOFS = (
         parameters={"USED_CLUSTERS": 3},
         short=False,
     ),
+    Proof("axil", "axil", "axil", "AXI4-Lite slave, any registers", "reachability", 0, 12, 300),
+    Proof(
+        name="gate",
+        part="gate",
+        source="gate",
+        what="AXI4 gate, a window, any masters, any memory, resets at any time",
+        method="bounded",
+        depth=11,
+        breaking=11,
+        limit=600,
+    ),
     Proof(
         name="core",
         part="core",

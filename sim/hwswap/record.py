@@ -44,6 +44,8 @@ cd /
 TRACE_OFF = """
 cd /sys/kernel/tracing
 echo 0 >tracing_on
+# With tracing_on alone each event would still be made up, and then not be written: what is measured next would pay.
+echo 0 >events/swap/enable || exit 1
 for file in per_cpu/cpu*/stats; do
     awk '/overrun|dropped/ && $NF { print "lost events: " $0; bad = 1 } END { exit bad }' $file || exit 1
 done

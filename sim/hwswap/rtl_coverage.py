@@ -29,6 +29,7 @@ from hwswap.exercise_authoritative import authoritative, registers_and_refusals
 from hwswap.exercise_large import large
 from hwswap.exercise_steps import lists, steps
 from hwswap.exercise_tables import alike, tables
+from hwswap.exercise_windows import stops, windows
 from hwswap.functional_coverage import Functional, choices
 from hwswap.script import Sizes
 from hwswap.stream import Shape
@@ -72,7 +73,7 @@ SHORT_SHAPES = [
     Shape(121, ops=8_000, span=4, features=stream.EVERYTHING),
     Shape(122, ops=8_000, span=16, features=stream.EVERYTHING),
 ]
-PACES = ((), ("--latency", "60"), ("--stall", "60"), ("--registers",))
+PACES = ((), ("--latency", "60"), ("--stall", "60", "--reorder"), ("--registers",))
 COCOTB = "none or both"
 """The paces of the buses that the cocotb cases are run at."""
 
@@ -164,6 +165,9 @@ def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, Callable
         yield f"registers-{seed}", lambda seed=seed: registers_and_refusals(seed, SIZES)
         yield f"errors-{seed}", lambda seed=seed: exercise.bus_errors(seed, SIZES)
         yield f"tables-{seed}", lambda seed=seed: tables(seed, 30 * times, SIZES, functional.tables)
+        yield f"stops-{seed}", lambda seed=seed: stops(seed, SIZES)
+        if not short:
+            yield f"windows-{seed}", lambda seed=seed: windows(seed, SIZES)
         if not short:
             yield f"large-{seed}", lambda seed=seed: large(seed, SIZES)
     if not short:

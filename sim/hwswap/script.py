@@ -40,6 +40,9 @@ LIMIT = 20_000
 NOWHERE = 0x40
 """A bus address without memory."""
 
+PAGE = 1 << m.DMA_WINDOW_START_ADDR.lsb
+"""DMA windows begin and end at multiples of it."""
+
 WORD = (1 << 64) - 1
 COUNT = 1 << 32
 
@@ -52,6 +55,7 @@ class Sizes:
     cpus: int = 2
     clusters: int = 64
     hint_ring_log2: int = 3
+    reset_timeout_log2: int = 20
 
 
 class Script:
@@ -61,6 +65,7 @@ class Script:
         """Begin with the memory, its size and where it is; say after how many cycles a wait counts as in vain."""
         self.base = base
         self.limit = limit
+        self.bytes = MEMORY_BYTES
         self.lines = [f"memory {MEMORY_BYTES} {base:#x}"]
         self.tail = 0
         self.errors = 0
@@ -136,8 +141,11 @@ class Script:
         self.add("poll", m.CONTROL_OFFSET, WORD, 0, self.limit)
         for name in ("STATUS", "IRQ_STATUS", "IRQ_ENABLE", "CMD_BASE", "CMD_TAIL", "CMD_HEAD", "USAGE", "POLICY"):
             self.read(getattr(m, f"{name}_OFFSET"), 0)
-        for name in ("COMMANDS", "COMMAND_ERRORS", "FREES", "SCANS", "DMA_READ_BEATS"):
+        for name in ("COMMANDS", "COMMAND_ERRORS", "FREES", "SCANS", "DMA_READ_BEATS", "DMA_REFUSED"):
             self.read(getattr(m, f"STAT_{name}_OFFSET"), 0)
+        for at in range(0, m.DMA_WINDOW_STRIDE * m.DMA_WINDOW_COUNT, 8):
+            self.read(m.DMA_WINDOW_BASE + at, 0)
+        self.read(m.DMA_REFUSED_OFFSET, 0, m.DMA_REFUSED_VALID.put(1))
         for type_ in (0, 1):
             self.read(m.DEVICE_BASE + m.DEVICE_STRIDE * type_ + m.DEVICE_STATE_OFFSET, 0)
         self.add("irq", 0)
@@ -151,6 +159,7 @@ class Script:
         """Tell the engine where its rings are, which is `commands` and `completions`, and switch it on."""
         self.tail = 0
         self.log2 = log2
+        self.windows()
         for at in range(0, m.MEM_COMPLETION_BYTES << RING_LOG2, 8):
             self.put(self.completions + at, 0)
         for name, value in (("CMD_BASE", self.base + self.commands), ("CPL_BASE", self.base + self.completions)):
@@ -160,6 +169,19 @@ class Script:
         self.write(m.CONTROL_OFFSET, control & ~m.CONTROL_ENABLE.put(1))
         self.write(m.CONTROL_OFFSET, control)
         self.read(m.CONTROL_OFFSET, control)
+
+    def window(self, number: int, start: int, limit: int, read: bool = True, write: bool = True) -> None:
+        """Let the engine make bursts from one page of the bus to before another."""
+        base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * number
+        last = m.DMA_WINDOW_LIMIT_READ.put(read) | m.DMA_WINDOW_LIMIT_WRITE.put(write) | limit
+        for offset, value in ((m.DMA_WINDOW_START_OFFSET, start), (m.DMA_WINDOW_LIMIT_OFFSET, last)):
+            self.write(base + offset, value)
+            self.read(base + offset, value)
+
+    def windows(self) -> None:
+        """Let the engine make bursts to the memory, and to where none is, so that the bus answers these with errors."""
+        self.window(0, self.base, self.base + self.bytes)
+        self.window(3, 0, 16 * PAGE)
 
     def give(self, lines: Sequence[Expected]) -> None:
         """Give commands, as many at once as the ring holds, and expect their completions."""

@@ -122,14 +122,15 @@ class Load:
         self.script = s = Script()
         s.dram = dram
         if dram:
-            s.lines[0] = f"memory {STORE + STORE_CLUSTERS * (ROW_BYTES + m.MEM_STORE_RECORD_BYTES)} {s.base:#x}"
+            s.bytes = STORE + STORE_CLUSTERS * (ROW_BYTES + m.MEM_STORE_RECORD_BYTES)
+            s.lines[0] = f"memory {s.bytes} {s.base:#x}"
         s.after_reset()
         s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(dram), m.CAPS_DRAM.put(1))
         if dram:
             s.read(m.CAPS_OFFSET, m.CAPS_CLUSTERS.put(STORE_CLUSTERS), m.CAPS_CLUSTERS.put(0xFFFF_FFFF))
             s.write(m.STORE_BASE_OFFSET, s.base + STORE)
             s.write(m.DIRECTORY_BASE_OFFSET, s.base + DIRECTORY)
-        s.begin(m.CONTROL_ENABLE.put(1))
+        s.begin(m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1))
         s.give([Expected(prepare(TYPE, self.pages, 0, BLKDEV | SOLIDSTATE), Status.OK)])
         s.give([Expected(Command(Opcode.SWAPON, TYPE), Status.OK)])
         for cluster in range(CLUSTERS):

@@ -15,7 +15,7 @@ TOP = "HwSwap"
 
 HERE = Path(__file__).parent
 
-MODULES = ("identity", "commands", "authoritative", "steps", "advisory", "hints", "faults", "tables", "pool")
+MODULES = ("identity", "commands", "authoritative", "steps", "advisory", "hints", "faults", "tables", "pool", "windows")
 """The modules of cases/."""
 
 PACES = ("none", "idle", "pressure", "both")

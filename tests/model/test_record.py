@@ -65,7 +65,7 @@ def test_every_event_is_switched_on_by_its_name():
     words = commands.split("for event in ")[1].split(";")[0].split()
     assert words == list(ftrace.EVENTS)
     assert set(ftrace.OPERATIONS) <= set(words)
-    patch = next((record.paths.ROOT / "sw/driver/patches").glob("0001-*.patch")).read_text()
+    patch = next((record.paths.ROOT / "sw/driver/patches").glob("*-tracepoints-*.patch")).read_text()
     defined = {line.split("(")[1].split(",")[0] for line in patch.splitlines() if line.startswith("+TRACE_EVENT(")}
     defined |= {line.split(",")[1].strip() for line in patch.splitlines() if line.startswith("+DEFINE_EVENT(")}
     assert defined == set(words) | set(ftrace.READAHEAD)

@@ -29,11 +29,13 @@ SHAPES = {
 
 
 def memory(seed: int) -> list[str]:
-    """Draw a memory for the engine's rings: fast or slow, and in half of the cases one that withholds handshakes."""
+    """Draw a memory for the engine's rings: fast or slow, and in half of the cases one that withholds handshakes, or answers out of order."""
     rng = random.Random(seed)
     options = ["--latency", str(rng.choice((1, 3, 16, 60)))]
     if rng.random() < 0.5:
         options += ["--stall", str(rng.choice((10, 40, 70)))]
+    if rng.random() < 0.5:
+        options += ["--reorder"]
     return [*options, "--seed", str(seed)]
 
 

@@ -107,6 +107,9 @@ class Host:
         await self.write(m.CMD_BASE_OFFSET, COMMANDS)
         await self.write(m.CPL_BASE_OFFSET, COMPLETIONS)
         await self.write(m.CMD_SIZE_OFFSET, 4)
+        await self.write(m.DMA_WINDOW_BASE + m.DMA_WINDOW_START_OFFSET, 0)
+        permissions = m.DMA_WINDOW_LIMIT_READ.put(1) | m.DMA_WINDOW_LIMIT_WRITE.put(1)
+        await self.write(m.DMA_WINDOW_BASE + m.DMA_WINDOW_LIMIT_OFFSET, RAM | permissions)
         await self.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1) | mode)
 
 

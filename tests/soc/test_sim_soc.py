@@ -40,24 +40,28 @@ def model(cpu) -> Path:
     return model_of(cpu)
 
 
-@pytest.fixture(scope="module")
-def probe(cpu, model, tmp_path_factory) -> Path:
-    """firmware/probe.c as an image of main RAM."""
-    folder = tmp_path_factory.mktemp(f"probe-{cpu}")
+def image_of(name: str, cpu: str, model: Path, folder: Path) -> Path:
+    """firmware/NAME.c as an image of main RAM."""
     arch, abi, ram = ARCH[cpu]
-    sources = [HERE / "firmware" / "probe.c", FIRMWARE / "engine" / "engine.c"]
+    sources = [HERE / "firmware" / f"{name}.c", FIRMWARE / "engine" / "engine.c"]
     sources += [FIRMWARE / "platform" / name for name in ("start.S", "memory.c", "console.c")]
     command = ["riscv64-unknown-elf-gcc", arch, abi, "-mcmodel=medany", "-std=gnu17", "-O2", "-ffreestanding"]
     command += ["-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror", "-nostdlib", "-nostartfiles"]
     command += ["-static", "-Wl,--no-warn-rwx-segments", "-Wl,--build-id=none", f"-Wl,--defsym=RAM_BASE={ram}"]
     command += [f"-I{FIRMWARE / name}" for name in ("engine", "platform", "allocator")]
     command += [f"-I{ROOT / 'hw' / 'generated'}", "-isystem", f"{model}/include"]
-    command += ["-T", f"{FIRMWARE}/platform/image.ld", "-o", f"{folder}/probe.elf", *map(str, sources), "-lgcc"]
+    command += ["-T", f"{FIRMWARE}/platform/image.ld", "-o", f"{folder}/{name}.elf", *map(str, sources), "-lgcc"]
     subprocess.run(command, check=True)
     subprocess.run(
-        ["riscv64-unknown-elf-objcopy", "-O", "binary", f"{folder}/probe.elf", f"{folder}/probe.bin"], check=True
+        ["riscv64-unknown-elf-objcopy", "-O", "binary", f"{folder}/{name}.elf", f"{folder}/{name}.bin"], check=True
     )
-    return folder / "probe.bin"
+    return folder / f"{name}.bin"
+
+
+@pytest.fixture(scope="module")
+def probe(cpu, model, tmp_path_factory) -> Path:
+    """firmware/probe.c as an image of main RAM."""
+    return image_of("probe", cpu, model, tmp_path_factory.mktemp(f"probe-{cpu}"))
 
 
 def answer(lines: list[str]) -> dict:
@@ -127,3 +131,18 @@ def test_the_command_says_what_went_wrong_and_has_a_status(model, probe, tmp_pat
     short = command(model, probe, "--max-cycles", 1000)
     assert short.returncode == 1
     assert "max-cycles" in short.stderr
+
+
+if "rocket" in CPUS:
+    # The only one with a card.
+
+    def test_sd_card_by_dma(tmp_path):
+        model = model_of("rocket")
+        card = tmp_path / "card.img"
+        card.write_bytes(bytes(1 << 20))
+        image = image_of("sdcard", "rocket", model, tmp_path)
+        result = run(model, image, stop=DONE, max_cycles=3_000_000, sdcard=card)
+        assert (result.reason, result.lines[-1]) == ("stop", "HWSWAP-DONE 0"), "\n".join(result.lines)
+        words = [index * 0x9E3779B97F4A7C15 % (1 << 64) for index in range(512)]
+        expected = b"".join(word.to_bytes(8, "little") for word in words)
+        assert card.read_bytes()[16 * 512 : 24 * 512] == expected

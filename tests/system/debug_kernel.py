@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from driver import (
+    PARAMETERS,
     QUEUED,
     Driver,
     Load,
@@ -52,8 +53,9 @@ WAIT = 300
 OUTPUT = paths.BUILD / "test-debug"
 MACHINE = Machine(cpus=2, memory_mb=1280, disks=2, disk_mb=64)
 
-_OUT_OF_TREE = 1 << 12
-"""The taint of a module that is not part of the kernel (Documentation/admin-guide/tainted-kernels.rst)."""
+_EXPECTED = 1 << 12 | 1 << 13 | 1 << 6
+"""Taints that say nothing bad: a module that is not part of the kernel, and has no signature; mode trusted, which is
+asked for (Documentation/admin-guide/tainted-kernels.rst)."""
 _KMEMLEAK = "/sys/kernel/debug/kmemleak"
 
 
@@ -125,7 +127,7 @@ def assert_sound(guest: Guest) -> dict[str, int]:
             stats[name.strip()] = int(value.split()[0])
     assert stats["debug_locks"] == 1, "lockdep has switched itself off"
     tainted = int(guest.run("cat /proc/sys/kernel/tainted").check())
-    assert not tainted & ~_OUT_OF_TREE, f"the kernel is tainted: {tainted:#x}"
+    assert not tainted & ~_EXPECTED, f"the kernel is tainted: {tainted:#x}"
     guest.check_log()
     return {name: stats[name] for name in ("lock-classes", "direct dependencies", "dependency chains")}
 
@@ -275,6 +277,26 @@ def kill_under_load(engine: EngineServer, mode: str, results: Results) -> None:
 def test_engine_killed(folder: Path, results: Results, mode: str) -> None:
     engine = EngineServer(folder)
     unless_qemu_ends(lambda: kill_under_load(engine, mode, results), OUTPUT / f"killed-{mode}.log")
+
+
+def test_lockdown(folder: Path, results: Results) -> None:
+    """A kernel that is locked down has no mode trusted; the others are as ever."""
+    began = time.monotonic()
+    with debug_guest(EngineServer(folder), "lockdown") as guest:
+        swap_on_all(guest)
+        driver = load_driver(guest)
+        attach(driver, "trusted")
+        driver.set_mode("off")
+        guest.run("mkdir -p /sys/kernel/security && mount -t securityfs none /sys/kernel/security").check()
+        guest.run("echo integrity >/sys/kernel/security/lockdown").check()
+        for _ in range(2):
+            refused = guest.run(f"echo trusted >{PARAMETERS}/mode")
+            assert refused.code != 0 and "Operation not permitted" in refused.output, refused
+        assert guest.run(f"cat {PARAMETERS}/mode").check().strip() == "off"
+        assert driver.messages("mode trusted is refused: this kernel is locked down")
+        attach(driver, "scan")
+        verified = swapload(guest, f"{SMALL} --rounds 1")["verified_bytes"]
+        results.add("lockdown", began, verified_bytes=verified, **assert_sound(guest))
 
 
 FAULTS = {

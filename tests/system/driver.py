@@ -13,6 +13,8 @@ from hwswap.engine import EngineServer
 from hwswap.guest import Guest, GuestError, Machine
 
 PARAMETERS = "/sys/module/hwswap/parameters"
+PCI_DEVICES = "/sys/bus/pci/devices"
+PCI_DRIVER = "/sys/bus/pci/drivers/hwswap"
 DEBUG = "/sys/kernel/debug/hwswap"
 DISKS = ("/dev/ram0", "/dev/ram1", "/dev/ram2", "/dev/ram3")
 QUEUED = ("/dev/nullb0", "/dev/nullb1")
@@ -96,6 +98,10 @@ class Driver:
         assert last[0] == "clusters" and int(last[1]) > 0, text
         assert last[2:] == ["differences", "0"], text
 
+    def address(self) -> str:
+        """Return the engine's PCI address, as sysfs writes it."""
+        return self.guest.run(f"cd {PCI_DEVICES} && grep -l 0x5357 */device | cut -d/ -f1").check().strip()
+
     def messages(self, text: str) -> list[str]:
         """Return the lines of the kernel log that the driver wrote and that hold `text`."""
         return [line for line in self.guest.kernel_log().splitlines() if "hwswap" in line and text in line]
@@ -167,15 +173,15 @@ def queued_guest(log: Path, engine: EngineServer | None = None) -> Iterator[Gues
         yield guest
 
 
-def hold_half(guest: Guest, seed: int, size: str = "32m") -> None:
-    """Put so much into swap, free a random half of the slots, and hold the others until verify_half().
+def hold_half(guest: Guest, seed: int, size: str = "32m", free: int = 50) -> None:
+    """Put so much into swap, free a random half of the slots (or `free` %), and hold the others until verify_half().
 
     None of it stays in the swap cache, in which a device behind a queue leaves what it has written.
     """
     group = "/sys/fs/cgroup/half"
     guest.run(f"[ -d {group} ] || {{ echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir {group}; }}").check()
     guest.run(
-        f"sh -c 'echo $$ >{group}/cgroup.procs; exec swapfrag --size {size} --free 50 --seed {seed}' >/tmp/frag & "
+        f"sh -c 'echo $$ >{group}/cgroup.procs; exec swapfrag --size {size} --free {free} --seed {seed}' >/tmp/frag & "
         "echo $! >/tmp/frag.pid"
     ).check()
     guest.run("until grep -q ready /tmp/frag; do kill -0 $(cat /tmp/frag.pid) || exit 1; sleep 0.1; done", 300).check()

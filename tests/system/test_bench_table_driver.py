@@ -2,9 +2,16 @@
 """The driver's part of `make bench-table`, in its short form."""
 
 import json
+from pathlib import Path
 
 import pytest
-from hwswap import bench_modes, bench_table_driver
+from hwswap import artifacts, bench_modes, bench_table_driver, demo
+from hwswap.engine import EngineServer
+from rich.console import Console
+
+A_FEW = 5
+"""Instructions of order 0 by which two figures of the same call may differ, and which the patches may cost while
+nothing is registered. Of larger orders 1 %: which list a cluster came from is no difference of the allocator."""
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +30,45 @@ def test_every_mode_and_order(report: dict) -> None:
         assert entry["failed"] == 0, entry
         # Somebody waited for the engine in these modes, and in no other.
         assert (entry["looks"] > 0) == (mode in ("trusted", "believed")), entry
+
+
+def p50(bench: list[dict]) -> dict[tuple[str, int], int]:
+    """Return the median of each operation and order."""
+    return {(entry["op"], entry["order"]): entry["p50"] for entry in bench}
+
+
+def column(report: dict, mode: str) -> dict[tuple[str, int], int]:
+    """Return a column of the report: the median of each operation and order."""
+    return p50([entry for entry in report["bench"] if entry["mode"] == mode])
+
+
+def test_the_demo_measures_the_same(report: dict, folder: Path) -> None:
+    """What the demo measures in mode off, behind a recording, is what is measured here without one."""
+    demo.OUTPUT.mkdir(parents=True, exist_ok=True)
+    collected = demo.Collected()
+    engine = EngineServer(folder, pace="guest")
+    demo.run_guest("short", 1, Console(quiet=True), collected, engine)
+    off, stock = p50(collected.benches["off"]), column(report, "stock")
+    assert off.keys() == stock.keys()
+    for call, instructions in stock.items():
+        assert abs(off[call] - instructions) <= max(A_FEW, instructions // 100), (call, off, stock)
+
+
+def test_the_patches_alone_cost_little(report: dict) -> None:
+    unpatched, stock = column(report, "unpatched"), column(report, "stock")
+    for op in ("alloc", "free"):
+        assert stock[op, 0] - unpatched[op, 0] <= A_FEW, (stock, unpatched)
+
+
+def test_what_is_unpatched_lacks_the_hooks_and_nothing_else() -> None:
+    patched, unpatched = (
+        set((kernel.path().parent / "config").read_text().splitlines())
+        for kernel in (artifacts.KERNEL, artifacts.KERNEL_UNPATCHED)
+    )
+    assert patched - unpatched == {"CONFIG_SWAP_OFFLOAD=y"}
+    assert unpatched - patched == set()
+    # What a hook that is switched off costs, and one that is called, hangs on these.
+    assert {"CONFIG_JUMP_LABEL=y", "CONFIG_HAVE_STATIC_CALL_INLINE=y"} <= patched
 
 
 def test_a_column_of_hints_is_of_hints(report: dict) -> None:

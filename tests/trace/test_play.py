@@ -23,6 +23,7 @@ from hwswap.exercise_runs import free_runs
 from hwswap.exercise_single import single
 from hwswap.exercise_steps import steps
 from hwswap.exercise_tables import alike, tables
+from hwswap.exercise_windows import stops, windows
 from hwswap.script import Sizes
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))
@@ -51,10 +52,14 @@ SCRIPTS = {
     "one thing decides": lambda seed: single(seed, SIZES),
     "hints and notices": lambda seed: mirror(seed, SIZES),
     "free runs in each word": lambda seed: free_runs(seed, SIZES),
+    "DMA windows": lambda seed: windows(seed, SIZES),
+    "stops and a bus that hangs": lambda seed: stops(seed, SIZES),
 }
 
 
-@pytest.mark.parametrize("options", [(), ("--stall", "50", "--latency", "3"), ("--latency", "90")], ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [(), ("--stall", "50", "--latency", "3", "--reorder"), ("--latency", "90")], ids=" ".join
+)
 @pytest.mark.parametrize("kind", SCRIPTS)
 def test_a_script_sees_what_it_expects(kind, options, tmp_path):
     seed = SEED + 21 + 10 * list(SCRIPTS).index(kind) + len(options)

@@ -181,7 +181,7 @@ static COLD void tables_start(void) {
   addresses = shared_get(BENCH_CLUSTERS * sizeof(uint64_t));
   for (unsigned i = 0; i < BENCH_CLUSTERS; i++)
     shared_write(addresses, i * sizeof(uint64_t), tables.bus + i * SWAP_TABLE_BYTES);
-  engine_enable(&engine, 0);
+  engine_enable(&engine, HWSWAP_CONTROL_TABLE_WRITES);
   engine_swapon(&engine, TYPE, BENCH_PAGES, 0, 0);
   give.arguments[2] = addresses.bus;
   if (engine_command(&engine, &give, NULL) != HWSWAP_STATUS_OK)

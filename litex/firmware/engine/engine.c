@@ -25,6 +25,16 @@ static COLD void identify(struct engine *engine) {
   engine->has_check = caps & HWSWAP_CAPS_CHECK;
 }
 
+/* The engine may read and write what is shared with it, and nothing else. */
+static COLD void permit_shared(void) {
+  size_t bytes;
+  const uint64_t start = shared_bus(&bytes);
+
+  engine_write(HWSWAP_REG_DMA_WINDOW_BASE + HWSWAP_REG_DMA_WINDOW_START, start);
+  engine_write(HWSWAP_REG_DMA_WINDOW_BASE + HWSWAP_REG_DMA_WINDOW_LIMIT,
+               (start + bytes) | HWSWAP_DMA_WINDOW_LIMIT_READ | HWSWAP_DMA_WINDOW_LIMIT_WRITE);
+}
+
 COLD void engine_start(struct engine *engine, bool advisory) {
   unsigned looks = 0;
 
@@ -40,6 +50,7 @@ COLD void engine_start(struct engine *engine, bool advisory) {
   engine_write(HWSWAP_REG_CMD_BASE, engine->commands.bus);
   engine_write(HWSWAP_REG_CPL_BASE, engine->completions.bus);
   engine_write(HWSWAP_REG_CMD_SIZE, ENGINE_COMMANDS_LOG2);
+  permit_shared();
   engine_write(HWSWAP_REG_CONTROL, advisory ? HWSWAP_CONTROL_ADVISORY : 0);
 }
 

@@ -40,6 +40,11 @@ struct shared shared_get(size_t bytes) {
   return (struct shared){.cpu = (volatile void *)address, .bus = start};
 }
 
+uint64_t shared_bus(size_t *bytes) {
+  *bytes = (uintptr_t)END - (uintptr_t)HALF;
+  return (uintptr_t)HALF;
+}
+
 void shared_reset(void) { shared_used = 0; }
 
 void *memset(void *start, int value, size_t bytes) {

@@ -87,6 +87,9 @@ struct shared {
 /* Zeroed; aligned to 64 bytes. */
 struct shared shared_get(size_t bytes);
 
+/* Where all of it begins on the engine's bus, and how many bytes it has. */
+uint64_t shared_bus(size_t *bytes);
+
 /* Gives all of it back. */
 void shared_reset(void);
 

@@ -17,7 +17,7 @@ struct header {
 
 _Static_assert(sizeof(struct header) == PAGE_BYTES, "the header is one page");
 
-void area_on(const char *path)
+unsigned int area_make(const char *path)
 {
 	static struct header header = {.version = 1};
 	unsigned long size;
@@ -36,9 +36,21 @@ void area_on(const char *path)
 	if (write(fd, &header, sizeof(header)) != sizeof(header) || fsync(fd))
 		die("the header of %s cannot be written (errno %d)", path, errno);
 	close(fd);
-	if (syscall(__NR_swapon, path, 0))
+	return header.last_page + 1;
+}
+
+void area_start(const char *path, int flags)
+{
+	if (syscall(__NR_swapon, path, flags))
 		die("the kernel does not swap to %s (errno %d)", path, errno);
-	report("{\"kind\":\"area\",\"path\":\"%s\",\"pages\":%u}", path, header.last_page + 1);
+}
+
+void area_on(const char *path)
+{
+	unsigned int pages = area_make(path);
+
+	area_start(path, 0);
+	report("{\"kind\":\"area\",\"path\":\"%s\",\"pages\":%u}", path, pages);
 }
 
 void area_off(const char *path)

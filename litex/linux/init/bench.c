@@ -29,6 +29,7 @@ static void run(const char *mode, unsigned long order, unsigned long count, unsi
 	read_text(BENCH, text, sizeof(text));
 	for (char *at = text; (end = strchr(at, '\n')); at = end + 1) {
 		*end = '\0';
+		table_bench(mode, at);
 		report("{\"kind\":\"bench\",\"mode\":\"%s\",\"gap_ns\":%lu,\"result\":%s}", mode, gap_ns, at);
 	}
 }

@@ -91,6 +91,28 @@ void report_counters(const char *kind, const char *mode, const char *path)
 	report("{\"kind\":\"%s\",\"mode\":\"%s\",\"counters\":{%s}}", kind, mode, object);
 }
 
+/* NAME of a path that ends in NAME.ko. */
+static const char *module_name(const char *path)
+{
+	static char text[64];
+	const char *name = strrchr(path, '/');
+	char *end;
+
+	strlcpy(text, name ? name + 1 : path, sizeof(text));
+	end = strrchr(text, '.');
+	if (end)
+		*end = '\0';
+	return text;
+}
+
+bool module_is_loaded(const char *path)
+{
+	char folder[96];
+
+	snprintf(folder, sizeof(folder), "/sys/module/%s", module_name(path));
+	return !access(folder, F_OK);
+}
+
 void load_module(const char *path, const char *parameters)
 {
 	int fd = open(path, O_RDONLY);
@@ -104,13 +126,9 @@ void load_module(const char *path, const char *parameters)
 
 void unload_module(const char *path)
 {
-	const char *name = strrchr(path, '/');
-	char text[64], *end;
+	/* Called inside of syscall(), it would overwrite the registers that are being set. */
+	const char *name = module_name(path);
 
-	strlcpy(text, name ? name + 1 : path, sizeof(text));
-	end = strrchr(text, '.');
-	if (end)
-		*end = '\0';
-	if (syscall(__NR_delete_module, text, 0) < 0)
-		die("the module %s cannot be unloaded (errno %d)", text, errno);
+	if (syscall(__NR_delete_module, name, 0) < 0)
+		die("the module %s cannot be unloaded (errno %d)", name, errno);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The only program of the initramfs: it swaps in every mode of the driver, verifies its data, has the kernel measure
- * its swap allocator, and reports on the console, a line of JSON each. Built with the kernel's nolibc alone, so no
- * other C library is needed.
+ * its swap allocator, and reports on the console, a line of JSON each. Then it is a small shell. Built with the
+ * kernel's nolibc alone, so no other C library is needed; Debian's busybox wants an FPU, which Rocket `linux` does not
+ * have.
  */
 #ifndef HWSWAP_INIT_H
 #define HWSWAP_INIT_H
@@ -18,7 +19,10 @@
 #define DRIVER_FILES "/sys/kernel/debug/hwswap/"
 #define TUNED_PARAMETERS "/sys/module/hwswap_testprovider/parameters/"
 
-/* What is to be done. Each member can be set on the kernel's command line, as hwswap_NAME=VALUE. */
+#define PROMPT "hwswap# "
+
+/* What is to be done. Each member can be set on the kernel's command line, as hwswap_NAME=VALUE; there is also
+   hwswap_shell=after, only or none: a shell after the run, instead of it, or no shell. */
 struct plan {
 	const char *modes;    /* comma-separated, of off, tuned, shadow, hint, trusted */
 	const char *bench;    /* comma-separated ORDER:COUNT, folios that the kernel's bench allocates and frees */
@@ -31,15 +35,27 @@ struct plan {
 	unsigned long gap_ns;	     /* what the bench waits before each call, an order-0 folio */
 };
 
+/* The plan of the kernel's command line; NAME=VALUE among the words goes before. */
+struct plan plan_read(int count, char **words);
+
+/* plan.c: what is planned, done. */
+void plan_run(const struct plan *plan);
+
+/* Loads the driver unless it is there, and sets its mode, of off, shadow, hint and trusted. */
+void plan_mode(const char *mode, const struct plan *plan);
+
 /* report.c: the console, for programs. */
 
-/* Prints "HWSWAP-JSON " and the text as one line. */
+/* Prints "HWSWAP-JSON " and the text as one line, unless report_off. */
+extern bool report_off;
 __attribute__((format(printf, 1, 2))) void report(const char *format, ...);
 
-/* Says in one sentence what is wrong, prints "HWSWAP-DONE 1" and stops the machine. */
+/* Says in one sentence what is wrong, and finishes with 1. */
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
 
-/* Prints "HWSWAP-DONE status" and stops the machine. */
+/* As init: prints "HWSWAP-DONE status", and goes on as a shell if finish_shell, or else stops the machine. As a command
+   of the shell: ends. */
+extern bool finish_shell;
 __attribute__((noreturn)) void finish(int status);
 
 /* Nanoseconds since the machine started, as the device tree's clocks have it. */
@@ -63,14 +79,20 @@ unsigned long read_counter(const char *path, const char *name);
 void report_counters(const char *kind, const char *mode, const char *path);
 
 /* The path is that of NAME.ko. */
+bool module_is_loaded(const char *path);
 void load_module(const char *path, const char *parameters);
 void unload_module(const char *path);
 
 /* area.c */
 
-/* Writes the header of a swap area over the start of the block device, and swaps to it. */
-void area_on(const char *path);
+/* Writes the header of a swap area over the start of the block device; returns how many pages it has. */
+unsigned int area_make(const char *path);
+/* The flags are swapon(2)'s. */
+void area_start(const char *path, int flags);
 void area_off(const char *path);
+
+/* Both: makes it, and swaps to it. */
+void area_on(const char *path);
 
 /* load.c */
 
@@ -81,9 +103,46 @@ void load_release(void);
 /* Writes pages, has the kernel swap them out, reads them back and verifies every byte; reports. */
 void load_run(const char *mode, const struct plan *plan);
 
+/* That for the shell: so many pages, one by one or in 64 kB folios. */
+void load_pages(unsigned long pages, bool folios);
+
 /* bench.c */
 
 /* Has the kernel measure its allocator, order by order; reports. */
 void bench_run(const char *mode, const struct plan *plan);
+
+/* table.c: what `make soc-linux` prints of a run, for people; collected while it runs. */
+
+/* What a round of swapping was: in pages of 4 kB, bytes and nanoseconds of the device tree's clocks. */
+struct swapped {
+	unsigned long pages_out, pages_in, whole_folios;
+	unsigned long verified, wrong;
+	unsigned long out_ns, in_ns;
+};
+
+void table_swap(const char *mode, bool folios, unsigned long pages, const struct swapped *sum);
+/* The line is what the kernel's bench printed, an object of JSON. */
+void table_bench(const char *mode, const char *line);
+/* Takes the driver's counters. */
+void table_driver(const char *mode);
+/* Takes those of the software behind mode tuned. */
+void table_tuned(const char *mode, unsigned long fills, unsigned long clears);
+void table_mirror(const char *mode, unsigned long differences);
+void table_print(void);
+
+/* shell.c */
+
+/* Reads commands from standard input, and runs each in a process of its own. */
+__attribute__((noreturn)) void shell_run(void);
+
+/* commands.c */
+
+struct command {
+	const char *name, *arguments, *help;
+	int (*run)(int count, char **words);
+};
+
+/* Ends with a command without a name. */
+extern const struct command commands[];
 
 #endif

@@ -8,13 +8,6 @@
 #define FOLIOS_ALLOWED "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled"
 #define FOLIOS_OUT "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/swpout"
 
-/* What a round of swapping was: in pages of 4 kB, bytes and nanoseconds of the device tree's clocks. */
-struct swapped {
-	unsigned long pages_out, pages_in, whole_folios;
-	unsigned long verified, wrong;
-	unsigned long out_ns, in_ns;
-};
-
 struct memory {
 	void *map;
 	size_t bytes;
@@ -113,6 +106,14 @@ static void run(const char *mode, unsigned long pages, bool folios)
 	       "\"whole_folios\":%lu,\"verified_bytes\":%lu,\"wrong_bytes\":%lu,\"out_ns\":%lu,\"in_ns\":%lu}",
 	       mode, folios ? 4 : 0, pages, sum.pages_out, sum.pages_in, sum.whole_folios, sum.verified, sum.wrong,
 	       sum.out_ns, sum.in_ns);
+	table_swap(mode, folios, pages, &sum);
+}
+
+void load_pages(unsigned long pages, bool folios)
+{
+	report_off = true;
+	run("load", folios ? (pages + FOLIO_PAGES - 1) & ~(FOLIO_PAGES - 1) : pages, folios);
+	table_print();
 }
 
 void load_run(const char *mode, const struct plan *plan)

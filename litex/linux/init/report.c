@@ -6,6 +6,8 @@
 /* One line is one write(2): what the kernel says on the same console goes between lines then, not into them. */
 #define LINE_BYTES 2048
 
+bool report_off, finish_shell;
+
 static void print_line(const char *start, const char *format, va_list arguments)
 {
 	static char line[LINE_BYTES];
@@ -28,6 +30,8 @@ void report(const char *format, ...)
 {
 	va_list arguments;
 
+	if (report_off)
+		return;
 	va_start(arguments, format);
 	print_line("HWSWAP-JSON ", format, arguments);
 	va_end(arguments);
@@ -38,7 +42,11 @@ void finish(int status)
 	char line[32];
 	int length = snprintf(line, sizeof(line), "HWSWAP-DONE %d\n", status);
 
+	if (getpid() != 1)
+		exit(status);
 	write(STDOUT_FILENO, line, length);
+	if (finish_shell)
+		shell_run();
 	/* Where the firmware cannot switch the machine off, the kernel halts; without either, wait. */
 	reboot(LINUX_REBOOT_CMD_POWER_OFF);
 	reboot(LINUX_REBOOT_CMD_HALT);
@@ -51,7 +59,7 @@ void die(const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	print_line("init: ", format, arguments);
+	print_line(getpid() == 1 ? "init: " : "", format, arguments);
 	va_end(arguments);
 	finish(1);
 }

@@ -51,7 +51,7 @@ void AxiMemory::reset() {
   reads_.clear();
   writes_.clear();
   beats_.clear();
-  unassigned_ = 0;
+  waiting_beats_ = 0;
   held_aw_ = held_w_ = held_ar_ = false;
 }
 
@@ -60,15 +60,15 @@ bool AxiMemory::stall() { return timing_.stall_percent && random_() % 100 < timi
 void AxiMemory::clock(const AxiRequest &in) {
   const bool held = held_aw_ || held_w_ || held_ar_;
   // Nearly all cycles carry nothing: leave at once, the simulation's speed hangs on it.
-  if (in.awvalid || in.wvalid || in.arvalid || held || busy() || timing_.stall_percent) {
+  if (in.awvalid || in.wvalid || in.arvalid || held || busy() || timing_.stall_percent || !out_.arready) {
     check(in);
     accept(in);
     assign_beats();
     present_read();
     present_write();
-    out_.awready = writes_.size() < max_bursts && !stall();
-    out_.wready = beats_.size() < max_beats && next_write_ <= now_ + 1 && !stall();
-    out_.arready = reads_.size() < max_bursts && !stall();
+    out_.awready = !held_ && writes_.size() < max_bursts && !stall();
+    out_.wready = !held_ && waiting_beats_ < max_beats && next_write_ <= now_ + 1 && !stall();
+    out_.arready = !held_ && reads_.size() < max_bursts && !stall();
     last_ = in;
   }
   ++now_;
@@ -95,7 +95,7 @@ void AxiMemory::accept(const AxiRequest &in) {
     writes_.push_back({in.awid, in.awaddr & ~uint64_t{7}, in.awlen + 1u});
   if (in.wvalid && out_.wready) {
     beats_.push_back({in.wdata, in.wstrb, in.wlast});
-    ++unassigned_;
+    ++waiting_beats_;
     next_write_ = now_ + timing_.beat_cycles;
   }
   if (in.arvalid && out_.arready)
@@ -103,34 +103,56 @@ void AxiMemory::accept(const AxiRequest &in) {
   if (out_.rvalid && in.rready) {
     out_.rvalid = false;
     if (out_.rlast)
-      reads_.pop_front();
+      reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(reading_));
   }
   if (out_.bvalid && in.bready) {
     out_.bvalid = false;
-    writes_.pop_front();
+    writes_.erase(writes_.begin() + static_cast<std::ptrdiff_t>(answering_));
   }
 }
 
 void AxiMemory::assign_beats() {
   for (Burst &burst : writes_) {
-    while (unassigned_ && burst.done < burst.beats) {
-      const WriteBeat &beat = beats_[beats_.size() - unassigned_];
-      --unassigned_;
+    while (!beats_.empty() && burst.done < burst.beats) {
+      const WriteBeat beat = beats_.front();
+      beats_.pop_front();
+      burst.data.push_back(beat);
       ++burst.done;
       if (beat.last != (burst.done == burst.beats))
         broken("W", "WLAST does not fit the burst's length", burst.address);
       if (beat.last)
         burst.due = now_ + timing_.latency;
     }
-    if (!unassigned_)
+    if (beats_.empty())
       break;
   }
 }
 
+/// The burst to be answered next, of those that are ready: the first, or any that no other of its identifier precedes.
+template <typename Ready> std::optional<size_t> AxiMemory::choose(const std::deque<Burst> &bursts, Ready ready) {
+  if (bursts.empty())
+    return std::nullopt;
+  if (!timing_.reorder)
+    return ready(bursts.front()) ? std::optional<size_t>(0) : std::nullopt;
+  std::vector<size_t> possible;
+  unsigned seen = 0;
+  for (size_t i = 0; i < bursts.size(); ++i) {
+    const unsigned id = 1u << bursts[i].id;
+    if (!(seen & id) && ready(bursts[i]))
+      possible.push_back(i);
+    seen |= id;
+  }
+  return possible.empty() ? std::nullopt : std::optional<size_t>(possible[random_() % possible.size()]);
+}
+
 void AxiMemory::present_read() {
-  if (out_.rvalid || reads_.empty() || reads_.front().due > now_ + 1 || next_read_ > now_ + 1 || stall())
+  if (held_ || out_.rvalid || next_read_ > now_ + 1)
     return;
-  Burst &burst = reads_.front();
+  const auto chosen = choose(reads_, [&](const Burst &burst) { return burst.due <= now_ + 1; });
+  if (!chosen || stall())
+    return;
+  reading_ = *chosen;
+  Burst &burst = reads_[reading_];
   const bool good = memory_.read(burst.address + 8 * uint64_t{burst.done}, out_.rdata);
   if (!good)
     out_.rdata = ~uint64_t{0};
@@ -145,16 +167,18 @@ void AxiMemory::present_read() {
 }
 
 void AxiMemory::present_write() {
-  if (out_.bvalid || writes_.empty())
+  if (held_ || out_.bvalid)
     return;
-  const Burst &burst = writes_.front();
-  if (burst.done != burst.beats || burst.due > now_ + 1 || stall())
+  const auto chosen =
+      choose(writes_, [&](const Burst &burst) { return burst.done == burst.beats && burst.due <= now_ + 1; });
+  if (!chosen || stall())
     return;
+  answering_ = *chosen;
+  const Burst &burst = writes_[answering_];
   bool good = true;
-  for (unsigned i = 0; i < burst.beats; ++i) {
-    good &= memory_.write(burst.address + 8 * uint64_t{i}, beats_.front().data, beats_.front().strobes);
-    beats_.pop_front();
-  }
+  for (unsigned i = 0; i < burst.beats; ++i)
+    good &= memory_.write(burst.address + 8 * uint64_t{i}, burst.data[i].data, burst.data[i].strobes);
+  waiting_beats_ -= burst.beats;
   write_beats_ += burst.beats;
   errors_ += !good;
   out_.bresp = good ? axi_okay : axi_slverr;

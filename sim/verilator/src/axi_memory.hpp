@@ -6,6 +6,7 @@
 #include "bus_memory.hpp"
 
 #include <deque>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -21,9 +22,12 @@ struct AxiTiming {
   uint64_t seed = 1;
   /// Cycles from one beat to the next, of reads and of writes: 1 is the whole width of the bus; at least 1.
   unsigned beat_cycles = 1;
+  /// Answers of different identifiers overtake each other, and beats read for them are mixed, at random.
+  bool reorder = false;
 };
 
-/// Serves the engine's bursts in order of their addresses, reads and writes side by side.
+/// Serves the engine's bursts, reads and writes side by side: in order of their addresses, or, where asked to, in any
+/// order that AXI4 allows, which is that of the addresses among bursts of one identifier.
 ///
 /// Words are written when the response becomes visible and read when the beat becomes visible, each word by one
 /// access of the BusMemory. Beats outside the memory are answered with SLVERR. What breaks the rules the engine was
@@ -41,6 +45,13 @@ public:
   /// Another latency, for the transfers to come.
   void set_latency(unsigned cycles) { timing_.latency = cycles; }
 
+  /// Take and answer nothing from here on, or again; what is visible stays.
+  void hold(bool on) {
+    held_ = on;
+    if (on)
+      out_.awready = out_.wready = out_.arready = false;
+  }
+
   /// Forget all transfers.
   void reset();
 
@@ -53,6 +64,11 @@ public:
   uint64_t errors() const { return errors_; }
 
 private:
+  struct WriteBeat {
+    uint64_t data;
+    uint8_t strobes;
+    bool last;
+  };
   struct Burst {
     uint8_t id;
     uint64_t address;
@@ -61,16 +77,14 @@ private:
     unsigned done = 0;
     /// First cycle in which the answer may be visible.
     uint64_t due = 0;
-  };
-  struct WriteBeat {
-    uint64_t data;
-    uint8_t strobes;
-    bool last;
+    /// What is to be written.
+    std::vector<WriteBeat> data = {};
   };
 
   void check(const AxiRequest &in) const;
   void accept(const AxiRequest &in);
   void assign_beats();
+  template <typename Ready> std::optional<size_t> choose(const std::deque<Burst> &bursts, Ready ready);
   void present_read();
   void present_write();
   bool stall();
@@ -86,10 +100,13 @@ private:
   AxiResponse out_;
   std::deque<Burst> reads_;
   std::deque<Burst> writes_;
-  /// Data beats that have arrived and are not yet in memory, in order.
+  /// Which of them the visible beat and the visible answer belong to.
+  size_t reading_ = 0, answering_ = 0;
+  /// Data beats that have arrived and belong to no burst yet, in order.
   std::deque<WriteBeat> beats_;
-  /// How many at the end of beats_ no burst has taken yet.
-  size_t unassigned_ = 0;
+  /// Data beats that have arrived and are not yet in memory.
+  size_t waiting_beats_ = 0;
+  bool held_ = false;
   /// Channels on which the engine was kept waiting in the last cycle: it must repeat itself.
   bool held_aw_ = false, held_w_ = false, held_ar_ = false;
   uint64_t read_beats_ = 0;

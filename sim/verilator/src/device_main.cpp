@@ -43,7 +43,9 @@ void serve(const Options &options) {
 
 int main(int argc, char **argv) {
   const std::map<std::string, Pace> paces = {{"free", Pace::free}, {"guest", Pace::guest}};
-  const std::map<std::string, Lie> lies = {{"version", Lie::version}, {"ones", Lie::ones}, {"garbage", Lie::garbage}};
+  const std::map<std::string, Lie> lies = {
+      {"version", Lie::version}, {"ones", Lie::ones},     {"garbage", Lie::garbage}, {"build", Lie::build},
+      {"larger", Lie::larger},   {"device", Lie::device}, {"astray", Lie::astray}};
   Options options;
   CLI::App app("The simulated engine as a PCI device over a vfio-user socket, for QEMU 10.1 or newer:\n"
                "  -device '{\"driver\":\"vfio-user-pci\",\"socket\":{\"type\":\"unix\",\"path\":\"PATH\"}}'\n"
@@ -62,9 +64,12 @@ int main(int argc, char **argv) {
   app.add_option("--idle-us", options.idle_us, "Microseconds between two looks at the guest's memory when idle")
       ->check(CLI::Range(1, 10000000))
       ->capture_default_str();
-  app.add_option("--bad", options.lie,
-                 "Lie to the driver: version (another MAJOR), ones (registers read all ones), garbage (random hints)")
-      ->transform(CLI::CheckedTransformer(lies).description("{version,ones,garbage}"));
+  app.add_option(
+         "--bad", options.lie,
+         "Lie to the driver: version (another MAJOR), ones (registers read all ones), garbage (random hints), "
+         "build (another BUILD), larger (CAPS of a larger engine), device (hints of 0 name 1, and of 1 name 0), "
+         "astray (records are read elsewhere)")
+      ->transform(CLI::CheckedTransformer(lies).description("{version,ones,garbage,build,larger,device,astray}"));
   app.add_option("--bad-after", options.lie_after, "Register reads before the lie begins")->capture_default_str();
   app.add_option("--seed", options.simulation.seed, "Seed of register contents before reset, and of --bad garbage")
       ->check(CLI::Range(1u, 2147483646u))

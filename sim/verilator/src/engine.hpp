@@ -41,6 +41,9 @@ public:
   virtual uint64_t dma_write_beats() const = 0;
   virtual uint64_t dma_errors() const = 0;
 
+  /// Keep the memory from taking or answering anything, until it may again.
+  virtual void hold_memory(bool hold) = 0;
+
   /// Whether irq() rose since the last call.
   virtual bool take_irq_rise() = 0;
 };

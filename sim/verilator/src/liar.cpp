@@ -17,7 +17,23 @@ uint64_t Liar::register_read(uint32_t address, uint64_t value) {
     ++lies_;
     return value + field_put(HWSWAP_VERSION_MAJOR, 1);
   }
+  if (lying && lie_ == Lie::build && address == HWSWAP_REG_BUILD) {
+    ++lies_;
+    return ~value;
+  }
+  if (lying && lie_ == Lie::larger && address == HWSWAP_REG_CAPS) {
+    ++lies_;
+    return value + field_put(HWSWAP_CAPS_CLUSTERS, field_get(value, HWSWAP_CAPS_CLUSTERS)) +
+           field_put(HWSWAP_CAPS_HINT_RING_LOG2, 1);
+  }
   return value;
+}
+
+uint64_t Liar::register_write(uint32_t address, uint64_t value) {
+  if (!active() || lie_ != Lie::astray || address != HWSWAP_REG_STATE_BASE)
+    return value;
+  ++lies_;
+  return value ^ (256u << 20);
 }
 
 void Liar::set_hint_rings(uint64_t base, uint64_t bytes) {
@@ -47,8 +63,12 @@ uint64_t Liar::random_hint(uint64_t like) {
 }
 
 bool Liar::dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes) {
-  if (lie_ != Lie::garbage || !active() || !in_hint_rings(address) || strobes != 0xff)
+  if (!wants_hint_rings() || !active() || !in_hint_rings(address) || strobes != 0xff)
     return memory.write(address, data, strobes);
+  if (lie_ == Lie::device) {
+    ++lies_;
+    return memory.write(address, data ^ field_put(HWSWAP_HINT_HINT_TYPE, 1), strobes);
+  }
   const uint64_t dice = random_();
   if ((dice & 3) != 0) {
     ++lies_;

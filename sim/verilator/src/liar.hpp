@@ -17,6 +17,10 @@ enum class Lie {
   version, ///< VERSION.MAJOR is one too high
   ones,    ///< registers read as all ones and ignore writes: a device that is gone
   garbage, ///< random hints
+  build,   ///< BUILD is that of another engine
+  larger,  ///< CAPS has twice the clusters and hint rings twice the size
+  device,  ///< hints of swap device 0 name device 1, and the other way round
+  astray,  ///< the cluster-state array is looked for 256 MB away from where the host has it
 };
 
 class Liar {
@@ -27,18 +31,21 @@ public:
   /// What the host gets for `value` read from the register at `address` (a multiple of 8).
   uint64_t register_read(uint32_t address, uint64_t value);
 
+  /// What the engine gets for `value` written to the register at `address` (a multiple of 8).
+  uint64_t register_write(uint32_t address, uint64_t value);
+
   /// Whether register writes get lost.
   bool drops_writes() const { return active() && lie_ == Lie::ones; }
 
   /// Whether the device has to say where its hint rings lie.
-  bool wants_hint_rings() const { return lie_ == Lie::garbage; }
+  bool wants_hint_rings() const { return lie_ == Lie::garbage || lie_ == Lie::device; }
 
   /// The hint rings are `bytes` bytes from bus address `base` on.
   void set_hint_rings(uint64_t base, uint64_t bytes);
 
-  /// Write a word for the engine's DMA: into a hint ring, most words become something else, and now and then another
-  /// entry of the rings is overwritten too. The rings are written only while the engine itself writes them, so that
-  /// memory which the host has taken back stays untouched.
+  /// Write a word for the engine's DMA: into a hint ring, with `garbage`, most words become something else, and now and
+  /// then another entry of the rings is overwritten too; with `device` the swap device is another one. The rings are
+  /// written only while the engine itself writes them, so that memory which the host has taken back stays untouched.
   bool dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes);
 
   /// Words spoiled or values replaced so far.

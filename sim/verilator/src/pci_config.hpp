@@ -8,11 +8,12 @@
 
 namespace hwswap {
 
-/// 256 bytes, header type 0: 64-bit memory BARs 0 (registers), 2 (simulation control) and 4 (MSI-X), one capability
-/// (MSI-X with one vector).
+/// 4096 bytes, header type 0: 64-bit memory BARs 0 (registers), 2 (simulation control) and 4 (MSI-X); capabilities
+/// MSI-X with one vector and PCI Express (endpoint with function-level reset), extended capability Advanced Error
+/// Reporting, which never reports anything.
 class PciConfig {
 public:
-  static constexpr size_t size = 256;
+  static constexpr size_t size = 4096;
   static constexpr unsigned bar_registers = 0;
   static constexpr unsigned bar_control = 2;
   static constexpr unsigned bar_msix = 4;
@@ -33,6 +34,9 @@ public:
   /// Write what is writable of the bytes from `offset` on; false when they do not lie inside.
   bool write(uint64_t offset, std::span<const uint8_t> data);
 
+  /// Whether the host has asked for a function-level reset since the last call.
+  bool take_function_reset();
+
   /// Whether the host lets the device do DMA.
   bool bus_master() const;
 
@@ -40,6 +44,7 @@ private:
   std::array<uint8_t, size> bytes_{};
   /// Bits that the host may write.
   std::array<uint8_t, size> writable_{};
+  bool function_reset_ = false;
 };
 
 } // namespace hwswap

@@ -37,6 +37,8 @@ int main(int argc, char **argv) {
                  "Chance in per cent that the memory withholds a handshake in a cycle")
       ->check(CLI::Range(0u, 90u))
       ->capture_default_str();
+  app.add_flag("--reorder", options.timing.reorder,
+               "The memory answers out of order where AXI4 allows it, and mixes beats of several reads");
   app.add_option("--seed", options.seed, "Seed of register contents before reset, and of --stall")
       ->check(CLI::Range(1u, 2147483646u))
       ->capture_default_str();

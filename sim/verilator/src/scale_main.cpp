@@ -22,8 +22,6 @@ struct Options {
 /// Bus addresses: of the rings, above 4 GiB so that all address bits count, and of the clusters' store.
 constexpr uint64_t ring_base = 0x12'3400'0000;
 constexpr uint64_t store_base = 0x56'7800'0000;
-/// Bytes of the store for one cluster: bitmap and record.
-constexpr uint64_t cluster_bytes = 64 + HWSWAP_STORE_RECORD_SIZE;
 
 void run(const Options &options) {
   std::vector<ScalePhase> phases;
@@ -35,7 +33,7 @@ void run(const Options &options) {
     throw UserError("cannot write " + options.measurements + ": choose another place with --measurements");
 
   FlatMemory rings(ring_base, CommandRing::bytes(ScaleRun::ring_log2));
-  SparseMemory store(store_base, cluster_bytes << 20);
+  SparseMemory store(store_base, ScaleRun::cluster_bytes << 20);
   JoinedMemory memory(rings, store);
   VerilatedEngine engine(memory, options.simulation);
   ScaleRun scale(engine, rings, store_base, trace);

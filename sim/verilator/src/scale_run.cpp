@@ -21,6 +21,7 @@ ScaleRun::ScaleRun(VerilatedEngine &engine, FlatMemory &rings, uint64_t store_ba
     ;
   if (field_get(caps, HWSWAP_CAPS_DRAM))
     engine.write_register(HWSWAP_REG_STORE_BASE, store_base);
+  ring_.permit(1, store_base, field_get(caps, HWSWAP_CAPS_CLUSTERS) * cluster_bytes);
   ring_.enable();
 }
 

@@ -24,6 +24,8 @@ class ScaleRun {
 public:
   /// Entries of the command ring, as a power of two.
   static constexpr unsigned ring_log2 = 12;
+  /// Bytes of the store for one cluster: bitmap and record.
+  static constexpr uint64_t cluster_bytes = 64 + HWSWAP_STORE_RECORD_SIZE;
   /// Most cycles a command may take: a CHECK or SWAPON of the largest store with every access missing.
   static constexpr uint64_t patience = 2'000'000'000;
 

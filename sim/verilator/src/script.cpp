@@ -22,7 +22,7 @@ const std::map<std::string, Form> forms = {
     {"expect", {ScriptOp::expect, 3}}, {"read", {ScriptOp::read, 3}},     {"irq", {ScriptOp::irq, 1}},
     {"idle", {ScriptOp::idle, 1}},     {"rounds", {ScriptOp::rounds, 1}}, {"mark", {ScriptOp::mark, 0}},
     {"beats", {ScriptOp::beats, 2}},   {"reset", {ScriptOp::reset, 0}},   {"show", {ScriptOp::show, 1}},
-    {"clock", {ScriptOp::clock, 0}},   {"note", {ScriptOp::note, 0}},
+    {"clock", {ScriptOp::clock, 0}},   {"note", {ScriptOp::note, 0}},     {"hold", {ScriptOp::hold, 1}},
 };
 
 std::string hex(uint64_t value) {
@@ -131,6 +131,9 @@ public:
     }
     case ScriptOp::reset:
       engine_.reset();
+      break;
+    case ScriptOp::hold:
+      engine_.hold_memory(a != 0);
       break;
     case ScriptOp::show:
       shown_ << "line " << number_ << ": register " << hex(a) << " is "

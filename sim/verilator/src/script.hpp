@@ -30,6 +30,7 @@ namespace hwswap {
 ///   mark                          beats of DMA count from here
 ///   beats READ WRITE              two registers must be the beats read and written since then
 ///   reset                         the reset input is asserted
+///   hold LEVEL                    1: memory takes and answers nothing from here on; 0: it does again
 ///   show ADDRESS                  a register's value is printed
 ///   clock                         so are the cycles since the engine was made
 ///   note TEXT                     what comes next, for messages
@@ -48,6 +49,7 @@ enum class ScriptOp {
   mark,
   beats,
   reset,
+  hold,
   show,
   clock,
   note

@@ -42,8 +42,12 @@ bool SimulatedDevice::read(unsigned region, uint64_t offset, std::span<uint8_t> 
 }
 
 bool SimulatedDevice::write(unsigned region, uint64_t offset, std::span<const uint8_t> data) {
-  if (region == vfio_user::region_config)
-    return config_.write(offset, data);
+  if (region == vfio_user::region_config) {
+    const bool inside = config_.write(offset, data);
+    if (config_.take_function_reset())
+      reset();
+    return inside;
+  }
   const uint64_t bytes = region_bytes(region);
   if (data.size() > bytes || offset > bytes - data.size())
     return false;
@@ -105,7 +109,7 @@ void SimulatedDevice::write_register(uint32_t offset, uint64_t data, uint8_t str
   if (liar_.drops_writes())
     return;
   const uint64_t begin = engine_.cycles();
-  engine_.write_register(offset, data, strobes);
+  engine_.write_register(offset, liar_.register_write(offset, data), strobes);
   if (offset == HWSWAP_REG_HINT_BASE && liar_.wants_hint_rings())
     find_hint_rings();
   pacer_.accessed(begin);

@@ -64,6 +64,7 @@ public:
 
   /// Another latency of memory, for the transfers to come.
   void set_latency(unsigned cycles) { memory_.set_latency(cycles); }
+  void hold_memory(bool hold) override { memory_.hold(hold); }
   bool take_irq_rise() override;
 
 private:

@@ -4,6 +4,7 @@
 #include "flat_memory.hpp"
 
 #include <gtest/gtest.h>
+#include <map>
 
 namespace hwswap::test {
 namespace {
@@ -209,6 +210,58 @@ TEST_F(AxiMemoryTest, TransfersSurviveRandomStalls) {
     EXPECT_GE(cycles, 3u);
     ASSERT_EQ(master.read(base + 4096, static_cast<unsigned>(data.size())).data, data);
   }
+}
+
+TEST_F(AxiMemoryTest, ReorderedBeatsKeepTheOrderOfTheirIdentifier) {
+  for (size_t i = 0; i < 64; ++i)
+    flat.word(8 * i) = i;
+  unsigned mixed = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    AxiMemory memory(flat, {2, 0, seed, 1, true});
+    std::map<uint8_t, std::vector<uint64_t>> wanted, came;
+    for (const auto &[id, first] : {std::pair<uint8_t, uint64_t>{1, 0}, {2, 16}, {1, 32}, {3, 48}}) {
+      AxiRequest in = Master::read_request(base + 8 * first, 8);
+      in.arid = id;
+      memory.clock(in);
+      for (uint64_t i = 0; i < 8; ++i)
+        wanted[id].push_back(first + i);
+    }
+    AxiRequest in;
+    in.rready = true;
+    bool inside = false;
+    uint8_t last = 0;
+    for (unsigned cycle = 0; memory.busy() && cycle < 200; ++cycle) {
+      const AxiResponse out = memory.signals();
+      if (out.rvalid) {
+        mixed += inside && out.rid != last;
+        came[out.rid].push_back(out.rdata);
+        last = out.rid;
+        inside = !out.rlast;
+      }
+      memory.clock(in);
+    }
+    EXPECT_EQ(came, wanted) << "seed " << seed;
+  }
+  EXPECT_GT(mixed, 20u);
+}
+
+TEST_F(AxiMemoryTest, NothingIsTakenOrAnsweredWhileItIsHeld) {
+  AxiMemory memory(flat, {1, 0, 1});
+  AxiRequest in = Master::read_request(base, 1);
+  memory.clock(in);
+  memory.hold(true);
+  in.arvalid = false;
+  in.rready = true;
+  for (unsigned cycle = 0; cycle < 50; ++cycle) {
+    const AxiResponse out = memory.signals();
+    EXPECT_FALSE(out.arready || out.awready || out.wready);
+    EXPECT_FALSE(cycle && (out.rvalid || out.bvalid));
+    memory.clock(in);
+  }
+  memory.hold(false);
+  for (unsigned cycle = 0; cycle < 5; ++cycle)
+    memory.clock(in);
+  EXPECT_TRUE(memory.signals().arready);
 }
 
 TEST_F(AxiMemoryTest, DataMayComeBeforeItsAddress) {

@@ -57,6 +57,7 @@ public:
       irq_ = false;
   }
 
+  void hold_memory(bool hold) override { held = hold; }
   bool irq() const override { return irq_; }
   bool idle() const override { return cycles_ >= busy_until; }
   uint32_t round() const override { return round_; }
@@ -83,6 +84,7 @@ public:
   /// Not idle before this cycle.
   uint64_t busy_until = 0;
   bool dma_failed = false;
+  bool held = false;
   unsigned resets = 0;
 
 private:

@@ -76,6 +76,7 @@ public:
   uint64_t dma_read_beats() const override { return 0; }
   uint64_t dma_write_beats() const override { return 0; }
   uint64_t dma_errors() const override { return 0; }
+  void hold_memory(bool) override {}
   bool take_irq_rise() override { return false; }
 
   /// Outcomes of ALLOCs in order; the last one stays.

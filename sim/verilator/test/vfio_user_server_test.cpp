@@ -113,7 +113,7 @@ TEST_F(VfioUserServerTest, DescribesItself) {
                         .as<vu::DeviceInfo>();
   EXPECT_EQ(info.num_regions, 9u);
   EXPECT_EQ(info.flags, 3u);
-  const uint64_t sizes[9] = {HWSWAP_BAR_SIZE, 0, 4096, 0, 4096, 0, 0, 256, 0};
+  const uint64_t sizes[9] = {HWSWAP_BAR_SIZE, 0, 4096, 0, 4096, 0, 0, 4096, 0};
   for (uint32_t i = 0; i < 9; ++i) {
     const auto region =
         client.call(vu::CommandId::device_get_region_info, VfioUserClient::bytes(vu::RegionInfo{32, 0, i, 0, 0, 0}))
@@ -145,7 +145,7 @@ TEST_F(VfioUserServerTest, ConfigurationSpaceIsThatOfTheMap) {
   EXPECT_EQ(client.load<uint8_t>(vu::region_config, capability), 0x11) << "MSI-X";
   EXPECT_EQ(client.load<uint16_t>(vu::region_config, capability + 2u) & 0x7ff, 0) << "one vector";
   EXPECT_EQ(client.load<uint32_t>(vu::region_config, capability + 4u), 4u) << "table in BAR 4";
-  EXPECT_EQ(client.read(vu::region_config, 250, 8).error(), EINVAL);
+  EXPECT_EQ(client.read(vu::region_config, 4090, 8).error(), EINVAL);
 }
 
 TEST_F(VfioUserServerTest, RegistersTakeAllSizesAndOffsets) {
@@ -267,6 +267,28 @@ TEST_F(VfioUserServerTest, ResetGoesBackToPowerUp) {
   EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_CMD_BASE), 0u);
   EXPECT_EQ(client.load<uint16_t>(vu::region_config, 4), 0u);
   EXPECT_EQ(engine.resets, 2u) << "the first is the start";
+}
+
+TEST_F(VfioUserServerTest, FunctionLevelResetGoesBackToPowerUp) {
+  VfioUserClient client = connect_and_greet();
+  enable_dma(client);
+  const auto msix = client.load<uint8_t>(vu::region_config, 0x34);
+  const auto express = client.load<uint8_t>(vu::region_config, msix + 1u);
+  EXPECT_EQ(client.load<uint8_t>(vu::region_config, express), 0x10) << "PCI Express";
+  EXPECT_EQ(client.load<uint8_t>(vu::region_config, express + 1u), 0) << "the last one";
+  EXPECT_EQ(client.load<uint32_t>(vu::region_config, express + 4u) >> 28 & 1, 1u) << "FLR capable";
+  const auto control = client.load<uint16_t>(vu::region_config, express + 8u);
+  EXPECT_EQ(control & 0x10, 0x10) << "Relaxed Ordering may be used";
+  client.store<uint16_t>(vu::region_config, express + 8u, control & ~0x10);
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, express + 8u), control & ~0x10);
+  client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, 77);
+  const auto before = engine.resets;
+  EXPECT_EQ(client.store<uint16_t>(vu::region_config, express + 8u, control | 0x8000), 0);
+  EXPECT_EQ(engine.resets, before + 1);
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_CMD_BASE), 0u);
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, 4), 0u);
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, express + 8u), control) << "the bit reads 0";
+  EXPECT_EQ(client.load<uint32_t>(vu::region_config, 0x100), 0x00020001u) << "error reporting";
 }
 
 TEST_F(VfioUserServerTest, OneClientAfterAnotherFindsAFreshDevice) {

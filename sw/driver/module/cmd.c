@@ -12,8 +12,8 @@
 #include "hwswap.h"
 
 static unsigned int timeout_ms = 10000;
-module_param(timeout_ms, uint, 0644);
-MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds (default 10000)");
+hwswap_param_bounded(timeout_ms, timeout_ms, 1, 600000, NULL, 0644);
+MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds, 1 to 600000 (default 10000)");
 
 /*
  * A time-out also wants to have looked so many times. A guest's clock can run
@@ -23,8 +23,8 @@ MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds (defa
 #define HWSWAP_MIN_LOOKS	2000
 
 static unsigned int trusted_looks = 64;
-module_param(trusted_looks, uint, 0644);
-MODULE_PARM_DESC(trusted_looks, "Mode trusted: looks at memory for a completion before a look at a register, which takes longer (default 64)");
+hwswap_param_bounded(trusted_looks, trusted_looks, 1, 1000000, NULL, 0644);
+MODULE_PARM_DESC(trusted_looks, "Mode trusted: looks at memory for a completion before a look at a register, which takes longer, 1 to 1000000 (default 64)");
 
 /**
  * hwswap_interrupt - the engine has completed a command, or has stopped
@@ -72,7 +72,7 @@ static bool hwswap_cpl_there(const struct hwswap_cpl *cpl, u32 number)
 /* Wait for a completion, by interrupt if there is one; false when it is too late. */
 static bool hwswap_cmd_wait(struct hwswap *hw, const struct hwswap_cpl *cpl, u32 number)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(timeout_ms);
+	unsigned long deadline = jiffies + msecs_to_jiffies(READ_ONCE(timeout_ms));
 	unsigned int looks;
 
 	for (looks = 0; ; looks++) {
@@ -174,7 +174,7 @@ static bool hwswap_cmd_spin(struct hwswap *hw, const struct hwswap_cpl *cpl, u32
 			    u64 timeout_ns)
 {
 	u64 begin = ktime_get_ns();
-	unsigned int memory_looks = max(READ_ONCE(trusted_looks), 1U), looks, i;
+	unsigned int memory_looks = READ_ONCE(trusted_looks), looks, i;
 
 	for (looks = 0; ; looks++) {
 		for (i = 0; i < memory_looks; i++) {

@@ -18,6 +18,8 @@
 #include <linux/module.h>
 #include <linux/pm.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/swap.h>
 
@@ -31,7 +33,7 @@
 #define HWSWAP_PROVEN		(30 * HZ)
 
 static unsigned int depth = 512;
-module_param(depth, uint, 0444);
+hwswap_param_bounded(depth, depth, 1, 65535, NULL, 0444);
 MODULE_PARM_DESC(depth, "Slots that a hint ring holds at most (default 512); its size bounds it too");
 
 static unsigned int poll_cycles = 256;
@@ -69,7 +71,7 @@ static const char *const hwswap_mode_names[] = {
 
 static struct hwswap *hwswap_engine;	/* the engine found, attached or not */
 static bool hwswap_is_attached;
-static bool hwswap_is_suspended;
+static unsigned int hwswap_held;	/* enum hwswap_hold */
 static bool hwswap_retry;		/* the trouble may pass */
 /* Why it is not attached, or NULL when it is: read without a lock. */
 static const char *hwswap_reason = "no engine was found";
@@ -78,8 +80,8 @@ static unsigned long hwswap_attached_since;	/* in jiffies */
 static struct workqueue_struct *hwswap_wq;
 
 static unsigned int quarantine_ms = 10;
-module_param(quarantine_ms, uint, 0644);
-MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds (default 10)");
+hwswap_param_bounded(quarantine_ms, quarantine_ms, 0, 10000, NULL, 0644);
+MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds, at most 10000 (default 10)");
 
 static void hwswap_jobs_fn(struct work_struct *work);
 static void hwswap_watch_fn(struct work_struct *work);
@@ -145,6 +147,25 @@ bool hwswap_trylock(void)
 	return false;
 }
 
+/**
+ * hwswap_lock_interruptible - like hwswap_lock(), unless a signal comes
+ *
+ * Return: 0, or -EINTR when they were not taken.
+ */
+int hwswap_lock_interruptible(void)
+{
+	if (mutex_lock_interruptible(&hwswap_mutex))
+		return -EINTR;
+	while (!hwswap_ring_try()) {
+		if (signal_pending(current)) {
+			mutex_unlock(&hwswap_mutex);
+			return -EINTR;
+		}
+		usleep_range(10, 50);
+	}
+	return 0;
+}
+
 /* hwswap_unlock - give both back */
 void hwswap_unlock(void)
 {
@@ -194,32 +215,11 @@ void hwswap_describe(char *buf, size_t size)
 		snprintf(buf, size, "attached");
 }
 
-static void hwswap_free_dma(struct hwswap *hw, struct hwswap_dma *mem)
-{
-	if (mem->cpu)
-		dma_free_coherent(hw->dev, mem->size, mem->cpu, mem->bus);
-	mem->cpu = NULL;
-}
-
-static int hwswap_alloc_dma(struct hwswap *hw, struct hwswap_dma *mem, size_t size)
-{
-	mem->size = PAGE_ALIGN(size);
-	mem->cpu = dma_alloc_coherent(hw->dev, mem->size, &mem->bus, GFP_KERNEL | __GFP_NOWARN);
-	return mem->cpu ? 0 : -ENOMEM;
-}
-
 static void hwswap_free_memory(struct hwswap *hw)
 {
-	hwswap_free_dma(hw, &hw->state);
-	hwswap_free_dma(hw, &hw->lines);
-	hwswap_free_dma(hw, &hw->elines);
-	hwswap_free_dma(hw, &hw->notices);
-	hwswap_free_dma(hw, &hw->hints);
-	hwswap_free_dma(hw, &hw->cmds);
-	hwswap_free_dma(hw, &hw->cpls);
-	hwswap_free_dma(hw, &hw->dump);
-	hwswap_free_dma(hw, &hw->gives);
-	hwswap_free_dma(hw, &hw->found);
+	if (hw->arena.cpu)
+		dma_free_coherent(hw->dev, hw->arena.size, hw->arena.cpu, hw->arena.bus);
+	hw->arena.cpu = NULL;
 	kvfree(hw->notes);
 	kvfree(hw->tables);
 	kvfree(hw->wanted);
@@ -231,39 +231,65 @@ static void hwswap_free_memory(struct hwswap *hw)
 }
 
 /*
+ * Divide the arena, wherever it is: first what the engine writes, then what it reads, so
+ * that one DMA window does for each. Returns its size.
+ */
+static size_t hwswap_divide(struct hwswap *hw)
+{
+	const struct {
+		struct hwswap_dma *mem;
+		size_t size;
+		bool written;
+	} pieces[] = {
+		{ &hw->elines, hw->cpus * HWSWAP_ENGINE_LINE_SIZE, true },
+		{ &hw->hints, (size_t)hw->cpus * HWSWAP_ORDERS * HWSWAP_HINT_SIZE << hw->hint_log2,
+		  true },
+		{ &hw->cpls, HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2, true },
+		{ &hw->dump, HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE, true },
+		{ &hw->found, HWSWAP_FOUND_SIZE, true },
+		{ &hw->lines, hw->cpus * HWSWAP_CPU_LINE_SIZE },
+		{ &hw->notices, (size_t)hw->cpus * HWSWAP_NOTICE_SIZE << HWSWAP_NOTICE_LOG2 },
+		{ &hw->cmds, HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2 },
+		{ &hw->gives, HWSWAP_GIVE_SIZE },
+		{ &hw->state, (size_t)hw->usable * HWSWAP_CLUSTER_STATE_SIZE },
+	};
+	size_t at = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		pieces[i].mem->cpu = hw->arena.cpu + at;
+		pieces[i].mem->bus = hw->arena.bus + at;
+		/* A window ends with a page. */
+		pieces[i].mem->size = PAGE_ALIGN(pieces[i].size);
+		at += pieces[i].mem->size;
+		if (pieces[i].written)
+			hw->arena_written = at;
+	}
+	return at;
+}
+
+/*
  * All that host and engine share. It is kept from the first attach until the
  * engine's device goes: an engine that was given up might still write to it.
  */
 static int hwswap_alloc_memory(struct hwswap *hw)
 {
-	int ret;
+	struct hwswap_dma *arena = &hw->arena;
 
-	if (hw->state.cpu)
+	if (arena->cpu)
 		return 0;
 
-	ret = hwswap_alloc_dma(hw, &hw->lines, hw->cpus * HWSWAP_CPU_LINE_SIZE) ?:
-	      hwswap_alloc_dma(hw, &hw->elines, hw->cpus * HWSWAP_ENGINE_LINE_SIZE) ?:
-	      hwswap_alloc_dma(hw, &hw->notices,
-			       (size_t)hw->cpus * HWSWAP_NOTICE_SIZE << HWSWAP_NOTICE_LOG2) ?:
-	      hwswap_alloc_dma(hw, &hw->hints, (size_t)hw->cpus * HWSWAP_ORDERS *
-			       HWSWAP_HINT_SIZE << hw->hint_log2) ?:
-	      hwswap_alloc_dma(hw, &hw->cmds, HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2) ?:
-	      hwswap_alloc_dma(hw, &hw->cpls, HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2) ?:
-	      hwswap_alloc_dma(hw, &hw->dump, HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE) ?:
-	      hwswap_alloc_dma(hw, &hw->gives, HWSWAP_GIVE_SIZE) ?:
-	      hwswap_alloc_dma(hw, &hw->found, HWSWAP_FOUND_SIZE);
-	if (ret)
-		goto fail;
-
-	/* One contiguous array: where memory is scattered, rather a smaller one. */
+	/* One contiguous piece: where memory is scattered, rather for fewer clusters. */
 	for (hw->usable = hw->clusters; hw->usable >= 8; hw->usable /= 2) {
-		ret = hwswap_alloc_dma(hw, &hw->state,
-				       (size_t)hw->usable * HWSWAP_CLUSTER_STATE_SIZE);
-		if (!ret)
+		arena->size = hwswap_divide(hw);
+		arena->cpu = dma_alloc_coherent(hw->dev, arena->size, &arena->bus,
+						GFP_KERNEL | __GFP_NOWARN);
+		if (arena->cpu)
 			break;
 	}
-	if (ret)
-		goto fail;
+	if (!arena->cpu)
+		return -ENOMEM;
+	hwswap_divide(hw);
 	if (hw->usable < hw->clusters)
 		dev_warn(hw->dev, "memory for %u of the engine's %u clusters only\n",
 			 hw->usable, hw->clusters);
@@ -274,10 +300,8 @@ static int hwswap_alloc_memory(struct hwswap *hw)
 	hw->freed = kvcalloc(BITS_TO_LONGS(hw->usable), sizeof(long), GFP_KERNEL);
 	if (hw->notes && hw->tables && hw->wanted && hw->freed)
 		return 0;
-	ret = -ENOMEM;
-fail:
 	hwswap_free_memory(hw);
-	return ret;
+	return -ENOMEM;
 }
 
 /* Is there an engine, and one that we know how to use? NULL if so, else why not. */
@@ -302,20 +326,22 @@ static const char *hwswap_identify(struct hwswap *hw)
 		return "it has another interface version";
 	}
 
-	if (FIELD_GET(HWSWAP_VERSION_MINOR, version) >= HWSWAP_MINOR_CAPS) {
-		hw->has_tables = caps & HWSWAP_CAPS_TABLES;
-		if (!(caps & HWSWAP_CAPS_ADVISORY)) {
-			hwswap_retry = false;
-			return "it was built without advisory mode";
-		}
-	} else {
-		hw->has_tables = FIELD_GET(HWSWAP_VERSION_MINOR, version) >= HWSWAP_MINOR_TABLES;
+	hw->has_tables = caps & HWSWAP_CAPS_TABLES;
+	if (!(caps & HWSWAP_CAPS_ADVISORY)) {
+		hwswap_retry = false;
+		return "it was built without advisory mode";
 	}
 	hw->build = hwswap_read(hw, HWSWAP_REG_BUILD);
 	if (hw->build_known && hw->build != hw->build_wanted) {
 		hwswap_retry = false;
-		return "it is another build now than when it was found";
+		return "it is another engine now, by its BUILD: bind the driver anew to use it";
 	}
+	/* Its rings have the sizes that these capabilities ask for, and cannot grow. */
+	if (hw->pinned && hw->caps != caps) {
+		hwswap_retry = false;
+		return "it is another engine now, by its CAPS: bind the driver anew to use it";
+	}
+	hw->caps = caps;
 	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
 	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
@@ -334,33 +360,62 @@ static const char *hwswap_identify(struct hwswap *hw)
 	return NULL;
 }
 
+/* From now on it is this engine or none: memory was allocated for it. */
+static void hwswap_pin(struct hwswap *hw)
+{
+	hw->pinned = true;
+	hw->build_wanted = hw->build;
+	hw->build_known = true;
+}
+
 static void hwswap_bus_master(struct hwswap *hw, bool on)
 {
 	if (hw->front->bus_master)
 		hw->front->bus_master(hw->dev, on);
 }
 
+/*
+ * A reset gives up waiting for a bus that does not answer, and says so: what it had
+ * asked for before may still be under way to memory.
+ */
+static bool hwswap_in_reset(struct hwswap *hw)
+{
+	return hwswap_read(hw, HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET ||
+	       hwswap_read(hw, HWSWAP_REG_STATUS) & HWSWAP_STATUS_BUS_OWED;
+}
+
 static const char *hwswap_reset(struct hwswap *hw)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(HWSWAP_RESET_MS);
 	unsigned int looks = 0;
-	u64 control;
 
 	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
 	do {
-		control = hwswap_read(hw, HWSWAP_REG_CONTROL);
-		if (control == ~0ULL)
+		if (hwswap_read(hw, HWSWAP_REG_CONTROL) == ~0ULL)
 			return "its registers read all ones: it is gone, or in reset";
-		if (!(control & HWSWAP_CONTROL_RESET))
+		if (!hwswap_in_reset(hw))
 			return NULL;
 		usleep_range(50, 200);
 	} while (time_before(jiffies, deadline) || ++looks < 1000);
-	return "its reset does not end";
+	if (hwswap_read(hw, HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET)
+		return "its reset does not end";
+	return "the bus still owes it answers from before its reset";
+}
+
+/* CONTROL, with these bits besides those that every attached engine has. */
+static void hwswap_control(struct hwswap *hw)
+{
+	hwswap_write(hw, HWSWAP_REG_CONTROL,
+		     HWSWAP_CONTROL_ADVISORY | HWSWAP_CONTROL_ENABLE |
+		     (hw->hints_on ? HWSWAP_CONTROL_HINTS : 0) |
+		     (hw->tables_dir == DMA_BIDIRECTIONAL ? HWSWAP_CONTROL_TABLE_WRITES : 0));
 }
 
 static void hwswap_program(struct hwswap *hw)
 {
 	hw->programmed = true;
+	/* Before anything of which DMA could come. */
+	hwswap_windows_open(hw);
 	hwswap_write(hw, HWSWAP_REG_CMD_BASE, hw->cmds.bus);
 	hwswap_write(hw, HWSWAP_REG_CPL_BASE, hw->cpls.bus);
 	hwswap_write(hw, HWSWAP_REG_CMD_SIZE, HWSWAP_CMD_LOG2);
@@ -371,7 +426,7 @@ static void hwswap_program(struct hwswap *hw)
 	hwswap_write(hw, HWSWAP_REG_NOTICE_SIZE, HWSWAP_NOTICE_LOG2);
 	hwswap_write(hw, HWSWAP_REG_HINT_BASE, hw->hints.bus);
 	hwswap_write(hw, HWSWAP_REG_HINT_DEPTH,
-		     FIELD_PREP(HWSWAP_HINT_DEPTH_SLOTS, clamp(depth, 1U, 65535U)) |
+		     FIELD_PREP(HWSWAP_HINT_DEPTH_SLOTS, depth) |
 		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_MIN, HWSWAP_HINT_DEPTH_CAP_MIN_RESET) |
 		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_SHIFT, HWSWAP_HINT_DEPTH_CAP_SHIFT_RESET));
 	hwswap_write(hw, HWSWAP_REG_POLL, poll_cycles);
@@ -380,7 +435,7 @@ static void hwswap_program(struct hwswap *hw)
 		     hw->irq ? HWSWAP_IRQ_ENABLE_COMPLETION | HWSWAP_IRQ_ENABLE_ERROR : 0);
 	/* ADVISORY is taken only while ENABLE is 0. */
 	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY);
-	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY | HWSWAP_CONTROL_ENABLE);
+	hwswap_control(hw);
 }
 
 /*
@@ -433,13 +488,27 @@ void hwswap_fence(struct hwswap *hw, const char *why)
 		hwswap_read(hw, HWSWAP_REG_CONTROL);
 	} else {
 		looks = 0;
-		while (hwswap_read(hw, HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET) {
+		while (hwswap_in_reset(hw)) {
 			if (looks++ == HWSWAP_RESET_MS * 1000)
 				panic("hwswap: the engine's reset does not end, and it may still write to swap tables\n");
 			udelay(1);
 		}
 	}
 	hwswap_doubt(hw, why);
+}
+
+/* A kernel into whose tables a device has written is not one to report bugs of. */
+static void hwswap_taint(void)
+{
+	static bool tainted;
+
+	lockdep_assert_held(&hwswap_mutex);
+	if (tainted)
+		return;
+	tainted = true;
+	pr_warn("hwswap: mode trusted lets a device write to the kernel's own swap tables, which nobody can check in time: this taints the kernel\n");
+	/* As of other dangerous things that somebody has asked for; lockdep goes on. */
+	add_taint(TAINT_USER, LOCKDEP_STILL_OK);
 }
 
 /*
@@ -460,7 +529,10 @@ static int hwswap_apply_trusted(struct hwswap *hw)
 		if (ret)
 			return ret;
 		hw->tables_dir = dir;
+		hwswap_control(hw);
 	}
+	if (trusted)
+		hwswap_taint();
 	return swap_offload_set_fill(&hwswap_ops,
 				     trusted ? hwswap_trusted_min_order : HWSWAP_ORDERS,
 				     hwswap_trusted_verify);
@@ -479,6 +551,23 @@ void hwswap_trusted_changed(void)
 	hwswap_unlock();
 }
 
+/* Why the engine is no longer trusted, or NULL; what it was kept from tells the most. */
+static const char *hwswap_trouble(struct hwswap *hw)
+{
+	u64 status = hwswap_read(hw, HWSWAP_REG_STATUS), refused;
+
+	if (status == ~0ULL || !(status & HWSWAP_STATUS_DMA_REFUSED))
+		return READ_ONCE(hw->doubt);
+	refused = hwswap_read(hw, HWSWAP_REG_DMA_REFUSED);
+	/* Each attempt to attach it may end like that. */
+	if (refused != hw->refused)
+		dev_warn(hw->dev, "its DMA %s at bus address %#llx was refused: that is in none of its windows\n",
+			 refused & HWSWAP_DMA_REFUSED_WRITE ? "write" : "read",
+			 refused & HWSWAP_DMA_REFUSED_ADDR);
+	hw->refused = refused;
+	return "it wanted to use memory that it was not given";
+}
+
 /* Why attaching failed, and no hook is registered: NULL if it worked. */
 static const char *hwswap_try_attach(struct hwswap *hw)
 {
@@ -489,6 +578,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 		return why;
 	if (hwswap_alloc_memory(hw))
 		return "there is no memory for its rings";
+	hwswap_pin(hw);
 
 	why = hwswap_reset(hw);
 	if (why)
@@ -497,6 +587,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	hwswap_tables_release(hw);
 	hw->tables_dir = DMA_NONE;
 	hw->tables_incoherent = false;
+	hw->hints_on = false;
 	WRITE_ONCE(hw->closing, false);
 	hwswap_mirror_reset(hw);
 	hwswap_cmd_reset(hw);
@@ -508,7 +599,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	hwswap_bus_master(hw, true);
 	hwswap_program(hw);
 	if (hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
-		why = READ_ONCE(hw->doubt) ?: "it refuses a command that does nothing";
+		why = hwswap_trouble(hw) ?: "it refuses a command that does nothing";
 		goto stop;
 	}
 
@@ -518,16 +609,16 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 		goto inactive;
 	}
 	if (hwswap_run_jobs(hw)) {
-		why = READ_ONCE(hw->doubt) ?: "it refuses a command";
+		why = hwswap_trouble(hw) ?: "it refuses a command";
 		goto unregister;
 	}
 	if (hwswap_apply_trusted(hw)) {
-		why = READ_ONCE(hw->doubt) ?: "this kernel's swap tables cannot be written to";
+		why = hwswap_trouble(hw) ?: "this kernel's swap tables cannot be written to";
 		goto unregister;
 	}
 	/* Hints from now on, when it knows what is in use. */
-	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY | HWSWAP_CONTROL_ENABLE |
-		     HWSWAP_CONTROL_HINTS);
+	hw->hints_on = true;
+	hwswap_control(hw);
 	return NULL;
 
 unregister:
@@ -552,8 +643,7 @@ static void hwswap_schedule_reattach(void)
 static void hwswap_check_tables(const struct hwswap *hw)
 {
 	if (hwswap_mode >= HWSWAP_SCAN && !hw->has_tables)
-		dev_warn(hw->dev, "the engine of interface version %u.%u has no commands on swap tables (they need 1.%u, and an engine built with them): mode %s does what mode hint does\n",
-			 hw->version >> 16, hw->version & 0xffff, HWSWAP_MINOR_TABLES,
+		dev_warn(hw->dev, "the engine was built without commands on swap tables: mode %s does what mode hint does\n",
 			 hwswap_mode_names[hwswap_mode]);
 }
 
@@ -565,7 +655,7 @@ static void hwswap_attach(void)
 	const char *why;
 
 	lockdep_assert_held(&hwswap_mutex);
-	if (!hw || hwswap_is_attached || hwswap_is_suspended || hwswap_mode == HWSWAP_OFF)
+	if (!hw || hwswap_is_attached || hwswap_held || hwswap_mode == HWSWAP_OFF)
 		return;
 
 	/* Memory may be short, and swap is what would have to help. */
@@ -620,11 +710,13 @@ static void hwswap_fail(struct hwswap *hw, const char *why)
 static const char *hwswap_look(struct hwswap *hw)
 {
 	u64 status, polls;
+	const char *why;
 	unsigned int i;
 	u32 beat;
 
-	if (READ_ONCE(hw->doubt))
-		return hw->doubt;
+	why = hwswap_trouble(hw);
+	if (why)
+		return why;
 	status = hwswap_read(hw, HWSWAP_REG_STATUS);
 	if (status == ~0ULL)
 		return "its registers read all ones: it is gone, or in reset";
@@ -685,7 +777,7 @@ static void hwswap_jobs_fn(struct work_struct *work)
 	hwswap_lock();
 	hw = hwswap_engine;
 	if (hwswap_is_attached && hwswap_run_jobs(hw))
-		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it refuses a command");
+		hwswap_fail(hw, hwswap_trouble(hw) ?: "it refuses a command");
 	hwswap_unlock();
 	memalloc_noio_restore(noio);
 }
@@ -698,7 +790,7 @@ static void hwswap_tables_fn(struct work_struct *work)
 	hwswap_lock();
 	hw = hwswap_engine;
 	if (hwswap_is_attached && hwswap_tables_take(hw))
-		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it does not give back a swap table");
+		hwswap_fail(hw, hwswap_trouble(hw) ?: "it does not give back a swap table");
 	hwswap_unlock();
 	memalloc_noio_restore(noio);
 }
@@ -832,7 +924,7 @@ void hwswap_core_remove(struct device *dev)
 	if (hw->irq)
 		free_irq(hw->irq, hw);
 	hwswap_engine = NULL;
-	hwswap_is_suspended = false;
+	hwswap_held = 0;
 	hwswap_unlock();
 
 	/* Workers look at hwswap_engine under the mutex: they do nothing now. */
@@ -850,7 +942,16 @@ void hwswap_core_remove(struct device *dev)
 	kfree(hw);
 }
 
-static int hwswap_suspend(struct device *dev)
+/**
+ * hwswap_core_hold - take an engine out, and do not attach it till it is released
+ * @dev: its device
+ * @why: which release ends it
+ * @reason: completes the sentence "detached: ..."
+ *
+ * Context: process context, sleeps.
+ * Return: 0; -EBUSY, and it is not held, when it may still write to memory.
+ */
+int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reason)
 {
 	struct hwswap *hw;
 	int ret = 0;
@@ -858,11 +959,12 @@ static int hwswap_suspend(struct device *dev)
 	hwswap_lock();
 	hw = hwswap_engine;
 	if (hw && hw->dev == dev) {
-		hwswap_is_suspended = true;
-		hwswap_detach("it is suspended");
+		if (hwswap_is_attached)
+			dev_info(dev, "detached: %s; software goes on meanwhile\n", reason);
+		hwswap_held |= why;
+		hwswap_detach(reason);
 		if (!hwswap_is_quiet(hw)) {
-			dev_err(dev, "not suspended: its reset does not end, so it may still write to memory\n");
-			hwswap_is_suspended = false;
+			hwswap_held &= ~why;
 			WRITE_ONCE(hwswap_reason, "its reset does not end");
 			hwswap_retry = true;
 			hwswap_schedule_reattach();
@@ -873,17 +975,38 @@ static int hwswap_suspend(struct device *dev)
 	return ret;
 }
 
-static int hwswap_resume(struct device *dev)
+/**
+ * hwswap_core_release - an engine that was held can be attached again
+ * @dev: its device
+ * @why: what it was held for
+ *
+ * Context: process context, sleeps.
+ */
+void hwswap_core_release(struct device *dev, enum hwswap_hold why)
 {
 	hwswap_lock();
 	if (hwswap_engine && hwswap_engine->dev == dev) {
-		hwswap_is_suspended = false;
+		hwswap_held &= ~why;
 		if (hwswap_mode == HWSWAP_OFF)
 			WRITE_ONCE(hwswap_reason, "mode is off");
 		hwswap_backoff = HWSWAP_BACKOFF_MIN;
 		hwswap_attach();
 	}
 	hwswap_unlock();
+}
+
+static int hwswap_suspend(struct device *dev)
+{
+	int ret = hwswap_core_hold(dev, HWSWAP_HOLD_SLEEP, "it is suspended");
+
+	if (ret)
+		dev_err(dev, "not suspended: its reset does not end, so it may still write to memory\n");
+	return ret;
+}
+
+static int hwswap_resume(struct device *dev)
+{
+	hwswap_core_release(dev, HWSWAP_HOLD_SLEEP);
 	return 0;
 }
 
@@ -897,11 +1020,11 @@ static void hwswap_mode_tables(void)
 
 	hwswap_check_tables(hw);
 	if (hwswap_apply_trusted(hw)) {
-		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "its swap tables cannot change hands");
+		hwswap_fail(hw, hwswap_trouble(hw) ?: "its swap tables cannot change hands");
 		return;
 	}
 	if (hwswap_mode < HWSWAP_SCAN && hw->tables_given && hwswap_tables_drop(hw))
-		hwswap_fail(hw, READ_ONCE(hw->doubt) ?: "it does not give back a swap table");
+		hwswap_fail(hw, hwswap_trouble(hw) ?: "it does not give back a swap table");
 }
 
 static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
@@ -911,6 +1034,11 @@ static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 	if (mode < 0) {
 		pr_warn("mode is off, shadow, hint, scan or trusted\n");
 		return mode;
+	}
+	/* The kernel's memory is not a device's to write to where it is locked down. */
+	if (mode == HWSWAP_TRUSTED && security_locked_down(LOCKDOWN_MODULE_PARAMETERS)) {
+		pr_warn("hwswap: mode trusted is refused: this kernel is locked down, and a device would write to its tables\n");
+		return -EPERM;
 	}
 	hwswap_lock();
 	WRITE_ONCE(hwswap_mode, mode);

@@ -3,6 +3,7 @@
 #include <linux/bitmap.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 
 #include "hwswap.h"
@@ -91,6 +92,7 @@ static int engine_show(struct seq_file *m, void *unused)
 		{ "polls", HWSWAP_REG_STAT_POLLS },
 		{ "dma_read_beats", HWSWAP_REG_STAT_DMA_READ_BEATS },
 		{ "dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS },
+		{ "dma_refused", HWSWAP_REG_STAT_DMA_REFUSED },
 	};
 	struct hwswap *hw;
 	u64 usage, state, size;
@@ -109,7 +111,9 @@ static int engine_show(struct seq_file *m, void *unused)
 	seq_printf(m, "devices %u\ncpus %u\nclusters %u\nhint_ring %u\n", hw->devices, hw->cpus,
 		   hw->clusters, 1U << hw->hint_log2);
 	seq_printf(m, "interrupt %d\n", hw->irq);
+	seq_printf(m, "control %llx\n", hwswap_read(hw, HWSWAP_REG_CONTROL));
 	seq_printf(m, "status %llx\n", hwswap_read(hw, HWSWAP_REG_STATUS));
+	hwswap_windows_show(hw, m);
 	usage = hwswap_read(hw, HWSWAP_REG_USAGE);
 	seq_printf(m, "free_slots %llu\nhinted_slots %llu\n",
 		   FIELD_GET(HWSWAP_USAGE_SLOTS, usage), FIELD_GET(HWSWAP_USAGE_HINTED, usage));
@@ -272,6 +276,8 @@ static int hwswap_verify_device(struct seq_file *m, struct hwswap *hw, struct hw
 			cmp.record = hwswap_record(hw, sd->base + first + i);
 			cmp.dumped = (struct hwswap_record *)hw->dump.cpu + i;
 			for (tries = 0; ; tries++) {
+				if (signal_pending(current))
+					return -EINTR;
 				/* A device that is switched off needs no comparison. */
 				if (swap_offload_snapshot(sd->dev.type, first + i,
 							  hwswap_compare_one, &cmp))
@@ -295,22 +301,29 @@ static int hwswap_verify_device(struct seq_file *m, struct hwswap *hw, struct hw
 
 /*
  * Compare kernel, records and engine, cluster by cluster. Swap can go on: while
- * the engine holds an older record than the one it is shown, it is given time.
+ * the engine holds an older record than the one it is shown, it is given time. A
+ * signal ends it.
  */
 static int verify_show(struct seq_file *m, void *unused)
 {
 	struct hwswap_verify sum = {};
 	unsigned int i, tries;
 	struct hwswap *hw;
-	int ret = 0;
+	int ret;
 
-	hwswap_lock();
+	ret = hwswap_lock_interruptible();
+	if (ret)
+		return ret;
 	hw = hwswap_active;
 	if (!hw) {
 		ret = -ENODEV;
 		goto out;
 	}
 	for (tries = 0; !hwswap_mirror_settled(hw) && tries < 500; tries++) {
+		if (signal_pending(current)) {
+			ret = -EINTR;
+			goto out;
+		}
 		/* Also gives a simulated engine time in which to catch up. */
 		hwswap_read(hw, HWSWAP_REG_STATUS);
 		usleep_range(500, 1000);

@@ -2,6 +2,7 @@
 #ifndef HWSWAP_H
 #define HWSWAP_H
 
+#include <asm/byteorder.h>
 #include <linux/bitfield.h>
 #include <linux/completion.h>
 #include <linux/device.h>
@@ -20,6 +21,11 @@
 #include "hwswap_map.h"
 #include "stats.h"
 
+/* The engine reads the kernel's own swap tables, whose words it takes for little-endian. */
+#ifdef __BIG_ENDIAN
+#error "hwswap needs a little-endian kernel: the engine knows no other swap tables"
+#endif
+
 #define HWSWAP_SLOTS		512	/* slots of a cluster */
 #define HWSWAP_ORDERS		10
 #define HWSWAP_MAX_TYPES	32
@@ -28,8 +34,6 @@
 #define HWSWAP_DUMP_CLUSTERS	32	/* clusters of one DUMP */
 #define HWSWAP_GIVE_SIZE	4096	/* bytes of addresses of one TABLE_GIVE */
 #define HWSWAP_FOUND_SIZE	64	/* bytes of a cluster's bitmap */
-#define HWSWAP_MINOR_TABLES	3	/* interface version 1.3 has swap tables */
-#define HWSWAP_MINOR_CAPS	4	/* from 1.4 on CAPS says what was left out */
 
 /*
  * META, a notice and a hint are one 64-bit store or load each, on this side too:
@@ -37,6 +41,18 @@
  */
 static_assert(IS_ENABLED(CONFIG_64BIT));
 static_assert(IS_ENABLED(CONFIG_PCI) || IS_ENABLED(CONFIG_OF));
+
+/**
+ * enum hwswap_hold - why a device is not to be attached, whatever the mode; bits
+ * @HWSWAP_HOLD_SLEEP: the machine is suspended
+ * @HWSWAP_HOLD_RESET: its bus is about to reset it, or has not finished
+ * @HWSWAP_HOLD_ERROR: its bus has reported an error, and has not recovered
+ */
+enum hwswap_hold {
+	HWSWAP_HOLD_SLEEP = BIT(0),
+	HWSWAP_HOLD_RESET = BIT(1),
+	HWSWAP_HOLD_ERROR = BIT(2),
+};
 
 /** enum hwswap_mode - what the engine is used for */
 enum hwswap_mode {
@@ -182,6 +198,22 @@ struct hwswap_dma {
 	size_t size;
 };
 
+/** enum hwswap_window - what each DMA window of the engine is for */
+enum hwswap_window {
+	HWSWAP_WINDOW_WRITTEN,		/* the driver's own memory that it writes */
+	HWSWAP_WINDOW_READ,		/* that it reads */
+	HWSWAP_WINDOW_TABLES_LOW,	/* swap tables that it was given, below 4 GiB */
+	HWSWAP_WINDOW_TABLES_HIGH,	/* and above: what lies between is not memory */
+};
+
+static_assert(HWSWAP_WINDOW_TABLES_HIGH < HWSWAP_REG_DMA_WINDOW_COUNT);
+
+/** struct hwswap_span - bus addresses of a window: none if @end is 0 */
+struct hwswap_span {
+	u64 start;
+	u64 end;
+};
+
 /**
  * struct hwswap - the engine in use
  * @dev: its device
@@ -193,10 +225,14 @@ struct hwswap_dma {
  * @clusters: clusters it was built for
  * @hint_log2: entries of a hint ring, as a power of two
  * @version: of its interface
+ * @caps: its register CAPS
+ * @pinned: memory was allocated as CAPS asks for: neither it nor BUILD may change
  * @build: hash of its sources
  * @build_wanted: the hash it has to have, if @build_known
- * @build_known: somebody said which build it is
+ * @build_known: somebody said which build it is: a device tree, or the first attach
  * @usable: clusters that the cluster-state array has room for
+ * @arena: all memory that host and engine share, the pieces below
+ * @arena_written: its first bytes, which the engine writes; it reads the others
  * @state: cluster-state array
  * @lines: CPU lines
  * @elines: engine lines
@@ -213,9 +249,12 @@ struct hwswap_dma {
  * @freed: clusters whose table the kernel has freed, see tables.c
  * @tables_given: tables that it knows
  * @tables_dir: what the engine may do with them; DMA_NONE: not settled yet
+ * @tables_span: where they are, by window
  * @tables_incoherent: it cannot read the kernel's memory as the CPUs see it
- * @has_tables: its interface has commands on swap tables
+ * @has_tables: it was built with commands on swap tables
  * @closing: hooks are not to wait for the command ring
+ * @refused: the last DMA that was refused, as its register says it
+ * @hints_on: it fills hint rings
  * @programmed: it was told once where all that is
  * @cmd_count: commands ever posted since the last attach
  * @cmd_done: the interrupt says that a command was completed
@@ -237,11 +276,15 @@ struct hwswap {
 	u32 clusters;
 	u32 hint_log2;
 	u32 version;
+	u64 caps;
+	bool pinned;
 	u64 build;
 	u64 build_wanted;
 	bool build_known;
 	u32 usable;
 
+	struct hwswap_dma arena;
+	size_t arena_written;
 	struct hwswap_dma state;
 	struct hwswap_dma lines;
 	struct hwswap_dma elines;
@@ -258,9 +301,12 @@ struct hwswap {
 	unsigned long *freed;
 	u32 tables_given;
 	enum dma_data_direction tables_dir;
+	struct hwswap_span tables_span[2];
 	bool tables_incoherent;
 	bool has_tables;
 	bool closing;
+	u64 refused;
+	bool hints_on;
 	bool programmed;
 
 	u32 cmd_count;
@@ -285,7 +331,10 @@ extern const struct dev_pm_ops hwswap_pm_ops;
 int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		    const struct hwswap_front *front, const u64 *build);
 void hwswap_core_remove(struct device *dev);
+int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reason);
+void hwswap_core_release(struct device *dev, enum hwswap_hold why);
 void hwswap_lock(void);
+int hwswap_lock_interruptible(void);
 bool hwswap_trylock(void);
 void hwswap_unlock(void);
 bool hwswap_ring_try(void);
@@ -360,6 +409,12 @@ void hwswap_tables_off(struct hwswap *hw, const struct hwswap_swapdev *sd);
 void hwswap_tables_release(struct hwswap *hw);
 u32 hwswap_tables_quarantined(const struct hwswap *hw);
 
+/* windows.c */
+void hwswap_windows_open(struct hwswap *hw);
+void hwswap_windows_add_table(struct hwswap *hw, dma_addr_t bus);
+void hwswap_windows_no_tables(struct hwswap *hw);
+void hwswap_windows_show(const struct hwswap *hw, struct seq_file *m);
+
 /* scan.c */
 int hwswap_search(struct swap_offload_search *search);
 void hwswap_searched(unsigned int type, enum swap_offload_kind kind, unsigned int right,
@@ -372,6 +427,31 @@ extern bool hwswap_trusted_verify;
 int hwswap_fill(const struct swap_offload_words *words);
 int hwswap_clear(const struct swap_offload_words *words);
 void hwswap_mended(const struct swap_offload_words *words, unsigned int wrong);
+
+/* params.c */
+
+/**
+ * struct hwswap_bounds - a parameter that is a number between two others
+ * @value: where it is kept
+ * @min: the smallest
+ * @max: the largest
+ * @changed: called after it was set, or NULL
+ */
+struct hwswap_bounds {
+	unsigned int *value;
+	unsigned int min;
+	unsigned int max;
+	void (*changed)(void);
+};
+
+extern const struct kernel_param_ops hwswap_bounds_ops;
+
+/* A module parameter @name, kept in a variable of that name, from @low to @high. */
+#define hwswap_param_bounded(name, variable, low, high, hook, perm)			\
+	static struct hwswap_bounds hwswap_bounds_##name = {				\
+		.value = &(variable), .min = (low), .max = (high), .changed = (hook),	\
+	};										\
+	module_param_cb(name, &hwswap_bounds_ops, &hwswap_bounds_##name, perm)
 
 /* debugfs.c */
 void hwswap_debugfs_init(void);

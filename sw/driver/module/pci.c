@@ -19,6 +19,15 @@ static const struct hwswap_front hwswap_pci_front = {
 	.bus_master = hwswap_pci_bus_master,
 };
 
+/*
+ * With Relaxed Ordering a completion could overtake what it is about, so the engine
+ * must not ask for it.
+ */
+static void hwswap_pci_order(struct pci_dev *pdev)
+{
+	pcie_capability_clear_word(pdev, PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_RELAX_EN);
+}
+
 static int hwswap_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	void __iomem *regs;
@@ -36,8 +45,11 @@ static int hwswap_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 	if (ret)
 		return ret;
 
+	hwswap_pci_order(pdev);
 	if (hwswap_use_irq && pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI) == 1)
 		irq = pci_irq_vector(pdev, 0);
+	/* What an engine that was reset with its link begins with: no bus mastering. */
+	pci_save_state(pdev);
 	ret = hwswap_core_add(&pdev->dev, regs, irq, &hwswap_pci_front, NULL);
 	if (ret && irq)
 		pci_free_irq_vectors(pdev);
@@ -49,6 +61,56 @@ static void hwswap_pci_remove(struct pci_dev *pdev)
 	hwswap_core_remove(&pdev->dev);
 	pci_free_irq_vectors(pdev);
 }
+
+/*
+ * Somebody else resets the function or its link. Nothing of the engine's state
+ * survives, nor has to: it is taken out before, and attached anew after.
+ */
+static void hwswap_pci_reset_prepare(struct pci_dev *pdev)
+{
+	hwswap_core_hold(&pdev->dev, HWSWAP_HOLD_RESET, "its PCI function is being reset");
+}
+
+static void hwswap_pci_reset_done(struct pci_dev *pdev)
+{
+	hwswap_core_release(&pdev->dev, HWSWAP_HOLD_RESET);
+}
+
+static pci_ers_result_t hwswap_pci_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	hwswap_core_hold(&pdev->dev, HWSWAP_HOLD_ERROR, "a PCI error was reported");
+	switch (state) {
+	case pci_channel_io_normal:
+		/* Attaching resets the engine itself: the link need not be. */
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	case pci_channel_io_frozen:
+		return PCI_ERS_RESULT_NEED_RESET;
+	default:
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
+}
+
+static pci_ers_result_t hwswap_pci_slot_reset(struct pci_dev *pdev)
+{
+	pci_restore_state(pdev);
+	hwswap_pci_order(pdev);
+	/* For the next time. */
+	pci_save_state(pdev);
+	return pci_device_is_present(pdev) ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_DISCONNECT;
+}
+
+static void hwswap_pci_resume(struct pci_dev *pdev)
+{
+	hwswap_core_release(&pdev->dev, HWSWAP_HOLD_ERROR);
+}
+
+static const struct pci_error_handlers hwswap_pci_errors = {
+	.error_detected	= hwswap_pci_error_detected,
+	.slot_reset	= hwswap_pci_slot_reset,
+	.resume		= hwswap_pci_resume,
+	.reset_prepare	= hwswap_pci_reset_prepare,
+	.reset_done	= hwswap_pci_reset_done,
+};
 
 static const struct pci_device_id hwswap_pci_ids[] = {
 	{ PCI_DEVICE(HWSWAP_PCI_ID_VENDOR, HWSWAP_PCI_ID_DEVICE) },
@@ -62,6 +124,7 @@ static struct pci_driver hwswap_pci_driver = {
 	.probe		= hwswap_pci_probe,
 	.remove		= hwswap_pci_remove,
 	.shutdown	= hwswap_pci_remove,
+	.err_handler	= &hwswap_pci_errors,
 	.driver.pm	= pm_sleep_ptr(&hwswap_pm_ops),
 };
 

@@ -25,8 +25,8 @@ module_param(scan_min_clusters, uint, 0644);
 MODULE_PARM_DESC(scan_min_clusters, "Swap devices of fewer clusters are searched by software (default 4)");
 
 static unsigned int scan_wait_ms = 100;
-module_param(scan_wait_ms, uint, 0644);
-MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to end, in milliseconds (default 100)");
+hwswap_param_bounded(scan_wait_ms, scan_wait_ms, 0, 10000, NULL, 0644);
+MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to end, in milliseconds, at most 10000 (default 100)");
 
 /*
  * A window is some dozen instructions in software, and the kernel computes its own in
@@ -34,7 +34,7 @@ MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to en
  * the default, always, is there to be compared, not to be fast.
  */
 static unsigned int window_min_page_cluster = 10;
-module_param(window_min_page_cluster, uint, 0644);
+hwswap_param_bounded(window_min_page_cluster, window_min_page_cluster, 0, 10, NULL, 0644);
 MODULE_PARM_DESC(window_min_page_cluster, "The engine chooses readahead windows when vm.page-cluster is that large, at most 9; 10: never (default)");
 
 /* Take the command ring; not if somebody else has it for so long. */

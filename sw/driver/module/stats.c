@@ -18,6 +18,7 @@ static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
 	[HWSWAP_STAT_HINT_STALE_EPOCH] = "hint_stale_epoch",
 	[HWSWAP_STAT_REFUSED_BAD_HINT] = "refused_bad_hint",
 	[HWSWAP_STAT_REFUSED_BAD_DEVICE] = "refused_bad_device",
+	[HWSWAP_STAT_REFUSED_PRIORITY] = "refused_priority",
 	[HWSWAP_STAT_REFUSED_BAD_LIST] = "refused_bad_list",
 	[HWSWAP_STAT_REFUSED_BAD_ORDER] = "refused_bad_order",
 	[HWSWAP_STAT_REFUSED_IN_USE] = "refused_in_use",

@@ -69,7 +69,8 @@ static void hwswap_table_put(struct hwswap *hw, u32 cluster)
 		return;
 	dma_unmap_page(hw->dev, table->bus, PAGE_SIZE, hw->tables_dir);
 	WRITE_ONCE(table->page, NULL);
-	hw->tables_given--;
+	if (!--hw->tables_given)
+		hwswap_windows_no_tables(hw);
 	put_page(page);
 	/* It may have another one already. */
 	set_bit(cluster, hw->wanted);
@@ -82,8 +83,10 @@ static bool hwswap_table_map(struct hwswap *hw, struct page *page, dma_addr_t *b
 	if (dma_mapping_error(hw->dev, *bus))
 		return false;
 	/* The kernel writes to it all the time, and nobody would tell the engine. */
-	if (!dma_need_sync(hw->dev, *bus))
+	if (!dma_need_sync(hw->dev, *bus)) {
+		hwswap_windows_add_table(hw, *bus);
 		return true;
+	}
 	if (!hw->tables_incoherent)
 		dev_warn(hw->dev, "its DMA is not coherent with the kernel's memory, or out of its reach: swap tables are searched by software\n");
 	hw->tables_incoherent = true;
@@ -152,10 +155,11 @@ int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u3
 		put_page(page);
 		return ret ?: -EREMOTEIO;
 	}
+	/* Before the other one goes: there is no moment without a table. */
+	hw->tables_given++;
 	hwswap_table_put(hw, cluster);
 	table->bus = bus;
 	WRITE_ONCE(table->page, page);
-	hw->tables_given++;
 	clear_bit(cluster, hw->freed);
 	clear_bit(cluster, hw->wanted);
 	hwswap_count(HWSWAP_STAT_TABLES_GIVEN);

@@ -22,34 +22,30 @@
 unsigned int hwswap_trusted_min_order = 9;
 bool hwswap_trusted_verify = true;
 
-static int hwswap_param_set(const char *val, const struct kernel_param *kp)
+static int hwswap_verify_set(const char *val, const struct kernel_param *kp)
 {
-	int ret = kp->arg == &hwswap_trusted_verify ? param_set_bool(val, kp) :
-						      param_set_uint(val, kp);
+	int ret = param_set_bool(val, kp);
 
 	if (!ret)
 		hwswap_trusted_changed();
 	return ret;
 }
 
-static const struct kernel_param_ops hwswap_uint_ops = {
-	.set = hwswap_param_set,
-	.get = param_get_uint,
-};
-
-static const struct kernel_param_ops hwswap_bool_ops = {
-	.set = hwswap_param_set,
+static const struct kernel_param_ops hwswap_verify_ops = {
+	.set = hwswap_verify_set,
 	.get = param_get_bool,
 };
 
-module_param_cb(trusted_min_order, &hwswap_uint_ops, &hwswap_trusted_min_order, 0644);
+hwswap_param_bounded(trusted_min_order, hwswap_trusted_min_order, 0, HWSWAP_ORDERS,
+		     hwswap_trusted_changed, 0644);
 MODULE_PARM_DESC(trusted_min_order, "Mode trusted: the engine writes the words of folios from this order on; 10: of none (default 9)");
-module_param_cb(trusted_verify, &hwswap_bool_ops, &hwswap_trusted_verify, 0644);
+module_param_cb(trusted_verify, &hwswap_verify_ops, &hwswap_trusted_verify, 0644);
 MODULE_PARM_DESC(trusted_verify, "Mode trusted: look at each word that it has written (default y)");
 
 static unsigned int trusted_timeout_us = 1000;
-module_param(trusted_timeout_us, uint, 0644);
-MODULE_PARM_DESC(trusted_timeout_us, "Mode trusted: how long a command may take, in microseconds (default 1000)");
+/* Somebody spins for so long, perhaps with interrupts off. */
+hwswap_param_bounded(trusted_timeout_us, trusted_timeout_us, 1, 1000000, NULL, 0644);
+MODULE_PARM_DESC(trusted_timeout_us, "Mode trusted: how long a command may take, in microseconds, 1 to 1000000 (default 1000)");
 
 /* What the kernel expects, as the engine's kinds of words. */
 static const u8 hwswap_kinds[] = {

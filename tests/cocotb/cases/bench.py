@@ -5,12 +5,14 @@ import itertools
 import logging
 import os
 import random
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, Event, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 from cocotbext.axi.address_space import MemoryInterface
 from cocotbext.axi.sparse_memory import SparseMemory
@@ -24,6 +26,9 @@ TIMEOUT_CYCLES = 200_000
 
 GUARD = 0xA5
 """What host memory holds that nobody has written; the engine must leave it where it was not asked to write."""
+
+
+ADDRESSES = 1 << 64
 
 
 class DmaDenied(Exception):
@@ -77,6 +82,36 @@ class HostMemory(MemoryInterface):
     def put_word(self, address: int, value: int) -> None:
         """Write 64 bits for the host."""
         self.put(address, value.to_bytes(8, "little"))
+
+
+class Shuffled:
+    """Gives answers to a channel in any order that AXI4 allows: those of one identifier in theirs."""
+
+    def __init__(self, source: Any, field: str, clock: Any, rng: random.Random) -> None:
+        """Stand before a channel's source; `field` names the identifier."""
+        self.field = field
+        self.clock = clock
+        self.rng = rng
+        self.waiting: dict[int, deque[Any]] = {}
+        self.came = Event()
+        self.send_now = source.send
+        source.send = self.send
+        cocotb.start_soon(self.run())
+
+    async def send(self, answer: Any) -> None:
+        """Take an answer, to be given some time."""
+        self.waiting.setdefault(int(getattr(answer, self.field)), deque()).append(answer)
+        self.came.set()
+
+    async def run(self) -> None:
+        """Give one after the other."""
+        while True:
+            if not any(self.waiting.values()):
+                self.came.clear()
+                await self.came.wait()
+            if self.rng.random() < 0.1:
+                await ClockCycles(self.clock, self.rng.randrange(1, 12))
+            await self.send_now(self.rng.choice([queue for queue in self.waiting.values() if queue]).popleft())
 
 
 @dataclass(frozen=True)
@@ -153,8 +188,12 @@ class Bench:
     def pauses(self) -> None:
         """Put idle cycles and back-pressure on every channel of both buses, as the run's pace says.
 
-        `idle` delays what the bench drives, `pressure` what it accepts, `both` does both.
+        `idle` delays what the bench drives, `pressure` what it accepts, `both` does both. But with `none`, memory
+        answers out of order.
         """
+        if self.pace != "none":
+            for source, field in ((self.dma.read_if.r_channel, "rid"), (self.dma.write_if.b_channel, "bid")):
+                Shuffled(source, field, self.dut.clock, random.Random(self.rng.getrandbits(32)))
         write, read = self.registers.write_if, self.registers.read_if
         dma_write, dma_read = self.dma.write_if, self.dma.read_if
         driven = (write.aw_channel, write.w_channel, read.ar_channel, dma_write.b_channel, dma_read.r_channel)
@@ -200,11 +239,29 @@ class Bench:
         await self.write(m.CMD_BASE_OFFSET, at.commands)
         await self.write(m.CPL_BASE_OFFSET, at.completions)
         await self.write(m.CMD_SIZE_OFFSET, self.size_log2)
+        await self.windows()
         await self.enable(**control)
 
+    async def windows(self) -> None:
+        """Let the engine reach all of memory but the last page, by all of its windows, in any order."""
+        cuts = sorted(self.rng.sample(range(1, ADDRESSES >> 12), m.DMA_WINDOW_COUNT - 1))
+        bounds = [0, *cuts, (ADDRESSES >> 12) - 1]
+        pieces = list(itertools.pairwise(bounds))
+        self.rng.shuffle(pieces)
+        for number, (start, limit) in enumerate(pieces):
+            await self.window(number, start << 12, limit << 12)
+
+    async def window(self, number: int, start: int, limit: int, read: bool = True, write: bool = True) -> None:
+        """Set a DMA window."""
+        base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * number
+        await self.write(base + m.DMA_WINDOW_START_OFFSET, start)
+        permissions = m.DMA_WINDOW_LIMIT_READ.put(read) | m.DMA_WINDOW_LIMIT_WRITE.put(write)
+        await self.write(base + m.DMA_WINDOW_LIMIT_OFFSET, limit | permissions)
+
     async def enable(self, **control: bool) -> None:
-        """Write CONTROL: ENABLE and the bits named."""
+        """Write CONTROL: ENABLE, TABLE_WRITES unless it is named, and the bits named."""
         bits = m.CONTROL_ENABLE.put(1)
+        control = {"table_writes": True} | control
         for name, value in control.items():
             bits |= getattr(m, f"CONTROL_{name.upper()}").put(value)
         await self.write(m.CONTROL_OFFSET, bits & ~m.CONTROL_ENABLE.put(1))

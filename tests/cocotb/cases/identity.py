@@ -18,7 +18,7 @@ async def says_who_it_is(dut):
     bench = await Bench.start(dut)
     assert m.ID_MAGIC.get(await bench.read(m.ID_OFFSET)).to_bytes(6, "big") == b"HWSWAP"
     version = await bench.read(m.VERSION_OFFSET)
-    assert m.VERSION_MAJOR.get(version) == 1
+    assert m.VERSION_MAJOR.get(version) == 2
     caps = await bench.read(m.CAPS_OFFSET)
     assert m.CAPS_DEVICES.get(caps) == int(os.environ["HWSWAP_DEVICES"])
     assert m.CAPS_CPUS.get(caps) == int(os.environ["HWSWAP_CPUS"])
@@ -38,7 +38,13 @@ async def begins_with_the_reset_values_of_the_map(dut):
         ("CONTROL", m.CONTROL_ADVISORY),
         ("CONTROL", m.CONTROL_HINTS),
         ("STATUS", m.STATUS_DMA_ERROR),
+        ("CONTROL", m.CONTROL_TABLE_WRITES),
         ("STATUS", m.STATUS_FAULT),
+        ("STATUS", m.STATUS_DMA_REFUSED),
+        ("STATUS", m.STATUS_BUS_OWED),
+        ("DMA_REFUSED", m.DMA_REFUSED_VALID),
+        ("CMD_SIZE", m.CMD_SIZE_LOG2),
+        ("NOTICE_SIZE", m.NOTICE_SIZE_LOG2),
         ("IRQ_STATUS", m.IRQ_STATUS_COMPLETION),
         ("IRQ_ENABLE", m.IRQ_ENABLE_COMPLETION),
         ("CMD_TAIL", m.CMD_TAIL_TAIL),

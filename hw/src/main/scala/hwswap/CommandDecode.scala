@@ -19,16 +19,17 @@ object CommandPlace extends ChiselEnum {
 
 /** What is wrong with a command, a bit a reason. */
 class Refusal extends Bundle {
-  val opcode, device, cpu, range = Bool()
+  val opcode, protect, device, cpu, range = Bool()
 
   /** Something is. */
-  def any: Bool = opcode || device || cpu || range
+  def any: Bool = opcode || protect || device || cpu || range
 
   /** The first reason as a status; OK when there is none. */
   def status: UInt = MuxCase(
     StatusCode.Ok.U,
     Seq(
       opcode -> StatusCode.BadOpcode.U,
+      protect -> StatusCode.WriteProtected.U,
       device -> StatusCode.BadDevice.U,
       cpu -> StatusCode.BadCpu.U,
       range -> StatusCode.BadRange.U
@@ -74,7 +75,7 @@ class DecodedCommand(p: Params) extends Bundle {
 object CommandDecode {
   import MapAccess.get
 
-  def apply(p: Params, command: Command, advisory: Bool): DecodedCommand = {
+  def apply(p: Params, command: Command, advisory: Bool, tableWrites: Bool): DecodedCommand = {
     val d = Wire(new DecodedCommand(p))
     val head = MemMap.Command.Head
     val opcode = get(command.head, head.Opcode)
@@ -109,7 +110,10 @@ object CommandDecode {
     val badDump = is(OpcodeCode.Dump) && ((command.arg0 >> (p.clusterBits + 1)) =/= 0.U || dumpEnd > p.clusters.U ||
       command.arg1(2, 0) =/= 0.U)
 
+    val writesTables = is(OpcodeCode.TableFill) || is(OpcodeCode.TableClear) || is(OpcodeCode.TableReplace)
+
     d.refusal.opcode := !known || wrongMode
+    d.refusal.protect := writesTables && !tableWrites
     d.refusal.device := wantsDevice && device >= p.devices.U
     d.refusal.cpu := (wantsCpu && cpu >= p.cpus.U) || (wantsOrder && order >= p.orders.U)
     d.refusal.range := (wantsOffset && high =/= 0.U) || badDump

@@ -14,7 +14,11 @@ class CommandExec(p: Params) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Decoupled(new Command))
     val out = Decoupled(new Completion)
+
+    /** Nothing is begun any more; what was not begun is forgotten. */
+    val stop = Input(Bool())
     val advisory = Input(Bool())
+    val tableWrites = Input(Bool())
     val claimed = Input(Vec(p.devices, Bool()))
     val core = new CorePort(p)
 
@@ -43,7 +47,7 @@ class CommandExec(p: Params) extends Module {
   // Check one command ahead: a command makes room for the next when the core takes it.
   // While the place is free it takes in whatever is there, so that only one bit depends on whether a command came.
   val decoded = RegInit(false.B)
-  val command = RegEnable(CommandDecode(p, io.in.bits, io.advisory), !decoded)
+  val command = RegEnable(CommandDecode(p, io.in.bits, io.advisory, io.tableWrites), !decoded)
   io.in.ready := !decoded
 
   val state = RegInit(State.idle)
@@ -77,8 +81,9 @@ class CommandExec(p: Params) extends Module {
 
   // A core command in authoritative mode starts at once; everything else passes through the states.
   val refused = command.refusal.any
+  val begins = decoded && !io.stop
   val straight = place === CommandPlace.core && !command.recallFirst && !command.takeFirst && !refused
-  io.core.req.valid := (state === State.idle && decoded && straight) || state === State.core
+  io.core.req.valid := (state === State.idle && begins && straight) || state === State.core
   io.core.req.bits := command.core
   io.core.resp.ready := state === State.coreWait && io.out.ready
 
@@ -127,6 +132,7 @@ class CommandExec(p: Params) extends Module {
   )
   io.out.bits.result := Mux(fromCore, coreResult, value)
   decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
+  when(io.stop && state === State.idle)(decoded := false.B)
 
   private def complete(code: UInt, result: UInt): Unit = {
     state := State.complete
@@ -137,7 +143,7 @@ class CommandExec(p: Params) extends Module {
   switch(state) {
     is(State.idle) {
       cycles := 1.U
-      when(decoded) {
+      when(begins) {
         when(straight) {
           when(io.core.req.fire)(state := State.coreWait)
         }.elsewhen(refused) {

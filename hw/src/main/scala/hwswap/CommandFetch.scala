@@ -13,12 +13,16 @@ object CommandFetch {
   val Batch: Int = Axi.MaxBeats / MapAccess.words(MemMap.Command.Bytes)
 }
 
-/** Fetches commands behind the doorbell, several in a burst, into a small queue. A tail that is further ahead than
+/** Fetches commands behind the doorbell, several in a burst, into a small queue. None is handed on before the whole
+  * transfer it came with is known to be good. A tail that is further ahead than
   * the ring is long is the host's mistake: nothing is fetched until it writes another.
   */
 class CommandFetch extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
+
+    /** All commands that were not handed on are forgotten. */
+    val stop = Input(Bool())
     val log2 = Input(UInt(RegMap.CmdSize.Log2.width.W))
     val tail = Input(UInt(32.W))
     val dma = new DmaPort
@@ -38,8 +42,14 @@ class CommandFetch extends Module {
   val state = RegInit(State.idle)
   val asked = RegInit(0.U(32.W))
   val count = Reg(UInt(log2Ceil(CommandFetch.Batch + 1).W))
-  val queue = Module(new Queue(new Command, CommandFetch.Depth))
-  io.out <> queue.io.deq
+  val queue = Module(new Queue(new Command, CommandFetch.Depth, hasFlush = true))
+  queue.io.flush.get := io.stop
+
+  /** Commands of transfers that ended without an error; the last one of them may be on its way into the queue. */
+  val good = RegInit(0.U(log2Ceil(CommandFetch.Depth + 1).W))
+  io.out.valid := queue.io.deq.valid && good =/= 0.U
+  io.out.bits := queue.io.deq.bits
+  queue.io.deq.ready := io.out.ready && good =/= 0.U
 
   // What to fetch next, in three steps: the doorbell, what is behind it, a batch of it. A batch ends where a multiple
   // of Batch ends, so none runs past the ring's end. While a fetch is under way the steps settle for the next.
@@ -58,7 +68,7 @@ class CommandFetch extends Module {
   val settling = tail =/= io.tail || ShiftRegister(tail =/= io.tail, 1, false.B, true.B) ||
     ShiftRegister(tail =/= io.tail, 2, false.B, true.B)
   val space = queue.io.count <= (CommandFetch.Depth - CommandFetch.Batch).U && !complete
-  val wanted = io.enable && some
+  val wanted = io.enable && some && io.log2 =/= 0.U
 
   // A word joins those before it; the fourth completes a command, which enters the queue one cycle later.
   val partial = Reg(Vec(words, UInt(Axi.DataBits.W)))
@@ -94,6 +104,8 @@ class CommandFetch extends Module {
     }
     is(State.data)(when(io.dma.done.valid)(state := State.idle))
   }
+  private val arrived = state === State.data && io.dma.done.valid && !io.dma.done.bits
+  good := Mux(io.stop, 0.U, good + Mux(arrived, count, 0.U) - io.out.fire)
   io.asked := asked
   io.busy := state =/= State.idle || wanted || settling || complete || queue.io.deq.valid
 

@@ -38,12 +38,15 @@ class CommandRing(p: Params) extends Module {
   val writer = Module(new CompletionWriter)
 
   fetch.io.enable := io.settings.enable
+  fetch.io.stop := io.settings.stopped
   fetch.io.log2 := io.settings.cmdLog2
   fetch.io.tail := io.settings.cmdTail
   io.fetchDma <> fetch.io.dma
 
   exec.io.in <> fetch.io.out
+  exec.io.stop := io.settings.stopped
   exec.io.advisory := io.settings.advisory
+  exec.io.tableWrites := io.settings.tableWrites
   exec.io.claimed := io.claimed
   io.core <> exec.io.core
   io.pause := exec.io.pause

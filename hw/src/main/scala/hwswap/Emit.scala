@@ -85,6 +85,10 @@ object Emit {
       @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,
       @arg(name = "record-lines", doc = "with --dram: cached lines of four records each") recordLines: Int = 256,
       @arg(doc = "with --dram: ways of the caches, 1, 2, 4 or 8") ways: Int = 4,
+      @arg(
+        name = "reset-timeout-log2",
+        doc = "cycles for which RESET waits for the bus, as a power of two exponent, 6 to 32"
+      ) resetTimeoutLog2: Int = 20,
       @arg(name = "no-tables", doc = "without commands on swap tables and their registers, and so without their pool")
       noTables: Flag,
       @arg(name = "no-pool", doc = "without the pool of swap tables") noPool: Flag,
@@ -111,7 +115,8 @@ object Emit {
           pool = !noTables.value && !noPool.value,
           index = !noIndex.value,
           steps = !noSteps.value,
-          check = !noCheck.value
+          check = !noCheck.value,
+          resetTimeoutLog2 = resetTimeoutLog2
         )
       } catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
     val file = Paths.get(targetDir).resolve("HwSwap.sv")

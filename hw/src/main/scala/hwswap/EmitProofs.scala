@@ -29,7 +29,9 @@ object EmitProofs {
     "full-finder" -> (() => new FreeRunFinder(FullFinder)),
     "lists" -> (() => new ClusterLists(Lists)),
     "available" -> (() => new AvailableList(Available)),
-    "core" -> (() => new Core(SmallCore))
+    "core" -> (() => new Core(SmallCore)),
+    "gate" -> (() => new AxiGate),
+    "axil" -> (() => new AxiLiteSlave)
   )
 
   /** The codes of what the core is asked, as a package. */

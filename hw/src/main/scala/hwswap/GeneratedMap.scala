@@ -18,8 +18,8 @@ object RegMap {
   }
   object Version {
     val Offset: Int = 0x8
-    val Minor: MapField = MapField(0, 16, BigInt("4", 16))
-    val Major: MapField = MapField(16, 16, BigInt("1", 16))
+    val Minor: MapField = MapField(0, 16, BigInt("0", 16))
+    val Major: MapField = MapField(16, 16, BigInt("2", 16))
   }
   object Build {
     val Offset: Int = 0x10
@@ -46,12 +46,15 @@ object RegMap {
     val Advisory: MapField = MapField(1, 1, BigInt("0", 16))
     val Hints: MapField = MapField(2, 1, BigInt("0", 16))
     val Reset: MapField = MapField(3, 1, BigInt("0", 16))
+    val TableWrites: MapField = MapField(4, 1, BigInt("0", 16))
   }
   object Status {
     val Offset: Int = 0x28
     val Busy: MapField = MapField(0, 1, BigInt("0", 16))
     val DmaError: MapField = MapField(1, 1, BigInt("0", 16))
     val Fault: MapField = MapField(2, 1, BigInt("0", 16))
+    val DmaRefused: MapField = MapField(3, 1, BigInt("0", 16))
+    val BusOwed: MapField = MapField(4, 1, BigInt("0", 16))
   }
   object IrqStatus {
     val Offset: Int = 0x30
@@ -254,6 +257,10 @@ object RegMap {
     val Offset: Int = 0x1e8
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
+  object StatDmaRefused {
+    val Offset: Int = 0x1f0
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
   object DirectoryBase {
     val Offset: Int = 0x200
     val Addr: MapField = MapField(0, 64, BigInt("0", 16))
@@ -295,6 +302,12 @@ object RegMap {
     val Left: MapField = MapField(0, 32, BigInt("0", 16))
     val Least: MapField = MapField(32, 32, BigInt("0", 16))
   }
+  object DmaRefused {
+    val Offset: Int = 0x280
+    val Write: MapField = MapField(0, 1, BigInt("0", 16))
+    val Valid: MapField = MapField(1, 1, BigInt("0", 16))
+    val Addr: MapField = MapField(3, 61, BigInt("0", 16))
+  }
   object CpuNode {
     val Base: Int = 0xc0
     val Stride: Int = 0x8
@@ -302,6 +315,21 @@ object RegMap {
     object Word {
       val Offset: Int = 0x0
       val Nodes: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+  }
+  object DmaWindow {
+    val Base: Int = 0x240
+    val Stride: Int = 0x10
+    val Count: Int = 4
+    object Start {
+      val Offset: Int = 0x0
+      val Addr: MapField = MapField(12, 52, BigInt("0", 16))
+    }
+    object Limit {
+      val Offset: Int = 0x8
+      val Read: MapField = MapField(0, 1, BigInt("0", 16))
+      val Write: MapField = MapField(1, 1, BigInt("0", 16))
+      val Addr: MapField = MapField(12, 52, BigInt("0", 16))
     }
   }
   object Device {
@@ -644,6 +672,7 @@ object StatusCode {
   val NeedReclaim: Int = 8
   val NoTable: Int = 9
   val Unexpected: Int = 10
+  val WriteProtected: Int = 11
 }
 
 object TableKindCode {

@@ -26,10 +26,13 @@ class HwSwap(val p: Params) extends Module {
   val round = IO(Output(UInt(32.W)))
 
   val slave = Module(new AxiLiteSlave)
-  val dma = Module(new Dma)
-  private val tableDma = Option.when(p.tables)(Module(new TableDma(p.tableBursts)))
-  val resetControl = Module(new ResetControl)
-  val shell = withReset(reset.asBool || resetControl.io.pulse)(Module(new Shell(p)))
+  val resetControl = Module(new ResetControl(p.resetTimeoutLog2))
+  val gate = Module(new AxiGate)
+  private def resettable[M <: Module](module: => M): M =
+    withReset(reset.asBool || resetControl.io.pulse)(Module(module))
+  val dma = resettable(new Dma)
+  private val tableDma = Option.when(p.tables)(resettable(new TableDma(p.tableBursts)))
+  val shell = resettable(new Shell(p))
 
   slave.io.axil <> s_axil
 
@@ -43,18 +46,26 @@ class HwSwap(val p: Params) extends Module {
   shell.io.lookup <> dma.io.lookup
   shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
   for (flush <- dma.io.flush +: tableDma.map(_.io.flush).toSeq) flush := resetControl.io.flush
-  private val dmaIdle = dma.io.idle && tableDma.map(_.io.idle).getOrElse(true.B)
+  private val dmaIdle = dma.io.idle && tableDma.map(_.io.idle).getOrElse(true.B) && gate.io.idle
   shell.io.dmaIdle := dmaIdle
-  // They share one port, so there is a beat of one of them at most.
-  shell.io.readBeat := dma.io.readBeat || tableDma.map(_.io.readBeat).getOrElse(false.B)
-  shell.io.writeBeat := dma.io.writeBeat || tableDma.map(_.io.writeBeat).getOrElse(false.B)
+  // They share one port, so there is a beat of one of them at most. Those of a refused burst are not on the bus.
+  private val readBeat = dma.io.readBeat || tableDma.map(_.io.readBeat).getOrElse(false.B)
+  private val writeBeat = dma.io.writeBeat || tableDma.map(_.io.writeBeat).getOrElse(false.B)
+  shell.io.readBeat := readBeat && !gate.io.answersRead
+  shell.io.writeBeat := writeBeat && !gate.io.takesWrite
+
+  gate.io.windows := shell.io.windows
+  gate.io.abandon := resetControl.io.pulse
+  shell.io.refused := gate.io.refused
+  shell.io.owed := gate.io.owed
+  m_axi <> gate.io.axi
 
   // The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master.
   private val masters = dma.io.axi +: tableDma.map(_.io.axi).toSeq
   private def share(own: Seq[Axi4]): Unit = {
-    val merge = Module(new AxiMerge(own.length))
+    val merge = resettable(new AxiMerge(own.length))
     for ((port, master) <- merge.io.masters.zip(own)) port <> master
-    m_axi <> merge.io.axi
+    gate.io.inner <> merge.io.axi
   }
   private val core: CoreIO = p.dram match {
     case None =>

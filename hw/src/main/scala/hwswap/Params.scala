@@ -42,6 +42,8 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
   * @param tableBursts
   *   bursts of swap-table words in flight, reads and writes each: a power of two from 4 to 32
+  * @param resetTimeoutLog2
+  *   cycles for which CONTROL.RESET waits for the bus, as a power of two exponent, 6 to 32
   * @param tables
   *   the commands on swap tables, WINDOW, and the registers LOOKUP and READAHEAD
   * @param pool
@@ -63,6 +65,7 @@ final case class Params(
     dram: Option[DramStore] = None,
     slots: Int = 512,
     tableBursts: Int = 8,
+    resetTimeoutLog2: Int = 20,
     tables: Boolean = true,
     pool: Boolean = true,
     index: Boolean = true,
@@ -81,6 +84,10 @@ final case class Params(
   require(powerOfTwo(slots, 8, 512), s"slots is $slots: choose 512, or a power of two from 8 on for proofs")
 
   require(powerOfTwo(tableBursts, 4, 32), s"tableBursts is $tableBursts: choose 4, 8, 16 or 32")
+  require(
+    resetTimeoutLog2 >= 6 && resetTimeoutLog2 <= 32,
+    s"resetTimeoutLog2 is $resetTimeoutLog2: choose 6 to 32"
+  )
   require(tables || !pool, "pool is true and tables is false: there is no pool without swap tables, leave out both")
 
   private val leastClusters: Int = if (slots == 512) 8 else 2
@@ -90,6 +97,18 @@ final case class Params(
     powerOfTwo(clusters, leastClusters, mostClusters),
     s"clusters is $clusters: choose a power of two from $leastClusters to $mostClusters"
   )
+  for (
+    (what, words) <- Seq(
+      "cluster-state records" -> (if (advisory) BigInt(clusters) * MapAccess.words(MemMap.ClusterState.Bytes)
+                                  else BigInt(0)),
+      "notice rings" -> BigInt(cpus) * (1 << Settings.NoticeLog2.end) * MapAccess.words(MemMap.Notice.Bytes),
+      "hint rings" -> BigInt(cpus) * (log2Ceil(slots) + 1) * (1 << hintRingLog2) * MapAccess.words(MemMap.Hint.Bytes)
+    )
+  )
+    require(
+      words <= (1 << Dma.OffsetBits),
+      s"the $what have $words words: choose fewer, at most ${1 << Dma.OffsetBits}"
+    )
   require(hintRingLog2 >= 1 && hintRingLog2 <= 8, s"hintRingLog2 is $hintRingLog2: choose 1 to 8")
   require(buildHash >= 0 && buildHash.bitLength <= 64, "buildHash does not fit in 64 bits")
 

@@ -88,7 +88,7 @@ class Poller(p: Params) extends Module {
   val taken = RegInit(VecInit.fill(p.cpus)(0.U(32.W)))
   val resynced = RegInit(VecInit.fill(p.cpus)(0.U(32.W)))
 
-  val on = io.settings.enable && io.settings.advisory
+  val on = io.settings.enable && io.settings.advisory && io.settings.noticeLog2 =/= 0.U
   private val popWord = line.HintHead.Offset / Axi.DataBytes
   val popPair = pops.read((order(3, 1) +& popWord.U)(log2Ceil(lineWords) - 1, 0))
   val popped = Mux(order(0), get(popPair, line.HintHead.Odd), get(popPair, line.HintHead.Even))

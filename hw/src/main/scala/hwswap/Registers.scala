@@ -3,11 +3,25 @@ package hwswap
 
 import chisel3._
 
+object Settings {
+
+  /** Sizes of rings that an engine takes, as powers of two. */
+  val CmdLog2: Range = 1 to 12
+  val NoticeLog2: Range = 3 to 12
+}
+
 /** What the host has set, by register field; widths as in the map. */
 class Settings extends Bundle {
-  val enable, advisory, hints = Bool()
+  val enable, advisory, hints, tableWrites = Bool()
+
+  /** An error has switched the engine off, until RESET: no command is begun. */
+  val stopped = Bool()
+
+  /** 0: there is no ring. */
   val cmdLog2 = UInt(RegMap.CmdSize.Log2.width.W)
   val cmdTail = UInt(RegMap.CmdTail.Tail.width.W)
+
+  /** 0: there are no rings. */
   val noticeLog2 = UInt(RegMap.NoticeSize.Log2.width.W)
   val depthSlots = UInt(RegMap.HintDepth.Slots.width.W)
   val capMin = UInt(RegMap.HintDepth.CapMin.width.W)
@@ -41,6 +55,12 @@ class Registers(p: Params) extends Module {
     /** Pulses: a DMA error; a failed internal check; a completion that asks for an interrupt. */
     val dmaError = Input(Bool())
     val fault = Input(Bool())
+
+    /** Pulse, with `dmaError`: a burst is outside of the windows. */
+    val refused = Input(Bool())
+
+    /** Level: the bus owes answers from before a reset. */
+    val owed = Input(Bool())
     val completionIrq = Input(Bool())
     val cmdHead = Input(UInt(RegMap.CmdHead.Head.width.W))
     val freeSlots = Input(UInt(RegMap.Usage.Slots.width.W))
@@ -96,14 +116,18 @@ class Registers(p: Params) extends Module {
   val enable = RegInit(false.B)
   val advisory = RegInit(false.B)
   val hints = RegInit(false.B)
+  val tableWrites = RegInit(false.B)
   val dmaError = RegInit(false.B)
   val fault = RegInit(false.B)
   dmaError := dmaError || io.dmaError
   fault := fault || io.fault
+  val refused = RegInit(false.B)
+  refused := refused || io.refused
   val stopped = dmaError || fault || io.dmaError || io.fault
   when(write.valid && write.bits.starts(control.Offset)) {
     enable := get(write.bits.data, control.Enable)
     hints := get(write.bits.data, control.Hints)
+    tableWrites := get(write.bits.data, control.TableWrites)
     if (p.advisory) when(!enable && !io.anyClaimed)(advisory := get(write.bits.data, control.Advisory))
   }
   when(stopped)(enable := false.B)
@@ -113,12 +137,19 @@ class Registers(p: Params) extends Module {
       control.Enable -> enable,
       control.Advisory -> advisory,
       control.Hints -> hints,
-      control.Reset -> io.resetting
+      control.Reset -> io.resetting,
+      control.TableWrites -> tableWrites
     )
   )
   readOnly(
     RegMap.Status.Offset,
-    word(RegMap.Status.Busy -> io.busy, RegMap.Status.DmaError -> dmaError, RegMap.Status.Fault -> fault)
+    word(
+      RegMap.Status.Busy -> io.busy,
+      RegMap.Status.DmaError -> dmaError,
+      RegMap.Status.Fault -> fault,
+      RegMap.Status.DmaRefused -> refused,
+      RegMap.Status.BusOwed -> io.owed
+    )
   )
 
   // Interrupts: a new event wins over the host's clearing of the same bit.
@@ -145,8 +176,21 @@ class Registers(p: Params) extends Module {
   io.settings.enable := enable
   io.settings.advisory := advisory
   io.settings.hints := hints
-  io.settings.cmdLog2 := get(readWrite(RegMap.CmdSize.Offset, RegMap.CmdSize.Log2), RegMap.CmdSize.Log2)
-  io.settings.noticeLog2 := get(readWrite(RegMap.NoticeSize.Offset, RegMap.NoticeSize.Log2), RegMap.NoticeSize.Log2)
+  io.settings.tableWrites := tableWrites
+  io.settings.stopped := dmaError || fault
+
+  // Sizes that are not built are not taken over, so that no ring's offset has more bits than there are for it.
+  private def ringLog2(offset: Int, field: MapField, built: Range): UInt = {
+    val log2 = RegInit(0.U(field.width.W))
+    val wanted = get(write.bits.data, field)
+    when(write.valid && write.bits.starts(offset)) {
+      log2 := Mux(wanted >= built.start.U && wanted <= built.end.U, wanted, 0.U)
+    }
+    readOnly(offset, word(field -> log2))
+    log2
+  }
+  io.settings.cmdLog2 := ringLog2(RegMap.CmdSize.Offset, RegMap.CmdSize.Log2, Settings.CmdLog2)
+  io.settings.noticeLog2 := ringLog2(RegMap.NoticeSize.Offset, RegMap.NoticeSize.Log2, Settings.NoticeLog2)
   io.settings.pollCycles := get(readWrite(RegMap.Poll.Offset, RegMap.Poll.Cycles), RegMap.Poll.Cycles)
 
   private val depth = RegMap.HintDepth

@@ -4,10 +4,14 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Carries out CONTROL.RESET: ends the bus transfer under way, resets everything behind the buses for one cycle, and
-  * waits until all memories are cleared.
+/** Carries out CONTROL.RESET: ends the bus transfers under way, resets everything behind the buses for one cycle, and
+  * waits until all memories are cleared. A bus that does not end them is not waited for longer than the time-out: then
+  * the masters are reset in the middle of their transfers, and AxiGate ends these.
+  *
+  * @param timeoutLog2
+  *   the time-out in cycles, as a power of two exponent
   */
-class ResetControl extends Module {
+class ResetControl(timeoutLog2: Int) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
     val dmaIdle = Input(Bool())
@@ -18,7 +22,7 @@ class ResetControl extends Module {
     /** Ends the transfer under way and keeps the DMA from starting another. */
     val flush = Output(Bool())
 
-    /** Resets the engine, one cycle. */
+    /** Resets the engine and its masters, one cycle. */
     val pulse = Output(Bool())
 
     /** What CONTROL.RESET reads. */
@@ -30,6 +34,8 @@ class ResetControl extends Module {
   }
   private val control = RegMap.Control
   val state = RegInit(State.run)
+  val waited = RegInit(0.U(timeoutLog2.W))
+  waited := Mux(state === State.flush, waited + 1.U, 0.U)
 
   switch(state) {
     is(State.run) {
@@ -38,7 +44,7 @@ class ResetControl extends Module {
         state := State.flush
       }
     }
-    is(State.flush)(when(io.dmaIdle)(state := State.pulse))
+    is(State.flush)(when(io.dmaIdle || waited.andR)(state := State.pulse))
     is(State.pulse)(state := State.settle)
     is(State.settle)(state := State.clear)
     is(State.clear)(when(io.cleared)(state := State.run))

@@ -20,6 +20,11 @@ class Shell(p: Params) extends Module {
     val readBeat = Input(Bool())
     val writeBeat = Input(Bool())
 
+    /** Where bursts may be made; one that was refused (one cycle); the bus owes answers from before a reset. */
+    val windows = Output(Vec(RegMap.DmaWindow.Count, new DmaWindow))
+    val refused = Flipped(Valid(new RefusedBurst))
+    val owed = Input(Bool())
+
     /** A store in DRAM: where it is, a transfer that was answered with an error (one cycle), and what it did. */
     val storeBase = Output(UInt(Axi.AddrBits.W))
     val storeError = Input(Bool())
@@ -38,6 +43,7 @@ class Shell(p: Params) extends Module {
 
   val registers = Module(new Registers(p))
   val addresses = Module(new AddressTable)
+  val windows = Module(new DmaWindows)
   val stats = Module(new Stats)
   val table = Module(new DeviceTable(p))
   val requests = Module(new CpuRequests(p))
@@ -53,6 +59,7 @@ class Shell(p: Params) extends Module {
   private val blocks = Seq(
     registers.io.regs,
     addresses.io.regs,
+    windows.io.regs,
     stats.io.regs,
     table.io.regs,
     requests.io.regs,
@@ -71,6 +78,8 @@ class Shell(p: Params) extends Module {
   io.dma <> dma.io.dma
   addresses.io.lookup <> io.lookup
   addresses.io.target := mirror.io.dumpTarget
+  io.windows := windows.io.windows
+  windows.io.refused := io.refused
 
   // Core
   private val coreUsers = Seq(ring.io.core, requests.io.core) ++ mirror.io.core
@@ -117,7 +126,10 @@ class Shell(p: Params) extends Module {
   registers.io.anyClaimed := claimed.asUInt.orR
   registers.io.resetting := io.resetting
   registers.io.busy := busy
-  registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError || tables.io.error
+  registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError || tables.io.error ||
+    io.refused.valid
+  registers.io.refused := io.refused.valid
+  registers.io.owed := io.owed
   io.storeBase := settings.storeBase
   registers.io.fault := io.core.fault
   registers.io.completionIrq := ring.io.irq
@@ -147,4 +159,5 @@ class Shell(p: Params) extends Module {
   stats.io.events.dmaWriteBeats := io.writeBeat
   stats.io.events.memory := io.memory
   stats.io.events.tables := tables.io.events
+  stats.io.events.dmaRefused := io.refused.valid
 }

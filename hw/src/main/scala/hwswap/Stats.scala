@@ -16,6 +16,7 @@ class StatEvents extends Bundle {
   val polls, dmaReadBeats, dmaWriteBeats = Bool()
   val memory = new MemoryEvents
   val tables = new TableEvents
+  val dmaRefused = Bool()
 }
 
 /** The statistics registers: 64-bit counters, cleared by reset alone.
@@ -60,7 +61,8 @@ class Stats extends Module {
     RegMap.StatStoreHeldCycles.Offset -> e.memory.held,
     RegMap.StatTableWordsRead.Offset -> e.tables.wordsRead,
     RegMap.StatTableWordsWritten.Offset -> e.tables.wordsWritten,
-    RegMap.StatTableBusyCycles.Offset -> e.tables.busy
+    RegMap.StatTableBusyCycles.Offset -> e.tables.busy,
+    RegMap.StatDmaRefused.Offset -> e.dmaRefused
   )
   private val first = RegMap.StatCycles.Offset
   private val step = RegMap.StatBusyCycles.Offset - first

@@ -11,7 +11,8 @@ import scala.util.Random
 /** Host memory behind an AXI4 master, with random waiting on every channel. The bench calls `before` and `after`
   * around each clock edge.
   *
-  * It checks what a slave can check: bursts within 4 KiB, of at most 16 beats, wlast in its place.
+  * It checks what a slave can check: bursts within 4 KiB, of at most 16 beats, wlast in its place, requests and data
+  * that stay until they are taken.
   *
   * @param axi
   *   the master's port
@@ -21,8 +22,12 @@ import scala.util.Random
   *   chance, of 100, that the memory is ready or answers in a cycle
   * @param latency
   *   cycles from an address, or a burst's last word, to the answer at the earliest
+  * @param reorder
+  *   answers of different identifiers overtake each other, and beats read for them are mixed, at random
   */
-class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0) extends PeekPokeAPI with Assertions {
+class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder: Boolean = true)
+    extends PeekPokeAPI
+    with Assertions {
 
   /** Words by address. */
   val words: mutable.LongMap[Long] = mutable.LongMap.empty
@@ -39,17 +44,33 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0) extends
   /** Accesses to these addresses are answered with SLVERR. */
   var bad: Long => Boolean = _ => false
 
+  /** Nothing is taken or answered. */
+  var hold: Boolean = false
+
+  /** What has to be answered: its identifier, and from when on. Reads have beats, the number of those that were given. */
+  private class Due(val id: Int, val from: Long)
+  private class Answer(id: Int, from: Long, val response: Int) extends Due(id, from)
+  private class Read(id: Int, from: Long, val address: Long, val beats: Int) extends Due(id, from) { var sent = 0 }
+
   private val writeAddresses = mutable.Queue.empty[(Long, Int, Int)]
   private val writeData = mutable.Queue.empty[(Long, Int, Boolean)]
-  private val answers = mutable.Queue.empty[(Int, Int)]
-  private val reads = mutable.Queue.empty[(Long, Boolean, Int)]
-
-  /** When each of those may be given. */
-  private val answerTimes, readTimes = mutable.Queue.empty[Long]
+  private val answers = mutable.ArrayBuffer.empty[Answer]
+  private val reads = mutable.ArrayBuffer.empty[Read]
   private var now = 0L
   private var done = 0
   private var badBurst = false
-  private var sending: Option[(Long, Boolean)] = None
+  private var answering: Option[Answer] = None
+  private var reading: Option[Read] = None
+
+  /** What was offered and not taken, by channel. */
+  private val waiting = mutable.Map.empty[String, Seq[BigInt]]
+
+  /** One of those that may be answered now: the first, or any that no other of its identifier precedes. */
+  private def choose[D <: Due](due: mutable.ArrayBuffer[D]): Option[D] = {
+    val first = if (reorder) due.groupBy(_.id).toSeq.sortBy(_._1).map(_._2.head) else due.take(1).toSeq
+    val possible = first.filter(_.from <= now)
+    Option.when(possible.nonEmpty)(possible(random.nextInt(possible.length)))
+  }
 
   def apply(address: Long): Long = words.getOrElse(address, 0L)
   def update(address: Long, value: Long): Unit = words(address) = value
@@ -60,7 +81,14 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0) extends
   private def bit(b: Bool): Boolean = b.peek().litToBoolean
   private def long(u: UInt): Long = u.peek().litValue.toLong
   private def luck(): Boolean = random.nextInt(100) < eager
-  private var awReady, wReady, arReady, bValid, rValid = false
+  private var awReady, wReady, arReady = false
+
+  private def stays(channel: String, valid: Bool, ready: Boolean, payload: UInt*): Unit = {
+    val offered = Option.when(bit(valid))(payload.map(_.peek().litValue))
+    for (before <- waiting.get(channel)) assert(offered.contains(before), s"$channel changed before it was taken")
+    waiting.remove(channel)
+    for (now <- offered if !ready) waiting(channel) = now
+  }
 
   private def addressed(write: Boolean, address: Long, beats: Int): Unit = {
     assert(beats <= 16, s"a burst of $beats beats")
@@ -70,6 +98,9 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0) extends
 
   /** Looks at what is transferred at the coming clock edge. */
   def before(): Unit = {
+    stays("AW", axi.awvalid, awReady, axi.awaddr, axi.awlen, axi.awid)
+    stays("AR", axi.arvalid, arReady, axi.araddr, axi.arlen, axi.arid)
+    stays("W", axi.wvalid, wReady, axi.wdata, axi.wstrb, axi.wlast.asUInt)
     if (awReady && bit(axi.awvalid)) {
       val entry = (long(axi.awaddr), long(axi.awlen).toInt + 1, long(axi.awid).toInt)
       addressed(write = true, entry._1, entry._2)
@@ -79,21 +110,16 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0) extends
     if (arReady && bit(axi.arvalid)) {
       val (address, beats) = (long(axi.araddr), long(axi.arlen).toInt + 1)
       addressed(write = false, address, beats)
-      for (i <- 0 until beats) {
-        reads.enqueue((address + 8 * i, i == beats - 1, long(axi.arid).toInt))
-        readTimes.enqueue(now + latency)
-      }
+      reads += new Read(long(axi.arid).toInt, now + latency, address, beats)
     }
-    if (bValid && bit(axi.bready)) {
-      answers.dequeue()
-      answerTimes.dequeue()
-      bValid = false
+    for (answer <- answering if bit(axi.bready)) {
+      answers -= answer
+      answering = None
     }
-    if (rValid && bit(axi.rready)) {
-      reads.dequeue()
-      readTimes.dequeue()
-      sending = None
-      rValid = false
+    for (read <- reading if bit(axi.rready)) {
+      read.sent += 1
+      if (read.sent == read.beats) reads -= read
+      reading = None
     }
   }
 
@@ -114,33 +140,32 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0) extends
       assert(last == (done == beats), s"wlast is $last at beat $done of $beats")
       if (last) {
         writeAddresses.dequeue()
-        answers.enqueue((if (badBurst) 2 else 0, id))
-        answerTimes.enqueue(now + latency)
+        answers += new Answer(id, now + latency, if (badBurst) 2 else 0)
         done = 0
         badBurst = false
       }
     }
-    awReady = luck()
-    wReady = luck()
-    arReady = luck()
-    if (!bValid && answerTimes.headOption.exists(_ <= now)) bValid = luck()
-    if (!rValid && readTimes.headOption.exists(_ <= now)) rValid = luck()
+    awReady = luck() && !hold
+    wReady = luck() && !hold
+    arReady = luck() && !hold
+    if (answering.isEmpty && !hold && luck()) answering = choose(answers)
+    val beat = if (reading.isEmpty && !hold && luck()) choose(reads) else None
+    reading = reading.orElse(beat)
     axi.awready.poke(awReady)
     axi.wready.poke(wReady)
     axi.arready.poke(arReady)
-    axi.bvalid.poke(bValid)
-    if (bValid) {
-      axi.bresp.poke(answers.head._1)
-      axi.bid.poke(answers.head._2)
+    axi.bvalid.poke(answering.nonEmpty)
+    for (answer <- answering) {
+      axi.bresp.poke(answer.response)
+      axi.bid.poke(answer.id)
     }
-    axi.rvalid.poke(rValid)
-    if (rValid && sending.isEmpty) {
-      val (address, last, id) = reads.head
+    axi.rvalid.poke(reading.nonEmpty)
+    for (read <- beat) {
+      val address = read.address + 8 * read.sent
       onRead(address)
-      sending = Some((address, last))
       axi.rdata.poke((BigInt(apply(address)) & AxiMemory.Mask).U)
-      axi.rlast.poke(last)
-      axi.rid.poke(id)
+      axi.rlast.poke(read.sent == read.beats - 1)
+      axi.rid.poke(read.id)
       axi.rresp.poke(if (bad(address)) 2 else 0)
     }
   }

@@ -30,7 +30,13 @@ class CommandRingBench(p: Params) extends Module {
   dma.io.port <> arbiter.io.dma
   arbiter.io.clients(0) <> ring.io.fetchDma
   arbiter.io.clients(1) <> ring.io.completionDma
+
+  // As the registers do: an error stops the ring until it is reset.
+  val failed = RegInit(false.B)
+  when(dma.io.port.done.valid && dma.io.port.done.bits)(failed := true.B)
   ring.io.settings := settings
+  ring.io.settings.enable := settings.enable && !failed
+  ring.io.settings.stopped := settings.stopped || failed
   ring.io.claimed := VecInit.fill(p.devices)(true.B)
   ring.io.paused := ring.io.pause
   core <> ring.io.core
@@ -182,6 +188,61 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
         assert(dut.head.peek().litValue == expected.length)
         assert(irqs > 0 && irqs <= askedIrqs)
       }
+    }
+  }
+
+  private def allocs(host: Host, numbers: Range): Unit =
+    for (number <- numbers) host.write(number, Seq(put(MemMap.Command.Head.Opcode, OpcodeCode.Alloc), number, 0, 0))
+
+  it("carries out no command of a transfer that ends in an error, wherever that is") {
+    val random = seeded()
+    simulate(new CommandRingBench(p)) { dut =>
+      val words = MapAccess.words(MemMap.Command.Bytes)
+      for (wrong <- 0 until CommandFetch.Batch * words; eager <- Seq(100, 40)) {
+        val host = new Host(dut, random, eager, advisory = false)
+        allocs(host, 0 until 12)
+        host.memory.bad = _ == base + 32 * CommandFetch.Batch + 8 * wrong
+        // A good transfer, then the one with the error, then more behind it.
+        dut.settings.cmdTail.poke(CommandFetch.Batch)
+        while (!host.done(CommandFetch.Batch - 1)) host.step()
+        dut.settings.cmdTail.poke(12)
+        for (_ <- 0 until 400) host.step()
+        assert(host.asked.map(_._2.toInt) == (0 until CommandFetch.Batch), s"an error at word $wrong")
+        assert(!host.done(CommandFetch.Batch) && dut.head.peek().litValue == CommandFetch.Batch)
+        dut.busy.expect(false)
+      }
+    }
+  }
+
+  it("begins no command behind a stop, and ends the one under way") {
+    val random = seeded()
+    simulate(new CommandRingBench(p)) { dut =>
+      for (_ <- 0 until 30) {
+        val host = new Host(dut, random, 30, advisory = false)
+        allocs(host, 0 until 12)
+        dut.settings.cmdTail.poke(12)
+        val before = random.nextInt(9)
+        while (host.asked.length < before) host.step()
+        dut.settings.stopped.poke(true)
+        dut.settings.enable.poke(false)
+        val begun = host.asked.length
+        for (_ <- 0 until 300) host.step()
+        assert(host.asked.length == begun)
+        assert(dut.head.peek().litValue == begun && (begun == 0 || host.done(begun - 1)) && !host.done(begun))
+        dut.busy.expect(false)
+      }
+    }
+  }
+
+  it("fetches nothing while its ring has no size") {
+    val random = seeded()
+    simulate(new CommandRingBench(p)) { dut =>
+      val host = new Host(dut, random, 100, advisory = false)
+      dut.settings.cmdLog2.poke(0)
+      dut.settings.cmdTail.poke(1)
+      for (_ <- 0 until 100) host.step()
+      assert(host.memory.bursts.isEmpty)
+      dut.busy.expect(false)
     }
   }
 

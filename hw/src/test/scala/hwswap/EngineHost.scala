@@ -99,14 +99,27 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeA
     write(RegMap.NoticeSize.Offset, NoticeLog2)
     write(RegMap.HintBase.Offset, Hints)
     write(RegMap.Poll.Offset, 16)
+    window(0, 0, Everything)
     val cap = RegMap.HintDepth
     write(cap.Offset, put(cap.Slots, depth) | put(cap.CapMin, cap.CapMin.reset) | put(cap.CapShift, cap.CapShift.reset))
     val c = RegMap.Control
     val one = BigInt(1)
     write(
       c.Offset,
-      put(c.Enable, one) | put(c.Advisory, if (advisory) 1 else 0) | put(c.Hints, if (hints) 1 else 0)
+      put(c.Enable, one) | put(c.TableWrites, one) | put(c.Advisory, if (advisory) 1 else 0) | put(
+        c.Hints,
+        if (hints) 1 else 0
+      )
     )
+  }
+
+  /** Lets the engine make bursts from one address to before another, by a DMA window. */
+  def window(number: Int, start: BigInt, limit: BigInt, reads: Boolean = true, writes: Boolean = true): Unit = {
+    val map = RegMap.DmaWindow
+    val base = map.Base + number * map.Stride
+    write(base + map.Start.Offset, start)
+    val permissions = put(map.Limit.Read, if (reads) 1 else 0) | put(map.Limit.Write, if (writes) 1 else 0)
+    write(base + map.Limit.Offset, limit | permissions)
   }
 
   /** Puts a command into the ring, without the doorbell. */
@@ -123,6 +136,10 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeA
   }
 
   def doorbell(): Unit = write(RegMap.CmdTail.Offset, BigInt(commands))
+
+  /** The completion ring as it is before its first lap. */
+  def clearCompletions(): Unit =
+    for (at <- 0 until MemMap.Completion.Bytes << RingLog2 by 8) memory(Completions + at) = 0
 
   private def info(number: Long): BigInt =
     AxiMemory.unsigned(
@@ -233,6 +250,9 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeA
 }
 
 object EngineHost {
+
+  /** The end of all that windows can have. */
+  val Everything: BigInt = (BigInt(1) << Axi.AddrBits) - Axi.BoundaryBytes
   val Commands: Long = 0x1000
   val Completions: Long = 0x2fc0
   val RingLog2: Int = 3

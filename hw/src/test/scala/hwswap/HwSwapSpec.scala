@@ -14,7 +14,14 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost._
 
   private val p =
-    Params(devices = 3, cpus = 2, clusters = 16, hintRingLog2 = 2, buildHash = BigInt("123456789abcdef0", 16))
+    Params(
+      devices = 3,
+      cpus = 2,
+      clusters = 16,
+      hintRingLog2 = 2,
+      buildHash = BigInt("123456789abcdef0", 16),
+      resetTimeoutLog2 = 8
+    )
   private val flags = MemMap.DeviceFlags.Flags
   private val ssd = put(flags.Blkdev, 1) | put(flags.Solidstate, 1)
   private val fourClusters = 4 * 512
@@ -156,6 +163,68 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
     for (offset <- zero) assert(host.read(offset) == 0, f"register $offset%x after RESET")
     assert(host.field(RegMap.HintDepth.Offset, RegMap.HintDepth.Slots) == RegMap.HintDepth.Slots.reset)
     assert(host.field(RegMap.CmdHead.Offset, RegMap.CmdHead.Head) == 0)
+  }
+
+  scenario("makes no burst outside of its windows", advisory = false) { (host, dut) =>
+    on(host, 0, base = 0)
+    host.window(0, 0, 0, reads = false, writes = false)
+    host.window(2, Commands, Commands + 4096, writes = false)
+    val before = host.memory.bursts.length
+    host.write(RegMap.IrqEnable.Offset, 3)
+    host.queue(alloc(0, 0))
+    host.doorbell()
+    host.until("the interrupt")(dut.irq.peek().litToBoolean)
+    host.settle()
+    val status = RegMap.Status
+    assert(host.read(status.Offset) == (put(status.DmaError, 1) | put(status.DmaRefused, 1)))
+    // The command was read; its completion was not written.
+    assert(host.memory.bursts.drop(before).toSeq == Seq((false, Commands + 64, 4)))
+    assert(host.read(RegMap.StatDmaRefused.Offset) == 1)
+    val refused = RegMap.DmaRefused
+    assert(
+      host.read(refused.Offset) ==
+        (put(refused.Write, 1) | put(refused.Valid, 1) | put(refused.Addr, (Completions + 32) >> 3))
+    )
+    reset(host)
+    for (i <- 0 until 8) assert(host.read(RegMap.DmaWindow.Base + 8 * i) == 0)
+    assert(host.read(refused.Offset) == 0 && host.read(status.Offset) == 0)
+  }
+
+  scenario("ends RESET behind a bus that hangs, and takes no late answer for another", advisory = false) {
+    (host, dut) =>
+      val owed = RegMap.Status.BusOwed
+      for (wait <- 0 until 24) {
+        host.queue(HostCommand(OpcodeCode.Nop))
+        host.queue(alloc(0, 0))
+        host.doorbell()
+        for (_ <- 0 until wait) host.step()
+        host.memory.hold = true
+        host.write(RegMap.CmdTail.Offset, BigInt(host.commands + 1))
+        for (_ <- 0 until 60) host.step()
+        val cycles = host.cycle
+        reset(host)
+        val took = host.cycle - cycles
+        if (host.field(RegMap.Status.Offset, owed) == 1) {
+          assert(took > (1 << p.resetTimeoutLog2) && took < 3 * (1 << p.resetTimeoutLog2), s"RESET took $took cycles")
+          dut.idle.expect(false)
+        }
+        host.commands = 0
+        host.clearCompletions()
+        host.setUp(advisory = false)
+        host.queue(HostCommand(OpcodeCode.Check, 2))
+        host.doorbell()
+        for (_ <- 0 until 100) host.step()
+        assert(host.read(RegMap.StatCommands.Offset) == 0, "a command was fetched while the bus owed answers")
+        host.memory.hold = false
+        val done = host.completion(0)
+        assert(done.opcode == OpcodeCode.Check && done.status == StatusCode.BadDevice)
+        assert(host.field(RegMap.Status.Offset, owed) == 0)
+        host.settle()
+        reset(host)
+        host.commands = 0
+        host.clearCompletions()
+        host.setUp(advisory = false)
+      }
   }
 
   scenario("mirrors what notices name, and dumps it", advisory = true) { (host, _) =>

@@ -13,7 +13,16 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   private class Bench(dut: Registers) {
     for (
-      b <- Seq(dut.io.anyClaimed, dut.io.resetting, dut.io.busy, dut.io.dmaError, dut.io.fault, dut.io.completionIrq)
+      b <- Seq(
+        dut.io.anyClaimed,
+        dut.io.resetting,
+        dut.io.busy,
+        dut.io.dmaError,
+        dut.io.fault,
+        dut.io.refused,
+        dut.io.owed,
+        dut.io.completionIrq
+      )
     )
       b.poke(false)
     dut.io.regs.write.valid.poke(false)
@@ -84,8 +93,7 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     registers { (_, bench) =>
       val masks = Seq(
         RegMap.Poll.Offset -> BigInt("ffffffff", 16),
-        RegMap.HintDepth.Offset -> BigInt("000fffff0000ffff", 16),
-        RegMap.CmdSize.Offset -> BigInt(15)
+        RegMap.HintDepth.Offset -> BigInt("000fffff0000ffff", 16)
       )
       for ((offset, mask) <- masks) {
         var expected = bench.read(offset)
@@ -98,6 +106,48 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
           assert(bench.read(offset) == expected, f"register $offset%x, strobes $strobes%x")
         }
       }
+    }
+  }
+
+  it("takes over the sizes of rings that are built, and no others") {
+    registers { (dut, bench) =>
+      for (
+        (offset, built, value) <- Seq(
+          (RegMap.CmdSize.Offset, 1 to 12, dut.io.settings.cmdLog2),
+          (RegMap.NoticeSize.Offset, 3 to 12, dut.io.settings.noticeLog2)
+        );
+        log2 <- 0 to 15
+      ) {
+        bench.write(offset, log2 | 0xfff0)
+        val expected = if (built.contains(log2)) log2 else 0
+        assert(bench.read(offset) == expected, f"register $offset%x")
+        value.expect(expected)
+        bench.write(offset, 7)
+        bench.write(offset, 3, 0xfe)
+        assert(bench.read(offset) == 7)
+      }
+    }
+  }
+
+  it("says that a burst was refused, and that the bus owes answers") {
+    registers { (dut, bench) =>
+      val (c, s) = (RegMap.Control, RegMap.Status)
+      bench.write(c.Offset, put(c.Enable, 1) | put(c.TableWrites, 1))
+      dut.io.settings.tableWrites.expect(true)
+      dut.io.settings.stopped.expect(false)
+      dut.io.dmaError.poke(true)
+      bench.pulse(dut.io.refused)
+      dut.io.dmaError.poke(false)
+      dut.clock.step()
+      dut.io.settings.stopped.expect(true)
+      assert(bench.read(s.Offset) == (put(s.DmaError, 1) | put(s.DmaRefused, 1)))
+      assert(bench.read(c.Offset) == put(c.TableWrites, 1))
+      dut.io.owed.poke(true)
+      assert(get(bench.read(s.Offset), s.BusOwed) == 1)
+      dut.io.owed.poke(false)
+      assert(get(bench.read(s.Offset), s.BusOwed) == 0)
+      bench.write(c.Offset, 0)
+      dut.io.settings.tableWrites.expect(false)
     }
   }
 

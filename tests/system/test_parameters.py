@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters have bounds, mode trusted taints the kernel, and a verification can be interrupted."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from driver import DEBUG, PARAMETERS, Driver, swap_on
+from hwswap import paths
+from hwswap.engine import EngineServer
+from hwswap.guest import Guest, Machine
+
+BOUNDS = {
+    "quarantine_ms": (0, 10000),
+    "timeout_ms": (1, 600000),
+    "scan_wait_ms": (0, 10000),
+    "window_min_page_cluster": (0, 10),
+    "trusted_min_order": (0, 10),
+    "trusted_timeout_us": (1, 1000000),
+    "trusted_looks": (1, 1000000),
+}
+"""The smallest and the largest value of each parameter that can be written."""
+TAINT_USER = 1 << 6
+"""Somebody asked for something dangerous (Documentation/admin-guide/tainted-kernels.rst)."""
+LATENCY = 500
+"""Engine clock cycles a transfer: the engine's picture of 1,024 clusters takes some seconds."""
+
+
+@pytest.fixture(scope="module")
+def guest(engine: EngineServer) -> Iterator[Guest]:
+    with Guest(Machine(cpus=2), engine, log=paths.REPORTS / "kernel" / "parameters.log") as guest:
+        swap_on(guest)
+        yield guest
+
+
+@pytest.fixture(scope="module")
+def driver(guest: Guest) -> Driver:
+    return Driver.attached(guest, "hint")
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds(guest: Guest, driver: Driver, name: str) -> None:
+    low, high = BOUNDS[name]
+    default = int(guest.run(f"cat {PARAMETERS}/{name}").check())
+    assert low <= default <= high
+    for value in (low, high):
+        driver.set_parameter(name, str(value))
+        assert int(guest.run(f"cat {PARAMETERS}/{name}").check()) == value
+    driver.set_parameter(name, str(default))
+    for value in ("x", "-1", str(high + 1), str(low - 1), "4294967296"):
+        said = len(driver.messages(f"parameter {name} is a number from {low} to {high}"))
+        failed = guest.run(f"echo {value} >{PARAMETERS}/{name}")
+        assert failed.code != 0 and "Invalid argument" in failed.output, failed
+        assert int(guest.run(f"cat {PARAMETERS}/{name}").check()) == default
+        lines = driver.messages(f"parameter {name} is a number from {low} to {high}")
+        assert len(lines) == said + 1 and f"not {value}: left at {default}" in lines[-1], lines
+
+
+def test_bounds_when_it_is_loaded(guest: Guest, driver: Driver) -> None:
+    driver.unload()
+    for setting in ("depth=0", "depth=65536", "quarantine_ms=10001"):
+        assert guest.run(f"insmod /lib/modules/hwswap.ko {setting}").code != 0
+    assert driver.messages("parameter depth is a number from 1 to 65535, not 65536: left at 512")
+    driver.load("hint")
+    driver.wait_attached()
+
+
+def test_mode_trusted_taints_the_kernel(guest: Guest, driver: Driver) -> None:
+    def tainted() -> bool:
+        return bool(int(guest.run("cat /proc/sys/kernel/tainted").check()) & TAINT_USER)
+
+    driver.set_mode("scan")
+    assert not tainted()
+    for mode in ("trusted", "hint", "trusted", "scan"):
+        driver.set_mode(mode)
+    driver.wait_attached()
+    assert tainted()
+    lines = driver.messages("taints the kernel")
+    assert len(lines) == 1 and "mode trusted lets a device write to the kernel's own swap tables" in lines[0], lines
+
+
+def test_verification_is_interrupted(folder: Path, kernel_log: Path) -> None:
+    engine = EngineServer(folder, latency=LATENCY)
+    with Guest(Machine(cpus=2, disk_mb=512), engine, log=kernel_log) as guest:
+        swap_on(guest)
+        driver = Driver.attached(guest, "hint", 120)
+        began = time.monotonic()
+        driver.assert_quiet_mirror()
+        whole = time.monotonic() - began
+        began = time.monotonic()
+        guest.run(f"timeout 1 cat {DEBUG}/verify >/tmp/verify; [ $? -ne 0 ]").check()
+        assert guest.run("cat /tmp/verify").check() == ""
+        driver.set_mode("off")  # it takes the locks that the verification had
+        interrupted = time.monotonic() - began
+        assert interrupted < whole / 2, f"{interrupted:.1f} s, and a whole verification takes {whole:.1f} s"
+        driver.set_mode("hint")
+        driver.wait_attached(120)

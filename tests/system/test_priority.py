@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hints do not overrule priorities: what has to go to an encrypted device does not end up on a plain one."""
+
+from pathlib import Path
+
+from driver import Driver, Load, hold_half, swapload, verify_half
+from hwswap.engine import EngineServer
+from hwswap.guest import Guest, Machine
+
+FIRST, SECOND = "/dev/ram0", "/dev/ram1"
+LOAD = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2"
+MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
+
+
+def used(guest: Guest, disk: str) -> int:
+    """Return how many kilobytes of a device are in use."""
+    for line in guest.run("cat /proc/swaps").check().splitlines():
+        name, _, _, kilobytes, _ = line.split()
+        if name == disk:
+            return int(kilobytes)
+    raise AssertionError(f"{disk} is not used for swap")
+
+
+def swap_on_both(guest: Guest, size: str) -> None:
+    """Switch on a device of high priority and that size, then one of low priority: numbers 0 and 1."""
+    guest.run(f"swapctl make -s {size} {FIRST} && swapctl on -p 10 {FIRST}").check()
+    guest.run(f"swapctl make {SECOND} && swapctl on -p 1 {SECOND}").check()
+
+
+def test_hints_of_a_lower_priority_are_refused(folder: Path, kernel_log: Path) -> None:
+    """An engine that names the second device in each hint."""
+    engine = EngineServer(folder, arguments=("--bad", "device"))
+    with Guest(Machine(cpus=2, disks=2), engine, log=kernel_log) as guest:
+        swap_on_both(guest, "64m")
+        driver = Driver.attached(guest, "hint")
+        # Held in swap while we look: what was freed again would not be seen.
+        hold_half(guest, seed=1)
+        swapload(guest, LOAD)
+        stats = driver.stats()
+        assert used(guest, FIRST) > 0
+        assert used(guest, SECOND) == 0, stats
+        assert stats["refused_priority"] > 0, stats
+        assert stats["slots_engine"] == 0, stats
+        verify_half(guest)
+
+
+def test_a_full_device_is_no_reason(folder: Path, kernel_log: Path) -> None:
+    """An honest engine: when the first device is full, hints of the second are taken."""
+    with Guest(Machine(cpus=2, disks=2), EngineServer(folder), log=kernel_log) as guest:
+        swap_on_both(guest, "4m")
+        driver = Driver.attached(guest, "hint")
+        hold_half(guest, seed=1, size="16m", free=0)
+        assert used(guest, FIRST) == 4092  # all but its header; and it stays so
+        assert used(guest, SECOND) > 0
+        load = Load(guest, MIXED)
+        driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
+        assert used(guest, FIRST) == 4092
+        load.stop()
+        verify_half(guest)
+        driver.assert_quiet_mirror()
