@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a bitstream.
 
-A netlist (netlist.py) that is too large for the FPGA ends it here. Else nextpnr places and routes the SoC once per seed,
-and the best seed's result is packed:
+A netlist (netlist.py) that is too large for the FPGA ends it here. Else nextpnr places and routes the SoC once per
+seed, and the best seed's result is packed:
 
     python -m hwswap_soc.bitstream --board ecpix5 --cpu vexriscv --netlist NETLIST --seeds 3 --output DIR
 

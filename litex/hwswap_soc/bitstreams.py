@@ -2,7 +2,7 @@
 """Makes the bitstreams of all boards, one after the other, and sums them up.
 
     python -m hwswap_soc.bitstreams make --seeds 2     # build/bitstreams/summary.json and summary.md
-    python -m hwswap_soc.bitstreams docs               # puts the summary into the documentation, and the sizes on record
+    python -m hwswap_soc.bitstreams docs               # the summary into the documentation, the sizes on record
 
 A board that fails does not keep the others from being made. What has been made (a netlist, a routed seed) is not made
 again, so an interrupted call goes on where it stopped.

@@ -4,9 +4,9 @@
     python -m hwswap_soc.capacity check           # what today's sources will take, from what was recorded
     python -m hwswap_soc.capacity synthesise      # synthesises all SoCs and records what they take
 
-Block RAMs of the engine follow from its Verilog (engine_verilog.py). Its LUTs, and all of the rest, are those of the last
-synthesis that was recorded in sizes/, with a digest of the engine's Verilog it was of: where that has changed since, the
-figures are said to be stale, and count all the same.
+Block RAMs of the engine follow from its Verilog (engine_verilog.py). Its LUTs, and all of the rest, are those of the
+last synthesis that was recorded in sizes/, with a digest of the engine's Verilog it was of: where that has changed
+since, the figures are said to be stale, and count all the same.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def allowed(limit: str) -> dict[str, int]:
     """How much a SoC may take, by unit.
 
     Args:
-        limit: `routable` for what nextpnr can be expected to route (constraints/profiles.toml), `part` for all there is.
+        limit: `routable` for what nextpnr can be expected to route (constraints/profiles.toml), `part` for all.
     """
     percent = profiles.limits() if limit == "routable" else {}
     return {unit: int(CAPACITY[unit] * percent.get(unit, 100) / 100) for unit in UNITS}

@@ -11,8 +11,8 @@ from hwswap_litex import EngineInfo, InputError
 
 # What a block RAM of the ECP5 can be, as words by bits of a word; the last has one port that reads and one that writes.
 _SHAPES = ((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36))
-# What Yosys weighs when a memory may be either (its library's ecp5/lutrams.txt and brams.txt): a block RAM, sixteen words
-# of four bits in LUT RAM, and the multiplexers where more than sixteen words are read, a bit each.
+# What Yosys weighs when a memory may be either (its library's ecp5/lutrams.txt and brams.txt): a block RAM, sixteen
+# words of four bits in LUT RAM, and the multiplexers where more than sixteen words are read, a bit each.
 _BLOCK_COST, _LUT_RAM_COST, _MUX_COST = 128, 4, 0.5
 
 _MODULE = re.compile(r"^module (\w+)\(.*?^endmodule", re.MULTILINE | re.DOTALL)

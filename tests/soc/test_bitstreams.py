@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bitstreams of all boards: one that fails hides no other, the summary, and the documentation that is made of it."""
+"""The bitstreams of all boards: one that fails hides no other; the summary, and the documentation made of it."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether SoCs fit: memories counted from the Verilog, records of syntheses, and what is said when too much is asked."""
+"""Whether SoCs fit: memories counted from the Verilog, records of syntheses, what is said when too much is asked."""
 
 import json
 from io import StringIO
