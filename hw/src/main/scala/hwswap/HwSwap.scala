@@ -46,8 +46,9 @@ class HwSwap(val p: Params) extends Module {
   shell.io.lookup <> dma.io.lookup
   shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
   for (flush <- dma.io.flush +: tableDma.map(_.io.flush).toSeq) flush := resetControl.io.flush
-  private val dmaIdle = dma.io.idle && tableDma.map(_.io.idle).getOrElse(true.B) && gate.io.idle
-  shell.io.dmaIdle := dmaIdle
+  // Of the masters alone: RESET waits for them, and not for what the gate still ends from before.
+  private val mastersIdle = dma.io.idle && tableDma.map(_.io.idle).getOrElse(true.B)
+  shell.io.dmaIdle := mastersIdle && gate.io.idle
   // They share one port, so there is a beat of one of them at most. Those of a refused burst are not on the bus.
   private val readBeat = dma.io.readBeat || tableDma.map(_.io.readBeat).getOrElse(false.B)
   private val writeBeat = dma.io.writeBeat || tableDma.map(_.io.writeBeat).getOrElse(false.B)
@@ -70,7 +71,7 @@ class HwSwap(val p: Params) extends Module {
   private val core: CoreIO = p.dram match {
     case None =>
       share(masters)
-      resetControl.io.dmaIdle := dmaIdle
+      resetControl.io.dmaIdle := mastersIdle
       shell.io.storeError := false.B
       shell.io.memory := 0.U.asTypeOf(shell.io.memory)
       Module(new Core(p)).io
@@ -79,7 +80,7 @@ class HwSwap(val p: Params) extends Module {
       share(masters ++ held.memory.axi)
       held.memory.base := shell.io.storeBase
       held.memory.flush := resetControl.io.flush
-      resetControl.io.dmaIdle := dmaIdle && held.memory.idle
+      resetControl.io.dmaIdle := mastersIdle && held.memory.idle
       shell.io.storeError := held.memory.error
       shell.io.memory := held.memory.events
       held.io
