@@ -21,6 +21,8 @@ MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds, 1 to
  * takes a moment there.
  */
 #define HWSWAP_MIN_LOOKS	2000
+/* The same for who spins: in looks at memory, so that many of them at a time make it no longer. */
+#define HWSWAP_MIN_SPINS	(HWSWAP_MIN_LOOKS * 64)
 
 static unsigned int trusted_looks = 64;
 hwswap_param_bounded(trusted_looks, trusted_looks, 1, 1000000, NULL, 0644);
@@ -187,7 +189,8 @@ static bool hwswap_cmd_spin(struct hwswap *hw, const struct hwswap_cpl *cpl, u32
 		/* A register that reads all ones belongs to a device that is gone. */
 		if (hwswap_read(hw, HWSWAP_REG_CMD_HEAD) == ~0ULL)
 			return hwswap_cpl_there(cpl, number);
-		if (looks >= HWSWAP_MIN_LOOKS && ktime_get_ns() - begin > timeout_ns)
+		if ((u64)looks * memory_looks >= HWSWAP_MIN_SPINS &&
+		    ktime_get_ns() - begin > timeout_ns)
 			return false;
 	}
 }

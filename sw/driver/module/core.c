@@ -310,9 +310,11 @@ static const char *hwswap_identify(struct hwswap *hw)
 	u64 id = hwswap_read(hw, HWSWAP_REG_ID);
 	u64 version = hwswap_read(hw, HWSWAP_REG_VERSION);
 	u64 caps = hwswap_read(hw, HWSWAP_REG_CAPS);
+	u64 build = hwswap_read(hw, HWSWAP_REG_BUILD);
 
 	hwswap_retry = true;
-	if (id == ~0ULL)
+	/* Once more: what a device that goes meanwhile seems to say is no fact about it. */
+	if (id == ~0ULL || hwswap_read(hw, HWSWAP_REG_ID) == ~0ULL)
 		return "its registers read all ones: it is gone, or in reset";
 	if (FIELD_GET(HWSWAP_ID_MAGIC, id) != HWSWAP_ID_MAGIC_RESET) {
 		hwswap_retry = false;
@@ -331,7 +333,7 @@ static const char *hwswap_identify(struct hwswap *hw)
 		hwswap_retry = false;
 		return "it was built without advisory mode";
 	}
-	hw->build = hwswap_read(hw, HWSWAP_REG_BUILD);
+	hw->build = build;
 	if (hw->build_known && hw->build != hw->build_wanted) {
 		hwswap_retry = false;
 		return "it is another engine now, by its BUILD: bind the driver anew to use it";
@@ -522,12 +524,17 @@ static int hwswap_apply_trusted(struct hwswap *hw)
 	enum dma_data_direction dir = trusted ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 	int ret;
 
+	/* A fenced engine stays off until it is attached again. */
+	if (READ_ONCE(hw->doubt))
+		return -EPROTO;
 	if (dir != hw->tables_dir) {
 		ret = swap_offload_set_fill(&hwswap_ops, HWSWAP_ORDERS, true);
 		if (!ret && hw->tables_given)
 			ret = hwswap_tables_drop(hw);
 		if (ret)
 			return ret;
+		/* What was opened for tables has the permission of the other mode. */
+		hwswap_windows_no_tables(hw);
 		hw->tables_dir = dir;
 		hwswap_control(hw);
 	}

@@ -136,6 +136,9 @@ void hwswap_hint_done(unsigned int order, const struct swap_offload_hint *hint,
 	}
 	hwswap_count(HWSWAP_STAT_HINTS_REFUSED);
 	hwswap_count(refusals[outcome]);
+	/* The better device may be one that it has no room for: no sign of a wrong engine. */
+	if (outcome == SWAP_OFFLOAD_BAD_PRIORITY)
+		return;
 	if (this_cpu_inc_return(hwswap_cpus.streak) == HWSWAP_STREAK)
 		hwswap_doubt(hw, "its hints are refused one after another");
 }

@@ -153,6 +153,9 @@ int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u3
 	if (ret || status != HWSWAP_STATUS_OK) {
 		dma_unmap_page(hw->dev, bus, PAGE_SIZE, hw->tables_dir);
 		put_page(page);
+		/* The window was opened for this one alone. */
+		if (!hw->tables_given)
+			hwswap_windows_no_tables(hw);
 		return ret ?: -EREMOTEIO;
 	}
 	/* Before the other one goes: there is no moment without a table. */

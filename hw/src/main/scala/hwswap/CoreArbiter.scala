@@ -22,7 +22,8 @@ object CorePort {
 }
 
 /** Shares the core: each response goes back to the user whose request it answers. Users take turns (round-robin), and
-  * the turn is given one cycle before the core sees the request, so a request stays as it is until the core takes it.
+  * the turn is given one cycle before the core sees the request. A user may take its request back until the core takes
+  * it, as the command ring does when the engine stops: the turn is over then.
   *
   * @param users
   *   number of user ports
@@ -48,11 +49,12 @@ class CoreArbiter(p: Params, users: Int, recordUser: Int) extends Module {
     granted := true.B
     owner := RoundRobin(wants, owner)
   }
-  when(io.core.req.fire)(granted := false.B)
+  private val wanted = VecInit(wants)(owner)
+  when(granted && (io.core.req.ready || !wanted))(granted := false.B)
   busy := io.core.req.fire || (busy && !io.core.resp.fire)
   io.busy := busy || granted
 
-  io.core.req.valid := granted
+  io.core.req.valid := granted && wanted
   io.core.req.bits := VecInit(io.users.map(_.req.bits))(owner)
   io.core.req.bits.record := io.users(recordUser).req.bits.record
   for ((user, i) <- io.users.zipWithIndex) user.req.ready := granted && owner === i.U && io.core.req.ready
@@ -66,5 +68,4 @@ class CoreArbiter(p: Params, users: Int, recordUser: Int) extends Module {
   }
 
   assert(busy || !io.core.resp.valid, "core: a response without a request")
-  assert(!granted || VecInit(wants)(owner), "core: a user took its request back")
 }
