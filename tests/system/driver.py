@@ -102,6 +102,14 @@ class Driver:
         """Return the engine's PCI address, as sysfs writes it."""
         return self.guest.run(f"cd {PCI_DEVICES} && grep -l 0x5357 */device | cut -d/ -f1").check().strip()
 
+    def wait_messages(self, text: str, number: int, timeout: float = 60.0) -> None:
+        """Wait for so many of the `messages`, and no more: devices are announced one by one, by a worker."""
+        deadline = time.monotonic() + timeout
+        while len(found := self.messages(text)) < number:
+            assert time.monotonic() < deadline, f"{len(found)} lines with '{text}' after {timeout} s, {number} wanted"
+            time.sleep(0.2)
+        assert len(found) == number, found
+
     def messages(self, text: str) -> list[str]:
         """Return the lines of the kernel log that the driver wrote and that hold `text`."""
         return [line for line in self.guest.kernel_log().splitlines() if "hwswap" in line and text in line]
