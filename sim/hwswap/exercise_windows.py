@@ -321,7 +321,7 @@ def no_rings(host: Contained) -> None:
 
 
 def hung_bus(host: Contained) -> None:
-    """RESET behind a bus that hangs ends; what the bus owes is thrown away when it comes, and nothing new begins before.
+    """RESET behind a bus that hangs ends; what the bus owes is thrown away when it comes; nothing new begins before.
 
     The same words are asked for before and after, but memory holds others then: a beat that came late and was taken for
     an answer would bring the old ones.

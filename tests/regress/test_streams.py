@@ -29,7 +29,7 @@ SHAPES = {
 
 
 def memory(seed: int) -> list[str]:
-    """Draw a memory for the engine's rings: fast or slow, and in half of the cases one that withholds handshakes, or answers out of order."""
+    """Draw a memory for the engine's rings: fast or slow; half of them withhold handshakes, or answer out of order."""
     rng = random.Random(seed)
     options = ["--latency", str(rng.choice((1, 3, 16, 60)))]
     if rng.random() < 0.5:

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 
 /** What follows from what the store has read, at the end of the cycle in which it is read: half of that cycle has
-  * passed when it is there. These are modules so that synthesis may leave them whole (hwswap_soc/engine_part.py): mapped
+  * passed when it is there. These are modules so that synthesis leaves them whole (hwswap_soc/engine_part.py): mapped
   * with all else, what was read passes as many look-up tables as what comes from registers.
   */
 class LateFits(p: Params) extends Module {

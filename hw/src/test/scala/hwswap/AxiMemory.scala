@@ -47,7 +47,7 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder
   /** Nothing is taken or answered. */
   var hold: Boolean = false
 
-  /** What has to be answered: its identifier, and from when on. Reads have beats, the number of those that were given. */
+  /** What has to be answered: its identifier, and from when on. Reads have beats: how many were given. */
   private class Due(val id: Int, val from: Long)
   private class Answer(id: Int, from: Long, val response: Int) extends Due(id, from)
   private class Read(id: Int, from: Long, val address: Long, val beats: Int) extends Due(id, from) { var sent = 0 }

@@ -52,8 +52,8 @@ private class HintedBench(dut: HintedSlots, p: Params, random: Random) extends P
     bits(cluster) |= (BigInt(1) << (last + 1)) - (BigInt(1) << first)
   }
 
-  /** A walk over the words `first` to `last`, as a unit makes it: each word is compared, and replaced three cycles after
-    * it was named by what of it is in `keep`.
+  /** A walk over the words `first` to `last`, as a unit makes it: each is compared, and replaced three cycles after it
+    * was named by what of it is in `keep`.
     */
   def walk(cluster: Int, first: Int, last: Int, keep: Option[BigInt]): Unit = {
     dut.io.busy.expect(false)
