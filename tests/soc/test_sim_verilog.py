@@ -15,7 +15,8 @@ def verilog(cpu: str, folder: Path) -> str:
     from hwswap_soc.simsoc import ModelPlatform, SimSoC
     from litex.soc.integration.builder import Builder
 
-    info = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4, "build_hash": "0123456789abcdef"}
+    sizes = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4}
+    info = sizes | {"profile": "full", "without": [], "build_hash": "0123456789abcdef"}
     (folder / "engine.json").write_text(json.dumps(info))
     (folder / "HwSwap.sv").write_text("module HwSwap; endmodule\n")
     builder = Builder(
