@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +25,9 @@ _PORTS = 4
 """PCIe ports; an engine that takes a dead one's place is plugged into the next."""
 _ENDED = re.compile(rb"\n@@rc (\d+)\n")
 _READY = re.compile(rb"\n@@ready (\S+)\n")
+_AGAIN = b"\n@@again\n"
+_TIMES = 5
+"""How often a command is sent that arrives in part (sim/guest/init)."""
 
 
 class GuestError(Exception):
@@ -92,6 +96,7 @@ class Guest:
         self._channel: socket.socket | None = None
         self._qmp: Qmp | None = None
         self._buffer = b""
+        self._sent, self._times = b"", 0
         self._log_seen = 0
         self._owns_engine = False
         self._port = 0
@@ -222,7 +227,7 @@ class Guest:
     def run(self, command: str, timeout: float = 120.0) -> CompletedCommand:
         """Runs a shell command (several lines are allowed) and waits at most `timeout` seconds for its end."""
         line = command
-        if "\n" in command:
+        if "\n" in command or not command.isascii():
             line = f"echo {base64.b64encode(command.encode()).decode()} | base64 -d | sh"
         self._send(line)
         return self._finish(command, timeout)
@@ -238,7 +243,17 @@ class Guest:
     def _send(self, line: str) -> None:
         assert self._channel
         self._buffer = b""
-        self._channel.sendall(line.encode() + b"\n")
+        self._sent, self._times = f"{len(line)} {line}\n".encode(), 1
+        self._channel.sendall(self._sent)
+
+    def _send_again(self) -> None:
+        """What was sent last did not arrive whole, and was not run."""
+        assert self._channel
+        if self._times == _TIMES:
+            raise GuestError(f"a command did not arrive whole in the guest, {_TIMES} times: {self._sent.decode()}")
+        self._times += 1
+        print(f"guest: part of a command was lost, it is sent again: {self._sent.decode().strip()}", file=sys.stderr)
+        self._channel.sendall(self._sent)
 
     def _await(
         self, pattern: re.Pattern[bytes], timeout: float, what: str, on_line: Callable[[str], None] | None = None
@@ -249,6 +264,9 @@ class Guest:
         deadline = time.monotonic() + timeout
         shown = 0
         while True:
+            if self._buffer.endswith(_AGAIN):
+                self._buffer = self._buffer.removesuffix(_AGAIN)
+                self._send_again()
             match = pattern.search(self._buffer)
             end = match.start() if match else self._buffer.rfind(b"\n") + 1
             if on_line:

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How the unit tests are spread over processes; it has no part in the Verilog, so it is not in build.sbt, whose hash
+// is in the engine's BUILD register.
+
+/** In a JVM, one after the other. */
+lazy val suitesPerJvm = 5
+
+Test / testGrouping := {
+  val options = (Test / forkOptions).value
+  (Test / definedTests).value.sortBy(_.name).grouped(suitesPerJvm).toSeq.map { suites =>
+    Tests.Group(suites.head.name, suites, Tests.SubProcess(options))
+  }
+}
+
+// JVMs side by side: most of a suite's time is Verilator, or a model, which use one core each.
+Global / concurrentRestrictions += Tags
+  .limit(Tags.ForkedTestGroup, java.lang.Runtime.getRuntime.availableProcessors.min(4))
