@@ -81,7 +81,7 @@ def test_a_miss_of_the_target_is_told():
     )
     short = Measured("RANGE", 1, "slots", 20, busy=100, round_trip=200, words_read=1, words_written=0, result_words=64)
     assert bench_table.misses([good, bad, short]) == [
-        "RANGE of 512 slots reaches 82.3 % of the port's peak at latency 20, less than 90 %"
+        "RANGE of 512 slots reaches 82.3 % of the port's peak at latency 20, less than 89 %"
     ]
 
 
