@@ -13,6 +13,10 @@ Test / testGrouping := {
   }
 }
 
-// JVMs side by side: most of a suite's time is Verilator, or a model, which use one core each.
-Global / concurrentRestrictions += Tags
-  .limit(Tags.ForkedTestGroup, java.lang.Runtime.getRuntime.availableProcessors.min(4))
+// JVMs side by side, where sbt's own setting is one: most of a suite's time is Verilator, or a model, which use one core
+// each. In a JVM it is still one suite after the other (Test / testForkedParallel is false).
+Test / parallelExecution := true
+Global / concurrentRestrictions := {
+  val parallel = java.lang.Runtime.getRuntime.availableProcessors.min(4)
+  Seq(Tags.limitAll(parallel), Tags.limit(Tags.ForkedTestGroup, parallel))
+}
