@@ -40,11 +40,12 @@ def _read(path: Path, cure: str) -> bytes:
     return linux_image.read(path, cure)
 
 
-def _bitstream(board: str, cpu: str, folder: Path, engine: Path) -> dict[str, bytes]:
-    """The bitstream, what it was made with, and the engine's Verilog."""
+def _bitstream(board: str, cpu: str, folder: Path, build: Path) -> dict[str, bytes]:
+    """The bitstream, what it was made with, and the engine's Verilog: that of its profile in the folder of builds."""
     cure = f"make it with 'make bitstream BOARD={board} CPU={cpu}'"
     files = {"engine/engine.json": _read(folder / "engine.json", cure)}
-    # Not build/rtl-soc: that is of the sources as they are now.
+    engine = build / f"part-board-{json.loads(files['engine/engine.json'])['profile']}"
+    # Not build/rtl-board: that is of the sources as they are now.
     if _read(engine / "engine.json", cure) != files["engine/engine.json"]:
         raise InputError(f"{engine} is not the engine in {folder}: {cure}")
     files["engine/HwSwap.sv"] = _read(engine / "HwSwap.sv", cure)
@@ -150,7 +151,7 @@ def collect(board: str, cpu: str, build: Path, version: str) -> dict[str, bytes]
     boards.choose(board, cpu)
     linux = cpu == "rocket"
     folder = build / f"bitstream-{board}-{cpu}"
-    files = _bitstream(board, cpu, folder, build / "part-engine")
+    files = _bitstream(board, cpu, folder, build)
     if linux:
         files |= _linux(board, build / f"linux-{board}", build / "kernel-riscv")
     name = archive_name(board, cpu, version)

@@ -40,17 +40,18 @@ def tree(folder: Path, build_hash: str = HASH) -> None:
 @pytest.fixture
 def build(tmp_path) -> Path:
     """A build folder with a bitstream for ECPIX-5 with Rocket and one for OrangeCrab with VexRiscv, and Linux."""
-    engine = json.dumps({"devices": 4, "build_hash": HASH})
-    for board, cpu in (("ecpix5", "rocket"), ("orangecrab", "vexriscv")):
+    for board, cpu, profile in (("ecpix5", "rocket", "linux"), ("orangecrab", "vexriscv", "full")):
+        engine = json.dumps({"devices": 4, "profile": profile, "build_hash": HASH})
+        part = tmp_path / f"part-board-{profile}"
+        part.mkdir()
+        (part / "engine.json").write_text(engine)
+        (part / "HwSwap.sv").write_text("module HwSwap; endmodule\n")
         folder = tmp_path / f"bitstream-{board}-{cpu}"
         folder.mkdir()
         for name in ("hwswap.bit", "hwswap.svf", "hwswap.dfu", "soc.json", "csr.json"):
             (folder / name).write_text(f"{name} of {board}")
         (folder / "engine.json").write_text(engine)
         (folder / "timing.json").write_text(json.dumps(timing(board, cpu)))
-    (tmp_path / "part-engine").mkdir()
-    (tmp_path / "part-engine/engine.json").write_text(engine)
-    (tmp_path / "part-engine/HwSwap.sv").write_text("module HwSwap; endmodule\n")
     (tmp_path / "kernel-riscv").mkdir()
     (tmp_path / "kernel-riscv/config").write_text("CONFIG_SWAP=y\n")
     linux(tmp_path / "linux-ecpix5")
@@ -135,7 +136,7 @@ def _drop(build: Path, name: str) -> None:
         (lambda build: _drop(build, "bitstream-ecpix5-rocket/hwswap.bit"), "make bitstream BOARD=ecpix5 CPU=rocket"),
         (lambda build: _drop(build, "linux-ecpix5/Image"), "boot.json names it"),
         (lambda build: _drop(build, "linux-ecpix5/card.img"), "make linux-card BOARD=ecpix5"),
-        (lambda build: (build / "part-engine/engine.json").write_text("{}"), "is not the engine in"),
+        (lambda build: (build / "part-board-linux/engine.json").write_text("{}"), "is not the engine in"),
         (lambda build: (build / "bitstream-ecpix5-rocket/timing.json").write_text("{"), "no timing report"),
         (
             lambda build: (build / "bitstream-ecpix5-rocket/timing.json").write_text(
