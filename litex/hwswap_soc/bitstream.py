@@ -26,10 +26,8 @@ PLACEMENTS = fpga_tools.ROOT / "build" / "placements"
 """Where routed seeds are kept."""
 
 _FREE_GB = 3
-# Who searches without end for single nets when nextpnr's default router is used, which is the better one for timing:
-# SoCs in which Rocket crowds the FPGA, and one of the ULX3S's first two seeds.
-_ROUTER2_CPUS = ("rocket",)
-_ROUTER2_BOARDS = ("ulx3s",)
+# nextpnr's default router is the better one for timing, but where Rocket crowds the FPGA it searches without end.
+_ROUTERS = {"vexriscv": "router1", "rocket": "router2"}
 
 
 def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
@@ -100,8 +98,7 @@ def build(
     sys_mhz, floor = constraints.clocks(facts["board"], facts["cpu"])
     if sys_mhz != facts["sys_mhz"]:
         raise InputError(f"{folder} was made for {facts['sys_mhz']} MHz, constraints/clocks.toml says {sys_mhz}.")
-    router = "router2" if cpu in _ROUTER2_CPUS or board in _ROUTER2_BOARDS else "router1"
-    options = [*facts["nextpnr"], "--router", router]
+    options = [*facts["nextpnr"], "--router", _ROUTERS[cpu]]
     tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
     work = _work(folder, options, tools, placements)
     free = shutil.disk_usage(work).free / 1e9
