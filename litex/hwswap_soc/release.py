@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hwswap import provenance
 from hwswap.paths import BUILD, ROOT
-from hwswap_litex import InputError
+from hwswap_litex import EngineInfo, InputError
 
 from hwswap_soc import boards, card_image, linux_image, release_check
 
@@ -44,7 +44,7 @@ def _bitstream(board: str, cpu: str, folder: Path, build: Path) -> dict[str, byt
     """The bitstream, what it was made with, and the engine's Verilog: that of its profile in the folder of builds."""
     cure = f"make it with 'make bitstream BOARD={board} CPU={cpu}'"
     files = {"engine/engine.json": _read(folder / "engine.json", cure)}
-    engine = build / f"part-board-{json.loads(files['engine/engine.json'])['profile']}"
+    engine = build / f"part-board-{EngineInfo.load(folder).profile}"
     # Not build/rtl-board: that is of the sources as they are now.
     if _read(engine / "engine.json", cure) != files["engine/engine.json"]:
         raise InputError(f"{engine} is not the engine in {folder}: {cure}")

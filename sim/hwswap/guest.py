@@ -264,8 +264,9 @@ class Guest:
         deadline = time.monotonic() + timeout
         shown = 0
         while True:
-            if self._buffer.endswith(_AGAIN):
-                self._buffer = self._buffer.removesuffix(_AGAIN)
+            # Not only at its end: what runs in the background writes to the channel, too.
+            if _AGAIN in self._buffer:
+                self._buffer = self._buffer.replace(_AGAIN, b"", 1)
                 self._send_again()
             match = pattern.search(self._buffer)
             end = match.start() if match else self._buffer.rfind(b"\n") + 1

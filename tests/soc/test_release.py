@@ -41,7 +41,8 @@ def tree(folder: Path, build_hash: str = HASH) -> None:
 def build(tmp_path) -> Path:
     """A build folder with a bitstream for ECPIX-5 with Rocket and one for OrangeCrab with VexRiscv, and Linux."""
     for board, cpu, profile in (("ecpix5", "rocket", "linux"), ("orangecrab", "vexriscv", "full")):
-        engine = json.dumps({"devices": 4, "profile": profile, "build_hash": HASH})
+        sizes = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4}
+        engine = json.dumps(sizes | {"profile": profile, "without": [], "build_hash": HASH})
         part = tmp_path / f"part-board-{profile}"
         part.mkdir()
         (part / "engine.json").write_text(engine)
@@ -137,6 +138,7 @@ def _drop(build: Path, name: str) -> None:
         (lambda build: _drop(build, "linux-ecpix5/Image"), "boot.json names it"),
         (lambda build: _drop(build, "linux-ecpix5/card.img"), "make linux-card BOARD=ecpix5"),
         (lambda build: (build / "part-board-linux/engine.json").write_text("{}"), "is not the engine in"),
+        (lambda build: (build / "bitstream-ecpix5-rocket/engine.json").write_text("{}"), "not an engine description"),
         (lambda build: (build / "bitstream-ecpix5-rocket/timing.json").write_text("{"), "no timing report"),
         (
             lambda build: (build / "bitstream-ecpix5-rocket/timing.json").write_text(
