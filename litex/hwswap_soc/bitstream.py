@@ -25,6 +25,9 @@ from hwswap_soc import boards, capacity, constraints, devicetree, fmax_report, f
 PLACEMENTS = fpga_tools.ROOT / "build" / "placements"
 """Where routed seeds are kept."""
 
+MINUTES = 60
+"""How long a seed may take unless the caller says: three times what the slowest took on two cores."""
+
 _FREE_GB = 3
 # nextpnr's default router is the better one for timing, but where Rocket crowds the FPGA it searches without end.
 _ROUTERS = {"vexriscv": "router1", "rocket": "router2"}
@@ -72,7 +75,14 @@ def _work(folder: Path, options: list[str], tools: dict[str, str], placements: P
 
 
 def build(
-    folder: Path, board: str, cpu: str, seeds: int, output: Path, limit: str, placements: Path = PLACEMENTS
+    folder: Path,
+    board: str,
+    cpu: str,
+    seeds: int,
+    output: Path,
+    limit: str,
+    placements: Path = PLACEMENTS,
+    minutes: float = MINUTES,
 ) -> dict:
     """Makes the bitstream of a netlist.
 
@@ -84,6 +94,7 @@ def build(
         output: folder for the results.
         limit: how full the FPGA may be (`capacity.allowed`).
         placements: folder in which routed seeds are kept.
+        minutes: how long a seed may take.
 
     Returns:
         What timing.json holds.
@@ -106,7 +117,13 @@ def build(
         raise InputError(f"{work} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
     options += ["--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
     runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, seeds + 1)]
-    results = {int(name): result for name, result in placement.place(runs, work, resume=True).items()}
+    placed = placement.place(runs, work, resume=True, minutes=minutes)
+    results = {int(name): result for name, result in placed.items()}
+    if not results:
+        raise InputError(
+            f"none of {seeds} seed(s) was routed within {minutes:g} minutes: try more SEEDS=, more MINUTES=, or a "
+            f"smaller PROFILE= (where the routers were: {work}/*.log)"
+        )
     best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
     report = {key: facts[key] for key in ("board", "cpu", "variant", "device", "engine", "sources", "synthesis_s")}
     report |= {
@@ -115,6 +132,7 @@ def build(
         "floor_mhz": floor,
         "seed": best,
         "seeds": {str(seed): result for seed, result in results.items()},
+        "given_up": {run.name: run.given_up(work) for run in runs if run.name not in placed},
         "clocks": fmax_report.summary(results),
         "utilisation": fmax_report.utilisation(folder / "netlist.json"),
     }
@@ -148,6 +166,7 @@ def main() -> int:
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
     parser.add_argument("--seeds", type=int, default=1, help="how often it is placed and routed")
     parser.add_argument("--limit", choices=("routable", "part"), default="routable", help="how full the FPGA may be")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="how long a seed may take before it is given up")
     parser.add_argument("--netlist", type=Path, required=True, help="what python -m hwswap_soc.netlist made")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
@@ -156,9 +175,12 @@ def main() -> int:
         boards.choose(options.board, options.cpu)
         if options.seeds < 1:
             raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
+        if not options.minutes > 0:
+            raise InputError(f"{options.minutes:g} minutes are too few: give more than 0.")
         output = options.output.resolve()
         output.mkdir(parents=True, exist_ok=True)
-        build(options.netlist.resolve(), options.board, options.cpu, options.seeds, output, options.limit)
+        given = options.board, options.cpu, options.seeds, output, options.limit
+        build(options.netlist.resolve(), *given, minutes=options.minutes)
 
     return steps.finish(work)
 

@@ -68,6 +68,7 @@ def row(board: str, cpu: str, report: dict | None, reason: str | None) -> dict:
         "floor_mhz": report["floor_mhz"],
         "asked_mhz": report["sys_mhz"],
         "reached_mhz": {seed: found["clocks"]["sys_clk"]["achieved"] for seed, found in report["seeds"].items()},
+        "given_up": report["given_up"],
         "slowest_path": max(paths, key=lambda path: path["ns"], default=None),
         "utilisation": report["utilisation"],
         "percent": {unit: round(100 * total[unit] / CAPACITY[unit], 1) for unit in UNITS},
@@ -114,8 +115,10 @@ def _lines(rows: list[list[str]]) -> list[str]:
 
 
 def _reached(made: dict) -> str:
-    """The frequencies of the seeds."""
-    return ", ".join(f"{seed}: {mhz:.1f}" for seed, mhz in made["reached_mhz"].items())
+    """The frequencies of the seeds, and which were not routed."""
+    speeds = {seed: f"{mhz:.1f}" for seed, mhz in made["reached_mhz"].items()}
+    speeds |= {seed: f"not routed in {minutes:g} minutes" for seed, minutes in made["given_up"].items()}
+    return ", ".join(f"{seed}: {speeds[seed]}" for seed in sorted(speeds, key=int))
 
 
 def overview(summary: dict) -> list[str]:

@@ -2,10 +2,11 @@
 """The bitstreams of all boards: one that fails hides no other; the summary, and the documentation made of it."""
 
 import json
+import time
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc import bitstream, bitstreams, fmax_report, placement, steps
+from hwswap_soc import bitstream, bitstreams, fmax_report, fpga_tools, placement, steps
 
 ENGINE = {
     "devices": 4,
@@ -44,6 +45,7 @@ def timing(board: str, cpu: str, mhz: dict[str, float], asked: float = 60.0) -> 
         "floor_mhz": asked,
         "seed": int(max(mhz, key=mhz.get)),
         "seeds": seeds,
+        "given_up": {},
         "utilisation": {"CPU": units, "total": units},
     }
 
@@ -151,3 +153,56 @@ def test_a_seed_that_was_routed_is_not_routed_again(tmp_path):
     assert placement.Run("1", [], config=False).is_done(tmp_path)
     (tmp_path / "1.config").write_text("")
     assert run.is_done(tmp_path)
+
+
+@pytest.fixture
+def router(tmp_path, monkeypatch):
+    """A folder for results, and in place of nextpnr a script that routes all seeds but the first."""
+    script = tmp_path / "nextpnr-ecp5"
+    script.write_text("""#!/bin/bash
+[ "$1" != 1 ] || exec sleep 1000
+while [ $# -gt 1 ]; do
+    case $1 in
+        --report) echo '{"fmax": {"sys_clk": {"achieved": 2, "constraint": 1}}, "critical_paths": []}' >"$2" ;;
+        --textcfg) : >"$2" ;;
+    esac
+    shift
+done
+""")
+    script.chmod(0o755)
+    monkeypatch.setattr(fpga_tools, "tool", lambda name: str(script))
+    output = tmp_path / "placed"
+    output.mkdir()
+    return output
+
+
+def test_a_seed_that_takes_too_long_is_given_up_and_hides_no_other(router):
+    runs = [placement.Run(seed, [seed]) for seed in ("1", "2", "3")]
+    started = time.monotonic()
+    assert placement.place(runs, router, resume=True, minutes=0.03).keys() == {"2", "3"}
+    assert runs[0].given_up(router) == 0.03 and not runs[1].given_up(router)
+    first = time.monotonic()
+    assert first - started > 0.03 * 60
+    # It is known by then, unless it is given more time.
+    placement.place(runs, router, resume=True, minutes=0.02)
+    assert not (router / "1.part").exists() and time.monotonic() - first < 0.03 * 60
+    placement.place(runs, router, resume=True, minutes=0.04)
+    assert runs[0].given_up(router) == 0.04
+
+
+def test_a_bitstream_needs_one_seed_that_was_routed(router, project, tmp_path, monkeypatch):
+    made = timing("ulx3s", "vexriscv", {"2": 61.0}) | {"given_up": {"1": 60}}
+    row = bitstreams.row("ulx3s", "vexriscv", made, None)
+    assert "| 1: not routed in 60 minutes, 2: 61.0 |" in bitstreams.overview({"commit": "c", "bitstreams": [row]})[2]
+
+    netlist = tmp_path / "netlist"
+    netlist.mkdir()
+    facts = {"board": "ulx3s", "cpu": "vexriscv", "sys_mhz": 60.0, "nextpnr": ["1"], "tools": {}}
+    (netlist / "facts.json").write_text(json.dumps(facts))
+    for name in ("netlist.json", "pins.lpf"):
+        (netlist / name).write_text("")
+    monkeypatch.setattr(bitstream.capacity, "require", lambda *_: None)
+    monkeypatch.setattr(bitstream.constraints, "clocks", lambda board, cpu: (60.0, 60.0))
+    monkeypatch.setattr(fpga_tools, "versions", lambda name: {name: "0.7"})
+    with pytest.raises(InputError, match="none of 1 seed.* was routed within 0.01 minutes"):
+        bitstream.build(netlist, "ulx3s", "vexriscv", 1, tmp_path, "part", tmp_path / "kept", minutes=0.01)
