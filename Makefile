@@ -50,7 +50,7 @@ redis: setup ## redis-server for the guest's recipe redis-bgsave: build/redis
 	@$(B) redis
 
 demo: model guest kernel-unpatched ## boot Linux with the engine, swap in every mode, print the comparison
-	@$(ENV) python -m hwswap.demo
+	@$(ENV) python -m hwswap.bench.demo
 
 test: ## everything below: lint, unit tests, model, traces, cocotb, full system
 	@rm -rf build/reports
@@ -77,14 +77,14 @@ test-hw: setup ## Chisel unit tests
 test-harness: model ## C++ unit tests of the harness
 	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
-test-model: setup ## the golden model
-	@$(PYTEST) tests/model
+test-model: setup ## the golden model, traces, their comparison, and all else in Python that needs no engine
+	@$(PYTEST) tests/model tests/traces tests/compare tests/stimulus tests/kernel tests/guest tests/bench tests/project
 
 test-cocotb: verilog ## the whole engine through its bus ports against the golden model
 	@$(PYTEST) tests/cocotb
 
 test-trace: model model-wide model-scale ## recorded traces and random streams on the engine
-	@$(PYTEST) tests/trace
+	@$(PYTEST) tests/rtl
 
 test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
 	@$(PYTEST) tests/scale
@@ -100,7 +100,7 @@ test-debug: model ## the driver on a kernel with lockdep, KASAN, UBSAN, DEBUG_VM
 		$(PYTEST) tests/system/debug_kernel.py --junitxml=build/test-debug/junit.xml
 
 test-patches: guest ## each patch of the series alone: builds without a new warning, boots, swaps: build/test-patches
-	@$(ENV) python -m hwswap.patch_steps
+	@$(ENV) python -m hwswap.kernel.patch_steps
 
 test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) tests/soc
@@ -114,14 +114,14 @@ regress: model ## cocotb, random streams, traces with SEEDS=n fresh seeds in par
 
 coverage: verilog ## lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
 	@$(B) model-coverage
-	@$(ENV) python -m hwswap.rtl_coverage $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap.verify.rtl_coverage $(if $(SHORT),--short)
 
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
 bench-table: model model-scale guest kernel-unpatched ## cost of work on swap tables: engine, guest, swapoff; [SHORT=1]
 	@$(ENV) python -m hwswap bench-table $(if $(SHORT),--short)
-	@$(ENV) python -m hwswap.bench_table_driver $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap.bench.driver $(if $(SHORT),--short)
 
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench-engine
@@ -131,7 +131,7 @@ test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 
 formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
 	@$(B) proof-rtl
-	@$(ENV) python -m hwswap.formal $(PROOF) $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap.verify.formal $(PROOF) $(if $(SHORT),--short)
 
 # FAULT=n runs that fault again, with waves; an interrupted run goes on where it stopped.
 mutate: setup ## how many of 420 seeded faults the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]

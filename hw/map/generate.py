@@ -340,7 +340,7 @@ def emit_markdown(m: Map) -> str:
 VIEWS = {
     "hw/generated/hwswap_map.h": emit_c,
     "hw/src/main/scala/hwswap/GeneratedMap.scala": emit_scala,
-    "sim/hwswap/hwswap_map.py": emit_python,
+    "hw/generated/python/hwswap_map/__init__.py": emit_python,
     "docs/registers.md": emit_markdown,
 }
 

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from hwswap import hwswap_map
+import hwswap_map
 from litex.gen import LiteXModule
 from litex.soc.interconnect import axi, stream
 from migen import ClockSignal, Instance, Module, ResetSignal, Signal

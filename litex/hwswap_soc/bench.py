@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hwswap import provenance
-from hwswap.paths import BUILD, ROOT
+from hwswap.project import provenance
+from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import InputError
 from rich.console import Console
 from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn

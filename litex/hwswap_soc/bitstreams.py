@@ -15,7 +15,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from hwswap import provenance
+from hwswap.project import provenance
 from hwswap_litex import EngineInfo, InputError
 from rich.console import Console
 from rich.table import Table

@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, Literal
 
-from hwswap.paths import ROOT
+from hwswap.project.paths import ROOT
 from hwswap_litex import InputError
 
 Kind = Literal["board", "sim"]

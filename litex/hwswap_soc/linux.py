@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Self
 
-from hwswap import provenance
-from hwswap.paths import BUILD
+from hwswap.project import provenance
+from hwswap.project.paths import BUILD
 from hwswap_litex import InputError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

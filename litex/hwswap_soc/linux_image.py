@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hwswap.initramfs import CONSOLE, archive
-from hwswap.paths import BUILD
+from hwswap.guest.initramfs import CONSOLE, archive
+from hwswap.project.paths import BUILD
 from hwswap_litex import InputError
 
 from hwswap_soc import devicetree

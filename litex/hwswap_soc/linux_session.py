@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hwswap.paths import BUILD
+from hwswap.project.paths import BUILD
 from hwswap_litex import InputError
 
 from hwswap_soc import linux

@@ -17,8 +17,8 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from hwswap import provenance
-from hwswap.paths import BUILD, ROOT
+from hwswap.project import provenance
+from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
 
 from hwswap_soc import boards, card_image, linux_image, release_check

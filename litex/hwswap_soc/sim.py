@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from hwswap.paths import BUILD
+from hwswap.project.paths import BUILD
 from hwswap_litex import InputError
 from rich.console import Console
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of the driver's part of `make bench-table`: what a large folio costs in each mode, and what swap
-# tables take. Everything it prints is read by hwswap.bench_table_driver. From the host: KERNEL, which is patched, or
+# tables take. Everything it prints is read by hwswap.bench.driver. From the host: KERNEL, which is patched, or
 # unpatched: then there is only the bench; RUNS, "order count" a line; MEMORY_MB, the device whose tables are looked at;
 # FILLS, sizes in MB; FREES, percentages; SEED.
 MODE=/sys/module/hwswap/parameters

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of `make demo`: the same load in each mode, then fragmented. Everything it prints is read by
-# hwswap.demo; lines that start with @ say what follows. From the host: SEED; FORM: all, which is the demo; unpatched,
+# hwswap.bench.demo; lines that start with @ say what follows. From the host: SEED; FORM: all, the demo; unpatched,
 # its loads and benches on a kernel without hooks, tracepoints and driver; short, as far as the bench in mode off, with
 # a small load; /record-on and /record-off, which start and end a recording of the swap tracepoints.
 THP=/sys/kernel/mm/transparent_hugepage

@@ -14,23 +14,16 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap import (
-    bench_scale,
-    bench_table,
-    check,
-    convert,
-    provenance,
-    replay,
-    replay_windows,
-    samples,
-    statistical,
-    stream,
-    trace,
-)
-from hwswap.follower import Mismatch
-from hwswap.initial_steps import replayable
-from hwswap.linear import as_trace, linearise
-from hwswap.mutate import add_arguments as add_mutate_arguments
+from hwswap.bench import scale, swap_tables
+from hwswap.compare import check
+from hwswap.compare.linear import as_trace, linearise
+from hwswap.kernel import convert
+from hwswap.model.follower import Mismatch
+from hwswap.project import provenance
+from hwswap.rtl import replay, replay_windows
+from hwswap.traces import samples, statistical, stream, trace
+from hwswap.traces.initial_steps import replayable
+from hwswap.verify.mutate import add_arguments as add_mutate_arguments
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -89,7 +82,7 @@ def check_command(args: argparse.Namespace) -> int:
 
 def record_command(args: argparse.Namespace) -> int:
     """Record a trace from a kernel in the virtual machine."""
-    from hwswap.record import record  # needs the built kernel and guest, which the other commands do not
+    from hwswap.kernel.record import record  # needs the built kernel and guest, which the other commands do not
 
     record(args.recipe, args.output, args.seed, args.cpus)
     return 0
@@ -223,7 +216,7 @@ def stream_command(args: argparse.Namespace) -> int:
 
 def lockstep_command(args: argparse.Namespace) -> int:
     """Compare kernel, golden model and RTL on fresh recordings."""
-    from hwswap import lockstep  # needs the built kernel, guest and engine
+    from hwswap.kernel import lockstep  # needs the built kernel, guest and engine
 
     if args.files:
         rows = lockstep.short(args.files, args.jobs, lambda text: ERR.print(text, soft_wrap=True))
@@ -235,23 +228,23 @@ def lockstep_command(args: argparse.Namespace) -> int:
 
 def bench_engine_command(args: argparse.Namespace) -> int:
     """Measure the engine's cycles on traces."""
-    from hwswap import bench_engine  # needs the built engine
+    from hwswap.bench import engine_cycles  # needs the built engine
 
-    missed = bench_engine.run(args.files or sorted(bench_engine.DATA.glob("*.hwst.gz")), args.output, args.jobs)
+    missed = engine_cycles.run(args.files or sorted(engine_cycles.DATA.glob("*.hwst.gz")), args.output, args.jobs)
     # The targets are about all recorded traces; one alone may have nothing of what a target is about.
     return 1 if missed and not args.files else 0
 
 
 def demo_command(args: argparse.Namespace) -> int:
     """Compare software and offload on the same workload, in the virtual machine."""
-    from hwswap.demo import main as demo  # needs the built kernel, guest and engine
+    from hwswap.bench.demo import main as demo  # needs the built kernel, guest and engine
 
     return demo(args.seed)
 
 
 def mutate_command(args: argparse.Namespace) -> int:
     """Switch seeded faults on, one after the other, and see which of them the checks find."""
-    from hwswap.mutate import main as mutate
+    from hwswap.verify.mutate import main as mutate
 
     return mutate(args)
 
@@ -372,20 +365,20 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser(
         "bench-scale",
         help="measure the engine from 1 GiB to 1 TiB, its clusters in DRAM",
-        description=bench_scale.__doc__,
+        description=scale.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    bench_scale.add_arguments(one)
-    one.set_defaults(run=bench_scale.bench)
+    scale.add_arguments(one)
+    one.set_defaults(run=scale.bench)
 
     one = commands.add_parser(
         "bench-table",
         help="measure the engine's commands on swap tables",
-        description=bench_table.__doc__,
+        description=swap_tables.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    bench_table.add_arguments(one)
-    one.set_defaults(run=bench_table.bench)
+    swap_tables.add_arguments(one)
+    one.set_defaults(run=swap_tables.bench)
 
     one = commands.add_parser(
         "mutate",

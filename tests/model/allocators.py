@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the allocator's rules share."""
 
-from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator, Slots
-from hwswap.hwswap_map import Flag, Status
-from hwswap.rows import SLOTS
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator, Slots
+from hwswap.model.rows import SLOTS
+from hwswap_map import Flag, Status
 
 SSD = BLKDEV | SOLIDSTATE
 

@@ -4,11 +4,11 @@
 import random
 from dataclasses import dataclass
 
-from hwswap.hwswap_map import Opcode, Status
-from hwswap.rows import SLOTS
-from hwswap.shared import Command
-from hwswap.table_load import draw_table
-from hwswap.tables import Answer, BusError, Tables
+from hwswap.model.host_memory import Command
+from hwswap.model.rows import SLOTS
+from hwswap.model.tables import Answer, BusError, Tables
+from hwswap.stimulus.table_contents import draw_table
+from hwswap_map import Opcode, Status
 
 PLACE = 0x5A5A_0000_0000
 """Where tables are, one page each."""

@@ -3,9 +3,9 @@
 
 import pytest
 from allocators import SSD, fill, machine, place
-from hwswap.golden import SOLIDSTATE, Allocator, Slots
-from hwswap.hwswap_map import Flag, Status
-from hwswap.rows import SLOTS
+from hwswap.model.golden import SOLIDSTATE, Allocator, Slots
+from hwswap.model.rows import SLOTS
+from hwswap_map import Flag, Status
 
 # setup_swap_clusters_info
 

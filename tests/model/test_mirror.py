@@ -2,10 +2,10 @@
 """The advisory rules: what a record does to a cluster, what a hint holds, and when it is given back."""
 
 import pytest
-from hwswap.golden import BLKDEV, SOLIDSTATE, Slots
-from hwswap.hwswap_map import Flag, Status
-from hwswap.mirror import NO_HINTS, Mirror, Record
-from hwswap.rows import ALL, SLOTS
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Slots
+from hwswap.model.mirror import NO_HINTS, Mirror, Record
+from hwswap.model.rows import ALL, SLOTS
+from hwswap_map import Flag, Status
 from hypothesis import given
 from hypothesis import strategies as st
 

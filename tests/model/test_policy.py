@@ -6,11 +6,11 @@ from itertools import product
 
 import pytest
 from allocators import SSD, fill, machine, place
-from hwswap.clusters import BLKDEV, DISCARD
-from hwswap.golden import Allocator, Slots
-from hwswap.hwswap_map import Flag, Status
-from hwswap.policy import TRUNK, DeviceOrder, Hint, Placement, Policy, Scan, Trunks
-from hwswap.rows import ORDERS, SLOTS, first_fit
+from hwswap.model.clusters import BLKDEV, DISCARD
+from hwswap.model.golden import Allocator, Slots
+from hwswap.model.policy import TRUNK, DeviceOrder, Hint, Placement, Policy, Scan, Trunks
+from hwswap.model.rows import ORDERS, SLOTS, first_fit
+from hwswap_map import Flag, Status
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

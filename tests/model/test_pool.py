@@ -4,14 +4,14 @@
 import random
 
 from allocators import SSD
-from hwswap.clusters import DISCARD
-from hwswap.golden import Slots
-from hwswap.hwswap_map import Flag, Opcode, Status
-from hwswap.policy import Hint, Placement, Policy
-from hwswap.pool import PooledAllocator
-from hwswap.rows import SLOTS
-from hwswap.shared import Command
-from hwswap.tables import Answer
+from hwswap.model.clusters import DISCARD
+from hwswap.model.golden import Slots
+from hwswap.model.host_memory import Command
+from hwswap.model.policy import Hint, Placement, Policy
+from hwswap.model.pool import PooledAllocator
+from hwswap.model.rows import SLOTS
+from hwswap.model.tables import Answer
+from hwswap_map import Flag, Opcode, Status
 from tabled import Memory
 
 BASE = 0x7_0000

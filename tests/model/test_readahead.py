@@ -2,8 +2,8 @@
 """The readahead window: cases worked out by hand, and a second transcription of the rule."""
 
 import pytest
-from hwswap.hwswap_map import Readahead as Policy
-from hwswap.readahead import Readahead, Window
+from hwswap.model.readahead import Readahead, Window
+from hwswap_map import Readahead as Policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

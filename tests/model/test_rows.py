@@ -3,7 +3,7 @@
 
 from itertools import pairwise
 
-from hwswap import rows
+from hwswap.model import rows
 from hypothesis import given
 from hypothesis import strategies as st
 

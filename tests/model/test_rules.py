@@ -3,11 +3,11 @@
 
 import pytest
 from allocators import SSD, fill, machine, place
-from hwswap.clusters import BLKDEV, DISCARD
-from hwswap.golden import VISITS, Allocator, Slots
-from hwswap.hwswap_map import Flag, Status
-from hwswap.rows import SLOTS
-from hwswap.steps import Attempt, HalfUsed, Isolate, Operation, Populate, ReclaimFull, Scanned, Step
+from hwswap.model.clusters import BLKDEV, DISCARD
+from hwswap.model.golden import VISITS, Allocator, Slots
+from hwswap.model.rows import SLOTS
+from hwswap.model.steps import Attempt, HalfUsed, Isolate, Operation, Populate, ReclaimFull, Scanned, Step
+from hwswap_map import Flag, Status
 
 DISCARDING = SSD | DISCARD
 ROTATING = BLKDEV

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 from allocators import machine
-from hwswap import check, trace
-from hwswap.clusters import DISCARD, SOLIDSTATE
-from hwswap.golden import BLKDEV, Slots
-from hwswap.hwswap_map import Flag, Status
-from hwswap.records import Op, Record
-from hwswap.rows import SLOTS
-from hwswap.stepper import Question, Stepper
-from hwswap.trace import ClusterMap
+from hwswap.compare import operations
+from hwswap.model.clusters import DISCARD, SOLIDSTATE
+from hwswap.model.golden import BLKDEV, Slots
+from hwswap.model.rows import SLOTS
+from hwswap.model.stepper import Question, Stepper
+from hwswap.traces import trace
+from hwswap.traces.records import Op, Record
+from hwswap.traces.trace import ClusterMap
+from hwswap_map import Flag, Status
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -53,7 +54,7 @@ class Host:
             elif record.op == Op.DISCARD_TAKE:
                 if self.model.discard_take(record.type)[1] != record.a:
                     return f"{record}"
-            elif record.op < Op.INIT_DEVICE and check.step(self.model, self.clusters, record) != Status.OK:
+            elif record.op < Op.INIT_DEVICE and operations.step(self.model, self.clusters, record) != Status.OK:
                 return f"{record}: refused"
         return None
 

@@ -5,11 +5,22 @@ import random
 import re
 
 import pytest
-from hwswap.hwswap_map import Opcode, Status, TableKind
-from hwswap.rows import SLOTS
-from hwswap.table_load import draw_table, draw_word
-from hwswap.table_words import ANY, BAD, IN_USE, count_of, folio_word, kind_of, pfn_of, shadow_of, shadow_word, zero_of
-from hwswap.tables import Answer
+from hwswap.model.rows import SLOTS
+from hwswap.model.table_words import (
+    ANY,
+    BAD,
+    IN_USE,
+    count_of,
+    folio_word,
+    kind_of,
+    pfn_of,
+    shadow_of,
+    shadow_word,
+    zero_of,
+)
+from hwswap.model.tables import Answer
+from hwswap.stimulus.table_contents import draw_table, draw_word
+from hwswap_map import Opcode, Status, TableKind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tabled import RESULT, SOURCE, Machine

@@ -3,7 +3,7 @@
 
 Each test runs once for each of `--seeds` seeds, counted up from a base seed that is drawn anew each time and printed;
 `--base-seed` chooses it. In a run of all tests, without `--seeds`, the random streams alone run, short and with a seed
-that does not change: their other forms are in tests/cocotb and tests/trace.
+that does not change: their other forms are in tests/cocotb and tests/rtl.
 
 A test that fails prints the command that runs it again with waves. They land in build/regress; engine.gtkw is a view of
 them.

@@ -5,8 +5,10 @@ import random
 from pathlib import Path
 
 import pytest
-from hwswap import paths, replay, stream, trace
-from hwswap.stream import Shape
+from hwswap.project import paths
+from hwswap.rtl import replay
+from hwswap.traces import stream, trace
+from hwswap.traces.stream import Shape
 
 OPS = 40_000
 SHORT = 2_000

@@ -7,7 +7,9 @@ Those of many CPUs as `make lockstep` replays them: one operation after the othe
 from pathlib import Path
 
 import pytest
-from hwswap import lockstep, replay, trace
+from hwswap.kernel import lockstep
+from hwswap.rtl import replay
+from hwswap.traces import trace
 from test_streams import TIMEOUT, build, memory
 
 DATA = Path(__file__).parents[1] / "data"

@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-from hwswap import paths
+from hwswap.project import paths
 
 VIEW = Path(__file__).parent / "engine.gtkw"
 TOP = "HwSwap"

@@ -5,10 +5,12 @@ import json
 from array import array
 
 import pytest
-from hwswap import bench_scale, cli, scale_load
-from hwswap.bench_scale import percentile
-from hwswap.records import Op, Record
-from hwswap.scale_load import Load, Maker
+from hwswap import cli
+from hwswap.bench import scale
+from hwswap.bench.scale import percentile
+from hwswap.stimulus import scale_load
+from hwswap.stimulus.scale_load import Load, Maker
+from hwswap.traces.records import Op, Record
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +29,13 @@ def find(results, **wanted):
 def test_no_operation_waits_for_more_dependent_accesses_than_it_may(results):
     assert {r["beyond_bound"] for r in results} == {0}
     # Otherwise the bound would say nothing.
-    assert 2 <= max(r["most_without_vain_scan"] for r in find(results, store="dram")) <= bench_scale.BOUND
+    assert 2 <= max(r["most_without_vain_scan"] for r in find(results, store="dram")) <= scale.BOUND
 
 
 def test_the_last_line_has_the_mean_of_each_size(results):
-    sentence = bench_scale.figure(results)
-    for gib in bench_scale.SHORT_SIZES:
-        slow = find(results, gib=gib, store="dram", phase="churn", latency=max(bench_scale.SHORT_LATENCIES))[0]
+    sentence = scale.figure(results)
+    for gib in scale.SHORT_SIZES:
+        slow = find(results, gib=gib, store="dram", phase="churn", latency=max(scale.SHORT_LATENCIES))[0]
         assert f"{slow['cycles']['mean']:.1f} at {gib} GiB" in sentence
 
 
@@ -44,8 +46,8 @@ def test_nothing_is_waited_for_on_chip(results):
 
 
 def test_the_store_is_used_as_memory_is_slow(results):
-    small, large = bench_scale.SHORT_LATENCIES
-    for gib in bench_scale.SHORT_SIZES:
+    small, large = scale.SHORT_LATENCIES
+    for gib in scale.SHORT_SIZES:
         fast, slow = (find(results, gib=gib, store="dram", phase="churn", latency=n)[0] for n in (small, large))
         assert slow["cycles"]["mean"] > fast["cycles"]["mean"] + (large - small) / 4
         assert 0.3 < fast["hit_rate"] < 1
@@ -78,20 +80,20 @@ def test_wrong_arguments_are_refused(wrong, capsys):
 
 
 def test_what_an_operation_leaves_over_counts_with_the_next():
-    assert bench_scale.beyond([4, 4, 7], [4, 4, 7]) == []
-    assert bench_scale.beyond([2, 6, 4], [4, 4, 4]) == []
-    assert bench_scale.beyond([2, 7, 4], [4, 4, 4]) == [1]
+    assert scale.beyond([4, 4, 7], [4, 4, 7]) == []
+    assert scale.beyond([2, 6, 4], [4, 4, 4]) == []
+    assert scale.beyond([2, 7, 4], [4, 4, 4]) == [1]
     # What the one before the last has not used up is gone.
-    assert bench_scale.beyond([0, 4, 5], [4, 4, 4]) == [2]
+    assert scale.beyond([0, 4, 5], [4, 4, 4]) == [2]
 
 
 def test_what_is_left_over_counts_with_the_next_in_another_phase_as_well():
     """Operations wait for 2, 5 and 5: the first, of the phase before, has not used up what it may, the second has."""
     made = scale_load.Made(records=[Record(Op.FREE, 0, 0, 0)] * 3, scans=array("I", [0, 0, 0]))
-    measured = bench_scale.Measured({}, array("I", [9, 9, 9]), array("I", [2, 5, 5]))
-    assert bench_scale.over_bound(1, 3, made, measured) == [2]
-    assert bench_scale.over_bound(0, 1, made, measured) == []
-    assert bench_scale.over_bound(1, 2, made, measured) == []
+    measured = scale.Measured({}, array("I", [9, 9, 9]), array("I", [2, 5, 5]))
+    assert scale.over_bound(1, 3, made, measured) == [2]
+    assert scale.over_bound(0, 1, made, measured) == []
+    assert scale.over_bound(1, 2, made, measured) == []
     # Nothing is left over of what there is none before.
-    behind = bench_scale.Measured({}, array("I", [9, 9]), array("I", [5, 4]))
-    assert bench_scale.over_bound(0, 2, made, behind) == [0]
+    behind = scale.Measured({}, array("I", [9, 9]), array("I", [5, 4]))
+    assert scale.over_bound(0, 2, made, behind) == [0]

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hwswap.paths import ROOT
+from hwswap.project.paths import ROOT
 
 SETUP = ROOT / "sim" / "setup"
 CLOSED_PROXY = "http://127.0.0.1:9"

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import cocotb
+import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from cocotbext.axi import AxiBus, AxiRam
-from hwswap import hwswap_map as m
 
 REGISTERS = 0xB000_0000
 RAM = 1 << 20

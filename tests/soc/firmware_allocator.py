@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
-from hwswap.golden import BLKDEV
-from hwswap.paths import ROOT
-from hwswap.rows import SLOTS, free_runs, run
+from hwswap.model.golden import BLKDEV
+from hwswap.model.rows import SLOTS, free_runs, run
+from hwswap.project.paths import ROOT
 
 SOURCE = ROOT / "litex" / "firmware"
 

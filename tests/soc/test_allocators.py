@@ -9,10 +9,10 @@ import random
 
 import pytest
 from firmware_allocator import Allocator, Judge, Status, compile_library
-from hwswap import stream, trace
-from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE
-from hwswap.paths import ROOT
-from hwswap.rows import ORDERS, SLOTS, runs
+from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.rows import ORDERS, SLOTS, runs
+from hwswap.project.paths import ROOT
+from hwswap.traces import stream, trace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

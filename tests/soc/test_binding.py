@@ -7,9 +7,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import hwswap_map
 import pytest
 import yaml
-from hwswap import hwswap_map
 
 ROOT = Path(__file__).parents[2]
 BINDING = ROOT / "sw/driver/bindings/hwswap,engine.yaml"

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hwswap.paths import ROOT
+from hwswap.project.paths import ROOT
 from hwswap_litex import EngineInfo, InputError
 from hwswap_soc import boards, constraints, cpu, flash, fmax_report, sources
 
@@ -23,7 +23,7 @@ PAIRS = [(board, name) for board in boards.BOARDS for name in cpu.PROFILES if na
 def run(module: str, *arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
     """Runs a program of this package, as the Makefile does."""
     command = [sys.executable, "-m", f"hwswap_soc.{module}", *map(str, arguments)]
-    paths = os.pathsep.join([str(ROOT / "sim"), str(ROOT / "litex")])
+    paths = os.pathsep.join(sys.path)
     environment = os.environ | {"PYTHONPATH": paths} | (env or {})
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
@@ -49,7 +49,7 @@ def generated(tmp_path_factory):
                 "import sys; from pathlib import Path; from hwswap_soc.generate import generate;"
                 "generate(sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]), with_bios=False)"
             )
-            environment = os.environ | {"PYTHONPATH": f"{ROOT / 'sim'}:{ROOT / 'litex'}"}
+            environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
             command = [sys.executable, "-c", code, board, name, str(RTL), str(output)]
             result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
             assert result.returncode == 0, result.stderr[-3000:]

@@ -5,7 +5,7 @@ import json
 from io import StringIO
 
 import pytest
-from hwswap.paths import ROOT
+from hwswap.project.paths import ROOT
 from hwswap_litex import EngineInfo, InputError
 from hwswap_soc import bitstream, capacity, engine_verilog, fmax_report, profiles
 from rich.console import Console

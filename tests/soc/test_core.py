@@ -8,7 +8,7 @@ from pathlib import Path
 import core_design
 import pytest
 from cocotb_tools.runner import get_results, get_runner
-from hwswap.paths import BUILD
+from hwswap.project.paths import BUILD
 from hwswap_litex import EngineInfo, HwSwap, InputError
 from hwswap_soc.simsoc import ModelPlatform
 

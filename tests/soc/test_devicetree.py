@@ -5,8 +5,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import hwswap_map
 import pytest
-from hwswap import hwswap_map
 from hwswap_litex import InputError
 from hwswap_soc import devicetree, linux_image
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hwswap.paths import ROOT
+from hwswap.project.paths import ROOT
 from hwswap_soc import devicetree, linux_table
 from hwswap_soc.linux_result import Collected
 from rich.console import Console

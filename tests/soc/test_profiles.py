@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hwswap.paths import ROOT
+from hwswap.project.paths import ROOT
 from hwswap_litex import InputError
 from hwswap_soc import capacity, profiles
 
@@ -102,7 +102,7 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
 
 def test_the_command_prints_what_the_build_reads():
     command = [sys.executable, "-m", "hwswap_soc.profiles", "--board", "ulx3s", "--cpu", "vexriscv"]
-    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'sim'}:{ROOT / 'litex'}", "PROFILE": "lean"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PROFILE": "lean"}
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     name, options, description = result.stdout.splitlines()
     assert name == "lean" and "--no-tables" in options.split()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sdcard_design
 from cocotb_tools.runner import get_results, get_runner
-from hwswap.paths import BUILD
+from hwswap.project.paths import BUILD
 from hwswap_soc.sdcard import MODEL
 
 HERE = Path(__file__).parent

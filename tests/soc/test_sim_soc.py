@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hwswap.paths import BUILD, ROOT
+from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
 from hwswap_soc.run import run
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hwswap import paths
-from hwswap.engine import EngineServer
+from hwswap.project import paths
+from hwswap.rtl.device_server import EngineServer
 
 
 @pytest.fixture(scope="module")

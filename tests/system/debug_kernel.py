@@ -2,9 +2,9 @@
 """The driver in every mode on a kernel that checks itself: `make test-debug`.
 
 Lockdep, KASAN, UBSAN, DEBUG_VM and more look on (sw/driver/kernel-debug.config); what they say fails the run
-(hwswap/kernel_log.py), and so does a leak that kmemleak finds once the module is gone. The last tests do what no kernel
-code may do, one thing each, and want to see the run fail. `make test` leaves this file out by its name: it takes too
-long.
+(hwswap/guest/kernel_log.py), and so does a leak that kmemleak finds once the module is gone. The last tests do what no
+kernel code may do, one thing each, and want to see the run fail. `make test` leaves this file out by its name: it takes
+too long.
 """
 
 import json
@@ -31,10 +31,10 @@ from driver import (
     unless_qemu_ends,
     verify_half,
 )
-from hwswap import artifacts, paths, provenance
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, GuestError, Machine
-from hwswap.kernel_log import troubles
+from hwswap.guest.kernel_log import troubles
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.project import artifacts, paths, provenance
+from hwswap.rtl.device_server import EngineServer
 
 pytestmark = pytest.mark.timeout(3600)
 

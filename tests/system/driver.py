@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from hwswap import artifacts
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, GuestError, Machine
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.project import artifacts
+from hwswap.rtl.device_server import EngineServer
 
 PARAMETERS = "/sys/module/hwswap/parameters"
 PCI_DEVICES = "/sys/bus/pci/devices"

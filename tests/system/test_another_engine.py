@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from driver import DEBUG, PCI_DRIVER, Driver, swap_on, swapload
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.rtl.device_server import EngineServer
 
 READS = 400
 """Reads of registers before the engine changes: the driver looks at CAPS and BUILD first, and a look at debugfs takes

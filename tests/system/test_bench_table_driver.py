@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from hwswap import artifacts, bench_modes, bench_table_driver, demo
-from hwswap.engine import EngineServer
+from hwswap.bench import demo, driver, mode_costs
+from hwswap.project import artifacts
+from hwswap.rtl.device_server import EngineServer
 from rich.console import Console
 
 A_FEW = 5
@@ -17,14 +18,14 @@ nothing is registered. Of larger orders 1 %: which list a cluster came from is n
 @pytest.fixture(scope="module")
 def report() -> dict:
     """Return the report of a short run."""
-    assert bench_table_driver.main(["--short"]) == 0
-    return json.loads((bench_table_driver.OUTPUT / "driver.json").read_text())
+    assert driver.main(["--short"]) == 0
+    return json.loads((driver.OUTPUT / "driver.json").read_text())
 
 
 def test_every_mode_and_order(report: dict) -> None:
     seen = {(e["mode"], e["op"], e["order"]): e for e in report["bench"]}
-    orders = {order for order, _ in bench_table_driver.SHORT.runs}
-    assert set(seen) == {(m, op, o) for m in bench_table_driver.MODES for op in ("alloc", "free") for o in orders}
+    orders = {order for order, _ in driver.SHORT.runs}
+    assert set(seen) == {(m, op, o) for m in driver.MODES for op in ("alloc", "free") for o in orders}
     for (mode, _, _), entry in seen.items():
         assert entry["n"] > 0, entry
         assert entry["failed"] == 0, entry
@@ -74,23 +75,23 @@ def test_what_is_unpatched_lacks_the_hooks_and_nothing_else() -> None:
 def test_a_column_of_hints_is_of_hints(report: dict) -> None:
     """A call that finds no hint is software's: its figure must not stand in a column of the engine's."""
     for entry in report["bench"]:
-        if entry["mode"] in bench_table_driver.HINTED:
-            assert entry["hint_share"] >= bench_table_driver.LEAST_HINTED, entry
+        if entry["mode"] in driver.HINTED:
+            assert entry["hint_share"] >= driver.LEAST_HINTED, entry
         else:
             assert entry["hint_share"] == 0, entry
-    assert bench_table_driver.fallbacks(report) == []
+    assert driver.fallbacks(report) == []
 
 
 def test_fallbacks_are_told(report: dict) -> None:
     poor = [{**entry, "hint_share": 0.5} if entry["order"] == 9 else entry for entry in report["bench"]]
-    told = bench_table_driver.fallbacks({"bench": poor})
-    assert len(told) == len(bench_table_driver.HINTED)
+    told = driver.fallbacks({"bench": poor})
+    assert len(told) == len(driver.HINTED)
     assert "mode hint, order 9: 50 %" in told[0]
 
 
 def test_windows_of_the_engine_cost_a_command_each(report: dict) -> None:
     runs = {(run["mode"], run["min_page_cluster"]): run for run in report["modes"]}
-    assert set(runs) == {(of.mode, of.min_page_cluster) for of in bench_modes.SHORT_CONFIGURATIONS}
+    assert set(runs) == {(of.mode, of.min_page_cluster) for of in mode_costs.SHORT_CONFIGURATIONS}
     with_windows = runs["scan", 1]
     assert with_windows["windows"] > 0
     for run in runs.values():
@@ -106,7 +107,7 @@ def test_windows_of_the_engine_cost_a_command_each(report: dict) -> None:
 def test_searches_by_software_and_engine(report: dict) -> None:
     software = [run for run in report["searches"] if run["by"] == "software"]
     engines = [run for run in report["searches"] if run["by"] == "engine"]
-    assert len(software) == len(bench_modes.SEARCHES)
+    assert len(software) == len(mode_costs.SEARCHES)
     assert [run["held"] for run in engines] == [run["held"] for run in software[:2]]
     engine = engines[0]
     assert engine["held"] > engines[1]["held"] > 0
@@ -114,14 +115,14 @@ def test_searches_by_software_and_engine(report: dict) -> None:
         assert run["used_wrong"] == run["searches_failed"] == 0, run
     found = report["commands"]
     # At least a search for each cluster in which something is in use.
-    assert found["searches_a_round"] >= 0.9 * (engine["with_table"] + 1) / bench_modes.CLUSTER
+    assert found["searches_a_round"] >= 0.9 * (engine["with_table"] + 1) / mode_costs.CLUSTER
     # An empty cluster has no table to be looked at, a slot in use is looked at and more.
     assert 0 < found["slot_without_table_nsec"] < found["slot_nsec"] < found["slot_in_use_nsec"]
 
 
 def test_fixed_windows_read_more_at_a_time(report: dict) -> None:
     runs = {(run["page_cluster"], run["fixed"]): run for run in report["swapoff"]}
-    for cluster in bench_table_driver.SHORT.clusters:
+    for cluster in driver.SHORT.clusters:
         adaptive, fixed = runs[cluster, False], runs[cluster, True]
         assert adaptive["pages"] == fixed["pages"] == adaptive["sectors"] // 8
         assert fixed["reads"] < adaptive["reads"]
@@ -142,6 +143,6 @@ def test_tables_come_and_go_with_clusters(report: dict) -> None:
 
 def test_a_negative_latency_is_refused(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit) as ended:
-        bench_table_driver.main(["--nsec", "-1"])
+        driver.main(["--nsec", "-1"])
     assert ended.value.code != 0
     assert "--nsec is a time" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hwswap import artifacts, paths
+from hwswap.project import artifacts, paths
 
 
 @pytest.mark.parametrize("big", [False, True])

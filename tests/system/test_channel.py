@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 import pytest
-from hwswap.guest import Guest, GuestError, Machine
+from hwswap.guest.qemu import Guest, GuestError, Machine
 
 
 class Lossy:

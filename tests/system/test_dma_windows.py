@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from driver import DEBUG, QUEUED, Driver, Load, end_search, queued_guest, search_for_ever, swap_on, swapload
-from hwswap import paths
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.project import paths
+from hwswap.rtl.device_server import EngineServer
 
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 LARGE = "--processes 2 --size 12m --limit 8m --folio 64k --access random"

@@ -4,8 +4,8 @@
 from pathlib import Path
 
 from driver import Driver, Load, swap_on, swapload, unless_qemu_ends
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.rtl.device_server import EngineServer
 
 MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
 MACHINE = Machine(cpus=2, disk_mb=64)

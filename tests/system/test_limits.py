@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from driver import DISKS, Driver, Load, swap_on, swapload
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.rtl.device_server import EngineServer
 
 SMALL = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2"
 

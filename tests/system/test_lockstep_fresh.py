@@ -3,8 +3,8 @@
 
 import os
 
-from hwswap import lockstep
-from hwswap.record import record
+from hwswap.kernel import lockstep
+from hwswap.kernel.record import record
 
 SEED = 71 + int(os.environ.get("HWSWAP_SEED", "0"))
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 from driver import DISKS, Driver, Load, swap_on, swapload, swapped_out
-from hwswap import paths
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.project import paths
+from hwswap.rtl.device_server import EngineServer
 
 SMALL = "--processes 2 --size 8m --limit 6m --folio 4k --access random"
 MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"

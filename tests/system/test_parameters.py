@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from driver import DEBUG, PARAMETERS, Driver, swap_on
-from hwswap import paths
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.project import paths
+from hwswap.rtl.device_server import EngineServer
 
 BOUNDS = {
     "quarantine_ms": (0, 10000),

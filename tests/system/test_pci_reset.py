@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from driver import PCI_DEVICES, Driver, Load, swap_on
-from hwswap import paths
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.project import paths
+from hwswap.rtl.device_server import EngineServer
 
 MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
 DEVICE_CONTROL = 0x58

@@ -4,8 +4,8 @@
 from pathlib import Path
 
 from driver import Driver, Load, hold_half, swapload, verify_half
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.rtl.device_server import EngineServer
 
 FIRST, SECOND = "/dev/ram0", "/dev/ram1"
 LOAD = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2"

@@ -5,9 +5,11 @@ import tarfile
 from collections import Counter
 from io import BytesIO
 
-from hwswap import check, ftrace, samples, statistical, trace
-from hwswap.guest import Guest, Machine
-from hwswap.record import TRACE_OFF, trace_on
+from hwswap.compare import check
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.kernel import ftrace
+from hwswap.kernel.record import TRACE_OFF, trace_on
+from hwswap.traces import samples, statistical, trace
 
 FILES = (
     "/proc/swaps /proc/vmstat /sys/devices/system/cpu/online /sys/block/ram*/queue/rotational "

@@ -17,9 +17,9 @@ from driver import (
     swapload,
     verify_half,
 )
-from hwswap import paths
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest
+from hwswap.guest.qemu import Guest
+from hwswap.project import paths
+from hwswap.rtl.device_server import EngineServer
 
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 

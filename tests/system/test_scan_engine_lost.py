@@ -15,7 +15,7 @@ from driver import (
     unless_qemu_ends,
     verify_half,
 )
-from hwswap.engine import EngineServer
+from hwswap.rtl.device_server import EngineServer
 
 LOAD = "--processes 2 --size 3m --limit 4m --folio 4k --access random"
 

@@ -16,8 +16,8 @@ from driver import (
     swapload,
     verify_half,
 )
-from hwswap import paths
-from hwswap.guest import Guest
+from hwswap.guest.qemu import Guest
+from hwswap.project import paths
 
 MODULE = "hwswap_testprovider"
 LIE = f"/sys/module/{MODULE}/parameters/lie"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 from driver import BENCH, DISKS, Driver, Load, swap_on, swapload
-from hwswap import paths
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.project import paths
+from hwswap.rtl.device_server import EngineServer
 
 MIXED = (
     "--processes 2 --size 6m --limit 4m --folio 4k --access random",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from driver import BENCH, Driver, Load, swap_on, swapload, unless_qemu_ends
-from hwswap.engine import EngineServer
-from hwswap.guest import Guest, Machine
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.rtl.device_server import EngineServer
 
 LATENCY = 4000
 """Engine clock cycles that a transfer takes: writing a table takes most of the time, so that is when it dies."""

@@ -2,11 +2,11 @@
 """The mirror: records, notices, resync, torn records, and what the engine holds at the end."""
 
 import cocotb
-from hwswap import hwswap_map as m
-from hwswap.hwswap_map import Flag, Opcode, Status
-from hwswap.mirror import Record
-from hwswap.rows import ALL, SLOTS
-from hwswap.shared import Command
+import hwswap_map as m
+from hwswap.model.host_memory import Command
+from hwswap.model.mirror import Record
+from hwswap.model.rows import ALL, SLOTS
+from hwswap_map import Flag, Opcode, Status
 
 from cases.bench import Bench
 from cases.host import Host

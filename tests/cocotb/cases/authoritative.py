@@ -2,15 +2,15 @@
 """Random authoritative streams: every decision of the engine against the golden model's, by ring and by CPU pages."""
 
 import cocotb
+import hwswap_map as m
 from cocotb.triggers import Combine
-from hwswap import hwswap_map as m
-from hwswap import trace
-from hwswap.check import step
-from hwswap.golden import BLKDEV, SOLIDSTATE, Allocator
-from hwswap.hwswap_map import Opcode, Status
-from hwswap.shared import Command, prepare
-from hwswap.stream import EVERYTHING, Shape, Stream
-from hwswap.trace import FAILED, ClusterMap, Op, Record
+from hwswap.compare.operations import step
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.host_memory import Command, prepare
+from hwswap.traces import trace
+from hwswap.traces.stream import EVERYTHING, Shape, Stream
+from hwswap.traces.trace import FAILED, ClusterMap, Op, Record
+from hwswap_map import Opcode, Status
 
 from cases.bench import Bench
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import cocotb
+import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, Event, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 from cocotbext.axi.address_space import MemoryInterface
 from cocotbext.axi.sparse_memory import SparseMemory
-from hwswap import hwswap_map as m
-from hwswap.hwswap_map import Opcode, Status
-from hwswap.shared import Command
+from hwswap.model.host_memory import Command
+from hwswap_map import Opcode, Status
 
 CLOCK_NS = 10
 TIMEOUT_CYCLES = 200_000

@@ -2,11 +2,11 @@
 """The command ring: wrap, phases, interrupt, and what each command refuses and why."""
 
 import cocotb
+import hwswap_map as m
 from cocotb.triggers import RisingEdge
-from hwswap import hwswap_map as m
-from hwswap.golden import BLKDEV, SOLIDSTATE
-from hwswap.hwswap_map import Opcode, Status
-from hwswap.shared import Command, prepare
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.host_memory import Command, prepare
+from hwswap_map import Opcode, Status
 
 from cases.bench import Bench
 

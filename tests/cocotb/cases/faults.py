@@ -2,10 +2,10 @@
 """DMA that is answered with an error: the engine stops and says so, and RESET makes it whole again."""
 
 import cocotb
-from hwswap import hwswap_map as m
-from hwswap.hwswap_map import Opcode
-from hwswap.rows import SLOTS
-from hwswap.shared import Command
+import hwswap_map as m
+from hwswap.model.host_memory import Command
+from hwswap.model.rows import SLOTS
+from hwswap_map import Opcode
 
 from cases.bench import Bench
 from cases.hints import limits

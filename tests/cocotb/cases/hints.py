@@ -2,12 +2,12 @@
 """Hint rings: when they are filled and how far, what they hold, and how they are emptied."""
 
 import cocotb
-from hwswap import hwswap_map as m
-from hwswap.golden import BLKDEV
-from hwswap.hwswap_map import Flag, Opcode
-from hwswap.mirror import NO_HINTS
-from hwswap.rows import ALL, SLOTS, run
-from hwswap.shared import Command
+import hwswap_map as m
+from hwswap.model.golden import BLKDEV
+from hwswap.model.host_memory import Command
+from hwswap.model.mirror import NO_HINTS
+from hwswap.model.rows import ALL, SLOTS, run
+from hwswap_map import Flag, Opcode
 
 from cases.bench import Bench
 from cases.host import SSD, Hint, Host

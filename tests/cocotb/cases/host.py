@@ -3,12 +3,12 @@
 
 from dataclasses import dataclass, field
 
-from hwswap import hwswap_map as m
-from hwswap.golden import BLKDEV, SOLIDSTATE
-from hwswap.hwswap_map import Flag, Opcode, Status
-from hwswap.mirror import Record
-from hwswap.rows import ALL, SLOTS, run
-from hwswap.shared import Command, cpu_line, prepare
+import hwswap_map as m
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.host_memory import Command, cpu_line, prepare
+from hwswap.model.mirror import Record
+from hwswap.model.rows import ALL, SLOTS, run
+from hwswap_map import Flag, Opcode, Status
 
 from cases.bench import Bench
 

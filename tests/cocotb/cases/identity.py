@@ -4,9 +4,9 @@
 import os
 
 import cocotb
-from hwswap import hwswap_map as m
-from hwswap.golden import BLKDEV, SOLIDSTATE
-from hwswap.shared import prepare
+import hwswap_map as m
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.host_memory import prepare
 
 from cases.bench import Bench
 

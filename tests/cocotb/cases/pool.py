@@ -2,15 +2,15 @@
 """Tables out of a pool: allocations that run out of them, and tables that come back, against the golden model."""
 
 import cocotb
-from hwswap import hwswap_map as m
-from hwswap.clusters import DISCARD
-from hwswap.golden import BLKDEV, SOLIDSTATE
-from hwswap.hwswap_map import Opcode, Status
-from hwswap.policy import Hint, Placement, Policy, Scan
-from hwswap.pool import PooledAllocator
-from hwswap.rows import SLOTS
-from hwswap.shared import Command, prepare
-from hwswap.table_deeds import Bytes
+import hwswap_map as m
+from hwswap.model.clusters import DISCARD
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.host_memory import Command, prepare
+from hwswap.model.policy import Hint, Placement, Policy, Scan
+from hwswap.model.pool import PooledAllocator
+from hwswap.model.rows import SLOTS
+from hwswap.stimulus.table_commands import Bytes
+from hwswap_map import Opcode, Status
 
 from cases.authoritative import compare_state
 from cases.bench import Bench

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import cocotb
-from hwswap import hwswap_map as m
-from hwswap import initial, trace
-from hwswap.check import step
-from hwswap.deeds import NAMED, PUT_TAKEN, Answer, Deeds, Expected
-from hwswap.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Slots
-from hwswap.hwswap_map import Opcode, Status
-from hwswap.policy import Placement, Policy, Scan
-from hwswap.records import FAILED, TAKEN, Op, Record
-from hwswap.rows import SLOTS
-from hwswap.shared import Command, prepare
-from hwswap.stepper import Question, Stepper
-from hwswap.stream import EVERYTHING, Shape, Stream
-from hwswap.trace import ClusterMap
+import hwswap_map as m
+from hwswap.compare.operations import step
+from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Slots
+from hwswap.model.host_memory import Command, prepare
+from hwswap.model.policy import Placement, Policy, Scan
+from hwswap.model.rows import SLOTS
+from hwswap.model.stepper import Question, Stepper
+from hwswap.stimulus.commands import NAMED, PUT_TAKEN, Answer, Deeds, Expected
+from hwswap.traces import initial, trace
+from hwswap.traces.records import FAILED, TAKEN, Op, Record
+from hwswap.traces.stream import EVERYTHING, Shape, Stream
+from hwswap.traces.trace import ClusterMap
+from hwswap_map import Opcode, Status
 
 from cases.authoritative import command_of, compare_state, write_rules
 from cases.bench import Bench

@@ -4,14 +4,14 @@
 import random
 from collections.abc import Iterable, Mapping
 
-from hwswap import hwswap_map as m
-from hwswap.hwswap_map import Opcode, Status, TableKind
-from hwswap.rows import SLOTS
-from hwswap.shared import Command
-from hwswap.table_deeds import PAGE, SOURCE_BYTES, TARGET_BYTES, Batch, Bytes, Places, TableDeeds
-from hwswap.table_load import draw_table
-from hwswap.table_words import count_of, kind_of, zero_of
-from hwswap.tables import Answer, Extent, Tables
+import hwswap_map as m
+from hwswap.model.host_memory import Command
+from hwswap.model.rows import SLOTS
+from hwswap.model.table_words import count_of, kind_of, zero_of
+from hwswap.model.tables import Answer, Extent, Tables
+from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Batch, Bytes, Places, TableDeeds
+from hwswap.stimulus.table_contents import draw_table
+from hwswap_map import Opcode, Status, TableKind
 
 from cases.bench import GUARD, Bench
 

@@ -4,14 +4,14 @@
 from dataclasses import dataclass
 
 import cocotb
-from hwswap import hwswap_map as m
-from hwswap.golden import BLKDEV, SOLIDSTATE
-from hwswap.hwswap_map import Opcode, Readahead, Status, TableKind
-from hwswap.rows import ALL, SLOTS
-from hwswap.shared import Command, prepare
-from hwswap.table_deeds import PAGE
-from hwswap.table_words import ANY, BAD, folio_word, shadow_word
-from hwswap.tables import Answer
+import hwswap_map as m
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.host_memory import Command, prepare
+from hwswap.model.rows import ALL, SLOTS
+from hwswap.model.table_words import ANY, BAD, folio_word, shadow_word
+from hwswap.model.tables import Answer
+from hwswap.stimulus.table_commands import PAGE
+from hwswap_map import Opcode, Readahead, Status, TableKind
 
 from cases.bench import Bench
 from cases.host import Host

@@ -2,11 +2,11 @@
 """What contains the engine: DMA windows, TABLE_WRITES, and stops that begin nothing more."""
 
 import cocotb
-from hwswap import hwswap_map as m
-from hwswap.golden import BLKDEV, SOLIDSTATE
-from hwswap.hwswap_map import Opcode, Status
-from hwswap.rows import SLOTS
-from hwswap.shared import Command, prepare
+import hwswap_map as m
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.host_memory import Command, prepare
+from hwswap.model.rows import SLOTS
+from hwswap_map import Opcode, Status
 
 from cases.bench import Bench
 

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make demo`: a real Linux swaps in software and with the engine; both are shown side by side."""
+
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from hwswap.bench import demo_plot, demo_table
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qmp import QmpError
+from hwswap.kernel import ftrace
+from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
+from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.rtl import replay
+from hwswap.rtl.device_server import EngineError, EngineServer
+
+OUTPUT = paths.BUILD / "demo"
+GUEST = paths.ROOT / "sim/guest"
+
+PLACED_PERCENT = 90.0
+"""The share of slots that the engine has to place in hint mode, at least."""
+REFUSED_PERCENT = 2.0
+"""The share of hints that the kernel may refuse, at most."""
+
+
+@dataclass
+class Phase:
+    """What the guest counted while it ran the load once."""
+
+    before: dict[str, int] = field(default_factory=dict)
+    after: dict[str, int] = field(default_factory=dict)
+    loads: list[dict[str, Any]] = field(default_factory=list)
+    verify: str = ""
+    engine: dict[str, str] = field(default_factory=dict)
+    """What the engine's registers said afterwards, name -> value."""
+
+    def count(self, name: str) -> int:
+        """How far a counter went up; one that the kernel does not have is an error."""
+        return self.after[name] - self.before[name]
+
+    @property
+    def slots(self) -> int:
+        """Slots placed, by the engine and by software."""
+        return self.count("slots_engine") + self.count("slots_software")
+
+
+@dataclass
+class Collected:
+    """Everything the guest printed."""
+
+    phases: dict[str, Phase] = field(default_factory=dict)
+    benches: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    fragment: dict[str, Any] = field(default_factory=dict)
+    tick_us: dict[str, int] = field(default_factory=dict)
+    """Guest time between two steps of the simulated engine, under load and for the bench."""
+    done: bool = False
+    _counters: dict[str, int] | None = None
+
+    def phase(self, name: str) -> Phase:
+        """The phase of that name, a new one when there is none."""
+        return self.phases.setdefault(name, Phase())
+
+    def feed(self, line: str) -> None:
+        """Takes one line of the guest's output."""
+        if self._counters is not None:
+            if line == "@end":
+                self._counters = None
+            else:
+                name, value = line.split()
+                self._counters[name] = int(value)
+            return
+        key, _, rest = line.partition(" ")
+        if key == "@counters":
+            name, when = rest.split()
+            self._counters = getattr(self.phase(name), when)
+        elif key == "@load":
+            name, _, text = rest.partition(" ")
+            self.phase(name).loads.append(json.loads(text))
+        elif key == "@verify":
+            name, _, text = rest.partition(" ")
+            self.phase(name).verify = text
+        elif key == "@bench":
+            name, gap, text = rest.split(" ", 2)
+            self.benches.setdefault(name, []).append({"gap_ns": int(gap), **json.loads(text)})
+        elif key == "@engine":
+            phase, name, *value = rest.split(" ", 2)
+            self.phase(phase).engine[name] = "".join(value)
+        elif key == "@fragment":
+            self.fragment = json.loads(rest)
+        elif key == "@tick":
+            name, value = rest.split()
+            self.tick_us[name] = int(value)
+        elif key == "@done":
+            self.done = True
+
+
+def differences(verify: str) -> int:
+    """The number in the driver's "clusters N differences M"; -1 when there is none."""
+    words = verify.split()
+    try:
+        return int(words[words.index("differences") + 1])
+    except (ValueError, IndexError):
+        return -1
+
+
+@dataclass(frozen=True)
+class Check:
+    """One condition for success."""
+
+    text: str
+    passed: bool
+
+
+def check(collected: Collected) -> list[Check]:
+    """The conditions of the demo, each with its measured value."""
+    checks = []
+    for name in ("hint", "fragmented-hint"):
+        phase = collected.phase(name)
+        placed = 100 * phase.count("slots_engine") / max(1, phase.slots)
+        offered = phase.count("hints_taken") + phase.count("hints_refused")
+        refused = 100 * phase.count("hints_refused") / max(1, offered)
+        checks.append(
+            Check(f"{name}: the engine placed {placed:.1f} % of the slots (at least 90 %)", placed >= PLACED_PERCENT)
+        )
+        checks.append(
+            Check(f"{name}: {refused:.2f} % of the hints were refused (at most 2 %)", refused <= REFUSED_PERCENT)
+        )
+    for name in ("shadow", "hint", "fragmented-hint", "end"):
+        verify = collected.phase(name).verify
+        checks.append(Check(f"{name}: mirror when quiet: {verify or 'not compared'}", differences(verify) == 0))
+    loads = [load for phase in collected.phases.values() for load in phase.loads]
+    wrong = sum(load["mismatches"] for load in loads)
+    read = sum(load["verified_bytes"] for load in loads)
+    text = f"every byte verified: {read:,} bytes in {len(loads)} loads, {wrong} wrong"
+    checks.append(Check(text, wrong == 0 and read > 0 and not any(load.get("died") for load in loads)))
+    return checks
+
+
+def run_guest(
+    form: str, seed: int, console: Console, collected: Collected, engine: EngineServer | None = None
+) -> tuple[str, str]:
+    """Boots a guest and runs one form of the demo (see sim/guest/demo.sh) in it; what it prints is collected.
+
+    Returns the kernel's release and the tracepoints' text.
+    """
+    files = {
+        "demo": (GUEST / "demo.sh").read_bytes(),
+        "allocator-bench": (GUEST / "allocator-bench.sh").read_bytes(),
+        "record-on": trace_on(ftrace.OPERATIONS).encode(),
+        "record-off": TRACE_OFF.encode(),
+    }
+    machine = Machine(cpus=1, icount=True, disk_mb=64)
+    kernel = artifacts.KERNEL_UNPATCHED if form == "unpatched" else artifacts.KERNEL
+    collected.done = False
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        what = "with the simulated engine" if engine else "without patches"
+        task = progress.add_task(f"booting Linux {what}", total=None)
+
+        def on_line(line: str) -> None:
+            nonlocal task
+            if line.startswith("@phase "):
+                _, name, text = line.split(" ", 2)
+                progress.update(task, total=1, completed=1)
+                task = progress.add_task(f"{name}: {text}", total=None)
+            collected.feed(line)
+
+        job = f"SEED={seed}\nFORM={form}\n. /demo\n"
+        log = OUTPUT / f"{form}.kernel.log"
+        with Guest(machine, engine, files=files, job=job, log=log, kernel=kernel) as guest:
+            result = guest.wait_job(900, on_line)
+            if result.code or not collected.done:
+                raise GuestError(
+                    f"the guest's part ended with code {result.code}; its last words:\n{result.output[-1500:]}"
+                )
+            text = guest.outbox_text()
+        progress.update(task, total=1, completed=1)
+    return guest.release, text
+
+
+def replay_trace(text: str, release: str, seed: int, console: Console) -> replay.Outcome:
+    """Replays what software did in mode off on the engine alone, for the cycles of each operation."""
+    path = OUTPUT / "off.hwst.gz"
+    with console.status("replaying the decisions of mode off on the engine"):
+        to_trace(text, path, release, "demo, mode off", seed)
+        return replay.replay(path, timeout=300)
+
+
+def result(seed: int) -> int:
+    """Runs the demo; returns the exit code."""
+    console = Console(stderr=True)
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    collected = Collected()
+    run_guest("unpatched", seed, console, collected)
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        engine = EngineServer(Path(folder), pace="guest", log=OUTPUT / "engine.log")
+        release, text = run_guest("all", seed, console, collected, engine)
+        served = engine.statistics()
+    cycles = replay_trace(text, release, seed, console)
+    checks = check(collected)
+    checks.append(Check("the engine, asked again, decides as the kernel did in mode off, every time", cycles.equal))
+    report = {
+        "seed": seed,
+        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
+        "versions": {"linux": release, "qemu": provenance.qemu(), "python": sys.version.split()[0]},
+        "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency}
+        | {"tick_us": collected.tick_us, "server": served},
+        "guest": {"cpus": 1, "clock": "icount shift=0: one instruction is one nanosecond", "swap_devices": 4},
+        "phases": {
+            name: {
+                "counts": {key: phase.count(key) for key in phase.after},
+                "loads": phase.loads,
+                "verify": phase.verify,
+                "engine": phase.engine,
+            }
+            for name, phase in collected.phases.items()
+            if phase.after or phase.loads or phase.verify
+        },
+        "fragment": collected.fragment,
+        "bench": collected.benches,
+        "engine_cycles": cycles.report,
+        "checks": [{"text": check.text, "passed": check.passed} for check in checks],
+    }
+    (OUTPUT / "demo.json").write_text(json.dumps(report, indent=1) + "\n")
+    demo_table.show(report, Console(width=150 if not sys.stdout.isatty() else None))
+    notes = [*demo_table.notes(report), *(check.text for check in checks)]
+    (OUTPUT / "demo.md").write_text(markdown.page(demo_table.tables(report), notes))
+    demo_plot.draw(report, OUTPUT / "demo.png")
+    console.print(f"{OUTPUT / 'demo.json'}, .md, .png: written; {time.monotonic() - started:.0f} s in all")
+    failed = [check.text for check in checks if not check.passed]
+    for line in failed:
+        console.print(f"[red]not met:[/red] {line}")
+    return 1 if failed else 0
+
+
+def main(seed: int = 1) -> int:
+    """Runs the demo; what stops it is said in one message. Returns the exit code."""
+    try:
+        return result(seed)
+    except (GuestError, EngineError, QmpError, RuntimeError, ValueError, OSError) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

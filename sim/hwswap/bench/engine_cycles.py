@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's speed in its own clock cycles: recorded traces on the Verilated core, its input kept full.
+
+The core is driven without rings and registers around it (hwswap-bench): a request is offered in every cycle, answers
+are taken at once. The *cycles* of an operation are those from the answer before it to its own; its *latency* is that
+from its acceptance to its answer. Every decision is compared as in any replay. Figures are added up over all traces and
+put beside the targets; how often allocations fall back under other policies is told as well, by the golden model. The
+same operations are measured under policy PLACEMENT: INDEXED, too.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from hwswap.bench.engine_figures import Cycles, Figures, Key
+from hwswap.bench.engine_plot import draw
+from hwswap.compare import fallback
+from hwswap.kernel import convert
+from hwswap.kernel.lockstep import sequence_of
+from hwswap.project import paths, provenance
+from hwswap.traces import trace
+from hwswap.traces.records import Op
+
+OUTPUT = paths.BUILD / "bench-engine"
+DATA = paths.ROOT / "tests/data"
+
+FAST, MOVE, SCAN, MEDIAN = 2, 6, 3, 8
+"""The targets: cycles of a hit or free, of one with a list move, of a scanned cluster, and the median latency."""
+
+INDEXED = 32
+"""The target of policy PLACEMENT: INDEXED: the most cycles an allocation takes, one that fails included."""
+
+PLACEMENTS = ("linux", "indexed")
+"""The policies under which all operations of a trace are done once more (fallback.py), to be compared."""
+
+
+class BenchError(RuntimeError):
+    """Nothing could be measured; the message is one sentence for the user."""
+
+
+def fast(key: Key) -> bool:
+    """Tell whether a group is of hits and frees, none of which the host was asked about."""
+    return key[0] == "free" or (key[0] == "alloc" and key[2] == "hint")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target, what was measured, and whether it is met."""
+
+    what: str
+    target: str
+    measured: str
+    met: bool
+
+
+def targets(figures: Figures) -> list[Target]:
+    """Return the targets beside the figures."""
+    plain = figures.merged(lambda key: fast(key) and not key[3])
+    moved = figures.merged(lambda key: fast(key) and key[3])
+    latency = figures.merged(lambda key: key[0] == "alloc", 1)
+    scan = figures.scanned()
+
+    def told(cycles: Cycles, limit: int) -> str:
+        return (
+            f"p50 {cycles.percentile(50)}, p99 {cycles.percentile(99)}, max {max(cycles, default=0)}; "
+            f"{100 * cycles.share(limit):.2f} % within"
+        )
+
+    return [
+        Target(
+            "hit or free without list move",
+            f"at most {FAST} cycles",
+            told(plain, FAST),
+            plain.percentile(99) <= FAST,
+        ),
+        Target("hit or free with list move", f"at most {MOVE}", told(moved, MOVE), moved.percentile(99) <= MOVE),
+        Target(
+            "one more scanned cluster",
+            f"at most {SCAN}",
+            "there was none" if scan is None else f"{scan:.2f}",
+            scan is not None and scan <= SCAN,
+        ),
+        Target(
+            "latency of an allocation",
+            f"median at most {MEDIAN}",
+            f"p50 {latency.percentile(50)}, p99 {latency.percentile(99)}",
+            latency.percentile(50) <= MEDIAN,
+        ),
+    ]
+
+
+def program() -> Path:
+    """Return the bench program; HWSWAP_BENCH names another than the one in build/model."""
+    path = Path(os.environ.get("HWSWAP_BENCH", paths.REPLAY.with_name("hwswap-bench")))
+    if not path.is_file():
+        raise BenchError(f"{path} is not there: run `make model` first")
+    return path
+
+
+def measure(sequence: trace.Trace, name: str) -> dict[str, Any]:
+    """Run a sequence on the core; return the program's report."""
+    with tempfile.TemporaryDirectory(prefix="hwswap-bench-") as folder:
+        file, report = Path(folder) / f"{name}.hwst", Path(folder) / "report.json"
+        trace.write(file, sequence.header, sequence.records)
+        command = [str(program()), str(file), "--json", str(report)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BenchError(f"{name}: {(done.stdout + done.stderr).strip() or 'the bench ended without a word'}")
+        return json.loads(report.read_text())
+
+
+def measure_file(path: Path) -> dict[str, Any]:
+    """Measure a trace, and tell its fall-back rates under each policy."""
+    loaded = trace.read(path)
+    sequence, _, difference = sequence_of(loaded)
+    if difference:
+        raise BenchError(f"{path}: {difference}")
+    name = path.name.partition(".")[0]
+    report = measure(sequence, name)
+    report["name"] = name
+    report["fall_back"], report["placements"] = {}, {}
+    operations = convert.plain(loaded) if any(record.op >= Op.BEGIN for record in loaded.records) else loaded
+    for policy, choice in fallback.POLICIES.items():
+        found, done = fallback.redo(operations, choice)
+        tried = sorted(found.tried)
+        report["fall_back"][policy] = {str(order): [found.tried[order], found.failed[order]] for order in tried}
+        if policy in PLACEMENTS:
+            again = measure(trace.Trace(operations.header, done), f"{name}-{policy}")
+            report["placements"][policy] = {key: again[key] for key in ("operations", "cycles", "groups")}
+    return report
+
+
+def placement(reports: Iterable[dict[str, Any]], policy: str) -> dict[str, Any]:
+    """Return what all traces cost under a policy, done once more: in all, and each allocation."""
+    operations = cycles = 0
+    allocations = Cycles()
+    for report in reports:
+        again = report["placements"][policy]
+        operations += again["operations"]
+        cycles += again["cycles"]
+        for group in again["groups"]:
+            if group["kind"] == "alloc":
+                allocations.update(dict(group["cycles"]))
+    return {"operations": operations, "cycles": cycles, "alloc": allocations.summary()}
+
+
+def placement_table(reports: Sequence[dict[str, Any]]) -> Table:
+    """Return what the kernel's placement and the indexed one cost, over all traces."""
+    table = Table(title="The same operations under both placements")
+    for name in ("placement", "operations", "cycles an operation", "an allocation: mean", "p50", "p99", "max"):
+        table.add_column(name, justify="left" if name == "placement" else "right")
+    for policy in PLACEMENTS:
+        of = placement(reports, policy)
+        per = f"{of['cycles'] / max(of['operations'], 1):.2f}"
+        alloc = (f"{of['alloc'][name]:g}" for name in ("mean", "p50", "p99", "max"))
+        table.add_row(policy, f"{of['operations']:,}", per, *alloc)
+    return table
+
+
+def groups_table(figures: Figures) -> Table:
+    """Return the cycles by operation, order, path and list move."""
+    table = Table(title="Cycles of an operation (from the answer before it), input kept full")
+    for name in ("operation", "order", "path", "list move", "number", "mean", "p50", "p99", "max", "latency p50"):
+        table.add_column(name, justify="left" if name in ("operation", "path") else "right")
+    for (kind, order, path, move), (cycles, latency) in sorted(figures.groups.items()):
+        s = cycles.summary()
+        table.add_row(
+            kind,
+            str(order) if kind == "alloc" else "",
+            path,
+            "yes" if move else "no",
+            f"{s['count']:,}",
+            f"{s['mean']:.2f}",
+            *(str(s[name]) for name in ("p50", "p99", "max")),
+            str(latency.percentile(50)),
+        )
+    return table
+
+
+def fall_back_table(reports: Iterable[dict[str, Any]]) -> Table:
+    """Return by order and policy the share of allocations that fell back, over all traces."""
+    tried: dict[str, Counter[str]] = {}
+    failed: dict[str, Counter[str]] = {}
+    for report in reports:
+        for policy, orders in report["fall_back"].items():
+            for order, (of, bad) in orders.items():
+                tried.setdefault(policy, Counter())[order] += of
+                failed.setdefault(policy, Counter())[order] += bad
+    orders_ = sorted({order for of in tried.values() for order in of}, key=int)
+    table = Table(title="Allocations that fall back, % by order and policy (golden model)")
+    table.add_column("policy")
+    for order in orders_:
+        table.add_column(order, justify="right")
+    for policy, of in tried.items():
+        table.add_row(policy, *(f"{100 * failed[policy][o] / of[o]:.2f}" if of[o] else "-" for o in orders_))
+    return table
+
+
+def goals(figures: Figures, reports: Sequence[dict[str, Any]]) -> list[Target]:
+    """Return all targets beside the figures, that of the indexed placement last."""
+    worst = placement(reports, "indexed")["alloc"]["max"]
+    return [
+        *targets(figures),
+        Target("allocation under INDEXED", f"at most {INDEXED}", f"max {worst}", worst <= INDEXED),
+    ]
+
+
+def show(figures: Figures, reports: Sequence[dict[str, Any]], console: Console) -> None:
+    """Print all tables, the targets last."""
+    console.print(groups_table(figures))
+    traces = Table(title="All cycles")
+    for name in ("trace", "operations", "cycles", "cycles an operation"):
+        traces.add_column(name, justify="left" if name == "trace" else "right")
+    for report in reports:
+        per = f"{report['cycles'] / max(report['operations'], 1):.2f}"
+        traces.add_row(report["name"], f"{report['operations']:,}", f"{report['cycles']:,}", per)
+    per = f"{figures.cycles / max(figures.operations, 1):.2f}"
+    traces.add_row("all", f"{figures.operations:,}", f"{figures.cycles:,}", per)
+    console.print(traces)
+    stalls = Table(title=f"Stalls: cycles beyond {FAST} an operation, by cause")
+    for name in ("cause", "cycles", "an operation"):
+        stalls.add_column(name, justify="left" if name == "cause" else "right")
+    for cause, cycles in figures.stalls.most_common():
+        stalls.add_row(cause, f"{cycles:,}", f"{cycles / max(figures.operations, 1):.3f}")
+    console.print(stalls)
+    console.print(fall_back_table(reports))
+    console.print(placement_table(reports))
+    table = Table(title="Targets")
+    for name in ("what", "target", "measured", "met"):
+        table.add_column(name)
+    for target in goals(figures, reports):
+        table.add_row(target.what, target.target, target.measured, "yes" if target.met else "NO")
+    console.print(table)
+
+
+def report_of(figures: Figures, reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return all figures for the JSON file."""
+    return {
+        "commit": provenance.commit(),
+        "operations": figures.operations,
+        "cycles": figures.cycles,
+        "groups": [
+            {
+                "kind": kind,
+                "order": order,
+                "path": path,
+                "list_move": move,
+                "cycles": cycles.summary(),
+                "latency": latency.summary(),
+            }
+            for (kind, order, path, move), (cycles, latency) in sorted(figures.groups.items())
+        ],
+        "stalls": dict(figures.stalls),
+        "cycles_per_scanned_cluster": figures.scanned(),
+        "placements": {policy: placement(reports, policy) for policy in PLACEMENTS},
+        "targets": [vars(target) for target in goals(figures, reports)],
+        "traces": list(reports),
+    }
+
+
+def run(files: Sequence[Path], output: Path, jobs: int) -> list[Target]:
+    """Measure traces, write JSON and plot, print the tables; return the targets that were missed."""
+    figures, reports = Figures(), []
+    with Progress(console=Console(stderr=True), transient=True) as progress, ProcessPoolExecutor(jobs) as pool:
+        task = progress.add_task("measuring", total=len(files))
+        for report in pool.map(measure_file, files):
+            reports.append(report)
+            figures.add(report)
+            progress.advance(task)
+    output.mkdir(parents=True, exist_ok=True)
+    file = output / "bench-engine.json"
+    file.write_text(json.dumps(report_of(figures, reports), indent=1, sort_keys=True) + "\n")
+    draw(figures, output / "bench-engine.png")
+    console = Console(soft_wrap=True)
+    show(figures, reports, console)
+    console.print(f"figures: {file}, {output / 'bench-engine.png'}", highlight=False)
+    missed = [target for target in goals(figures, reports) if not target.met]
+    console.print(figure(figures, missed), highlight=False)
+    return missed
+
+
+def figure(figures: Figures, missed: Sequence[Target]) -> str:
+    """Return what a run came to in one sentence."""
+    met = "; ".join(f"missed: {target.what}, {target.measured}" for target in missed) or "every target met"
+    return (
+        f"bench-engine: {figures.operations:,} operations, {figures.cycles:,} cycles, "
+        f"{figures.cycles / max(figures.operations, 1):.2f} each; {met}"
+    )

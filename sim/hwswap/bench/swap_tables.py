@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what the engine's work on swap tables costs and what it saves.
+
+The engine's side is measured in its own cycles, each command by size and memory latency, with the directory of the
+tables on chip and in DRAM (table_cycles.py); the memory
+that tables take follows from the golden model's allocations (table_memory.py). Results are files in build/bench-table.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from hwswap.bench import table_cycles, table_memory
+from hwswap.bench.table_cycles import LATENCIES, Measured
+from hwswap.bench.table_memory import LOADS, Sample
+from hwswap.model.rows import SLOTS
+from hwswap.project import provenance
+from hwswap.project.paths import BUILD
+
+PEAK = 0.89
+"""The target: the share of the port's peak that commands on 512 words reach. RANGE is the tightest: it waits for the
+memory three times, and each time three cycles for the gate that keeps the engine's DMA in its windows."""
+
+RANGES = ("RANGE", "FILL", "REPLACE", "CLEAR", "COUNT", "SCAN")
+"""What reads or writes words in a row."""
+
+SEVERAL = 4
+"""COUNT and SCAN are made for devices: of one cluster they wait for long, twice with COUNT, which writes a result."""
+
+TARGET_LATENCY = 20
+"""The memory latency at which that is asked: what comes before the first word counts in the share, too."""
+
+SHORT_LATENCIES = (TARGET_LATENCY,)
+CLUSTERS, SHORT_CLUSTERS = 256, 32
+"""Of the device that fills and empties."""
+
+MOMENTS = ((True, 0.1), (True, 0.5), (True, 1.0), (False, 0.5), (False, 0.1))
+"""When it is looked at for the table: filling or not, and the share of slots in use."""
+
+ERR = Console(stderr=True, highlight=False)
+
+
+def whole(figure: Measured) -> bool:
+    """Tell whether a figure is of 512 words in a row, or of several clusters of them."""
+    return figure.command in RANGES and figure.items >= (SLOTS if figure.unit == "slots" else SEVERAL)
+
+
+Row = tuple[str, int, str]
+"""What a row of a table is about: a command, how many, and of what."""
+
+
+def row_of(figure: Measured) -> Row:
+    """Return the row a figure belongs to."""
+    return figure.command, figure.items, figure.unit
+
+
+def by_latency(title: str, figures: Sequence[Measured], third: str, cell: Callable[[Measured], str]) -> Table:
+    """Return a row a command and size, for each latency busy cycles, the round trip, and a third column."""
+    latencies = sorted({figure.latency for figure in figures})
+    found = {(row_of(figure), figure.latency): figure for figure in figures}
+    shown = Table(title=title)
+    shown.add_column("command", no_wrap=True)
+    shown.add_column("of", justify="right", no_wrap=True)
+    for latency in latencies:
+        for name in (f"{latency}: busy", "trip", third):
+            shown.add_column(name, justify="right", no_wrap=True)
+    for row in sorted({row_of(figure) for figure in figures}):
+        command, items, unit = row
+        cells = [command, f"{items} {unit if items > 1 else unit[:-1]}"]
+        for latency in latencies:
+            figure = found[row, latency]
+            cells += [f"{figure.busy:,}", f"{figure.round_trip:,}", cell(figure)]
+        shown.add_row(*cells)
+    return shown
+
+
+def table(figures: Sequence[Measured]) -> Table:
+    """Return the figures, with the share of the port's peak that they reach."""
+    title = "Commands on swap tables: engine clock cycles by memory latency; share of the port's peak"
+    return by_latency(title, figures, "peak", lambda of: f"{100 * of.share:.0f} %" if of.share else "-")
+
+
+def dram_table(on_chip: Sequence[Measured], in_dram: Sequence[Measured]) -> Table:
+    """Return the figures with the directory in DRAM, and what of them it costs."""
+    chip = {(row_of(figure), figure.latency): figure for figure in on_chip}
+    title = "The same with the directory in DRAM, and how many cycles more that is than on chip"
+    return by_latency(title, in_dram, "more", lambda of: f"{of.busy - chip[row_of(of), of.latency].busy:+,}")
+
+
+def memory_table(samples: Sequence[Sample]) -> Table:
+    """Return what tables take, and a tree beside it, a row a load."""
+    shown = Table(title=f"KiB of swap tables : of a tree with swap_map; {samples[0].slots:,} slots; % of slots in use")
+    shown.add_column("load")
+    for filling, share in MOMENTS:
+        shown.add_column(f"{'filling' if filling else 'emptying'}, {100 * share:.0f}", justify="right")
+    for load in LOADS:
+        found = [table_memory.at(samples, load.name, filling, share) for filling, share in MOMENTS]
+        shown.add_row(load.name, *(f"{of.table_bytes / 1024:,.0f} : {of.tree_bytes / 1024:,.0f}" for of in found))
+    return shown
+
+
+def misses(figures: Sequence[Measured]) -> list[str]:
+    """Return which commands on 512 words miss the target, a sentence each."""
+    return [
+        f"{figure.command} of {figure.items} {figure.unit} reaches {100 * figure.share:.1f} % of the port's peak at "
+        f"latency {figure.latency}, less than {100 * PEAK:.0f} %"
+        for figure in figures
+        if whole(figure) and figure.latency == TARGET_LATENCY and figure.share < PEAK
+    ]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's arguments."""
+    parser.add_argument("--short", action="store_true", help="one memory latency: seconds")
+    parser.add_argument("--latencies", type=int, nargs="+", metavar="N", help="memory latencies in engine cycles")
+    parser.add_argument("--seed", type=int, default=1, help="seed of what the tables hold (default 1)")
+    parser.add_argument("-o", "--output", type=Path, default=BUILD / "bench-table", help="folder for JSON and plot")
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Measure, write JSON and plot, print the table; 1 where a target is missed."""
+    latencies = args.latencies or (SHORT_LATENCIES if args.short else LATENCIES)
+    if min(latencies) < 1:
+        raise RuntimeError("a memory latency is at least 1 cycle: choose others for --latencies")
+    with ERR.status("commands on swap tables, on the RTL and the golden model"):
+        figures = table_cycles.run(latencies, args.seed)
+    with ERR.status("the same with the directory in DRAM"):
+        in_dram = table_cycles.run(latencies, args.seed, dram=True)
+    with ERR.status("") as status:
+        clusters = SHORT_CLUSTERS if args.short else CLUSTERS
+        samples = table_memory.run(
+            clusters, args.seed, lambda name: status.update(f"a device fills and empties: {name}")
+        )
+    args.output.mkdir(parents=True, exist_ok=True)
+    report = {
+        "provenance": provenance.commit(),
+        "seed": args.seed,
+        "commands": [{**asdict(figure), "share": round(figure.share, 4)} for figure in figures],
+        "commands_dram": [{**asdict(figure), "share": round(figure.share, 4)} for figure in in_dram],
+    }
+    (args.output / "engine.json").write_text(json.dumps(report, indent=2) + "\n")
+    report = {
+        "provenance": provenance.commit(),
+        "seed": args.seed,
+        "samples": [
+            {**sample._asdict(), "table_bytes": sample.table_bytes, "tree_bytes": sample.tree_bytes}
+            for sample in samples
+        ],
+    }
+    (args.output / "memory.json").write_text(json.dumps(report, indent=2) + "\n")
+    from hwswap.bench import swap_tables_plot as plot  # takes a while to load
+
+    plot.draw_commands(figures, in_dram, args.output / "engine.png")
+    plot.draw_memory(samples, args.output / "memory.png")
+    console = Console(width=int(os.environ.get("COLUMNS", "120")))
+    console.print(table(figures))
+    console.print(dram_table(figures, in_dram))
+    accesses = sum(figure.store_accesses for figure in in_dram)
+    console.print(
+        f"Accesses to the caches of clusters, which a command on tables could wait for: {accesses}.", highlight=False
+    )
+    console.print(memory_table(samples))
+    wrong = misses(figures)
+    for sentence in wrong:
+        ERR.print(f"bench-table: {sentence}", soft_wrap=True)
+    least = min((figure.share for figure in figures if whole(figure) and figure.latency == min(latencies)), default=0)
+    print(
+        f"all answers and words as the golden model's; 512 words and more at {100 * least:.1f} % of the port's peak or "
+        f"above; {args.output}/engine.json, engine.png, memory.json, memory.png"
+    )
+    return 1 if wrong else 0

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operations of a trace once more, under another policy: what falls back then.
+
+Slots are given elsewhere, so what a trace frees is looked up by what it had been given for. An allocation of a large
+order that fails falls back to as many single slots as it wanted, as the kernel's reclaim does when it splits the folio.
+Where the trace's own allocation had failed, the attempt is made and given back at once if it succeeds: its folio's
+single slots are in the trace.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hwswap_map import Status
+
+from hwswap.compare.operations import model_for, step
+from hwswap.model.policy import DeviceOrder, Hint, Placement, Policy, Scan
+from hwswap.model.rows import SLOTS
+from hwswap.traces import records
+from hwswap.traces.records import FAILED, FIRST_DETAIL, FIRST_INIT, Op, Record
+from hwswap.traces.trace import ClusterMap, Trace
+
+POLICIES = {
+    "linux": Policy(),
+    "free-first": Policy(scan=Scan.FREE_FIRST),
+    "sequential": Policy(device=DeviceOrder.SEQUENTIAL),
+    "shared": Policy(hint=Hint.SHARED),
+    "random-trunk": Policy(hint=Hint.RANDOM_TRUNK),
+    "indexed": Policy(placement=Placement.INDEXED),
+}
+"""What is compared, by name."""
+
+Place = tuple[int, int]
+"""Device and slot."""
+
+
+@dataclass
+class Rates:
+    """How many allocations of each order were tried, and how many failed."""
+
+    tried: Counter[int] = field(default_factory=Counter)
+    failed: Counter[int] = field(default_factory=Counter)
+
+
+class Redo:
+    """One trace under one policy, on the golden model."""
+
+    def __init__(self, trace: Trace, policy: Policy) -> None:
+        """Prepare an empty model."""
+        self.trace = trace
+        self.model = model_for(trace)
+        self.clusters = ClusterMap()
+        self.rates = Rates()
+        self.records: list[Record] = []
+        self.held: dict[Place, Place] = {}
+        self.discarding: dict[int, list[int]] = {}
+        if policy.pack():
+            self.model.set_policy(policy)
+            self.records.append(records.policy(policy))
+
+    def run(self) -> Rates:
+        """Do all operations; `records` then holds what was done, with the model's decisions."""
+        for record in self.trace.records:
+            if record.op == Op.ALLOC:
+                self.alloc(record)
+            elif record.op == Op.FREE:
+                self.free(record.type, range(record.a, record.a + record.b))
+            elif record.op in (Op.DISCARD_TAKE, Op.DISCARD_DONE):
+                self.discard(record)
+            elif FIRST_INIT <= record.op < FIRST_DETAIL:
+                raise ValueError("a trace that begins with a state cannot be done under another policy")
+            elif record.op < FIRST_INIT and record.op != Op.POLICY:
+                if record.op == Op.SWAPOFF:
+                    self.empty(record.type)
+                    self.discarding.pop(record.type, None)
+                self.done(record)
+        return self.rates
+
+    def done(self, record: Record) -> None:
+        """Do an operation that is no decision."""
+        status = step(self.model, self.clusters, record)
+        assert status == Status.OK, f"{record}: {status.name}"
+        self.records.append(record)
+
+    def attempt(self, cpu: int, order: int) -> Place | None:
+        """Allocate, and note how that ended."""
+        found = self.model.alloc(cpu, order)
+        self.records.append(records.alloc(cpu, order, found))
+        self.rates.tried[order] += 1
+        self.rates.failed[order] += found is None
+        return found
+
+    def alloc(self, record: Record) -> None:
+        """Do an allocation."""
+        found = self.attempt(record.cpu, record.order)
+        nr = 1 << record.order
+        if record.type == FAILED:
+            if found is not None:
+                self.done(records.free(record.cpu, *found, nr))
+            return
+        if found is not None:
+            for i in range(nr):
+                self.held[record.type, record.a + i] = found[0], found[1] + i
+        elif record.order:
+            for i in range(nr):
+                single = self.attempt(record.cpu, 0)
+                if single is not None:
+                    self.held[record.type, record.a + i] = single
+
+    def free(self, type_: int, slots: range) -> None:
+        """Free what was given for some slots of the trace."""
+        places = [place for slot in slots if (place := self.held.pop((type_, slot), None)) is not None]
+        for device, first, nr in together(places):
+            self.done(records.free(0, device, first, nr))
+
+    def empty(self, type_: int) -> None:
+        """Free all that is held on a device that goes: swapoff reads it back."""
+        gone = {place: at for place, at in self.held.items() if at[0] == type_}
+        for place in gone:
+            del self.held[place]
+        for device, first, nr in together(sorted(gone.values())):
+            self.done(records.free(0, device, first, nr))
+
+    def discard(self, record: Record) -> None:
+        """Take a cluster off DISCARD, or end the discard of the one that was taken first."""
+        taken = self.discarding.setdefault(record.type, [])
+        if record.op == Op.DISCARD_TAKE:
+            _, offset = self.model.discard_take(record.type)
+            self.records.append(records.discard_take(record.type, offset))
+            # The first cluster of a device has offset 0, but a bad slot, so it is never empty.
+            if offset:
+                taken.append(offset)
+        elif taken:
+            self.done(records.discard_done(record.type, taken.pop(0)))
+
+
+def together(places: list[Place]) -> Iterator[tuple[int, int, int]]:
+    """Yield device, first slot and number of slots that follow each other in one cluster."""
+    at = 0
+    while at < len(places):
+        device, first = places[at]
+        nr = 1
+        while at + nr < len(places) and places[at + nr] == (device, first + nr) and (first + nr) % SLOTS:
+            nr += 1
+        yield device, first, nr
+        at += nr
+
+
+def redo(trace: Trace, policy: Policy) -> tuple[Rates, list[Record]]:
+    """Return what falls back under a policy, and all operations with the golden model's decisions."""
+    doing = Redo(trace, policy)
+    return doing.run(), doing.records

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel, golden model and RTL in lock-step: fresh recordings, every decision of all three compared.
+
+Each recording is replayed on the golden model step by step, linearised (linear.py), and the sequence is carried out by
+the RTL. What the RTL decides is compared with the kernel's decision; what it is told, as only the kernel could know, is
+counted as guided. How often the rarer turns were taken is counted from what the kernel says of itself
+(hwswap.traces.turns).
+
+Recordings are chosen one after the other: first each recipe once, then the one that brings most of what is missing.
+They are kept (recordings.py), so a run that was interrupted goes on where it was.
+"""
+
+import json
+import os
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hwswap.compare import check
+from hwswap.compare.guided import GONE
+from hwswap.compare.linear import as_trace, linearise
+from hwswap.kernel import recordings
+from hwswap.model.follower import Mismatch
+from hwswap.project import paths, processes, provenance
+from hwswap.rtl import replay
+from hwswap.traces import initial_steps, trace
+from hwswap.traces.trace import Trace
+from hwswap.traces.turns import DECISIONS, MINIMUM, coverage
+
+RECIPES = (
+    "fragmented",
+    "huge",
+    "discard",
+    "reclaim",
+    "hogs",
+    "swarm",
+    "near-full",
+    "random-churn",
+    "rotating",
+    "sequential-mixed-orders",
+    "redis-bgsave",
+)
+"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone."""
+
+LONG = 10_000_000
+"""Decisions of a long run."""
+
+MOST_GUIDED = 0.01
+"""Share of the decisions that may be guided."""
+
+TIMEOUT = 3600.0
+"""Seconds for each step of one recording; a machine under load takes its time."""
+
+OUTPUT = paths.BUILD / "lockstep"
+
+
+class LockstepError(RuntimeError):
+    """A run cannot go on; the message is one sentence for the user."""
+
+
+@dataclass
+class Row:
+    """What one trace came to."""
+
+    name: str
+    cpus: int
+    decisions: int = 0
+    """The kernel's, all compared with the golden model's."""
+    compared: int = 0
+    """Those that the RTL made and that were compared."""
+    guided: dict[str, int] = field(default_factory=dict)
+    """Those that it was told, by cause."""
+    steps: int = 0
+    """STEP commands that told it so, or what the kernel did between operations: reclaim in the background."""
+    coverage: dict[str, int] = field(default_factory=dict)
+    operations: int = 0
+    cycles: int = 0
+    difference: str = ""
+    """The first difference, in one sentence; empty when all is equal."""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def told(self) -> int:
+        """Decisions that the RTL was told."""
+        return sum(self.guided.values())
+
+
+def sequence_of(loaded: Trace) -> tuple[Trace, Counter[str], str]:
+    """Return what the RTL shall do one after the other, the guided decisions by cause, and the first difference."""
+    if not loaded.detailed:
+        difference = check.check(loaded)
+        return initial_steps.replayable(loaded), Counter(), str(difference or "")
+    try:
+        linear = linearise(loaded)
+    except Mismatch as mismatch:
+        return loaded, Counter(), f"the kernel has {mismatch.expected}, the golden model {mismatch.got}"
+    return initial_steps.replayable(as_trace(linear)), linear.guided, ""
+
+
+def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
+    """Replay one trace on the golden model and on the RTL; a sequence that differs is kept in the folder `keep`."""
+    began = time.monotonic()
+    loaded = trace.read(path)
+    if loaded.header.kind == trace.STATISTICAL:
+        raise LockstepError(f"{path} is statistical: its decisions are the golden model's, none is a kernel's")
+    row = Row(name, loaded.header.cpus, coverage=dict(coverage(loaded.records)))
+    row.decisions = row.coverage[DECISIONS]
+    sequence, guided, row.difference = sequence_of(loaded)
+    row.guided = dict(guided)
+    row.seconds["golden model"] = time.monotonic() - began
+    if row.difference:
+        return row
+    counts = sequence.header.counts
+    row.compared = sum(counts.get(kind, 0) for kind in ("alloc", "discard_take", "ask"))
+    row.steps = sum(number for kind, number in counts.items() if kind.startswith("step_"))
+    if row.compared + row.told < row.decisions:
+        raise AssertionError(f"{name}: {row.decisions} decisions, of which {row.compared} and {row.told} are left")
+    with tempfile.TemporaryDirectory(prefix="hwswap-lockstep-") as folder:
+        file = Path(folder) / f"{name}.hwst"
+        trace.write(file, sequence.header, sequence.records)
+        outcome = replay.replay(file)
+        if not outcome.equal:
+            row.difference = outcome.output
+            if keep is not None:
+                keep.mkdir(parents=True, exist_ok=True)
+                trace.write(keep / f"{name}.hwst.gz", sequence.header, sequence.records)
+                row.difference += f" (kept: {keep / name}.hwst.gz)"
+    row.operations, row.cycles = outcome.report.get("ops", 0), outcome.report.get("cycles", 0)
+    row.seconds["RTL"] = time.monotonic() - began - row.seconds["golden model"]
+    return row
+
+
+def worker(parent: int) -> None:
+    """Prepare a worker process: it ends with its parent, and when that says so, which is who hears Ctrl-C."""
+    processes.die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one without work ends as its pool does
+
+
+def stop_once(number: int, frame: FrameType | None) -> NoReturn:
+    """Handle SIGTERM: end the work under way in good order, and let nothing interrupt that."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def run_recipe(recipe: str, seed: int) -> Row:
+    """Record a recipe unless the cache has it, and replay it; SIGTERM ends both."""
+    signal.signal(signal.SIGTERM, stop_once)
+    try:
+        return record_and_replay(recipe, seed)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def record_and_replay(recipe: str, seed: int) -> Row:
+    """Do what `run_recipe` says."""
+    began = time.monotonic()
+    path = recordings.recorded(recipe, seed, TIMEOUT)
+    seconds = time.monotonic() - began
+    row = run_trace(path, f"{recipe}-{seed}", OUTPUT)
+    row.seconds["recording"] = seconds
+    return row
+
+
+def total(rows: Iterable[Row]) -> Counter[str]:
+    """Add up what the traces cover."""
+    counts: Counter[str] = Counter(dict.fromkeys(MINIMUM, 0))
+    for row in rows:
+        counts.update(row.coverage)
+    return counts
+
+
+def missing(rows: Iterable[Row], minimum: dict[str, int]) -> dict[str, int]:
+    """Return of what there is too little, and how much."""
+    counts = total(rows)
+    return {name: least - counts[name] for name, least in minimum.items() if counts[name] < least}
+
+
+def best(rows: Sequence[Row], lacking: dict[str, int], under_way: Counter[str]) -> str:
+    """Return the recipe whose next recording brings most of what is missing, for its decisions' worth of time.
+
+    Recordings under way count as if they were done and had brought as much as those before them.
+    """
+    yields: dict[str, Counter[str]] = {}
+    for row in rows:
+        recipe = row.name.rpartition("-")[0]
+        of = yields.setdefault(recipe, Counter())
+        of.update(row.coverage)
+        of["recordings"] += 1
+    left = dict(lacking)
+    for recipe, number in under_way.items():
+        of = yields.get(recipe, Counter())
+        for name in left:
+            left[name] -= number * of[name] // max(of["recordings"], 1)
+    left = {name: number for name, number in left.items() if number > 0} or lacking
+
+    def worth(recipe: str) -> float:
+        of = yields[recipe]
+        times = max(of["recordings"], 1)
+        share = sum(min(of[name] / times / number, 1.0) for name, number in left.items())
+        return share / (20_000 + of[DECISIONS] / times)  # booting takes as long as so many decisions
+
+    return max(sorted(yields), key=worth)
+
+
+def run(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[str] = RECIPES) -> list[Row]:
+    """Record and replay until there is enough of everything, or a difference; Ctrl-C ends it, recordings are kept."""
+    rows: list[Row] = []
+    seeds: Counter[str] = Counter()
+    waiting = list(recipes)
+    with (
+        Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+        ) as progress,
+        ProcessPoolExecutor(jobs, initializer=worker, initargs=(os.getpid(),)) as pool,
+    ):
+        bars = {name: progress.add_task(name, total=least) for name, least in minimum.items()}
+        under_way: dict[Future[Row], str] = {}
+        try:
+            while not any(row.difference for row in rows):
+                lacking = missing(rows, minimum)
+                while len(under_way) < jobs and (waiting or (lacking and rows)):
+                    recipe = waiting.pop(0) if waiting else best(rows, lacking, Counter(under_way.values()))
+                    future = pool.submit(run_recipe, recipe, seed + seeds[recipe])
+                    progress.console.print(f"{recipe}-{seed + seeds[recipe]} begins", highlight=False, soft_wrap=True)
+                    seeds[recipe] += 1
+                    under_way[future] = recipe
+                if not under_way:
+                    break
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    del under_way[future]
+                    row = future.result()
+                    rows.append(row)
+                    progress.console.print(sentence(row), highlight=False, soft_wrap=True)
+                counts = total(rows)
+                for name, bar in bars.items():
+                    progress.update(bar, completed=counts[name])
+        finally:
+            if under_way:
+                for process in list(getattr(pool, "_processes", {}).values()):
+                    process.terminate()
+                pool.shutdown(wait=True, cancel_futures=True)
+    return rows
+
+
+def sentence(row: Row) -> str:
+    """Say what a trace came to."""
+    if row.difference:
+        return f"{row.name}: DIFFERS: {row.difference}"
+    seconds = ", ".join(f"{what} {number:.0f} s" for what, number in sorted(row.seconds.items()))
+    return f"{row.name}: {row.decisions:,} decisions equal, {row.told:,} guided; {seconds}"
+
+
+def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
+    """Return the traces, the guided decisions by cause, and the coverage as tables."""
+    traces = Table(title="Kernel, golden model and RTL in lock-step")
+    for name in ("trace", "CPUs", "decisions", "equal on the model", "equal on the RTL", "guided", "%", "STEPs"):
+        traces.add_column(name, justify="left" if name == "trace" else "right", overflow="fold")
+    for row in sorted(rows, key=lambda row: row.name):
+        equal = "DIFFERS" if row.difference else f"{row.compared:,}"
+        model = f"{row.decisions:,}" if row.compared else "DIFFERS"
+        share = 100 * row.told / max(row.decisions, 1)
+        told = f"{row.told:,}"
+        steps = f"{row.steps:,}"
+        traces.add_row(row.name, str(row.cpus), f"{row.decisions:,}", model, equal, told, f"{share:.2f}", steps)
+    counts, causes = total(rows), Counter[str]()
+    for row in rows:
+        causes.update(row.guided)
+    every = counts[DECISIONS]
+    share = 100 * sum(causes.values()) / max(every, 1)
+    compared = sum(row.compared for row in rows)
+    traces.add_section()
+    steps = f"{sum(row.steps for row in rows):,}"
+    told = f"{causes.total():,}"
+    traces.add_row("all", "", f"{every:,}", f"{every:,}", f"{compared:,}", told, f"{share:.2f}", steps)
+    guided = Table(title="Guided decisions by cause")
+    guided.add_column("cause")
+    guided.add_column("decisions", justify="right")
+    guided.add_column("%", justify="right")
+    for cause, number in causes.most_common():
+        guided.add_row(cause, f"{number:,}", f"{100 * number / max(every, 1):.3f}")
+    covered = Table(title="Covered, as the kernel's details tell")
+    covered.add_column("what")
+    covered.add_column("number", justify="right")
+    covered.add_column("at least", justify="right")
+    for name in MINIMUM:
+        least = minimum.get(name)
+        covered.add_row(name, f"{counts[name]:,}", "-" if least is None else f"{least:,}")
+    return [traces, guided, covered]
+
+
+def faults(rows: Sequence[Row], minimum: dict[str, int]) -> list[str]:
+    """Say what is wrong with a run, one sentence each."""
+    found = [f"{row.name}: {row.difference}" for row in rows if row.difference]
+    found += [f"{number:,} too few: {name}" for name, number in missing(rows, minimum).items()]
+    told, every = sum(row.told for row in rows), total(rows)[DECISIONS]
+    if told > MOST_GUIDED * every:
+        found.append(f"{told:,} of {every:,} decisions are guided, more than {100 * MOST_GUIDED:.0f} %")
+    for row in rows:
+        causes = sorted(set(row.guided) - {GONE}) if row.cpus == 1 else []
+        if causes:
+            found.append(f"{row.name}: guided, though there is one CPU: {', '.join(causes)}")
+    return found
+
+
+def figure(rows: Sequence[Row]) -> str:
+    """Return what a run came to in one sentence."""
+    every, told = total(rows)[DECISIONS], sum(row.told for row in rows)
+    differ = sum(bool(row.difference) for row in rows)
+    if differ:
+        return f"lockstep: {differ} of {len(rows)} traces differ"
+    return (
+        f"lockstep: {every:,} of {every:,} decisions equal, {told:,} of them guided "
+        f"({100 * told / max(every, 1):.3f} %); {sum(row.steps for row in rows):,} STEP commands"
+    )
+
+
+def report(rows: Sequence[Row], seed: int, minimum: dict[str, int]) -> dict[str, Any]:
+    """Return the figures of a run."""
+    return {
+        "commit": provenance.commit(),
+        "patches": provenance.patches(),
+        "seed": seed,
+        "minimum": minimum,
+        "coverage": dict(total(rows)),
+        "traces": [asdict(row) for row in sorted(rows, key=lambda row: row.name)],
+        "faults": faults(rows, minimum),
+    }
+
+
+def finish(rows: Sequence[Row], seed: int, minimum: dict[str, int], output: Path) -> int:
+    """Write the figures, print the tables and what is wrong; return the exit status."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(report(rows, seed, minimum), indent=2, sort_keys=True) + "\n")
+    console = Console(soft_wrap=True)
+    for table in tables(rows, minimum):
+        console.print(table)
+    console.print(f"figures: {output}", highlight=False)
+    found = faults(rows, minimum)
+    for fault in found:
+        console.print(f"hwswap: {fault}", highlight=False)
+    console.print(figure(rows), highlight=False)
+    return 1 if found else 0
+
+
+def short(files: Sequence[Path], jobs: int, say: Callable[[str], None]) -> list[Row]:
+    """Replay recorded traces that are there already."""
+    rows = []
+    with ProcessPoolExecutor(jobs) as pool:
+        names = [path.name.removesuffix(".gz").removesuffix(".hwst") for path in files]
+        for row in pool.map(run_trace, files, names, [OUTPUT] * len(files)):
+            say(sentence(row))
+            rows.append(row)
+    return rows

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make test-patches`: each patch of the series builds and works without those that follow it.
+
+One tree: Linux 7.3 as it is, then patch after patch, then the whole series with its hooks configured away. After each
+step the kernel is built, incrementally, and mm/ a second time at warning level 1 in a folder of its own; a warning that
+the kernel without patches does not have fails the step. Then the kernel boots and swaps in software, every byte
+verified, and what the patches so far have added is used. The driver is refused until the hooks that it needs are there;
+with all patches it is built against that tree, attaches an engine and has it place slots.
+
+Results, with logs beside them: build/test-patches/result.json.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qmp import QmpError
+from hwswap.project import artifacts, paths, processes, provenance
+from hwswap.rtl.device_server import EngineError, EngineServer
+
+OUTPUT = paths.BUILD / "test-patches"
+FRAGMENT = paths.ROOT / "sw/driver/kernel.config"
+PATCHES = paths.ROOT / "sw/driver/patches"
+MODULE = paths.ROOT / "sw/driver/module"
+
+OUR_OPTIONS = ("SWAP_OFFLOAD", "SWAP_ALLOC_BENCH")
+"""Options that the series adds; a step without them leaves them out of the fragment."""
+
+LOADS = (
+    "swapload --processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2",
+    "swapload --processes 2 --size 16m --limit 16m --folio 64k --access random --rounds 2",
+    "swapload --size 24m --limit 16m --folio 2m --access sequential --rounds 2",
+)
+MACHINE = Machine(cpus=2, disks=2, disk_mb=64)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a patch adds, and a shell command that succeeds from that patch on and fails before."""
+
+    name: str
+    patch: int
+    command: str
+    hook: bool = False
+    """It belongs to SWAP_OFFLOAD."""
+
+
+_EVENT = "/sys/kernel/tracing/events/swap/swap_slots_alloc/enable"
+_BENCH = "/sys/kernel/debug/swap_alloc_bench"
+_SYMBOL = "grep -qw {} /proc/kallsyms"
+FEATURES = (
+    Feature("bench", 1, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
+    Feature(
+        "tracepoints",
+        2,
+        f"echo 1 >{_EVENT} && {LOADS[0]} && echo 0 >{_EVENT} && grep -q swap_slots_alloc: /sys/kernel/tracing/trace",
+    ),
+    Feature("hooks", 3, _SYMBOL.format("swap_offload_register"), hook=True),
+    Feature("hinted", 3, f"echo '2 16 0' >{_BENCH} && grep -q '\"hinted\"' {_BENCH}"),
+    Feature("fixed windows", 4, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
+    Feature("tables", 5, _SYMBOL.format("swap_offload_get_table"), hook=True),
+    Feature("words", 6, _SYMBOL.format("swap_offload_set_fill"), hook=True),
+)
+
+_WARNING = re.compile(r"\bwarning:", re.IGNORECASE)
+_PLACE = re.compile(r":\d+(?::\d+)?(?=[: ])")
+_FILE = re.compile(r"^ +(?:CC|AS) ", re.MULTILINE)
+
+
+class StepError(Exception):
+    """A step that could not be done."""
+
+
+@dataclass
+class Outcome:
+    """What came of one step."""
+
+    step: str
+    patch: str
+    compiled: int = 0
+    build_seconds: float = 0.0
+    new_warnings: list[str] = field(default_factory=list)
+    stock_warnings: int = 0
+    """Those of the kernel without patches, at warning level 1 in mm/."""
+    verified_bytes: int = 0
+    features: list[str] = field(default_factory=list)
+    driver: str = ""
+    error: str = ""
+
+    def passed(self) -> bool:
+        """Says whether it builds without a new warning and works."""
+        return not self.error and not self.new_warnings
+
+
+def warnings(log: str) -> set[str]:
+    """Returns what a build warned of, without line numbers, which patches move."""
+    return {_PLACE.sub("", line).strip() for line in log.splitlines() if _WARNING.search(line)}
+
+
+def fragment(text: str, known: Sequence[str], off: Sequence[str] = ()) -> str:
+    """Returns a fragment without those of our options that are not `known`, and with those in `off` off."""
+    lines = []
+    for line in text.splitlines():
+        option = line.partition("=")[0].removeprefix("CONFIG_")
+        if option in OUR_OPTIONS and option not in known:
+            continue
+        lines.append(f"CONFIG_{option}=n" if option in off else line)
+    return "\n".join(lines) + "\n"
+
+
+def not_taken(wanted: str, config: str) -> list[str]:
+    """Returns those lines of a fragment that a configuration does not follow."""
+    have = set(config.splitlines())
+    names = {line.partition("=")[0] for line in have}
+    missing = []
+    for line in wanted.splitlines():
+        name, _, value = line.partition("=")
+        if name.startswith("CONFIG_") and (name in names if value == "n" else line not in have):
+            missing.append(line)
+    return missing
+
+
+class Tree:
+    """A kernel source that patches are added to, built in two folders: all of it, and mm/ at warning level 1."""
+
+    def __init__(self, work: Path, source: Path, progress: Progress) -> None:
+        """Copies the source, by hard links where they can be had; patch puts a new file in the place of an old one."""
+        self.work, self.progress = work, progress
+        self.source, self.build, self.strict = work / "source", work / "build", work / "strict"
+        self.task = progress.add_task("copying the source", total=None)
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        OUTPUT.mkdir(parents=True, exist_ok=True)
+
+        def link(origin: str, copy: str) -> None:
+            try:
+                os.link(origin, copy)
+            except OSError:
+                shutil.copy2(origin, copy)
+
+        mine = shutil.copy2 if (source / ".git").exists() else link
+        shutil.copytree(
+            source, self.source, symlinks=True, copy_function=mine, ignore=shutil.ignore_patterns(".git", ".pc")
+        )
+
+    def say(self, text: str) -> None:
+        """Shows what is being done."""
+        self.progress.update(self.task, description=text)
+
+    def run(self, what: str, command: Sequence[str | Path], log: Path) -> str:
+        """Runs a command to its end, with progress, and returns its output; raises StepError when it fails."""
+        log.write_bytes(b"")
+        process = processes.start(command, log)
+        try:
+            while process.poll() is None:
+                time.sleep(0.5)
+                self.say(f"{what}: {len(_FILE.findall(log.read_text(errors='replace')))} files")
+        finally:
+            processes.stop(process)
+        if process.returncode:
+            raise StepError(f"{what}: failed (whole log: {log})\n{processes.tail(log, 15)}")
+        return log.read_text(errors="replace")
+
+    def make(self, what: str, folder: Path, arguments: Sequence[str], log: Path) -> str:
+        """Calls the kernel's make for one of the folders."""
+        cc = "ccache gcc" if shutil.which("ccache") else "gcc"
+        jobs = os.environ.get("JOBS") or str(os.cpu_count() or 1)
+        command = ["make", "--no-print-directory", "-C", self.source, f"O={folder}", f"-j{jobs}", "ARCH=x86"]
+        return self.run(what, [*command, f"CC={cc}", f"HOSTCC={cc}", *arguments], log)
+
+    def patch(self, patch: Path, log: Path) -> None:
+        """Adds a patch."""
+        command = ["patch", "--quiet", "--strip=1", "--fuzz=0", f"--directory={self.source}", f"--input={patch}"]
+        self.run(f"patch {patch.name}", command, log)
+
+    def configure(self, name: str, off: Sequence[str]) -> None:
+        """Brings both folders to the driver's configuration, as far as the source knows its options."""
+        kconfig = (self.source / "mm/Kconfig").read_text()
+        known = [option for option in OUR_OPTIONS if re.search(rf"^config {option}$", kconfig, re.MULTILINE)]
+        wanted = fragment(FRAGMENT.read_text(), known, off)
+        file = self.work / "fragment"
+        file.write_text(wanted)
+        log = OUTPUT / f"{name}.config.log"
+        for folder in (self.build, self.strict):
+            tiny = self.work / f"{folder.name}.tiny"
+            folder.mkdir(exist_ok=True)
+            if not tiny.exists():
+                self.make("configuring", folder, ["tinyconfig"], log)
+                shutil.copy(folder / ".config", tiny)
+            merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", str(folder), str(tiny), str(file)]
+            self.run("configuring", ["env", "-C", str(self.source), *merge], log)
+            self.make("configuring", folder, ["olddefconfig"], log)
+            if missing := not_taken(wanted, (folder / ".config").read_text()):
+                raise StepError(f"the configuration did not take {', '.join(missing)}")
+
+    def compile(self, name: str) -> tuple[set[str], int]:
+        """Builds the kernel, and mm/ at warning level 1; returns the warnings and how many files were compiled."""
+        log = self.make(f"{name}: the kernel", self.build, ["bzImage", "modules"], OUTPUT / f"{name}.build.log")
+        strict = self.make(f"{name}: mm/, W=1", self.strict, ["W=1", "mm/"], OUTPUT / f"{name}.strict.log")
+        return warnings(log + strict), len(_FILE.findall(log + strict))
+
+    def driver(self, name: str) -> dict[str, bytes]:
+        """Builds the driver against this tree; returns its modules as files for a guest."""
+        folder = self.work / "modules"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        arguments = [f"M={MODULE}", f"MO={folder}", "W=1", "KCFLAGS=-Werror", "modules"]
+        self.make(f"{name}: the driver", self.build, arguments, OUTPUT / f"{name}.driver.log")
+        return {f"lib/modules/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.ko"))}
+
+
+@contextlib.contextmanager
+def work_folder() -> Iterator[Path]:
+    """The folder in which kernels are built, for us alone; removed at the end.
+
+    It is that of `make kernel`: ccache knows files by where they were compiled.
+    """
+    cache = paths.cache()
+    (cache / "locks").mkdir(parents=True, exist_ok=True)
+    with (cache / "locks/kernel-work").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        work = cache / "kernel-work"
+        try:
+            yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def verified(output: str) -> int:
+    """Returns how many bytes a load has verified; raises GuestError unless all were right."""
+    result = json.loads(output)
+    if result["mismatches"] or result.get("died") or not result["verified_bytes"]:
+        raise GuestError(f"swapped data was not what was written: {result}")
+    return int(result["verified_bytes"])
+
+
+def swap(guest: Guest) -> int:
+    """Swaps on two RAM disks; returns the bytes verified."""
+    read = "awk '$1 == \"pswpout\" { print $2 }' /proc/vmstat"
+    before = int(guest.run(read).check())
+    total = sum(verified(guest.run(load, 600).check()) for load in LOADS)
+    if int(guest.run(read).check()) == before:
+        raise GuestError("no page was swapped out")
+    return total
+
+
+def software(outcome: Outcome, patches: int, hooks: bool, name: str) -> None:
+    """Boots the kernel, swaps without the driver, and uses what the patches so far have added, and nothing else has.
+
+    The driver's module has to be refused, unless the outcome expects it to work.
+    """
+    with Guest(MACHINE, log=OUTPUT / f"{name}.kernel.log", boot_timeout=300) as guest:
+        guest.run("swapctl make /dev/ram0 /dev/ram1 && swapctl on /dev/ram0 /dev/ram1").check()
+        outcome.verified_bytes += swap(guest)
+        for feature in FEATURES:
+            expected = patches >= feature.patch and (hooks or not feature.hook)
+            works = guest.run(feature.command, 600).code == 0
+            if works != expected:
+                raise GuestError(f"{feature.name}: {'there without their patch' if works else 'not to be used'}")
+            outcome.features += [feature.name] if works else []
+        guest.run("swapctl off /dev/ram0 /dev/ram1", 600).check()
+        if outcome.driver == "refused":
+            code = guest.run("insmod /lib/modules/hwswap.ko").code
+            if code == 0 or "hwswap: Unknown symbol swap_offload_" not in guest.kernel_log():
+                raise GuestError("a driver whose hooks are not there was not refused by its symbols")
+
+
+def with_driver(outcome: Outcome, files: Mapping[str, bytes], name: str) -> None:
+    """Boots the kernel with the driver of this tree and an engine, which has to place slots."""
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        engine = EngineServer(Path(folder))
+        with Guest(MACHINE, engine, files=files, log=OUTPUT / f"{name}.driver.kernel.log", boot_timeout=300) as guest:
+            guest.run("swapctl make /dev/ram0 /dev/ram1 && swapctl on /dev/ram0 /dev/ram1").check()
+            guest.run("insmod /lib/modules/hwswap.ko mode=hint").check()
+            wait = "for i in $(seq 300); do grep -q ^attached /sys/kernel/debug/hwswap/state && exit 0; sleep 0.2; done"
+            guest.run(f"{wait}; exit 1", 300).check()
+            outcome.verified_bytes += swap(guest)
+            text = guest.run("grep ^slots_engine /sys/kernel/debug/hwswap/stats").check()
+            slots = int(text.split()[1])
+            if not slots:
+                raise GuestError("the engine placed no slot")
+            guest.run("rmmod hwswap && swapctl off /dev/ram0 /dev/ram1", 600).check()
+            outcome.driver = f"{slots:,} slots by the engine"
+
+
+def table(outcomes: Sequence[Outcome]) -> Table:
+    """The outcomes, one a row."""
+    view = Table(title="the patches one by one")
+    for name in ("patches", "last one", "files compiled", "build", "new warnings", "verified", "adds", "driver", ""):
+        numbers = ("files compiled", "build", "new warnings", "verified")
+        view.add_column(name, justify="right" if name in numbers else "left")
+    for outcome in outcomes:
+        view.add_row(
+            outcome.step,
+            outcome.patch,
+            f"{outcome.compiled:,}",
+            f"{outcome.build_seconds:.0f} s",
+            str(len(outcome.new_warnings)),
+            f"{outcome.verified_bytes / 2**20:,.0f} MB",
+            ", ".join(outcome.features),
+            outcome.driver,
+            "ok" if outcome.passed() else "FAILED",
+        )
+    return view
+
+
+def run_step(tree: Tree, outcome: Outcome, patches: int, off: Sequence[str], stock: set[str] | None) -> set[str]:
+    """Builds and boots what the tree is now; returns its warnings, which without patches are those to compare with."""
+    name = outcome.step.replace(" ", "-")
+    began = time.monotonic()
+    tree.configure(name, off)
+    found, outcome.compiled = tree.compile(name)
+    outcome.build_seconds = round(time.monotonic() - began, 1)
+    if stock is not None:
+        outcome.new_warnings = sorted(found - stock)
+    outcome.stock_warnings = len(found if stock is None else stock)
+    os.environ[artifacts.KERNEL.variable] = str(tree.build / "arch/x86/boot/bzImage")
+    complete = patches == len(list(PATCHES.glob("*.patch"))) and not off
+    outcome.driver = "" if complete else "refused"
+    tree.say(f"{name}: swapping")
+    software(outcome, patches, not off, name)
+    if complete:
+        files = tree.driver(name)
+        tree.say(f"{name}: swapping with the engine")
+        with_driver(outcome, files, name)
+    return found
+
+
+def series(console: Console) -> list[Outcome]:
+    """Does all steps; a step that cannot be built ends the series, as those that follow build on it."""
+    source = subprocess.run([paths.ROOT / "sim/setup/kernel-source"], check=True, stdout=subprocess.PIPE, text=True)
+    patches = sorted(PATCHES.glob("*.patch"))
+    report = {"commits": {"hwswap": provenance.commit(), "patches": provenance.patches()}, "qemu": provenance.qemu()}
+    outcomes: list[Outcome] = []
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress, work_folder() as work:
+        tree = Tree(work, Path(source.stdout.strip()), progress)
+        stock: set[str] | None = None
+        steps: list[tuple[str, int, Sequence[str]]] = [(str(number), number, ()) for number in range(len(patches) + 1)]
+        steps.append((f"{len(patches)} without SWAP_OFFLOAD", len(patches), ("SWAP_OFFLOAD",)))
+        for name, number, off in steps:
+            outcome = Outcome(name, patches[number - 1].name.split("-")[0] if number else "none")
+            outcomes.append(outcome)
+            try:
+                if number and not off:
+                    tree.patch(patches[number - 1], OUTPUT / f"{name}.patch.log")
+                found = run_step(tree, outcome, number, off, stock)
+                stock = found if stock is None else stock
+            except (StepError, GuestError, EngineError, QmpError) as error:
+                outcome.error = str(error)
+                console.print(f"{name}: {error}", markup=False)
+            whole = {**report, "steps": [asdict(each) for each in outcomes]}
+            (OUTPUT / "result.json").write_text(json.dumps(whole, indent=2) + "\n")
+            for warning in outcome.new_warnings:
+                console.print(f"{name}: {warning}", markup=False)
+            if not outcome.build_seconds:
+                break
+    return outcomes
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; the exit status is 1 if a step failed."""
+    argparse.ArgumentParser(prog="python -m hwswap.patch_steps", description=__doc__).parse_args(arguments)
+    os.environ.update(KBUILD_BUILD_TIMESTAMP="@0", KBUILD_BUILD_USER="hwswap", KBUILD_BUILD_HOST="localhost")
+    console = Console(stderr=True, highlight=False)
+    try:
+        outcomes = series(console)
+    except KeyboardInterrupt:
+        console.print("interrupted; what was done is in " + str(OUTPUT / "result.json"))
+        return 130
+    Console().print(table(outcomes))
+    return 0 if all(outcome.passed() for outcome in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

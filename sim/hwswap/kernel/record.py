@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records what the swap allocator of a real kernel decides, as a trace."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.kernel import ftrace
+from hwswap.project import artifacts, paths, provenance
+from hwswap.traces import trace
+
+RECIPES = paths.ROOT / "sim/guest/recipes"
+"""A recipe is a shell script for the guest: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
+them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
+it runs on (by default one CPU and four disks of 64 MB), a line `# needs: redis` which folder of build/ shall be there
+as well, under its name. The tracepoints are on before it starts: those of the allocator, or, with a line
+`# records: readahead`, those of the readahead."""
+
+RING_KB = 65536
+"""Size of the kernel's trace buffer for each CPU: 30 to 60 bytes an event, so a million events and more."""
+
+OUTBOX_MB = 384
+"""What the text of a recording may take."""
+
+
+def trace_on(events: Sequence[str]) -> str:
+    """Guest commands that start the recording of some events."""
+    return f"""
+cd /sys/kernel/tracing || exit 1
+echo 0 >tracing_on
+echo {RING_KB} >buffer_size_kb
+# Events of all CPUs in one sequence: the locks' order, which no time stamp promises.
+echo counter >trace_clock || exit 1
+echo >trace
+for event in {" ".join(events)}; do
+    echo 1 >events/swap/$event/enable || exit 1
+done
+echo 1 >tracing_on
+cd /
+"""
+
+
+TRACE_OFF = """
+cd /sys/kernel/tracing
+echo 0 >tracing_on
+# With tracing_on alone each event would still be made up, and then not be written: what is measured next would pay.
+echo 0 >events/swap/enable || exit 1
+for file in per_cpu/cpu*/stats; do
+    awk '/overrun|dropped/ && $NF { print "lost events: " $0; bad = 1 } END { exit bad }' $file || exit 1
+done
+cd /
+"""
+"""Guest commands that end the recording; they fail when the kernel lost an event."""
+
+FOLDERS = {"redis": paths.REDIS}
+"""What a recipe may need besides the guest's own programs."""
+
+RECORDINGS = {"allocator": ftrace.EVENTS, "readahead": ftrace.READAHEAD}
+"""What can be recorded, and its events."""
+
+_MACHINE = re.compile(r"^# machine:(.*)$", re.MULTILINE)
+_NEEDS = re.compile(r"^# needs:(.*)$", re.MULTILINE)
+_RECORDS = re.compile(r"^# records:(.*)$", re.MULTILINE)
+
+
+class RecordError(RuntimeError):
+    """Nothing could be recorded; the text says what to do."""
+
+
+def recipes() -> list[str]:
+    """The names of the recipes."""
+    return sorted(path.stem for path in RECIPES.glob("*.sh"))
+
+
+def to_trace(text: str, output: Path, kernel: str, recipe: str, seed: int) -> trace.Header:
+    """Converts the kernel's tracepoint text to a trace file; returns its header."""
+    records, cpus = ftrace.parse(text.splitlines())
+    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
+    header = trace.Header("recorded", kernel, "tracepoints", recipe, seed, cpus, commits)
+    trace.write(output, header, records)
+    return header
+
+
+def machine(recipe: str, text: str, cpus: int | None) -> Machine:
+    """The machine that a recipe asks for; `cpus` overrides its number of CPUs.
+
+    With one CPU its clock counts instructions, which makes the recording the same every time.
+    """
+    values = {"cpus": 1, "disks": 4, "disk_mb": 64, "memory_mb": 1536}
+    found = _MACHINE.search(text)
+    for word in found[1].split() if found else ():
+        name, _, value = word.partition("=")
+        if name not in values or not value.isdigit():
+            raise RecordError(f"recipe {recipe}: the machine cannot have {word}")
+        values[name] = int(value)
+    if cpus is not None:
+        values["cpus"] = cpus
+    if not 1 <= values["cpus"] <= 8:
+        raise RecordError(f"a guest with {values['cpus']} CPUs: choose 1 to 8")
+    return Machine(icount=values["cpus"] == 1, outbox_mb=OUTBOX_MB, **values)
+
+
+def needs(recipe: str, text: str) -> list[Path]:
+    """Return the folders that a recipe asks for."""
+    found = _NEEDS.search(text)
+    names = found[1].split() if found else []
+    for name in names:
+        if name not in FOLDERS:
+            raise RecordError(f"recipe {recipe}: the guest cannot have {name}")
+    return [FOLDERS[name] for name in names]
+
+
+def events(recipe: str, text: str) -> Sequence[str]:
+    """Return the events that a recipe is recorded with."""
+    found = _RECORDS.search(text)
+    what = found[1].strip() if found else "allocator"
+    if what not in RECORDINGS:
+        raise RecordError(f"recipe {recipe}: there is no recording of {what}; choose one of {', '.join(RECORDINGS)}")
+    return RECORDINGS[what]
+
+
+def record(
+    recipe: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900, quiet: bool = False
+) -> None:
+    """Runs a recipe in the guest with the swap tracepoints on, and writes the trace to `output`.
+
+    Each step of it, booting included, may take `timeout` seconds; `quiet` shows no progress.
+    """
+    if recipe not in recipes():
+        raise RecordError(f"there is no recipe {recipe}; choose one of {', '.join(recipes())}")
+    text = (RECIPES / f"{recipe}.sh").read_text()
+    job = f"SEED={seed}\n{trace_on(events(recipe, text))}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
+    console = Console(stderr=True, quiet=quiet)
+    files = {"recipe": text.encode()}
+    for folder in needs(recipe, text):
+        files |= {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(paths.need(folder).iterdir())}
+    for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
+        files[f"lib/modules/{module.name}"] = module.read_bytes()
+    try:
+        with (
+            console.status("booting the guest") as status,
+            Guest(machine(recipe, text, cpus), files=files, job=job, boot_timeout=timeout) as guest,
+        ):
+            status.update(f"recording {recipe} on Linux {guest.release}")
+            guest.wait_job(timeout).check()
+            status.update("fetching the trace")
+            guest.run("cat /sys/kernel/tracing/trace >/tmp/trace", timeout).check()
+            recorded = guest.fetch("/tmp/trace", timeout).decode()
+            release = guest.release
+    except GuestError as error:
+        raise RecordError(str(error)) from error
+    header = to_trace(recorded, output, release, recipe, seed)
+    console.print(f"{output}: {header.counts['records']:,} records, {output.stat().st_size:,} bytes")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Verilated engine as a PCI device: starts, kills and stops `hwswap-device`."""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import Popen
+from typing import Any, Literal
+
+from hwswap.project import artifacts, processes
+
+
+class EngineError(Exception):
+    """The device server could not be started, or ended by itself."""
+
+
+@dataclass
+class EngineServer:
+    """One `hwswap-device` process at a time, at a Unix socket that QEMU connects to."""
+
+    folder: Path
+    """Where socket, log and statistics go; its name must be short, as a socket's address holds 107 bytes."""
+    pace: Literal["free", "guest"] = "free"
+    clock_mhz: int = 100
+    latency: int = 50
+    """Engine clock cycles that the link adds to each DMA transfer."""
+    arguments: Sequence[str] = ()
+    log: Path | None = None
+    """What the server prints; by default in the folder."""
+    process: Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def socket(self) -> Path:
+        """The socket's path."""
+        return self.folder / "engine.sock"
+
+    def __post_init__(self) -> None:
+        """Settles where the log goes."""
+        self.log_file = self.log or self.folder / "engine.log"
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        self.log_file.unlink(missing_ok=True)
+
+    @property
+    def statistics_file(self) -> Path:
+        """Where the server writes its statistics when it ends."""
+        return self.folder / "engine.json"
+
+    def start(self) -> None:
+        """Starts the server and waits until its socket is there."""
+        self.socket.unlink(missing_ok=True)
+        command = [artifacts.DEVICE.path(), "--socket", self.socket, "--pace", self.pace]
+        command += ["--clock-mhz", str(self.clock_mhz), "--latency", str(self.latency)]
+        command += ["--stats-json", self.statistics_file, *self.arguments]
+        self.process = processes.start(command, self.log_file)
+        deadline = time.monotonic() + 30
+        while not self.socket.exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise EngineError(f"the engine's device server did not start:\n{processes.tail(self.log_file)}")
+            time.sleep(0.02)
+
+    def check(self) -> None:
+        """Raises EngineError when the server ended without having been told to."""
+        if self.process and self.process.poll() is not None:
+            code, last = self.process.returncode, processes.tail(self.log_file)
+            raise EngineError(f"the engine's device server ended with code {code}:\n{last}")
+
+    def kill(self) -> None:
+        """SIGKILL, as if the engine were pulled out."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def stop(self) -> int:
+        """Ends the server in good order and returns its exit code, 0 when none runs."""
+        if not self.process:
+            return 0
+        code = processes.stop(self.process)
+        self.process = None
+        return code
+
+    def statistics(self) -> dict[str, Any]:
+        """What the server counted; to be read after stop()."""
+        result: dict[str, Any] = json.loads(self.statistics_file.read_text())
+        return result

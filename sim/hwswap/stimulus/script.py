@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scripts of bus accesses with all that must be seen in them (sim/verilator/src/script.hpp), played by hwswap-play."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import hwswap_map as m
+from hwswap_map import Status
+
+from hwswap.model.host_memory import Command
+from hwswap.stimulus.commands import Expected
+
+MEMORY_BASE = 0x12_3400_0000
+"""Bus address of the host's memory unless a script wants another; scripts name offsets from there."""
+
+FAR_BASE = 0xEDCB_CBFF_F000_0000
+"""Another one, with most address bits the other way round."""
+
+MIXED_BASE = 0xB7B5_7E48_8800_0000
+"""A third one: bits that are the same in the other two differ here."""
+
+MEMORY_BYTES = 0x40000
+COMMANDS, COMPLETIONS, CPU_LINES, ENGINE_LINES, NOTICES, HINTS, STATES, DUMP = (
+    0x0000,
+    0x1000,
+    0x2000,
+    0x3000,
+    0x4000,
+    0x8000,
+    0x20000,
+    0x38000,
+)
+RING_LOG2 = 5
+"""The largest command ring."""
+
+NOTICE_LOG2 = 4
+POLL = 64
+LIMIT = 20_000
+"""Cycles after which something that is waited for counts as not coming, with a few CPUs."""
+
+NOWHERE = 0x40
+"""A bus address without memory."""
+
+PAGE = 1 << m.DMA_WINDOW_START_ADDR.lsb
+"""DMA windows begin and end at multiples of it."""
+
+WORD = (1 << 64) - 1
+COUNT = 1 << 32
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What an engine was built for (hw/src/main/scala/hwswap/Params.scala)."""
+
+    devices: int = 4
+    cpus: int = 2
+    clusters: int = 64
+    hint_ring_log2: int = 3
+    reset_timeout_log2: int = 20
+
+
+class Script:
+    """A script being written (sim/verilator/src/script.hpp), with commands on top of its lines."""
+
+    def __init__(self, base: int = MEMORY_BASE, limit: int = LIMIT) -> None:
+        """Begin with the memory, its size and where it is; say after how many cycles a wait counts as in vain."""
+        self.base = base
+        self.limit = limit
+        self.bytes = MEMORY_BYTES
+        self.lines = [f"memory {MEMORY_BYTES} {base:#x}"]
+        self.tail = 0
+        self.errors = 0
+        self.log2 = RING_LOG2
+        self.commands, self.completions = COMMANDS, COMPLETIONS
+        self.dram = False
+        """The engine's clusters are in DRAM: completions of what the core does say what it waited for."""
+
+    def add(self, name: str, *values: int) -> None:
+        """Write a line."""
+        self.lines.append(" ".join([name, *(f"{value:#x}" for value in values)]))
+
+    def note(self, text: str) -> None:
+        """Say what comes next."""
+        self.lines.append(f"note {text}")
+
+    def put(self, offset: int, value: int) -> None:
+        """The host writes a word of its memory."""
+        self.add("put", offset, value)
+
+    def write(self, address: int, value: int, strobes: int = 0xFF) -> None:
+        """The host writes a register."""
+        self.add("write", address, value, strobes)
+
+    def read(self, address: int, value: int, mask: int = WORD) -> None:
+        """A register must have a value."""
+        self.add("read", address, mask, value & mask)
+
+    def expect(self, offset: int, value: int, mask: int = WORD) -> None:
+        """A word of memory must have a value."""
+        self.add("expect", offset, mask, value & mask)
+
+    def settle(self, rounds: int = 2) -> None:
+        """Wait until the engine has polled and rests."""
+        self.add("settle", rounds, self.limit)
+
+    def text(self) -> str:
+        """Return the script."""
+        return "\n".join(self.lines) + "\n"
+
+    def counters(self) -> None:
+        """Compare the beats of DMA with what the bus saw; print what only cycles decide.
+
+        What is printed differs from the engine without fault if a fault costs time. Nothing may be under way.
+        """
+        self.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
+        for name in ("CYCLES", "BUSY_CYCLES", "POLLS"):
+            self.add("show", getattr(m, f"STAT_{name}_OFFSET"))
+
+    # Errors and resets
+
+    def stopped(self, mode: int = 0) -> None:
+        """Expect that an error of the bus stops the engine and that it says so; `mode`: what else CONTROL reads."""
+        self.add("poll", m.STATUS_OFFSET, m.STATUS_DMA_ERROR.put(1), m.STATUS_DMA_ERROR.put(1), self.limit)
+        self.read(m.STATUS_OFFSET, 0, m.STATUS_FAULT.put(1))
+        self.read(m.CONTROL_OFFSET, mode)
+        self.add("pass", 4)
+        self.add("irq", 1)
+        # The interrupt of commands before may be there, too.
+        self.add("poll", m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_ERROR.put(1), m.IRQ_STATUS_ERROR.put(1), self.limit)
+        self.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1) | mode)
+        self.read(m.CONTROL_OFFSET, mode)
+
+    def reset_by_register(self) -> None:
+        """Put all back by CONTROL.RESET."""
+        self.note("reset by register")
+        self.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
+        self.after_reset()
+
+    def after_reset(self) -> None:
+        """Expect what registers hold after a reset."""
+        self.errors = 0
+        self.add("poll", m.CONTROL_OFFSET, WORD, 0, self.limit)
+        for name in ("STATUS", "IRQ_STATUS", "IRQ_ENABLE", "CMD_BASE", "CMD_TAIL", "CMD_HEAD", "USAGE", "POLICY"):
+            self.read(getattr(m, f"{name}_OFFSET"), 0)
+        for name in ("COMMANDS", "COMMAND_ERRORS", "FREES", "SCANS", "DMA_READ_BEATS", "DMA_REFUSED"):
+            self.read(getattr(m, f"STAT_{name}_OFFSET"), 0)
+        for at in range(0, m.DMA_WINDOW_STRIDE * m.DMA_WINDOW_COUNT, 8):
+            self.read(m.DMA_WINDOW_BASE + at, 0)
+        self.read(m.DMA_REFUSED_OFFSET, 0, m.DMA_REFUSED_VALID.put(1))
+        for type_ in (0, 1):
+            self.read(m.DEVICE_BASE + m.DEVICE_STRIDE * type_ + m.DEVICE_STATE_OFFSET, 0)
+        self.add("irq", 0)
+        self.settle(0)
+        self.add("idle", 1)
+        self.add("mark")
+
+    # Commands
+
+    def begin(self, control: int, log2: int = RING_LOG2) -> None:
+        """Tell the engine where its rings are, which is `commands` and `completions`, and switch it on."""
+        self.tail = 0
+        self.log2 = log2
+        self.windows()
+        for at in range(0, m.MEM_COMPLETION_BYTES << RING_LOG2, 8):
+            self.put(self.completions + at, 0)
+        for name, value in (("CMD_BASE", self.base + self.commands), ("CPL_BASE", self.base + self.completions)):
+            self.write(getattr(m, f"{name}_OFFSET"), value)
+            self.read(getattr(m, f"{name}_OFFSET"), value)
+        self.write(m.CMD_SIZE_OFFSET, log2)
+        self.write(m.CONTROL_OFFSET, control & ~m.CONTROL_ENABLE.put(1))
+        self.write(m.CONTROL_OFFSET, control)
+        self.read(m.CONTROL_OFFSET, control)
+
+    def window(self, number: int, start: int, limit: int, read: bool = True, write: bool = True) -> None:
+        """Let the engine make bursts from one page of the bus to before another."""
+        base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * number
+        last = m.DMA_WINDOW_LIMIT_READ.put(read) | m.DMA_WINDOW_LIMIT_WRITE.put(write) | limit
+        for offset, value in ((m.DMA_WINDOW_START_OFFSET, start), (m.DMA_WINDOW_LIMIT_OFFSET, last)):
+            self.write(base + offset, value)
+            self.read(base + offset, value)
+
+    def windows(self) -> None:
+        """Let the engine make bursts to the memory, and to where none is, so that the bus answers these with errors."""
+        self.window(0, self.base, self.base + self.bytes)
+        self.window(3, 0, 16 * PAGE)
+
+    def give(self, lines: Sequence[Expected]) -> None:
+        """Give commands, as many at once as the ring holds, and expect their completions."""
+        for first in range(0, len(lines), 1 << self.log2):
+            batch = lines[first : first + (1 << self.log2)]
+            self.post(batch)
+            self.finish(self.tail - len(batch), batch)
+
+    def post(self, lines: Sequence[Expected]) -> None:
+        """Give as many commands as the ring has room for, and wait for nothing."""
+        for number, line in enumerate(lines, self.tail):
+            at = self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
+            for i, word in enumerate(line.command.words()):
+                self.put(at + 8 * i, word)
+        self.tail += len(lines)
+        self.write(m.CMD_TAIL_OFFSET, self.tail)
+
+    def finish(self, first: int, lines: Sequence[Expected]) -> None:
+        """Wait for commands that were posted, the first of which has a number, and expect their completions."""
+        at, phase = self.completion(first + len(lines) - 1)
+        self.add("until", at + m.MEM_COMPLETION_INFO_OFFSET, m.MEM_COMPLETION_INFO_PHASE.put(1), phase, self.limit)
+        for number, line in enumerate(lines, first):
+            self.answered(number, line)
+
+    def completion(self, number: int) -> tuple[int, int]:
+        """Return where a command's completion is, and its phase."""
+        return self.completions + m.MEM_COMPLETION_BYTES * (number % (1 << self.log2)), 1 - (number >> self.log2 & 1)
+
+    def answered(self, number: int, line: Expected) -> None:
+        """Expect a completion."""
+        at, phase = self.completion(number)
+        self.expect(
+            at + m.MEM_COMPLETION_INFO_OFFSET,
+            m.MEM_COMPLETION_INFO_PHASE.put(phase)
+            | m.MEM_COMPLETION_INFO_STATUS.put(line.status)
+            | m.MEM_COMPLETION_INFO_OPCODE.put(line.command.opcode)
+            | m.MEM_COMPLETION_INFO_INDEX.put(number % (1 << 16)),
+            (1 << 32) - 1,
+        )
+        result, mask = line.result, WORD
+        if result is None:
+            if self.dram:
+                mask ^= m.MEM_COMPLETION_RESULT_WAITS.put(255)
+            result = m.MEM_COMPLETION_RESULT_SLOT.put(line.slot) | m.MEM_COMPLETION_RESULT_TYPE.put(line.type)
+        self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result, mask)
+        self.errors += line.status not in (Status.OK, Status.NO_SPACE, Status.NEED_RECLAIM)
+
+    def command(
+        self,
+        opcode: int,
+        type_: int = 0,
+        arguments: tuple[int, ...] = (),
+        *,
+        status: Status = Status.OK,
+        slot: int = 0,
+        device: int = 0,
+        cpu: int = 0,
+        order: int = 0,
+        nr: int = 0,
+        irq: bool = False,
+    ) -> None:
+        """Give a command and expect its completion."""
+        self.give(
+            [Expected(Command(opcode, type_, cpu, order, nr, *(*arguments, 0, 0, 0)[:3], irq), status, slot, device)]
+        )
+
+    def page(self, cpu: int, seq: int, opcode: int, order: int, type_: int, nr: int, slot: int, answer: int) -> None:
+        """Give a request through a CPU's page and expect its response, without its sequence number."""
+        base = 0x10000 + 0x1000 * cpu
+        self.write(base, slot)
+        self.write(base + 8, opcode | order << 8 | type_ << 16 | nr << 32 | seq << 48)
+        self.add("poll", base + 0x10, 1 << 47 | 0xFFFF << 48, seq << 48, self.limit)
+        self.read(base + 0x10, answer | seq << 48)

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random commands on swap tables, with what the golden model answers and what it leaves in memory."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import hwswap_map as m
+from hwswap_map import Opcode, Readahead, Status, TableKind
+
+from hwswap.model.host_memory import Command
+from hwswap.model.rows import SLOTS
+from hwswap.model.table_words import ANY, PFN_BITS, WORD, WORD_BYTES, kind_of, pfn_of
+from hwswap.model.tables import Answer, Tables
+from hwswap.stimulus.table_contents import draw_table
+
+PAGE = 4096
+SOURCE_BYTES = 64
+"""What a random TABLE_GIVE may name: up to 8 addresses."""
+
+TARGET_BYTES = m.MEM_TABLE_RANGE_BYTES
+
+
+class Bytes:
+    """Host memory as the model sees it: bytes that were never written are 0."""
+
+    def __init__(self) -> None:
+        """Begin with nothing written."""
+        self.words: dict[int, int] = {}
+
+    def read(self, address: int, length: int) -> bytes:
+        """Return bytes; whole words alone."""
+        return b"".join(
+            self.words.get(at, 0).to_bytes(WORD_BYTES, "little") for at in range(address, address + length, WORD_BYTES)
+        )
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write bytes; whole words alone."""
+        for at in range(0, len(data), WORD_BYTES):
+            self.words[address + at] = int.from_bytes(data[at : at + WORD_BYTES], "little")
+
+
+class ReadOnly:
+    """Host memory that forgets what is written."""
+
+    def __init__(self, memory: Bytes) -> None:
+        """Read from some memory."""
+        self.read = memory.read
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write nothing."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Addresses of what the commands may use."""
+
+    pages: Sequence[int]
+    """Of tables."""
+
+    sources: Sequence[int]
+    """Of addresses that are given, SOURCE_BYTES each."""
+
+    targets: Sequence[int]
+    """Of results, TARGET_BYTES each."""
+
+
+@dataclass
+class Batch:
+    """Commands that are given at once: what the host writes before, and what each is answered."""
+
+    puts: list[tuple[int, int]] = field(default_factory=list)
+    """Words by address."""
+
+    commands: list[tuple[Command, Answer]] = field(default_factory=list)
+
+
+class TableDeeds:
+    """Random commands that the model carries out."""
+
+    def __init__(self, rng: random.Random, tables: Tables, memory: Bytes, places: Places) -> None:
+        """Take the model and its memory, and the places that are all its own."""
+        self.rng = rng
+        self.tables = tables
+        self.memory = memory
+        self.places = places
+        self.batch = Batch()
+        self.spare: list[int] = []
+        self.sources: list[int] = []
+        self.counts: dict[str, int] = {}
+
+    def draw(self, nr: int) -> Batch:
+        """Return a batch of so many commands."""
+        self.batch = Batch()
+        used = set(self.tables.directory.values())
+        self.spare = [page for page in self.places.pages if page not in used]
+        self.rng.shuffle(self.spare)
+        self.sources = list(self.places.sources)
+        if self.rng.random() < 0.5:
+            self.rewrite()
+        deeds = (
+            [self.give] * 3
+            + [self.take]
+            + [self.lookup] * 5
+            + [self.range] * 4
+            + [self.count] * 2
+            + [self.scan] * 4
+            + [self.fill] * 5
+            + [self.clear] * 4
+            + [self.replace] * 3
+            + [self.window] * 6
+            + [self.wrong] * 3
+        )
+        while len(self.batch.commands) < nr:
+            self.rng.choice(deeds)()
+        return self.batch
+
+    def do(self, command: Command) -> Answer:
+        """Let the model carry a command out and note it."""
+        answer = self.tables.carry_out(command)
+        self.batch.commands.append((command, answer))
+        key = f"{Opcode(command.opcode).name} {answer.status.name}"
+        self.counts[key] = self.counts.get(key, 0) + 1
+        return answer
+
+    def put(self, address: int, words: Sequence[int]) -> None:
+        """The host writes words, before the batch."""
+        for at, word in enumerate(words):
+            self.batch.puts.append((address + WORD_BYTES * at, word))
+            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
+
+    def rewrite(self) -> None:
+        """The host changes a table that the engine knows, while no command is under way."""
+        if self.tables.directory:
+            (type_, cluster), address = self.rng.choice(sorted(self.tables.directory.items()))
+            self.put(address, draw_table(self.rng, cluster * SLOTS, self.tables.devices[type_].pages))
+
+    # What commands name
+
+    def device(self) -> int:
+        """Draw a device that there is."""
+        return self.rng.choice(sorted(self.tables.devices))
+
+    def slot(self, type_: int) -> int:
+        """Draw a slot of a device, mostly of a cluster that has a table."""
+        rng = self.rng
+        pages = self.tables.devices[type_].pages
+        clusters = [cluster for owner, cluster in self.tables.directory if owner == type_]
+        if not clusters or rng.random() < 0.15:
+            return rng.choice((0, pages - 1, rng.randrange(pages)))
+        at = rng.choice(clusters) * SLOTS
+        return min(at + rng.choice((0, 1, 7, 8, 511, rng.randrange(SLOTS), rng.randrange(SLOTS))), pages - 1)
+
+    def some(self, type_: int) -> tuple[int, int]:
+        """Draw slots of one cluster: the first, and how many."""
+        rng = self.rng
+        offset = self.slot(type_)
+        room = min(SLOTS - offset % SLOTS, self.tables.devices[type_].pages - offset)
+        return offset, min(rng.choice((1, 1, 2, 3, 4, 7, 8, 9, 16, 64, 65, 512, rng.randint(1, SLOTS))), room)
+
+    def target(self, needed: bool = True) -> int:
+        """Draw where a result goes; sometimes nowhere, where that can be."""
+        return 0 if not needed and self.rng.random() < 0.4 else self.rng.choice(self.places.targets)
+
+    def words(self, type_: int, offset: int, nr: int) -> list[int]:
+        """Return what the words of some slots are now."""
+        return self.tables.words(type_, offset // SLOTS, offset % SLOTS, nr)
+
+    # Commands
+
+    def give(self) -> None:
+        """TABLE_GIVE of a few tables; now and then of none, or of one that is not aligned."""
+        rng = self.rng
+        if not self.sources:
+            return
+        type_ = self.device()
+        offset = self.slot(type_) if rng.random() < 0.3 else rng.randrange(self.tables.devices[type_].pages)
+        first = offset // SLOTS
+        nr = rng.randint(1, min(8, self.tables.clusters(type_) - first))
+        addresses = []
+        for cluster in range(first, first + nr):
+            if not self.spare or rng.random() < 0.1:
+                addresses.append(0)
+                continue
+            addresses.append(self.spare.pop())
+            self.put(addresses[-1], draw_table(rng, cluster * SLOTS, self.tables.devices[type_].pages))
+        if rng.random() < 0.05:
+            addresses[rng.randrange(nr)] |= 1 << rng.randrange(12)
+        source = self.sources.pop()
+        self.put(source, addresses)
+        self.do(Command(Opcode.TABLE_GIVE, type_, nr=nr, arg0=offset, arg2=source))
+
+    def take(self) -> None:
+        """TABLE_TAKE of a few tables."""
+        type_ = self.device()
+        offset = self.slot(type_)
+        nr = self.rng.randint(1, min(3, self.tables.clusters(type_) - offset // SLOTS))
+        self.do(Command(Opcode.TABLE_TAKE, type_, nr=nr, arg0=offset))
+
+    def lookup(self) -> None:
+        """TABLE_LOOKUP."""
+        type_ = self.device()
+        self.do(Command(Opcode.TABLE_LOOKUP, type_, arg0=self.slot(type_)))
+
+    def range(self) -> None:
+        """TABLE_RANGE."""
+        type_ = self.device()
+        offset, nr = self.some(type_)
+        self.do(Command(Opcode.TABLE_RANGE, type_, nr=nr, arg0=offset, arg2=self.target()))
+
+    def limit(self) -> int:
+        """Draw how many slots COUNT and SCAN look at."""
+        rng = self.rng
+        return rng.choice((0, 0, 1, rng.randint(1, 2000), SLOTS, 0xFFFF_FFFF)) | rng.choice((0, WORD << 32 & WORD))
+
+    def count(self) -> None:
+        """TABLE_COUNT."""
+        type_ = self.device()
+        self.do(Command(Opcode.TABLE_COUNT, type_, arg0=self.slot(type_), arg1=self.limit(), arg2=self.target()))
+
+    def scan(self) -> None:
+        """TABLE_SCAN, for one kind, for what swapoff looks for, or for any choice."""
+        rng = self.rng
+        type_ = self.device()
+        kinds = rng.choice((1 << rng.randrange(7), 0b1011110, rng.randint(0, ANY)))
+        arg0 = self.slot(type_) | kinds << 32
+        self.do(Command(Opcode.TABLE_SCAN, type_, arg0=arg0, arg1=self.limit(), arg2=self.target(needed=False)))
+
+    def expected(self, type_: int, offset: int, nr: int) -> int:
+        """Draw the kinds that are expected of some slots: mostly those that they are of."""
+        kinds = self.rng.choice((0, 0, self.rng.randint(0, ANY)))
+        if self.rng.random() < 0.75:
+            for word in self.words(type_, offset, nr):
+                kinds |= 1 << kind_of(word)
+        return kinds or 1 << TableKind.SHADOW
+
+    def fill(self) -> None:
+        """TABLE_FILL."""
+        type_ = self.device()
+        offset, nr = self.some(type_)
+        pfn = self.rng.choice((self.rng.getrandbits(40), self.rng.getrandbits(PFN_BITS), WORD))
+        self.do(
+            Command(
+                Opcode.TABLE_FILL,
+                type_,
+                nr=nr,
+                arg0=offset | self.expected(type_, offset, nr) << 32,
+                arg1=pfn,
+                arg2=self.target(needed=False),
+            )
+        )
+
+    def clear(self) -> None:
+        """TABLE_CLEAR to free slots, or to leave a shadow."""
+        type_ = self.device()
+        offset, nr = self.some(type_)
+        self.do(
+            Command(
+                Opcode.TABLE_CLEAR,
+                type_,
+                nr=nr,
+                arg0=offset | self.expected(type_, offset, nr) << 32,
+                arg1=self.rng.choice((0, 1, self.rng.getrandbits(64) | 1)),
+                arg2=self.target(needed=False),
+            )
+        )
+
+    def replace(self) -> None:
+        """TABLE_REPLACE of the slots of a folio; sometimes of one too many."""
+        rng = self.rng
+        type_ = self.device()
+        offset, nr = self.some(type_)
+        words = self.words(type_, offset, nr)
+        start = next((i for i, word in enumerate(words) if word & 3 == 2), 0)
+        old = pfn_of(words[start])
+        length = 1
+        while start + length < nr and words[start + length] & 3 == 2 and pfn_of(words[start + length]) == old:
+            length += 1
+        if start + length < nr and rng.random() < 0.3:
+            length += 1
+        if rng.random() < 0.1:
+            old ^= 1 << rng.randrange(PFN_BITS)
+        new = rng.getrandbits(rng.choice((40, 64)))
+        self.do(Command(Opcode.TABLE_REPLACE, type_, nr=length, arg0=offset + start, arg1=new, arg2=old))
+
+    def window(self) -> None:
+        """WINDOW, often next to the previous offset."""
+        rng = self.rng
+        type_ = self.device()
+        pages = self.tables.devices[type_].pages
+        near = self.tables.readahead.previous + rng.choice((-1, 1, 1, 2))
+        offset = near if rng.random() < 0.5 and 0 < near < pages else self.slot(type_)
+        hits = rng.choice((0, 0, 0, 1, 2, 3, 5, 6, 7, 14, 30, 255, 1 << rng.randrange(32), (1 << 32) - 1))
+        policy = Readahead.FIXED if rng.random() < 0.2 else Readahead.ADAPTIVE
+        arg1 = rng.randint(0, 9) | policy << 4 | hits << 32
+        self.do(Command(Opcode.WINDOW, type_, arg0=offset, arg1=arg1, arg2=self.target(needed=False)))
+
+    def wrong(self) -> None:
+        """A command that is refused."""
+        rng = self.rng
+        type_ = self.device()
+        pages = self.tables.devices[type_].pages
+        opcode = rng.choice([opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.WINDOW])
+        offset, nr = self.some(type_)
+        command = Command(opcode, type_, nr=nr, arg0=offset | ANY << 32, arg1=3, arg2=self.target())
+        if opcode == Opcode.TABLE_GIVE:
+            command = replaced(command, nr=0)
+        how = rng.randrange(6)
+        if how == 0:
+            command = replaced(command, type=rng.choice(sorted(set(range(32)) - set(self.tables.devices))))
+        elif how == 1:
+            last = rng.choice((pages, pages + SLOTS, 0xFFFF_FFFF))
+            command = replaced(command, arg0=last | ANY << 32)
+        elif how == 2:
+            command = replaced(command, nr=rng.choice((0, SLOTS + 1 - offset % SLOTS, 513, 1023)))
+        elif how == 3:
+            command = replaced(command, arg2=command.arg2 | 1 << rng.randrange(6))
+        elif how == 4:
+            command = replaced(command, arg0=ANY << 32)
+        else:
+            command = replaced(command, arg1=rng.choice((2, 10, 15, 31)))
+        # Each way concerns some commands alone; what is not wrong may go beyond its places.
+        trial = Tables(ReadOnly(self.memory), self.tables.devices)
+        if trial.carry_out(command).status in (Status.BAD_RANGE, Status.BAD_DEVICE):
+            self.do(command)
+
+
+def replaced(command: Command, **values: int) -> Command:
+    """Return a command with some fields changed."""
+    return Command(**{**vars(command), **values})

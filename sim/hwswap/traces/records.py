@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of a trace: their kinds, how each is made, and what makes one of them wrong (docs/traces.md)."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import NamedTuple
+
+from hwswap.model.policy import Policy
+from hwswap.model.rows import ORDERS, SLOTS
+
+MAX_TYPES = 32
+FAILED = 255
+"""The type of an ALLOC record whose allocation failed, and of a next offset without a device."""
+NO_CLUSTER = 0xFFFF_FFFF
+"""The cluster of an ISOLATE record when none could be had."""
+TAKEN = 0x100
+"""Added to the flag DISCARD of a cluster that is being discarded."""
+
+
+class TraceError(ValueError):
+    """A trace cannot be read or makes no sense; the message is one sentence for the user."""
+
+
+class Op(IntEnum):
+    """What a record says was done.
+
+    Those below 16 are operations, from 16 on initial state, from 32 on details, from 48 on steps of an allocation that
+    an engine is told rather than asked, and the engine's questions, from 64 on windows of readahead.
+    """
+
+    PREPARE = 1
+    BAD = 2
+    SWAPON = 3
+    SWAPOFF_BEGIN = 4
+    SWAPOFF = 5
+    ALLOC = 6
+    FREE = 7
+    DISCARD_TAKE = 8
+    DISCARD_DONE = 9
+    POLICY = 10
+    NODE = 11
+    INIT_DEVICE = 16
+    INIT_CLUSTER = 17
+    INIT_USED = 18
+    INIT_NEXT = 19
+    INIT_SHARED_NEXT = 20
+    INIT_AVAILABLE = 21
+    BEGIN = 32
+    END = 33
+    VISIT = 34
+    REFUSED = 35
+    SCANNED = 36
+    ISOLATE = 37
+    SKIP = 38
+    TABLE = 39
+    HALF_USED = 40
+    RECLAIM = 41
+    RECLAIMED = 42
+    MOVE = 43
+    AVAILABLE = 44
+    STEP_TAKE = 48
+    STEP_PUT = 49
+    STEP_GIVE = 50
+    STEP_NEXT = 51
+    STEP_VISIT = 52
+    STEP_AVAILABLE = 53
+    ASK = 54
+    ANSWER = 55
+    READAHEAD_STATE = 64
+    READAHEAD = 65
+
+
+NAMES = {int(op): op.name.lower() for op in Op}
+FIRST_VERSION = tuple(op for op in Op if op <= Op.FREE)
+"""What format version 1 knows."""
+SECOND_VERSION = tuple(op for op in Op if op <= Op.AVAILABLE)
+"""What format version 2 knows."""
+THIRD_VERSION = tuple(op for op in Op if op <= Op.ANSWER)
+"""What format version 3 knows."""
+FIRST_INIT, FIRST_DETAIL, FIRST_STEP, FIRST_READAHEAD = 16, 32, 48, 64
+
+FROM_FULL = 0x8000
+"""Added to the number of slots that an ASK or ANSWER ends with a question about: the cluster came from FULL."""
+
+AT_ONCE, SLEPT, NO_MEMORY = range(3)
+"""How a TABLE record says that a cluster's table was had, or not."""
+
+
+class Record(NamedTuple):
+    """One record; a, b and c mean what docs/traces.md says for each op. c is signed."""
+
+    op: int
+    cpu: int
+    order: int
+    type: int
+    a: int = 0
+    b: int = 0
+    c: int = 0
+
+
+def prepare(type_: int, pages: int, flags: int, priority: int, node: int = 0) -> Record:
+    """Return the record of a device of `pages` slots (header included) with its flags and priority."""
+    return Record(Op.PREPARE, node, 0, type_, pages, flags, priority)
+
+
+def bad(type_: int, offset: int, nr: int) -> Record:
+    """Return the record of `nr` bad slots of a prepared device."""
+    return Record(Op.BAD, 0, 0, type_, offset, nr)
+
+
+def swapon(type_: int) -> Record:
+    """Return the record of a device that becomes available."""
+    return Record(Op.SWAPON, 0, 0, type_)
+
+
+def swapoff_begin(type_: int) -> Record:
+    """Return the record of a device that loses its write permission."""
+    return Record(Op.SWAPOFF_BEGIN, 0, 0, type_)
+
+
+def swapoff(type_: int) -> Record:
+    """Return the record of a device that is gone."""
+    return Record(Op.SWAPOFF, 0, 0, type_)
+
+
+def alloc(cpu: int, order: int, result: tuple[int, int] | None, number: int = 0) -> Record:
+    """Return the record of an allocation and its result, (device, offset) or None."""
+    type_, offset = result or (FAILED, 0)
+    return Record(Op.ALLOC, cpu, order, type_, offset, 0, number)
+
+
+def free(cpu: int, type_: int, offset: int, nr: int, number: int = 0) -> Record:
+    """Return the record of `nr` slots given back."""
+    return Record(Op.FREE, cpu, 0, type_, offset, nr, number)
+
+
+def discard_take(type_: int, offset: int) -> Record:
+    """Return the record of a cluster that was taken off DISCARD, by its first slot; 0 when there was none."""
+    return Record(Op.DISCARD_TAKE, 0, 0, type_, offset)
+
+
+def discard_done(type_: int, offset: int) -> Record:
+    """Return the record of a cluster that has been discarded, by one of its slots."""
+    return Record(Op.DISCARD_DONE, 0, 0, type_, offset)
+
+
+def policy(policy_: Policy) -> Record:
+    """Return the record of a write of the register POLICY."""
+    value = policy_.pack()
+    return Record(Op.POLICY, 0, 0, 0, value & 0xFFFF_FFFF, value >> 32)
+
+
+def node(cpu: int, number: int) -> Record:
+    """Return the record of a CPU that belongs to a node, 0 to 15."""
+    return Record(Op.NODE, cpu, 0, 0, number)
+
+
+def readahead(
+    cpu: int,
+    type_: int,
+    offset: int,
+    page_cluster: int,
+    hits: int,
+    fixed: bool,
+    state: tuple[int, int],
+    first: int,
+    nr: int,
+) -> list[Record]:
+    """Return the records of a window of readahead around slot `offset`: what it was made from, and what it was.
+
+    `state`: the offset it was last asked for without hits, and the slots of the last window.
+    """
+    return [
+        Record(Op.READAHEAD_STATE, cpu, int(fixed), type_, *state, hits),
+        Record(Op.READAHEAD, cpu, page_cluster, type_, offset, first, nr),
+    ]
+
+
+_LIFE = {
+    Op.PREPARE: (None, "prepared"),
+    Op.SWAPON: (("prepared", "going"), "on"),
+    Op.SWAPOFF_BEGIN: (("on",), "going"),
+    Op.SWAPOFF: (("going",), None),
+}
+
+
+class Validator:
+    """Checks every record by itself and the order of each device's life."""
+
+    def __init__(self, cpus: int, version: int) -> None:
+        """Prepare for a trace of so many CPUs in a format version."""
+        self.cpus = cpus
+        self.version = version
+        self.state: dict[int, str] = {}
+        self.sizes: dict[int, int] = {}
+        self.operations = 0
+        self.window_of: tuple[int, int] | None = None
+
+    def check(self, records: Iterable[Record]) -> None:
+        """Raise a TraceError that names the first record with a fault."""
+        for number, record in enumerate(records):
+            if fault := self.fault(record):
+                raise TraceError(f"record {number}: {fault}")
+
+    def fault(self, record: Record) -> str | None:
+        """Return what is wrong with the next record, None if nothing."""
+        op, cpu, order, type_, a, b, c = record
+        if op not in NAMES or op > (0, Op.FREE, Op.AVAILABLE, Op.ANSWER, Op.READAHEAD)[self.version]:
+            return f"unknown op {op}"
+        if op == Op.ALLOC:
+            return self.alloc_fault(record)
+        name = Op(op).name
+        if op in (Op.POLICY, Op.NODE, Op.INIT_NEXT):
+            return self.other_fault(record)
+        if op >= FIRST_READAHEAD:
+            return self.window_fault(record)
+        if op >= FIRST_INIT:
+            if op < FIRST_STEP:
+                return self.state_fault(record) if op < FIRST_DETAIL else self.detail_fault(record)
+            return self.step_fault(record)
+        places = 16 if op == Op.PREPARE and self.version > 1 else self.cpus
+        numbered = op == Op.PREPARE or (op == Op.FREE and self.version > 1 and c >= 0)
+        if type_ >= MAX_TYPES or cpu >= places or order or (c and not numbered):
+            return f"a {name} with device {type_}, CPU {cpu}, order {order}, c {c}"
+        now = self.state.get(type_)
+        if op in _LIFE:
+            return self.life_fault(record)
+        if (now != "prepared") if op == Op.BAD else (now not in ("on", "going")):
+            return f"a {name} on device {type_}, which is {now or 'not there'}"
+        if op in (Op.DISCARD_TAKE, Op.DISCARD_DONE):
+            inside = a < -(-self.sizes[type_] // SLOTS) * SLOTS
+            return None if inside and not b else f"a {name} of slot {a} of device {type_}, which has no such slot"
+        if not a or not 1 <= b <= SLOTS - a % SLOTS or a + b > self.sizes[type_]:
+            return f"a {name} of slots {a} to {a + b - 1} of device {type_}: not inside one cluster of it"
+        return None
+
+    def alloc_fault(self, record: Record) -> str | None:
+        """Return what is wrong with an ALLOC."""
+        _, cpu, order, type_, a, b, c = record
+        if cpu >= self.cpus or order >= ORDERS or b or (c and self.version == 1) or c < 0:
+            return f"an ALLOC by CPU {cpu} of order {order}: CPUs are 0 to {self.cpus - 1}, orders 0 to {ORDERS - 1}"
+        if type_ == FAILED:
+            return None if a == 0 else "a failed ALLOC with an offset"
+        late = self.state.get(type_) == "going" and c  # another CPU was on its way when write permission went
+        if (self.state.get(type_) != "on" and not late) or not 0 < a <= self.sizes[type_] - (1 << order):
+            return f"an ALLOC that got slot {a} of device {type_}, which has no such slot to give"
+        return None
+
+    def life_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a step in a device's life."""
+        op, _, _, type_, a, _, c = record
+        now = self.state.get(type_)
+        before, after = _LIFE[Op(op)]
+        if (now is not None) if before is None else (now not in before):
+            return f"a {Op(op).name} of device {type_}, which is {now or 'not there'}"
+        if op == Op.PREPARE:
+            if a < 2 or not -32768 <= c <= 32767:
+                return f"a PREPARE with {a} slots and priority {c}"
+            self.sizes[type_] = a
+        if after is None:
+            del self.state[type_]
+        else:
+            self.state[type_] = after
+        return None
+
+    def other_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a record that names no device, or perhaps none."""
+        op, cpu, order, type_, a, b, _ = record
+        if op == Op.POLICY:
+            try:
+                Policy.unpack(a | b << 32)
+            except ValueError as error:
+                return f"a POLICY that there is not ({error})"
+        elif op == Op.NODE and (cpu >= self.cpus or a > 15):
+            return f"a NODE of CPU {cpu} with number {a}"
+        elif op == Op.INIT_NEXT and (
+            cpu >= self.cpus or order >= ORDERS or (type_ not in self.state and type_ != FAILED)
+        ):
+            return f"an INIT_NEXT of CPU {cpu}, order {order}, device {type_}"
+        return None
+
+    def state_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a record of the initial state."""
+        op, _, order, type_, a, b, _ = record
+        name = Op(op).name
+        if op == Op.INIT_DEVICE:
+            if self.state.get(type_) != "prepared":
+                return f"an INIT_DEVICE of device {type_}, which is not prepared"
+            self.state[type_] = "on" if a else "going"
+            return None
+        if type_ not in self.state or order >= ORDERS:
+            return f"an {name} of device {type_}, order {order}"
+        if op == Op.INIT_CLUSTER and (a >= -(-self.sizes[type_] // SLOTS) or (b & 0xFF) > 5 or b & ~(TAKEN | 7)):
+            return f"an INIT_CLUSTER of cluster {a} with flag {b}"
+        if op == Op.INIT_USED and (not a or not 1 <= b <= SLOTS - a % SLOTS or a + b > self.sizes[type_]):
+            return f"an INIT_USED of slots {a} to {a + b - 1} of device {type_}: not inside one cluster of it"
+        return None
+
+    def detail_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a detail."""
+        op, cpu, order, type_, a, b, c = record
+        name = Op(op).name
+        if cpu >= self.cpus or order >= ORDERS or c < 0:
+            return f"a {name} by CPU {cpu}, order {order}, operation {c}"
+        if op == Op.BEGIN:
+            self.operations += 1
+            return None if c == self.operations else f"a BEGIN of operation {c}, the next is {self.operations}"
+        if c > self.operations:
+            return f"a {name} of operation {c}, which has not begun"
+        if op == Op.END:
+            return None
+        if type_ not in self.state:
+            return f"a {name} on device {type_}, which is not there"
+        clusters = -(-self.sizes[type_] // SLOTS)
+        if op in (Op.ISOLATE, Op.SKIP, Op.TABLE, Op.MOVE):
+            if a >= clusters and not (op == Op.ISOLATE and a == NO_CLUSTER):
+                return f"a {name} of cluster {a} of device {type_}, which has {clusters}"
+            if op in (Op.ISOLATE, Op.MOVE) and not 1 <= b <= 5:
+                return f"a {name} with flag {b}"
+        elif op in (Op.REFUSED, Op.SCANNED, Op.RECLAIM, Op.RECLAIMED) and a >= clusters * SLOTS:
+            return f"a {name} at slot {a} of device {type_}, which has no such slot"
+        return None
+
+    def step_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a step."""
+        op, cpu, order, type_, a, b, c = record
+        name = Op(op).name
+        if op in (Op.ASK, Op.ANSWER):
+            return self.dialog_fault(record)
+        if cpu >= self.cpus or order >= ORDERS or type_ not in self.state or c:
+            return f"a {name} with device {type_}, CPU {cpu}, order {order}, c {c}"
+        clusters = -(-self.sizes[type_] // SLOTS)
+        if op in (Op.STEP_TAKE, Op.STEP_PUT):
+            if a >= clusters or not 1 <= b <= 5:
+                return f"a {name} of cluster {a} of device {type_} with flag {b}"
+        elif op == Op.STEP_GIVE:
+            if not a or not 1 <= b <= SLOTS - a % SLOTS or a + b > self.sizes[type_]:
+                return f"a {name} of slots {a} to {a + b - 1} of device {type_}: not inside one cluster of it"
+        elif op == Op.STEP_NEXT and (a >= clusters * SLOTS or a % (1 << order) or b > 1):
+            return f"a {name} at slot {a} of device {type_}, order {order}"
+        return None
+
+    def window_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a READAHEAD_STATE, or with the READAHEAD behind it."""
+        op, cpu, order, type_, a, b, c = record
+        name = Op(op).name
+        before, self.window_of = self.window_of, (cpu, type_) if op == Op.READAHEAD_STATE else None
+        if cpu >= self.cpus or type_ not in self.state or c < 0:
+            return f"a {name} by CPU {cpu} on device {type_}, c {c}"
+        if op == Op.READAHEAD_STATE:
+            return f"a {name} of policy {order}, {b} slots before" if order > 1 or b > SLOTS else None
+        if before != (cpu, type_):
+            return f"a {name} without READAHEAD_STATE before it"
+        size = self.sizes[type_]
+        if order >= ORDERS or not 0 < a < size or not 0 < b <= a < b + c <= size or c > SLOTS:
+            return f"a {name} with page_cluster {order} of {c} slots from {b} on, around {a}, of {size}"
+        return None
+
+    def dialog_fault(self, record: Record) -> str | None:
+        """Return what is wrong with an ASK or ANSWER."""
+        op, cpu, order, type_, a, b, c = record
+        name = Op(op).name
+        failed = type_ == FAILED and not a and not b
+        if cpu >= self.cpus or order >= ORDERS or (type_ not in self.state and not failed):
+            return f"a {name} with device {type_}, CPU {cpu}, order {order}"
+        if c < 0 or (op == Op.ASK and c) or (b & ~FROM_FULL) > SLOTS:
+            return f"a {name} about {b & ~FROM_FULL} slots, c {c}"
+        if not failed and a >= -(-self.sizes[type_] // SLOTS) * SLOTS:
+            return f"a {name} of slot {a} of device {type_}, which has no such slot"
+        return None
+
+
+def version_of(records: Iterable[Record]) -> int:
+    """Return the lowest format version that holds the records."""
+    version = 1
+    for record in records:
+        if record.op >= FIRST_READAHEAD:
+            return 4
+        if record.op >= FIRST_STEP:
+            version = 3
+        numbered = record.op in (Op.ALLOC, Op.FREE) and record.c
+        if record.op > Op.FREE or (record.op == Op.PREPARE and record.cpu) or numbered:
+            version = max(version, 2)
+    return version

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make formal`: proofs of parts of the engine, a table of what was proved, and JSON; exit status 1 if one failed."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from hwswap.project import paths, provenance
+from hwswap.verify import proofs
+from hwswap.verify.yosys import YosysError
+
+OUT = Console()
+ERR = Console(stderr=True, highlight=False)
+PARTS = paths.BUILD / "proof-rtl"
+FOLDER = paths.BUILD / "formal"
+
+
+def report(verdicts: list[proofs.Verdict]) -> Table:
+    """Return what was proved as a table."""
+    table = Table("part", "property", "assertions", "result", "how", "s", "can it fail?", show_lines=False)
+    what = {proof.name: proof.what for proof in proofs.PROOFS}
+    for verdict in verdicts:
+        color = "green" if proofs.good(verdict) else "red"
+        table.add_row(
+            f"{verdict.proof}: {what[verdict.proof]}",
+            verdict.name,
+            str(verdict.assertions),
+            f"[{color}]{verdict.result}[/]",
+            verdict.how,
+            f"{verdict.seconds:.0f}",
+            verdict.breakable or f"[{color}]not shown[/]",
+        )
+    return table
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    top = argparse.ArgumentParser(prog="python -m hwswap.formal", description=__doc__)
+    top.add_argument("names", nargs="*", metavar="PROOF", help="which proofs (default: all)")
+    top.add_argument("--short", action="store_true", help="only those that take seconds")
+    top.add_argument("--seed", type=int, default=1, help="seed of the faults that must break each property (default 1)")
+    top.add_argument("--output", type=Path, default=FOLDER, help="folder of the results (default build/formal)")
+    return top
+
+
+def choose(names: Sequence[str], short: bool) -> list[proofs.Proof]:
+    """Return the proofs that are asked for."""
+    known = {proof.name: proof for proof in proofs.PROOFS}
+    for name in names:
+        if name not in known:
+            raise YosysError(f"there is no proof '{name}': choose of {', '.join(known)}")
+    chosen = [known[name] for name in names] or list(proofs.PROOFS)
+    return [proof for proof in chosen if proof.short or not short]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prove; return the exit status."""
+    args = parser().parse_args(arguments)
+    verdicts: list[proofs.Verdict] = []
+    begin = time.monotonic()
+    try:
+        chosen = choose(args.names, args.short)
+        paths.need(PARTS)
+        for proof in chosen:
+            with ERR.status(proof.name) as status:
+                verdicts += proofs.prove(
+                    proof, PARTS, args.output, args.seed, lambda text, p=proof, s=status: s.update(f"{p.name}: {text}")
+                )
+    except YosysError as error:
+        ERR.print(f"formal: {error}", soft_wrap=True, markup=False)
+        return 1
+    except KeyboardInterrupt:
+        ERR.print("formal: interrupted")
+        return 130
+    bad = [verdict for verdict in verdicts if not proofs.good(verdict)]
+    values = {
+        "commit": provenance.commit(),
+        "seed": args.seed,
+        "seconds": round(time.monotonic() - begin, 1),
+        "properties": [asdict(verdict) for verdict in verdicts],
+    }
+    args.output.mkdir(parents=True, exist_ok=True)
+    (args.output / "formal.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
+    OUT.print(report(verdicts))
+    for verdict in bad:
+        text = f"formal: {verdict.proof}.{verdict.name}: {verdict.result} ({verdict.how})"
+        if verdict.trace:
+            text += f"; counterexample in {verdict.trace}"
+        elif verdict.result in ("unbounded", "bounded"):
+            text += "; but none of the seeded faults breaks it, so it may say nothing"
+        ERR.print(text, soft_wrap=True)
+    count = {result: sum(v.result == result and v not in bad for v in verdicts) for result in ("unbounded", "bounded")}
+    OUT.print(
+        f"formal: {len(verdicts)} properties of {len(chosen)} parts: {count['unbounded']} proved for all time, "
+        f"{count['bounded']} to a bound, {len(bad)} not; {values['seconds']:.0f} s",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

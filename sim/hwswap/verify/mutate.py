@@ -1,0 +1,524 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make mutate`: how many seeded faults the project's own checks find.
+
+Each fault of the model with faults (build/mutants, see mutants.py) is switched on in turn while the killers run:
+scripts (hwswap.stimulus) and streams (hwswap.traces.stream), short, fixed by their seeds, and passed by the engine
+without fault. A fault is killed by a decision or a word that differs, by one of the RTL's assertions, by the check of
+the bus protocol, or by a hang. One that only makes the engine take another number of cycles, or poll more or less
+often, than without fault is counted by itself: no model says how long anything takes, but a fault that costs time is
+seen. What survives is listed, without those that are proved to be no faults at all (equivalence.py) or to matter in no
+state that can be reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where it
+stopped; a fault that was killed stays so as long as model and killer are the same.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from hwswap.project import paths, provenance
+from hwswap.stimulus import advisory_mode
+from hwswap.stimulus.authoritative_mode import authoritative, registers_and_refusals
+from hwswap.stimulus.corners import corners
+from hwswap.stimulus.dma_windows import stops, windows
+from hwswap.stimulus.free_runs import free_runs
+from hwswap.stimulus.guided_steps import lists, steps
+from hwswap.stimulus.index import index
+from hwswap.stimulus.mirroring import mirror
+from hwswap.stimulus.script import Sizes
+from hwswap.stimulus.single import single
+from hwswap.stimulus.swap_tables import alike, tables
+from hwswap.traces import stream, trace
+from hwswap.verify import equivalence, mutants, reachable, yosys
+from hwswap.verify.equivalence import Prover
+from hwswap.verify.reachable import Machine, Reachability
+
+OUT = Console()
+ERR = Console(stderr=True, highlight=False)
+
+FOLDER = paths.BUILD / "mutate"
+MUTANTS = paths.BUILD / "mutants"
+MODEL = paths.BUILD / "model-mutants"
+WAVE_MODEL = paths.BUILD / "model-mutants-wave"
+PASS = 0.9
+"""Score, without what only cycles show, from which on the exit status is 0."""
+
+NONE = "none"
+"""What a survivor is that is proved to be no fault: it changes nothing, in whatever state and with whatever input."""
+
+UNREACHABLE = "unreachable"
+"""What a survivor is that is proved to matter in no state that can be reached."""
+
+SHORT = 100
+"""Faults of a short run."""
+
+SHORT_PASS = 0.87
+"""Score of a short run from which on the exit status is 0: a draw of 100 is four points off, one time in three."""
+
+PROOF_SECONDS = 12
+"""CPU time of one proof that a survivor matters in no state that can be reached; a short run has reachable's."""
+
+PROOF_RINGS = 3
+"""How often registers are added in one; a short run has reachable's."""
+
+CYCLES = "cycles"
+"""How a fault was found that changes nothing but the number of cycles."""
+
+PATIENCE = 20
+"""A killer that takes so many times the CPU time it takes without fault, and 5 s, hangs."""
+
+HURRY = ("--patience", "5000")
+"""A register access, or an operation, that takes so many cycles hangs: the small engine is cleared in less."""
+
+
+class MutateError(RuntimeError):
+    """The run cannot be made; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Killer:
+    """A check: the program that runs it, its file, and options."""
+
+    name: str
+    program: str
+    file: str
+    options: tuple[str, ...] = ()
+
+    def command(self, model: Path, tests: Path, fault: int) -> list[str]:
+        """Return the command that runs it on a fault."""
+        return [str(model / self.program), str(tests / self.file), "--fault", str(fault), *HURRY, *self.options]
+
+
+PLAY, REPLAY = "hwswap-play", "hwswap-replay"
+SLOW = ("--stall", "30", "--latency", "5")
+
+KILLERS = (
+    Killer("random operations", PLAY, "authoritative.txt"),
+    Killer("advisory mode, slow bus", PLAY, "advisory.txt", SLOW),
+    Killer("guided steps and questions", PLAY, "steps.txt"),
+    Killer("lists put anew", PLAY, "lists.txt"),
+    Killer("registers and refusals", PLAY, "registers.txt"),
+    Killer("errors of the bus", PLAY, "errors.txt"),
+    Killer("stream by ring", REPLAY, "ring.hwst"),
+    Killer("stream by pages, slow bus", REPLAY, "pages.hwst", ("--registers", "--stall", "40")),
+    Killer("stream by ring, slow memory", REPLAY, "ring-2.hwst", ("--latency", "200")),
+    Killer("advisory mode, another seed", PLAY, "advisory-2.txt", ("--latency", "40")),
+    Killer("guided steps and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
+    Killer("registers and refusals, slow bus", PLAY, "registers-2.txt", ("--stall", "30", "--latency", "120")),
+    Killer("the index", PLAY, "index.txt"),
+    Killer("the index, another seed", PLAY, "index-2.txt"),
+    Killer("the index, a third seed", PLAY, "index-3.txt"),
+    Killer("the index, a fourth seed", PLAY, "index-4.txt"),
+    Killer("advisory mode, with the index", PLAY, "advisory-3.txt"),
+    Killer("swap tables", PLAY, "tables.txt"),
+    Killer("swap tables, another seed, slow bus", PLAY, "tables-2.txt", SLOW),
+    Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
+    Killer("one thing decides", PLAY, "single.txt"),
+    Killer("free runs in each word", PLAY, "runs.txt"),
+    Killer("random operations, longer", PLAY, "authoritative-2.txt"),
+    Killer("swap tables, longer, slow bus", PLAY, "tables-3.txt", SLOW),
+    Killer("hints and notices, slow memory", PLAY, "mirror.txt", ("--latency", "40")),
+    Killer("large swap tables", PLAY, "alike.txt"),
+    Killer("DMA windows", PLAY, "windows.txt"),
+    Killer("stops and a bus that hangs, out of order", PLAY, "stops.txt", ("--reorder",)),
+)
+
+
+@dataclass
+class Outcome:
+    """What became of a fault: `by` which killer ("" for a survivor), how ("difference", ...), and what was said.
+
+    How is "" for a survivor, NONE or UNREACHABLE if that is proved of it.
+    """
+
+    number: int
+    by: str
+    how: str
+    said: str
+    seconds: float
+
+
+def sizes() -> Sizes:
+    """Return what the engine with faults was built for."""
+    values = json.loads(paths.need(paths.BUILD / "rtl-mutants" / "engine.json").read_text())
+    return Sizes(**values)
+
+
+def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
+    """Write the killers' files; return for each killer, by its name, a hash of it and its file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (
+        ("authoritative", authoritative(1, 600, built)),
+        ("authoritative-2", authoritative(3, 2500, built)),
+        ("advisory", advisory_mode.advisory(1, 24, built)),
+        ("steps", steps(5, 120, built)),
+        ("registers", registers_and_refusals(6, built)),
+        ("registers-2", registers_and_refusals(16, built)),
+        ("lists", lists(9, 40, built)),
+        ("errors", advisory_mode.bus_errors(7, built)),
+        ("advisory-2", advisory_mode.advisory(2, 40, built)),
+        ("steps-2", steps(8, 120, built)),
+        ("tables", tables(4, 40, built)),
+        ("tables-2", tables(11, 60, built)),
+        ("tables-3", tables(21, 120, built)),
+        ("index", index(22, 40, built)),
+        ("index-2", index(27, 24, built)),
+        ("index-3", index(30, 24, built)),
+        ("index-4", index(26, 24, built)),
+        ("advisory-3", advisory_mode.advisory(3, 30, built, wild=True)),
+        ("corners", corners(31, built)),
+        ("single", single(41, built)),
+        ("runs", free_runs(51, built)),
+        ("mirror", mirror(42, built)),
+        ("alike", alike(built)),
+        ("windows", windows(61, built)),
+        ("stops", stops(62, built)),
+    ):
+        (folder / f"{name}.txt").write_text(text)
+    for name, seed, ops, span in (
+        ("ring", 3, 3000, built.clusters // 2),
+        ("ring-2", 13, 1500, 5),
+        ("pages", 4, 700, 6),
+    ):
+        shape = stream.Shape(seed, ops, built.devices, built.cpus, built.clusters, span, stream.EVERYTHING)
+        made = stream.generate(shape)
+        trace.write(folder / f"{name}.hwst", made.header, made.records)
+    return {killer.name: digest(repr(killer).encode(), (folder / killer.file).read_bytes()) for killer in KILLERS}
+
+
+def digest(*parts: bytes) -> str:
+    """Return a hash."""
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def how(said: str) -> str:
+    """Tell by what a killer found a fault."""
+    for kind, pattern in (
+        ("assertion", r"an assertion of the RTL failed"),
+        ("hang", r"waited \d+ cycles|has not (completed|answered)|hangs|did not converge"),
+        ("protocol", r"AXI"),
+        ("difference", r"must be|expected|carries the number|the trace needs|does not have the policy"),
+    ):
+        if re.search(pattern, said):
+            return kind
+    return "other"
+
+
+def time_of(said: str) -> tuple[str, ...]:
+    """Return what a killer said about time: cycles, and the counters that it was told to show."""
+    return tuple(re.findall(r"\d+ cycles|register 0x\w+ is 0x\w+", said))
+
+
+def attempt(killer: Killer, model: Path, tests: Path, fault: int, limit: int) -> tuple[bool, str]:
+    """Run a killer on a fault, `limit` seconds of CPU time long; return whether it passed, and what it said.
+
+    Time on the clock would find hangs where other programs run beside this one.
+    """
+    limited = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(limit), *killer.command(model, tests, fault)]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    said = (done.stdout + done.stderr).strip()
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return False, f"took {limit} s of CPU time: hangs"
+    if done.returncode not in (0, 1):
+        said += f" (ended with status {done.returncode})"
+    return done.returncode == 0, said
+
+
+@dataclass(frozen=True)
+class Sound:
+    """How a killer went without a fault: seconds of CPU time it may take with one, and what it said about time."""
+
+    limit: int
+    time: tuple[str, ...]
+
+
+def try_fault(number: int, model: Path, tests: Path, sound: dict[str, Sound]) -> Outcome:
+    """Run killers on a fault until one finds it by more than cycles."""
+    begin = time.monotonic()
+    slow = Outcome(number, "", "", "", 0.0)
+    for killer in KILLERS:
+        without = sound[killer.name]
+        passed, said = attempt(killer, model, tests, number, without.limit)
+        if not passed:
+            return Outcome(number, killer.name, how(said), said[-400:], round(time.monotonic() - begin, 2))
+        if not slow.by and time_of(said) != without.time:
+            slow = Outcome(number, killer.name, CYCLES, said[-400:], 0.0)
+    return replace(slow, seconds=round(time.monotonic() - begin, 2))
+
+
+def without_fault(model: Path, tests: Path) -> dict[str, Sound]:
+    """Run all killers without a fault, which they must pass; return how each went."""
+    sound = {}
+    for killer in KILLERS:
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN)
+        passed, said = attempt(killer, model, tests, 0, 600)
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if not passed:
+            raise MutateError(f"without a fault, '{killer.name}' fails, so it cannot find one: {said[-400:]}")
+        seconds = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
+        sound[killer.name] = Sound(5 + int(PATIENCE * seconds), time_of(said))
+    return sound
+
+
+class Notes:
+    """Lines of JSON on disk, added as they come."""
+
+    def __init__(self, path: Path) -> None:
+        """Take a file that may not be there yet."""
+        self.path = path
+        self.lock = threading.Lock()
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Yield what is there."""
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                with contextlib.suppress(ValueError):  # cut short by an interruption
+                    yield json.loads(line)
+
+    def add(self, **values: object) -> None:
+        """Add a line."""
+        with self.lock, self.path.open("a") as file:
+            file.write(json.dumps(values) + "\n")
+
+
+class Results:
+    """What killers made of faults; what another model or other killers did does not count.
+
+    That a fault was killed holds as long as its killer stays the same, that it survived as long as all of them do.
+    """
+
+    def __init__(self, path: Path, model: str, killers: dict[str, str]) -> None:
+        """Read what is there: `model` and `killers` are hashes."""
+        self.keys = {name: digest(model.encode(), killer.encode()) for name, killer in killers.items()}
+        self.together = digest(*(key.encode() for key in self.keys.values()))
+        self.notes = Notes(path)
+        self.known: dict[int, Outcome] = {}
+        for values in self.notes.read():
+            key = values.pop("key", None)
+            outcome = Outcome(**values)
+            if key == self.key(outcome):
+                self.known[outcome.number] = outcome
+
+    def key(self, outcome: Outcome) -> str | None:
+        """Return the hash of all that an outcome follows from."""
+        return self.keys.get(outcome.by) if outcome.how not in ("", CYCLES) else self.together
+
+    def add(self, outcome: Outcome) -> None:
+        """Note an outcome."""
+        self.known[outcome.number] = outcome
+        self.notes.add(key=self.key(outcome), **asdict(outcome))
+
+
+class Proofs:
+    """What was proved of survivors, or could not be within its limits."""
+
+    def __init__(self, path: Path, faults: str) -> None:
+        """Read what is there; `faults` is a hash of the netlist with the faults."""
+        sources = (Path(str(module.__file__)).read_bytes() for module in (equivalence, reachable, yosys))
+        self.key = digest(faults.encode(), *sources)
+        self.notes = Notes(path)
+        self.known: dict[int, tuple[str, int, int]] = {}
+        for values in self.notes.read():
+            if values["key"] == self.key:
+                self.known[values["number"]] = values["how"], values["seconds"], values["rings"]
+
+    def of(self, number: int, seconds: int, rings: int) -> str | None:
+        """Return what is known of a fault: "" if nothing was proved with these limits, None if that was not tried."""
+        how, tried_seconds, tried_rings = self.known.get(number, ("", 0, 0))
+        return how if how or (tried_seconds >= seconds and tried_rings >= rings) else None
+
+    def add(self, number: int, how: str, seconds: int, rings: int) -> None:
+        """Note what came of trying."""
+        self.known[number] = how, seconds, rings
+        self.notes.add(key=self.key, number=number, how=how, seconds=seconds, rings=rings)
+
+
+def run(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> None:
+    """Try faults, `jobs` at a time, with progress."""
+    left = [number for number in numbers if number not in results.known]
+    if not left:
+        return
+    sound = without_fault(MODEL, tests)
+    in_parallel(
+        lambda number: results.add(try_fault(number, MODEL, tests, sound)),
+        left,
+        "faults",
+        len(numbers) - len(left),
+        jobs,
+    )
+
+
+def in_parallel(deed: Callable[[int], None], numbers: Sequence[int], title: str, before: int, jobs: int) -> None:
+    """Do something for each number, `jobs` at a time, with progress; `before`: how many are done already."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=ERR) as progress, ThreadPoolExecutor(jobs) as pool:
+        task = progress.add_task(title, total=before + len(numbers), completed=before)
+
+        def one(number: int) -> None:
+            deed(number)
+            progress.advance(task)
+
+        pending = [pool.submit(one, number) for number in numbers]
+        try:
+            for job in pending:
+                job.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def prove(survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jobs: int) -> None:
+    """Find out which survivors are no faults, or matter in no state that can be reached."""
+    left = [number for number in survivors if proofs.of(number, seconds, rings) is None]
+    if not left:
+        return
+    gates = MUTANTS / mutants.GATES
+    prover = Prover(gates, mutants.TOP, mutants.SELECT)
+    reach = Reachability(Machine(gates, mutants.TOP, mutants.SELECT))
+    building = threading.Lock()
+
+    def one(number: int) -> None:
+        # One at a time where the graphs grow; the proofs themselves are other processes.
+        with building:
+            how = NONE if prover.no_fault(number, FOLDER) else ""
+        if not how and reach.unreachable(number, FOLDER, seconds, rings):
+            how = UNREACHABLE
+        proofs.add(number, how, seconds, rings)
+
+    in_parallel(one, left, "survivors: proofs that they matter never", 0, jobs)
+
+
+def again(number: int, tests: Path) -> int:
+    """Run one fault once more, with waves; return 0 if it was found."""
+    _, all_mutants = mutants.load(paths.need(MUTANTS))
+    if not 1 <= number <= len(all_mutants):
+        raise MutateError(f"there is no fault {number}: choose 1 to {len(all_mutants)}")
+    OUT.print(f"fault {number}: {all_mutants[number - 1]}", highlight=False, soft_wrap=True)
+    model = WAVE_MODEL if WAVE_MODEL.exists() else MODEL
+    for killer in KILLERS:
+        command = killer.command(model, tests, number)
+        if model == WAVE_MODEL:
+            command += ["--waves", str(FOLDER / f"fault-{number}.fst")]
+        OUT.print(" ".join(command), highlight=False, soft_wrap=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        OUT.print((done.stdout + done.stderr).strip(), highlight=False, soft_wrap=True, markup=False)
+        if done.returncode:
+            return 0
+    return 1
+
+
+def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: int) -> dict[str, object]:
+    """Print tables; return the values of the JSON file."""
+    seeded, proved = len(outcomes), Counter(outcome.how for outcome in outcomes)
+    outcomes = [outcome for outcome in outcomes if outcome.how not in (NONE, UNREACHABLE)]
+    by_number = {mutant.number: mutant for mutant in listed}
+    modules: dict[str, list[bool]] = {}
+    for outcome in outcomes:
+        modules.setdefault(by_number[outcome.number].kind, []).append(outcome.how)
+    spread = {
+        module: {"faults": len(found), "killed": sum(how not in ("", CYCLES) for how in found)}
+        | {CYCLES: found.count(CYCLES)}
+        for module, found in sorted(modules.items())
+    }
+    table = Table("module", "faults", "killed", "by cycles alone")
+    for module, counts in spread.items():
+        table.add_row(module, *map(str, counts.values()))
+    OUT.print(table)
+    kinds = Counter(outcome.how for outcome in outcomes if outcome.by)
+    killers = Counter(outcome.by for outcome in outcomes if outcome.by)
+    for title, counts in (("killed by", kinds), ("first found by", killers)):
+        OUT.print(f"{title}: " + ", ".join(f"{name} {number}" for name, number in counts.most_common()))
+    survivors = [outcome.number for outcome in outcomes if not outcome.by]
+    slow = [outcome.number for outcome in outcomes if outcome.how == CYCLES]
+    for word, numbers in (("cycles alone", slow), ("survivor", survivors)):
+        for number in numbers:
+            OUT.print(f"{word}: fault {number}: {by_number[number]}", highlight=False, soft_wrap=True)
+    killed = len(outcomes) - len(survivors) - len(slow)
+    return {
+        "commit": provenance.commit(),
+        "seed": seed,
+        "seeded": seeded,
+        "proved_to_be_none": proved[NONE],
+        "proved_unreachable": proved[UNREACHABLE],
+        "faults": len(outcomes),
+        "killed": killed,
+        "score": round(killed / max(len(outcomes), 1), 4),
+        "by_cycles_alone": len(slow),
+        "score_with_cycles": round((killed + len(slow)) / max(len(outcomes), 1), 4),
+        "by": dict(kinds),
+        "first_found_by": dict(killers),
+        "modules": spread,
+        "survivors": [asdict(by_number[number]) | {"text": str(by_number[number])} for number in survivors],
+        "outcomes": [asdict(outcome) for outcome in outcomes],
+    }
+
+
+def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
+    """Try all faults, or some; print the score; return the exit status."""
+    seed, listed = mutants.load(paths.need(MUTANTS))
+    paths.need(MODEL)
+    killers = write_tests(FOLDER / "tests", sizes())
+    numbers = [mutant.number for mutant in listed]
+    count = SHORT if short else count
+    if count is not None:
+        if not 1 <= count <= len(numbers):
+            raise MutateError(f"--count is {count}: choose 1 to {len(numbers)}")
+        numbers = sorted(random.Random(sample).sample(numbers, count))
+    begin = time.monotonic()
+    results = Results(FOLDER / "results.jsonl", os.path.realpath(MODEL), killers)
+    run(numbers, jobs, results, FOLDER / "tests")
+    proofs = Proofs(FOLDER / "proofs.jsonl", os.path.realpath(MUTANTS))
+    seconds, rings = (reachable.SECONDS, reachable.RINGS) if short else (PROOF_SECONDS, PROOF_RINGS)
+    prove([number for number in numbers if not results.known[number].by], proofs, seconds, rings, jobs)
+    outcomes = [results.known[number] for number in numbers]
+    outcomes = [one if one.by else replace(one, how=proofs.of(one.number, seconds, rings) or "") for one in outcomes]
+    values = report(outcomes, listed, seed)
+    values["seconds"] = round(time.monotonic() - begin, 1)
+    values["sample"] = sample if count is not None else None
+    (FOLDER / "mutate.json").write_text(json.dumps(values, indent=2) + "\n")
+    OUT.print(
+        f"mutate: {values['seeded']} seeded, {values['proved_to_be_none']} of them proved to be no faults, "
+        f"{values['proved_unreachable']} to matter in no state that can be reached; "
+        f"{values['killed']} of {values['faults']} faults killed, {100 * values['score']:.1f} %; "
+        f"{values['by_cycles_alone']} more cost cycles and nothing else, {100 * values['score_with_cycles']:.1f} % "
+        f"(seed {seed}{f', sample {sample}' if count is not None else ''}); {values['seconds']:.0f} s",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return 0 if values["score"] >= (SHORT_PASS if short else PASS) else 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--short", action="store_true", help=f"{SHORT} faults only")
+    parser.add_argument("--count", type=int, metavar="N", help="N faults only, drawn by --sample")
+    parser.add_argument("--sample", type=int, default=1, help="seed of that draw (default 1)")
+    parser.add_argument("--jobs", type=int, default=2, help="faults at a time (default 2)")
+    parser.add_argument("--fault", type=int, metavar="N", help="run this fault again, with waves if they were built")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if args.fault is not None:
+        write_tests(FOLDER / "tests", sizes())
+        return again(args.fault, FOLDER / "tests")
+    return mutate(args.short, args.count, args.jobs, args.sample)

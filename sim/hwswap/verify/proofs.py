@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formal proofs of parts of the engine: what hw/formal says of them, by Yosys and ABC.
+
+A proof is a SystemVerilog module in hw/formal around a part of the engine (hw/src/main/scala/hwswap/EmitProofs.scala).
+Its assertions are named; what is before the first underscore is the property they belong to. The assertions of the
+part itself are the property `own`.
+
+All assertions of a proof are taken together: each may rely on the others having held so far, which is what makes an
+induction short. "unbounded" means that they hold for ever, after induction over k cycles whose base case was checked,
+or after ABC's property-directed reachability; "bounded" that no input of n cycles after reset breaks one.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hwswap.project import paths
+from hwswap.verify import yosys
+
+SOURCES = paths.ROOT / "hw" / "formal"
+FAULTS = 63
+"""Faults put into a part at once to see that each of its properties can fail; a power of two minus 1."""
+
+CORE_FAULTS = 1023
+"""The same for the whole core, which has as many times the logic."""
+
+OWN = "own"
+
+ASSERTED = re.compile(r"was asserted in frame (\d+)")
+"""What ABC says of a counterexample."""
+
+FAILED = re.compile(r"^Failed assertion (\S+) at", re.MULTILINE)
+"""What Yosys says of an assertion that fails while it plays a counterexample."""
+
+LEMMAS = frozenset({"order"})
+"""Properties of the specification alone, which no fault in the part can break."""
+
+LEMMA = "of the specification alone"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is proved of one part, and how.
+
+    `part` names the file that EmitProofs writes, `source` the one in hw/formal, whose module is <source>_proof.
+    `method` is "induction", "reachability" or "bounded"; `depth` the most cycles of an induction, or those of a
+    bounded check. `breaking` is the depth in which the seeded faults must show, `faults` how many are seeded. `limit`
+    is in seconds.
+    """
+
+    name: str
+    part: str
+    source: str
+    what: str
+    method: str
+    depth: int
+    breaking: int
+    limit: float
+    parameters: dict[str, int] = field(default_factory=dict)
+    short: bool = True
+    faults: int = FAULTS
+
+
+PROOFS = (
+    Proof("finder", "finder", "finder", "free-run finder, rows of 64 slots, 7 orders", "induction", 4, 4, 900),
+    Proof(
+        name="finder-512",
+        part="full-finder",
+        source="finder",
+        what="free-run finder, rows of 512 slots, 10 orders",
+        method="induction",
+        depth=4,
+        breaking=4,
+        limit=3600,
+        parameters={"SLOTS": 512, "WORDS": 16},
+        short=False,
+    ),
+    Proof("available", "available", "available", "available list of 4 devices", "induction", 6, 8, 900),
+    Proof(
+        name="lists",
+        part="lists",
+        source="lists",
+        what="4 clusters on 3 lists",
+        method="induction",
+        depth=10,
+        breaking=14,
+        limit=900,
+        parameters={"USED_LISTS": 3},
+    ),
+    Proof(
+        name="lists-11",
+        part="lists",
+        source="lists",
+        what="3 clusters on 11 lists",
+        method="induction",
+        depth=10,
+        breaking=14,
+        limit=1800,
+        parameters={"USED_CLUSTERS": 3},
+        short=False,
+    ),
+    Proof("axil", "axil", "axil", "AXI4-Lite slave, any registers", "reachability", 0, 12, 300),
+    Proof(
+        name="gate",
+        part="gate",
+        source="gate",
+        what="AXI4 gate, a window, any masters, any memory, resets at any time",
+        method="bounded",
+        depth=11,
+        breaking=11,
+        limit=600,
+    ),
+    Proof(
+        name="core",
+        part="core",
+        source="core",
+        what="core of 2 clusters of 8 slots, any request at any time",
+        method="bounded",
+        depth=100,
+        breaking=80,
+        limit=3600,
+        short=False,
+        faults=CORE_FAULTS,
+    ),
+    Proof(
+        name="core-full",
+        part="core",
+        source="core",
+        what="core of 2 clusters of 8 slots, any requests, input kept full",
+        method="bounded",
+        depth=100,
+        breaking=90,
+        limit=3600,
+        parameters={"STEADY": 1},
+        short=False,
+        faults=CORE_FAULTS,
+    ),
+)
+
+
+@dataclass
+class Verdict:
+    """What came out for one property: "unbounded", "bounded", "failed" or "unknown", and how."""
+
+    proof: str
+    name: str
+    assertions: int
+    result: str
+    how: str
+    seconds: float
+    trace: str = ""
+    breakable: str = ""
+
+
+def property_of(cell: str) -> str:
+    """Return the property that an assertion belongs to, by its name in the flat design."""
+    if cell.startswith("dut."):
+        return OWN
+    return cell.rsplit(".", 1)[-1].split("_", 1)[0]
+
+
+class Session:
+    """One proof being worked on, in a folder of its own."""
+
+    def __init__(self, proof: Proof, parts: Path, folder: Path) -> None:
+        """Prepare it; `parts` holds what EmitProofs wrote."""
+        self.proof = proof
+        self.parts = parts.resolve()  # as Yosys names it, too
+        self.folder = folder / proof.name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.top = f"{proof.source}_proof"
+
+    def read(self) -> list[str]:
+        """Return the commands that read the design."""
+        parameters = "".join(f" -G {name}={value}" for name, value in self.proof.parameters.items())
+        files = f"{self.parts}/operations.sv {self.parts / self.proof.part}.sv {SOURCES / self.proof.source}.sv"
+        return [
+            f"read_slang --threads 1 --top {self.top}{parameters} {files}",
+            f"hierarchy -check -top {self.top}",
+            "proc",
+        ]
+
+    def flatten(self) -> list[str]:
+        """Return the commands that make it flat, and list its assertions."""
+        return ["flatten", "opt_expr", "opt_clean", "select -list t:$check"]
+
+    @staticmethod
+    def solve_form(name: str) -> list[str]:
+        """Return the commands that make a flat design an and-inverter graph, as a solver wants it.
+
+        What is undefined may be anything in each cycle, and memories and registers without a reset anything at first.
+        """
+        return [
+            "memory_nordff",
+            "async2sync",
+            "chformal -assume -early",
+            "opt_clean",
+            "formalff -setundef -clk2ff -ff2anyinit -hierarchy",
+            "chformal -live -fair -cover -remove",
+            "delete t:$print",
+            "opt_clean",
+            "setundef -undriven -anyseq",
+            "opt -fast",
+            "memory_map -formal",
+            "formalff -clk2ff -ff2anyinit",
+            "simplemap",
+            "techmap",
+            "opt -fast",
+            "dffunmap",
+            "aigmap",
+            "opt_clean",
+            f"write_rtlil {name}.il",
+            f"write_aiger -I -B -zinit -no-startoffset -map {name}.aim {name}.aig",
+        ]
+
+    def run(self, commands: list[str], log: str) -> str:
+        """Run Yosys in the proof's folder."""
+        return yosys.run(commands, self.folder / f"{log}.log", self.folder, timeout=1800)
+
+    def prepare(self) -> dict[str, list[str]]:
+        """Make the design; return its assertions by property."""
+        said = self.run(
+            [*self.read(), "write_rtlil hierarchy.il", *self.flatten(), "write_rtlil flat.il", *self.solve_form("all")],
+            "prepare",
+        )
+        return self.grouped(said)
+
+    def grouped(self, said: str) -> dict[str, list[str]]:
+        """Return the assertions that a log of `flatten` names, by property."""
+        found: dict[str, list[str]] = {}
+        for match in re.finditer(rf"^{re.escape(self.top)}/(\S+)$", said, re.MULTILINE):
+            name = match.group(1)
+            if not name.startswith("$"):
+                found.setdefault(property_of(name), []).append(name)
+        if not found:
+            raise yosys.YosysError(f"{self.top} has no named assertion: the names of Yosys' cells have changed")
+        return found
+
+    def prove(self) -> tuple[str, str]:
+        """Work on all assertions together; return the result and how it came about."""
+        proof = self.proof
+        start = "read_aiger all.aig; fold; strash; scorr; dc2; orpos; strash"
+        if proof.method == "reachability":
+            said = yosys.abc("read_aiger all.aig; fold; strash; orpos; strash; pdr", self.folder, proof.limit)
+            if said is not None and "Property proved" in said:
+                return "unbounded", "property-directed reachability"
+            if said is not None and (frame := ASSERTED.search(said)):
+                return self.counterexample(int(frame.group(1)))
+            return "unknown", f"no answer within {proof.limit:.0f} s"
+        depth = proof.depth
+        if proof.method == "induction":
+            said = yosys.abc(f"{start}; ind -u -v -F {proof.depth}", self.folder, proof.limit)
+            frames = re.findall(r"^Frame +(\d+)", said or "", re.MULTILINE)
+            if said is None or "Networks are equivalent" not in said:
+                # No induction; perhaps because it is not so.
+                depth = proof.breaking
+            else:
+                depth = int(frames[-1]) + 1
+        base = yosys.abc(f"{start}; bmc3 -F {depth}", self.folder, proof.limit)
+        if base is None:
+            return "unknown", f"no answer within {proof.limit:.0f} s"
+        if frame := ASSERTED.search(base):
+            return self.counterexample(int(frame.group(1)))
+        if "combinational" in base:
+            # Nothing is left that changes from cycle to cycle, as where an assumption rules everything out.
+            said = yosys.abc(f"{start}; sat", self.folder, proof.limit)
+            return ("unbounded", "no state is left") if said and "UNSATISFIABLE" in said else ("unknown", "by sat")
+        if "No output asserted" not in base:
+            raise yosys.YosysError(f"ABC's answer is not understood: {base[-200:]}")
+        if proof.method == "bounded":
+            return "bounded", f"{depth} cycles after reset"
+        if "Networks are equivalent" in (said or ""):
+            return "unbounded", f"induction over {depth} cycles"
+        return "unknown", f"no induction over {proof.depth} cycles within {proof.limit:.0f} s"
+
+    def counterexample(self, frame: int) -> tuple[str, str]:
+        """Look for it once more in the design as it was, so that its inputs are those of the trace: all.aiw."""
+        found = yosys.abc(
+            f"read_aiger all.aig; fold; strash; orpos; strash; bmc3 -F {frame + 1}; write_cex -a all.aiw",
+            self.folder,
+            self.proof.limit,
+        )
+        if found is None or not ASSERTED.search(found):
+            raise yosys.YosysError(f"a counterexample of {frame} cycles was not found again: {(found or '')[-200:]}")
+        return "failed", f"after {frame} cycles"
+
+    def seed_faults(self, seed: int) -> None:
+        """Put faults into the part, of which an input that never changes chooses one: faulty.il.
+
+        They are chosen in a copy without the part's own assertions, so that none of them lies in the logic of these
+        alone.
+        """
+        top, count = self.top, self.proof.faults
+        width = count.bit_length()
+        inside = f"a:src=*{self.parts.name}/{self.proof.part}.sv* t:* %i"
+        self.run(
+            [
+                "read_rtlil flat.il",
+                "delete t:$check c:dut.* %i",
+                "opt_clean",
+                f"mutate -list {2 * count} -seed {seed} -ctrl mutsel {width} 1 -o faults.txt {inside}",
+            ],
+            "choose-faults",
+        )
+        # Not in clocks, enables and resets: Yosys takes it for granted that a memory without a clock is always read and
+        # has no reset.
+        lines = (self.folder / "faults.txt").read_text().splitlines()
+        lines = [line for line in lines if not re.search(r"-port (CLK|EN|[AS]RST)\b", line)]
+        chosen = [
+            re.sub(rf"-ctrl mutsel {width} \d+", f"-ctrl mutsel {width} {number}", line)
+            for number, line in enumerate(lines[:count], 1)
+        ]
+        (self.folder / "faults.txt").write_text("\n".join(chosen) + "\n")
+        self.run(
+            [
+                "read_rtlil flat.il",
+                *chosen,
+                f"delete -input {top}/w:mutsel",
+                f"setundef -undriven -anyconst {top}/w:mutsel",
+                "write_rtlil faulty.il",
+            ],
+            "seed-faults",
+        )
+
+    def breaks(self, name: str, cells: list[str]) -> str:
+        """Tell how one of the seeded faults breaks a property; "" if none does within the proof's depth."""
+        # The assumptions stay: a fault has to break the property while the part is used as it may be.
+        mine = f"select -set mine {' '.join(f'{self.top}/{cell}' for cell in cells)}"
+        self.run(
+            [
+                "read_rtlil faulty.il",
+                mine,
+                "delete t:$check r:FLAVOR=assert %i @mine %d",
+                *self.solve_form(f"break-{name}"),
+            ],
+            f"break-{name}",
+        )
+        start = f"read_aiger break-{name}.aig; fold; strash; orpos; strash"
+        said = yosys.abc(f"{start}; bmc3 -F {self.proof.breaking}; write_cex -a break-{name}.aiw", self.folder, 300)
+        match = ASSERTED.search(said or "")
+        return f"broken by a fault after {match.group(1)} cycles" if match else ""
+
+    def trace(self, name: str) -> tuple[Path, set[str]]:
+        """Turn the counterexample NAME.aiw into waves; return the file and the properties that fail there."""
+        said = self.run(
+            [f"read_rtlil {name}.il", f"sim -clock clock -map {name}.aim -r {name}.aiw -vcd {name}.vcd"],
+            f"trace-{name}",
+        )
+        return self.folder / f"{name}.vcd", {property_of(cell) for cell in FAILED.findall(said)}
+
+
+def prove(proof: Proof, parts: Path, folder: Path, seed: int, say: Callable[[str], None]) -> list[Verdict]:
+    """Prove everything of one part, and see that each property can fail; `say` hears what is being done."""
+    begin = time.monotonic()
+    session = Session(proof, parts, folder)
+    say("preparing")
+    properties = session.prepare()
+    say(proof.method)
+    result, how = session.prove()
+    seconds = round(time.monotonic() - begin, 1)
+    if result == "failed":
+        say("writing the counterexample")
+        trace, broken = session.trace("all")
+        return [
+            Verdict(proof.name, name, len(cells), "failed", how, seconds, str(trace))
+            if name in broken
+            else Verdict(proof.name, name, len(cells), "unknown", "another property fails", seconds)
+            for name, cells in sorted(properties.items())
+        ]
+    verdicts = []
+    if result != "unknown":
+        say("seeding faults")
+        session.seed_faults(seed)
+    for name, cells in sorted(properties.items()):
+        verdict = Verdict(proof.name, name, len(cells), result, how, seconds)
+        if name in LEMMAS:
+            verdict.breakable = LEMMA
+        elif result != "unknown":
+            say(f"breaking {name}")
+            verdict.breakable = session.breaks(name, cells)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def good(verdict: Verdict) -> bool:
+    """Tell whether a property was proved and can fail."""
+    return verdict.result in ("unbounded", "bounded") and bool(verdict.breakable)

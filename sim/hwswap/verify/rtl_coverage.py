@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make coverage`: what the simulations reach of the engine, and what they do not.
+
+Runs random streams, recorded traces, scripts of bus accesses and the cocotb cases on engines built with line and toggle
+coverage, adds the files up, and counts the functional bins of the streams and traces. Fails when lines or toggles are
+reached by less than 95 %, or when a functional bin is empty. Results: build/coverage/coverage.json and missed.txt.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from hwswap.kernel import lockstep
+from hwswap.project import paths, provenance
+from hwswap.rtl import replay
+from hwswap.stimulus import advisory_mode
+from hwswap.stimulus.authoritative_mode import authoritative, registers_and_refusals
+from hwswap.stimulus.dma_windows import stops, windows
+from hwswap.stimulus.guided_steps import lists, steps
+from hwswap.stimulus.large_devices import large
+from hwswap.stimulus.script import Sizes
+from hwswap.stimulus.swap_tables import alike, tables
+from hwswap.traces import stream, trace
+from hwswap.traces.stream import Shape
+from hwswap.verify.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
+from hwswap.verify.functional_coverage import Functional, choices
+
+OUT = Console()
+ERR = Console(stderr=True, highlight=False)
+
+FOLDER = paths.BUILD / "coverage"
+WAIVERS = paths.ROOT / "tests/coverage/waivers.toml"
+DATA = paths.ROOT / "tests/data"
+GOAL = 0.95
+
+SHORT_GOALS = {"line": 0.93, "toggle": 0.82}
+"""What the short form reaches at least: less means that something it runs does less than it did."""
+
+POLICIES = choices()
+
+SIZES = Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
+"""What the engine is built for."""
+
+SHAPES = [
+    Shape(101, ops=20_000, span=3),
+    Shape(102, ops=20_000, span=24),
+    Shape(103, ops=20_000, span=128),
+    Shape(104, ops=20_000, span=12, cpus=1),
+    # So little room that single slots fail, too.
+    Shape(151, ops=12_000, devices=1, span=2, features=stream.EVERYTHING),
+    Shape(152, ops=12_000, devices=2, span=2, features=stream.EVERYTHING),
+    Shape(153, ops=12_000, devices=2, span=3, features=stream.EVERYTHING),
+    # Devices as large as the store, and clusters all over it.
+    *[
+        Shape(140 + i, ops=4_000, span=span, features=stream.EVERYTHING)
+        for i, span in enumerate((1024, 1024, 400, 1024) * 2)
+    ],
+    *[
+        Shape(110 + i, ops=30_000, span=span, features=stream.EVERYTHING)
+        for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))
+    ],
+]
+SHORT_SHAPES = [
+    Shape(121, ops=8_000, span=4, features=stream.EVERYTHING),
+    Shape(122, ops=8_000, span=16, features=stream.EVERYTHING),
+]
+PACES = ((), ("--latency", "60"), ("--stall", "60", "--reorder"), ("--registers",))
+COCOTB = "none or both"
+"""The paces of the buses that the cocotb cases are run at."""
+
+TIMEOUT = 3600.0
+"""Seconds for one run on the engine."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run on the engine: the program, what makes its file, and options."""
+
+    name: str
+    program: str
+    make: Callable[[Path], None]
+    options: tuple[str, ...] = ()
+
+    def run(self, file: Path) -> None:
+        """Carry it out and leave its coverage; what the engine does must be right."""
+        output = FOLDER / f"{self.name}.dat"
+        build = paths.REPLAY_COVERAGE.with_name(self.program)
+        if self.program == paths.REPLAY_COVERAGE.name:
+            outcome = replay.replay(file, [*self.options, "--coverage", str(output)], TIMEOUT, build)
+            equal, said = outcome.equal, outcome.output
+        else:
+            command = [replay.program(build), file, *self.options, "--coverage", output]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+            equal, said = done.returncode == 0, done.stdout + done.stderr
+        if not equal:
+            raise CoverageError(f"{self.name} goes wrong, so its coverage means nothing: {said}")
+
+
+def jobs(short: bool, functional: Functional) -> Iterator[Job]:
+    """Yield all runs; what streams and traces of operations come to is counted when they are made."""
+
+    def of_stream(shape: Shape) -> Callable[[Path], None]:
+        def make(path: Path) -> None:
+            generated = stream.generate(shape)
+            functional.add(generated)
+            trace.write(path, generated.header, generated.records)
+
+        return make
+
+    def of_trace(source: Path) -> Callable[[Path], None]:
+        def make(path: Path) -> None:
+            loaded = trace.read(source)
+            sequence, _, difference = lockstep.sequence_of(loaded)
+            if difference:
+                raise CoverageError(f"{source.name}: {difference}")
+            if not loaded.detailed:
+                functional.add(loaded)
+            trace.write(path, sequence.header, sequence.records)
+
+        return make
+
+    def of_script(text: Callable[[], str]) -> Callable[[Path], None]:
+        def make(path: Path) -> None:
+            path.write_text(text())
+
+        return make
+
+    for i, shape in enumerate(SHORT_SHAPES if short else SHAPES):
+        pace = PACES[i % len(PACES)]
+        base = random.Random(shape.seed).getrandbits(48) << 16
+        yield Job(
+            f"stream-{shape.seed}",
+            "hwswap-replay",
+            of_stream(shape),
+            (*pace, "--memory-base", str(base), "--seed", str(shape.seed)),
+        )
+    for path in sorted(DATA.glob("*.hwst.gz")):
+        name = path.name.removesuffix(".hwst.gz")
+        if not short or name == "reclaim":
+            yield Job(name, "hwswap-replay", of_trace(path))
+    for i, (name, script) in enumerate(scripts(short, functional)):
+        yield Job(name, "hwswap-play", of_script(script), PACES[i % 3])
+
+
+def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield names and makers of scripts: each about other parts of the engine, all of them random otherwise.
+
+    What commands on swap tables come to is counted when their script is made.
+    """
+    times = 1 if short else 4
+    for seed in (131,) if short else (131, 132):
+        yield f"advisory-{seed}", lambda seed=seed: advisory_mode.advisory(seed, 15 * times, SIZES)
+        yield f"authoritative-{seed}", lambda seed=seed: authoritative(seed, 500 * times, SIZES)
+        yield f"lists-{seed}", lambda seed=seed: lists(seed, 40 * times, SIZES)
+        yield f"steps-{seed}", lambda seed=seed: steps(seed, 60 * times, SIZES)
+        yield f"registers-{seed}", lambda seed=seed: registers_and_refusals(seed, SIZES)
+        yield f"errors-{seed}", lambda seed=seed: advisory_mode.bus_errors(seed, SIZES)
+        yield f"tables-{seed}", lambda seed=seed: tables(seed, 30 * times, SIZES, functional.tables)
+        yield f"stops-{seed}", lambda seed=seed: stops(seed, SIZES)
+        if not short:
+            yield f"windows-{seed}", lambda seed=seed: windows(seed, SIZES)
+        if not short:
+            yield f"large-{seed}", lambda seed=seed: large(seed, SIZES)
+    if not short:
+        yield "tables-alike", lambda: alike(SIZES)
+
+
+def cocotb(output: Path) -> None:
+    """Run the cocotb cases on an engine with coverage."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "-k", COCOTB]
+    done = subprocess.run(
+        [*command, str(paths.ROOT / "tests/cocotb")],
+        env={**os.environ, "HWSWAP_COVERAGE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise CoverageError(f"the cocotb cases fail: {done.stdout[-3000:]}")
+    for place in sorted((paths.BUILD / "cocotb").glob("*/coverage.dat")):
+        place.replace(output / f"cocotb-{place.parent.name}.dat")
+
+
+def run(short: bool, functional: Functional) -> None:
+    """Make all coverage files."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for old in (*FOLDER.glob("*.dat"), *(paths.BUILD / "cocotb").glob("*/coverage.dat")):
+        old.unlink()
+    with tempfile.TemporaryDirectory(prefix="hwswap-coverage-") as temporary, Progress(console=ERR) as progress:
+        todo = list(jobs(short, functional))
+        task = progress.add_task("replaying", total=len(todo))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            running: list[Future[None]] = []
+            try:
+                for job in todo:
+                    file = Path(temporary) / f"{job.name}.hwst"
+                    job.make(file)
+                    running.append(pool.submit(job.run, file))
+                    running[-1].add_done_callback(lambda _: progress.advance(task))
+                    for one in running:
+                        if one.done():
+                            one.result()
+                for one in running:
+                    one.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+        if not short:
+            task = progress.add_task("cocotb", total=None)
+            cocotb(FOLDER)
+            progress.update(task, total=1, completed=1)
+
+
+def report(summary: Summary, functional: Functional, short: bool) -> int:
+    """Print and write what was reached; return the exit status."""
+    table = Table(title="coverage of the engine's Verilog")
+    for name in ("module", "lines", "", "toggles", ""):
+        table.add_column(name, justify="left" if name == "module" else "right")
+    for module in sorted({module for module, _ in summary.tallies}):
+        cells = []
+        for kind in ("line", "toggle"):
+            tally = summary.tallies.get((module, kind))
+            cells += [f"{100 * tally.share:.1f} %", f"{tally.reached:,} / {tally.points:,}"] if tally else ["", ""]
+        table.add_row(module, *cells)
+    OUT.print(table)
+    for reason, number in summary.waived.most_common():
+        OUT.print(f"left out: {number:,} points: {reason}", highlight=False, soft_wrap=True)
+    missed = functional.missed(POLICIES)
+    bins = len(missed) + sum(1 for bin_ in functional.hits if bin_.policy in POLICIES) + len(functional.tables)
+    status = 0
+    FOLDER.joinpath("missed.txt").write_text("".join(f"{' '.join(map(str, p))}\n" for p in summary.missed))
+    for bin_ in functional.impossible(POLICIES):
+        ERR.print(f"hwswap: hit, but not among the goals: {bin_}", highlight=False)
+        status = 1
+    if not short:
+        for waiver in summary.idle_waivers:
+            ERR.print(f"hwswap: a waiver that nothing needs: {waiver.module.pattern} {waiver.what.pattern}")
+            status = 1
+        for bin_ in missed:
+            ERR.print(f"hwswap: never happened: {' '.join(map(str, bin_))}", highlight=False)
+            status = 1
+    figures = {kind: summary.total(kind) for kind in ("line", "toggle")}
+    for kind, tally in figures.items():
+        goal = SHORT_GOALS[kind] if short else GOAL
+        if tally.share < goal:
+            ERR.print(f"hwswap: {kind} coverage is below {100 * goal:.0f} %: see build/coverage/missed.txt")
+            status = 1
+    document = {
+        "provenance": {"hwswap": provenance.commit()},
+        "short": short,
+        **{kind: {"reached": tally.reached, "points": tally.points} for kind, tally in figures.items()},
+        "functional": {"hit": bins - len(missed), "bins": bins, "missed": [list(bin_) for bin_ in missed]},
+        "waived": summary.waived,
+        "modules": {
+            f"{module} {kind}": [tally.reached, tally.points] for (module, kind), tally in summary.tallies.items()
+        },
+    }
+    FOLDER.joinpath("coverage.json").write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
+    OUT.print(
+        ", ".join(f"{kind}s {100 * tally.share:.1f} %" for kind, tally in figures.items())
+        + f", functional {bins - len(missed)} of {bins} bins",
+        highlight=False,
+    )
+    return status
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run everything and report."""
+    parser = argparse.ArgumentParser(prog="make coverage", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="little of everything but the cocotb cases, lower goals")
+    parser.add_argument("--report-only", action="store_true", help="add up the files of the last run, code only")
+    options = parser.parse_args(arguments)
+    functional = Functional()
+    try:
+        waivers = read_waivers(WAIVERS)
+        if not options.report_only:
+            run(options.short, functional)
+        reader = Reader(Modules(paths.need(paths.RTL)))
+        counts: Counter[Point] = Counter()
+        for path in sorted(FOLDER.glob("*.dat")):
+            reader.add(path, counts)
+        return report(summarise(counts, waivers), functional, options.short or options.report_only)
+    except (CoverageError, replay.ReplayError) as error:
+        ERR.print(f"hwswap: {error}", soft_wrap=True, highlight=False)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# kernel.sh SOURCE OUT: builds Linux 7.3 with the patch series. SOURCE is a source tree (only read) or a tarball.
+#
+# Leaves in OUT
+#   bzImage      the kernel; Image for riscv
+#   config       its configuration
+#   modules/     its own modules
+#   tree/        what external modules are built against: make -C OUT/tree M=... modules
+#   sysroot/     riscv only: the kernel's own small C library (nolibc) and its headers, for programs without another one
+# Nothing in OUT remembers where it was made: the folder can be moved.
+#
+# Environment: ARCH (x86, the guest of the full-system simulation, which is the default; or riscv, the LiteX SoC), JOBS
+# (default: all processors), KERNEL_PATCHES, KERNEL_CONFIG (fragments over tinyconfig, several separated by blanks) and
+# KERNEL_WORK (an empty folder for the build, 3 GB; default: OUT/work, removed at the end).
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+jobs=${JOBS:-$(nproc)}
+patches=${KERNEL_PATCHES:-$root/sw/driver/patches}
+
+say() { printf 'kernel: %s\n' "$*"; }
+die() {
+	printf 'kernel: error: %s\n' "$*" >&2
+	exit 1
+}
+
+[ $# = 2 ] || die "usage: kernel.sh SOURCE OUT"
+case ${ARCH:=x86} in
+x86)
+	cross='' image=bzImage fragments=$root/sw/driver/kernel.config
+	estimate='6 minutes on two cores'
+	;;
+riscv)
+	cross=riscv64-linux-gnu- image=Image fragments=$root/litex/linux/kernel.config
+	estimate='2 minutes on two cores'
+	;;
+*) die "ARCH=$ARCH is not known: use x86 or riscv." ;;
+esac
+export ARCH
+fragments=${KERNEL_CONFIG:-$fragments}
+source=$(readlink -f "$1")
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+work=${KERNEL_WORK:-$out/work}
+for tool in gcc "${cross}gcc" make flex bison bc perl patch; do
+	command -v "$tool" >/dev/null || die "'$tool' is missing: install it (make setup does)."
+done
+compgen -G "$patches/*.patch" >/dev/null || die "there is no patch in $patches."
+for fragment in $fragments; do
+	[ -f "$fragment" ] || die "the configuration fragment $fragment does not exist."
+done
+
+rm -rf "$work" "$out/tree" "$out/modules" "$out/sysroot"
+mkdir -p "$work/source" "$work/build" "$out/modules"
+
+say "copying the source"
+if [ -d "$source" ]; then
+	[ -f "$source/mm/swapfile.c" ] || die "$source is not a Linux source tree."
+	# Hard links where they can be had: patch puts a new file in the place of the old one, and the build is elsewhere
+	# (O=). A real copy takes minutes to make, and to remove on a disk with discards.
+	if [ -e "$source/.git" ] || ! cp -al "$source/." "$work/source" 2>/dev/null; then
+		rm -rf "$work/source"
+		mkdir "$work/source"
+		tar -C "$source" --exclude=./.git --exclude=./.pc -cf - . | tar -C "$work/source" -xf -
+	fi
+elif [ -f "$source" ]; then
+	tar -C "$work/source" --strip-components=1 -xf "$source"
+else
+	die "$1 does not exist: give a source tree or a tarball of Linux 7.3."
+fi
+version=$(make -s -C "$work/source" kernelversion)
+case $version in
+7.3.*) ;;
+*) die "the source is Linux $version; the patches are for 7.3: give a source tree of 7.3.4." ;;
+esac
+
+for patch in "$patches"/*.patch; do
+	say "patch ${patch##*/}"
+	patch --quiet --strip=1 --fuzz=0 --directory="$work/source" <"$patch" ||
+		die "${patch##*/} does not apply to Linux $version: use 7.3.4."
+done
+
+ccache=
+! command -v ccache >/dev/null || ccache='ccache '
+# The same kernel from the same source: no time, host or user in it.
+export KBUILD_BUILD_TIMESTAMP=@0 KBUILD_BUILD_USER=hwswap KBUILD_BUILD_HOST=localhost
+kernel_make() {
+	make --no-print-directory -C "$work/source" O="$work/build" CROSS_COMPILE="$cross" CC="$ccache${cross}gcc" \
+		HOSTCC="${ccache}gcc" "$@"
+}
+
+say "configuring Linux $version"
+kernel_make -s tinyconfig
+# shellcheck disable=SC2086 # fragments is a list
+(cd "$work/source" && scripts/kconfig/merge_config.sh -m -O "$work/build" "$work/build/.config" $fragments) \
+	>"$work/merge.log" || die "the configuration fragments cannot be merged: see $work/merge.log."
+kernel_make -s olddefconfig
+# shellcheck disable=SC2086
+while read -r line; do
+	case $line in
+	CONFIG_*=n) ! grep -q "^${line%=n}=" "$work/build/.config" || die "the configuration did not take $line." ;;
+	CONFIG_*) grep -qxF "$line" "$work/build/.config" || die "the configuration did not take $line." ;;
+	esac
+done < <(cat $fragments)
+
+say "building Linux $version for $ARCH with $jobs jobs ($estimate, less with a warm ccache)"
+started=$SECONDS
+log=$work/build.log
+kernel_make -j"$jobs" "$image" modules >"$log" 2>&1 &
+build=$!
+trap 'kill "$build" 2>/dev/null || true' EXIT
+while kill -0 "$build" 2>/dev/null; do
+	sleep 5
+	if (((SECONDS - started) % 30 < 5)); then
+		say "$((SECONDS - started)) s, $(grep -cE '^ +(CC|AS|LD|AR)' "$log" || true) files"
+	fi
+done
+if ! wait "$build"; then
+	grep -E 'error|Error|warning: ' "$log" | tail -n 20 >&2
+	tail -n 5 "$log" >&2
+	die "the build of Linux $version failed; the whole log: $log"
+fi
+trap - EXIT
+
+say "checking our files at warning level 1"
+# Those that the patches given have: not all, if these are not the whole series.
+checked=()
+for object in swapfile swap_state swap_offload swap_alloc_bench; do
+	[ ! -f "$work/source/mm/$object.c" ] || checked+=("mm/$object.o")
+done
+kernel_make -s W=1 "${checked[@]}" >"$work/warnings.log" 2>&1 ||
+	die "see $work/warnings.log."
+! grep -E 'warning: ' "$work/warnings.log" >&2 || die "the patched files have compiler warnings (above)."
+
+say "collecting"
+cp "$work/build/arch/$ARCH/boot/$image" "$out/$image"
+cp "$work/build/.config" "$out/config"
+find "$work/build" -name '*.ko' -exec cp {} "$out/modules/" \;
+# Where CC and HOSTCC differ it makes the programs of the build for the other architecture, to build modules there; ours
+# are built here.
+# shellcheck disable=SC2016 # srctree is expanded by make
+kernel_make -s run-command \
+	KBUILD_RUN_COMMAND="CC= HOSTCC= \$(srctree)/scripts/package/install-extmod-build $out/tree" \
+	>"$work/extmod.log" 2>&1 ||
+	die "what external modules need could not be collected: see $work/extmod.log."
+if [ "$ARCH" = riscv ]; then
+	make --no-print-directory -s -C "$work/source/tools/include/nolibc" OUTPUT="$out/" headers >"$work/nolibc.log" 2>&1 ||
+		die "the kernel's C library could not be collected: see $work/nolibc.log."
+	kernel_make -s headers >"$work/headers.log" 2>&1 ||
+		die "the headers for programs could not be collected: see $work/headers.log."
+	(cd "$work/build/usr/include" && find . -name '*.h' -exec cp --parents -t "$out/sysroot/include" {} +)
+fi
+# For the driver's own check of style.
+cp "$work/source/scripts/checkpatch.pl" "$work/source/scripts/spelling.txt" "$out/tree/scripts/"
+rm -rf "$work"
+say "Linux $version is in $out ($((SECONDS - started)) s)"

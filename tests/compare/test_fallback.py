@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operations of a trace under other policies."""
+
+import pytest
+from hwswap.compare import check
+from hwswap.compare.fallback import POLICIES, redo, together
+from hwswap.kernel import convert
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.policy import Policy
+from hwswap.model.rows import SLOTS
+from hwswap.traces import stream, trace
+from hwswap.traces.records import (
+    FAILED,
+    Op,
+    alloc,
+    discard_done,
+    discard_take,
+    free,
+    prepare,
+    swapoff,
+    swapoff_begin,
+    swapon,
+)
+from hwswap.traces.stream import Shape
+
+SSD = BLKDEV | SOLIDSTATE
+
+
+def made(*records: trace.Record) -> trace.Trace:
+    header = trace.Header("generated", "rules of 7.3.4", "golden model", "by hand", None, 1)
+    return trace.complete(header, list(records))
+
+
+@pytest.fixture(scope="module")
+def streamed() -> trace.Trace:
+    shape = Shape(5, ops=4000, span=4, cpus=2)
+    return trace.complete(stream.header(shape), list(stream.Stream(shape)))
+
+
+def test_under_its_own_policy_nothing_falls_back_that_did_not(streamed):
+    """A stream's failures are not followed by single slots; what is tried is what is in the stream."""
+    found, _ = redo(streamed, Policy())
+    recorded = [record for record in streamed.records if record.op == Op.ALLOC]
+    large = [record for record in recorded if record.order]
+    assert sum(found.tried[order] for order in range(1, 10)) == len(large)
+    assert sum(found.failed[order] for order in range(1, 10)) == sum(record.type == FAILED for record in large)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_what_was_done_is_what_the_model_does(streamed, name):
+    found, records = redo(streamed, POLICIES[name])
+    again = made(*records)
+    again.header.cpus = streamed.header.cpus
+    outcome = check.replay(trace.complete(again.header, records))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.decisions == found.tried.total()
+
+
+def test_a_large_order_that_fails_falls_back_to_single_slots():
+    """FREE_FIRST uses the second empty cluster for order 3, so none is left for order 9."""
+    records = [
+        prepare(0, 3 * SLOTS, SSD, 0),
+        swapon(0),
+        alloc(0, 3, (0, SLOTS)),
+        alloc(0, 3, (0, SLOTS + 8)),
+        free(0, 0, SLOTS, 8),
+        alloc(0, 9, (0, 2 * SLOTS)),
+        free(0, 0, 2 * SLOTS, SLOTS),
+    ]
+    assert check.check(made(*records)) is None
+    # Another CPU has no place to go on: it looks at FREE first.
+    records.insert(5, alloc(1, 3, (0, SLOTS)))
+    two = made(*records)
+    two.header.cpus = 2
+    found, after = redo(two, POLICIES["free-first"])
+    assert (found.tried[9], found.failed[9]) == (1, 1)
+    assert found.tried[0] == SLOTS
+    assert found.failed[0] == 0
+    assert sum(record.b for record in after if record.op == Op.FREE) == 8 + SLOTS, "all single slots are freed"
+
+
+def test_what_is_held_on_a_device_that_goes_is_freed():
+    """Under SEQUENTIAL both allocations are on device 0, which goes empty in the trace."""
+    records = [
+        prepare(0, 3 * SLOTS, SSD, -1),
+        swapon(0),
+        prepare(1, 3 * SLOTS, SSD, -1),
+        swapon(1),
+        alloc(0, 4, (0, SLOTS)),
+        alloc(0, 5, (1, SLOTS)),
+        free(0, 0, SLOTS, 16),
+        swapoff_begin(0),
+        swapoff(0),
+    ]
+    assert check.check(made(*records)) is None
+    _, after = redo(made(*records), POLICIES["sequential"])
+    frees = [(record.type, record.b) for record in after if record.op == Op.FREE]
+    assert frees == [(0, 16), (0, 32)]
+
+
+def test_a_discard_ends_with_its_device():
+    """What was taken for a discard on a device that went is none of the next one's, which is smaller here."""
+    given = [alloc(0, 9, (0, SLOTS)), alloc(0, 9, (0, 2 * SLOTS))]
+    first = [prepare(0, 3 * SLOTS, SSD | DISCARD, -1), swapon(0), *given, free(0, 0, 2 * SLOTS, SLOTS)]
+    going = [discard_take(0, 2 * SLOTS), swapoff_begin(0), swapoff(0)]
+    second = [prepare(0, 2 * SLOTS, SSD | DISCARD, -1), swapon(0), given[0], free(0, 0, SLOTS, SLOTS)]
+    _, records = redo(made(*first, *going, *second, discard_take(0, SLOTS), discard_done(0, SLOTS)), Policy())
+    assert [record.a for record in records if record.op == Op.DISCARD_DONE] == [SLOTS]
+
+
+def test_slots_are_freed_together_inside_a_cluster():
+    places = [(0, 510), (0, 511), (0, 512), (1, 513), (1, 514)]
+    assert list(together(places)) == [(0, 510, 2), (0, 512, 1), (1, 513, 2)]
+
+
+def test_a_trace_that_begins_with_a_state_is_refused():
+    records = [prepare(0, 3 * SLOTS, SSD, 0), swapon(0), alloc(0, 4, (0, SLOTS)), alloc(0, 4, (0, SLOTS + 16))]
+    later = convert.cut(made(*records), 3)
+    with pytest.raises(ValueError, match="begins with a state"):
+        redo(later, Policy())

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replay step by step: from tracepoint text by hand, and from models that write down what they do."""
+
+import random
+
+import pytest
+from hwswap.compare import check
+from hwswap.compare.guided import LATE, RECLAIMED_CLUSTER, RECLAIMED_SLOTS, SKIPPED, SLEPT_FOR_TABLE, WITHOUT_TABLE
+from hwswap.model.clusters import DISCARD
+from hwswap.traces import trace
+from hwswap.traces.records import FAILED, Op, Record
+from hwswap_map import Flag
+from tracepoint_text import FIRST, FREES, KINDS, ON, SECOND, SSD, Writer, made_of, text
+
+
+def test_the_text_of_one_cpu_becomes_records_and_the_model_agrees():
+    found = made_of(text(*ON, *FIRST, *SECOND, *FREES))
+    assert [record.op for record in found.records[:4]] == [Op.PREPARE, Op.SWAPON, Op.AVAILABLE, Op.BEGIN]
+    assert found.records[6] == Record(Op.ISOLATE, 0, 0, 0, 1, Flag.FREE, 1)
+    assert found.detailed
+    outcome = check.replay(found)
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.decisions == 2
+    assert not outcome.guided
+
+
+def changed(lines: tuple[str, ...], before: str, after: str) -> tuple[str, ...]:
+    assert sum(before in line for line in lines) == 1
+    return tuple(line.replace(before, after) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            "cluster_isolate type=0 cluster=1",
+            "cluster_isolate type=0 cluster=2",
+            "the trace has cluster 2, the model clu",
+        ),
+        ("offset=512 nr=16", "offset=528 nr=16", "device 0 offset 528, the model device 0 offset 512"),
+        ("flag=3 order=4", "flag=2 order=4", "cluster 1 moved to NONFULL, the model moves it to FRAG"),
+        (
+            "cluster=-1 flag=2 order=4",
+            "cluster=-1 flag=3 order=4",
+            "a look at FRAG[4] of device 0, the model looks at NON",
+        ),
+        ("cluster_table type=0 cluster=1", "cluster_table type=0 cluster=2", "a table for cluster 2"),
+    ],
+)
+def test_each_step_is_compared(before, after, message):
+    outcome = check.replay(made_of(text(*ON, *changed(FIRST, before, after))))
+    assert message in str(outcome.difference)
+
+
+@pytest.mark.parametrize("missing", range(len(FIRST) - 1))
+def test_a_missing_step_is_noticed(missing):
+    """All but the last, without which the allocation would just go on."""
+    lines = [line for number, line in enumerate((*FIRST, *SECOND)) if number != missing]
+    try:
+        outcome = check.replay(made_of(text(*ON, *lines)))
+    except trace.TraceError:
+        return
+    assert outcome.difference is not None
+
+
+def test_a_free_of_another_cpu_between_the_steps_is_seen():
+    """CPU 1 frees while CPU 0 sleeps for a table; CPU 0 ends as CPU 2."""
+    steps = list(FIRST)
+    steps[4] = "2 7 cluster_table type=0 cluster=2 state=1"
+    steps[3] = steps[3].replace("cluster=1", "cluster=2")
+    steps[5] = "2 7 slots_alloc order=4 type=0 offset=1024 nr=16"
+    steps[6] = "2 7 cluster_move type=0 cluster=2 flag=3 order=4"
+    steps[7] = "2 7 alloc_end order=4 found=1"
+    steps[2] = steps[2].replace("cluster=-1 flag=2 order=4", "cluster=-1 flag=2 order=4")
+    nine = (
+        "1 5 alloc_begin order=9",
+        "1 5 device_visit type=0 state=1",
+        "1 5 cluster_isolate type=0 cluster=1 flag=1 order=0",
+        "1 5 cluster_table type=0 cluster=1 state=0",
+        "1 5 slots_alloc order=9 type=0 offset=512 nr=512",
+        "1 5 cluster_move type=0 cluster=1 flag=4 order=9",
+        "1 5 alloc_end order=9 found=1",
+    )
+    between = ("1 5 slots_free type=0 offset=512 nr=512", "1 5 cluster_move type=0 cluster=1 flag=1 order=9")
+    again = (
+        "2 9 alloc_begin order=4",
+        "2 9 slots_alloc order=4 type=0 offset=1040 nr=16",
+        "2 9 alloc_end order=4 found=1",
+    )
+    outcome = check.replay(made_of(text(*ON, *nine, *steps[:4], *between, *steps[4:], *again)))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.guided == {SLEPT_FOR_TABLE: 1}
+
+
+FULL_AND_FREED = (
+    f"0 1 device_on type=0 max=3 pages=2 prio=-1 flags={SSD}",
+    "0 1 device_writeok type=0 state=1",
+    "0 1 device_available type=0 state=1",
+    "0 7 alloc_begin order=0",
+    "0 7 device_visit type=0 state=1",
+    "0 7 cluster_isolate type=0 cluster=0 flag=2 order=0",
+    "0 7 slots_alloc order=0 type=0 offset=1 nr=1",
+    "0 7 cluster_move type=0 cluster=0 flag=3 order=0",
+    "0 7 alloc_end order=0 found=1",
+    "0 7 alloc_begin order=0",
+    "0 7 device_available type=0 state=0",
+    "0 7 slots_alloc order=0 type=0 offset=2 nr=1",
+    "0 7 cluster_move type=0 cluster=0 flag=4 order=0",
+    "0 7 alloc_end order=0 found=1",
+    "0 8 device_available type=0 state=1",
+    "0 8 slots_free type=0 offset=1 nr=1",
+    "0 8 cluster_move type=0 cluster=0 flag=2 order=0",
+    "1 9 alloc_begin order=0",
+    "1 9 device_visit type=0 state=1",
+    "1 9 cluster_isolate type=0 cluster=0 flag=2 order=0",
+    "1 9 slots_alloc order=0 type=0 offset=1 nr=1",
+    "1 9 cluster_move type=0 cluster=0 flag=4 order=0",
+    "1 9 alloc_end order=0 found=1",
+    "0 8 slots_free type=0 offset=2 nr=1",
+    "0 8 cluster_move type=0 cluster=0 flag=2 order=0",
+)
+
+
+def test_a_free_under_way_keeps_a_full_device_available():
+    """CPU 0 counts slot 2 as free, CPU 1 takes slot 1, and then the trace says that slot 2 was freed."""
+    outcome = check.replay(made_of(text(*FULL_AND_FREED)))
+    assert outcome.difference is None, str(outcome.difference)
+
+
+@pytest.mark.parametrize(
+    "behind", [(), ("0 8 alloc_begin order=0", *FULL_AND_FREED[-2:]), FULL_AND_FREED[-2:] * 2], ids=len
+)
+def test_without_that_free_a_full_device_is_not_available(behind):
+    """The free is missing, or its CPU does something else before, or it comes a second time."""
+    assert check.replay(made_of(text(*FULL_AND_FREED[:-2], *behind))).difference is not None
+
+
+def test_a_cluster_whose_lock_is_taken_is_passed_over():
+    steps = (*FIRST[:3], "0 7 cluster_skip type=0 cluster=1 state=1", *FIRST[3:])
+    steps = tuple(
+        line.replace("cluster=1 flag", "cluster=2 flag").replace("cluster=1 state=0", "cluster=2 state=0")
+        for line in steps
+    )
+    steps = tuple(line.replace("offset=512", "offset=1024") for line in steps)
+    outcome = check.replay(made_of(text(*ON, *steps)))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.guided == {SKIPPED: 1}
+
+
+def test_without_memory_for_a_table_the_kernel_is_followed():
+    lines = (
+        "0 7 alloc_begin order=9",
+        "0 7 device_visit type=0 state=1",
+        "0 7 cluster_isolate type=0 cluster=1 flag=1 order=0",
+        "0 7 cluster_table type=0 cluster=1 state=2",
+        "0 7 cluster_move type=0 cluster=1 flag=1 order=0",
+        "0 7 half_used type=0 state=0",
+        "0 7 slots_alloc order=9 type=0 offset=0 nr=0",
+        "0 7 alloc_end order=9 found=0",
+    )
+    outcome = check.replay(made_of(text(*ON, *lines)))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.guided == {WITHOUT_TABLE: 1}
+    wrong = check.replay(made_of(text(*ON, *changed(lines, "half_used type=0 state=0", "half_used type=0 state=1"))))
+    assert "half used: True, the model half used: False" in str(wrong.difference)
+
+
+def test_slots_may_be_given_just_after_write_permission_went():
+    """Another CPU had seen it before; the allocation's event is under another lock than the flag's."""
+    steps = (*FIRST[:5], "1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0", *FIRST[5:])
+    outcome = check.replay(made_of(text(*ON, *steps)))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.guided == {LATE: 1}
+
+
+def test_slots_may_be_refused_just_before_write_permission_is_seen_to_go():
+    """The flag goes under swap_avail_lock, its event follows; a scan reads the flag under its cluster's lock."""
+    going = ("1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0")
+    refused = (
+        *FIRST[:5],
+        "0 7 cluster_scan type=0 offset=512 order=4",
+        *going,
+        "0 7 cluster_move type=0 cluster=1 flag=1 order=0",
+        "0 7 half_used type=0 state=0",
+        "0 7 cluster_isolate type=0 cluster=-1 flag=3 order=4",
+        "0 7 slots_alloc order=4 type=0 offset=0 nr=0",
+        "0 7 alloc_end order=4 found=0",
+    )
+    outcome = check.replay(made_of(text(*ON, *refused)))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.guided == {LATE: 1}
+    staying = tuple(line for line in refused if line not in going)
+    assert "nothing, the model device 0 offset 512" in str(check.replay(made_of(text(*ON, *staying))).difference)
+
+
+RECLAIM = (
+    "1 9 alloc_begin order=4",
+    "1 9 device_visit type=0 state=1",
+    "1 9 cluster_isolate type=0 cluster=-1 flag=2 order=4",
+    "1 9 cluster_isolate type=0 cluster=-1 flag=1 order=0",
+    "1 9 half_used type=0 state=0",
+    "1 9 cluster_isolate type=0 cluster=1 flag=3 order=4",
+    "1 9 slots_alloc order=4 type=0 offset=528 nr=16",
+    "1 9 cluster_move type=0 cluster=1 flag=3 order=4",
+    "1 9 alloc_end order=4 found=1",
+    "0 7 alloc_begin order=4",
+    "0 7 reclaim_begin type=0 offset=528 order=4",
+    "0 7 slots_free type=0 offset=528 nr=16",
+    "0 7 cluster_move type=0 cluster=1 flag=2 order=4",
+    "0 7 reclaim_end type=0 offset=528 order=4 usable=1 clear=1",
+    "0 7 slots_alloc order=4 type=0 offset=528 nr=16",
+    "0 7 cluster_move type=0 cluster=1 flag=3 order=4",
+    "0 7 alloc_end order=4 found=1",
+)
+
+
+def test_what_is_reclaimed_in_a_scan_is_free_for_it():
+    small = changed(ON, "max=2048 pages=2047", "max=1024 pages=1023")
+    outcome = check.replay(made_of(text(*small, *FIRST, *RECLAIM)))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.guided == {RECLAIMED_SLOTS: 1}
+    for before, after, message in (
+        ("reclaim_begin type=0 offset=528", "reclaim_begin type=0 offset=560", "takes slot 32 before that"),
+        ("usable=1 clear=1", "usable=1 clear=0", "usable 1, clear 0, the model usable 1, clear 1"),
+    ):
+        outcome = check.replay(made_of(text(*small, *FIRST, *changed(RECLAIM, before, after))))
+        assert message in str(outcome.difference)
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=str)
+@pytest.mark.parametrize("cached", [False, True], ids=["", "cached"])
+def test_a_model_that_writes_down_its_steps_is_followed_without_a_difference(kinds, cached, tmp_path):
+    guided = 0
+    for seed in range(3 if cached else 6):
+        writer = Writer(seed, kinds, cached)
+        for _ in writer.run(2500 if cached else 500):
+            pass
+        written = writer.trace()
+        trace.write(tmp_path / "a.hwst.gz", written.header, written.records)
+        again = trace.read(tmp_path / "a.hwst.gz")
+        outcome = check.replay(again)
+        assert outcome.difference is None, str(outcome.difference)
+        assert outcome.decisions > 150
+        guided += outcome.guided[RECLAIMED_SLOTS] + outcome.guided[RECLAIMED_CLUSTER]
+    assert (guided > 20) == cached
+
+
+def test_a_changed_result_is_named_wherever_it_is():
+    writer = Writer(3, (SSD, SSD | DISCARD))
+    for _ in writer.run(200):
+        pass
+    written = writer.trace()
+    rng = random.Random(1)
+    allocated = [i for i, r in enumerate(written.records) if r.op == Op.ALLOC and r.type != FAILED]
+    for at in rng.sample(allocated, 20):
+        record = written.records[at]
+        records_ = list(written.records)
+        records_[at] = record._replace(a=record.a ^ 1 << record.order)
+        outcome = check.replay(trace.Trace(written.header, records_))
+        assert outcome.difference is not None
+        assert outcome.difference.number == at

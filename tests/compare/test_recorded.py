@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorded traces that say how each decision came about: the model goes the same way, step by step."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hwswap.compare import check
+from hwswap.compare.guided import RECLAIMED_CLUSTER, RECLAIMED_SLOTS
+from hwswap.kernel import convert
+from hwswap.model.clusters import DISCARD, SOLIDSTATE
+from hwswap.traces import trace, turns
+from hwswap.traces.records import Op
+from hwswap_map import Flag
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+class Expected(NamedTuple):
+    """What a trace holds at least: its CPUs, its decisions, and how often each kind of record is in it."""
+
+    cpus: int
+    decisions: int
+    records: dict[Op, int]
+
+
+TRACES = {
+    "near-full": Expected(1, 50_000, {Op.SCANNED: 50, Op.REFUSED: 50, Op.HALF_USED: 500, Op.AVAILABLE: 20}),
+    "fragmented": Expected(1, 50_000, {Op.SCANNED: 500, Op.AVAILABLE: 500, Op.RECLAIM: 5}),
+    "discard": Expected(1, 8_000, {Op.DISCARD_TAKE: 50, Op.DISCARD_DONE: 50}),
+    "rotating": Expected(2, 20_000, {Op.REFUSED: 100, Op.VISIT: 500}),
+    "hogs": Expected(4, 10_000, {Op.TABLE: 50, Op.SWAPOFF_BEGIN: 5}),
+    "swarm": Expected(4, 30_000, {Op.TABLE: 50}),
+    "reclaim": Expected(2, 20_000, {Op.RECLAIM: 100, Op.RECLAIMED: 100}),
+    "redis-bgsave": Expected(2, 30_000, {Op.TABLE: 20, Op.SCANNED: 200, Op.VISIT: 500}),
+}
+
+RECLAIMING = ("reclaim", "fragmented")
+
+
+def read(name: str) -> trace.Trace:
+    return trace.read(DATA / f"{name}.hwst.gz")
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_model_goes_the_kernels_way(name):
+    expected = TRACES[name]
+    recorded = read(name)
+    assert recorded.header.kind == "recorded"
+    assert recorded.header.kernel.startswith("7.3")
+    assert recorded.header.cpus == expected.cpus
+    for op, least in expected.records.items():
+        assert recorded.header.counts[op.name.lower()] >= least, op.name
+    outcome = check.replay(recorded)
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.decisions >= expected.decisions
+    reclaims = outcome.guided[RECLAIMED_SLOTS] + outcome.guided[RECLAIMED_CLUSTER]
+    others = sum(outcome.guided.values()) - reclaims
+    assert others <= (0 if expected.cpus == 1 else outcome.decisions // 100)
+    assert (reclaims > 0) == (name in RECLAIMING)
+
+
+@pytest.mark.parametrize("name", [name for name in TRACES if TRACES[name].cpus == 1 and name not in RECLAIMING])
+def test_on_one_cpu_the_model_decides_alone(name):
+    """Without the steps: nothing but the operations and, afterwards, the results."""
+    made = convert.plain(read(name))
+    outcome = check.replay(made)
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.decisions >= TRACES[name].decisions
+
+
+def test_the_fragmented_trace_takes_the_rarer_turns():
+    covered = turns.coverage(read("fragmented").records)
+    assert covered[turns.WALKS] >= 50
+    assert covered[turns.FRAG_SCANS] >= 100
+    assert covered[turns.STEALS] >= 1000
+    assert covered[turns.RETURNS] >= 100
+
+
+def test_the_kinds_of_devices_are_there():
+    flags = {name: [r.b for r in read(name).records if r.op == Op.PREPARE] for name in TRACES}
+    assert all(flag & DISCARD for flag in flags["discard"])
+    assert sum(not flag & SOLIDSTATE for flag in flags["rotating"]) == 1
+    assert any(flag & SOLIDSTATE for flag in flags["rotating"])
+
+
+def test_full_clusters_are_looked_at_where_more_than_half_is_used():
+    looks = sum(record.op == Op.ISOLATE and record.b == Flag.FULL for record in read("near-full").records)
+    assert looks >= 100
+
+
+@pytest.mark.parametrize("name", ["discard", "rotating", "hogs"])
+@pytest.mark.parametrize("part", [0.3, 0.8])
+def test_a_recording_can_begin_in_the_middle(name, part):
+    recorded = read(name)
+    made = convert.cut(recorded, int(part * len(recorded.records)))
+    assert any(record.op == Op.INIT_CLUSTER for record in made.records)
+    outcome = check.replay(made)
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.decisions > 100

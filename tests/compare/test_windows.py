@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows of readahead in traces: from the tracepoint's text to the comparison with the golden model."""
+
+import pytest
+from hwswap.cli import main
+from hwswap.compare import check
+from hwswap.kernel import convert, ftrace
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.readahead import Readahead
+from hwswap.rtl import replay_windows
+from hwswap.traces import trace
+from hwswap.traces.records import Op, Record
+from hwswap.traces.trace import TraceError
+from hwswap_map import Opcode
+
+SSD = BLKDEV | SOLIDSTATE
+ON = [trace.prepare(1, 1000, SSD, -1), trace.swapon(1)]
+FAULTS = [(600, 0, 3), (601, 0, 3), (604, 2, 3), (609, 3, 3), (999, 9, 5), (999, 0, 0), (3, 4, 2), (700, 0, 2)]
+
+
+def line(values: str, cpu: int = 0, event: str = "swap_readahead") -> str:
+    return f"           usemem-77      [{cpu:03d}] .....    12.345678: {event}: {values}\n"
+
+
+def windows(cpu: int = 0, state: Readahead | None = None) -> list[Record]:
+    """Return the records of a kernel that follows the rule."""
+    state = state or Readahead(44, 2)
+    records = []
+    for offset, hits, page_cluster in FAULTS:
+        before = state.previous, state.last
+        window = state.window(offset, hits, page_cluster, 1000)
+        records += trace.readahead(cpu, 1, offset, page_cluster, hits, False, before, *window)
+    return records
+
+
+def recorded(records: list[Record], cpus: int = 1) -> trace.Trace:
+    header = trace.Header("recorded", "7.3.4", "tracepoints", "by hand", None, cpus)
+    trace.validate(records, cpus)
+    return trace.complete(header, records)
+
+
+def test_the_event_becomes_two_records():
+    text = [
+        line(f"type=1 max=1000 pages=999 prio=-1 flags={SSD}", event="swap_device_on"),
+        line("type=1 offset=17 page_cluster=3 hits=2 prev_offset=9 prev_pages=4 start=16 nr=4", cpu=1),
+        line("type=1 offset=17 page_cluster=4 hits=7 prev_offset=9 prev_pages=4 start=16 nr=16 fixed=1"),
+        line("type=1 stage=0", event="swap_device_off"),
+        line("type=1 stage=1", event="swap_device_off"),
+    ]
+    records, cpus = ftrace.parse(text)
+    assert cpus == 2
+    assert records[2:6] == [
+        Record(Op.READAHEAD_STATE, 1, 0, 1, 9, 4, 2),
+        Record(Op.READAHEAD, 1, 3, 1, 17, 16, 4),
+        Record(Op.READAHEAD_STATE, 0, 1, 1, 9, 4, 7),
+        Record(Op.READAHEAD, 0, 4, 1, 17, 16, 16),
+    ]
+    outcome = check.replay(recorded(records, cpus))
+    assert (outcome.difference, outcome.decisions) == (None, 2)
+
+
+def test_windows_are_compared_one_after_the_other(tmp_path, capsys):
+    made = recorded(ON + windows())
+    assert trace.version_of(made.records) == 4
+    assert made.windows
+    assert not made.detailed
+    path = tmp_path / "a.hwst.gz"
+    trace.write(path, made.header, made.records)
+    assert trace.read(path) == made
+    assert main(["trace", "check", str(path)]) == 0
+    assert f"all {len(FAULTS)} decisions are equal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", range(len(FAULTS)))
+def test_a_window_that_is_another_is_found(number):
+    records = ON + windows()
+    at = 3 + 2 * number
+    assert records[at].op == Op.READAHEAD
+    offset, first, nr = records[at].a, records[at].b, records[at].c
+    other = (first - 1, 2) if nr == 1 else (first + (offset > first), nr - 1)
+    records[at] = records[at]._replace(b=other[0], c=other[1])
+    difference = check.replay(recorded(records)).difference
+    assert difference is not None
+    assert difference.number == at
+    assert f"the trace has {other[1]} slots from {other[0]} on, the model {nr} slots from {first} on" in str(difference)
+
+
+def test_on_one_cpu_each_window_leaves_its_state_to_the_next():
+    records = ON + windows()
+    records[6] = records[6]._replace(a=records[6].a + 1000)  # too far to matter for the window itself
+    difference = check.replay(recorded(records)).difference
+    assert difference is not None
+    assert difference.number == 6
+    assert "offset 1601 and 2 slots before, the model offset 601 and 2 slots before" in str(difference)
+
+
+def test_on_several_cpus_the_state_may_be_anothers():
+    records = ON + windows() + windows(1)
+    outcome = check.replay(recorded(records, 2))
+    assert outcome.difference is None
+    assert outcome.decisions == 2 * len(FAULTS)
+    assert outcome.guided == {"another CPU made a window meanwhile": 1}
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (windows(), "a READAHEAD_STATE by CPU 0 on device 1"),
+        (ON + windows()[1:], "a READAHEAD without READAHEAD_STATE before it"),
+        (ON + windows(1), "a READAHEAD_STATE by CPU 1"),
+        ([*ON, windows()[0], windows()[1]._replace(a=0)], "around 0, of 1000"),
+        ([*ON, windows()[0], windows()[1]._replace(b=601)], "of 1 slots from 601 on, around 600"),
+        ([*ON, windows()[0], windows()[1]._replace(c=513)], "of 513 slots"),
+        ([*ON, windows()[0], windows()[1]._replace(order=10)], "page_cluster 10"),
+        ([*ON, windows()[0]._replace(order=2)], "of policy 2"),
+        ([*ON, windows()[0]._replace(b=513)], "513 slots before"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(records, message):
+    with pytest.raises(TraceError, match=message):
+        trace.validate(records, 1)
+
+
+def test_windows_can_be_cut_off_and_left_out():
+    made = recorded(ON + windows())
+    assert convert.plain(made).records == ON
+    later = convert.cut(made, 6)
+    assert later.records[-12:] == made.records[6:]
+    assert check.replay(later).difference is None
+
+
+def test_the_script_for_the_engine_asks_for_each_window():
+    """What is not of the trace brings a state about that another CPU left."""
+    records = ON + windows(state=Readahead()) + windows(1, Readahead(333, 16))
+    made = replay_windows.Windows()
+    lines = [line for record in records for line in made.lines(record)]
+    assert made.windows == 2 * len(FAULTS)
+    assert len([line for line in lines if line.command.opcode == Opcode.WINDOW]) > made.windows
+    kernel = {record.b | record.c << 32 for record in records if record.op == Op.READAHEAD}
+    assert kernel <= {line.result for line in lines}
+    text = replay_windows.script(recorded(records, 2))
+    assert text.count("write 0x58 ") == -(-len(lines) // 32)
+
+
+def test_a_trace_of_two_kinds_cannot_be_replayed():
+    with pytest.raises(TraceError, match="record 2 is no window of readahead"):
+        replay_windows.script(recorded([*ON, trace.alloc(0, 0, (1, 1)), *windows()]))
+
+
+def test_a_state_that_no_window_leaves_is_refused():
+    with pytest.raises(TraceError, match="leave offset 44 and 3 slots behind"):
+        replay_windows.script(recorded(ON + windows(state=Readahead(44, 3))))

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recipe may ask for, and how a recording is begun."""
+
+import pytest
+from hwswap.kernel import ftrace, record
+from hwswap.kernel.record import RecordError
+
+
+def test_without_a_line_a_recipe_runs_on_one_cpu_whose_clock_counts():
+    made = record.machine("a", "# a recipe\n", None)
+    assert (made.cpus, made.icount, made.disks, made.disk_mb) == (1, True, 4, 64)
+
+
+def test_a_recipe_says_what_it_runs_on_and_the_user_may_say_otherwise():
+    text = "# SPDX\n# machine: cpus=4 disk_mb=16\nswapctl make /dev/ram0\n"
+    made = record.machine("a", text, None)
+    assert (made.cpus, made.icount, made.disk_mb) == (4, False, 16)
+    made = record.machine("a", text, 1)
+    assert (made.cpus, made.icount, made.disk_mb) == (1, True, 16)
+
+
+@pytest.mark.parametrize(
+    ("line", "cpus", "message"),
+    [
+        ("# machine: cores=4", None, "recipe a: the machine cannot have cores=4"),
+        ("# machine: cpus=many", None, "the machine cannot have cpus=many"),
+        ("# machine: cpus=9", None, "a guest with 9 CPUs: choose 1 to 8"),
+        ("", 0, "a guest with 0 CPUs"),
+    ],
+)
+def test_a_machine_that_there_is_not_is_refused(line, cpus, message):
+    with pytest.raises(RecordError, match=message):
+        record.machine("a", line, cpus)
+
+
+@pytest.mark.parametrize("name", record.recipes())
+def test_every_recipe_can_be_given_its_machine_and_says_what_it_does(name):
+    text = (record.RECIPES / f"{name}.sh").read_text()
+    assert record.machine(name, text, None).cpus in (1, 2, 4)
+    assert text.startswith("# SPDX-License-Identifier: Apache-2.0\n# ")
+    assert "SEED" in text
+
+
+def test_a_recipe_says_what_the_guest_needs_besides(tmp_path):
+    assert record.needs("a", "# a recipe\n") == []
+    assert record.needs("a", "# SPDX\n# needs: redis\n") == [record.paths.REDIS]
+    with pytest.raises(RecordError, match="recipe a: the guest cannot have database"):
+        record.needs("a", "# needs: database")
+
+
+def test_what_is_needed_and_missing_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setitem(record.FOLDERS, "redis", record.paths.BUILD / "redis" / "nowhere")
+    with pytest.raises(SystemExit, match="nowhere is missing: run `make redis` first"):
+        record.record("redis-bgsave", tmp_path / "a.hwst")
+
+
+def test_an_unknown_recipe_is_refused(tmp_path):
+    with pytest.raises(RecordError, match="there is no recipe none; choose one of "):
+        record.record("none", tmp_path / "a.hwst")
+
+
+def test_every_event_is_switched_on_by_its_name():
+    commands = record.trace_on(ftrace.EVENTS)
+    assert "echo counter >trace_clock" in commands
+    words = commands.split("for event in ")[1].split(";")[0].split()
+    assert words == list(ftrace.EVENTS)
+    assert set(ftrace.OPERATIONS) <= set(words)
+    patch = next((record.paths.ROOT / "sw/driver/patches").glob("*-tracepoints-*.patch")).read_text()
+    defined = {line.split("(")[1].split(",")[0] for line in patch.splitlines() if line.startswith("+TRACE_EVENT(")}
+    defined |= {line.split(",")[1].strip() for line in patch.splitlines() if line.startswith("+DEFINE_EVENT(")}
+    assert defined == set(words) | set(ftrace.READAHEAD)
+
+
+def test_a_recipe_says_what_is_recorded():
+    assert record.events("a", "# a recipe\n") == ftrace.EVENTS
+    assert record.events("a", "# SPDX\n# records: readahead\n") == ftrace.READAHEAD
+    with pytest.raises(RecordError, match="recipe a: there is no recording of writes; choose one of allocator, read"):
+        record.events("a", "# records: writes\n")

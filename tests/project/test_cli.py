@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hwswap command, as a user calls it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hwswap import cli
+from hwswap.traces import trace
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def made(tmp_path):
+    path = tmp_path / "a.hwst.gz"
+    assert cli.main(["stream", "--seed", "9", "--ops", "2000", "-o", str(path)]) == 0
+    return path
+
+
+def test_stream_info_and_check(made, capsys):
+    assert trace.read(made).header.seed == 9
+    assert cli.main(["trace", "info", str(made)]) == 0
+    assert "rules of 7.3.4" in capsys.readouterr().out
+    assert cli.main(["trace", "check", str(made)]) == 0
+    assert "decisions are equal" in capsys.readouterr().out
+
+
+def test_check_of_a_wrong_trace_exits_1_and_names_the_operation(made, capsys):
+    loaded = trace.read(made)
+    at = next(i for i, r in enumerate(loaded.records) if r.op == trace.Op.ALLOC)
+    loaded.records[at] = loaded.records[at]._replace(type=trace.FAILED, a=0)
+    trace.write(made, loaded.header, loaded.records)
+    assert cli.main(["trace", "check", str(made)]) == 1
+    assert f"operation {at} (ALLOC" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", ["info", "check", "replay"])
+def test_a_bad_file_is_one_sentence_and_status_1(tmp_path, capsys, action):
+    path = tmp_path / "x.hwst"
+    path.write_bytes(b"something else entirely")
+    assert cli.main(["trace", action, str(path)]) == 1
+    err = capsys.readouterr().err
+    assert "not a trace" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_an_impossible_stream_is_one_sentence_and_status_1(tmp_path, capsys):
+    assert cli.main(["stream", "--seed", "1", "--ops", "0", "-o", str(tmp_path / "a.hwst")]) == 1
+    assert "ops is 0" in capsys.readouterr().err
+
+
+def test_replay_without_the_program_says_what_to_do(made, capsys, monkeypatch):
+    monkeypatch.setenv("HWSWAP_REPLAY", "/nowhere/hwswap-replay")
+    assert cli.main(["trace", "replay", str(made)]) == 1
+    assert "run `make model` first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, 0), (1, 1), (3, 1)])
+def test_replay_passes_on_what_the_program_says(made, tmp_path, capsys, monkeypatch, status, expected):
+    """With a program of the same interface in place of the RTL, so that every exit status is seen."""
+    program = tmp_path / "hwswap-replay"
+    program.write_text(
+        f"#!{sys.executable}\nimport json, sys\na = sys.argv\n"
+        'open(a[a.index("--json") + 1], "w").write(json.dumps(a))\n'
+        f'print("operation 7: expected x, got y")\nsys.exit({status})\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("HWSWAP_REPLAY", str(program))
+    report = tmp_path / "report.json"
+    options = ["--latency", "40", "--registers", "--json", str(report)]
+    assert cli.main(["trace", "replay", str(made), *options]) == expected
+    captured = capsys.readouterr()
+    assert "operation 7" in captured.out + captured.err
+    if status <= 1:
+        assert json.loads(report.read_text())[-3:] == ["--latency", "40", "--registers"]
+
+
+def test_the_module_can_be_run():
+    done = subprocess.run(
+        [sys.executable, "-m", "hwswap", "trace", "--help"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert done.returncode == 0
+    for action in ("info", "check", "record", "replay"):
+        assert action in done.stdout
+
+
+def test_a_stream_of_all_features_is_of_version_2_and_checked(tmp_path, capsys):
+    path = tmp_path / "b.hwst"
+    arguments = ["stream", "--seed", "3", "--ops", "3000", "--cpus", "64", "--with", "all", "-o", str(path)]
+    assert cli.main(arguments) == 0
+    assert path.read_bytes()[8] == 2
+    assert "with=discard,indexed,node,rotating,scan,sequential,shared,trunk" in trace.read(path).header.recipe
+    assert cli.main(["trace", "check", str(path)]) == 0
+    assert "decisions are equal" in capsys.readouterr().out
+
+
+def test_an_unknown_feature_is_one_sentence_and_status_1(tmp_path, capsys):
+    arguments = ["stream", "--seed", "3", "--ops", "30", "--with", "zoned", "-o", str(tmp_path / "b.hwst")]
+    assert cli.main(arguments) == 1
+    assert "a stream cannot have zoned" in capsys.readouterr().err
+
+
+def test_check_of_details_names_the_guided_steps_by_cause(tmp_path, capsys):
+    recorded = ROOT / "tests/data/rotating.hwst.gz"
+    assert cli.main(["trace", "check", str(recorded)]) == 0
+    out = capsys.readouterr().out
+    assert "guided steps: " in out
+    assert "a cluster's lock was taken: " in out

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces on the Verilated engine (build/model/hwswap-replay): recorded ones and long random streams.
+
+Every decision is compared; afterwards the replayer lets the engine check all its lists and counts (CHECK).
+HWSWAP_SEED=n moves all random seeds by n.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hwswap.compare import check
+from hwswap.kernel import convert
+from hwswap.rtl import replay
+from hwswap.traces import stream, trace
+from hwswap.traces.initial_steps import replayable
+from hwswap.traces.records import FIRST_VERSION
+from hwswap.traces.stream import Shape
+from hwswap.traces.trace import Op
+
+DATA = Path(__file__).parents[1] / "data"
+RECORDED = ("random-churn.hwst.gz", "sequential-mixed-orders.hwst.gz")
+# What the model is compared with step by step (tests/compare/test_recorded.py).
+DETAILED = tuple(
+    f"{name}.hwst.gz"
+    for name in ("discard", "fragmented", "hogs", "near-full", "reclaim", "redis-bgsave", "rotating", "swarm")
+)
+OPERATIONS_OF = ("near-full.hwst.gz",)
+
+SEED = int(os.environ.get("HWSWAP_SEED", "0"))
+
+
+# Small devices are full and fragmented soon; large ones have long lists, and random trunks. The engine's own sizes are
+# the limit.
+STREAMS = [
+    Shape(SEED + 11, ops=40_000, span=3),
+    Shape(SEED + 12, ops=40_000, span=6),
+    Shape(SEED + 13, ops=40_000, span=12, cpus=1),
+    Shape(SEED + 14, ops=40_000, span=24),
+    Shape(SEED + 15, ops=40_000, span=48, devices=4),
+    Shape(SEED + 16, ops=40_000, span=128),
+    Shape(SEED + 17, ops=20_000, span=16, devices=1),
+    Shape(SEED + 18, ops=20_000, span=12, features=stream.EVERYTHING),
+    Shape(SEED + 19, ops=30_000, span=150, features=stream.EVERYTHING),
+]
+TIMEOUT = 600
+
+
+def must_be_equal(path: Path, *options: str) -> dict:
+    """Replay a trace; every decision must be equal. Return the report."""
+    outcome = replay.replay(path, options, timeout=TIMEOUT)
+    assert outcome.equal, outcome.output
+    print(outcome.output)
+    return outcome.report
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_trace_from_its_middle_on(name, tmp_path):
+    """The state at the cut goes into the engine by operations and steps; then every decision is the kernel's."""
+    recorded = trace.read(DATA / name)
+    rest = replayable(convert.cut(recorded, len(recorded.records) // 2))
+    trace.write(tmp_path / "rest.hwst", rest.header, rest.records)
+    report = must_be_equal(tmp_path / "rest.hwst")
+    assert report["ops"] > len(recorded.records) // 2
+
+
+def test_a_stream_from_its_middle_on(tmp_path):
+    """The same with bad slots, discards, rotating devices and all policies."""
+    made = stream.generate(Shape(SEED + 31, ops=6_000, span=12, features=stream.EVERYTHING))
+    for start in (1_000, 2_500, 4_000):
+        rest = replayable(convert.cut(made, start))
+        trace.write(tmp_path / "rest.hwst", rest.header, rest.records)
+        must_be_equal(tmp_path / "rest.hwst")
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_engine_decides_as_the_kernel_did(name):
+    """What Linux did, and the golden model and the RTL do, is one and the same."""
+    recorded = trace.read(DATA / name)
+    assert recorded.header.kind == "recorded"
+    assert recorded.header.kernel.startswith("7.3")
+    assert recorded.header.counts["alloc"] > 10_000
+    difference = check.check(recorded)
+    assert difference is None, str(difference)
+    report = must_be_equal(DATA / name)
+    assert report["ops"] == recorded.header.counts["records"]
+
+
+@pytest.mark.parametrize("name", OPERATIONS_OF)
+def test_the_engine_decides_as_the_kernel_did_by_the_operations_of_a_detailed_trace(name, tmp_path):
+    """Recorded on one CPU, on devices that this engine can be given; what led to the decisions is left out."""
+    made = convert.plain(trace.read(DATA / name))
+    assert convert.lost(trace.read(DATA / name)) == []
+    path = tmp_path / "plain.hwst.gz"
+    trace.write(path, made.header, made.records)
+    report = must_be_equal(path)
+    assert report["ops"] == made.header.counts["records"]
+
+
+def test_every_recorded_trace_is_tested():
+    """Here, or by the model alone."""
+    assert sorted(path.name for path in DATA.glob("*.hwst*")) == sorted([*RECORDED, *DETAILED])
+
+
+def test_the_streams_are_long_and_rich_enough():
+    """At least 200,000 operations over all orders, several devices and CPUs, and every way to find a slot."""
+    ops: Counter[int] = Counter()
+    orders: Counter[int] = Counter()
+    paths: Counter[str] = Counter()
+    types, cpus = set(), set()
+    for shape in STREAMS:
+        source = stream.Stream(shape)
+        for record in source:
+            ops[record.op] += 1
+            if record.op == Op.ALLOC and record.type != trace.FAILED:
+                orders[record.order] += 1
+                types.add(record.type)
+                cpus.add(record.cpu)
+        paths += source.model.counts.by_path
+    assert sum(ops.values()) >= 200_000
+    assert min(orders[order] for order in range(10)) >= 50, orders
+    assert len(types) == 8
+    assert len(cpus) == 4
+    assert all(ops[op] >= 30 for op in FIRST_VERSION), ops
+    assert all(paths[path] >= 100 for path in ("fast", "nonfull", "free", "frag", "steal", "fail")), paths
+
+
+@pytest.mark.parametrize("shape", STREAMS, ids=lambda shape: f"seed{shape.seed}")
+def test_random_streams_by_the_ring(shape, tmp_path):
+    print(shape)
+    made = stream.generate(shape)
+    path = tmp_path / "stream.hwst.gz"
+    trace.write(path, made.header, made.records)
+    report = must_be_equal(path, "--seed", str(shape.seed % 2147483646 + 1))
+    assert report["ops"] == shape.ops
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--registers",), ("--latency", "200"), ("--stall", "60", "--latency", "3")],
+    ids=lambda options: " ".join(options),
+)
+def test_random_streams_by_other_ways(options, tmp_path):
+    """By the CPU pages; over a slow memory; with memory that withholds handshakes at random."""
+    shape = Shape(SEED + 31, ops=8_000, span=8)
+    print(shape, *options)
+    made = stream.generate(shape)
+    path = tmp_path / "stream.hwst.gz"
+    trace.write(path, made.header, made.records)
+    must_be_equal(path, *options)
+
+
+def test_a_wrong_decision_is_found_and_named(tmp_path):
+    """The comparison can fail: with one offset changed the replay stops there and says so."""
+    made = stream.generate(Shape(SEED + 41, ops=3_000, span=6))
+    allocated = [i for i, r in enumerate(made.records) if r.op == Op.ALLOC and r.type != trace.FAILED]
+    at = allocated[len(allocated) // 2]
+    record = made.records[at]
+    made.records[at] = record._replace(a=record.a + (1 << record.order) if record.a < 2 else record.a - 1)
+    path = tmp_path / "wrong.hwst"
+    trace.write(path, made.header, made.records)
+    outcome = replay.replay(path, timeout=TIMEOUT)
+    assert not outcome.equal
+    assert str(at) in outcome.output
+    assert str(record.a) in outcome.output
+
+
+@pytest.mark.parametrize("damage", ["cut", "magic", "version", "record"])
+def test_a_damaged_trace_is_refused(damage, tmp_path):
+    """The replayer's own reader says in one sentence what is wrong, and exits with a status other than 0."""
+    made = stream.generate(Shape(1, ops=200, span=3))
+    path = tmp_path / "a.hwst"
+    trace.write(path, made.header, made.records)
+    data = bytearray(path.read_bytes())
+    if damage == "cut":
+        data = data[:-7]
+    elif damage == "magic":
+        data[0] ^= 1
+    elif damage == "version":
+        data[8] = 9
+    else:
+        data[-16] = 99
+    path.write_bytes(data)
+    outcome = replay.replay(path, timeout=60)
+    assert not outcome.equal
+    assert len(outcome.output.splitlines()) == 1
+    assert str(path) in outcome.output
+
+
+def test_a_trace_for_a_larger_engine_is_refused(tmp_path):
+    made = stream.generate(Shape(2, ops=3_000, devices=8, clusters=65536, span=3000))
+    assert made.header.clusters > 1024
+    path = tmp_path / "large.hwst"
+    trace.write(path, made.header, made.records)
+    outcome = replay.replay(path, timeout=60)
+    assert not outcome.equal
+    assert "cluster" in outcome.output
+    assert outcome.report == {}

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands on swap tables measured on build/model, build/model-scale: `make bench-table` of the engine, short form."""
+
+import json
+
+import pytest
+from hwswap import cli
+from hwswap.bench import swap_tables, table_cycles
+from hwswap.bench.table_cycles import Case, Measured
+from hwswap.model.rows import SLOTS
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Run the short form once: answers and words are compared with the golden model's, and the target is reached."""
+    folder = tmp_path_factory.mktemp("bench-table")
+    assert cli.main(["bench-table", "--short", "--output", str(folder)]) == 0
+    assert (folder / "engine.png").stat().st_size > 10_000
+    return json.loads((folder / "engine.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def commands(report):
+    """Return the figures with the directory on chip."""
+    return report["commands"]
+
+
+def test_words_are_those_of_the_range(commands):
+    moved = {
+        (c["command"], c["items"]): (c["words_read"], c["words_written"], c["result_words"])
+        for c in commands
+        if c["unit"] == "slots"
+    }
+    for nr in table_cycles.SLOT_COUNTS:
+        assert moved["RANGE", nr] == (nr, 0, 64)
+        assert moved["FILL", nr] == moved["REPLACE", nr] == moved["CLEAR", nr] == (nr, nr, 0)
+    assert moved["LOOKUP", 1] == moved[table_cycles.BY_REGISTER, 1] == (1, 0, 0)
+
+
+def test_no_word_takes_less_than_a_cycle_and_no_trip_less_than_its_job(commands):
+    for command in commands:
+        assert command["busy"] >= max(command["words_read"], command["words_written"])
+        assert command["round_trip"] >= command["busy"]
+
+
+def test_a_directory_in_dram_costs_a_read_of_it(report):
+    """Each command on a table reads its entry first, and so waits for the memory's latency once more."""
+    chip = {(c["command"], c["items"], c["unit"]): c for c in report["commands"]}
+    assert {(c["command"], c["items"], c["unit"]) for c in report["commands_dram"]} == set(chip)
+    for dram in report["commands_dram"]:
+        on_chip = chip[dram["command"], dram["items"], dram["unit"]]
+        more = dram["busy"] - on_chip["busy"]
+        words = ("words_read", "words_written", "result_words")
+        assert [dram[name] for name in words] == [on_chip[name] for name in words]
+        # Nothing on tables goes to the caches of the clusters, so nothing can miss there.
+        assert dram["store_accesses"] == 0
+        once = dram["latency"] + 10
+        if dram["command"] == "WINDOW":
+            assert more == 0, dram
+        elif dram["unit"] == "slots":
+            assert dram["latency"] <= more <= once, dram
+        else:
+            # TAKE reads and writes. 16 entries come in a burst, quicker than the 3 cycles of each on chip.
+            bursts = -(-dram["items"] // 16)
+            assert more <= (2 if dram["command"] == "TAKE" else bursts) * once, dram
+
+
+def test_latency_is_waited_for_once(commands):
+    """Not once a burst: otherwise several would not be in flight."""
+    slow = [figure for figure in table_cycles.run((100,)) if swap_tables.whole(figure)]
+    fast = {(c["command"], c["items"]): c["busy"] for c in commands}
+    assert slow
+    for figure in slow:
+        waits = 2 if figure.words_written >= SLOTS else 1
+        assert 0 < figure.busy - fast[figure.command, figure.items] <= waits * (100 - 20) + figure.words_read // 4
+
+
+def test_a_miss_of_the_target_is_told():
+    good = Measured("FILL", SLOTS, "slots", 20, busy=1100, round_trip=1200, words_read=SLOTS, words_written=SLOTS)
+    bad = Measured(
+        "RANGE", SLOTS, "slots", 20, busy=700, round_trip=800, words_read=SLOTS, words_written=0, result_words=64
+    )
+    short = Measured("RANGE", 1, "slots", 20, busy=100, round_trip=200, words_read=1, words_written=0, result_words=64)
+    assert swap_tables.misses([good, bad, short]) == [
+        "RANGE of 512 slots reaches 82.3 % of the port's peak at latency 20, less than 89 %"
+    ]
+
+
+def test_a_model_that_prints_other_things_is_refused():
+    with pytest.raises(RuntimeError, match="make model"):
+        table_cycles.measured([Case("RANGE", 1, "slots", 64)], [1, 2, 3], 20)
+
+
+def test_latencies_are_refused_that_cannot_be(capsys):
+    assert cli.main(["bench-table", "--latencies", "0"]) == 1
+    assert "at least 1 cycle" in " ".join(capsys.readouterr().err.split())

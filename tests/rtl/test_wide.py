@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine with 32 devices and 64 CPUs (build/model-wide), the most it can have, in step with the golden model.
+
+HWSWAP_SEED=n moves all random seeds by n.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hwswap.project import paths
+from hwswap.rtl import replay
+from hwswap.stimulus import advisory_mode
+from hwswap.stimulus.script import Sizes
+from hwswap.traces import stream, trace
+from hwswap.traces.stream import Shape
+from hwswap.traces.trace import Op
+
+SEED = int(os.environ.get("HWSWAP_SEED", "0"))
+MODEL = paths.BUILD / "model-wide"
+
+
+@pytest.fixture(scope="module")
+def sizes() -> Sizes:
+    """What the engine was built for."""
+    return Sizes(**json.loads(paths.need(MODEL / "engine.json").read_text()))
+
+
+def test_it_is_as_large_as_it_can_be(sizes):
+    assert (sizes.devices, sizes.cpus) == (32, 64)
+
+
+@pytest.mark.parametrize("features", [frozenset(), stream.EVERYTHING], ids=["linux", "everything"])
+def test_streams_of_all_devices_and_cpus(features, sizes, tmp_path):
+    there, freed, cpus = set(), set(), set()
+    for seed in range(SEED + 81, SEED + 84):
+        shape = Shape(seed + len(features), 8_000, sizes.devices, sizes.cpus, sizes.clusters, 12, features)
+        print(shape)
+        made = stream.generate(shape)
+        there |= {record.type for record in made.records if record.op == Op.PREPARE}
+        freed |= {record.type for record in made.records if record.op == Op.FREE}
+        cpus |= {record.cpu for record in made.records if record.op == Op.ALLOC}
+        path = tmp_path / "stream.hwst.gz"
+        trace.write(path, made.header, made.records)
+        outcome = replay.replay(path, ["--stall", "20"], timeout=600, build=MODEL / "hwswap-replay")
+        assert outcome.equal, outcome.output
+        assert outcome.report["ops"] == shape.ops
+    assert (len(there) > 25, len(freed) > 8, len(cpus)) == (True, True, sizes.cpus), (there, freed, cpus)
+
+
+def test_hint_rings_of_all_cpus(sizes, tmp_path):
+    path: Path = tmp_path / "script"
+    path.write_text(advisory_mode.advisory(SEED + 91, 10, sizes))
+    program = paths.need(MODEL / "hwswap-play")
+    done = subprocess.run([program, path], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, f"seed {SEED + 91}: {done.stderr}"

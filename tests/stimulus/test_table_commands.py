@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random table commands: all kinds of them come, with all their outcomes, and the same seed gives the same."""
+
+import random
+
+from hwswap.model.rows import SLOTS
+from hwswap.model.tables import Tables
+from hwswap.stimulus.table_commands import PAGE, Bytes, Places, TableDeeds
+from hwswap_map import Opcode, Status
+from tabled import Device
+
+PLACES = Places(
+    pages=[PAGE * i for i in range(100, 140)],
+    sources=[0x1000 + 64 * i for i in range(8)],
+    targets=[0x2000, 0x3000, 0x4040],
+)
+
+
+def deeds(seed: int) -> TableDeeds:
+    memory = Bytes()
+    devices = {0: Device(6 * SLOTS - 17), 3: Device(4 * SLOTS), 6: Device(300)}
+    return TableDeeds(random.Random(seed), Tables(memory, devices), memory, PLACES)
+
+
+def test_every_command_ends_in_all_its_ways():
+    made = deeds(1)
+    for _ in range(80):
+        made.draw(40)
+    for opcode in Opcode:
+        if opcode >= Opcode.TABLE_GIVE:
+            ways = {Status.OK, Status.BAD_RANGE, Status.BAD_DEVICE}
+            if Opcode.TABLE_LOOKUP <= opcode <= Opcode.TABLE_REPLACE and opcode not in (
+                Opcode.TABLE_COUNT,
+                Opcode.TABLE_SCAN,
+            ):
+                ways.add(Status.NO_TABLE)
+            if opcode == Opcode.TABLE_SCAN:
+                ways.add(Status.NO_SPACE)
+            if Opcode.TABLE_FILL <= opcode <= Opcode.TABLE_REPLACE:
+                ways.add(Status.UNEXPECTED)
+            names = {key.split()[1] for key in made.counts if key.split()[0] == opcode.name}
+            assert names == {status.name for status in ways}, opcode.name
+
+
+def test_a_batch_is_right_when_all_its_words_are_put_before():
+    """What the host writes for one command of a batch disturbs no other."""
+    made = deeds(2)
+    again = Bytes()
+    tables = Tables(again, made.tables.devices)
+    for _ in range(40):
+        batch = made.draw(30)
+        for address, word in batch.puts:
+            again.words[address] = word
+        for command, answer in batch.commands:
+            assert tables.carry_out(command) == answer, command
+        assert again.words == made.memory.words
+        assert tables.directory == made.tables.directory
+
+
+def test_tables_in_use_have_a_page_of_their_own():
+    made = deeds(3)
+    for _ in range(40):
+        made.draw(20)
+        used = list(made.tables.directory.values())
+        assert len(set(used)) == len(used)
+        assert set(used) <= set(PLACES.pages)
+
+
+def test_the_same_seed_gives_the_same():
+    assert [deeds(4).draw(50).commands, deeds(5).draw(50).commands] == [
+        deeds(4).draw(50).commands,
+        deeds(5).draw(50).commands,
+    ]
+    assert deeds(4).draw(50).commands != deeds(5).draw(50).commands

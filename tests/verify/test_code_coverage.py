@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+import re
+from collections import Counter
+
+import pytest
+from hwswap.verify.code_coverage import CoverageError, Modules, Point, Reader, Waiver, read_waivers, summarise
+
+VERILOG = "// text\nmodule Inner(\n  input a\n);\nendmodule\n\nmodule Outer(\n  input b\n);\nendmodule\n"
+
+
+def line(count, **fields):
+    text = "".join(f"\x01{name}\x02{value}" for name, value in fields.items())
+    return f"C '{text}' {count}\n"
+
+
+@pytest.fixture
+def modules(tmp_path):
+    path = tmp_path / "a.sv"
+    path.write_text(VERILOG)
+    return Modules(path)
+
+
+def test_a_line_belongs_to_the_module_above_it(modules):
+    assert [modules.at(number) for number in (1, 2, 5, 7, 9)] == ["", "Inner", "Inner", "Outer", "Outer"]
+
+
+def test_points_of_several_instances_and_files_are_added_up(modules, tmp_path):
+    path = tmp_path / "a.dat"
+    path.write_text(
+        "# SystemC::Coverage-3\n"
+        + line(0, f="a.sv", l=3, n=3, page="v_toggle/Inner", o="a[0]", h="top.x")
+        + line(2, f="a.sv", l=3, n=3, page="v_toggle/Inner", o="a[0]", h="top.y")
+        + line(0, f="a.sv", l=8, n=5, page="v_line/Outer", o="block", h="top")
+    )
+    counts = Counter()
+    reader = Reader(modules)
+    reader.add(path, counts)
+    reader.add(path, counts)
+    assert counts == {Point("toggle", "Inner", 3, "a[0]"): 4, Point("line", "Outer", 8, "block at column 5"): 0}
+
+
+def test_a_file_that_is_no_coverage_file_is_refused(modules, tmp_path):
+    path = tmp_path / "a.dat"
+    path.write_text("something else\n")
+    with pytest.raises(CoverageError, match="no coverage file"):
+        Reader(modules).add(path, Counter())
+
+
+def test_what_is_waived_counts_in_neither_number_and_an_idle_waiver_is_named():
+    counts = Counter({Point("line", "A", 1, "x"): 0, Point("line", "A", 2, "y"): 1, Point("toggle", "B", 3, "z"): 0})
+    waivers = [
+        Waiver("line", re.compile("A"), re.compile("x"), "cannot be"),
+        Waiver("line", re.compile("A"), re.compile("y"), "is reached, so nobody needs this"),
+    ]
+    summary = summarise(counts, waivers)
+    assert (summary.total("line").points, summary.total("line").reached) == (1, 1)
+    assert (summary.total("toggle").points, summary.total("toggle").share) == (1, 0)
+    assert summary.missed == [Point("toggle", "B", 3, "z")]
+    assert summary.waived == {"cannot be": 1}
+    assert [waiver.reason for waiver in summary.idle_waivers] == ["is reached, so nobody needs this"]
+
+
+def test_a_waiver_without_a_reason_is_refused(tmp_path):
+    path = tmp_path / "waivers.toml"
+    path.write_text('[[waiver]]\nmodule = "A"\n')
+    with pytest.raises(CoverageError, match="reason"):
+        read_waivers(path)

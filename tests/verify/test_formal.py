@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proofs: that what is wrong is found and shown, and that a proof which cannot fail is noticed."""
+
+import dataclasses
+import shutil
+
+import pytest
+from hwswap.project import paths
+from hwswap.verify import proofs, yosys
+
+PARTS = paths.BUILD / "proof-rtl"
+FINDER = next(proof for proof in proofs.PROOFS if proof.name == "finder")
+
+
+def with_source(tmp_path, monkeypatch, old: str, new: str) -> None:
+    """Use a copy of the finder's specification in which something is changed."""
+    folder = tmp_path / "specification"
+    shutil.copytree(proofs.SOURCES, folder)
+    text = (folder / "finder.sv").read_text()
+    assert text.count(old) == 1
+    (folder / "finder.sv").write_text(text.replace(old, new))
+    monkeypatch.setattr(proofs, "SOURCES", folder)
+
+
+def test_properties_go_by_their_names():
+    assert proofs.property_of("member[2].links_next") == "links"
+    assert proofs.property_of("fits") == "fits"
+    assert proofs.property_of("dut.assert__chisel3_builtin_3") == proofs.OWN
+
+
+def test_a_difference_is_shown_as_waves(tmp_path, monkeypatch):
+    """The finder against a specification that lets a run begin at the slot itself."""
+    with_source(tmp_path, monkeypatch, "(whole || at > last)", "(whole || at >= last)")
+    verdicts = proofs.prove(FINDER, PARTS, tmp_path, 1, lambda text: None)
+    failed = [verdict for verdict in verdicts if verdict.result == "failed"]
+    assert failed
+    trace = tmp_path / "finder" / "all.vcd"
+    assert {verdict.trace for verdict in failed} == {str(trace)}
+    assert "$enddefinitions" in trace.read_text()
+    assert not any(proofs.good(verdict) for verdict in verdicts)
+
+
+def test_a_property_that_says_nothing_is_noticed(tmp_path, monkeypatch):
+    """With an assumption that nothing fulfils, all is proved, and no seeded fault breaks anything."""
+    with_source(
+        tmp_path, monkeypatch, "assume (!find);", "assume (!find); always_ff @(posedge clock) assume (!running);"
+    )
+    verdicts = proofs.prove(FINDER, PARTS, tmp_path, 1, lambda text: None)
+    assert {verdict.result for verdict in verdicts} == {"unbounded"}
+    assert not any(proofs.good(verdict) for verdict in verdicts)
+
+
+def test_too_little_time_is_no_proof(tmp_path):
+    hurried = dataclasses.replace(FINDER, limit=0.01)
+    verdicts = proofs.prove(hurried, PARTS, tmp_path, 1, lambda text: None)
+    assert {verdict.result for verdict in verdicts} == {"unknown"}
+
+
+def test_an_error_in_a_specification_is_said(tmp_path, monkeypatch):
+    with_source(tmp_path, monkeypatch, "endmodule", "")
+    with pytest.raises(yosys.YosysError, match="elaboration failed"):
+        proofs.prove(FINDER, PARTS, tmp_path, 1, lambda text: None)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeded faults: how they are read, chosen and tried, without the engine."""
+
+import random
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hwswap.verify import mutants, mutate
+from hwswap.verify.netlist import Netlist, Site
+
+VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/Core.scala:12:7", "    b;", "endmodule", ""]
+
+
+def pool(kinds: dict[str, int]) -> dict[str, dict[int, list[Site]]]:
+    """Make so many lines in each kind of module, each with three places of two cells."""
+    line = 0
+    made: dict[str, dict[int, list[Site]]] = {}
+    for kind, number in kinds.items():
+        made[kind] = {}
+        for _ in range(number):
+            line += 1
+            made[kind][line] = [Site(f"$a{line}", "A", 0), Site(f"$a{line}", "A", 1), Site(f"$b{line}", "Y", 0)]
+    return made
+
+
+def lines_of(chosen: list[Site]) -> Counter[int]:
+    """Count how many were chosen on each line."""
+    return Counter(int(site.cell[2:]) for site in chosen)
+
+
+def netlist(cells: dict[str, tuple[str, dict[str, list[int | str]]]], outputs: list[int]) -> Netlist:
+    """Make a netlist of cells, each a type and the nets at its ports; those named $... are of line 2."""
+    return Netlist(
+        {
+            "modules": {
+                "HwSwap": {
+                    "ports": {
+                        "clock": {"direction": "input", "bits": [1]},
+                        "out": {"direction": "output", "bits": outputs},
+                    },
+                    "cells": {
+                        name: {
+                            "type": kind,
+                            "parameters": {"MEMID": "\\m"} if "mem" in kind else {},
+                            "attributes": {"src": "some/HwSwap.sv:2.3-2.9"} if name.startswith("$") else {},
+                            "connections": ports,
+                        }
+                        for name, (kind, ports) in cells.items()
+                    },
+                    "netnames": {
+                        "core.sum": {"hide_name": 0, "bits": [10, 11]},
+                        "$1": {"hide_name": 1, "bits": [12]},
+                    },
+                }
+            }
+        },
+        "HwSwap",
+    )
+
+
+def test_a_bit_that_nobody_looks_at_is_not_live():
+    """Of a sum of two bits the lower one is used: the upper ones of sum and operands are not."""
+    found = netlist({"$1": ("$add", {"A": [2, 3], "B": [4, 5], "Y": [10, 11]})}, [10]).live()
+    assert found == {Site("$1", "A", 0), Site("$1", "B", 0), Site("$1", "Y", 0)}
+    both = netlist({"$1": ("$add", {"A": [2, 3], "B": [4, 5], "Y": [10, 11]})}, [11]).live()
+    assert Site("$1", "A", 0) in both
+    assert Site("$1", "Y", 0) not in both
+
+
+def test_what_is_live_goes_through_registers_and_memories():
+    """A bit of a memory's word is live only if that bit is read; addresses and enables count for every bit."""
+    cells = {
+        "$r": ("$memrd_v2", {"ADDR": [20], "DATA": [21, 22], "EN": ["1"]}),
+        "$w": ("$memwr_v2", {"ADDR": [23], "DATA": [24, 25], "EN": [26, 27], "CLK": [1]}),
+        "$d": ("$dffe", {"CLK": [1], "D": [21, 22], "Q": [30, 31], "EN": [32]}),
+        "$loop": ("$dff", {"CLK": [1], "D": [41], "Q": [41]}),
+        "$check": ("$check", {"A": [41]}),
+    }
+    found = netlist(cells, [31]).live()
+    assert {Site("$d", "EN", 0), Site("$d", "D", 1), Site("$w", "ADDR", 0), Site("$r", "ADDR", 0)} <= found
+    assert {site for site in found if site.port in ("DATA", "EN") and site.cell == "$w"} == {
+        Site("$w", "DATA", 1),
+        Site("$w", "EN", 1),
+    }
+    assert not any(site.cell in ("$loop", "$check") for site in found)
+    assert Site("$d", "D", 0) not in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "ports", "wanted"),
+    [
+        ("$mux", {"A": [2, 3], "B": [4, 5], "S": [6]}, {("A", 1), ("B", 1), ("S", 0)}),
+        ("$pmux", {"A": [2, 3], "B": [4, 5, 7, 8], "S": [6, 9]}, {("A", 1), ("B", 1), ("B", 3), ("S", 0), ("S", 1)}),
+        ("$bmux", {"A": [2, 3, 4, 5], "S": [6]}, {("A", 1), ("A", 3), ("S", 0)}),
+        ("$and", {"A": [2], "B": [4, 5]}, {("B", 1)}),
+        ("$shl", {"A": [2, 3], "B": [4]}, {("A", 0), ("A", 1), ("B", 0)}),
+    ],
+)
+def test_what_a_bit_depends_on(kind, ports, wanted):
+    made = netlist({"$1": (kind, ports | {"Y": [10, 11]})}, [11])
+    assert {(site.port, site.bit) for site in made.live() - {Site("$1", "Y", 1)}} == wanted
+
+
+def test_constants_clocks_and_the_optimisers_cells_are_no_candidates():
+    cells = {
+        "$1": ("$and", {"A": [2, "1"], "B": [4, 5], "Y": [10, 11]}),
+        "$2": ("$dff", {"CLK": [1], "D": [10, 11], "Q": [12, 13]}),
+        "own": ("$not", {"A": [12, 13], "Y": [14, 15]}),
+    }
+    found = mutants.candidates(netlist(cells, [14, 15]), VERILOG)
+    assert list(found) == ["Core"]
+    ports = {(site.cell, site.port, site.bit) for site in found["Core"][2]}
+    assert ("$1", "A", 0) in ports
+    assert ("$1", "A", 1) not in ports
+    assert not any(port == "CLK" or cell == "own" for cell, port, _ in ports)
+
+
+def test_faults_know_their_place():
+    """Module, line of the Chisel source, and a name with the path of instances."""
+    made = netlist({"$1": ("$and", {"A": [2, 3], "B": ["0", 5], "Y": [10, 11]})}, [10, 11])
+    places = [Site("$1", "Y", 1), Site("$1", "A", 0), Site("$1", "B", 1)]
+    found = mutants.seed_faults(made, VERILOG, places, random.Random(1))
+    assert [mutant.number for mutant in found] == [1, 2, 3]
+    assert {(mutant.module, mutant.line, mutant.source) for mutant in found} == {("Core", 2, "Core.scala:12")}
+    assert {mutant.port: mutant.wire for mutant in found} == {"A": "", "B": "", "Y": "core.sum"}
+    assert all(mutant.control is None for mutant in found if mutant.port == "B"), "a constant controls nothing"
+
+
+def test_the_command_puts_in_what_was_chosen():
+    fault = mutants.Mutant(7, "Core", "cnot1", "$flatten\\core.$12", "A", 3, 6, "", 2, "")
+    assert mutants.command(fault) == (
+        "mutate -ctrl mutsel 16 7 -mode cnot1 -module HwSwap -cell $flatten\\core.$12 -port A -portbit 3 -ctrlbit 6"
+    )
+    assert "inverted while bit 6 is 1" in str(fault)
+    assert replace(fault, module="ram_8x16").kind == "memory"
+
+
+def test_faults_are_spread():
+    """Each kind of module has some, none has too many, and so it is with lines."""
+    kinds = {"Core": 500, "Dma": 40, "Queue": 1, **{f"M{i}": 60 for i in range(9)}}
+    made = pool(kinds)
+    found = mutants.choose(made, 100, random.Random(7))
+    assert len(set(found)) == 100
+    lines = lines_of(found)
+    assert max(lines.values()) <= mutants.PER_LINE
+    counts = {kind: sum(lines[line] for line in made[kind]) for kind in kinds}
+    assert counts.pop("Queue") == mutants.PER_LINE
+    assert min(counts.values()) >= mutants.AT_LEAST
+    assert max(counts.values()) <= mutants.AT_MOST * 100
+
+
+def test_the_seed_decides():
+    made = pool({f"M{i}": 60 for i in range(12)})
+    assert mutants.choose(made, 60, random.Random(1)) == mutants.choose(made, 60, random.Random(1))
+    assert mutants.choose(made, 60, random.Random(1)) != mutants.choose(made, 60, random.Random(2))
+
+
+def test_too_few_candidates_are_said():
+    with pytest.raises(ValueError, match="only"):
+        mutants.choose(pool({"Core": 5}), 50, random.Random(1))
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("an assertion of the RTL failed at HwSwap.sv:12 (its message is above)", "assertion"),
+        ("line 12 (x): waited 100 cycles for memory at 0x8 to be 0x1", "hang"),
+        ("the engine has not completed operation 7", "hang"),
+        ("line 3 (): register 0x40 is 0x0 and must be 0x1", "difference"),
+        ("operation 5 (alloc): expected device 1 slot 3, got device 1 slot 4", "difference"),
+        ("AXI4: a burst crosses 4 KiB", "protocol"),
+        ("Segmentation fault", "other"),
+    ],
+)
+def test_how_a_fault_was_found(said, kind):
+    assert mutate.how(said) == kind
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    """What is on disk counts, unless it is of another model or was cut short."""
+    path = tmp_path / "results.jsonl"
+    mutate.Results(path, "other", {"stream": "1"}).add(mutate.Outcome(4, "stream", "difference", "", 1))
+    mutate.Results(path, "model", {"stream": "1"}).add(mutate.Outcome(3, "stream", "difference", "text", 0.5))
+    with path.open("a") as file:
+        file.write('{"key": "key", "number": 5, "by"')
+    again = mutate.Results(path, "model", {"stream": "1"})
+    assert list(again.known) == [3]
+    assert again.known[3].by == "stream"
+
+
+def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
+    """What no killer found, or only by cycles, has to be tried again when any of them has changed."""
+    path = tmp_path / "results.jsonl"
+    results = mutate.Results(path, "model", {"stream": "1", "script": "1"})
+    for number, (by, how) in enumerate(
+        [("stream", "hang"), ("script", "difference"), ("stream", mutate.CYCLES), ("", "")]
+    ):
+        results.add(mutate.Outcome(number, by, how, "", 1))
+    assert list(mutate.Results(path, "model", {"stream": "1", "script": "1"}).known) == [0, 1, 2, 3]
+    assert list(mutate.Results(path, "model", {"stream": "1", "script": "2"}).known) == [0]
+    assert list(mutate.Results(path, "model", {"stream": "1", "script": "1", "more": "1"}).known) == [0, 1]
+    assert not mutate.Results(path, "model 2", {"stream": "1", "script": "1"}).known
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch) -> Path:
+    """Stand in for a model: a difference with fault 1, a hang with 2, nothing with 3, more cycles with 4 and 5.
+
+    Of two killers the second finds fault 5 by a difference.
+    """
+    program = tmp_path / "hwswap-fake"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import sys\n"
+        "fault = int(sys.argv[sys.argv.index('--fault') + 1])\n"
+        "if fault == 1 or (fault == 5 and 'second' in sys.argv[1]):\n"
+        "    print('register 0x0 is 0x1 and must be 0x2'); sys.exit(1)\n"
+        "while fault == 2: pass\n"
+        "print(f'all as they must be; {1000 + (fault > 3)} cycles')\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(
+        mutate, "KILLERS", tuple(mutate.Killer(name, "hwswap-fake", name) for name in ("first", "second"))
+    )
+    return tmp_path
+
+
+def test_faults_are_tried(model):
+    sound = mutate.without_fault(model, model)
+    found = [mutate.try_fault(number, model, model, sound) for number in (1, 3, 4, 5)]
+    hurried = {name: replace(how, limit=1) for name, how in sound.items()}
+    found.append(mutate.try_fault(2, model, model, hurried))
+    assert [(outcome.by, outcome.how) for outcome in found] == [
+        ("first", "difference"),
+        ("", ""),
+        ("first", "cycles"),
+        ("second", "difference"),
+        ("first", "hang"),
+    ]
+
+
+class Proves:
+    """Stand in for both provers: even faults are none, multiples of 5 unreachable if there is time."""
+
+    tried: ClassVar[list[int]] = []
+
+    def __init__(self, *_: object) -> None:
+        """Take what the provers take."""
+
+    def no_fault(self, number: int, _: Path) -> bool:
+        """Tell whether a fault is none."""
+        self.tried.append(number)
+        return number % 2 == 0
+
+    def unreachable(self, number: int, _: Path, seconds: int, rings: int) -> bool:
+        """Tell whether a fault matters never."""
+        return number % 5 == 0 and seconds * rings > 8
+
+
+def test_survivors_that_never_matter_are_told_apart(monkeypatch, tmp_path):
+    """What is proved to change nothing counts neither as found nor as not found."""
+    for name in ("Prover", "Reachability", "Machine"):
+        monkeypatch.setattr(mutate, name, Proves)
+    monkeypatch.setattr(Proves, "tried", [])
+    path = tmp_path / "proofs.jsonl"
+    mutate.prove([4, 5, 7], mutate.Proofs(path, "faults"), 4, 2, jobs=1)
+    proofs = mutate.Proofs(path, "faults")
+    assert [proofs.of(n, 4, 2) for n in (4, 5, 7, 8)] == [mutate.NONE, "", "", None]
+    assert [proofs.of(n, 5, 2) for n in (4, 5, 7)] == [mutate.NONE, None, None]
+    mutate.prove([4, 5, 7], proofs, 5, 2, jobs=2)
+    mutate.prove([4, 5, 7], proofs, 5, 2, jobs=2)
+    assert sorted(Proves.tried) == [4, 5, 5, 7, 7]
+    assert mutate.Proofs(path, "faults").of(5, 4, 2) == mutate.UNREACHABLE
+    assert mutate.Proofs(path, "others").of(5, 4, 2) is None
+    outcomes = [mutate.Outcome(n, "", proofs.of(n, 5, 2) or "", "", 1.0) for n in (4, 5, 7)]
+    listed = [mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in (4, 5, 7)]
+    values = mutate.report(outcomes, listed, 1)
+    assert (values["seeded"], values["proved_to_be_none"], values["proved_unreachable"]) == (3, 1, 1)
+    assert (values["faults"], values["killed"]) == (1, 0)
+
+
+def test_killers_must_pass_without_a_fault(model, monkeypatch):
+    (model / "hwswap-fake").write_text("#!/bin/sh\necho no; exit 1\n")
+    with pytest.raises(mutate.MutateError, match="without a fault, 'first' fails"):
+        mutate.without_fault(model, model)
+
+
+def test_what_time_it_took():
+    said = "line 7: register 0x100 is 0x12\n9 lines, all as they must be; 300 cycles"
+    assert mutate.time_of(said) == ("register 0x100 is 0x12", "300 cycles")
+
+
+def test_survivors_are_listed(capsys):
+    """Those that only cost cycles are counted by themselves, and are no part of the score."""
+    listed = [mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in range(1, 11)]
+    how = {4: "", 5: "cycles"}
+    outcomes = [
+        mutate.Outcome(m.number, "x" if how.get(m.number, "x") else "", how.get(m.number, "difference"), "", 0.1)
+        for m in listed
+    ]
+    values = mutate.report(outcomes, listed, 1)
+    assert (values["faults"], values["killed"], values["score"]) == (10, 8, 0.8)
+    assert (values["by_cycles_alone"], values["score_with_cycles"]) == (1, 0.9)
+    assert [survivor["number"] for survivor in values["survivors"]] == [4]
+    assert values["modules"] == {"Core": {"faults": 10, "killed": 8, "cycles": 1}}
+    said = capsys.readouterr().out
+    assert "survivor: fault 4" in said
+    assert "cycles alone: fault 5" in said
