@@ -8,7 +8,8 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 B := sim/setup/build
-PHASE := sim/setup/phase
+# Phases of `make test` that run at the same time: most of them can use two cores, and the guests want theirs in time.
+side_by_side := $(shell n=$$(( $$(nproc) / 4 )); echo $$(( n > 1 ? n : 1 )))
 ENV := sim/setup/env
 PYTEST := $(ENV) python -m pytest
 
@@ -52,24 +53,11 @@ redis: setup ## redis-server for the guest's recipe redis-bgsave: build/redis
 demo: model guest kernel-unpatched ## boot Linux with the engine, swap in every mode, print the comparison
 	@$(ENV) python -m hwswap.bench.demo
 
-test: ## everything below: lint, unit tests, model, traces, cocotb, full system
+test: ## everything below: lint, unit tests, model, traces, cocotb, full system; what did not change is not run [FRESH=1]
 	@rm -rf build/reports
-	@$(PHASE) setup $(MAKE) --no-print-directory setup
-	@$(PHASE) lint $(MAKE) --no-print-directory lint
-	@$(PHASE) verilog $(MAKE) --no-print-directory verilog
-	@$(PHASE) test-hw $(MAKE) --no-print-directory test-hw
-	@$(PHASE) model $(MAKE) --no-print-directory model
-	@$(PHASE) test-harness $(MAKE) --no-print-directory test-harness
-	@$(PHASE) model-scale $(MAKE) --no-print-directory model-scale
-	@$(PHASE) model-wide $(MAKE) --no-print-directory model-wide
-	@$(PHASE) coverage $(MAKE) --no-print-directory coverage SHORT=1
-	@$(PHASE) formal $(MAKE) --no-print-directory formal SHORT=1
-	@$(PHASE) mutate $(MAKE) --no-print-directory mutate SHORT=1
-	@$(PHASE) guest $(MAKE) --no-print-directory guest
-	@$(PHASE) unpatched $(MAKE) --no-print-directory kernel-unpatched
-	@$(PHASE) soc-model $(MAKE) --no-print-directory soc-model
-	@$(PHASE) capacity $(MAKE) --no-print-directory capacity
-	@$(PHASE) pytest $(PYTEST) --junitxml=build/reports/pytest.xml
+	@sim/setup/phase setup -- $(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory -f sim/setup/phases.mk --keep-going -j$(or $(JOBS),$(side_by_side)) \
+		$(if $(filter-out 1,$(or $(JOBS),$(side_by_side))),--output-sync=target)
 
 test-hw: setup ## Chisel unit tests
 	@sim/setup/sbt test; mkdir -p build/reports; cp hw/target/test-reports/*.xml build/reports/
@@ -239,6 +227,9 @@ release: setup ## an archive a board for those without FPGA tools: build/release
 
 release-check: setup ## look at ARCHIVE=file, or at all in build/release
 	@$(ENV) python -m hwswap_soc.release check $(or $(ARCHIVE),build/release/*.tar.xz)
+
+prune: ## remove what was not used for DAYS=30 from the cache; GIB=n: the oldest until it has no more than that
+	@sim/setup/prune $(if $(GIB),--gib $(GIB),--days $(or $(DAYS),30))
 
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project

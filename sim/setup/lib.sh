@@ -36,6 +36,19 @@ hash_of() {
 	done | sha256sum | cut -c1-16
 }
 
+# key PATH-OR-WORD...: hash of words and files, and of the names and contents of all files in folders.
+key() {
+	local item found list=()
+	for item in "$@"; do
+		list+=("$item")
+		[ -d "$item" ] || continue
+		# What builds and editors leave there is no source.
+		found=$(find "$item" \( -name target -o -name __pycache__ -o -name '.*' \) -prune -o -type f -print | LC_ALL=C sort)
+		while read -r item; do list+=(":$item" "$item"); done <<<"$found"
+	done
+	hash_of "${list[@]}"
+}
+
 # cached WHAT HASH FUNCTION [ARG...]: makes "$HWSWAP_CACHE/WHAT-HASH" unless it is there, and prints its path.
 # FUNCTION is called with a temporary directory (and ARGs), which gets its name when FUNCTION has succeeded: what has
 # the name is complete. A lock makes a second set-up wait for the first one instead of doing the work twice.
@@ -61,6 +74,8 @@ cached() {
 			say "$what: done in $((SECONDS - started)) s"
 		) 9>"$HWSWAP_CACHE/locks/${entry##*/}"
 	fi
+	# When it was last used, for prune; a cache that cannot be written to is used all the same.
+	touch -c "$entry" 2>/dev/null || true
 	printf '%s\n' "$entry"
 }
 

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# The phases of `make test` and what each needs: one that fails keeps only those back that need it (make --keep-going),
+# and they run side by side where there are cores for it. Called by the Makefile, with MAKEFLAGS as they are needed.
+#
+# The dearest phases name their inputs: they are not run again while those are the same (sim/setup/phase).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PHASE := sim/setup/phase
+RUN := $(MAKE) -f Makefile --no-print-directory
+# What build/NAME points to: its name has a hash of all that it was made from.
+link = "$$(basename "$$(readlink build/$(1))")"
+
+phases := lint verilog test-hw model test-harness model-scale model-wide coverage formal mutate guest unpatched \
+	soc-model capacity pytest
+.PHONY: all $(phases) model-coverage model-mutants proof-rtl
+
+all: $(phases)
+
+lint verilog model model-scale model-wide guest soc-model capacity:
+	@$(PHASE) $@ -- $(RUN) $@
+
+model: verilog
+
+unpatched:
+	@$(PHASE) $@ -- $(RUN) kernel-unpatched
+
+test-hw:
+	@$(PHASE) $@ hw/src hw/build.sbt hw/test.sbt hw/project sim/setup/sbt $(call link,python) \
+		"$$(java -version 2>&1 | head -n 1)" -- $(RUN) $@
+
+test-harness: model
+	@$(PHASE) $@ sim/verilator hw/generated/hwswap_map.h $(call link,model) -- $(RUN) $@
+
+model-coverage: verilog
+	@$(PHASE) $@ -- sim/setup/build model-coverage
+
+coverage: model-coverage
+	@$(PHASE) $@ sim/hwswap hw/generated/python tests/cocotb tests/coverage tests/data $(call link,python) \
+		$(call link,rtl) $(call link,model-coverage) -- $(RUN) $@ SHORT=1
+
+proof-rtl:
+	@$(PHASE) $@ -- sim/setup/build $@
+
+formal: proof-rtl
+	@$(PHASE) $@ -- $(RUN) $@ SHORT=1
+
+model-mutants:
+	@$(PHASE) $@ -- sim/setup/build rtl-mutants mutants model-mutants
+
+mutate: model-mutants
+	@$(PHASE) $@ sim/hwswap/project sim/hwswap/model sim/hwswap/traces sim/hwswap/stimulus sim/hwswap/verify \
+		hw/generated/python $(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
+
+# After all that its tests want built; capacity is there for the engines of the boards.
+pytest: model model-scale model-wide guest unpatched soc-model proof-rtl capacity
+	@$(PHASE) $@ -- sim/setup/env python -m pytest --junitxml=build/reports/pytest.xml

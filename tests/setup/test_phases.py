@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The phases of `make test`: what passed is not run again while its inputs are the same; and what prune removes."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+SETUP = Path(__file__).parents[2] / "sim/setup"
+DAY = 86_400
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project of its own with the scripts, a source, and an empty cache."""
+    scripts = tmp_path / "sim/setup"
+    scripts.mkdir(parents=True)
+    for name in ("lib.sh", "phase", "prune"):
+        shutil.copy(SETUP / name, scripts)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/a").write_text("1")
+    (tmp_path / "cache").mkdir()
+    return tmp_path
+
+
+def run(project: Path, script: str, *words: str, **environment: str) -> subprocess.CompletedProcess:
+    """Runs one of the scripts."""
+    known = {"PATH": os.environ["PATH"], "HOME": str(project), "HWSWAP_CACHE": str(project / "cache")}
+    command = [str(project / "sim/setup" / script), *words]
+    return subprocess.run(command, env=known | environment, capture_output=True, text=True, check=False)
+
+
+def phase(project: Path, *words: str, **environment: str) -> subprocess.CompletedProcess:
+    """Runs a phase that counts how often it is run, and leaves a report."""
+    counting = "echo x >>count; echo '<testsuite/>' >build/reports/TEST-a.xml"
+    return run(project, "phase", "one", *words, "--", "bash", "-c", f"{counting}; {environment.pop('then', 'true')}",
+               **environment)  # fmt: skip
+
+
+def runs(project: Path) -> int:
+    """How often it was run."""
+    return len((project / "count").read_text().split())
+
+
+def test_what_passed_is_run_again_only_when_an_input_changed(project):
+    assert phase(project, "src", "word").returncode == 0
+    shutil.rmtree(project / "build")
+    again = phase(project, "src", "word")
+    assert again.returncode == 0 and runs(project) == 1
+    assert "passed before: " in again.stdout and "FRESH=1" in again.stdout
+    assert (project / "build/reports/TEST-a.xml").exists(), "the tests it counted are counted again"
+    assert "passed before" in (project / "build/reports/phases").read_text()
+    phase(project, "src", "another word")
+    assert runs(project) == 2
+    (project / "src/a").write_text("2")
+    phase(project, "src", "word")
+    assert runs(project) == 3
+    phase(project, "src", "word", FRESH="1")
+    assert runs(project) == 4
+
+
+def test_what_failed_or_names_no_inputs_is_run_every_time(project):
+    for number in (1, 2):
+        failed = phase(project, "src", then="exit 3")
+        assert failed.returncode == 3 and runs(project) == number
+    assert "FAILED (3)" in (project / "build/reports/phases").read_text()
+    for number in (3, 4):
+        assert phase(project).returncode == 0 and runs(project) == number
+
+
+def test_an_input_that_is_not_there_is_an_error(project):
+    wrong = phase(project, "src/b")
+    assert wrong.returncode == 1 and "there is no src/b" in wrong.stderr
+
+
+def entry(project: Path, name: str, days: int, mib: int = 1) -> Path:
+    """An entry of the cache that was last used so many days ago."""
+    path = project / "cache" / name
+    path.mkdir()
+    (path / "data").write_bytes(os.urandom(mib << 20))
+    used = time.time() - days * DAY
+    os.utime(path, (used, used))
+    return path
+
+
+def test_prune_removes_what_was_not_used_for_long_but_nothing_in_use(project):
+    old, new = entry(project, f"model-{'a' * 16}", 40), entry(project, f"model-{'b' * 16}", 3)
+    used, foreign = entry(project, f"model-{'c' * 16}", 50), entry(project, "ccache", 90)
+    half = entry(project, f"kernel-{'d' * 16}.part", 60)
+    (project / "build").mkdir()
+    (project / "build/model").symlink_to(used)
+    done = run(project, "prune", "--days", "30")
+    assert done.returncode == 0, done.stderr
+    assert [path.exists() for path in (old, new, used, foreign, half)] == [False, True, True, True, False]
+
+
+def test_prune_removes_the_oldest_until_the_rest_is_small_enough(project):
+    entries = [entry(project, f"model-{digit * 16}", days) for digit, days in (("a", 9), ("b", 8), ("c", 7))]
+    run(project, "prune", "--gib", "1")
+    assert all(path.exists() for path in entries)
+    run(project, "prune", "--gib", "0")
+    assert not any(path.exists() for path in entries)
+
+
+@pytest.mark.parametrize("words", [(), ("--days",), ("--days", "x"), ("--all", "1")])
+def test_prune_says_how_it_is_called(project, words):
+    wrong = run(project, "prune", *words)
+    assert wrong.returncode == 1 and "usage: prune" in wrong.stderr
