@@ -53,7 +53,7 @@ redis: setup ## redis-server for the guest's recipe redis-bgsave: build/redis
 demo: model guest kernel-unpatched ## boot Linux with the engine, swap in every mode, print the comparison
 	@$(ENV) python -m hwswap.bench.demo
 
-test: ## everything below: lint, unit tests, model, traces, cocotb, full system; what did not change is not run [FRESH=1]
+test: ## all checks below, in their short forms; what did not change since it passed is not run [FRESH=1]
 	@rm -rf build/reports
 	@sim/setup/phase setup -- $(MAKE) --no-print-directory setup
 	@$(MAKE) --no-print-directory -f sim/setup/phases.mk --keep-going -j$(or $(JOBS),$(side_by_side)) \
