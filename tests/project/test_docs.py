@@ -15,8 +15,8 @@ DEPTH = 3
 """Folders of so many parts are named in docs/architecture.md, what is below them is not."""
 
 TREES = "constraints|docs|hw|litex|sim|sw|tests"
-FENCE = re.compile(r"^( *)(```+|~~~+)[^\n]*\n.*?^ *\2 *$", re.M | re.S)
-CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
+FENCE = re.compile(r"^( *)(```+|~~~+)[^\n]*\n.*?^ *\2 *$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 PATH = re.compile(rf"(?<![\w./:@-])(?:{TREES})/[\w.,*/+-]*[\w*/]")
 HASH = re.compile(r"(?<![\w.-])(?:[0-9a-f]{7,12}|[0-9a-f]{40})(?![\w-])")
@@ -62,7 +62,7 @@ def anchors(page: str) -> set[str]:
     """Return the anchors of a page's headings; the second one of a name has -1 behind it."""
     seen: dict[str, int] = {}
     found = set()
-    for heading in re.findall(r"^#{1,6} +(.+?) *#*$", text_of(page), re.M):
+    for heading in re.findall(r"^#{1,6} +(.+?) *#*$", text_of(page), re.MULTILINE):
         name = slug(heading)
         found.add(name if name not in seen else f"{name}-{seen[name]}")
         seen[name] = seen.get(name, 0) + 1
@@ -110,7 +110,7 @@ def test_paths_exist(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_make_targets_exist(page):
-    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.M))
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     text = text_of(page)
     wrong = []
     for code in CODE.finditer(text):
