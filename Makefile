@@ -132,6 +132,16 @@ lint: setup ## formatting, static checks, licences, generated files up to date
 format: setup ## put every source in its format
 	@sim/setup/lint --fix
 
+docs: setup ## all pages as a site, links checked: build/site
+	@$(ENV) python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+verdict: setup ## draw docs/verdict.svg from the tables of docs/results.md
+	@$(ENV) python docs/verdict.py
+
+compile-commands: verilog ## how each C++ source is compiled, for clangd: build/compile_commands.json
+	@$(ENV) python sim/setup/compile_commands.py
+
 map: setup ## generate all views of the register map from hw/map/hwswap.rdl
 	@$(ENV) python hw/map/generate.py
 
