@@ -33,7 +33,7 @@ model-wide: setup ## the Verilated engine with 32 devices and 64 CPUs: build/mod
 
 # SIZES="1 1024" [GiB], LATENCIES="20 100" [cycles]: one run a size.
 bench-scale: model model-scale ## cycles, dependent memory accesses and cache hits, 1 GiB to 1 TiB x DRAM latency
-	@$(ENV) python -m hwswap bench-scale $(if $(SIZES),--sizes $(SIZES)) $(if $(LATENCIES),--latencies $(LATENCIES))
+	@$(ENV) python -m hwswap bench scale $(if $(SIZES),--sizes $(SIZES)) $(if $(LATENCIES),--latencies $(LATENCIES))
 
 kernel: setup ## Linux 7.3 with the patches: build/kernel
 	@$(B) kernel
@@ -51,7 +51,7 @@ redis: setup ## redis-server for the guest's recipe redis-bgsave: build/redis
 	@$(B) redis
 
 demo: model guest kernel-unpatched ## boot Linux with the engine, swap in every mode, print the comparison
-	@$(ENV) python -m hwswap.bench.demo
+	@$(ENV) python -m hwswap demo
 
 test: ## all checks below, in their short forms; what did not change since it passed is not run [FRESH=1]
 	@rm -rf build/reports
@@ -88,7 +88,7 @@ test-debug: model ## the driver on a kernel with lockdep, KASAN, UBSAN, DEBUG_VM
 		$(PYTEST) tests/system/debug_kernel.py --junitxml=build/test-debug/junit.xml
 
 test-patches: guest ## each patch of the series alone: builds without a new warning, boots, swaps: build/test-patches
-	@$(ENV) python -m hwswap.kernel.patch_steps
+	@$(ENV) python -m hwswap patches
 
 test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) tests/soc
@@ -102,24 +102,24 @@ regress: model ## cocotb, random streams, traces with SEEDS=n fresh seeds in par
 
 coverage: verilog ## lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
 	@$(B) model-coverage
-	@$(ENV) python -m hwswap.verify.rtl_coverage $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap coverage $(if $(SHORT),--short)
 
 lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
 bench-table: model model-scale guest kernel-unpatched ## cost of work on swap tables: engine, guest, swapoff; [SHORT=1]
-	@$(ENV) python -m hwswap bench-table $(if $(SHORT),--short)
-	@$(ENV) python -m hwswap.bench.driver $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap bench driver $(if $(SHORT),--short)
 
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
-	@$(ENV) python -m hwswap bench-engine
+	@$(ENV) python -m hwswap bench engine
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
 
 formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
 	@$(B) proof-rtl
-	@$(ENV) python -m hwswap.verify.formal $(PROOF) $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap formal $(PROOF) $(if $(SHORT),--short)
 
 # FAULT=n runs that fault again, with waves; an interrupted run goes on where it stopped.
 mutate: setup ## how many of 420 seeded faults the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
@@ -155,29 +155,29 @@ bitstream flash: export CPU := $(or $(CPU),vexriscv)
 bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
 
 bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=lean]: see docs/board.md
-	@$(ENV) python -m hwswap_soc.boards $(BOARD) $(CPU)
+	@$(ENV) python -m hwswap soc board $(BOARD) $(CPU)
 	@$(B) $(bitstream_steps)
-	@$(ENV) python -m hwswap_soc.fmax_report build/bitstream-$(BOARD)-$(CPU)
+	@$(ENV) python -m hwswap soc timing build/bitstream-$(BOARD)-$(CPU)
 
 bitstreams: setup ## those of all boards, one after the other, SEEDS=2 each, and a table of them: build/bitstreams
-	@$(ENV) python -m hwswap_soc.bitstreams make --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
+	@$(ENV) python -m hwswap soc bitstreams make --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
 
 board-tables: setup ## put the table of make bitstreams into README and docs/board.md, and the sizes on record
-	@$(ENV) python -m hwswap_soc.bitstreams docs
+	@$(ENV) python -m hwswap soc bitstreams docs
 
 capacity: setup ## whether today's engine fits on each board, without synthesis
-	@$(ENV) python -m hwswap_soc.capacity check --limit $(or $(LIMIT),routable)
+	@$(ENV) python -m hwswap soc capacity check --limit $(or $(LIMIT),routable)
 
 sizes: setup ## synthesise the SoCs of all boards and put on record what they take: litex/hwswap_soc/sizes
-	@$(ENV) python -m hwswap_soc.capacity synthesise
+	@$(ENV) python -m hwswap soc capacity synthesise
 
 flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command)
 	@$(B) fpga
-	@$(ENV) python -m hwswap_soc.flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
+	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
 fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
 	@$(B) rtl-soc fpga part-engine
-	@$(ENV) python -m hwswap_soc.engine_fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
+	@$(ENV) python -m hwswap soc fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
 		$(if $(GRADES),--grades $(GRADES)) --output build/fmax
 
 # Of the simulated SoC: ENGINE_RATIO=r gives the engine a clock of its own, r times the CPU's.
@@ -190,7 +190,7 @@ soc-model: setup ## the simulated SoC, CPU=vexriscv|rocket: build/soc-model-CPU
 soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
 	@$(if $(IMAGE),,$(MAKE) --no-print-directory -s -C litex/firmware OUT=$(CURDIR)/build/firmware-$(CPU) \
 		SOC=$(CURDIR)/build/$(soc_model) CPU=$(CPU))
-	@$(ENV) python -m hwswap_soc.sim run build/$(soc_model) $(or $(IMAGE),build/firmware-$(CPU)/selftest.bin) \
+	@$(ENV) python -m hwswap soc sim build/$(soc_model) $(or $(IMAGE),build/firmware-$(CPU)/selftest.bin) \
 		$(if $(WAVES),--wave build/soc-sim-$(CPU).fst) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
 
@@ -200,43 +200,43 @@ bench-soc: bench_cpu = $(or $(CPU),vexriscv)
 bench-soc: setup ## stock : tuned : register : hint ring in CPU cycles; [CPU=] [DRAM_LATENCY="8 30"] [ENGINE_RATIO=]
 	@$(B) rtl-soc soc-model-$(bench_cpu) \
 		$(if $(ENGINE_RATIO)$(filter vexriscv,$(bench_cpu)),soc-model-$(bench_cpu)-own)
-	@$(ENV) python -m hwswap_soc.bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
+	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(NO_SWEEP),--no-sweep)
 
 soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, verified and measured
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
-	@$(ENV) python -m hwswap_soc.linux
+	@$(ENV) python -m hwswap soc linux
 
 # The card is one that a board could boot from; what it swaps is in the image afterwards.
 soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the second partition of a simulated SD card
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
-	@$(ENV) python -m hwswap_soc.linux_image card --soc build/soc-model-rocket/soc.json --output build/soc-linux-card
-	@$(ENV) python -m hwswap_soc.card_image make --files build/soc-linux-card --swap-mib 64 \
+	@$(ENV) python -m hwswap soc card files --soc build/soc-model-rocket/soc.json --output build/soc-linux-card
+	@$(ENV) python -m hwswap soc card make --files build/soc-linux-card --swap-mib 64 \
 		--output build/soc-linux-card/card.img
-	@$(ENV) python -m hwswap_soc.linux --modes off --card build/soc-linux-card/card.img \
+	@$(ENV) python -m hwswap soc linux --modes off --card build/soc-linux-card/card.img \
 		--output build/soc-linux-card/run --bootargs \
 		"hwswap_area=/dev/mmcblk0p2 hwswap_pages=$(or $(PAGES),1000) hwswap_folios=0 hwswap_bench=0:8"
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
-	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap_soc.linux_image card \
+	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap soc card files \
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
-	@$(ENV) python -m hwswap_soc.card_image make --files build/linux-$(or $(BOARD),ecpix5) \
+	@$(ENV) python -m hwswap soc card make --files build/linux-$(or $(BOARD),ecpix5) \
 		--output build/linux-$(or $(BOARD),ecpix5)/card.img
 
 # It asks before it overwrites anything, YES=1 does not; what is mounted or not removable it refuses.
 card-write: setup ## write that card's image to DEVICE=/dev/sdX; [BOARD=ecpix5] [YES=1]
 	@$(if $(DEVICE),,echo "make card-write: say DEVICE=, the card's; 'lsblk' lists what there is" >&2; exit 1)
-	@$(ENV) python -m hwswap_soc.card_write build/linux-$(or $(BOARD),ecpix5)/card.img $(DEVICE) $(if $(YES),--yes)
+	@$(ENV) python -m hwswap soc card write build/linux-$(or $(BOARD),ecpix5)/card.img $(DEVICE) $(if $(YES),--yes)
 
 # Of what was built: `make bitstream`, and `make linux-card` for those with a Rocket CPU, come before.
 release: setup ## an archive a board for those without FPGA tools: build/release; [BOARD= CPU=] [VERSION=]
-	@$(ENV) python -m hwswap_soc.release make $(if $(BOARD),--board $(BOARD)) $(if $(CPU),--cpu $(CPU)) \
+	@$(ENV) python -m hwswap soc release make $(if $(BOARD),--board $(BOARD)) $(if $(CPU),--cpu $(CPU)) \
 		$(if $(VERSION),--version $(VERSION))
 
 release-check: setup ## look at ARCHIVE=file, or at all in build/release
-	@$(ENV) python -m hwswap_soc.release check $(or $(ARCHIVE),build/release/*.tar.xz)
+	@$(ENV) python -m hwswap soc release check $(or $(ARCHIVE),build/release/*.tar.xz)
 
 prune: ## remove what was not used for DAYS=30 from the cache; GIB=n: the oldest until it has no more than that
 	@sim/setup/prune $(if $(GIB),--gib $(GIB),--days $(or $(DAYS),30))

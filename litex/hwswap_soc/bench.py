@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares swap allocation by software and by the engine, in CPU cycles of the simulated SoC.
 
-python -m hwswap_soc.bench --cpu vexriscv [--dram-latency N...] [--engine-ratio R...]
+hwswap soc bench --cpu vexriscv [--dram-latency N...] [--engine-ratio R...]
 
 One full measurement makes the table; shorter ones sweep the memory's latency, the ratio of the engine's clock to the
 CPU's, and the pace of the operations. A parameter given with one value is not swept: everything is measured with it.
@@ -30,7 +30,8 @@ from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from hwswap_soc import bench_plot, bench_table
 from hwswap_soc.bench_result import DONE, SCHEMES, Report, parse, verdicts
-from hwswap_soc.run import LATENCY, run
+from hwswap_soc.run import LATENCY
+from hwswap_soc.run import run as simulate
 
 LATENCIES = (8, 30, 100)
 """DRAM latencies of the sweep, in cycles."""
@@ -39,6 +40,12 @@ RATIOS = (0.5, 1.0, 2.0)
 """Engine clock to CPU clock in the sweep; 1.0 with two clocks has the synchronisers that 1.0 with one clock lacks."""
 
 MAX_CYCLES = 2_000_000_000
+
+OUTPUT = BUILD / "bench-soc"
+"""Where results go."""
+
+JOBS = max(1, min(4, os.cpu_count() or 1))
+"""Simulations at a time, unless another number is asked for."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +199,7 @@ def measure(
         if progress is not None:
             progress(cycles, seconds)
 
-    result = run(
+    result = simulate(
         model,
         image,
         stop=f"^{DONE}",
@@ -300,15 +307,12 @@ def show(runs: list[dict], cpu: str, console: Console) -> None:
         console.print(f"bench-soc: {sentence}", soft_wrap=True)
 
 
-def _arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="hwswap_soc.bench", description=__doc__.splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
     parser.add_argument("--cpu", choices=("vexriscv", "rocket"), default="vexriscv")
     parser.add_argument("--dram-latency", type=int, nargs="+", default=[], metavar="CYCLES")
     parser.add_argument("--engine-ratio", type=float, nargs="+", default=[], metavar="RATIO")
     parser.add_argument("--no-sweep", action="store_true", help="the full measurement alone")
-    parser.add_argument("--jobs", type=int, default=max(1, min(4, os.cpu_count() or 1)), help="simulations at a time")
-    parser.add_argument("--output", type=Path, default=BUILD / "bench-soc", metavar="DIR")
-    return parser.parse_args(argv)
 
 
 def _end(*_) -> None:
@@ -316,30 +320,27 @@ def _end(*_) -> None:
     raise KeyboardInterrupt
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    args = _arguments(argv)
+def run(options: argparse.Namespace) -> int:
+    """Measures, shows and writes it; returns the exit status."""
     signal.signal(signal.SIGTERM, _end)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     try:
-        if args.jobs < 1:
-            raise InputError(f"{args.jobs} simulations at a time are none: choose 1 or more")
-        args.output.mkdir(parents=True, exist_ok=True)
-        points = plan(args.cpu, args.dram_latency, args.engine_ratio, not args.no_sweep)
+        options.output.mkdir(parents=True, exist_ok=True)
+        points = plan(options.cpu, options.dram_latency, options.engine_ratio, not options.no_sweep)
         errors = Console(stderr=True, highlight=False)
-        target = args.output / f"{args.cpu}.json"
+        target = options.output / f"{options.cpu}.json"
         runs: list[dict] = []
-        models = models_for(points, args.cpu)
+        models = models_for(points, options.cpu)
         engine = engine_of(next(iter(models.values())))
-        for entry in _measure_all(points, args.cpu, models, args.output.resolve(), args.jobs, errors):
+        for entry in _measure_all(points, options.cpu, models, options.output.resolve(), options.jobs, errors):
             # What is measured is kept, whatever becomes of the rest.
             runs.append(entry)
-            target.write_text(json.dumps(as_json(args.cpu, engine, runs), indent=1) + "\n")
+            target.write_text(json.dumps(as_json(options.cpu, engine, runs), indent=1) + "\n")
         picture = target.with_suffix(".png")
-        caption = f"Swap allocation on a simulated SoC, {args.cpu}, {points[0]}"
+        caption = f"Swap allocation on a simulated SoC, {options.cpu}, {points[0]}"
         sweeps = {name: swept(runs, name) for name in ("latency", "ratio", "gap")}
         bench_plot.draw(runs[0]["report"], sweeps, caption, picture)
-        show(runs, args.cpu, console)
+        show(runs, options.cpu, console)
         console.print(f"bench-soc: {target} and {picture.name}", soft_wrap=True)
     except (InputError, OSError) as error:
         print(f"bench-soc: {error}", file=sys.stderr)
@@ -348,7 +349,3 @@ def main(argv: list[str] | None = None) -> int:
         print("bench-soc: interrupted", file=sys.stderr)
         return 130
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the bitstreams of all boards, one after the other, and sums them up.
 
-    python -m hwswap_soc.bitstreams make --seeds 2     # build/bitstreams/summary.json and summary.md
-    python -m hwswap_soc.bitstreams docs               # the summary into the documentation, the sizes on record
+    hwswap soc bitstreams make --seeds 2     # build/bitstreams/summary.json and summary.md
+    hwswap soc bitstreams docs               # the summary into the documentation, the sizes on record
 
 A board that fails does not keep the others from being made. What has been made (a netlist, a routed seed) is not made
 again, so an interrupted call goes on where it stopped.
@@ -235,27 +235,36 @@ def show(summary: dict, console: Console) -> None:
     console.print(table)
 
 
-def main() -> int:
-    """Runs the command line."""
-    parser = argparse.ArgumentParser(description="Make the bitstreams of all boards.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    maker = commands.add_parser("make", help="synthesise, place and route")
-    maker.add_argument("--seeds", type=int, default=2, help="placements each")
-    maker.add_argument("--limit", choices=("routable", "part"), default="routable", help="how full an FPGA may be")
-    writer = commands.add_parser("docs", help="put what was made into the documentation")
-    writer.add_argument("--check", action="store_true", help="only tell whether the documentation agrees")
-    options = parser.parse_args()
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the own arguments of the command that makes bitstreams."""
+    parser.add_argument("--seeds", type=int, default=2, help="placements each")
+    capacity.add_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Makes bitstreams and sums them up; returns the exit status."""
 
     def work() -> None:
-        if options.command == "make":
-            if options.seeds < 1:
-                raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
-            summary = make(capacity.pairs(), options.seeds, options.limit, OUTPUT)
-            show(summary, Console())
-            if failed := [made for made in summary["bitstreams"] if made["reason"]]:
-                names = ", ".join(f"{made['cpu']} on {made['board']}" for made in failed)
-                raise InputError(f"{len(failed)} of {len(summary['bitstreams'])} bitstreams were not made: {names}")
-            return
+        if options.seeds < 1:
+            raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
+        summary = make(capacity.pairs(), options.seeds, options.limit, OUTPUT)
+        show(summary, Console())
+        if failed := [made for made in summary["bitstreams"] if made["reason"]]:
+            names = ", ".join(f"{made['cpu']} on {made['board']}" for made in failed)
+            raise InputError(f"{len(failed)} of {len(summary['bitstreams'])} bitstreams were not made: {names}")
+
+    return steps.finish(work)
+
+
+def add_docs_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the own arguments of the command that writes the documentation."""
+    parser.add_argument("--check", action="store_true", help="only tell whether the documentation agrees")
+
+
+def run_docs(options: argparse.Namespace) -> int:
+    """Puts what was made into the documentation; returns the exit status."""
+
+    def work() -> None:
         if not options.check:
             found = OUTPUT / "summary.json"
             if not found.is_file():
@@ -266,7 +275,3 @@ def main() -> int:
         document(options.check)
 
     return steps.finish(work)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

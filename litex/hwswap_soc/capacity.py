@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a SoC fits into its FPGA: known right after synthesis, and of sources that were not synthesised yet.
 
-    python -m hwswap_soc.capacity check           # what today's sources will take, from what was recorded
-    python -m hwswap_soc.capacity synthesise      # synthesises all SoCs and records what they take
+    hwswap soc capacity check           # what today's sources will take, from what was recorded
+    hwswap soc capacity synthesise      # synthesises all SoCs and records what they take
 
 Block RAMs of the engine follow from its Verilog (engine_verilog.py). Its LUTs, and all of the rest, are those of the
 last synthesis that was recorded in sizes/, with a digest of the engine's Verilog it was of: where that has changed
@@ -214,21 +214,15 @@ def build(chosen: Iterable[tuple[str, str]], *what: str) -> None:
             raise InputError(f"{what[-1]} of {name} on {board} could not be made: the lines above say why")
 
 
-def main() -> int:
-    """Runs the command line."""
-    parser = argparse.ArgumentParser(description="Tell whether SoCs fit into their FPGAs.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    look = commands.add_parser("check", help="what today's engine will take on each board")
-    look.add_argument("--limit", choices=("routable", "part"), default="routable", help="how full an FPGA may be")
-    commands.add_parser("synthesise", help="synthesise the SoCs of all boards, and put on record what they take")
-    options = parser.parse_args()
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the own arguments of the commands that look whether a SoC fits."""
+    parser.add_argument("--limit", choices=("routable", "part"), default="routable", help="how full an FPGA may be")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Tells what today's engine will take on each board; returns the exit status."""
 
     def work() -> None:
-        if options.command == "synthesise":
-            build(pairs(), *SYNTHESIS)
-            for board, name in pairs():
-                print(record(_BUILD / f"netlist-{board}-{name}"))
-            return
         build(pairs(), "rtl-board")
         if refused := check(pairs(), _BUILD, Console(), options.limit):
             raise InputError(" ".join(refused))
@@ -236,5 +230,12 @@ def main() -> int:
     return steps.finish(work)
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def run_synthesise(_: argparse.Namespace) -> int:
+    """Synthesises the SoCs of all boards and puts on record what they take; returns the exit status."""
+
+    def work() -> None:
+        build(pairs(), *SYNTHESIS)
+        for board, name in pairs():
+            print(record(_BUILD / f"netlist-{board}-{name}"))
+
+    return steps.finish(work)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the image of an SD card that a board boots Linux from, and swaps to.
 
-python -m hwswap_soc.card_image make --files DIR --output card.img
-python -m hwswap_soc.card_image check card.img
+hwswap soc card make --files DIR --output card.img
+hwswap soc card check card.img
 
 An image has two partitions behind a master boot record: FAT32, with the files of a folder that linux_image has made,
 and swap space. Debian's own tools make it (sfdisk, mkfs.vfat, mcopy, mkswap), without loop devices and without being
@@ -18,7 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -266,29 +266,46 @@ def check(image: Path, files: Mapping[str, bytes] | None = None) -> dict[str, by
     return found
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.card_image", description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    making = commands.add_parser("make", help="make an image")
-    making.add_argument("--files", type=Path, required=True, metavar="DIR", help="made by 'linux_image card'")
-    making.add_argument("--boot-mib", type=int, default=BOOT_MIB, help="size of the boot partition")
-    making.add_argument("--swap-mib", type=int, default=SWAP_MIB, help="size of the swap partition")
-    making.add_argument("--output", type=Path, required=True, metavar="IMAGE")
-    checking = commands.add_parser("check", help="look at an image")
-    checking.add_argument("image", type=Path)
-    options = parser.parse_args(argv)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the own arguments of the command that makes an image."""
+    parser.add_argument("--files", type=Path, required=True, metavar="DIR", help="made by 'hwswap soc card files'")
+    parser.add_argument("--boot-mib", type=int, default=BOOT_MIB, help="size of the boot partition")
+    parser.add_argument("--swap-mib", type=int, default=SWAP_MIB, help="size of the swap partition")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Makes an image; returns the exit status."""
+
+    def work() -> None:
+        make(options.files, options.output, options.boot_mib, options.swap_mib)
+        held = options.output.stat()
+        print(
+            f"card_image: {options.output} has {held.st_size // MIB} MiB, {held.st_blocks * 512 // MIB} of them on "
+            "disk; 'make card-write DEVICE=/dev/...' writes it to a card"
+        )
+
+    return _finish(work)
+
+
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the own arguments of the command that looks at an image."""
+    parser.add_argument("image", type=Path)
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Looks at an image; returns the exit status."""
+
+    def work() -> None:
+        found = check(options.image)
+        print(f"card_image: {options.image} is sound; its boot partition holds {', '.join(sorted(found))}")
+
+    return _finish(work)
+
+
+def _finish(work: Callable[[], None]) -> int:
+    """Does the work of a command; says in one sentence what stops it, and returns the exit status."""
     try:
-        if options.command == "make":
-            make(options.files, options.output, options.boot_mib, options.swap_mib)
-            held = options.output.stat()
-            print(
-                f"card_image: {options.output} has {held.st_size // MIB} MiB, {held.st_blocks * 512 // MIB} of them on "
-                "disk; 'make card-write DEVICE=/dev/...' writes it to a card"
-            )
-        else:
-            found = check(options.image)
-            print(f"card_image: {options.image} is sound; its boot partition holds {', '.join(sorted(found))}")
+        work()
     except InputError as error:
         print(f"card_image: {error}", file=sys.stderr)
         return 1
@@ -296,7 +313,3 @@ def main(argv: list[str] | None = None) -> int:
         print(f"card_image: {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the image of an SD card to a card, and to nothing else.
 
-python -m hwswap_soc.card_write card.img /dev/sdX
+hwswap soc card write card.img /dev/sdX
 
 What the swap partition holds behind its header is not written: it is 1 GiB of nothing. All the rest is, holes of the
 file included, and is read back and compared.
@@ -135,18 +135,23 @@ def copy(image: Path, device: Path, progress: Progress) -> int:
     return length
 
 
-def main(argv: list[str] | None = None, host: Host | None = None) -> int:
-    """The command; returns the exit status.
-
-    Args:
-        argv: the command line.
-        host: where to look for what the device is; this host when None.
-    """
-    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.card_write", description=__doc__.splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
     parser.add_argument("image", type=Path)
     parser.add_argument("device", type=Path, help="the card: what it holds is lost")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    options = parser.parse_args(argv)
+
+
+def run(options: argparse.Namespace, host: Host | None = None) -> int:
+    """Writes the image, when that is agreed to.
+
+    Args:
+        options: the command line.
+        host: where to look for what the device is; this host when None.
+
+    Returns:
+        The exit status.
+    """
     console = Console(stderr=True, highlight=False)
     try:
         card_image.check(options.image)
@@ -173,7 +178,3 @@ def main(argv: list[str] | None = None, host: Host | None = None) -> int:
         return 130
     print(f"card_write: {written} bytes are on {found}, and were compared")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast and how large the engine alone is on an ECP5-85F: placed and routed out of context, over grades and seeds.
 
-    python -m hwswap_soc.engine_fmax --engine build/part-engine --output build/fmax
+    hwswap soc fmax --engine build/part-engine --output build/fmax
 
 The clock is asked for faster than it will be, so that nextpnr tries. It is nextpnr 0.10, a package of the Python
 environment: the engine gets faster by it than by Debian 13's 0.7 (docs/engine.md). Ports end in no pins: paths through
@@ -151,16 +151,17 @@ def show(report: dict, console: Console) -> None:
     console.print(f"fmax: median {medians}", highlight=False)
 
 
-def main() -> int:
-    """Runs the command line."""
-    parser = argparse.ArgumentParser(description="Measure Fmax and size of the engine alone.")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
     parser.add_argument(
         "--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.engine_part delay)"
     )
     parser.add_argument("--grades", default="6,8,8_5G", help=f"some of {', '.join(GRADES)}, separated by commas")
     parser.add_argument("--seeds", type=int, default=5, help="placements per grade")
-    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
-    options = parser.parse_args()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measures, shows and writes it; returns the exit status."""
 
     def work() -> None:
         grades = options.grades.split(",")
@@ -185,7 +186,3 @@ def main() -> int:
         show(report, Console())
 
     return steps.finish(work)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

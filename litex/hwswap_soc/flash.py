@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a bitstream into a board: over JTAG with openFPGALoader, or OrangeCrab's USB boot loader with dfu-util.
 
-python -m hwswap_soc.flash --board ecpix5 --cpu vexriscv --dry-run
+hwswap soc flash --board ecpix5 --cpu vexriscv --dry-run
 """
 
 import argparse
@@ -90,15 +90,17 @@ def load(words: list[str], tools: Path = fpga_tools.FOLDER) -> None:
     )
 
 
-def main() -> int:
-    """Runs the command line."""
-    parser = argparse.ArgumentParser(description="Load a bitstream into a board.")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
     parser.add_argument("--board", default="ecpix5", help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", default="vexriscv", help="vexriscv or rocket")
     parser.add_argument("--folder", type=Path, help="of the bitstream; build/bitstream-<board>-<cpu>")
     parser.add_argument("--sram", action="store_true", help="into the FPGA only, not into the flash")
     parser.add_argument("--dry-run", action="store_true", help="print the command, do not run it")
-    options = parser.parse_args()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Loads a bitstream, or says by which command; returns the exit status."""
 
     def work() -> None:
         folder = options.folder or ROOT / "build" / f"bitstream-{options.board}-{options.cpu}"
@@ -109,7 +111,3 @@ def main() -> int:
             load(words)
 
     return steps.finish(work)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

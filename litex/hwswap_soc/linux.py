@@ -17,7 +17,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from hwswap_soc import devicetree, linux_image, linux_table
 from hwswap_soc.linux_result import DONE, Collected, failures
-from hwswap_soc.run import LATENCY, Result, run
+from hwswap_soc.run import LATENCY, Result
+from hwswap_soc.run import run as simulate
 
 OUTPUT = BUILD / "soc-linux"
 """Where results go."""
@@ -183,21 +184,18 @@ def show(collected: Collected, result: Result, notes: list[str], console: Consol
     )
 
 
-def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.linux", description=__doc__)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
     parser.add_argument("--modes", default=",".join(MODES), help=f"of {', '.join(MODES)}; in this order")
     parser.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
-    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR", help="folder for results")
-    return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    options = _arguments().parse_args(argv)
+def run(options: argparse.Namespace) -> int:
+    """Boots Linux, and shows and writes what came of it; returns the exit status."""
     modes = tuple(options.modes.split(","))
     console = Console(stderr=True, highlight=False)
     try:
@@ -209,7 +207,7 @@ def main(argv: list[str] | None = None) -> int:
         # Before the run: somebody may build something else meanwhile.
         made_of = facts(options.model, options.dram_latency)
         with Watch(console, options.output / "console.log") as watch:
-            result = run(
+            result = simulate(
                 options.model,
                 image,
                 stop=f"{DONE.pattern}|Kernel panic",
@@ -244,7 +242,3 @@ def main(argv: list[str] | None = None) -> int:
     if failed:
         print(f"soc-linux: failed: {' '.join(failed[:4])} See {options.output / 'console.log'}", file=sys.stderr)
     return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,7 +2,6 @@
 """What the memory of a Rocket SoC holds when Linux starts: OpenSBI, kernel, initramfs and device tree.
 
 python -m hwswap_soc.linux_image initramfs --init INIT --module hwswap.ko... --output initramfs.cpio
-python -m hwswap_soc.linux_image card --soc soc.json --output DIR
 """
 
 import argparse
@@ -139,19 +138,10 @@ def main(argv: list[str] | None = None) -> int:
     make = commands.add_parser("initramfs", help="write the initramfs")
     make.add_argument("--init", type=Path, required=True)
     make.add_argument("--module", type=Path, action="append", default=[], help="hwswap.ko; may be given again")
-    files = commands.add_parser("card", help="write what a board boots Linux from")
-    files.add_argument("--soc", type=Path, required=True, help="soc.json, beside the bitstream")
-    files.add_argument("--engine", type=Path, default=BUILD / "rtl-soc/engine.json", help="engine.json")
-    files.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
     make.add_argument("--output", type=Path, required=True, metavar="FILE")
-    files.add_argument("--output", type=Path, required=True, metavar="DIR")
     options = parser.parse_args(argv)
     try:
-        if options.command == "initramfs":
-            options.output.write_bytes(initramfs(options.init, options.module))
-        else:
-            card(options.soc, options.engine, options.output, options.bootargs)
-            print(f"linux_image: what a board boots Linux from is in {options.output}; boot.json says what goes where")
+        options.output.write_bytes(initramfs(options.init, options.module))
     except InputError as error:
         print(f"linux_image: {error}", file=sys.stderr)
         return 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types commands into the shell of Linux on the simulated SoC, and shows what comes.
 
-python -m hwswap_soc.linux_session --card card.img "partitions" "swapon /dev/mmcblk0p2" "swapload 1000"
+hwswap soc session --card card.img "partitions" "swapon /dev/mmcblk0p2" "swapload 1000"
 """
 
 import argparse
@@ -14,7 +14,8 @@ from hwswap.project.paths import BUILD
 from hwswap_litex import InputError
 
 from hwswap_soc import linux
-from hwswap_soc.run import LATENCY, Result, run
+from hwswap_soc.run import LATENCY, Result
+from hwswap_soc.run import run as simulate
 
 PROMPT = "hwswap# "
 """What the shell says when it waits for a command (litex/linux/init/init.h)."""
@@ -67,7 +68,7 @@ def session(
             log.write(line + "\n")
             log.flush()
 
-        return run(
+        return simulate(
             model,
             image,
             stop="Kernel panic",
@@ -79,9 +80,8 @@ def session(
         )
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.linux_session", description=__doc__.splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
     parser.add_argument("commands", nargs="*", metavar="COMMAND", help="typed one after the other")
     parser.add_argument(
         "--model", type=Path, default=linux.MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU"
@@ -89,8 +89,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
     parser.add_argument("--max-mcycles", type=int, default=linux.MAX_MCYCLES, help="end after so many million cycles")
-    parser.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR", help="folder for the console")
-    options = parser.parse_args(argv)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs a session; returns the exit status."""
     try:
         result = session(
             options.commands,
@@ -110,7 +112,3 @@ def main(argv: list[str] | None = None) -> int:
     text = f"{result.cycles / 1e6:.1f} Mcycles in {result.seconds / 60:.1f} minutes"
     print(f"soc-session: {'done' if ended else 'not done'}, {text}", file=sys.stderr)
     return 0 if ended else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

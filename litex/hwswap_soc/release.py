@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts what a board needs into one archive, for somebody who has a board and no FPGA tools; and looks at such archives.
 
-python -m hwswap_soc.release make --board ecpix5 --cpu rocket
-python -m hwswap_soc.release check build/release/*.tar.xz
+hwswap soc release make --board ecpix5 --cpu rocket
+hwswap soc release check build/release/*.tar.xz
 
 An archive has one folder of its own name. The same files make the same archive, byte for byte.
 """
@@ -238,25 +238,17 @@ def made(build: Path) -> list[tuple[str, str]]:
     return [(board, cpu) for board, cpu in pairs if (build / f"bitstream-{board}-{cpu}").is_dir()]
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.release", description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    making = commands.add_parser("make", help="make archives")
-    making.add_argument("--board", help="one board; all that have a bitstream when left out")
-    making.add_argument("--cpu", help="one CPU")
-    making.add_argument("--version", default=provenance.commit(), help="of the release; the commit when left out")
-    making.add_argument("--build", type=Path, default=BUILD, metavar="DIR", help="what was built")
-    making.add_argument("--output", type=Path, default=OUTPUT, metavar="DIR")
-    checking = commands.add_parser("check", help="look at archives")
-    checking.add_argument("archives", nargs="+", type=Path)
-    options = parser.parse_args(argv)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
+    parser.add_argument("--board", help="one board; all that have a bitstream when left out")
+    parser.add_argument("--cpu", help="one CPU")
+    parser.add_argument("--version", default=provenance.commit(), help="of the release; the commit when left out")
+    parser.add_argument("--build", type=Path, default=BUILD, metavar="DIR", help="what was built")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Makes archives; returns the exit status."""
     try:
-        if options.command == "check":
-            for path in options.archives:
-                release_check.check(path)
-                print(f"release: {path} is complete and sound")
-            return 0
         if bool(options.board) != bool(options.cpu):
             raise InputError("--board and --cpu go together")
         pairs = [(options.board, options.cpu)] if options.board else made(options.build)
@@ -272,7 +264,3 @@ def main(argv: list[str] | None = None) -> int:
         print(f"release: {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks at an archive that hwswap_soc.release has made: is all there, is it whole, and does it fit together?"""
 
+import argparse
 import hashlib
 import io
 import json
 import lzma
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Mapping
@@ -141,3 +143,23 @@ def check(path: Path) -> dict:
             raise InputError(f"{path}: the device tree is not that of the engine in the bitstream")
         _card(path, files)
     return manifest
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
+    parser.add_argument("archives", nargs="+", type=Path)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Looks at archives; returns the exit status."""
+    try:
+        for path in options.archives:
+            check(path)
+            print(f"release: {path} is complete and sound")
+    except InputError as error:
+        print(f"release: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"release: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0

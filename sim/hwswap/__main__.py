@@ -3,6 +3,6 @@
 
 import sys
 
-from hwswap.cli import main
+from hwswap.cli.main import main
 
 sys.exit(main())

@@ -2,7 +2,7 @@
 """Windows of readahead in traces: from the tracepoint's text to the comparison with the golden model."""
 
 import pytest
-from hwswap.cli import main
+from hwswap.cli.main import main
 from hwswap.compare import check
 from hwswap.kernel import convert, ftrace
 from hwswap.model.golden import BLKDEV, SOLIDSTATE

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from hwswap.cli import main
+from hwswap.cli.main import main
 from hwswap.compare import check
 from hwswap.compare.outcome import Outcome
 from hwswap.kernel import convert

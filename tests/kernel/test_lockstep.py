@@ -149,7 +149,7 @@ def recorded(recipe, seed, timeout):
         (folder / f"{recipe}.ended").touch()
 
 recordings.recorded = recorded
-lockstep.run(1, {}, 2, ("one", "two", "three"))
+lockstep.record_all(1, {}, 2, ("one", "two", "three"))
 """
 """A lock-step run whose recordings are processes that never end."""
 

@@ -3,12 +3,15 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hwswap import cli
+from hwswap.cli import main as cli
+from hwswap.cli.parser import Parser
 from hwswap.traces import trace
 
 ROOT = Path(__file__).parents[2]
@@ -114,3 +117,102 @@ def test_check_of_details_names_the_guided_steps_by_cause(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "guided steps: " in out
     assert "a cluster's lock was taken: " in out
+
+
+MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+CALLS = re.findall(r"python -m (hwswap\S*)([^\n]*)", MAKEFILE)
+
+
+def commands() -> dict[tuple[str, ...], Parser]:
+    """Return every command that does something, by the words that call it."""
+    found = {}
+    for parser in cli.parser().fill_all():
+        if parser.get_default("run"):
+            found[tuple(parser.prog.split()[1:])] = parser
+    return found
+
+
+def test_the_makefile_calls_the_command_line_alone():
+    assert len(CALLS) > 25
+    assert {name for name, _ in CALLS} == {"hwswap"}
+
+
+@pytest.mark.parametrize(
+    "words", sorted({" ".join(re.match(r"(?: [a-z]+(?=\s|$))+", rest)[0].split()) for _, rest in CALLS})
+)
+def test_what_the_makefile_calls_is_a_command(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*words.split(), "--help"])
+    assert ended.value.code == 0
+    assert f"usage: hwswap {words} [-h]" in capsys.readouterr().out
+    assert tuple(words.split()) in commands()
+
+
+def test_what_is_shared_is_spelt_and_explained_alike():
+    helps: dict[str, set[str]] = {}
+    for parser in commands().values():
+        for action in parser._actions:
+            for name in {"--seed", "--short", "--jobs", "--json", "--output"} & set(action.option_strings):
+                helps.setdefault(name, set()).add(re.sub(r" \(default: .*\)", "", action.help))
+    assert {name: len(texts) for name, texts in helps.items()} == {
+        "--seed": 1,
+        "--short": 1,
+        "--jobs": 1,
+        "--json": 1,
+        # Of a file, and of a folder.
+        "--output": 2,
+    }
+
+
+@pytest.mark.parametrize("arguments", [["trace", "info", "FILE"], ["trace", "check", "FILE"], ["--help"]])
+def test_a_command_loads_no_more_than_it_needs(made, arguments):
+    arguments = [str(made) if word == "FILE" else word for word in arguments]
+    script = (
+        "import sys; from hwswap.cli.main import main\n"
+        "try: status = main(sys.argv[1:])\n"
+        "except SystemExit as ended: status = ended.code\n"
+        "heavy = {'litex', 'migen', 'matplotlib', 'numpy', 'hwswap_soc', 'shtab'}\n"
+        "sys.exit(f'loaded: {heavy & set(sys.modules)}' if heavy & set(sys.modules) else status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_shell_can_complete_every_command(shell, capsys, tmp_path):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--print-completion", shell])
+    assert ended.value.code == 0
+    script = capsys.readouterr().out
+    for words in commands():
+        assert "_".join(["hwswap", *words]) in script
+    (tmp_path / "completion").write_text(script)
+    if shutil.which(shell):
+        subprocess.run([shell, "-n", tmp_path / "completion"], check=True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["bench"], ["stream"], ["formal", "--seed", "x"], ["lockstep", "--jobs", "0"]]
+)
+def test_bad_usage_is_one_sentence_and_status_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith(" ".join(["hwswap", *arguments[:1]]) + ":")
+
+
+def test_a_package_that_is_missing_is_one_sentence_and_status_1(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "hwswap_soc.flash", None)
+    monkeypatch.setitem(sys.modules, "hwswap_soc", None)
+    assert cli.main(["soc", "flash"]) == 1
+    said = capsys.readouterr().err
+    assert "'hwswap soc flash' needs the Python package hwswap_soc" in said
+    assert said.count("\n") == 1

@@ -4,9 +4,9 @@
 import json
 
 import pytest
-from hwswap import cli
 from hwswap.bench import swap_tables, table_cycles
 from hwswap.bench.table_cycles import Case, Measured
+from hwswap.cli import main as cli
 from hwswap.model.rows import SLOTS
 
 
@@ -14,7 +14,7 @@ from hwswap.model.rows import SLOTS
 def report(tmp_path_factory):
     """Run the short form once: answers and words are compared with the golden model's, and the target is reached."""
     folder = tmp_path_factory.mktemp("bench-table")
-    assert cli.main(["bench-table", "--short", "--output", str(folder)]) == 0
+    assert cli.main(["bench", "tables", "--short", "--output", str(folder)]) == 0
     assert (folder / "engine.png").stat().st_size > 10_000
     return json.loads((folder / "engine.json").read_text())
 
@@ -92,5 +92,5 @@ def test_a_model_that_prints_other_things_is_refused():
 
 
 def test_latencies_are_refused_that_cannot_be(capsys):
-    assert cli.main(["bench-table", "--latencies", "0"]) == 1
+    assert cli.main(["bench", "tables", "--latencies", "0"]) == 1
     assert "at least 1 cycle" in " ".join(capsys.readouterr().err.split())

@@ -5,9 +5,9 @@ import json
 from array import array
 
 import pytest
-from hwswap import cli
 from hwswap.bench import scale
 from hwswap.bench.scale import percentile
+from hwswap.cli import main as cli
 from hwswap.stimulus import scale_load
 from hwswap.stimulus.scale_load import Load, Maker
 from hwswap.traces.records import Op, Record
@@ -17,7 +17,7 @@ from hwswap.traces.records import Op, Record
 def results(tmp_path_factory):
     """Run the short form once: every decision is compared with the golden model's, and the self-test finds nothing."""
     folder = tmp_path_factory.mktemp("bench-scale")
-    assert cli.main(["bench-scale", "--short", "--output", str(folder)]) == 0
+    assert cli.main(["bench", "scale", "--short", "--output", str(folder)]) == 0
     assert (folder / "bench-scale.png").stat().st_size > 10_000
     return json.loads((folder / "bench-scale.json").read_text())["results"]
 
@@ -75,7 +75,7 @@ def test_percentiles(percent, value):
 
 @pytest.mark.parametrize("wrong", [["--sizes", "3"], ["--latencies", "1"], ["--sizes", "2048"]])
 def test_wrong_arguments_are_refused(wrong, capsys):
-    assert cli.main(["bench-scale", *wrong]) == 1
+    assert cli.main(["bench", "scale", *wrong]) == 1
     assert "choose" in capsys.readouterr().err
 
 

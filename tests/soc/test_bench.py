@@ -8,6 +8,7 @@ ends with an error otherwise). How fast anything is, is not checked.
 import json
 
 import pytest
+from hwswap.cli import main as cli
 from hwswap_litex import InputError
 from hwswap_soc import bench, bench_plot, bench_result, bench_table
 from hwswap_soc.bench import FULL, SHORT, SWEEP, Point
@@ -187,7 +188,9 @@ def test_models_of_different_engines_are_not_compared(monkeypatch, tmp_path):
 
 
 def test_what_cannot_be_run_is_one_sentence(capsys, tmp_path):
-    assert bench.main(["--jobs", "0", "--output", str(tmp_path)]) == 2
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["soc", "bench", "--jobs", "0", "--output", str(tmp_path)])
+    assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
     with pytest.raises(InputError, match="could not be built"):
         bench.build_firmware(tmp_path, "vexriscv", SHORT, tmp_path)

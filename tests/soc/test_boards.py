@@ -20,9 +20,9 @@ RTL = ROOT / "build" / "rtl-soc"
 PAIRS = [(board, name) for board in boards.BOARDS for name in cpu.PROFILES if name not in boards.BOARDS[board].no_cpu]
 
 
-def run(module: str, *arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
-    """Runs a program of this package, as the Makefile does."""
-    command = [sys.executable, "-m", f"hwswap_soc.{module}", *map(str, arguments)]
+def run(*arguments: object, module: str = "hwswap", env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+    """Runs a command as the Makefile does, or a module as sim/setup/build does."""
+    command = [sys.executable, "-m", module, *map(str, arguments)]
     paths = os.pathsep.join(sys.path)
     environment = os.environ | {"PYTHONPATH": paths} | (env or {})
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -118,10 +118,10 @@ def test_dma_goes_to_memory_in_bursts(generated):
 
 
 def test_refused_choices():
-    assert "32 MB" in sentence(run("boards", "ulx3s", "rocket"))
-    assert "ecpix5, orangecrab, ulx3s" in sentence(run("boards", "arty", "rocket"))
-    assert "vexriscv, rocket" in sentence(run("boards", "ecpix5", "z80"))
-    assert run("boards", "ecpix5", "rocket").returncode == 0
+    assert "32 MB" in sentence(run("soc", "board", "ulx3s", "rocket"))
+    assert "ecpix5, orangecrab, ulx3s" in sentence(run("soc", "board", "arty", "rocket"))
+    assert "vexriscv, rocket" in sentence(run("soc", "board", "ecpix5", "z80"))
+    assert run("soc", "board", "ecpix5", "rocket").returncode == 0
 
 
 @pytest.mark.parametrize("board", boards.BOARDS)
@@ -193,12 +193,12 @@ def test_flash_finds_the_bitstream(bitstream):
 
 
 def test_flash_without_a_bitstream(tmp_path):
-    said = sentence(run("flash", "--board", "orangecrab", "--folder", tmp_path))
+    said = sentence(run("soc", "flash", "--board", "orangecrab", "--folder", tmp_path))
     assert "make bitstream BOARD=orangecrab CPU=vexriscv" in said
 
 
 def test_flash_of_another_boards_bitstream(bitstream):
-    said = sentence(run("flash", "--board", "ulx3s", "--folder", bitstream))
+    said = sentence(run("soc", "flash", "--board", "ulx3s", "--folder", bitstream))
     assert "is for vexriscv on ecpix5" in said and "make bitstream BOARD=ulx3s" in said
 
 
@@ -206,13 +206,13 @@ def test_flash_of_a_stale_bitstream(bitstream):
     report = json.loads((bitstream / "timing.json").read_text())
     report["sources"]["constraints/ecpix5.lpf"] = "0" * 64
     (bitstream / "timing.json").write_text(json.dumps(report))
-    said = sentence(run("flash", "--board", "ecpix5", "--folder", bitstream))
+    said = sentence(run("soc", "flash", "--board", "ecpix5", "--folder", bitstream))
     assert "0123456789abcdef" in said and "constraints/ecpix5.lpf" in said and "make bitstream" in said
 
 
 def test_flash_of_a_bitstream_that_missed_its_timing(bitstream):
     (bitstream / "hwswap.bit").unlink()
-    assert "timing" in sentence(run("flash", "--board", "ecpix5", "--folder", bitstream))
+    assert "timing" in sentence(run("soc", "flash", "--board", "ecpix5", "--folder", bitstream))
 
 
 def test_flash_into_the_fpga_only():
@@ -326,6 +326,8 @@ def test_timing_over_seeds(tmp_path):
 
 def test_bitstream_needs_a_netlist(tmp_path):
     arguments = ("--board", "ecpix5", "--cpu", "vexriscv", "--output", tmp_path / "out")
-    assert "holds no netlist" in sentence(run("bitstream", *arguments, "--netlist", tmp_path / "none"))
-    said = sentence(run("bitstream", *arguments, "--netlist", tmp_path, "--seeds", "0"))
+    assert "holds no netlist" in sentence(
+        run(*arguments, "--netlist", tmp_path / "none", module="hwswap_soc.bitstream")
+    )
+    said = sentence(run(*arguments, "--netlist", tmp_path, "--seeds", "0", module="hwswap_soc.bitstream"))
     assert "1 or more" in said

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image of an SD card: as others read it, and written to nothing but a card; wrong input said in one sentence."""
 
+import argparse
 import json
 import shutil
 import struct
@@ -8,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hwswap.cli import main as cli
 from hwswap_litex import InputError
 from hwswap_soc import card_image, card_write, devicetree, linux_image
 
@@ -102,7 +104,9 @@ def test_files_that_are_missing_cut_off_or_too_large_are_said(folder, tmp_path, 
     if content is not None:
         (folder / name).write_bytes(content)
     output = tmp_path / "card.img"
-    status = card_image.main(["make", "--files", str(folder), "--boot-mib", str(BOOT_MIB), "--output", str(output)])
+    status = cli.main(
+        ["soc", "card", "make", "--files", str(folder), "--boot-mib", str(BOOT_MIB), "--output", str(output)]
+    )
     said = capsys.readouterr().err
     assert (status, said.count("\n")) == (1, 1), said
     assert words in said
@@ -163,9 +167,14 @@ class FakeHost:
             (folder / name).write_text(text + "\n")
 
 
+def write(image: Path, device: Path, host: card_write.Host, yes: bool = True) -> int:
+    """Writes a card on a host that is not this one; returns the exit status."""
+    return card_write.run(argparse.Namespace(image=image, device=device, yes=yes), host)
+
+
 def test_a_card_gets_the_image_and_is_compared(image, tmp_path, capsys):
     fake = FakeHost(tmp_path, 50 * MIB)
-    assert card_write.main([str(image), str(fake.device), "--yes"], fake.host) == 0
+    assert write(image, fake.device, fake.host) == 0
     assert "were compared" in capsys.readouterr().out
     good, got = image.read_bytes(), fake.device.read_bytes()
     written = MIB + BOOT_MIB * MIB + 4096
@@ -179,7 +188,7 @@ def test_what_is_no_free_card_is_not_written(image, tmp_path, capsys):
     fake.say(part, dev="8:17", partition="1")
 
     def refused(words: str) -> None:
-        assert card_write.main([str(image), str(fake.device), "--yes"], fake.host) == 1
+        assert write(image, fake.device, fake.host) == 1
         said = capsys.readouterr().err
         assert words in said, said
         assert said.count("\n") == 1
@@ -209,11 +218,11 @@ def test_what_is_no_free_card_is_not_written(image, tmp_path, capsys):
     fake.say(fake.disk, dev="0:0", partition="1")
     refused("is a partition")
     (fake.disk / "partition").unlink()
-    assert card_write.main([str(image), str(fake.device)], fake.host) == 1
+    assert write(image, fake.device, fake.host, yes=False) == 1
     assert "--yes" in capsys.readouterr().err, "nobody there to be asked"
-    assert card_write.main([str(image), str(tmp_path / "none"), "--yes"], fake.host) == 1
+    assert write(image, tmp_path / "none", fake.host) == 1
     assert "does not exist" in capsys.readouterr().err
     # An SD card in a reader of the host's own is not called removable.
     fake.say(fake.disk, removable="0")
     fake.say(fake.disk / "device", type="SD")
-    assert card_write.main([str(image), str(fake.device), "--yes"], fake.host) == 0
+    assert write(image, fake.device, fake.host) == 0

@@ -4,7 +4,8 @@
 import json
 
 import pytest
-from hwswap_soc import linux, linux_image, linux_table
+from hwswap.cli import main as cli
+from hwswap_soc import linux_image, linux_table
 from hwswap_soc.linux_result import Collected, failures
 from rich.console import Console
 
@@ -133,7 +134,7 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
 
 def test_missing_parts_are_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(linux_image, "INITRAMFS", tmp_path / "none.cpio")
-    assert linux.main(["--model", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
+    assert cli.main(["soc", "linux", "--model", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
     assert "run 'make soc-linux'" in capsys.readouterr().err
-    assert linux.main(["--modes", "fast", "--output", str(tmp_path / "out")]) == 1
+    assert cli.main(["soc", "linux", "--modes", "fast", "--output", str(tmp_path / "out")]) == 1
     assert "--modes takes some of off, tuned, shadow" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hwswap.cli import main as cli
 from hwswap_litex import InputError
 from hwswap_soc import card_image, release, release_check
 
@@ -72,7 +73,7 @@ def linux(folder: Path, build_hash: str = HASH) -> None:
 
 
 def run(*arguments) -> int:
-    return release.main([str(argument) for argument in arguments])
+    return cli.main(["soc", "release", *map(str, arguments)])
 
 
 def made(build: Path, board: str = "ecpix5", cpu: str = "rocket") -> Path:

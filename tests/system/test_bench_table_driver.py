@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.bench import demo, driver, mode_costs
+from hwswap.cli import main as cli
 from hwswap.project import artifacts
 from hwswap.rtl.device_server import EngineServer
 from rich.console import Console
@@ -18,7 +19,7 @@ nothing is registered. Of larger orders 1 %: which list a cluster came from is n
 @pytest.fixture(scope="module")
 def report() -> dict:
     """Return the report of a short run."""
-    assert driver.main(["--short"]) == 0
+    assert cli.main(["bench", "driver", "--short"]) == 0
     return json.loads((driver.OUTPUT / "driver.json").read_text())
 
 
@@ -143,6 +144,6 @@ def test_tables_come_and_go_with_clusters(report: dict) -> None:
 
 def test_a_negative_latency_is_refused(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit) as ended:
-        driver.main(["--nsec", "-1"])
+        cli.main(["bench", "driver", "--nsec", "-1"])
     assert ended.value.code != 0
     assert "--nsec is a time" in capsys.readouterr().err

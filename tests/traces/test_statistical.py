@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from fakes import Kernel
-from hwswap import cli
+from hwswap.cli import main as cli
 from hwswap.compare import check
 from hwswap.kernel import lockstep
 from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make demo`: a real Linux swaps in software and with the engine; both are shown side by side."""
 
+import argparse
 import json
 import sys
 import tempfile
@@ -241,14 +242,10 @@ def result(seed: int) -> int:
     return 1 if failed else 0
 
 
-def main(seed: int = 1) -> int:
+def run(options: argparse.Namespace) -> int:
     """Runs the demo; what stops it is said in one message. Returns the exit code."""
     try:
-        return result(seed)
+        return result(options.seed)
     except (GuestError, EngineError, QmpError, RuntimeError, ValueError, OSError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

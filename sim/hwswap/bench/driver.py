@@ -328,15 +328,22 @@ def show(report: Report, console: Console) -> None:
         console.print(f"- {note}", highlight=False)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; what stops it is said in one message. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="bench-table-driver", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a small form, within two minutes")
-    parser.add_argument("--nsec", type=int, default=100_000, help="what a request of swapoff's device takes")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    if options.nsec < 0:
-        parser.error("--nsec is a time: give 0 or more")
+def nanoseconds(text: str) -> int:
+    """Read a time."""
+    if int(text) < 0:
+        raise argparse.ArgumentTypeError("--nsec is a time: give 0 or more")
+    return int(text)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument(
+        "--nsec", type=nanoseconds, default=100_000, help="what a request of swapoff's device takes (default: 100000)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measures; what stops it is said in one message. Returns the exit code."""
     started = time.monotonic()
     OUTPUT.mkdir(parents=True, exist_ok=True)
     try:
@@ -353,7 +360,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-table-driver: {sentence}", file=sys.stderr)
     print(f"{OUTPUT / 'driver.json'}, .md, .png: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
     return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -51,6 +51,8 @@ MODELS = {"dram": BUILD / "model-scale", "on chip": BUILD / "model"}
 ON_CHIP_CLUSTERS = 1024
 """Of the engine in build/model."""
 
+OUTPUT = BUILD / "bench-scale"
+
 ERR = Console(stderr=True, highlight=False)
 
 
@@ -67,7 +69,7 @@ class Measured:
     waits: array
 
 
-def run(store: str, path: Path, made: Made, beat_cycles: int) -> Measured:
+def run_phases(store: str, path: Path, made: Made, beat_cycles: int) -> Measured:
     """Run a load's trace on the engine with its clusters in `store`."""
     program = need(MODELS[store] / "hwswap-scale")
     with tempfile.TemporaryDirectory(prefix="hwswap-scale-") as folder:
@@ -172,7 +174,7 @@ def measure(gib: int, stores: Sequence[str], load: Load, beat_cycles: int) -> li
             ERR.print(
                 f"{gib} GiB, clusters {'in DRAM' if store == 'dram' else store}: {len(made.records):,} operations"
             )
-            measured = run(store, path, made, beat_cycles)
+            measured = run_phases(store, path, made, beat_cycles)
             begin = 0
             for phase, numbers in zip(made.phases, measured.report["phases"], strict=False):
                 if phase.operations and phase.name:
@@ -218,43 +220,40 @@ def verdict(results: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's arguments."""
-    parser.add_argument("--short", action="store_true", help="small sizes and few operations: a minute or two")
+    """Add the command's own arguments."""
     parser.add_argument("--sizes", type=int, nargs="+", metavar="GIB", help="GiB of swap, powers of two, 1 to 1024")
     parser.add_argument("--latencies", type=int, nargs="+", metavar="N", help="memory latencies in cycles")
     parser.add_argument("--beat-cycles", type=int, default=1, help="cycles of the memory bus for each 8 bytes")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--output", type=Path, default=BUILD / "bench-scale", help="folder for JSON and plot")
 
 
-def complete(args: argparse.Namespace) -> None:
+def complete(options: argparse.Namespace) -> None:
     """Put in what was not given, and refuse what cannot be measured."""
-    args.sizes = args.sizes or list(SHORT_SIZES if args.short else SIZES)
-    args.latencies = args.latencies or list(SHORT_LATENCIES if args.short else LATENCIES)
-    for size in args.sizes:
+    options.sizes = options.sizes or list(SHORT_SIZES if options.short else SIZES)
+    options.latencies = options.latencies or list(SHORT_LATENCIES if options.short else LATENCIES)
+    for size in options.sizes:
         if not 1 <= size <= 1024 or size & (size - 1):
             raise BenchError(f"{size} GiB is no power of two from 1 to 1024: choose another for --sizes")
-    if min(args.latencies) < 2 or args.beat_cycles < 1:
+    if min(options.latencies) < 2 or options.beat_cycles < 1:
         raise BenchError("latencies are at least 2 cycles, and a beat takes at least 1: choose others")
 
 
-def bench(args: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Measure all sizes, write JSON and plot, print the table."""
-    complete(args)
+    complete(options)
     results: list[dict[str, Any]] = []
-    for gib in args.sizes:
+    for gib in options.sizes:
         clusters = gib * CLUSTERS_A_GIB
         stores = ["dram"] + (["on chip"] if clusters <= ON_CHIP_CLUSTERS else [])
-        load = Load(clusters, args.seed, tuple(args.latencies), **(SHORT if args.short else {}))
-        results += measure(gib, stores, load, args.beat_cycles)
-    args.output.mkdir(parents=True, exist_ok=True)
-    report = {"provenance": provenance.commit(), "beat_cycles": args.beat_cycles, "results": results}
-    (args.output / "bench-scale.json").write_text(json.dumps(report, indent=2) + "\n")
+        load = Load(clusters, options.seed, tuple(options.latencies), **(SHORT if options.short else {}))
+        results += measure(gib, stores, load, options.beat_cycles)
+    options.output.mkdir(parents=True, exist_ok=True)
+    report = {"provenance": provenance.commit(), "beat_cycles": options.beat_cycles, "results": results}
+    (options.output / "bench-scale.json").write_text(json.dumps(report, indent=2) + "\n")
     from hwswap.bench.scale_plot import draw  # takes a while to load
 
-    draw(results, args.output / "bench-scale.png")
+    draw(results, options.output / "bench-scale.png")
     Console(width=int(os.environ.get("COLUMNS", "120"))).print(table(results))
-    print(f"all decisions as the golden model's; {args.output}/bench-scale.json, bench-scale.png")
+    print(f"all decisions as the golden model's; {options.output}/bench-scale.json, bench-scale.png")
     wrong = verdict(results)
     for sentence in wrong:
         ERR.print(f"bench-scale: {sentence}", soft_wrap=True)

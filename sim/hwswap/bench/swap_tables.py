@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -42,6 +41,8 @@ CLUSTERS, SHORT_CLUSTERS = 256, 32
 
 MOMENTS = ((True, 0.1), (True, 0.5), (True, 1.0), (False, 0.5), (False, 0.1))
 """When it is looked at for the table: filling or not, and the share of slots in use."""
+
+OUTPUT = BUILD / "bench-table"
 
 ERR = Console(stderr=True, highlight=False)
 
@@ -117,47 +118,44 @@ def misses(figures: Sequence[Measured]) -> list[str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command line's arguments."""
-    parser.add_argument("--short", action="store_true", help="one memory latency: seconds")
     parser.add_argument("--latencies", type=int, nargs="+", metavar="N", help="memory latencies in engine cycles")
-    parser.add_argument("--seed", type=int, default=1, help="seed of what the tables hold (default 1)")
-    parser.add_argument("-o", "--output", type=Path, default=BUILD / "bench-table", help="folder for JSON and plot")
 
 
-def bench(args: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Measure, write JSON and plot, print the table; 1 where a target is missed."""
-    latencies = args.latencies or (SHORT_LATENCIES if args.short else LATENCIES)
+    latencies = options.latencies or (SHORT_LATENCIES if options.short else LATENCIES)
     if min(latencies) < 1:
         raise RuntimeError("a memory latency is at least 1 cycle: choose others for --latencies")
     with ERR.status("commands on swap tables, on the RTL and the golden model"):
-        figures = table_cycles.run(latencies, args.seed)
+        figures = table_cycles.run(latencies, options.seed)
     with ERR.status("the same with the directory in DRAM"):
-        in_dram = table_cycles.run(latencies, args.seed, dram=True)
+        in_dram = table_cycles.run(latencies, options.seed, dram=True)
     with ERR.status("") as status:
-        clusters = SHORT_CLUSTERS if args.short else CLUSTERS
+        clusters = SHORT_CLUSTERS if options.short else CLUSTERS
         samples = table_memory.run(
-            clusters, args.seed, lambda name: status.update(f"a device fills and empties: {name}")
+            clusters, options.seed, lambda name: status.update(f"a device fills and empties: {name}")
         )
-    args.output.mkdir(parents=True, exist_ok=True)
+    options.output.mkdir(parents=True, exist_ok=True)
     report = {
         "provenance": provenance.commit(),
-        "seed": args.seed,
+        "seed": options.seed,
         "commands": [{**asdict(figure), "share": round(figure.share, 4)} for figure in figures],
         "commands_dram": [{**asdict(figure), "share": round(figure.share, 4)} for figure in in_dram],
     }
-    (args.output / "engine.json").write_text(json.dumps(report, indent=2) + "\n")
+    (options.output / "engine.json").write_text(json.dumps(report, indent=2) + "\n")
     report = {
         "provenance": provenance.commit(),
-        "seed": args.seed,
+        "seed": options.seed,
         "samples": [
             {**sample._asdict(), "table_bytes": sample.table_bytes, "tree_bytes": sample.tree_bytes}
             for sample in samples
         ],
     }
-    (args.output / "memory.json").write_text(json.dumps(report, indent=2) + "\n")
+    (options.output / "memory.json").write_text(json.dumps(report, indent=2) + "\n")
     from hwswap.bench import swap_tables_plot as plot  # takes a while to load
 
-    plot.draw_commands(figures, in_dram, args.output / "engine.png")
-    plot.draw_memory(samples, args.output / "memory.png")
+    plot.draw_commands(figures, in_dram, options.output / "engine.png")
+    plot.draw_memory(samples, options.output / "memory.png")
     console = Console(width=int(os.environ.get("COLUMNS", "120")))
     console.print(table(figures))
     console.print(dram_table(figures, in_dram))
@@ -172,6 +170,6 @@ def bench(args: argparse.Namespace) -> int:
     least = min((figure.share for figure in figures if whole(figure) and figure.latency == min(latencies)), default=0)
     print(
         f"all answers and words as the golden model's; 512 words and more at {100 * least:.1f} % of the port's peak or "
-        f"above; {args.output}/engine.json, engine.png, memory.json, memory.png"
+        f"above; {options.output}/engine.json, engine.png, memory.json, memory.png"
     )
     return 1 if wrong else 0

@@ -10,6 +10,7 @@ Recordings are chosen one after the other: first each recipe once, then the one 
 They are kept (recordings.py), so a run that was interrupted goes on where it was.
 """
 
+import argparse
 import json
 import os
 import signal
@@ -214,7 +215,7 @@ def best(rows: Sequence[Row], lacking: dict[str, int], under_way: Counter[str]) 
     return max(sorted(yields), key=worth)
 
 
-def run(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[str] = RECIPES) -> list[Row]:
+def record_all(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[str] = RECIPES) -> list[Row]:
     """Record and replay until there is enough of everything, or a difference; Ctrl-C ends it, recordings are kept."""
     rows: list[Row] = []
     seeds: Counter[str] = Counter()
@@ -367,3 +368,27 @@ def short(files: Sequence[Path], jobs: int, say: Callable[[str], None]) -> list[
             say(sentence(row))
             rows.append(row)
     return rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument("files", nargs="*", type=Path, help="traces to replay instead; there is no minimum then")
+    default = MINIMUM[DECISIONS]
+    parser.add_argument(
+        "--decisions",
+        type=int,
+        default=default,
+        metavar="N",
+        help=f"decisions at least (default: {default})",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare fresh recordings, or the traces that were named; return the exit status."""
+    if options.files:
+        console = Console(stderr=True, highlight=False)
+        rows = short(options.files, options.jobs, lambda text: console.print(text, soft_wrap=True))
+        return finish(rows, options.seed, {}, OUTPUT / "short.json")
+    minimum = {**MINIMUM, DECISIONS: options.decisions}
+    rows = record_all(options.seed, minimum, options.jobs)
+    return finish(rows, options.seed, minimum, OUTPUT / "lockstep.json")

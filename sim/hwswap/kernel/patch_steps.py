@@ -18,7 +18,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -374,9 +373,8 @@ def series(console: Console) -> list[Outcome]:
     return outcomes
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; the exit status is 1 if a step failed."""
-    argparse.ArgumentParser(prog="python -m hwswap.patch_steps", description=__doc__).parse_args(arguments)
+def run(_: argparse.Namespace) -> int:
+    """Does all steps and shows them; the exit status is 1 if one failed."""
     os.environ.update(KBUILD_BUILD_TIMESTAMP="@0", KBUILD_BUILD_USER="hwswap", KBUILD_BUILD_HOST="localhost")
     console = Console(stderr=True, highlight=False)
     try:
@@ -386,7 +384,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     Console().print(table(outcomes))
     return 0 if all(outcome.passed() for outcome in outcomes) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,11 +3,9 @@
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -19,7 +17,7 @@ from hwswap.verify.yosys import YosysError
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
 PARTS = paths.BUILD / "proof-rtl"
-FOLDER = paths.BUILD / "formal"
+OUTPUT = paths.BUILD / "formal"
 
 
 def report(verdicts: list[proofs.Verdict]) -> Table:
@@ -40,14 +38,9 @@ def report(verdicts: list[proofs.Verdict]) -> Table:
     return table
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
-    top = argparse.ArgumentParser(prog="python -m hwswap.formal", description=__doc__)
-    top.add_argument("names", nargs="*", metavar="PROOF", help="which proofs (default: all)")
-    top.add_argument("--short", action="store_true", help="only those that take seconds")
-    top.add_argument("--seed", type=int, default=1, help="seed of the faults that must break each property (default 1)")
-    top.add_argument("--output", type=Path, default=FOLDER, help="folder of the results (default build/formal)")
-    return top
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument("names", nargs="*", metavar="PROOF", help="which proofs (default: all)")
 
 
 def choose(names: Sequence[str], short: bool) -> list[proofs.Proof]:
@@ -60,18 +53,21 @@ def choose(names: Sequence[str], short: bool) -> list[proofs.Proof]:
     return [proof for proof in chosen if proof.short or not short]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run(options: argparse.Namespace) -> int:
     """Prove; return the exit status."""
-    args = parser().parse_args(arguments)
     verdicts: list[proofs.Verdict] = []
     begin = time.monotonic()
     try:
-        chosen = choose(args.names, args.short)
+        chosen = choose(options.names, options.short)
         paths.need(PARTS)
         for proof in chosen:
             with ERR.status(proof.name) as status:
                 verdicts += proofs.prove(
-                    proof, PARTS, args.output, args.seed, lambda text, p=proof, s=status: s.update(f"{p.name}: {text}")
+                    proof,
+                    PARTS,
+                    options.output,
+                    options.seed,
+                    lambda text, p=proof, s=status: s.update(f"{p.name}: {text}"),
                 )
     except YosysError as error:
         ERR.print(f"formal: {error}", soft_wrap=True, markup=False)
@@ -82,12 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bad = [verdict for verdict in verdicts if not proofs.good(verdict)]
     values = {
         "commit": provenance.commit(),
-        "seed": args.seed,
+        "seed": options.seed,
         "seconds": round(time.monotonic() - begin, 1),
         "properties": [asdict(verdict) for verdict in verdicts],
     }
-    args.output.mkdir(parents=True, exist_ok=True)
-    (args.output / "formal.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "formal.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
     OUT.print(report(verdicts))
     for verdict in bad:
         text = f"formal: {verdict.proof}.{verdict.name}: {verdict.result} ({verdict.how})"
@@ -104,7 +100,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         soft_wrap=True,
     )
     return 1 if bad else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

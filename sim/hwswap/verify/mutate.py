@@ -351,7 +351,7 @@ class Proofs:
         self.notes.add(key=self.key, number=number, how=how, seconds=seconds, rings=rings)
 
 
-def run(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> None:
+def try_all(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> None:
     """Try faults, `jobs` at a time, with progress."""
     left = [number for number in numbers if number not in results.known]
     if not left:
@@ -484,7 +484,7 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
         numbers = sorted(random.Random(sample).sample(numbers, count))
     begin = time.monotonic()
     results = Results(FOLDER / "results.jsonl", os.path.realpath(MODEL), killers)
-    run(numbers, jobs, results, FOLDER / "tests")
+    try_all(numbers, jobs, results, FOLDER / "tests")
     proofs = Proofs(FOLDER / "proofs.jsonl", os.path.realpath(MUTANTS))
     seconds, rings = (reachable.SECONDS, reachable.RINGS) if short else (PROOF_SECONDS, PROOF_RINGS)
     prove([number for number in numbers if not results.known[number].by], proofs, seconds, rings, jobs)
@@ -507,18 +507,16 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    parser.add_argument("--short", action="store_true", help=f"{SHORT} faults only")
+    """Add the command's own arguments."""
     parser.add_argument("--count", type=int, metavar="N", help="N faults only, drawn by --sample")
     parser.add_argument("--sample", type=int, default=1, help="seed of that draw (default 1)")
-    parser.add_argument("--jobs", type=int, default=2, help="faults at a time (default 2)")
     parser.add_argument("--fault", type=int, metavar="N", help="run this fault again, with waves if they were built")
 
 
-def main(args: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    if args.fault is not None:
+    if options.fault is not None:
         write_tests(FOLDER / "tests", sizes())
-        return again(args.fault, FOLDER / "tests")
-    return mutate(args.short, args.count, args.jobs, args.sample)
+        return again(options.fault, FOLDER / "tests")
+    return mutate(options.short, options.count, options.jobs, options.sample)

@@ -194,7 +194,7 @@ def cocotb(output: Path) -> None:
         place.replace(output / f"cocotb-{place.parent.name}.dat")
 
 
-def run(short: bool, functional: Functional) -> None:
+def simulate(short: bool, functional: Functional) -> None:
     """Make all coverage files."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for old in (*FOLDER.glob("*.dat"), *(paths.BUILD / "cocotb").glob("*/coverage.dat")):
@@ -276,17 +276,18 @@ def report(summary: Summary, functional: Functional, short: bool) -> int:
     return status
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run everything and report."""
-    parser = argparse.ArgumentParser(prog="make coverage", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="little of everything but the cocotb cases, lower goals")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
     parser.add_argument("--report-only", action="store_true", help="add up the files of the last run, code only")
-    options = parser.parse_args(arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run everything and report; return the exit status."""
     functional = Functional()
     try:
         waivers = read_waivers(WAIVERS)
         if not options.report_only:
-            run(options.short, functional)
+            simulate(options.short, functional)
         reader = Reader(Modules(paths.need(paths.RTL)))
         counts: Counter[Point] = Counter()
         for path in sorted(FOLDER.glob("*.dat")):
@@ -295,7 +296,3 @@ def main(arguments: list[str] | None = None) -> int:
     except (CoverageError, replay.ReplayError) as error:
         ERR.print(f"hwswap: {error}", soft_wrap=True, highlight=False)
         return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

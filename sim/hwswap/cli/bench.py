@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that measure: the engine alone, the driver in the virtual machine, and the demo."""
+
+from hwswap.cli import options
+from hwswap.cli.parser import Commands, Parser, Run, command, group
+
+
+def fill_engine(parser: Parser) -> Run:
+    """Add the arguments of `bench engine`."""
+    from hwswap.bench import engine_cycles
+
+    parser.describe(
+        "Replay traces on the Verilated core, its input kept full, and tell how many cycles operations take, by\n"
+        "operation, order and path, what holds them up, and what falls back under which policy."
+    )
+    engine_cycles.add_arguments(parser)
+    options.output_folder(parser, engine_cycles.OUTPUT)
+    options.jobs(parser)
+    return engine_cycles.run
+
+
+def fill_scale(parser: Parser) -> Run:
+    """Add the arguments of `bench scale`."""
+    from hwswap.bench import scale
+
+    parser.describe(scale)
+    options.short(parser)
+    scale.add_arguments(parser)
+    options.seed(parser)
+    options.output_folder(parser, scale.OUTPUT)
+    return scale.run
+
+
+def fill_tables(parser: Parser) -> Run:
+    """Add the arguments of `bench tables`."""
+    from hwswap.bench import swap_tables
+
+    parser.describe(swap_tables)
+    options.short(parser)
+    swap_tables.add_arguments(parser)
+    options.seed(parser)
+    options.output_folder(parser, swap_tables.OUTPUT)
+    return swap_tables.run
+
+
+def fill_driver(parser: Parser) -> Run:
+    """Add the arguments of `bench driver`."""
+    from hwswap.bench import driver
+
+    parser.describe(driver)
+    options.short(parser)
+    driver.add_arguments(parser)
+    options.seed(parser)
+    return driver.run
+
+
+def fill_demo(parser: Parser) -> Run:
+    """Add the arguments of `demo`."""
+    from hwswap.bench import demo
+
+    parser.describe("Boot the patched kernel with the simulated engine and run the same workload with and without it.")
+    options.seed(parser)
+    return demo.run
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the commands of this group."""
+    command(commands, "demo", "boot Linux with the engine, swap in every mode, print the comparison", fill_demo)
+    actions = group(commands, "bench", "measure the engine and the driver")
+    command(actions, "engine", "the engine's cycles on traces, beside the targets", fill_engine)
+    command(actions, "scale", "the engine from 1 GiB to 1 TiB, its clusters in DRAM", fill_scale)
+    command(actions, "tables", "the engine's commands on swap tables", fill_tables)
+    command(
+        actions, "driver", "large folios in each mode, swapoff, and the memory of swap tables, in Linux", fill_driver
+    )

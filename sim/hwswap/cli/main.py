@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The top of the command line, what becomes of errors, and the exit status."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from hwswap.cli import bench, soc, traces, verify
+from hwswap.cli.parser import Parser
+from hwswap.model.follower import Mismatch
+
+ERR = Console(stderr=True, highlight=False)
+
+
+class Completion(argparse.Action):
+    """Prints what a shell completes the command line by, and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: argparse.Namespace, values: Any, *__: Any) -> None:
+        """Print it for the shell `values`."""
+        import shtab  # needed for this alone
+
+        assert isinstance(parser, Parser)
+        for part in parser.fill_all():
+            for action in part._actions:
+                if action.type is Path:
+                    action.complete = shtab.FILE  # type: ignore[attr-defined]
+        print(shtab.complete(parser, shell=values))
+        parser.exit()
+
+
+def parser() -> Parser:
+    """Return the command line's parser."""
+    top = Parser(
+        prog="hwswap",
+        description="A hardware engine for the Linux swap allocator: traces, a model, measurements, checks, and a SoC.",
+    )
+    top.add_argument(
+        "--print-completion",
+        action=Completion,
+        choices=("bash", "zsh"),
+        help="print what that shell completes this command line by, and end",
+    )
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    for part in (traces, bench, verify, soc):
+        part.add_commands(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status. What the user can mend is one sentence on the error output."""
+    try:
+        options = parser().parse_args(arguments)
+        return options.run(options)
+    except (RuntimeError, ValueError, OSError) as error:
+        ERR.print(f"hwswap: {error}", soft_wrap=True, markup=False)
+        return 1
+    except Mismatch as mismatch:
+        ERR.print(f"hwswap: the trace has {mismatch.expected}, the golden model {mismatch.got}", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        ERR.print("hwswap: interrupted")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

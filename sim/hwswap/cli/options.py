@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that mean the same in every command that has them."""
+
+import argparse
+from pathlib import Path
+
+REQUIRED = object()
+"""In the place of a default: the option has to be given."""
+
+
+def number(text: str) -> int:
+    """Read a number, decimal or with 0x."""
+    return int(text, 0)
+
+
+def count(text: str) -> int:
+    """Read how many there are to be: at least one."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is too few: choose 1 or more")
+    return value
+
+
+def seed(parser: argparse.ArgumentParser, default: object = 1) -> None:
+    """Add --seed.
+
+    Args:
+        parser: of the command.
+        default: the seed when none is given; None if the command draws one, REQUIRED if there has to be one.
+    """
+    if default is REQUIRED:
+        parser.add_argument("--seed", type=number, required=True, metavar="N", help="seed of everything random")
+        return
+    said = "a new one, which is printed" if default is None else default
+    parser.add_argument(
+        "--seed", type=number, default=default, metavar="N", help=f"seed of everything random (default: {said})"
+    )
+
+
+def short(parser: argparse.ArgumentParser) -> None:
+    """Add --short."""
+    parser.add_argument("--short", action="store_true", help="the short form: less of everything, in less time")
+
+
+def jobs(parser: argparse.ArgumentParser, default: int = 2) -> None:
+    """Add --jobs.
+
+    Args:
+        parser: of the command.
+        default: how many when it is not given.
+    """
+    parser.add_argument(
+        "--jobs", type=count, default=default, metavar="N", help=f"how many at the same time (default: {default})"
+    )
+
+
+def output_file(parser: argparse.ArgumentParser) -> None:
+    """Add --output, which has to be given: a file."""
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="file to write")
+
+
+def output_folder(parser: argparse.ArgumentParser, default: Path | None = None) -> None:
+    """Add --output: a folder.
+
+    Args:
+        parser: of the command.
+        default: the folder when it is not given; None if it has to be.
+    """
+    said = "" if default is None else f" (default: {default.parent.name}/{default.name})"
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=default,
+        required=default is None,
+        metavar="DIR",
+        help=f"folder to write to{said}",
+    )
+
+
+def json(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what is reported there as JSON, too")

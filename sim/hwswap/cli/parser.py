@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command line of many commands of which only the one that is asked for is loaded."""
+
+import argparse
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any, NoReturn
+
+Run = Callable[[argparse.Namespace], int]
+"""What does a command's work and returns the exit status."""
+
+Commands = argparse._SubParsersAction
+"""What takes further commands."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that imports its command, and has its arguments, from when it is used."""
+
+    def __init__(self, *args: Any, fill: Callable[["Parser"], Run] | None = None, **options: Any) -> None:
+        """Take what argparse takes.
+
+        Args:
+            args: for argparse.
+            fill: adds the command's arguments and returns what does its work.
+            options: for argparse.
+        """
+        super().__init__(*args, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self._fill = fill
+
+    def fill(self) -> None:
+        """Add the command's arguments, unless they are there."""
+        fill, self._fill = self._fill, None
+        if fill is None:
+            return
+        try:
+            self.set_defaults(run=fill(self))
+        except ModuleNotFoundError as error:
+            raise RuntimeError(
+                f"'{self.prog}' needs the Python package {error.name}: call ./hwswap in the repository, which has it"
+            ) from error
+
+    def fill_all(self) -> Iterator["Parser"]:
+        """Yield this parser and those of all commands below it, with their arguments."""
+        self.fill()
+        yield self
+        for action in self._actions:
+            if isinstance(action, Commands):
+                for parser in action.choices.values():
+                    yield from parser.fill_all()
+
+    def parse_known_args(
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, by the command's arguments."""
+        self.fill()
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """End with one sentence: the usage of a command with many options would hide it."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+    def describe(self, what: ModuleType | str) -> None:
+        """Say in the help what the command is.
+
+        Args:
+            what: the text, or the module whose docstring it is.
+        """
+        text = what if isinstance(what, str) else what.__doc__ or ""
+        # In a format string % has a meaning.
+        self.description = inspect.cleandoc(text).replace("%", "%%")
+
+
+def group(commands: Commands, name: str, text: str) -> Commands:
+    """Add a command that has commands of its own.
+
+    Args:
+        commands: to which it is added.
+        name: of the group.
+        text: its line in the help.
+
+    Returns:
+        What takes its commands.
+    """
+    return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+
+
+def command(commands: Commands, name: str, text: str, fill: Callable[[Parser], Run]) -> None:
+    """Add a command.
+
+    Args:
+        commands: to which it is added.
+        name: of the command.
+        text: its line in the help.
+        fill: imports the command, adds its arguments to the parser it is given, and returns what does the work.
+    """
+    commands.add_parser(name, help=text, fill=fill)

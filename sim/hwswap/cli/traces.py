@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands on traces: show, check, record, make and replay them."""
+
+import argparse
+import hashlib
+import secrets
+import signal
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from hwswap.cli import options as shared
+from hwswap.cli.parser import Commands, Parser, Run, command, group
+from hwswap.compare import check
+from hwswap.compare.linear import as_trace, linearise
+from hwswap.kernel import convert
+from hwswap.project import provenance
+from hwswap.rtl import replay, replay_windows
+from hwswap.traces import samples, statistical, stream, trace
+from hwswap.traces.initial_steps import replayable
+
+OUT = Console()
+ERR = Console(stderr=True, highlight=False)
+
+TRACE = "a trace, .hwst or .hwst.gz"
+
+
+def info(options: argparse.Namespace) -> int:
+    """Show a trace's header and what is in it."""
+    loaded = trace.read(options.file)
+    header = loaded.header
+    table = Table(title=str(options.file), show_header=False)
+    rows = {
+        "kind": header.kind,
+        "kernel": header.kernel,
+        "source": header.source,
+        "recipe": header.recipe,
+        "seed": "none" if header.seed is None else str(header.seed),
+        "cpus": str(header.cpus),
+        "devices": str(header.devices),
+        "clusters": str(header.clusters),
+        **{f"made by: {name}": value for name, value in sorted(header.commits.items())},
+        **{name.replace("_", " "): f"{number:,}" for name, number in header.counts.items() if number},
+    }
+    by_order: dict[int, list[int]] = {}
+    for record in loaded.records:
+        if record.op == trace.Op.ALLOC:
+            tally = by_order.setdefault(record.order, [0, 0])
+            tally[record.type == trace.FAILED] += 1
+    for order, (good, failed) in sorted(by_order.items()):
+        rows[f"order {order}"] = f"{good:,} allocated, {failed:,} failed"
+    for name, value in rows.items():
+        table.add_row(name, value)
+    OUT.print(table)
+    return 0
+
+
+def check_command(options: argparse.Namespace) -> int:
+    """Run the golden model over a trace and compare every decision."""
+    loaded = trace.read(options.file)
+    with Progress(console=ERR, transient=True) as progress:
+        task = progress.add_task("checking", total=len(loaded.records))
+        outcome = check.replay(loaded, lambda done: progress.update(task, completed=done))
+    if outcome.difference is not None:
+        ERR.print(f"hwswap: {options.file}: {outcome.difference}", soft_wrap=True, highlight=False)
+        return 1
+    whose = ""
+    if loaded.header.kind == trace.STATISTICAL:
+        whose = ", and none is a kernel's: of a statistical trace only the numbers of operations are"
+    OUT.print(f"{options.file}: all {outcome.decisions:,} decisions are equal{whose}", soft_wrap=True, highlight=False)
+    steps = sum(outcome.guided.values())
+    if steps:
+        OUT.print(f"guided steps: {steps:,}, {100 * steps / max(outcome.decisions, 1):.2f} for 100 decisions")
+    for cause, number in outcome.guided.most_common():
+        OUT.print(f"  {cause}: {number:,}", highlight=False)
+    return 0
+
+
+def record_command(options: argparse.Namespace) -> int:
+    """Record a trace from a kernel in the virtual machine."""
+    from hwswap.kernel.record import record  # needs the built kernel and guest, which the other commands do not
+
+    record(options.recipe, options.output, options.seed, options.cpus)
+    return 0
+
+
+def beside(output: Path) -> Path:
+    """Return where the samples of a trace are kept."""
+    return output.with_name(output.name.removesuffix(".gz").removesuffix(".hwst") + ".samples.jsonl")
+
+
+def sample_command(options: argparse.Namespace) -> int:
+    """Record the counters of the kernel that runs here, and make a statistical trace of them."""
+    path = beside(options.output)
+    taken = 0
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was sampled is used
+    progress = Progress(console=ERR, transient=True)
+    task = progress.add_task("sampling", total=round(options.seconds / max(options.interval, 0.01)))
+
+    def sampled(number: int, sample: samples.Sample) -> None:
+        nonlocal taken
+        if number == 1:
+            progress.start()
+            for gap in samples.gaps(sample):
+                ERR.print(f"hwswap: {gap}", soft_wrap=True)
+        progress.update(task, completed=number - 1)
+        taken = number
+
+    try:
+        samples.take(samples.System(options.root), path, options.seconds, options.interval, sampled)
+    except KeyboardInterrupt:
+        if not taken:
+            raise
+        ERR.print("hwswap: ended early; the trace is made of what was sampled", soft_wrap=True)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if taken:
+            progress.stop()
+    OUT.print(f"{path}: {taken:,} samples", soft_wrap=True, highlight=False)
+    make_statistical(path, options.output, options.seed, None, options.discard)
+    return 0
+
+
+def estimate_command(options: argparse.Namespace) -> int:
+    """Make a statistical trace of samples that were taken before."""
+    make_statistical(options.file, options.output, options.seed, options.until, options.discard)
+    return 0
+
+
+def make_statistical(path: Path, output: Path, seed: int | None, until: float | None, discard: bool) -> None:
+    """Make a statistical trace of samples and say how far it is what was counted."""
+    taken = samples.read(path)
+    if until is not None:
+        taken = statistical.until(taken, until)
+    seed = secrets.randbits(32) if seed is None else seed
+    with Progress(console=ERR, transient=True) as progress:
+        task = progress.add_task("making the trace", total=len(taken.taken) - 1)
+        maker = statistical.Maker(taken, seed, discard)
+        made = maker.make(lambda done: progress.update(task, completed=done))
+    header = made.trace.header
+    header.commits = {"hwswap": provenance.commit(), "samples": hashlib.sha256(path.read_bytes()).hexdigest()[:12]}
+    trace.write(output, header, made.trace.records)
+    for line in statistical.summary(made):
+        OUT.print(line, highlight=False, soft_wrap=True)
+    OUT.print(
+        f"{output}: statistical, {len(made.trace.records):,} records of {made.seconds:g} s, seed {seed}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def convert_command(options: argparse.Namespace) -> int:
+    """Make one trace of another, or of tracepoint text."""
+    loaded = convert.load(options.file, options.kernel)
+    if options.end is not None:
+        with ERR.status("replaying what is kept"):
+            loaded = convert.until(loaded, options.end)
+    if options.start:
+        with ERR.status("replaying what comes before"):
+            loaded = convert.cut(loaded, options.start)
+    if options.plain:
+        for reason in convert.lost(loaded):
+            ERR.print(f"hwswap: {options.file}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
+        loaded = convert.plain(loaded)
+    trace.write(options.output, loaded.header, loaded.records)
+    version = trace.version_of(loaded.records)
+    OUT.print(f"{options.output}: {len(loaded.records):,} records, format version {version}", soft_wrap=True)
+    return 0
+
+
+def replay_command(options: argparse.Namespace) -> int:
+    """Replay a trace on the Verilated RTL."""
+    loaded = trace.read(options.file)
+    arguments = ["--latency", str(options.latency)] if options.latency is not None else []
+    if options.registers:
+        arguments.append("--registers")
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        if loaded.detailed:  # the replayer does one after the other
+            with ERR.status("bringing what the CPUs did into one sequence"):
+                linear = linearise(loaded)
+            loaded = as_trace(linear)
+            for cause, number in linear.guided.most_common():
+                ERR.print(f"hwswap: {options.file}: {number:,} decisions are guided: {cause}", soft_wrap=True)
+        path = Path(folder) / "sequence.hwst"
+        loaded = replayable(loaded)
+        trace.write(path, loaded.header, loaded.records)
+        with ERR.status("replaying on the RTL"):
+            outcome = replay_windows.replay(loaded) if loaded.windows else replay.replay(path, arguments)
+    if outcome.output:
+        OUT.print(outcome.output, highlight=False, soft_wrap=True)
+    if options.json is not None:
+        options.json.write_text(replay.as_json(outcome))
+    return 0 if outcome.equal else 1
+
+
+def stream_command(options: argparse.Namespace) -> int:
+    """Write a random stream with the golden model's decisions."""
+    features = frozenset(stream.FEATURES if options.features == "all" else filter(None, options.features.split(",")))
+    shape = stream.Shape(
+        options.seed, options.ops, options.devices, options.cpus, options.clusters, options.span, features
+    )
+    making = stream.Stream(shape)
+    records = []
+    with Progress(console=ERR, transient=True) as progress:
+        task = progress.add_task("generating", total=options.ops)
+        for item in making:
+            records.append(item)
+            if not len(records) % 4096:
+                progress.update(task, completed=len(records))
+    trace.write(options.output, stream.header(shape), records)
+    OUT.print(f"{options.output}: {shape}", soft_wrap=True)
+    return 0
+
+
+def add_discard(parser: Parser) -> None:
+    """Add --discard, which no sample tells."""
+    parser.add_argument(
+        "--discard",
+        action="store_true",
+        help="devices that can discard were switched on with swapon --discard, which no kernel tells",
+    )
+
+
+def fill_info(parser: Parser) -> Run:
+    """Add the arguments of `trace info`."""
+    parser.describe(info.__doc__)
+    parser.add_argument("file", type=Path, help=TRACE)
+    return info
+
+
+def fill_check(parser: Parser) -> Run:
+    """Add the arguments of `trace check`."""
+    parser.describe(
+        "Have the golden model decide what a trace's kernel decided, and compare every decision: freely,\n"
+        "or, if the trace has details of each operation, step by step. The exit status is 1 at a difference."
+    )
+    parser.add_argument("file", type=Path, help=TRACE)
+    return check_command
+
+
+def fill_record(parser: Parser) -> Run:
+    """Add the arguments of `trace record`."""
+    parser.describe("Boot the patched kernel, run a recipe, and write what its swap allocator did.")
+    parser.add_argument("recipe", help="name of the recipe")
+    shared.output_file(parser)
+    shared.seed(parser)
+    parser.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the recipe says)")
+    return record_command
+
+
+def fill_sample(parser: Parser) -> Run:
+    """Add the arguments of `trace sample`."""
+    parser.describe(
+        "Read at intervals what a stock kernel counts of its swap, keep that as FILE.samples.jsonl, and make a trace\n"
+        "with as many operations of it. The decisions are the golden model's, and what happens inside an interval is\n"
+        "drawn. Ctrl-C ends it early."
+    )
+    shared.output_file(parser)
+    parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default: 60)")
+    parser.add_argument("--interval", type=float, default=1.0, metavar="S", help="time between samples (default: 1)")
+    parser.add_argument("--root", type=Path, default=Path("/"), metavar="DIR", help="where proc and sys are")
+    shared.seed(parser, None)
+    add_discard(parser)
+    return sample_command
+
+
+def fill_estimate(parser: Parser) -> Run:
+    """Add the arguments of `trace estimate`."""
+    parser.describe(
+        "Make a statistical trace of a file that `trace sample` left. The same samples and seed give the same trace."
+    )
+    parser.add_argument("file", type=Path, help="the samples")
+    shared.output_file(parser)
+    parser.add_argument("--until", type=float, metavar="S", help="end after so many seconds of the samples")
+    shared.seed(parser, None)
+    add_discard(parser)
+    return estimate_command
+
+
+def fill_convert(parser: Parser) -> Run:
+    """Add the arguments of `trace convert`."""
+    parser.describe("Write a trace in the lowest format version that holds it, whole or in part.")
+    parser.add_argument("file", type=Path, help="a trace, or text from /sys/kernel/tracing/trace")
+    shared.output_file(parser)
+    parser.add_argument("--plain", action="store_true", help="leave out how the decisions came about")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=int,
+        default=0,
+        metavar="N",
+        help="begin at record N; what was before becomes state",
+    )
+    parser.add_argument("--until", dest="end", type=int, metavar="N", help="end at record N; devices stay as they are")
+    parser.add_argument("--kernel", help="the kernel's release, which tracepoint text does not tell")
+    return convert_command
+
+
+def fill_replay(parser: Parser) -> Run:
+    """Add the arguments of `trace replay`."""
+    parser.describe("Feed a trace to the RTL and compare every decision. Exit status 1 at a difference.")
+    parser.add_argument("file", type=Path, help=TRACE)
+    parser.add_argument("--latency", type=int, metavar="CYCLES", help="latency of the modelled memory, engine cycles")
+    parser.add_argument("--registers", action="store_true", help="allocate and free by the CPU pages, not the ring")
+    shared.json(parser)
+    return replay_command
+
+
+def fill_stream(parser: Parser) -> Run:
+    """Add the arguments of `stream`."""
+    parser.describe(
+        "Write random operations on random devices with the golden model's decisions.\n"
+        "The same arguments give the same file."
+    )
+    shared.seed(parser, shared.REQUIRED)
+    parser.add_argument("--ops", type=int, required=True, metavar="N", help="number of records")
+    shared.output_file(parser)
+    defaults = {name: spec.default for name, spec in stream.Shape.__dataclass_fields__.items()}
+    for name, text in (
+        ("devices", "swap devices at most"),
+        ("cpus", "CPUs that allocate"),
+        ("clusters", "clusters of the engine"),
+        ("span", "clusters of one device at most"),
+    ):
+        what = f"{text} (default: {defaults[name]})"
+        parser.add_argument(f"--{name}", type=int, default=defaults[name], metavar="N", help=what)
+    parser.add_argument(
+        "--with",
+        dest="features",
+        default="",
+        metavar="LIST",
+        help=f"what engines of version 1.0 cannot do: all, or of {', '.join(stream.FEATURES)} (default: none)",
+    )
+    return stream_command
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the commands of this group."""
+    actions = group(commands, "trace", "show, check, record and replay traces")
+    command(actions, "info", "show what a trace holds", fill_info)
+    command(actions, "check", "compare a trace with the golden model", fill_check)
+    command(actions, "record", "record a trace from Linux in the virtual machine", fill_record)
+    command(actions, "sample", "make a statistical trace of the kernel that runs here, whichever it is", fill_sample)
+    command(actions, "estimate", "make a statistical trace of samples once more", fill_estimate)
+    command(actions, "convert", "make one trace of another, or of tracepoint text", fill_convert)
+    command(actions, "replay", "replay a trace on the Verilated RTL", fill_replay)
+    command(commands, "stream", "write a random stream as a trace", fill_stream)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that check: in lock-step with a kernel, by proofs, by seeded faults, by coverage, and patch by patch."""
+
+from hwswap.cli import options
+from hwswap.cli.parser import Commands, Parser, Run, command
+
+
+def fill_lockstep(parser: Parser) -> Run:
+    """Add the arguments of `lockstep`."""
+    from hwswap.kernel import lockstep
+
+    parser.describe(
+        "Record fresh traces until there is enough of everything, and replay each on the golden model and on the RTL.\n"
+        "Exit status 1 at a difference, or where there is too little of something. Ctrl-C ends it; recordings are\n"
+        "kept, so that the next run goes on."
+    )
+    lockstep.add_arguments(parser)
+    options.seed(parser)
+    options.jobs(parser)
+    return lockstep.run
+
+
+def fill_formal(parser: Parser) -> Run:
+    """Add the arguments of `formal`."""
+    from hwswap.verify import formal
+
+    parser.describe(formal)
+    formal.add_arguments(parser)
+    options.short(parser)
+    options.seed(parser)
+    options.output_folder(parser, formal.OUTPUT)
+    return formal.run
+
+
+def fill_mutate(parser: Parser) -> Run:
+    """Add the arguments of `mutate`."""
+    from hwswap.verify import mutate
+
+    parser.describe(
+        "Switch the faults of build/mutants on, one after the other, and see which of them the checks find.\n"
+        "The exit status is 1 when less than nine in ten are found."
+    )
+    options.short(parser)
+    mutate.add_arguments(parser)
+    options.jobs(parser)
+    return mutate.run
+
+
+def fill_coverage(parser: Parser) -> Run:
+    """Add the arguments of `coverage`."""
+    from hwswap.verify import rtl_coverage
+
+    parser.describe(rtl_coverage)
+    options.short(parser)
+    rtl_coverage.add_arguments(parser)
+    return rtl_coverage.run
+
+
+def fill_patches(parser: Parser) -> Run:
+    """Add the arguments of `patches`, which has none."""
+    from hwswap.kernel import patch_steps
+
+    parser.describe(patch_steps)
+    return patch_steps.run
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the commands of this group."""
+    command(commands, "lockstep", "compare kernel, golden model and RTL on fresh recordings", fill_lockstep)
+    command(commands, "formal", "prove parts of the engine", fill_formal)
+    command(commands, "mutate", "try seeded faults on the engine's checks", fill_mutate)
+    command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)
+    command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)
