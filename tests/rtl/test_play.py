@@ -15,22 +15,10 @@ import hwswap_map as m
 import pytest
 from hwswap.project import paths
 from hwswap.rtl import replay_windows
-from hwswap.stimulus import advisory_mode
-from hwswap.stimulus.authoritative_mode import authoritative, registers_and_refusals
-from hwswap.stimulus.corners import corners
-from hwswap.stimulus.dma_windows import stops, windows
-from hwswap.stimulus.free_runs import free_runs
-from hwswap.stimulus.guided_steps import steps
-from hwswap.stimulus.index import index
-from hwswap.stimulus.large_devices import large
-from hwswap.stimulus.mirroring import mirror
-from hwswap.stimulus.script import Sizes
-from hwswap.stimulus.single import single
-from hwswap.stimulus.swap_tables import alike, tables
+from hwswap.stimulus.registry import SCRIPTS
 from hwswap.traces import trace
 
 SEED = int(os.environ.get("HWSWAP_SEED", "0"))
-SIZES = Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
 
 
 def play(path: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -40,33 +28,13 @@ def play(path: Path, text: str, *options: str) -> subprocess.CompletedProcess[st
     return subprocess.run([program, path, *options], capture_output=True, text=True, timeout=600, check=False)
 
 
-SCRIPTS = {
-    "advisory": lambda seed: advisory_mode.advisory(seed, 30, SIZES),
-    "authoritative": lambda seed: authoritative(seed, 1200, SIZES),
-    "registers and refusals": lambda seed: registers_and_refusals(seed, SIZES),
-    "guided steps and questions": lambda seed: steps(seed, 80, SIZES),
-    "errors of the bus": lambda seed: advisory_mode.bus_errors(seed, SIZES),
-    "swap tables": lambda seed: tables(seed, 40, SIZES),
-    "the index": lambda seed: index(seed, 20, SIZES),
-    "advisory mode with the index": lambda seed: advisory_mode.advisory(seed, 12, SIZES, wild=True),
-    "corners": lambda seed: corners(seed, SIZES),
-    "large devices and numbers": lambda seed: large(seed, SIZES),
-    "large swap tables": lambda _: alike(SIZES),
-    "one thing decides": lambda seed: single(seed, SIZES),
-    "hints and notices": lambda seed: mirror(seed, SIZES),
-    "free runs in each word": lambda seed: free_runs(seed, SIZES),
-    "DMA windows": lambda seed: windows(seed, SIZES),
-    "stops and a bus that hangs": lambda seed: stops(seed, SIZES),
-}
-
-
 @pytest.mark.parametrize(
     "options", [(), ("--stall", "50", "--latency", "3", "--reorder"), ("--latency", "90")], ids=" ".join
 )
-@pytest.mark.parametrize("kind", SCRIPTS)
-def test_a_script_sees_what_it_expects(kind, options, tmp_path):
-    seed = SEED + 21 + 10 * list(SCRIPTS).index(kind) + len(options)
-    done = play(tmp_path / "script", SCRIPTS[kind](seed), "--seed", str(seed + 1), *options)
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_sees_what_it_expects(name, options, tmp_path):
+    seed = SEED + 21 + 10 * list(SCRIPTS).index(name) + len(options)
+    done = play(tmp_path / "script", SCRIPTS[name].text(seed), "--seed", str(seed + 1), *options)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
 
 
@@ -74,7 +42,7 @@ def test_scripts_do_enough():
     """Some scripts of advisory mode make, use up and recall hints, and read records again."""
     counts = Counter()
     for seed in range(SEED + 21, SEED + 24):
-        text = advisory_mode.advisory(seed, 30, SIZES)
+        text = SCRIPTS["advisory"].text(seed)
         last = text[text.rindex("note statistics") :]
         counts.update({int(a, 16): int(b, 16) for a, b in re.findall(r"read (0x\w+) 0xf+ (0x\w+)", last)})
     assert counts[m.STAT_HINTS_MADE_OFFSET] > 300
@@ -84,13 +52,13 @@ def test_scripts_do_enough():
 
 
 def test_the_same_seed_gives_the_same_script():
-    assert advisory_mode.advisory(5, 6, SIZES) == advisory_mode.advisory(5, 6, SIZES)
-    assert advisory_mode.advisory(5, 6, SIZES) != advisory_mode.advisory(6, 6, SIZES)
+    assert SCRIPTS["advisory"].text(5, 6) == SCRIPTS["advisory"].text(5, 6)
+    assert SCRIPTS["advisory"].text(5, 6) != SCRIPTS["advisory"].text(6, 6)
 
 
 def test_what_differs_is_found(tmp_path):
     """A script that wants something else fails and says where."""
-    lines = authoritative(SEED + 31, 50, SIZES).splitlines()
+    lines = SCRIPTS["authoritative"].text(SEED + 31, 50).splitlines()
     at = max(i for i, line in enumerate(lines) if line.startswith("expect"))
     name, offset, mask, value = lines[at].split()
     lines[at] = f"{name} {offset} {mask} {int(value, 16) ^ 1:#x}"

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -26,13 +27,7 @@ from rich.table import Table
 from hwswap.kernel import lockstep
 from hwswap.project import paths, provenance
 from hwswap.rtl import replay
-from hwswap.stimulus import advisory_mode
-from hwswap.stimulus.authoritative_mode import authoritative, registers_and_refusals
-from hwswap.stimulus.dma_windows import stops, windows
-from hwswap.stimulus.guided_steps import lists, steps
-from hwswap.stimulus.large_devices import large
-from hwswap.stimulus.script import Sizes
-from hwswap.stimulus.swap_tables import alike, tables
+from hwswap.stimulus.registry import SCRIPTS, STREAMS
 from hwswap.traces import stream, trace
 from hwswap.traces.stream import Shape
 from hwswap.verify.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
@@ -51,32 +46,28 @@ SHORT_GOALS = {"line": 0.93, "toggle": 0.82}
 
 POLICIES = choices()
 
-SIZES = Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
-"""What the engine is built for."""
-
 SHAPES = [
-    Shape(101, ops=20_000, span=3),
-    Shape(102, ops=20_000, span=24),
-    Shape(103, ops=20_000, span=128),
-    Shape(104, ops=20_000, span=12, cpus=1),
-    # So little room that single slots fail, too.
-    Shape(151, ops=12_000, devices=1, span=2, features=stream.EVERYTHING),
-    Shape(152, ops=12_000, devices=2, span=2, features=stream.EVERYTHING),
-    Shape(153, ops=12_000, devices=2, span=3, features=stream.EVERYTHING),
-    # Devices as large as the store, and clusters all over it.
-    *[
-        Shape(140 + i, ops=4_000, span=span, features=stream.EVERYTHING)
-        for i, span in enumerate((1024, 1024, 400, 1024) * 2)
-    ],
-    *[
-        Shape(110 + i, ops=30_000, span=span, features=stream.EVERYTHING)
-        for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))
-    ],
+    *[STREAMS[name].shaped() for name in ("small", "medium", "large", "one-cpu", "full")],
+    *[STREAMS["full"].shaped(seed, devices=2, span=span) for seed, span in ((152, 2), (153, 3))],
+    *[STREAMS["whole-store"].shaped(140 + i, span=span) for i, span in enumerate((1024, 1024, 400, 1024) * 2)],
+    *[STREAMS["everything"].shaped(110 + i, span=span) for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))],
 ]
-SHORT_SHAPES = [
-    Shape(121, ops=8_000, span=4, features=stream.EVERYTHING),
-    Shape(122, ops=8_000, span=16, features=stream.EVERYTHING),
-]
+SHORT_SHAPES = [STREAMS["everything"].shaped(seed, ops=8_000, span=span) for seed, span in ((121, 4), (122, 16))]
+PLAYED = {
+    "advisory": 15,
+    "authoritative": 500,
+    "lists": 40,
+    "steps": 60,
+    "registers": None,
+    "errors": None,
+    "tables": 30,
+    "stops": None,
+}
+"""Scripts of the short form, and how many rounds of those that have any; the long form has four times as many."""
+
+PLAYED_LONG = ("windows", "large")
+"""Scripts of the long form alone."""
+
 PACES = ((), ("--latency", "60"), ("--stall", "60", "--reorder"), ("--registers",))
 COCOTB = "none or both"
 """The paces of the buses that the cocotb cases are run at."""
@@ -162,20 +153,14 @@ def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, Callable
     """
     times = 1 if short else 4
     for seed in (131,) if short else (131, 132):
-        yield f"advisory-{seed}", lambda seed=seed: advisory_mode.advisory(seed, 15 * times, SIZES)
-        yield f"authoritative-{seed}", lambda seed=seed: authoritative(seed, 500 * times, SIZES)
-        yield f"lists-{seed}", lambda seed=seed: lists(seed, 40 * times, SIZES)
-        yield f"steps-{seed}", lambda seed=seed: steps(seed, 60 * times, SIZES)
-        yield f"registers-{seed}", lambda seed=seed: registers_and_refusals(seed, SIZES)
-        yield f"errors-{seed}", lambda seed=seed: advisory_mode.bus_errors(seed, SIZES)
-        yield f"tables-{seed}", lambda seed=seed: tables(seed, 30 * times, SIZES, functional.tables)
-        yield f"stops-{seed}", lambda seed=seed: stops(seed, SIZES)
+        for name, rounds in PLAYED.items():
+            seen = {"seen": functional.tables} if name == "tables" else {}
+            yield f"{name}-{seed}", partial(SCRIPTS[name].text, seed, rounds and rounds * times, **seen)
         if not short:
-            yield f"windows-{seed}", lambda seed=seed: windows(seed, SIZES)
-        if not short:
-            yield f"large-{seed}", lambda seed=seed: large(seed, SIZES)
+            for name in PLAYED_LONG:
+                yield f"{name}-{seed}", partial(SCRIPTS[name].text, seed)
     if not short:
-        yield "tables-alike", lambda: alike(SIZES)
+        yield "alike", SCRIPTS["alike"].text
 
 
 def cocotb(output: Path) -> None:
