@@ -12,7 +12,7 @@ from hwswap.rtl.device_server import EngineServer
 
 MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
 DEVICE_CONTROL = 0x58
-"""Offset of Device Control in the simulated device's configuration space (sim/verilator/src/pci_config.cpp)."""
+"""Offset of Device Control in the simulated device's configuration space (sim/verilator/src/device/pci_config.cpp)."""
 RELAXED_ORDERING = 0x10
 
 COMPLETION_TIMEOUT = 0x4000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of bus accesses with all that must be seen in them (sim/verilator/src/script.hpp), played by hwswap-play."""
+"""Scripts of bus accesses with all that must be seen in them (sim/verilator/src/script/script.hpp), played by hwswap-play."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Sizes:
 
 
 class Script:
-    """A script being written (sim/verilator/src/script.hpp), with commands on top of its lines."""
+    """A script being written (sim/verilator/src/script/script.hpp), with commands on top of its lines."""
 
     def __init__(self, base: int = MEMORY_BASE, limit: int = LIMIT) -> None:
         """Begin with the memory, its size and where it is; say after how many cycles a wait counts as in vain."""

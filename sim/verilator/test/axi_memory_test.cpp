@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "axi_memory.hpp"
-#include "errors.hpp"
-#include "flat_memory.hpp"
+#include "bus/axi_memory.hpp"
+#include "bus/flat_memory.hpp"
+#include "common/errors.hpp"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cycle_tally.hpp"
+#include "replay/cycle_tally.hpp"
 
 #include <gtest/gtest.h>
 

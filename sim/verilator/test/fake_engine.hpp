@@ -2,10 +2,10 @@
 // A small engine for tests of what is around it.
 #pragma once
 
-#include "../../../hw/generated/hwswap_map.h"
-#include "bus_memory.hpp"
-#include "engine.hpp"
-#include "flat_memory.hpp"
+#include "bus/bus_memory.hpp"
+#include "bus/flat_memory.hpp"
+#include "engine/engine.hpp"
+#include "hwswap_map.h"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "device/pacing.hpp"
 #include "fake_engine.hpp"
-#include "pacing.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>

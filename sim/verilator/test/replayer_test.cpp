@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "errors.hpp"
+#include "common/errors.hpp"
 #include "fake_engine.hpp"
-#include "replayer.hpp"
+#include "replay/replayer.hpp"
 
 #include <gtest/gtest.h>
 #include <sstream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "errors.hpp"
+#include "common/errors.hpp"
 #include "fake_engine.hpp"
-#include "script.hpp"
+#include "script/script.hpp"
 
 #include <cstdio>
 #include <fstream>

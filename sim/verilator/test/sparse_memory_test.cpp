@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "errors.hpp"
-#include "scale_phase.hpp"
-#include "sparse_memory.hpp"
+#include "bus/sparse_memory.hpp"
+#include "common/errors.hpp"
+#include "scale/scale_phase.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "errors.hpp"
-#include "trace_commands.hpp"
-#include "trace_reader.hpp"
+#include "common/errors.hpp"
+#include "trace/trace_commands.hpp"
+#include "trace/trace_reader.hpp"
 
 #include <cstdio>
 #include <fstream>

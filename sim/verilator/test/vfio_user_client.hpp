@@ -2,8 +2,8 @@
 // The other end of the vfio-user protocol, for tests.
 #pragma once
 
-#include "file_descriptor.hpp"
-#include "vfio_user_protocol.hpp"
+#include "common/file_descriptor.hpp"
+#include "device/vfio_user_protocol.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device_server.hpp"
-#include "dma_port.hpp"
-#include "errors.hpp"
+#include "common/errors.hpp"
+#include "device/device_server.hpp"
+#include "device/dma_port.hpp"
 #include "fake_engine.hpp"
 #include "vfio_user_client.hpp"
 
@@ -38,16 +38,16 @@ private:
 
 class VfioUserServerTest : public ::testing::Test {
 protected:
-  explicit VfioUserServerTest(Lie lie = Lie::none) : liar(lie, 0, 1) {}
+  explicit VfioUserServerTest(InjectedFault fault = InjectedFault::none) : injector(fault, 0, 1) {}
 
   GuestMemory memory;
   PciConfig config;
-  Liar liar;
-  DmaPort port{memory, config, liar};
+  FaultInjector injector;
+  DmaPort port{memory, config, injector};
   FakeEngine engine{port};
   StopSignal stop{FileDescriptor(eventfd(0, 0))};
   Pacer pacer{engine, Pace::free, 100'000'000, 100, stop};
-  SimulatedDevice device{engine, config, memory, liar, pacer};
+  SimulatedDevice device{engine, config, memory, injector, pacer};
   DeviceServer server{device, stop, ""};
   std::thread thread;
 
@@ -342,7 +342,7 @@ TEST_F(VfioUserServerTest, BrokenMessagesAreRefused) {
 
 class LyingVersionTest : public VfioUserServerTest {
 protected:
-  LyingVersionTest() : VfioUserServerTest(Lie::version) {}
+  LyingVersionTest() : VfioUserServerTest(InjectedFault::version) {}
 };
 
 TEST_F(LyingVersionTest, TheMajorVersionIsAnother) {
@@ -353,7 +353,7 @@ TEST_F(LyingVersionTest, TheMajorVersionIsAnother) {
 
 class LyingOnesTest : public VfioUserServerTest {
 protected:
-  LyingOnesTest() : VfioUserServerTest(Lie::ones) {}
+  LyingOnesTest() : VfioUserServerTest(InjectedFault::ones) {}
 };
 
 TEST_F(LyingOnesTest, RegistersAreAllOnes) {
@@ -366,7 +366,7 @@ TEST_F(LyingOnesTest, RegistersAreAllOnes) {
 
 class LyingGarbageTest : public VfioUserServerTest {
 protected:
-  LyingGarbageTest() : VfioUserServerTest(Lie::garbage) {}
+  LyingGarbageTest() : VfioUserServerTest(InjectedFault::garbage) {}
 };
 
 TEST_F(LyingGarbageTest, OnlyHintRingsAreSpoiled) {
@@ -385,7 +385,7 @@ TEST_F(LyingGarbageTest, OnlyHintRingsAreSpoiled) {
     spoiled += guest.word(0x1000 + 8 * i) != 0x1234;
   }
   EXPECT_GT(spoiled, 30u);
-  EXPECT_GT(liar.lies(), 30u);
+  EXPECT_GT(injector.injected(), 30u);
   for (uint64_t offset = 8; offset < 0x1000; offset += 8)
     EXPECT_EQ(guest.word(offset), 0u) << "before the rings";
   for (uint64_t offset = 0x1000 + 640; offset < 0x2000; offset += 8)
@@ -418,12 +418,12 @@ TEST(ListenSocketTest, APathInUseIsRefusedAndADeadOneReplaced) {
 TEST(DeviceServerTest, AStopEndsTheWaitForClients) {
   GuestMemory memory;
   PciConfig config;
-  Liar liar(Lie::none, 0, 1);
-  DmaPort port(memory, config, liar);
+  FaultInjector injector(InjectedFault::none, 0, 1);
+  DmaPort port(memory, config, injector);
   FakeEngine engine(port);
   const StopSignal stop{FileDescriptor(eventfd(0, 0))};
   Pacer pacer(engine, Pace::free, 1'000'000, 100, stop);
-  SimulatedDevice device(engine, config, memory, liar, pacer);
+  SimulatedDevice device(engine, config, memory, injector, pacer);
   const std::string stats = ::testing::TempDir() + "hwswap_stats.json";
   const std::string path = ::testing::TempDir() + "hwswap_stop.sock";
   DeviceServer server(device, stop, stats);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verilated_core.hpp"
+
+#include "VCore.h"
+#include "common/errors.hpp"
+#include "core_ops.h"
+#include "verilated.h"
+
+namespace hwswap {
+
+namespace {
+
+constexpr unsigned reset_cycles = 8;
+
+/// The core's operation for an opcode.
+uint8_t operation(uint8_t opcode) {
+  switch (opcode) {
+  case HWSWAP_OPCODE_SWAPON_PREPARE:
+    return HWSWAP_CORE_OP_swaponPrepare;
+  case HWSWAP_OPCODE_MARK_BAD:
+    return HWSWAP_CORE_OP_markBad;
+  case HWSWAP_OPCODE_SWAPON:
+    return HWSWAP_CORE_OP_swapon;
+  case HWSWAP_OPCODE_SWAPOFF_BEGIN:
+    return HWSWAP_CORE_OP_swapoffBegin;
+  case HWSWAP_OPCODE_SWAPOFF:
+    return HWSWAP_CORE_OP_swapoff;
+  case HWSWAP_OPCODE_ALLOC:
+    return HWSWAP_CORE_OP_alloc;
+  case HWSWAP_OPCODE_FREE:
+    return HWSWAP_CORE_OP_free;
+  case HWSWAP_OPCODE_CHECK:
+    return HWSWAP_CORE_OP_check;
+  case HWSWAP_OPCODE_DISCARD_TAKE:
+    return HWSWAP_CORE_OP_discardTake;
+  case HWSWAP_OPCODE_DISCARD_DONE:
+    return HWSWAP_CORE_OP_discardDone;
+  case HWSWAP_OPCODE_RECLAIM_DONE:
+    return HWSWAP_CORE_OP_reclaimDone;
+  case HWSWAP_OPCODE_STEP_TAKE:
+    return HWSWAP_CORE_OP_stepTake;
+  case HWSWAP_OPCODE_STEP_PUT:
+    return HWSWAP_CORE_OP_stepPut;
+  case HWSWAP_OPCODE_STEP_GIVE:
+    return HWSWAP_CORE_OP_stepGive;
+  case HWSWAP_OPCODE_STEP_NEXT:
+    return HWSWAP_CORE_OP_stepNext;
+  case HWSWAP_OPCODE_STEP_VISIT:
+    return HWSWAP_CORE_OP_stepVisit;
+  case HWSWAP_OPCODE_STEP_AVAILABLE:
+    return HWSWAP_CORE_OP_stepAvailable;
+  default:
+    throw EngineError("the core alone does not know opcode " + std::to_string(opcode));
+  }
+}
+
+} // namespace
+
+VerilatedCore::VerilatedCore(uint32_t seed) : context_(std::make_unique<VerilatedContext>()) {
+  context_->randReset(2);
+  context_->randSeed(static_cast<int>(seed));
+  model_ = std::make_unique<VCore>(context_.get());
+  VCore &m = *model_;
+  m.io_resp_ready = 1;
+  m.io_advisory = 0;
+  m.io_clear = 0;
+  m.io_pool_none = m.io_pool_full = 0;
+  m.io_policy_scan = m.io_policy_device = m.io_policy_hint = m.io_policy_placement = 0;
+  m.io_policy_seed = 0;
+  m.io_policy_reseed = 0;
+  m.reset = 1;
+  for (unsigned i = 0; i < reset_cycles; ++i)
+    step(nullptr);
+  m.reset = 0;
+}
+
+VerilatedCore::~VerilatedCore() { model_->final(); }
+
+void VerilatedCore::clear() {
+  model_->io_clear = 1;
+  step(nullptr);
+  model_->io_clear = 0;
+}
+
+void VerilatedCore::set_policy(uint64_t value) {
+  VCore &m = *model_;
+  m.io_policy_scan = field_get(value, HWSWAP_POLICY_SCAN);
+  m.io_policy_device = field_get(value, HWSWAP_POLICY_DEVICE);
+  m.io_policy_hint = field_get(value, HWSWAP_POLICY_HINT);
+  m.io_policy_placement = field_get(value, HWSWAP_POLICY_PLACEMENT);
+  m.io_policy_seed = static_cast<uint32_t>(field_get(value, HWSWAP_POLICY_SEED));
+  m.io_policy_reseed = 1;
+  step(nullptr);
+  m.io_policy_reseed = 0;
+}
+
+CoreCycle VerilatedCore::step(const Command *command) {
+  VCore &m = *model_;
+  m.io_req_valid = command != nullptr;
+  if (command) { // the fields as CommandDecode reads them
+    const Command &c = *command;
+    m.io_req_bits_op = operation(c.opcode);
+    m.io_req_bits_cpu = c.cpu;
+    m.io_req_bits_order = c.order;
+    m.io_req_bits_device = c.type;
+    m.io_req_bits_offset = static_cast<uint32_t>(c.arg0);
+    m.io_req_bits_nr = c.nr;
+    m.io_req_bits_pages = static_cast<uint32_t>(c.arg0);
+    m.io_req_bits_base = static_cast<uint32_t>(c.arg0 >> 32);
+    m.io_req_bits_flags = c.arg1 & 0xf;
+    m.io_req_bits_priority = static_cast<uint16_t>(c.arg2);
+    m.io_req_bits_epoch = static_cast<uint8_t>(c.arg2 >> 16);
+    m.io_req_bits_node = c.arg2 >> 24 & 0xf;
+    m.io_req_bits_named = field_get(c.arg1, HWSWAP_STEP_LIST_LIST_NAMED);
+    m.io_req_bits_taken = field_get(c.arg1, HWSWAP_STEP_LIST_LIST_TAKEN);
+    m.io_req_bits_reclaim = c.reclaim;
+  }
+  m.clock = 0;
+  m.eval();
+  CoreCycle cycle;
+  cycle.accepted = command && m.io_req_ready;
+  if (m.io_resp_valid)
+    cycle.answer = CoreAnswer{m.io_resp_bits_status, m.io_resp_bits_device, m.io_resp_bits_offset, m.io_resp_bits_more};
+  cycle.events = {m.io_events_allocFast != 0, m.io_events_allocNonfull != 0, m.io_events_allocFree != 0,
+                  m.io_events_allocFrag != 0, m.io_events_allocSteal != 0,   m.io_events_allocFail != 0,
+                  m.io_events_freed != 0,     m.io_events_scan != 0,         m.io_events_listMove != 0};
+  m.clock = 1;
+  m.eval();
+  return cycle;
+}
+
+} // namespace hwswap
