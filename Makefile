@@ -214,7 +214,7 @@ soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the se
 	@$(ENV) python -m hwswap soc card make --files build/soc-linux-card --swap-mib 64 \
 		--output build/soc-linux-card/card.img
 	@$(ENV) python -m hwswap soc linux --modes off --card build/soc-linux-card/card.img \
-		--output build/soc-linux-card/run --bootargs \
+		--output build/soc-linux-card/run --max-mcycles 1000 --bootargs \
 		"hwswap_area=/dev/mmcblk0p2 hwswap_pages=$(or $(PAGES),1000) hwswap_folios=0 hwswap_bench=0:8"
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of bus accesses with all that must be seen in them (sim/verilator/src/script/script.hpp), played by hwswap-play."""
+"""Scripts of bus accesses with all that must be seen in them, played by hwswap-play.
+
+sim/verilator/src/script/script.hpp has their lines.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
