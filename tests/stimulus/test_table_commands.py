@@ -5,7 +5,7 @@ import random
 
 from hwswap.model.rows import SLOTS
 from hwswap.model.tables import Tables
-from hwswap.stimulus.table_commands import PAGE, Bytes, Places, TableDeeds
+from hwswap.stimulus.table_commands import PAGE, Bytes, Places, RandomTableCommands
 from hwswap_map import Opcode, Status
 from tabled import Device
 
@@ -16,14 +16,14 @@ PLACES = Places(
 )
 
 
-def deeds(seed: int) -> TableDeeds:
+def generator(seed: int) -> RandomTableCommands:
     memory = Bytes()
     devices = {0: Device(6 * SLOTS - 17), 3: Device(4 * SLOTS), 6: Device(300)}
-    return TableDeeds(random.Random(seed), Tables(memory, devices), memory, PLACES)
+    return RandomTableCommands(random.Random(seed), Tables(memory, devices), memory, PLACES)
 
 
 def test_every_command_ends_in_all_its_ways():
-    made = deeds(1)
+    made = generator(1)
     for _ in range(80):
         made.draw(40)
     for opcode in Opcode:
@@ -44,7 +44,7 @@ def test_every_command_ends_in_all_its_ways():
 
 def test_a_batch_is_right_when_all_its_words_are_put_before():
     """What the host writes for one command of a batch disturbs no other."""
-    made = deeds(2)
+    made = generator(2)
     again = Bytes()
     tables = Tables(again, made.tables.devices)
     for _ in range(40):
@@ -58,7 +58,7 @@ def test_a_batch_is_right_when_all_its_words_are_put_before():
 
 
 def test_tables_in_use_have_a_page_of_their_own():
-    made = deeds(3)
+    made = generator(3)
     for _ in range(40):
         made.draw(20)
         used = list(made.tables.directory.values())
@@ -67,8 +67,8 @@ def test_tables_in_use_have_a_page_of_their_own():
 
 
 def test_the_same_seed_gives_the_same():
-    assert [deeds(4).draw(50).commands, deeds(5).draw(50).commands] == [
-        deeds(4).draw(50).commands,
-        deeds(5).draw(50).commands,
+    assert [generator(4).draw(50).commands, generator(5).draw(50).commands] == [
+        generator(4).draw(50).commands,
+        generator(5).draw(50).commands,
     ]
-    assert deeds(4).draw(50).commands != deeds(5).draw(50).commands
+    assert generator(4).draw(50).commands != generator(5).draw(50).commands

@@ -613,7 +613,7 @@ def bus_errors(seed: int, sizes: Sizes) -> str:
         ("HINT_BASE", command(Opcode.RECALL, (0, 0))),
         (None, command(Opcode.DUMP, (0, s.base + MEMORY_BYTES - 80), 3)),
     )
-    for number, (name, deed) in enumerate(cases):
+    for number, (name, action) in enumerate(cases):
         host = Advisory(seed + number, sizes, s)
         host.start()
         host.switch_hints(False)
@@ -629,9 +629,9 @@ def bus_errors(seed: int, sizes: Sizes) -> str:
         else:  # the first record is written before the error comes
             for at in range(MEMORY_BYTES - 80, MEMORY_BYTES, 8):
                 s.put(at, 0)
-        if deed is hint:  # all that there is, so that some are wanted
+        if action is hint:  # all that there is, so that some are wanted
             host.limits(600, 0xFFFF, 0)
-        deed(host)
+        action(host)
         s.stopped(m.CONTROL_ADVISORY.put(1) | m.CONTROL_HINTS.put(host.hints))
         s.reset_by_register()
     return s.text()

@@ -31,7 +31,7 @@ class Expected:
     result: int | None = None
 
 
-class Deeds:
+class RandomCommands:
     """Commands that the model has carried out, with what the engine must answer."""
 
     def __init__(self, model: Stepper, rng: random.Random) -> None:

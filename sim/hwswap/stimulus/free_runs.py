@@ -112,8 +112,8 @@ def free_runs(seed: int, sizes: Sizes) -> str:
     player.misaligned(device, device.clusters[1])
     player.all_full()
     player.set_right()
-    for deed in (player.each_run, player.nearly, player.one_in_use):
-        deed(device, device.clusters[1 + player.rng.randrange(2)])
+    for part in (player.each_run, player.nearly, player.one_in_use):
+        part(device, device.clusters[1 + player.rng.randrange(2)])
         player.all_full()
         player.set_right()
     player.flush("all full")

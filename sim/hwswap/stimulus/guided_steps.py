@@ -11,15 +11,15 @@ from hwswap.model.host_memory import Command
 from hwswap.model.policy import Policy, Scan
 from hwswap.model.stepper import Stepper
 from hwswap.stimulus.authoritative_mode import device_table, statistics
-from hwswap.stimulus.commands import Deeds, Expected
+from hwswap.stimulus.commands import Expected, RandomCommands
 from hwswap.stimulus.script import FAR_BASE, Script, Sizes
 
 SSD = BLKDEV | SOLIDSTATE
 KINDS = (SSD, SSD | DISCARD, BLKDEV, SSD)
 
 
-class Player(Deeds):
-    """Deeds that go into a script."""
+class Player(RandomCommands):
+    """Random commands that go into a script."""
 
     def __init__(self, script: Script, rng: random.Random, sizes: Sizes) -> None:
         """Begin with an engine after reset."""
@@ -81,11 +81,11 @@ def steps(seed: int, rounds: int, sizes: Sizes) -> str:
     player = Player(script, rng, sizes)
     player.bring(KINDS[: sizes.devices], range(2, 6), (-1, -1, 3))
     player.flush("devices")
-    deeds = [player.take, player.some_put, player.slots, player.next, player.visit, player.available]
+    operations = [player.take, player.some_put, player.slots, player.next, player.visit, player.available]
     others = [player.alloc] * 6 + [player.free] * 4 + [player.discard, player.permission]
     for number in range(rounds):
         for _ in range(rng.randint(1, 24)):
-            rng.choice(deeds if rng.random() < 0.5 else others)()
+            rng.choice(operations if rng.random() < 0.5 else others)()
         player.flush(f"steps, round {number}")
         if number % 40 == 39 or number == rounds - 1:
             player.tidy()
@@ -101,11 +101,11 @@ def steps(seed: int, rounds: int, sizes: Sizes) -> str:
             player.alloc((9, 8, 7, 7, 6, 6, 5, 4))
         player.flush("more than half is used")
         for number in range(rounds // 3):
-            for deed in rng.choices("afdp", (60, 20, 3, 1), k=rng.randint(5, 20)):
-                if deed == "a" or (deed == "f" and not player.model.half_used):
+            for operation in rng.choices("afdp", (60, 20, 3, 1), k=rng.randint(5, 20)):
+                if operation == "a" or (operation == "f" and not player.model.half_used):
                     player.ask_at_random()
                 else:
-                    {"f": player.free, "d": player.discard, "p": player.permission}[deed]()
+                    {"f": player.free, "d": player.discard, "p": player.permission}[operation]()
             player.flush(f"questions, round {number}")
         player.compare()
     return script.text()

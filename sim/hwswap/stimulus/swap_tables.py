@@ -18,7 +18,7 @@ from hwswap.model.tables import LINE, Answer
 from hwswap.stimulus.authoritative_mode import device_table
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.script import FAR_BASE, NOWHERE, WORD, Script, Sizes
-from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, TableDeeds
+from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, RandomTableCommands
 
 SSD = BLKDEV | SOLIDSTATE
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
@@ -68,7 +68,7 @@ class TableHost:
             # The second one lies across two pages.
             targets=[base + TARGETS + at for at in (0, PAGE - 64, 2 * PAGE - TARGET_BYTES)],
         )
-        self.deeds = TableDeeds(self.rng, self.tables, self.memory, self.places)
+        self.generator = RandomTableCommands(self.rng, self.tables, self.memory, self.places)
         self.taken = 0  # a table out of the pool that the host has
         script.begin(CONTROL)
 
@@ -94,7 +94,7 @@ class TableHost:
     def batch(self, nr: int) -> None:
         """Give random commands at once, and expect what they change in memory."""
         before = dict(self.memory.words)
-        batch = self.deeds.draw(nr)
+        batch = self.generator.draw(nr)
         for address, word in batch.puts:
             self.script.put(address - self.script.base, word)
             before[address] = word

@@ -75,7 +75,7 @@ class Batch:
     commands: list[tuple[Command, Answer]] = field(default_factory=list)
 
 
-class TableDeeds:
+class RandomTableCommands:
     """Random commands that the model carries out."""
 
     def __init__(self, rng: random.Random, tables: Tables, memory: Bytes, places: Places) -> None:
@@ -98,7 +98,7 @@ class TableDeeds:
         self.sources = list(self.places.sources)
         if self.rng.random() < 0.5:
             self.rewrite()
-        deeds = (
+        operations = (
             [self.give] * 3
             + [self.take]
             + [self.lookup] * 5
@@ -112,7 +112,7 @@ class TableDeeds:
             + [self.wrong] * 3
         )
         while len(self.batch.commands) < nr:
-            self.rng.choice(deeds)()
+            self.rng.choice(operations)()
         return self.batch
 
     def do(self, command: Command) -> Answer:

@@ -361,14 +361,14 @@ def try_all(numbers: Sequence[int], jobs: int, results: Results, tests: Path) ->
     )
 
 
-def in_parallel(deed: Callable[[int], None], numbers: Sequence[int], title: str, before: int, jobs: int) -> None:
+def in_parallel(work: Callable[[int], None], numbers: Sequence[int], title: str, before: int, jobs: int) -> None:
     """Do something for each number, `jobs` at a time, with progress; `before`: how many are done already."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=ERR) as progress, ThreadPoolExecutor(jobs) as pool:
         task = progress.add_task(title, total=before + len(numbers), completed=before)
 
         def one(number: int) -> None:
-            deed(number)
+            work(number)
             progress.advance(task)
 
         pending = [pool.submit(one, number) for number in numbers]

@@ -139,10 +139,10 @@ async def a_random_load_on_pools_of_all_sizes(dut):
         pooled.model.set_policy(policy)
         for lap in range(30):
             for _ in range(bench.rng.choice((1, 4, 30))):
-                wish = bench.rng.random()
-                if wish < 0.05:
+                drawn = bench.rng.random()
+                if drawn < 0.05:
                     pooled.discard()
-                elif wish < (0.65 if lap % 8 < 5 else 0.25) or not pooled.held:
+                elif drawn < (0.65 if lap % 8 < 5 else 0.25) or not pooled.held:
                     pooled.allocate()
                 else:
                     pooled.free()

@@ -15,7 +15,7 @@ from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Placement, Policy, Scan
 from hwswap.model.rows import SLOTS
 from hwswap.model.stepper import Question, Stepper
-from hwswap.stimulus.commands import NAMED, PUT_TAKEN, Answer, Deeds, Expected
+from hwswap.stimulus.commands import NAMED, PUT_TAKEN, Answer, Expected, RandomCommands
 from hwswap.traces import initial, trace
 from hwswap.traces.records import FAILED, TAKEN, Op, Record
 from hwswap.traces.stream import EVERYTHING, Shape, Stream
@@ -28,8 +28,8 @@ from cases.bench import Bench
 SSD = BLKDEV | SOLIDSTATE
 
 
-class Script(Deeds):
-    """Deeds given to the engine many at a time."""
+class Script(RandomCommands):
+    """Random commands given to the engine many at a time."""
 
     def __init__(self, bench: Bench, model: Stepper) -> None:
         """Take an engine, and a model in the same state."""
@@ -57,12 +57,12 @@ async def machine(bench: Bench, kinds: tuple[int, ...], sizes: range, priorities
 async def random_steps_between_allocations(dut):
     bench = await Bench.start(dut)
     script = await machine(bench, (SSD, SSD, SSD | DISCARD, BLKDEV, SSD), range(2, 6), (-1, -1, 3))
-    deeds = [script.take, script.some_put, script.slots, script.next, script.visit, script.available]
+    operations = [script.take, script.some_put, script.slots, script.next, script.visit, script.available]
     others = [script.alloc] * 6 + [script.free] * 4 + [script.discard, script.permission]
     for _ in range(6):
         for _ in range(60):
             for _ in range(bench.rng.randint(1, 12)):
-                bench.rng.choice(deeds if bench.rng.random() < 0.5 else others)()
+                bench.rng.choice(operations if bench.rng.random() < 0.5 else others)()
             await script.flush()
         script.tidy()
         await script.flush()
@@ -90,11 +90,11 @@ async def the_host_is_asked_what_can_be_reclaimed(dut):
             # A second question of one allocation is rare: with some seeds, none comes in as many rounds as are enough.
             if rounds >= 60 and "RECLAIM_DONE NEED_RECLAIM" in script.counts:
                 break
-            for deed in bench.rng.choices("afdp", (60, 20, 3, 1), k=bench.rng.randint(20, 60)):
-                if deed == "a" or (deed == "f" and not script.model.half_used):
+            for operation in bench.rng.choices("afdp", (60, 20, 3, 1), k=bench.rng.randint(20, 60)):
+                if operation == "a" or (operation == "f" and not script.model.half_used):
                     script.ask_at_random()
                 else:
-                    {"f": script.free, "d": script.discard, "p": script.permission}[deed]()
+                    {"f": script.free, "d": script.discard, "p": script.permission}[operation]()
             await script.flush()
         await compare_state(bench, script.model)
         bench.log.info("%s", script.counts)
@@ -159,11 +159,11 @@ async def a_state_is_set_up_by_steps(dut):
             next(records)
         state = list(initial.save(source.model))
         clusters = copy.deepcopy(source.clusters)
-        for deed in setup(state, source.model):
-            if isinstance(deed, Record):
-                await write_rules(bench, deed)
+        for operation in setup(state, source.model):
+            if isinstance(operation, Record):
+                await write_rules(bench, operation)
             else:
-                await bench.must(deed)
+                await bench.must(operation)
         await bench.no_faults(source.model.devices)
         for type_, device in source.model.devices.items():
             word = await bench.read(m.DEVICE_BASE + type_ * m.DEVICE_STRIDE + m.DEVICE_STATE_OFFSET)
@@ -205,9 +205,9 @@ async def recorded_reclaims_end_as_the_kernels_did(dut):
     for number, record in enumerate(recorded.records[: part.stop]):
         if number == part.start and number:
             script.lines.clear()
-            for deed in setup(list(initial.save(script.model)), script.model):
-                assert isinstance(deed, Command)
-                await bench.must(deed)
+            for operation in setup(list(initial.save(script.model)), script.model):
+                assert isinstance(operation, Command)
+                await bench.must(operation)
         if record.op == Op.BEGIN:
             inside[record.c] = []
         elif record.op == Op.RECLAIM or (record.op == Op.FREE and record.c):

@@ -9,7 +9,7 @@ from hwswap.model.host_memory import Command
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import count_of, kind_of, zero_of
 from hwswap.model.tables import Answer, Extent, Tables
-from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Batch, Bytes, Places, TableDeeds
+from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Batch, Bytes, Places, RandomTableCommands
 from hwswap.stimulus.table_contents import draw_table
 from hwswap_map import Opcode, Status, TableKind
 
@@ -43,7 +43,7 @@ class TableHost:
         self.memory = Bytes() if tables is None else tables.memory
         self.tables = tables or Tables(self.memory, devices)
         self.places = places(bench.rng)
-        self.deeds = TableDeeds(bench.rng, self.tables, self.memory, self.places)
+        self.generator = RandomTableCommands(bench.rng, self.tables, self.memory, self.places)
         for at in self.places.targets:
             bench.memory.put(at - 64, bytes([GUARD]) * (TARGET_BYTES + 128))
             self.memory.write(at, bytes([GUARD]) * TARGET_BYTES)

@@ -62,12 +62,12 @@ async def random_commands_by_the_ring(dut):
     """One at a time and many at once; the host changes tables in between, gives, takes and gives them anew."""
     bench, host = await start(dut)
     for _ in range(36):
-        await host.run(host.deeds.draw(bench.rng.choice((1, 3, 8, 24, 64))))
+        await host.run(host.generator.draw(bench.rng.choice((1, 3, 8, 24, 64))))
         await state_is(bench, host)
-    bench.log.info("%s", dict(sorted(host.deeds.counts.items())))
+    bench.log.info("%s", dict(sorted(host.generator.counts.items())))
     for opcode in Opcode:
         if opcode >= Opcode.TABLE_GIVE:
-            assert host.deeds.counts.get(f"{opcode.name} OK"), f"no {opcode.name} was OK"
+            assert host.generator.counts.get(f"{opcode.name} OK"), f"no {opcode.name} was OK"
     bench.guards()
 
 
@@ -271,7 +271,7 @@ async def lookups_by_register(dut):
     await host.same(Command(Opcode.TABLE_TAKE, 3, nr=1, arg0=SLOTS))
     for _ in range(60):
         type_ = bench.rng.choice((0, 3))
-        await host.lookup(type_, host.deeds.slot(type_))
+        await host.lookup(type_, host.generator.slot(type_))
     for type_, slot in (
         (1, 1),
         (31, 1),
@@ -290,7 +290,7 @@ async def lookups_by_register(dut):
         ] * 4
         under_way = cocotb.start_soon(host.same(*commands))
         for _ in range(6):
-            await host.lookup(0, host.deeds.slot(0))
+            await host.lookup(0, host.generator.slot(0))
         await under_way
 
 
@@ -391,7 +391,7 @@ async def in_advisory_mode_beside_notices_and_hints(dut):
     numbers = list(host.records)
     went_on = []
     for size in (40, *bench.rng.choices((4, 16, 40), k=13)):
-        batch = tables.deeds.draw(size)
+        batch = tables.generator.draw(size)
         for _ in range(6):
             cpu, number = bench.rng.randrange(4), bench.rng.choice(numbers)
             record = host.records[number]
@@ -503,7 +503,7 @@ async def errors_of_reads_and_writes(dut):
             assert after == before, f"{command}: words were written after an error of a read"
     # And everything works.
     host = await fresh(bench, host)
-    await host.run(host.deeds.draw(40))
+    await host.run(host.generator.draw(40))
 
 
 async def fresh(bench: Bench, old: TableHost) -> TableHost:
@@ -511,7 +511,7 @@ async def fresh(bench: Bench, old: TableHost) -> TableHost:
     for type_ in sorted(old.tables.devices):
         await bench.run(Command(Opcode.SWAPOFF_BEGIN, type_), Command(Opcode.SWAPOFF, type_))
     host = await tabled(bench, SIZES)
-    host.places = host.deeds.places = old.places
+    host.places = host.generator.places = old.places
     for at in host.places.targets:
         bench.memory.put(at - 64, bytes([0xA5]) * (512 + 128))
         host.memory.write(at, bytes([0xA5]) * 512)
@@ -567,7 +567,7 @@ async def reset_in_the_middle_of_table_commands(dut):
         await bench.setup()
         places = host.places
         host = await tabled(bench, SIZES)
-        host.places = host.deeds.places = places
+        host.places = host.generator.places = places
         await host.give_all(0)
         target = places.targets[1]
         answer = host.tables.carry_out(Command(Opcode.TABLE_COUNT, 0, arg2=target))
