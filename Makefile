@@ -122,7 +122,7 @@ formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1]
 	@$(ENV) python -m hwswap formal $(PROOF) $(if $(SHORT),--short)
 
 # FAULT=n runs that fault again, with waves; an interrupted run goes on where it stopped.
-mutate: setup ## how many of 420 seeded faults the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
+mutate: setup ## how many of 420 mutants the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
 	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants $(if $(FAULT),model-mutants-wave)
 	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short) $(if $(FAULT),--fault $(FAULT))
 

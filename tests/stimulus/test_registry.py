@@ -58,9 +58,9 @@ def test_a_stream_is_shaped_as_asked():
 
 def test_what_plays_scripts_knows_them_all():
     """A script that neither finds faults nor counts for coverage would be forgotten there."""
-    killers = {name for name, _, _ in mutate.PLAYED.values()}
+    tests = {name for name, _, _ in mutate.PLAYED.values()}
     covered = {*rtl_coverage.PLAYED, *rtl_coverage.PLAYED_LONG, "alike"}
-    assert killers | covered == set(SCRIPTS)
-    assert {killer.file.removesuffix(".txt") for killer in mutate.KILLERS if killer.program == mutate.PLAY} == set(
+    assert tests | covered == set(SCRIPTS)
+    assert {test.file.removesuffix(".txt") for test in mutate.MUTATION_TESTS if test.program == mutate.PLAY} == set(
         mutate.PLAYED
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs that a seeded fault is none, against all assignments of small netlists."""
+"""Proofs that a mutant is none, against all assignments of small netlists."""
 
 import gzip
 import itertools

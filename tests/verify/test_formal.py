@@ -41,7 +41,7 @@ def test_a_difference_is_shown_as_waves(tmp_path, monkeypatch):
 
 
 def test_a_property_that_says_nothing_is_noticed(tmp_path, monkeypatch):
-    """With an assumption that nothing fulfils, all is proved, and no seeded fault breaks anything."""
+    """With an assumption that nothing fulfils, all is proved, and no mutant breaks anything."""
     with_source(
         tmp_path, monkeypatch, "assume (!find);", "assume (!find); always_ff @(posedge clock) assume (!running);"
     )

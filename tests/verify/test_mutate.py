@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeded faults: how they are read, chosen and tried, without the engine."""
+"""Mutants: how they are read, chosen and tried, without the engine."""
 
 import random
 import sys
@@ -193,7 +193,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
 
 
 def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
-    """What no killer found, or only by cycles, has to be tried again when any of them has changed."""
+    """What no test found, or only by cycles, has to be tried again when any of them has changed."""
     path = tmp_path / "results.jsonl"
     results = mutate.Results(path, "model", {"stream": "1", "script": "1"})
     for number, (by, how) in enumerate(
@@ -210,7 +210,7 @@ def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
 def model(tmp_path, monkeypatch) -> Path:
     """Stand in for a model: a difference with fault 1, a hang with 2, nothing with 3, more cycles with 4 and 5.
 
-    Of two killers the second finds fault 5 by a difference.
+    Of two tests the second finds fault 5 by a difference.
     """
     program = tmp_path / "hwswap-fake"
     program.write_text(
@@ -224,7 +224,7 @@ def model(tmp_path, monkeypatch) -> Path:
     )
     program.chmod(0o755)
     monkeypatch.setattr(
-        mutate, "KILLERS", tuple(mutate.Killer(name, "hwswap-fake", name) for name in ("first", "second"))
+        mutate, "MUTATION_TESTS", tuple(mutate.MutationTest(name, "hwswap-fake", name) for name in ("first", "second"))
     )
     return tmp_path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that check: in lock-step with a kernel, by proofs, by seeded faults, by coverage, and patch by patch."""
+"""Commands that check: in lock-step with a kernel, by proofs, by mutants, by coverage, and patch by patch."""
 
 from hwswap.cli import options
 from hwswap.cli.parser import Commands, Parser, Run, command
@@ -68,6 +68,6 @@ def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "lockstep", "compare kernel, golden model and RTL on fresh recordings", fill_lockstep)
     command(commands, "formal", "prove parts of the engine", fill_formal)
-    command(commands, "mutate", "try seeded faults on the engine's checks", fill_mutate)
+    command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)
     command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs that a seeded fault is none: in no state and with no input does it change an output or the next state.
+"""Proofs that a mutant is none: in no state and with no input does it change an output or the next state.
 
 The netlist with all faults, as gates, is taken twice: with the fault and without. Registers are cut: what they hold is
 an input that both copies share, what they take in is an output; so are the ports of memories. If no assignment of the

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         if verdict.trace:
             text += f"; counterexample in {verdict.trace}"
         elif verdict.result in ("unbounded", "bounded"):
-            text += "; but none of the seeded faults breaks it, so it may say nothing"
+            text += "; but none of the mutants breaks it, so it may say nothing"
         ERR.print(text, soft_wrap=True)
     count = {result: sum(v.result == result and v not in bad for v in verdicts) for result in ("unbounded", "bounded")}
     OUT.print(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeded faults: one copy of the engine's Verilog with many, of which an input chooses one (0: none).
+"""Mutants: one copy of the engine's Verilog with many, of which an input chooses one (0: none).
 
 A fault inverts a bit at an input or output of a cell of the word-level netlist, holds it at 0 or 1, or inverts it only
 while another bit of the same port is 0 or 1; Yosys' `mutate` puts it in. The netlist is flat and optimised before

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make mutate`: how many seeded faults the project's own checks find.
+"""`make mutate`: how many mutants the project's own checks find.
 
-Each fault of the model with faults (build/mutants, see mutants.py) is switched on in turn while the killers run:
+Each fault of the model with faults (build/mutants, see mutants.py) is switched on in turn while the tests run:
 scripts (hwswap.stimulus) and streams (hwswap.traces.stream), short, fixed by their seeds, and passed by the engine
-without fault. A fault is killed by a decision or a word that differs, by one of the RTL's assertions, by the check of
+without fault. A fault is found by a decision or a word that differs, by one of the RTL's assertions, by the check of
 the bus protocol, or by a hang. One that only makes the engine take another number of cycles, or poll more or less
 often, than without fault is counted by itself: no model says how long anything takes, but a fault that costs time is
 seen. What survives is listed, without those that are proved to be no faults at all (equivalence.py) or to matter in no
 state that can be reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where it
-stopped; a fault that was killed stays so as long as model and killer are the same.
+stopped; a fault that was killed stays so as long as model and test are the same.
 """
 
 import argparse
@@ -74,7 +74,7 @@ CYCLES = "cycles"
 """How a fault was found that changes nothing but the number of cycles."""
 
 PATIENCE = 20
-"""A killer that takes so many times the CPU time it takes without fault, and 5 s, hangs."""
+"""A test that takes so many times the CPU time it takes without fault, and 5 s, hangs."""
 
 HURRY = ("--patience", "5000")
 """A register access, or an operation, that takes so many cycles hangs: the small engine is cleared in less."""
@@ -85,7 +85,7 @@ class MutateError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Killer:
+class MutationTest:
     """A check: the program that runs it, its file, and options."""
 
     name: str
@@ -101,35 +101,35 @@ class Killer:
 PLAY, REPLAY = "hwswap-play", "hwswap-replay"
 SLOW = ("--stall", "30", "--latency", "5")
 
-KILLERS = (
-    Killer("random operations", PLAY, "authoritative.txt"),
-    Killer("advisory mode, slow bus", PLAY, "advisory.txt", SLOW),
-    Killer("guided steps and questions", PLAY, "steps.txt"),
-    Killer("lists put anew", PLAY, "lists.txt"),
-    Killer("registers and refusals", PLAY, "registers.txt"),
-    Killer("errors of the bus", PLAY, "errors.txt"),
-    Killer("stream by ring", REPLAY, "ring.hwst"),
-    Killer("stream by pages, slow bus", REPLAY, "pages.hwst", ("--registers", "--stall", "40")),
-    Killer("stream by ring, slow memory", REPLAY, "ring-2.hwst", ("--latency", "200")),
-    Killer("advisory mode, another seed", PLAY, "advisory-2.txt", ("--latency", "40")),
-    Killer("guided steps and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
-    Killer("registers and refusals, slow bus", PLAY, "registers-2.txt", ("--stall", "30", "--latency", "120")),
-    Killer("the index", PLAY, "index.txt"),
-    Killer("the index, another seed", PLAY, "index-2.txt"),
-    Killer("the index, a third seed", PLAY, "index-3.txt"),
-    Killer("the index, a fourth seed", PLAY, "index-4.txt"),
-    Killer("advisory mode, with the index", PLAY, "advisory-3.txt"),
-    Killer("swap tables", PLAY, "tables.txt"),
-    Killer("swap tables, another seed, slow bus", PLAY, "tables-2.txt", SLOW),
-    Killer("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
-    Killer("one thing decides", PLAY, "single.txt"),
-    Killer("free runs in each word", PLAY, "runs.txt"),
-    Killer("random operations, longer", PLAY, "authoritative-2.txt"),
-    Killer("swap tables, longer, slow bus", PLAY, "tables-3.txt", SLOW),
-    Killer("hints and notices, slow memory", PLAY, "mirror.txt", ("--latency", "40")),
-    Killer("large swap tables", PLAY, "alike.txt"),
-    Killer("DMA windows", PLAY, "windows.txt"),
-    Killer("stops and a bus that hangs, out of order", PLAY, "stops.txt", ("--reorder",)),
+MUTATION_TESTS = (
+    MutationTest("random operations", PLAY, "authoritative.txt"),
+    MutationTest("advisory mode, slow bus", PLAY, "advisory.txt", SLOW),
+    MutationTest("guided steps and questions", PLAY, "steps.txt"),
+    MutationTest("lists put anew", PLAY, "lists.txt"),
+    MutationTest("registers and refusals", PLAY, "registers.txt"),
+    MutationTest("errors of the bus", PLAY, "errors.txt"),
+    MutationTest("stream by ring", REPLAY, "ring.hwst"),
+    MutationTest("stream by pages, slow bus", REPLAY, "pages.hwst", ("--registers", "--stall", "40")),
+    MutationTest("stream by ring, slow memory", REPLAY, "ring-2.hwst", ("--latency", "200")),
+    MutationTest("advisory mode, another seed", PLAY, "advisory-2.txt", ("--latency", "40")),
+    MutationTest("guided steps and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
+    MutationTest("registers and refusals, slow bus", PLAY, "registers-2.txt", ("--stall", "30", "--latency", "120")),
+    MutationTest("the index", PLAY, "index.txt"),
+    MutationTest("the index, another seed", PLAY, "index-2.txt"),
+    MutationTest("the index, a third seed", PLAY, "index-3.txt"),
+    MutationTest("the index, a fourth seed", PLAY, "index-4.txt"),
+    MutationTest("advisory mode, with the index", PLAY, "advisory-3.txt"),
+    MutationTest("swap tables", PLAY, "tables.txt"),
+    MutationTest("swap tables, another seed, slow bus", PLAY, "tables-2.txt", SLOW),
+    MutationTest("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
+    MutationTest("one thing decides", PLAY, "single.txt"),
+    MutationTest("free runs in each word", PLAY, "runs.txt"),
+    MutationTest("random operations, longer", PLAY, "authoritative-2.txt"),
+    MutationTest("swap tables, longer, slow bus", PLAY, "tables-3.txt", SLOW),
+    MutationTest("hints and notices, slow memory", PLAY, "mirror.txt", ("--latency", "40")),
+    MutationTest("large swap tables", PLAY, "alike.txt"),
+    MutationTest("DMA windows", PLAY, "windows.txt"),
+    MutationTest("stops and a bus that hangs, out of order", PLAY, "stops.txt", ("--reorder",)),
 )
 
 
@@ -160,15 +160,15 @@ PLAYED: dict[str, tuple[str, int | None, int | None]] = {
     "windows": ("windows", 61, None),
     "stops": ("stops", 62, None),
 }
-"""The killers' scripts: which, and with what seed and rounds. The score on record is of these."""
+"""The tests' scripts: which, and with what seed and rounds. The score on record is of these."""
 
 REPLAYED = {"ring": (3, 3000, 0), "ring-2": (13, 1500, 5), "pages": (4, 700, 6)}
-"""The killers' streams: seed, operations, and span; 0 is half of the engine's clusters."""
+"""The tests' streams: seed, operations, and span; 0 is half of the engine's clusters."""
 
 
 @dataclass
 class Outcome:
-    """What became of a fault: `by` which killer ("" for a survivor), how ("difference", ...), and what was said.
+    """What became of a fault: `by` which test ("" for a survivor), how ("difference", ...), and what was said.
 
     How is "" for a survivor, NONE or UNREACHABLE if that is proved of it.
     """
@@ -187,7 +187,7 @@ def sizes() -> Sizes:
 
 
 def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
-    """Write the killers' files; return for each killer, by its name, a hash of it and its file."""
+    """Write the tests' files; return for each test, by its name, a hash of it and its file."""
     folder.mkdir(parents=True, exist_ok=True)
     for file, (name, seed, rounds) in PLAYED.items():
         (folder / f"{file}.txt").write_text(SCRIPTS[name].text(seed, rounds, built))
@@ -196,7 +196,7 @@ def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
         shape = STREAMS["everything"].shaped(seed, ops=ops, span=span or built.clusters // 2, **of_engine)
         made = stream.generate(shape)
         trace.write(folder / f"{file}.hwst", made.header, made.records)
-    return {killer.name: digest(repr(killer).encode(), (folder / killer.file).read_bytes()) for killer in KILLERS}
+    return {test.name: digest(repr(test).encode(), (folder / test.file).read_bytes()) for test in MUTATION_TESTS}
 
 
 def digest(*parts: bytes) -> str:
@@ -205,7 +205,7 @@ def digest(*parts: bytes) -> str:
 
 
 def how(said: str) -> str:
-    """Tell by what a killer found a fault."""
+    """Tell by what a test found a fault."""
     for kind, pattern in (
         ("assertion", r"an assertion of the RTL failed"),
         ("hang", r"waited \d+ cycles|has not (completed|answered)|hangs|did not converge"),
@@ -218,16 +218,16 @@ def how(said: str) -> str:
 
 
 def time_of(said: str) -> tuple[str, ...]:
-    """Return what a killer said about time: cycles, and the counters that it was told to show."""
+    """Return what a test said about time: cycles, and the counters that it was told to show."""
     return tuple(re.findall(r"\d+ cycles|register 0x\w+ is 0x\w+", said))
 
 
-def attempt(killer: Killer, model: Path, tests: Path, fault: int, limit: int) -> tuple[bool, str]:
-    """Run a killer on a fault, `limit` seconds of CPU time long; return whether it passed, and what it said.
+def attempt(test: MutationTest, model: Path, tests: Path, fault: int, limit: int) -> tuple[bool, str]:
+    """Run a test on a fault, `limit` seconds of CPU time long; return whether it passed, and what it said.
 
     Time on the clock would find hangs where other programs run beside this one.
     """
-    limited = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(limit), *killer.command(model, tests, fault)]
+    limited = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(limit), *test.command(model, tests, fault)]
     done = subprocess.run(limited, capture_output=True, text=True, check=False)
     said = (done.stdout + done.stderr).strip()
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
@@ -239,37 +239,37 @@ def attempt(killer: Killer, model: Path, tests: Path, fault: int, limit: int) ->
 
 @dataclass(frozen=True)
 class Sound:
-    """How a killer went without a fault: seconds of CPU time it may take with one, and what it said about time."""
+    """How a test went without a fault: seconds of CPU time it may take with one, and what it said about time."""
 
     limit: int
     time: tuple[str, ...]
 
 
 def try_fault(number: int, model: Path, tests: Path, sound: dict[str, Sound]) -> Outcome:
-    """Run killers on a fault until one finds it by more than cycles."""
+    """Run tests on a fault until one finds it by more than cycles."""
     begin = time.monotonic()
     slow = Outcome(number, "", "", "", 0.0)
-    for killer in KILLERS:
-        without = sound[killer.name]
-        passed, said = attempt(killer, model, tests, number, without.limit)
+    for test in MUTATION_TESTS:
+        without = sound[test.name]
+        passed, said = attempt(test, model, tests, number, without.limit)
         if not passed:
-            return Outcome(number, killer.name, how(said), said[-400:], round(time.monotonic() - begin, 2))
+            return Outcome(number, test.name, how(said), said[-400:], round(time.monotonic() - begin, 2))
         if not slow.by and time_of(said) != without.time:
-            slow = Outcome(number, killer.name, CYCLES, said[-400:], 0.0)
+            slow = Outcome(number, test.name, CYCLES, said[-400:], 0.0)
     return replace(slow, seconds=round(time.monotonic() - begin, 2))
 
 
 def without_fault(model: Path, tests: Path) -> dict[str, Sound]:
-    """Run all killers without a fault, which they must pass; return how each went."""
+    """Run all tests without a fault, which they must pass; return how each went."""
     sound = {}
-    for killer in KILLERS:
+    for test in MUTATION_TESTS:
         begin = resource.getrusage(resource.RUSAGE_CHILDREN)
-        passed, said = attempt(killer, model, tests, 0, 600)
+        passed, said = attempt(test, model, tests, 0, 600)
         end = resource.getrusage(resource.RUSAGE_CHILDREN)
         if not passed:
-            raise MutateError(f"without a fault, '{killer.name}' fails, so it cannot find one: {said[-400:]}")
+            raise MutateError(f"without a fault, '{test.name}' fails, so it cannot find one: {said[-400:]}")
         seconds = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
-        sound[killer.name] = Sound(5 + int(PATIENCE * seconds), time_of(said))
+        sound[test.name] = Sound(5 + int(PATIENCE * seconds), time_of(said))
     return sound
 
 
@@ -295,14 +295,14 @@ class Notes:
 
 
 class Results:
-    """What killers made of faults; what another model or other killers did does not count.
+    """What tests made of faults; what another model or other tests did does not count.
 
-    That a fault was killed holds as long as its killer stays the same, that it survived as long as all of them do.
+    That a fault was killed holds as long as its test stays the same, that it survived as long as all of them do.
     """
 
-    def __init__(self, path: Path, model: str, killers: dict[str, str]) -> None:
-        """Read what is there: `model` and `killers` are hashes."""
-        self.keys = {name: digest(model.encode(), killer.encode()) for name, killer in killers.items()}
+    def __init__(self, path: Path, model: str, tests: dict[str, str]) -> None:
+        """Read what is there: `model` and `tests` are hashes."""
+        self.keys = {name: digest(model.encode(), test.encode()) for name, test in tests.items()}
         self.together = digest(*(key.encode() for key in self.keys.values()))
         self.notes = Notes(path)
         self.known: dict[int, Outcome] = {}
@@ -408,8 +408,8 @@ def again(number: int, tests: Path) -> int:
         raise MutateError(f"there is no fault {number}: choose 1 to {len(all_mutants)}")
     OUT.print(f"fault {number}: {all_mutants[number - 1]}", highlight=False, soft_wrap=True)
     model = WAVE_MODEL if WAVE_MODEL.exists() else MODEL
-    for killer in KILLERS:
-        command = killer.command(model, tests, number)
+    for test in MUTATION_TESTS:
+        command = test.command(model, tests, number)
         if model == WAVE_MODEL:
             command += ["--waves", str(FOLDER / f"fault-{number}.fst")]
         OUT.print(" ".join(command), highlight=False, soft_wrap=True)
@@ -438,8 +438,8 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: 
         table.add_row(module, *map(str, counts.values()))
     OUT.print(table)
     kinds = Counter(outcome.how for outcome in outcomes if outcome.by)
-    killers = Counter(outcome.by for outcome in outcomes if outcome.by)
-    for title, counts in (("killed by", kinds), ("first found by", killers)):
+    tests = Counter(outcome.by for outcome in outcomes if outcome.by)
+    for title, counts in (("killed by", kinds), ("first found by", tests)):
         OUT.print(f"{title}: " + ", ".join(f"{name} {number}" for name, number in counts.most_common()))
     survivors = [outcome.number for outcome in outcomes if not outcome.by]
     slow = [outcome.number for outcome in outcomes if outcome.how == CYCLES]
@@ -459,7 +459,7 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: 
         "by_cycles_alone": len(slow),
         "score_with_cycles": round((killed + len(slow)) / max(len(outcomes), 1), 4),
         "by": dict(kinds),
-        "first_found_by": dict(killers),
+        "first_found_by": dict(tests),
         "modules": spread,
         "survivors": [asdict(by_number[number]) | {"text": str(by_number[number])} for number in survivors],
         "outcomes": [asdict(outcome) for outcome in outcomes],
@@ -470,7 +470,7 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
     """Try all faults, or some; print the score; return the exit status."""
     seed, listed = mutants.load(paths.need(MUTANTS))
     paths.need(MODEL)
-    killers = write_tests(FOLDER / "tests", sizes())
+    tests = write_tests(FOLDER / "tests", sizes())
     numbers = [mutant.number for mutant in listed]
     count = SHORT if short else count
     if count is not None:
@@ -478,7 +478,7 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
             raise MutateError(f"--count is {count}: choose 1 to {len(numbers)}")
         numbers = sorted(random.Random(sample).sample(numbers, count))
     begin = time.monotonic()
-    results = Results(FOLDER / "results.jsonl", os.path.realpath(MODEL), killers)
+    results = Results(FOLDER / "results.jsonl", os.path.realpath(MODEL), tests)
     try_all(numbers, jobs, results, FOLDER / "tests")
     proofs = Proofs(FOLDER / "proofs.jsonl", os.path.realpath(MUTANTS))
     seconds, rings = (reachable.SECONDS, reachable.RINGS) if short else (PROOF_SECONDS, PROOF_RINGS)

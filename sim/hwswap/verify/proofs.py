@@ -46,7 +46,7 @@ class Proof:
 
     `part` names the file that EmitProofs writes, `source` the one in hw/formal, whose module is <source>_proof.
     `method` is "induction", "reachability" or "bounded"; `depth` the most cycles of an induction, or those of a
-    bounded check. `breaking` is the depth in which the seeded faults must show, `faults` how many are seeded. `limit`
+    bounded check. `breaking` is the depth in which the mutants must show, `faults` how many are seeded. `limit`
     is in seconds.
     """
 
@@ -325,7 +325,7 @@ class Session:
         )
 
     def breaks(self, name: str, cells: list[str]) -> str:
-        """Tell how one of the seeded faults breaks a property; "" if none does within the proof's depth."""
+        """Tell how one of the mutants breaks a property; "" if none does within the proof's depth."""
         # The assumptions stay: a fault has to break the property while the part is used as it may be.
         mine = f"select -set mine {' '.join(f'{self.top}/{cell}' for cell in cells)}"
         self.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs that a seeded fault matters in no state that can be reached: from reset on it changes no output and no state.
+"""Proofs that a mutant matters in no state that can be reached: from reset on it changes no output and no state.
 
 The netlist without fault is a machine. Beside it stands what the fault makes of the same state and inputs; *bad* is
 that an output, the next value of a register, the address of a memory's read, or what is written into a memory differs
