@@ -50,8 +50,8 @@ model-mutants:
 	@$(PHASE) $@ -- sim/setup/build rtl-mutants mutants model-mutants
 
 mutate: model-mutants
-	@$(PHASE) $@ sim/hwswap/cli sim/hwswap/project sim/hwswap/model sim/hwswap/traces sim/hwswap/stimulus sim/hwswap/verify \
-		hw/generated/python $(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
+	@$(PHASE) $@ $(addprefix sim/hwswap/,cli project model traces stimulus verify) hw/generated/python \
+		$(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
 
 # After all that its tests want built; capacity is there for the engines of the boards.
 pytest: model model-scale model-wide guest unpatched soc-model proof-rtl capacity
