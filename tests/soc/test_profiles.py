@@ -91,7 +91,8 @@ def test_what_is_not_in_the_table_is_refused(table):
 
 def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
     for board, cpu in capacity.pairs():
-        assert profiles.load(profiles.default(board, cpu), {}).sizes["clusters"] >= 2048, "4 GiB of swap"
+        name = profiles.default(board, cpu)
+        assert profiles.load(name, {}).sizes["clusters"] >= (1024 if name == "lean" else 2048), "2, or 4 GiB of swap"
     assert profiles.load(profiles.SIMULATION, {}).without == ()
     lean = profiles.load("lean", {})
     assert set(lean.without) == {"tables", "pool", "index", "steps", "check"}
