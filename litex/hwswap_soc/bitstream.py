@@ -14,6 +14,7 @@ A seed that has been routed is kept in build/placements, and is not routed again
 import argparse
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -66,8 +67,12 @@ def timing_report(board: str, cpu: str, placements: Path = PLACEMENTS) -> Path:
 
 
 def _work(folder: Path, options: list[str], tools: dict[str, str], placements: Path) -> Path:
-    """Where the seeds of this netlist, routed with these options and tools, are kept."""
-    key = hashlib.sha256((folder / "netlist.json").read_bytes())
+    """Where the seeds of this netlist, routed with these options and tools, are kept.
+
+    Yosys notes where each cell comes from, by the path of the source. It is another one whenever the netlist is made
+    again, and changes nothing.
+    """
+    key = hashlib.sha256(re.sub(rb'"src": "[^"]*"', b"", (folder / "netlist.json").read_bytes()))
     key.update((folder / "pins.lpf").read_bytes() + json.dumps([options, tools], sort_keys=True).encode())
     work = placements / key.hexdigest()[:16]
     work.mkdir(parents=True, exist_ok=True)

@@ -163,7 +163,7 @@ def netlist_folder(folder, brams: int, rtl_digest: str = "0" * 64):
         "tools": {"yosys": "1"},
     }
     cells = {f"hwswap_engine.Core.ram{number}": {"type": "DP16KD"} for number in range(brams)}
-    cells["boardsoc_uart"] = {"type": "LUT4"}
+    cells["boardsoc_uart"] = {"type": "LUT4", "attributes": {"src": "old/soc.v:1.2-3.4"}}
     design = {"modules": {"soc": {"attributes": {"top": "1"}, "cells": cells}}}
     folder.mkdir()
     (folder / "facts.json").write_text(json.dumps(facts))
@@ -242,6 +242,11 @@ def test_one_that_fits_is_placed_and_its_timing_is_kept_met_or_missed(tmp_path, 
         assert placed[0][0] == placed[1][0] == packed[0][0], (
             "more seeds of the same netlist are added to those there are"
         )
+        made_again = (netlist / "netlist.json").read_text().replace('"src": "old', '"src": "new')
+        assert made_again != (netlist / "netlist.json").read_text()
+        (netlist / "netlist.json").write_text(made_again)
+        build(2)
+        assert placed.pop()[0] == placed[0][0], "where its sources were is no part of what is routed"
         (netlist / "pins.lpf").write_text("changed")
         build(2)
         assert placed[2][0] != placed[0][0]
