@@ -241,8 +241,10 @@ def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> No
     (source.parent / "Makefile").write_text("all:\n\tmkdir $(OUT) && cp x.c $(OUT)/x\n")
     for folder in ("sim/guest", "sim/hwswap"):
         (clone / folder).mkdir(parents=True)
-    (clone / "sim" / "hwswap" / "__init__.py").touch()
-    (clone / "sim" / "hwswap" / "initramfs.py").write_text("print('packed')\n")
+    (clone / "sim" / "hwswap" / "guest").mkdir()
+    for folder in ("sim/hwswap", "sim/hwswap/guest"):
+        (clone / folder / "__init__.py").touch()
+    (clone / "sim" / "hwswap" / "guest" / "initramfs.py").write_text("print('packed')\n")
     (clone / "build" / "modules-1").mkdir(parents=True)
     (clone / "build" / "modules").symlink_to("modules-1")
 
@@ -270,8 +272,10 @@ def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> No
 def test_phase_keeps_the_exit_status(tmp_path: Path) -> None:
     shutil.copytree(SETUP, tmp_path / "sim" / "setup")
     phase = tmp_path / "sim" / "setup" / "phase"
-    assert subprocess.run([phase, "good", "true"], check=False, capture_output=True).returncode == 0
-    assert subprocess.run([phase, "bad", "bash", "-c", "exit 7"], check=False, capture_output=True).returncode == 7
+    assert subprocess.run([phase, "good", "--", "true"], check=False, capture_output=True).returncode == 0
+    assert (
+        subprocess.run([phase, "bad", "--", "bash", "-c", "exit 7"], check=False, capture_output=True).returncode == 7
+    )
     good, bad = (tmp_path / "build" / "reports" / "phases").read_text().splitlines()
     assert good.split()[0] == "good"
     assert good.endswith("ok")
