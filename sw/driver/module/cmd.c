@@ -4,12 +4,35 @@
  * and posted one at a time, under hwswap_mutex, by somebody who can sleep. Only mode
  * trusted has commands for which somebody waits who cannot.
  */
+#include <linux/bitfield.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/ktime.h>
-#include <linux/moduleparam.h>
 
-#include "hwswap.h"
+#include "arena.h"
+#include "cmd.h"
+#include "engine.h"
+#include "lock.h"
+#include "params.h"
+#include "registers.h"
+#include "stats.h"
+#include "work.h"
+
+/** struct hwswap_command - an entry of the command ring */
+struct hwswap_command {
+	__le64 head;
+	__le64 arg[3];
+};
+
+static_assert(sizeof(struct hwswap_command) == HWSWAP_COMMAND_SIZE);
+
+/** struct hwswap_cpl - an entry of the completion ring */
+struct hwswap_cpl {
+	__le64 result;
+	__le64 info;
+};
+
+static_assert(sizeof(struct hwswap_cpl) == HWSWAP_COMPLETION_SIZE);
 
 static unsigned int timeout_ms = 10000;
 hwswap_param_bounded(timeout_ms, timeout_ms, 1, 600000, NULL, 0644);

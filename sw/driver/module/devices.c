@@ -4,9 +4,16 @@
  * leave a job, and a worker tells the engine, in order. Until then the device
  * simply is not mirrored.
  */
+#include <linux/device.h>
+#include <linux/list.h>
 #include <linux/slab.h>
 
-#include "hwswap.h"
+#include "cmd.h"
+#include "devices.h"
+#include "lock.h"
+#include "mirror.h"
+#include "tables.h"
+#include "work.h"
 
 /** enum hwswap_job_kind - what the engine is to be told */
 enum hwswap_job_kind {
@@ -165,7 +172,7 @@ static bool hwswap_go_live(struct hwswap *hw, struct hwswap_swapdev *sd)
 	WRITE_ONCE(sd->epoch, sd->epoch + 1);
 	sd->on_engine = true;
 	hwswap_tables_new(hw, sd);
-	/* Pairs with the acquire in hwswap_mirror_update(). */
+	/* Pairs with the acquire in hwswap_update(). */
 	smp_store_release(&sd->live, true);
 	return true;
 }

@@ -8,13 +8,47 @@
  * a hint has caused is in the mirror and its notice is posted, so that the engine
  * never takes a slot back before it knows that the slot is in use.
  */
+#include <linux/bitfield.h>
 #include <linux/log2.h>
+#include <linux/percpu.h>
 #include <linux/smp.h>
 
-#include "hwswap.h"
+#include "hints.h"
+#include "lines.h"
+#include "lock.h"
+#include "mirror.h"
+#include "stats.h"
+#include "work.h"
 
 /* So many refused hints in a row mean that the engine follows something else. */
 #define HWSWAP_STREAK	4096
+
+/**
+ * struct hwswap_hint_cpu - how far a CPU is; under the swap allocator's per-CPU lock
+ * @want: what the CPU line's WANT holds
+ * @streak: hints refused in a row
+ * @hint_head: hints ever popped, an order each
+ */
+struct hwswap_hint_cpu {
+	u32 want;
+	u32 streak;
+	u32 hint_head[HWSWAP_ORDERS];
+};
+
+static DEFINE_PER_CPU(struct hwswap_hint_cpu, hwswap_hint_cpus);
+
+/**
+ * hwswap_hints_reset - start with empty rings
+ * @hw: the engine, reset, with no hook registered
+ */
+void hwswap_hints_reset(struct hwswap *hw)
+{
+	unsigned int i;
+
+	memset(hw->hints.cpu, 0, hw->hints.size);
+	for_each_possible_cpu(i)
+		memset(per_cpu_ptr(&hwswap_hint_cpus, i), 0, sizeof(struct hwswap_hint_cpu));
+}
 
 static __le64 *hwswap_hint_ring(const struct hwswap *hw, unsigned int cpu, unsigned int order)
 {
@@ -33,7 +67,7 @@ void hwswap_publish_head(struct hwswap *hw, unsigned int order)
 	/* The notice first: see the top of this file. */
 	dma_wmb();
 	WRITE_ONCE(line->hint_head[order],
-		   cpu_to_le32(this_cpu_read(hwswap_cpus.hint_head[order])));
+		   cpu_to_le32(this_cpu_read(hwswap_hint_cpus.hint_head[order])));
 }
 
 /**
@@ -48,7 +82,7 @@ void hwswap_publish_head(struct hwswap *hw, unsigned int order)
  */
 static bool hwswap_pop(struct hwswap *hw, unsigned int order, struct swap_offload_hint *hint)
 {
-	struct hwswap_cpu *cpu = this_cpu_ptr(&hwswap_cpus);
+	struct hwswap_hint_cpu *cpu = this_cpu_ptr(&hwswap_hint_cpus);
 	unsigned int id = smp_processor_id(), tries, type;
 	__le64 *ring = hwswap_hint_ring(hw, id, order);
 	u32 size = 1U << hw->hint_log2, head;
@@ -131,7 +165,7 @@ void hwswap_hint_done(unsigned int order, const struct swap_offload_hint *hint,
 	if (outcome == SWAP_OFFLOAD_TAKEN) {
 		hwswap_count(HWSWAP_STAT_HINTS_TAKEN);
 		hwswap_count(HWSWAP_STAT_HINT_TAKES_ORDER0 + order);
-		this_cpu_write(hwswap_cpus.streak, 0);
+		this_cpu_write(hwswap_hint_cpus.streak, 0);
 		return;
 	}
 	hwswap_count(HWSWAP_STAT_HINTS_REFUSED);
@@ -139,7 +173,7 @@ void hwswap_hint_done(unsigned int order, const struct swap_offload_hint *hint,
 	/* The better device may be one that it has no room for: no sign of a wrong engine. */
 	if (outcome == SWAP_OFFLOAD_BAD_PRIORITY)
 		return;
-	if (this_cpu_inc_return(hwswap_cpus.streak) == HWSWAP_STREAK)
+	if (this_cpu_inc_return(hwswap_hint_cpus.streak) == HWSWAP_STREAK)
 		hwswap_doubt(hw, "its hints are refused one after another");
 }
 

@@ -7,14 +7,69 @@
  * The engine may read at any time: it takes the words in rising order and keeps
  * what it read only if the sequence numbers in the first and last word agree.
  */
+#include <linux/bitfield.h>
 #include <linux/bitmap.h>
+#include <linux/preempt.h>	/* local_lock.h uses it, and does not include it */
+#include <linux/local_lock.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
 #include <linux/smp.h>
 
-#include "hwswap.h"
+#include "arena.h"
+#include "lines.h"
+#include "mirror.h"
+#include "stats.h"
 
-DEFINE_PER_CPU(struct hwswap_cpu, hwswap_cpus) = {
+/**
+ * struct hwswap_cpu - a CPU's own state
+ * @lock: guards the others and the CPU line's notice word; nests inside the cluster
+ *	lock. Two tasks can want them at once where spinlocks are preemptible.
+ * @notice_tail: notices ever posted
+ * @resync: what the CPU line's RESYNC holds
+ */
+struct hwswap_cpu {
+	local_lock_t lock;
+	u32 notice_tail;
+	u32 resync;
+};
+
+static DEFINE_PER_CPU(struct hwswap_cpu, hwswap_cpus) = {
 	.lock = INIT_LOCAL_LOCK(lock),
 };
+
+/**
+ * struct hwswap_note - the last notice of a cluster; under the cluster lock
+ * @index: its number in the ring
+ * @cpu: whose ring
+ * @posted: there was one
+ */
+struct hwswap_note {
+	u32 index;
+	u16 cpu;
+	u16 posted;
+};
+
+/**
+ * hwswap_mirror_alloc - allocate what is kept of each cluster
+ * @hw: the engine
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int hwswap_mirror_alloc(struct hwswap *hw)
+{
+	hw->notes = kvcalloc(hw->usable, sizeof(*hw->notes), GFP_KERNEL);
+	return hw->notes ? 0 : -ENOMEM;
+}
+
+/**
+ * hwswap_mirror_free - give that back
+ * @hw: the engine
+ */
+void hwswap_mirror_free(struct hwswap *hw)
+{
+	kvfree(hw->notes);
+	hw->notes = NULL;
+}
 
 /**
  * hwswap_mirror_reset - start from an empty mirror
@@ -29,15 +84,11 @@ void hwswap_mirror_reset(struct hwswap *hw)
 	memset(hw->lines.cpu, 0, hw->lines.size);
 	memset(hw->elines.cpu, 0, hw->elines.size);
 	memset(hw->notices.cpu, 0, hw->notices.size);
-	memset(hw->hints.cpu, 0, hw->hints.size);
 	memset(hw->notes, 0, hw->usable * sizeof(*hw->notes));
 	for_each_possible_cpu(i) {
 		cpu = per_cpu_ptr(&hwswap_cpus, i);
 		cpu->notice_tail = 0;
 		cpu->resync = 0;
-		cpu->want = 0;
-		cpu->streak = 0;
-		memset(cpu->hint_head, 0, sizeof(cpu->hint_head));
 	}
 }
 
@@ -170,43 +221,23 @@ static __always_inline void hwswap_record_range(struct hwswap_record *rec, unsig
 
 /**
  * hwswap_mirror_update - a cluster has changed
+ * @hw: the engine
+ * @cluster: its number in the engine
+ * @epoch: of its device
  * @change: how
  *
  * Context: the update hook: under the cluster lock, perhaps with interrupts off.
  */
-void hwswap_mirror_update(const struct swap_offload_change *change)
+void hwswap_mirror_update(struct hwswap *hw, u32 cluster, u8 epoch,
+			  const struct swap_offload_change *change)
 {
-	struct hwswap *hw = hwswap_active;
-	struct hwswap_swapdev *sd = &hw->swapdev[change->type];
-	struct hwswap_record *rec;
-	int shadow_order = -1;
-	u32 cluster, seq;
+	struct hwswap_record *rec = hwswap_record(hw, cluster);
+	u32 seq = hwswap_record_begin(rec);
 
-	if (change->delta < 0)
-		hwswap_count_add(HWSWAP_STAT_SLOTS_FREED, change->nr);
-	else if (change->hinted)
-		hwswap_count_add(HWSWAP_STAT_SLOTS_ENGINE, change->nr);
-	else if (change->delta > 0)
-		hwswap_count_add(HWSWAP_STAT_SLOTS_SOFTWARE, change->nr);
-
-	/* What the engine would have done is compared with the state before. */
-	if (change->delta > 0 && READ_ONCE(hwswap_mode) == HWSWAP_SHADOW)
-		shadow_order = hwswap_shadow_compare(hw, change);
-
-	/* Pairs with the release in hwswap_go_live(): base, clusters and epoch. */
-	if (smp_load_acquire(&sd->live) && change->cluster < sd->clusters) {
-		cluster = sd->base + change->cluster;
-		rec = hwswap_record(hw, cluster);
-		seq = hwswap_record_begin(rec);
-		if (change->delta)
-			hwswap_record_range(rec, change->start, change->nr, change->delta > 0);
-		hwswap_record_end(rec, seq, change->count, change->order, change->list, sd->epoch);
-		hwswap_post_notice(hw, cluster, seq);
-		hwswap_tables_note(hw, cluster, change->list);
-	}
-
-	if (shadow_order >= 0)
-		hwswap_publish_head(hw, shadow_order);
+	if (change->delta)
+		hwswap_record_range(rec, change->start, change->nr, change->delta > 0);
+	hwswap_record_end(rec, seq, change->count, change->order, change->list, epoch);
+	hwswap_post_notice(hw, cluster, seq);
 }
 
 /** struct hwswap_reading - what hwswap_read_one() needs to know */

@@ -3,11 +3,10 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kstrtox.h>
-#include <linux/moduleparam.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "hwswap.h"
+#include "params.h"
 
 static int hwswap_bounds_set(const char *val, const struct kernel_param *kp)
 {

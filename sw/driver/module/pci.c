@@ -5,7 +5,8 @@
 #include <linux/pci.h>
 #include <linux/pm.h>
 
-#include "hwswap.h"
+#include "core.h"
+#include "pci.h"
 
 static void hwswap_pci_bus_master(struct device *dev, bool on)
 {

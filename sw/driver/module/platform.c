@@ -14,7 +14,8 @@
 #include <linux/pm.h>
 #include <linux/property.h>
 
-#include "hwswap.h"
+#include "core.h"
+#include "platform.h"
 
 /* On-chip buses have no switch that keeps a device from memory: reset must do. */
 static const struct hwswap_front hwswap_platform_front = {

@@ -7,12 +7,18 @@
  * only try to take it: who holds it may be waiting for them (hwswap_detach()), and a
  * page fault has better things to do than to queue up.
  */
+#include <linux/bitfield.h>
 #include <linux/bitmap.h>
 #include <linux/delay.h>
-#include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 
-#include "hwswap.h"
+#include "cmd.h"
+#include "lock.h"
+#include "params.h"
+#include "scan.h"
+#include "stats.h"
+#include "tables.h"
+#include "work.h"
 
 /*
  * Software looks at a slot in 21 instructions (x86-64, gcc 12.2, counted in the loop

@@ -17,14 +17,61 @@
  * to the cluster after that sets it again.
  */
 #include <linux/dma-mapping.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 
-#include "hwswap.h"
+#include "arena.h"
+#include "cmd.h"
+#include "lock.h"
+#include "params.h"
+#include "stats.h"
+#include "tables.h"
+#include "windows.h"
+#include "work.h"
+
+static unsigned int quarantine_ms = 10;
+hwswap_param_bounded(quarantine_ms, quarantine_ms, 0, 10000, NULL, 0644);
+MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds, at most 10000 (default 10)");
 
 /* Addresses in one TABLE_GIVE: its buffer is a page, and NR has ten bits. */
 #define HWSWAP_GIVE_MAX		512U
 static_assert(HWSWAP_GIVE_MAX * sizeof(__le64) <= HWSWAP_GIVE_SIZE);
 static_assert((HWSWAP_COMMAND_HEAD_NR >> HWSWAP_COMMAND_HEAD_NR_SHIFT) >= HWSWAP_GIVE_MAX);
+
+/**
+ * hwswap_tables_alloc - allocate what is kept of each cluster
+ * @hw: the engine
+ *
+ * Return: 0, or -ENOMEM: then hwswap_tables_free() is still to be called.
+ */
+int hwswap_tables_alloc(struct hwswap *hw)
+{
+	hw->tables = kvcalloc(hw->usable, sizeof(*hw->tables), GFP_KERNEL);
+	hw->wanted = kvcalloc(BITS_TO_LONGS(hw->usable), sizeof(long), GFP_KERNEL);
+	hw->freed = kvcalloc(BITS_TO_LONGS(hw->usable), sizeof(long), GFP_KERNEL);
+	return hw->tables && hw->wanted && hw->freed ? 0 : -ENOMEM;
+}
+
+/**
+ * hwswap_tables_free - give that back
+ * @hw: the engine; all tables were let go of
+ */
+void hwswap_tables_free(struct hwswap *hw)
+{
+	kvfree(hw->tables);
+	kvfree(hw->wanted);
+	kvfree(hw->freed);
+	hw->tables = NULL;
+	hw->wanted = NULL;
+	hw->freed = NULL;
+}
+
+/* Have those that were freed taken back; a worker does it, as commands take time. */
+static void hwswap_tables_kick(void)
+{
+	hwswap_kick_tables(msecs_to_jiffies(READ_ONCE(quarantine_ms)));
+}
 
 /**
  * hwswap_tables_note - a cluster has changed
@@ -40,7 +87,7 @@ void hwswap_tables_note(struct hwswap *hw, u32 cluster, unsigned int list)
 
 	if (list == SWAP_OFFLOAD_LIST_FREE) {
 		if (!test_and_set_bit(cluster, hw->freed) && page)
-			hwswap_kick_tables();
+			hwswap_tables_kick();
 	} else if (!page && !test_bit(cluster, hw->wanted)) {
 		set_bit(cluster, hw->wanted);
 	}
@@ -116,7 +163,7 @@ static bool hwswap_table_get(struct hwswap *hw, const struct hwswap_swapdev *sd,
 	hw->tables_given++;
 	/* Freed meanwhile: the hook may have looked before there was a page. */
 	if (test_bit(cluster, hw->freed))
-		hwswap_kick_tables();
+		hwswap_tables_kick();
 	return true;
 }
 

@@ -10,10 +10,19 @@
  * itself: whatever is not an orderly answer cuts it off from memory first
  * (hwswap_fence()).
  */
-#include <linux/moduleparam.h>
+#include <linux/bitfield.h>
+#include <linux/lockdep.h>
+#include <linux/panic.h>
 #include <linux/time64.h>
 
-#include "hwswap.h"
+#include "cmd.h"
+#include "engine.h"
+#include "lock.h"
+#include "params.h"
+#include "stats.h"
+#include "tables.h"
+#include "trusted.h"
+#include "windows.h"
 
 /*
  * By `make bench-table` it pays at no order: waiting takes an engine of 100 MHz longer
@@ -21,26 +30,6 @@
  */
 unsigned int hwswap_trusted_min_order = 9;
 bool hwswap_trusted_verify = true;
-
-static int hwswap_verify_set(const char *val, const struct kernel_param *kp)
-{
-	int ret = param_set_bool(val, kp);
-
-	if (!ret)
-		hwswap_trusted_changed();
-	return ret;
-}
-
-static const struct kernel_param_ops hwswap_verify_ops = {
-	.set = hwswap_verify_set,
-	.get = param_get_bool,
-};
-
-hwswap_param_bounded(trusted_min_order, hwswap_trusted_min_order, 0, HWSWAP_ORDERS,
-		     hwswap_trusted_changed, 0644);
-MODULE_PARM_DESC(trusted_min_order, "Mode trusted: the engine writes the words of folios from this order on; 10: of none (default 9)");
-module_param_cb(trusted_verify, &hwswap_verify_ops, &hwswap_trusted_verify, 0644);
-MODULE_PARM_DESC(trusted_verify, "Mode trusted: look at each word that it has written (default y)");
 
 static unsigned int trusted_timeout_us = 1000;
 /* Somebody spins for so long, perhaps with interrupts off. */
@@ -153,4 +142,56 @@ void hwswap_mended(const struct swap_offload_words *words, unsigned int wrong)
 {
 	hwswap_count_add(HWSWAP_STAT_WORDS_MENDED, wrong);
 	hwswap_fence(hwswap_active, "it wrote wrong words to a swap table");
+}
+
+/* A kernel into whose tables a device has written is not one to report bugs of. */
+static void hwswap_taint(void)
+{
+	static bool tainted;
+
+	lockdep_assert_held(&hwswap_mutex);
+	if (tainted)
+		return;
+	tainted = true;
+	pr_warn("hwswap: mode trusted lets a device write to the kernel's own swap tables, which nobody can check in time: this taints the kernel\n");
+	/* As of other dangerous things that somebody has asked for; lockdep goes on. */
+	add_taint(TAINT_USER, LOCKDEP_STILL_OK);
+}
+
+/**
+ * hwswap_trusted_apply - let the engine write to swap tables, or do not
+ * @hw: the engine
+ * @ops: the hooks that are registered
+ *
+ * In mode trusted the engine may write to the tables that it knows, and is asked
+ * to; else neither. Those that it knows were mapped for the other mode, so they are
+ * taken back.
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0, or an error: then it is as before, or the engine is not to be used.
+ */
+int hwswap_trusted_apply(struct hwswap *hw, const struct swap_offload_ops *ops)
+{
+	bool trusted = hwswap_mode == HWSWAP_TRUSTED && hw->has_tables;
+	enum dma_data_direction dir = trusted ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	int ret;
+
+	/* A fenced engine stays off until it is attached again. */
+	if (READ_ONCE(hw->doubt))
+		return -EPROTO;
+	if (dir != hw->tables_dir) {
+		ret = swap_offload_set_fill(ops, HWSWAP_ORDERS, true);
+		if (!ret && hw->tables_given)
+			ret = hwswap_tables_drop(hw);
+		if (ret)
+			return ret;
+		/* What was opened for tables has the permission of the other mode. */
+		hwswap_windows_no_tables(hw);
+		hw->tables_dir = dir;
+		hwswap_control(hw);
+	}
+	if (trusted)
+		hwswap_taint();
+	return swap_offload_set_fill(ops, trusted ? hwswap_trusted_min_order : HWSWAP_ORDERS,
+				     hwswap_trusted_verify);
 }

@@ -8,10 +8,10 @@
  * An engine that goes astray for want of care is stopped by that. One that lies on
  * purpose need not have windows: against that helps an IOMMU.
  */
-#include <linux/seq_file.h>
 #include <linux/sizes.h>
 
-#include "hwswap.h"
+#include "registers.h"
+#include "windows.h"
 
 static u32 hwswap_window_reg(enum hwswap_window window, u32 reg)
 {

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One engine, whatever bus it is on; how it is attached to the swap allocator, and
+ * taken out again.
+ *
+ * The kernel's own tables stay the truth. Whatever the engine does or fails to
+ * do, the answer is the same: detach it, go on in software, reset it after a
+ * while and show it everything again.
+ */
+#include <linux/device.h>
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
+#include <linux/string.h>
+
+#include "arena.h"
+#include "attach.h"
+#include "cmd.h"
+#include "devices.h"
+#include "engine.h"
+#include "hints.h"
+#include "hooks.h"
+#include "lock.h"
+#include "mirror.h"
+#include "stats.h"
+#include "tables.h"
+#include "trusted.h"
+#include "work.h"
+
+#define HWSWAP_WATCH_PERIOD	(HZ / 2)
+#define HWSWAP_BACKOFF_MIN	HZ
+#define HWSWAP_BACKOFF_MAX	(60 * HZ)
+#define HWSWAP_PROVEN		(30 * HZ)
+
+static bool auto_reattach = true;
+module_param(auto_reattach, bool, 0644);
+MODULE_PARM_DESC(auto_reattach, "After a failure, try the engine again by and by (default y)");
+
+const char *const hwswap_mode_names[HWSWAP_MODES] = {
+	[HWSWAP_OFF] = "off",
+	[HWSWAP_SHADOW] = "shadow",
+	[HWSWAP_HINT] = "hint",
+	[HWSWAP_SCAN] = "scan",
+	[HWSWAP_TRUSTED] = "trusted",
+};
+
+/* Under hwswap_mutex, like all below. */
+struct hwswap *hwswap_engine;		/* the engine found, attached or not */
+bool hwswap_is_attached;
+unsigned int hwswap_held;		/* not to be attached, whatever the mode: see core.h */
+static bool hwswap_retry;		/* the trouble may pass */
+/* Why it is not attached, or NULL when it is: read without a lock. */
+static const char *hwswap_reason = "no engine was found";
+static unsigned long hwswap_backoff = HWSWAP_BACKOFF_MIN;
+static unsigned long hwswap_attached_since;	/* in jiffies */
+
+/**
+ * hwswap_describe - say in one line how things are
+ * @buf: where to
+ * @size: of @buf
+ */
+void hwswap_describe(char *buf, size_t size)
+{
+	const char *why = READ_ONCE(hwswap_reason);
+
+	/* Without the mutex: attaching may be waiting for a dead engine. */
+	if (why)
+		snprintf(buf, size, "detached: %s", why);
+	else
+		snprintf(buf, size, "attached");
+}
+
+/**
+ * hwswap_set_reason - say why the engine is not attached
+ * @why: completes the sentence "detached: ..."
+ *
+ * Context: under hwswap_mutex.
+ */
+void hwswap_set_reason(const char *why)
+{
+	WRITE_ONCE(hwswap_reason, why);
+}
+
+/**
+ * hwswap_forget_failures - the next attempt is the first one again
+ *
+ * Context: under hwswap_mutex.
+ */
+void hwswap_forget_failures(void)
+{
+	hwswap_backoff = HWSWAP_BACKOFF_MIN;
+}
+
+/**
+ * hwswap_went_well - nothing is wrong with the attached engine
+ *
+ * Context: under hwswap_mutex.
+ */
+void hwswap_went_well(void)
+{
+	/* It has lasted: the next trouble is a new one. */
+	if (time_after(jiffies, hwswap_attached_since + HWSWAP_PROVEN))
+		hwswap_forget_failures();
+	hwswap_watch_in(HWSWAP_WATCH_PERIOD);
+}
+
+/**
+ * hwswap_free_memory - give back all that was allocated for an engine
+ * @hw: the engine, quiet; its swap tables were let go of
+ */
+void hwswap_free_memory(struct hwswap *hw)
+{
+	hwswap_arena_free(hw);
+	hwswap_mirror_free(hw);
+	hwswap_tables_free(hw);
+}
+
+/* At the first attach; hwswap_arena_alloc() settles for how many clusters. */
+static int hwswap_alloc_memory(struct hwswap *hw)
+{
+	if (hw->arena.cpu)
+		return 0;
+	if (hwswap_arena_alloc(hw))
+		return -ENOMEM;
+	if (!hwswap_mirror_alloc(hw) && !hwswap_tables_alloc(hw))
+		return 0;
+	hwswap_free_memory(hw);
+	return -ENOMEM;
+}
+
+/* Stop the engine, and let go of its swap tables if none is under way to memory. */
+static void hwswap_shut(struct hwswap *hw)
+{
+	hwswap_stop(hw);
+	/* Else they stay held until a reset has ended. */
+	if (hw->tables_given && hwswap_is_quiet(hw))
+		hwswap_tables_release(hw);
+}
+
+/* Why attaching failed, and no hook is registered: NULL if it worked. */
+static const char *hwswap_try_attach(struct hwswap *hw)
+{
+	const char *why;
+
+	why = hwswap_identify(hw, &hwswap_retry);
+	if (why)
+		return why;
+	if (hwswap_alloc_memory(hw))
+		return "there is no memory for its rings";
+	hwswap_pin(hw);
+
+	why = hwswap_reset(hw);
+	if (why)
+		return why;
+	/* After the reset: nothing of the time before can be under way. */
+	hwswap_tables_release(hw);
+	hw->tables_dir = DMA_NONE;
+	hw->tables_incoherent = false;
+	hw->hints_on = false;
+	WRITE_ONCE(hw->closing, false);
+	hwswap_mirror_reset(hw);
+	hwswap_hints_reset(hw);
+	hwswap_cmd_reset(hw);
+	hwswap_devices_reset(hw);
+	WRITE_ONCE(hw->doubt, NULL);
+	hw->heartbeat = 0;
+	hw->heartbeat_seen = jiffies;
+
+	hwswap_bus_master(hw, true);
+	hwswap_program(hw);
+	if (hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
+		why = hwswap_trouble(hw) ?: "it refuses a command that does nothing";
+		goto stop;
+	}
+
+	hwswap_active = hw;
+	if (swap_offload_register(&hwswap_ops)) {
+		why = "another module provides hints already";
+		goto inactive;
+	}
+	if (hwswap_run_jobs(hw)) {
+		why = hwswap_trouble(hw) ?: "it refuses a command";
+		goto unregister;
+	}
+	if (hwswap_trusted_apply(hw, &hwswap_ops)) {
+		why = hwswap_trouble(hw) ?: "this kernel's swap tables cannot be written to";
+		goto unregister;
+	}
+	/* Hints from now on, when it knows what is in use. */
+	hw->hints_on = true;
+	hwswap_control(hw);
+	return NULL;
+
+unregister:
+	swap_offload_unregister(&hwswap_ops);
+inactive:
+	hwswap_active = NULL;
+	hwswap_devices_reset(hw);
+stop:
+	hwswap_shut(hw);
+	return why;
+}
+
+static void hwswap_schedule_reattach(void)
+{
+	if (!auto_reattach || !hwswap_retry)
+		return;
+	hwswap_reattach_in(hwswap_backoff);
+	hwswap_backoff = min(hwswap_backoff * 2, (unsigned long)HWSWAP_BACKOFF_MAX);
+}
+
+/**
+ * hwswap_try_later - the trouble may pass: try the engine again after a while
+ *
+ * Context: under hwswap_mutex.
+ */
+void hwswap_try_later(void)
+{
+	hwswap_retry = true;
+	hwswap_schedule_reattach();
+}
+
+/**
+ * hwswap_check_tables - say so if the mode asks for what the engine cannot do
+ * @hw: the engine
+ */
+void hwswap_check_tables(const struct hwswap *hw)
+{
+	if (hwswap_mode >= HWSWAP_SCAN && !hw->has_tables)
+		dev_warn(hw->dev, "the engine was built without commands on swap tables: mode %s does what mode hint does\n",
+			 hwswap_mode_names[hwswap_mode]);
+}
+
+/**
+ * hwswap_attach - attach, if mode and engine are there
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ */
+void hwswap_attach(void)
+{
+	struct hwswap *hw = hwswap_engine;
+	unsigned int noio;
+	const char *why;
+
+	lockdep_assert_held(&hwswap_mutex);
+	if (!hw || hwswap_is_attached || hwswap_held || hwswap_mode == HWSWAP_OFF)
+		return;
+
+	/* Memory may be short, and swap is what would have to help. */
+	noio = memalloc_noio_save();
+	why = hwswap_try_attach(hw);
+	memalloc_noio_restore(noio);
+	if (why) {
+		if (strcmp(hwswap_reason, why))
+			dev_warn(hw->dev, "not attached: %s; software goes on\n", why);
+		WRITE_ONCE(hwswap_reason, why);
+		hwswap_schedule_reattach();
+		return;
+	}
+	hwswap_is_attached = true;
+	hwswap_attached_since = jiffies;
+	WRITE_ONCE(hwswap_reason, NULL);
+	hwswap_count(HWSWAP_STAT_ATTACHES);
+	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, hint rings of %u, build %016llx\n",
+		 hw->devices, hw->cpus, hw->usable, 1U << hw->hint_log2, hw->build);
+	hwswap_check_tables(hw);
+	hwswap_watch_in(HWSWAP_WATCH_PERIOD);
+}
+
+/**
+ * hwswap_detach - take the engine out of the allocator
+ * @why: completes the sentence "detached: ..."
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ */
+void hwswap_detach(const char *why)
+{
+	struct hwswap *hw = hwswap_engine;
+
+	lockdep_assert_held(&hwswap_mutex);
+	WRITE_ONCE(hwswap_reason, why);
+	if (!hwswap_is_attached)
+		return;
+	/* When this returns no hook runs. Those that wait for the ring give up. */
+	WRITE_ONCE(hw->closing, true);
+	swap_offload_unregister(&hwswap_ops);
+	hwswap_active = NULL;
+	hwswap_is_attached = false;
+	hwswap_shut(hw);
+	hwswap_devices_reset(hw);
+	hwswap_count(HWSWAP_STAT_DETACHES);
+}
+
+/**
+ * hwswap_fail - take an engine out that has failed, and try it again after a while
+ * @hw: the engine
+ * @why: completes the sentence "detached: ..."
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ */
+void hwswap_fail(struct hwswap *hw, const char *why)
+{
+	dev_warn(hw->dev, "detached: %s; software goes on\n", why);
+	hwswap_detach(why);
+	hwswap_try_later();
+}

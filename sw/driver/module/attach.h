@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef HWSWAP_ATTACH_H
+#define HWSWAP_ATTACH_H
+
+#include "hwswap.h"
+#include "lock.h"
+
+extern const char *const hwswap_mode_names[HWSWAP_MODES];
+extern struct hwswap *hwswap_engine;
+extern bool hwswap_is_attached;
+extern unsigned int hwswap_held;
+
+void hwswap_describe(char *buf, size_t size);
+void hwswap_set_reason(const char *why);
+void hwswap_forget_failures(void);
+void hwswap_went_well(void);
+void hwswap_try_later(void);
+void hwswap_check_tables(const struct hwswap *hw);
+void hwswap_attach(void);
+void hwswap_detach(const char *why);
+void hwswap_fail(struct hwswap *hw, const char *why);
+void hwswap_free_memory(struct hwswap *hw);
+
+#endif /* HWSWAP_ATTACH_H */

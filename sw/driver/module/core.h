@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef HWSWAP_CORE_H
+#define HWSWAP_CORE_H
+
+#include <linux/pm.h>
+
+#include "registers.h"
+
+/**
+ * enum hwswap_hold - why a device is not to be attached, whatever the mode; bits
+ * @HWSWAP_HOLD_SLEEP: the machine is suspended
+ * @HWSWAP_HOLD_RESET: its bus is about to reset it, or has not finished
+ * @HWSWAP_HOLD_ERROR: its bus has reported an error, and has not recovered
+ */
+enum hwswap_hold {
+	HWSWAP_HOLD_SLEEP = BIT(0),
+	HWSWAP_HOLD_RESET = BIT(1),
+	HWSWAP_HOLD_ERROR = BIT(2),
+};
+
+extern bool hwswap_use_irq;
+extern const struct dev_pm_ops hwswap_pm_ops;
+
+int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
+		    const struct hwswap_front *front, const u64 *build);
+void hwswap_core_remove(struct device *dev);
+int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reason);
+void hwswap_core_release(struct device *dev, enum hwswap_hold why);
+
+#endif /* HWSWAP_CORE_H */

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The engine's registers: which engine it is, its reset, what it is told before it
+ * runs, and how it is kept from memory.
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
+
+#include "arena.h"
+#include "engine.h"
+#include "params.h"
+#include "registers.h"
+#include "windows.h"
+#include "work.h"
+
+#define HWSWAP_RESET_MS		2000
+
+static unsigned int depth = 512;
+hwswap_param_bounded(depth, depth, 1, 65535, NULL, 0444);
+MODULE_PARM_DESC(depth, "Slots that a hint ring holds at most (default 512); its size bounds it too");
+
+static unsigned int poll_cycles = 256;
+module_param(poll_cycles, uint, 0444);
+MODULE_PARM_DESC(poll_cycles, "Engine clock cycles between two looks at the CPU lines (default 256)");
+
+/**
+ * hwswap_identify - is there an engine, and one that we know how to use?
+ * @hw: the engine; what it says of itself is filled in
+ * @retry: whether the trouble may pass
+ *
+ * Return: NULL if so, else why not.
+ */
+const char *hwswap_identify(struct hwswap *hw, bool *retry)
+{
+	u64 id = hwswap_read(hw, HWSWAP_REG_ID);
+	u64 version = hwswap_read(hw, HWSWAP_REG_VERSION);
+	u64 caps = hwswap_read(hw, HWSWAP_REG_CAPS);
+	u64 build = hwswap_read(hw, HWSWAP_REG_BUILD);
+
+	*retry = true;
+	/* Once more: what a device that goes meanwhile seems to say is no fact about it. */
+	if (id == ~0ULL || hwswap_read(hw, HWSWAP_REG_ID) == ~0ULL)
+		return "its registers read all ones: it is gone, or in reset";
+	if (FIELD_GET(HWSWAP_ID_MAGIC, id) != HWSWAP_ID_MAGIC_RESET) {
+		*retry = false;
+		return "register ID does not say HWSWAP: this is no hwswap engine";
+	}
+	hw->version = version;
+	if (FIELD_GET(HWSWAP_VERSION_MAJOR, version) != HWSWAP_VERSION_MAJOR_RESET) {
+		dev_warn(hw->dev, "the engine has interface version %llu, this driver knows %llu: use the driver that belongs to it\n",
+			 FIELD_GET(HWSWAP_VERSION_MAJOR, version), HWSWAP_VERSION_MAJOR_RESET);
+		*retry = false;
+		return "it has another interface version";
+	}
+
+	hw->has_tables = caps & HWSWAP_CAPS_TABLES;
+	if (!(caps & HWSWAP_CAPS_ADVISORY)) {
+		*retry = false;
+		return "it was built without advisory mode";
+	}
+	hw->build = build;
+	if (hw->build_known && hw->build != hw->build_wanted) {
+		*retry = false;
+		return "it is another engine now, by its BUILD: bind the driver anew to use it";
+	}
+	/* Its rings have the sizes that these capabilities ask for, and cannot grow. */
+	if (hw->pinned && hw->caps != caps) {
+		*retry = false;
+		return "it is another engine now, by its CAPS: bind the driver anew to use it";
+	}
+	hw->caps = caps;
+	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
+	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
+	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
+	hw->hint_log2 = FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
+	if (!hw->devices || !hw->cpus || hw->clusters < 8 || hw->clusters > 1 << 24 ||
+	    !hw->hint_log2 || hw->hint_log2 > 8 ||
+	    FIELD_GET(HWSWAP_CAPS_ORDERS, caps) != HWSWAP_ORDERS) {
+		return "its capabilities make no sense";
+	}
+	if (nr_cpu_ids > hw->cpus) {
+		dev_warn(hw->dev, "the engine was built for %u CPUs, this machine can have %u: build it with more (CPUS=), or boot with nr_cpus=%u\n",
+			 hw->cpus, nr_cpu_ids, hw->cpus);
+		*retry = false;
+		return "it was built for fewer CPUs";
+	}
+	return NULL;
+}
+
+/**
+ * hwswap_pin - from now on it is this engine or none: memory was allocated for it
+ * @hw: the engine, identified
+ */
+void hwswap_pin(struct hwswap *hw)
+{
+	hw->pinned = true;
+	hw->build_wanted = hw->build;
+	hw->build_known = true;
+}
+
+/**
+ * hwswap_bus_master - let the engine use DMA, or keep it from it where that can be done
+ * @hw: the engine
+ * @on: which
+ */
+void hwswap_bus_master(struct hwswap *hw, bool on)
+{
+	if (hw->front->bus_master)
+		hw->front->bus_master(hw->dev, on);
+}
+
+/*
+ * A reset gives up waiting for a bus that does not answer, and says so: what it had
+ * asked for before may still be under way to memory.
+ */
+static bool hwswap_in_reset(struct hwswap *hw)
+{
+	return hwswap_read(hw, HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET ||
+	       hwswap_read(hw, HWSWAP_REG_STATUS) & HWSWAP_STATUS_BUS_OWED;
+}
+
+/**
+ * hwswap_reset - reset the engine, and wait for the end of it
+ * @hw: the engine
+ *
+ * After that nothing of it is under way to memory.
+ *
+ * Return: NULL, or why that is not so.
+ */
+const char *hwswap_reset(struct hwswap *hw)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(HWSWAP_RESET_MS);
+	unsigned int looks = 0;
+
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
+	do {
+		if (hwswap_read(hw, HWSWAP_REG_CONTROL) == ~0ULL)
+			return "its registers read all ones: it is gone, or in reset";
+		if (!hwswap_in_reset(hw))
+			return NULL;
+		usleep_range(50, 200);
+	} while (time_before(jiffies, deadline) || ++looks < 1000);
+	if (hwswap_read(hw, HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET)
+		return "its reset does not end";
+	return "the bus still owes it answers from before its reset";
+}
+
+/**
+ * hwswap_control - write CONTROL of an attached engine
+ * @hw: the engine; hints_on and tables_dir say what it may do
+ */
+void hwswap_control(struct hwswap *hw)
+{
+	hwswap_write(hw, HWSWAP_REG_CONTROL,
+		     HWSWAP_CONTROL_ADVISORY | HWSWAP_CONTROL_ENABLE |
+		     (hw->hints_on ? HWSWAP_CONTROL_HINTS : 0) |
+		     (hw->tables_dir == DMA_BIDIRECTIONAL ? HWSWAP_CONTROL_TABLE_WRITES : 0));
+}
+
+/**
+ * hwswap_program - tell the engine where everything is, and let it run
+ * @hw: the engine, reset
+ */
+void hwswap_program(struct hwswap *hw)
+{
+	hw->programmed = true;
+	/* Before anything of which DMA could come. */
+	hwswap_windows_open(hw);
+	hwswap_write(hw, HWSWAP_REG_CMD_BASE, hw->cmds.bus);
+	hwswap_write(hw, HWSWAP_REG_CPL_BASE, hw->cpls.bus);
+	hwswap_write(hw, HWSWAP_REG_CMD_SIZE, HWSWAP_CMD_LOG2);
+	hwswap_write(hw, HWSWAP_REG_CPU_LINE_BASE, hw->lines.bus);
+	hwswap_write(hw, HWSWAP_REG_ENGINE_LINE_BASE, hw->elines.bus);
+	hwswap_write(hw, HWSWAP_REG_STATE_BASE, hw->state.bus);
+	hwswap_write(hw, HWSWAP_REG_NOTICE_BASE, hw->notices.bus);
+	hwswap_write(hw, HWSWAP_REG_NOTICE_SIZE, HWSWAP_NOTICE_LOG2);
+	hwswap_write(hw, HWSWAP_REG_HINT_BASE, hw->hints.bus);
+	hwswap_write(hw, HWSWAP_REG_HINT_DEPTH,
+		     FIELD_PREP(HWSWAP_HINT_DEPTH_SLOTS, depth) |
+		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_MIN, HWSWAP_HINT_DEPTH_CAP_MIN_RESET) |
+		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_SHIFT, HWSWAP_HINT_DEPTH_CAP_SHIFT_RESET));
+	hwswap_write(hw, HWSWAP_REG_POLL, poll_cycles);
+	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, ~0ULL);
+	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE,
+		     hw->irq ? HWSWAP_IRQ_ENABLE_COMPLETION | HWSWAP_IRQ_ENABLE_ERROR : 0);
+	/* ADVISORY is taken only while ENABLE is 0. */
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY);
+	hwswap_control(hw);
+}
+
+/**
+ * hwswap_is_quiet - is nothing of the engine's under way to memory any more?
+ * @hw: the engine, stopped
+ *
+ * A reset ends when the last transfer has.
+ *
+ * Return: true if so.
+ */
+bool hwswap_is_quiet(struct hwswap *hw)
+{
+	return !hw->programmed || hw->front->bus_master || !hwswap_reset(hw);
+}
+
+/**
+ * hwswap_stop - stop the engine
+ * @hw: the engine; it may be dead, so nothing is expected of it
+ */
+void hwswap_stop(struct hwswap *hw)
+{
+	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE, 0);
+	hwswap_write(hw, HWSWAP_REG_CONTROL, 0);
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
+	/* The read brings the writes to the device, or shows that it is gone. */
+	hwswap_read(hw, HWSWAP_REG_CONTROL);
+	hwswap_bus_master(hw, false);
+	/* What it sent before that has arrived when this is answered. */
+	hwswap_read(hw, HWSWAP_REG_CONTROL);
+}
+
+/**
+ * hwswap_fence - keep the engine from memory, at once
+ * @hw: the engine; it may be dead
+ * @why: completes the sentence "detached: ..."
+ *
+ * When this returns nothing of it is under way to memory any more, and nothing will
+ * be until it is attached again. On PCI, bus mastering is off, and the answer to a
+ * read has come after all that it wrote before. On a system on chip its reset has
+ * ended; where that does not end, somebody may write to the kernel's tables for
+ * ever, and nothing that the kernel could do would be right.
+ *
+ * Context: any but NMI. Does not sleep.
+ */
+void hwswap_fence(struct hwswap *hw, const char *why)
+{
+	unsigned int looks;
+
+	hwswap_write(hw, HWSWAP_REG_CONTROL, 0);
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
+	if (hw->front->bus_master) {
+		hwswap_read(hw, HWSWAP_REG_CONTROL);
+		hw->front->bus_master(hw->dev, false);
+		hwswap_read(hw, HWSWAP_REG_CONTROL);
+	} else {
+		looks = 0;
+		while (hwswap_in_reset(hw)) {
+			if (looks++ == HWSWAP_RESET_MS * 1000)
+				panic("hwswap: the engine's reset does not end, and it may still write to swap tables\n");
+			udelay(1);
+		}
+	}
+	hwswap_doubt(hw, why);
+}
+
+/**
+ * hwswap_trouble - why is the engine no longer trusted?
+ * @hw: the engine
+ *
+ * What it was kept from tells the most.
+ *
+ * Return: why, or NULL.
+ */
+const char *hwswap_trouble(struct hwswap *hw)
+{
+	u64 status = hwswap_read(hw, HWSWAP_REG_STATUS), refused;
+
+	if (status == ~0ULL || !(status & HWSWAP_STATUS_DMA_REFUSED))
+		return READ_ONCE(hw->doubt);
+	refused = hwswap_read(hw, HWSWAP_REG_DMA_REFUSED);
+	/* Each attempt to attach it may end like that. */
+	if (refused != hw->refused)
+		dev_warn(hw->dev, "its DMA %s at bus address %#llx was refused: that is in none of its windows\n",
+			 refused & HWSWAP_DMA_REFUSED_WRITE ? "write" : "read",
+			 refused & HWSWAP_DMA_REFUSED_ADDR);
+	hw->refused = refused;
+	return "it wanted to use memory that it was not given";
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the workers do, which anybody wakes (work.c): they look after the engine, tell
+ * it what has piled up, take it out when something is wrong, and try it again.
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/sched/mm.h>
+
+#include "attach.h"
+#include "devices.h"
+#include "engine.h"
+#include "health.h"
+#include "lines.h"
+#include "lock.h"
+#include "registers.h"
+#include "tables.h"
+
+#define HWSWAP_DEAD_AFTER	(2 * HZ)
+
+/* Something is wrong with a live engine, or NULL. */
+static const char *hwswap_look(struct hwswap *hw)
+{
+	u64 status, polls;
+	const char *why;
+	unsigned int i;
+	u32 beat;
+
+	why = hwswap_trouble(hw);
+	if (why)
+		return why;
+	status = hwswap_read(hw, HWSWAP_REG_STATUS);
+	if (status == ~0ULL)
+		return "its registers read all ones: it is gone, or in reset";
+	if (status & HWSWAP_STATUS_DMA_ERROR)
+		return "a DMA transfer failed";
+	if (status & HWSWAP_STATUS_FAULT)
+		return "its internal check failed";
+
+	beat = le64_to_cpu(READ_ONCE(hwswap_engine_line(hw, 0)->heartbeat));
+	if (beat != hw->heartbeat) {
+		hw->heartbeat = beat;
+		hw->heartbeat_seen = jiffies;
+		return NULL;
+	}
+	if (time_before(jiffies, hw->heartbeat_seen + HWSWAP_DEAD_AFTER))
+		return NULL;
+	/*
+	 * No beat for long. A guest's clock can run ahead of its devices: give the
+	 * engine a number of register accesses to make a round in.
+	 */
+	polls = hwswap_read(hw, HWSWAP_REG_STAT_POLLS);
+	for (i = 0; i < 1000; i++) {
+		usleep_range(100, 300);
+		if (hwswap_read(hw, HWSWAP_REG_STAT_POLLS) != polls) {
+			hw->heartbeat_seen = jiffies;
+			return NULL;
+		}
+	}
+	return "its heartbeat has stopped";
+}
+
+static void hwswap_watch_fn(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save();
+	const char *why;
+
+	hwswap_lock();
+	if (hwswap_is_attached) {
+		why = hwswap_look(hwswap_engine);
+		if (why)
+			hwswap_fail(hwswap_engine, why);
+		else
+			hwswap_went_well();
+	}
+	hwswap_unlock();
+	memalloc_noio_restore(noio);
+}
+
+static void hwswap_jobs_fn(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct hwswap *hw;
+
+	hwswap_lock();
+	hw = hwswap_engine;
+	if (hwswap_is_attached && hwswap_run_jobs(hw))
+		hwswap_fail(hw, hwswap_trouble(hw) ?: "it refuses a command");
+	hwswap_unlock();
+	memalloc_noio_restore(noio);
+}
+
+static void hwswap_tables_fn(struct work_struct *work)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct hwswap *hw;
+
+	hwswap_lock();
+	hw = hwswap_engine;
+	if (hwswap_is_attached && hwswap_tables_take(hw))
+		hwswap_fail(hw, hwswap_trouble(hw) ?: "it does not give back a swap table");
+	hwswap_unlock();
+	memalloc_noio_restore(noio);
+}
+
+static void hwswap_reattach_fn(struct work_struct *work)
+{
+	hwswap_lock();
+	hwswap_attach();
+	hwswap_unlock();
+}
+
+/* What lower layers wake, see work.c. */
+const struct hwswap_workers hwswap_workers = {
+	.watch		= hwswap_watch_fn,
+	.jobs		= hwswap_jobs_fn,
+	.tables		= hwswap_tables_fn,
+	.reattach	= hwswap_reattach_fn,
+};
+
+/**
+ * hwswap_reattach - take the engine out, if it is in, and attach it anew
+ *
+ * Return: 0 when it is attached after that, else -EIO.
+ */
+int hwswap_reattach(void)
+{
+	int ret;
+
+	hwswap_lock();
+	hwswap_detach("about to be attached again");
+	hwswap_forget_failures();
+	hwswap_attach();
+	ret = hwswap_is_attached ? 0 : -EIO;
+	hwswap_unlock();
+	return ret;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef HWSWAP_PCI_H
+#define HWSWAP_PCI_H
+
+#ifdef CONFIG_PCI
+int hwswap_pci_init(void);
+void hwswap_pci_exit(void);
+#else
+static inline int hwswap_pci_init(void) { return 0; }
+static inline void hwswap_pci_exit(void) { }
+#endif
+
+#endif /* HWSWAP_PCI_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef HWSWAP_TRUSTED_H
+#define HWSWAP_TRUSTED_H
+
+#include <linux/swap_offload.h>
+
+#include "hwswap.h"
+
+extern unsigned int hwswap_trusted_min_order;
+extern bool hwswap_trusted_verify;
+
+int hwswap_fill(const struct swap_offload_words *words);
+int hwswap_clear(const struct swap_offload_words *words);
+void hwswap_mended(const struct swap_offload_words *words, unsigned int wrong);
+int hwswap_trusted_apply(struct hwswap *hw, const struct swap_offload_ops *ops);
+
+#endif /* HWSWAP_TRUSTED_H */

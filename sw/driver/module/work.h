@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef HWSWAP_WORK_H
+#define HWSWAP_WORK_H
+
+#include <linux/workqueue.h>
+
+#include "hwswap.h"
+
+/**
+ * struct hwswap_workers - what is done in process context, for who cannot do it
+ * @watch: look after the engine, and detach it if it is in doubt
+ * @jobs: tell it of swap devices that have come or gone
+ * @tables: have it forget swap tables that the kernel has freed
+ * @reattach: try to attach it again
+ */
+struct hwswap_workers {
+	work_func_t watch;
+	work_func_t jobs;
+	work_func_t tables;
+	work_func_t reattach;
+};
+
+int hwswap_work_init(const struct hwswap_workers *workers);
+void hwswap_work_exit(void);
+void hwswap_work_cancel(void);
+void hwswap_doubt(struct hwswap *hw, const char *why);
+void hwswap_watch_in(unsigned long delay);
+void hwswap_reattach_in(unsigned long delay);
+void hwswap_kick_jobs(void);
+void hwswap_kick_tables(unsigned long delay);
+
+#endif /* HWSWAP_WORK_H */
