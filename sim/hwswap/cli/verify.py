@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that check: in lock-step with a kernel, by proofs, by mutants, by coverage, and patch by patch."""
+"""Commands that check: in lock-step with a kernel, by an unpatched one, by proofs, by mutants, by coverage, and patch by patch."""
 
 from hwswap.cli import options
 from hwswap.cli.parser import Commands, Parser, Run, command
@@ -18,6 +18,19 @@ def fill_lockstep(parser: Parser) -> Run:
     options.seed(parser)
     options.jobs(parser)
     return lockstep.run
+
+
+def fill_witness(parser: Parser) -> Run:
+    """Add the arguments of `witness`."""
+    from hwswap.kernel import witness
+
+    parser.describe(
+        "Page folios of every order out, one by one, by the same script on an unpatched kernel, on the patched one in\n"
+        "mode off, and on the golden model, and compare all slots. Exit status 1 at a difference."
+    )
+    options.seed(parser, None)
+    witness.add_arguments(parser)
+    return witness.run
 
 
 def fill_formal(parser: Parser) -> Run:
@@ -67,6 +80,7 @@ def fill_patches(parser: Parser) -> Run:
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "lockstep", "compare kernel, golden model and RTL on fresh recordings", fill_lockstep)
+    command(commands, "witness", "compare slots of an unpatched kernel, the patched one and the golden model", fill_witness)
     command(commands, "formal", "prove parts of the engine", fill_formal)
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An unpatched kernel as witness: the same script on it, on the patched kernel in mode off, and on the golden model.
+
+A program in the guest (sim/guest/witness) pages folios of every order out, one after the other, reads where each went
+from /proc/self/pagemap, and gives pages back as the script says. It uses no tracepoint and no patch. The golden model
+does the same by itself: all three have to come to the same slots, each time.
+"""
+
+import argparse
+import json
+import re
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.model.golden import Allocator
+from hwswap.project import artifacts, paths, provenance
+from hwswap.stimulus import page_outs
+from hwswap.stimulus.page_outs import Expected, Scene
+
+OUTPUT = paths.BUILD / "witness" / "witness.json"
+
+OPERATIONS = 210_000
+"""Of a whole run: enough for FOLIOS."""
+
+FOLIOS = 100_000
+"""Folios that a whole run has to compare."""
+
+LEAST = {"free": 500, "nonfull": 5_000, "frag": 500, "steal": 1_000, "fail": 5_000}
+"""How often the allocations of a whole run have to end there, by the golden model."""
+
+LEAST_WHOLE = 100
+"""Folios of each order that have to go out in one piece in a whole run."""
+
+JOB = paths.ROOT / "sim/guest/witness/scenes.sh"
+
+MACHINE = Machine(
+    cpus=page_outs.CPUS, memory_mb=1536, disks=page_outs.DISKS, disk_mb=2 * page_outs.DISK_CLUSTERS, outbox_mb=128
+)
+
+TIMEOUT = 5400.0
+"""Seconds for all scenes in a guest."""
+
+KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "patched, mode off": artifacts.KERNEL}
+"""What boots; the driver is loaded where there are hooks for it."""
+
+QUIET = ("pswpin", "pgscan_kswapd", "pgsteal_kswapd", "nr_swapcached", "pgscan_khugepaged")
+"""Counters of what else uses swap, or takes slots back: they must not change."""
+
+_COUNTER = re.compile(r"^@(before|after) (\S+) (\d+)$", re.MULTILINE)
+_SCENE = re.compile(r"^@scene (\d+) (\{.*\})$", re.MULTILINE)
+
+
+class WitnessError(RuntimeError):
+    """A guest did not do what it was to do; the message is one sentence for the user."""
+
+
+@dataclass
+class Testimony:
+    """What one kernel did."""
+
+    kernel: str
+    release: str = ""
+    seconds: float = 0.0
+    lines: list[list[str]] = field(default_factory=list)
+    """Where each folio went, scene by scene."""
+    counters: dict[str, int] = field(default_factory=dict)
+    """What the kernel counted meanwhile."""
+    thrown_away: int = 0
+    """Folios that were not of the order asked for, before they were paged out."""
+    most_cached: int = 0
+    """The most pages in the swap cache, of all the times that it was looked at."""
+    looks: int = 0
+
+
+def files(scenes: Sequence[Scene]) -> dict[str, bytes]:
+    """Return what the guest is given."""
+    made = {}
+    for number, scene in enumerate(scenes):
+        lines = []
+        for disk, area in enumerate(scene.areas):
+            priority = "-" if area.priority is None else area.priority
+            bad = ",".join(map(str, area.bad)) or "-"
+            lines.append(f"{disk} {area.pages * 4096} {priority} {int(area.rotating)} {bad}\n")
+        made[f"scenes/{number}/areas"] = "".join(lines).encode()
+        made[f"scenes/{number}/script"] = scene.text().encode()
+    return made
+
+
+def take(out: str, testimony: Testimony, scenes: int) -> None:
+    """Take over what the guest said on its console."""
+    counted: dict[str, dict[str, int]] = {"before": {}, "after": {}}
+    for when, name, value in _COUNTER.findall(out):
+        counted[when][name] = int(value)
+    testimony.counters = {name: value - counted["before"].get(name, 0) for name, value in counted["after"].items()}
+    ended = {int(number): json.loads(text) for number, text in _SCENE.findall(out)}
+    if len(ended) != scenes:
+        raise WitnessError(f"{testimony.kernel}: of {scenes} scenes {len(ended)} came to their end")
+    for said in ended.values():
+        testimony.thrown_away += said["thrown_away"]
+        testimony.looks += said["looks"]
+        testimony.most_cached = max(testimony.most_cached, said["most_cached"])
+
+
+def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], None]) -> Testimony:
+    """Boot a kernel and have it carry all scenes out."""
+    testimony = Testimony(kernel)
+    driver = "no" if kernel == "unpatched" else "yes"
+    job = f"DRIVER={driver}\nSCENES={len(scenes)}\n{JOB.read_text()}"
+    began = time.monotonic()
+
+    def on_line(line: str) -> None:
+        if found := _SCENE.match(line):
+            say(f"{kernel}: scene {int(found[1]) + 1} of {len(scenes)}")
+
+    with Guest(MACHINE, files=files(scenes), job=job, log=log, kernel=KERNELS[kernel], boot_timeout=600) as guest:
+        testimony.release = guest.release
+        out = guest.wait_job(TIMEOUT, on_line).check()
+        if driver == "yes" and "@mode off" not in out:
+            raise WitnessError(f"{kernel}: the driver is not in mode off")
+        take(out, testimony, len(scenes))
+        names = " ".join(map(str, range(len(scenes))))
+        guest.run(f"cd /tmp && for n in {names}; do cat $n; echo @end; done >all").check()
+        text = guest.fetch("/tmp/all", 600).decode()
+    testimony.lines = [part.splitlines() for part in text.removesuffix("@end\n").split("@end\n")]
+    testimony.seconds = round(time.monotonic() - began, 1)
+    return testimony
+
+
+def difference(scene: Scene, expected: Expected, lines: Sequence[str]) -> str:
+    """Return the first difference of a scene in one sentence, or nothing."""
+    outs = [operation for operation in scene.operations if isinstance(operation, page_outs.PageOut)]
+    for number, (model, kernel) in enumerate(zip(expected.lines, lines, strict=False)):
+        if model != kernel:
+            out = outs[number]
+            place = f"folio {number}, order {out.order}, CPU {out.cpu} (operation {scene.operations.index(out)})"
+            return f"{place}: the kernel has {shortened(kernel)}, the golden model {shortened(model)}"
+    if len(lines) != len(expected.lines):
+        return f"the kernel has {len(lines)} folios, the golden model {len(expected.lines)}"
+    return ""
+
+
+def shortened(line: str) -> str:
+    """Return a line that people can read: of a folio that was split the first places."""
+    words = line.split()
+    return line if len(words) <= 6 else f"{' '.join(words[:6])} ... ({len(words)} runs)"
+
+
+def predicted(expected: Expected) -> dict[str, int]:
+    """Return what the kernel has to count of large folios, if it made the attempts that the golden model made."""
+    counts = {}
+    for order in page_outs.ORDERS:
+        if order:
+            name = f"hugepages-{4 << order}kB"
+            counts[f"{name}/swpout"] = expected.whole[order]
+            counts[f"{name}/swpout_fallback"] = expected.split[order]
+    counts["pswpout"] = expected.slots
+    return counts
+
+
+def faults_of(testimony: Testimony, scenes: Sequence[Scene], expected: Sequence[Expected], total: Expected) -> list[str]:
+    """Return what is wrong with a kernel's testimony, one sentence each."""
+    found = []
+    for number, (scene, model, lines) in enumerate(zip(scenes, expected, testimony.lines, strict=True)):
+        if text := difference(scene, model, lines):
+            found.append(f"{testimony.kernel}, scene {number}: {text}")
+    for name, value in predicted(total).items():
+        if testimony.counters.get(name) != value:
+            found.append(
+                f"{testimony.kernel}: {name} went up by {testimony.counters.get(name)}, by the golden model {value}"
+            )
+    for name in QUIET:
+        if testimony.counters.get(name, 0):
+            found.append(f"{testimony.kernel}: {name} changed by {testimony.counters[name]}: swap had another user")
+    if testimony.most_cached:
+        found.append(f"{testimony.kernel}: {testimony.most_cached} pages of folios paged out were in the swap cache")
+    return found
+
+
+def missing(total: Expected, folios: int) -> list[str]:
+    """Return what a whole run had too little of."""
+    found = []
+    if folios < FOLIOS:
+        found.append(f"{folios:,} folios, of {FOLIOS:,}")
+    found += [
+        f"{total.paths[path]:,} allocations ended at {path}, of {least:,}"
+        for path, least in LEAST.items()
+        if total.paths[path] < least
+    ]
+    found += [
+        f"{total.whole[order]:,} folios of order {order} went out in one piece, of {LEAST_WHOLE:,}"
+        for order in page_outs.ORDERS
+        if total.whole[order] < LEAST_WHOLE
+    ]
+    return found
+
+
+def work(
+    seed: int, operations: int, folder: Path, say: Callable[[str], None], kind: type[Allocator] = Allocator
+) -> tuple[dict[str, Any], list[Testimony]]:
+    """Run everything; return the figures, with what is wrong, and what the kernels did."""
+    scenes = list(page_outs.scenes(seed, operations))
+    expected, total = [], Expected()
+    for number, scene in enumerate(scenes):
+        say(f"golden model: scene {number + 1} of {len(scenes)}")
+        expected.append(page_outs.expect(scene, kind))
+        total.add(expected[-1])
+    testimonies, faults = [], []
+    for kernel in KERNELS:
+        log = folder / f"{kernel.split(',')[0]}.kernel.log"
+        testimony = hear(kernel, scenes, log, say)
+        testimonies.append(testimony)
+        faults += faults_of(testimony, scenes, expected, total)
+    folios = sum(scene.folios for scene in scenes)
+    if operations >= OPERATIONS:
+        faults += missing(total, folios)
+    return figures(seed, operations, scenes, expected, total, testimonies, faults), testimonies
+
+
+def equal(expected: Iterable[Expected], testimony: Testimony) -> int:
+    """Return how many folios went where the golden model has them."""
+    return sum(
+        model == kernel
+        for scene, lines in zip(expected, testimony.lines, strict=True)
+        for model, kernel in zip(scene.lines, lines, strict=False)
+    )
+
+
+def figures(
+    seed: int,
+    operations: int,
+    scenes: Sequence[Scene],
+    expected: Sequence[Expected],
+    total: Expected,
+    testimonies: Sequence[Testimony],
+    faults: Sequence[str],
+) -> dict[str, Any]:
+    """Return what goes into the JSON file."""
+    areas = [area for scene in scenes for area in scene.areas]
+    return {
+        "commit": provenance.commit(),
+        "patches": provenance.patches(),
+        "qemu": provenance.qemu(),
+        "seed": seed,
+        "operations": operations,
+        "folios": sum(scene.folios for scene in scenes),
+        "slots": total.slots,
+        "scenes": {
+            "number": len(scenes),
+            "cpus": dict(sorted(Counter(scene.cpus for scene in scenes).items())),
+            "devices": dict(sorted(Counter(len(scene.areas) for scene in scenes).items())),
+            "rotating devices": sum(area.rotating for area in areas),
+            "devices with bad slots": sum(bool(area.bad) for area in areas),
+            "devices with a partial last cluster": sum(bool(area.pages % 512) for area in areas),
+        },
+        "model": {
+            "whole": dict(sorted(total.whole.items())),
+            "split": dict(sorted(total.split.items())),
+            "pages of split folios with a slot": total.single,
+            "pages without a slot": total.unplaced,
+            "allocations by where they ended": dict(sorted(total.paths.items())),
+        },
+        "kernels": {
+            each.kernel: {
+                "release": each.release,
+                "seconds": each.seconds,
+                "folios equal to the golden model's": equal(expected, each),
+                "folios thrown away before they were paged out": each.thrown_away,
+                "most pages in the swap cache": each.most_cached,
+                "looks at the swap cache": each.looks,
+                "counters": each.counters,
+            }
+            for each in testimonies
+        },
+        "faults": list(faults),
+    }
+
+
+def table(report: dict[str, Any]) -> Table:
+    """Return the orders as a table."""
+    view = Table(title=f"folios paged out, seed {report['seed']}")
+    for name in ("order", "in one piece", "split: no run of slots"):
+        view.add_column(name, justify="right")
+    model = report["model"]
+    for order in page_outs.ORDERS:
+        split = f"{model['split'].get(order, 0):,}" if order else "-"
+        view.add_row(str(order), f"{model['whole'].get(order, 0):,}", split)
+    return view
+
+
+def sentence(report: dict[str, Any]) -> str:
+    """Return the result in one line."""
+    model = report["model"]
+    each = "; ".join(f"{name} {value[_EQUAL]:,}" for name, value in report["kernels"].items())
+    return (
+        f"{report['folios']:,} folios, {report['slots']:,} slots; equal to the golden model's: {each}; "
+        f"{sum(model['split'].values()):,} split for want of a run, {model['pages without a slot']:,} pages without a slot"
+    )
+
+
+_EQUAL = "folios equal to the golden model's"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument(
+        "--operations",
+        type=int,
+        default=OPERATIONS,
+        metavar="M",
+        help=f"folios paged out and pieces given back (default: {OPERATIONS}, with {FOLIOS} folios at least)",
+    )
+    parser.add_argument("-o", "--output", type=Path, default=OUTPUT, metavar="FILE", help="figures, as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare the three; return the exit status."""
+    if options.operations < 1:
+        raise WitnessError(f"{options.operations} operations are too few: choose 1 or more")
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    progress, console = Console(stderr=True, highlight=False), Console(soft_wrap=True, highlight=False)
+    progress.print(f"seed {seed}")
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    with progress.status("drawing the script") as status:
+        report, _ = work(seed, options.operations, options.output.parent, status.update)
+    options.output.write_text(json.dumps(report, indent=2) + "\n")
+    console.print(table(report))
+    console.print(f"figures: {options.output}")
+    for fault in report["faults"]:
+        console.print(f"hwswap: {fault}", markup=False)
+    console.print(sentence(report))
+    return 1 if report["faults"] else 0
