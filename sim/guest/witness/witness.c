@@ -44,8 +44,8 @@
 #define HEAD (1ULL << 15)
 #define TAIL (1ULL << 16)
 
-#define TRIES 20     /* for a folio of an order, before the memory is taken to be at fault */
-#define LOOK_EACH 64 /* operations between two looks at the swap cache */
+#define TRIES 20      /* for a folio of an order, before the memory is taken to be at fault */
+#define LOOK_EACH 256 /* operations between two looks at the swap cache */
 
 /* Places for folios of an order. Between two of them is a hole, so that none larger than asked for fits. */
 static struct arena {
@@ -54,7 +54,7 @@ static struct arena {
   uint16_t *left; /* pages that are not given back */
 } arenas[ORDERS];
 
-static int pagemap, kpageflags, vmstat;
+static int pagemap, kpageflags, vmstat, refresh;
 static uint64_t thrown_away, most_cached, looks;
 
 static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *format, ...) {
@@ -68,8 +68,8 @@ static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *form
   exit(1);
 }
 
-static int open_or_die(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+static int open_or_die(const char *path, int how) {
+  int fd = open(path, how | O_CLOEXEC);
 
   if (fd < 0)
     die("cannot open %s: %s", path, strerror(errno));
@@ -120,10 +120,14 @@ static void on_cpu(unsigned cpu) {
 static void look_at_cache(void) {
   static const char name[] = "nr_swapcached ";
   static char text[16384];
-  ssize_t length = pread(vmstat, text, sizeof(text) - 1, 0);
   uint64_t cached;
   char *line;
+  ssize_t length;
 
+  /* Without that, what a CPU has counted and not yet told is missing. */
+  if (write(refresh, "1", 1) != 1)
+    die("cannot write /proc/sys/vm/stat_refresh: %s", strerror(errno));
+  length = pread(vmstat, text, sizeof(text) - 1, 0);
   if (length <= 0)
     die("cannot read /proc/vmstat: %s", strerror(errno));
   text[length] = 0;
@@ -240,9 +244,10 @@ int main(int argc, char **argv) {
   out = fopen(argv[2], "w");
   if (!script || !out)
     die("cannot open %s: %s", script ? argv[2] : argv[1], strerror(errno));
-  pagemap = open_or_die("/proc/self/pagemap");
-  kpageflags = open_or_die("/proc/kpageflags");
-  vmstat = open_or_die("/proc/vmstat");
+  pagemap = open_or_die("/proc/self/pagemap", O_RDONLY);
+  kpageflags = open_or_die("/proc/kpageflags", O_RDONLY);
+  vmstat = open_or_die("/proc/vmstat", O_RDONLY);
+  refresh = open_or_die("/proc/sys/vm/stat_refresh", O_WRONLY);
 
   while (fgets(line, sizeof(line), script)) {
     unsigned cpu, order;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that check: in lock-step with a kernel, by an unpatched one, by proofs, by mutants, by coverage, and patch by patch."""
+"""Commands that check: in lock-step with kernels, by proofs, by mutants, by coverage, and patch by patch."""
 
 from hwswap.cli import options
 from hwswap.cli.parser import Commands, Parser, Run, command
@@ -80,7 +80,9 @@ def fill_patches(parser: Parser) -> Run:
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "lockstep", "compare kernel, golden model and RTL on fresh recordings", fill_lockstep)
-    command(commands, "witness", "compare slots of an unpatched kernel, the patched one and the golden model", fill_witness)
+    command(
+        commands, "witness", "compare slots of an unpatched kernel, the patched one and the golden model", fill_witness
+    )
     command(commands, "formal", "prove parts of the engine", fill_formal)
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)

@@ -28,13 +28,13 @@ from hwswap.stimulus.page_outs import Expected, Scene
 
 OUTPUT = paths.BUILD / "witness" / "witness.json"
 
-OPERATIONS = 210_000
+OPERATIONS = 220_000
 """Of a whole run: enough for FOLIOS."""
 
 FOLIOS = 100_000
 """Folios that a whole run has to compare."""
 
-LEAST = {"free": 500, "nonfull": 5_000, "frag": 500, "steal": 1_000, "fail": 5_000}
+LEAST = {"free": 500, "nonfull": 5_000, "frag": 500, "steal": 500, "fail": 5_000}
 """How often the allocations of a whole run have to end there, by the golden model."""
 
 LEAST_WHOLE = 100
@@ -166,7 +166,9 @@ def predicted(expected: Expected) -> dict[str, int]:
     return counts
 
 
-def faults_of(testimony: Testimony, scenes: Sequence[Scene], expected: Sequence[Expected], total: Expected) -> list[str]:
+def faults_of(
+    testimony: Testimony, scenes: Sequence[Scene], expected: Sequence[Expected], total: Expected
+) -> list[str]:
     """Return what is wrong with a kernel's testimony, one sentence each."""
     found = []
     for number, (scene, model, lines) in enumerate(zip(scenes, expected, testimony.lines, strict=True)):

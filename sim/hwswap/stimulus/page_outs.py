@@ -28,7 +28,13 @@ DISK_CLUSTERS = 24
 """Clusters that one of them has at most."""
 
 OPERATIONS = 5_000
-"""Operations of a scene: its devices are switched on before, and off after."""
+"""Operations of a scene at most: its devices are switched on before, and off after."""
+
+PAGES = 60_000
+"""Pages of its folios, at which it ends as well: those of large folios take their time."""
+
+SCENES = len(ORDERS)
+"""Scenes at least: each order is certain to come in one of so many."""
 
 _LEVELS = {0.1: 6, 0.3: 6, 0.5: 6, 0.65: 4, 0.8: 3, 0.9: 2, 0.97: 1, 1.02: 1}
 """How much of all swap shall be in use, in turn, and how often; at more than 1 pages find no slot."""
@@ -125,27 +131,30 @@ def draw_areas(rng: random.Random) -> tuple[Area, ...]:
 class Drawing:
     """Draws the operations of one scene."""
 
-    def __init__(self, rng: random.Random, areas: Sequence[Area]) -> None:
-        """Draw what they have in common: CPUs, and how often each order comes."""
+    def __init__(self, rng: random.Random, areas: Sequence[Area], order: int) -> None:
+        """Draw what they have in common: CPUs, and how often each order comes; that one does."""
         self.rng = rng
         self.room = sum(area.pages - 1 - len(area.bad) for area in areas)
         self.cpus = rng.sample(range(CPUS), rng.choice((1, 1, 2, 2, 3, 4)))
         # Each order, and each CPU of it, has clusters of its own: with too few of them nothing large goes out whole.
         most = max(1, min(len(ORDERS), self.room // SLOTS // (3 * len(self.cpus))))
-        chosen = rng.sample(ORDERS, rng.randint(1, most))
-        self.weights = {order: rng.choice((1, 2, 8)) for order in chosen}
+        chosen = {order, *rng.sample(ORDERS, rng.randint(1, most) - 1)}
+        self.weights = {order: rng.choice((1, 2, 8)) for order in sorted(chosen)}
         self.fall = rng.choice((0.7, 0.9, 1.1))  # by 1 each order takes as many pages, by 0 as many folios
         self.level = 0.0
         self.left = 0  # operations until it is another level
         self.used = 0
+        self.drawn = 0
         self.live: list[tuple[int, int, list[tuple[int, int]]]] = []  # order, entry, runs of its pages
         self.spare: dict[int, list[int]] = {}
         self.entries: Counter[int] = Counter()
         self.cpu = self.cpus[0]
 
     def operations(self, number: int) -> Iterator[Operation]:
-        """Yield so many operations."""
+        """Yield so many operations, fewer where the folios are large."""
         for _ in range(number):
+            if self.drawn > PAGES:
+                return
             if not self.left:
                 self.level = self.rng.choices(list(_LEVELS), list(_LEVELS.values()))[0]
                 self.left = self.rng.randint(50, 800)
@@ -170,6 +179,7 @@ class Drawing:
             entry = self.entries[order]
             self.entries[order] += 1
         self.used += 1 << order
+        self.drawn += 1 << order
         self.live.append((order, entry, [(0, 1 << order)]))
         return PageOut(self.cpu, order, entry)
 
@@ -193,12 +203,13 @@ class Drawing:
 
 
 def scenes(seed: int, operations: int) -> Iterator[Scene]:
-    """Yield scenes of so many operations in all; the same seed gives the same ones, and more of them the same first."""
+    """Yield scenes of so many operations in all: several, also where these are few. The same arguments give the same."""
+    most = min(OPERATIONS, max(operations // SCENES, 1))
     number = 0
     while operations > 0:
         rng = random.Random(f"{seed} {number}")
         areas = draw_areas(rng)
-        part = tuple(Drawing(rng, areas).operations(min(OPERATIONS, operations)))
+        part = tuple(Drawing(rng, areas, ORDERS[number % SCENES]).operations(min(most, operations)))
         yield Scene(areas, part)
         operations -= len(part)
         number += 1
