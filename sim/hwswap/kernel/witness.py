@@ -64,7 +64,7 @@ class WitnessError(RuntimeError):
 
 
 @dataclass
-class Testimony:
+class Account:
     """What one kernel did."""
 
     kernel: str
@@ -95,24 +95,24 @@ def files(scenes: Sequence[Scene]) -> dict[str, bytes]:
     return made
 
 
-def take(out: str, testimony: Testimony, scenes: int) -> None:
+def take(out: str, account: Account, scenes: int) -> None:
     """Take over what the guest said on its console."""
     counted: dict[str, dict[str, int]] = {"before": {}, "after": {}}
     for when, name, value in _COUNTER.findall(out):
         counted[when][name] = int(value)
-    testimony.counters = {name: value - counted["before"].get(name, 0) for name, value in counted["after"].items()}
+    account.counters = {name: value - counted["before"].get(name, 0) for name, value in counted["after"].items()}
     ended = {int(number): json.loads(text) for number, text in _SCENE.findall(out)}
     if len(ended) != scenes:
-        raise WitnessError(f"{testimony.kernel}: of {scenes} scenes {len(ended)} came to their end")
+        raise WitnessError(f"{account.kernel}: of {scenes} scenes {len(ended)} came to their end")
     for said in ended.values():
-        testimony.thrown_away += said["thrown_away"]
-        testimony.looks += said["looks"]
-        testimony.most_cached = max(testimony.most_cached, said["most_cached"])
+        account.thrown_away += said["thrown_away"]
+        account.looks += said["looks"]
+        account.most_cached = max(account.most_cached, said["most_cached"])
 
 
-def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], None]) -> Testimony:
+def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], None]) -> Account:
     """Boot a kernel and have it carry all scenes out."""
-    testimony = Testimony(kernel)
+    account = Account(kernel)
     driver = "no" if kernel == "unpatched" else "yes"
     job = f"DRIVER={driver}\nSCENES={len(scenes)}\n{JOB.read_text()}"
     began = time.monotonic()
@@ -122,17 +122,17 @@ def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], N
             say(f"{kernel}: scene {int(found[1]) + 1} of {len(scenes)}")
 
     with Guest(MACHINE, files=files(scenes), job=job, log=log, kernel=KERNELS[kernel], boot_timeout=600) as guest:
-        testimony.release = guest.release
+        account.release = guest.release
         out = guest.wait_job(TIMEOUT, on_line).check()
         if driver == "yes" and "@mode off" not in out:
             raise WitnessError(f"{kernel}: the driver is not in mode off")
-        take(out, testimony, len(scenes))
+        take(out, account, len(scenes))
         names = " ".join(map(str, range(len(scenes))))
         guest.run(f"cd /tmp && for n in {names}; do cat $n; echo @end; done >all").check()
         text = guest.fetch("/tmp/all", 600).decode()
-    testimony.lines = [part.splitlines() for part in text.removesuffix("@end\n").split("@end\n")]
-    testimony.seconds = round(time.monotonic() - began, 1)
-    return testimony
+    account.lines = [part.splitlines() for part in text.removesuffix("@end\n").split("@end\n")]
+    account.seconds = round(time.monotonic() - began, 1)
+    return account
 
 
 def difference(scene: Scene, expected: Expected, lines: Sequence[str]) -> str:
@@ -166,24 +166,22 @@ def predicted(expected: Expected) -> dict[str, int]:
     return counts
 
 
-def faults_of(
-    testimony: Testimony, scenes: Sequence[Scene], expected: Sequence[Expected], total: Expected
-) -> list[str]:
-    """Return what is wrong with a kernel's testimony, one sentence each."""
+def faults_of(account: Account, scenes: Sequence[Scene], expected: Sequence[Expected], total: Expected) -> list[str]:
+    """Return what is wrong with a kernel's account, one sentence each."""
     found = []
-    for number, (scene, model, lines) in enumerate(zip(scenes, expected, testimony.lines, strict=True)):
+    for number, (scene, model, lines) in enumerate(zip(scenes, expected, account.lines, strict=True)):
         if text := difference(scene, model, lines):
-            found.append(f"{testimony.kernel}, scene {number}: {text}")
+            found.append(f"{account.kernel}, scene {number}: {text}")
     for name, value in predicted(total).items():
-        if testimony.counters.get(name) != value:
+        if account.counters.get(name) != value:
             found.append(
-                f"{testimony.kernel}: {name} went up by {testimony.counters.get(name)}, by the golden model {value}"
+                f"{account.kernel}: {name} went up by {account.counters.get(name)}, by the golden model {value}"
             )
     for name in QUIET:
-        if testimony.counters.get(name, 0):
-            found.append(f"{testimony.kernel}: {name} changed by {testimony.counters[name]}: swap had another user")
-    if testimony.most_cached:
-        found.append(f"{testimony.kernel}: {testimony.most_cached} pages of folios paged out were in the swap cache")
+        if account.counters.get(name, 0):
+            found.append(f"{account.kernel}: {name} changed by {account.counters[name]}: swap had another user")
+    if account.most_cached:
+        found.append(f"{account.kernel}: {account.most_cached} pages of folios paged out were in the swap cache")
     return found
 
 
@@ -207,31 +205,33 @@ def missing(total: Expected, folios: int) -> list[str]:
 
 def work(
     seed: int, operations: int, folder: Path, say: Callable[[str], None], kind: type[Allocator] = Allocator
-) -> tuple[dict[str, Any], list[Testimony]]:
+) -> tuple[dict[str, Any], list[Account]]:
     """Run everything; return the figures, with what is wrong, and what the kernels did."""
+    made_with = {"commit": provenance.commit(), "patches": provenance.patches(), "qemu": provenance.qemu()}
     scenes = list(page_outs.scenes(seed, operations))
     expected, total = [], Expected()
     for number, scene in enumerate(scenes):
         say(f"golden model: scene {number + 1} of {len(scenes)}")
         expected.append(page_outs.expect(scene, kind))
         total.add(expected[-1])
-    testimonies, faults = [], []
+    accounts, faults = [], []
     for kernel in KERNELS:
         log = folder / f"{kernel.split(',')[0]}.kernel.log"
-        testimony = hear(kernel, scenes, log, say)
-        testimonies.append(testimony)
-        faults += faults_of(testimony, scenes, expected, total)
+        account = hear(kernel, scenes, log, say)
+        accounts.append(account)
+        faults += faults_of(account, scenes, expected, total)
     folios = sum(scene.folios for scene in scenes)
     if operations >= OPERATIONS:
         faults += missing(total, folios)
-    return figures(seed, operations, scenes, expected, total, testimonies, faults), testimonies
+    report = figures(seed, operations, scenes, expected, total, accounts, faults)
+    return {**made_with, **report}, accounts
 
 
-def equal(expected: Iterable[Expected], testimony: Testimony) -> int:
+def equal(expected: Iterable[Expected], account: Account) -> int:
     """Return how many folios went where the golden model has them."""
     return sum(
         model == kernel
-        for scene, lines in zip(expected, testimony.lines, strict=True)
+        for scene, lines in zip(expected, account.lines, strict=True)
         for model, kernel in zip(scene.lines, lines, strict=False)
     )
 
@@ -242,15 +242,12 @@ def figures(
     scenes: Sequence[Scene],
     expected: Sequence[Expected],
     total: Expected,
-    testimonies: Sequence[Testimony],
+    accounts: Sequence[Account],
     faults: Sequence[str],
 ) -> dict[str, Any]:
     """Return what goes into the JSON file."""
     areas = [area for scene in scenes for area in scene.areas]
     return {
-        "commit": provenance.commit(),
-        "patches": provenance.patches(),
-        "qemu": provenance.qemu(),
         "seed": seed,
         "operations": operations,
         "folios": sum(scene.folios for scene in scenes),
@@ -280,7 +277,7 @@ def figures(
                 "looks at the swap cache": each.looks,
                 "counters": each.counters,
             }
-            for each in testimonies
+            for each in accounts
         },
         "faults": list(faults),
     }

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from hwswap_map import Status
+
 from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.model.rows import SLOTS
-from hwswap_map import Status
 
 ORDERS = (0, 2, 3, 4, 5, 6, 7, 8, 9)
 """What anonymous memory comes in: there is no anonymous folio of order 1."""
