@@ -4,6 +4,8 @@
 import argparse
 from pathlib import Path
 
+from hwswap.project import paths
+
 REQUIRED = object()
 """In the place of a default: the option has to be given."""
 
@@ -54,9 +56,23 @@ def jobs(parser: argparse.ArgumentParser, default: int = 2) -> None:
     )
 
 
-def output_file(parser: argparse.ArgumentParser) -> None:
-    """Add --output, which has to be given: a file."""
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="file to write")
+def output_file(parser: argparse.ArgumentParser, default: Path | None = None) -> None:
+    """Add --output: a file.
+
+    Args:
+        parser: of the command.
+        default: the file when it is not given; None if it has to be.
+    """
+    said = "" if default is None else f" (default: {default.relative_to(paths.ROOT)})"
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=default,
+        required=default is None,
+        metavar="FILE",
+        help=f"file to write{said}",
+    )
 
 
 def output_folder(parser: argparse.ArgumentParser, default: Path | None = None) -> None:

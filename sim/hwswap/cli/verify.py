@@ -30,6 +30,7 @@ def fill_witness(parser: Parser) -> Run:
     )
     options.seed(parser, None)
     witness.add_arguments(parser)
+    options.output_file(parser, witness.OUTPUT)
     return witness.run
 
 

@@ -317,7 +317,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help=f"folios paged out and pieces given back (default: {OPERATIONS}, with {FOLIOS} folios at least)",
     )
-    parser.add_argument("-o", "--output", type=Path, default=OUTPUT, metavar="FILE", help="figures, as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
