@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guest's side of `make witness`. From the host: DRIVER, whether the driver is loaded, in mode off; SCENES, how many.
+# The guest's side of `make witness`. From the host: DRIVER, whether the driver is loaded, in mode off, or no; SCENES,
+# how many there are.
 # /scenes/N/areas has a line for each device, "DISK BYTES PRIORITY ROTATING BAD", where - stands for none;
 # /scenes/N/script is for the program `witness`, and /tmp/N what it writes.
 SIZES=/sys/kernel/mm/transparent_hugepage

@@ -301,7 +301,8 @@ def sentence(report: dict[str, Any]) -> str:
     each = "; ".join(f"{name} {value[_EQUAL]:,}" for name, value in report["kernels"].items())
     return (
         f"{report['folios']:,} folios, {report['slots']:,} slots; equal to the golden model's: {each}; "
-        f"{sum(model['split'].values()):,} split for want of a run, {model['pages without a slot']:,} pages without a slot"
+        f"{sum(model['split'].values()):,} split for want of a run, "
+        f"{model['pages without a slot']:,} pages without a slot"
     )
 
 

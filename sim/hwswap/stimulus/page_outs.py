@@ -204,7 +204,10 @@ class Drawing:
 
 
 def scenes(seed: int, operations: int) -> Iterator[Scene]:
-    """Yield scenes of so many operations in all: several, also where these are few. The same arguments give the same."""
+    """Yield scenes of so many operations in all, several also where these are few.
+
+    The same arguments give the same.
+    """
     most = min(OPERATIONS, max(operations // SCENES, 1))
     number = 0
     while operations > 0:
