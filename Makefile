@@ -108,7 +108,7 @@ lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions
 	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
 
 # The seed is a fresh one, and printed, unless SEED= says which.
-witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: slots of 100,000 folios compared [SEED=n]
+witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: slots of 100,000 folios [SEED=n]
 	@$(ENV) python -m hwswap witness $(if $(SEED),--seed $(SEED))
 
 bench-table: model model-scale guest kernel-unpatched ## cost of work on swap tables: engine, guest, swapoff; [SHORT=1]
