@@ -90,7 +90,7 @@ test-debug: model ## the driver on a kernel with lockdep, KASAN, UBSAN, DEBUG_VM
 test-patches: guest ## each patch of the series alone: builds without a new warning, boots, swaps: build/test-patches
 	@$(ENV) python -m hwswap patches
 
-test-soc: soc-model ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
+test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) tests/soc
 
 # What a failing case prints leads here: its SEED, its CASE, and WAVES=1.
@@ -172,7 +172,7 @@ board-tables: setup ## put the table of make bitstreams into README and docs/boa
 capacity: setup ## whether today's engine fits on each board, without synthesis
 	@$(ENV) python -m hwswap soc capacity check --limit $(or $(LIMIT),routable)
 
-sizes: setup ## synthesise the SoCs of all boards and put on record what they take: litex/hwswap_soc/sizes
+sizes: setup ## synthesise the SoCs of all boards and put on record what they take: litex/hwswap_soc/boards/sizes
 	@$(ENV) python -m hwswap soc capacity synthesise
 
 flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command)
@@ -191,6 +191,15 @@ soc_model = soc-model-$(CPU)$(if $(ENGINE_RATIO),-own)$(if $(WAVES),-wave)
 soc-model: setup ## the simulated SoC, CPU=vexriscv|rocket: build/soc-model-CPU
 	@$(B) rtl-soc $(soc_model)
 
+# Others install it by `pip install ./litex/hwswap_litex`, or the wheel.
+litex-core: setup ## the LiteX core with its Verilog in two profiles: build/litex-core, and as a wheel build/wheels
+	@$(B) litex-core
+	@$(ENV) python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/wheels \
+		./litex/hwswap_litex
+
+litex-example: setup ## that core in an environment of its own, and its example SoC: build/litex-example
+	@$(B) litex-core litex-example
+
 soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
 	@$(if $(IMAGE),,$(MAKE) --no-print-directory -s -C litex/firmware OUT=$(CURDIR)/build/firmware-$(CPU) \
 		SOC=$(CURDIR)/build/$(soc_model) CPU=$(CPU))
@@ -198,8 +207,8 @@ soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [D
 		$(if $(WAVES),--wave build/soc-sim-$(CPU).fst) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
 
-# Values given as a list are swept; one value is what everything is measured with (litex/hwswap_soc/bench.py). The ratio
-# of the clocks is swept by itself with a VexRiscv only: a second model of a Rocket takes long to build.
+# Values given as a list are swept; one value is what everything is measured with (litex/hwswap_soc/bench/bench.py). The
+# ratio of the clocks is swept by itself with a VexRiscv only: a second model of a Rocket takes long to build.
 bench-soc: bench_cpu = $(or $(CPU),vexriscv)
 bench-soc: setup ## stock : tuned : register : hint ring in CPU cycles; [CPU=] [DRAM_LATENCY="8 30"] [ENGINE_RATIO=]
 	@$(B) rtl-soc soc-model-$(bench_cpu) \

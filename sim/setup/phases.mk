@@ -13,12 +13,12 @@ RUN := $(MAKE) -f Makefile --no-print-directory
 link = "$$(basename "$$(readlink build/$(1))")"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide coverage formal mutate guest unpatched \
-	soc-model capacity pytest
+	soc-model litex-example capacity pytest
 .PHONY: all $(phases) model-coverage model-mutants proof-rtl
 
 all: $(phases)
 
-lint verilog model model-scale model-wide guest soc-model capacity:
+lint verilog model model-scale model-wide guest soc-model litex-example capacity:
 	@$(PHASE) $@ -- $(RUN) $@
 
 model: verilog
@@ -54,5 +54,5 @@ mutate: model-mutants
 		$(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
 
 # After all that its tests want built; capacity is there for the engines of the boards.
-pytest: model model-scale model-wide guest unpatched soc-model proof-rtl capacity
+pytest: model model-scale model-wide guest unpatched soc-model litex-example proof-rtl capacity
 	@$(PHASE) $@ -- sim/setup/env python -m pytest --junitxml=build/reports/pytest.xml

@@ -5,7 +5,7 @@ import contextlib
 from pathlib import Path
 
 from hwswap_litex import HwSwap
-from hwswap_soc.simsoc import ModelPlatform
+from hwswap_soc.simulation.simsoc import ModelPlatform
 from litex.build.generic_platform import Pins
 from litex.gen import LiteXModule
 from litex.soc.integration.soc import SoCBusHandler, SoCRegion

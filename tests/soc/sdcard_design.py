@@ -5,8 +5,8 @@ import contextlib
 import json
 from pathlib import Path
 
-from hwswap_soc.sdcard import add_sdcard
-from hwswap_soc.simsoc import ModelPlatform
+from hwswap_soc.simulation.sdcard_model import add_simulated_sdcard
+from hwswap_soc.simulation.simsoc import ModelPlatform
 from litex.build.generic_platform import Pins
 from litex.soc.integration.export import get_csr_json
 from litex.soc.integration.soc_core import SoCMini
@@ -42,7 +42,7 @@ class SdCardDesign(SoCMini):
         self.bus.add_master("host", host)
         platform.add_extension(host.get_ios("host"))
         self.comb += host.connect_to_pads(platform.request("host"), mode="slave")
-        add_sdcard(self, None, DATA_TIMEOUT)
+        add_simulated_sdcard(self, DATA_TIMEOUT)
         self.comb += platform.request("irq").eq(self.sdcard_irq.irq)
 
 

@@ -7,8 +7,8 @@ from collections import deque
 import pytest
 from axi_master import Master, shadow_user
 from hwswap_litex import InputError
-from hwswap_soc.address_guard import AddressGuard
-from hwswap_soc.dram import DramModel
+from hwswap_litex.address_guard import AddressGuard
+from hwswap_soc.simulation.dram import DramModel
 from litex.gen import LiteXModule
 from litex.soc.interconnect import axi
 from migen import passive, run_simulation

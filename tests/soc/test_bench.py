@@ -10,10 +10,10 @@ import json
 import pytest
 from hwswap.cli import main as cli
 from hwswap_litex import InputError
-from hwswap_soc import bench, bench_plot, bench_result, bench_table
-from hwswap_soc.bench import FULL, SHORT, SWEEP, Point
-from hwswap_soc.bench_result import OPS, STATES
-from hwswap_soc.run import run
+from hwswap_soc.bench import bench, bench_plot, bench_result, bench_table
+from hwswap_soc.bench.bench import FULL, SHORT, SWEEP, Point
+from hwswap_soc.bench.bench_result import OPS, STATES
+from hwswap_soc.simulation.run import run
 from rich.console import Console
 
 

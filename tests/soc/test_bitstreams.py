@@ -6,7 +6,8 @@ import time
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc import bitstream, bitstreams, fmax_report, fpga_tools, placement, steps
+from hwswap_soc.boards import bitstream, bitstreams
+from hwswap_soc.fpga import fmax_report, fpga_tools, placement, steps
 
 ENGINE = {
     "devices": 4,

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from hwswap.project.paths import ROOT
 from hwswap_litex import EngineInfo, InputError
-from hwswap_soc import boards, constraints, cpu, flash, fmax_report, sources
+from hwswap_soc.boards import boards, constraints, flash, sources
+from hwswap_soc.fpga import fmax_report
+from hwswap_soc.system import cpu
 from litex.soc.cores.clock import ECP5PLL
 from migen import ClockDomain, Signal
 
@@ -48,7 +50,7 @@ def generated(tmp_path_factory):
         if (board, name) not in made:
             output = tmp_path_factory.mktemp(f"{board}-{name}")
             code = (
-                "import sys; from pathlib import Path; from hwswap_soc.generate import generate;"
+                "import sys; from pathlib import Path; from hwswap_soc.boards.generate import generate;"
                 "generate(sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]), with_bios=False)"
             )
             environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -270,7 +272,11 @@ def test_sources_that_changed(tmp_path):
 
 def test_the_recorded_sources_hold_the_engine_and_the_constraints():
     names = sources.digests()
-    assert {"constraints/clocks.toml", "litex/hwswap_soc/soc.py", "litex/hwswap_litex/core.py"} <= names.keys()
+    assert {
+        "constraints/clocks.toml",
+        "litex/hwswap_soc/system/soc.py",
+        "litex/hwswap_litex/hwswap_litex/core.py",
+    } <= names.keys()
     assert sum(name.endswith(".scala") for name in names) > 20
 
 
@@ -350,7 +356,7 @@ def test_timing_over_seeds(tmp_path):
 def test_bitstream_needs_a_netlist(tmp_path):
     arguments = ("--board", "ecpix5", "--cpu", "vexriscv", "--output", tmp_path / "out")
     assert "holds no netlist" in sentence(
-        run(*arguments, "--netlist", tmp_path / "none", module="hwswap_soc.bitstream")
+        run(*arguments, "--netlist", tmp_path / "none", module="hwswap_soc.boards.bitstream")
     )
-    said = sentence(run(*arguments, "--netlist", tmp_path, "--seeds", "0", module="hwswap_soc.bitstream"))
+    said = sentence(run(*arguments, "--netlist", tmp_path, "--seeds", "0", module="hwswap_soc.boards.bitstream"))
     assert "1 or more" in said

@@ -4,7 +4,7 @@
 import random
 
 import pytest
-from hwswap_soc.bus_register import WishboneRegister
+from hwswap_soc.system.bus_register import WishboneRegister
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from migen import passive, run_simulation

@@ -7,7 +7,8 @@ from io import StringIO
 import pytest
 from hwswap.project.paths import ROOT
 from hwswap_litex import EngineInfo, InputError
-from hwswap_soc import bitstream, capacity, engine_verilog, fmax_report, profiles
+from hwswap_soc.boards import bitstream, capacity, profiles
+from hwswap_soc.fpga import engine_verilog, fmax_report
 from rich.console import Console
 
 INFO = {

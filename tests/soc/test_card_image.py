@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hwswap.cli import main as cli
 from hwswap_litex import InputError
-from hwswap_soc import card_image, card_write, devicetree, linux_image
+from hwswap_soc.linux import card_image, card_write, devicetree, linux_image
 
 MIB = 1 << 20
 NAMES = ("fw_jump.bin", "Image", "initramfs.cpio", "hwswap.dtb", "start.bin")

@@ -10,7 +10,7 @@ import pytest
 from cocotb_tools.runner import get_results, get_runner
 from hwswap.project.paths import BUILD
 from hwswap_litex import EngineInfo, HwSwap, InputError
-from hwswap_soc.simsoc import ModelPlatform
+from hwswap_soc.simulation.simsoc import ModelPlatform
 
 HERE = Path(__file__).parent
 RTL = BUILD / "rtl-soc"

@@ -3,7 +3,8 @@
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc import cpu, cpu_part, cpu_verilog
+from hwswap_soc.fpga import cpu_part
+from hwswap_soc.system import cpu, cpu_verilog
 
 
 @pytest.mark.parametrize(("name", "variant"), [("vexriscv", "standard"), ("rocket", "linux"), ("rocket", "full")])

@@ -8,7 +8,7 @@ from pathlib import Path
 import hwswap_map
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc import devicetree, linux_image
+from hwswap_soc.linux import devicetree, linux_image
 
 HASH = "0123456789abcdef"
 
@@ -16,7 +16,7 @@ HASH = "0123456789abcdef"
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory) -> Path:
     """Return a folder with soc.json of the simulated Rocket SoC, made by LiteX, and engine.json; without synthesis."""
-    from hwswap_soc.simsoc import ModelPlatform, SimSoC
+    from hwswap_soc.simulation.simsoc import ModelPlatform, SimSoC
     from litex.soc.integration.builder import Builder
 
     folder = tmp_path_factory.mktemp("soc")

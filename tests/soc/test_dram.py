@@ -3,7 +3,7 @@
 
 import pytest
 from axi_master import Master, shadow_user
-from hwswap_soc.dram import SHORTEST, DramModel
+from hwswap_soc.simulation.dram import SHORTEST, DramModel
 from litex.soc.interconnect import axi
 from migen import Module, passive, run_simulation
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc import engine_fmax, fpga_tools
+from hwswap_soc.fpga import engine_fmax, fpga_tools
 
 _CLOCK = {"clock": {"achieved": 0.0, "constraint": 150.0}}
 _SEGMENT = {"type": "logic", "delay": 5.0, "from": {"cell": "a", "loc": [0, 0], "port": "Q"}, "to": {"cell": "b"}}

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc import engine_part, fpga_tools
+from hwswap_soc.fpga import engine_part, fpga_tools
 
 _LIBRARY = """module LUT4(input A, output Z);
 endmodule

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from hwswap.project.paths import ROOT
-from hwswap_soc import devicetree, linux_table
-from hwswap_soc.linux_result import Collected
+from hwswap_soc.linux import devicetree, linux_table
+from hwswap_soc.linux.linux_result import Collected
 from rich.console import Console
 
 HERE = Path(__file__).parent

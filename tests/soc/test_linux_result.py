@@ -5,8 +5,8 @@ import json
 
 import pytest
 from hwswap.cli import main as cli
-from hwswap_soc import linux_image, linux_table
-from hwswap_soc.linux_result import Collected, failures
+from hwswap_soc.linux import linux_image, linux_table
+from hwswap_soc.linux.linux_result import Collected, failures
 from rich.console import Console
 
 MODES = ("off", "tuned", "hint", "trusted")

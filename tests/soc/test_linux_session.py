@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc.linux_session import PROMPT, Typist
-from hwswap_soc.run import run
+from hwswap_soc.linux.linux_session import PROMPT, Typist
+from hwswap_soc.simulation.run import run
 
 HARNESS = f"""#!{sys.executable}
 # A console that prompts, says every line again, and shows what the card holds.

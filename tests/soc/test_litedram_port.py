@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 from axi_master import Master, shadow_user
-from hwswap_soc.soc import LiteDramMemory
+from hwswap_soc.system.soc import LiteDramMemory
 from litedram.common import LiteDRAMNativePort
 from litedram.frontend.adapter import LiteDRAMNativePortConverter
 from litex.gen import LiteXModule

@@ -9,7 +9,7 @@ import sys
 import pytest
 from hwswap.project.paths import ROOT
 from hwswap_litex import InputError
-from hwswap_soc import capacity, profiles
+from hwswap_soc.boards import capacity, profiles
 
 TABLE = """
 [limits]
@@ -102,7 +102,7 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
 
 
 def test_the_command_prints_what_the_build_reads():
-    command = [sys.executable, "-m", "hwswap_soc.profiles", "--board", "ulx3s", "--cpu", "vexriscv"]
+    command = [sys.executable, "-m", "hwswap_soc.boards.profiles", "--board", "ulx3s", "--cpu", "vexriscv"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PROFILE": "lean"}
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     name, options, description = result.stdout.splitlines()

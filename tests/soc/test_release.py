@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from hwswap.cli import main as cli
 from hwswap_litex import InputError
-from hwswap_soc import card_image, release, release_check
+from hwswap_soc.boards import release, release_check
+from hwswap_soc.linux import card_image
 
 HASH = "0123456789abcdef"
 TREE = "/dts-v1/; / { hwswap@60000000 { hwswap,build-hash = /bits/ 64 <0x%s>; }; };"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
-from hwswap_soc.run import run
+from hwswap_soc.simulation.run import run
 
 HERE = Path(__file__).parent
 FIRMWARE = ROOT / "litex" / "firmware"

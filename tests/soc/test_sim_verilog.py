@@ -12,7 +12,7 @@ CONSTANT = re.compile(r"\s*(\w+)\s*<=\s*\d+'d(\d+);")
 
 def verilog(cpu: str, folder: Path) -> str:
     """Generate the SoC's Verilog, without the engine's."""
-    from hwswap_soc.simsoc import ModelPlatform, SimSoC
+    from hwswap_soc.simulation.simsoc import ModelPlatform, SimSoC
     from litex.soc.integration.builder import Builder
 
     sizes = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4}

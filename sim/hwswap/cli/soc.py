@@ -11,7 +11,7 @@ from hwswap.cli.parser import Commands, Parser, Run, command, group
 
 def fill_sim(parser: Parser) -> Run:
     """Add the arguments of `soc sim`."""
-    from hwswap_soc import sim_run
+    from hwswap_soc.simulation import sim_run
 
     parser.describe("Run an image on a simulated SoC and show what it prints. Exit status 1 when it says it failed.")
     sim_run.add_arguments(parser)
@@ -20,7 +20,7 @@ def fill_sim(parser: Parser) -> Run:
 
 def fill_bench(parser: Parser) -> Run:
     """Add the arguments of `soc bench`."""
-    from hwswap_soc import bench
+    from hwswap_soc.bench import bench
 
     parser.describe(bench)
     bench.add_arguments(parser)
@@ -31,7 +31,7 @@ def fill_bench(parser: Parser) -> Run:
 
 def fill_linux(parser: Parser) -> Run:
     """Add the arguments of `soc linux`."""
-    from hwswap_soc import linux
+    from hwswap_soc.linux import linux
 
     parser.describe(linux)
     linux.add_arguments(parser)
@@ -41,7 +41,7 @@ def fill_linux(parser: Parser) -> Run:
 
 def fill_session(parser: Parser) -> Run:
     """Add the arguments of `soc session`."""
-    from hwswap_soc import linux_session
+    from hwswap_soc.linux import linux_session
 
     parser.describe(linux_session)
     linux_session.add_arguments(parser)
@@ -51,7 +51,7 @@ def fill_session(parser: Parser) -> Run:
 
 def fill_card_files(parser: Parser) -> Run:
     """Add the arguments of `soc card files`."""
-    from hwswap_soc import card_files
+    from hwswap_soc.linux import card_files
 
     parser.describe(card_files)
     card_files.add_arguments(parser)
@@ -61,7 +61,7 @@ def fill_card_files(parser: Parser) -> Run:
 
 def fill_card_make(parser: Parser) -> Run:
     """Add the arguments of `soc card make`."""
-    from hwswap_soc import card_image
+    from hwswap_soc.linux import card_image
 
     parser.describe(card_image)
     card_image.add_arguments(parser)
@@ -71,7 +71,7 @@ def fill_card_make(parser: Parser) -> Run:
 
 def fill_card_check(parser: Parser) -> Run:
     """Add the arguments of `soc card check`."""
-    from hwswap_soc import card_image
+    from hwswap_soc.linux import card_image
 
     parser.describe("Look whether an image of a card is whole, and list what its boot partition holds.")
     card_image.add_check_arguments(parser)
@@ -80,7 +80,7 @@ def fill_card_check(parser: Parser) -> Run:
 
 def fill_card_write(parser: Parser) -> Run:
     """Add the arguments of `soc card write`."""
-    from hwswap_soc import card_write
+    from hwswap_soc.linux import card_write
 
     parser.describe(card_write)
     card_write.add_arguments(parser)
@@ -89,7 +89,8 @@ def fill_card_write(parser: Parser) -> Run:
 
 def check_board(chosen: argparse.Namespace) -> int:
     """Tell whether a board and a CPU go together, before anything is built for them."""
-    from hwswap_soc import boards, constraints, steps
+    from hwswap_soc.boards import boards, constraints
+    from hwswap_soc.fpga import steps
 
     def work() -> None:
         boards.choose(chosen.board, chosen.cpu)
@@ -101,7 +102,8 @@ def check_board(chosen: argparse.Namespace) -> int:
 
 def fill_board(parser: Parser) -> Run:
     """Add the arguments of `soc board`."""
-    from hwswap_soc import boards, cpu
+    from hwswap_soc.boards import boards
+    from hwswap_soc.system import cpu
 
     parser.describe(check_board.__doc__)
     parser.add_argument("board", help=", ".join(boards.BOARDS))
@@ -112,7 +114,7 @@ def fill_board(parser: Parser) -> Run:
 def show_timing(chosen: argparse.Namespace) -> int:
     """Show what a bitstream that was made before takes of its FPGA, and how fast it is."""
     from hwswap_litex import InputError
-    from hwswap_soc import fmax_report, steps
+    from hwswap_soc.fpga import fmax_report, steps
     from rich.console import Console
 
     def work() -> None:
@@ -134,7 +136,7 @@ def fill_timing(parser: Parser) -> Run:
 
 def fill_capacity_check(parser: Parser) -> Run:
     """Add the arguments of `soc capacity check`."""
-    from hwswap_soc import capacity
+    from hwswap_soc.boards import capacity
 
     parser.describe(capacity)
     capacity.add_arguments(parser)
@@ -143,7 +145,7 @@ def fill_capacity_check(parser: Parser) -> Run:
 
 def fill_capacity_synthesise(parser: Parser) -> Run:
     """Add the arguments of `soc capacity synthesise`, which has none."""
-    from hwswap_soc import capacity
+    from hwswap_soc.boards import capacity
 
     parser.describe("Synthesise the SoCs of all boards, and put on record what they take.")
     return capacity.run_synthesise
@@ -151,7 +153,7 @@ def fill_capacity_synthesise(parser: Parser) -> Run:
 
 def fill_bitstreams_make(parser: Parser) -> Run:
     """Add the arguments of `soc bitstreams make`."""
-    from hwswap_soc import bitstreams
+    from hwswap_soc.boards import bitstreams
 
     parser.describe(bitstreams)
     bitstreams.add_arguments(parser)
@@ -160,7 +162,7 @@ def fill_bitstreams_make(parser: Parser) -> Run:
 
 def fill_bitstreams_docs(parser: Parser) -> Run:
     """Add the arguments of `soc bitstreams docs`."""
-    from hwswap_soc import bitstreams
+    from hwswap_soc.boards import bitstreams
 
     parser.describe("Put the summary of the bitstreams into the documentation, and their sizes on record.")
     bitstreams.add_docs_arguments(parser)
@@ -169,7 +171,7 @@ def fill_bitstreams_docs(parser: Parser) -> Run:
 
 def fill_flash(parser: Parser) -> Run:
     """Add the arguments of `soc flash`."""
-    from hwswap_soc import flash
+    from hwswap_soc.boards import flash
 
     parser.describe(flash)
     flash.add_arguments(parser)
@@ -178,7 +180,7 @@ def fill_flash(parser: Parser) -> Run:
 
 def fill_fmax(parser: Parser) -> Run:
     """Add the arguments of `soc fmax`."""
-    from hwswap_soc import engine_fmax
+    from hwswap_soc.fpga import engine_fmax
 
     parser.describe(engine_fmax)
     engine_fmax.add_arguments(parser)
@@ -188,7 +190,7 @@ def fill_fmax(parser: Parser) -> Run:
 
 def fill_release_make(parser: Parser) -> Run:
     """Add the arguments of `soc release make`."""
-    from hwswap_soc import release
+    from hwswap_soc.boards import release
 
     parser.describe(release)
     release.add_arguments(parser)
@@ -198,7 +200,7 @@ def fill_release_make(parser: Parser) -> Run:
 
 def fill_release_check(parser: Parser) -> Run:
     """Add the arguments of `soc release check`."""
-    from hwswap_soc import release_check
+    from hwswap_soc.boards import release_check
 
     parser.describe(release_check)
     release_check.add_arguments(parser)

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares swap allocation by software and by the engine, in CPU cycles of the simulated SoC.
+
+hwswap soc bench --cpu vexriscv [--dram-latency N...] [--engine-ratio R...]
+
+One full measurement makes the table; shorter ones sweep the memory's latency, the ratio of the engine's clock to the
+CPU's, and the pace of the operations. A parameter given with one value is not swept: everything is measured with it.
+Results are files in build/bench-soc.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hwswap.project import provenance
+from hwswap.project.paths import BUILD, ROOT
+from hwswap_litex import InputError
+from rich.console import Console
+from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from hwswap_soc.bench import bench_plot, bench_table
+from hwswap_soc.bench.bench_result import DONE, SCHEMES, Report, parse, verdicts
+from hwswap_soc.simulation.run import LATENCY
+from hwswap_soc.simulation.run import run as simulate
+
+LATENCIES = (8, 30, 100)
+"""DRAM latencies of the sweep, in cycles."""
+
+RATIOS = (0.5, 1.0, 2.0)
+"""Engine clock to CPU clock in the sweep; 1.0 with two clocks has the synchronisers that 1.0 with one clock lacks."""
+
+MAX_CYCLES = 2_000_000_000
+
+OUTPUT = BUILD / "bench-soc"
+"""Where results go."""
+
+JOBS = max(1, min(4, os.cpu_count() or 1))
+"""Simulations at a time, unless another number is asked for."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How much is measured: sizes the firmware is built with (litex/firmware/bench/bench.h).
+
+    Attributes:
+        clusters: of the swap device.
+        rounds: how often all is allocated and freed.
+        count: slots in a round; for a large order at least `least` allocations, as far as there are clusters.
+        orders: those measured.
+        schemes: those measured.
+        gap: CPU cycles of waiting before each operation.
+    """
+
+    clusters: int
+    rounds: int
+    count: int
+    least: int
+    orders: tuple[int, ...] = (0, 2, 4, 7, 9)
+    schemes: tuple[str, ...] = SCHEMES
+    gap: int = 0
+
+    def defines(self) -> str:
+        """Options for the compiler."""
+        values = {
+            "CLUSTERS": self.clusters,
+            "ROUNDS": self.rounds,
+            "COUNT": self.count,
+            "LEAST": self.least,
+            "ORDERS": sum(1 << order for order in self.orders),
+            "SCHEMES": sum(1 << SCHEMES.index(scheme) for scheme in self.schemes),
+            "GAP": self.gap,
+        }
+        return " ".join(f"-DBENCH_{name}={value}" for name, value in values.items())
+
+
+FULL = Form(clusters=16, rounds=2, count=512, least=32)
+SWEEP = Form(clusters=6, rounds=1, count=192, least=24, schemes=SCHEMES[:4])
+GAPS = (0, 1000, 10000)
+"""Cycles between operations in the sweep: swapping a page takes some ten thousand, of which allocation is a part."""
+
+SHORT = Form(clusters=4, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=(*SCHEMES[:4], "trusted"))
+"""For tests: everything is done, little of it."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run.
+
+    Attributes:
+        form: how much is measured.
+        latency: DRAM latency, cycles.
+        ratio: engine clock to CPU clock; None: they are the same clock.
+        sweeps: the parameter it is a point of the sweep of; None: it is the full measurement.
+    """
+
+    form: Form
+    latency: int
+    ratio: float | None
+    sweeps: str | None = None
+
+    def __str__(self) -> str:
+        """Names it."""
+        clock = "one clock" if self.ratio is None else f"engine clock {self.ratio:g}"
+        gap = f", {self.form.gap} cycles apart" if self.sweeps == "gap" else ""
+        return f"{'sweep' if self.sweeps else 'full'}, DRAM latency {self.latency}, {clock}{gap}"
+
+    @property
+    def value(self) -> float:
+        """The value of what is swept."""
+        return {"latency": self.latency, "ratio": self.ratio, "gap": self.form.gap}[self.sweeps]
+
+
+def plan(cpu: str, latencies: list[int], ratios: list[float], sweep: bool = True) -> list[Point]:
+    """Which runs to make, the full one first.
+
+    Args:
+        cpu: name of the CPU; clocks are not swept unasked with a Rocket, whose second model takes long to build.
+        latencies: DRAM latencies; none: the usual ones.
+        ratios: ratios of the clocks; none: the usual ones.
+        sweep: whether anything is swept.
+    """
+    usual_ratios = RATIOS if cpu == "vexriscv" else ()
+    latency = latencies[0] if len(latencies) == 1 else LATENCY
+    ratio = ratios[0] if len(ratios) == 1 else None
+    points = [Point(FULL, latency, ratio)]
+    if sweep and len(latencies) != 1:
+        points += [Point(SWEEP, value, ratio, "latency") for value in latencies or LATENCIES]
+    if sweep and len(ratios) != 1:
+        points += [Point(SWEEP, latency, value, "ratio") for value in ratios or usual_ratios]
+    if sweep:
+        points += [Point(dataclasses.replace(SWEEP, gap=gap), latency, ratio, "gap") for gap in GAPS]
+    return points
+
+
+class Interrupted(Exception):
+    """The run was ended before its time."""
+
+
+def build_firmware(model: Path, cpu: str, form: Form, output: Path, program: str = "bench") -> Path:
+    """Builds a program of the firmware for a model; returns the image."""
+    command = ["make", "-s", "-C", str(ROOT / "litex" / "firmware"), f"OUT={output}", f"SOC={model}", f"CPU={cpu}"]
+    command += [f"DEFINES={form.defines()}", str(output / f"{program}.bin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(f"the firmware could not be built: {(done.stderr or done.stdout).strip()}")
+    return output / f"{program}.bin"
+
+
+def model_folder(cpu: str, own_clock: bool) -> Path:
+    """Where the simulated SoC is."""
+    name = f"soc-model-{cpu}{'-own' if own_clock else ''}"
+    folder = BUILD / name
+    if not (folder / "model.json").is_file():
+        raise InputError(f"{folder} is not there: run 'sim/setup/build rtl-soc {name}' first")
+    # Where the link points to now: it may point elsewhere before a long run ends.
+    return folder.resolve()
+
+
+def models_for(points: list[Point], cpu: str) -> dict[bool, Path]:
+    """The models that the points need, by whether the engine has a clock of its own; all of the same engine."""
+    models = {own: model_folder(cpu, own) for own in sorted({point.ratio is not None for point in points})}
+    builds = {engine_of(model)["build_hash"] for model in models.values()}
+    if len(builds) > 1:
+        names = " ".join(f"soc-model-{cpu}{'-own' if own else ''}" for own in models)
+        raise InputError(f"the models have different engines: run 'sim/setup/build rtl-soc {names}'")
+    return models
+
+
+def measure(
+    point: Point, cpu: str, model: Path, output: Path, stop: threading.Event | None = None, progress=None
+) -> dict:
+    """Makes one run; returns what it was and what it printed.
+
+    Args:
+        point: what to run.
+        cpu: name of the CPU.
+        model: the simulated SoC.
+        output: folder for the firmware.
+        stop: ends the run when set.
+        progress: called with cycles and seconds so far.
+    """
+    form = "-".join(str(number) for number in (point.form.clusters, point.form.count, point.form.gap))
+    name = f"firmware-{cpu}-{form}{'-own' if point.ratio is not None else ''}"
+    image = build_firmware(model, cpu, point.form, output / name)
+
+    def watch(cycles: int, seconds: float) -> None:
+        if stop is not None and stop.is_set():
+            raise Interrupted
+        if progress is not None:
+            progress(cycles, seconds)
+
+    result = simulate(
+        model,
+        image,
+        stop=f"^{DONE}",
+        max_cycles=MAX_CYCLES,
+        dram_latency=point.latency,
+        engine_ratio=1.0 if point.ratio is None else point.ratio,
+        on_progress=watch,
+    )
+    report = parse(result.lines)
+    return {"point": point, "report": report, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
+
+
+def engine_of(model: Path) -> dict:
+    """What the engine in a model was built for, as the model's exports tell it; the firmware insists on that build."""
+    constants = json.loads((model / "soc.json").read_text())["constants"]
+    facts = {name: constants[f"hwswap_{name}"] for name in ("devices", "cpus", "clusters", "hint_ring_log2")}
+    build = constants["hwswap_build_hash_hi"] << 32 | constants["hwswap_build_hash_lo"]
+    return facts | {"build_hash": f"{build:016x}"}
+
+
+def as_json(cpu: str, engine: dict, runs: list[dict]) -> dict:
+    """The results, with what they were measured with: the CPU and the engine."""
+    facts = {"commit": provenance.commit(), "cpu": cpu, "host": platform.platform(), "unit": "CPU cycles"}
+    facts["engine"] = engine
+    facts["runs"] = []
+    for entry in runs:
+        report: Report = entry["report"]
+        cells = []
+        for (scheme, state, order, op), cell in report.cells.items():
+            key = {"scheme": scheme, "state": state, "order": order, "op": op}
+            mean = {"mean": round(cell.mean, 2)} if cell.n else {}
+            cells.append(key | dataclasses.asdict(cell) | mean)
+        facts["runs"].append(
+            dataclasses.asdict(entry["point"])
+            | {"cycles": entry["cycles"], "seconds": entry["seconds"], "platform": report.platform, "cells": cells}
+        )
+    return facts
+
+
+def _measure_all(
+    points: list[Point], cpu: str, models: dict[bool, Path], output: Path, jobs: int, console: Console
+) -> Iterator[dict]:
+    """Makes all runs, some at a time; shows how far they are. Yields what each measured, in the order of `points`."""
+    stop = threading.Event()
+    columns = (TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
+    with (
+        Progress(*columns, console=console) as display,
+        concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool,
+    ):
+
+        def one(point: Point, task: TaskID) -> dict:
+            def show(cycles: int, seconds: float) -> None:
+                rate = cycles / max(seconds, 0.001) / 1e3
+                display.update(task, state=f"{cycles / 1e6:.1f} Mcycles, {rate:.0f} kcycles/s")
+
+            display.start_task(task)
+            entry = measure(point, cpu, models[point.ratio is not None], output, stop, show)
+            text = f"{entry['cycles'] / 1e6:.1f} Mcycles, done"
+            display.update(task, state=text)
+            display.stop_task(task)
+            if not console.is_terminal:
+                console.print(f"bench-soc: {point}: {text} in {entry['seconds']:.0f} s")
+            return entry
+
+        tasks = [display.add_task(str(point), start=False, state="waits") for point in points]
+        futures = [pool.submit(one, point, task) for point, task in zip(points, tasks, strict=True)]
+        try:
+            for future in futures:
+                yield future.result()
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def swept(runs: list[dict], parameter: str) -> list[tuple[float, Report]]:
+    """The points of one sweep: value and measurement."""
+    return [(entry["point"].value, entry["report"]) for entry in runs if entry["point"].sweeps == parameter]
+
+
+def show(runs: list[dict], cpu: str, console: Console) -> None:
+    """Prints tables and verdicts."""
+    base = runs[0]
+    report: Report = base["report"]
+    console.print(f"{cpu}, {base['point']}; engine build {report.platform['build']}")
+    console.print(
+        f"reading the cycle counter costs {report.platform['timer_overhead']} cycles, which are subtracted; "
+        f"{base['cycles'] / 1e6:.1f} Mcycles in {base['seconds']:.0f} s"
+    )
+    if not report.platform["layout_fits"]:
+        console.print(
+            "this compiler's code does not fit the layout that keeps it apart in the caches (docs/bench-soc.md)"
+        )
+    console.print(bench_table.main_table(report), bench_table.spread_table(report), bench_table.hint_table(report))
+    for parameter, title, column in (
+        ("latency", "DRAM latency", "cycles"),
+        ("ratio", "Clocks", "engine : CPU"),
+        ("gap", "Pace", "cycles apart"),
+    ):
+        values = [(f"{value:g}", report) for value, report in swept(runs, parameter)]
+        if values:
+            console.print(bench_table.sweep_table(title, column, values))
+    for sentence in verdicts(report):
+        console.print(f"bench-soc: {sentence}", soft_wrap=True)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
+    parser.add_argument("--cpu", choices=("vexriscv", "rocket"), default="vexriscv")
+    parser.add_argument("--dram-latency", type=int, nargs="+", default=[], metavar="CYCLES")
+    parser.add_argument("--engine-ratio", type=float, nargs="+", default=[], metavar="RATIO")
+    parser.add_argument("--no-sweep", action="store_true", help="the full measurement alone")
+
+
+def _end(*_) -> None:
+    """Ends a run that is told to end as one that is interrupted: the simulations are programs of their own."""
+    raise KeyboardInterrupt
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measures, shows and writes it; returns the exit status."""
+    signal.signal(signal.SIGTERM, _end)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+        points = plan(options.cpu, options.dram_latency, options.engine_ratio, not options.no_sweep)
+        errors = Console(stderr=True, highlight=False)
+        target = options.output / f"{options.cpu}.json"
+        runs: list[dict] = []
+        models = models_for(points, options.cpu)
+        engine = engine_of(next(iter(models.values())))
+        for entry in _measure_all(points, options.cpu, models, options.output.resolve(), options.jobs, errors):
+            # What is measured is kept, whatever becomes of the rest.
+            runs.append(entry)
+            target.write_text(json.dumps(as_json(options.cpu, engine, runs), indent=1) + "\n")
+        picture = target.with_suffix(".png")
+        caption = f"Swap allocation on a simulated SoC, {options.cpu}, {points[0]}"
+        sweeps = {name: swept(runs, name) for name in ("latency", "ratio", "gap")}
+        bench_plot.draw(runs[0]["report"], sweeps, caption, picture)
+        show(runs, options.cpu, console)
+        console.print(f"bench-soc: {target} and {picture.name}", soft_wrap=True)
+    except (InputError, OSError) as error:
+        print(f"bench-soc: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("bench-soc: interrupted", file=sys.stderr)
+        return 130
+    return 0

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a bitstream.
+
+A netlist (netlist.py) that is too large for the FPGA ends it here. Else nextpnr places and routes the SoC once per
+seed, and the best seed's result is packed:
+
+    python -m hwswap_soc.boards.bitstream --board ecpix5 --cpu vexriscv --netlist NETLIST --seeds 3 --output DIR
+
+DIR gets hwswap.bit, hwswap.svf (hwswap.dfu too for a board that is loaded over DFU), soc.json, csr.json, timing.json,
+and with Rocket the device tree, hwswap.dts and hwswap.dtb. Nothing is packed when a clock is slower than it has to be.
+A seed that has been routed is kept in build/placements, and is not routed again by a later call.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+from hwswap_litex import InputError
+from rich.console import Console
+
+from hwswap_soc.boards import boards, capacity, constraints
+from hwswap_soc.fpga import fmax_report, fpga_tools, placement, steps
+from hwswap_soc.linux import devicetree
+
+PLACEMENTS = fpga_tools.ROOT / "build" / "placements"
+"""Where routed seeds are kept."""
+
+MINUTES = 60
+"""How long a seed may take unless the caller says: three times what the slowest took on two cores."""
+
+_FREE_GB = 3
+# nextpnr's default router is the better one for timing, but where Rocket crowds the FPGA it searches without end.
+_ROUTERS = {"vexriscv": "router1", "rocket": "router2"}
+
+
+def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
+    """Turns the result of one seed into the files that are loaded.
+
+    Args:
+        facts: of the netlist.
+        folder: where <seed>.config is.
+        seed: the one taken.
+        output: folder for hwswap.bit and its kin.
+    """
+    bit, svf = output / "hwswap.bit", output / "hwswap.svf"
+    # --bootaddr: on a reset by software the FPGA loads what is at the start of the flash, OrangeCrab's boot loader.
+    command = ["ecppack", "--compress", "--bootaddr", "0", f"{seed}.config", "--bit", str(bit), "--svf", str(svf)]
+    steps.run(command, output / "ecppack.log", folder)
+    dfu = boards.BOARDS[facts["board"]].dfu
+    if dfu:
+        shutil.copyfile(bit, output / "hwswap.dfu")
+        vendor, product = dfu
+        command = ["dfu-suffix", "--vid", vendor, "--pid", product, "--add", str(output / "hwswap.dfu")]
+        steps.run(command, output / "dfu-suffix.log", output)
+
+
+def timing_report(board: str, cpu: str, placements: Path = PLACEMENTS) -> Path:
+    """Where the timing of the last placement of a board and CPU is, met or missed: what timing.json is a copy of.
+
+    Args:
+        board: name of the board.
+        cpu: name of the CPU.
+        placements: folder of what was routed.
+    """
+    return placements / f"{board}-{cpu}.json"
+
+
+def _work(folder: Path, options: list[str], tools: dict[str, str], placements: Path) -> Path:
+    """Where the seeds of this netlist, routed with these options and tools, are kept.
+
+    Yosys notes where each cell comes from, by the path of the source. It is another one whenever the netlist is made
+    again, and changes nothing.
+    """
+    key = hashlib.sha256(re.sub(rb'"src": "[^"]*"', b"", (folder / "netlist.json").read_bytes()))
+    key.update((folder / "pins.lpf").read_bytes() + json.dumps([options, tools], sort_keys=True).encode())
+    work = placements / key.hexdigest()[:16]
+    work.mkdir(parents=True, exist_ok=True)
+    return work
+
+
+def build(
+    folder: Path,
+    board: str,
+    cpu: str,
+    seeds: int,
+    output: Path,
+    limit: str,
+    placements: Path = PLACEMENTS,
+    minutes: float = MINUTES,
+) -> dict:
+    """Makes the bitstream of a netlist.
+
+    Args:
+        folder: what `netlist.make` filled.
+        board: name of the board.
+        cpu: name of the CPU.
+        seeds: how many seeds are tried, from 1.
+        output: folder for the results.
+        limit: how full the FPGA may be (`capacity.allowed`).
+        placements: folder in which routed seeds are kept.
+        minutes: how long a seed may take.
+
+    Returns:
+        What timing.json holds.
+    """
+    try:
+        facts = json.loads((folder / "facts.json").read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} holds no netlist: make it with python -m hwswap_soc.boards.netlist") from error
+    if (facts["board"], facts["cpu"]) != (board, cpu):
+        raise InputError(f"{folder} is for {facts['cpu']} on {facts['board']}, not for {cpu} on {board}.")
+    capacity.require(folder, limit, Console(stderr=True))
+    sys_mhz, floor = constraints.clocks(facts["board"], facts["cpu"])
+    if sys_mhz != facts["sys_mhz"]:
+        raise InputError(f"{folder} was made for {facts['sys_mhz']} MHz, constraints/clocks.toml says {sys_mhz}.")
+    options = [*facts["nextpnr"], "--router", _ROUTERS[cpu]]
+    tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
+    work = _work(folder, options, tools, placements)
+    free = shutil.disk_usage(work).free / 1e9
+    if free < _FREE_GB:
+        raise InputError(f"{work} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
+    options += ["--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
+    runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, seeds + 1)]
+    placed = placement.place(runs, work, resume=True, minutes=minutes)
+    results = {int(name): result for name, result in placed.items()}
+    if not results:
+        raise InputError(
+            f"none of {seeds} seed(s) was routed within {minutes:g} minutes: try more SEEDS=, more MINUTES=, or a "
+            f"smaller PROFILE= (where the routers were: {work}/*.log)"
+        )
+    best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
+    report = {key: facts[key] for key in ("board", "cpu", "variant", "device", "engine", "sources", "synthesis_s")}
+    report |= {
+        "tools": tools,
+        "sys_mhz": sys_mhz,
+        "floor_mhz": floor,
+        "seed": best,
+        "seeds": {str(seed): result for seed, result in results.items()},
+        "given_up": {run.name: run.given_up(work) for run in runs if run.name not in placed},
+        "clocks": fmax_report.summary(results),
+        "utilisation": fmax_report.utilisation(folder / "netlist.json"),
+    }
+    kept = timing_report(board, cpu, placements)
+    kept.write_text(json.dumps(report, indent=2) + "\n")
+    shutil.copyfile(kept, output / "timing.json")
+    required = report["clocks"].get("sys_clk", {}).get("required", 0)
+    if required < floor:
+        raise InputError(f"nextpnr was told to reach {required} MHz on sys_clk, less than the floor of {floor} MHz.")
+    for clock in fmax_report.misses(results[best]):
+        fmax_report.show(report, Console(stderr=True))
+        speeds = results[best]["clocks"][clock]
+        raise InputError(
+            f"timing is missed: {clock} reaches {speeds['achieved']} MHz with the best of {seeds} seed(s) and has to "
+            f"reach {speeds['required']}; try more SEEDS=, or see the slowest path in {kept}"
+        )
+    for name in ("soc.json", "csr.json", "engine.json"):
+        shutil.copyfile(folder / name, output / name)
+    if facts["cpu"] == "rocket":
+        # The tree carries the hash that the engine's register BUILD reads: the driver compares the two.
+        paths = output / "soc.json", output / "engine.json"
+        devicetree.write(*paths, "board", output / "hwswap.dts", output / "hwswap.dtb")
+    pack(facts, work, best, output)
+    return report
+
+
+def main() -> int:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Make a bitstream.")
+    parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
+    parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
+    parser.add_argument("--seeds", type=int, default=1, help="how often it is placed and routed")
+    parser.add_argument("--limit", choices=("routable", "part"), default="routable", help="how full the FPGA may be")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="how long a seed may take before it is given up")
+    parser.add_argument("--netlist", type=Path, required=True, help="what python -m hwswap_soc.boards.netlist made")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    options = parser.parse_args()
+
+    def work() -> None:
+        boards.choose(options.board, options.cpu)
+        if options.seeds < 1:
+            raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
+        if not options.minutes > 0:
+            raise InputError(f"{options.minutes:g} minutes are too few: give more than 0.")
+        output = options.output.resolve()
+        output.mkdir(parents=True, exist_ok=True)
+        given = options.board, options.cpu, options.seeds, output, options.limit
+        build(options.netlist.resolve(), *given, minutes=options.minutes)
+
+    return steps.finish(work)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads constraints/profiles.toml: what engine a SoC has.
+
+As a program, for sim/setup/build, it prints in a line each the profile's name, the options of hwswap.Emit, and
+engine.json, which still lacks the build hash:
+
+    python -m hwswap_soc.boards.profiles --board ecpix5 --cpu vexriscv       # what that SoC has
+    python -m hwswap_soc.boards.profiles                                     # the simulation's, which has everything
+
+Environment: PROFILE takes another profile than the table's; SOC_DEVICES, SOC_CPUS, SOC_CLUSTERS and SOC_HINT_RING_LOG2
+other sizes than the profile's.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hwswap_litex import InputError
+
+from hwswap_soc.boards.constraints import FOLDER
+
+SIMULATION = "full"
+"""The profile of the simulated SoC."""
+
+SIZES = ("devices", "cpus", "clusters", "hint_ring_log2")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What an engine is made with.
+
+    Attributes:
+        name: in profiles.toml.
+        sizes: of `SIZES`, by name.
+        without: what the engine lacks, as the --no- options of hwswap.Emit name it.
+    """
+
+    name: str
+    sizes: dict[str, int]
+    without: tuple[str, ...]
+
+    def options(self) -> list[str]:
+        """Options of hwswap.Emit, which checks them."""
+        sizes = [word for name, size in self.sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
+        return [*sizes, *(f"--no-{part}" for part in self.without)]
+
+    def engine(self) -> dict:
+        """What engine.json says of an engine with this profile, but for the build hash."""
+        return {**self.sizes, "profile": self.name, "without": list(self.without)}
+
+
+def _table(folder: Path) -> dict:
+    """The contents of profiles.toml."""
+    path = folder / "profiles.toml"
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
+
+
+def limits(folder: Path = FOLDER) -> dict[str, float]:
+    """How much of the FPGA a SoC may take, in percent by unit.
+
+    Args:
+        folder: where profiles.toml is.
+    """
+    found = _table(folder).get("limits", {})
+    for unit, percent in found.items():
+        if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 < percent <= 100:
+            raise InputError(f"{folder / 'profiles.toml'}: the limit of {unit} is {percent}, no percentage up to 100.")
+    return found
+
+
+def default(board: str, cpu: str, folder: Path = FOLDER) -> str:
+    """The name of the profile that a board has with a CPU.
+
+    Args:
+        board: name of the board.
+        cpu: name of the CPU.
+        folder: where profiles.toml is.
+    """
+    try:
+        return _table(folder)["board"][board][cpu]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{folder / 'profiles.toml'} gives no profile for {cpu} on {board}.") from error
+
+
+def chosen(board: str | None, cpu: str | None, environment: Mapping[str, str] = os.environ) -> str:
+    """The name of the profile that is asked for: the environment's, or the default.
+
+    Args:
+        board: name of the board; None for the simulated SoC.
+        cpu: name of the CPU.
+        environment: may hold PROFILE.
+    """
+    return environment.get("PROFILE") or (default(board, cpu) if board else SIMULATION)
+
+
+def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = FOLDER) -> Profile:
+    """Reads one profile.
+
+    Args:
+        name: of the profile.
+        environment: may hold other sizes, SOC_CLUSTERS and so on.
+        folder: where profiles.toml is.
+    """
+    path, table = folder / "profiles.toml", _table(folder).get("profile", {})
+    if name not in table:
+        raise InputError(f"profile '{name}' is not known: choose one of {', '.join(table)}, or add it to {path}")
+    sizes = {}
+    for size in SIZES:
+        variable = f"SOC_{size.upper()}"
+        # What is set and empty is not set, as in the shell's ${NAME:-default}.
+        value = environment.get(variable) or table[name].get(size)
+        if not str(value).isdecimal():
+            raise InputError(f"{variable if environment.get(variable) else f'{path}: {size}'} is {value}, no number.")
+        sizes[size] = int(value)
+    without = table[name].get("without", [])
+    if not isinstance(without, list) or not all(isinstance(part, str) and part.isalpha() for part in without):
+        raise InputError(f"{path}: 'without' of profile {name} has to be a list of names.")
+    return Profile(name, sizes, tuple(without))
+
+
+def main() -> int:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Print what engine a SoC has.")
+    parser.add_argument("--board", help="none: the simulation's")
+    parser.add_argument("--cpu")
+    options = parser.parse_args()
+    try:
+        profile = load(chosen(options.board, options.cpu))
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(profile.name, " ".join(profile.options()), json.dumps(profile.engine()), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

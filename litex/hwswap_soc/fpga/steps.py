@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the steps of a bitstream are shown, fail, and are ended when a run is interrupted."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hwswap_litex import InputError
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from hwswap_soc.fpga import fpga_tools
+
+
+@contextmanager
+def shown() -> Iterator[Progress]:
+    """A display of steps under way, on standard error."""
+    columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        yield progress
+
+
+def end(processes: list[subprocess.Popen]) -> None:
+    """Ends processes that are left when a run is interrupted or fails."""
+    for process in processes:
+        if process.poll() is None:
+            process.terminate()
+    for process in processes:
+        process.wait()
+
+
+def run(command: list[str], log: Path, folder: Path) -> None:
+    """Runs one FPGA tool to its end.
+
+    Args:
+        command: name of the tool and its arguments.
+        log: file for its output.
+        folder: working directory.
+    """
+    process = fpga_tools.start(command, log, folder)
+    try:
+        process.wait()
+    finally:
+        end([process])
+    fpga_tools.check(process, log)
+
+
+def build(environment: dict[str, str], *what: str) -> bool:
+    """Makes artefacts with sim/setup/build, its output shown.
+
+    Args:
+        environment: what chooses them: BOARD, CPU, SEEDS and so on.
+        what: their names.
+
+    Returns:
+        Whether all of them were made.
+    """
+    command = [str(fpga_tools.ROOT / "sim" / "setup" / "build"), *what]
+    process = subprocess.Popen(command, env=os.environ | environment, cwd=fpga_tools.ROOT)
+    try:
+        return process.wait() == 0
+    finally:
+        end([process])
+
+
+def finish(work: Callable[[], None]) -> int:
+    """Does the work of a command, and says in one sentence what stopped it.
+
+    Args:
+        work: raises InputError or OSError for what the user can do something about.
+
+    Returns:
+        The exit status: 0, or 1 after an error, or 130 when interrupted.
+    """
+    try:
+        work()
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the device tree of a SoC with a Rocket CPU, from what LiteX exported of it and what the engine was built as.
+
+python -m hwswap_soc.linux.devicetree --soc soc.json --engine engine.json --kind board --output hwswap.dts
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from string import Template
+from typing import Any, Literal
+
+from hwswap.project.paths import ROOT
+from hwswap_litex import InputError
+
+Kind = Literal["board", "sim"]
+
+PARTS = ROOT / "litex/linux/dts"
+"""The tree's parts, with $names for what depends on the SoC."""
+
+SIM_CLOCK_HZ = 100_000_000
+"""What a simulated SoC's tree says of its clock: of a slow world, so that timer ticks take little of a simulation."""
+
+CYCLES_PER_TICK = 100
+"""CPU clock cycles from one count of Rocket's timer to the next."""
+
+FIRMWARE = 0x8000_0000
+"""Where OpenSBI (fw_jump.bin) is loaded and entered."""
+
+KERNEL = 0x8020_0000
+"""Where the kernel's Image is loaded: fw_jump goes on there."""
+
+INITRAMFS = 0x8300_0000
+"""Where the initramfs is loaded. OpenSBI moves the device tree to 0x82200000, between kernel and initramfs."""
+
+DEVICE_TREE = 0x83F0_0000
+"""Where the device tree is loaded; at most 1 MiB."""
+
+BOOTARGS = "earlycon console=liteuart brd.rd_size=524288"
+"""Where the console is, and a RAM disk of 512 MiB: it takes memory only for what is written, and the engine hands out
+no more than about 2 % of what is free, of which a single folio of order 9 takes 512 slots."""
+
+
+class Soc:
+    """What LiteX says of a SoC: its csr.json.
+
+    Attributes:
+        path: the file it came from.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Reads the file.
+
+        Args:
+            path: what LiteX's Builder wrote as csr_json.
+        """
+        self.path = path
+        content = _load(path, "build the SoC it belongs to")
+        try:
+            self._bases, self._memories = content["csr_bases"], content["memories"]
+            self._constants = content["constants"]
+        except KeyError as error:
+            raise InputError(f"{path} has no {error}: it must be what LiteX's Builder writes as csr_json") from error
+
+    def _need(self, table: dict[str, Any], name: str, what: str) -> Any:
+        if name not in table:
+            raise InputError(f"{self.path} has no {what} '{name}': the device tree is for Rocket SoCs with the engine")
+        return table[name]
+
+    def has(self, name: str) -> bool:
+        """Says whether the SoC has registers of that name."""
+        return name in self._bases
+
+    def registers(self, name: str) -> str:
+        """Address of the registers of a LiteX core, in hexadecimal."""
+        return f"{self._need(self._bases, name, 'register block'):x}"
+
+    def memory(self, name: str) -> tuple[str, str]:
+        """Address and size, in bytes, of a region, both in hexadecimal."""
+        region = self._need(self._memories, name, "region")
+        return f"{region['base']:x}", f"{region['size']:x}"
+
+    def constant(self, name: str) -> Any:
+        """A constant of the SoC."""
+        return self._need(self._constants, name, "constant")
+
+    def interrupt(self, name: str) -> int:
+        """Number of a core's interrupt at Rocket's interrupt controller, which counts from 1."""
+        return int(self.constant(f"{name}_interrupt")) + 1
+
+
+def _load(path: Path, cure: str) -> dict[str, Any]:
+    try:
+        content = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): {cure}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is no JSON: {cure}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} holds no JSON object: {cure}")
+    return content
+
+
+def _build_hash(path: Path) -> str:
+    """The engine's build hash, 16 hexadecimal digits."""
+    cure = "build the engine with 'sim/setup/build rtl-soc'"
+    found = str(_load(path, cure).get("build_hash", ""))
+    if not re.fullmatch("[0-9a-f]{16}", found):
+        raise InputError(f"{path} states no build_hash of 16 hexadecimal digits: {cure}")
+    return found
+
+
+def _same_engine(soc: Soc, build_hash: str) -> None:
+    """Stops when the SoC has another engine in it than the one described."""
+    halves = [int(soc.constant(f"hwswap_build_hash_{half}")) for half in ("hi", "lo")]
+    built = f"{halves[0]:08x}{halves[1]:08x}"
+    if built != build_hash:
+        raise InputError(
+            f"{soc.path} is of engine {built}, not {build_hash}: build the SoC again with the present engine"
+        )
+
+
+def _part(name: str, **values: Any) -> str:
+    text = (PARTS / name).read_text()
+    if name.endswith(".dtsi.in"):
+        # The whole has one licence line, its first.
+        text = text.partition("\n")[2]
+    return Template(text).substitute(values)
+
+
+def _sdcard(soc: Soc) -> str:
+    return _part(
+        "sdcard.dtsi.in",
+        phy=soc.registers("sdcard_phy"),
+        core=soc.registers("sdcard_core"),
+        reader=soc.registers("sdcard_block2mem"),
+        writer=soc.registers("sdcard_mem2block"),
+        irq=soc.registers("sdcard_irq"),
+        interrupt=soc.interrupt("sdcard_irq"),
+    )
+
+
+def _devices(soc: Soc, build_hash: str) -> str:
+    base, size = soc.memory("hwswap")
+    parts = [_part("ctrl.dtsi.in", base=soc.registers("ctrl"))] if soc.has("ctrl") else []
+    parts.append(_part("uart.dtsi.in", base=soc.registers("uart"), interrupt=soc.interrupt("uart")))
+    if soc.has("sdcard_core"):
+        parts.append(_sdcard(soc))
+    parts.append(
+        _part("hwswap.dtsi.in", base=base, size=size, interrupt=soc.interrupt("hwswap"), build_hash=build_hash)
+    )
+    return "".join(parts).removesuffix("\n")
+
+
+def _initrd(size: int | None) -> str:
+    if not size:
+        return ""
+    lines = (f"start = <0x{INITRAMFS:x}>", f"end = <0x{INITRAMFS + size:x}>")
+    return "".join(f"\t\tlinux,initrd-{line};\n" for line in lines)
+
+
+def source(soc_json: Path, engine_json: Path, kind: Kind, *, bootargs: str = "", initramfs_size: int | None) -> str:
+    """Returns the tree as text.
+
+    Args:
+        soc_json: LiteX's export of the SoC (csr_json).
+        engine_json: what the engine was built as.
+        kind: `sim` has the clocks of a slow world, see SIM_CLOCK_HZ; `board` the SoC's own.
+        bootargs: appended to the kernel's command line.
+        initramfs_size: bytes of the initramfs that is loaded at INITRAMFS; None when there is none.
+    """
+    if kind not in ("board", "sim"):
+        raise InputError(f"'{kind}' is no kind of SoC: use board or sim")
+    soc = Soc(soc_json)
+    if soc.constant("config_cpu_name") != "rocket":
+        raise InputError(f"{soc_json} is of a SoC with a {soc.constant('config_cpu_name')}: Linux runs on Rocket here")
+    clock = SIM_CLOCK_HZ if kind == "sim" else int(soc.constant("config_clock_frequency"))
+    ram_base, ram_size = soc.memory("main_ram")
+    if int(ram_base, 16) != FIRMWARE or int(ram_size, 16) < DEVICE_TREE + (1 << 20) - FIRMWARE:
+        raise InputError(f"{soc_json} has RAM at 0x{ram_base}, 0x{ram_size} bytes: Linux wants 64 MiB at 0x80000000")
+    build_hash = _build_hash(engine_json)
+    _same_engine(soc, build_hash)
+    devices = _devices(soc, build_hash)
+    platform = str(soc.constant("config_platform_name")).replace("_", "-")
+    return _part(
+        "soc.dts.in",
+        platform=platform,
+        model=f"hwswap on {platform}",
+        bootargs=f"{BOOTARGS} {bootargs}".strip(),
+        initrd=_initrd(initramfs_size),
+        timebase_hz=clock // CYCLES_PER_TICK,
+        cpu_hz=clock,
+        ram_base=ram_base,
+        ram_size=ram_size,
+        clint_base=soc.memory("clint")[0],
+        plic_base=soc.memory("plic")[0],
+        devices=devices,
+        supplies=_part("sdcard-supply.dtsi.in") if soc.has("sdcard_core") else "",
+    )
+
+
+def write(
+    soc_json: Path,
+    engine_json: Path,
+    kind: Kind,
+    output_dts: Path,
+    output_dtb: Path,
+    *,
+    bootargs: str = "",
+    initramfs_size: int | None = None,
+) -> None:
+    """Writes the tree as source and as the blob that OpenSBI and the kernel read.
+
+    Args:
+        soc_json: LiteX's export of the SoC (csr_json).
+        engine_json: what the engine was built as.
+        kind: `board` or `sim`.
+        output_dts: source to write.
+        output_dtb: blob to write.
+        bootargs: appended to the kernel's command line.
+        initramfs_size: bytes of the initramfs that is loaded at INITRAMFS; None when there is none.
+    """
+    text = source(soc_json, engine_json, kind, bootargs=bootargs, initramfs_size=initramfs_size)
+    Path(output_dts).write_text(text)
+    command = ["dtc", "-q", "-I", "dts", "-O", "dtb", "-o", str(output_dtb), str(output_dts)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        raise InputError("dtc is missing: install device-tree-compiler (make setup does)") from error
+    except subprocess.CalledProcessError as error:
+        raise InputError(f"dtc does not take {output_dts}: {error.stderr.strip()}") from error
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.linux.devicetree", description=__doc__.splitlines()[0])
+    parser.add_argument("--soc", type=Path, required=True, help="LiteX's export of the SoC (soc.json)")
+    parser.add_argument("--engine", type=Path, required=True, help="engine.json, beside the engine's Verilog")
+    parser.add_argument("--kind", choices=("board", "sim"), default="board")
+    parser.add_argument("--bootargs", default="", help="appended to the kernel's command line")
+    parser.add_argument("--initramfs", type=Path, help="its size goes into the tree")
+    parser.add_argument("--output", type=Path, required=True, help="source to write; the blob gets the suffix .dtb")
+    options = parser.parse_args(argv)
+    try:
+        size = options.initramfs.stat().st_size if options.initramfs else None
+        write(
+            options.soc,
+            options.engine,
+            options.kind,
+            options.output,
+            options.output.with_suffix(".dtb"),
+            bootargs=options.bootargs,
+            initramfs_size=size,
+        )
+    except (InputError, OSError) as error:
+        print(f"devicetree: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

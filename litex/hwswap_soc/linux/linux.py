@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make soc-linux`: Linux on the simulated SoC swaps in every mode, and says what its allocator costs."""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+from hwswap.project import provenance
+from hwswap.project.paths import BUILD
+from hwswap_litex import InputError
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from hwswap_soc.linux import devicetree, linux_image, linux_table
+from hwswap_soc.linux.linux_result import DONE, Collected, failures
+from hwswap_soc.simulation.run import LATENCY, Result
+from hwswap_soc.simulation.run import run as simulate
+
+OUTPUT = BUILD / "soc-linux"
+"""Where results go."""
+
+MODEL = BUILD / "soc-model-rocket"
+"""The Verilated SoC (`sim/setup/build soc-model-rocket`)."""
+
+ENGINE = BUILD / "rtl-soc/engine.json"
+"""What the engine in the model was built as (`sim/setup/build rtl-soc`)."""
+
+MODES = ("off", "tuned", "shadow", "hint", "trusted")
+"""Those of the driver, and `tuned`: software that writes the words of folios without a look at each."""
+
+MAX_MCYCLES = 400
+"""Millions of cycles after which a run that has not ended is given up."""
+
+
+class Watch:
+    """Collects the console and shows how far the run is: a live line on a terminal, else a line now and then."""
+
+    def __init__(self, console: Console, log: Path) -> None:
+        """Makes the display.
+
+        Args:
+            console: where to.
+            log: file that gets every line of the simulated console, and before it when it came, in millions of cycles.
+        """
+        self.collected = Collected()
+        self.cycle = 0
+        self._console = console
+        self._log = log.open("w")
+        self._progress = Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console
+        )
+        self._task = self._progress.add_task("starting the simulated SoC", total=None)
+        self._told = time.monotonic()
+
+    def __enter__(self) -> Self:
+        """Starts the display."""
+        if self._console.is_terminal:
+            self._progress.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        """Ends it."""
+        self._progress.stop()
+        self._log.close()
+
+    @property
+    def phase(self) -> str:
+        """Name of the part of the run that is under way."""
+        return self.collected.phases[-1][0] if self.collected.phases else "reset"
+
+    def on_line(self, line: str) -> None:
+        """Takes a line of the simulated console."""
+        before = self.phase
+        self.collected.feed(line, self.cycle)
+        self._log.write(f"{self.cycle / 1e6:7.1f} {line}\n")
+        self._log.flush()
+        if self.phase != before and not self._console.is_terminal:
+            self._console.print(f"soc-linux: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
+
+    def on_progress(self, cycle: int, seconds: float) -> None:
+        """Takes the number of cycles simulated so far, and how long that took."""
+        self.cycle = cycle
+        text = f"{self.phase}: {cycle / 1e6:.1f} Mcycles, {cycle / 1e3 / max(seconds, 1e-3):.0f} kcycles/s"
+        if self._console.is_terminal:
+            self._progress.update(self._task, description=text)
+        elif time.monotonic() - self._told > 30:
+            self._told = time.monotonic()
+            self._console.print(f"soc-linux: {text}, {seconds:.0f} s")
+
+
+def prepare(model: Path, folder: Path, bootargs: str) -> Path:
+    """Makes what RAM holds at the start; returns the file.
+
+    Args:
+        model: folder of the Verilated SoC.
+        folder: where to.
+        bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.h).
+    """
+    cure = "run 'make soc-linux'"
+    initramfs = linux_image.read(linux_image.INITRAMFS, cure)
+    devicetree.write(
+        model / "soc.json",
+        ENGINE,
+        "sim",
+        folder / "hwswap.dts",
+        folder / "hwswap.dtb",
+        bootargs=bootargs,
+        initramfs_size=len(initramfs),
+    )
+    parts = {
+        devicetree.FIRMWARE: linux_image.read(linux_image.OPENSBI, "run 'sim/setup/build fpga'"),
+        devicetree.KERNEL: linux_image.read(linux_image.KERNEL, cure),
+        devicetree.INITRAMFS: initramfs,
+        devicetree.DEVICE_TREE: linux_image.read(folder / "hwswap.dtb", cure),
+    }
+    linux_image.ram(parts, folder / "ram.bin")
+    return folder / "ram.bin"
+
+
+def facts(model: Path, latency: int) -> dict:
+    """What a run is made with, to be written as JSON.
+
+    Args:
+        model: folder of the Verilated SoC.
+        latency: of the DRAM, cycles to the first beat.
+    """
+    return {
+        "model": json.loads((model / "model.json").read_text()),
+        "engine": json.loads(ENGINE.read_text()),
+        "dram_latency": latency,
+        "clock_hz": devicetree.SIM_CLOCK_HZ,
+        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
+    }
+
+
+def report(collected: Collected, result: Result, failed: list[str]) -> dict:
+    """What came of a run, to be written as JSON."""
+    return collected.report() | {
+        "cycles": result.cycles,
+        "seconds": round(result.seconds, 1),
+        "ended_by": result.reason,
+        "failures": failed,
+    }
+
+
+def remarks(model: dict) -> list[str]:
+    """What the numbers are, and what they depend on.
+
+    Args:
+        model: what the simulated SoC was built as (model.json).
+    """
+    notes = [
+        "Cycles are the CPU's own counter; CPU and engine run in the same clock.",
+        "The bench calls the allocator without I/O and waits before each call, outside of the measured time.",
+        "Means are over all calls: hits, misses, and those that an interrupt fell into.",
+    ]
+    if model["variant"] == "linux":
+        notes.append(
+            "This Rocket has direct-mapped caches of 4 KiB and TLBs of 4 entries: an instruction takes 4 to 9 cycles, "
+            "by what shares a cache line with what, so a few ten per cent between two modes may be no more than that."
+        )
+    return notes
+
+
+def show(collected: Collected, result: Result, notes: list[str], console: Console) -> None:
+    """Prints the tables and the notes."""
+    for table in (
+        phases_table := linux_table.phases_table(collected, result.cycles),
+        linux_table.swap_table(collected, devicetree.SIM_CLOCK_HZ),
+        linux_table.placed_table(collected),
+        linux_table.cycles_table(collected),
+    ):
+        if table is phases_table or collected.modes:
+            console.print(table)
+    for note in notes:
+        console.print(f"- {note}", highlight=False)
+    console.print(
+        f"{result.cycles / 1e6:.1f} Mcycles in {result.seconds / 60:.1f} minutes, {result.rate / 1e3:.0f} kcycles/s",
+        highlight=False,
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's own arguments."""
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU")
+    parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
+    parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
+    parser.add_argument("--modes", default=",".join(MODES), help=f"of {', '.join(MODES)}; in this order")
+    parser.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
+    parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Boots Linux, and shows and writes what came of it; returns the exit status."""
+    modes = tuple(options.modes.split(","))
+    console = Console(stderr=True, highlight=False)
+    try:
+        if not modes or set(modes) - set(MODES):
+            raise InputError(f"--modes takes some of {', '.join(MODES)}, separated by commas")
+        options.output.mkdir(parents=True, exist_ok=True)
+        bootargs = f"hwswap_modes={options.modes} {options.bootargs}".strip()
+        image = prepare(options.model, options.output, bootargs)
+        # Before the run: somebody may build something else meanwhile.
+        made_of = facts(options.model, options.dram_latency)
+        with Watch(console, options.output / "console.log") as watch:
+            result = simulate(
+                options.model,
+                image,
+                stop=f"{DONE.pattern}|Kernel panic",
+                max_cycles=options.max_mcycles * 1_000_000,
+                dram_latency=options.dram_latency,
+                sdcard=options.card,
+                on_line=watch.on_line,
+                on_progress=watch.on_progress,
+            )
+    except (InputError, OSError, subprocess.SubprocessError) as error:
+        print(f"soc-linux: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("soc-linux: interrupted", file=sys.stderr)
+        return 130
+    collected = watch.collected
+    failed = failures(collected, modes)
+    if result.reason != "stop":
+        limit = options.max_mcycles * 1_000_000
+        why = (
+            f"{options.max_mcycles} Mcycles were up"
+            if result.cycles >= limit
+            else "the simulation was ended from outside"
+        )
+        failed.insert(0, f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', {why}.")
+    content = report(collected, result, failed) | made_of
+    (options.output / "linux.json").write_text(json.dumps(content, indent=1) + "\n")
+    show(collected, result, remarks(content["model"]), Console(width=None if sys.stdout.isatty() else 120))
+    if collected.orders:
+        linux_table.plot(collected, options.output / "linux.png")
+    console.print(f"soc-linux: linux.json, linux.png, console.log, hwswap.dts are in {options.output}")
+    if failed:
+        print(f"soc-linux: failed: {' '.join(failed[:4])} See {options.output / 'console.log'}", file=sys.stderr)
+    return 1 if failed else 0

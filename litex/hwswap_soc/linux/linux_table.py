@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of Linux on the simulated SoC, as tables and as a picture."""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from hwswap_soc.linux.linux_result import Collected, Mode
+
+OPS = {"alloc": "allocate", "free": "free"}
+
+
+def _count(mode: Mode, name: str) -> str:
+    return f"{int(mode.driver.get(name, 0)):,}" if mode.driver else "-"
+
+
+def swap_table(collected: Collected, clock_hz: int) -> Table:
+    """What was swapped and verified in each mode, and who placed it.
+
+    Args:
+        collected: the run.
+        clock_hz: the CPU clock that the device tree stated, by which the kernel counts time.
+    """
+    table = Table(title="Swapped to a RAM disk and verified, by mode")
+    table.add_column("")
+    for name in collected.modes:
+        table.add_column(name, justify="right")
+
+    def row(text: str, cell) -> None:
+        table.add_row(text, *(cell(mode) for mode in collected.modes.values()))
+
+    def total(mode: Mode, key: str) -> str:
+        return f"{sum(swap[key] for swap in mode.swaps):,}"
+
+    def cycles(mode: Mode, key: str, order: int) -> str:
+        swaps = [swap for swap in mode.swaps if swap["order"] == order]
+        pages = sum(swap["pages"] for swap in swaps)
+        return f"{sum(swap[key] for swap in swaps) * clock_hz // 1_000_000_000 // pages:,}" if pages else "-"
+
+    row("pages out", lambda mode: total(mode, "pages_out"))
+    row("pages in", lambda mode: total(mode, "pages_in"))
+    row("64 kB folios out whole", lambda mode: total(mode, "whole_folios"))
+    row("bytes verified", lambda mode: total(mode, "verified_bytes"))
+    row("bytes wrong", lambda mode: total(mode, "wrong_bytes"))
+    row("CPU cycles a page out, 4 kB folios", lambda mode: cycles(mode, "out_ns", 0))
+    row("CPU cycles a page in, 4 kB folios", lambda mode: cycles(mode, "in_ns", 0))
+    row("CPU cycles a page out, 64 kB folios", lambda mode: cycles(mode, "out_ns", 4))
+    row("CPU cycles a page in, 64 kB folios", lambda mode: cycles(mode, "in_ns", 4))
+    for name in (
+        "slots_engine",
+        "slots_software",
+        "hints_taken",
+        "hints_refused",
+        "hint_misses",
+        "notices",
+        "fills",
+        "clears",
+        "fills_busy",
+    ):
+        row(name.replace("_", " "), lambda mode, name=name: _count(mode, name))
+    row("mirror differences", lambda mode: f"{mode.mirror['differences']}" if mode.mirror else "-")
+    return table
+
+
+def cycles_table(collected: Collected) -> Table:
+    """CPU cycles of one call of the allocator, by the kernel's own bench; ratios to the first mode."""
+    table = Table(title="CPU cycles a call: mean over all calls (median), ratio of means to software")
+    table.add_column("")
+    names = list(collected.modes)
+    for name in names:
+        table.add_column(name, justify="right")
+        if name != names[0]:
+            table.add_column("ratio", justify="right")
+    for order in collected.orders:
+        for op, verb in OPS.items():
+            cells, first = [], collected.modes[names[0]].bench(op, order)
+            for name in names:
+                line = collected.modes[name].bench(op, order)
+                cells.append(f"{line['avg']:,} ({line['p50']:,})" if line else "-")
+                if name != names[0]:
+                    cells.append(f"{line['avg'] / first['avg']:.2f}" if line and first and first["avg"] else "-")
+            table.add_row(f"{verb} order {order}", *cells)
+    return table
+
+
+def placed_table(collected: Collected) -> Table:
+    """How many of the bench's folios the engine placed."""
+    table = Table(title="Folios of the bench that the engine placed")
+    for title in ("order", *collected.modes):
+        table.add_column(title, justify="right")
+    for order in collected.orders:
+        lines = [mode.bench("alloc", order) for mode in collected.modes.values()]
+        table.add_row(str(order), *(f"{line['hinted']} of {line['n']}" if line else "-" for line in lines))
+    return table
+
+
+def phases_table(collected: Collected, cycles: int) -> Table:
+    """Where the cycles of the run went.
+
+    Args:
+        collected: the run.
+        cycles: of the whole run.
+    """
+    table = Table(title="The run, in millions of CPU cycles")
+    for title in ("", "begins at", "takes"):
+        table.add_column(title, justify="right" if title else "left")
+    ends = [cycle for _, cycle in collected.phases[1:]] + [cycles]
+    for (name, cycle), end in zip(collected.phases, ends, strict=True):
+        table.add_row(name, f"{cycle / 1e6:.1f}", f"{(end - cycle) / 1e6:.1f}")
+    return table
+
+
+def plot(collected: Collected, path: Path) -> None:
+    """Writes a PNG: cycles of one call by order, a bar a mode; the lines are medians."""
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
+    names, orders = list(collected.modes), collected.orders
+    width = 0.8 / max(1, len(names))
+    for axes, (op, verb) in zip(figure.subplots(1, 2, sharey=True), OPS.items(), strict=True):
+        for i, name in enumerate(names):
+            lines = [collected.modes[name].bench(op, order) for order in orders]
+            places = [at + (i + 0.5) * width - 0.4 for at, line in enumerate(lines) if line]
+            axes.bar(places, [line["avg"] for line in lines if line], 0.9 * width, label=name)
+            axes.plot(places, [line["p50"] for line in lines if line], "k_", markersize=9)
+        axes.set_yscale("log")
+        axes.set_xticks(range(len(orders)), [f"order {order}" for order in orders])
+        axes.set_title(verb)
+    figure.axes[0].set_ylabel("CPU cycles a call (bar: mean, line: median)")
+    figure.axes[0].legend()
+    figure.suptitle("Linux swap allocator on the simulated SoC, CPU and engine in the same clock")
+    figure.savefig(path, dpi=120)

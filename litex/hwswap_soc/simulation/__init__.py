@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated SoC: the board's on a model of its DRAM, with a simulated SD card, as a program by Verilator.
+
+For the rooms above: `run.run`, which runs an image on a model, and its `Result`; `simsoc.TRAMPOLINES`, how Linux is
+started. `sim` (what sim/setup/build calls) and `model` build a model of `simsoc` and harness.cpp; `sim_run` is the
+command `hwswap soc sim`. `dram`, `sdcard_model` and `simsoc.ModelPlatform` serve tests of other designs as well.
+"""

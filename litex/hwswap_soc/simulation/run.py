@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a simulated SoC that hwswap_soc.simulation.model has built."""
+
+import json
+import re
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hwswap_litex import InputError
+
+STORAGE = "sim_main_ram_storage.init"
+"""The file the DRAM model's memory is read from."""
+
+CARD = "sdcard.img"
+"""The file that the simulated SD card is."""
+
+CARD_UNIT = 1 << 19
+"""A card tells its size in units of so many bytes."""
+
+PAGE = 4096
+"""Image bytes looked at together: pages of zeros are left out."""
+
+LATENCY = 16
+"""Cycles from an address to the first beat of data: a row that is open, on a board's DDR3 at a SoC's clock."""
+
+
+@dataclass
+class Result:
+    """A run.
+
+    Attributes:
+        cycles: sys clock cycles; up to the end of the line that stopped the run, if one did.
+        lines: the console, without line ends.
+        reason: `stop` (the line looked for came), `max-cycles`, `max-seconds`, or `ended` (by itself).
+        seconds: wall-clock time.
+    """
+
+    cycles: int = 0
+    lines: list[str] = field(default_factory=list)
+    reason: str = "ended"
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Simulated cycles a second of wall-clock time."""
+        return self.cycles / self.seconds if self.seconds else 0.0
+
+
+def run(
+    model: Path,
+    image: Path,
+    *,
+    stop: str | None = None,
+    max_cycles: int | None = None,
+    max_seconds: float | None = None,
+    dram_latency: int = LATENCY,
+    engine_ratio: float = 1.0,
+    wave: Path | None = None,
+    sdcard: Path | None = None,
+    on_line: Callable[[str], None] | None = None,
+    on_progress: Callable[[int, float], None] | None = None,
+    on_waiting: Callable[[str], str | None] | None = None,
+) -> Result:
+    """Runs `image` on the model in folder `model`.
+
+    Args:
+        model: made by `hwswap_soc.simulation.sim build`.
+        image: what main RAM holds at the start, from its first byte on.
+        stop: regular expression; the run ends with the first console line in which it is found.
+        max_cycles: the run ends then.
+        max_seconds: wall-clock seconds after which the run ends.
+        dram_latency: cycles from an address to the first beat of data.
+        engine_ratio: engine clock to sys clock, for a model with `own_clock`.
+        wave: FST file to write, for a model with `waves`.
+        sdcard: what the SD card of a SoC with a Rocket holds; what the SoC writes to the card is written to the file.
+        on_line: called with every line of the console.
+        on_progress: called about twice a second with cycles and seconds so far.
+        on_waiting: called with a line of the console that waits for its end, such as a prompt; what it returns is typed
+            on the console, and with None the run ends.
+    """
+    model = Path(model).resolve()
+    facts = load_facts(model)
+    pattern = _compile(stop)
+    command = [str(model / "soc-sim"), "--dram-latency", str(dram_latency), "--engine-ratio", str(engine_ratio)]
+    if not 2 <= dram_latency <= 60000:
+        raise InputError(f"the DRAM latency is {dram_latency}: choose 2 to 60000 cycles")
+    if engine_ratio != 1.0 and not facts["own_clock"]:
+        raise InputError(f"the engine in {model} shares the CPU's clock: build the model with --engine-clock own")
+    if not 0.05 <= engine_ratio <= 20:
+        raise InputError(f"the ratio of the clocks is {engine_ratio}: choose 0.05 to 20")
+    if max_cycles is not None:
+        command += ["--max-cycles", str(max_cycles)]
+    if wave is not None:
+        if not facts["waves"]:
+            raise InputError(f"the model in {model} cannot write waves: build it with --wave")
+        command += ["--wave", str(Path(wave).resolve())]
+    if on_waiting is not None:
+        command.append("--keyboard")
+    with tempfile.TemporaryDirectory(prefix="soc-sim-") as folder:
+        for initial in (model / "gateware").glob("*.init"):
+            if initial.name != STORAGE:
+                (Path(folder) / initial.name).symlink_to(initial)
+        write_storage(image, Path(folder) / STORAGE, facts["ram_size"])
+        if sdcard is not None:
+            (Path(folder) / CARD).symlink_to(_card(sdcard, facts))
+        return _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting)
+
+
+def load_facts(model: Path) -> dict:
+    """What the model in folder `model` was built with."""
+    try:
+        facts = json.loads((model / "model.json").read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{model} holds no simulated SoC: build one with 'sim/setup/build soc-model-vexriscv'"
+        ) from error
+    if not (model / "soc-sim").is_file():
+        raise InputError(f"{model} is not complete: remove it and build the model again")
+    return facts
+
+
+def _card(path: Path, facts: dict) -> Path:
+    """Makes sure that a file can be the SD card of a model; returns where it is."""
+    if facts["cpu"] != "rocket":
+        raise InputError(f"the simulated SoC with a {facts['cpu']} has no SD card: take the one with a Rocket")
+    try:
+        size = Path(path).stat().st_size
+        with Path(path).open("r+b"):
+            pass
+    except OSError as error:
+        raise InputError(f"the card {path} cannot be read and written ({error.strerror}): name a file") from error
+    if size == 0 or size % CARD_UNIT:
+        raise InputError(f"the card {path} has {size} bytes: make it a multiple of {CARD_UNIT}, as cards are")
+    return Path(path).resolve()
+
+
+def write_storage(image: Path, target: Path, size: int) -> None:
+    """Writes `image` as a file for $readmemh, 64-bit words; pages of zeros are left out.
+
+    Args:
+        image: a flat binary.
+        target: the file to write.
+        size: bytes of RAM it must fit into.
+    """
+    try:
+        length = Path(image).stat().st_size
+        if not 0 < length <= size:
+            raise InputError(f"the image {image} has {length} bytes: it must have 1 to {size}, the size of main RAM")
+        with Path(image).open("rb") as source, target.open("w") as stream:
+            for number, page in enumerate(iter(lambda: source.read(PAGE), b"")):
+                if any(page) or number == 0:
+                    words = struct.unpack(f"<{PAGE // 8}Q", page.ljust(PAGE, b"\0"))
+                    stream.write(f"@{number * PAGE // 8:x}\n" + "\n".join(f"{word:x}" for word in words) + "\n")
+    except OSError as error:
+        raise InputError(f"the image {image} cannot be read ({error.strerror}): name a flat binary") from error
+
+
+def _compile(stop: str | None) -> re.Pattern | None:
+    """The regular expression of a line to stop at."""
+    try:
+        return re.compile(stop) if stop is not None else None
+    except re.error as error:
+        raise InputError(f"'{stop}' is not a regular expression ({error}): mend --stop") from error
+
+
+def _messages(stream) -> Iterator[tuple[str, int, str]]:
+    """What the harness prints: kind, cycle and text."""
+    for raw in stream:
+        kind, _, rest = raw.decode(errors="replace").rstrip("\n").partition(" ")
+        cycle, _, text = rest.partition(" ")
+        if kind in ("L", "C", "P") and cycle.isdigit():
+            yield kind, int(cycle), text
+
+
+def _type(process: subprocess.Popen, text: str | None) -> bool:
+    """Types text on the console; ends the run, and returns False, when there is none."""
+    if text is None:
+        process.send_signal(signal.SIGTERM)
+        return False
+    process.stdin.write(text.encode())
+    process.stdin.flush()
+    return True
+
+
+def _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting) -> Result:
+    """Runs the harness in `folder` and reads what it prints."""
+    result = Result(reason="max-cycles" if "--max-cycles" in command else "ended")
+    started = time.monotonic()
+    # A session of its own: Ctrl-C is for us, who then stop it properly.
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.PIPE if on_waiting else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        for kind, cycle, text in _messages(process.stdout):
+            if result.reason == "stop":
+                continue
+            result.seconds = time.monotonic() - started
+            result.cycles = cycle
+            if kind == "L":
+                result.lines.append(text)
+                if on_line:
+                    on_line(text)
+                if pattern and pattern.search(text):
+                    result.reason = "stop"
+                    process.send_signal(signal.SIGTERM)
+            elif kind == "P":
+                if on_waiting and not _type(process, on_waiting(text)):
+                    result.lines.append(text)
+                    result.reason = "stop"
+            elif on_progress:
+                on_progress(cycle, result.seconds)
+            if max_seconds is not None and result.seconds > max_seconds and result.reason != "stop":
+                result.reason = "max-seconds"
+                process.send_signal(signal.SIGTERM)
+                max_seconds = None
+    finally:
+        process.send_signal(signal.SIGTERM)
+        errors = process.stderr.read().decode(errors="replace")
+        status = process.wait()
+    if status != 0:
+        raise InputError(f"the simulation ended with status {status}: {errors.strip() or 'it said nothing'}")
+    return result
