@@ -20,7 +20,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.guest.qemu import Guest, Machine
+from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.model.golden import Allocator
 from hwswap.project import artifacts, paths, provenance
 from hwswap.stimulus import page_outs
@@ -217,7 +217,10 @@ def work(
     accounts, faults = [], []
     for kernel in KERNELS:
         log = folder / f"{kernel.split(',')[0]}.kernel.log"
-        account = hear(kernel, scenes, log, say)
+        try:
+            account = hear(kernel, scenes, log, say)
+        except GuestError as error:
+            raise WitnessError(f"{kernel}: {error}") from error
         accounts.append(account)
         faults += faults_of(account, scenes, expected, total)
     folios = sum(scene.folios for scene in scenes)
