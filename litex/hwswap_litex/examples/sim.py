@@ -21,7 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--profile", default="full", help="the engine: full or linux")
     parser.add_argument("--output", type=Path, default=Path("hwswap-sim"), help="folder for the SoC")
-    parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--no-run", action="store_true", help="DIR/gateware/build_sim.sh then compiles it")
     options = parser.parse_args()
 
     soc = SimSoC(with_sdram=True, cpu_type="vexriscv", uart_name="sim", integrated_rom_size=0x10000)
@@ -31,7 +31,7 @@ def main() -> None:
     config.add_clocker("sys_clk", freq_hz=1_000_000)
     config.add_module("serial2console", "serial")
     builder = Builder(soc, output_dir=str(options.output), csr_json=str(options.output / "csr.json"))
-    builder.build(sim_config=config, opt_level="O2", run=not options.build_only, interactive=not options.build_only)
+    builder.build(sim_config=config, opt_level="O1", run=not options.no_run)
 
 
 if __name__ == "__main__":
