@@ -19,6 +19,7 @@ BESIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "litex/README.md": "litex.md",
+    "litex/hwswap_litex/README.md": "litex-core.md",
     "constraints/README.md": "constraints.md",
     "sim/verilator/README.md": "verilator.md",
 }
