@@ -73,24 +73,13 @@ static void hwswap_tables_kick(void)
 	hwswap_kick_tables(msecs_to_jiffies(READ_ONCE(quarantine_ms)));
 }
 
-/**
- * hwswap_tables_note - a cluster has changed
- * @hw: the engine
- * @cluster: its number in the engine
- * @list: the list it is on now (enum swap_offload_list)
- *
- * Context: the update hook: under the cluster lock, perhaps with interrupts off.
- */
-void hwswap_tables_note(struct hwswap *hw, u32 cluster, unsigned int list)
+/* The uncommon part of hwswap_tables_note(). */
+void __hwswap_tables_note(struct hwswap *hw, u32 cluster, unsigned int list)
 {
-	const struct page *page = READ_ONCE(hw->tables[cluster].page);
-
-	if (list == SWAP_OFFLOAD_LIST_FREE) {
-		if (!test_and_set_bit(cluster, hw->freed) && page)
-			hwswap_tables_kick();
-	} else if (!page && !test_bit(cluster, hw->wanted)) {
+	if (list != SWAP_OFFLOAD_LIST_FREE)
 		set_bit(cluster, hw->wanted);
-	}
+	else if (!test_and_set_bit(cluster, hw->freed) && READ_ONCE(hw->tables[cluster].page))
+		hwswap_tables_kick();
 }
 
 /**
