@@ -21,6 +21,12 @@ PATIENCE = 300
 """Seconds for the BIOS to start and to answer: a few on an idle machine."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def example():
+    if not EXAMPLE.is_dir():
+        pytest.fail(f"{EXAMPLE} is missing: run 'make litex-example'")
+
+
 def python(code: str, cwd) -> subprocess.CompletedProcess:
     """Runs Python of the package's environment, which knows nothing of this project's folders."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

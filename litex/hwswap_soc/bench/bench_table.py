@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bench's results as tables."""
 
+from collections.abc import Sequence
+
 from rich.table import Table
 
 from hwswap_soc.bench.bench_result import COMPARED, OPS, STATES, TITLES, Cell, Report
@@ -17,14 +19,20 @@ def _text(cell: Cell | None, stock: Cell | None) -> str:
     return text + (f" {cell.failures}/{cell.n} fail" if cell.failures else "")
 
 
-def main_table(report: Report) -> Table:
-    """Mean cycles a call, by state, operation and order: all schemes side by side."""
-    table = Table(title="CPU cycles a call: mean over hits, misses, fall-backs and failures (ratio to stock)")
+def _by_call(title: str, schemes: Sequence[str]) -> Table:
+    """A table of calls, in which each scheme has a column; without rows."""
+    table = Table(title=title)
     for name in ("device", "operation", "order"):
         table.add_column(name)
-    schemes = report.schemes
     for scheme in schemes:
         table.add_column(TITLES[scheme], justify="right")
+    return table
+
+
+def main_table(report: Report) -> Table:
+    """Mean cycles a call, by state, operation and order: all schemes side by side."""
+    schemes = report.schemes
+    table = _by_call("CPU cycles a call: mean over hits, misses, fall-backs and failures (ratio to stock)", schemes)
     for state in STATES:
         for op in OPS:
             for order in report.orders:
@@ -38,11 +46,7 @@ def main_table(report: Report) -> Table:
 
 def spread_table(report: Report) -> Table:
     """Median, 99th percentile and maximum."""
-    table = Table(title="CPU cycles a call: p50 / p99 / max")
-    for name in ("device", "operation", "order"):
-        table.add_column(name)
-    for scheme in COMPARED:
-        table.add_column(TITLES[scheme], justify="right")
+    table = _by_call("CPU cycles a call: p50 / p99 / max", COMPARED)
     for state in STATES:
         for op in OPS:
             for order in report.orders:

@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import lzma
-import sys
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
 
 from hwswap_soc.boards import boards, release_check
+from hwswap_soc.fpga import steps
 from hwswap_soc.linux import card_image, linux_image
 
 OUTPUT = BUILD / "release"
@@ -249,7 +249,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Makes archives; returns the exit status."""
-    try:
+
+    def work() -> None:
         if bool(options.board) != bool(options.cpu):
             raise InputError("--board and --cpu go together")
         pairs = [(options.board, options.cpu)] if options.board else made(options.build)
@@ -258,10 +259,5 @@ def run(options: argparse.Namespace) -> int:
         for board, cpu in pairs:
             path = make(board, cpu, options.build, options.version, options.output)
             print(f"release: {path}, {path.stat().st_size / 1e6:.1f} MB")
-    except InputError as error:
-        print(f"release: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"release: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
-    return 0
+
+    return steps.finish(work)

@@ -7,7 +7,6 @@ import io
 import json
 import lzma
 import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from hwswap_litex import InputError
 
+from hwswap_soc.fpga import steps
 from hwswap_soc.linux import card_image
 
 SUFFIX = ".tar.xz"
@@ -152,14 +152,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Looks at archives; returns the exit status."""
-    try:
+
+    def work() -> None:
         for path in options.archives:
             check(path)
             print(f"release: {path} is complete and sound")
-    except InputError as error:
-        print(f"release: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"release: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
-    return 0
+
+    return steps.finish(work)

@@ -86,7 +86,8 @@ class HwSwapSoC(SoCCore):
         """Adds memory and engine, and connects them. To be called once, when the clock domains are there."""
         rtl, clock_domain = self._engine_source
         self.add_memory()
-        # As hwswap_litex.add_hwswap does it; here the window is made beside the port, which some CPUs have.
+        # What hwswap_litex.add_hwswap does, and not by it: LiteX names signals after the functions that make them, so a
+        # call would rename them in the netlist, whose routed placements would be worth nothing.
         self.hwswap = engine = HwSwap.from_build(self.platform, rtl, clock_domain)
         region = SoCRegion(origin=self.profile.registers, size=HwSwap.region_size, cached=False)
         self.bus.add_slave("hwswap", engine.bus, region)

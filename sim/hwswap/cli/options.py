@@ -56,6 +56,14 @@ def jobs(parser: argparse.ArgumentParser, default: int = 2) -> None:
     )
 
 
+def _output(parser: argparse.ArgumentParser, default: Path | None, metavar: str, text: str) -> None:
+    """Add --output, which has to be given when there is no default."""
+    said = "" if default is None else f" (default: {default.relative_to(paths.ROOT)})"
+    parser.add_argument(
+        "-o", "--output", type=Path, default=default, required=default is None, metavar=metavar, help=f"{text}{said}"
+    )
+
+
 def output_file(parser: argparse.ArgumentParser, default: Path | None = None) -> None:
     """Add --output: a file.
 
@@ -63,16 +71,7 @@ def output_file(parser: argparse.ArgumentParser, default: Path | None = None) ->
         parser: of the command.
         default: the file when it is not given; None if it has to be.
     """
-    said = "" if default is None else f" (default: {default.relative_to(paths.ROOT)})"
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=default,
-        required=default is None,
-        metavar="FILE",
-        help=f"file to write{said}",
-    )
+    _output(parser, default, "FILE", "file to write")
 
 
 def output_folder(parser: argparse.ArgumentParser, default: Path | None = None) -> None:
@@ -82,16 +81,7 @@ def output_folder(parser: argparse.ArgumentParser, default: Path | None = None) 
         parser: of the command.
         default: the folder when it is not given; None if it has to be.
     """
-    said = "" if default is None else f" (default: {default.parent.name}/{default.name})"
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=default,
-        required=default is None,
-        metavar="DIR",
-        help=f"folder to write to{said}",
-    )
+    _output(parser, default, "DIR", "folder to write to")
 
 
 def json(parser: argparse.ArgumentParser) -> None:
