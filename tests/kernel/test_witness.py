@@ -3,16 +3,17 @@
 
 import pytest
 from hwswap.cli.main import main
-from hwswap.kernel import witness
+from hwswap.kernel import page_out_slots, witness
 from hwswap.kernel.witness import Account, WitnessError
 from hwswap.stimulus import page_outs
+from hwswap.stimulus.page_outs import Area, GiveBack, PageOut, Scene
 
 SCENES = list(page_outs.scenes(5, 900))
-EXPECTED = [page_outs.expect(scene) for scene in SCENES]
+EXPECTED = [page_out_slots.expect(scene) for scene in SCENES]
 
 
 def total():
-    made = page_outs.Expected()
+    made = page_out_slots.Expected()
     for each in EXPECTED:
         made.add(each)
     return made
@@ -43,6 +44,13 @@ def test_one_folio_elsewhere_is_found_and_named():
     assert fault.startswith("unpatched, scene 2: folio 7, order ")
     assert f"the kernel has 0:77+1, the golden model {witness.shortened(EXPECTED[2].lines[7])}" in fault
     assert witness.equal(EXPECTED, said) == sum(scene.folios for scene in SCENES) - 1
+
+
+def test_a_folio_is_told_from_one_at_the_same_place_before():
+    again = PageOut(0, 0, 0)
+    scene = Scene((Area(512, None),), (again, GiveBack(0, 0, 0, 0, 1), again))
+    found = witness.difference(scene, page_out_slots.expect(scene), ["0:1+1", "0:9+1"])
+    assert found.startswith("folio 1, order 0, CPU 0 (operation 2): the kernel has 0:9+1")
 
 
 def test_a_folio_that_is_missing_is_found():

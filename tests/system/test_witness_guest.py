@@ -4,7 +4,7 @@
 import os
 import secrets
 
-from hwswap.kernel import witness
+from hwswap.kernel import page_out_slots, witness
 from hwswap.model.golden import Allocator
 from hwswap.stimulus import page_outs
 
@@ -42,7 +42,7 @@ def test_unpatched_kernel_patched_kernel_and_golden_model_come_to_the_same_slots
     # What the kernels did tells a wrong rule from the right one.
     scenes = list(page_outs.scenes(seed, OPERATIONS))
     for kind in (Wrong, AlsoWrong):
-        expected = [page_outs.expect(scene, kind) for scene in scenes]
+        expected = [page_out_slots.expect(scene, kind) for scene in scenes]
         found = [
             witness.difference(scene, model, lines)
             for scene, model, lines in zip(scenes, expected, accounts[0].lines, strict=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An unpatched kernel as witness: the same script on it, on the patched kernel in mode off, and on the golden model.
 
-A program in the guest (sim/guest/witness) pages folios of every order out, one after the other, reads where each went
-from /proc/self/pagemap, and gives pages back as the script says. It uses no tracepoint and no patch. The golden model
-does the same by itself: all three have to come to the same slots, each time.
+A program in the guest (sw/driver/workloads/witness.c) pages folios of every order out, one after the other, reads where
+each went from /proc/self/pagemap, and gives pages back as the script says. It uses no tracepoint and no patch. The
+golden model does the same by itself: all three have to come to the same slots, each time.
 """
 
 import argparse
@@ -21,10 +21,13 @@ from rich.console import Console
 from rich.table import Table
 
 from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.kernel import page_out_slots
+from hwswap.kernel.page_out_slots import Expected
 from hwswap.model.golden import Allocator
+from hwswap.model.rows import SLOTS
 from hwswap.project import artifacts, paths, provenance
 from hwswap.stimulus import page_outs
-from hwswap.stimulus.page_outs import Expected, Scene
+from hwswap.stimulus.page_outs import Scene
 
 OUTPUT = paths.BUILD / "witness" / "witness.json"
 
@@ -40,7 +43,7 @@ LEAST = {"free": 500, "nonfull": 5_000, "frag": 500, "steal": 500, "fail": 5_000
 LEAST_WHOLE = 100
 """Folios of each order that have to go out in one piece in a whole run."""
 
-JOB = paths.ROOT / "sim/guest/witness/scenes.sh"
+JOB = paths.ROOT / "sim/guest/witness.sh"
 
 MACHINE = Machine(
     cpus=page_outs.CPUS, memory_mb=1536, disks=page_outs.DISKS, disk_mb=2 * page_outs.DISK_CLUSTERS, outbox_mb=128
@@ -54,6 +57,8 @@ KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "patched, mode off": artifac
 
 QUIET = ("pswpin", "pgscan_kswapd", "pgsteal_kswapd", "nr_swapcached", "pgscan_khugepaged")
 """Counters of what else uses swap, or takes slots back: they must not change."""
+
+_EQUAL = "folios equal to the golden model's"
 
 _COUNTER = re.compile(r"^@(before|after) (\S+) (\d+)$", re.MULTILINE)
 _SCENE = re.compile(r"^@scene (\d+) (\{.*\})$", re.MULTILINE)
@@ -137,11 +142,11 @@ def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], N
 
 def difference(scene: Scene, expected: Expected, lines: Sequence[str]) -> str:
     """Return the first difference of a scene in one sentence, or nothing."""
-    outs = [operation for operation in scene.operations if isinstance(operation, page_outs.PageOut)]
+    outs = [each for each in enumerate(scene.operations) if isinstance(each[1], page_outs.PageOut)]
     for number, (model, kernel) in enumerate(zip(expected.lines, lines, strict=False)):
         if model != kernel:
-            out = outs[number]
-            place = f"folio {number}, order {out.order}, CPU {out.cpu} (operation {scene.operations.index(out)})"
+            at, out = outs[number]
+            place = f"folio {number}, order {out.order}, CPU {out.cpu} (operation {at})"
             return f"{place}: the kernel has {shortened(kernel)}, the golden model {shortened(model)}"
     if len(lines) != len(expected.lines):
         return f"the kernel has {len(lines)} folios, the golden model {len(expected.lines)}"
@@ -212,7 +217,7 @@ def work(
     expected, total = [], Expected()
     for number, scene in enumerate(scenes):
         say(f"golden model: scene {number + 1} of {len(scenes)}")
-        expected.append(page_outs.expect(scene, kind))
+        expected.append(page_out_slots.expect(scene, kind))
         total.add(expected[-1])
     accounts, faults = [], []
     for kernel in KERNELS:
@@ -261,7 +266,7 @@ def figures(
             "devices": dict(sorted(Counter(len(scene.areas) for scene in scenes).items())),
             "rotating devices": sum(area.rotating for area in areas),
             "devices with bad slots": sum(bool(area.bad) for area in areas),
-            "devices with a partial last cluster": sum(bool(area.pages % 512) for area in areas),
+            "devices with a partial last cluster": sum(bool(area.pages % SLOTS) for area in areas),
         },
         "model": {
             "whole": dict(sorted(total.whole.items())),
@@ -274,7 +279,7 @@ def figures(
             each.kernel: {
                 "release": each.release,
                 "seconds": each.seconds,
-                "folios equal to the golden model's": equal(expected, each),
+                _EQUAL: equal(expected, each),
                 "folios thrown away before they were paged out": each.thrown_away,
                 "most pages in the swap cache": each.most_cached,
                 "looks at the swap cache": each.looks,
@@ -307,9 +312,6 @@ def sentence(report: dict[str, Any]) -> str:
         f"{sum(model['split'].values()):,} split for want of a run, "
         f"{model['pages without a slot']:,} pages without a slot"
     )
-
-
-_EQUAL = "folios equal to the golden model's"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
