@@ -62,6 +62,14 @@ def test_what_passed_is_run_again_only_when_an_input_changed(project):
     assert runs(project) == 4
 
 
+def test_what_passed_without_a_report_is_not_run_again_either(project):
+    for _ in range(2):
+        done = run(project, "phase", "bare", "src", "--", "bash", "-c", "echo x >>count")
+        assert done.returncode == 0, done.stderr
+    assert runs(project) == 1
+    assert "passed before" in (project / "build/reports/phases").read_text()
+
+
 def test_what_failed_or_names_no_inputs_is_run_every_time(project):
     for number in (1, 2):
         failed = phase(project, "src", then="exit 3")
