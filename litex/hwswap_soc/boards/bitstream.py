@@ -32,6 +32,8 @@ MINUTES = 60
 """How long a seed may take unless the caller says: three times what the slowest took on two cores."""
 
 _FREE_GB = 3
+# How many seeds are tried at most for each that is to be routed.
+_TRIES = 3
 # nextpnr's default router is the better one for timing, but where Rocket crowds the FPGA it searches without end.
 _ROUTERS = {"vexriscv": "router1", "rocket": "router2"}
 
@@ -97,7 +99,8 @@ def build(
         folder: what `netlist.make` filled.
         board: name of the board.
         cpu: name of the CPU.
-        seeds: how many seeds are tried, from 1.
+        seeds: how many seeds are to be routed, from 1 on; in place of one that is given up, the next is tried, up to
+            three times as many.
         output: folder for the results.
         limit: how full the FPGA may be (`capacity.allowed`).
         placements: folder in which routed seeds are kept.
@@ -123,12 +126,16 @@ def build(
     if free < _FREE_GB:
         raise InputError(f"{work} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
     options += ["--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
-    runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, seeds + 1)]
-    placed = placement.place(runs, work, resume=True, minutes=minutes)
+    runs, placed = [], {}
+    while len(placed) < seeds and len(runs) < _TRIES * seeds:
+        # In place of each that was given up, the next one.
+        names = [str(len(runs) + more) for more in range(1, 1 + min(seeds - len(placed), _TRIES * seeds - len(runs)))]
+        runs += (tried := [placement.Run(name, [*options, "--seed", name]) for name in names])
+        placed |= placement.place(tried, work, resume=True, minutes=minutes)
     results = {int(name): result for name, result in placed.items()}
     if not results:
         raise InputError(
-            f"none of {seeds} seed(s) was routed within {minutes:g} minutes: try more SEEDS=, more MINUTES=, or a "
+            f"none of {len(runs)} seed(s) was routed within {minutes:g} minutes: try more SEEDS=, more MINUTES=, or a "
             f"smaller PROFILE= (where the routers were: {work}/*.log)"
         )
     best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
@@ -171,7 +178,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make a bitstream.")
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
-    parser.add_argument("--seeds", type=int, default=1, help="how often it is placed and routed")
+    parser.add_argument("--seeds", type=int, default=1, help="how many placements are to be routed")
     parser.add_argument("--limit", choices=("routable", "part"), default="routable", help="how full the FPGA may be")
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long a seed may take before it is given up")
     parser.add_argument("--netlist", type=Path, required=True, help="what python -m hwswap_soc.boards.netlist made")

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hwswap_soc.boards import bitstream, capacity, profiles
-from hwswap_soc.fpga import fmax_report, fpga_tools, steps
+from hwswap_soc.fpga import fmax_report, fpga_tools, placement, steps
 from hwswap_soc.fpga.fmax_report import CAPACITY, UNITS
 
 ROOT = fpga_tools.ROOT
@@ -118,7 +118,7 @@ def _lines(rows: list[list[str]]) -> list[str]:
 def _reached(made: dict) -> str:
     """The frequencies of the seeds, and which were not routed."""
     speeds = {seed: f"{mhz:.1f}" for seed, mhz in made["reached_mhz"].items()}
-    speeds |= {seed: f"not routed in {minutes:g} minutes" for seed, minutes in made["given_up"].items()}
+    speeds |= {seed: placement.said(after) for seed, after in made["given_up"].items()}
     return ", ".join(f"{seed}: {speeds[seed]}" for seed in sorted(speeds, key=int))
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of nextpnr, two at a time (one with JOBS=1), with what each of them is doing shown."""
 
+import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterable
@@ -12,6 +14,12 @@ from hwswap_soc.fpga import fmax_report, fpga_tools, steps
 
 # Two places-and-routes of a whole SoC take 4 GB.
 _PARALLEL = 2
+# A round of router2 leaves wires that several nets use, fewer each time where it comes to an end. Where it left no fewer
+# than before for so many rounds, and is this far above its best, it would go on for ever.
+_ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
+_ROUNDS = 12
+_WORSE = 1.25
+_ENOUGH = 100
 # What nextpnr says when it enters a phase, and what that is called here.
 _PHASES = {
     "Packing": "packing",
@@ -43,10 +51,15 @@ class Run:
         files = [f"{self.name}.json", *([f"{self.name}.config"] if self.config else [])]
         return all((output / name).is_file() for name in files)
 
-    def given_up(self, output: Path) -> float:
-        """After how many minutes it was given up, by the mark in a folder; 0 without one."""
+    def given_up(self, output: Path) -> dict[str, float]:
+        """Why it was given up, by the mark in a folder: after so many `minutes`, or as the router diverged in so many
+        `rounds`; empty without a mark."""
         mark = output / f"{self.name}.given-up"
-        return float(mark.read_text()) if mark.is_file() else 0
+        return json.loads(mark.read_text()) if mark.is_file() else {}
+
+    def give_up(self, output: Path, **after: float) -> None:
+        """Leaves that mark."""
+        (output / f"{self.name}.given-up").write_text(json.dumps(after) + "\n")
 
 
 def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: float = float("inf")) -> dict[str, dict]:
@@ -58,7 +71,8 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: f
         resume: a run whose results are in the folder already is not done again, so that an interrupted call can go on;
             whoever changes the netlist or an option names another folder.
         minutes: a run that takes longer is ended and given up: a router that does not converge would go on for ever.
-            With `resume`, one that was given up after as many is not tried again.
+            One whose router diverges is given up at once. With `resume`, neither is tried again, but for one that is
+            now given more minutes.
 
     Returns:
         Timing (`fmax_report.timing`) by name, in the order of the runs, of those that were not given up.
@@ -67,9 +81,9 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: f
     reports = {run.name: output / f"{run.name}.json" for run in runs}
     parallel = 1 if os.environ.get("JOBS") == "1" else _PARALLEL
     results = {run.name: fmax_report.timing(reports[run.name]) for run in runs if resume and run.is_done(output)}
-    tried = {run.name for run in runs if resume and run.given_up(output) >= minutes}
+    tried = {run.name for run in runs if resume and _hopeless(run, output, minutes)}
     waiting = [run for run in runs if run.name not in results and run.name not in tried]
-    running: dict[str, tuple[subprocess.Popen, int, float]] = {}
+    running: dict[str, tuple[Run, subprocess.Popen, int, float]] = {}
     with steps.shown() as progress:
         try:
             while waiting or running:
@@ -80,17 +94,18 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: f
                     command += ["--textcfg", f"{run.name}.config"] if run.config else []
                     task = progress.add_task(f"seed {run.name}", total=1)
                     process = fpga_tools.start(command, output / f"{run.name}.log", output)
-                    running[run.name] = process, task, time.monotonic() + 60 * minutes
+                    running[run.name] = run, process, task, time.monotonic() + 60 * minutes
                 time.sleep(0.5)
-                for name, (process, task, end) in list(running.items()):
+                for name, (run, process, task, end) in list(running.items()):
                     log = output / f"{name}.log"
                     progress.update(task, description=f"seed {name}: {_phase(log)}")
                     if process.poll() is None:
-                        if time.monotonic() > end:
+                        rounds = diverged(log.read_text(errors="replace"))
+                        if rounds or time.monotonic() > end:
                             steps.end([process])
-                            (output / f"{name}.given-up").write_text(f"{minutes:g}\n")
-                            told = f"seed {name}: given up while {_phase(log)}, after {minutes:g} minutes"
-                            progress.update(task, completed=1, description=told)
+                            after = {"rounds": rounds} if rounds else {"minutes": minutes}
+                            run.give_up(output, **after)
+                            progress.update(task, completed=1, description=f"seed {name}: {said(after)}")
                             del running[name]
                         continue
                     fpga_tools.check(process, log)
@@ -100,8 +115,30 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: f
                     progress.update(task, completed=1, description=f"seed {name}: {speed:.0f} % of the speed required")
                     del running[name]
         finally:
-            steps.end([process for process, *_ in running.values()])
+            steps.end([process for _, process, *_ in running.values()])
     return {run.name: results[run.name] for run in runs if run.name in results}
+
+
+def diverged(log: str) -> int:
+    """After how many rounds nextpnr's router2 was no longer getting anywhere, by its output so far; 0 when it was."""
+    rounds = [(int(overused), int(number)) for number, overused in _ROUND.findall(log)]
+    if not rounds:
+        return 0
+    (best, at), (now, last) = min(rounds), rounds[-1]
+    return last if last - at >= _ROUNDS and now > max(_WORSE * best, _ENOUGH) else 0
+
+
+def said(given_up: dict[str, float]) -> str:
+    """Why a run was given up (`Run.given_up`), for people."""
+    if "rounds" in given_up:
+        return f"the router diverged in {given_up['rounds']} rounds"
+    return f"not routed in {given_up['minutes']:g} minutes"
+
+
+def _hopeless(run: Run, output: Path, minutes: float) -> bool:
+    """Whether a run was given up before, and would be again within so many minutes."""
+    after = run.given_up(output)
+    return "rounds" in after or after.get("minutes", 0) >= minutes
 
 
 def _phase(log: Path) -> str:
