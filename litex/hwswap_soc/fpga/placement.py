@@ -52,8 +52,10 @@ class Run:
         return all((output / name).is_file() for name in files)
 
     def given_up(self, output: Path) -> dict[str, float]:
-        """Why it was given up, by the mark in a folder: after so many `minutes`, or as the router diverged in so many
-        `rounds`; empty without a mark."""
+        """Why it was given up, by the mark in a folder.
+
+        After so many `minutes`, or as the router diverged in so many `rounds`; empty without a mark.
+        """
         mark = output / f"{self.name}.given-up"
         return json.loads(mark.read_text()) if mark.is_file() else {}
 
