@@ -46,6 +46,16 @@ def fill_formal(parser: Parser) -> Run:
     return formal.run
 
 
+def fill_marks_race(parser: Parser) -> Run:
+    """Add the arguments of `marks-race`."""
+    from hwswap.verify import mark_race
+
+    parser.describe(mark_race)
+    mark_race.add_arguments(parser)
+    options.output_folder(parser, mark_race.OUTPUT)
+    return mark_race.run
+
+
 def fill_mutate(parser: Parser) -> Run:
     """Add the arguments of `mutate`."""
     from hwswap.verify import mutate
@@ -85,6 +95,7 @@ def add_commands(commands: Commands) -> None:
         commands, "witness", "compare slots of an unpatched kernel, the patched one and the golden model", fill_witness
     )
     command(commands, "formal", "prove parts of the engine", fill_formal)
+    command(commands, "marks-race", "search all orders of marks and of the engine's reads", fill_marks_race)
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)
     command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)

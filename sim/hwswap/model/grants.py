@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Grants: the engine proposes up to 64 free units of an order at once, in a ring for each CPU and order.
+
+A grant steers; the kernel allocates, and checks what it uses. So nothing here has to be right for the kernel's sake,
+only for speed: bitmaps may be torn, summaries old. What the engine does promise, and the tests hold it to: a grant was
+legal when its bitmap was read; no unit is on offer twice; a device that is gone is offered no more.
+
+Each access to host memory is a step of its own (`Grants.steps`), as in hwswap.model.marks. Slots are of 4 KiB. Source:
+docs/marks-and-grants.md.
+"""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final
+
+from hwswap_map import Flag
+
+from hwswap.model.marks import WORD_SLOTS, Arrays, Summary, largest_run, read_bitmap
+from hwswap.model.rows import ORDERS, SLOTS, free_runs
+
+TOP_ORDER: Final = ORDERS - 1
+"""Order 9, a whole cluster: from FREE only."""
+
+RING_LOG2: Final = 2
+"""Entries of a ring, as a power of two, unless the host says otherwise."""
+
+ENTRY: Final = 16
+"""Bytes of a ring's entry."""
+
+WRAP: Final = 1 << 32
+"""HEAD and the engine's own count of entries run freely, and wrap here."""
+
+LISTED: Final = (Flag.NONFULL, Flag.FRAG)
+"""Lists of clusters that are in use and have room."""
+
+
+class Placement(Enum):
+    """Which clusters may serve an order beside those on FREE, and order 0, which takes any that it finds.
+
+    INDEXED: those of the order, as the kernel has it. OPEN: all, the nearest order first, if the kernel permits it.
+    """
+
+    INDEXED = "indexed"
+    OPEN = "open"
+
+
+def span(order: int) -> int:
+    """Return how many slots an entry speaks of: 64 units, a cluster at most."""
+    return min(SLOTS, WORD_SLOTS << order)
+
+
+def units(order: int) -> int:
+    """Return how many units an entry speaks of."""
+    return span(order) >> order
+
+
+def free_units(used: int, order: int, first: int) -> int:
+    """Return the MASK of an entry: bit i for 2^order free slots from `first` + i * 2^order on.
+
+    Args:
+        used: a cluster's bitmap.
+        order: of the units.
+        first: slot in the cluster, a multiple of `span(order)`.
+    """
+    runs = free_runs(used, order) >> first
+    return sum((runs >> (i << order) & 1) << i for i in range(units(order)))
+
+
+@dataclass(frozen=True)
+class Grant:
+    """An entry of a ring: `mask` of free units of 2^order slots, unit 0 at `slot` of the device `type`."""
+
+    mask: int
+    slot: int
+    type: int
+    order: int
+    epoch: int
+    valid: bool = True
+
+    def pack(self, index: int, log2: int = RING_LOG2) -> tuple[int, int]:
+        """Return both words of 64 bits, for the entry with this number (free running)."""
+        phase = ~index >> log2 & 1
+        place = self.slot | self.type << 32 | self.order << 37 | self.epoch << 41
+        return self.mask, place | self.valid << 62 | phase << 63
+
+    @classmethod
+    def unpack(cls, word0: int, word1: int, index: int, log2: int = RING_LOG2) -> "Grant | None":
+        """Read an entry; None if it is not the one with this number, as its phase is that of the lap before."""
+        if word1 >> 63 == index >> log2 & 1:
+            return None
+        return cls(
+            mask=word0,
+            slot=word1 & 0xFFFF_FFFF,
+            type=word1 >> 32 & 31,
+            order=word1 >> 37 & 15,
+            epoch=word1 >> 41 & 255,
+            valid=bool(word1 >> 62 & 1),
+        )
+
+
+def ring_place(cpu: int, order: int, index: int, log2: int = RING_LOG2) -> int:
+    """Return where an entry is, in bytes from GRANT_BASE."""
+    return (cpu * ORDERS + order << log2 + 4) + (index & (1 << log2) - 1) * ENTRY
+
+
+class Lines:
+    """What host and engine tell each other about grants in host memory: the CPU lines, the engine line, the rings."""
+
+    def __init__(self, cpus: int, log2: int = RING_LOG2) -> None:
+        """Make all zero: no ring is wanted, none holds a grant."""
+        self.cpus = cpus
+        self.log2 = log2
+        self.want = [0] * cpus
+        self.head = [[0] * ORDERS for _ in range(cpus)]
+        self.no_run = 0
+        self.words: dict[int, int] = {}
+
+    def word(self, cpu: int, order: int, index: int, which: int) -> int:
+        """Load word 0 or 1 of an entry."""
+        return self.words.get(ring_place(cpu, order, index, self.log2) + 8 * which, 0)
+
+    def entry(self, cpu: int, order: int, index: int) -> Grant | None:
+        """Return an entry as it is now, None if none with this number is there."""
+        return Grant.unpack(self.word(cpu, order, index, 0), self.word(cpu, order, index, 1), index, self.log2)
+
+    def store(self, cpu: int, order: int, index: int, which: int, value: int) -> None:
+        """Store word 0 or 1 of an entry."""
+        self.words[ring_place(cpu, order, index, self.log2) + 8 * which] = value
+
+
+@dataclass(frozen=True)
+class DeviceEntry:
+    """The engine's table of devices, one entry: where its clusters begin (global), how many, and what it is like."""
+
+    type: int
+    base: int
+    clusters: int
+    priority: int
+    epoch: int
+    live: bool = True
+    file: bool = False
+    rotating: bool = False
+
+    def serves(self, order: int) -> bool:
+        """Tell whether grants of an order may be of this device."""
+        return self.live and not self.rotating and not (self.file and order)
+
+    def holds(self, cluster: int) -> bool:
+        """Tell whether a global cluster is this device's."""
+        return self.base <= cluster < self.base + self.clusters
+
+
+Owner = tuple[int, int]
+"""CPU and order that a cluster is granted to."""
+
+
+@dataclass
+class Ring:
+    """What the engine knows of a ring.
+
+    Attributes:
+        tail: entries written, free running.
+        own: cluster that the next entry is of, and the slot it begins at; None: the next one is chosen.
+        out: of each entry that the host is not done with, the cluster; None if it was taken back.
+    """
+
+    tail: int = 0
+    own: tuple[int, int] | None = None
+    out: dict[int, int | None] = field(default_factory=dict)
+
+
+class Index:
+    """Summaries of all clusters. Two read bitmaps, the scanner and the builder of grants, and the scanner's word wins.
+
+    Were a bitmap that the builder has read taken over behind the scanner's, a change that the scanner saw, and whose
+    mark it cleared, would be lost. So what the builder read is dropped if the scanner has begun since.
+    """
+
+    def __init__(self, clusters: int) -> None:
+        """Know nothing: all on no list."""
+        self.summaries = [Summary()] * clusters
+        self.begun = [0] * clusters
+
+    def scan_begins(self, cluster: int) -> None:
+        """Take note that the scanner begins to read a cluster."""
+        self.begun[cluster] += 1
+
+    def scanned(self, cluster: int, found: Summary) -> None:
+        """Take over what the scanner has read."""
+        self.summaries[cluster] = found
+
+    def was_read(self, cluster: int, used: int, begun: int) -> None:
+        """Take over a bitmap that the builder has read, unless the scanner has begun since `begun` was noted."""
+        if self.begun[cluster] == begun:
+            self.summaries[cluster] = replace(self.summaries[cluster], run=largest_run(used))
+
+
+class Grants:
+    """The builder of grants: placement, the rings, and the table of what is granted."""
+
+    def __init__(self, arrays: Arrays, lines: Lines, placement: Placement = Placement.INDEXED) -> None:
+        """Begin with no device and all rings empty."""
+        self.arrays = arrays
+        self.lines = lines
+        self.placement = placement
+        self.index = Index(arrays.clusters)
+        self.devices: dict[int, DeviceEntry] = {}
+        self.turn: list[int] = []
+        self.granted: dict[int, Owner] = {}
+        self.rings = {(cpu, order): Ring() for cpu in range(lines.cpus) for order in range(ORDERS)}
+        self.recalling: set[int] = set()
+        self.rounds = 0
+        self.unsettled = 0
+
+    # Registers
+
+    def set_device(self, entry: DeviceEntry) -> None:
+        """Take over an entry of the table of devices: swapon, swapoff, another priority.
+
+        What is granted of the device is forgotten, and what is in the rings will be taken back (`recalling`).
+        """
+        self.devices[entry.type] = entry
+        self.turn = [type_ for type_ in self.turn if type_ != entry.type] + [entry.type]
+        self.recalling.add(entry.type)
+        for ring in self.rings.values():
+            if ring.own is not None and self.type_of(ring.own[0]) in (entry.type, None):
+                ring.own = None
+        for cluster in [c for c in self.granted if self.type_of(c) in (entry.type, None)]:
+            del self.granted[cluster]
+        # Two rounds: the one under way may have passed the device's clusters already.
+        self.unsettled = 2
+
+    def round_finished(self) -> None:
+        """Take note that the scanner has finished a round: ROUNDS."""
+        self.rounds += 1
+        self.unsettled = max(0, self.unsettled - 1)
+
+    def type_of(self, cluster: int) -> int | None:
+        """Return which device a global cluster is of."""
+        return next((entry.type for entry in self.devices.values() if entry.holds(cluster)), None)
+
+    # Placement
+
+    def usable(self, device: DeviceEntry, cluster: int, order: int) -> bool:
+        """Tell whether a cluster may serve an order, by what is known of it; who it is granted to does not matter."""
+        found = self.index.summaries[cluster]
+        if found.word.epoch != device.epoch or found.run < order:
+            return False
+        if found.word.list == Flag.FREE:
+            return True
+        if found.word.list not in LISTED or order == TOP_ORDER:
+            return False
+        return self.placement is Placement.OPEN or order in (0, found.word.order)
+
+    def rank(self, cluster: int, order: int) -> tuple[int, int, int]:
+        """Return what the choice goes by, lowest first: kind of cluster, its order, its number.
+
+        Kinds: own order; FREE; others (only order 0 gets here). With placement OPEN, whose clusters lose nothing when
+        another order comes in, FREE is last, and the others go by how near their order is; of two as near the lower
+        one, whose cluster has less to spoil.
+        """
+        word = self.index.summaries[cluster].word
+        if self.placement is Placement.OPEN:
+            return (
+                (TOP_ORDER + 1, 0, cluster)
+                if word.list == Flag.FREE
+                else (abs(word.order - order), word.order, cluster)
+            )
+        if word.list == Flag.FREE:
+            return 1, 0, cluster
+        return (0, 0, cluster) if word.order == order else (2, 0, cluster)
+
+    def best(self, device: DeviceEntry, order: int) -> int | None:
+        """Return the cluster of a device that comes first for an order, None if none is left that is not granted."""
+        clusters = range(device.base, device.base + device.clusters)
+        found = [c for c in clusters if c not in self.granted and self.usable(device, c, order)]
+        return min(found, key=lambda cluster: self.rank(cluster, order), default=None)
+
+    def choose(self, order: int) -> int | None:
+        """Return the next cluster for a ring: of the best priority that has one; devices of equal priority in turn."""
+        chosen: tuple[DeviceEntry, int] | None = None
+        for type_ in self.turn:
+            device = self.devices[type_]
+            if type_ in self.recalling:
+                continue  # what is still in the rings would be granted twice
+            if device.serves(order) and (chosen is None or device.priority > chosen[0].priority):
+                cluster = self.best(device, order)
+                if cluster is not None:
+                    chosen = device, cluster
+        if chosen is None:
+            return None
+        device, cluster = chosen
+        self.turn.remove(device.type)
+        self.turn.append(device.type)
+        return cluster
+
+    def no_run(self) -> int:
+        """Return NO_RUN: bit k is set if no cluster that may be granted has a run of order k.
+
+        No bit is set before the clusters of a new device were all looked at.
+        """
+        if self.unsettled:
+            return 0
+        found = 0
+        for order in range(ORDERS):
+            if not any(
+                self.usable(device, cluster, order)
+                for device in self.devices.values()
+                if device.serves(order)
+                for cluster in range(device.base, device.base + device.clusters)
+            ):
+                found |= 1 << order
+        return found
+
+    # Rings
+
+    def steps(self) -> Iterator[str]:
+        """Serve the rings for ever; each step is one access to memory and its answer.
+
+        Yields:
+            After each access, its name; `pass` when all rings were looked at.
+        """
+        while True:
+            for cpu in range(self.lines.cpus):
+                yield from self.take_back()
+                want, heads = self.lines.want[cpu], list(self.lines.head[cpu])
+                yield "CPU line read"
+                for order in range(ORDERS):
+                    if want >> order & 1:
+                        yield from self.serve(cpu, order, heads[order])
+                    elif self.rings[cpu, order].out or self.rings[cpu, order].own:
+                        yield from self.forget(cpu, order)
+            no_run = self.no_run()
+            if self.lines.no_run != no_run:
+                self.lines.no_run = no_run
+                yield "NO_RUN written"
+            yield "pass"
+
+    def take_back(self) -> Iterator[str]:
+        """Overwrite the entries of devices that have changed; the host may have popped one in the meantime."""
+        while self.recalling:
+            type_ = min(self.recalling)
+            for (cpu, order), ring in self.rings.items():
+                for index, cluster in list(ring.out.items()):
+                    if cluster is not None and self.type_of(cluster) in (type_, None):
+                        yield from self.void(cpu, order, index)
+            self.recalling.discard(type_)
+
+    def forget(self, cpu: int, order: int) -> Iterator[str]:
+        """Take back all of a ring that is no longer wanted. Its entries keep their places: the host skips them."""
+        ring = self.rings[cpu, order]
+        ring.own = None
+        for index, cluster in list(ring.out.items()):
+            if cluster is not None:
+                yield from self.void(cpu, order, index)
+        ring.out.clear()
+        self.release(cpu, order)
+
+    def void(self, cpu: int, order: int, index: int) -> Iterator[str]:
+        """Overwrite an entry with one that the host skips."""
+        ring = self.rings[cpu, order]
+        ring.out[index] = None
+        if (ring.tail - index) % WRAP > 1 << self.lines.log2:
+            return  # the host has popped it, and a later one is in its place
+        word0, word1 = Grant(0, 0, 0, order, 0, valid=False).pack(index, self.lines.log2)
+        self.lines.store(cpu, order, index, 0, word0)
+        yield "entry taken back, word 0"
+        self.lines.store(cpu, order, index, 1, word1)
+        yield "entry taken back, word 1"
+
+    def release(self, cpu: int, order: int) -> None:
+        """Let clusters out of the table of what is granted that no entry of the ring is of any more."""
+        ring = self.rings[cpu, order]
+        kept = {cluster for cluster in ring.out.values() if cluster is not None}
+        if ring.own is not None:
+            kept.add(ring.own[0])
+        for cluster in [c for c, owner in self.granted.items() if owner == (cpu, order) and c not in kept]:
+            del self.granted[cluster]
+
+    def serve(self, cpu: int, order: int, head: int) -> Iterator[str]:
+        """Look after a ring: let go what the host is done with, then fill it."""
+        ring = self.rings[cpu, order]
+        room = 1 << self.lines.log2
+        if (ring.tail - head) % WRAP > room:
+            # The host has counted past what was written: it begins anew.
+            ring.tail, ring.own = head, None
+            ring.out.clear()
+            self.release(cpu, order)
+        # HEAD counts what was popped: the entry before it is the one in use, those before that are done with.
+        done = [index for index in ring.out if room < (index - head) % WRAP < WRAP - 1]
+        for index in done:
+            cluster = ring.out[index]
+            if cluster is not None:
+                yield from self.read(cluster)
+            del ring.out[index]
+            self.release(cpu, order)
+        while (ring.tail - head) % WRAP < room:
+            grant = yield from self.build(cpu, order)
+            if grant is None:
+                return
+            index, cluster = ring.tail, self.devices[grant.type].base + grant.slot // SLOTS
+            word0, word1 = grant.pack(index, self.lines.log2)
+            ring.out[index] = cluster
+            ring.tail = (index + 1) % WRAP
+            self.lines.store(cpu, order, index, 0, word0)
+            yield "entry written, word 0"
+            self.lines.store(cpu, order, index, 1, word1)
+            yield "entry written, word 1"
+            if self.recalling:
+                return
+
+    def read(self, cluster: int) -> Generator[str, Any, int]:
+        """Read a bitmap and bring the summary up to date; returns the bitmap."""
+        begun = self.index.begun[cluster]
+        used = yield from read_bitmap(self.arrays, cluster)
+        self.index.was_read(cluster, used, begun)
+        return used
+
+    def build(self, cpu: int, order: int) -> Generator[str, Any, Grant | None]:
+        """Make the next entry of a ring: from its own cluster as long as that has any, then from the next one.
+
+        A cluster whose summary was too hopeful is left; that is seen when its bitmap is read, and the summary is right
+        then. Unless the scanner is reading it: its word is awaited, so that the search ends.
+        """
+        ring = self.rings[cpu, order]
+        for _ in range(1 + len(self.index.summaries)):
+            if ring.own is None:
+                chosen = self.choose(order)
+                if chosen is None:
+                    return None
+                self.granted[chosen] = cpu, order
+                ring.own = chosen, 0
+            cluster, first = ring.own
+            entry = self.devices[self.device_of(cluster)]
+            used = yield from self.read(cluster)
+            if ring.own is None or self.devices[entry.type] != entry:
+                continue  # the device changed meanwhile
+            # The list may have changed too, in what the scanner has read.
+            if self.usable(entry, cluster, order):
+                for slot in range(first, SLOTS, span(order)):
+                    mask = free_units(used, order, slot)
+                    if mask:
+                        after = slot + span(order)
+                        ring.own = (cluster, after) if after < SLOTS else None
+                        return Grant(mask, (cluster - entry.base) * SLOTS + slot, entry.type, order, entry.epoch)
+            ring.own = None
+            self.release(cpu, order)
+        return None
+
+    def device_of(self, cluster: int) -> int:
+        """Return the device of a cluster that was chosen, so that there is one."""
+        type_ = self.type_of(cluster)
+        assert type_ is not None
+        return type_

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small allocator that uses grants as the kernel does, and says what changes by marks.
+
+It is no copy of Linux' allocator: hwswap.model.golden is. Of that it has what grants touch: clusters under a lock each,
+lists as flags, the place where a CPU goes on, the scan from there, and some way to find slots without a grant. Its own
+bitmaps are the truth; what it is told by the engine it checks, whatever that is.
+
+Each store, each load of a ring, and each wait for a lock is a step of its own. Slots are of 4 KiB.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hwswap_map import Flag
+
+from hwswap.model.clusters import Slots
+from hwswap.model.grants import LISTED, TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement, span, units
+from hwswap.model.marks import Arrays, Word, change, mark
+from hwswap.model.rows import ALL, BLOCK, SLOTS, first_fit, run
+
+Steps = Generator[str, Any, Slots | None]
+"""An operation: a step at a time; returns what was allocated."""
+
+
+@dataclass
+class HostCluster:
+    """A cluster as the kernel has it: slots in use (bad ones among them), order, list, whether its lock is held."""
+
+    used: int = 0
+    order: int = 0
+    list: Flag = Flag.FREE
+    locked: bool = False
+
+
+class HostDevice:
+    """A swap device. `bad` slots, the header and what is behind the end are in use for ever."""
+
+    def __init__(self, entry: DeviceEntry, pages: int) -> None:
+        """Make a device of so many slots; clusters with a bad slot begin on NONFULL, the others on FREE."""
+        self.entry = entry
+        self.pages = pages
+        self.clusters = [HostCluster() for _ in range(entry.clusters)]
+        self.clusters[0].used = 1
+        self.clusters[-1].used |= ALL & ~((1 << pages - (entry.clusters - 1) * SLOTS) - 1)
+        for cluster in self.clusters:
+            if cluster.used:
+                cluster.list = Flag.FULL if cluster.used == ALL else Flag.NONFULL
+        self.bad = [cluster.used for cluster in self.clusters]
+
+    @property
+    def full(self) -> bool:
+        """Tell whether no slot is free: such a device is not on the list of those that are available."""
+        return all(cluster.used == ALL for cluster in self.clusters)
+
+
+@dataclass
+class Mask:
+    """What a CPU holds of a grant: `mask` of units left, the device's number, first slot, global cluster, epoch."""
+
+    mask: int
+    type: int
+    slot: int
+    cluster: int
+    epoch: int
+
+
+@dataclass
+class PerCpu:
+    """What a CPU has: a mask an order."""
+
+    masks: dict[int, Mask] = field(default_factory=dict)
+
+
+class Host:
+    """The kernel's side."""
+
+    def __init__(self, arrays: Arrays, lines: Lines, placement: Placement = Placement.INDEXED, stash: int = 1) -> None:
+        """Begin without devices.
+
+        Args:
+            arrays: in host memory.
+            lines: in host memory.
+            placement: OPEN lifts the order that a cluster is exclusive to.
+            stash: tables made ready for clusters on FREE; without one a grant of such a cluster is refused.
+        """
+        self.arrays = arrays
+        self.lines = lines
+        self.placement = placement
+        self.stash = stash
+        self.devices: dict[int, HostDevice] = {}
+        self.cpus = [PerCpu() for _ in range(lines.cpus)]
+        self.counts: Counter[str] = Counter()
+
+    # Devices. The engine's table of devices is the caller's to set: before the marks of swapon, behind swapoff's flag.
+
+    def swapon(self, entry: DeviceEntry, pages: int) -> Iterator[str]:
+        """Begin to use a device: tell of all its clusters."""
+        device = self.devices[entry.type] = HostDevice(entry, pages)
+        for number in range(entry.clusters):
+            yield from self.tell(device, number, marked=True)
+
+    def swapoff(self, type_: int) -> Iterator[str]:
+        """Stop to use a device: no mask of it is kept. What is on offer in rings is void by its epoch."""
+        del self.devices[type_]
+        yield from self.drop_masks(lambda _, held: held.type == type_)
+
+    def drop_masks(self, which: Callable[[int, Mask], bool]) -> Iterator[str]:
+        """Drop masks, marking their clusters.
+
+        Args:
+            which: says of a CPU's mask whether it is to be dropped.
+
+        Yields:
+            After each store.
+        """
+        for number, cpu in enumerate(self.cpus):
+            for order in [order for order, held in cpu.masks.items() if which(number, held)]:
+                yield from self.used_up(number, order)
+
+    def cpu_gone(self, cpu: int) -> Iterator[str]:
+        """Take a CPU offline: its masks are dropped, its rings no longer wanted."""
+        yield from self.drop_masks(lambda number, _: number == cpu)
+        self.lines.want[cpu] = 0
+        yield "WANT"
+
+    # What is told
+
+    def tell(self, device: HostDevice, number: int, marked: bool) -> Iterator[str]:
+        """Store a cluster's bitmap and word where they changed, then its mark."""
+        cluster = device.clusters[number]
+        place = device.entry.base + number
+        yield from change(self.arrays, place, cluster.used, Word(cluster.order, cluster.list, device.entry.epoch))
+        if marked:
+            yield from mark(self.arrays, place)
+
+    def used_up(self, cpu: int, order: int) -> Iterator[str]:
+        """Let go of a mask: what was taken out of it was stored, and is marked now, at once."""
+        held = self.cpus[cpu].masks.pop(order)
+        yield from mark(self.arrays, held.cluster)
+
+    # Allocate and free
+
+    def alloc(self, cpu: int, order: int) -> Steps:
+        """Allocate 2^order slots for a CPU: steered by a grant if there is one, else by a search.
+
+        Yields:
+            After each store, load of a ring, or look at a lock.
+
+        Returns:
+            The first slot, None if nothing was found.
+        """
+        place = yield from self.steer(cpu, order)
+        if place is not None:
+            found = yield from self.scan(place, order, granted=True)
+            if found is not None:
+                return found
+            # The grant was of no use: what it says beyond is no better.
+            if order in self.cpus[cpu].masks:
+                yield from self.used_up(cpu, order)
+        elif order and self.lines.no_run >> order & 1:
+            self.counts["no run"] += 1
+            return None
+        return (yield from self.search(order))
+
+    def free(self, type_: int, offset: int, order: int) -> Iterator[str]:
+        """Give back slots of one cluster. They are free when the device is gone, too: nobody is told then."""
+        device = self.devices.get(type_)
+        if device is None:
+            return
+        number = offset // SLOTS
+        cluster = device.clusters[number]
+        yield from lock(cluster)
+        cluster.used &= ~(BLOCK[order] << offset % SLOTS)
+        if cluster.used:
+            cluster.list = Flag.NONFULL
+        else:
+            cluster.order, cluster.list = 0, Flag.FREE
+        yield from self.tell(device, number, marked=True)
+        cluster.locked = False
+
+    # Grants
+
+    def steer(self, cpu: int, order: int) -> Generator[str, Any, Slots | None]:
+        """Take the next unit of the CPU's mask, or of the next grant; None where there is none."""
+        held = self.cpus[cpu].masks.get(order)
+        if held is not None and not held.mask:
+            yield from self.used_up(cpu, order)
+            held = None
+        if held is None:
+            held = yield from self.pop(cpu, order)
+            if held is None:
+                return None
+            self.cpus[cpu].masks[order] = held
+        unit = (held.mask & -held.mask).bit_length() - 1
+        held.mask &= held.mask - 1
+        return Slots(held.type, held.slot + (unit << order))
+
+    def pop(self, cpu: int, order: int) -> Generator[str, Any, Mask | None]:
+        """Take the next grant that is worth something out of the ring.
+
+        HEAD is published at each pop, behind the mark of the cluster that was used up before. A ring holds no more than
+        its size, so that a lying engine does not keep a CPU here.
+        """
+        for _ in range(1 << self.lines.log2):
+            head = self.lines.head[cpu][order]
+            word1 = self.lines.word(cpu, order, head, 1)
+            yield "entry read, word 1"
+            if Grant.unpack(0, word1, head, self.lines.log2) is None:
+                break
+            word0 = self.lines.word(cpu, order, head, 0)
+            yield "entry read, word 0"
+            self.lines.head[cpu][order] = (head + 1) % WRAP
+            yield "HEAD"
+            grant = Grant.unpack(word0, word1, head, self.lines.log2)
+            assert grant is not None
+            why = self.refusal(grant, order)
+            self.counts[why or "popped"] += 1
+            if why is None:
+                cluster = self.devices[grant.type].entry.base + grant.slot // SLOTS
+                mask = grant.mask & (1 << units(order)) - 1
+                return Mask(mask, grant.type, grant.slot, cluster, grant.epoch)
+        self.lines.want[cpu] |= 1 << order
+        yield "WANT"
+        return None
+
+    def refusal(self, grant: Grant, order: int) -> str | None:
+        """Return why a grant is refused, None if it is not. Everything it says may be wrong."""
+        if not grant.valid:
+            return "taken back"
+        device = self.devices.get(grant.type)
+        if device is None:
+            return "device gone"
+        if grant.epoch != device.entry.epoch:
+            return "epoch"
+        if not device.entry.serves(order):
+            return "flags"
+        if any(d.entry.priority > device.entry.priority and not d.full for d in self.devices.values()):
+            return "priority"
+        if grant.order != order:
+            return "order"
+        if grant.slot % span(order) or grant.slot // SLOTS >= len(device.clusters):
+            return "place"
+        if not grant.mask & (1 << units(order)) - 1:
+            return "empty"
+        return None
+
+    # Clusters
+
+    def fits(self, cluster: HostCluster, order: int) -> bool:
+        """Tell whether the kernel's rules let an order into a cluster."""
+        if cluster.list == Flag.FREE:
+            return True
+        if cluster.list not in LISTED or order == TOP_ORDER:
+            return False
+        return self.placement is Placement.OPEN or order in (0, cluster.order)
+
+    def scan(self, place: Slots, order: int, granted: bool) -> Steps:
+        """Look for a run from a place to its cluster's end, and take the first: the kernel's fast path.
+
+        With a grant that is good, the run is at the place itself, and no mark is set: it follows when the mask is used
+        up. Where the scan went on, or found nothing, the engine has to know.
+        """
+        device = self.devices.get(place.type)
+        if device is None:
+            return None
+        number, start = divmod(place.offset, SLOTS)
+        cluster = device.clusters[number]
+        yield from lock(cluster)
+        found = None
+        if self.devices.get(place.type) is not device or not self.fits(cluster, order):
+            self.counts["unusable"] += granted
+        elif granted and cluster.list == Flag.FREE and not self.stash:
+            self.counts["no table"] += 1
+        else:
+            # An empty cluster's scan begins at the place, too: the unit, not the first slot, was granted.
+            slot = fit(cluster.used, order, start)
+            if slot >= 0:
+                if granted and cluster.list == Flag.FREE:
+                    self.stash -= 1
+                    self.counts["claimed"] += 1
+                found = Slots(place.type, number * SLOTS + slot)
+                yield from self.commit(device, number, slot, order, marked=not granted or slot != start)
+            if granted:
+                self.counts["hit" if slot == start else "stray" if slot >= 0 else "stale"] += 1
+        cluster.locked = False
+        return found
+
+    def commit(self, device: HostDevice, number: int, slot: int, order: int, marked: bool) -> Iterator[str]:
+        """Take slots of a cluster whose lock is held."""
+        cluster = device.clusters[number]
+        mask = run(slot, 1 << order)
+        assert not cluster.used & mask
+        if cluster.list == Flag.FREE:
+            cluster.order = order
+        cluster.used |= mask
+        cluster.list = Flag.FULL if cluster.used == ALL else Flag.FRAG
+        yield from self.tell(device, number, marked)
+
+    def search(self, order: int) -> Steps:
+        """Find slots without a grant: by priority, own order first, then FREE, then any for order 0."""
+        self.counts["searched"] += 1
+        for device in sorted(self.devices.values(), key=lambda device: -device.entry.priority):
+            entry, clusters = device.entry, device.clusters
+            if order and entry.file:
+                continue
+            numbers = sorted(
+                range(len(clusters)),
+                key=lambda n: (clusters[n].list == Flag.FREE, clusters[n].order != order),
+            )
+            for number in numbers:
+                cluster = clusters[number]
+                if self.fits(cluster, order) and first_fit(cluster.used, order, 0) >= 0:
+                    found = yield from self.scan(Slots(entry.type, number * SLOTS), order, granted=False)
+                    if found is not None:
+                        return found
+        return None
+
+
+def fit(used: int, order: int, start: int) -> int:
+    """Return the first free run of 2^order slots from a slot on, in steps of 2^order, -1 if there is none.
+
+    As the kernel's loop it trusts `start`: from one that is not aligned it would find what is not aligned.
+    """
+    size = 1 << order
+    return next((slot for slot in range(start, SLOTS - size + 1, size) if not used & run(slot, size)), -1)
+
+
+def lock(cluster: HostCluster) -> Iterator[str]:
+    """Take a cluster's lock, waiting for whoever holds it."""
+    while cluster.locked:
+        yield "lock"
+    cluster.locked = True
+    yield "locked"

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Grants: their form in memory, which clusters are chosen, what HEAD says, and that an old read changes nothing."""
+
+import dataclasses
+
+import pytest
+from hwswap.model.grants import WRAP, DeviceEntry, Grant, Grants, Lines, Placement, free_units, ring_place, span, units
+from hwswap.model.marks import Arrays, Scanner, Word, change, mark
+from hwswap.model.rows import ALL
+from hwswap.model.steering import Host
+from hwswap_map import Flag
+from hypothesis import given
+from hypothesis import strategies as st
+
+EPOCH = 7
+
+
+def engine(*clusters, placement=Placement.INDEXED, entries=None, cpus=2):
+    """Make an engine that knows clusters as (list, order, used), of one device unless others are given."""
+    arrays = Arrays(128)
+    grants = Grants(arrays, Lines(cpus), placement)
+    for entry in entries or [DeviceEntry(0, 0, len(clusters), -1, EPOCH)]:
+        grants.set_device(entry)
+    scanner = Scanner(arrays, grants.index)
+    for number, (flag, order, used) in enumerate(clusters):
+        list(change(arrays, number, used, Word(order, flag, EPOCH)))
+        list(mark(arrays, number))
+    steps = scanner.steps()
+    for _ in range(2):
+        while next(steps) != "round":
+            pass
+        grants.round_finished()
+    list(grants.take_back())
+    return grants
+
+
+def one_pass(steps):
+    """Let the builder look at all rings."""
+    while next(steps) != "pass":
+        pass
+
+
+def offered(grants, cpu, order):
+    """Return the valid entries of a ring from HEAD on."""
+    lines = grants.lines
+    found = [lines.entry(cpu, order, lines.head[cpu][order] + i) for i in range(1 << lines.log2)]
+    return [grant for grant in found if grant is not None and grant.valid]
+
+
+def test_an_entry_in_memory():
+    grant = Grant(0xF0, 3 * 512 + 256, 31, 2, 0xA5)
+    word0, word1 = grant.pack(4)
+    assert word0 == 0xF0
+    assert word1 == 3 * 512 + 256 | 31 << 32 | 2 << 37 | 0xA5 << 41 | 1 << 62
+    assert Grant.unpack(word0, word1, 4) == grant
+    assert Grant.unpack(word0, word1, 0) is None
+    assert grant.pack(0)[1] == word1 | 1 << 63
+    assert Grant.unpack(0, 0, 0) is None, "memory of zeros holds no grant"
+
+
+def test_rings_lie_one_behind_the_other():
+    assert [ring_place(0, 0, i) for i in (0, 3, 4)] == [0, 48, 0]
+    assert ring_place(0, 1, 0) == 64
+    assert ring_place(2, 3, 1) == 23 * 64 + 16
+    assert ring_place(1, 0, 0, 4) == 10 * 256
+
+
+def test_units_of_an_entry():
+    assert [span(k) for k in range(10)] == [64, 128, 256] + [512] * 7
+    assert [units(k) for k in range(10)] == [64, 64, 64, 64, 32, 16, 8, 4, 2, 1]
+
+
+@given(st.integers(0, ALL), st.integers(0, 9), st.integers(0, 7))
+def test_masks_are_of_free_whole_units(used, order, part):
+    first = part * span(order) % 512
+    mask = free_units(used, order, first)
+    for i in range(units(order)):
+        free = not used >> first + (i << order) & (1 << (1 << order)) - 1
+        assert bool(mask >> i & 1) == free
+    assert mask < 1 << units(order)
+
+
+FULL_BUT_16 = ALL ^ 0xFFFF
+SINGLES = sum(1 << i for i in range(0, 512, 2))
+
+
+@pytest.mark.parametrize(
+    ("placement", "order", "expected"),
+    [
+        # 0: full; 1: free; 2: order 4, a run; 3: order 2, a run of 16; 4: order 0, single slots; 5: another epoch.
+        (Placement.INDEXED, 4, [2, 1]),
+        (Placement.INDEXED, 2, [3, 1]),
+        (Placement.INDEXED, 0, [4, 1, 2, 3]),
+        (Placement.INDEXED, 9, [1]),
+        (Placement.INDEXED, 3, [1]),
+        (Placement.OPEN, 4, [2, 3, 1]),
+        (Placement.OPEN, 3, [3, 2, 1]),
+        (Placement.OPEN, 0, [4, 3, 2, 1]),
+        (Placement.OPEN, 9, [1]),
+    ],
+)
+def test_clusters_in_their_order(placement, order, expected):
+    grants = engine(
+        (Flag.FULL, 0, ALL),
+        (Flag.FREE, 0, 0),
+        (Flag.FRAG, 4, FULL_BUT_16),
+        (Flag.NONFULL, 2, FULL_BUT_16),
+        (Flag.FRAG, 0, SINGLES),
+        (Flag.DISCARD, 0, 0),
+        (Flag.NONE, 0, 0),
+        placement=placement,
+    )
+    found = []
+    while (cluster := grants.choose(order)) is not None:
+        grants.granted[cluster] = 0, order
+        found.append(cluster)
+    assert found == expected
+
+
+def test_priority_first_then_in_turn():
+    entries = [
+        DeviceEntry(0, 0, 2, 1, EPOCH),
+        DeviceEntry(1, 2, 2, 5, EPOCH),
+        DeviceEntry(2, 4, 2, 5, EPOCH),
+        DeviceEntry(3, 6, 2, 9, EPOCH, rotating=True),
+        DeviceEntry(4, 8, 2, 7, EPOCH, file=True),
+        DeviceEntry(5, 10, 2, 8, EPOCH + 1),
+    ]
+    grants = engine(*[(Flag.FREE, 0, 0)] * 12, entries=entries)
+    found = []
+    while (cluster := grants.choose(4)) is not None:
+        grants.granted[cluster] = 0, 4
+        found.append(cluster)
+    assert found == [2, 4, 3, 5, 0, 1]
+    assert grants.choose(0) == 8
+
+
+def test_a_ring_stays_in_its_cluster_and_lets_it_go_behind_head():
+    grants = engine((Flag.FREE, 0, 0), (Flag.FREE, 0, 0), (Flag.FREE, 0, 0))
+    lines, steps = grants.lines, grants.steps()
+    lines.want[0] = 1 << 2
+    one_pass(steps)
+    assert [g.slot for g in offered(grants, 0, 2)] == [0, 256, 512, 768]
+    assert grants.granted == {0: (0, 2), 1: (0, 2)}
+    lines.head[0][2] = 2  # the second is in use: it is of the same cluster
+    one_pass(steps)
+    assert 0 in grants.granted
+    lines.head[0][2] = 3
+    one_pass(steps)
+    assert grants.granted == {1: (0, 2), 2: (0, 2), 0: (0, 2)}
+    assert [g.slot for g in offered(grants, 0, 2)] == [768, 1024, 1280, 0], "it was let go, and is the next one"
+
+
+def test_a_ring_that_is_not_wanted_is_forgotten():
+    grants = engine((Flag.FREE, 0, 0), (Flag.FREE, 0, 0))
+    steps = grants.steps()
+    grants.lines.want[1] = 1 << 4
+    one_pass(steps)
+    assert len(offered(grants, 1, 4)) == 2
+    grants.lines.want[1] = 0
+    one_pass(steps)
+    assert offered(grants, 1, 4) == []
+    assert grants.granted == {}
+    # Wanted again, there is room behind what was taken back.
+    grants.lines.want[1] = 1 << 4
+    one_pass(steps)
+    assert [g.slot for g in offered(grants, 1, 4)] == [0, 512]
+
+
+@given(st.integers(0, WRAP - 1))
+def test_a_head_from_nowhere_does_no_harm(head):
+    grants = engine((Flag.FREE, 0, 0), (Flag.FREE, 0, 0))
+    steps = grants.steps()
+    grants.lines.want[0] = 1 << 9
+    one_pass(steps)
+    grants.lines.head[0][9] = head
+    one_pass(steps)
+    one_pass(steps)
+    assert len(grants.granted) <= 2
+    assert (grants.rings[0, 9].tail - head) % WRAP <= 4
+
+
+def test_a_bitmap_that_was_read_before_the_scan_came_by_is_no_news():
+    grants = engine((Flag.FRAG, 0, SINGLES))
+    reading = grants.read(0)
+    for _ in range(8):
+        next(reading)
+    list(change(grants.arrays, 0, ALL, Word(0, Flag.FULL, EPOCH)))
+    list(mark(grants.arrays, 0))
+    steps = Scanner(grants.arrays, grants.index).steps()
+    while next(steps) != "round":
+        pass
+    assert grants.arrays.quiet()
+    with pytest.raises(StopIteration):
+        next(reading)
+    assert grants.index.summaries[0].run == -1
+
+
+def test_no_run_waits_until_a_new_device_was_looked_at():
+    grants = engine((Flag.FRAG, 0, SINGLES))
+    steps = grants.steps()
+    one_pass(steps)
+    assert grants.lines.no_run == 0b11_1111_1110
+    grants.set_device(dataclasses.replace(grants.devices[0], type=1, base=64))
+    one_pass(steps)
+    assert grants.lines.no_run == 0
+    grants.round_finished()
+    grants.round_finished()
+    one_pass(steps)
+    assert grants.lines.no_run == 0b11_1111_1110
+
+
+# The kernel's side
+
+
+def finish(steps):
+    """Do all steps; return what comes of them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+@pytest.fixture
+def host():
+    """Make a kernel with a device of four clusters, and nobody who grants."""
+    host = Host(Arrays(64), Lines(1), stash=1)
+    finish(host.swapon(DeviceEntry(0, 0, 4, -1, EPOCH), 4 * 512))
+    return host
+
+
+def put(host, order, grant):
+    """Write a grant where the CPU looks next."""
+    index = host.lines.head[0][order]
+    for which, word in enumerate(grant.pack(index)):
+        host.lines.store(0, order, index, which, word)
+
+
+def test_a_grant_is_used_unit_by_unit_and_marked_once(host):
+    host.arrays.dirty[:] = bytes(64)
+    put(host, 2, Grant(0b1010, 512, 0, 2, EPOCH))
+    assert finish(host.alloc(0, 2)) == (0, 512 + 4)
+    assert finish(host.alloc(0, 2)) == (0, 512 + 12)
+    assert host.arrays.used(1) == 0xF0F0
+    assert not any(host.arrays.dirty)
+    assert (host.counts["hit"], host.counts["claimed"]) == (2, 1)
+    steps = host.alloc(0, 2)
+    assert next(steps) == "DIRTY"
+    assert next(steps) == "GROUP"
+    assert host.arrays.dirty[1] == 1
+    finish(steps)
+    assert host.lines.want[0] == 1 << 2
+
+
+def test_a_stray_scan_is_marked_and_right(host):
+    assert finish(host.alloc(0, 0)) == (0, 1)
+    host.arrays.dirty[:] = bytes(64)
+    put(host, 0, Grant(0b11, 0, 0, 0, EPOCH))
+    assert finish(host.alloc(0, 0)) == (0, 2)
+    assert host.counts["stray"] == 1
+    assert host.arrays.dirty[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("why", "grant", "order"),
+    [
+        ("taken back", Grant(1, 512, 0, 0, EPOCH, valid=False), 0),
+        ("device gone", Grant(1, 512, 3, 0, EPOCH), 0),
+        ("epoch", Grant(1, 512, 0, 0, EPOCH + 1), 0),
+        ("flags", Grant(1, 0, 5, 4, EPOCH), 4),
+        ("priority", Grant(1, 0, 6, 0, EPOCH), 0),
+        ("order", Grant(1, 512, 0, 3, EPOCH), 4),
+        ("place", Grant(1, 520, 0, 0, EPOCH), 0),
+        ("place", Grant(1, 4 * 512, 0, 0, EPOCH), 0),
+        ("empty", Grant(1 << 32, 512, 0, 4, EPOCH), 4),
+    ],
+)
+def test_what_is_refused(host, why, grant, order):
+    finish(host.swapon(DeviceEntry(5, 8, 1, -1, EPOCH, file=True), 512))
+    finish(host.swapon(DeviceEntry(6, 9, 1, -5, EPOCH), 512))
+    put(host, order, grant)
+    assert finish(host.alloc(0, order)).type == 0
+    assert host.counts[why] == 1
+    assert host.counts["popped"] == 0
+
+
+def test_without_a_table_a_free_cluster_is_not_taken(host):
+    host.stash = 0
+    put(host, 4, Grant(1, 512, 0, 4, EPOCH))
+    assert finish(host.alloc(0, 4)) is not None
+    assert (host.counts["no table"], host.counts["hit"]) == (1, 0)
+
+
+def test_no_run_lets_a_large_order_fail_at_once(host):
+    host.lines.no_run = 1 << 4
+    assert finish(host.alloc(0, 4)) is None
+    assert host.counts["searched"] == 0
+    assert finish(host.alloc(0, 2)) is not None

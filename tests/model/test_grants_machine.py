@@ -1,0 +1,458 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Marks and grants, with all steps of kernel and engine in any order, and what must hold whatever the order is."""
+
+import dataclasses
+import random
+
+import pytest
+from hwswap.model.grants import DeviceEntry, Grant, Grants, Lines, Placement
+from hwswap.model.marks import Arrays, Scanner, Summary, Word
+from hwswap.model.rows import SLOTS
+from hwswap.model.steering import Host
+from hwswap_map import Flag
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+CPUS = 3
+BASES = {0: 0, 1: 61, 2: 70, 5: 128}
+"""Of the devices by their number: one lies in two groups."""
+
+CLUSTERS = {0: 3, 1: 6, 2: 4, 5: 2}
+FLAGS = {2: {"file": True}, 5: {"rotating": True}}
+ORDERS = st.sampled_from((0, 0, 1, 2, 3, 4, 6, 8, 9))
+
+
+def slots_of(mask, order, slot):
+    """Return the slots of the units of a grant, one by one."""
+    return {slot + (i << order) + j for i in range(64) if mask >> i & 1 for j in range(1 << order)}
+
+
+def has_run(used, order):
+    size = 1 << order
+    return any(not used >> at & (1 << size) - 1 for at in range(0, SLOTS, size))
+
+
+def legal(entry, summary, order, placement):
+    """Tell, by the rules as they are written, whether a cluster may serve an order."""
+    if summary.word.epoch != entry.epoch or not entry.live or entry.rotating or (entry.file and order):
+        return False
+    if summary.run < order:
+        return False
+    if summary.word.list == Flag.FREE:
+        return True
+    if summary.word.list not in (Flag.NONFULL, Flag.FRAG) or order == 9:
+        return False
+    return order == 0 or placement is Placement.OPEN or summary.word.order == order
+
+
+class Watched(Grants):
+    """The builder of grants, with each of its choices and grants looked at."""
+
+    def __init__(self, *arguments):
+        """Begin to look."""
+        super().__init__(*arguments)
+        self.time = 0
+        self.last = {}
+        self.copy = []
+
+    def set_device(self, entry):
+        """Take note of whose turn it is: a device that changes goes behind its equals."""
+        super().set_device(entry)
+        self.time += 1
+        self.last[entry.type] = self.time
+
+    def choose(self, order):
+        """Compare a choice with the rules: priority, turn, and the kind of cluster."""
+        ready = {}
+        for entry in self.devices.values():
+            found = [
+                cluster
+                for cluster in range(entry.base, entry.base + entry.clusters)
+                if cluster not in self.granted
+                and legal(entry, self.index.summaries[cluster], order, self.placement)
+                and entry.type not in self.recalling
+            ]
+            if found:
+                ready[entry.type] = found
+        cluster = super().choose(order)
+        if not ready:
+            assert cluster is None
+            return None
+        type_ = self.type_of(cluster)
+        best = max(self.devices[t].priority for t in ready)
+        equals = [t for t in ready if self.devices[t].priority == best]
+        assert type_ == min(equals, key=self.last.__getitem__), "not the one whose turn it is"
+        self.time += 1
+        self.last[type_] = self.time
+        assert cluster in ready[type_]
+        words = {c: self.index.summaries[c].word for c in ready[type_]}
+        if self.placement is Placement.OPEN:
+            near = {c: 99 if word.list == Flag.FREE else abs(word.order - order) for c, word in words.items()}
+            assert near[cluster] == min(near.values())
+        else:
+            own = [c for c in words if words[c].list != Flag.FREE and words[c].order == order]
+            free = [c for c in words if words[c].list == Flag.FREE]
+            assert cluster == min(own or free or words)
+        return cluster
+
+    def read(self, cluster):
+        """Keep what memory held when each word was read."""
+        self.copy = []
+        used = 0
+        steps = super().read(cluster)
+        while True:
+            try:
+                name = next(steps)
+            except StopIteration as end:
+                used = end.value
+                return used
+            self.copy.append(self.arrays.bitmap[cluster][len(self.copy)])
+            yield name
+
+    def build(self, cpu, order):
+        """Look at a grant: whole units that were free, aligned, in bounds, where the order may go."""
+        grant = yield from super().build(cpu, order)
+        if grant is not None:
+            entry = self.devices[grant.type]
+            assert entry.live
+            assert (grant.order, grant.epoch) == (order, entry.epoch)
+            assert grant.slot % min(512, 64 << order) == 0
+            assert 0 < grant.mask < 1 << (min(512, 64 << order) >> order)
+            slots = slots_of(grant.mask, order, grant.slot)
+            assert max(slots) < entry.clusters * SLOTS
+            assert {slot // SLOTS for slot in slots} == {grant.slot // SLOTS}
+            used = sum(word << 64 * i for i, word in enumerate(self.copy))
+            assert not any(used >> slot % SLOTS & 1 for slot in slots), "was not free when it was read"
+            cluster = entry.base + grant.slot // SLOTS
+            assert self.granted[cluster] == (cpu, order)
+            assert legal(entry, self.index.summaries[cluster], order, self.placement)
+        return grant
+
+
+class Checked(Host):
+    """The kernel, with each of its allocations looked at."""
+
+    def commit(self, device, number, slot, order, marked):
+        """See whether an order may go where it goes."""
+        cluster = device.clusters[number]
+        assert cluster.locked
+        assert self.devices[device.entry.type] is device
+        assert cluster.list in (Flag.FREE, Flag.NONFULL, Flag.FRAG)
+        if cluster.list != Flag.FREE and self.placement is Placement.INDEXED:
+            assert order in (0, cluster.order)
+        assert cluster.list == Flag.FREE or order < 9
+        return super().commit(device, number, slot, order, marked)
+
+
+class Machine(RuleBasedStateMachine):
+    """Kernel and engine, interleaved."""
+
+    placement = Placement.INDEXED
+
+    @initialize(stash=st.integers(0, 3), types=st.sets(st.sampled_from(sorted(BASES)), min_size=1))
+    def begin(self, stash, types):
+        """Make memory, kernel, engine, and some devices."""
+        self.arrays = Arrays(140)
+        self.lines = Lines(CPUS)
+        self.host = Checked(self.arrays, self.lines, self.placement, stash)
+        self.grants = Watched(self.arrays, self.lines, self.placement)
+        self.scanner = Scanner(self.arrays, self.grants.index)
+        self.scan = self.scanner.steps()
+        self.grant = self.grants.steps()
+        self.operations = {}
+        self.owned = {}
+        self.epoch = 0
+        for type_ in types:
+            self.swapon(type_, -1, 0)
+
+    # Steps
+
+    def scan_step(self):
+        """Do a step of the engine's scan."""
+        name = next(self.scan)
+        if name == "round":
+            self.grants.round_finished()
+        return name
+
+    def cpu_step(self, cpu):
+        """Do a step of a CPU's operation; look at what it allocated."""
+        order, steps = self.operations[cpu]
+        try:
+            next(steps)
+        except StopIteration as end:
+            del self.operations[cpu]
+            if end.value is not None:
+                self.allocated(order, *end.value)
+
+    def allocated(self, order, type_, offset):
+        """See whether slots that were allocated are free, aligned, and none that is bad."""
+        device = self.host.devices[type_]
+        mine = set(range(offset, offset + (1 << order)))
+        assert offset % (1 << order) == 0
+        assert not (device.entry.file and order)
+        for number, bad in enumerate(device.bad):
+            assert not any(bad >> slot % SLOTS & 1 for slot in mine if slot // SLOTS == number)
+        assert max(mine) < device.pages
+        for (other, at), size in self.owned.items():
+            assert other != type_ or not mine & set(range(at, at + (1 << size))), "given twice"
+        self.owned[type_, offset] = order
+
+    def finish(self, cpus=range(CPUS)):
+        """Let operations end; another CPU may hold the lock that one waits for."""
+        while any(cpu in self.operations for cpu in cpus):
+            for cpu in list(self.operations):
+                self.cpu_step(cpu)
+
+    @staticmethod
+    def run(steps):
+        """Do all steps."""
+        for _ in steps:
+            pass
+
+    # Rules
+
+    @rule(cpu=st.integers(0, CPUS - 1), order=ORDERS)
+    def alloc(self, cpu, order):
+        """Begin an allocation."""
+        if cpu not in self.operations:
+            self.operations[cpu] = order, self.host.alloc(cpu, order)
+
+    @precondition(lambda self: self.owned)
+    @rule(cpu=st.integers(0, CPUS - 1), draw=st.integers(0, 1 << 20))
+    def free(self, cpu, draw):
+        """Begin to give back what was allocated."""
+        if cpu not in self.operations and self.owned:
+            (type_, offset), order = list(self.owned.items())[draw % len(self.owned)]
+            del self.owned[type_, offset]
+            self.operations[cpu] = order, self.host.free(type_, offset, order)
+
+    @rule(seed=st.integers(0, 1 << 30), steps=st.integers(1, 400), load=st.sampled_from((0, 20, 50, 80)))
+    def anything(self, seed, steps, load):
+        """Let all go on, at random; of `load` in a hundred turns of an idle CPU something new begins."""
+        rng = random.Random(seed)
+        order = rng.choice((0, 1, 2, 4, 9))
+        for step in range(steps):
+            who = rng.randrange(CPUS + 2)
+            if who == CPUS:
+                self.scan_step()
+            elif who == CPUS + 1:
+                next(self.grant)
+            elif who in self.operations:
+                self.cpu_step(who)
+            elif rng.randrange(100) < load:
+                if rng.random() < 0.7:
+                    self.alloc(who, order if rng.random() < 0.8 else rng.choice((0, 2, 4)))
+                elif self.owned:
+                    self.free(who, rng.randrange(1 << 20))
+            if step % 8 == 0:
+                self.nothing_is_granted_twice()
+
+    @rule(steps=st.integers(1, 40))
+    def only_the_scanner(self, steps):
+        """Let the scan go on alone."""
+        for _ in range(steps):
+            self.scan_step()
+
+    @rule(steps=st.integers(1, 40))
+    def only_the_builder(self, steps):
+        """Let the builder of grants go on alone."""
+        for _ in range(steps):
+            next(self.grant)
+
+    @rule()
+    def tables_are_made(self):
+        """Let the worker make tables ready."""
+        self.host.stash += 2
+
+    @rule(
+        type_=st.sampled_from(sorted(BASES)), priority=st.sampled_from((-1, -1, 5)), short=st.sampled_from((0, 3, 300))
+    )
+    def swapon(self, type_, priority, short):
+        """Switch a device on, of another priority or with an end inside of a cluster."""
+        if type_ in self.host.devices:
+            return
+        self.epoch = (self.epoch + 1) % 256
+        entry = DeviceEntry(type_, BASES[type_], CLUSTERS[type_], priority, self.epoch, **FLAGS.get(type_, {}))
+        self.grants.set_device(entry)
+        self.run(self.host.swapon(entry, entry.clusters * SLOTS - short))
+
+    @precondition(lambda self: self.host.devices)
+    @rule(type_=st.sampled_from(sorted(BASES)))
+    def swapoff(self, type_):
+        """Switch a device off; nothing of it stays on offer."""
+        if type_ in self.host.devices:
+            self.finish()
+            entry = self.host.devices[type_].entry
+            self.run(self.host.swapoff(type_))
+            self.grants.set_device(dataclasses.replace(entry, live=False))
+            self.owned = {place: order for place, order in self.owned.items() if place[0] != type_}
+            self.recall()
+            self.nothing_is_offered_of(type_)
+
+    @rule(type_=st.sampled_from(sorted(BASES)), priority=st.sampled_from((-1, 5)))
+    def priority_changes(self, type_, priority):
+        """Give a device another priority: it is gone for the engine, until no CPU holds anything of it."""
+        if type_ in self.host.devices:
+            device = self.host.devices[type_]
+            self.grants.set_device(dataclasses.replace(device.entry, live=False))
+            self.recall()
+            self.nothing_is_offered_of(type_)
+            # A grant may have been popped before it was taken back: masks go last, under each CPU's own lock.
+            self.finish()
+            self.run(self.host.drop_masks(lambda _, held: held.type == type_))
+            device.entry = dataclasses.replace(device.entry, priority=priority)
+            self.grants.set_device(device.entry)
+
+    @rule(cpu=st.integers(0, CPUS - 1))
+    def cpu_goes(self, cpu):
+        """Take a CPU offline; nothing stays granted to it."""
+        self.finish([cpu])
+        self.run(self.host.cpu_gone(cpu))
+        self.one_pass()
+        self.one_pass()
+        assert not any(owner[0] == cpu for owner in self.grants.granted.values())
+        assert not any(place[0] == cpu for place in self.offered())
+
+    @rule()
+    def settle(self):
+        """Let all end, and see whether the engine knows everything: no mark was lost."""
+        self.finish()
+        self.run(self.host.drop_masks(lambda *_: True))
+        for _ in range(2):
+            self.one_round()
+        assert self.arrays.quiet()
+        for device in self.host.devices.values():
+            for number, cluster in enumerate(device.clusters):
+                known = self.grants.index.summaries[device.entry.base + number]
+                run = max((k for k in range(10) if has_run(cluster.used, k)), default=-1)
+                assert known == Summary(Word(cluster.order, cluster.list, device.entry.epoch), run)
+        self.one_pass()
+        self.one_pass()
+        for order in range(10):
+            found = any(
+                legal(device.entry, self.grants.index.summaries[cluster], order, self.placement)
+                for device in self.host.devices.values()
+                for cluster in range(device.entry.base, device.entry.base + device.entry.clusters)
+            )
+            assert self.lines.no_run >> order & 1 == (not found)
+        self.all_entries_are_there()
+
+    def one_round(self):
+        """Let the scan finish its round."""
+        while self.scan_step() != "round":
+            pass
+
+    def one_pass(self):
+        """Let the builder look at all rings."""
+        while next(self.grant) != "pass":
+            pass
+
+    def recall(self):
+        """Let the builder take back what it has to."""
+        for _ in range(10_000):
+            if not self.grants.recalling:
+                return
+            next(self.grant)
+        pytest.fail("recall does not end")
+
+    # What holds
+
+    def offered(self, type_=None):
+        """Return the places of grants that a CPU has not popped and would not skip: CPU, order, index."""
+        found = []
+        for (cpu, order), ring in self.grants.rings.items():
+            head = self.lines.head[cpu][order]
+            for index in range(head, ring.tail):
+                grant = self.lines.entry(cpu, order, index)
+                if grant is not None and grant.valid and type_ in (None, grant.type):
+                    found.append((cpu, order, index))
+        return found
+
+    def all_entries_are_there(self):
+        """See whether a CPU finds each entry that was written: one without the right phase would stop it for ever."""
+        for (cpu, order), ring in self.grants.rings.items():
+            for index in range(self.lines.head[cpu][order], ring.tail):
+                assert self.lines.entry(cpu, order, index) is not None
+
+    def nothing_is_offered_of(self, type_):
+        """See whether a device is neither granted nor on offer."""
+        assert not any(self.grants.type_of(cluster) == type_ for cluster in self.grants.granted)
+        assert not self.offered(type_)
+
+    def nothing_is_granted_twice(self):
+        """Of grants on offer and of masks in use, each slot is in one, each cluster one owner's."""
+        taken, owners = {}, {}
+        parts = [
+            (place[:2], self.lines.entry(*place).type, self.lines.entry(*place).slot, self.lines.entry(*place).mask)
+            for place in self.offered()
+        ]
+        parts += [
+            ((number, order), held.type, held.slot, held.mask)
+            for number, cpu in enumerate(self.host.cpus)
+            for order, held in cpu.masks.items()
+        ]
+        for owner, type_, slot, mask in parts:
+            cluster = type_, slot // SLOTS
+            assert owners.setdefault(cluster, owner) == owner, "a cluster has two owners"
+            bits = sum(((1 << (1 << owner[1])) - 1) << (i << owner[1]) for i in range(64) if mask >> i & 1)
+            bits <<= slot % SLOTS
+            assert not taken.get(cluster, 0) & bits, "a slot is granted twice"
+            taken[cluster] = taken.get(cluster, 0) | bits
+
+    @invariant()
+    def holds(self):
+        """Check this behind each rule."""
+        if hasattr(self, "grants"):
+            self.nothing_is_granted_twice()
+
+
+class OpenMachine(Machine):
+    """The same, with clusters of all orders open to each."""
+
+    placement = Placement.OPEN
+
+
+class LyingMachine(Machine):
+    """The same, with an engine that may put anything into its rings: what is allocated is right all the same."""
+
+    @rule(
+        cpu=st.integers(0, CPUS - 1),
+        order=ORDERS,
+        mask=st.sampled_from((0, 1, 0xFF, (1 << 64) - 1)) | st.integers(0, (1 << 64) - 1),
+        slot=st.integers(0, 48).map(lambda i: i * 64) | st.integers(0, 3100) | st.integers(0, 0xFFFF_FFFF),
+        type_=st.sampled_from(sorted(BASES)) | st.integers(0, 31),
+        told=ORDERS | st.integers(0, 15),
+        late=st.integers(0, 2),
+        valid=st.booleans(),
+    )
+    def lie(self, cpu, order, mask, slot, type_, told, late, valid):
+        """Write some grant where the CPU looks next."""
+        index = self.lines.head[cpu][order]
+        told = order if late else told
+        words = Grant(mask, slot, type_, told, (self.epoch - (not late)) % 256, valid or late > 0).pack(index)
+        for which, word in enumerate(words):
+            self.lines.store(cpu, order, index, which, word)
+
+    # What is in the rings is the engine's no more.
+
+    def all_entries_are_there(self):
+        """Say nothing."""
+
+    def nothing_is_granted_twice(self):
+        """Say nothing."""
+
+    def nothing_is_offered_of(self, type_):
+        """Say nothing."""
+
+    def offered(self, type_=None):
+        """Say nothing."""
+        return []
+
+
+for machine, examples in ((Machine, 40), (OpenMachine, 25), (LyingMachine, 40)):
+    machine.TestCase.settings = settings(max_examples=examples, stateful_step_count=30, deadline=None)
+
+TestIndexed = Machine.TestCase
+TestOpen = OpenMachine.TestCase
+TestLying = LyingMachine.TestCase
