@@ -41,6 +41,9 @@ kernel: setup ## Linux 7.3 with the patches: build/kernel
 kernel-unpatched: setup ## the same without the patches, but for the bench: what others are compared with
 	@$(B) kernel-unpatched
 
+kernel-tuned: setup ## the patched kernel that writes and searches swap tables by ranges: build/kernel-tuned
+	@$(B) kernel-tuned
+
 modules: kernel ## the driver's modules: build/modules
 	@$(B) modules
 
@@ -114,6 +117,9 @@ witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: 
 bench-table: model model-scale guest kernel-unpatched ## cost of work on swap tables: engine, guest, swapoff; [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap bench driver $(if $(SHORT),--short)
+
+bench-tuned: guest kernel-unpatched kernel-tuned ## software alone: swap tables written and searched by ranges
+	@$(ENV) python -m hwswap bench tuned
 
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench engine

@@ -54,6 +54,15 @@ def fill_driver(parser: Parser) -> Run:
     return driver.run
 
 
+def fill_tuned(parser: Parser) -> Run:
+    """Add the arguments of `bench tuned`."""
+    from hwswap.bench import tuned
+
+    parser.describe(tuned)
+    options.seed(parser)
+    return tuned.run
+
+
 def fill_demo(parser: Parser) -> Run:
     """Add the arguments of `demo`."""
     from hwswap.bench import demo
@@ -73,3 +82,4 @@ def add_commands(commands: Commands) -> None:
     command(
         actions, "driver", "large folios in each mode, swapoff, and the memory of swap tables, in Linux", fill_driver
     )
+    command(actions, "tuned", "swap tables written and searched by ranges: software alone, in Linux", fill_tuned)

@@ -38,7 +38,7 @@ FRAGMENT = paths.ROOT / "sw/driver/kernel.config"
 PATCHES = paths.ROOT / "sw/driver/patches"
 MODULE = paths.ROOT / "sw/driver/module"
 
-OUR_OPTIONS = ("SWAP_OFFLOAD", "SWAP_ALLOC_BENCH")
+OUR_OPTIONS = ("SWAP_OFFLOAD", "SWAP_ALLOC_BENCH", "SWAP_TABLE_RANGES")
 """Options that the series adds; a step without them leaves them out of the fragment."""
 
 LOADS = (
@@ -64,18 +64,24 @@ _EVENT = "/sys/kernel/tracing/events/swap/swap_slots_alloc/enable"
 _BENCH = "/sys/kernel/debug/swap_alloc_bench"
 _SYMBOL = "grep -qw {} /proc/kallsyms"
 FEATURES = (
-    Feature("bench", 1, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
+    Feature("bench", 3, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
     Feature(
         "tracepoints",
-        2,
+        4,
         f"echo 1 >{_EVENT} && {LOADS[0]} && echo 0 >{_EVENT} && grep -q swap_slots_alloc: /sys/kernel/tracing/trace",
     ),
-    Feature("hooks", 3, _SYMBOL.format("swap_offload_register"), hook=True),
-    Feature("hinted", 3, f"echo '2 16 0' >{_BENCH} && grep -q '\"hinted\"' {_BENCH}"),
-    Feature("fixed windows", 4, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
-    Feature("tables", 5, _SYMBOL.format("swap_offload_get_table"), hook=True),
-    Feature("words", 6, _SYMBOL.format("swap_offload_set_fill"), hook=True),
+    Feature("hooks", 5, _SYMBOL.format("swap_offload_register"), hook=True),
+    Feature("hinted", 5, f"echo '2 16 0' >{_BENCH} && grep -q '\"hinted\"' {_BENCH}"),
+    Feature("fixed windows", 1, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
+    Feature("tables", 6, _SYMBOL.format("swap_offload_get_table"), hook=True),
+    Feature("words", 7, _SYMBOL.format("swap_offload_set_fill"), hook=True),
 )
+
+RANGES = 2
+"""The patch that adds SWAP_TABLE_RANGES."""
+
+Step = tuple[str, int, Sequence[str], Sequence[str]]
+"""Its name, how many patches it has, and which options are off and on against the fragment."""
 
 _WARNING = re.compile(r"\bwarning:", re.IGNORECASE)
 _PLACE = re.compile(r":\d+(?::\d+)?(?=[: ])")
@@ -112,14 +118,15 @@ def warnings(log: str) -> set[str]:
     return {_PLACE.sub("", line).strip() for line in log.splitlines() if _WARNING.search(line)}
 
 
-def fragment(text: str, known: Sequence[str], off: Sequence[str] = ()) -> str:
-    """Returns a fragment without those of our options that are not `known`, and with those in `off` off."""
+def fragment(text: str, known: Sequence[str], off: Sequence[str] = (), on: Sequence[str] = ()) -> str:
+    """Returns a fragment without those of our options that are not `known`, with those in `off` off and `on` on."""
     lines = []
     for line in text.splitlines():
         option = line.partition("=")[0].removeprefix("CONFIG_")
         if option in OUR_OPTIONS and option not in known:
             continue
         lines.append(f"CONFIG_{option}=n" if option in off else line)
+    lines += [f"CONFIG_{option}=y" for option in on]
     return "\n".join(lines) + "\n"
 
 
@@ -188,11 +195,11 @@ class Tree:
         command = ["patch", "--quiet", "--strip=1", "--fuzz=0", f"--directory={self.source}", f"--input={patch}"]
         self.run(f"patch {patch.name}", command, log)
 
-    def configure(self, name: str, off: Sequence[str]) -> None:
+    def configure(self, name: str, off: Sequence[str], on: Sequence[str] = ()) -> None:
         """Brings both folders to the driver's configuration, as far as the source knows its options."""
         kconfig = (self.source / "mm/Kconfig").read_text()
         known = [option for option in OUR_OPTIONS if re.search(rf"^config {option}$", kconfig, re.MULTILINE)]
-        wanted = fragment(FRAGMENT.read_text(), known, off)
+        wanted = fragment(FRAGMENT.read_text(), known, off, on)
         file = self.work / "fragment"
         file.write_text(wanted)
         log = OUTPUT / f"{name}.config.log"
@@ -319,11 +326,13 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     return view
 
 
-def run_step(tree: Tree, outcome: Outcome, patches: int, off: Sequence[str], stock: set[str] | None) -> set[str]:
+def run_step(
+    tree: Tree, outcome: Outcome, patches: int, off: Sequence[str], on: Sequence[str], stock: set[str] | None
+) -> set[str]:
     """Builds and boots what the tree is now; returns its warnings, which without patches are those to compare with."""
     name = outcome.step.replace(" ", "-")
     began = time.monotonic()
-    tree.configure(name, off)
+    tree.configure(name, off, on)
     found, outcome.compiled = tree.compile(name)
     outcome.build_seconds = round(time.monotonic() - began, 1)
     if stock is not None:
@@ -351,15 +360,21 @@ def series(console: Console) -> list[Outcome]:
     with Progress(*columns, console=console) as progress, work_folder() as work:
         tree = Tree(work, Path(source.stdout.strip()), progress)
         stock: set[str] | None = None
-        steps: list[tuple[str, int, Sequence[str]]] = [(str(number), number, ()) for number in range(len(patches) + 1)]
-        steps.append((f"{len(patches)} without SWAP_OFFLOAD", len(patches), ("SWAP_OFFLOAD",)))
-        for name, number, off in steps:
+        last = len(patches)
+        steps: list[Step] = []
+        for number in range(last + 1):
+            steps.append((str(number), number, (), ()))
+            # The first that has the option, which is off by default, and the whole series.
+            if number in (RANGES, last):
+                steps.append((f"{number} with SWAP_TABLE_RANGES", number, (), ("SWAP_TABLE_RANGES",)))
+        steps.append((f"{last} without SWAP_OFFLOAD", last, ("SWAP_OFFLOAD",), ()))
+        for name, number, off, on in steps:
             outcome = Outcome(name, patches[number - 1].name.split("-")[0] if number else "none")
             outcomes.append(outcome)
             try:
-                if number and not off:
+                if number and not off and not on:
                     tree.patch(patches[number - 1], OUTPUT / f"{name}.patch.log")
-                found = run_step(tree, outcome, number, off, stock)
+                found = run_step(tree, outcome, number, off, on, stock)
                 stock = found if stock is None else stock
             except (StepError, GuestError, EngineError, QmpError) as error:
                 outcome.error = str(error)

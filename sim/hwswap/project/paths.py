@@ -40,6 +40,9 @@ KERNEL_IMAGE = KERNEL / "bzImage"
 KERNEL_UNPATCHED_IMAGE = BUILD / "kernel-unpatched" / "bzImage"
 """Linux as it is, but for the bench of its allocator (`make kernel-unpatched`)."""
 
+KERNEL_TUNED_IMAGE = BUILD / "kernel-tuned" / "bzImage"
+"""The patched kernel with swap tables written and searched by ranges (`make kernel-tuned`)."""
+
 MODULES = BUILD / "modules"
 """Folder with hwswap.ko and hwswap_simclock.ko (`make modules`)."""
 
@@ -57,6 +60,7 @@ TARGETS = {
     "qemu": "setup",
     "kernel": "kernel",
     "kernel-unpatched": "kernel-unpatched",
+    "kernel-tuned": "kernel-tuned",
     "modules": "modules",
     "guest": "guest",
     "redis": "redis",
