@@ -12,7 +12,7 @@ RUN := $(MAKE) -f Makefile --no-print-directory
 # What build/NAME points to: its name has a hash of all that it was made from.
 link = "$$(basename "$$(readlink build/$(1))")"
 
-phases := lint verilog test-hw model test-harness model-scale model-wide coverage formal mutate guest unpatched \
+phases := lint verilog test-hw model test-harness model-scale model-wide coverage formal mutate guest unpatched tuned \
 	soc-model litex-example capacity pytest
 .PHONY: all $(phases) model-coverage model-mutants proof-rtl
 
@@ -23,8 +23,8 @@ lint verilog model model-scale model-wide guest soc-model litex-example capacity
 
 model: verilog
 
-unpatched:
-	@$(PHASE) $@ -- $(RUN) kernel-unpatched
+unpatched tuned:
+	@$(PHASE) $@ -- $(RUN) kernel-$@
 
 test-hw:
 	@$(PHASE) $@ hw/src hw/build.sbt hw/test.sbt hw/project sim/setup/sbt $(call link,python) \
@@ -54,5 +54,5 @@ mutate: model-mutants
 		$(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
 
 # After all that its tests want built; capacity is there for the engines of the boards.
-pytest: model model-scale model-wide guest unpatched soc-model litex-example proof-rtl capacity
+pytest: model model-scale model-wide guest unpatched tuned soc-model litex-example proof-rtl capacity
 	@$(PHASE) $@ -- sim/setup/env python -m pytest --junitxml=build/reports/pytest.xml

@@ -34,6 +34,21 @@ def fill_witness(parser: Parser) -> Run:
     return witness.run
 
 
+def fill_fuzz(parser: Parser) -> Run:
+    """Add the arguments of `fuzz`."""
+    from hwswap.kernel import fuzz
+
+    parser.describe(
+        "Have running kernels, the golden model and the RTL carry out random operations, and compare every answer.\n"
+        "Exit status 1 at a difference, which is cut down and kept, or where there was too little of something."
+    )
+    options.seed(parser, None)
+    fuzz.add_arguments(parser)
+    options.jobs(parser)
+    options.output_folder(parser, fuzz.OUTPUT)
+    return fuzz.run
+
+
 def fill_formal(parser: Parser) -> Run:
     """Add the arguments of `formal`."""
     from hwswap.verify import formal
@@ -94,6 +109,7 @@ def add_commands(commands: Commands) -> None:
     command(
         commands, "witness", "compare slots of an unpatched kernel, the patched one and the golden model", fill_witness
     )
+    command(commands, "fuzz", "compare kernels, golden model and RTL on random operations", fill_fuzz)
     command(commands, "formal", "prove parts of the engine", fill_formal)
     command(commands, "marks-race", "search all orders of marks and of the engine's reads", fill_marks_race)
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)

@@ -65,16 +65,17 @@ _BENCH = "/sys/kernel/debug/swap_alloc_bench"
 _SYMBOL = "grep -qw {} /proc/kallsyms"
 FEATURES = (
     Feature("bench", 3, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
+    Feature("scripts", 4, "test -w /sys/kernel/debug/swap_alloc_script"),
     Feature(
         "tracepoints",
-        4,
+        5,
         f"echo 1 >{_EVENT} && {LOADS[0]} && echo 0 >{_EVENT} && grep -q swap_slots_alloc: /sys/kernel/tracing/trace",
     ),
-    Feature("hooks", 5, _SYMBOL.format("swap_offload_register"), hook=True),
-    Feature("hinted", 5, f"echo '2 16 0' >{_BENCH} && grep -q '\"hinted\"' {_BENCH}"),
+    Feature("hooks", 6, _SYMBOL.format("swap_offload_register"), hook=True),
+    Feature("hinted", 6, f"echo '2 16 0' >{_BENCH} && grep -q '\"hinted\"' {_BENCH}"),
     Feature("fixed windows", 1, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
-    Feature("tables", 6, _SYMBOL.format("swap_offload_get_table"), hook=True),
-    Feature("words", 7, _SYMBOL.format("swap_offload_set_fill"), hook=True),
+    Feature("tables", 7, _SYMBOL.format("swap_offload_get_table"), hook=True),
+    Feature("words", 8, _SYMBOL.format("swap_offload_set_fill"), hook=True),
 )
 
 RANGES = 2

@@ -166,6 +166,9 @@ class InUse:
 class Stream:
     """A stream being made; iterate over it to get its records."""
 
+    LEFT = 0
+    """Slots that are in use at least where a swapoff is given up."""
+
     def __init__(self, shape: Shape) -> None:
         """Prepare a stream of the given shape."""
         self.shape = shape
@@ -235,14 +238,39 @@ class Stream:
     def come(self, type_: int) -> Iterator[trace.Record]:
         """Bring a device on, if its clusters fit into the engine's store."""
         rng = self.rng
-        clusters = rng.choice((1, 2, 3, rng.randint(1, self.shape.span), rng.randint(1, self.shape.span)))
-        pages = min(clusters, self.shape.span) * SLOTS - rng.choice((0, 0, rng.randrange(SLOTS - 2)))
+        pages = self.size()
         before = self.clusters.needed
         base = self.clusters.claim(type_, pages)
         if self.clusters.claimed[type_][1] > self.shape.clusters:
             self.clusters.release(type_)
             self.clusters.needed = before
             return
+        flags, priority, node = self.traits()
+        self.must(self.model.prepare(type_, pages, base, flags, priority, node=node))
+        yield trace.prepare(type_, pages, flags, priority, node)
+        for _ in range(self.bad_runs()):
+            offset = rng.randrange(1, pages)
+            nr = min(rng.choice((1, 1, 2, 40)), SLOTS - offset % SLOTS, pages - offset)
+            if self.model.mark_bad(type_, offset, nr) == Status.OK:
+                yield trace.bad(type_, offset, nr)
+        self.must(self.model.swapon(type_))
+        self.in_use[type_] = InUse()
+        self.taken[type_] = []
+        yield trace.swapon(type_)
+
+    def size(self) -> int:
+        """Draw the slots of a device."""
+        rng, span = self.rng, self.shape.span
+        clusters = rng.choice((1, 2, 3, rng.randint(1, span), rng.randint(1, span)))
+        return min(clusters, span) * SLOTS - rng.choice((0, 0, rng.randrange(SLOTS - 2)))
+
+    def bad_runs(self) -> int:
+        """Draw how many runs of bad slots a device has."""
+        return self.rng.choice((0, 0, 1, 3))
+
+    def traits(self) -> tuple[int, int, int]:
+        """Draw flags, priority and node of a device."""
+        rng = self.rng
         flags = SOLIDSTATE if rng.random() < WITHOUT_LARGE else SOLIDSTATE | BLKDEV
         priority = rng.choice((-1, -1, -1, 0, 5, 5, rng.randint(-32768, 32767)))
         node = 0
@@ -255,17 +283,7 @@ class Stream:
             flags &= ~SOLIDSTATE
         if "node" in self.shape.features:
             node = rng.randrange(4)
-        self.must(self.model.prepare(type_, pages, base, flags, priority, node=node))
-        yield trace.prepare(type_, pages, flags, priority, node)
-        for _ in range(rng.choice((0, 0, 1, 3))):
-            offset = rng.randrange(1, pages)
-            nr = min(rng.choice((1, 1, 2, 40)), SLOTS - offset % SLOTS, pages - offset)
-            if self.model.mark_bad(type_, offset, nr) == Status.OK:
-                yield trace.bad(type_, offset, nr)
-        self.must(self.model.swapon(type_))
-        self.in_use[type_] = InUse()
-        self.taken[type_] = []
-        yield trace.swapon(type_)
+        return flags, priority, node
 
     def some_device_comes(self) -> Iterator[trace.Record]:
         """Bring on a device that is not there, if there is one."""
@@ -281,13 +299,15 @@ class Stream:
         held = self.in_use[type_]
         self.must(self.model.swapoff_begin(type_))
         yield trace.swapoff_begin(type_)
-        stop = self.rng.randint(0, held.slots) if give_up else 0
+        give_up = give_up and held.slots >= self.LEFT
+        stop = self.rng.randint(self.LEFT, held.slots) if give_up else 0
         while held.slots > stop:
             if self.rng.random() < 0.2:
                 yield self.alloc(SMALL)
             else:
                 yield self.free(type_, whole=0.9)
-        if give_up:
+        # The last free may have been of more than was to go.
+        if give_up and held.slots >= self.LEFT:
             self.must(self.model.swapon(type_))
             yield trace.swapon(type_)
             return
@@ -391,13 +411,17 @@ class Stream:
                 return
 
     def alloc(self, orders: tuple[int, ...]) -> trace.Record:
-        """Allocate for some CPU; the first CPUs do most of it."""
-        cpu = min(self.rng.randrange(self.shape.cpus), self.rng.randrange(self.shape.cpus))
+        """Allocate for some CPU."""
+        cpu = self.some_cpu()
         order = self.rng.choices(range(ORDERS), orders)[0]
         result: Slots | None = self.model.alloc(cpu, order)
         if result is not None:
             self.in_use[result.type].add(result.offset, 1 << order)
         return trace.alloc(cpu, order, result)
+
+    def some_cpu(self) -> int:
+        """Draw who allocates; the first CPUs do most of it."""
+        return min(self.rng.randrange(self.shape.cpus), self.rng.randrange(self.shape.cpus))
 
     def free(self, type_: int, whole: float) -> trace.Record:
         """Free a whole allocation, a part of one, or a run across several."""

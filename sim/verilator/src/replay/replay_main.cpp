@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hwswap-replay: a recorded trace on the Verilated engine, every decision compared.
+#include "bus/sparse_memory.hpp"
 #include "common/errors.hpp"
+#include "engine/cluster_store.hpp"
 #include "engine/verilated_engine.hpp"
 #include "replay/replayer.hpp"
 
@@ -40,9 +42,11 @@ int replay(const Options &options) {
   if (!options.json.empty())
     json = open_output(options.json, "--json");
 
-  FlatMemory memory(options.memory_base, CommandRing::bytes(Replayer::ring_log2));
+  FlatMemory rings(options.memory_base, CommandRing::bytes(Replayer::ring_log2));
+  SparseMemory store(store_base, store_bytes);
+  JoinedMemory memory(rings, store);
   VerilatedEngine engine(memory, options.simulation);
-  Replayer replayer(engine, memory, trace, decisions.is_open() ? &decisions : nullptr, options.patience);
+  Replayer replayer(engine, rings, trace, decisions.is_open() ? &decisions : nullptr, options.patience);
   const auto begin = std::chrono::steady_clock::now();
   const auto difference = replayer.run(options.registers);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;

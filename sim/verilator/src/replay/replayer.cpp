@@ -2,6 +2,7 @@
 #include "replay/replayer.hpp"
 
 #include "common/errors.hpp"
+#include "engine/cluster_store.hpp"
 #include "engine/statistics.hpp"
 
 #include <algorithm>
@@ -55,6 +56,7 @@ void Replayer::clear_engine() {
 std::optional<Difference> Replayer::run(bool registers) {
   registers_ = registers;
   clear_engine();
+  give_store(engine_, ring_);
   ring_.enable();
   std::optional<Difference> difference;
   {

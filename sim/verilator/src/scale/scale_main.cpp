@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hwswap-scale: a long trace in phases on an engine of any size, with memory as slow as asked for.
 #include "common/errors.hpp"
+#include "engine/cluster_store.hpp"
 #include "scale/scale_run.hpp"
 
 #include <CLI/CLI.hpp>
@@ -19,9 +20,8 @@ struct Options {
   SimulationOptions simulation;
 };
 
-/// Bus addresses: of the rings, above 4 GiB so that all address bits count, and of the clusters' store.
+/// Bus address of the rings, above 4 GiB so that all address bits count.
 constexpr uint64_t ring_base = 0x12'3400'0000;
-constexpr uint64_t store_base = 0x56'7800'0000;
 
 void run(const Options &options) {
   std::vector<ScalePhase> phases;
@@ -33,10 +33,10 @@ void run(const Options &options) {
     throw UserError("cannot write " + options.measurements + ": choose another place with --measurements");
 
   FlatMemory rings(ring_base, CommandRing::bytes(ScaleRun::ring_log2));
-  SparseMemory store(store_base, ScaleRun::cluster_bytes << 20);
+  SparseMemory store(store_base, store_bytes);
   JoinedMemory memory(rings, store);
   VerilatedEngine engine(memory, options.simulation);
-  ScaleRun scale(engine, rings, store_base, trace);
+  ScaleRun scale(engine, rings, trace);
   scale.run(phases, measurements);
   scale.check();
   const nlohmann::json report = {{"phases", scale.report()},

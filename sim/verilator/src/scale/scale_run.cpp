@@ -3,13 +3,14 @@
 
 #include "common/errors.hpp"
 #include "common/progress.hpp"
+#include "engine/cluster_store.hpp"
 #include "engine/statistics.hpp"
 
 #include <ostream>
 
 namespace hwswap {
 
-ScaleRun::ScaleRun(VerilatedEngine &engine, FlatMemory &rings, uint64_t store_base, const Trace &trace)
+ScaleRun::ScaleRun(VerilatedEngine &engine, FlatMemory &rings, const Trace &trace)
     : engine_(engine), trace_(trace), ring_(engine, rings, ring_log2),
       commands_(field_get(engine.read_register(HWSWAP_REG_CAPS), HWSWAP_CAPS_CLUSTERS)) {
   const uint64_t caps = engine.read_register(HWSWAP_REG_CAPS);
@@ -19,9 +20,7 @@ ScaleRun::ScaleRun(VerilatedEngine &engine, FlatMemory &rings, uint64_t store_ba
   engine.write_register(HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
   while (engine.read_register(HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_RESET)
     ;
-  if (field_get(caps, HWSWAP_CAPS_DRAM))
-    engine.write_register(HWSWAP_REG_STORE_BASE, store_base);
-  ring_.permit(1, store_base, field_get(caps, HWSWAP_CAPS_CLUSTERS) * cluster_bytes);
+  give_store(engine, ring_);
   ring_.enable();
 }
 

@@ -24,13 +24,11 @@ class ScaleRun {
 public:
   /// Entries of the command ring, as a power of two.
   static constexpr unsigned ring_log2 = 12;
-  /// Bytes of the store for one cluster: bitmap and record.
-  static constexpr uint64_t cluster_bytes = 64 + HWSWAP_STORE_RECORD_SIZE;
   /// Most cycles a command may take: a CHECK or SWAPON of the largest store with every access missing.
   static constexpr uint64_t patience = 2'000'000'000;
 
-  /// `rings` is at least CommandRing::bytes(ring_log2); `store_base` goes to STORE_BASE if the engine has it.
-  ScaleRun(VerilatedEngine &engine, FlatMemory &rings, uint64_t store_base, const Trace &trace);
+  /// `rings` is at least CommandRing::bytes(ring_log2).
+  ScaleRun(VerilatedEngine &engine, FlatMemory &rings, const Trace &trace);
 
   /// Run the phases one behind the other, the engine at rest between them; EngineError at the first decision that
   /// differs from the trace's. A Measurement an operation is written to `measurements`.

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random operations on a running kernel, the golden model and the RTL: every answer has to be the same.
+
+Nothing is recorded, and nothing needs to be forced: a program in the guest (sw/driver/workloads/swapscript.c) has the
+allocator carry out one operation after the other, on the CPU that is named, through a file in debugfs that the patch
+"let the bench carry out scripts" adds. Without I/O and without memory behind the slots a device may have 8 GiB.
+
+A difference is cut down to a short stream that still shows it, which is kept as a trace.
+"""
+
+import argparse
+import itertools
+import json
+import re
+import secrets
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.model.golden import Allocator
+from hwswap.model.rows import ORDERS, SLOTS
+from hwswap.project import artifacts, paths, provenance
+from hwswap.rtl import replay
+from hwswap.stimulus import kernel_streams
+from hwswap.stimulus.kernel_streams import Case
+from hwswap.stimulus.shrink import Say, Step, again, shrink, steps
+from hwswap.traces import trace
+from hwswap.traces.trace import Trace
+
+OUTPUT = paths.BUILD / "fuzz"
+
+OPERATIONS = 10_000_000
+"""Of a whole run."""
+
+LEAST = {"free": 5e-3, "nonfull": 2e-3, "frag": 1e-3, "steal": 5e-5, "fail": 5e-2}
+"""Share of a run's operations that have to be allocations that ended there, by the golden model."""
+
+LEAST_ORDER = 5e-3
+"""Share that has to be allocations of each order, by what the kernel did."""
+
+LEAST_EVENTS = {"swapons": 2e-4, "swapoffs": 1e-4, "swapoffs interrupted": 2e-5, "files": 2e-5, "rotating": 2e-5}
+"""Share that has to be such events, by what the kernel did."""
+
+ENOUGH = 1_000_000
+"""Operations from which on a run has to have those shares: in a few streams anything can be missing."""
+
+KERNELS = {
+    "unpatched": artifacts.KERNEL_UNPATCHED,
+    "patched": artifacts.KERNEL,
+    "tuned": artifacts.KERNEL_TUNED,
+}
+"""What boots: each batch of streams on one of them, in turn. Of the series the first has the bench alone."""
+
+MACHINE = Machine(
+    cpus=kernel_streams.CPUS, memory_mb=1536, disks=kernel_streams.DEVICES, disk_mb=2 * kernel_streams.LARGEST
+)
+
+JOB = paths.ROOT / "sim/guest/fuzz.sh"
+
+TIMEOUT = 3600.0
+"""Seconds for a batch in a guest."""
+
+_BATCH = 250_000
+"""Operations that are given to a guest at once: they lie in its memory, 16 bytes each."""
+
+_SAID = re.compile(r"^@case (\S+) (\{.*\})$", re.MULTILINE)
+
+_COUNTS = ("freed", "changes of CPU", *LEAST_EVENTS)
+
+
+class FuzzError(RuntimeError):
+    """A run could not be done; the message is one sentence for the user."""
+
+
+@dataclass
+class Tally:
+    """What was done, and found equal."""
+
+    operations: int = 0
+    paths: Counter[str] = field(default_factory=Counter)
+    """Where allocations ended, by the golden model."""
+    allocated: Counter[int] = field(default_factory=Counter)
+    """Allocations by order, as the kernel carried them out."""
+    failed: Counter[int] = field(default_factory=Counter)
+    """Of them those that found no slots; not in `allocated`."""
+    events: Counter[str] = field(default_factory=Counter)
+    """What else it did."""
+    engines: Counter[str] = field(default_factory=Counter)
+    """Operations by the build of the engine."""
+    kernels: Counter[str] = field(default_factory=Counter)
+    """Operations by kernel."""
+    devices: Counter[int] = field(default_factory=Counter)
+    """Streams by the number of devices they had at most."""
+    cpus: Counter[int] = field(default_factory=Counter)
+    """Streams by CPUs."""
+    largest: int = 0
+    """Clusters of the largest device."""
+
+    def add(self, other: "Tally") -> None:
+        """Count in what another batch came to."""
+        for name in ("paths", "allocated", "failed", "events", "engines", "kernels", "devices", "cpus"):
+            getattr(self, name).update(getattr(other, name))
+        self.operations += other.operations
+        self.largest = max(self.largest, other.largest)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An answer that is not the golden model's."""
+
+    who: str
+    case: Case
+    made: Trace
+    said: str
+
+
+def batches(seed: int, operations: int) -> Iterator[tuple[str, list[Case]]]:
+    """Yield streams in such portions as a guest is given at once, for each kernel in turn; each gets one."""
+    # A batch may have almost a whole stream more than that.
+    size = min(_BATCH, operations // (2 * len(KERNELS)))
+    waiting: list[Case] = []
+    kernels = itertools.cycle(KERNELS)
+    for case in kernel_streams.cases(seed, operations):
+        waiting.append(case)
+        if sum(each.shape.ops for each in waiting) >= size:
+            yield next(kernels), waiting
+            waiting = []
+    if waiting:
+        yield next(kernels), waiting
+
+
+def data(made: Trace) -> bytes:
+    """Return a trace as the program in the guest reads it."""
+    with tempfile.NamedTemporaryFile(suffix=".hwst") as file:
+        trace.write(Path(file.name), made.header, made.records)
+        return Path(file.name).read_bytes()
+
+
+def on_kernel(kernel: str, traces: Sequence[Trace], log: Path | None) -> list[dict[str, Any]]:
+    """Have a kernel carry traces out, until the first whose answers are not the trace's; return what it said of each."""
+    names = [f"{number:04}" for number in range(len(traces))]
+    files = {f"cases/{name}": data(each) for name, each in zip(names, traces, strict=True)}
+    job = f'CASES="{" ".join(names)}"\n{JOB.read_text()}'
+    with Guest(MACHINE, files=files, job=job, log=log, kernel=KERNELS[kernel], boot_timeout=90) as guest:
+        out = guest.wait_job(TIMEOUT).check()
+        guest.check_log()
+    said = [json.loads(text) for _, text in _SAID.findall(out)]
+    if not said or ("answer" not in said[-1] and len(said) != len(traces)):
+        raise FuzzError(f"{kernel}: of {len(traces)} streams {len(said)} came to their end: see {log}")
+    return said
+
+
+def engine(name: str) -> Path:
+    """Return the replayer of a build of the engine."""
+    return paths.BUILD / name / paths.REPLAY.name
+
+
+def on_rtl(case: Case, made: Trace) -> str:
+    """Have the engine carry a trace out; return what it said where its answers are others, else nothing."""
+    with tempfile.NamedTemporaryFile(suffix=".hwst") as file:
+        trace.write(Path(file.name), made.header, made.records)
+        outcome = replay.replay(Path(file.name), build=engine(case.engine.build))
+    return "" if outcome.equal else outcome.output
+
+
+def answer(said: dict[str, Any], made: Trace) -> str:
+    """Return a kernel's answer that is not the trace's, in one sentence."""
+    record = made.records[said["record"]]
+    if record.op == trace.Op.FREE:
+        return f"operation {said['record']}, a free of {record.b} slots: error {said['answer']}"
+    expected = "no slots" if record.type == trace.FAILED else f"device {record.type}, slot {record.a}"
+    got = said["answer"]
+    found = f"device {got[0]}, slot {got[1]}" if isinstance(got, list) else f"error {got}"
+    place = f"operation {said['record']}, order {record.order} on CPU {record.cpu}"
+    return f"{place}: the kernel has {found}, the golden model {expected}"
+
+
+def count(tally: Tally, kernel: str, case: Case, made: Trace, said: dict[str, Any]) -> None:
+    """Count a stream that was equal everywhere."""
+    tally.operations += said["records"]
+    tally.allocated.update(dict(enumerate(said["allocated"])))
+    tally.failed.update(dict(enumerate(said["failed"])))
+    tally.events.update({name: said[name] for name in _COUNTS})
+    tally.engines[case.engine.build] += said["records"]
+    tally.kernels[kernel] += said["records"]
+    tally.cpus[case.shape.cpus] += 1
+    tally.devices[made.header.devices] += 1
+    sizes = [record.a for record in made.records if record.op == trace.Op.PREPARE]
+    tally.largest = max([tally.largest, *(-(-size // SLOTS) for size in sizes)])
+
+
+def carry_out(kernel: str, cases: Sequence[Case], log: Path, kind: type[Allocator]) -> tuple[Tally, Difference | None]:
+    """Make a batch of streams, and carry it out until the first difference."""
+    tally = Tally()
+    streams = [kernel_streams.generate(case.shape, kind) for case in cases]
+    try:
+        said = on_kernel(kernel, [made for made, _ in streams], log)
+    except GuestError as error:
+        raise FuzzError(f"{kernel}: {error}") from error
+    for case, (made, ended), answers in zip(cases, streams, said, strict=False):
+        if "answer" in answers:
+            return tally, Difference(kernel, case, made, answer(answers, made))
+        if text := on_rtl(case, made):
+            return tally, Difference("rtl", case, made, text)
+        tally.paths += ended
+        count(tally, kernel, case, made, answers)
+    return tally, None
+
+
+def compare(
+    seed: int, operations: int, folder: Path, say: Say, kind: type[Allocator] = Allocator, jobs: int = 1
+) -> tuple[Tally, Difference | None]:
+    """Carry everything out, so many batches at a time, until the first difference."""
+    for each in kernel_streams.ENGINES:
+        replay.program(engine(each.build))
+    total, found = Tally(), None
+    portions = enumerate(batches(seed, operations))
+    say(f"0 of {operations:,} operations")
+    with ProcessPoolExecutor(jobs) as pool:
+        running: set[Future[tuple[Tally, Difference | None]]] = set()
+        while True:
+            for number, (kernel, cases) in itertools.islice(portions, jobs - len(running)):
+                log = folder / f"{number % jobs}.{kernel}.kernel.log"
+                running.add(pool.submit(carry_out, kernel, cases, log, kind))
+            if not running:
+                break
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for each in done:
+                tally, difference = each.result()
+                total.add(tally)
+                found = found or difference
+            if found:
+                # What runs is waited for by the pool; nothing new is begun.
+                break
+            say(f"{total.operations:,} of {operations:,} operations are equal")
+    return total, found
+
+
+def shortest(found: Difference, say: Say, kind: type[Allocator] = Allocator) -> Trace:
+    """Cut a stream down as long as it shows a difference of the same kernel, or of the RTL."""
+    shape = found.case.shape
+
+    def first(candidates: list[list[Step]]) -> int | None:
+        """Return the first of some lists of operations that shows it."""
+        traces = [again(kept, shape, kind) for kept in candidates]
+        if found.who == "rtl":
+            return next((at for at, made in enumerate(traces) if on_rtl(found.case, made)), None)
+        at = 0
+        while at < len(traces):
+            # No more than a guest has room for.
+            end = at + 1
+            while end < len(traces) and sum(len(made.records) for made in traces[at : end + 1]) <= _BATCH:
+                end += 1
+            said = on_kernel(found.who, traces[at:end], None)
+            if "answer" in said[-1]:
+                return at + len(said) - 1
+            at = end
+        return None
+
+    return again(shrink(steps(found.made), first, say), shape, kind)
+
+
+def missing(tally: Tally) -> list[str]:
+    """Return what a run had too little of."""
+    found = []
+    for name, share in LEAST.items():
+        if tally.paths[name] < share * tally.operations:
+            found.append(f"{tally.paths[name]:,} allocations ended at {name}, of {share * tally.operations:,.0f}")
+    for order in range(ORDERS):
+        made = tally.allocated[order] + tally.failed[order]
+        if made < LEAST_ORDER * tally.operations:
+            found.append(f"{made:,} allocations of order {order}, of {LEAST_ORDER * tally.operations:,.0f}")
+    for name, share in LEAST_EVENTS.items():
+        if tally.events[name] < int(share * tally.operations):
+            found.append(f"{tally.events[name]:,} {name}, of {share * tally.operations:,.0f}")
+    return found
+
+
+def figures(seed: int, tally: Tally, faults: Sequence[str], seconds: float) -> dict[str, Any]:
+    """Return what goes into the JSON file."""
+    return {
+        "commit": provenance.commit(),
+        "patches": provenance.patches(),
+        "qemu": provenance.qemu(),
+        "seed": seed,
+        "operations": tally.operations,
+        "seconds": round(seconds, 1),
+        "allocations by where they ended": dict(sorted(tally.paths.items())),
+        "allocated": dict(sorted(tally.allocated.items())),
+        "failed": dict(sorted(tally.failed.items())),
+        "events": dict(sorted(tally.events.items())),
+        "operations by engine": dict(sorted(tally.engines.items())),
+        "operations by kernel": dict(sorted(tally.kernels.items())),
+        "streams by devices": dict(sorted(tally.devices.items())),
+        "streams by CPUs": dict(sorted(tally.cpus.items())),
+        "clusters of the largest device": tally.largest,
+        "faults": list(faults),
+    }
+
+
+def table(tally: Tally) -> Table:
+    """Return orders, paths and events, each with its minimum."""
+    view = Table(title="what the operations were")
+    for name in ("", "number", "at least"):
+        view.add_column(name, justify="left" if not name else "right")
+    for order in range(ORDERS):
+        made = tally.allocated[order] + tally.failed[order]
+        named = f"allocations of order {order}, {tally.failed[order]:,} of them failed"
+        view.add_row(named, f"{made:,}", f"{LEAST_ORDER * tally.operations:,.0f}")
+    for name, share in LEAST.items():
+        view.add_row(f"allocations that ended at {name}", f"{tally.paths[name]:,}", f"{share * tally.operations:,.0f}")
+    for name, share in LEAST_EVENTS.items():
+        view.add_row(name, f"{tally.events[name]:,}", f"{int(share * tally.operations):,}")
+    return view
+
+
+def again_from(path: Path, waves: Path | None, console: Console) -> int:
+    """Carry a trace that was kept out on both kernels and on the RTL; return the exit status."""
+    made = trace.read(path)
+    equal = True
+    for kernel in KERNELS:
+        (said,) = on_kernel(kernel, [made], None)
+        text = answer(said, made) if "answer" in said else "equal"
+        equal &= text == "equal"
+        console.print(f"{kernel} kernel: {text}", markup=False)
+    header = made.header
+    fits = [
+        engine.build
+        for engine in kernel_streams.ENGINES
+        if engine.devices >= header.devices and engine.cpus >= header.cpus and engine.clusters >= header.clusters
+    ]
+    for name in fits:
+        options = []
+        if waves and name == "model":
+            name, options = "model-wave", ["--waves", str(waves)]
+        outcome = replay.replay(path, options, build=engine(name))
+        equal &= outcome.equal
+        console.print(f"engine, {name}: {outcome.output or 'equal'}", markup=False)
+    return 0 if equal else 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument(
+        "--operations", type=int, default=OPERATIONS, metavar="M", help=f"how many (default: {OPERATIONS})"
+    )
+    parser.add_argument("--replay", type=Path, metavar="TRACE", help="only carry out a trace that a run has kept")
+    parser.add_argument("--waves", type=Path, metavar="FILE", help="with --replay: the engine's waves (FST)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare the three; return the exit status."""
+    progress, console = Console(stderr=True, highlight=False), Console(soft_wrap=True, highlight=False)
+    if options.replay:
+        return again_from(options.replay, options.waves, console)
+    if options.operations < 1:
+        raise FuzzError(f"{options.operations} operations are too few: choose 1 or more")
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    progress.print(f"seed {seed}")
+    options.output.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    faults = []
+    with progress.status("") as status:
+        tally, found = compare(seed, options.operations, options.output, status.update, jobs=options.jobs)
+        if found:
+            # What was found is told first: cutting it down takes a while, and may be interrupted.
+            kept = options.output / f"difference-{seed}.hwst"
+            trace.write(kept, found.made.header, found.made.records)
+            progress.print(f"hwswap: {found.who}: {found.said}", markup=False)
+            short = shortest(found, status.update)
+            trace.write(kept, short.header, short.records)
+            faults.append(
+                f"{found.who}: {found.said}; {len(short.records)} operations show a difference: "
+                f"hwswap fuzz --replay {kept}"
+            )
+        elif options.operations >= ENOUGH:
+            faults += missing(tally)
+    report = figures(seed, tally, faults, time.monotonic() - began)
+    path = options.output / "fuzz.json"
+    path.write_text(json.dumps(report, indent=2) + "\n")
+    console.print(table(tally))
+    console.print(f"figures: {path}")
+    for fault in faults:
+        console.print(f"hwswap: {fault}", markup=False)
+    equal = "kernel = model = RTL" if not found else "equal before the difference"
+    console.print(f"seed {seed}: {tally.operations:,} operations, {equal}")
+    return 1 if faults else 0

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of what a kernel answers; no guest is started."""
+
+import json
+
+import pytest
+from hwswap.cli.main import main
+from hwswap.kernel import fuzz
+from hwswap.kernel.fuzz import FuzzError, Tally
+from hwswap.rtl.replay import ReplayError
+from hwswap.stimulus import kernel_streams
+from hwswap.traces import trace
+
+CASE = next(iter(kernel_streams.cases(1, 2_000)))
+MADE, PATHS = kernel_streams.generate(CASE.shape)
+
+
+def record(op, failed=False):
+    """Return the number of the first such record."""
+    return next(
+        number
+        for number, each in enumerate(MADE.records)
+        if each.op == op and (op != trace.Op.ALLOC or (each.type == trace.FAILED) == failed)
+    )
+
+
+def test_another_answer_is_named_with_its_operation():
+    number = record(trace.Op.ALLOC)
+    there = MADE.records[number]
+    said = fuzz.answer({"record": number, "answer": [7, 99]}, MADE)
+    assert said.startswith(
+        f"operation {number}, order {there.order} on CPU {there.cpu}: the kernel has device 7, slot 99"
+    )
+    assert said.endswith(f"the golden model device {there.type}, slot {there.a}")
+    said = fuzz.answer({"record": record(trace.Op.ALLOC, failed=True), "answer": [0, 1]}, MADE)
+    assert said.endswith("the kernel has device 0, slot 1, the golden model no slots")
+    said = fuzz.answer({"record": number, "answer": -12}, MADE)
+    assert "the kernel has error -12" in said
+    number = record(trace.Op.FREE)
+    said = fuzz.answer({"record": number, "answer": -22}, MADE)
+    assert said == f"operation {number}, a free of {MADE.records[number].b} slots: error -22"
+
+
+def test_batches_alternate_between_the_kernels_and_have_all_streams():
+    drawn = list(fuzz.batches(5, 60_000))
+    assert [kernel for kernel, _ in drawn][:3] == list(fuzz.KERNELS)
+    assert [case for _, cases in drawn for case in cases] == list(kernel_streams.cases(5, 60_000))
+
+
+def counted():
+    """Return the tally of a run that had exactly enough of everything."""
+    tally = Tally(operations=1_000_000)
+    tally.paths.update({name: round(share * 1e6) for name, share in fuzz.LEAST.items()})
+    tally.allocated.update(dict.fromkeys(range(10), round(fuzz.LEAST_ORDER * 1e6)))
+    tally.events.update({name: round(share * 1e6) for name, share in fuzz.LEAST_EVENTS.items()})
+    return tally
+
+
+def test_a_run_has_to_have_enough_of_everything():
+    assert fuzz.missing(counted()) == []
+    for what, key, text in (
+        ("paths", "steal", "allocations ended at steal"),
+        ("allocated", 7, "allocations of order 7"),
+        ("events", "files", "files"),
+    ):
+        tally = counted()
+        getattr(tally, what)[key] -= 1
+        (said,) = fuzz.missing(tally)
+        assert text in said
+    # A failed allocation is one of its order, too.
+    tally = counted()
+    tally.allocated[3] -= 5
+    tally.failed[3] += 5
+    assert fuzz.missing(tally) == []
+
+
+def test_tallies_add_up():
+    total, part = counted(), counted()
+    part.largest = 77
+    total.add(part)
+    assert total.operations == 2_000_000 and total.largest == 77
+    assert total.paths["free"] == 2 * part.paths["free"] and fuzz.missing(total) == []
+
+
+def test_a_guest_that_ends_early_is_an_error(monkeypatch):
+    class Guest:
+        def __init__(self, *_, **given):
+            assert given["files"]["cases/0000"][:8] == b"HWSWAPTR"
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def check_log(self):
+            pass
+
+        def wait_job(self, timeout):
+            return type("Done", (), {"check": lambda self: '@case 0000 {"records": 2000}\n'})()
+
+    monkeypatch.setattr(fuzz, "Guest", Guest)
+    assert fuzz.on_kernel("patched", [MADE], None) == [{"records": 2000}]
+    with pytest.raises(FuzzError, match="patched: of 2 streams 1 came to their end"):
+        fuzz.on_kernel("patched", [MADE, MADE], None)
+
+
+def test_an_engine_that_is_not_built_is_said_before_anything_is_run(monkeypatch, tmp_path):
+    monkeypatch.setattr(fuzz, "engine", lambda name: tmp_path / name / "hwswap-replay")
+    with pytest.raises(ReplayError, match="is not there"):
+        fuzz.compare(1, 1_000, tmp_path, lambda text: None)
+
+
+def test_wrong_words_are_refused(capsys):
+    assert main(["fuzz", "--operations", "0"]) == 1
+    assert "0 operations are too few" in capsys.readouterr().err
+
+
+def test_what_was_counted_is_a_json_file():
+    report = json.loads(json.dumps(fuzz.figures(9, counted(), ["a fault"], 1.23)))
+    assert report["seed"] == 9 and report["faults"] == ["a fault"] and report["seconds"] == 1.2

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cutting a stream down: what is left still shows it, and is short."""
+
+import random
+
+import pytest
+from hwswap.compare.check import check
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.rows import SLOTS
+from hwswap.stimulus import kernel_streams
+from hwswap.stimulus.shrink import Step, again, shrink, steps
+from hwswap.traces import trace
+from hwswap.traces.records import Op
+from hwswap.traces.stream import Shape, header
+
+SHAPE = Shape(seed=5, ops=3_000, devices=4, cpus=4, clusters=64, span=4)
+
+
+class Wrong(Allocator):
+    """A model with a wrong rule: of equal devices the first one is never moved behind the others."""
+
+    def requeue(self, device):
+        """Leave it where it is."""
+
+
+def shows(kept):
+    """Whether what the wrong model makes of operations differs from the right one's."""
+    return check(again(kept, SHAPE, Wrong)) is not None
+
+
+def first(candidates):
+    return next((at for at, kept in enumerate(candidates) if shows(kept)), None)
+
+
+def test_operations_without_their_outcomes_come_to_the_same_outcomes():
+    made, _ = kernel_streams.generate(SHAPE)
+    redone = again(steps(made), SHAPE)
+    # A free of several allocations at once has become one for each of them.
+    assert sum(record.b for record in redone.records if record.op == Op.FREE) == sum(
+        record.b for record in made.records if record.op == Op.FREE
+    )
+    others = [[record for record in each.records if record.op != Op.FREE] for each in (made, redone)]
+    assert others[0] == others[1]
+    assert check(redone) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_operations_that_are_left_have_a_meaning(seed):
+    made, _ = kernel_streams.generate(SHAPE)
+    rng = random.Random(seed)
+    kept = [step for step in steps(made) if rng.random() < 0.7]
+    assert check(again(kept, SHAPE)) is None
+    assert again(kept, SHAPE, Wrong).records
+
+
+def test_a_difference_is_cut_down_to_a_few_operations():
+    rng = random.Random(3)
+    model, records = Wrong(SHAPE.devices, SHAPE.cpus, SHAPE.clusters), []
+    for type_ in range(3):
+        model.prepare(type_, 3 * SLOTS, 3 * type_, SOLIDSTATE | BLKDEV, -1)
+        model.swapon(type_)
+        records += [trace.prepare(type_, 3 * SLOTS, SOLIDSTATE | BLKDEV, -1), trace.swapon(type_)]
+    for _ in range(300):
+        cpu, order = rng.randrange(4), rng.randrange(5)
+        found = model.alloc(cpu, order)
+        records.append(trace.alloc(cpu, order, found))
+        if found and rng.random() < 0.5:
+            model.free(found.type, found.offset, 1 << order)
+            records.append(trace.free(cpu, found.type, found.offset, 1 << order))
+    kept = steps(trace.complete(header(SHAPE), records))
+    assert shows(kept)
+    short = shrink(kept, first)
+    assert shows(short)
+    # Two devices are switched on, and two allocations have to come to different ones.
+    assert len(short) == 6, [step.record for step in short]
+
+
+def test_what_is_never_shown_by_less_is_left_as_it_is():
+    kept = [Step(step.record, step.number, step.parts) for step in steps(kernel_streams.generate(SHAPE)[0])[:40]]
+    said = []
+    assert shrink(kept, lambda candidates: None, said.append) == kept
+    assert said[0] == "shrinking: 40 operations, 4 attempts" and said[-1].endswith("80 attempts")
