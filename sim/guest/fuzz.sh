@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guest's side of `make fuzz`. From the host: CASES, the names of the traces in /cases. The first that differs ends it.
+# The guest's side of `make fuzz`. From the host: CASES, the names of the traces in /cases. The first that differs ends
+# it.
 for case in $CASES; do
 	swapscript "/cases/$case" >/tmp/said
 	ended=$?

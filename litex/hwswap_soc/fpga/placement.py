@@ -14,8 +14,8 @@ from hwswap_soc.fpga import fmax_report, fpga_tools, steps
 
 # Two places-and-routes of a whole SoC take 4 GB.
 _PARALLEL = 2
-# A round of router2 leaves wires that several nets use, fewer each time where it comes to an end. Where it left no fewer
-# than before for so many rounds, and is this far above its best, it would go on for ever.
+# A round of router2 leaves wires that several nets use, fewer each time where it comes to an end. Where it left no
+# fewer than before for so many rounds, and is this far above its best, it would go on for ever.
 _ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
 _ROUNDS = 12
 _WORSE = 1.25

@@ -146,7 +146,7 @@ def data(made: Trace) -> bytes:
 
 
 def on_kernel(kernel: str, traces: Sequence[Trace], log: Path | None) -> list[dict[str, Any]]:
-    """Have a kernel carry traces out, until the first whose answers are not the trace's; return what it said of each."""
+    """Have a kernel carry traces out, until the first that differs; return what it said of each."""
     names = [f"{number:04}" for number in range(len(traces))]
     files = {f"cases/{name}": data(each) for name, each in zip(names, traces, strict=True)}
     job = f'CASES="{" ".join(names)}"\n{JOB.read_text()}'

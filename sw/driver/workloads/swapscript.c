@@ -202,8 +202,8 @@ static void come(const struct record *record)
 		die("cannot write %s", path);
 	if (file) {
 		/* A little more than the area, for the file system itself. */
-		command("mkdir -p /tmp/disk%u && mke2fs -b 4096 /dev/ram%u %u >/dev/null 2>&1 && mount -t ext2 /dev/ram%u /tmp/disk%u",
-			disk, disk, made->pages * 4 + 4096, disk, disk);
+		command("mke2fs -b 4096 /dev/ram%u %u >/dev/null 2>&1", disk, made->pages * 4 + 4096);
+		command("mkdir -p /tmp/disk%u && mount -t ext2 /dev/ram%u /tmp/disk%u", disk, disk, disk);
 		snprintf(made->area, sizeof(made->area), "/tmp/disk%u/swap", disk);
 	} else {
 		snprintf(made->area, sizeof(made->area), "/dev/ram%u", disk);
@@ -282,7 +282,8 @@ static void stay(struct device *leaving)
 {
 	int result;
 
-	/* Until it is in the kernel a signal would only interrupt what is before: but begin_to_go() has seen it there. */
+	/* Until it is in the kernel a signal would only interrupt what is before: but begin_to_go() has seen it there.
+	 */
 	pthread_kill(leaving->leaver, SIGUSR1);
 	result = went(leaving);
 	if (result != EINTR)
@@ -389,8 +390,9 @@ int main(int argc, char **argv)
 	printf("{\"records\": %zu, ", nr);
 	print_counts("allocated", allocations);
 	print_counts("failed", failures);
-	printf("\"freed\": %" PRIu64 ", \"changes of CPU\": %" PRIu64 ", \"swapons\": %" PRIu64 ", \"swapoffs\": %" PRIu64
-	       ", \"swapoffs interrupted\": %" PRIu64 ", \"files\": %" PRIu64 ", \"rotating\": %" PRIu64 "}\n",
+	printf("\"freed\": %" PRIu64 ", \"changes of CPU\": %" PRIu64 ", \"swapons\": %" PRIu64
+	       ", \"swapoffs\": %" PRIu64 ", \"swapoffs interrupted\": %" PRIu64 ", \"files\": %" PRIu64
+	       ", \"rotating\": %" PRIu64 "}\n",
 	       frees, switches, on, off, given_up, files, rotating);
 	return 0;
 }
