@@ -80,7 +80,9 @@ test-trace: model model-wide model-scale ## recorded traces and random streams o
 test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
 	@$(PYTEST) tests/scale
 
-test-system: model model-wide model-scale guest kernel-unpatched kernel-tuned ## boots Linux, swaps, loses the engine, verifies
+test-system fuzz: model-wide model-scale kernel-tuned
+
+test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies
 	@$(PYTEST) tests/system
 
 # Half an hour and more, so not part of `make test`.
@@ -114,7 +116,7 @@ lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions
 witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: slots of 100,000 folios [SEED=n]
 	@$(ENV) python -m hwswap witness $(if $(SEED),--seed $(SEED))
 
-fuzz: model model-wide model-scale guest kernel-unpatched kernel-tuned ## random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
+fuzz: model guest kernel-unpatched ## random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
 bench-table: model model-scale guest kernel-unpatched ## cost of work on swap tables: engine, guest, swapoff; [SHORT=1]
