@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random streams on the engine that has its clusters in DRAM (build/model-scale), in step with the golden model.
+
+HWSWAP_SEED=n moves all random seeds by n.
+"""
+
+import os
+
+import pytest
+from hwswap.project import paths
+from hwswap.rtl import replay
+from hwswap.traces import stream, trace
+from hwswap.traces.stream import Shape
+from hwswap.traces.trace import Op
+
+SEED = int(os.environ.get("HWSWAP_SEED", "0"))
+REPLAY = paths.BUILD / "model-scale" / "hwswap-replay"
+IN_DRAM = stream.EVERYTHING - {"indexed"}
+"""The index is on chip, so that it goes with clusters on chip."""
+
+
+@pytest.mark.parametrize("features", [frozenset(), IN_DRAM], ids=["linux", "everything"])
+@pytest.mark.parametrize(
+    ("span", "options"), [(8, []), (24, ["--stall", "20", "--reorder"]), (2000, ["--latency", "60"])]
+)
+def test_streams_on_small_and_large_devices(features, span, options, tmp_path):
+    shape = Shape(SEED + span, 4_000, 2, 4, 4_096, span, features)
+    print(shape)
+    made = stream.generate(shape)
+    path = tmp_path / "stream.hwst"
+    trace.write(path, made.header, made.records)
+    outcome = replay.replay(path, options, timeout=600, build=REPLAY)
+    assert outcome.equal, outcome.output
+    assert outcome.report["ops"] == shape.ops
+
+    # One decision that is another is found.
+    at = max(number for number, each in enumerate(made.records) if each.op == Op.ALLOC and each.type != trace.FAILED)
+    made.records[at] = made.records[at]._replace(a=made.records[at].a ^ 1 << made.records[at].order)
+    trace.write(path, made.header, made.records[: at + 1])
+    outcome = replay.replay(path, options, timeout=600, build=REPLAY)
+    assert not outcome.equal and f"operation {at} " in outcome.output
