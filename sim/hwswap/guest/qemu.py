@@ -61,6 +61,8 @@ class Machine:
     cpus: int = 1
     icount: bool = False
     """One instruction takes one nanosecond of guest time; one CPU only. Idle time is skipped."""
+    in_turn: bool = False
+    """CPUs run in turn, in one thread of the host: what waits for another CPU gets it, however busy the host is."""
     memory_mb: int = 768
     disks: int = 4
     """RAM disks /dev/ram0 and up, for swap."""
@@ -180,7 +182,7 @@ class Guest:
         if machine.icount:
             command += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
         else:
-            command += ["-accel", "tcg,thread=multi"]
+            command += ["-accel", f"tcg,thread={'single' if machine.in_turn else 'multi'}"]
             # At boot the kernel waits for ticks by counting cycles, and panics when a busy host is late with them.
             arguments.append("no_timer_check")
         command += ["-kernel", self.kernel.path(), "-initrd", self._initrd()]
