@@ -8,7 +8,10 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 PHASE := sim/setup/phase
-RUN := $(MAKE) -f Makefile --no-print-directory
+# Of a phase whose inputs are named the command is one of them, and a word that is a file's name counts as that file. So
+# the Makefile is no word by itself, or each change of it would run all phases again; what a target does is an input.
+RUN := $(MAKE) --file=Makefile --no-print-directory
+recipe = "$$($(RUN) --dry-run $(1) | sed 's|$(CURDIR)|.|g' | sha256sum | cut -c1-16)"
 # What build/NAME points to: its name has a hash of all that it was made from.
 link = "$$(basename "$$(readlink build/$(1))")"
 
@@ -27,18 +30,18 @@ unpatched tuned:
 	@$(PHASE) $@ -- $(RUN) kernel-$@
 
 test-hw:
-	@$(PHASE) $@ hw/src hw/build.sbt hw/test.sbt hw/project sim/setup/sbt $(call link,python) \
-		"$$(java -version 2>&1 | head -n 1)" -- $(RUN) $@
+	@$(PHASE) $@ $(call recipe,$@) hw/src hw/build.sbt hw/test.sbt hw/project sim/setup/sbt \
+		$(call link,python) "$$(java -version 2>&1 | head -n 1)" -- $(RUN) $@
 
 test-harness: model
-	@$(PHASE) $@ sim/verilator hw/generated/hwswap_map.h $(call link,model) -- $(RUN) $@
+	@$(PHASE) $@ $(call recipe,$@) sim/verilator hw/generated/hwswap_map.h $(call link,model) -- $(RUN) $@
 
 model-coverage: verilog
 	@$(PHASE) $@ -- sim/setup/build model-coverage
 
 coverage: model-coverage
-	@$(PHASE) $@ sim/hwswap hw/generated/python tests/cocotb tests/coverage tests/data $(call link,python) \
-		$(call link,rtl) $(call link,model-coverage) -- $(RUN) $@ SHORT=1
+	@$(PHASE) $@ $(call recipe,$@ SHORT=1) sim/hwswap hw/generated/python tests/cocotb tests/coverage tests/data \
+		$(call link,python) $(call link,rtl) $(call link,model-coverage) -- $(RUN) $@ SHORT=1
 
 proof-rtl:
 	@$(PHASE) $@ -- sim/setup/build $@
@@ -50,8 +53,8 @@ model-mutants:
 	@$(PHASE) $@ -- sim/setup/build rtl-mutants mutants model-mutants
 
 mutate: model-mutants
-	@$(PHASE) $@ $(addprefix sim/hwswap/,cli project model traces stimulus verify) hw/generated/python \
-		$(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
+	@$(PHASE) $@ $(call recipe,$@ SHORT=1) $(addprefix sim/hwswap/,cli project model traces stimulus verify) \
+		hw/generated/python $(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
 
 # After all that its tests want built; capacity is there for the engines of the boards.
 pytest: model model-scale model-wide guest unpatched tuned soc-model litex-example proof-rtl capacity
