@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,21 @@ size_t page_check(const void *page, uint64_t seed, uint64_t round)
 			wrong += (difference & 0xff) != 0;
 	}
 	return wrong;
+}
+
+bool run_on_cpu(unsigned cpu)
+{
+	static unsigned now = UINT32_MAX;
+	cpu_set_t set;
+
+	if (cpu == now)
+		return false;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("cannot run on CPU %u: %s", cpu, strerror(errno));
+	now = cpu;
+	return true;
 }
 
 int write_text(const char *path, const char *text)

@@ -46,6 +46,9 @@ void memory_group_enter(uint64_t limit);
 /* Moves the calling process back to the root group and removes the group. Safe to call without a group. */
 void memory_group_leave(void);
 
+/* Moves the calling thread to a CPU; returns whether it was on another one. Dies if it cannot run there. */
+bool run_on_cpu(unsigned cpu);
+
 /* Writes `text` to the file at `path`; returns 0, or the negative errno. */
 int write_text(const char *path, const char *text);
 

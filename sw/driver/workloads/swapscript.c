@@ -77,21 +77,6 @@ __attribute__((format(printf, 1, 2))) static void command(const char *format, ..
 		die("this command failed: %s", line);
 }
 
-static void go_to(unsigned cpu)
-{
-	static unsigned now = NONE;
-	cpu_set_t set;
-
-	if (cpu == now)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("cannot run on CPU %u: %s", cpu, strerror(errno));
-	now = cpu;
-	switches++;
-}
-
 /* Hands over what is waiting; the answers are in its place then. */
 static void ask(void)
 {
@@ -149,18 +134,18 @@ static struct device *device(const struct record *record)
 
 static void operation(const struct record *record)
 {
-	/* Which CPU frees does not matter to the allocator. */
+	static unsigned now = NONE;
+
 	if (nr_ops == MOST)
 		flush();
 	if (record->op == FREE) {
+		/* Which CPU frees does not matter to the allocator. */
 		ops[nr_ops] = ASK_FREE(device(record)->type, record->a, record->b);
 	} else {
-		static unsigned now = NONE;
-
 		if (record->cpu != now)
 			flush();
-		go_to(record->cpu);
 		now = record->cpu;
+		switches += run_on_cpu(now);
 		ops[nr_ops] = ASK_ALLOC(record->order);
 	}
 	asked[nr_ops++] = record;

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,20 +87,6 @@ static void arena_make(unsigned order, size_t entries)
 	/* Single pages need no holes, but must not be parts of a larger folio. */
 	if (mprotect(found, size, PROT_READ | PROT_WRITE) || madvise(found, size, MADV_NOHUGEPAGE))
 		die("cannot prepare the single pages: %s", strerror(errno));
-}
-
-static void on_cpu(unsigned cpu)
-{
-	static unsigned now = UINT32_MAX;
-	cpu_set_t set;
-
-	if (cpu == now)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("cannot run on CPU %u: %s", cpu, strerror(errno));
-	now = cpu;
 }
 
 /* Notes how many pages the swap cache has: those of a folio that was paged out are to be gone from there. */
@@ -257,11 +242,11 @@ int main(int argc, char **argv)
 		if (sscanf(line, "o %u %zu", &order, &entry) == 2 && order < ORDERS) {
 			arena_make(order, entry);
 		} else if (sscanf(line, "a %u %u %zu", &cpu, &order, &entry) == 3) {
-			on_cpu(cpu);
+			run_on_cpu(cpu);
 			page_out(order, entry, number, out);
 			folios++;
 		} else if (sscanf(line, "f %u %u %zu %zu %zu", &cpu, &order, &entry, &first, &pages) == 5) {
-			on_cpu(cpu);
+			run_on_cpu(cpu);
 			give_back(order, entry, first, pages);
 		} else {
 			die("line %" PRIu64 " of the script is not understood: %s", number, line);
