@@ -191,6 +191,16 @@ def test_a_seed_that_takes_too_long_is_given_up_and_hides_no_other(router):
     assert runs[0].given_up(router) == {"minutes": 0.04}
 
 
+def test_in_place_of_a_seed_that_is_given_up_comes_the_next_one(router):
+    runs = [placement.Run(seed, [seed]) for seed in ("1", "2", "3", "4")]
+    assert placement.place(runs, router, resume=True, minutes=0.03, enough=2).keys() == {"2", "3"}
+    assert runs[0].given_up(router)
+    # Those that are there are taken first, and no more is done than asked for.
+    assert placement.place(runs, router, resume=True, minutes=0.03, enough=1).keys() == {"2"}
+    assert placement.place(runs, router, resume=True, minutes=0.03, enough=3).keys() == {"2", "3", "4"}
+    assert placement.place(runs[1:2], router, enough=5).keys() == {"2"}
+
+
 def rounds(*overused: int) -> str:
     """What router2 prints of so many rounds."""
     form = "Info:     iter={} wires=1000 overused={} overuse={} archfail=NA\n"

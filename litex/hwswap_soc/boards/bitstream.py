@@ -126,12 +126,8 @@ def build(
     if free < _FREE_GB:
         raise InputError(f"{work} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
     options += ["--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
-    runs, placed = [], {}
-    while len(placed) < seeds and len(runs) < _TRIES * seeds:
-        # In place of each that was given up, the next one.
-        names = [str(len(runs) + more) for more in range(1, 1 + min(seeds - len(placed), _TRIES * seeds - len(runs)))]
-        runs += (tried := [placement.Run(name, [*options, "--seed", name]) for name in names])
-        placed |= placement.place(tried, work, resume=True, minutes=minutes)
+    runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, _TRIES * seeds + 1)]
+    placed = placement.place(runs, work, resume=True, minutes=minutes, enough=seeds)
     results = {int(name): result for name, result in placed.items()}
     if not results:
         raise InputError(
@@ -146,7 +142,7 @@ def build(
         "floor_mhz": floor,
         "seed": best,
         "seeds": {str(seed): result for seed, result in results.items()},
-        "given_up": {run.name: run.given_up(work) for run in runs if run.name not in placed},
+        "given_up": {run.name: after for run in runs if run.name not in placed and (after := run.given_up(work))},
         "clocks": fmax_report.summary(results),
         "utilisation": fmax_report.utilisation(folder / "netlist.json"),
     }

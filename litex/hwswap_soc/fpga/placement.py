@@ -64,7 +64,14 @@ class Run:
         (output / f"{self.name}.given-up").write_text(json.dumps(after) + "\n")
 
 
-def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: float = float("inf")) -> dict[str, dict]:
+def place(
+    runs: Iterable[Run],
+    output: Path,
+    *,
+    resume: bool = False,
+    minutes: float = float("inf"),
+    enough: int | None = None,
+) -> dict[str, dict]:
     """Places and routes.
 
     Args:
@@ -75,6 +82,7 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: f
         minutes: a run that takes longer is ended and given up: a router that does not converge would go on for ever.
             One whose router diverges is given up at once. With `resume`, neither is tried again, but for one that is
             now given more minutes.
+        enough: how many are wanted, the first that are not given up; all when left out.
 
     Returns:
         Timing (`fmax_report.timing`) by name, in the order of the runs, of those that were not given up.
@@ -82,14 +90,16 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: f
     runs = list(runs)
     reports = {run.name: output / f"{run.name}.json" for run in runs}
     parallel = 1 if os.environ.get("JOBS") == "1" else _PARALLEL
-    results = {run.name: fmax_report.timing(reports[run.name]) for run in runs if resume and run.is_done(output)}
+    done = [run.name for run in runs if resume and run.is_done(output)][:enough]
+    results = {name: fmax_report.timing(reports[name]) for name in done}
     tried = {run.name for run in runs if resume and _hopeless(run, output, minutes)}
     waiting = [run for run in runs if run.name not in results and run.name not in tried]
     running: dict[str, tuple[Run, subprocess.Popen, int, float]] = {}
     with steps.shown() as progress:
         try:
-            while waiting or running:
-                while waiting and len(running) < parallel:
+            wanted = len(runs) if enough is None else enough
+            while running or (waiting and len(results) < wanted):
+                while waiting and len(running) < min(parallel, wanted - len(results)):
                     run = waiting.pop(0)
                     # Under its name only when all of it is written: a report that is there is a run that is done.
                     command = [run.tool, *run.options, "--timing-allow-fail", "--report", f"{run.name}.part"]
@@ -100,9 +110,10 @@ def place(runs: Iterable[Run], output: Path, *, resume: bool = False, minutes: f
                 time.sleep(0.5)
                 for name, (run, process, task, end) in list(running.items()):
                     log = output / f"{name}.log"
-                    progress.update(task, description=f"seed {name}: {_phase(log)}")
+                    text = log.read_text(errors="replace")
+                    progress.update(task, description=f"seed {name}: {_phase(text)}")
                     if process.poll() is None:
-                        rounds = diverged(log.read_text(errors="replace"))
+                        rounds = diverged(text)
                         if rounds or time.monotonic() > end:
                             steps.end([process])
                             after = {"rounds": rounds} if rounds else {"minutes": minutes}
@@ -143,9 +154,8 @@ def _hopeless(run: Run, output: Path, minutes: float) -> bool:
     return "rounds" in after or after.get("minutes", 0) >= minutes
 
 
-def _phase(log: Path) -> str:
+def _phase(log: str) -> str:
     """Where a run of nextpnr is, from its output so far."""
-    text = log.read_text(errors="replace")
-    reached = [(text.rfind(mark), name) for mark, name in _PHASES.items()]
+    reached = [(log.rfind(mark), name) for mark, name in _PHASES.items()]
     position, name = max(reached)
     return name if position >= 0 else "reading the netlist"
