@@ -10,6 +10,7 @@ from hwswap.kernel.fuzz import FuzzError, Tally
 from hwswap.rtl.replay import ReplayError
 from hwswap.stimulus import kernel_streams
 from hwswap.traces import trace
+from hwswap.traces.stream import Shape
 
 CASE = next(iter(kernel_streams.cases(1, 2_000)))
 MADE, PATHS = kernel_streams.generate(CASE.shape)
@@ -59,7 +60,7 @@ def counted():
 def test_a_run_has_to_have_enough_of_everything():
     assert fuzz.missing(counted()) == []
     for what, key, text in (
-        ("paths", "steal", "allocations ended at steal"),
+        ("paths", "steal", "allocations that ended at steal"),
         ("allocated", 7, "allocations of order 7"),
         ("events", "files", "files"),
     ):
@@ -114,6 +115,15 @@ def test_an_engine_that_is_not_built_is_said_before_anything_is_run(monkeypatch,
 def test_wrong_words_are_refused(capsys):
     assert main(["fuzz", "--operations", "0"]) == 1
     assert "0 operations are too few" in capsys.readouterr().err
+
+
+def test_waves_of_a_trace_that_is_too_large_are_refused_before_anything_is_run(tmp_path, capsys):
+    shape = Shape(seed=1, ops=200, devices=2, cpus=kernel_streams.CPUS, clusters=8, span=2)
+    made, _ = kernel_streams.generate(shape)
+    path = tmp_path / "a.hwst"
+    trace.write(path, made.header, made.records)
+    assert main(["fuzz", "--replay", str(path), "--waves", str(tmp_path / "a.fst")]) == 1
+    assert "too large for the engine that keeps waves" in capsys.readouterr().err
 
 
 def test_what_was_counted_is_a_json_file():

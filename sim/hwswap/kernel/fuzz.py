@@ -77,7 +77,7 @@ TIMEOUT = 3600.0
 _BATCH = 250_000
 """Operations that are given to a guest at once: they lie in its memory, 16 bytes each."""
 
-_SAID = re.compile(r"^@case (\S+) (\{.*\})$", re.MULTILINE)
+_SAID = re.compile(r"^@case \S+ (\{.*\})$", re.MULTILINE)
 
 _COUNTS = ("freed", "changes of CPU", *LEAST_EVENTS)
 
@@ -158,7 +158,7 @@ def on_kernel(kernel: str, traces: Sequence[Trace], log: Path | None) -> list[di
     with Guest(MACHINE, files=files, job=job, log=log, kernel=KERNELS[kernel], boot_timeout=90) as guest:
         out = guest.wait_job(TIMEOUT).check()
         guest.check_log()
-    said = [json.loads(text) for _, text in _SAID.findall(out)]
+    said = [json.loads(text) for text in _SAID.findall(out)]
     if not said or ("answer" not in said[-1] and len(said) != len(traces)):
         raise FuzzError(f"{kernel}: of {len(traces)} streams {len(said)} came to their end: see {log}")
     return said
@@ -274,20 +274,21 @@ def shortest(found: Difference, say: Say, kind: type[Allocator] = Allocator) -> 
     return again(shrink(steps(found.made), first, say), shape, kind)
 
 
-def missing(tally: Tally) -> list[str]:
-    """Return what a run had too little of."""
-    found = []
-    for name, share in LEAST.items():
-        if tally.paths[name] < share * tally.operations:
-            found.append(f"{tally.paths[name]:,} allocations ended at {name}, of {share * tally.operations:,.0f}")
+def requirements(tally: Tally) -> Iterator[tuple[str, int, int]]:
+    """Yield what a run has to have: what it is, how often it was, and how often it has to be at least."""
     for order in range(ORDERS):
         made = tally.allocated[order] + tally.failed[order]
-        if made < LEAST_ORDER * tally.operations:
-            found.append(f"{made:,} allocations of order {order}, of {LEAST_ORDER * tally.operations:,.0f}")
+        name = f"allocations of order {order}, {tally.failed[order]:,} of them failed"
+        yield name, made, int(LEAST_ORDER * tally.operations)
+    for name, share in LEAST.items():
+        yield f"allocations that ended at {name}", tally.paths[name], int(share * tally.operations)
     for name, share in LEAST_EVENTS.items():
-        if tally.events[name] < int(share * tally.operations):
-            found.append(f"{tally.events[name]:,} {name}, of {share * tally.operations:,.0f}")
-    return found
+        yield name, tally.events[name], int(share * tally.operations)
+
+
+def missing(tally: Tally) -> list[str]:
+    """Return what a run had too little of."""
+    return [f"{number:,} {name}, of {least:,}" for name, number, least in requirements(tally) if number < least]
 
 
 def figures(seed: int, tally: Tally, faults: Sequence[str], seconds: float) -> dict[str, Any]:
@@ -317,32 +318,28 @@ def table(tally: Tally) -> Table:
     view = Table(title="what the operations were")
     for name in ("", "number", "at least"):
         view.add_column(name, justify="left" if not name else "right")
-    for order in range(ORDERS):
-        made = tally.allocated[order] + tally.failed[order]
-        named = f"allocations of order {order}, {tally.failed[order]:,} of them failed"
-        view.add_row(named, f"{made:,}", f"{LEAST_ORDER * tally.operations:,.0f}")
-    for name, share in LEAST.items():
-        view.add_row(f"allocations that ended at {name}", f"{tally.paths[name]:,}", f"{share * tally.operations:,.0f}")
-    for name, share in LEAST_EVENTS.items():
-        view.add_row(name, f"{tally.events[name]:,}", f"{int(share * tally.operations):,}")
+    for name, number, least in requirements(tally):
+        view.add_row(name, f"{number:,}", f"{least:,}")
     return view
 
 
 def again_from(path: Path, waves: Path | None, console: Console) -> int:
-    """Carry a trace that was kept out on both kernels and on the RTL; return the exit status."""
+    """Carry a trace that was kept out on all kernels, and on the engines that have room; return the exit status."""
     made = trace.read(path)
+    header = made.header
+    fits = [
+        each.build
+        for each in kernel_streams.ENGINES
+        if each.devices >= header.devices and each.cpus >= header.cpus and each.clusters >= header.clusters
+    ]
+    if waves and "model" not in fits:
+        raise FuzzError(f"{path} is too large for the engine that keeps waves: leave --waves out")
     equal = True
     for kernel in KERNELS:
         (said,) = on_kernel(kernel, [made], None)
         text = answer(said, made) if "answer" in said else "equal"
         equal &= text == "equal"
         console.print(f"{kernel} kernel: {text}", markup=False)
-    header = made.header
-    fits = [
-        engine.build
-        for engine in kernel_streams.ENGINES
-        if engine.devices >= header.devices and engine.cpus >= header.cpus and engine.clusters >= header.clusters
-    ]
     for name in fits:
         options = []
         if waves and name == "model":
