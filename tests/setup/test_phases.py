@@ -70,6 +70,31 @@ def test_what_passed_without_a_report_is_not_run_again_either(project):
     assert "passed before" in (project / "build/reports/phases").read_text()
 
 
+def test_a_change_of_the_makefile_counts_only_where_a_target_does_something_else(project):
+    for name in ("phases.mk", "sbt"):
+        shutil.copy(SETUP / name, project / "sim/setup")
+    for name in ("hw/src", "hw/project", "build"):
+        (project / name).mkdir(parents=True)
+    for name in ("hw/build.sbt", "hw/test.sbt"):
+        (project / name).write_text("")
+    (project / "build/python").symlink_to(project)
+    makefile = project / "Makefile"
+
+    def make(text: str) -> int:
+        """Runs the phase by such a Makefile; returns how often its target was made so far."""
+        makefile.write_text(text)
+        known = {"PATH": os.environ["PATH"], "HOME": str(project), "HWSWAP_CACHE": str(project / "cache")}
+        command = ["make", "-C", project, "-f", "sim/setup/phases.mk", "test-hw"]
+        done = subprocess.run(command, env=known, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return runs(project)
+
+    target = "test-hw:\n\t@echo x >>count\n"
+    assert [make(target), make(target)] == [1, 1]
+    assert make(target + "other:\n\t@true\n") == 1
+    assert make(target.replace(">>count", ">>count; true")) == 2
+
+
 def test_what_failed_or_names_no_inputs_is_run_every_time(project):
     for number in (1, 2):
         failed = phase(project, "src", then="exit 3")

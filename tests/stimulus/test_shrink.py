@@ -5,27 +5,21 @@ import random
 
 import pytest
 from hwswap.compare.check import check
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus import kernel_streams
 from hwswap.stimulus.shrink import Step, again, shrink, steps
 from hwswap.traces import trace
 from hwswap.traces.records import Op
 from hwswap.traces.stream import Shape, header
+from wrong_models import NeverRequeues
 
 SHAPE = Shape(seed=5, ops=3_000, devices=4, cpus=4, clusters=64, span=4)
 
 
-class Wrong(Allocator):
-    """A model with a wrong rule: of equal devices the first one is never moved behind the others."""
-
-    def requeue(self, device):
-        """Leave it where it is."""
-
-
 def shows(kept):
     """Whether what the wrong model makes of operations differs from the right one's."""
-    return check(again(kept, SHAPE, Wrong)) is not None
+    return check(again(kept, SHAPE, NeverRequeues)) is not None
 
 
 def first(candidates):
@@ -50,12 +44,12 @@ def test_any_operations_that_are_left_have_a_meaning(seed):
     rng = random.Random(seed)
     kept = [step for step in steps(made) if rng.random() < 0.7]
     assert check(again(kept, SHAPE)) is None
-    assert again(kept, SHAPE, Wrong).records
+    assert again(kept, SHAPE, NeverRequeues).records
 
 
 def test_a_difference_is_cut_down_to_a_few_operations():
     rng = random.Random(3)
-    model, records = Wrong(SHAPE.devices, SHAPE.cpus, SHAPE.clusters), []
+    model, records = NeverRequeues(SHAPE.devices, SHAPE.cpus, SHAPE.clusters), []
     for type_ in range(3):
         model.prepare(type_, 3 * SLOTS, 3 * type_, SOLIDSTATE | BLKDEV, -1)
         model.swapon(type_)

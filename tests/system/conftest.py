@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engine servers and folders for the full-system tests."""
 
+import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,3 +31,12 @@ def engine(folder: Path) -> Iterator[EngineServer]:
 def kernel_log(request: pytest.FixtureRequest) -> Path:
     """Return where the test's kernel log is kept for people who look for what went wrong."""
     return paths.REPORTS / "kernel" / f"{request.node.name}.log"
+
+
+@pytest.fixture
+def fresh_seed(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> int:
+    """Return a seed that nobody had tuned on, and print it; HWSWAP_SEED=n asks for n."""
+    seed = int(os.environ.get("HWSWAP_SEED") or secrets.randbits(32))
+    with capsys.disabled():
+        print(f"\n{request.node.name}: HWSWAP_SEED={seed}")
+    return seed
