@@ -85,14 +85,15 @@ def test_verification_is_interrupted(folder: Path, kernel_log: Path) -> None:
     with Guest(Machine(cpus=2, disk_mb=512), engine, log=kernel_log) as guest:
         swap_on(guest)
         driver = Driver.attached(guest, "hint", 120)
+        before = driver.stats()
         began = time.monotonic()
         driver.assert_quiet_mirror()
         whole = time.monotonic() - began
-        began = time.monotonic()
-        guest.run(f"timeout 1 cat {DEBUG}/verify >/tmp/verify; [ $? -ne 0 ]").check()
+        assert driver.since(before)["verifies"] == 1
+        guest.run(f"timeout {whole / 4:.2f} cat {DEBUG}/verify >/tmp/verify; [ $? -ne 0 ]").check()
         assert guest.run("cat /tmp/verify").check() == ""
-        driver.set_mode("off")  # it takes the locks that the verification had
-        interrupted = time.monotonic() - began
-        assert interrupted < whole / 2, f"{interrupted:.1f} s, and a whole verification takes {whole:.1f} s"
+        driver.set_mode("off")  # waits for the locks that the verification had
+        # One that does not look for signals goes on to its end, and is counted, whatever becomes of the reader.
+        assert driver.since(before)["verifies"] == 1
         driver.set_mode("hint")
         driver.wait_attached(120)
