@@ -50,7 +50,7 @@ modules: kernel ## the driver's modules: build/modules
 guest: modules ## the guest's initramfs: build/guest
 	@$(B) guest
 
-redis: setup ## redis-server for the guest's recipe redis-bgsave: build/redis
+redis: setup ## redis-server for the guest's workload redis-bgsave: build/redis
 	@$(B) redis
 
 demo: model guest kernel-unpatched ## boot Linux with the engine, swap in every mode, print the comparison

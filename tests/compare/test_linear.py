@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One sequence of what many CPUs did: equal where operations can be exchanged, guided where they cannot."""
+"""One sequence of what many CPUs did: equal where operations can be exchanged, forced where they cannot."""
 
 from pathlib import Path
 
 import pytest
 from hwswap.compare import check
-from hwswap.compare.guided import SKIPPED, SLEPT_FOR_TABLE, WITHOUT_TABLE
+from hwswap.compare.forced import SKIPPED, SLEPT_FOR_TABLE, WITHOUT_TABLE
 from hwswap.compare.linear import (
     APPEND,
     EMPTY,
@@ -47,7 +47,7 @@ def sequence_that_holds(recorded: trace.Trace, path: Path) -> Linear:
 def test_one_cpu_decides_everything_itself(tmp_path):
     linear = sequence_that_holds(made_of(text(*ON, *FIRST, *SECOND, *FREES)), tmp_path / "a.hwst")
     assert linear.decisions == 2
-    assert not linear.guided
+    assert not linear.forced
     assert [record.op for record in linear.records] == [
         Op.PREPARE,
         Op.SWAPON,
@@ -82,7 +82,7 @@ def test_allocations_that_share_nothing_in_both_directions_are_exchanged(tmp_pat
     """CPU 1 looks at FREE behind CPU 0 and ends before it: on other lists."""
     lines = (*ON, *FIRST[:4], *OTHER, *FIRST[4:])
     linear = sequence_that_holds(made_of(text(*lines)), tmp_path / "a.hwst")
-    assert not linear.guided
+    assert not linear.forced
     assert [record.order for record in linear.records if record.op == Op.ALLOC] == [4, 3], "CPU 0 was first at FREE"
 
 
@@ -91,19 +91,19 @@ def test_allocations_ahead_of_each_other_somewhere_are_taken_apart(tmp_path):
     other = [line.replace("order=3", "order=4").replace("nr=8", "nr=16") for line in OTHER]
     lines = (*ON, *FIRST[:4], *other, *FIRST[4:])
     linear = sequence_that_holds(made_of(text(*lines)), tmp_path / "a.hwst")
-    assert linear.guided == {INTERLEAVED: 1}
+    assert linear.forced == {INTERLEAVED: 1}
     assert linear.decisions == 1
     steps = [record.op for record in linear.records if record.op >= FIRST_STEP]
     assert sorted(steps) == [Op.STEP_TAKE, Op.STEP_PUT, Op.STEP_GIVE, Op.STEP_NEXT, Op.STEP_VISIT]
 
 
-def test_a_cluster_that_was_passed_over_is_guided(tmp_path):
+def test_a_cluster_that_was_passed_over_is_forced(tmp_path):
     steps = list(FIRST)
     steps.insert(3, "0 7 cluster_skip type=0 cluster=1 state=1")
     for at in range(4, 8):
         steps[at] = steps[at].replace("cluster=1", "cluster=2").replace("offset=512", "offset=1024")
     linear = sequence_that_holds(made_of(text(*ON, *steps)), tmp_path / "a.hwst")
-    assert linear.guided == {SKIPPED: 1}
+    assert linear.forced == {SKIPPED: 1}
     assert linear.decisions == 0
     taken = next(record for record in linear.records if record.op == Op.STEP_TAKE)
     assert (taken.a, taken.b) == (2, Flag.FREE)
@@ -125,21 +125,21 @@ def test_what_a_model_writes_down_becomes_a_sequence(cached, tmp_path):
             for _ in writer.run(1500 if cached else 500):
                 pass
             linear = sequence_that_holds(writer.trace(), tmp_path / "a.hwst.gz")
-            causes |= set(linear.guided)
+            causes |= set(linear.forced)
             assert linear.decisions > 100
             asked += sum(record.op == Op.ANSWER and record.c & 1 for record in linear.records)
     assert causes <= {WITHOUT_TABLE, MIGRATED, SLEPT_FOR_TABLE}
     assert causes >= ({MIGRATED} if cached else {WITHOUT_TABLE, MIGRATED})
-    assert (asked > 20) == cached, "what is reclaimed is answered, not guided"
+    assert (asked > 20) == cached, "what is reclaimed is answered, not forced"
 
 
 @pytest.mark.parametrize(("name", "most"), [("hogs", 0), ("rotating", 30), ("discard", 0), ("reclaim", 0)])
-def test_recorded_traces_are_hardly_guided(name, most, tmp_path):
+def test_recorded_traces_are_hardly_forced(name, most, tmp_path):
     recorded = trace.read(DATA / f"{name}.hwst.gz")
     linear = sequence_that_holds(recorded, tmp_path / "a.hwst")
-    assert linear.guided.total() <= most
+    assert linear.forced.total() <= most
     made = recorded.header.counts
-    assert linear.decisions + linear.guided.total() == made["alloc"] + made["discard_take"]
+    assert linear.decisions + linear.forced.total() == made["alloc"] + made["discard_take"]
 
 
 def order_of(uses: list[tuple[int, int]], nodes: int) -> dict[int, set[int]]:

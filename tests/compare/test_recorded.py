@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from hwswap.compare import check
-from hwswap.compare.guided import RECLAIMED_CLUSTER, RECLAIMED_SLOTS
+from hwswap.compare.forced import RECLAIMED_CLUSTER, RECLAIMED_SLOTS
 from hwswap.kernel import convert
 from hwswap.model.clusters import DISCARD, SOLIDSTATE
 from hwswap.traces import trace, turns
@@ -54,8 +54,8 @@ def test_the_model_goes_the_kernels_way(name):
     outcome = check.replay(recorded)
     assert outcome.difference is None, str(outcome.difference)
     assert outcome.decisions >= expected.decisions
-    reclaims = outcome.guided[RECLAIMED_SLOTS] + outcome.guided[RECLAIMED_CLUSTER]
-    others = sum(outcome.guided.values()) - reclaims
+    reclaims = outcome.forced[RECLAIMED_SLOTS] + outcome.forced[RECLAIMED_CLUSTER]
+    others = sum(outcome.forced.values()) - reclaims
     assert others <= (0 if expected.cpus == 1 else outcome.decisions // 100)
     assert (reclaims > 0) == (name in RECLAIMING)
 

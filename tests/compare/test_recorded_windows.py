@@ -24,7 +24,7 @@ def test_the_model_chooses_the_kernels_windows(recorded):
     outcome = check.replay(recorded)
     assert outcome.difference is None, str(outcome.difference)
     assert outcome.decisions > 10_000
-    assert not outcome.guided
+    assert not outcome.forced
 
 
 def test_all_kinds_of_windows_are_there(recorded):

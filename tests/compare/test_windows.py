@@ -99,7 +99,7 @@ def test_on_several_cpus_the_state_may_be_anothers():
     outcome = check.replay(recorded(records, 2))
     assert outcome.difference is None
     assert outcome.decisions == 2 * len(FAULTS)
-    assert outcome.guided == {"another CPU made a window meanwhile": 1}
+    assert outcome.forced == {"another CPU made a window meanwhile": 1}
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,11 @@ from hwswap.traces.turns import DECISIONS, DISCARDS, MINIMUM, STEALS
 from tracepoint_text import FIRST, ON, SECOND, made_of, text
 
 
-def row(name: str, decisions: int, told: int = 0, difference: str = "", **covered: int) -> Row:
+def row(name: str, decisions: int, forced: int = 0, difference: str = "", **covered: int) -> Row:
     """Return a trace's row; `covered` is by the first word of the turn's name."""
     coverage = {turn: covered.get(turn.split()[0], 0) for turn in MINIMUM} | {DECISIONS: decisions}
-    guided = {"a cluster's lock was taken": told} if told else {}
-    return Row(name, 2, decisions, decisions - told, guided, coverage=coverage, difference=difference)
+    causes = {"a cluster's lock was taken": forced} if forced else {}
+    return Row(name, 2, decisions, decisions - forced, causes, coverage=coverage, difference=difference)
 
 
 def test_what_is_missing_is_what_is_left_to_the_minimum():
@@ -39,28 +39,28 @@ def test_the_next_recording_brings_what_is_missing():
     assert best(rows, {STEALS: 40, DISCARDS: 40}, Counter(["stealing"])) == "discarding", "one is under way"
 
 
-def test_faults_are_differences_what_is_missing_and_too_many_guided():
-    good = row("a-1", 1000, told=10, steals=5)
+def test_faults_are_differences_what_is_missing_and_too_many_forced():
+    good = row("a-1", 1000, forced=10, steals=5)
     assert faults([good], {STEALS: 5}) == []
     assert faults([good], {STEALS: 6}) == ["1 too few: steals"]
-    assert "more than 1 %" in faults([row("a-1", 1000, told=11)], {})[0]
+    assert "more than 1 %" in faults([row("a-1", 1000, forced=11)], {})[0]
     assert faults([row("a-1", 1000, difference="operation 7: other")], {}) == ["a-1: operation 7: other"]
 
 
 def test_one_cpu_runs_free_but_for_what_a_swapoff_leaves_behind():
-    alone = row("a-1", 1000, told=1)
+    alone = row("a-1", 1000, forced=1)
     alone.cpus = 1
-    assert faults([alone], {}) == ["a-1: guided, though there is one CPU: a cluster's lock was taken"]
-    alone.guided = {lockstep.GONE: 1}
+    assert faults([alone], {}) == ["a-1: forced, though there is one CPU: a cluster's lock was taken"]
+    alone.causes = {lockstep.GONE: 1}
     assert faults([alone], {}) == []
 
 
 def test_the_end_of_a_run_is_tables_json_and_the_exit_status(tmp_path, capsys):
     output = tmp_path / "build" / "lockstep.json"
     assert finish([row("a-1", 1000, steals=5)], 1, {STEALS: 5}, output) == 0
-    told = json.loads(output.read_text())
-    assert told["coverage"][STEALS] == 5
-    assert told["faults"] == []
+    written = json.loads(output.read_text())
+    assert written["coverage"][STEALS] == 5
+    assert written["faults"] == []
     printed = capsys.readouterr().out
     assert "a-1" in printed
     assert "lockstep: 1,000 of 1,000 decisions equal" in printed.splitlines()[-1]
@@ -69,9 +69,9 @@ def test_the_end_of_a_run_is_tables_json_and_the_exit_status(tmp_path, capsys):
 
 
 def test_a_trace_with_details_becomes_a_sequence_and_a_wrong_one_a_difference():
-    sequence, guided, difference = sequence_of(made_of(text(*ON, *FIRST, *SECOND)))
+    sequence, forced, difference = sequence_of(made_of(text(*ON, *FIRST, *SECOND)))
     assert sum(record.op == Op.ALLOC for record in sequence.records) == 2
-    assert not guided
+    assert not forced
     assert difference == ""
     wrong = [line.replace("offset=528", "offset=544") for line in SECOND]
     _, _, difference = sequence_of(made_of(text(*ON, *FIRST, *wrong)))
@@ -91,8 +91,8 @@ def cache(tmp_path, monkeypatch):
 def test_a_recording_is_made_once(cache, monkeypatch):
     made = []
 
-    def record(recipe, output, seed, timeout, quiet):
-        made.append((recipe, seed))
+    def record(workload, output, seed, timeout, quiet):
+        made.append((workload, seed))
         output.write_bytes(b"trace")
 
     monkeypatch.setattr(recordings, "record", record)
@@ -104,7 +104,7 @@ def test_a_recording_is_made_once(cache, monkeypatch):
 
 
 def test_a_recording_that_was_interrupted_leaves_nothing(cache, monkeypatch):
-    def record(recipe, output, seed, timeout, quiet):
+    def record(workload, output, seed, timeout, quiet):
         output.write_bytes(b"half")
         raise KeyboardInterrupt
 
@@ -123,10 +123,10 @@ def test_another_kernel_is_another_recording(cache, monkeypatch):
     assert recordings.place("hogs", 1) != first
 
 
-def test_every_recipe_is_part_of_a_run():
-    from hwswap.kernel.record import recipes
+def test_every_workload_is_part_of_a_run():
+    from hwswap.kernel.record import workloads
 
-    assert sorted([*lockstep.RECIPES, "brief", "readahead"]) == recipes()
+    assert sorted([*lockstep.WORKLOADS, "brief", "readahead"]) == workloads()
 
 
 STOPPED = """
@@ -138,15 +138,15 @@ from hwswap.project import processes
 folder = Path(sys.argv[1])
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in a shell's background
 
-def recorded(recipe, seed, timeout):
+def recorded(workload, seed, timeout):
     guest = processes.start(["sleep", "600"], folder / "log")
-    (folder / f"{recipe}.began").write_text(f"{os.getpid()} {guest.pid}")
+    (folder / f"{workload}.began").write_text(f"{os.getpid()} {guest.pid}")
     try:
         time.sleep(600)
     finally:
         time.sleep(0.5)  # ending a guest takes its time, too
         processes.stop(guest)
-        (folder / f"{recipe}.ended").touch()
+        (folder / f"{workload}.ended").touch()
 
 recordings.recorded = recorded
 lockstep.record_all(1, {}, 2, ("one", "two", "three"))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recipe may ask for, and how a recording is begun."""
+"""What a workload may ask for, and how a recording is begun."""
 
 import pytest
 from hwswap.kernel import ftrace, record
 from hwswap.kernel.record import RecordError
 
 
-def test_without_a_line_a_recipe_runs_on_one_cpu_whose_clock_counts():
-    made = record.machine("a", "# a recipe\n", None)
+def test_without_a_line_a_workload_runs_on_one_cpu_whose_clock_counts():
+    made = record.machine("a", "# a workload\n", None)
     assert (made.cpus, made.icount, made.disks, made.disk_mb) == (1, True, 4, 64)
 
 
-def test_a_recipe_says_what_it_runs_on_and_the_user_may_say_otherwise():
+def test_a_workload_says_what_it_runs_on_and_the_user_may_say_otherwise():
     text = "# SPDX\n# machine: cpus=4 disk_mb=16\nswapctl make /dev/ram0\n"
     made = record.machine("a", text, None)
     assert (made.cpus, made.icount, made.disk_mb) == (4, False, 16)
@@ -22,7 +22,7 @@ def test_a_recipe_says_what_it_runs_on_and_the_user_may_say_otherwise():
 @pytest.mark.parametrize(
     ("line", "cpus", "message"),
     [
-        ("# machine: cores=4", None, "recipe a: the machine cannot have cores=4"),
+        ("# machine: cores=4", None, "workload a: the machine cannot have cores=4"),
         ("# machine: cpus=many", None, "the machine cannot have cpus=many"),
         ("# machine: cpus=9", None, "a guest with 9 CPUs: choose 1 to 8"),
         ("", 0, "a guest with 0 CPUs"),
@@ -33,18 +33,18 @@ def test_a_machine_that_there_is_not_is_refused(line, cpus, message):
         record.machine("a", line, cpus)
 
 
-@pytest.mark.parametrize("name", record.recipes())
-def test_every_recipe_can_be_given_its_machine_and_says_what_it_does(name):
-    text = (record.RECIPES / f"{name}.sh").read_text()
+@pytest.mark.parametrize("name", record.workloads())
+def test_every_workload_can_be_given_its_machine_and_says_what_it_does(name):
+    text = (record.WORKLOADS / f"{name}.sh").read_text()
     assert record.machine(name, text, None).cpus in (1, 2, 4)
     assert text.startswith("# SPDX-License-Identifier: Apache-2.0\n# ")
     assert "SEED" in text
 
 
-def test_a_recipe_says_what_the_guest_needs_besides(tmp_path):
-    assert record.needs("a", "# a recipe\n") == []
+def test_a_workload_says_what_the_guest_needs_besides(tmp_path):
+    assert record.needs("a", "# a workload\n") == []
     assert record.needs("a", "# SPDX\n# needs: redis\n") == [record.paths.REDIS]
-    with pytest.raises(RecordError, match="recipe a: the guest cannot have database"):
+    with pytest.raises(RecordError, match="workload a: the guest cannot have database"):
         record.needs("a", "# needs: database")
 
 
@@ -54,8 +54,8 @@ def test_what_is_needed_and_missing_is_one_sentence(tmp_path, monkeypatch):
         record.record("redis-bgsave", tmp_path / "a.hwst")
 
 
-def test_an_unknown_recipe_is_refused(tmp_path):
-    with pytest.raises(RecordError, match="there is no recipe none; choose one of "):
+def test_an_unknown_workload_is_refused(tmp_path):
+    with pytest.raises(RecordError, match="there is no workload none; choose one of "):
         record.record("none", tmp_path / "a.hwst")
 
 
@@ -71,8 +71,8 @@ def test_every_event_is_switched_on_by_its_name():
     assert defined == set(words) | set(ftrace.READAHEAD)
 
 
-def test_a_recipe_says_what_is_recorded():
-    assert record.events("a", "# a recipe\n") == ftrace.EVENTS
+def test_a_workload_says_what_is_recorded():
+    assert record.events("a", "# a workload\n") == ftrace.EVENTS
     assert record.events("a", "# SPDX\n# records: readahead\n") == ftrace.READAHEAD
-    with pytest.raises(RecordError, match="recipe a: there is no recording of writes; choose one of allocator, read"):
+    with pytest.raises(RecordError, match="workload a: there is no recording of writes; choose one of allocator, read"):
         record.events("a", "# records: writes\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guided steps and questions of the golden model: what a kernel did, put together by a host."""
+"""STEP commands and questions of the golden model: what a kernel did, put together by a host."""
 
 from collections import Counter
 from pathlib import Path

@@ -100,7 +100,7 @@ def test_a_stream_of_all_features_is_of_version_2_and_checked(tmp_path, capsys):
     arguments = ["stream", "--seed", "3", "--ops", "3000", "--cpus", "64", "--with", "all", "-o", str(path)]
     assert cli.main(arguments) == 0
     assert path.read_bytes()[8] == 2
-    assert "with=discard,indexed,node,rotating,scan,sequential,shared,trunk" in trace.read(path).header.recipe
+    assert "with=discard,indexed,node,rotating,scan,sequential,shared,trunk" in trace.read(path).header.workload
     assert cli.main(["trace", "check", str(path)]) == 0
     assert "decisions are equal" in capsys.readouterr().out
 
@@ -111,11 +111,11 @@ def test_an_unknown_feature_is_one_sentence_and_status_1(tmp_path, capsys):
     assert "a stream cannot have zoned" in capsys.readouterr().err
 
 
-def test_check_of_details_names_the_guided_steps_by_cause(tmp_path, capsys):
+def test_check_of_details_names_the_forced_steps_by_cause(tmp_path, capsys):
     recorded = ROOT / "tests/data/rotating.hwst.gz"
     assert cli.main(["trace", "check", str(recorded)]) == 0
     out = capsys.readouterr().out
-    assert "guided steps: " in out
+    assert "forced steps: " in out
     assert "a cluster's lock was taken: " in out
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded traces on the Verilated engine, whose registers before reset and whose memory change with the seed.
 
-Those of many CPUs as `make lockstep` replays them: one operation after the other, with guided steps between.
+Those of many CPUs as `make lockstep` replays them: one operation after the other, with STEP commands between.
 """
 
 from pathlib import Path

@@ -15,12 +15,12 @@ BENCHED = ("fragmented", "discard", "rotating")
 
 @pytest.mark.parametrize("name", TRACES)
 def test_the_rtl_decides_as_the_kernel_did(name, tmp_path):
-    """Many CPUs included: what is left to the RTL is compared, what it is told is counted."""
+    """Many CPUs included: what is left to the RTL is compared, what is forced is counted."""
     row = lockstep.run_trace(DATA / f"{name}.hwst.gz", name, tmp_path)
     assert row.difference == ""
     counts = trace.read(DATA / f"{name}.hwst.gz").header.counts
     assert row.decisions == counts["alloc"] + counts.get("discard_take", 0) > 9_000
-    assert row.compared + row.told == row.decisions
+    assert row.compared + row.forced == row.decisions
     assert lockstep.faults([row], {}) == []
 
 
@@ -29,8 +29,8 @@ def test_the_core_alone_is_measured_and_decides_as_the_kernel_did(name):
     """The bench compares every decision, too."""
     report = engine_cycles.measure_file(DATA / f"{name}.hwst.gz")
     assert report["same"]
-    told = sum(value * number for group in report["groups"] for value, number in group["cycles"])
-    assert 0 <= report["cycles"] - told <= 2, "each cycle belongs to an operation, but for the end"
+    counted = sum(value * number for group in report["groups"] for value, number in group["cycles"])
+    assert 0 <= report["cycles"] - counted <= 2, "each cycle belongs to an operation, but for the end"
     figures = engine_cycles.Figures()
     figures.add(report)
     hits = figures.merged(lambda key: key[0] == "alloc" and key[2] == "hint" and not key[3])

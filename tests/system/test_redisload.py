@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of the recipe with Redis, with a server in its place that can be told to be wrong."""
+"""The client of the workload with Redis, with a server in its place that can be told to be wrong."""
 
 import json
 import os

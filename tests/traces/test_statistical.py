@@ -100,7 +100,7 @@ def test_slots_in_use_at_the_start_are_those_of_each_device():
         if record.op == trace.Op.ALLOC:
             used[record.type] += 1 << record.order
     assert made.start == len(made.trace.records)
-    assert f"the first {made.start} records are what was before" in made.trace.header.recipe
+    assert f"the first {made.start} records are what was before" in made.trace.header.workload
     assert used == {0: 700, 1: 1000}
     assert replayed(made) == 1700
 

@@ -24,7 +24,7 @@ RECORDS = [
 
 
 def header(**changes):
-    values = {"kind": "recorded", "kernel": "7.3.4", "source": "test", "recipe": "by hand", "seed": None, "cpus": 2}
+    values = {"kind": "recorded", "kernel": "7.3.4", "source": "test", "workload": "by hand", "seed": None, "cpus": 2}
     return trace.Header(**(values | changes))
 
 

@@ -37,7 +37,7 @@ def info(options: argparse.Namespace) -> int:
         "kind": header.kind,
         "kernel": header.kernel,
         "source": header.source,
-        "recipe": header.recipe,
+        "workload": header.workload,
         "seed": "none" if header.seed is None else str(header.seed),
         "cpus": str(header.cpus),
         "devices": str(header.devices),
@@ -71,10 +71,10 @@ def check_command(options: argparse.Namespace) -> int:
     if loaded.header.kind == trace.STATISTICAL:
         whose = ", and none is a kernel's: of a statistical trace only the numbers of operations are"
     OUT.print(f"{options.file}: all {outcome.decisions:,} decisions are equal{whose}", soft_wrap=True, highlight=False)
-    steps = sum(outcome.guided.values())
+    steps = sum(outcome.forced.values())
     if steps:
-        OUT.print(f"guided steps: {steps:,}, {100 * steps / max(outcome.decisions, 1):.2f} for 100 decisions")
-    for cause, number in outcome.guided.most_common():
+        OUT.print(f"forced steps: {steps:,}, {100 * steps / max(outcome.decisions, 1):.2f} for 100 decisions")
+    for cause, number in outcome.forced.most_common():
         OUT.print(f"  {cause}: {number:,}", highlight=False)
     return 0
 
@@ -83,7 +83,7 @@ def record_command(options: argparse.Namespace) -> int:
     """Record a trace from a kernel in the virtual machine."""
     from hwswap.kernel.record import record  # needs the built kernel and guest, which the other commands do not
 
-    record(options.recipe, options.output, options.seed, options.cpus)
+    record(options.workload, options.output, options.seed, options.cpus)
     return 0
 
 
@@ -182,8 +182,8 @@ def replay_command(options: argparse.Namespace) -> int:
             with ERR.status("bringing what the CPUs did into one sequence"):
                 linear = linearise(loaded)
             loaded = as_trace(linear)
-            for cause, number in linear.guided.most_common():
-                ERR.print(f"hwswap: {options.file}: {number:,} decisions are guided: {cause}", soft_wrap=True)
+            for cause, number in linear.forced.most_common():
+                ERR.print(f"hwswap: {options.file}: {number:,} decisions are forced: {cause}", soft_wrap=True)
         path = Path(folder) / "sequence.hwst"
         loaded = replayable(loaded)
         trace.write(path, loaded.header, loaded.records)
@@ -243,11 +243,11 @@ def fill_check(parser: Parser) -> Run:
 
 def fill_record(parser: Parser) -> Run:
     """Add the arguments of `trace record`."""
-    parser.describe("Boot the patched kernel, run a recipe, and write what its swap allocator did.")
-    parser.add_argument("recipe", help="name of the recipe")
+    parser.describe("Boot the patched kernel, run a workload, and write what its swap allocator did.")
+    parser.add_argument("workload", help="name of the workload")
     shared.output_file(parser)
     shared.seed(parser)
-    parser.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the recipe says)")
+    parser.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the workload says)")
     return record_command
 
 

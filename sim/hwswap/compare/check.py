@@ -2,12 +2,12 @@
 """Running a trace through the golden model and comparing every decision.
 
 A trace that holds only operations is replayed freely: each allocation runs at once where its result stands. One that
-says how each decision came about is replayed step by step (guided.py).
+says how each decision came about is replayed step by step (forced.py).
 """
 
 from collections.abc import Callable
 
-from hwswap.compare.guided import Guided
+from hwswap.compare.forced import ForcedReplay
 from hwswap.compare.operations import compare, model_for
 from hwswap.compare.outcome import Difference, Outcome
 from hwswap.compare.windows import Windows
@@ -26,7 +26,7 @@ def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outco
     `progress` is told the number of records done, now and then.
     """
     if trace.detailed:
-        return Guided(trace).replay(progress)
+        return ForcedReplay(trace).replay(progress)
     outcome = Outcome()
     model = model_for(trace)
     clusters = ClusterMap()

@@ -9,7 +9,7 @@ schedule is conflict-serialisable.) An allocation in that order is a decision of
 
 Where no such order is, since two allocations each were ahead of the other somewhere, one of them is taken apart: its
 steps are carried out one by one at their places, as the kernel took them. It is the same where a step went as only the
-kernel could know: a cluster's lock was taken, slots were reclaimed. Such an allocation is *guided*; it is counted by
+kernel could know: a cluster's lock was taken, slots were reclaimed. Such an allocation is *forced*; it is counted by
 its cause.
 
 Whether an allocation at its new place comes to what the kernel did is tried on a golden model that is kept in the state
@@ -26,7 +26,7 @@ from typing import Any
 from hwswap_map import Flag, Status
 
 from hwswap.compare import operations
-from hwswap.compare.guided import (
+from hwswap.compare.forced import (
     GONE,
     LATE,
     OTHER_MOMENT,
@@ -34,7 +34,7 @@ from hwswap.compare.guided import (
     SKIPPED,
     SLEPT_FOR_TABLE,
     WITHOUT_TABLE,
-    Guided,
+    ForcedReplay,
 )
 from hwswap.model.clusters import Cluster, Device
 from hwswap.model.golden import Allocator
@@ -63,7 +63,7 @@ CHECKED = 20_000
 """Operations between two comparisons of the whole state."""
 
 
-class Unequal(Exception):  # not an error: then the allocation is guided
+class Unequal(Exception):  # not an error: then the allocation is forced
     """Carried out at once, an allocation would not do what the kernel did, by this cause."""
 
 
@@ -85,7 +85,7 @@ class Engine(Stepper):
 
     def step(self, record: Record) -> None:
         """Carry out the command of a STEP record."""
-        status = operations.guided_step(self, record)
+        status = operations.forced_step(self, record)
         if status != Status.OK:
             raise AssertionError(f"the engine would refuse {record} with {status.name}")
 
@@ -235,7 +235,7 @@ def topological(nodes: list[Node], before: dict[int, set[int]]) -> tuple[list[in
         left -= ends
 
 
-class Collector(Guided):
+class Collector(ForcedReplay):
     """Replays a trace step by step, and collects what uses what until nothing is under way."""
 
     def __init__(self, trace: Trace) -> None:
@@ -348,7 +348,7 @@ class Linear:
     records: list[Record] = field(default_factory=list)
     decisions: int = 0
     """Decisions that are the engine's to make."""
-    guided: Counter[str] = field(default_factory=Counter)
+    forced: Counter[str] = field(default_factory=Counter)
     """Allocations that are carried out step by step, by cause."""
     steps: int = 0
     """Records of steps."""
@@ -394,14 +394,14 @@ class Lineariser:
                 self.operation(record)
             return
         if node.apart:
-            self.result.guided[INTERLEAVED] += node.records[0].op == Op.BEGIN
+            self.result.forced[INTERLEAVED] += node.records[0].op == Op.BEGIN
             self.in_steps(node.records, node.order)
             return
         trial = Trial(self.engine, node)
         try:
             trial.run()
         except Unequal as unequal:
-            self.result.guided[str(unequal)] += 1
+            self.result.forced[str(unequal)] += 1
             self.put(*trial.steps)
             self.in_steps(node.records[trial.done :], node.order)
             return
@@ -470,7 +470,7 @@ class Lineariser:
         engine, model = self.engine, self.collector.model
         if [device.type for device in engine.available] == [device.type for device in model.available]:
             return
-        self.result.guided[AVAILABLE_LIST] += 1
+        self.result.forced[AVAILABLE_LIST] += 1
         for device in list(engine.available):
             self.step(Record(Op.STEP_AVAILABLE, 0, 0, device.type, b=0))
         for device in model.available:
@@ -534,7 +534,7 @@ class Trial:
         return [*self.dialog, self.command._replace(type=type_, a=offset)]
 
     def run(self) -> None:
-        """Carry it out; Unequal tells why it has to be guided, when `done` and `steps` tell how far it came."""
+        """Carry it out; Unequal tells why it has to be forced, when `done` and `steps` tell how far it came."""
         self.engine.moves.clear()
         search = self.engine.allocation(Operation(self.node.cpu, self.node.order))
         answer: Any = None

@@ -104,13 +104,13 @@ def step(model: Allocator, clusters: ClusterMap, record: Record) -> Status:
         model.nodes[record.cpu] = record.a
     elif op >= FIRST_STEP:
         assert isinstance(model, Stepper)
-        return guided_step(model, record)
+        return forced_step(model, record)
     else:
         initial.restore(model, record)
     return Status.OK
 
 
-def guided_step(model: Stepper, record: Record) -> Status:
+def forced_step(model: Stepper, record: Record) -> Status:
     """Carry out the command that a STEP record stands for; return its status."""
     op, cpu, order, type_, a, b, _ = record
     if op == Op.STEP_TAKE:

@@ -25,10 +25,10 @@ class Difference:
 
 @dataclass
 class Outcome:
-    """What a replay came to: `decisions` were compared, in `guided` steps the trace was followed, by cause."""
+    """What a replay came to: `decisions` were compared, in `forced` steps the trace was followed, by cause."""
 
     decisions: int = 0
-    guided: Counter[str] = field(default_factory=Counter)
+    forced: Counter[str] = field(default_factory=Counter)
     difference: Difference | None = None
 
 

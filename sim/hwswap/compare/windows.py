@@ -47,7 +47,7 @@ class Windows:
             return None
         if self.cpus == 1:
             return Difference(number, record, said_state(found), said_state(before))
-        self.outcome.guided["another CPU made a window meanwhile"] += 1
+        self.outcome.forced["another CPU made a window meanwhile"] += 1
         return None
 
 

@@ -4,7 +4,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from hwswap.compare.guided import Guided
+from hwswap.compare.forced import ForcedReplay
 from hwswap.compare.operations import compare, model_for
 from hwswap.kernel import ftrace
 from hwswap.model.follower import Mismatch
@@ -65,7 +65,7 @@ def cut(trace: Trace, start: int) -> Trace:
     for record in trace.records[at:]:
         numbered = record.c and record.op != Op.PREPARE and record.op < FIRST_READAHEAD
         records.append(record._replace(c=record.c - begun) if numbered else record)
-    header = replace(trace.header, recipe=f"{trace.header.recipe}, from record {at}")
+    header = replace(trace.header, workload=f"{trace.header.workload}, from record {at}")
     return complete(header, records)
 
 
@@ -74,7 +74,7 @@ def until(trace: Trace, end: int) -> Trace:
     if not 0 <= end <= len(trace.records):
         raise TraceError(f"record {end} is not in the trace, which has {len(trace.records)}")
     _, at = follow(trace, end)
-    header = replace(trace.header, recipe=f"{trace.header.recipe}, up to record {at}")
+    header = replace(trace.header, workload=f"{trace.header.workload}, up to record {at}")
     return complete(header, trace.records[:at])
 
 
@@ -83,13 +83,13 @@ def follow(trace: Trace, start: int) -> tuple[Allocator, int]:
     at = 0
     try:
         if trace.detailed:
-            guided = Guided(trace)
-            while at < start or not guided.at_rest:
+            forced = ForcedReplay(trace)
+            while at < start or not forced.at_rest:
                 if at == len(trace.records):
                     raise TraceError(f"behind record {start} there is always an allocation under way")
-                guided.record(trace.records[at])
+                forced.record(trace.records[at])
                 at += 1
-            return guided.model, at
+            return forced.model, at
         model = model_for(trace)
         clusters = ClusterMap()
         for at in range(start):

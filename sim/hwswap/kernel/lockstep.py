@@ -2,11 +2,11 @@
 """Kernel, golden model and RTL in lock-step: fresh recordings, every decision of all three compared.
 
 Each recording is replayed on the golden model step by step, linearised (linear.py), and the sequence is carried out by
-the RTL. What the RTL decides is compared with the kernel's decision; what it is told, as only the kernel could know, is
-counted as guided. How often the rarer turns were taken is counted from what the kernel says of itself
+the RTL. What the RTL decides is compared with the kernel's decision; what only the kernel could know is forced from the
+trace, and counted. How often the rarer turns were taken is counted from what the kernel says of itself
 (hwswap.traces.turns).
 
-Recordings are chosen one after the other: first each recipe once, then the one that brings most of what is missing.
+Recordings are chosen one after the other: first each workload once, then the one that brings most of what is missing.
 They are kept (recordings.py), so a run that was interrupted goes on where it was.
 """
 
@@ -29,7 +29,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from hwswap.compare import check
-from hwswap.compare.guided import GONE
+from hwswap.compare.forced import GONE
 from hwswap.compare.linear import as_trace, linearise
 from hwswap.kernel import recordings
 from hwswap.model.follower import Mismatch
@@ -39,7 +39,7 @@ from hwswap.traces import initial_steps, trace
 from hwswap.traces.trace import Trace
 from hwswap.traces.turns import DECISIONS, MINIMUM, coverage
 
-RECIPES = (
+WORKLOADS = (
     "fragmented",
     "huge",
     "discard",
@@ -57,8 +57,8 @@ RECIPES = (
 LONG = 10_000_000
 """Decisions of a long run."""
 
-MOST_GUIDED = 0.01
-"""Share of the decisions that may be guided."""
+MOST_FORCED = 0.01
+"""Share of the decisions that may be forced."""
 
 TIMEOUT = 3600.0
 """Seconds for each step of one recording; a machine under load takes its time."""
@@ -80,10 +80,10 @@ class Row:
     """The kernel's, all compared with the golden model's."""
     compared: int = 0
     """Those that the RTL made and that were compared."""
-    guided: dict[str, int] = field(default_factory=dict)
-    """Those that it was told, by cause."""
+    causes: dict[str, int] = field(default_factory=dict)
+    """Those that were forced from the trace, by cause."""
     steps: int = 0
-    """STEP commands that told it so, or what the kernel did between operations: reclaim in the background."""
+    """STEP commands that forced them, or made what the kernel did between operations: reclaim in the background."""
     coverage: dict[str, int] = field(default_factory=dict)
     operations: int = 0
     cycles: int = 0
@@ -92,13 +92,13 @@ class Row:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
-    def told(self) -> int:
-        """Decisions that the RTL was told."""
-        return sum(self.guided.values())
+    def forced(self) -> int:
+        """Decisions that were forced from the trace."""
+        return sum(self.causes.values())
 
 
 def sequence_of(loaded: Trace) -> tuple[Trace, Counter[str], str]:
-    """Return what the RTL shall do one after the other, the guided decisions by cause, and the first difference."""
+    """Return what the RTL shall do one after the other, the forced decisions by cause, and the first difference."""
     if not loaded.detailed:
         difference = check.check(loaded)
         return initial_steps.replayable(loaded), Counter(), str(difference or "")
@@ -106,7 +106,7 @@ def sequence_of(loaded: Trace) -> tuple[Trace, Counter[str], str]:
         linear = linearise(loaded)
     except Mismatch as mismatch:
         return loaded, Counter(), f"the kernel has {mismatch.expected}, the golden model {mismatch.got}"
-    return initial_steps.replayable(as_trace(linear)), linear.guided, ""
+    return initial_steps.replayable(as_trace(linear)), linear.forced, ""
 
 
 def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
@@ -117,16 +117,16 @@ def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
         raise LockstepError(f"{path} is statistical: its decisions are the golden model's, none is a kernel's")
     row = Row(name, loaded.header.cpus, coverage=dict(coverage(loaded.records)))
     row.decisions = row.coverage[DECISIONS]
-    sequence, guided, row.difference = sequence_of(loaded)
-    row.guided = dict(guided)
+    sequence, causes, row.difference = sequence_of(loaded)
+    row.causes = dict(causes)
     row.seconds["golden model"] = time.monotonic() - began
     if row.difference:
         return row
     counts = sequence.header.counts
     row.compared = sum(counts.get(kind, 0) for kind in ("alloc", "discard_take", "ask"))
     row.steps = sum(number for kind, number in counts.items() if kind.startswith("step_"))
-    if row.compared + row.told < row.decisions:
-        raise AssertionError(f"{name}: {row.decisions} decisions, of which {row.compared} and {row.told} are left")
+    if row.compared + row.forced < row.decisions:
+        raise AssertionError(f"{name}: {row.decisions} decisions, of which {row.compared} and {row.forced} are left")
     with tempfile.TemporaryDirectory(prefix="hwswap-lockstep-") as folder:
         file = Path(folder) / f"{name}.hwst"
         trace.write(file, sequence.header, sequence.records)
@@ -155,21 +155,21 @@ def stop_once(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def run_recipe(recipe: str, seed: int) -> Row:
-    """Record a recipe unless the cache has it, and replay it; SIGTERM ends both."""
+def run_workload(workload: str, seed: int) -> Row:
+    """Record a workload unless the cache has it, and replay it; SIGTERM ends both."""
     signal.signal(signal.SIGTERM, stop_once)
     try:
-        return record_and_replay(recipe, seed)
+        return record_and_replay(workload, seed)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def record_and_replay(recipe: str, seed: int) -> Row:
-    """Do what `run_recipe` says."""
+def record_and_replay(workload: str, seed: int) -> Row:
+    """Do what `run_workload` says."""
     began = time.monotonic()
-    path = recordings.recorded(recipe, seed, TIMEOUT)
+    path = recordings.recorded(workload, seed, TIMEOUT)
     seconds = time.monotonic() - began
-    row = run_trace(path, f"{recipe}-{seed}", OUTPUT)
+    row = run_trace(path, f"{workload}-{seed}", OUTPUT)
     row.seconds["recording"] = seconds
     return row
 
@@ -189,25 +189,25 @@ def missing(rows: Iterable[Row], minimum: dict[str, int]) -> dict[str, int]:
 
 
 def best(rows: Sequence[Row], lacking: dict[str, int], under_way: Counter[str]) -> str:
-    """Return the recipe whose next recording brings most of what is missing, for its decisions' worth of time.
+    """Return the workload whose next recording brings most of what is missing, for its decisions' worth of time.
 
     Recordings under way count as if they were done and had brought as much as those before them.
     """
     yields: dict[str, Counter[str]] = {}
     for row in rows:
-        recipe = row.name.rpartition("-")[0]
-        of = yields.setdefault(recipe, Counter())
+        workload = row.name.rpartition("-")[0]
+        of = yields.setdefault(workload, Counter())
         of.update(row.coverage)
         of["recordings"] += 1
     left = dict(lacking)
-    for recipe, number in under_way.items():
-        of = yields.get(recipe, Counter())
+    for workload, number in under_way.items():
+        of = yields.get(workload, Counter())
         for name in left:
             left[name] -= number * of[name] // max(of["recordings"], 1)
     left = {name: number for name, number in left.items() if number > 0} or lacking
 
-    def worth(recipe: str) -> float:
-        of = yields[recipe]
+    def worth(workload: str) -> float:
+        of = yields[workload]
         times = max(of["recordings"], 1)
         share = sum(min(of[name] / times / number, 1.0) for name, number in left.items())
         return share / (20_000 + of[DECISIONS] / times)  # booting takes as long as so many decisions
@@ -215,11 +215,11 @@ def best(rows: Sequence[Row], lacking: dict[str, int], under_way: Counter[str]) 
     return max(sorted(yields), key=worth)
 
 
-def record_all(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[str] = RECIPES) -> list[Row]:
+def record_all(seed: int, minimum: dict[str, int], jobs: int, workloads: Sequence[str] = WORKLOADS) -> list[Row]:
     """Record and replay until there is enough of everything, or a difference; Ctrl-C ends it, recordings are kept."""
     rows: list[Row] = []
     seeds: Counter[str] = Counter()
-    waiting = list(recipes)
+    waiting = list(workloads)
     with (
         Progress(
             TextColumn("{task.description}"),
@@ -236,11 +236,11 @@ def record_all(seed: int, minimum: dict[str, int], jobs: int, recipes: Sequence[
             while not any(row.difference for row in rows):
                 lacking = missing(rows, minimum)
                 while len(under_way) < jobs and (waiting or (lacking and rows)):
-                    recipe = waiting.pop(0) if waiting else best(rows, lacking, Counter(under_way.values()))
-                    future = pool.submit(run_recipe, recipe, seed + seeds[recipe])
-                    progress.console.print(f"{recipe}-{seed + seeds[recipe]} begins", highlight=False, soft_wrap=True)
-                    seeds[recipe] += 1
-                    under_way[future] = recipe
+                    workload = waiting.pop(0) if waiting else best(rows, lacking, Counter(under_way.values()))
+                    future = pool.submit(run_workload, workload, seed + seeds[workload])
+                    progress.console.print(f"{workload}-{seed + seeds[workload]} begins", highlight=False, soft_wrap=True)
+                    seeds[workload] += 1
+                    under_way[future] = workload
                 if not under_way:
                     break
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -264,37 +264,37 @@ def sentence(row: Row) -> str:
     if row.difference:
         return f"{row.name}: DIFFERS: {row.difference}"
     seconds = ", ".join(f"{what} {number:.0f} s" for what, number in sorted(row.seconds.items()))
-    return f"{row.name}: {row.decisions:,} decisions equal, {row.told:,} guided; {seconds}"
+    return f"{row.name}: {row.decisions:,} decisions equal, {row.forced:,} forced; {seconds}"
 
 
 def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
-    """Return the traces, the guided decisions by cause, and the coverage as tables."""
+    """Return the traces, the forced decisions by cause, and the coverage as tables."""
     traces = Table(title="Kernel, golden model and RTL in lock-step")
-    for name in ("trace", "CPUs", "decisions", "equal on the model", "equal on the RTL", "guided", "%", "STEPs"):
+    for name in ("trace", "CPUs", "decisions", "equal on the model", "equal on the RTL", "forced", "%", "STEPs"):
         traces.add_column(name, justify="left" if name == "trace" else "right", overflow="fold")
     for row in sorted(rows, key=lambda row: row.name):
         equal = "DIFFERS" if row.difference else f"{row.compared:,}"
         model = f"{row.decisions:,}" if row.compared else "DIFFERS"
-        share = 100 * row.told / max(row.decisions, 1)
-        told = f"{row.told:,}"
+        share = 100 * row.forced / max(row.decisions, 1)
+        forced = f"{row.forced:,}"
         steps = f"{row.steps:,}"
-        traces.add_row(row.name, str(row.cpus), f"{row.decisions:,}", model, equal, told, f"{share:.2f}", steps)
+        traces.add_row(row.name, str(row.cpus), f"{row.decisions:,}", model, equal, forced, f"{share:.2f}", steps)
     counts, causes = total(rows), Counter[str]()
     for row in rows:
-        causes.update(row.guided)
+        causes.update(row.causes)
     every = counts[DECISIONS]
     share = 100 * sum(causes.values()) / max(every, 1)
     compared = sum(row.compared for row in rows)
     traces.add_section()
     steps = f"{sum(row.steps for row in rows):,}"
-    told = f"{causes.total():,}"
-    traces.add_row("all", "", f"{every:,}", f"{every:,}", f"{compared:,}", told, f"{share:.2f}", steps)
-    guided = Table(title="Guided decisions by cause")
-    guided.add_column("cause")
-    guided.add_column("decisions", justify="right")
-    guided.add_column("%", justify="right")
+    forced = f"{causes.total():,}"
+    traces.add_row("all", "", f"{every:,}", f"{every:,}", f"{compared:,}", forced, f"{share:.2f}", steps)
+    by_cause = Table(title="Forced decisions by cause")
+    by_cause.add_column("cause")
+    by_cause.add_column("decisions", justify="right")
+    by_cause.add_column("%", justify="right")
     for cause, number in causes.most_common():
-        guided.add_row(cause, f"{number:,}", f"{100 * number / max(every, 1):.3f}")
+        by_cause.add_row(cause, f"{number:,}", f"{100 * number / max(every, 1):.3f}")
     covered = Table(title="Covered, as the kernel's details tell")
     covered.add_column("what")
     covered.add_column("number", justify="right")
@@ -302,32 +302,32 @@ def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
     for name in MINIMUM:
         least = minimum.get(name)
         covered.add_row(name, f"{counts[name]:,}", "-" if least is None else f"{least:,}")
-    return [traces, guided, covered]
+    return [traces, by_cause, covered]
 
 
 def faults(rows: Sequence[Row], minimum: dict[str, int]) -> list[str]:
     """Say what is wrong with a run, one sentence each."""
     found = [f"{row.name}: {row.difference}" for row in rows if row.difference]
     found += [f"{number:,} too few: {name}" for name, number in missing(rows, minimum).items()]
-    told, every = sum(row.told for row in rows), total(rows)[DECISIONS]
-    if told > MOST_GUIDED * every:
-        found.append(f"{told:,} of {every:,} decisions are guided, more than {100 * MOST_GUIDED:.0f} %")
+    forced, every = sum(row.forced for row in rows), total(rows)[DECISIONS]
+    if forced > MOST_FORCED * every:
+        found.append(f"{forced:,} of {every:,} decisions are forced, more than {100 * MOST_FORCED:.0f} %")
     for row in rows:
-        causes = sorted(set(row.guided) - {GONE}) if row.cpus == 1 else []
+        causes = sorted(set(row.causes) - {GONE}) if row.cpus == 1 else []
         if causes:
-            found.append(f"{row.name}: guided, though there is one CPU: {', '.join(causes)}")
+            found.append(f"{row.name}: forced, though there is one CPU: {', '.join(causes)}")
     return found
 
 
 def figure(rows: Sequence[Row]) -> str:
     """Return what a run came to in one sentence."""
-    every, told = total(rows)[DECISIONS], sum(row.told for row in rows)
+    every, forced = total(rows)[DECISIONS], sum(row.forced for row in rows)
     differ = sum(bool(row.difference) for row in rows)
     if differ:
         return f"lockstep: {differ} of {len(rows)} traces differ"
     return (
-        f"lockstep: {every:,} of {every:,} decisions equal, {told:,} of them guided "
-        f"({100 * told / max(every, 1):.3f} %); {sum(row.steps for row in rows):,} STEP commands"
+        f"lockstep: {every:,} of {every:,} decisions equal, {forced:,} of them forced "
+        f"({100 * forced / max(every, 1):.3f} %); {sum(row.steps for row in rows):,} STEP commands"
     )
 
 

@@ -12,8 +12,8 @@ from hwswap.kernel import ftrace
 from hwswap.project import artifacts, paths, provenance
 from hwswap.traces import trace
 
-RECIPES = paths.ROOT / "sim/guest/recipes"
-"""A recipe is a shell script for the guest: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
+WORKLOADS = paths.ROOT / "sim/guest/workloads"
+"""A workload is a shell script for the guest: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
 them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
 it runs on (by default one CPU and four disks of 64 MB), a line `# needs: redis` which folder of build/ shall be there
 as well, under its name. The tracepoints are on before it starts: those of the allocator, or, with a line
@@ -56,7 +56,7 @@ cd /
 """Guest commands that end the recording; they fail when the kernel lost an event."""
 
 FOLDERS = {"redis": paths.REDIS}
-"""What a recipe may need besides the guest's own programs."""
+"""What a workload may need besides the guest's own programs."""
 
 RECORDINGS = {"allocator": ftrace.EVENTS, "readahead": ftrace.READAHEAD}
 """What can be recorded, and its events."""
@@ -70,22 +70,22 @@ class RecordError(RuntimeError):
     """Nothing could be recorded; the text says what to do."""
 
 
-def recipes() -> list[str]:
-    """The names of the recipes."""
-    return sorted(path.stem for path in RECIPES.glob("*.sh"))
+def workloads() -> list[str]:
+    """The names of the workloads."""
+    return sorted(path.stem for path in WORKLOADS.glob("*.sh"))
 
 
-def to_trace(text: str, output: Path, kernel: str, recipe: str, seed: int) -> trace.Header:
+def to_trace(text: str, output: Path, kernel: str, workload: str, seed: int) -> trace.Header:
     """Converts the kernel's tracepoint text to a trace file; returns its header."""
     records, cpus = ftrace.parse(text.splitlines())
     commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
-    header = trace.Header("recorded", kernel, "tracepoints", recipe, seed, cpus, commits)
+    header = trace.Header("recorded", kernel, "tracepoints", workload, seed, cpus, commits)
     trace.write(output, header, records)
     return header
 
 
-def machine(recipe: str, text: str, cpus: int | None) -> Machine:
-    """The machine that a recipe asks for; `cpus` overrides its number of CPUs.
+def machine(workload: str, text: str, cpus: int | None) -> Machine:
+    """The machine that a workload asks for; `cpus` overrides its number of CPUs.
 
     With one CPU its clock counts instructions, which makes the recording the same every time.
     """
@@ -94,7 +94,7 @@ def machine(recipe: str, text: str, cpus: int | None) -> Machine:
     for word in found[1].split() if found else ():
         name, _, value = word.partition("=")
         if name not in values or not value.isdigit():
-            raise RecordError(f"recipe {recipe}: the machine cannot have {word}")
+            raise RecordError(f"workload {workload}: the machine cannot have {word}")
         values[name] = int(value)
     if cpus is not None:
         values["cpus"] = cpus
@@ -103,48 +103,48 @@ def machine(recipe: str, text: str, cpus: int | None) -> Machine:
     return Machine(icount=values["cpus"] == 1, outbox_mb=OUTBOX_MB, **values)
 
 
-def needs(recipe: str, text: str) -> list[Path]:
-    """Return the folders that a recipe asks for."""
+def needs(workload: str, text: str) -> list[Path]:
+    """Return the folders that a workload asks for."""
     found = _NEEDS.search(text)
     names = found[1].split() if found else []
     for name in names:
         if name not in FOLDERS:
-            raise RecordError(f"recipe {recipe}: the guest cannot have {name}")
+            raise RecordError(f"workload {workload}: the guest cannot have {name}")
     return [FOLDERS[name] for name in names]
 
 
-def events(recipe: str, text: str) -> Sequence[str]:
-    """Return the events that a recipe is recorded with."""
+def events(workload: str, text: str) -> Sequence[str]:
+    """Return the events that a workload is recorded with."""
     found = _RECORDS.search(text)
     what = found[1].strip() if found else "allocator"
     if what not in RECORDINGS:
-        raise RecordError(f"recipe {recipe}: there is no recording of {what}; choose one of {', '.join(RECORDINGS)}")
+        raise RecordError(f"workload {workload}: there is no recording of {what}; choose one of {', '.join(RECORDINGS)}")
     return RECORDINGS[what]
 
 
 def record(
-    recipe: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900, quiet: bool = False
+    workload: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900, quiet: bool = False
 ) -> None:
-    """Runs a recipe in the guest with the swap tracepoints on, and writes the trace to `output`.
+    """Runs a workload in the guest with the swap tracepoints on, and writes the trace to `output`.
 
     Each step of it, booting included, may take `timeout` seconds; `quiet` shows no progress.
     """
-    if recipe not in recipes():
-        raise RecordError(f"there is no recipe {recipe}; choose one of {', '.join(recipes())}")
-    text = (RECIPES / f"{recipe}.sh").read_text()
-    job = f"SEED={seed}\n{trace_on(events(recipe, text))}\n( set -e\n. /recipe ) || exit 1\n{TRACE_OFF}"
+    if workload not in workloads():
+        raise RecordError(f"there is no workload {workload}; choose one of {', '.join(workloads())}")
+    text = (WORKLOADS / f"{workload}.sh").read_text()
+    job = f"SEED={seed}\n{trace_on(events(workload, text))}\n( set -e\n. /workload ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True, quiet=quiet)
-    files = {"recipe": text.encode()}
-    for folder in needs(recipe, text):
+    files = {"workload": text.encode()}
+    for folder in needs(workload, text):
         files |= {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(paths.need(folder).iterdir())}
     for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
         files[f"lib/modules/{module.name}"] = module.read_bytes()
     try:
         with (
             console.status("booting the guest") as status,
-            Guest(machine(recipe, text, cpus), files=files, job=job, boot_timeout=timeout) as guest,
+            Guest(machine(workload, text, cpus), files=files, job=job, boot_timeout=timeout) as guest,
         ):
-            status.update(f"recording {recipe} on Linux {guest.release}")
+            status.update(f"recording {workload} on Linux {guest.release}")
             guest.wait_job(timeout).check()
             status.update("fetching the trace")
             guest.run("cat /sys/kernel/tracing/trace >/tmp/trace", timeout).check()
@@ -152,5 +152,5 @@ def record(
             release = guest.release
     except GuestError as error:
         raise RecordError(str(error)) from error
-    header = to_trace(recorded, output, release, recipe, seed)
+    header = to_trace(recorded, output, release, workload, seed)
     console.print(f"{output}: {header.counts['records']:,} records, {output.stat().st_size:,} bytes")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden model with the engine's guided steps and its questions: what a host does piece by piece, and is asked.
+"""The golden model with the engine's STEP commands and its questions: what a host does piece by piece, and is asked.
 
 The steps are those of the register map (STEP_...), with its checks. `ask` runs an allocation as ALLOC with RECLAIM
 does: a generator of what the engine would ask the host.

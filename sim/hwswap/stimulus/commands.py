@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random commands with the golden model's outcomes: guided steps, questions, allocations and what belongs to them."""
+"""Random commands with the golden model's outcomes: STEP commands, questions, allocations and what belongs to them."""
 
 import random
 from collections.abc import Callable

@@ -15,7 +15,7 @@ from hwswap.stimulus import (
     corners,
     dma_windows,
     free_runs,
-    guided_steps,
+    step_commands,
     index,
     large_devices,
     mirroring,
@@ -113,7 +113,7 @@ SCRIPTS = by_name(
     Script("advisory", "advisory mode: mirror, hint rings, devices that come and go", advisory_mode.advisory, 1, 30),
     Script("authoritative", "random operations in authoritative mode", authoritative_mode.authoritative, 1, 1200),
     Script("registers", "registers and refusals", authoritative_mode.registers_and_refusals, 6),
-    Script("steps", "guided steps and questions", guided_steps.steps, 5, 80),
+    Script("steps", "STEP commands and questions", step_commands.steps, 5, 80),
     Script("errors", "errors of the bus", advisory_mode.bus_errors, 7),
     Script("tables", "commands on swap tables", swap_tables.tables, 4, 40),
     Script("index", "the index", index.index, 22, 20),
@@ -126,7 +126,7 @@ SCRIPTS = by_name(
     Script("runs", "free runs in each word", free_runs.free_runs, 51),
     Script("windows", "DMA windows", dma_windows.windows, 61),
     Script("stops", "stops and a bus that hangs", dma_windows.stops, 62),
-    Script("lists", "lists put anew", guided_steps.lists, 9, 40),
+    Script("lists", "lists put anew", step_commands.lists, 9, 40),
 )
 """All scripts. Their order counts: what plays them all gives each a seed by its place, so a new one comes last."""
 

@@ -205,7 +205,7 @@ def header(load: Load) -> trace.Header:
         kind="generated",
         kernel="rules of 7.3.4",
         source="golden model",
-        recipe=str(load),
+        workload=str(load),
         seed=load.seed,
         cpus=CPUS,
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state a trace begins with, for an engine: devices that come as usual, and steps that put all where it was.
 
-An engine cannot be told a state at once. It has operations and guided steps, which move clusters, give slots, and set
+An engine cannot be told a state at once. It has operations and STEP commands, which move clusters, give slots, and set
 places to go on. So a device is switched on, all its clusters are taken off the lists they are on then, their slots are
 given, and they are put back in the order of the trace; in the end the available list is made anew.
 """

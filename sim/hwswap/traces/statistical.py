@@ -176,7 +176,7 @@ class Maker:
         made.seconds = self.samples.taken[-1].seconds
         self.begin(self.samples.taken[0])
         made.start = len(self.records)
-        made.trace.header.recipe += f"; the first {made.start} records are what was before"
+        made.trace.header.workload += f"; the first {made.start} records are what was before"
         for number, one in enumerate(found, 1):
             self.play(one, made)
             if progress is not None:
@@ -187,8 +187,8 @@ class Maker:
     def header(self) -> trace.Header:
         """Return the header, which says what kind of trace this is."""
         seconds = self.samples.taken[-1].seconds
-        recipe = f"counters read for {seconds:g} s, each {self.samples.interval:g} s; order, CPUs and slots are drawn"
-        return trace.Header(trace.STATISTICAL, self.samples.kernel, "golden model", recipe, self.seed, self.cpus)
+        workload = f"counters read for {seconds:g} s, each {self.samples.interval:g} s; order, CPUs and slots are drawn"
+        return trace.Header(trace.STATISTICAL, self.samples.kernel, "golden model", workload, self.seed, self.cpus)
 
     # Devices
 

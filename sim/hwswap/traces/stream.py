@@ -460,7 +460,7 @@ def header(shape: Shape) -> trace.Header:
         kind="generated",
         kernel="rules of 7.3.4",
         source="golden model",
-        recipe=str(shape),
+        workload=str(shape),
         seed=shape.seed,
         cpus=shape.cpus,
     )

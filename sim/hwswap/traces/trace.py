@@ -79,7 +79,7 @@ class Header:
     kind: str
     kernel: str
     source: str
-    recipe: str
+    workload: str
     seed: int | None
     cpus: int
     commits: dict[str, str] = field(default_factory=dict)

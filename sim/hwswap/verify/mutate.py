@@ -104,7 +104,7 @@ SLOW = ("--stall", "30", "--latency", "5")
 MUTATION_TESTS = (
     MutationTest("random operations", PLAY, "authoritative.txt"),
     MutationTest("advisory mode, slow bus", PLAY, "advisory.txt", SLOW),
-    MutationTest("guided steps and questions", PLAY, "steps.txt"),
+    MutationTest("STEP commands and questions", PLAY, "steps.txt"),
     MutationTest("lists put anew", PLAY, "lists.txt"),
     MutationTest("registers and refusals", PLAY, "registers.txt"),
     MutationTest("errors of the bus", PLAY, "errors.txt"),
@@ -112,7 +112,7 @@ MUTATION_TESTS = (
     MutationTest("stream by pages, slow bus", REPLAY, "pages.hwst", ("--registers", "--stall", "40")),
     MutationTest("stream by ring, slow memory", REPLAY, "ring-2.hwst", ("--latency", "200")),
     MutationTest("advisory mode, another seed", PLAY, "advisory-2.txt", ("--latency", "40")),
-    MutationTest("guided steps and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
+    MutationTest("STEP commands and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
     MutationTest("registers and refusals, slow bus", PLAY, "registers-2.txt", ("--stall", "30", "--latency", "120")),
     MutationTest("the index", PLAY, "index.txt"),
     MutationTest("the index, another seed", PLAY, "index-2.txt"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guided steps and NEED_RECLAIM: random ones against the golden model's, and a state set up by them."""
+"""STEP commands and NEED_RECLAIM: random ones against the golden model's, and a state set up by them."""
 
 import copy
 import os

@@ -42,7 +42,7 @@ void Replayer::check_capacity() {
     return r.op >= TraceOp::step_take && r.op <= TraceOp::step_available;
   };
   if (!(caps & HWSWAP_CAPS_STEPS) && std::any_of(trace_.records.begin(), trace_.records.end(), is_step))
-    throw UserError("the trace needs the guided steps and this engine was built without: emit it without --no-steps");
+    throw UserError("the trace needs the STEP commands and this engine was built without: emit it without --no-steps");
 }
 
 void Replayer::clear_engine() {

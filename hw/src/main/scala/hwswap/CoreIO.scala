@@ -12,7 +12,7 @@ object CoreOp extends ChiselEnum {
   val reclaimDone, stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable = Value
   val hintAlloc, apply_, release, dump = Value
 
-  /** The guided steps. */
+  /** The STEP commands. */
   val steps: Seq[CoreOp.Type] = Seq(stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable)
 
   val authoritativeOnly: Seq[CoreOp.Type] = Seq(alloc, free, discardTake, discardDone, reclaimDone) ++ steps

@@ -93,7 +93,7 @@ object Emit {
       noTables: Flag,
       @arg(name = "no-pool", doc = "without the pool of swap tables") noPool: Flag,
       @arg(name = "no-index", doc = "without the policy PLACEMENT: INDEXED") noIndex: Flag,
-      @arg(name = "no-steps", doc = "without the guided steps, commands STEP_...") noSteps: Flag,
+      @arg(name = "no-steps", doc = "without the STEP commands") noSteps: Flag,
       @arg(name = "no-check", doc = "without the command CHECK") noCheck: Flag,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
       @arg(doc = "with comments that name the lines it comes from") locations: Flag

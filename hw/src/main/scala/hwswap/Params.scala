@@ -51,7 +51,7 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   * @param index
   *   the policy PLACEMENT: INDEXED can be chosen, if the clusters are on chip
   * @param steps
-  *   the guided steps, commands STEP_...
+  *   the STEP commands
   * @param check
   *   the command CHECK
   */

@@ -4,7 +4,7 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** Guided steps: parts of an allocation or a free, for a host that puts them together itself. Each is done as a whole
+/** STEP commands: parts of an allocation or a free, for a host that puts them together itself. Each is done as a whole
   * or refused with nothing changed.
   *
   *   - take: a cluster off its list, `isolate_lock_cluster()`: the first of a list, or one that is named

@@ -185,7 +185,7 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
       r.nr.poke(if (tried) 1 else 0)
     }
 
-  // Guided steps.
+  // STEP commands.
   def stepTake(device: Int, flag: Int, order: Int = 0, named: Option[Long] = None): Answer =
     request(CoreOp.stepTake) { r =>
       r.device.poke(device)

@@ -3,7 +3,7 @@ package hwswap
 
 import org.scalatest.funspec.AnyFunSpec
 
-/** Guided steps, one by one; random ones are compared elsewhere, with the golden model. */
+/** STEP commands, one by one; random ones are compared elsewhere, with the golden model. */
 class CoreStepSpec extends AnyFunSpec with CoreTest {
   import StatusCode.{BadDevice, BadRange, NoSpace}
   import FlagCode.{Discard, Frag, Free, Full, None => Off, Nonfull}
@@ -136,7 +136,7 @@ class CoreStepSpec extends AnyFunSpec with CoreTest {
     core.sound(0, 1, 2, 3)
   }
 
-  describe("the core, guided") {
+  describe("the core, step by step") {
     it("does single steps") {
       keepsTheRules(advisory = false)
     }

@@ -4,7 +4,7 @@ package hwswap
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-/** What each guided step writes, and that a refused one writes nothing. */
+/** What each STEP command writes, and that a refused one writes nothing. */
 class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
   import StatusCode.{BadDevice, BadRange, NoSpace, Ok}
 

@@ -6,7 +6,7 @@ the next event of it. What it is about to do is compared with what the kernel di
 it looked at, the cluster it got, the slots it took. The model's own lists change when the trace says that the kernel's
 did, as only that is ordered by the lists' locks.
 
-Where the outcome depends on what only the kernel could know, the trace is followed, and the step counted as guided by
+Where the outcome depends on what only the kernel could know, the trace is followed, and the step counted as forced by
 its cause. On one CPU there is no cause but memory, sleep and reclaim.
 """
 
@@ -75,7 +75,7 @@ class Running:
             self.found = end.value
 
 
-class Guided:
+class ForcedReplay:
     """The replay of one trace."""
 
     def __init__(self, trace: Trace) -> None:
@@ -89,7 +89,7 @@ class Guided:
         self.unsettled: set[int] = set()
         self.at = 0
         self.outcome = Outcome()
-        self.guided: Counter[str] = self.outcome.guided
+        self.forced: Counter[str] = self.outcome.forced
         self.handlers: dict[int, Callable[[Record], None]] = {
             Op.BEGIN: self.begin,
             Op.END: self.end,
@@ -205,7 +205,7 @@ class Guided:
             running.search = self.model.alloc_slow(running.op)
             running.begun = False
             running.advance()
-            self.guided[GONE] += 1
+            self.forced[GONE] += 1
 
     def visit(self, record: Record) -> None:
         """Compare the device that is turned to."""
@@ -232,7 +232,7 @@ class Guided:
         """Insist that the search goes on at the remembered place that the record names."""
         waits = running.step
         if not isinstance(waits, Resume):
-            raise Guided.unexpected(running, f"offset {record.a} of device {record.type} remembered")
+            raise ForcedReplay.unexpected(running, f"offset {record.a} of device {record.type} remembered")
         if (waits.device.type, waits.offset) != (record.type, record.a):
             raise Mismatch(
                 f"offset {record.a} of device {record.type} remembered", f"{waits.offset} of {waits.device.type}"
@@ -280,7 +280,7 @@ class Guided:
         """Pass over a cluster: somebody else has its lock."""
         skipped = self.run(record).skipped if record.c else self.loose.setdefault(record.type, set())
         skipped.add(record.a)
-        self.guided[SKIPPED] += 1
+        self.forced[SKIPPED] += 1
 
     def table(self, record: Record) -> None:
         """Follow the trace in whether there is a table."""
@@ -288,7 +288,7 @@ class Guided:
         if not isinstance(running.step, Populate) or running.step.cluster.index != record.a:
             raise self.unexpected(running, f"a table for cluster {record.a}")
         if record.b != AT_ONCE:
-            self.guided[WITHOUT_TABLE if record.b == NO_MEMORY else SLEPT_FOR_TABLE] += 1
+            self.forced[WITHOUT_TABLE if record.b == NO_MEMORY else SLEPT_FOR_TABLE] += 1
         running.advance(record.b != NO_MEMORY)
 
     def half_used(self, record: Record) -> None:
@@ -299,7 +299,7 @@ class Guided:
         if bool(record.a) != self.model.half_used:
             if self.trace.header.cpus == 1:
                 raise Mismatch(f"half used: {bool(record.a)}", f"half used: {self.model.half_used}")
-            self.guided[OTHER_MOMENT] += 1
+            self.forced[OTHER_MOMENT] += 1
         running.advance(bool(record.a))
 
     def enter(self, running: Running, record: Record) -> None:
@@ -330,7 +330,7 @@ class Guided:
         slot = record.a % SLOTS
         if slot < running.step.start or 0 <= running.step.slot < slot:
             raise Mismatch(f"slot {slot} reclaimed", f"takes slot {running.step.slot} before that")
-        self.guided[RECLAIMED_SLOTS] += 1
+        self.forced[RECLAIMED_SLOTS] += 1
 
     def reclaimed(self, record: Record) -> None:
         """Go on after the reclaim; usable and clear are the model's to say."""
@@ -357,7 +357,7 @@ class Guided:
             running.advance()
             if late:
                 device.writeok = True
-                self.guided[LATE] += 1
+                self.forced[LATE] += 1
         self.finish(running, record, 0)
 
     def goes_soon(self, type_: int) -> bool:
@@ -388,7 +388,7 @@ class Guided:
                 running.advance()
             if late:
                 device.writeok = False
-                self.guided[LATE] += 1
+                self.forced[LATE] += 1
         self.finish(running, record, record.a)
 
     def finish(self, running: Running, record: Record, offset: int) -> None:
@@ -413,7 +413,7 @@ class Guided:
         running = self.running.get(record.c)
         if running is not None and isinstance(running.step, ReclaimFull) and not running.reclaims:
             running.reclaims = True
-            self.guided[RECLAIMED_CLUSTER] += 1
+            self.forced[RECLAIMED_CLUSTER] += 1
 
     def move(self, record: Record) -> None:
         """Compare where a cluster goes, and move it there."""

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from hwswap.compare import check
-from hwswap.compare.guided import LATE, RECLAIMED_CLUSTER, RECLAIMED_SLOTS, SKIPPED, SLEPT_FOR_TABLE, WITHOUT_TABLE
+from hwswap.compare.forced import LATE, RECLAIMED_CLUSTER, RECLAIMED_SLOTS, SKIPPED, SLEPT_FOR_TABLE, WITHOUT_TABLE
 from hwswap.model.clusters import DISCARD
 from hwswap.traces import trace
 from hwswap.traces.records import FAILED, Op, Record
@@ -21,7 +21,7 @@ def test_the_text_of_one_cpu_becomes_records_and_the_model_agrees():
     outcome = check.replay(found)
     assert outcome.difference is None, str(outcome.difference)
     assert outcome.decisions == 2
-    assert not outcome.guided
+    assert not outcome.forced
 
 
 def changed(lines: tuple[str, ...], before: str, after: str) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def test_a_free_of_another_cpu_between_the_steps_is_seen():
     )
     outcome = check.replay(made_of(text(*ON, *nine, *steps[:4], *between, *steps[4:], *again)))
     assert outcome.difference is None, str(outcome.difference)
-    assert outcome.guided == {SLEPT_FOR_TABLE: 1}
+    assert outcome.forced == {SLEPT_FOR_TABLE: 1}
 
 
 FULL_AND_FREED = (
@@ -144,7 +144,7 @@ def test_a_cluster_whose_lock_is_taken_is_passed_over():
     steps = tuple(line.replace("offset=512", "offset=1024") for line in steps)
     outcome = check.replay(made_of(text(*ON, *steps)))
     assert outcome.difference is None, str(outcome.difference)
-    assert outcome.guided == {SKIPPED: 1}
+    assert outcome.forced == {SKIPPED: 1}
 
 
 def test_without_memory_for_a_table_the_kernel_is_followed():
@@ -160,7 +160,7 @@ def test_without_memory_for_a_table_the_kernel_is_followed():
     )
     outcome = check.replay(made_of(text(*ON, *lines)))
     assert outcome.difference is None, str(outcome.difference)
-    assert outcome.guided == {WITHOUT_TABLE: 1}
+    assert outcome.forced == {WITHOUT_TABLE: 1}
     wrong = check.replay(made_of(text(*ON, *changed(lines, "half_used type=0 state=0", "half_used type=0 state=1"))))
     assert "half used: True, the model half used: False" in str(wrong.difference)
 
@@ -170,7 +170,7 @@ def test_slots_may_be_given_just_after_write_permission_went():
     steps = (*FIRST[:5], "1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0", *FIRST[5:])
     outcome = check.replay(made_of(text(*ON, *steps)))
     assert outcome.difference is None, str(outcome.difference)
-    assert outcome.guided == {LATE: 1}
+    assert outcome.forced == {LATE: 1}
 
 
 def test_slots_may_be_refused_just_before_write_permission_is_seen_to_go():
@@ -188,7 +188,7 @@ def test_slots_may_be_refused_just_before_write_permission_is_seen_to_go():
     )
     outcome = check.replay(made_of(text(*ON, *refused)))
     assert outcome.difference is None, str(outcome.difference)
-    assert outcome.guided == {LATE: 1}
+    assert outcome.forced == {LATE: 1}
     staying = tuple(line for line in refused if line not in going)
     assert "nothing, the model device 0 offset 512" in str(check.replay(made_of(text(*ON, *staying))).difference)
 
@@ -218,7 +218,7 @@ def test_what_is_reclaimed_in_a_scan_is_free_for_it():
     small = changed(ON, "max=2048 pages=2047", "max=1024 pages=1023")
     outcome = check.replay(made_of(text(*small, *FIRST, *RECLAIM)))
     assert outcome.difference is None, str(outcome.difference)
-    assert outcome.guided == {RECLAIMED_SLOTS: 1}
+    assert outcome.forced == {RECLAIMED_SLOTS: 1}
     for before, after, message in (
         ("reclaim_begin type=0 offset=528", "reclaim_begin type=0 offset=560", "takes slot 32 before that"),
         ("usable=1 clear=1", "usable=1 clear=0", "usable 1, clear 0, the model usable 1, clear 1"),
@@ -230,7 +230,7 @@ def test_what_is_reclaimed_in_a_scan_is_free_for_it():
 @pytest.mark.parametrize("kinds", KINDS, ids=str)
 @pytest.mark.parametrize("cached", [False, True], ids=["", "cached"])
 def test_a_model_that_writes_down_its_steps_is_followed_without_a_difference(kinds, cached, tmp_path):
-    guided = 0
+    forced = 0
     for seed in range(3 if cached else 6):
         writer = Writer(seed, kinds, cached)
         for _ in writer.run(2500 if cached else 500):
@@ -241,8 +241,8 @@ def test_a_model_that_writes_down_its_steps_is_followed_without_a_difference(kin
         outcome = check.replay(again)
         assert outcome.difference is None, str(outcome.difference)
         assert outcome.decisions > 150
-        guided += outcome.guided[RECLAIMED_SLOTS] + outcome.guided[RECLAIMED_CLUSTER]
-    assert (guided > 20) == cached
+        forced += outcome.forced[RECLAIMED_SLOTS] + outcome.forced[RECLAIMED_CLUSTER]
+    assert (forced > 20) == cached
 
 
 def test_a_changed_result_is_named_wherever_it_is():

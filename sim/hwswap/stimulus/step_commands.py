@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script of guided steps and of questions about reclaim, random, between allocations and frees."""
+"""A script of STEP commands and of questions about reclaim, random, between allocations and frees."""
 
 import random
 
@@ -74,7 +74,7 @@ def lists(seed: int, rounds: int, sizes: Sizes) -> str:
 
 
 def steps(seed: int, rounds: int, sizes: Sizes) -> str:
-    """Return a script of so many rounds of guided steps, then questions under each policy that treats them apart."""
+    """Return a script of so many rounds of STEP commands, then questions under each policy that treats them apart."""
     rng = random.Random(seed)
     script = Script(FAR_BASE)
     script.after_reset()
