@@ -8,7 +8,7 @@ DISK=/dev/nullb0
 PARAMETERS=/sys/module/hwswap/parameters
 STATS=/sys/kernel/debug/hwswap/stats
 BENCH=/sys/kernel/debug/swap_alloc_bench
-PROVIDER=hwswap_testprovider
+BACKEND=hwswap_testbackend
 . /half-full
 
 # device MB: the device, with so much of it swap
@@ -47,9 +47,9 @@ counted() {
 
 # What is looked at while a swapoff runs is looked at by the shell alone, as a process takes as long as some searches.
 
-# asked: how often the provider was, so how many pairs of rounds a swapoff has made: one with it, one without
+# asked: how often the backend was, so how many pairs of rounds a swapoff has made: one with it, one without
 asked() {
-	read -r seen </sys/module/$PROVIDER/parameters/searches
+	read -r seen </sys/module/$BACKEND/parameters/searches
 }
 
 # searched: the driver's counters of searches, and of what they have found
@@ -107,13 +107,13 @@ echo false >/sys/kernel/mm/swap/vma_ra_enabled
 echo 3 >/proc/sys/vm/page-cluster
 
 # Asked, it finds nothing, so software searches twice: once in its place, once as it does in every other round.
-insmod /lib/modules/$PROVIDER.ko fill_order=10 || exit 1
-echo nothing >/sys/module/$PROVIDER/parameters/lie || exit 1
+insmod /lib/modules/$BACKEND.ko fill_order=10 || exit 1
+echo nothing >/sys/module/$BACKEND/parameters/lie || exit 1
 echo "$SEARCHES" | while read -r size slots; do
 	echo "@phase search a swapoff that searches $size MB: software"
 	device "$size" && fill "$slots" && spin "$SOFTWARE_S" asked "software $size $slots" || exit 1
 done || exit 1
-rmmod $PROVIDER || exit 1
+rmmod $BACKEND || exit 1
 
 insmod /lib/modules/hwswap.ko mode=off && tick 1000 || exit 1
 echo 1 >$PARAMETERS/scan_min_clusters

@@ -70,9 +70,9 @@ done
 # those of the small orders leave nothing for the largest one.
 swap_on 1 2 3 || exit 1
 bench stock || exit 1
-insmod /lib/modules/hwswap_testprovider.ko fill_order=0 fill_verify=n || exit 1
+insmod /lib/modules/hwswap_testbackend.ko fill_order=0 fill_verify=n || exit 1
 bench tuned || exit 1
-rmmod hwswap_testprovider || exit 1
+rmmod hwswap_testbackend || exit 1
 insmod /lib/modules/hwswap.ko mode=off || exit 1
 insmod /lib/modules/hwswap_simclock.ko period_us="$BENCH_TICK_US" || exit 1
 # One look takes about 7 instructions; so a look at a register comes every 160 ns, which is as far as it lets the

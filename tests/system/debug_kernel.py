@@ -168,7 +168,7 @@ def assert_mode_did_its_work(mode: str, seen: dict[str, int]) -> None:
         assert seen["used_wrong"] == 0, seen
     if mode == "trusted":
         assert seen["fills"] > 0 and seen["clears"] > 0, seen
-        assert seen["words_mended"] == seen["fills_failed"] == 0, seen
+        assert seen["entries_repaired"] == seen["fills_failed"] == 0, seen
     assert seen["timeouts"] == 0, seen
 
 

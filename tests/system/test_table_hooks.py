@@ -19,9 +19,9 @@ from driver import (
 from hwswap.guest.qemu import Guest
 from hwswap.project import paths
 
-MODULE = "hwswap_testprovider"
+MODULE = "hwswap_testbackend"
 LIE = f"/sys/module/{MODULE}/parameters/lie"
-COUNTERS = ("searches", "right", "wrong", "windows", "windows_same", "fills", "clears", "mended")
+COUNTERS = ("searches", "right", "wrong", "windows", "windows_same", "fills", "clears", "repaired")
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 
@@ -34,13 +34,13 @@ def guest() -> Iterator[Guest]:
 
 
 @pytest.fixture(scope="module")
-def provider(guest: Guest) -> None:
-    """The provider of the tests, loaded."""
+def backend(guest: Guest) -> None:
+    """The backend of the tests, loaded."""
     guest.run(f"insmod /lib/modules/{MODULE}.ko").check()
 
 
 def counters(guest: Guest) -> dict[str, int]:
-    """Return what the provider has counted."""
+    """Return what the backend has counted."""
     return {name: int(guest.run(f"cat /sys/module/{MODULE}/parameters/{name}").check()) for name in COUNTERS}
 
 
@@ -52,7 +52,7 @@ def off_and_on(guest: Guest, disk: str) -> None:
 
 
 @pytest.mark.parametrize("lie", ["none", "nothing", "skip", "noise", "outside", "silent"])
-def test_swapoff_whatever_the_provider_says(guest: Guest, provider: None, lie: str) -> None:
+def test_swapoff_whatever_the_backend_says(guest: Guest, backend: None, lie: str) -> None:
     guest.run(f"echo {lie} >{LIE}").check()
     before = counters(guest)
     hold_half(guest, seed=len(lie))
@@ -73,7 +73,7 @@ def test_swapoff_whatever_the_provider_says(guest: Guest, provider: None, lie: s
 
 
 @pytest.mark.parametrize("lie", ["none", "nothing", "skip", "noise", "outside"])
-def test_search_of_swapoff(guest: Guest, provider: None, lie: str) -> None:
+def test_search_of_swapoff(guest: Guest, backend: None, lie: str) -> None:
     """Slots that belong to nobody, so that swapoff searches for them, round after round, until they are freed."""
     guest.run(f"echo {lie} >{LIE}").check()
     before = counters(guest)
@@ -90,7 +90,7 @@ def test_search_of_swapoff(guest: Guest, provider: None, lie: str) -> None:
         assert seen["wrong"] == 0, seen
 
 
-def test_reclaim_of_full_clusters(guest: Guest, provider: None) -> None:
+def test_reclaim_of_full_clusters(guest: Guest, backend: None) -> None:
     """A device that gets full has its worker look for slots that only the swap cache holds."""
     guest.run(f"echo none >{LIE}").check()
     guest.run(f"swapctl off {QUEUED[0]} && swapctl make -s 16m {QUEUED[0]} && swapctl on -p 9 {QUEUED[0]}").check()
@@ -109,8 +109,8 @@ def test_reclaim_of_full_clusters(guest: Guest, provider: None) -> None:
 
 
 @pytest.mark.parametrize("lie", ["none", "nothing", "skip", "noise", "outside", "silent"])
-def test_words_whatever_the_provider_writes(guest: Guest, provider: None, lie: str) -> None:
-    """Wrong words are found, and mended: every byte is right, and the kernel's own checks find nothing."""
+def test_words_whatever_the_backend_writes(guest: Guest, backend: None, lie: str) -> None:
+    """Wrong words are found, and repaired: every byte is right, and the kernel's own checks find nothing."""
     parameter = f"/sys/module/{MODULE}/parameters/fill_order"
     guest.run(f"echo {lie} >{LIE}; echo 1 >{parameter}").check()
     before = counters(guest)
@@ -129,12 +129,12 @@ def test_words_whatever_the_provider_writes(guest: Guest, provider: None, lie: s
     assert seen["fills"] > 0, seen
     assert seen["clears"] > 0, seen
     if lie in ("nothing", "skip", "noise"):
-        assert seen["mended"] > 0, seen
+        assert seen["repaired"] > 0, seen
     else:
-        assert seen["mended"] == 0, seen
+        assert seen["repaired"] == 0, seen
 
 
-def test_provider_comes_and_goes_under_load(guest: Guest, provider: None) -> None:
+def test_backend_comes_and_goes_under_load(guest: Guest, backend: None) -> None:
     guest.run(f"echo noise >{LIE}").check()
     load = Load(guest, LOAD)
     for _ in range(3):

@@ -32,7 +32,7 @@ def assert_orderly(seen: dict[str, int]) -> None:
     """The engine has written words, all of them right, and nothing went wrong."""
     assert seen["fills"] > 0, seen
     assert seen["clears"] > 0, seen
-    assert seen["words_mended"] == seen["fills_failed"] == seen["timeouts"] == seen["detaches"] == 0, seen
+    assert seen["entries_repaired"] == seen["fills_failed"] == seen["timeouts"] == seen["detaches"] == 0, seen
 
 
 @pytest.mark.parametrize("verify", ["y", "n"])

@@ -41,7 +41,7 @@ def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> bool:
         # tables are given once for many. What the engine had not written by then, the kernel did.
         assert stats["timeouts"] == 1, stats
         assert stats["fills_failed"] <= 1, stats
-        assert stats["words_mended"] == 0, stats
+        assert stats["entries_repaired"] == 0, stats
         messages = driver.messages("detached:")
         assert len(messages) == 1 and "does not answer a command" in messages[0], messages
         swapload(guest, "--size 24m --limit 12m --folio 2m --access sequential --rounds 2", 300)

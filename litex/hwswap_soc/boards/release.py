@@ -115,7 +115,7 @@ def _licences(linux: bool) -> bytes:
     if linux:
         rows += [
             (
-                "linux/Image, hwswap.ko and hwswap_testprovider.ko in linux/initramfs.cpio",
+                "linux/Image, hwswap.ko and hwswap_testbackend.ko in linux/initramfs.cpio",
                 "GPL-2.0-only",
                 "Linux, hwswap",
             ),

@@ -17,7 +17,7 @@
 
 #define DRIVER_MODE "/sys/module/hwswap/parameters/mode"
 #define DRIVER_FILES "/sys/kernel/debug/hwswap/"
-#define TUNED_PARAMETERS "/sys/module/hwswap_testprovider/parameters/"
+#define TUNED_PARAMETERS "/sys/module/hwswap_testbackend/parameters/"
 
 #define PROMPT "hwswap# "
 

@@ -44,7 +44,7 @@ struct plan plan_read(int count, char **words)
 	    .bench = text_option("bench", "0:96,2:24,4:24,7:8,9:6"),
 	    .area = text_option("area", "/dev/ram0"),
 	    .module = text_option("module", "/hwswap.ko"),
-	    .tuned = text_option("tuned", "/hwswap_testprovider.ko"),
+	    .tuned = text_option("tuned", "/hwswap_testbackend.ko"),
 	    .pages = number_option("pages", 32),
 	    .folios = number_option("folios", 4),
 	    .trusted_order = number_option("trusted_order", 0),

@@ -10,7 +10,7 @@ from rich.table import Table
 Report = dict[str, Any]
 
 BENCHES = ("unpatched", "off", "hint")
-"""The kernel as it is, but for the bench; with all patches, no provider; with hints. Each also fragmented."""
+"""The kernel as it is, but for the bench; with all patches, no backend; with hints. Each also fragmented."""
 
 PHASES = ("off", "shadow", "hint", "fragmented-off", "fragmented-hint")
 

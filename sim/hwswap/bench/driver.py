@@ -295,7 +295,7 @@ def notes(report: Report) -> tuple[str, ...]:
     return (
         "One instruction takes one nanosecond of guest time: blind to cache misses, and to what DMA does to them.",
         (
-            "unpatched: Linux as it is, but for the bench. stock: all patches, no provider. tuned: the kernel's "
+            "unpatched: Linux as it is, but for the bench. stock: all patches, no backend. tuned: the kernel's "
             "placement, the words of a folio by memset64, not looked at again. "
             "hint: placed by the engine's hints. trusted: that, and the engine writes the words, which the kernel "
             "looks at; believed: which it does not."

@@ -145,7 +145,7 @@ class Collected:
             "nsec": nsec,
         }
         if who == "software":
-            # The provider is asked in every other round.
+            # The backend is asked in every other round.
             self.searches.append({**labels, "pairs": counted[0]})
             return
         names = [number.partition("=")[0] for number in numbers[1:]]
@@ -168,7 +168,7 @@ def windows(modes: Sequence[Mapping[str, Any]]) -> list[float]:
 def searches(measured: Sequence[Mapping[str, Any]]) -> Report:
     """Return what parts of a search take, by software and by the engine; nanoseconds.
 
-    Swapoff goes round after round: one in which the provider is asked first, one in which it is not. A provider that
+    Swapoff goes round after round: one in which the backend is asked first, one in which it is not. A backend that
     finds nothing leaves both to software. So a round of software's takes half the time of a pair, and it is so much for
     each slot that is looked at (one price in a cluster with a table, another without), so much more for each that is in
     use, and so much besides: four prices from four devices. A round of the engine's is a pair without the one by

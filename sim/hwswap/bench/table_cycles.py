@@ -57,7 +57,7 @@ STORE_CLUSTERS = 524_288
 ROW_BYTES = 64
 """Of a cluster's bitmap, in the store's first part; a record of it is in the second."""
 
-COUNTERS = ("TABLE_BUSY_CYCLES", "TABLE_WORDS_READ", "TABLE_WORDS_WRITTEN", "STORE_ACCESSES")
+COUNTERS = ("TABLE_BUSY_CYCLES", "TABLE_ENTRIES_READ", "TABLE_ENTRIES_WRITTEN", "STORE_ACCESSES")
 BY_REGISTER = "LOOKUP (register)"
 
 
@@ -219,7 +219,7 @@ class Load:
         self.measure(Command(Opcode.TABLE_LOOKUP, TYPE, arg0=slot), 1)
         answer = self.tables.carry_out(Command(Opcode.TABLE_LOOKUP, TYPE, arg0=slot))
         self.around(BY_REGISTER, 1, "slots", 0, lambda: self.by_register(slot, answer))
-        self.script.read(m.LOOKUP_WORD_OFFSET, answer.result)
+        self.script.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
 
     def by_register(self, slot: int, answer: Answer) -> None:
         """Write LOOKUP, and read LOOKUP_INFO until it is the answer."""

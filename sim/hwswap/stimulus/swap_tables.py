@@ -142,7 +142,7 @@ class TableHost:
                 value |= m.LOOKUP_INFO_COUNT.put(count_of(word)) | m.LOOKUP_INFO_ZERO.put(zero_of(word))
                 mask |= m.LOOKUP_INFO_COUNT.put(15) | m.LOOKUP_INFO_ZERO.put(1)
         s.read(m.LOOKUP_INFO_OFFSET, value, mask)
-        s.read(m.LOOKUP_WORD_OFFSET, answer.result)
+        s.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
 
     # Allocations with a pool
 
@@ -251,7 +251,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     device_table(s, host.model, sizes)
     s.settle(0)
     s.counters()
-    for name in ("WORDS_READ", "WORDS_WRITTEN", "BUSY_CYCLES"):
+    for name in ("ENTRIES_READ", "ENTRIES_WRITTEN", "BUSY_CYCLES"):
         s.add("show", getattr(m, f"STAT_TABLE_{name}_OFFSET"))
     errors(s, host)
     one_with_a_table(s, sizes, seen)
@@ -358,7 +358,7 @@ def lookups_beside_commands(s: Script, model: PooledAllocator, pages: int) -> No
         waited = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
         s.add("poll", m.LOOKUP_INFO_OFFSET, waited, m.LOOKUP_INFO_SEQ.put(seq), s.limit)
         s.read(m.LOOKUP_INFO_OFFSET, m.LOOKUP_INFO_STATUS.put(answer.status), m.LOOKUP_INFO_STATUS.put(127))
-        s.read(m.LOOKUP_WORD_OFFSET, answer.result)
+        s.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
         s.finish(s.tail - len(lines), lines)
 
 

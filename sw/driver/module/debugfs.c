@@ -154,8 +154,8 @@ static int tables_show(struct seq_file *m, void *unused)
 	seq_printf(m, "given %u\nquarantined %u\nwanted %u\n", hw->tables_given,
 		   hwswap_tables_quarantined(hw), bitmap_weight(hw->wanted, hw->usable));
 	seq_printf(m, "words_read %llu\nwords_written %llu\nbusy_cycles %llu\n",
-		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_WORDS_READ),
-		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_WORDS_WRITTEN),
+		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_READ),
+		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_WRITTEN),
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_BUSY_CYCLES));
 	state = hwswap_read(hw, HWSWAP_REG_READAHEAD);
 	seq_printf(m, "readahead_previous %llu\nreadahead_pages %llu\n",

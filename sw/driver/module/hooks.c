@@ -57,5 +57,5 @@ const struct swap_offload_ops hwswap_ops = {
 	.window		= hwswap_window,
 	.fill		= hwswap_fill,
 	.clear		= hwswap_clear,
-	.mended		= hwswap_mended,
+	.repaired		= hwswap_repaired,
 };

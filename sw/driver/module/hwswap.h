@@ -11,7 +11,7 @@
 
 #include "hwswap_map.h"
 
-/* The engine reads the kernel's own swap tables, whose words it takes for little-endian. */
+/* The engine reads the kernel's own swap tables, whose entries it takes for little-endian. */
 #ifdef __BIG_ENDIAN
 #error "hwswap needs a little-endian kernel: the engine knows no other swap tables"
 #endif

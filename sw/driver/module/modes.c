@@ -43,9 +43,9 @@ static const struct kernel_param_ops hwswap_verify_ops = {
 
 hwswap_param_bounded(trusted_min_order, hwswap_trusted_min_order, 0, HWSWAP_ORDERS,
 		     hwswap_trusted_changed, 0644);
-MODULE_PARM_DESC(trusted_min_order, "Mode trusted: the engine writes the words of folios from this order on; 10: of none (default 9)");
+MODULE_PARM_DESC(trusted_min_order, "Mode trusted: the engine writes the entries of folios from this order on; 10: of none (default 9)");
 module_param_cb(trusted_verify, &hwswap_verify_ops, &hwswap_trusted_verify, 0644);
-MODULE_PARM_DESC(trusted_verify, "Mode trusted: look at each word that it has written (default y)");
+MODULE_PARM_DESC(trusted_verify, "Mode trusted: look at each entry that it has written (default y)");
 
 /* The engine keeps swap tables in modes scan and trusted only; under hwswap_mutex. */
 static void hwswap_mode_tables(void)

@@ -68,7 +68,7 @@ static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
 	[HWSWAP_STAT_FILLS_BUSY]	= "fills_busy",
 	[HWSWAP_STAT_FILLS_REFUSED]	= "fills_refused",
 	[HWSWAP_STAT_FILLS_FAILED]	= "fills_failed",
-	[HWSWAP_STAT_WORDS_MENDED]	= "words_mended",
+	[HWSWAP_STAT_ENTRIES_REPAIRED]	= "entries_repaired",
 	[HWSWAP_STAT_FILL_LOOKS]	= "fill_looks",
 };
 

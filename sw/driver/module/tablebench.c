@@ -31,7 +31,7 @@
 #define TREE_SHIFT	14	/* slots of a tree, as a power of two */
 #define LOOKUPS		8192
 #define MAX_TYPES	32
-#define WORD_BAD	(~0UL << 3)
+#define ENTRY_BAD	(~0UL << 3)
 
 /* As much of struct swap_cluster_info as a look at a table needs, and its size. */
 struct bench_cluster {
@@ -67,7 +67,7 @@ static int bench_build(struct bench_device *dev)
 {
 	unsigned int i, slot;
 	u32 offset;
-	u64 word;
+	u64 entry;
 	int ret;
 
 	for (i = 0; i < dev->clusters; i++) {
@@ -77,8 +77,8 @@ static int bench_build(struct bench_device *dev)
 		dev->cluster[i].table = page_address(dev->cluster[i].page);
 		dev->tables++;
 		for (slot = 0; slot < SLOTS; slot++) {
-			word = READ_ONCE(dev->cluster[i].table[slot]);
-			if (!word || word == WORD_BAD)
+			entry = READ_ONCE(dev->cluster[i].table[slot]);
+			if (!entry || entry == ENTRY_BAD)
 				continue;
 			offset = i * SLOTS + slot;
 			ret = xa_err(xa_store(&dev->tree[offset >> TREE_SHIFT],
@@ -134,15 +134,15 @@ static u64 bench_table(const struct bench_device *dev, unsigned int nr)
 
 	for (i = 0; i < nr; i++) {
 		const u64 *table;
-		u64 word = 0;
+		u64 entry = 0;
 
 		offset = READ_ONCE(dev->slots[i]);
 		rcu_read_lock();
 		table = READ_ONCE(dev->cluster[offset / SLOTS].table);
 		if (table)
-			word = READ_ONCE(table[offset % SLOTS]);
+			entry = READ_ONCE(table[offset % SLOTS]);
 		rcu_read_unlock();
-		barrier_data(&word);
+		barrier_data(&entry);
 	}
 	return get_cycles() - t;
 }

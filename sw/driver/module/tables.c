@@ -175,7 +175,7 @@ int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u3
 {
 	const u64 arg[3] = { (u64)(cluster - sd->base) * HWSWAP_SLOTS, 0, hw->gives.bus };
 	struct hwswap_table *table = &hw->tables[cluster];
-	__le64 *words = hw->gives.cpu;
+	__le64 *addresses = hw->gives.cpu;
 	unsigned int status;
 	dma_addr_t bus;
 	int ret;
@@ -183,7 +183,7 @@ int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u3
 	if (!hwswap_table_map(hw, page, &bus))
 		return -EOPNOTSUPP;
 	get_page(page);
-	words[0] = cpu_to_le64(bus);
+	addresses[0] = cpu_to_le64(bus);
 	ret = hwswap_cmd_atomic(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->dev.type, 1, arg, timeout_ns,
 				&status);
 	if (ret || status != HWSWAP_STATUS_OK) {
@@ -269,7 +269,7 @@ int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd)
 {
 	u32 at, end = sd->base + sd->clusters, nr, i, last;
 	const struct hwswap_table *table;
-	__le64 *words = hw->gives.cpu;
+	__le64 *addresses = hw->gives.cpu;
 	u64 arg[3] = { 0, 0, hw->gives.bus };
 	int ret;
 
@@ -286,7 +286,7 @@ int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd)
 				last = i + 1;
 			}
 			/* Those it knows are given again: one command for all of them. */
-			words[i] = cpu_to_le64(table->page ? table->bus : 0);
+			addresses[i] = cpu_to_le64(table->page ? table->bus : 0);
 		}
 		if (hw->tables_incoherent)
 			return -EOPNOTSUPP;

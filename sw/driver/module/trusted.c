@@ -2,10 +2,10 @@
 /*
  * Mode trusted: the engine writes to the kernel's own swap tables, when a large
  * folio comes into the swap cache and when it leaves it. Outside the safety promise
- * of the other modes: readers follow these words without a lock.
+ * of the other modes: readers follow these entries without a lock.
  *
  * The kernel waits for it under the cluster lock. So nothing here sleeps, and who
- * does not get the command ring at once leaves the words to software. What must
+ * does not get the command ring at once leaves the entries to software. What must
  * never be is an engine that writes to a table after software has begun to do so
  * itself: whatever is not an orderly answer cuts it off from memory first
  * (hwswap_fence()).
@@ -36,7 +36,7 @@ static unsigned int trusted_timeout_us = 1000;
 hwswap_param_bounded(trusted_timeout_us, trusted_timeout_us, 1, 1000000, NULL, 0644);
 MODULE_PARM_DESC(trusted_timeout_us, "Mode trusted: how long a command may take, in microseconds, 1 to 1000000 (default 1000)");
 
-/* What the kernel expects, as the engine's kinds of words. */
+/* What the kernel expects, as the engine's kinds of entries. */
 static const u8 hwswap_kinds[] = {
 	[SWAP_OFFLOAD_EXPECT_FREE] = BIT(HWSWAP_TABLE_KIND_FREE),
 	[SWAP_OFFLOAD_EXPECT_SHADOW] = BIT(HWSWAP_TABLE_KIND_SHADOW),
@@ -45,14 +45,14 @@ static const u8 hwswap_kinds[] = {
 };
 
 /* Who calls owns the command ring. */
-static int hwswap_do_words(struct hwswap *hw, struct hwswap_swapdev *sd,
-			   const struct swap_offload_words *words, unsigned int opcode, u64 value)
+static int hwswap_write_entries(struct hwswap *hw, struct hwswap_swapdev *sd,
+			   const struct swap_offload_entries *entries, unsigned int opcode, u64 value)
 {
 	u64 timeout_ns = READ_ONCE(trusted_timeout_us) * (u64)NSEC_PER_USEC;
-	u32 cluster = words->offset / HWSWAP_SLOTS;
+	u32 cluster = entries->offset / HWSWAP_SLOTS;
 	const u64 arg[3] = {
-		FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_SLOT, words->offset) |
-		FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_KINDS, hwswap_kinds[words->expected]),
+		FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_SLOT, entries->offset) |
+		FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_KINDS, hwswap_kinds[entries->expected]),
 		value, 0
 	};
 	unsigned int status;
@@ -63,24 +63,24 @@ static int hwswap_do_words(struct hwswap *hw, struct hwswap_swapdev *sd,
 		return 0;
 	cluster += sd->base;
 	/* An engine that fails in this has not written to the table. */
-	if (hw->tables[cluster].page != words->table &&
-	    hwswap_table_give_now(hw, sd, cluster, words->table, timeout_ns))
+	if (hw->tables[cluster].page != entries->table &&
+	    hwswap_table_give_now(hw, sd, cluster, entries->table, timeout_ns))
 		return 0;
-	ret = hwswap_cmd_atomic(hw, opcode, sd->dev.type, words->nr, arg, timeout_ns, &status);
+	ret = hwswap_cmd_atomic(hw, opcode, sd->dev.type, entries->nr, arg, timeout_ns, &status);
 	if (ret)
 		return ret == -EAGAIN ? 0 : ret;
 	return status == HWSWAP_STATUS_OK;
 }
 
-static int hwswap_words(const struct swap_offload_words *words, unsigned int opcode, u64 value)
+static int hwswap_change_entries(const struct swap_offload_entries *entries, unsigned int opcode, u64 value)
 {
 	struct hwswap *hw = hwswap_active;
 	struct hwswap_swapdev *sd;
 	int ret;
 
-	if (words->type >= hw->devices)
+	if (entries->type >= hw->devices)
 		return 0;
-	sd = &hw->swapdev[words->type];
+	sd = &hw->swapdev[entries->type];
 	/* Pairs with the release in hwswap_go_live(). */
 	if (!smp_load_acquire(&sd->live))
 		return 0;
@@ -88,7 +88,7 @@ static int hwswap_words(const struct swap_offload_words *words, unsigned int opc
 		hwswap_count(HWSWAP_STAT_FILLS_BUSY);
 		return 0;
 	}
-	ret = hwswap_do_words(hw, sd, words, opcode, value);
+	ret = hwswap_write_entries(hw, sd, entries, opcode, value);
 	hwswap_ring_leave();
 	if (!ret)
 		hwswap_count(HWSWAP_STAT_FILLS_REFUSED);
@@ -98,18 +98,18 @@ static int hwswap_words(const struct swap_offload_words *words, unsigned int opc
 }
 
 /**
- * hwswap_fill - have the engine write the words of a folio
- * @words: which, and what
+ * hwswap_fill - have the engine write the entries of a folio
+ * @entries: which, and what
  *
  * Context: under the cluster lock, perhaps with interrupts off. Does not sleep.
  * Return: 1 when they are written; 0 when none is, and none will be; an error when
  * some may be, but the engine is cut off from memory.
  */
-int hwswap_fill(const struct swap_offload_words *words)
+int hwswap_fill(const struct swap_offload_entries *entries)
 {
 	/* All slots of a folio hold the number of its first page. */
-	u64 pfn = FIELD_GET(HWSWAP_TABLE_WORD_PFN_PFN, words->value);
-	int ret = hwswap_words(words, HWSWAP_OPCODE_TABLE_FILL, pfn);
+	u64 pfn = FIELD_GET(HWSWAP_TABLE_ENTRY_PFN_PFN, entries->value);
+	int ret = hwswap_change_entries(entries, HWSWAP_OPCODE_TABLE_FILL, pfn);
 
 	if (ret > 0)
 		hwswap_count(HWSWAP_STAT_FILLS);
@@ -117,14 +117,14 @@ int hwswap_fill(const struct swap_offload_words *words)
 }
 
 /**
- * hwswap_clear - have the engine put shadows in the place of a folio's words
- * @words: which, and what
+ * hwswap_clear - have the engine put shadows in the place of a folio's entries
+ * @entries: which, and what
  *
  * Context, return: as hwswap_fill().
  */
-int hwswap_clear(const struct swap_offload_words *words)
+int hwswap_clear(const struct swap_offload_entries *entries)
 {
-	int ret = hwswap_words(words, HWSWAP_OPCODE_TABLE_CLEAR, words->value);
+	int ret = hwswap_change_entries(entries, HWSWAP_OPCODE_TABLE_CLEAR, entries->value);
 
 	if (ret > 0)
 		hwswap_count(HWSWAP_STAT_CLEARS);
@@ -132,16 +132,16 @@ int hwswap_clear(const struct swap_offload_words *words)
 }
 
 /**
- * hwswap_mended - words that the engine has written were wrong
- * @words: of which range
+ * hwswap_repaired - entries that the engine has written were wrong
+ * @entries: of which range
  * @wrong: how many
  *
  * Context: as hwswap_fill().
  */
-void hwswap_mended(const struct swap_offload_words *words, unsigned int wrong)
+void hwswap_repaired(const struct swap_offload_entries *entries, unsigned int wrong)
 {
-	hwswap_count_add(HWSWAP_STAT_WORDS_MENDED, wrong);
-	hwswap_fence(hwswap_active, "it wrote wrong words to a swap table");
+	hwswap_count_add(HWSWAP_STAT_ENTRIES_REPAIRED, wrong);
+	hwswap_fence(hwswap_active, "it wrote wrong entries to a swap table");
 }
 
 /* A kernel into whose tables a device has written is not one to report bugs of. */

@@ -9,9 +9,9 @@
 extern unsigned int hwswap_trusted_min_order;
 extern bool hwswap_trusted_verify;
 
-int hwswap_fill(const struct swap_offload_words *words);
-int hwswap_clear(const struct swap_offload_words *words);
-void hwswap_mended(const struct swap_offload_words *words, unsigned int wrong);
+int hwswap_fill(const struct swap_offload_entries *entries);
+int hwswap_clear(const struct swap_offload_entries *entries);
+void hwswap_repaired(const struct swap_offload_entries *entries, unsigned int wrong);
 int hwswap_trusted_apply(struct hwswap *hw, const struct swap_offload_ops *ops);
 
 #endif /* HWSWAP_TRUSTED_H */

@@ -118,7 +118,7 @@ class TableHost:
             raise AssertionError(f"the lookup of slot {slot} of device {type_} is not answered")
         answer = self.tables.carry_out(Command(Opcode.TABLE_LOOKUP, type_, arg0=slot))
         assert m.LOOKUP_INFO_STATUS.get(info) == answer.status, f"slot {slot} of device {type_}: {info:#x}, {answer}"
-        assert await bench.read(m.LOOKUP_WORD_OFFSET) == answer.result
+        assert await bench.read(m.LOOKUP_ENTRY_OFFSET) == answer.result
         if answer.status == Status.OK:
             same_parts(info, answer.result)
 

@@ -315,7 +315,7 @@ async def a_lookup_is_ignored_while_another_is_under_way(dut):
         if not m.LOOKUP_INFO_BUSY.get(info):
             assert seq == 2 * number + 1, "a lookup was ignored although none was under way"
         slot = seq - 2 * number
-        assert await bench.read(m.LOOKUP_WORD_OFFSET) == host.tables.words(0, 0, slot, 1)[0]
+        assert await bench.read(m.LOOKUP_ENTRY_OFFSET) == host.tables.words(0, 0, slot, 1)[0]
 
 
 # Tables that are taken
@@ -532,7 +532,7 @@ async def an_error_of_a_lookup_by_register(dut):
             break
     assert m.LOOKUP_INFO_BUSY.get(info) == 0
     assert m.LOOKUP_INFO_STATUS.get(info) == Status.BUS_ERROR
-    assert await bench.read(m.LOOKUP_WORD_OFFSET) == 0
+    assert await bench.read(m.LOOKUP_ENTRY_OFFSET) == 0
     bench.memory.denied.clear()
     await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
     await bench.until_not_resetting()
@@ -581,14 +581,14 @@ async def words_are_counted(dut):
     """STAT_TABLE_: words of tables read at least once for each slot that was asked for, and written exactly."""
     bench, host = await start(dut)
     await host.give_all(3)
-    read = await bench.read(m.STAT_TABLE_WORDS_READ_OFFSET)
-    written = await bench.read(m.STAT_TABLE_WORDS_WRITTEN_OFFSET)
+    read = await bench.read(m.STAT_TABLE_ENTRIES_READ_OFFSET)
+    written = await bench.read(m.STAT_TABLE_ENTRIES_WRITTEN_OFFSET)
     await host.same(
         Command(Opcode.TABLE_FILL, 3, nr=77, arg0=5 | ANY << 32),
         Command(Opcode.TABLE_CLEAR, 3, nr=9, arg0=600 | ANY << 32),
         Command(Opcode.TABLE_FILL, 3, nr=5, arg0=5 | 1 << 32, arg1=1),
         Command(Opcode.TABLE_COUNT, 3, arg0=SLOTS, arg2=host.places.targets[0]),
     )
-    assert await bench.read(m.STAT_TABLE_WORDS_WRITTEN_OFFSET) - written == 77 + 9
-    assert await bench.read(m.STAT_TABLE_WORDS_READ_OFFSET) - read >= 77 + 9 + 5 + 3 * SLOTS
+    assert await bench.read(m.STAT_TABLE_ENTRIES_WRITTEN_OFFSET) - written == 77 + 9
+    assert await bench.read(m.STAT_TABLE_ENTRIES_READ_OFFSET) - read >= 77 + 9 + 5 + 3 * SLOTS
     assert await bench.read(m.STAT_TABLE_BUSY_CYCLES_OFFSET) > 0

@@ -58,7 +58,7 @@ class Status(IntEnum):
     BUS_ERROR = 7  # A DMA transfer of the command was answered with an error.
     NEED_RECLAIM = 8  # Only for an ALLOC with RECLAIM set, and RECLAIM_DONE after it: more than half of all swap is in use (vm_swap_full), and at this place the kernel would reclaim slots that only the swap cache holds, if there are any, which the host knows. RESULT: TYPE the device, SLOT[31:0] the offset of the first slot, SLOT[41:32] how many slots: the search passes over them, as in each aligned group of 2^ORDER of them one at least is in use, to a free one behind them or to the cluster's end. SLOT[47] is set for a cluster that was taken off FULL: all its slots, for swap_reclaim_full_clusters. The allocation waits: until RECLAIM_DONE only FREE and NOP are carried out, all else is BAD_OPCODE.
     NO_TABLE = 9  # The cluster has no swap table.
-    UNEXPECTED = 10  # Words of the swap table were not as expected; nothing was written.
+    UNEXPECTED = 10  # Entries of the swap table were not as expected; nothing was written.
     WRITE_PROTECTED = 11  # The command writes to swap tables, and CONTROL.TABLE_WRITES is 0. Nothing was read or written.
 
 
@@ -69,7 +69,7 @@ class TableKind(IntEnum):
     UNUSED = 3  # Bits 1:0 are 10 and the count is 0: only the swap cache holds the slot. What the reclaim of full clusters looks for.
     POINTER = 4  # Bits 2:0 are 100: reserved.
     BAD = 5  # ~0 << 3: the header, a bad slot, or one behind the device's end.
-    OTHER = 6  # None of these: no word the kernel writes.
+    OTHER = 6  # None of these: no entry that the kernel writes.
 
 
 class Opcode(IntEnum):
@@ -88,22 +88,22 @@ class Opcode(IntEnum):
     DISCARD_TAKE = 12  # Authoritative mode. Takes the first cluster off the list DISCARD of device TYPE, for the host to discard. RESULT: offset of its first slot; NO_SPACE when the list is empty. The cluster keeps its flag DISCARD and is on no list.
     DISCARD_DONE = 13  # Authoritative mode. The taken cluster of device TYPE that holds slot ARG0 is discarded: its order is reset and it goes to the tail of FREE. BAD_RANGE unless it was taken.
     RECLAIM_DONE = 14  # Answers NEED_RECLAIM. TYPE and ARG0: a slot of the cluster that was asked about. ORDER: that of the ALLOC. CPU: where the allocation goes on now; its place to go on is the one that is written. NR 0: there was nothing to reclaim: the search goes on from slot ARG0, which is then that of RESULT, without another question about this cluster. NR 1: the host tried to reclaim the 2^ORDER slots from ARG0 on (a multiple of 2^ORDER) and freed what it could with FREE: if the cluster can still be used, the search goes on from there and may ask again; if all of them are free now, they are given. For a cluster from FULL, ARG0 is RESULT's, and NR has no meaning. Completes as the ALLOC would, NEED_RECLAIM included. BAD_OPCODE when no allocation waits; BAD_RANGE when it is not that cluster, order or a multiple: the allocation still waits.
-    STEP_TAKE = 16  # Guided step: takes a cluster of device TYPE off the list it is on (isolate_lock_cluster); its flag is NONE afterwards, count and order stay. ARG1 bit 4 is 0: the first cluster of the list that flag ARG1[3:0] (1 to 5) and ORDER name (ORDER counts for NONFULL and FRAG only); NO_SPACE when that list is empty. ARG1 bit 4 is 1: the cluster that holds slot ARG0 (0 is a slot, too); BAD_RANGE unless it is on that list, or, with flag 0, on any. RESULT: SLOT[31:0] offset of its first slot; SLOT[32] it was the first of its list.
-    STEP_PUT = 17  # Guided step: puts the cluster of device TYPE that holds slot ARG0 at the tail of the list that flag ARG1[3:0] and ORDER name, off the one it is on, if any (move_cluster). Flag 0 (NONE): on no list. ARG1 bit 8, only with DISCARD: on no list, as if DISCARD_TAKE had taken it. ORDER: a cluster with slots in use keeps its order, which ORDER must be; an empty one gets ORDER, but 0 with FREE. BAD_RANGE when its count does not go with the flag (FREE and DISCARD: 0; NONFULL: not 0; FRAG: neither 0 nor 512; FULL: 512; NONE: any), when the device does not discard and the flag is DISCARD, when ORDER is another, or when the cluster is on that very list already (take it off first).
-    STEP_GIVE = 18  # Guided step: slots ARG0..ARG0+NR-1 of device TYPE, all free and in one cluster, get used. The count grows by NR; if it was 0, the cluster's order becomes ORDER (else ORDER has no meaning). List, flag and everybody's place to go on stay; so does the available list, even if the device is full now. Needs no write permission. BAD_RANGE unless the cluster's flag is NONE, NONFULL or FRAG: one from FREE is taken off first.
-    STEP_NEXT = 19  # Guided step: writes where CPU goes on with ORDER (ARG1 bit 0 is 0), or where every CPU goes on with ORDER on the rotating device TYPE (ARG1 bit 0 is 1): at slot ARG0 of device TYPE, a multiple of 2^ORDER inside its clusters; 0: nowhere. A CPU's place is on a device that does not rotate, a device's on one that does: else BAD_RANGE. CPU is taken as it is, whatever policy HINT says.
-    STEP_VISIT = 20  # Guided step: device TYPE goes behind its equals on the available list (plist_requeue); BAD_RANGE if it is not there. RESULT, as it was before and whatever policy DEVICE says: TYPE the first device of the list, SLOT one more than the device that came behind TYPE, 0 if none did.
-    STEP_AVAILABLE = 21  # Guided step: device TYPE joins the available list behind its equals (ARG0 bit 0 is 1) or leaves it (0), full or not, with write permission or not. BAD_RANGE if it is there, or not there, already. SWAPON, SWAPOFF_BEGIN, SWAPOFF, and each ALLOC or FREE that concerns the device make it right again: there if, and only if, it has write permission and a free slot.
-    STEP_FREE = 22  # Guided step, the reverse of STEP_GIVE: slots ARG0..ARG0+NR-1 of device TYPE, all in use and in one cluster, get free. The count falls by NR; order, list, flag and available list stay. BAD_RANGE unless the cluster's flag is NONE, or NONFULL or FRAG and some slot stays in use: one from FULL, or that gets empty, is taken off first.
+    STEP_TAKE = 16  # Single step: takes a cluster of device TYPE off the list it is on (isolate_lock_cluster); its flag is NONE afterwards, count and order stay. ARG1 bit 4 is 0: the first cluster of the list that flag ARG1[3:0] (1 to 5) and ORDER name (ORDER counts for NONFULL and FRAG only); NO_SPACE when that list is empty. ARG1 bit 4 is 1: the cluster that holds slot ARG0 (0 is a slot, too); BAD_RANGE unless it is on that list, or, with flag 0, on any. RESULT: SLOT[31:0] offset of its first slot; SLOT[32] it was the first of its list.
+    STEP_PUT = 17  # Single step: puts the cluster of device TYPE that holds slot ARG0 at the tail of the list that flag ARG1[3:0] and ORDER name, off the one it is on, if any (move_cluster). Flag 0 (NONE): on no list. ARG1 bit 8, only with DISCARD: on no list, as if DISCARD_TAKE had taken it. ORDER: a cluster with slots in use keeps its order, which ORDER must be; an empty one gets ORDER, but 0 with FREE. BAD_RANGE when its count does not go with the flag (FREE and DISCARD: 0; NONFULL: not 0; FRAG: neither 0 nor 512; FULL: 512; NONE: any), when the device does not discard and the flag is DISCARD, when ORDER is another, or when the cluster is on that very list already (take it off first).
+    STEP_GIVE = 18  # Single step: slots ARG0..ARG0+NR-1 of device TYPE, all free and in one cluster, get used. The count grows by NR; if it was 0, the cluster's order becomes ORDER (else ORDER has no meaning). List, flag and everybody's place to go on stay; so does the available list, even if the device is full now. Needs no write permission. BAD_RANGE unless the cluster's flag is NONE, NONFULL or FRAG: one from FREE is taken off first.
+    STEP_NEXT = 19  # Single step: writes where CPU goes on with ORDER (ARG1 bit 0 is 0), or where every CPU goes on with ORDER on the rotating device TYPE (ARG1 bit 0 is 1): at slot ARG0 of device TYPE, a multiple of 2^ORDER inside its clusters; 0: nowhere. A CPU's place is on a device that does not rotate, a device's on one that does: else BAD_RANGE. CPU is taken as it is, whatever policy HINT says.
+    STEP_VISIT = 20  # Single step: device TYPE goes behind its equals on the available list (plist_requeue); BAD_RANGE if it is not there. RESULT, as it was before and whatever policy DEVICE says: TYPE the first device of the list, SLOT one more than the device that came behind TYPE, 0 if none did.
+    STEP_AVAILABLE = 21  # Single step: device TYPE joins the available list behind its equals (ARG0 bit 0 is 1) or leaves it (0), full or not, with write permission or not. BAD_RANGE if it is there, or not there, already. SWAPON, SWAPOFF_BEGIN, SWAPOFF, and each ALLOC or FREE that concerns the device make it right again: there if, and only if, it has write permission and a free slot.
+    STEP_FREE = 22  # Single step, the reverse of STEP_GIVE: slots ARG0..ARG0+NR-1 of device TYPE, all in use and in one cluster, get free. The count falls by NR; order, list, flag and available list stay. BAD_RANGE unless the cluster's flag is NONE, or NONFULL or FRAG and some slot stays in use: one from FULL, or that gets empty, is taken off first.
     TABLE_GIVE = 32  # The clusters of device TYPE from the one that holds slot ARG0[31:0] on, NR of them, have the swap tables whose bus addresses are the NR words at ARG2: 4096-byte aligned, 0 for none. A table may be given anew. BAD_RANGE when an address is not aligned; those before it were taken over.
     TABLE_TAKE = 33  # The clusters of device TYPE from the one that holds slot ARG0[31:0] on, NR of them, have no table any more. When this completes, whatever its status, no access to a table they had is under way or will come, so its memory can be used for something else. SWAPOFF takes all tables of its device, too. RESULT: how many had one.
-    TABLE_LOOKUP = 34  # Reads the word of slot ARG0[31:0] of device TYPE. RESULT is the word as it is (table_word). NO_TABLE, and RESULT 0, when the slot's cluster has none: then the slot is free.
-    TABLE_RANGE = 35  # Reads the words of slots ARG0[31:0]..+NR-1, all in one cluster, and writes a table_range to ARG2 (64-byte aligned). RESULT: how many of them are in use (SHADOW, CACHED and UNUSED). A cluster without table has free slots alone; the status is NO_TABLE then, and the table_range says so, too.
+    TABLE_LOOKUP = 34  # Reads the entry of slot ARG0[31:0] of device TYPE. RESULT is the entry as it is (table_entry). NO_TABLE, and RESULT 0, when the slot's cluster has none: then the slot is free.
+    TABLE_RANGE = 35  # Reads the entries of slots ARG0[31:0]..+NR-1, all in one cluster, and writes a table_range to ARG2 (64-byte aligned). RESULT: how many of them are in use (SHADOW, CACHED and UNUSED). A cluster without table has free slots alone; the status is NO_TABLE then, and the table_range says so, too.
     TABLE_COUNT = 36  # Counts the slots of device TYPE by kind, from slot ARG0[31:0] on to the device's end, at most ARG1[31:0] of them (0: no limit); writes a table_counts to ARG2 (64-byte aligned). RESULT: how many are in use.
     TABLE_SCAN = 37  # Looks for the first slot whose kind is one of table_scan.KINDS, ARG0[38:32], in device TYPE from slot ARG0[31:0] on to the device's end, at most ARG1[31:0] slots (0: no limit). RESULT: its offset; NO_SPACE, and nothing written, when there is none. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of the slots of that slot's cluster that have one of these kinds and are in the range searched. Slots without table are FREE.
-    TABLE_FILL = 38  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, point to a folio: the word of each becomes PFN ARG1, its first page, 57 bits of it, count and zero flag stay (__swap_cache_do_add_folio). NO_TABLE, and nothing written, when the cluster has none. Each has to be of one of table_scan.KINDS, ARG0[38:32], before; else nothing is written, the status is UNEXPECTED, and RESULT.SLOT is the first that is not. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of those slots of the cluster that are not. RESULT, if done: the word of slot ARG0 as it was.
+    TABLE_FILL = 38  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, point to a folio: the entry of each becomes PFN ARG1, its first page, 57 bits of it, count and zero flag stay (__swap_cache_do_add_folio). NO_TABLE, and nothing written, when the cluster has none. Each has to be of one of table_scan.KINDS, ARG0[38:32], before; else nothing is written, the status is UNEXPECTED, and RESULT.SLOT is the first that is not. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of those slots of the cluster that are not. RESULT, if done: the word of slot ARG0 as it was.
     TABLE_CLEAR = 39  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, free (ARG1 is 0), or gives them the shadow ARG1[58:0], which has bit 0 set (else BAD_RANGE), and count and zero flag stay (__swap_cache_do_del_folio). What is expected, RESULT, ARG2 and NO_TABLE are as with TABLE_FILL.
-    TABLE_REPLACE = 40  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, point to another folio: the word of each, which has to be that of PFN ARG2, becomes PFN ARG1; count and zero flag stay (__swap_cache_replace_folio). If one has not, nothing is written, the status is UNEXPECTED, and RESULT.SLOT is the first that has not. NO_TABLE as with TABLE_FILL. RESULT, if done: the word of slot ARG0 as it was.
+    TABLE_REPLACE = 40  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, point to another folio: the entry of each, which has to be that of PFN ARG2, becomes PFN ARG1; count and zero flag stay (__swap_cache_replace_folio). If one has not, nothing is written, the status is UNEXPECTED, and RESULT.SLOT is the first that has not. NO_TABLE as with TABLE_FILL. RESULT, if done: the word of slot ARG0 as it was.
     WINDOW = 48  # Readahead: the slots to read around slot ARG0[31:0] of device TYPE. ARG1: table_window. RESULT: need_reclaim.SLOT the first, NR how many. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of those slots of the cluster that are in the window and are to be read: in use, and not cached (SHADOW); none without table. Windows are at most 512 slots, so one is always inside a cluster; BAD_RANGE for PAGE_CLUSTER above 9, and for slot 0, the header.
 
 
@@ -258,10 +258,10 @@ STAT_STORE_WAITS_OFFSET = 0x1c8
 STAT_STORE_WAITS_COUNT = Field(0, 64, 0x0)
 STAT_STORE_HELD_CYCLES_OFFSET = 0x1d0
 STAT_STORE_HELD_CYCLES_COUNT = Field(0, 64, 0x0)
-STAT_TABLE_WORDS_READ_OFFSET = 0x1d8
-STAT_TABLE_WORDS_READ_COUNT = Field(0, 64, 0x0)
-STAT_TABLE_WORDS_WRITTEN_OFFSET = 0x1e0
-STAT_TABLE_WORDS_WRITTEN_COUNT = Field(0, 64, 0x0)
+STAT_TABLE_ENTRIES_READ_OFFSET = 0x1d8
+STAT_TABLE_ENTRIES_READ_COUNT = Field(0, 64, 0x0)
+STAT_TABLE_ENTRIES_WRITTEN_OFFSET = 0x1e0
+STAT_TABLE_ENTRIES_WRITTEN_COUNT = Field(0, 64, 0x0)
 STAT_TABLE_BUSY_CYCLES_OFFSET = 0x1e8
 STAT_TABLE_BUSY_CYCLES_COUNT = Field(0, 64, 0x0)
 STAT_DMA_REFUSED_OFFSET = 0x1f0
@@ -272,8 +272,8 @@ LOOKUP_OFFSET = 0x208
 LOOKUP_SLOT = Field(0, 32, 0x0)
 LOOKUP_TYPE = Field(32, 5, 0x0)
 LOOKUP_SEQ = Field(48, 16, 0x0)
-LOOKUP_WORD_OFFSET = 0x210
-LOOKUP_WORD_WORD = Field(0, 64, 0x0)
+LOOKUP_ENTRY_OFFSET = 0x210
+LOOKUP_ENTRY_ENTRY = Field(0, 64, 0x0)
 LOOKUP_INFO_OFFSET = 0x218
 LOOKUP_INFO_STATUS = Field(0, 7, 0x0)
 LOOKUP_INFO_BUSY = Field(7, 1, 0x0)
@@ -448,15 +448,15 @@ MEM_STORE_RECORD_META_META = Field(0, 32, 0x0)
 MEM_STORE_RECORD_LINKS_OFFSET = 0x8
 MEM_STORE_RECORD_LINKS_NEXT = Field(0, 32, 0x0)
 MEM_STORE_RECORD_LINKS_PREV = Field(32, 32, 0x0)
-MEM_TABLE_WORD_BYTES = 16
-MEM_TABLE_WORD_SHADOW_OFFSET = 0x0
-MEM_TABLE_WORD_SHADOW_SHADOW_MARK = Field(0, 1, 0x0)
-MEM_TABLE_WORD_SHADOW_SHADOW = Field(1, 58, 0x0)
-MEM_TABLE_WORD_SHADOW_ZERO = Field(59, 1, 0x0)
-MEM_TABLE_WORD_SHADOW_COUNT = Field(60, 4, 0x0)
-MEM_TABLE_WORD_PFN_OFFSET = 0x8
-MEM_TABLE_WORD_PFN_PFN_MARK = Field(0, 2, 0x0)
-MEM_TABLE_WORD_PFN_PFN = Field(2, 57, 0x0)
+MEM_TABLE_ENTRY_BYTES = 16
+MEM_TABLE_ENTRY_SHADOW_OFFSET = 0x0
+MEM_TABLE_ENTRY_SHADOW_SHADOW_MARK = Field(0, 1, 0x0)
+MEM_TABLE_ENTRY_SHADOW_SHADOW = Field(1, 58, 0x0)
+MEM_TABLE_ENTRY_SHADOW_ZERO = Field(59, 1, 0x0)
+MEM_TABLE_ENTRY_SHADOW_COUNT = Field(60, 4, 0x0)
+MEM_TABLE_ENTRY_PFN_OFFSET = 0x8
+MEM_TABLE_ENTRY_PFN_PFN_MARK = Field(0, 2, 0x0)
+MEM_TABLE_ENTRY_PFN_PFN = Field(2, 57, 0x0)
 MEM_TABLE_SCAN_BYTES = 8
 MEM_TABLE_SCAN_SLOTS_OFFSET = 0x0
 MEM_TABLE_SCAN_SLOTS_SLOT = Field(0, 32, 0x0)

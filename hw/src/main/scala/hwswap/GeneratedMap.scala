@@ -245,11 +245,11 @@ object RegMap {
     val Offset: Int = 0x1d0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatTableWordsRead {
+  object StatTableEntriesRead {
     val Offset: Int = 0x1d8
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatTableWordsWritten {
+  object StatTableEntriesWritten {
     val Offset: Int = 0x1e0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
@@ -271,9 +271,9 @@ object RegMap {
     val Type: MapField = MapField(32, 5, BigInt("0", 16))
     val Seq: MapField = MapField(48, 16, BigInt("0", 16))
   }
-  object LookupWord {
+  object LookupEntry {
     val Offset: Int = 0x210
-    val Word: MapField = MapField(0, 64, BigInt("0", 16))
+    val Entry: MapField = MapField(0, 64, BigInt("0", 16))
   }
   object LookupInfo {
     val Offset: Int = 0x218
@@ -568,7 +568,7 @@ object MemMap {
       val Prev: MapField = MapField(32, 32, BigInt("0", 16))
     }
   }
-  object TableWord {
+  object TableEntry {
     val Bytes: Int = 16
     object Shadow {
       val Offset: Int = 0x0

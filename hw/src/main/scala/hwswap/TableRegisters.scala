@@ -63,7 +63,7 @@ class TableRegisters extends Module {
     io.regs.read,
     Seq(
       map.Offset -> lookup,
-      RegMap.LookupWord.Offset -> found,
+      RegMap.LookupEntry.Offset -> found,
       info.Offset -> word(
         info.Status -> status,
         info.Busy -> busy,

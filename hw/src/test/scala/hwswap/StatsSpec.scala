@@ -17,7 +17,7 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         RegMap.StatListMoves.Offset -> e.core.listMove,
         RegMap.StatNotices.Offset -> e.notices,
         RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats,
-        RegMap.StatTableWordsRead.Offset -> e.tables.wordsRead,
+        RegMap.StatTableEntriesRead.Offset -> e.tables.wordsRead,
         RegMap.StatTableBusyCycles.Offset -> e.tables.busy
       )
       val numbers =

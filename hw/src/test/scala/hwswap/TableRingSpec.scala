@@ -86,7 +86,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.doorbell()
     host.write(RegMap.Lookup.Offset, BigInt(512 + 3) | BigInt(1) << 32 | BigInt(7) << 48)
     host.until("the lookup")(host.field(RegMap.LookupInfo.Offset, RegMap.LookupInfo.Seq) == 7)
-    assert(host.read(RegMap.LookupWord.Offset) == AxiMemory.unsigned(word(3)))
+    assert(host.read(RegMap.LookupEntry.Offset) == AxiMemory.unsigned(word(3)))
     assert(host.field(RegMap.LookupInfo.Offset, RegMap.LookupInfo.Count) == 2)
     host.completion(host.commands - 1)
 
@@ -102,8 +102,8 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     on(host)
     assert(host.run(table(OpcodeCode.TableLookup, 512 + 77)).status == StatusCode.NoTable)
     host.memory.onRead = _ => ()
-    val read = host.read(RegMap.StatTableWordsRead.Offset)
-    val written = host.read(RegMap.StatTableWordsWritten.Offset)
+    val read = host.read(RegMap.StatTableEntriesRead.Offset)
+    val written = host.read(RegMap.StatTableEntriesWritten.Offset)
     assert(read > 512 * 4 && written == 48)
     assert(host.read(RegMap.StatTableBusyCycles.Offset) > read + written)
 

@@ -646,7 +646,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
         while (get(state, info.Busy) == 1 || get(state, info.Seq) != seq) state = bench.read(info.Offset)
         val (status, word, _) = bench.model.run(TableModelJob(TableOp.lookup, device, slot = slot))
         assert(get(state, info.Status) == status)
-        assert(bench.read(RegMap.LookupWord.Offset) == word)
+        assert(bench.read(RegMap.LookupEntry.Offset) == word)
         val kind = bench.model.kind(word.toLong)
         assert(get(state, info.Kind) == kind)
         val counted = kind >= 1 && kind <= 3

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hwswap_testprovider: a provider of swap slots that is all software, and honest
+ * hwswap_testbackend: a backend of swap slots that is all software, and honest
  * or not: it shows that the kernel's hooks for searches and readahead believe
  * nothing, and that its tables are right in the end whoever wrote to them. It gives
  * no hints. For tests; keep the real driver out meanwhile.
  *
- * /sys/module/hwswap_testprovider/parameters/lie says how it answers:
+ * /sys/module/hwswap_testbackend/parameters/lie says how it answers:
  *
  *   none      as the tables are
  *   nothing   there is never anything to be found
@@ -15,13 +15,13 @@
  *             that is needed, windows larger than a cluster
  *   silent    no answer
  *
- * With fill_order it writes the words of folios from that order on; then
+ * With fill_order it writes the entries of folios from that order on; then
  *
- *   none      as it should; without fill_verify where all words become the same, with
+ *   none      as it should; without fill_verify where all entries become the same, with
  *             memset64(), which is how software that is not in doubt would do it
  *   nothing   it says that it did, and did not
- *   skip      every other word
- *   noise     other words, of kinds that do no harm to who reads them meanwhile
+ *   skip      every other entry
+ *   noise     other entries, of kinds that do no harm to who reads them meanwhile
  *   outside   half of them, and it says that something went wrong
  *   silent    it says that it did not, which is true
  *
@@ -40,11 +40,11 @@
 #define SLOTS		512
 #define MAX_TYPES	32
 
-/* Words of a swap table, see mm/swap_table.h */
-#define WORD_BAD	(~0UL << 3)
-#define WORD_COUNT	(0xfUL << 60)
-#define WORD_FLAGS	(0x1fUL << 59)
-#define WORD_PFN	BIT(2)	/* 1, as a page's number */
+/* Entries of a swap table, see mm/swap_table.h */
+#define ENTRY_BAD	(~0UL << 3)
+#define ENTRY_COUNT	(0xfUL << 60)
+#define ENTRY_FLAGS	(0x1fUL << 59)
+#define ENTRY_PFN	BIT(2)	/* 1, as a page's number */
 
 static_assert(IS_ENABLED(CONFIG_64BIT));
 
@@ -64,13 +64,13 @@ static atomic_t windows = ATOMIC_INIT(0);
 static atomic_t windows_same = ATOMIC_INIT(0);
 static atomic_t fills = ATOMIC_INIT(0);
 static atomic_t clears = ATOMIC_INIT(0);
-static atomic_t mended = ATOMIC_INIT(0);
+static atomic_t repaired = ATOMIC_INIT(0);
 
-static bool word_is(u64 word, enum swap_offload_kind kind)
+static bool entry_is(u64 entry, enum swap_offload_kind kind)
 {
 	if (kind == SWAP_OFFLOAD_FIND_CACHE_ONLY)
-		return (word & 3) == 2 && !(word & WORD_COUNT);
-	return word && word != WORD_BAD;
+		return (entry & 3) == 2 && !(entry & ENTRY_COUNT);
+	return entry && entry != ENTRY_BAD;
 }
 
 /* The slots of a cluster that are of a kind; false when there are none. */
@@ -78,15 +78,15 @@ static bool look(unsigned int type, unsigned int cluster, enum swap_offload_kind
 		 unsigned int from, unsigned long *slots)
 {
 	struct page *page = swap_offload_get_table(type, cluster);
-	const u64 *words;
+	const u64 *entries;
 	unsigned int i;
 
 	bitmap_zero(slots, SLOTS);
 	if (!page)
 		return false;
-	words = page_address(page);
+	entries = page_address(page);
 	for (i = from; i < SLOTS; i++) {
-		if (word_is(READ_ONCE(words[i]), kind))
+		if (entry_is(READ_ONCE(entries[i]), kind))
 			__set_bit(i, slots);
 	}
 	put_page(page);
@@ -156,14 +156,14 @@ static void test_searched(unsigned int type, enum swap_offload_kind kind, unsign
 static void honest_window(struct swap_offload_window *w)
 {
 	struct page *page = swap_offload_get_table(w->type, w->offset / SLOTS);
-	const u64 *words;
+	const u64 *entries;
 	unsigned int i;
 
 	if (!page)
 		return;
-	words = page_address(page);
+	entries = page_address(page);
 	for (i = 0; i < SLOTS; i++) {
-		if (!(READ_ONCE(words[i]) & 1))
+		if (!(READ_ONCE(entries[i]) & 1))
 			__clear_bit(i, w->slots);
 	}
 	put_page(page);
@@ -214,30 +214,30 @@ static bool test_window(struct swap_offload_window *w)
 	return true;
 }
 
-/* One word that is not what it should be. */
-static u64 noise(const struct swap_offload_words *w, u64 word, unsigned int i)
+/* One entry that is not what it should be. */
+static u64 noise(const struct swap_offload_entries *w, u64 entry, unsigned int i)
 {
 	switch (get_random_u32_below(4)) {
 	case 0:
 		return 0;
 	case 1:
-		return (word & WORD_FLAGS) | 1;
+		return (entry & ENTRY_FLAGS) | 1;
 	case 2:
 		/* Nobody asks for the counts of slots that are not given out yet. */
 		if (w->expected == SWAP_OFFLOAD_EXPECT_FREE)
 			return get_random_u64() << 59 | w->value;
-		return word;
+		return entry;
 	default:
 		/* Another page of the same folio. */
 		if (w->value & 2)
-			return (word & WORD_FLAGS) | (w->value + i * WORD_PFN);
-		return word;
+			return (entry & ENTRY_FLAGS) | (w->value + i * ENTRY_PFN);
+		return entry;
 	}
 }
 
-static int write_words(const struct swap_offload_words *w)
+static int write_entries(const struct swap_offload_entries *w)
 {
-	u64 *words = (u64 *)page_address(w->table) + w->offset % SLOTS;
+	u64 *entries = (u64 *)page_address(w->table) + w->offset % SLOTS;
 	enum lie how = READ_ONCE(lie);
 	unsigned int i, nr = how == OUTSIDE ? w->nr / 2 : w->nr;
 
@@ -246,33 +246,33 @@ static int write_words(const struct swap_offload_words *w)
 	if (how == NONE && !READ_ONCE(fill_verify) &&
 	    (w->expected == SWAP_OFFLOAD_EXPECT_FREE ||
 	     w->expected == SWAP_OFFLOAD_EXPECT_CACHE_ONLY)) {
-		memset64(words, w->value, nr);
+		memset64(entries, w->value, nr);
 		return 1;
 	}
 	for (i = 0; i < nr && how != NOTHING; i++) {
 		if (how == NOISE)
-			WRITE_ONCE(words[i], noise(w, words[i], i));
+			WRITE_ONCE(entries[i], noise(w, entries[i], i));
 		else if (how != SKIP || i % 2)
-			WRITE_ONCE(words[i], (words[i] & WORD_FLAGS) | w->value);
+			WRITE_ONCE(entries[i], (entries[i] & ENTRY_FLAGS) | w->value);
 	}
 	return how == OUTSIDE ? -EIO : 1;
 }
 
-static int test_fill(const struct swap_offload_words *w)
+static int test_fill(const struct swap_offload_entries *w)
 {
 	atomic_inc(&fills);
-	return write_words(w);
+	return write_entries(w);
 }
 
-static int test_clear(const struct swap_offload_words *w)
+static int test_clear(const struct swap_offload_entries *w)
 {
 	atomic_inc(&clears);
-	return write_words(w);
+	return write_entries(w);
 }
 
-static void test_mended(const struct swap_offload_words *w, unsigned int nr)
+static void test_repaired(const struct swap_offload_entries *w, unsigned int nr)
 {
-	atomic_add(nr, &mended);
+	atomic_add(nr, &repaired);
 }
 
 static bool test_hint(unsigned int order, struct swap_offload_hint *hint)
@@ -312,7 +312,7 @@ static const struct swap_offload_ops test_ops = {
 	.window		= test_window,
 	.fill		= test_fill,
 	.clear		= test_clear,
-	.mended		= test_mended,
+	.repaired		= test_repaired,
 };
 
 static int lie_set(const char *val, const struct kernel_param *kp)
@@ -361,7 +361,7 @@ static const struct kernel_param_ops fill_verify_ops = {
 };
 
 module_param_cb(fill_order, &fill_order_ops, &fill_order, 0644);
-MODULE_PARM_DESC(fill_order, "It writes the words of folios from this order on; 10: of none (default 10)");
+MODULE_PARM_DESC(fill_order, "It writes the entries of folios from this order on; 10: of none (default 10)");
 module_param_cb(fill_verify, &fill_verify_ops, &fill_verify, 0644);
 MODULE_PARM_DESC(fill_verify, "The kernel looks at what it wrote (default y)");
 
@@ -395,18 +395,18 @@ MODULE_PARM_DESC(windows, "Windows that were proposed");
 module_param_cb(windows_same, &counter_ops, &windows_same, 0644);
 MODULE_PARM_DESC(windows_same, "Windows among them that were the kernel's own");
 module_param_cb(fills, &counter_ops, &fills, 0644);
-MODULE_PARM_DESC(fills, "Folios whose words it was asked to write");
+MODULE_PARM_DESC(fills, "Folios whose entries it was asked to write");
 module_param_cb(clears, &counter_ops, &clears, 0644);
-MODULE_PARM_DESC(clears, "Folios whose words it was asked to take away");
-module_param_cb(mended, &counter_ops, &mended, 0644);
-MODULE_PARM_DESC(mended, "Words that the kernel found wrong");
+MODULE_PARM_DESC(clears, "Folios whose entries it was asked to take away");
+module_param_cb(repaired, &counter_ops, &repaired, 0644);
+MODULE_PARM_DESC(repaired, "Entries that the kernel found wrong");
 
 static int __init test_init(void)
 {
 	int ret;
 
 	if (PAGE_SIZE != 4096 || swap_offload_cluster_slots() != SLOTS) {
-		pr_err("hwswap_testprovider: knows swap clusters of %u slots of 4096 bytes only\n",
+		pr_err("hwswap_testbackend: knows swap clusters of %u slots of 4096 bytes only\n",
 		       SLOTS);
 		return -EINVAL;
 	}
@@ -429,7 +429,7 @@ static void __exit test_exit(void)
 module_init(test_init);
 module_exit(test_exit);
 
-MODULE_DESCRIPTION("An honest or lying provider of swap slots, for tests");
+MODULE_DESCRIPTION("An honest or lying backend of swap slots, for tests");
 MODULE_AUTHOR("hwswap developers <hwswap@localhost>");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS("SWAP_OFFLOAD");
