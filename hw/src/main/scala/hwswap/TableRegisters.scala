@@ -68,8 +68,8 @@ class TableRegisters extends Module {
         info.Status -> status,
         info.Busy -> busy,
         info.Kind -> kind,
-        info.Count -> Mux(counted, get(found, MemMap.TableWord.Shadow.Count), 0.U),
-        info.Zero -> (counted && get(found, MemMap.TableWord.Shadow.Zero).asBool),
+        info.Count -> Mux(counted, get(found, MemMap.TableEntry.Shadow.Count), 0.U),
+        info.Zero -> (counted && get(found, MemMap.TableEntry.Shadow.Zero).asBool),
         info.Seq -> seq
       ),
       RegMap.Readahead.Offset -> word(

@@ -6,7 +6,7 @@ import chisel3.util._
 
 /** What the engine knows of a swap-table word (`mm/swap_table.h`). */
 object TableWord {
-  private val map = MemMap.TableWord
+  private val map = MemMap.TableEntry
 
   /** Kinds of words; see TableKindCode. */
   val Kinds: Int = TableKindCode.Other + 1
