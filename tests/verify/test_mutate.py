@@ -12,7 +12,7 @@ import pytest
 from hwswap.verify import mutants, mutate
 from hwswap.verify.netlist import Netlist, Site
 
-VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/Core.scala:12:7", "    b;", "endmodule", ""]
+VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/core/Core.scala:12:7", "    b;", "endmodule", ""]
 
 
 def pool(kinds: dict[str, int]) -> dict[str, dict[int, list[Site]]]:

@@ -33,7 +33,7 @@ _MAPPINGS = (
     f"&scorr;&sweep;&dc2;&dc2;&dch,-f;{_MAP}",
     f"&scorr;&sweep;&dch,-f;{_MAP}",
 )
-# The engine's modules that stay whole until all is mapped (hw/src/main/scala/hwswap/LateRead.scala says why).
+# The engine's modules that stay whole until all is mapped (hw/src/main/scala/hwswap/core/LateRead.scala says why).
 _WHOLE = "Late*"
 
 

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Paths}
 import java.util.regex.Matcher
 import scala.util.matching.Regex
+import hwswap.core.CoreOp
 
 /** Writes the engine as SystemVerilog. */
 object Emit {

@@ -3,6 +3,10 @@ package hwswap
 
 import chisel3._
 import chisel3.util._
+import hwswap.bus.{Axi4, AxiGate, AxiLite, AxiLiteSlave, AxiMerge, Dma}
+import hwswap.core.{Core, CoreIO, DramCore}
+import hwswap.shell.{ResetControl, Shell}
+import hwswap.tables.TableDma
 
 /** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for whoever
   * simulates it.

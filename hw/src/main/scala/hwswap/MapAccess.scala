@@ -3,6 +3,7 @@ package hwswap
 
 import chisel3._
 import chisel3.util._
+import hwswap.bus.Axi
 
 /** Taking words of the generated map apart and putting them together. */
 object MapAccess {

@@ -2,6 +2,7 @@
 package hwswap
 
 import chisel3.util.log2Ceil
+import hwswap.bus.{Axi, Dma}
 
 /** Sizes of the caches in front of clusters in DRAM.
   *

@@ -6,6 +6,7 @@ import org.scalatest.exceptions.TestFailedException
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
+import hwswap.shell.{EngineHost, HostCommand, HostHint, HostRecord}
 
 /** The whole engine with its real core, seen from a host. One model, one test after the other; CONTROL.RESET in
   * between.

@@ -4,6 +4,7 @@ package hwswap
 import _root_.circt.stage.ChiselStage
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
+import hwswap.shell.{EngineHost, HostCommand, HostHint, HostRecord}
 
 /** Engines without parts that not everybody needs: each can be left out, the rest works, and CAPS says so. */
 class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package bus
+
+import chisel3._
+import chisel3.util._
+
+/** What stands between the engine's masters and the bus. A burst that is not in a DMA window with its permission is not
+  * made: it is answered here, with SLVERR. And what the bus still owes when the masters are reset, ends here without
+  * them: missing write data is made up with all byte strobes off, answers are thrown away, and until all have come no
+  * other burst is made, so that no late answer is taken for that of another burst.
+  *
+  * An address waits three cycles here: one channel's address at a time is compared with all windows, in registers
+  * before and behind. A burst of four beats and more costs the bus no beat.
+  */
+class AxiGate extends Module {
+  val io = IO(new Bundle {
+    val inner = Flipped(new Axi4)
+    val axi = new Axi4
+    val windows = Input(Vec(RegMap.DmaWindow.Count, new DmaWindow))
+
+    /** The masters are reset at the end of this cycle. */
+    val abandon = Input(Bool())
+
+    /** The bus owes answers to masters that were reset. */
+    val owed = Output(Bool())
+
+    /** Pulse: a burst is refused. */
+    val refused = Valid(new RefusedBurst)
+
+    /** The beats that masters see are not the bus's, but a refusal's. */
+    val answersRead = Output(Bool())
+    val takesWrite = Output(Bool())
+    val idle = Output(Bool())
+  })
+
+  object State extends ChiselEnum {
+    val empty, compare, decide, pass, refuse, answer = Value
+  }
+
+  /** An address channel's address and where it has got to; bursts the bus has still to answer. */
+  private class Channel {
+    val state = RegInit(State.empty)
+    val held = Reg(new AxiAddress)
+    val owed = RegInit(0.U(AxiGate.OwedBits.W))
+    val room = !owed.andR
+    def page: UInt = held.addr >> DmaWindow.PageBits
+  }
+  private val read, write = new Channel
+  private val draining = RegInit(false.B)
+
+  // Write data of bursts that are made follow in the sequence of their addresses.
+  private val lengths = Module(new Queue(UInt(8.W), AxiGate.Bursts))
+
+  // The comparisons: a read before a write; a channel is in `decide` for one cycle.
+  private val readTurn = read.state === State.compare && read.room
+  private val writeTurn = write.state === State.compare && write.room && lengths.io.enq.ready && !readTurn
+  private val page = Mux(readTurn, read.page, write.page)
+  private val inside = io.windows.map { window =>
+    val permits = Mux(readTurn, window.read, window.write)
+    RegNext(page >= window.start) && RegNext(page < window.limit) && RegNext(permits)
+  }
+  private val permitted = inside.reduce(_ || _)
+
+  private def move(channel: Channel, turn: Bool, taken: Bool): Unit =
+    switch(channel.state) {
+      is(State.compare)(when(turn)(channel.state := State.decide))
+      is(State.decide)(channel.state := Mux(permitted, State.pass, State.refuse))
+      is(State.pass)(when(taken)(channel.state := State.empty))
+      // All bursts before it, so that those of one identifier are answered in their sequence.
+      is(State.refuse)(when(channel.owed === 0.U)(channel.state := State.answer))
+    }
+  private def take(channel: Channel, valid: Bool, id: UInt, addr: UInt, len: UInt): Bool = {
+    val ready = channel.state === State.empty && !draining && !io.abandon
+    when(valid && ready) {
+      channel.state := State.compare
+      channel.held.id := id
+      channel.held.addr := addr
+      channel.held.len := len
+    }
+    ready
+  }
+
+  move(read, readTurn, io.axi.arready)
+  move(write, writeTurn, io.axi.awready)
+  io.inner.arready := take(read, io.inner.arvalid, io.inner.arid, io.inner.araddr, io.inner.arlen)
+  io.inner.awready := take(write, io.inner.awvalid, io.inner.awid, io.inner.awaddr, io.inner.awlen)
+  io.axi.arvalid := read.state === State.pass
+  io.axi.arid := read.held.id
+  io.axi.araddr := read.held.addr
+  io.axi.arlen := read.held.len
+  io.axi.awvalid := write.state === State.pass
+  io.axi.awid := write.held.id
+  io.axi.awaddr := write.held.addr
+  io.axi.awlen := write.held.len
+  for (size <- Seq(io.axi.awsize, io.axi.arsize)) size := Axi.SizeFull.U
+  for (burst <- Seq(io.axi.awburst, io.axi.arburst)) burst := Axi.BurstIncr.U
+  for (cache <- Seq(io.axi.awcache, io.axi.arcache)) cache := Axi.CacheNormal.U
+  for (zero <- Seq(io.axi.awprot, io.axi.arprot)) zero := 0.U
+  for (lock <- Seq(io.axi.awlock, io.axi.arlock)) lock := false.B
+
+  private def decided(channel: Channel): Bool = channel.state === State.decide && !io.abandon
+  private val makesRead = decided(read) && permitted
+  private val makesWrite = decided(write) && permitted
+  io.refused.valid := (decided(read) || decided(write)) && !permitted
+  io.refused.bits.write := decided(write)
+  io.refused.bits.address := Mux(decided(write), write.held.addr, read.held.addr)
+
+  // Write data: those of a burst that is made pass a register, so that what is on the bus stays as it is.
+  class Beat extends Bundle {
+    val data = UInt(Axi.DataBits.W)
+    val strb = UInt(Axi.DataBytes.W)
+    val last = Bool()
+  }
+  private val out = Module(new Queue(new Beat, 2))
+  private val beat = RegInit(0.U(8.W))
+  private val feeding = lengths.io.deq.valid
+  private val swallowing = write.state === State.answer
+  lengths.io.enq.valid := makesWrite
+  lengths.io.enq.bits := write.held.len
+  out.io.enq.valid := feeding && (io.inner.wvalid || draining)
+  out.io.enq.bits.data := io.inner.wdata
+  out.io.enq.bits.strb := Mux(draining, 0.U, io.inner.wstrb)
+  out.io.enq.bits.last := beat === lengths.io.deq.bits
+  lengths.io.deq.ready := out.io.enq.fire && out.io.enq.bits.last
+  when(out.io.enq.fire)(beat := Mux(out.io.enq.bits.last, 0.U, beat + 1.U))
+
+  // All beats of a refused write are taken, then it is answered.
+  private val swallowed = RegInit(false.B)
+  private val answersWrite = swallowing && swallowed
+  io.inner.wready := !draining && Mux(feeding, out.io.enq.ready, swallowing && !swallowed)
+  when(swallowing && io.inner.wvalid && io.inner.wready && io.inner.wlast)(swallowed := true.B)
+  io.axi.wvalid := out.io.deq.valid
+  io.axi.wdata := out.io.deq.bits.data
+  io.axi.wstrb := out.io.deq.bits.strb
+  io.axi.wlast := out.io.deq.bits.last
+  out.io.deq.ready := io.axi.wready
+
+  io.axi.bready := io.inner.bready || draining
+  io.inner.bvalid := Mux(answersWrite, true.B, io.axi.bvalid && !draining)
+  io.inner.bid := Mux(answersWrite, write.held.id, io.axi.bid)
+  io.inner.bresp := Mux(answersWrite, AxiGate.SlaveError.U, io.axi.bresp)
+  when(answersWrite && io.inner.bready) {
+    swallowed := false.B
+    write.state := State.empty
+  }
+
+  // Read data.
+  private val answersRead = read.state === State.answer
+  private val count = RegInit(0.U(8.W))
+  private val last = count === read.held.len
+  io.axi.rready := io.inner.rready || draining
+  io.inner.rvalid := Mux(answersRead, true.B, io.axi.rvalid && !draining)
+  io.inner.rid := Mux(answersRead, read.held.id, io.axi.rid)
+  io.inner.rdata := io.axi.rdata
+  io.inner.rresp := Mux(answersRead, AxiGate.SlaveError.U, io.axi.rresp)
+  io.inner.rlast := Mux(answersRead, last, io.axi.rlast)
+  when(answersRead && io.inner.rready) {
+    count := Mux(last, 0.U, count + 1.U)
+    when(last)(read.state := State.empty)
+  }
+
+  private val readEnd = io.axi.rvalid && io.axi.rready && io.axi.rlast
+  private val writeEnd = io.axi.bvalid && io.axi.bready
+  read.owed := read.owed + makesRead - readEnd
+  write.owed := write.owed + makesWrite - writeEnd
+
+  // The masters are gone: what the bus has not seen is forgotten.
+  private val nothingOwed = read.owed === 0.U && write.owed === 0.U
+  when(draining && nothingOwed)(draining := false.B)
+  when(io.abandon) {
+    draining := true.B
+    for (channel <- Seq(read, write)) when(channel.state =/= State.pass)(channel.state := State.empty)
+    count := 0.U
+    swallowed := false.B
+  }
+  io.owed := draining && !nothingOwed
+  io.answersRead := answersRead
+  io.takesWrite := swallowing
+  io.idle := Seq(read, write).map(_.state === State.empty).reduce(_ && _) && nothingOwed && !draining
+
+  assert(!(out.io.enq.fire && !draining) || io.inner.wlast === out.io.enq.bits.last, "AXI4: wlast is not at the end")
+  assert(!readEnd || read.owed =/= 0.U, "AXI4: the slave answers a read nobody asked for")
+  assert(!writeEnd || write.owed =/= 0.U, "AXI4: the slave answers a write nobody asked for")
+}
+
+object AxiGate {
+
+  /** Bits of the number of bursts that the bus has still to answer, of reads and of writes. */
+  val OwedBits: Int = 6
+
+  /** Write bursts whose data are still to come. */
+  val Bursts: Int = 4
+
+  /** The answer to what is not made. */
+  val SlaveError: Int = 2
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package core
+
+import chisel3._
+import chisel3.util._
+import hwswap.bus.RoundRobin
+
+/** The core as one of its users sees it: a request, then exactly one response. */
+class CorePort(p: Params) extends Bundle {
+  val req = Decoupled(new CoreReq(p))
+  val resp = Flipped(Decoupled(new CoreResp))
+}
+
+object CorePort {
+
+  /** A request with every field 0; users fill in what their operation names. */
+  def blank(p: Params): CoreReq = {
+    val req = Wire(new CoreReq(p))
+    for ((_, field) <- req.elements if field ne req.op) field := 0.U.asTypeOf(field)
+    req.op := CoreOp.check
+    req
+  }
+}
+
+/** Shares the core: each response goes back to the user whose request it answers. Users take turns (round-robin), and
+  * the turn is given one cycle before the core sees the request. A user may take its request back until the core takes
+  * it, as the command ring does when the engine stops: the turn is over then.
+  *
+  * @param users
+  *   number of user ports
+  * @param recordUser
+  *   the one user whose requests name a record
+  */
+class CoreArbiter(p: Params, users: Int, recordUser: Int) extends Module {
+  val io = IO(new Bundle {
+    val users = Vec(CoreArbiter.this.users, Flipped(new CorePort(p)))
+    val core = new CorePort(p)
+
+    /** A request is at the core. */
+    val busy = Output(Bool())
+  })
+
+  val granted = RegInit(false.B)
+  val busy = RegInit(false.B)
+  val owner = RegInit(0.U(log2Ceil(users).max(1).W))
+
+  // The turn goes to the next user after the last that wants it; it is given again while the last response leaves.
+  private val wants = io.users.map(_.req.valid)
+  when(!granted && (!busy || io.core.resp.fire) && VecInit(wants).asUInt.orR) {
+    granted := true.B
+    owner := RoundRobin(wants, owner)
+  }
+  private val wanted = VecInit(wants)(owner)
+  when(granted && (io.core.req.ready || !wanted))(granted := false.B)
+  busy := io.core.req.fire || (busy && !io.core.resp.fire)
+  io.busy := busy || granted
+
+  io.core.req.valid := granted && wanted
+  io.core.req.bits := VecInit(io.users.map(_.req.bits))(owner)
+  io.core.req.bits.record := io.users(recordUser).req.bits.record
+  for ((user, i) <- io.users.zipWithIndex) user.req.ready := granted && owner === i.U && io.core.req.ready
+
+  io.core.resp.ready := false.B
+  for ((user, i) <- io.users.zipWithIndex) {
+    val mine = busy && owner === i.U
+    user.resp.valid := mine && io.core.resp.valid
+    user.resp.bits := io.core.resp.bits
+    when(mine)(io.core.resp.ready := user.resp.ready)
+  }
+
+  assert(busy || !io.core.resp.valid, "core: a response without a request")
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package core
+
+import chisel3._
+import chisel3.util._
+
+/** What the core can be asked to do. The first group is what commands ask for, the second what the mirror and the hint
+  * rings ask for (advisory mode).
+  */
+object CoreOp extends ChiselEnum {
+  val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
+  val reclaimDone, stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable = Value
+  val hintAlloc, apply_, release, dump = Value
+
+  /** The STEP commands. */
+  val steps: Seq[CoreOp.Type] = Seq(stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable)
+
+  val authoritativeOnly: Seq[CoreOp.Type] = Seq(alloc, free, discardTake, discardDone, reclaimDone) ++ steps
+
+  /** What only some engines can be asked, and this one cannot. */
+  def missing(p: Params): Seq[CoreOp.Type] =
+    (if (p.advisory) Seq.empty else Seq(hintAlloc, apply_, release, dump)) ++
+      (if (p.check) Seq.empty else Seq(check)) ++ (if (p.steps) Seq.empty else steps)
+
+  /** Requests for a unit that name a cluster by a slot of it (stepTake only now and then). */
+  val ofSlot: Seq[CoreOp.Type] = Seq(release, markBad, discardDone, stepTake, stepPut, stepGive, stepFree)
+}
+
+/** One cluster as the host's cluster-state record gives it (MemMap.ClusterState); its bitmap stays where it is, and is
+  * read word by word through a port of its own.
+  */
+class ClusterRecord extends Bundle {
+  val count = UInt(10.W)
+  val order = UInt(4.W)
+  val flag = UInt(4.W)
+  val seq = UInt(32.W)
+  val epoch = UInt(8.W)
+}
+
+/** A request to the core. Fields an operation does not name are ignored.
+  *
+  *   - swaponPrepare: device, pages, base, flags, priority, epoch, node
+  *   - markBad, free: device, offset, nr
+  *   - swapon, swapoffBegin, swapoff, check, discardTake: device
+  *   - discardDone: device, offset
+  *   - alloc, hintAlloc: cpu, order; alloc: reclaim
+  *   - reclaimDone: cpu, order, device, offset, nr
+  *   - stepTake: device, flags (the list's), order, named, offset if named
+  *   - stepPut: device, offset, flags (the list's), order, taken
+  *   - stepGive: device, offset, nr, order
+  *   - stepFree: device, offset, nr
+  *   - stepNext: cpu, order, device, offset, flags (bit 0: the device's)
+  *   - stepVisit: device
+  *   - stepAvailable: device, offset (bit 0: it joins)
+  *   - apply_: cluster, record
+  *   - release: device, offset, order (the slots of one consumed or recalled hint), epoch
+  *   - dump: cluster
+  */
+class CoreReq(p: Params) extends Bundle {
+  val op = CoreOp()
+  val cpu = UInt(8.W)
+  val order = UInt(4.W)
+  val device = UInt(5.W)
+  val offset = UInt(32.W)
+  val nr = UInt(10.W)
+  val pages = UInt(32.W)
+  val base = UInt(32.W)
+  val flags = UInt(4.W)
+  val priority = SInt(16.W)
+  val epoch = UInt(8.W)
+  val node = UInt(Policy.NodeBits.W)
+
+  /** The host wants to be asked whether slots can be reclaimed. */
+  val reclaim = Bool()
+
+  /** A step: the cluster is named, not a list's first; it is being discarded. */
+  val named, taken = Bool()
+  val cluster = UInt(p.clusterBits.W)
+  val record = new ClusterRecord
+}
+
+/** The core's answer.
+  *
+  *   - alloc, hintAlloc: device, offset, epoch of the device when status is OK; NO_SPACE otherwise
+  *   - check: offset holds the number of faults
+  *   - alloc, reclaimDone: with NEED_RECLAIM device, offset of the first slot to look at, and `more`: how many, bit 15
+  *     for a cluster from FULL
+  *   - discardTake: offset of the cluster's first slot when status is OK
+  *   - stepTake: the same, and device; bit 0 of `more`: it was the first of its list
+  *   - stepVisit: device: the first of the available list; offset: one more than the device behind, 0 if none
+  *   - dump: record (count: the population of the bitmap, which is without hinted slots; order, flag, seq, epoch: as
+  *     last applied)
+  *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
+  *     cluster
+  *   - all: waits, the accesses to memory, one depending on the other, for which the core was held since the response
+  *     before (255: at least so many); 0 with the clusters on chip
+  */
+class CoreResp extends Bundle {
+  val status = UInt(7.W)
+  val device = UInt(5.W)
+  val offset = UInt(32.W)
+
+  /** What goes in front of the offset in RESULT.SLOT. */
+  val more = UInt(CoreResp.MoreBits.W)
+  val epoch = UInt(8.W)
+  val taken = Bool()
+  val waits = UInt(MemMap.Completion.Result.Waits.width.W)
+  val record = new ClusterRecord
+}
+
+object CoreResp {
+  val MoreBits: Int = MemMap.Completion.Result.Slot.width - 32
+}
+
+/** A line of the device table, for the registers and for those who walk a device. */
+class DeviceInfo extends Bundle {
+  val pages = UInt(32.W)
+  val base = UInt(32.W)
+  val used = UInt(32.W)
+  val priority = SInt(16.W)
+  val flags = UInt(4.W)
+  val claimed = Bool()
+  val writeok = Bool()
+  val available = Bool()
+  val epoch = UInt(8.W)
+}
+
+/** One-cycle pulses that the statistics registers count. */
+class CoreEvents extends Bundle {
+  val allocFast, allocNonfull, allocFree, allocFrag, allocSteal, allocFail = Bool()
+  val freed, scan, listMove = Bool()
+}
+
+/** The register POLICY, as it is: see RegMap.Policy. The codes are those of the register. */
+class Policy extends Bundle {
+  val scan = UInt(RegMap.Policy.Scan.width.W)
+  val device = UInt(RegMap.Policy.Device.width.W)
+  val hint = UInt(RegMap.Policy.Hint.width.W)
+  val placement = UInt(RegMap.Policy.Placement.width.W)
+
+  /** Of the random trunks' generator, and a pulse: it starts from there. */
+  val seed = UInt(RegMap.Policy.Seed.width.W)
+  val reseed = Bool()
+}
+
+object Policy {
+
+  /** Width of a node's number. */
+  val NodeBits: Int = 4
+}
+
+/** A cluster leaves FREE for an allocation, and comes into use, or comes to FREE. */
+class PoolEvent(p: Params) extends Bundle {
+  val cluster = UInt(p.clusterBits.W)
+  val empties = Bool()
+}
+
+/** What the core says of clusters to whom they get their swap tables from; see TablePool. */
+class PoolPort(p: Params) extends Bundle {
+  val event = Valid(new PoolEvent(p))
+
+  /** There is no table for a cluster on FREE; of no meaning while `full`. */
+  val none = Input(Bool())
+
+  /** Of events, no more than those of the next two cycles may come. */
+  val full = Input(Bool())
+}
+
+/** The core: requests in order, one at a time; each accepted request gets exactly one response. */
+class CoreIO(p: Params) extends Bundle {
+  val req = Flipped(Decoupled(new CoreReq(p)))
+  val resp = Decoupled(new CoreResp)
+
+  /** The bitmap of an apply's record, from the request's acceptance to its answer. */
+  val applied = new BitmapPort(p, p.wordSlots)
+
+  /** The bitmap of a dump's record, while its answer waits to be taken. */
+  val dumped = Flipped(new BitmapPort(p, p.dumpBits))
+
+  /** The mode; steady while any device is claimed. */
+  val advisory = Input(Bool())
+
+  /** What differs from the kernel's rules; any change takes effect with the next request. */
+  val policy = Input(new Policy)
+
+  /** The node of each CPU. */
+  val nodes = Input(Vec(p.cpus, UInt(Policy.NodeBits.W)))
+
+  /** Synchronous clear of everything, a pulse; the core is not ready until done. */
+  val clear = Input(Bool())
+  val devices = Output(Vec(p.devices, new DeviceInfo))
+
+  /** Free slots of devices with write permission, hinted ones left out; slots in outstanding hints. */
+  val freeSlots = Output(UInt(32.W))
+  val hintedSlots = Output(UInt(32.W))
+  val events = Output(new CoreEvents)
+  val pool = new PoolPort(p)
+
+  /** An internal check failed (sticky until clear). */
+  val fault = Output(Bool())
+}

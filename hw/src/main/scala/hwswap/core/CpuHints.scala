@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package core
+
+import chisel3._
+import chisel3.util._
+
+/** Where a CPU looks first for an order: behind slot `last` of an engine cluster, or in the whole of it, and the device
+  * it belongs to. The slot itself, not the one behind it, is held because it follows without an adder from the slots
+  * that were given.
+  */
+class CpuHint(p: Params) extends Bundle {
+  val valid = Bool()
+  val device = UInt(p.deviceBits.W)
+  val cluster = UInt(p.clusterBits.W)
+  val last = UInt(p.slotBits.W)
+  val whole = Bool()
+}
+
+/** Whose hint: a CPU's for an order, or a rotating device's, which all CPUs share. */
+class HintKey(p: Params) extends Bundle {
+  val ofDevice = Bool()
+  val index = UInt(p.cpuBits.max(p.deviceBits).W)
+  val order = UInt(p.orderBits.W)
+}
+
+/** A new hint. */
+class HintWrite(p: Params) extends Bundle {
+  val key = new HintKey(p)
+  val hint = new CpuHint(p)
+}
+
+/** The hints, one for each CPU and order (the kernel's `percpu_swap_cluster`), and one for each device and order, which
+  * rotating devices use (`global_cluster`). An invalid one stands for offset 0 or no device.
+  *
+  * A RAM; reading takes one cycle. After reset and after `drop` the whole of it is gone through, an entry a cycle, and
+  * `ready` is low meanwhile.
+  */
+class CpuHints(p: Params) extends Module {
+  val io = IO(new Bundle {
+
+    /** Read a hint; it is there one cycle later, for one cycle. Undefined when it is written in the cycle in which it
+      * is read.
+      */
+    val read = Flipped(Valid(new HintKey(p)))
+    val hint = Output(new CpuHint(p))
+    val write = Flipped(Valid(new HintWrite(p)))
+
+    /** Forget all hints into this device (the kernel's `flush_percpu_swap_cluster()`). */
+    val drop = Flipped(Valid(UInt(p.deviceBits.W)))
+    val ready = Output(Bool())
+  })
+
+  private val addressBits = io.read.bits.getWidth
+  private val depth = 1 << addressBits
+  private val ram = SyncReadMem(depth, new CpuHint(p), SyncReadMem.Undefined)
+
+  // The sweep reads entry `at` while it looks at the one before, and writes the one before that: what is read comes
+  // late in its cycle.
+  private val sweeping = RegInit(true.B)
+  private val dropAll = RegInit(true.B)
+  private val dropDevice = RegEnable(io.drop.bits, io.drop.valid)
+  private val at = RegInit(0.U((addressBits + 1).W))
+  private val last = at === (depth + 1).U
+  when(sweeping) {
+    at := Mux(last, 0.U, at + 1.U)
+    sweeping := !last
+  }.elsewhen(io.drop.valid) {
+    sweeping := true.B
+    dropAll := false.B
+  }
+  io.ready := !sweeping
+
+  io.hint := ram.read(Mux(sweeping, at(addressBits - 1, 0), io.read.bits.asUInt))
+  private val reading = sweeping && at < depth.U
+  private val dropped =
+    RegNext(RegNext(reading, false.B) && (dropAll || io.hint.device === dropDevice), false.B)
+  private val entry = WireDefault(io.write.bits.hint)
+  when(sweeping) {
+    entry.valid := false.B
+  }
+  when(dropped || (io.write.valid && !sweeping)) {
+    ram.write(Mux(sweeping, (at - 2.U)(addressBits - 1, 0), io.write.bits.key.asUInt), entry)
+  }
+
+  assert(
+    !(sweeping && (io.read.valid || io.write.valid || io.drop.valid)),
+    "CPU hints are used while they are gone through"
+  )
+}

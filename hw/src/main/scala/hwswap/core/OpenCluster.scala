@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package core
+
+import chisel3._
+import chisel3.util._
+import hwswap.store.{ClusterStore, FreeRuns, StorePort, StoreWrite}
+
+/** A change of the open cluster's slots: those of a range, in one word or of whole words, become used or free. */
+class RowChange(p: Params) extends Bundle {
+  val range = new SlotRange(p)
+  val used = Bool()
+
+  /** The slots are those that were found last; else they are in the word that was picked last. */
+  val found = Bool()
+}
+
+/** The open cluster, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`: its line of the
+  * store in registers. All work on 512 slots is done here, so that those who decide handle small numbers only.
+  *
+  * `open` makes a cluster the open one by the end of the cycle: it is that already, or it comes from the store, where
+  * `read` has to have named it one cycle before. Whether it is the open one is looked up when it is read, so `read` has
+  * to name it also if it is, or if the store's line of it does not matter; no other one is opened in between.
+  *
+  * `look` picks a word and looks for a run; both answers are there one cycle later, until the next look.
+  *
+  * A change is asked for in one cycle, made of the row in the next, and written to the store in the one after that. In
+  * the second cycle the new word is seen by the look already, but not what follows from it for the search: see `stale`.
+  * No cluster is fetched in that cycle. What the store does not have yet when a cluster is read is put in its place.
+  */
+class OpenCluster(p: Params) extends Module {
+
+  /** Where the lines are kept, if not on chip. */
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new StorePort(p))))
+  val io = IO(new Bundle {
+
+    /** Read this cluster's line of the store. */
+    val read = Flipped(Valid(UInt(p.clusterBits.W)))
+
+    /** Make this cluster the open one. `blank`: what the store holds of it does not matter. */
+    val open = Flipped(Valid(UInt(p.clusterBits.W)))
+    val blank = Input(Bool())
+
+    /** The row of the cluster that is opened may not have been read; it is neither looked at nor changed. */
+    val recordOnly = Input(Bool())
+
+    /** The order that will be looked for in it. */
+    val nextOrder = Input(UInt(p.orderBits.W))
+
+    // The open cluster.
+    val cluster = Output(UInt(p.clusterBits.W))
+    val meta = Output(new ClusterMeta(p))
+    val empty = Output(Bool())
+    val kernel = Output(new KernelMeta)
+
+    /** New records of the cluster that is open in this cycle. */
+    val newMeta = Flipped(Valid(new ClusterMeta(p)))
+    val newEmpty = Input(Bool())
+    val newKernel = Flipped(Valid(new KernelMeta))
+
+    /** Pick this word of the row. */
+    val look = Input(Bool())
+    val pick = Input(UInt(p.wordBits.W))
+    val word = Output(UInt(p.wordSlots.W))
+
+    /** Look for 2^order free slots behind `behind`, which is in the word that is picked, or anywhere: see
+      * FreeRunFinder.
+      */
+    val order = Input(UInt(p.orderBits.W))
+    val behind = Input(UInt(p.slotBits.W))
+    val anywhere = Input(Bool())
+    val later = Input(UInt(p.words.W))
+    val found = Output(Bool())
+    val foundSlot = Output(UInt(p.slotBits.W))
+    val foundHere = Output(Bool())
+    val beyond = Output(UInt(p.words.W))
+
+    /** The slots of `checked` in the word that is picked, and all of `checkedWords`, are used. */
+    val checked = Input(new SlotRange(p))
+    val checkedWords = Input(UInt(p.words.W))
+    val allUsed = Output(Bool())
+
+    /** In this cycle a look sees the right word, but neither finds anything nor checks other words: slots were changed
+      * in the cycle in which the cluster, which was open already, was opened. A look without an `open` may follow a
+      * change at once, if it is for the same order, and all that was changed lies in front of `behind`.
+      */
+    val stale = Output(Bool())
+
+    /** A change of slots; a word that is replaced by another. */
+    val change = Flipped(Valid(new RowChange(p)))
+    val put = Flipped(Valid(UInt(p.wordBits.W)))
+    val newWord = Input(UInt(p.wordSlots.W))
+
+    /** Slots are being changed in this cycle. */
+    val changing = Output(Bool())
+
+    /** For how many orders each word of the row has a run, without the changes that still are on their way; and what is
+      * written to the store of them: see IndexFeed.
+      */
+    val orders = Output(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
+    val written = Output(new WordsChange(p))
+
+    /** A count is beyond 512 (one cycle). */
+    val fault = Output(Bool())
+  })
+
+  private val valid = RegInit(false.B)
+  private val cluster = Reg(UInt(p.clusterBits.W))
+  private val row = Reg(Vec(p.words, UInt(p.wordSlots.W)))
+  private val orders = Reg(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
+
+  /** Which words have a run: by what was read of them, or by what was known otherwise. */
+  private val readFits, knownFits, isRead = Reg(Vec(p.words, Bool()))
+  private val meta = Reg(new ClusterMeta(p))
+
+  /** No slot is used: known with `meta`, since a search starts with it. */
+  private val empty = Reg(Bool())
+  private val kernel = Reg(new KernelMeta)
+  private val store = memory.getOrElse(Module(new ClusterStore(p)).io)
+  private val line = store.line
+  store.read := io.read
+
+  // Which way a cluster comes: it is the open one, or its line was just read.
+  private val atHand = LateEqual(io.read.bits, cluster) && valid
+  private val fetch = io.open.valid && !atHand
+  private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
+  io.stale := stale
+
+  // What was asked for in the last cycle is made of the row in this one, if the cluster is still open.
+  private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
+  private val metaWrite = RegNext(io.newMeta.valid, false.B)
+  private val kernelWrite = RegNext(io.newKernel.valid, false.B)
+  private val changed = Reg(UInt(p.clusterBits.W))
+  changed := cluster
+  private val stillOpen = RegNext(!fetch)
+  private val range = Reg(new SlotRange(p))
+  private val setting = Reg(Bool())
+  private val old = Reg(UInt(p.wordSlots.W))
+  private val newMeta = RegNext(io.newMeta.bits)
+  private val newKernel = RegNext(io.newKernel.bits)
+  private val mask = range.maskIn(p)
+  private val newWord = Mux(setting, old | mask, old & ~mask)
+  private val touched = range.touched(p)
+  io.changing := rowWrite
+
+  // One cycle later it is written to the store, with the orders that find a run in it now.
+  private val writing = rowWrite || metaWrite || kernelWrite
+  private val write = Reg(new StoreWrite(p))
+  private val rowWritten = RegNext(rowWrite, false.B)
+  private val metaWritten = RegNext(metaWrite, false.B)
+  private val kernelWritten = RegNext(kernelWrite, false.B)
+  private val patchesOrders = RegNext(rowWrite && stillOpen, false.B)
+  private val newOrders = FreeRuns.orders(write.word.used)
+  private val writeAt = Mux(writing, changed, write.cluster)
+  write.cluster := writeAt
+  when(rowWrite) {
+    write.words := touched
+    write.word.used := newWord
+  }
+  private val writesEmpty = Reg(Bool())
+  when(metaWrite) {
+    write.meta.bits := newMeta
+    writesEmpty := newMeta.count === 0.U
+  }
+  when(kernelWrite)(write.kernel.bits := newKernel)
+  store.write := write
+  store.write.words := Mux(rowWritten, write.words, 0.U)
+  store.write.word.orders := newOrders
+  store.write.meta.valid := metaWritten
+  store.write.kernel.valid := kernelWritten
+
+  io.orders := orders
+  io.written.cluster := write.cluster
+  io.written.words := store.write.words
+  io.written.orders := newOrders
+
+  // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
+  private val read = RegNext(io.read.valid, false.B)
+  private def lateFor(written: Bool): Bool = written || RegNext(written, false.B)
+  private val late = LateEqual(io.read.bits, writeAt)
+  private val rowLate = late && lateFor(rowWritten)
+  private val metaLate = late && lateFor(metaWritten)
+
+  // The row goes on. Which of its two sources a word has is known long before whether it changes.
+  private val order = Mux(stale, io.order, io.nextOrder)
+  private val here = atHand || stale
+  private val newFits = FreeRuns.holds(newWord, order)
+  private val hasNew = FreeRuns.holds(write.word.used, order)
+  private val isFull = write.word.used.andR
+  private val full = Wire(Vec(p.words, Bool()))
+  private val bus = Mux(rowWrite, newWord, write.word.used)
+  for (w <- 0 until p.words) {
+    val late = rowLate && write.words(w)
+    val patched = rowWrite && stillOpen && touched(w)
+    when(fetch || patched) {
+      row(w) := Mux(rowWrite || late, bus, line.words(w).used)
+    }
+    val patchedOrders = patchesOrders && write.words(w)
+    when(fetch) {
+      orders(w) := Mux(late, newOrders, line.words(w).orders)
+    }.elsewhen(patchedOrders) {
+      orders(w) := newOrders
+    }
+    // Each source is compared for itself: what is read comes late.
+    val known = Mux(
+      stale && patched,
+      newFits,
+      Mux(Mux(here, patchedOrders, late), hasNew, FreeRuns.fits(orders(w), order, p))
+    )
+    full(w) := Mux(patchedOrders, isFull, orders(w) === 0.U)
+    when(io.open.valid || stale) {
+      val read = Module(new LateFits(p))
+      read.io.orders := line.words(w).orders
+      read.io.below := FreeRuns.below(order, p)
+      readFits(w) := read.io.fits
+      knownFits(w) := known
+      isRead(w) := !(here || late)
+    }
+  }
+  when(io.newMeta.valid) {
+    meta := io.newMeta.bits
+  }
+  when(io.newMeta.valid || fetch) {
+    val read = Module(new LateEmpty(p))
+    read.io.count := line.meta.count
+    read.io.isKnown := !fetch || metaLate
+    read.io.known := Mux(fetch, writesEmpty, io.newEmpty)
+    empty := read.io.empty
+  }
+  when(kernelWrite && stillOpen)(kernel := newKernel)
+  when(fetch) {
+    valid := !io.recordOnly
+    cluster := io.open.bits
+    meta := Mux(metaLate, write.meta.bits, line.meta)
+    kernel := line.kernel
+  }
+  io.cluster := cluster
+  io.meta := meta
+  io.empty := empty
+  io.kernel := kernel
+
+  // Look. What is found lies behind all that is being changed, so the finder does without it.
+  private val isNew = rowWrite && stillOpen && io.pick >= range.firstWord(p) && io.pick <= range.lastWord(p)
+  private val stored = Select(row, io.pick)
+  private val picked = Mux(isNew, newWord, stored)
+  private val word = RegEnable(picked, io.look)
+  io.word := word
+  private val finder = Module(new FreeRunFinder(p))
+  finder.io.find := io.look
+  finder.io.row := row
+  finder.io.fits := VecInit.tabulate(p.words)(w => Mux(isRead(w), readFits(w), knownFits(w))).asUInt
+  finder.io.order := io.order
+  finder.io.behind := io.behind
+  finder.io.anywhere := io.anywhere
+  finder.io.later := io.later
+  io.found := finder.io.found
+  io.foundSlot := finder.io.slot
+  io.foundHere := finder.io.here
+  io.beyond := finder.io.beyond
+
+  // Check: a bit for each four slots, then all together.
+  private val free = (io.checked.maskIn(p) & ~picked).asBools.grouped(4).toSeq.map { slots =>
+    RegEnable(VecInit(slots).asUInt.orR, io.look)
+  }
+  private val notFull =
+    RegEnable((0 until p.words).map(w => io.checkedWords(w) && !full(w)).reduce(_ || _), io.look)
+  io.allUsed := !(free :+ notFull).reduce(_ || _)
+
+  // What is asked for. A word that is replaced has an empty range of its own.
+  range := io.change.bits.range
+  setting := io.change.bits.used
+  old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.laterWord, word))
+  when(io.put.valid) {
+    range.start := io.put.bits ## Fill(p.wordSlotBits, true.B)
+    range.last := io.put.bits ## 0.U(p.wordSlotBits.W)
+    setting := false.B
+  }
+
+  // Self-checks.
+  private val overfull = metaWrite && newMeta.count > p.slots.U
+  io.fault := overfull
+  assert(!(io.change.valid && io.put.valid), "two changes of slots at once")
+  assert(
+    !(rowWrite && stillOpen && setting) ||
+      !VecInit.tabulate(p.words)(w => touched(w) && (row(w) & mask).orR).asUInt.orR,
+    "a slot is given that is in use"
+  )
+  assert(empty === (meta.count === 0.U) || !valid, "a cluster is said to be empty that is not, or the reverse")
+  assert(!overfull, "a cluster counts more than 512 slots in use")
+  assert(!(fetch && rowWrite), "a cluster is fetched while slots are changed")
+  assert(!(fetch && writing && changed === io.open.bits), "a cluster is fetched that is written too late")
+  assert(
+    !(fetch && late && lateFor(kernelWritten)),
+    "a cluster is read while the kernel's word of it is written"
+  )
+  assert(!io.open.valid || RegNext(io.read.bits) === io.open.bits, "a cluster is opened that was not named before")
+  assert(!fetch || io.blank || read, "a cluster is opened that was not read")
+  assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")
+  when(io.newMeta.valid) {
+    val meta = io.newMeta.bits
+    assert(
+      meta.flag =/= ClusterFlag.free || (meta.count === 0.U && meta.order === 0.U),
+      "a FREE cluster has slots in use or an order"
+    )
+    assert(meta.flag =/= ClusterFlag.full || meta.count === p.slots.U, "a FULL cluster has a free slot")
+  }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package core
+
+import chisel3._
+import chisel3.util._
+
+/** A line of the device table as the core holds it: DeviceInfo with fields no wider than the store needs. */
+class DeviceLine(p: Params) extends Bundle {
+  val pages = UInt(p.usedBits.W)
+  val base = UInt(p.clusterBits.W)
+  val used = UInt(p.usedBits.W)
+  val priority = SInt(p.priorityBits.W)
+  val flags = UInt(4.W)
+  val claimed = Bool()
+  val writeok = Bool()
+  val available = Bool()
+  val epoch = UInt(MemMap.ClusterState.Meta.Epoch.width.W)
+
+  /** The same, as others see it. */
+  def shown: DeviceInfo = {
+    val info = Wire(new DeviceInfo)
+    for ((name, field) <- info.elements) field := elements(name)
+    info
+  }
+}
+
+/** A device as the core sees it: what the registers show, and what only the core needs. */
+class SwapDevice(p: Params) extends Bundle {
+  val info = new DeviceLine(p)
+
+  /** Clusters of the device, the last one perhaps in part: its pages divided by 512, rounded up. */
+  val clusters = UInt(p.clusterCountBits.W)
+
+  /** Its clusters have been listed: SWAPON was done. */
+  val listed = Bool()
+
+  /** Slots in outstanding hints. */
+  val hinted = UInt(p.usedBits.W)
+
+  /** Its swapon: how many there had been. */
+  val number = UInt(DevicePicker.NumberBits.W)
+
+  /** Slots in use for good: those that were when its clusters were listed. */
+  val bad = UInt(p.usedBits.W)
+
+  /** The node it belongs to. */
+  val node = UInt(Policy.NodeBits.W)
+
+  /** Slots, in use or not: whole clusters. */
+  def slots(p: Params): UInt = clusters ## 0.U(p.slotBits.W)
+
+  /** Its flag number `field` is set. */
+  def has(field: MapField): Bool = info.flags(field.lsb)
+
+  /** It may be asked for hints. */
+  def hintable: Bool = has(MemMap.DeviceFlags.Flags.Solidstate) && !has(MemMap.DeviceFlags.Flags.NoHints)
+
+  /** This engine cluster is one of its own. */
+  def owns(cluster: UInt): Bool = info.claimed && cluster >= info.base && cluster < info.base +& clusters
+}
+
+/** What happens to a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or
+  * its numbers of slots change; or, as a host's step, they change and its being available does not (`count`), or that
+  * alone does (`join`, `leave`).
+  */
+object DeviceOp extends ChiselEnum {
+  val none, claim, enable, disable, forget, adjust, count, join, leave = Value
+}
+
+/** A change of a device.
+  *
+  *   - claim: everything about the new device, which fits in the store, is in the request; `clusters` and `used` are
+  *     given here
+  *   - adjust, count: `usedDelta` and `hintedDelta`, slots, signed
+  */
+class DeviceChange(p: Params) extends Bundle {
+  val op = DeviceOp()
+  val device = UInt(p.deviceBits.W)
+  val clusters = UInt(p.clusterCountBits.W)
+  val used = UInt(p.usedBits.W)
+  val usedDelta = SInt((p.countBits + 1).W)
+  val hintedDelta = SInt((p.countBits + 1).W)
+}
+
+/** The device table: the kernel's `swap_info[]`, as far as the engine needs it. A change shows two cycles later;
+  * changes are two cycles apart.
+  *
+  * A device is available when it has write permission and a free slot; this table says when one enters or leaves the
+  * available list (`add_to_avail_list()`, `del_from_avail_list()`), one cycle after that shows here.
+  */
+class SwapDevices(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val change = Input(new DeviceChange(p))
+
+    /** The request of a claim, steady for two cycles. */
+    val req = Input(new CoreReq(p))
+    val devices = Output(Vec(p.devices, new SwapDevice(p)))
+
+    /** The device that is changing. */
+    val changing = Output(UInt(p.deviceBits.W))
+
+    /** One cycle later: it enters or leaves the available list. */
+    val enter = Output(Bool())
+    val leave = Output(Bool())
+    val priority = Output(SInt(p.priorityBits.W))
+
+    /** Free slots of the devices with write permission. */
+    val freeSlots = Output(UInt(p.usedBits.W))
+
+    /** More than half of all swap is in use, `vm_swap_full()`: three cycles behind a change. */
+    val halfUsed = Output(Bool())
+
+    /** Slots in outstanding hints. */
+    val hintedSlots = Output(UInt(p.usedBits.W))
+
+    /** A count left its bounds (one cycle). */
+    val fault = Output(Bool())
+  })
+
+  private val devices = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new SwapDevice(p))))
+  private val freeSlots, hintedSlots = RegInit(0.U(p.usedBits.W))
+  io.devices := devices
+  io.freeSlots := freeSlots
+  io.hintedSlots := hintedSlots
+
+  private val swapons = RegInit(0.U(DevicePicker.NumberBits.W))
+
+  private val op = RegNext(io.change.op, DeviceOp.none)
+  private val change = RegNext(io.change)
+  private val changing = op =/= DeviceOp.none
+
+  // The device as it was, as it is written, and what decides whether it is available.
+  private val old = RegNext(At(devices, io.change.device))
+  private val device = At(devices, change.device)
+  private val used = (old.info.used.zext + change.usedDelta).asUInt
+  private val hinted = (old.hinted.zext + change.hintedDelta).asUInt
+  private val writeok = WireDefault(old.info.writeok)
+  private val counting = op.isOneOf(DeviceOp.adjust, DeviceOp.count)
+  private val notFull = Mux(counting, used, old.info.used) =/= old.slots(p)
+  private val available = MuxCase(
+    writeok && notFull,
+    Seq(
+      (op === DeviceOp.count) -> old.info.available,
+      (op === DeviceOp.join) -> true.B,
+      (op === DeviceOp.leave) -> false.B
+    )
+  )
+
+  // What the sums of all devices gain or lose.
+  private val free = (old.slots(p) - old.info.used).zext
+  private val freeDelta, hintedDelta = WireDefault(0.S((p.usedBits + 1).W))
+
+  // All good slots of devices with write permission, and those in use of devices that have lost it: the size of swap
+  // counts the first only, the use counts both.
+  private val goodSlots, goneSlots = RegInit(0.U(p.usedBits.W))
+  private val goodDelta, goneDelta = WireDefault(0.S((p.usedBits + 1).W))
+  private val bad = Mux(old.listed, old.bad, old.info.used)
+  private val good = (old.slots(p) - bad).zext
+  private val inUse = (old.info.used - bad).zext
+  private val gone = old.listed && !old.info.writeok
+  private val left = RegNext(freeSlots.zext - goneSlots.zext)
+  io.halfUsed := RegNext((left << 1) < goodSlots.zext)
+
+  switch(op) {
+    is(DeviceOp.claim) {
+      device.info.pages := io.req.pages(p.usedBits - 1, 0)
+      device.info.base := io.req.base(p.clusterBits - 1, 0)
+      device.info.used := change.used
+      device.info.priority := io.req.priority
+      device.info.flags := io.req.flags
+      device.info.claimed := true.B
+      device.info.epoch := io.req.epoch
+      device.node := io.req.node
+      device.clusters := change.clusters
+      device.listed := false.B
+      device.hinted := 0.U
+      writeok := false.B
+    }
+    is(DeviceOp.enable) {
+      device.listed := true.B
+      writeok := true.B
+      when(!old.listed) {
+        device.number := swapons
+        device.bad := old.info.used
+        swapons := swapons + 1.U
+      }
+      freeDelta := Mux(old.info.writeok, 0.S, free)
+      goodDelta := Mux(old.info.writeok, 0.S, good)
+      goneDelta := Mux(gone, -inUse, 0.S)
+    }
+    is(DeviceOp.disable) {
+      writeok := false.B
+      freeDelta := Mux(old.info.writeok, -free, 0.S)
+      goodDelta := Mux(old.info.writeok, -good, 0.S)
+      goneDelta := Mux(old.info.writeok, inUse, 0.S)
+    }
+    is(DeviceOp.forget) {
+      device := 0.U.asTypeOf(device)
+      writeok := false.B
+      freeDelta := Mux(old.info.writeok, -free, 0.S)
+      goodDelta := Mux(old.info.writeok, -good, 0.S)
+      goneDelta := Mux(gone, -inUse, 0.S)
+      hintedDelta := -old.hinted.zext
+    }
+    is(DeviceOp.adjust, DeviceOp.count) {
+      device.info.used := used(p.usedBits - 1, 0)
+      device.hinted := hinted(p.usedBits - 1, 0)
+      freeDelta := Mux(old.info.writeok, -change.usedDelta, 0.S)
+      goneDelta := Mux(gone, change.usedDelta, 0.S)
+      hintedDelta := change.hintedDelta
+    }
+  }
+  when(changing) {
+    device.info.writeok := writeok
+    device.info.available := available
+    freeSlots := (freeSlots.zext + freeDelta).asUInt(p.usedBits - 1, 0)
+    hintedSlots := (hintedSlots.zext + hintedDelta).asUInt(p.usedBits - 1, 0)
+    goodSlots := (goodSlots.zext + goodDelta).asUInt(p.usedBits - 1, 0)
+    goneSlots := (goneSlots.zext + goneDelta).asUInt(p.usedBits - 1, 0)
+  }
+  io.enter := RegNext(changing && available && !old.info.available, false.B)
+  io.leave := RegNext(changing && !available && old.info.available, false.B)
+  io.changing := change.device
+  io.priority := RegNext(old.info.priority)
+
+  assert(!(changing && io.change.op =/= DeviceOp.none), "two changes of devices in consecutive cycles")
+
+  // One bit more than a count of slots can have is set after a count went below 0, too.
+  private val beyond = counting && (used > old.slots(p) || hinted > used)
+  io.fault := beyond
+  assert(!beyond, "a device counts more slots in use than it has, or more in hints than in use")
+}

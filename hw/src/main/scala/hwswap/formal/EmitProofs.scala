@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package formal
+
+import _root_.circt.stage.ChiselStage
+import chisel3.RawModule
+import mainargs.{arg, main, ParserForMethods}
+
+import java.nio.charset.StandardCharsets
+import java.nio.file.{Files, Paths}
+import hwswap.bus.{AxiGate, AxiLiteSlave}
+import hwswap.core.{AvailableList, ClusterLists, Core, CoreOp, FreeRunFinder}
+
+/** Writes parts of the engine, so small that a solver can look at all of their states, as SystemVerilog with their
+  * assertions. What is proved of them is in hw/formal.
+  */
+object EmitProofs {
+
+  /** 64 slots make 7 orders, and a row of four words. */
+  val Finder: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 64)
+
+  /** What a row really is. */
+  val FullFinder: Params = Params()
+
+  /** 4 clusters are enough to have one that is neither first nor last with a neighbour on each side of it. */
+  val Lists: Params = Params(devices = 1, cpus = 1, clusters = 4, slots = 8)
+  val Available: Params = Params(devices = 4, cpus = 1, clusters = 8)
+  val SmallCore: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 8, advisory = false)
+
+  private def parts: Seq[(String, () => RawModule)] = Seq(
+    "finder" -> (() => new FreeRunFinder(Finder)),
+    "full-finder" -> (() => new FreeRunFinder(FullFinder)),
+    "lists" -> (() => new ClusterLists(Lists)),
+    "available" -> (() => new AvailableList(Available)),
+    "core" -> (() => new Core(SmallCore)),
+    "gate" -> (() => new AxiGate),
+    "axil" -> (() => new AxiLiteSlave)
+  )
+
+  /** The codes of what the core is asked, as a package. */
+  private def operations: String = {
+    val codes = Seq(
+      "Prepare" -> CoreOp.swaponPrepare,
+      "Swapon" -> CoreOp.swapon,
+      "Alloc" -> CoreOp.alloc,
+      "Free" -> CoreOp.free
+    )
+    val lines = codes.map { case (name, code) =>
+      s"  localparam logic [${CoreOp.getWidth - 1}:0] $name = ${code.litValue};"
+    }
+    ("package core_op;" +: lines :+ "endpackage").mkString("", "\n", "\n")
+  }
+
+  @main(doc = "Writes each part to a file of its name in <target-dir>, and operations.sv.")
+  def emit(@arg(doc = "folder to write to; made when missing") targetDir: String): Unit = {
+    val folder = Paths.get(targetDir)
+    Files.createDirectories(folder)
+    for ((name, part) <- parts) {
+      val text = ChiselStage.emitSystemVerilog(
+        part(),
+        firtoolOpts = (Seq("--disable-all-randomization", "--strip-debug-info") ++ Emit.SimulationOptions).toArray
+      )
+      Files.write(folder.resolve(s"$name.sv"), text.getBytes(StandardCharsets.UTF_8))
+    }
+    Files.write(folder.resolve("operations.sv"), operations.getBytes(StandardCharsets.UTF_8))
+    println(s"wrote ${parts.length} parts to $folder")
+  }
+
+  def main(args: Array[String]): Unit = ParserForMethods(this).runOrExit(args.toSeq): Unit
+}

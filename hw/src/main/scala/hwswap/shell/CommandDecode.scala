@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.util._
+import hwswap.bus.Axi
+import hwswap.core.{CoreOp, CorePort, CoreReq}
+import hwswap.tables.TableOp
+
+/** A command as the host wrote it: the four words of MemMap.Command. */
+class Command extends Bundle {
+  val head, arg0, arg1, arg2 = UInt(Axi.DataBits.W)
+}
+
+/** Who carries a command out. */
+object CommandPlace extends ChiselEnum {
+
+  /** at once: NOP; in the core; by the walker of records; by the hint rings; by the dumper; by the unit of swap tables.
+    */
+  val atOnce, core, resync, recall, dump, table = Value
+}
+
+/** What is wrong with a command, a bit a reason. */
+class Refusal extends Bundle {
+  val opcode, protect, device, cpu, range = Bool()
+
+  /** Something is. */
+  def any: Bool = opcode || protect || device || cpu || range
+
+  /** The first reason as a status; OK when there is none. */
+  def status: UInt = MuxCase(
+    StatusCode.Ok.U,
+    Seq(
+      opcode -> StatusCode.BadOpcode.U,
+      protect -> StatusCode.WriteProtected.U,
+      device -> StatusCode.BadDevice.U,
+      cpu -> StatusCode.BadCpu.U,
+      range -> StatusCode.BadRange.U
+    )
+  )
+}
+
+/** A checked command. */
+class DecodedCommand(p: Params) extends Bundle {
+  val refusal = new Refusal
+
+  /** Meaningless when the command is refused. */
+  val place = CommandPlace()
+  val opcode = UInt(MemMap.Command.Head.Opcode.width.W)
+  val irq = Bool()
+  val device = UInt(MemMap.Command.Head.Type.width.W)
+  val nr = UInt(MemMap.Command.Head.Nr.width.W)
+
+  /** RECALL of all devices. */
+  val all = Bool()
+
+  /** Advisory SWAPOFF_BEGIN and SWAPOFF: the device's hints are recalled first. */
+  val recallFirst = Bool()
+
+  /** What the core is asked, for `core`. */
+  val core = new CoreReq(p)
+
+  /** SWAPOFF: the device's tables are taken before. */
+  val takeFirst = Bool()
+
+  /** What the unit of swap tables is asked, for `table` and with `takeFirst`. */
+  val table = TableOp()
+  val kinds = UInt(MemMap.TableScan.Slots.Kinds.width.W)
+
+  /** ARG0, the lower half: DUMP: the first cluster; tables: the first slot. ARG1: DUMP: where to. */
+  val low = UInt(32.W)
+  val arg1, arg2 = UInt(64.W)
+}
+
+/** Checks a command and takes it apart, combinationally. What only the core can know (is the device claimed, are the
+  * slots in use) is left to the core; the widths it cannot see any more are checked here.
+  */
+object CommandDecode {
+  import MapAccess.get
+
+  def apply(p: Params, command: Command, advisory: Bool, tableWrites: Bool): DecodedCommand = {
+    val d = Wire(new DecodedCommand(p))
+    val head = MemMap.Command.Head
+    val opcode = get(command.head, head.Opcode)
+    val cpu = get(command.head, head.Cpu)
+    val order = get(command.head, head.Order)
+    val device = get(command.head, head.Type)
+    val nr = get(command.head, head.Nr)
+    val low = command.arg0(31, 0)
+    val high = command.arg0(63, 32)
+
+    def is(code: Int): Bool = opcode === code.U
+    val steps = p.steps.B && opcode >= OpcodeCode.StepTake.U && opcode <= OpcodeCode.StepFree.U
+    val tables = p.tables.B &&
+      ((opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U) || is(OpcodeCode.Window))
+    val known = (opcode <= OpcodeCode.ReclaimDone.U && (p.check.B || !is(OpcodeCode.Check))) || steps || tables
+    val advisoryOnly = is(OpcodeCode.Resync) || is(OpcodeCode.Recall) || is(OpcodeCode.Dump)
+    val authoritativeOnly = is(OpcodeCode.Alloc) || is(OpcodeCode.Free) || is(OpcodeCode.DiscardTake) ||
+      is(OpcodeCode.DiscardDone) || is(OpcodeCode.ReclaimDone) || steps
+    val all = is(OpcodeCode.Recall) && device.andR && command.arg0(0)
+    val wrongMode = Mux(advisory, authoritativeOnly, advisoryOnly)
+    val wantsDevice = !is(OpcodeCode.Nop) && !is(OpcodeCode.Alloc) && !is(OpcodeCode.Dump) && !all
+    val list = MemMap.StepList.List
+    val named = get(command.arg1, list.Named).asBool
+    val wantsOffset = is(OpcodeCode.Free) || is(OpcodeCode.MarkBad) || is(OpcodeCode.DiscardDone) ||
+      is(OpcodeCode.ReclaimDone) || is(OpcodeCode.StepPut) || is(OpcodeCode.StepGive) || is(OpcodeCode.StepFree) ||
+      is(OpcodeCode.StepNext) || (is(OpcodeCode.StepTake) && named)
+    val ofDevice = command.arg1(0)
+    val wantsCpu = is(OpcodeCode.Alloc) || is(OpcodeCode.ReclaimDone) || (is(OpcodeCode.StepNext) && !ofDevice)
+    val wantsOrder = wantsCpu || is(OpcodeCode.StepTake) || is(OpcodeCode.StepPut) || is(OpcodeCode.StepGive) ||
+      is(OpcodeCode.StepNext)
+    val dumpEnd = low(p.clusterBits, 0) +& nr
+    val badDump = is(OpcodeCode.Dump) && ((command.arg0 >> (p.clusterBits + 1)) =/= 0.U || dumpEnd > p.clusters.U ||
+      command.arg1(2, 0) =/= 0.U)
+
+    val writesTables = is(OpcodeCode.TableFill) || is(OpcodeCode.TableClear) || is(OpcodeCode.TableReplace)
+
+    d.refusal.opcode := !known || wrongMode
+    d.refusal.protect := writesTables && !tableWrites
+    d.refusal.device := wantsDevice && device >= p.devices.U
+    d.refusal.cpu := (wantsCpu && cpu >= p.cpus.U) || (wantsOrder && order >= p.orders.U)
+    d.refusal.range := (wantsOffset && high =/= 0.U) || badDump
+    d.place := MuxCase(
+      CommandPlace.core,
+      Seq(
+        is(OpcodeCode.Nop) -> CommandPlace.atOnce,
+        is(OpcodeCode.Resync) -> CommandPlace.resync,
+        is(OpcodeCode.Recall) -> CommandPlace.recall,
+        is(OpcodeCode.Dump) -> CommandPlace.dump,
+        tables -> CommandPlace.table
+      )
+    )
+    d.opcode := opcode
+    d.irq := get(command.head, head.Irq)
+    d.device := device
+    d.nr := nr
+    d.all := all
+    d.recallFirst := advisory && (is(OpcodeCode.SwapoffBegin) || is(OpcodeCode.Swapoff))
+    d.takeFirst := p.tables.B && is(OpcodeCode.Swapoff)
+    d.table := MuxLookup(opcode, TableOp.off)(
+      Seq(
+        OpcodeCode.TableGive.U -> TableOp.give,
+        OpcodeCode.TableTake.U -> TableOp.take,
+        OpcodeCode.TableLookup.U -> TableOp.lookup,
+        OpcodeCode.TableRange.U -> TableOp.range,
+        OpcodeCode.TableCount.U -> TableOp.count,
+        OpcodeCode.TableScan.U -> TableOp.scan,
+        OpcodeCode.TableFill.U -> TableOp.fill,
+        OpcodeCode.TableClear.U -> TableOp.clear,
+        OpcodeCode.TableReplace.U -> TableOp.replace,
+        OpcodeCode.Window.U -> TableOp.window
+      )
+    )
+    d.kinds := get(command.arg0, MemMap.TableScan.Slots.Kinds)
+    d.low := low
+    d.arg1 := command.arg1
+    d.arg2 := command.arg2
+
+    d.core := CorePort.blank(p)
+    d.core.op := MuxLookup(opcode, CoreOp.check)(
+      Seq(
+        OpcodeCode.SwaponPrepare.U -> CoreOp.swaponPrepare,
+        OpcodeCode.MarkBad.U -> CoreOp.markBad,
+        OpcodeCode.Swapon.U -> CoreOp.swapon,
+        OpcodeCode.SwapoffBegin.U -> CoreOp.swapoffBegin,
+        OpcodeCode.Swapoff.U -> CoreOp.swapoff,
+        OpcodeCode.Alloc.U -> CoreOp.alloc,
+        OpcodeCode.Free.U -> CoreOp.free,
+        OpcodeCode.DiscardTake.U -> CoreOp.discardTake,
+        OpcodeCode.DiscardDone.U -> CoreOp.discardDone,
+        OpcodeCode.ReclaimDone.U -> CoreOp.reclaimDone,
+        OpcodeCode.StepTake.U -> CoreOp.stepTake,
+        OpcodeCode.StepPut.U -> CoreOp.stepPut,
+        OpcodeCode.StepGive.U -> CoreOp.stepGive,
+        OpcodeCode.StepFree.U -> CoreOp.stepFree,
+        OpcodeCode.StepNext.U -> CoreOp.stepNext,
+        OpcodeCode.StepVisit.U -> CoreOp.stepVisit,
+        OpcodeCode.StepAvailable.U -> CoreOp.stepAvailable
+      )
+    )
+    d.core.cpu := cpu
+    d.core.order := order
+    d.core.device := device
+    d.core.offset := low
+    d.core.nr := nr
+    d.core.pages := low
+    d.core.base := high
+    d.core.flags := command.arg1(d.core.flags.getWidth - 1, 0)
+    d.core.priority := command.arg2(15, 0).asSInt
+    d.core.epoch := command.arg2(23, 16)
+    d.core.node := command.arg2(27, 24)
+    d.core.reclaim := get(command.head, head.Reclaim)
+    d.core.named := named
+    d.core.taken := get(command.arg1, list.Taken)
+    d
+  }
+}

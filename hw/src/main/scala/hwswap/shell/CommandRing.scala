@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.util._
+import hwswap.bus.DmaPort
+import hwswap.core.CorePort
+import hwswap.mirror.{DumpJob, HintJob, JobResult, ResyncJob}
+import hwswap.tables.{TableJob, TableResult}
+
+/** The command ring from doorbell to completion: fetch, carry out, complete, each a module of its own with queues in
+  * between.
+  */
+class CommandRing(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val settings = Input(new Settings)
+    val fetchDma = new DmaPort
+    val completionDma = new DmaPort
+    val claimed = Input(Vec(p.devices, Bool()))
+    val core = new CorePort(p)
+    val pause = Output(Bool())
+    val paused = Input(Bool())
+    val resync = Decoupled(new ResyncJob)
+    val resyncDone = Flipped(Valid(new JobResult))
+    val recall = Decoupled(new HintJob(p))
+    val recallDone = Flipped(Valid(new JobResult))
+    val dump = Decoupled(new DumpJob)
+    val dumpDone = Flipped(Valid(new JobResult))
+    val table = Decoupled(new TableJob)
+    val tableDone = Flipped(Valid(new TableResult))
+
+    /** Commands ever completed. */
+    val head = Output(UInt(32.W))
+    val irq = Output(Bool())
+    val busy = Output(Bool())
+    val finished = Output(Bool())
+    val failed = Output(Bool())
+  })
+
+  val fetch = Module(new CommandFetch)
+  val exec = Module(new CommandExec(p))
+  val writer = Module(new CompletionWriter)
+
+  fetch.io.enable := io.settings.enable
+  fetch.io.stop := io.settings.stopped
+  fetch.io.log2 := io.settings.cmdLog2
+  fetch.io.tail := io.settings.cmdTail
+  io.fetchDma <> fetch.io.dma
+
+  exec.io.in <> fetch.io.out
+  exec.io.stop := io.settings.stopped
+  exec.io.advisory := io.settings.advisory
+  exec.io.tableWrites := io.settings.tableWrites
+  exec.io.claimed := io.claimed
+  io.core <> exec.io.core
+  io.pause := exec.io.pause
+  exec.io.paused := io.paused
+  io.resync <> exec.io.resync
+  exec.io.resyncDone := io.resyncDone
+  io.recall <> exec.io.recall
+  exec.io.recallDone := io.recallDone
+  io.dump <> exec.io.dump
+  exec.io.dumpDone := io.dumpDone
+  io.table <> exec.io.table
+  exec.io.tableDone := io.tableDone
+
+  writer.io.log2 := io.settings.cmdLog2
+  writer.io.in <> exec.io.out
+  io.completionDma <> writer.io.dma
+
+  io.head := writer.io.head
+  io.irq := writer.io.irq
+  io.busy := fetch.io.busy || exec.io.busy || writer.io.busy
+  io.finished := exec.io.finished
+  io.failed := exec.io.failed
+
+  // Fetched, checked, at work, completed, and on their way to memory.
+  assert(
+    fetch.io.asked - io.head <= (CommandFetch.Depth + 2 + 2 * CompletionWriter.Depth).U,
+    "command ring: more commands under way than there are places"
+  )
+}

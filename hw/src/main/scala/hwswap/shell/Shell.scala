@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.util._
+import hwswap.bus.{AddressLookup, AddressTable, Axi, DmaArbiter, DmaPort, DmaWindow, DmaWindows, RefusedBurst}
+import hwswap.core.{CoreArbiter, CoreIO}
+import hwswap.mirror.Mirror
+import hwswap.store.MemoryEvents
+import hwswap.tables.{TableDmaPort, Tables}
+
+/** Everything between the two buses and the core: registers, command ring, CPU pages, mirror, swap tables, statistics,
+  * and the arbiters of DMA and core. CONTROL.RESET resets the whole module.
+  */
+class Shell(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val regs = new RegPort
+    val dma = new DmaPort
+    val lookup = Flipped(new AddressLookup)
+    val core = Flipped(new CoreIO(p))
+
+    /** The DMA of swap tables. */
+    val tableDma = new TableDmaPort
+    val dmaIdle = Input(Bool())
+    val readBeat = Input(Bool())
+    val writeBeat = Input(Bool())
+
+    /** Where bursts may be made; one that was refused (one cycle); the bus owes answers from before a reset. */
+    val windows = Output(Vec(RegMap.DmaWindow.Count, new DmaWindow))
+    val refused = Flipped(Valid(new RefusedBurst))
+    val owed = Input(Bool())
+
+    /** A store in DRAM: where it is, a transfer that was answered with an error (one cycle), and what it did. */
+    val storeBase = Output(UInt(Axi.AddrBits.W))
+    val storeError = Input(Bool())
+    val memory = Input(new MemoryEvents)
+    val resetting = Input(Bool())
+
+    /** Pulse: the core is to clear everything. */
+    val clear = Input(Bool())
+
+    /** The memories of the shell are cleared. */
+    val ready = Output(Bool())
+    val irq = Output(Bool())
+    val idle = Output(Bool())
+    val round = Output(UInt(32.W))
+  })
+
+  val registers = Module(new Registers(p))
+  val addresses = Module(new AddressTable)
+  val windows = Module(new DmaWindows)
+  val stats = Module(new Stats)
+  val table = Module(new DeviceTable(p))
+  val requests = Module(new CpuRequests(p))
+  val ring = Module(new CommandRing(p))
+  val mirror = Module(new Mirror(p))
+  val tables = Module(new Tables(p))
+  val settings = registers.io.settings
+  val claimed = VecInit(io.core.devices.map(_.claimed))
+
+  table.io.devices := io.core.devices
+
+  // Registers: every block sees every access, answers that are not its own are 0.
+  private val blocks = Seq(
+    registers.io.regs,
+    addresses.io.regs,
+    windows.io.regs,
+    stats.io.regs,
+    table.io.regs,
+    requests.io.regs,
+    tables.io.regs
+  )
+  for (block <- blocks) {
+    block.write := io.regs.write
+    block.read := io.regs.read
+  }
+  io.regs.readData := blocks.map(_.readData).reduce(_ | _)
+
+  // DMA
+  private val dmaClients = Seq(ring.io.fetchDma, ring.io.completionDma) ++ mirror.io.dma
+  val dma = Module(new DmaArbiter(dmaClients.length))
+  for ((port, client) <- dma.io.clients.zip(dmaClients)) port <> client
+  io.dma <> dma.io.dma
+  addresses.io.lookup <> io.lookup
+  addresses.io.target := mirror.io.dumpTarget
+  io.windows := windows.io.windows
+  windows.io.refused := io.refused
+
+  // Core
+  private val coreUsers = Seq(ring.io.core, requests.io.core) ++ mirror.io.core
+  val core = Module(new CoreArbiter(p, coreUsers.length, coreUsers.length - Mirror.CoreUsers + Mirror.RecordUser))
+  for ((port, user) <- core.io.users.zip(coreUsers)) port <> user
+  io.core.req <> core.io.core.req
+  core.io.core.resp <> io.core.resp
+  mirror.io.applied <> io.core.applied
+  mirror.io.dumped <> io.core.dumped
+  io.core.advisory := settings.advisory
+  io.core.policy := settings.policy
+  io.core.nodes := registers.io.nodes
+  io.core.clear := io.clear
+
+  // Command ring and mirror
+  ring.io.settings := settings
+  ring.io.claimed := claimed
+  ring.io.paused := mirror.io.paused
+  mirror.io.settings := settings
+  mirror.io.devices := io.core.devices
+  mirror.io.freeSlots := io.core.freeSlots
+  mirror.io.hintedSlots := io.core.hintedSlots
+  mirror.io.pause := ring.io.pause
+  mirror.io.resync <> ring.io.resync
+  ring.io.resyncDone := mirror.io.resyncDone
+  mirror.io.recall <> ring.io.recall
+  ring.io.recallDone := mirror.io.recallDone
+  mirror.io.dump <> ring.io.dump
+  ring.io.dumpDone := mirror.io.dumpDone
+  mirror.io.commandDone := ring.io.finished
+  requests.io.advisory := settings.advisory
+
+  // Swap tables
+  tables.io.job <> ring.io.table
+  ring.io.tableDone := tables.io.done
+  tables.io.devices := io.core.devices
+  tables.io.directoryBase := settings.directoryBase
+  tables.io.advisory := settings.advisory
+  tables.io.pool <> io.core.pool
+  io.tableDma <> tables.io.dma
+
+  // State for the host
+  val busy = ring.io.busy || requests.io.busy || mirror.io.working || tables.io.busy
+  registers.io.anyClaimed := claimed.asUInt.orR
+  registers.io.resetting := io.resetting
+  registers.io.busy := busy
+  registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError || tables.io.error ||
+    io.refused.valid
+  registers.io.refused := io.refused.valid
+  registers.io.owed := io.owed
+  io.storeBase := settings.storeBase
+  registers.io.fault := io.core.fault
+  registers.io.completionIrq := ring.io.irq
+  registers.io.cmdHead := ring.io.head
+  registers.io.freeSlots := io.core.freeSlots
+  registers.io.hintedSlots := io.core.hintedSlots
+  io.irq := registers.io.irq
+  io.round := mirror.io.round
+  io.ready := mirror.io.ready && tables.io.ready
+  io.idle := !ring.io.busy && !requests.io.busy && !core.io.busy && !tables.io.busy && mirror.io.quiet && io.ready &&
+    io.dmaIdle && io.core.req.ready
+
+  stats.io.events.cycles := true.B
+  stats.io.events.busyCycles := busy
+  stats.io.events.commands := PopCount(Seq(ring.io.finished, requests.io.finished))
+  stats.io.events.commandErrors :=
+    PopCount(Seq(ring.io.failed, requests.io.failed, mirror.io.badNotices, mirror.io.garbage).map(RegNext(_, false.B)))
+  stats.io.events.core := io.core.events
+  stats.io.events.notices := mirror.io.notices
+  stats.io.events.fetches := mirror.io.fetches
+  stats.io.events.fetchRetries := mirror.io.fetchRetries
+  stats.io.events.hintsMade := mirror.io.hintsMade
+  stats.io.events.hintsUsedUp := mirror.io.hintsUsedUp
+  stats.io.events.hintsRecalled := mirror.io.hintsRecalled
+  stats.io.events.polls := mirror.io.polls
+  stats.io.events.dmaReadBeats := io.readBeat
+  stats.io.events.dmaWriteBeats := io.writeBeat
+  stats.io.events.memory := io.memory
+  stats.io.events.tables := tables.io.events
+  stats.io.events.dmaRefused := io.refused.valid
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.util._
+import hwswap.core.CoreEvents
+import hwswap.store.MemoryEvents
+import hwswap.tables.TableEvents
+
+/** What the statistics registers count, one field a register: one-cycle pulses, or numbers where several things may
+  * happen at once.
+  */
+class StatEvents extends Bundle {
+  val cycles, busyCycles = Bool()
+  val commands, commandErrors = UInt(3.W)
+  val core = new CoreEvents
+  val notices, fetches, fetchRetries = Bool()
+  val hintsMade, hintsUsedUp, hintsRecalled = Bool()
+  val polls, dmaReadBeats, dmaWriteBeats = Bool()
+  val memory = new MemoryEvents
+  val tables = new TableEvents
+  val dmaRefused = Bool()
+}
+
+/** The statistics registers: 64-bit counters, cleared by reset alone.
+  *
+  * The counts lie in one small memory. A few bits a counter collect what has happened since the counter's last turn;
+  * one adder goes round and adds them to the counts. A read takes the next turn, so it gives the exact count.
+  */
+class Stats extends Module {
+  val io = IO(new Bundle {
+    val events = Input(new StatEvents)
+    val regs = new RegPort
+  })
+
+  private val e = io.events
+  private val table = Seq[(Int, Bits)](
+    RegMap.StatCycles.Offset -> e.cycles,
+    RegMap.StatBusyCycles.Offset -> e.busyCycles,
+    RegMap.StatCommands.Offset -> e.commands,
+    RegMap.StatCommandErrors.Offset -> e.commandErrors,
+    RegMap.StatAllocFast.Offset -> e.core.allocFast,
+    RegMap.StatAllocNonfull.Offset -> e.core.allocNonfull,
+    RegMap.StatAllocFree.Offset -> e.core.allocFree,
+    RegMap.StatAllocFrag.Offset -> e.core.allocFrag,
+    RegMap.StatAllocSteal.Offset -> e.core.allocSteal,
+    RegMap.StatAllocFail.Offset -> e.core.allocFail,
+    RegMap.StatFrees.Offset -> e.core.freed,
+    RegMap.StatScans.Offset -> e.core.scan,
+    RegMap.StatListMoves.Offset -> e.core.listMove,
+    RegMap.StatNotices.Offset -> e.notices,
+    RegMap.StatFetches.Offset -> e.fetches,
+    RegMap.StatFetchRetries.Offset -> e.fetchRetries,
+    RegMap.StatHintsMade.Offset -> e.hintsMade,
+    RegMap.StatHintsUsedUp.Offset -> e.hintsUsedUp,
+    RegMap.StatHintsRecalled.Offset -> e.hintsRecalled,
+    RegMap.StatPolls.Offset -> e.polls,
+    RegMap.StatDmaReadBeats.Offset -> e.dmaReadBeats,
+    RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats,
+    RegMap.StatStoreAccesses.Offset -> e.memory.accesses,
+    RegMap.StatStoreMisses.Offset -> e.memory.misses,
+    RegMap.StatStoreWriteBacks.Offset -> e.memory.writeBacks,
+    RegMap.StatStoreWaits.Offset -> e.memory.waits,
+    RegMap.StatStoreHeldCycles.Offset -> e.memory.held,
+    RegMap.StatTableEntriesRead.Offset -> e.tables.wordsRead,
+    RegMap.StatTableEntriesWritten.Offset -> e.tables.wordsWritten,
+    RegMap.StatTableBusyCycles.Offset -> e.tables.busy,
+    RegMap.StatDmaRefused.Offset -> e.dmaRefused
+  )
+  private val first = RegMap.StatCycles.Offset
+  private val step = RegMap.StatBusyCycles.Offset - first
+  private val counters = table.length
+  private val indexBits = log2Ceil(counters)
+  require(
+    table.map(_._1) == Seq.tabulate(counters)(first + _ * step) && isPow2(step) && first % (step << indexBits) == 0,
+    "the statistics registers do not lie in a row"
+  )
+
+  /** Most cycles between two turns of a counter: reads take at most every second turn. */
+  private val round = 2 * counters + 2
+
+  // First cycle: whose turn it is, a read's or the next in the row. Second: its count and what to add leave their
+  // places.
+  private val read = io.regs.read
+  private val asked = read.bits(log2Ceil(step) + indexBits - 1, log2Ceil(step))
+  private val ours = read.bits >> log2Ceil(step << indexBits) === (first / (step << indexBits)).U
+  val isRead = read.valid && ours && asked < counters.U
+  val next = RegInit(0.U(indexBits.W))
+  private val following = Mux(isRead, asked, next)
+  val turn = RegNext(following, 0.U)
+  val turnOf = RegNext(UIntToOH(following, counters), 1.U)
+  when(!isRead)(next := Mux(next === (counters - 1).U, 0.U, next + 1.U))
+
+  val since = VecInit(table.zipWithIndex.map { case ((_, event), i) =>
+    val step = RegNext(event.asUInt, 0.U)
+    val bits = event.getWidth + log2Ceil(round)
+    val collected = RegInit(0.U(bits.W))
+    val sum = Mux(turnOf(i), 0.U, collected) +& step
+    assert(!sum(bits), "a statistics counter waited too long for its turn")
+    collected := sum(bits - 1, 0)
+    collected
+  })
+
+  // A counter that had no turn since reset is 0, whatever the memory holds.
+  private val countBits = RegMap.StatCycles.Count.width
+  val memory = Mem(1 << indexBits, UInt(countBits.W))
+  val started = RegInit(0.U(counters.W))
+  started := started | turnOf
+  val adding = RegNext(true.B, false.B)
+  val index = RegNext(turn)
+  val isStarted = RegNext((started & turnOf).orR, false.B)
+  val stored = RegNext(memory.read(turn))
+  val more = RegNext(Mux1H(turnOf, since))
+
+  // Third: the sum goes back. The same counter twice in a row: its count is the sum just made.
+  val total = Reg(UInt(countBits.W))
+  val again = RegNext(adding && turn === index, false.B)
+  val count = Mux(again, total, stored & Fill(countBits, isStarted))
+  total := count + more
+  when(adding)(memory.write(index, (count + more)(countBits - 1, 0)))
+
+  io.regs.readData := Mux(ShiftRegister(isRead, RegPort.ReadCycles, false.B, true.B), total, 0.U)
+}

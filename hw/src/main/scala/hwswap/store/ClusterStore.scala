@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package store
+
+import chisel3._
+import chisel3.util._
+
+/** What is stored of one word of a row: the slots that are taken (32 bits), and for how many orders there is a free run
+  * (see FreeRuns.orders).
+  */
+class StoredWord(p: Params) extends Bundle {
+  val used = UInt(p.wordSlots.W)
+  val orders = UInt(log2Ceil(p.wordOrders + 1).W)
+}
+
+/** All that is read of a cluster at once: its row, word by word, the engine's count, flag and order, and what the
+  * kernel said last. Which slots are in outstanding hints (advisory mode) is in HintedSlots.
+  */
+class StoredCluster(p: Params) extends Bundle {
+  val words = Vec(p.words, new StoredWord(p))
+  val meta = new ClusterMeta(p)
+  val kernel = new KernelMeta
+}
+
+/** A write of one cluster: the same word at each of the places that `words` names, and count, flag and order, and the
+  * kernel's word, if they are valid.
+  */
+class StoreWrite(p: Params) extends Bundle {
+  val cluster = UInt(p.clusterBits.W)
+  val words = UInt(p.words.W)
+  val word = new StoredWord(p)
+  val meta = Valid(new ClusterMeta(p))
+  val kernel = Valid(new KernelMeta)
+
+  /** It writes something. */
+  def any: Bool = words.orR || meta.valid || kernel.valid
+}
+
+/** The cluster store: a line a cluster, read as a whole, written word by word.
+  *
+  * A read takes one cycle, and what was read is there for that cycle only. A word that is written in the cycle in which
+  * its cluster is read is not defined in what was read; who reads puts the new word in its place. Without advisory mode
+  * the kernel has no last word.
+  */
+class ClusterStore(p: Params) extends Module {
+  val io = IO(new StorePort(p))
+
+  /** RAMs so narrow that each fills a block RAM with its depth: a wider one would be made of several, with multiplexers
+    * behind them.
+    */
+  private def bank[T <: Data](data: T, write: Bool): T = {
+    val slices = data.asUInt.asBools.grouped(ClusterStore.width(p.clusters)).map { bits =>
+      val slice = VecInit(bits).asUInt
+      val ram = SyncReadMem(p.clusters, chiselTypeOf(slice), SyncReadMem.Undefined)
+      when(write) {
+        ram.write(io.write.cluster, slice)
+      }
+      ram.read(io.read.bits)
+    }
+    suppressEnumCastWarning(Cat(slices.toSeq.reverse).asTypeOf(data))
+  }
+  for (w <- 0 until p.words) io.line.words(w) := bank(io.write.word, io.write.words(w))
+  io.line.meta := bank(io.write.meta.bits, io.write.meta.valid)
+  io.line.kernel := (
+    if (p.advisory) bank(io.write.kernel.bits, io.write.kernel.valid) else 0.U.asTypeOf(new KernelMeta)
+  )
+}
+
+object ClusterStore {
+
+  /** Width of a block RAM that is `depth` words deep (an 18 kbit one of the ECP5, parity bits included). */
+  def width(depth: Int): Int =
+    if (depth <= 512) 36 else if (depth <= 1024) 18 else if (depth <= 2048) 9 else (16384 / depth).max(1)
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package tables
+
+import chisel3._
+import chisel3.util._
+import hwswap.bus.{Axi, Axi4, AxiAddress}
+
+/** Sizes of the transfers of swap tables. */
+object TableDma {
+
+  /** Bits of a transfer's length: 1 to 1023 words. */
+  val WordBits: Int = 10
+
+  /** Bits of the number of a word in memory. */
+  val AddrBits: Int = Axi.AddrBits - log2Ceil(Axi.DataBytes)
+
+  private val inBurst = log2Ceil(Axi.MaxBeats)
+
+  /** Beats of the next burst: to where a multiple of the longest burst ends, so no burst crosses 4 KiB, and those in
+    * the middle of a transfer have full length.
+    *
+    * @param low
+    *   number of the burst's first word, or its lowest bits
+    * @param left
+    *   words of the transfer that are left
+    */
+  def beats(low: UInt, left: UInt): UInt = {
+    val room = Axi.MaxBeats.U((inBurst + 1).W) - low(inBurst - 1, 0)
+    Mux(left <= room, left, room)(inBurst, 0)
+  }
+
+  /** Where the burst behind this one begins: a multiple of the longest burst, whatever this one's length. */
+  def behind(wordAddr: UInt): UInt = (wordAddr(AddrBits - 1, inBurst) + 1.U) ## 0.U(inBurst.W)
+
+  /** The address of a burst, in bytes. */
+  def address(wordAddr: UInt, beats: UInt): AxiAddress = {
+    val out = Wire(new AxiAddress)
+    out.id := 0.U
+    out.addr := wordAddr ## 0.U(log2Ceil(Axi.DataBytes).W)
+    out.len := beats - 1.U
+    out
+  }
+}
+
+/** Who reads: the words of a table go to the pipeline that looks at them, those of the directory to the directory, and
+  * addresses that the host gives to who takes them over.
+  */
+object TableReader extends ChiselEnum {
+  val words, directory, addresses = Value
+}
+
+/** A read: `words` (1 to 1023) 64-bit words from the word with number `address` on. */
+class TableReadReq extends Bundle {
+  val reader = TableReader()
+  val address = UInt(TableDma.AddrBits.W)
+  val words = UInt(TableDma.WordBits.W)
+}
+
+/** A word that was read. */
+class TableReadWord extends Bundle {
+  val reader = TableReader()
+  val word = UInt(Axi.DataBits.W)
+
+  /** The bus answered with an error: the word means nothing. Those before it are good. */
+  val error = Bool()
+
+  /** The transfer's last. */
+  val last = Bool()
+}
+
+/** What a client of the reading half sees. Requests may follow each other while answers are still to come; words come
+  * in the order of the requests, every word of each, after an error, too.
+  */
+class TableReadPort extends Bundle {
+  val req = Decoupled(new TableReadReq)
+  val data = Flipped(Decoupled(new TableReadWord))
+
+  /** Throws away all that was asked for. Held until `idle`. */
+  val drop = Output(Bool())
+
+  /** All that was asked for has come from the bus; it may still wait in `data`. */
+  val settled = Input(Bool())
+
+  /** Nothing is under way. */
+  val idle = Input(Bool())
+}
+
+/** A write: `words` (1 to 1023) 64-bit words from the word with number `address` on. */
+class TableWriteReq extends Bundle {
+  val address = UInt(TableDma.AddrBits.W)
+  val words = UInt(TableDma.WordBits.W)
+}
+
+/** A word to write; without `keep` what is in memory stays. */
+class TableWriteWord extends Bundle {
+  val word = UInt(Axi.DataBits.W)
+  val keep = Bool()
+}
+
+/** The end of a write: whether there was an error, and how many words were written for certain. */
+class TableWritten extends Bundle {
+  val error = Bool()
+  val good = UInt(TableDma.WordBits.W)
+}
+
+/** What a client of the writing half sees: one transfer at a time. `done` comes when memory has answered all of it;
+  * after an error fewer words are taken. Who has a request taken gives the data without waiting for any other transfer.
+  */
+class TableWritePort extends Bundle {
+  val req = Decoupled(new TableWriteReq)
+  val data = Decoupled(new TableWriteWord)
+  val done = Flipped(Valid(new TableWritten))
+}
+
+/** The two halves, and their end of a reset. */
+class TableDmaPort extends Bundle {
+  val read = new TableReadPort
+  val write = new TableWritePort
+}
+
+/** AXI4 master for swap tables: reads and writes of many words, several bursts in flight, independent of each other.
+  *
+  * `flush` ends whatever is under way without the client: reads are thrown away, missing write data is made up with
+  * all byte strobes off, and nothing new is started. It is held until `idle`.
+  *
+  * @param bursts
+  *   reads in flight, and writes
+  */
+class TableDma(bursts: Int) extends Module {
+  val io = IO(new Bundle {
+    val axi = new Axi4
+    val port = Flipped(new TableDmaPort)
+    val flush = Input(Bool())
+    val idle = Output(Bool())
+
+    /** A transfer was answered with an error (one cycle). */
+    val error = Output(Bool())
+
+    /** A beat goes over the bus, for the statistics. */
+    val readBeat = Output(Bool())
+    val writeBeat = Output(Bool())
+  })
+  private val axi = io.axi
+  val reads = Module(new TableReads(bursts))
+  val writes = Module(new TableWrites(bursts))
+
+  reads.io.req <> io.port.read.req
+  io.port.read.data <> reads.io.data
+  reads.io.flush := io.flush || io.port.read.drop
+  io.port.read.settled := reads.io.settled
+  io.port.read.idle := reads.io.idle
+  axi.arvalid := reads.io.address.valid
+  axi.arid := reads.io.address.bits.id
+  axi.araddr := reads.io.address.bits.addr
+  axi.arlen := reads.io.address.bits.len
+  reads.io.address.ready := axi.arready
+  axi.rready := true.B
+  reads.io.beat.valid := axi.rvalid
+  reads.io.beat.bits.data := axi.rdata
+  reads.io.beat.bits.error := Axi.isError(axi.rresp)
+  reads.io.beat.bits.last := axi.rlast
+
+  writes.io.req <> io.port.write.req
+  writes.io.data <> io.port.write.data
+  io.port.write.done := writes.io.done
+  writes.io.flush := io.flush
+  axi.awvalid := writes.io.address.valid
+  axi.awid := writes.io.address.bits.id
+  axi.awaddr := writes.io.address.bits.addr
+  axi.awlen := writes.io.address.bits.len
+  writes.io.address.ready := axi.awready
+  axi.wvalid := writes.io.beat.valid
+  axi.wdata := writes.io.beat.bits.data
+  axi.wstrb := writes.io.beat.bits.strb
+  axi.wlast := writes.io.beat.bits.last
+  writes.io.beat.ready := axi.wready
+  axi.bready := true.B
+  writes.io.answer.valid := axi.bvalid
+  writes.io.answer.bits := Axi.isError(axi.bresp)
+
+  for (size <- Seq(axi.awsize, axi.arsize)) size := Axi.SizeFull.U
+  for (burst <- Seq(axi.awburst, axi.arburst)) burst := Axi.BurstIncr.U
+  for (cache <- Seq(axi.awcache, axi.arcache)) cache := Axi.CacheNormal.U
+  for (zero <- Seq(axi.awprot, axi.arprot)) zero := 0.U
+  for (lock <- Seq(axi.awlock, axi.arlock)) lock := false.B
+
+  io.idle := reads.io.idle && writes.io.idle
+  io.readBeat := axi.rvalid && axi.rready
+  io.writeBeat := axi.wvalid && axi.wready
+  io.error := (axi.rvalid && Axi.isError(axi.rresp)) || (axi.bvalid && Axi.isError(axi.bresp))
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package tables
+
+import chisel3._
+import chisel3.util._
+import hwswap.bus.Axi
+
+/** Changes of the directory: clusters get tables, lose them one by one and are counted, or all of a device do, or one
+  * gets a table out of the pool or gives it back.
+  */
+class GiveJob(p: Params) extends Bundle {
+
+  /** give, take, off, populate, release. */
+  val op = TableOp()
+  val cluster = UInt(p.clusterBits.W)
+  val count = UInt(p.clusterCountBits.W)
+
+  /** give, populate: where the addresses of the tables are, as the number of the first word; release: where it goes. */
+  val source = UInt(TableDma.AddrBits.W)
+}
+
+/** Its end. */
+class GiveResult extends Bundle {
+
+  /** The bus answered with an error; an address was none of a table. */
+  val error, bad = Bool()
+
+  /** take, release: how many had a table. */
+  val had = UInt(MemMap.Command.Head.Nr.width.W)
+}
+
+/** Carries out TABLE_GIVE, TABLE_TAKE, what SWAPOFF takes, and the pool's changes. Addresses are read in batches that
+  * fit in the read queue as a whole, so that nothing is written while a read is under way.
+  */
+class TableGive(p: Params) extends Module {
+  val io = IO(new Bundle {
+    val job = Flipped(Decoupled(new GiveJob(p)))
+    val done = Valid(new GiveResult)
+    val directoryReq = Decoupled(new DirectoryReq(p))
+    val entries = Flipped(Decoupled(new DirectoryEntry))
+    val values = Decoupled(new DirectoryValue)
+    val directoryDone = Flipped(Valid(Bool()))
+    val readReq = Decoupled(new TableReadReq)
+    val readData = Flipped(Decoupled(new TableReadWord))
+    val settled = Input(Bool())
+
+    /** Where a table goes that is given back; and that it is being written. */
+    val write = new TableWritePort
+    val writing = Output(Bool())
+  })
+  import MapAccess.low
+  object State extends ChiselEnum {
+    val idle, look, entries, write, written, next, read, settle, ask, set, finish = Value
+  }
+  val state = RegInit(State.idle)
+  private val job = Reg(new GiveJob(p))
+
+  /** Clusters that are left, and those of the present batch. */
+  private val left, batch = Reg(UInt(p.clusterCountBits.W))
+  private val result = Reg(new GiveResult)
+  private val isGive = job.op.isOneOf(TableOp.give, TableOp.populate)
+  private val isRelease = job.op === TableOp.release
+  private val page = Reg(UInt(Directory.PageBits.W))
+  private val stopped = result.error || result.bad
+
+  io.job.ready := state === State.idle
+  io.directoryReq.valid := state === State.look || state === State.ask
+  io.directoryReq.bits.set := state === State.ask
+  io.directoryReq.bits.cluster := job.cluster
+  io.directoryReq.bits.count := Mux(state === State.ask, batch, left)
+  io.entries.ready := state === State.entries
+
+  io.readReq.valid := state === State.read
+  io.readReq.bits.reader := TableReader.addresses
+  io.readReq.bits.address := job.source
+  io.readReq.bits.words := low(batch, io.readReq.bits.words)
+
+  // A word given is an address, unless one before it was wrong.
+  private val word = io.readData.bits.word
+  private val aligned = word(log2Ceil(Directory.TableBytes) - 1, 0) === 0.U
+  private val wrong = io.readData.bits.error || !aligned
+  io.values.valid := state === State.set && (!isGive || io.readData.valid)
+  io.values.bits.page := Mux(isGive, word(Axi.AddrBits - 1, log2Ceil(Directory.TableBytes)), 0.U)
+  io.values.bits.keep := !isGive || (!wrong && !stopped)
+  io.readData.ready := state === State.set && isGive && io.values.ready
+  when(io.readData.fire && wrong && !stopped) {
+    result.error := io.readData.bits.error
+    result.bad := !io.readData.bits.error
+  }
+
+  // A table that goes back to the pool, if there was one.
+  io.writing := state.isOneOf(State.write, State.written)
+  io.write.req.valid := state === State.write
+  io.write.req.bits.address := job.source
+  io.write.req.bits.words := 1.U
+  io.write.data.valid := state === State.written
+  io.write.data.bits.word := page ## 0.U(log2Ceil(Directory.TableBytes).W)
+  io.write.data.bits.keep := true.B
+
+  io.done.valid := state === State.finish
+  io.done.bits := result
+  private val most = Mux(isGive, TableGive.Batch.U, TableGive.Cleared.U)
+  switch(state) {
+    is(State.idle) {
+      when(io.job.fire) {
+        job := io.job.bits
+        left := io.job.bits.count
+        result := 0.U.asTypeOf(result)
+        state := Mux(io.job.bits.op.isOneOf(TableOp.take, TableOp.release), State.look, State.next)
+      }
+    }
+    is(State.look) {
+      batch := left
+      when(io.directoryReq.fire)(state := State.entries)
+    }
+    is(State.entries) {
+      when(io.entries.fire) {
+        batch := batch - 1.U
+        result.had := result.had + io.entries.bits.table
+        result.error := result.error || io.entries.bits.error
+        page := io.entries.bits.page
+        val returns = isRelease && io.entries.bits.table && !io.entries.bits.error
+        when(batch === 1.U)(state := Mux(returns, State.write, State.next))
+      }
+    }
+    is(State.write)(when(io.write.req.fire)(state := State.written))
+    is(State.written) {
+      when(io.write.done.valid) {
+        when(io.write.done.bits.error)(result.error := true.B)
+        state := State.next
+      }
+    }
+    is(State.next) {
+      batch := low(Mux(left < most, left, most), batch)
+      state := Mux(left === 0.U || stopped, State.finish, Mux(isGive, State.read, State.ask))
+    }
+    is(State.read)(when(io.readReq.fire)(state := State.settle))
+    is(State.settle)(when(io.settled)(state := State.ask))
+    is(State.ask)(when(io.directoryReq.fire)(state := State.set))
+    is(State.set) {
+      when(io.directoryDone.valid) {
+        when(io.directoryDone.bits)(result.error := true.B)
+        left := left - batch
+        job.cluster := low(job.cluster + batch, job.cluster)
+        job.source := job.source + batch
+        state := State.next
+      }
+    }
+    is(State.finish)(state := State.idle)
+  }
+  assert(!io.readData.fire || io.readData.bits.reader === TableReader.addresses, "words of somebody else's read")
+}
+
+object TableGive {
+
+  /** Addresses that are read at once. */
+  val Batch: Int = 64
+
+  /** Entries that are cleared at once. */
+  private val Cleared = 512
+}

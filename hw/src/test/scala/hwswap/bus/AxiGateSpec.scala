@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package bus
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funspec.AnyFunSpec
+
+import scala.collection.mutable
+import scala.util.Random
+
+/** The gate between masters and bus: what windows permit and what they do not, and the end of what the bus owes. */
+class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
+  private val inside = 0x40000L
+  private val outside = 0x80000L
+
+  private class Bench(dut: AxiGate, random: Random, eager: Int = 60) {
+    val memory = new AxiMemory(dut.io.axi, random, eager, latency = random.nextInt(12))
+    private val inner = dut.io.inner
+    for (b <- Seq(inner.awvalid, inner.wvalid, inner.bready, inner.arvalid, inner.rready, dut.io.abandon)) b.poke(false)
+    for (window <- dut.io.windows; bits <- Seq(window.start, window.limit)) bits.poke(0)
+    for (window <- dut.io.windows; bit <- Seq(window.read, window.write)) bit.poke(false)
+    dut.reset.poke(true)
+    dut.clock.step()
+    dut.reset.poke(false)
+    memory.after()
+
+    /** Refused bursts, (write, address). */
+    val refused = mutable.ArrayBuffer.empty[(Boolean, Long)]
+    private def bit(b: Bool): Boolean = b.peek().litToBoolean
+
+    def permit(window: Int, start: Long, limit: Long, reads: Boolean, writes: Boolean): Unit = {
+      dut.io.windows(window).start.poke(start >> 12)
+      dut.io.windows(window).limit.poke(limit >> 12)
+      dut.io.windows(window).read.poke(reads)
+      dut.io.windows(window).write.poke(writes)
+    }
+
+    def step(): Unit = {
+      if (bit(dut.io.refused.valid))
+        refused += ((bit(dut.io.refused.bits.write), dut.io.refused.bits.address.peek().litValue.toLong))
+      memory.before()
+      dut.clock.step()
+      memory.after()
+    }
+
+    def until(what: String)(condition: => Boolean): Unit = {
+      var cycles = 0
+      while (!condition) {
+        assert(cycles < 2000, s"$what does not come")
+        step()
+        cycles += 1
+      }
+    }
+
+    def askRead(address: Long, beats: Int, id: Int): Unit = {
+      inner.araddr.poke(address)
+      inner.arlen.poke(beats - 1)
+      inner.arid.poke(id)
+      inner.arvalid.poke(true)
+      until("arready")(bit(inner.arready))
+      step()
+      inner.arvalid.poke(false)
+    }
+
+    def askWrite(address: Long, beats: Int, id: Int): Unit = {
+      inner.awaddr.poke(address)
+      inner.awlen.poke(beats - 1)
+      inner.awid.poke(id)
+      inner.awvalid.poke(true)
+      until("awready")(bit(inner.awready))
+      step()
+      inner.awvalid.poke(false)
+    }
+
+    def give(data: Long, last: Boolean): Unit = {
+      inner.wdata.poke(AxiMemory.unsigned(data).U)
+      inner.wstrb.poke(255)
+      inner.wlast.poke(last)
+      inner.wvalid.poke(true)
+      until("wready")(bit(inner.wready))
+      step()
+      inner.wvalid.poke(false)
+    }
+
+    /** Beats of a read as (data, response, identifier), up to the last. */
+    def takeRead(): Seq[(Long, Int, Int)] = {
+      val beats = mutable.ArrayBuffer.empty[(Long, Int, Int)]
+      var last = false
+      while (!last) {
+        inner.rready.poke(random.nextBoolean())
+        if (bit(inner.rvalid) && bit(inner.rready)) {
+          last = bit(inner.rlast)
+          beats += ((
+            inner.rdata.peek().litValue.toLong,
+            inner.rresp.peek().litValue.toInt,
+            inner.rid.peek().litValue.toInt
+          ))
+        }
+        step()
+      }
+      inner.rready.poke(false)
+      beats.toSeq
+    }
+
+    /** The answer to a write: response and identifier. */
+    def takeWrite(): (Int, Int) = {
+      inner.bready.poke(true)
+      until("bvalid")(bit(inner.bvalid))
+      val answer = (inner.bresp.peek().litValue.toInt, inner.bid.peek().litValue.toInt)
+      step()
+      inner.bready.poke(false)
+      answer
+    }
+  }
+
+  it("makes what a window permits, and answers all else with an error") {
+    val random = seeded()
+    simulate(new AxiGate) { dut =>
+      val bench = new Bench(dut, random)
+      for (_ <- 0 until 120) {
+        val window = random.nextInt(4)
+        val (reads, writes) = (random.nextBoolean(), random.nextBoolean())
+        for (other <- 0 until 4) bench.permit(other, 0, 0, reads = true, writes = true)
+        bench.permit(window, inside, inside + 0x2000, reads, writes)
+        val beats = 1 + random.nextInt(16)
+        val page = inside + 4096L * (random.nextInt(4) - 1)
+        val address = page + 8 * random.nextInt(512 - 15)
+        val within = page >= inside && page < inside + 0x2000
+        val id = random.nextInt(16)
+        val made = bench.memory.bursts.length
+        bench.refused.clear()
+        val data = Seq.fill(beats)(random.nextLong())
+        val write = random.nextBoolean()
+        val permitted = within && (if (write) writes else reads)
+        if (write) {
+          bench.askWrite(address, beats, id)
+          for (i <- data.indices) bench.give(data(i), i == beats - 1)
+          assert(bench.takeWrite() == ((if (permitted) 0 else 2, id)))
+          if (permitted) assert(data.indices.forall(i => bench.memory(address + 8 * i) == data(i)))
+        } else {
+          for (i <- data.indices) bench.memory(address + 8 * i) = data(i)
+          bench.askRead(address, beats, id)
+          val came = bench.takeRead()
+          assert(came.length == beats && came.forall(_._3 == id))
+          if (permitted) assert(came.map(_._1) == data && came.forall(_._2 == 0)) else assert(came.forall(_._2 == 2))
+        }
+        assert(bench.memory.bursts.drop(made).toSeq == (if (permitted) Seq((write, address, beats)) else Nil))
+        assert(bench.refused.toSeq == (if (permitted) Nil else Seq((write, address))))
+        dut.io.idle.expect(true)
+      }
+    }
+  }
+
+  it("answers a refused burst behind those of the same identifier") {
+    val random = seeded()
+    simulate(new AxiGate) { dut =>
+      for (_ <- 0 until 20) {
+        val bench = new Bench(dut, random)
+        bench.permit(3, inside, inside + 4096, reads = true, writes = true)
+        for (i <- 0 until 3) bench.askRead(inside + 256 * i, 3 + i, id = 5)
+        bench.askRead(outside, 2, id = 5)
+        assert((0 until 3).map(_ => bench.takeRead()).map(_.map(_._2)) == (0 until 3).map(i => Seq.fill(3 + i)(0)))
+        assert(bench.takeRead().map(_._2) == Seq(2, 2))
+        for (i <- 0 until 2) {
+          bench.askWrite(inside + 256 * i, 2, id = 1)
+          bench.give(7, last = false)
+          bench.give(8, last = true)
+        }
+        bench.askWrite(outside, 1, id = 1)
+        assert(bench.takeWrite()._1 == 0 && bench.takeWrite()._1 == 0)
+        bench.give(9, last = true)
+        assert(bench.takeWrite()._1 == 2)
+        assert(bench.memory(outside) == 0)
+      }
+    }
+  }
+
+  it("ends what the bus owes when the masters are reset, and makes nothing else before") {
+    val random = seeded()
+    simulate(new AxiGate) { dut =>
+      var cut = 0
+      for (_ <- 0 until 60) {
+        val bench = new Bench(dut, random, 20 + random.nextInt(70))
+        val inner = dut.io.inner
+        bench.permit(0, inside, inside + 4096, reads = true, writes = true)
+        for (i <- 0 until 32) bench.memory(inside + 8 * i) = 1000 + i
+        val beats = 2 + random.nextInt(15)
+        val fed = random.nextInt(beats)
+        bench.askWrite(if (random.nextInt(4) == 0) outside else inside, beats, id = 0)
+        if (random.nextBoolean()) bench.askRead(if (random.nextInt(4) == 0) outside else inside, 9, id = 1)
+        for (_ <- 0 until random.nextInt(12)) bench.step()
+        bench.memory.hold = random.nextBoolean()
+        if (!bench.memory.hold) for (i <- 0 until fed) bench.give(i, last = i == beats - 1)
+        val written = if (bench.memory.hold) 0 else fed
+        dut.io.abandon.poke(true)
+        bench.step()
+        dut.io.abandon.poke(false)
+        // The masters begin anew at once, and with the same identifiers.
+        inner.araddr.poke(inside + 2048)
+        inner.arlen.poke(3)
+        inner.arid.poke(1)
+        inner.arvalid.poke(true)
+        inner.wvalid.poke(true)
+        inner.rready.poke(true)
+        inner.bready.poke(true)
+        if (dut.io.owed.peek().litToBoolean) cut += 1
+        val bursts = bench.memory.bursts.length
+        for (_ <- 0 until 100 if dut.io.owed.peek().litToBoolean) {
+          inner.rvalid.expect(false)
+          inner.bvalid.expect(false)
+          inner.wready.expect(false)
+          bench.step()
+        }
+        bench.memory.hold = false
+        while (dut.io.owed.peek().litToBoolean) {
+          inner.rvalid.expect(false)
+          inner.bvalid.expect(false)
+          bench.step()
+        }
+        assert(bench.memory.quiet && bench.memory.bursts.drop(bursts).forall(_._2 != inside + 2048))
+        for (i <- 0 until 32)
+          assert(
+            bench.memory(inside + 8 * i) == (if (i < written && bench.memory(inside + 8 * i) == i) i else 1000 + i)
+          )
+        inner.wvalid.poke(false)
+        bench.until("arready")(inner.arready.peek().litToBoolean)
+        bench.step()
+        inner.arvalid.poke(false)
+        assert(bench.takeRead() == Seq.fill(4)((0L, 0, 1)))
+        bench.askWrite(inside, 2, id = 0)
+        bench.give(77, last = false)
+        bench.give(78, last = true)
+        assert(bench.takeWrite() == ((0, 0)))
+        assert(bench.memory(inside) == 77 && bench.memory(inside + 8) == 78)
+      }
+      assert(cut > 10, "the bus owed nothing")
+    }
+  }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package bus
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+import org.scalatest.Assertions
+
+import scala.collection.mutable
+import scala.util.Random
+
+/** Host memory behind an AXI4 master, with random waiting on every channel. The bench calls `before` and `after`
+  * around each clock edge.
+  *
+  * It checks what a slave can check: bursts within 4 KiB, of at most 16 beats, wlast in its place, requests and data
+  * that stay until they are taken.
+  *
+  * @param axi
+  *   the master's port
+  * @param random
+  *   where the waiting comes from
+  * @param eager
+  *   chance, of 100, that the memory is ready or answers in a cycle
+  * @param latency
+  *   cycles from an address, or a burst's last word, to the answer at the earliest
+  * @param reorder
+  *   answers of different identifiers overtake each other, and beats read for them are mixed, at random
+  */
+class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder: Boolean = true)
+    extends PeekPokeAPI
+    with Assertions {
+
+  /** Words by address. */
+  val words: mutable.LongMap[Long] = mutable.LongMap.empty
+
+  /** Bursts in the order of their addresses: (write, address, beats). */
+  val bursts: mutable.ArrayBuffer[(Boolean, Long, Int)] = mutable.ArrayBuffer.empty
+
+  /** Called with each word the engine writes, in order. */
+  var onWrite: (Long, Long) => Unit = (_, _) => ()
+
+  /** Called with the address of each word before it is read. */
+  var onRead: Long => Unit = _ => ()
+
+  /** Accesses to these addresses are answered with SLVERR. */
+  var bad: Long => Boolean = _ => false
+
+  /** Nothing is taken or answered. */
+  var hold: Boolean = false
+
+  /** What has to be answered: its identifier, and from when on. Reads have beats: how many were given. */
+  private class Due(val id: Int, val from: Long)
+  private class Answer(id: Int, from: Long, val response: Int) extends Due(id, from)
+  private class Read(id: Int, from: Long, val address: Long, val beats: Int) extends Due(id, from) { var sent = 0 }
+
+  private val writeAddresses = mutable.Queue.empty[(Long, Int, Int)]
+  private val writeData = mutable.Queue.empty[(Long, Int, Boolean)]
+  private val answers = mutable.ArrayBuffer.empty[Answer]
+  private val reads = mutable.ArrayBuffer.empty[Read]
+  private var now = 0L
+  private var done = 0
+  private var badBurst = false
+  private var answering: Option[Answer] = None
+  private var reading: Option[Read] = None
+
+  /** What was offered and not taken, by channel. */
+  private val waiting = mutable.Map.empty[String, Seq[BigInt]]
+
+  /** One of those that may be answered now: the first, or any that no other of its identifier precedes. */
+  private def choose[D <: Due](due: mutable.ArrayBuffer[D]): Option[D] = {
+    val first = if (reorder) due.groupBy(_.id).toSeq.sortBy(_._1).map(_._2.head) else due.take(1).toSeq
+    val possible = first.filter(_.from <= now)
+    Option.when(possible.nonEmpty)(possible(random.nextInt(possible.length)))
+  }
+
+  def apply(address: Long): Long = words.getOrElse(address, 0L)
+  def update(address: Long, value: Long): Unit = words(address) = value
+
+  /** Nothing is under way. */
+  def quiet: Boolean = writeAddresses.isEmpty && writeData.isEmpty && answers.isEmpty && reads.isEmpty
+
+  private def bit(b: Bool): Boolean = b.peek().litToBoolean
+  private def long(u: UInt): Long = u.peek().litValue.toLong
+  private def luck(): Boolean = random.nextInt(100) < eager
+  private var awReady, wReady, arReady = false
+
+  private def stays(channel: String, valid: Bool, ready: Boolean, payload: UInt*): Unit = {
+    val offered = Option.when(bit(valid))(payload.map(_.peek().litValue))
+    for (before <- waiting.get(channel)) assert(offered.contains(before), s"$channel changed before it was taken")
+    waiting.remove(channel)
+    for (now <- offered if !ready) waiting(channel) = now
+  }
+
+  private def addressed(write: Boolean, address: Long, beats: Int): Unit = {
+    assert(beats <= 16, s"a burst of $beats beats")
+    assert((address & 4095) + 8 * beats <= 4096, f"a burst of $beats beats at $address%x crosses 4 KiB")
+    bursts += ((write, address, beats))
+  }
+
+  /** Looks at what is transferred at the coming clock edge. */
+  def before(): Unit = {
+    stays("AW", axi.awvalid, awReady, axi.awaddr, axi.awlen, axi.awid)
+    stays("AR", axi.arvalid, arReady, axi.araddr, axi.arlen, axi.arid)
+    stays("W", axi.wvalid, wReady, axi.wdata, axi.wstrb, axi.wlast.asUInt)
+    if (awReady && bit(axi.awvalid)) {
+      val entry = (long(axi.awaddr), long(axi.awlen).toInt + 1, long(axi.awid).toInt)
+      addressed(write = true, entry._1, entry._2)
+      writeAddresses.enqueue(entry)
+    }
+    if (wReady && bit(axi.wvalid)) writeData.enqueue((long(axi.wdata), long(axi.wstrb).toInt, bit(axi.wlast)))
+    if (arReady && bit(axi.arvalid)) {
+      val (address, beats) = (long(axi.araddr), long(axi.arlen).toInt + 1)
+      addressed(write = false, address, beats)
+      reads += new Read(long(axi.arid).toInt, now + latency, address, beats)
+    }
+    for (answer <- answering if bit(axi.bready)) {
+      answers -= answer
+      answering = None
+    }
+    for (read <- reading if bit(axi.rready)) {
+      read.sent += 1
+      if (read.sent == read.beats) reads -= read
+      reading = None
+    }
+  }
+
+  /** Stores what has arrived and sets the inputs of the next cycle. */
+  def after(): Unit = {
+    now += 1
+    while (writeAddresses.nonEmpty && writeData.nonEmpty) {
+      val (base, beats, id) = writeAddresses.head
+      val (data, strobes, last) = writeData.dequeue()
+      val address = base + 8 * done
+      if (bad(address)) badBurst = true
+      else if (strobes != 0) {
+        assert(strobes == 255, s"strobes $strobes")
+        words(address) = data
+        onWrite(address, data)
+      }
+      done += 1
+      assert(last == (done == beats), s"wlast is $last at beat $done of $beats")
+      if (last) {
+        writeAddresses.dequeue()
+        answers += new Answer(id, now + latency, if (badBurst) 2 else 0)
+        done = 0
+        badBurst = false
+      }
+    }
+    awReady = luck() && !hold
+    wReady = luck() && !hold
+    arReady = luck() && !hold
+    if (answering.isEmpty && !hold && luck()) answering = choose(answers)
+    val beat = if (reading.isEmpty && !hold && luck()) choose(reads) else None
+    reading = reading.orElse(beat)
+    axi.awready.poke(awReady)
+    axi.wready.poke(wReady)
+    axi.arready.poke(arReady)
+    axi.bvalid.poke(answering.nonEmpty)
+    for (answer <- answering) {
+      axi.bresp.poke(answer.response)
+      axi.bid.poke(answer.id)
+    }
+    axi.rvalid.poke(reading.nonEmpty)
+    for (read <- beat) {
+      val address = read.address + 8 * read.sent
+      onRead(address)
+      axi.rdata.poke((BigInt(apply(address)) & AxiMemory.Mask).U)
+      axi.rlast.poke(read.sent == read.beats - 1)
+      axi.rid.poke(read.id)
+      axi.rresp.poke(if (bad(address)) 2 else 0)
+    }
+  }
+}
+
+object AxiMemory {
+  private val Mask: BigInt = (BigInt(1) << 64) - 1
+
+  /** A word as Verilog has it: without sign. */
+  def unsigned(word: Long): BigInt = BigInt(word) & Mask
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package core
+
+import chisel3._
+import chisel3.simulator.{Exceptions, PeekPokeAPI}
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.{Assertions, Informing, TestSuite}
+import org.scalatest.exceptions.TestFailedException
+
+import scala.collection.mutable
+import hwswap.bus.Axi
+
+/** A response of the core, and the cycles from the request's acceptance to it. */
+final case class Answer(
+    status: Int,
+    device: Int,
+    offset: Int,
+    epoch: Int,
+    taken: Boolean,
+    record: Record,
+    cycles: Int,
+    more: Int = 0
+)
+
+/** A cluster-state record. */
+final case class Record(
+    bitmap: BigInt,
+    flag: Int,
+    order: Int = 0,
+    seq: Long = 0,
+    epoch: Int = 0,
+    count: Option[Int] = None
+)
+
+/** Drives a core, one request at a time. Each call is one request; `ok` wants it to succeed.
+  *
+  * @param step
+  *   lets so many cycles pass
+  */
+class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeAPI with Assertions {
+  val events: Seq[(String, Bool)] = Seq(
+    "fast" -> io.events.allocFast,
+    "nonfull" -> io.events.allocNonfull,
+    "free" -> io.events.allocFree,
+    "frag" -> io.events.allocFrag,
+    "steal" -> io.events.allocSteal,
+    "fail" -> io.events.allocFail,
+    "freed" -> io.events.freed,
+    "scan" -> io.events.scan,
+    "move" -> io.events.listMove
+  )
+
+  /** Events of the last request, by name, with how often they came. */
+  var seen: Map[String, Int] = Map.empty
+
+  /** The bitmap of the record that is applied, and the word of it that the core asks for in this cycle. */
+  private var record = BigInt(0)
+  private def showBitmap(): Unit = {
+    val bits = p.wordSlots
+    val index = io.applied.index.peek().litValue.toInt
+    io.applied.word.poke(((record >> (index * bits)) & ((BigInt(1) << bits) - 1)).U)
+  }
+
+  /** The bitmap that was dumped. */
+  private def bitmap(): BigInt = {
+    val bits = Axi.DataBits
+    (0 until p.slots / bits).map { word =>
+      io.dumped.index.poke(word)
+      io.dumped.word.peek().litValue << (word * bits)
+    }.sum
+  }
+
+  /** The request's fields, all 0 at first, as a host that names only what an operation needs. */
+  private def request(op: CoreOp.Type)(fields: CoreReq => Unit): Answer = {
+    io.req.bits.op.poke(op)
+    io.req.bits.reclaim.poke(false)
+    fields(io.req.bits)
+    io.req.valid.poke(true)
+    var wait = 0
+    while (!io.req.ready.peek().litToBoolean) {
+      assert(wait < 2000, "the core does not become ready")
+      step(1)
+      wait += 1
+    }
+    step(1)
+    io.req.valid.poke(false)
+    seen = Map.empty
+    var cycles = 1
+    showBitmap()
+    while (!io.resp.valid.peek().litToBoolean) {
+      assert(cycles < 200000, "the core does not answer")
+      for ((name, event) <- events if event.peek().litToBoolean)
+        seen = seen.updated(name, seen.getOrElse(name, 0) + 1)
+      step(1)
+      showBitmap()
+      cycles += 1
+    }
+    val resp = io.resp.bits
+    val dumped = if (op == CoreOp.dump && resp.status.peek().litValue == StatusCode.Ok) bitmap() else BigInt(0)
+    def int(value: UInt): Int = value.peek().litValue.toInt
+    val answer = Answer(
+      int(resp.status),
+      int(resp.device),
+      int(resp.offset),
+      int(resp.epoch),
+      resp.taken.peek().litToBoolean,
+      Record(
+        dumped,
+        int(resp.record.flag),
+        int(resp.record.order),
+        resp.record.seq.peek().litValue.toLong,
+        int(resp.record.epoch),
+        Some(int(resp.record.count))
+      ),
+      cycles,
+      int(resp.more)
+    )
+    io.resp.ready.poke(true)
+    step(1)
+    io.resp.ready.poke(false)
+    answer
+  }
+
+  def ok(answer: Answer): Answer = {
+    assert(answer.status == StatusCode.Ok, s"status ${answer.status}")
+    answer
+  }
+
+  def prepare(
+      device: Int,
+      pages: Long,
+      base: Long,
+      flags: Int = CoreDriver.Ssd,
+      priority: Int = -1,
+      epoch: Int = 0,
+      node: Int = 0
+  ): Answer = request(CoreOp.swaponPrepare) { r =>
+    r.node.poke(node)
+    r.device.poke(device)
+    r.pages.poke(pages)
+    r.base.poke(base)
+    r.flags.poke(flags)
+    r.priority.poke(priority)
+    r.epoch.poke(epoch)
+  }
+
+  private def onDevice(op: CoreOp.Type, device: Int): Answer = request(op)(_.device.poke(device))
+  def swapon(device: Int): Answer = onDevice(CoreOp.swapon, device)
+  def swapoffBegin(device: Int): Answer = onDevice(CoreOp.swapoffBegin, device)
+  def swapoff(device: Int): Answer = onDevice(CoreOp.swapoff, device)
+  def check(device: Int): Answer = onDevice(CoreOp.check, device)
+
+  def discardTake(device: Int): Answer = onDevice(CoreOp.discardTake, device)
+  def discardDone(device: Int, offset: Long): Answer = onRange(CoreOp.discardDone, device, offset, 0)
+
+  private def onRange(op: CoreOp.Type, device: Int, offset: Long, nr: Int): Answer = request(op) { r =>
+    r.device.poke(device)
+    r.offset.poke(offset)
+    r.nr.poke(nr)
+  }
+  def markBad(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.markBad, device, offset, nr)
+  def free(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.free, device, offset, nr)
+
+  /** There is a table for a cluster on FREE, or there is none. */
+  def tables(left: Boolean): Unit = io.pool.none.poke(!left)
+
+  private def forCpu(op: CoreOp.Type, cpu: Int, order: Int): Answer = request(op) { r =>
+    r.cpu.poke(cpu)
+    r.order.poke(order)
+  }
+  def alloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.alloc, cpu, order)
+  def hintAlloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.hintAlloc, cpu, order)
+
+  /** An allocation that asks what can be reclaimed. */
+  def ask(cpu: Int, order: Int): Answer = request(CoreOp.alloc) { r =>
+    r.cpu.poke(cpu)
+    r.order.poke(order)
+    r.reclaim.poke(true)
+  }
+  def reclaimDone(cpu: Int, order: Int, device: Int, offset: Long, tried: Boolean): Answer =
+    request(CoreOp.reclaimDone) { r =>
+      r.cpu.poke(cpu)
+      r.order.poke(order)
+      r.device.poke(device)
+      r.offset.poke(offset)
+      r.nr.poke(if (tried) 1 else 0)
+    }
+
+  // STEP commands.
+  def stepTake(device: Int, flag: Int, order: Int = 0, named: Option[Long] = None): Answer =
+    request(CoreOp.stepTake) { r =>
+      r.device.poke(device)
+      r.flags.poke(flag)
+      r.order.poke(order)
+      r.named.poke(named.isDefined)
+      r.offset.poke(named.getOrElse(0L))
+    }
+  def stepPut(device: Int, offset: Long, flag: Int, order: Int = 0, taken: Boolean = false): Answer =
+    request(CoreOp.stepPut) { r =>
+      r.device.poke(device)
+      r.offset.poke(offset)
+      r.flags.poke(flag)
+      r.order.poke(order)
+      r.taken.poke(taken)
+    }
+  def stepGive(device: Int, offset: Long, nr: Int, order: Int = 0): Answer = request(CoreOp.stepGive) { r =>
+    r.device.poke(device)
+    r.offset.poke(offset)
+    r.nr.poke(nr)
+    r.order.poke(order)
+  }
+  def stepFree(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.stepFree, device, offset, nr)
+  def stepNext(device: Int, order: Int, offset: Long, cpu: Option[Int] = None): Answer =
+    request(CoreOp.stepNext) { r =>
+      r.device.poke(device)
+      r.order.poke(order)
+      r.offset.poke(offset)
+      r.cpu.poke(cpu.getOrElse(0))
+      r.flags.poke(if (cpu.isEmpty) 1 else 0)
+    }
+  def stepVisit(device: Int): Answer = onDevice(CoreOp.stepVisit, device)
+  def stepAvailable(device: Int, joins: Boolean): Answer =
+    onRange(CoreOp.stepAvailable, device, if (joins) 1 else 0, 0)
+
+  def apply(cluster: Int, record: Record): Answer = request(CoreOp.apply_) { r =>
+    this.record = record.bitmap
+    r.cluster.poke(cluster)
+    r.record.flag.poke(record.flag)
+    r.record.order.poke(record.order)
+    r.record.seq.poke(record.seq)
+    r.record.epoch.poke(record.epoch)
+    r.record.count.poke(record.bitmap.bitCount)
+  }
+  def release(device: Int, offset: Long, order: Int, epoch: Int): Answer = request(CoreOp.release) { r =>
+    r.device.poke(device)
+    r.offset.poke(offset)
+    r.order.poke(order)
+    r.epoch.poke(epoch)
+  }
+  def dump(cluster: Int): Answer = request(CoreOp.dump)(_.cluster.poke(cluster))
+
+  /** A device of so many pages, listed and with write permission. */
+  def on(
+      device: Int,
+      pages: Long,
+      base: Long,
+      flags: Int = CoreDriver.Ssd,
+      priority: Int = -1,
+      epoch: Int = 0,
+      node: Int = 0
+  ): Unit = {
+    ok(prepare(device, pages, base, flags, priority, epoch, node))
+    ok(swapon(device))
+  }
+
+  /** (device, offset) of an allocation that succeeds. */
+  def place(answer: Answer): (Int, Int) = {
+    ok(answer)
+    (answer.device, answer.offset)
+  }
+
+  /** Fills the device's cluster up with single pages from its CPU's present place: so many allocations. */
+  def take(cpu: Int, order: Int, times: Int): Seq[(Int, Int)] = Seq.fill(times)(place(alloc(cpu, order)))
+
+  def used(device: Int): Int = io.devices(device).used.peek().litValue.toInt
+  def available(device: Int): Boolean = io.devices(device).available.peek().litToBoolean
+  def freeSlots: Int = io.freeSlots.peek().litValue.toInt
+  def hintedSlots: Int = io.hintedSlots.peek().litValue.toInt
+
+  /** The self-test of a device finds nothing, and no internal check has failed. */
+  def sound(devices: Int*): Unit = {
+    for (device <- devices)
+      assert(ok(check(device)).offset == 0, s"CHECK of device $device finds faults")
+    io.fault.expect(false)
+  }
+
+  /** An allocation that is under way, and has found its slots, when the core is cleared. */
+  def interruptedAlloc(cpu: Int, order: Int): Unit = {
+    io.req.bits.op.poke(CoreOp.alloc)
+    io.req.bits.cpu.poke(cpu)
+    io.req.bits.order.poke(order)
+    io.req.valid.poke(true)
+    step(1)
+    io.req.valid.poke(false)
+    step(4)
+    clear()
+    step(20)
+    io.resp.valid.expect(false)
+  }
+
+  /** Other rules than the kernel's, from the next request on. */
+  def policy(
+      scan: Int = 0,
+      device: Int = 0,
+      hint: Int = 0,
+      placement: Int = 0,
+      seed: Option[Long] = None
+  ): Unit = {
+    io.policy.seed.poke(seed.getOrElse(0L))
+    io.policy.reseed.poke(seed.isDefined)
+    if (seed.isDefined) step(1)
+    io.policy.reseed.poke(false)
+    io.policy.scan.poke(scan)
+    io.policy.device.poke(device)
+    io.policy.hint.poke(hint)
+    io.policy.placement.poke(placement)
+  }
+
+  /** The node a CPU belongs to. */
+  def node(cpu: Int, node: Int): Unit = io.nodes(cpu).poke(node)
+
+  def clear(): Unit = {
+    policy()
+    io.clear.poke(true)
+    step(1)
+    io.clear.poke(false)
+  }
+}
+
+object CoreDriver {
+
+  /** Flags of a solid-state block device. */
+  val Ssd: Int = (1 << MemMap.DeviceFlags.Flags.Blkdev.lsb) | (1 << MemMap.DeviceFlags.Flags.Solidstate.lsb)
+
+  /** Flags of one that wants discards, and of a rotating block device. */
+  val Discarding: Int = Ssd | (1 << MemMap.DeviceFlags.Flags.Discard.lsb)
+  val Rotating: Int = 1 << MemMap.DeviceFlags.Flags.Blkdev.lsb
+}
+
+/** Tests of whole cores. */
+trait CoreTest extends ChiselSim { this: TestSuite with Informing =>
+  private val rules = mutable.ArrayBuffer.empty[(String, CoreDriver => Unit)]
+
+  /** One rule and what shows that it is kept. */
+  protected def rule(name: String)(body: CoreDriver => Unit): Unit = rules += name -> body
+
+  /** Tries all rules on one core, which is cleared before each. All that are broken are told. */
+  protected def keepsTheRules(advisory: Boolean): Unit =
+    withCore(small, advisory) { core =>
+      val broken = rules.toSeq.flatMap { case (name, body) =>
+        core.clear()
+        try {
+          body(core)
+          info(name)
+          None
+        } catch {
+          case e: TestFailedException =>
+            Some(s"${e.failedCodeFileNameAndLineNumberString.getOrElse("")} $name: ${e.getMessage}")
+        }
+      }
+      assert(broken.isEmpty, broken.mkString("\n", "\n", ""))
+    }
+
+  /** Four devices, three CPUs, 16 clusters: numbers that are no power of two where they may be. */
+  protected val small: Params = Params(devices = 5, cpus = 3, clusters = 16)
+
+  protected def withCore(p: Params = small, advisory: Boolean = false)(body: CoreDriver => Unit): Unit =
+    simulate(new Core(p)) { dut =>
+      dut.io.req.valid.poke(false)
+      dut.io.resp.ready.poke(false)
+      dut.io.clear.poke(false)
+      dut.io.advisory.poke(advisory)
+      val core = new CoreDriver(dut.io, cycles => dut.clock.step(cycles), p)
+      core.policy()
+      body(core)
+    }
+
+  /** The body ends in the RTL assertion with this text. */
+  protected def stopsWith(text: String)(body: => Unit): Unit = {
+    val failure = intercept[Exceptions.AssertionFailed](body)
+    assert(failure.getMessage.contains(text), failure.getMessage)
+  }
+}

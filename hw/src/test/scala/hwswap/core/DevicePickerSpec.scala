@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package core
+
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funspec.AnyFunSpec
+
+class DevicePickerSpec extends AnyFunSpec with ChiselSim with Seeded {
+  private val p = Params(devices = 5)
+
+  describe("DevicePicker") {
+    it("reads the available list by priority, node, and for default priority the sequence of swapons") {
+      val random = seeded()
+      simulate(new DevicePicker(p)) { dut =>
+        dut.io.start.poke(false)
+
+        /** One question; None when there is no such device. */
+        def ask(cursor: Option[Int]): Option[Int] = {
+          dut.io.behind.poke(cursor.isDefined)
+          dut.io.cursor.poke(cursor.getOrElse(0))
+          dut.io.start.poke(true)
+          dut.clock.step()
+          dut.io.start.poke(false)
+          var cycles = 1
+          while (!dut.io.done.peek().litToBoolean) {
+            assert(cycles < 2 * p.devices + 5, "the answer takes longer than promised")
+            dut.clock.step()
+            cycles += 1
+          }
+          val answer = Option.when(dut.io.device.valid.peek().litToBoolean)(dut.io.device.bits.peek().litValue.toInt)
+          dut.clock.step()
+          answer
+        }
+
+        for (_ <- 1 to 150) {
+          val numbers = random.shuffle((0 until p.devices).toVector)
+          val members = random.shuffle((0 until p.devices).toVector).take(random.nextInt(p.devices + 1))
+          val priority = Vector.fill(p.devices)(Seq(-1, -1, -1, 3, -2)(random.nextInt(5)))
+          val list = members.sortBy(-priority(_)) // stable
+          val eligible = (0 until p.devices).filter(_ => random.nextInt(4) != 0).toSet
+          // SEQUENTIAL knows no nodes; a CPU may have no device of its own, or only such.
+          val far = (0 until p.devices).filter(_ => random.nextInt(6) < 3).toSet.filter(_ => random.nextInt(3) != 0)
+          val sequence =
+            list.sortBy(d => (-priority(d), if (far(d)) 1 else 0, if (priority(d) == -1) numbers(d) else 0))
+          dut.io.far.poke(far.map(1 << _).sum)
+          for (d <- 0 until p.devices) {
+            dut.io.numbers(d).poke(numbers(d))
+            dut.io.places(d).valid.poke(d < list.size)
+            dut.io.places(d).device.poke(list.lift(d).getOrElse(0))
+            dut.io.places(d).priority.poke(list.lift(d).map(priority).getOrElse(0))
+          }
+          dut.io.eligible.poke(eligible.map(1 << _).sum)
+          assert(ask(None) == sequence.find(eligible))
+          for ((device, at) <- sequence.zipWithIndex)
+            assert(ask(Some(device)) == sequence.drop(at + 1).find(eligible))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package core
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.Assertions
+import org.scalatest.funspec.AnyFunSpec
+
+import scala.collection.mutable
+import scala.util.Random
+
+/** A request to the core, as numbers. */
+private final case class Entered(
+    op: CoreOp.Type,
+    cpu: Int,
+    order: Int,
+    device: Int,
+    offset: Long,
+    nr: Int,
+    cluster: Int,
+    reclaim: Boolean
+)
+
+/** A device, as the intake looks at it. */
+private final case class Drive(claimed: Boolean, listed: Boolean, base: Int, pages: Int) {
+  def clusters: Int = (pages + 511) / 512
+}
+
+/** A hint, or none. */
+private final case class Place(valid: Boolean, device: Int, cluster: Int, last: Int)
+
+/** Plays everybody around the intake: requests that come when they like, the hints' memory, an executor that takes
+  * requests when it likes and writes hints, units.
+  */
+private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Boolean, shared: Boolean)
+    extends PeekPokeAPI
+    with Assertions {
+  private val drives = Seq(
+    Drive(claimed = true, listed = true, 0, 5 * 512 - 17),
+    Drive(claimed = true, listed = false, 5, 512),
+    Drive(claimed = false, listed = false, 0, 0),
+    Drive(claimed = true, listed = true, 6, 10 * 512),
+    Drive(claimed = true, listed = true, 1, 3)
+  )
+  private val hints = mutable.Map.empty[(Int, Int), Place]
+  private val plain = Seq(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
+  private val units = CoreOp.all.filterNot(plain.contains)
+
+  def draw(): Entered = {
+    val op = random.nextInt(10) match {
+      case 0 | 1 | 2 | 3 => if (advisory) CoreOp.hintAlloc else CoreOp.alloc
+      case 4 | 5 | 6 => CoreOp.free
+      case 7 => CoreOp.reclaimDone
+      case 8 => units(random.nextInt(units.size))
+      case _ => CoreOp.all(random.nextInt(CoreOp.all.size))
+    }
+    // Mostly requests that make sense.
+    def odd: Boolean = random.nextInt(12) == 0
+    val device = if (odd) random.nextInt(32) else Seq(0, 3)(random.nextInt(2))
+    val pages = drives.lift(device).map(_.pages).getOrElse(0).max(2)
+    val order = if (odd) random.nextInt(16) else random.nextInt(p.orders)
+    val offset = random.nextInt(16) match {
+      case 0 => random.nextInt() & 0xffffffffL
+      case 1 => pages - 1L
+      case 2 => 0L
+      case n =>
+        val slot = 1 + random.nextInt(pages - 1)
+        if (n < 8) (slot >> order << order).toLong else slot.toLong
+    }
+    val nr = if (odd) random.nextInt(1024) else 1 + random.nextInt((512 - offset % 512).toInt)
+    Entered(
+      op,
+      if (odd) random.nextInt(256) else random.nextInt(p.cpus),
+      order,
+      device,
+      offset,
+      nr,
+      random.nextInt(p.clusters),
+      random.nextBoolean()
+    )
+  }
+
+  private def isAlloc(r: Entered): Boolean = r.op == CoreOp.alloc || r.op == CoreOp.hintAlloc
+  private def isPlain(r: Entered): Boolean = plain.contains(r.op)
+
+  /** Why it is refused, as the interface has it; the first reason counts. */
+  private def status(r: Entered): Int = {
+    val allowed =
+      if (CoreOp.authoritativeOnly.contains(r.op)) !advisory
+      else advisory || !Seq(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump).contains(r.op)
+    val resumes = r.op == CoreOp.reclaimDone
+    val free = r.op == CoreOp.free
+    val drive = drives.lift(r.device).filter(d => d.claimed && d.listed)
+    val inCluster = r.nr > 0 && r.offset > 0 && r.offset % 512 + r.nr <= 512
+    if (!allowed) StatusCode.BadOpcode
+    else if ((isAlloc(r) || resumes) && (r.cpu >= p.cpus || r.order >= p.orders)) StatusCode.BadCpu
+    else if ((free || resumes) && drive.isEmpty) StatusCode.BadDevice
+    else if (free && !(inCluster && r.offset + r.nr <= drive.get.pages)) StatusCode.BadRange
+    else if (resumes && !(r.offset / 512 < drive.get.clusters && r.offset % (1L << r.order) == 0)) StatusCode.BadRange
+    else StatusCode.Ok
+  }
+
+  private def key(r: Entered): (Int, Int) = (if (shared) 0 else r.cpu, r.order)
+  private def int(value: UInt): Int = value.peek().litValue.toInt
+  private def bit(value: Bool): Boolean = value.peek().litToBoolean
+
+  private def pokeKey(port: HintKey, key: (Int, Int)): Unit = {
+    port.ofDevice.poke(false)
+    port.index.poke(key._1)
+    port.order.poke(key._2)
+  }
+
+  private def pokePlace(port: CpuHint, place: Place): Unit = {
+    port.valid.poke(place.valid)
+    port.device.poke(place.device)
+    port.cluster.poke(place.cluster)
+    port.last.poke(place.last)
+    port.whole.poke(false)
+  }
+
+  private def somePlace(): Place =
+    Place(random.nextInt(4) > 0, random.nextInt(p.devices), random.nextInt(p.clusters), random.nextInt(p.slots))
+
+  private def someKey(): (Int, Int) = (random.nextInt(if (shared) 1 else p.cpus), random.nextInt(p.orders))
+
+  private def start(): Unit = {
+    dut.io.advisory.poke(advisory)
+    dut.io.policy.hint.poke(if (shared) HintPolicyCode.Shared else HintPolicyCode.PerCpu)
+    dut.io.req.valid.poke(false)
+    dut.io.newHint.valid.poke(false)
+    dut.io.unitDone.poke(false)
+    dut.io.take.poke(false)
+    for ((drive, i) <- drives.zipWithIndex) {
+      val device = dut.io.devices(i)
+      device.info.claimed.poke(drive.claimed)
+      device.info.base.poke(drive.base)
+      device.info.pages.poke(drive.pages)
+      device.clusters.poke(drive.clusters)
+      device.listed.poke(drive.listed)
+    }
+  }
+
+  /** What was taken must be what was let in, with the hint as it is then. */
+  private def compare(r: Entered, read: Option[Int]): Unit = {
+    val op = dut.io.op.bits
+    val expected = status(r)
+    op.status.expect(expected)
+    op.refused.expect(expected != StatusCode.Ok)
+    op.free.expect(r.op == CoreOp.free)
+    op.alloc.expect(isAlloc(r) || r.op == CoreOp.reclaimDone)
+    if (expected != StatusCode.Ok) dut.io.needsCluster.expect(false)
+    else {
+      if (isAlloc(r)) {
+        val hint = hints.getOrElse(key(r), Place(valid = false, 0, 0, 0))
+        op.hinting.expect(r.op == CoreOp.hintAlloc)
+        assert((int(op.key.index), int(op.key.order)) == key(r))
+        op.cpu.expect(r.cpu)
+        op.order.expect(r.order)
+        op.resumes.expect(false)
+        op.reclaim.expect(r.reclaim)
+        op.hint.valid.expect(hint.valid)
+        dut.io.needsCluster.expect(hint.valid)
+        if (hint.valid) {
+          op.hint.last.expect(hint.last)
+          op.hint.whole.expect(false)
+          op.device.expect(hint.device)
+          dut.io.cluster.expect(hint.cluster)
+        }
+      } else if (r.op == CoreOp.free) {
+        op.device.expect(r.device)
+        op.nr.expect(r.nr)
+        op.range.start.expect(r.offset % 512)
+        op.range.last.expect(r.offset % 512 + r.nr - 1)
+      } else if (r.op == CoreOp.reclaimDone) {
+        op.device.expect(r.device)
+        op.order.expect(r.order)
+        op.resumes.expect(true)
+        op.reclaim.expect(true)
+        op.tried.expect(r.nr != 0)
+        op.hint.valid.expect(true)
+        op.hint.whole.expect(r.offset % 512 == 0)
+        if (r.offset % 512 != 0) op.hint.last.expect(r.offset % 512 - 1)
+      }
+      val drive = drives.lift(r.device).filter(d => d.claimed && r.offset < d.pages)
+      val named = r.op == CoreOp.apply_ || r.op == CoreOp.dump
+      if (named) dut.io.cluster.expect(r.cluster)
+      else if (r.op == CoreOp.free || r.op == CoreOp.reclaimDone || CoreOp.ofSlot.contains(r.op)) {
+        dut.io.needsCluster.expect(true)
+        for (d <- drive) dut.io.cluster.expect((d.base + r.offset / 512) % p.clusters)
+      }
+    }
+    if (bit(dut.io.needsCluster)) assert(read.contains(int(dut.io.cluster)), "the cluster was not read just before")
+  }
+
+  /** So many requests, with the chances in per cent that one is offered, and that the present one is taken. */
+  def run(count: Int, offers: Int, takes: Int): Map[Int, Int] = {
+    start()
+    val inside = mutable.Queue.empty[Entered]
+    val statuses = mutable.Map.empty[Int, Int].withDefaultValue(0)
+    var offered = Option.empty[Entered]
+    var arriving = Option.empty[(Int, Int)]
+    var write, nextWrite = Option.empty[((Int, Int), Place)]
+    var unit = Option.empty[Entered] // let in, and not done
+    var unitLeft = -1 // cycles until a unit is done; none is at work below 0
+    var exclusive = 0
+    var read = Option.empty[Int]
+    var lastKey, presentKey = (0, 0)
+    var taken, quiet = 0
+    while (taken < count) {
+      // A request once offered stays.
+      if (offered.isEmpty && random.nextInt(100) < offers) offered = Some(draw())
+      dut.io.req.valid.poke(offered.isDefined)
+      for (r <- offered) {
+        val bits = dut.io.req.bits
+        bits.op.poke(r.op)
+        bits.cpu.poke(r.cpu)
+        bits.order.poke(r.order)
+        bits.device.poke(r.device)
+        bits.offset.poke(r.offset)
+        bits.nr.poke(r.nr)
+        bits.cluster.poke(r.cluster)
+        bits.reclaim.poke(r.reclaim)
+      }
+      val hintsReady = random.nextInt(10) > 0
+      dut.io.hintsReady.poke(hintsReady)
+
+      // The hints' memory: what was read one cycle ago is there, unless it was written then.
+      pokePlace(dut.io.hint, arriving.map(hints.getOrElse(_, Place(valid = false, 0, 0, 0))).getOrElse(somePlace()))
+      write = nextWrite
+      nextWrite = Option.when(unitLeft < 0 && random.nextInt(4) == 0)((someKey(), somePlace()))
+      dut.io.newHint.valid.poke(write.isDefined)
+      val (writeKey, writePlace) = write.getOrElse((someKey(), somePlace()))
+      pokeKey(dut.io.newHint.bits.key, writeKey)
+      pokePlace(dut.io.newHint.bits.hint, writePlace)
+      pokeKey(dut.io.nextKey, nextWrite.map(_._1).getOrElse(someKey()))
+      lastKey = presentKey
+      presentKey = someKey()
+      pokeKey(dut.io.present, presentKey)
+
+      if (exclusive > 0) exclusive -= 1
+      else if (unitLeft < 0 && random.nextInt(20) == 0) exclusive = random.nextInt(10)
+      dut.io.exclusive.poke(exclusive > 0 || unitLeft >= 0)
+      dut.io.unitDone.poke(unitLeft == 0)
+      dut.io.take.poke(false)
+
+      // What comes out.
+      val valid = bit(dut.io.op.valid)
+      val takes_ = valid && random.nextInt(100) < takes
+      dut.io.take.poke(takes_)
+      if (valid) {
+        assert(inside.nonEmpty, "a request comes out that never went in")
+        withClue(s"request $taken, ${inside.head}: ")(compare(inside.head, read))
+        if (isAlloc(inside.head) && status(inside.head) == StatusCode.Ok)
+          assert(bit(dut.io.alike) == (lastKey == key(inside.head)), "whether it is like the present one")
+      }
+      if (unitLeft >= 0) {
+        val r = unit.get
+        dut.io.unitReq.op.expect(r.op)
+        dut.io.unitReq.offset.expect(r.offset)
+        dut.io.unitReq.nr.expect(r.nr)
+        dut.io.unitReq.device.expect(r.device)
+        val drive = drives.lift(r.device).filter(_.claimed)
+        dut.io.unitClaimed.expect(drive.isDefined)
+        for (d <- drive) {
+          dut.io.unitDevice.info.base.expect(d.base)
+          dut.io.unitDevice.info.pages.expect(d.pages)
+        }
+      }
+
+      // What goes in.
+      val ready = bit(dut.io.req.ready)
+      if (ready) assert(hintsReady && unit.isEmpty, "a request is let in that has to wait")
+      read = Option.when(bit(dut.io.read.valid))(int(dut.io.read.bits))
+      if (read.isDefined) assert(exclusive == 0 && unitLeft < 0, "the store is read, which is somebody else's")
+      arriving = None
+      if (ready && offered.isDefined) {
+        val r = offered.get
+        if (isAlloc(r) && r.cpu < p.cpus && r.order < p.orders) {
+          readsHint(key(r))
+          // A hint that is written in the cycle in which it is read comes as nothing defined.
+          arriving = Option.when(!write.exists(_._1 == key(r)))(key(r))
+        }
+        inside.enqueue(r)
+        if (!isPlain(r)) unit = Some(r)
+        offered = None
+      }
+      for ((key, place) <- write) hints(key) = place
+      dut.clock.step()
+      if (unitLeft == 0) unit = None
+      unitLeft = (unitLeft - 1).max(-1)
+      quiet += 1
+      if (takes_) {
+        val r = inside.dequeue()
+        statuses(status(r)) += 1
+        if (!isPlain(r)) unitLeft = 1 + random.nextInt(10)
+        taken += 1
+        quiet = 0
+      }
+      assert(quiet < 2000, "nothing comes out any more")
+    }
+    statuses.toMap
+  }
+
+  private def readsHint(key: (Int, Int)): Unit = {
+    dut.io.readHint.valid.expect(true)
+    assert((int(dut.io.readHint.bits.index), int(dut.io.readHint.bits.order)) == key, "another hint is read")
+  }
+}
+
+/** Requests leave the intake in order, checked, with the newest hint and with their cluster read, whatever the pace. */
+class IntakeSpec extends AnyFunSpec with ChiselSim with Seeded {
+  private val p = Params(devices = 5, cpus = 3, clusters = 16)
+
+  // Requests are offered in so many per cent of the cycles, and taken in so many.
+  for (
+    (name, offers, takes, advisory, shared) <- Seq(
+      ("both sides at once", 100, 100, false, false),
+      ("idle cycles", 25, 100, false, false),
+      ("back-pressure", 100, 25, false, true),
+      ("advisory mode", 60, 60, true, false)
+    )
+  )
+    it(s"lets requests through as they are: $name") {
+      val random = seeded()
+      simulate(new Intake(p)) { dut =>
+        val statuses = new IntakeBench(dut, p, random, advisory, shared).run(900, offers, takes)
+        assert(statuses(StatusCode.Ok) > 300)
+        assert(statuses(StatusCode.BadOpcode) > 10)
+        if (!advisory) {
+          for (status <- Seq(StatusCode.BadCpu, StatusCode.BadDevice, StatusCode.BadRange))
+            assert(statuses(status) > 10)
+        }
+      }
+    }
+}

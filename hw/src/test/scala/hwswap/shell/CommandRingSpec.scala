@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.Assertions
+import org.scalatest.funspec.AnyFunSpec
+
+import scala.collection.mutable
+import scala.util.Random
+import hwswap.bus.{Axi4, AxiMemory, Dma, DmaArbiter, DmaBase}
+import hwswap.core.CorePort
+import hwswap.mirror.JobResult
+
+/** The command ring with a DMA; core, mirror and settings are the test's. */
+class CommandRingBench(p: Params) extends Module {
+  val axi = IO(new Axi4)
+  val settings = IO(Input(new Settings))
+  val base, completions = IO(Input(UInt(64.W)))
+  val core = IO(new CorePort(p))
+  val head = IO(Output(UInt(32.W)))
+  val busy = IO(Output(Bool()))
+  val irq = IO(Output(Bool()))
+
+  val ring = Module(new CommandRing(p))
+  val arbiter = Module(new DmaArbiter(2))
+  val dma = Module(new Dma)
+  axi <> dma.io.axi
+  dma.io.flush := false.B
+  dma.io.lookup.address := Mux(dma.io.lookup.base === DmaBase.commands, base, completions)
+  assert(dma.io.lookup.base === DmaBase.commands || dma.io.lookup.base === DmaBase.completions || dma.io.idle)
+  dma.io.port <> arbiter.io.dma
+  arbiter.io.clients(0) <> ring.io.fetchDma
+  arbiter.io.clients(1) <> ring.io.completionDma
+
+  // As the registers do: an error stops the ring until it is reset.
+  val failed = RegInit(false.B)
+  when(dma.io.port.done.valid && dma.io.port.done.bits)(failed := true.B)
+  ring.io.settings := settings
+  ring.io.settings.enable := settings.enable && !failed
+  ring.io.settings.stopped := settings.stopped || failed
+  ring.io.claimed := VecInit.fill(p.devices)(true.B)
+  ring.io.paused := ring.io.pause
+  core <> ring.io.core
+  head := ring.io.head
+  busy := ring.io.busy
+  irq := ring.io.irq
+
+  // Each job ends in the cycle after its start, with a count of its own.
+  private def answer(start: Bool, done: JobResult, count: Int): Bool = {
+    done.count := count.U
+    done.error := false.B
+    RegNext(start, false.B)
+  }
+  ring.io.resync.ready := true.B
+  ring.io.resyncDone.valid := answer(ring.io.resync.fire, ring.io.resyncDone.bits, 1)
+  ring.io.recall.ready := true.B
+  ring.io.recallDone.valid := answer(ring.io.recall.fire, ring.io.recallDone.bits, CommandRingBench.Recalled)
+  ring.io.table.ready := true.B
+  ring.io.tableDone.valid := RegNext(ring.io.table.fire, false.B)
+  ring.io.tableDone.bits.status := StatusCode.Ok.U
+  ring.io.tableDone.bits.value := RegNext(ring.io.table.bits.slot ## ring.io.table.bits.op.asUInt.pad(32))
+  ring.io.dump.ready := true.B
+  ring.io.dumpDone.valid := answer(ring.io.dump.fire, ring.io.dumpDone.bits, 3)
+}
+
+object CommandRingBench {
+
+  /** What the test's recall answers. */
+  val Recalled: Int = 11
+}
+
+/** Random commands through the ring: order, phases, numbers, doorbells of every size, a core of every speed. */
+class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
+  import EngineHost.{get, put}
+
+  private val p = Params(devices = 4, cpus = 2, clusters = 16)
+  private val base = 0x1fc0L
+  private val completions = 0x3ff0L
+  private val log2 = 4
+
+  private class Host(dut: CommandRingBench, random: Random, eager: Int, advisory: Boolean)
+      extends PeekPokeAPI
+      with Assertions {
+    val memory = new AxiMemory(dut.axi, random, eager)
+    val asked = mutable.Queue.empty[(BigInt, BigInt)]
+    private var answerIn = -1
+    private var cycles = 0
+
+    dut.settings.elements.foreach {
+      case (_, b: Bool) => b.poke(false)
+      case (_, u: UInt) => u.poke(0)
+      case _ => ()
+    }
+    dut.settings.advisory.poke(advisory)
+    dut.settings.enable.poke(true)
+    dut.base.poke(base)
+    dut.completions.poke(completions)
+    dut.settings.cmdLog2.poke(log2)
+    dut.core.req.ready.poke(false)
+    dut.core.resp.valid.poke(false)
+    memory.after()
+    dut.reset.poke(true)
+    dut.clock.step()
+    dut.reset.poke(false)
+
+    /** One cycle, the core's part included: it takes a request at random times and answers OK with the request's
+      * number.
+      */
+    def step(): Unit = {
+      val ready = answerIn < 0 && random.nextInt(100) < eager
+      dut.core.req.ready.poke(ready)
+      val takes = ready && dut.core.req.valid.peek().litToBoolean
+      if (takes) asked.enqueue((dut.core.req.bits.op.peek().litValue, dut.core.req.bits.offset.peek().litValue))
+      dut.core.resp.valid.poke(answerIn == 0)
+      if (answerIn == 0) {
+        dut.core.resp.bits.status.poke(StatusCode.Ok)
+        dut.core.resp.bits.device.poke(3)
+        dut.core.resp.bits.offset.poke(asked.last._2.U)
+      }
+      val handed = answerIn == 0 && dut.core.resp.ready.peek().litToBoolean
+      memory.before()
+      dut.clock.step()
+      memory.after()
+      if (handed) answerIn = -1 else if (answerIn > 0) answerIn -= 1
+      if (takes) answerIn = random.nextInt(6)
+      cycles += 1
+      assert(cycles < 100000, "the ring stands still")
+    }
+
+    def write(number: Long, words: Seq[BigInt]): Unit =
+      for ((word, i) <- words.zipWithIndex) memory(base + 32 * (number % (1 << log2)) + 8 * i) = word.toLong
+
+    def info(number: Long): BigInt = AxiMemory.unsigned(memory(completions + 16 * (number % (1 << log2)) + 8))
+    def result(number: Long): BigInt = AxiMemory.unsigned(memory(completions + 16 * (number % (1 << log2))))
+    def done(number: Long): Boolean =
+      get(info(number), MemMap.Completion.Info.Phase) == 1 - (number >> log2 & 1)
+  }
+
+  it("completes every command in order, lap after lap") {
+    val random = seeded()
+    simulate(new CommandRingBench(p)) { dut =>
+      for ((eager, advisory) <- Seq((100, false), (40, false), (70, true))) {
+        val host = new Host(dut, random, eager, advisory)
+        val h = MemMap.Command.Head
+        val opcodes = Seq(0, 3, 6, 7, 8, 9, 10, 11, 12, 255)
+        val expected = mutable.ArrayBuffer.empty[(Int, Int)]
+        var checked = 0L
+        var irqs = 0
+        var askedIrqs = 0
+        while (checked < 120) {
+          // The host keeps at most a ring of commands under way.
+          if (random.nextInt(4) == 0) {
+            val room = (1 << log2) - (expected.length - checked).toInt
+            for (_ <- 0 until random.nextInt(room + 1)) {
+              val opcode = opcodes(random.nextInt(opcodes.length))
+              val irq = random.nextInt(3)
+              if (irq == 0) askedIrqs += 1
+              val offset = random.nextInt(1 << 16)
+              val head = put(h.Opcode, opcode) | put(h.Irq, if (irq == 0) 1 else 0)
+              host.write(expected.length, Seq(head, offset, 0, 0))
+              val ofMode = if (advisory) 8 to 10 else Seq(6, 7, 12)
+              val wrong = opcode == 255 || (Seq(6, 7, 8, 9, 10, 12).contains(opcode) && !ofMode.contains(opcode))
+              val badRange = opcode == OpcodeCode.Dump && offset > p.clusters
+              val status =
+                if (wrong) StatusCode.BadOpcode else if (badRange) StatusCode.BadRange else StatusCode.Ok
+              val slot =
+                if (status != StatusCode.Ok) 0
+                else if (opcode == OpcodeCode.Recall) CommandRingBench.Recalled
+                else if (Seq(OpcodeCode.Alloc, OpcodeCode.Check, OpcodeCode.DiscardTake).contains(opcode)) offset
+                else 0
+              expected += ((status, slot))
+            }
+            dut.settings.cmdTail.poke(expected.length)
+          }
+          host.step()
+          if (dut.irq.peek().litToBoolean) irqs += 1
+          while (checked < expected.length && host.done(checked)) {
+            val info = host.info(checked)
+            assert(get(info, MemMap.Completion.Info.Index) == checked)
+            assert(get(info, MemMap.Completion.Info.Status) == expected(checked.toInt)._1, s"command $checked")
+            assert(get(host.result(checked), MemMap.Completion.Result.Slot) == expected(checked.toInt)._2)
+            checked += 1
+          }
+        }
+        while (dut.busy.peek().litToBoolean) {
+          host.step()
+          if (dut.irq.peek().litToBoolean) irqs += 1
+        }
+        assert(dut.head.peek().litValue == expected.length)
+        assert(irqs > 0 && irqs <= askedIrqs)
+      }
+    }
+  }
+
+  private def allocs(host: Host, numbers: Range): Unit =
+    for (number <- numbers) host.write(number, Seq(put(MemMap.Command.Head.Opcode, OpcodeCode.Alloc), number, 0, 0))
+
+  it("carries out no command of a transfer that ends in an error, wherever that is") {
+    val random = seeded()
+    simulate(new CommandRingBench(p)) { dut =>
+      val words = MapAccess.words(MemMap.Command.Bytes)
+      for (wrong <- 0 until CommandFetch.Batch * words; eager <- Seq(100, 40)) {
+        val host = new Host(dut, random, eager, advisory = false)
+        allocs(host, 0 until 12)
+        host.memory.bad = _ == base + 32 * CommandFetch.Batch + 8 * wrong
+        // A good transfer, then the one with the error, then more behind it.
+        dut.settings.cmdTail.poke(CommandFetch.Batch)
+        while (!host.done(CommandFetch.Batch - 1)) host.step()
+        dut.settings.cmdTail.poke(12)
+        for (_ <- 0 until 400) host.step()
+        assert(host.asked.map(_._2.toInt) == (0 until CommandFetch.Batch), s"an error at word $wrong")
+        assert(!host.done(CommandFetch.Batch) && dut.head.peek().litValue == CommandFetch.Batch)
+        dut.busy.expect(false)
+      }
+    }
+  }
+
+  it("begins no command behind a stop, and ends the one under way") {
+    val random = seeded()
+    simulate(new CommandRingBench(p)) { dut =>
+      for (_ <- 0 until 30) {
+        val host = new Host(dut, random, 30, advisory = false)
+        allocs(host, 0 until 12)
+        dut.settings.cmdTail.poke(12)
+        val before = random.nextInt(9)
+        while (host.asked.length < before) host.step()
+        dut.settings.stopped.poke(true)
+        dut.settings.enable.poke(false)
+        val begun = host.asked.length
+        for (_ <- 0 until 300) host.step()
+        assert(host.asked.length == begun)
+        assert(dut.head.peek().litValue == begun && (begun == 0 || host.done(begun - 1)) && !host.done(begun))
+        dut.busy.expect(false)
+      }
+    }
+  }
+
+  it("fetches nothing while its ring has no size") {
+    val random = seeded()
+    simulate(new CommandRingBench(p)) { dut =>
+      val host = new Host(dut, random, 100, advisory = false)
+      dut.settings.cmdLog2.poke(0)
+      dut.settings.cmdTail.poke(1)
+      for (_ <- 0 until 100) host.step()
+      assert(host.memory.bursts.isEmpty)
+      dut.busy.expect(false)
+    }
+  }
+
+  it("fetches nothing while the tail is further ahead than the ring is long") {
+    val random = seeded()
+    simulate(new CommandRingBench(p)) { dut =>
+      val host = new Host(dut, random, 100, advisory = false)
+      dut.settings.cmdTail.poke((1 << log2) + 1)
+      for (_ <- 0 until 100) host.step()
+      assert(host.memory.bursts.isEmpty)
+      dut.busy.expect(false)
+      dut.settings.cmdTail.poke(1)
+      while (!host.done(0)) host.step()
+    }
+  }
+}

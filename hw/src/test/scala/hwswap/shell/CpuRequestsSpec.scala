@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funspec.AnyFunSpec
+import hwswap.core.CoreOp
+
+/** The CPU pages, with the test in the core's place. */
+class CpuRequestsSpec extends AnyFunSpec with ChiselSim {
+  import EngineHost.{get, put}
+
+  private val p = Params(cpus = 3, devices = 5)
+  private val map = RegMap.CpuPage
+
+  private class Bench(dut: CpuRequests) {
+    dut.io.advisory.poke(false)
+    dut.io.regs.write.valid.poke(false)
+    dut.io.regs.read.valid.poke(false)
+    dut.io.core.req.ready.poke(false)
+    dut.io.core.resp.valid.poke(false)
+    dut.reset.poke(true)
+    dut.clock.step()
+    dut.reset.poke(false)
+
+    def write(cpu: Int, offset: Int, data: BigInt, strobes: Int = 255): Unit = {
+      dut.io.regs.write.bits.addr.poke(map.Base + cpu * map.Stride + offset)
+      dut.io.regs.write.bits.data.poke(data.U)
+      dut.io.regs.write.bits.strb.poke(strobes)
+      dut.io.regs.write.valid.poke(true)
+      dut.clock.step()
+      dut.io.regs.write.valid.poke(false)
+    }
+    def response(cpu: Int): BigInt = {
+      dut.io.regs.read.bits.poke(map.Base + cpu * map.Stride + map.Response.Offset)
+      dut.io.regs.read.valid.poke(true)
+      dut.clock.step()
+      dut.io.regs.read.valid.poke(false)
+      dut.clock.step(RegPort.ReadCycles - 1)
+      dut.io.regs.readData.peek().litValue
+    }
+    def busy(cpu: Int): Boolean = get(response(cpu), map.Response.Busy) == 1
+
+    /** Takes the request that comes within some cycles, if any does. */
+    def asked(): Boolean = {
+      var cycles = 0
+      while (cycles < 20 && !dut.io.core.req.valid.peek().litToBoolean) {
+        dut.clock.step()
+        cycles += 1
+      }
+      val there = dut.io.core.req.valid.peek().litToBoolean
+      dut.io.core.req.ready.poke(there)
+      there
+    }
+    def answer(status: Int, device: Int = 0, offset: Int = 0): Unit = {
+      dut.clock.step()
+      dut.io.core.req.ready.poke(false)
+      dut.io.core.resp.bits.status.poke(status)
+      dut.io.core.resp.bits.device.poke(device)
+      dut.io.core.resp.bits.offset.poke(offset)
+      dut.io.core.resp.valid.poke(true)
+      dut.io.core.resp.ready.expect(true)
+      dut.clock.step()
+      dut.io.core.resp.valid.poke(false)
+    }
+  }
+
+  private def request(opcode: Int, seq: Int, order: Int = 0, device: Int = 0, nr: Int = 0): BigInt =
+    put(map.Request.Opcode, opcode) | put(map.Request.Order, order) | put(map.Request.Type, device) |
+      put(map.Request.Nr, nr) | put(map.Request.Seq, seq)
+
+  it("gives a lost reply again, and allocates nothing a second time") {
+    simulate(new CpuRequests(p)) { dut =>
+      val bench = new Bench(dut)
+      val alloc = request(OpcodeCode.Alloc, seq = 9, order = 3)
+      bench.write(1, map.Request.Offset, alloc)
+      assert(bench.busy(1))
+      assert(bench.asked())
+      dut.io.core.req.bits.op.expect(CoreOp.alloc)
+      dut.io.core.req.bits.cpu.expect(1)
+      dut.io.core.req.bits.order.expect(3)
+      // Written again while it is under way: the same request, once.
+      bench.write(1, map.Request.Offset, alloc)
+      dut.io.core.req.ready.poke(false)
+      bench.answer(StatusCode.Ok, 4, 1024)
+      val first = bench.response(1)
+      assert(first == (put(map.Response.Slot, 1024) | put(map.Response.Type, 4) | put(map.Response.Seq, 9)))
+      // Written again after it is finished.
+      bench.write(1, map.Request.Offset, alloc)
+      assert(!bench.asked())
+      assert(bench.response(1) == first)
+      // The next number is a new request.
+      bench.write(1, map.Request.Offset, request(OpcodeCode.Alloc, seq = 10))
+      assert(bench.asked())
+      bench.answer(StatusCode.NoSpace)
+      assert(get(bench.response(1), map.Response.Status) == StatusCode.NoSpace)
+    }
+  }
+
+  it("takes a request in two halves, the upper one first") {
+    simulate(new CpuRequests(p)) { dut =>
+      val bench = new Bench(dut)
+      val free = request(OpcodeCode.Free, seq = 5, device = 2, nr = 512)
+      bench.write(2, map.Arg.Offset, 777)
+      bench.write(2, map.Request.Offset, free, strobes = 0xf0)
+      assert(!bench.asked())
+      bench.write(2, map.Request.Offset, free, strobes = 0x0f)
+      assert(bench.asked())
+      dut.io.core.req.bits.op.expect(CoreOp.free)
+      dut.io.core.req.bits.device.expect(2)
+      dut.io.core.req.bits.nr.expect(512)
+      dut.io.core.req.bits.offset.expect(777)
+      bench.answer(StatusCode.Ok)
+      assert(bench.response(2) == put(map.Response.Seq, 5))
+    }
+  }
+
+  it("refuses what the core must not see") {
+    simulate(new CpuRequests(p)) { dut =>
+      val bench = new Bench(dut)
+      val wrong = Seq(
+        request(OpcodeCode.Check, 1) -> StatusCode.BadOpcode,
+        request(OpcodeCode.Alloc, 2, order = p.orders) -> StatusCode.BadCpu,
+        request(OpcodeCode.Free, 3, device = p.devices) -> StatusCode.BadDevice
+      )
+      for ((word, status) <- wrong) {
+        bench.write(0, map.Request.Offset, word)
+        assert(!bench.asked())
+        assert(get(bench.response(0), map.Response.Status) == status)
+        assert(get(bench.response(0), map.Response.Seq) == get(word, map.Request.Seq))
+      }
+      dut.io.advisory.poke(true)
+      bench.write(0, map.Request.Offset, request(OpcodeCode.Alloc, 4))
+      assert(!bench.asked())
+      assert(get(bench.response(0), map.Response.Status) == StatusCode.BadOpcode)
+    }
+  }
+
+  it("serves every CPU that asks") {
+    simulate(new CpuRequests(p)) { dut =>
+      val bench = new Bench(dut)
+      for (cpu <- 0 until p.cpus) bench.write(cpu, map.Request.Offset, request(OpcodeCode.Alloc, seq = 1))
+      val served = (0 until p.cpus).map { _ =>
+        assert(bench.asked())
+        val cpu = dut.io.core.req.bits.cpu.peek().litValue.toInt
+        bench.answer(StatusCode.Ok, offset = 100 + cpu)
+        cpu
+      }
+      assert(served.toSet == (0 until p.cpus).toSet)
+      for (cpu <- 0 until p.cpus) assert(get(bench.response(cpu), map.Response.Slot) == 100 + cpu)
+      dut.io.busy.expect(false)
+    }
+  }
+}

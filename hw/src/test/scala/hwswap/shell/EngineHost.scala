@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+import org.scalatest.Assertions
+
+import scala.util.Random
+import hwswap.bus.{Axi, AxiMemory}
+
+/** A host of the whole engine: memory, registers, the command ring, and the structures of advisory mode.
+  *
+  * @param eager
+  *   chance, of 100, that memory is ready in a cycle
+  */
+class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeAPI with Assertions {
+  import EngineHost._
+
+  val memory = new AxiMemory(dut.m_axi, random, eager)
+  var cycle: Long = 0
+
+  /** Commands ever queued. */
+  var commands: Long = 0
+
+  def step(): Unit = {
+    memory.before()
+    dut.clock.step()
+    memory.after()
+    cycle += 1
+  }
+
+  private def bit(b: Bool): Boolean = b.peek().litToBoolean
+
+  /** Clocks until `condition`; the cycles that took. */
+  def until(what: String, limit: Int = 20000)(condition: => Boolean): Long = {
+    val start = cycle
+    while (!condition) {
+      assert(cycle - start < limit, s"$what does not come within $limit cycles")
+      step()
+    }
+    cycle - start
+  }
+
+  def start(): Unit = {
+    for (b <- Seq(dut.s_axil.awvalid, dut.s_axil.wvalid, dut.s_axil.bready, dut.s_axil.arvalid, dut.s_axil.rready))
+      b.poke(false)
+    // What another host's memory left on the bus is not this memory's.
+    dut.reset.poke(true)
+    dut.clock.step()
+    dut.reset.poke(false)
+    memory.after()
+    until("idle")(bit(dut.idle))
+  }
+
+  def read(address: Int): BigInt = {
+    val bus = dut.s_axil
+    bus.araddr.poke(address)
+    bus.arvalid.poke(true)
+    bus.rready.poke(true)
+    until("arready")(bit(bus.arready))
+    step()
+    bus.arvalid.poke(false)
+    until("rvalid")(bit(bus.rvalid))
+    val data = bus.rdata.peek().litValue
+    bus.rresp.expect(0)
+    step()
+    bus.rready.poke(false)
+    data
+  }
+
+  def write(address: Int, data: BigInt, strobes: Int = 255): Unit = {
+    val bus = dut.s_axil
+    bus.awaddr.poke(address)
+    bus.wdata.poke(data.U)
+    bus.wstrb.poke(strobes)
+    bus.awvalid.poke(true)
+    bus.wvalid.poke(true)
+    bus.bready.poke(true)
+    until("awready and wready")(bit(bus.awready) && bit(bus.wready))
+    step()
+    bus.awvalid.poke(false)
+    bus.wvalid.poke(false)
+    until("bvalid")(bit(bus.bvalid))
+    bus.bresp.expect(0)
+    step()
+    bus.bready.poke(false)
+  }
+
+  def field(address: Int, f: MapField): BigInt = get(read(address), f)
+
+  /** Sets every address and size, then CONTROL. */
+  def setUp(advisory: Boolean, hints: Boolean = false, depth: BigInt = RegMap.HintDepth.Slots.reset): Unit = {
+    write(RegMap.CmdBase.Offset, Commands)
+    write(RegMap.CplBase.Offset, Completions)
+    write(RegMap.CmdSize.Offset, RingLog2)
+    write(RegMap.CpuLineBase.Offset, CpuLines)
+    write(RegMap.EngineLineBase.Offset, EngineLines)
+    write(RegMap.StateBase.Offset, States)
+    write(RegMap.NoticeBase.Offset, Notices)
+    write(RegMap.NoticeSize.Offset, NoticeLog2)
+    write(RegMap.HintBase.Offset, Hints)
+    write(RegMap.Poll.Offset, 16)
+    window(0, 0, Everything)
+    val cap = RegMap.HintDepth
+    write(cap.Offset, put(cap.Slots, depth) | put(cap.CapMin, cap.CapMin.reset) | put(cap.CapShift, cap.CapShift.reset))
+    val c = RegMap.Control
+    val one = BigInt(1)
+    write(
+      c.Offset,
+      put(c.Enable, one) | put(c.TableWrites, one) | put(c.Advisory, if (advisory) 1 else 0) | put(
+        c.Hints,
+        if (hints) 1 else 0
+      )
+    )
+  }
+
+  /** Lets the engine make bursts from one address to before another, by a DMA window. */
+  def window(number: Int, start: BigInt, limit: BigInt, reads: Boolean = true, writes: Boolean = true): Unit = {
+    val map = RegMap.DmaWindow
+    val base = map.Base + number * map.Stride
+    write(base + map.Start.Offset, start)
+    val permissions = put(map.Limit.Read, if (reads) 1 else 0) | put(map.Limit.Write, if (writes) 1 else 0)
+    write(base + map.Limit.Offset, limit | permissions)
+  }
+
+  /** Puts a command into the ring, without the doorbell. */
+  def queue(c: HostCommand): Unit = {
+    val h = MemMap.Command.Head
+    val at = Commands + MemMap.Command.Bytes * (commands % (1 << RingLog2))
+    val head = put(h.Opcode, c.opcode) | put(h.Cpu, c.cpu) | put(h.Order, c.order) | put(h.Type, c.device) |
+      put(h.Nr, c.nr) | put(h.Irq, if (c.irq) 1 else 0)
+    memory(at) = head.toLong
+    memory(at + MemMap.Command.Arg0.Offset) = c.arg0.toLong
+    memory(at + MemMap.Command.Arg1.Offset) = c.arg1.toLong
+    memory(at + MemMap.Command.Arg2.Offset) = c.arg2.toLong
+    commands += 1
+  }
+
+  def doorbell(): Unit = write(RegMap.CmdTail.Offset, BigInt(commands))
+
+  /** The completion ring as it is before its first lap. */
+  def clearCompletions(): Unit =
+    for (at <- 0 until MemMap.Completion.Bytes << RingLog2 by 8) memory(Completions + at) = 0
+
+  private def info(number: Long): BigInt =
+    AxiMemory.unsigned(
+      memory(Completions + MemMap.Completion.Bytes * (number % (1 << RingLog2)) + MemMap.Completion.Info.Offset)
+    )
+
+  /** The completion of command `number`, once its phase is there. */
+  def completion(number: Long): Done = {
+    val i = MemMap.Completion.Info
+    val phase = 1 - (number >> RingLog2 & 1)
+    until(s"completion $number", 200000)(get(info(number), i.Phase) == phase)
+    val word = info(number)
+    assert(get(word, i.Index) == (number & 0xffff), "INDEX")
+    val result = AxiMemory.unsigned(memory(Completions + MemMap.Completion.Bytes * (number % (1 << RingLog2))))
+    Done(
+      get(word, i.Status).toInt,
+      get(result, MemMap.Completion.Result.Type).toInt,
+      get(result, MemMap.Completion.Result.Slot).toLong,
+      get(word, i.Opcode).toInt,
+      get(word, i.Cycles).toLong,
+      result
+    )
+  }
+
+  /** One command, from the ring to its completion. */
+  def run(c: HostCommand): Done = {
+    queue(c)
+    doorbell()
+    completion(commands - 1)
+  }
+
+  def ok(c: HostCommand): Done = {
+    val done = run(c)
+    assert(done.status == StatusCode.Ok, s"status ${done.status} of $c")
+    assert(done.opcode == c.opcode, "OPCODE")
+    done
+  }
+
+  /** Clocks until the engine has nothing to do, two rounds of polling on when it polls. */
+  def settle(): Unit = {
+    def round: Long = dut.round.peek().litValue.toLong
+    val since = round
+    val polls = get(read(RegMap.Control.Offset), RegMap.Control.Advisory) == 1
+    until("idle", 200000)(bit(dut.idle) && (!polls || round - since >= 2))
+  }
+
+  // Advisory mode, as the kernel's side writes it.
+
+  private val notices = scala.collection.mutable.Map.empty[Int, Int].withDefaultValue(0)
+
+  private def line(cpu: Int): Long = CpuLines + MemMap.CpuLine.Bytes * cpu
+
+  /** Writes a cluster's record in the order of its fields' barriers. */
+  def record(cluster: Int, r: HostRecord): Unit = {
+    val map = MemMap.ClusterState
+    val at = States + map.Bytes * cluster
+    memory(at + map.Tail.Offset) = r.seq
+    for (i <- 0 until 8) memory(at + map.Bitmap.Offset + 8 * i) = (r.bitmap >> (64 * i)).toLong
+    memory(at) = meta(r).toLong
+  }
+
+  def notice(cpu: Int, cluster: Int, seq: Long): Unit = {
+    val n = notices(cpu)
+    memory(Notices + 8 * ((cpu << NoticeLog2) + n % (1 << NoticeLog2))) = (BigInt(cluster) | BigInt(seq) << 32).toLong
+    notices(cpu) = n + 1
+    publish(cpu, resync = None)
+  }
+
+  private def publish(cpu: Int, resync: Option[Long]): Unit = {
+    val word = line(cpu) + MemMap.CpuLine.Notice.Offset
+    val old = AxiMemory.unsigned(memory(word))
+    val r = resync.map(BigInt(_)).getOrElse(get(old, MemMap.CpuLine.Notice.Resync))
+    memory(word) = (put(MemMap.CpuLine.Notice.NoticeTail, notices(cpu)) | put(MemMap.CpuLine.Notice.Resync, r)).toLong
+  }
+
+  def resync(cpu: Int, value: Long): Unit = publish(cpu, Some(value))
+
+  def want(cpu: Int, orders: Int*): Unit =
+    memory(line(cpu) + MemMap.CpuLine.Want.Offset) = orders.map(1L << _).sum
+
+  /** Says that the CPU has popped `count` hints of the order in all. */
+  def popped(cpu: Int, order: Int, count: Long): Unit = {
+    val word = line(cpu) + MemMap.CpuLine.HintHead.Offset + 8 * (order / 2)
+    val old = AxiMemory.unsigned(memory(word))
+    val (f, other) =
+      if (order % 2 == 0) (MemMap.CpuLine.HintHead.Even, MemMap.CpuLine.HintHead.Odd)
+      else (MemMap.CpuLine.HintHead.Odd, MemMap.CpuLine.HintHead.Even)
+    memory(word) = (put(f, count) | put(other, get(old, other))).toLong
+  }
+
+  /** Entry `number` of a ring, when its phase says that it is there. */
+  def hint(cpu: Int, order: Int, number: Long, ringLog2: Int): Option[HostHint] = {
+    val h = MemMap.Hint.Hint
+    val at = Hints + 8 * (((cpu * 10L + order) << ringLog2) + number % (1 << ringLog2))
+    val word = AxiMemory.unsigned(memory(at))
+    Option.when(get(word, h.Phase) == 1 - (number >> ringLog2 & 1)) {
+      HostHint(
+        get(word, h.Valid) == 1,
+        get(word, h.Order).toInt,
+        get(word, h.Type).toInt,
+        get(word, h.Epoch).toInt,
+        get(word, h.Slot).toLong
+      )
+    }
+  }
+
+  def engineLine(cpu: Int): BigInt = AxiMemory.unsigned(memory(EngineLines + MemMap.EngineLine.Bytes * cpu))
+}
+
+object EngineHost {
+
+  /** The end of all that windows can have. */
+  val Everything: BigInt = (BigInt(1) << Axi.AddrBits) - Axi.BoundaryBytes
+  val Commands: Long = 0x1000
+  val Completions: Long = 0x2fc0
+  val RingLog2: Int = 3
+  val CpuLines: Long = 0x4000
+  val EngineLines: Long = 0x5000
+
+  /** So that some records cross a 4 KiB line. */
+  val States: Long = 0x6fd0
+  val Notices: Long = 0x9000
+  val NoticeLog2: Int = 3
+  val Hints: Long = 0xa000
+  val Target: Long = 0x20000
+
+  def get(word: BigInt, f: MapField): BigInt = word >> f.lsb & ((BigInt(1) << f.width) - 1)
+  def put(f: MapField, value: BigInt): BigInt = value << f.lsb
+  def meta(r: HostRecord): BigInt = {
+    val m = MemMap.ClusterState.Meta
+    put(m.Seq, r.seq) | put(m.Count, r.bitmap.bitCount) | put(m.Order, r.order) | put(m.Flag, r.flag) |
+      put(m.Epoch, r.epoch)
+  }
+}
+
+/** A command's fields. */
+final case class HostCommand(
+    opcode: Int,
+    device: Int = 0,
+    cpu: Int = 0,
+    order: Int = 0,
+    nr: Int = 0,
+    arg0: BigInt = 0,
+    arg1: BigInt = 0,
+    arg2: BigInt = 0,
+    irq: Boolean = false
+)
+
+/** A completion's fields, and RESULT as a whole. */
+final case class Done(status: Int, device: Int, slot: Long, opcode: Int, cycles: Long, result: BigInt)
+
+/** A hint ring's entry. */
+final case class HostHint(valid: Boolean, order: Int, device: Int, epoch: Int, slot: Long)
+
+/** A cluster-state record. */
+final case class HostRecord(bitmap: BigInt, flag: Int, order: Int = 0, seq: Long = 0, epoch: Int = 0)

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funspec.AnyFunSpec
+
+/** The engine's own registers: reset values, strobes, what may be written when, interrupt bits. */
+class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
+  import EngineHost.{get, put}
+
+  private val p = Params(buildHash = 77)
+
+  private class Bench(dut: Registers) {
+    for (
+      b <- Seq(
+        dut.io.anyClaimed,
+        dut.io.resetting,
+        dut.io.busy,
+        dut.io.dmaError,
+        dut.io.fault,
+        dut.io.refused,
+        dut.io.owed,
+        dut.io.completionIrq
+      )
+    )
+      b.poke(false)
+    dut.io.regs.write.valid.poke(false)
+    dut.io.regs.read.valid.poke(false)
+
+    def read(offset: Int): BigInt = {
+      dut.io.regs.read.bits.poke(offset)
+      dut.io.regs.read.valid.poke(true)
+      dut.clock.step()
+      dut.io.regs.read.valid.poke(false)
+      dut.clock.step(RegPort.ReadCycles - 1)
+      dut.io.regs.readData.peek().litValue
+    }
+    def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
+      dut.io.regs.write.bits.addr.poke(offset)
+      dut.io.regs.write.bits.data.poke(data.U)
+      dut.io.regs.write.bits.strb.poke(strobes)
+      dut.io.regs.write.valid.poke(true)
+      dut.clock.step()
+      dut.io.regs.write.valid.poke(false)
+      dut.clock.step()
+    }
+    def pulse(b: Bool): Unit = {
+      b.poke(true)
+      dut.clock.step()
+      b.poke(false)
+    }
+  }
+
+  private def registers(body: (Registers, Bench) => Unit): Unit =
+    simulate(new Registers(p))(dut => body(dut, new Bench(dut)))
+
+  it("has the map's reset values") {
+    registers { (_, bench) =>
+      assert(get(bench.read(RegMap.Id.Offset), RegMap.Id.Magic) == RegMap.Id.Magic.reset)
+      assert(get(bench.read(RegMap.Version.Offset), RegMap.Version.Major) == RegMap.Version.Major.reset)
+      assert(bench.read(RegMap.Build.Offset) == 77)
+      assert(get(bench.read(RegMap.Caps.Offset), RegMap.Caps.Cpus) == p.cpus)
+      assert(get(bench.read(RegMap.HintDepth.Offset), RegMap.HintDepth.CapShift) == RegMap.HintDepth.CapShift.reset)
+      assert(bench.read(RegMap.Poll.Offset) == RegMap.Poll.Cycles.reset)
+      assert(bench.read(RegMap.Control.Offset) == 0)
+      assert(bench.read(RegMap.Usage.Offset + 8) == 0)
+    }
+  }
+
+  it("takes over the policies that are built, and no others") {
+    registers { (dut, bench) =>
+      val policy = RegMap.Policy
+      bench.write(policy.Offset, (BigInt(1) << 64) - 1)
+      assert(bench.read(policy.Offset) == put(policy.Seed, BigInt("ffffffff", 16)))
+      val built = put(policy.Scan, ScanPolicyCode.FreeFirst) | put(policy.Device, DevicePolicyCode.NodeFirst) |
+        put(policy.Hint, HintPolicyCode.RandomTrunk) | put(policy.Placement, PlacementPolicyCode.Indexed)
+      bench.write(policy.Offset, built)
+      assert(bench.read(policy.Offset) == built)
+      dut.io.settings.policy.scan.expect(ScanPolicyCode.FreeFirst)
+      dut.io.settings.policy.device.expect(DevicePolicyCode.NodeFirst)
+      dut.io.settings.policy.hint.expect(HintPolicyCode.RandomTrunk)
+      dut.io.settings.policy.placement.expect(PlacementPolicyCode.Indexed)
+      // A byte alone: the others stay.
+      bench.write(policy.Offset, 0, 2)
+      assert(get(bench.read(policy.Offset), policy.Hint) == 0)
+      assert(get(bench.read(policy.Offset), policy.Scan) == ScanPolicyCode.FreeFirst)
+    }
+  }
+
+  it("writes the bytes that are strobed and the bits that exist") {
+    val random = seeded()
+    registers { (_, bench) =>
+      val masks = Seq(
+        RegMap.Poll.Offset -> BigInt("ffffffff", 16),
+        RegMap.HintDepth.Offset -> BigInt("000fffff0000ffff", 16)
+      )
+      for ((offset, mask) <- masks) {
+        var expected = bench.read(offset)
+        for (_ <- 0 until 30) {
+          val data = BigInt(64, random)
+          val strobes = random.nextInt(256)
+          bench.write(offset, data, strobes)
+          val bytes = (0 until 8).filter(i => (strobes >> i & 1) == 1).map(i => BigInt(255) << (8 * i)).sum
+          expected = ((expected & ~bytes) | (data & bytes)) & mask
+          assert(bench.read(offset) == expected, f"register $offset%x, strobes $strobes%x")
+        }
+      }
+    }
+  }
+
+  it("takes over the sizes of rings that are built, and no others") {
+    registers { (dut, bench) =>
+      for (
+        (offset, built, value) <- Seq(
+          (RegMap.CmdSize.Offset, 1 to 12, dut.io.settings.cmdLog2),
+          (RegMap.NoticeSize.Offset, 3 to 12, dut.io.settings.noticeLog2)
+        );
+        log2 <- 0 to 15
+      ) {
+        bench.write(offset, log2 | 0xfff0)
+        val expected = if (built.contains(log2)) log2 else 0
+        assert(bench.read(offset) == expected, f"register $offset%x")
+        value.expect(expected)
+        bench.write(offset, 7)
+        bench.write(offset, 3, 0xfe)
+        assert(bench.read(offset) == 7)
+      }
+    }
+  }
+
+  it("says that a burst was refused, and that the bus owes answers") {
+    registers { (dut, bench) =>
+      val (c, s) = (RegMap.Control, RegMap.Status)
+      bench.write(c.Offset, put(c.Enable, 1) | put(c.TableWrites, 1))
+      dut.io.settings.tableWrites.expect(true)
+      dut.io.settings.stopped.expect(false)
+      dut.io.dmaError.poke(true)
+      bench.pulse(dut.io.refused)
+      dut.io.dmaError.poke(false)
+      dut.clock.step()
+      dut.io.settings.stopped.expect(true)
+      assert(bench.read(s.Offset) == (put(s.DmaError, 1) | put(s.DmaRefused, 1)))
+      assert(bench.read(c.Offset) == put(c.TableWrites, 1))
+      dut.io.owed.poke(true)
+      assert(get(bench.read(s.Offset), s.BusOwed) == 1)
+      dut.io.owed.poke(false)
+      assert(get(bench.read(s.Offset), s.BusOwed) == 0)
+      bench.write(c.Offset, 0)
+      dut.io.settings.tableWrites.expect(false)
+    }
+  }
+
+  it("rings the doorbell with the lowest byte") {
+    registers { (dut, bench) =>
+      bench.write(RegMap.CmdTail.Offset, 0x1200, 0xfe)
+      dut.clock.step()
+      dut.io.settings.cmdTail.expect(0)
+      bench.write(RegMap.CmdTail.Offset, 0x34, 1)
+      dut.clock.step()
+      dut.io.settings.cmdTail.expect(0x1234)
+    }
+  }
+
+  it("changes the mode only while it is off and has no device") {
+    registers { (dut, bench) =>
+      val c = RegMap.Control
+      val advisory = put(c.Advisory, 1)
+      val enable = put(c.Enable, 1)
+      dut.io.anyClaimed.poke(true)
+      bench.write(c.Offset, advisory)
+      dut.io.settings.advisory.expect(false)
+      dut.io.anyClaimed.poke(false)
+      bench.write(c.Offset, advisory | enable)
+      dut.io.settings.advisory.expect(true)
+      dut.io.settings.enable.expect(true)
+      bench.write(c.Offset, enable)
+      dut.io.settings.advisory.expect(true)
+      // The upper bytes alone start nothing.
+      bench.write(c.Offset, 0, 0xfe)
+      dut.io.settings.enable.expect(true)
+    }
+  }
+
+  it("keeps interrupt bits until a 1 is written, and stops at faults") {
+    registers { (dut, bench) =>
+      val s = RegMap.IrqStatus
+      bench.pulse(dut.io.completionIrq)
+      dut.clock.step()
+      dut.io.irq.expect(false)
+      bench.write(RegMap.IrqEnable.Offset, put(RegMap.IrqEnable.Completion, 1))
+      dut.clock.step()
+      dut.io.irq.expect(true)
+      bench.write(s.Offset, put(s.Error, 1))
+      assert(bench.read(s.Offset) == put(s.Completion, 1))
+      bench.write(s.Offset, put(s.Completion, 1), 0xfe)
+      assert(bench.read(s.Offset) == put(s.Completion, 1))
+      bench.write(s.Offset, put(s.Completion, 1))
+      assert(bench.read(s.Offset) == 0)
+      dut.clock.step()
+      dut.io.irq.expect(false)
+
+      bench.write(RegMap.Control.Offset, 1)
+      dut.io.settings.enable.expect(true)
+      bench.pulse(dut.io.fault)
+      dut.clock.step()
+      dut.io.settings.enable.expect(false)
+      assert(get(bench.read(RegMap.Status.Offset), RegMap.Status.Fault) == 1)
+      assert(bench.read(s.Offset) == put(s.Error, 1))
+      bench.write(RegMap.Control.Offset, 1)
+      dut.io.settings.enable.expect(false)
+    }
+  }
+}

@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package tables
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.Assertions
+import org.scalatest.funspec.AnyFunSpec
+
+import scala.collection.mutable
+import scala.util.Random
+import hwswap.bus.{Axi, Axi4, AxiMemory}
+import hwswap.core.{DeviceInfo, PoolPort}
+
+/** Tables and their DMA on one AXI4 port; devices and commands are the test's. */
+class TablesUnderTest(p: Params) extends Module {
+  val axi = IO(new Axi4)
+  val io = IO(new Bundle {
+    val regs = new RegPort
+    val job = Flipped(chisel3.util.Decoupled(new TableJob))
+    val done = chisel3.util.Valid(new TableResult)
+    val devices = Input(Vec(p.devices, new DeviceInfo))
+    val directoryBase = Input(UInt(Axi.AddrBits.W))
+    val flush = Input(Bool())
+    val advisory = Input(Bool())
+    val pool = Flipped(new PoolPort(p))
+    val ready, busy, idle, error = Output(Bool())
+    val events = Output(new TableEvents)
+  })
+
+  /** Resets what CONTROL.RESET resets: not the DMA. */
+  val clear = IO(Input(Bool()))
+  private val tables = withReset(reset.asBool || clear)(Module(new Tables(p)))
+  private val dma = Module(new TableDma(p.tableBursts))
+  dma.io.port <> tables.io.dma
+  dma.io.flush := io.flush
+  axi <> dma.io.axi
+  io.regs <> tables.io.regs
+  io.job <> tables.io.job
+  io.done := tables.io.done
+  tables.io.devices := io.devices
+  tables.io.directoryBase := io.directoryBase
+  tables.io.advisory := io.advisory
+  tables.io.pool <> io.pool
+  io.ready := tables.io.ready
+  io.busy := tables.io.busy
+  io.error := tables.io.error
+  io.events := tables.io.events
+  io.idle := dma.io.idle
+}
+
+/** What jobs on swap tables do to memory and answer, as plain Scala, from the register map's words. */
+class TableModel(memory: Long => Long, devices: Map[Int, (Int, Int)]) {
+  val directory = mutable.Map.empty[(Int, Int), Long]
+  var previous, last = 0L
+  private val bad = ~7L
+
+  def kind(word: Long): Int = word match {
+    case 0 => TableKindCode.Free
+    case `bad` => TableKindCode.Bad
+    case w if (w & 1) == 1 => TableKindCode.Shadow
+    case w if (w & 2) == 2 => if ((w >>> 60) == 0) TableKindCode.Unused else TableKindCode.Cached
+    case w if (w & 4) == 4 => TableKindCode.Pointer
+    case _ => TableKindCode.Other
+  }
+
+  /** Status, RESULT, and the words that change in memory. */
+  type Outcome = (Int, BigInt, Seq[(Long, Long)])
+  private def status(code: Int, value: BigInt = 0): Outcome = (code, value, Nil)
+
+  private def table(device: Int, slot: Long): Option[Long] = directory.get((device, (slot / 512).toInt))
+  private def words(device: Int, slot: Long, count: Int): Seq[Long] = Seq.tabulate(count) { i =>
+    table(device, slot + i).map(t => memory(t + 8 * ((slot + i) % 512))).getOrElse(0L)
+  }
+  private def bitmap(at: Long, slots: Seq[Long]): Seq[(Long, Long)] =
+    if (at == 0) Nil
+    else
+      Seq.tabulate(8)(w => (at + 8 * w, slots.filter(_ % 512 / 64 == w).map(s => 1L << (s % 64)).foldLeft(0L)(_ | _)))
+
+  def run(j: TableModelJob): Outcome = {
+    val pages = devices.get(j.device).map(_._1).getOrElse(0)
+    val inside = j.slot < pages
+    val oneCluster = inside && j.nr > 0 && j.slot % 512 + j.nr <= 512 && j.slot + j.nr <= pages
+    val aligned = (j.arg2 & 63) == 0
+    val first = (j.slot / 512).toInt
+    val clusters = (pages + 511) / 512
+    def slots = Seq.tabulate(j.nr)(i => j.slot + i)
+    def named(word: Long) = (j.kinds >> kind(word) & 1) == 1
+    val limit = j.arg1 & 0xffffffffL
+    val toEnd = if (limit == 0) pages - j.slot else limit.min(pages - j.slot)
+    val used = Set(TableKindCode.Shadow, TableKindCode.Cached, TableKindCode.Unused)
+    def change(ok: (Long, Int) => Boolean, next: (Long, Int) => Long, map: Boolean): Outcome =
+      if (!oneCluster || (map && !aligned)) status(StatusCode.BadRange)
+      else if (table(j.device, j.slot).isEmpty) status(StatusCode.NoTable)
+      else {
+        val old = words(j.device, j.slot, j.nr)
+        val wrong = old.zipWithIndex.filter { case (w, i) => !ok(w, i) }.map(j.slot + _._2)
+        val bits = if (map) bitmap(j.arg2, wrong) else Nil
+        if (wrong.nonEmpty) (StatusCode.Unexpected, BigInt(wrong.head), bits)
+        else {
+          val at = table(j.device, j.slot).get + 8 * (j.slot % 512)
+          val changes = old.zipWithIndex.map { case (w, i) => (at + 8 * i, next(w, i)) }
+          (StatusCode.Ok, AxiMemory.unsigned(old.head), bits ++ changes)
+        }
+      }
+    val flags = 0x1fL << 59
+    def page(pfn: Long): Long = (pfn << 2 | 2) & ~flags
+    if (!devices.contains(j.device)) status(StatusCode.BadDevice)
+    else
+      j.op match {
+        case TableOp.give =>
+          if (j.nr == 0 || first + j.nr > clusters || !aligned) status(StatusCode.BadRange)
+          else {
+            val addresses = Seq.tabulate(j.nr)(i => memory(j.arg2 + 8 * i))
+            val good = addresses.takeWhile(_ % 4096 == 0)
+            for ((address, i) <- good.zipWithIndex)
+              if (address == 0) directory -= ((j.device, first + i)) else directory((j.device, first + i)) = address
+            status(if (good.length == j.nr) StatusCode.Ok else StatusCode.BadRange)
+          }
+        case TableOp.take =>
+          if (j.nr == 0 || first + j.nr > clusters) status(StatusCode.BadRange)
+          else status(StatusCode.Ok, (first until first + j.nr).count(c => directory.remove((j.device, c)).nonEmpty))
+        case TableOp.off =>
+          directory.keys.filter(_._1 == j.device).toSeq.foreach(directory -= _)
+          status(StatusCode.Ok)
+        case TableOp.lookup =>
+          if (!inside) status(StatusCode.BadRange)
+          else if (table(j.device, j.slot).isEmpty) status(StatusCode.NoTable)
+          else status(StatusCode.Ok, AxiMemory.unsigned(words(j.device, j.slot, 1).head))
+        case TableOp.range =>
+          if (!oneCluster || !aligned) status(StatusCode.BadRange)
+          else {
+            val kinds = words(j.device, j.slot, j.nr).map(kind)
+            val maps = (0 until 7).flatMap(k => bitmap(1, slots.zip(kinds).filter(_._2 == k).map(_._1)).map(_._2))
+            def numbers(ks: Range) = ks.map(k => kinds.count(_ == k).toLong << (16 * (k % 4))).sum
+            val there = table(j.device, j.slot).nonEmpty
+            val out = maps ++ Seq(numbers(0 until 4), numbers(4 until 7) | (if (there) 1L << 48 else 0)) ++
+              Seq.fill(6)(0L)
+            (
+              if (there) StatusCode.Ok else StatusCode.NoTable,
+              kinds.count(used),
+              out.zipWithIndex.map { case (w, i) => (j.arg2 + 8 * i, w) }
+            )
+          }
+        case TableOp.count =>
+          if (!inside || !aligned) status(StatusCode.BadRange)
+          else {
+            val kinds = words(j.device, j.slot, toEnd.toInt).map(kind)
+            val there = (first to ((j.slot + toEnd - 1) / 512).toInt).count(c => directory.contains((j.device, c)))
+            val out = (0 until 7).map(k => kinds.count(_ == k).toLong) :+ there.toLong
+            (StatusCode.Ok, kinds.count(used), out.zipWithIndex.map { case (w, i) => (j.arg2 + 8 * i, w) })
+          }
+        case TableOp.scan =>
+          if (!inside || !aligned) status(StatusCode.BadRange)
+          else {
+            val hits = words(j.device, j.slot, toEnd.toInt).zipWithIndex.filter(w => named(w._1)).map(j.slot + _._2)
+            if (hits.isEmpty) status(StatusCode.NoSpace)
+            else (StatusCode.Ok, hits.head, bitmap(j.arg2, hits.filter(_ / 512 == hits.head / 512)))
+          }
+        case TableOp.fill =>
+          change((w, _) => named(w), (w, _) => w & flags | page(j.arg1), map = true)
+        case TableOp.clear =>
+          if (j.arg1 != 0 && (j.arg1 & 1) == 0) status(StatusCode.BadRange)
+          else change((w, _) => named(w), (w, _) => if (j.arg1 == 0) 0 else w & flags | j.arg1 & ~flags, map = true)
+        case TableOp.replace =>
+          change((w, _) => (w & ~flags) == page(j.arg2), (w, _) => w & flags | page(j.arg1), map = false)
+        case _ =>
+          val pageCluster = (j.arg1 & 15).toInt
+          if (!inside || j.slot == 0 || pageCluster > 9 || !aligned) status(StatusCode.BadRange)
+          else {
+            val (from, count) = window(j.slot, pages, pageCluster, (j.arg1 >> 4 & 1) == 1, j.arg1 >>> 32)
+            val read = Seq.tabulate(count)(from + _).filter(s => kind(words(j.device, s, 1).head) == 1)
+            (StatusCode.Ok, BigInt(from) | BigInt(count) << 32, bitmap(j.arg2, read))
+          }
+      }
+  }
+
+  private def window(slot: Long, end: Long, pageCluster: Int, fixed: Boolean, hits: Long): (Long, Int) = {
+    val most = 1L << pageCluster
+    var pages = most
+    if (!fixed && most > 1) {
+      pages = hits + 2
+      if (pages == 2) { if (slot != previous + 1 && slot != previous - 1) pages = 1 }
+      else {
+        var up = 4L
+        while (up < pages) up *= 2
+        pages = up
+      }
+      pages = pages.min(most).max(last / 2)
+      if (hits == 0) previous = slot
+      last = pages
+    }
+    if (pages == 1) (slot, 1)
+    else {
+      val from = (slot & ~(pages - 1)).max(1)
+      val to = (slot | (pages - 1)).min(end - 1)
+      (from, (to - from + 1).toInt)
+    }
+  }
+}
+
+/** A job's fields, as numbers. */
+final case class TableModelJob(
+    op: TableOp.Type,
+    device: Int = 0,
+    nr: Int = 0,
+    slot: Long = 0,
+    kinds: Int = 0,
+    arg1: Long = 0,
+    arg2: Long = 0
+)
+
+/** Random jobs on random tables, on chip and with the directory in host memory, against the model above: answers, every
+  * word of memory, the readahead's state; errors at every place; resets under way; the cycles of whole tables.
+  */
+class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
+  private val onChip = Params(devices = 3, cpus = 1, clusters = 32)
+  private val inDram = onChip.copy(advisory = false, dram = Some(DramStore(8, 8, 2)))
+
+  /** Pages and base of the devices there are: device 1 is not. */
+  private val devices = Map(0 -> ((7 * 512 - 100, 3)), 2 -> ((18 * 512 + 1, 11)))
+  private val tablesAt = 0x100000L
+  private val source = 0x40000L
+  private val target = 0x50000L
+  private val directoryAt = 0x70000L
+  private val poolAt = 0x70800L
+
+  private class Bench(dut: TablesUnderTest, random: Random, eager: Int, latency: Int = 0)
+      extends PeekPokeAPI
+      with Assertions {
+    val memory = new AxiMemory(dut.axi, random, eager, latency)
+    val model = new TableModel(memory(_), devices)
+    var cycle = 0L
+    var errors, wordsRead, wordsWritten = 0
+    private def bit(b: Bool): Boolean = b.peek().litToBoolean
+
+    dut.io.regs.write.valid.poke(false)
+    dut.io.regs.read.valid.poke(false)
+    dut.io.job.valid.poke(false)
+    dut.io.flush.poke(false)
+    dut.io.advisory.poke(false)
+    dut.io.pool.event.valid.poke(false)
+    dut.clear.poke(false)
+    dut.io.directoryBase.poke(directoryAt)
+    for ((device, i) <- dut.io.devices.zipWithIndex) {
+      device.elements.values.foreach {
+        case b: Bool => b.poke(false)
+        case s: SInt => s.poke(0)
+        case u: UInt => u.poke(0)
+        case _ => ()
+      }
+      for ((pages, base) <- devices.get(i)) {
+        device.claimed.poke(true)
+        device.pages.poke(pages)
+        device.base.poke(base)
+      }
+    }
+    dut.reset.poke(true)
+    dut.clock.step()
+    dut.reset.poke(false)
+    memory.after()
+    while (!bit(dut.io.ready)) step()
+
+    def step(): Unit = {
+      if (bit(dut.io.error)) errors += 1
+      if (bit(dut.io.events.wordsRead)) wordsRead += 1
+      if (bit(dut.io.events.wordsWritten)) wordsWritten += 1
+      memory.before()
+      dut.clock.step()
+      memory.after()
+      cycle += 1
+    }
+
+    def start(j: TableModelJob): Unit = {
+      val job = dut.io.job.bits
+      job.op.poke(j.op)
+      job.device.poke(j.device)
+      job.nr.poke(j.nr)
+      job.slot.poke(j.slot)
+      job.kinds.poke(j.kinds)
+      job.arg1.poke(AxiMemory.unsigned(j.arg1).U)
+      job.arg2.poke(AxiMemory.unsigned(j.arg2).U)
+      dut.io.job.valid.poke(true)
+      while (!bit(dut.io.job.ready)) step()
+      step()
+      dut.io.job.valid.poke(false)
+    }
+
+    /** Status, RESULT, and the cycles it took. */
+    def run(j: TableModelJob): (Int, BigInt, Long) = {
+      val from = cycle
+      start(j)
+      while (!bit(dut.io.done.valid)) {
+        assert(cycle - from < 100000, s"$j does not end")
+        step()
+      }
+      val out = (dut.io.done.bits.status.peek().litValue.toInt, dut.io.done.bits.value.peek().litValue)
+      assert(bit(dut.io.idle) && memory.quiet, s"$j ended before its accesses")
+      step()
+      (out._1, out._2, cycle - from)
+    }
+
+    /** Runs a job that the model runs, too. */
+    def same(j: TableModelJob): Long = {
+      val before = memory.words.clone()
+      val (status, value, changes) = model.run(j)
+      val (gotStatus, gotValue, cycles) = run(j)
+      assert((gotStatus, gotValue) == ((status, value)), s"of $j")
+      before ++= changes
+      for ((address, word) <- memory.words if !inDirectory(address))
+        assert(word == before.getOrElse(address, 0L), f"at $address%x after $j")
+      for ((address, word) <- changes) assert(memory(address) == word, f"at $address%x after $j")
+      cycles
+    }
+    private def inDirectory(address: Long) = address >= directoryAt && address < directoryAt + 0x1000
+
+    def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
+      dut.io.regs.write.bits.addr.poke(offset)
+      dut.io.regs.write.bits.data.poke(data.U)
+      dut.io.regs.write.bits.strb.poke(strobes)
+      dut.io.regs.write.valid.poke(true)
+      step()
+      dut.io.regs.write.valid.poke(false)
+    }
+    def read(offset: Int): BigInt = {
+      dut.io.regs.read.bits.poke(offset)
+      dut.io.regs.read.valid.poke(true)
+      step()
+      dut.io.regs.read.valid.poke(false)
+      for (_ <- 1 until RegPort.ReadCycles) step()
+      dut.io.regs.readData.peek().litValue
+    }
+
+    /** A reset as ResetControl does it. */
+    def reset(): Unit = {
+      dut.io.flush.poke(true)
+      dut.io.job.valid.poke(false)
+      val from = cycle
+      while (!bit(dut.io.idle)) {
+        assert(cycle - from < 5000, "a flush does not end")
+        step()
+      }
+      dut.clear.poke(true)
+      step()
+      dut.clear.poke(false)
+      dut.io.flush.poke(false)
+      assert(memory.quiet)
+      while (!bit(dut.io.ready)) step()
+      for (c <- 0 until onChip.clusters) memory(directoryAt + 8 * c) = 0
+      model.directory.clear()
+      model.previous = 0
+      model.last = 0
+    }
+
+    // Random tables and jobs
+
+    /** A word of a kind, likely like those around it. */
+    def word(): Long = {
+      val count = if (random.nextInt(3) == 0) 0L else random.nextInt(16).toLong
+      val flags = count << 60 | random.nextInt(2).toLong << 59
+      val value = random.nextLong() & ((1L << 57) - 1)
+      random.nextInt(12) match {
+        case 0 | 1 | 2 => 0L
+        case 3 | 4 | 5 => flags | value << 1 | 1
+        case 6 | 7 | 8 => flags | value << 2 & ~(0x1fL << 59) | 2
+        case 9 => ~7L
+        case 10 => random.nextLong() & ~7L | 4
+        case _ => (random.nextLong() & ~7L) | 1L << 40
+      }
+    }
+
+    /** Runs of alike words, as those of a folio are. */
+    def fillTable(address: Long): Unit = {
+      var left = 512
+      while (left > 0) {
+        val run = 1 + random.nextInt(left.min(if (random.nextBoolean()) 200 else 5))
+        val w = word()
+        for (i <- 0 until run)
+          memory(address + 8 * (512 - left + i)) = if ((w & 1) == 1) w + 2L * i else w
+        left -= run
+      }
+    }
+
+    /** Gives the clusters of a device tables, some of them none. */
+    def give(device: Int, first: Int, count: Int): TableModelJob = {
+      for (i <- 0 until count) {
+        val at = tablesAt + 4096L * (devices(device)._2 + first + i)
+        if (random.nextInt(4) == 0) memory(source + 8 * i) = 0
+        else {
+          fillTable(at)
+          memory(source + 8 * i) = at
+        }
+      }
+      TableModelJob(TableOp.give, device, count, 512L * first + random.nextInt(512), arg2 = source)
+    }
+
+    def draw(): TableModelJob = {
+      val device = if (random.nextInt(30) == 0) 1 else if (random.nextBoolean()) 0 else 2
+      val pages = devices.get(device).map(_._1).getOrElse(512)
+      // Now and then at the device's ends, or behind.
+      val slot = random.nextInt(20) match {
+        case 0 => 0L
+        case 1 => pages - 1L
+        case 2 => pages.toLong + random.nextInt(600)
+        case _ => random.nextInt(pages).toLong
+      }
+      val room = (512 - slot % 512).min(pages - slot).max(1).toInt
+      val nr = random.nextInt(12) match {
+        case 0 => random.nextInt(1024)
+        case 1 | 2 => room
+        case _ => 1 + random.nextInt(room.min(1 << random.nextInt(10)))
+      }
+      val kinds = if (random.nextInt(3) == 0) 127 else random.nextInt(128)
+      val to = random.nextInt(8) match {
+        case 0 | 1 => 0L
+        case 2 => target + 8 * (1 + random.nextInt(7))
+        case _ => target + 64 * random.nextInt(100)
+      }
+      val job = TableModelJob(TableOp.lookup, device, nr, slot, kinds, 0, to)
+      val pfn = random.nextLong() >>> (4 + random.nextInt(40))
+      random.nextInt(12) match {
+        case 0 => job
+        case 1 => job.copy(op = TableOp.range)
+        case 2 =>
+          val limit = if (random.nextBoolean()) 0 else 1 + random.nextInt(4000)
+          job.copy(op = TableOp.count, arg1 = limit)
+        case 3 | 4 =>
+          val few = if (random.nextBoolean()) kinds else 1 << random.nextInt(7)
+          job.copy(
+            op = TableOp.scan,
+            kinds = few,
+            arg1 = if (random.nextBoolean()) random.nextInt(9000).toLong | random.nextLong() << 32 else 0
+          )
+        case 5 => job.copy(op = TableOp.fill, arg1 = pfn)
+        case 6 =>
+          val shadow = if (random.nextInt(3) == 0) 0L else random.nextLong() | (if (random.nextInt(9) > 0) 1 else 0)
+          job.copy(op = TableOp.clear, arg1 = shadow)
+        case 7 =>
+          // What is there, most of the time.
+          val there = model.directory.get((device, (slot / 512).toInt)).map(t => memory(t + 8 * (slot % 512)))
+          val page = there.map(_ & ~(0x1fL << 59)).map(_ >>> 2).getOrElse(0L) + (if (random.nextInt(5) == 0) 1 else 0)
+          job.copy(op = TableOp.replace, arg1 = pfn, arg2 = page)
+        case 8 | 9 =>
+          val isNear = random.nextInt(3) == 0 && device != 1
+          val near = if (isNear) (model.previous + 1 - 2 * random.nextInt(2)).max(0) else slot
+          val setting = random.nextInt(11).toLong | (if (random.nextInt(4) == 0) 16L else 0L) |
+            (if (random.nextBoolean()) 0L else random.nextInt(1 << random.nextInt(12)).toLong) << 32
+          job.copy(op = TableOp.window, slot = near, arg1 = setting)
+        case 10 => job.copy(op = TableOp.take, nr = 1 + random.nextInt(4))
+        case _ =>
+          if (device == 1) job
+          else {
+            val clusters = (pages + 511) / 512
+            val first = random.nextInt(clusters)
+            val j = give(device, first, 1 + random.nextInt((clusters - first).min(6)))
+            if (random.nextInt(6) == 0) memory(source + 8 * random.nextInt(j.nr)) |= 8L << random.nextInt(9)
+            j
+          }
+      }
+    }
+  }
+
+  private def randomJobs(p: Params, jobs: Int): Unit = {
+    val random = seeded()
+    simulate(new TablesUnderTest(p)) { dut =>
+      for ((eager, latency) <- Seq((100, 20), (60, 3), (25, 0))) {
+        val bench = new Bench(dut, random, eager, latency)
+        for (c <- 0 until onChip.clusters) bench.memory(directoryAt + 8 * c) = 0
+        // Before anything is given, nothing is read.
+        bench.same(TableModelJob(TableOp.count, 2, arg2 = target))
+        bench.same(TableModelJob(TableOp.take, 0, nr = 7))
+        assert(bench.memory.bursts.forall(_._1), "reads without tables")
+        bench.same(bench.give(0, 0, 7))
+        bench.same(bench.give(2, 0, 19))
+        for (_ <- 0 until jobs) bench.same(bench.draw())
+        assert(bench.read(RegMap.Readahead.Offset) == (BigInt(bench.model.previous) | BigInt(bench.model.last) << 32))
+        bench.same(TableModelJob(TableOp.off, 2))
+        for (slot <- Seq(0, 5000)) bench.same(TableModelJob(TableOp.lookup, 2, slot = slot))
+        assert(bench.errors == 0)
+      }
+    }
+  }
+
+  it("does what the map says, on chip")(randomJobs(onChip, 150))
+  it("does what the map says, with the directory in host memory")(randomJobs(inDram, 150))
+
+  it("ends in BUS_ERROR wherever the bus gives one, and goes on after a reset") {
+    val random = seeded()
+    simulate(new TablesUnderTest(inDram)) { dut =>
+      val bench = new Bench(dut, random, 80, 4)
+      for (round <- 0 until 40) {
+        bench.reset()
+        bench.same(bench.give(0, 0, 7))
+        bench.same(bench.give(2, 0, 19))
+        val errors = bench.errors
+        // A random job until one touches the address that is wrong.
+        val places = bench.model.directory.values.toSeq
+        val wrong = round % 4 match {
+          case 0 => directoryAt + 8 * (3 + random.nextInt(27))
+          case 1 => target + 64 * random.nextInt(4) + 8 * random.nextInt(8)
+          case _ => places(random.nextInt(places.length)) + 8 * random.nextInt(512)
+        }
+        bench.memory.bad = _ == wrong
+        var status = StatusCode.Ok
+        var tries = 0
+        while (status != StatusCode.BusError && tries < 25) {
+          val before = bench.memory.words.clone()
+          val job = bench.draw() match {
+            case j if (j.arg2 & 63) == 0 && j.op != TableOp.replace && j.arg2 != 0 => j.copy(arg2 = target)
+            case j => j
+          }
+          if (job.op != TableOp.give) {
+            val out = bench.run(job)
+            status = out._1
+            if (status == StatusCode.BusError) {
+              assert(out._2 == 0)
+              // Reads change nothing, not even after an error.
+              if (!Seq(TableOp.fill, TableOp.clear, TableOp.replace, TableOp.take).contains(job.op))
+                for ((address, word) <- bench.memory.words if address < target || address >= directoryAt + 4096)
+                  assert(word == before.getOrElse(address, 0L), f"at $address%x after $job")
+            }
+          }
+          tries += 1
+        }
+        assert(bench.errors - errors == (if (status == StatusCode.BusError) 1 else 0))
+        bench.memory.bad = _ => false
+        // What the directory holds is in doubt after an error there: no table is touched any more.
+        if (round % 4 == 0 && status == StatusCode.BusError)
+          assert(bench.run(TableModelJob(TableOp.lookup, 0, slot = 5))._1 == StatusCode.BusError)
+      }
+    }
+  }
+
+  it("comes to rest on a reset at any moment, and begins anew") {
+    val random = seeded()
+    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest(p)) { dut =>
+      val bench = new Bench(dut, random, 70, 6)
+      for (_ <- 0 until 40) {
+        bench.reset()
+        bench.same(bench.give(2, 0, 19))
+        bench.start(bench.draw())
+        for (_ <- 0 until random.nextInt(700)) bench.step()
+        bench.reset()
+        bench.same(TableModelJob(TableOp.lookup, 2, slot = 700))
+        bench.same(bench.give(0, 0, 3))
+        bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
+      }
+    }
+  }
+
+  it("takes tables out of the pool and puts them back, while the core goes on") {
+    val random = seeded()
+    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest(p)) { dut =>
+      val bench = new Bench(dut, random, 60, 4)
+      val event = dut.io.pool.event
+      val nr = 6
+      for (c <- 0 until onChip.clusters) bench.memory(directoryAt + 8 * c) = 0
+      for (i <- 0 until nr) bench.memory(poolAt + 8 * i) = tablesAt + 4096 * i
+      bench.write(RegMap.PoolBase.Offset, poolAt)
+      bench.write(RegMap.PoolSize.Offset, nr)
+      // The pool is there one cycle after its register; no device is in use before.
+      bench.step()
+      bench.step()
+      for (i <- 0 until nr; j <- 0 until 512) bench.memory(tablesAt + 4096 * i + 8 * j) = 0
+      val pool = mutable.ArrayBuffer.tabulate(nr)(i => tablesAt + 4096L * i)
+      val inUse = mutable.Set.empty[(Int, Int)]
+      // A table the host took of a cluster in use: that cluster has none to give back.
+      var taken = Option.empty[Long]
+      var bare = 0
+      var least = nr
+      val clusters = for ((device, (pages, _)) <- devices.toSeq; c <- 0 until (pages + 511) / 512) yield (device, c)
+      var held = 0
+      for (_ <- 0 until 60) {
+        for (_ <- 0 until random.nextInt(30)) {
+          // A core that was told to wait does so.
+          val full = dut.io.pool.full.peek().litToBoolean
+          if (!full) dut.io.pool.none.expect(pool.isEmpty)
+          held += (if (full) 1 else 0)
+          val (used, unused) = clusters.partition(inUse)
+          val empties = used.nonEmpty && (pool.isEmpty || random.nextBoolean())
+          if (!full && random.nextInt(3) > 0) {
+            val (device, c) = if (empties) used(random.nextInt(used.length)) else unused(random.nextInt(unused.length))
+            event.valid.poke(true)
+            event.bits.cluster.poke(devices(device)._2 + c)
+            event.bits.empties.poke(empties)
+            if (empties) {
+              inUse -= ((device, c))
+              val table = bench.model.directory.remove((device, c))
+              pool ++= table
+              bare += (if (table.isEmpty) 1 else 0)
+            } else {
+              inUse += ((device, c))
+              bench.model.directory((device, c)) = pool.last
+              pool.dropRightInPlace(1)
+              least = least.min(pool.length)
+            }
+          }
+          bench.step()
+          event.valid.poke(false)
+        }
+        val (device, c) = clusters(random.nextInt(clusters.length))
+        for (address <- bench.model.directory.values) bench.memory(address) = address
+        for ((device, c) <- inUse.toSeq.sorted.headOption) (taken, bench.model.directory.get((device, c))) match {
+          case (None, Some(table)) if random.nextInt(3) == 0 =>
+            bench.same(TableModelJob(TableOp.take, device, 1, slot = 512L * c))
+            taken = Some(table)
+          case (Some(table), None) if random.nextBoolean() =>
+            bench.memory(source) = table
+            bench.same(TableModelJob(TableOp.give, device, 1, slot = 512L * c, arg2 = source))
+            taken = None
+          case _ => ()
+        }
+        bench.same(TableModelJob(TableOp.lookup, device, slot = 512L * c))
+        for ((address, i) <- pool.zipWithIndex) assert(bench.memory(poolAt + 8 * i) == address, s"place $i of the pool")
+        assert(bench.read(RegMap.PoolState.Offset) == (BigInt(pool.length) | BigInt(least) << 32))
+      }
+      assert(held > 0 && least == 0, "neither the pool nor its queue was ever used up")
+      assert(bare > 0, "every cluster that got empty had a table")
+      // In advisory mode there is none.
+      dut.io.advisory.poke(true)
+      bench.step()
+      bench.step()
+      dut.io.pool.none.expect(false)
+    }
+  }
+
+  it("looks words up by register, between commands") {
+    val random = seeded()
+    simulate(new TablesUnderTest(onChip)) { dut =>
+      val bench = new Bench(dut, random, 70, 5)
+      val info = RegMap.LookupInfo
+      def get(word: BigInt, f: MapField): BigInt = word >> f.lsb & ((BigInt(1) << f.width) - 1)
+      bench.same(bench.give(0, 0, 7))
+      bench.same(bench.give(2, 0, 19))
+      for (seq <- 1 to 120) {
+        val device = Seq(0, 2, 2, 1, 9)(random.nextInt(5))
+        val slot = random.nextInt(19 * 512).toLong
+        val asked = BigInt(slot) | BigInt(device) << 32 | BigInt(seq) << 48
+        if (random.nextBoolean()) bench.write(RegMap.Lookup.Offset, asked)
+        else {
+          bench.write(RegMap.Lookup.Offset, asked, 0xf0)
+          bench.write(RegMap.Lookup.Offset, asked, 0x0f)
+        }
+        // Another one meanwhile is ignored; a command is not disturbed.
+        if (random.nextInt(3) == 0) bench.write(RegMap.Lookup.Offset, 77)
+        if (random.nextBoolean()) bench.same(TableModelJob(TableOp.count, 0, slot = 3 * 512, arg2 = target))
+        var state = bench.read(info.Offset)
+        while (get(state, info.Busy) == 1 || get(state, info.Seq) != seq) state = bench.read(info.Offset)
+        val (status, word, _) = bench.model.run(TableModelJob(TableOp.lookup, device, slot = slot))
+        assert(get(state, info.Status) == status)
+        assert(bench.read(RegMap.LookupEntry.Offset) == word)
+        val kind = bench.model.kind(word.toLong)
+        assert(get(state, info.Kind) == kind)
+        val counted = kind >= 1 && kind <= 3
+        assert(get(state, info.Count) == (if (counted) word >> 60 else 0))
+        assert(get(state, info.Zero) == (if (counted) word >> 59 & 1 else 0))
+      }
+    }
+  }
+
+  it("works on 512 words at 90 % of a beat a cycle and more, with a latency of 20 cycles") {
+    val random = seeded()
+    simulate(new TablesUnderTest(onChip)) { dut =>
+      val bench = new Bench(dut, random, 100, 20)
+      val at = tablesAt
+      for (i <- 0 until 16) bench.memory(source + 8 * i) = at + 4096 * i
+      bench.same(TableModelJob(TableOp.give, 2, 16, arg2 = source))
+      for (i <- 0 until 16; j <- 0 until 512) bench.memory(at + 4096 * i + 8 * j) = 3
+      val tables = 16
+      val beats = Seq[(String, TableModelJob, Int)](
+        ("RANGE", TableModelJob(TableOp.range, 2, 512, arg2 = target), 512 + 64),
+        ("COUNT of 16 tables", TableModelJob(TableOp.count, 2, arg1 = 512 * tables, arg2 = target), 512 * tables + 8),
+        ("SCAN of 16 tables", TableModelJob(TableOp.scan, 2, kinds = 64, arg1 = 512 * tables), 512 * tables),
+        ("FILL", TableModelJob(TableOp.fill, 2, 512, kinds = 2, arg1 = 1000), 1024),
+        ("REPLACE", TableModelJob(TableOp.replace, 2, 512, arg1 = 5000, arg2 = 1000), 1024),
+        ("CLEAR", TableModelJob(TableOp.clear, 2, 512, kinds = 127, arg1 = 1), 1024)
+      )
+      val figures = beats.map { case (name, job, words) =>
+        val read = bench.wordsRead
+        val cycles = bench.same(job)
+        assert(bench.wordsRead > read)
+        (name, words, cycles)
+      }
+      info(figures.map { case (name, words, cycles) => s"$name: $words words in $cycles cycles" }.mkString("; "))
+      for ((name, words, cycles) <- figures) assert(words >= 0.9 * cycles, s"$name: $words words in $cycles cycles")
+      val one = bench.same(TableModelJob(TableOp.lookup, 2, slot = 700))
+      val none = bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
+      info(s"LOOKUP in $one cycles; COUNT of 7 clusters without table in $none")
+    }
+  }
+}
