@@ -146,7 +146,7 @@ class Core(p: Params) extends Module {
     io.resp.bits.record.seq := kernel.seq
     io.resp.bits.record.epoch := answer.epoch
 
-    // The open cluster. A unit's wish is noted in one cycle, read in the next and opened in the one after that.
+    // The open cluster. A unit's request is noted in one cycle, read in the next and opened in the one after that.
     val unitWish = RegNext(access.open, 0.U.asTypeOf(access.open))
     val unitOpen = RegNext(unitWish, 0.U.asTypeOf(access.open))
     val blankWish = RegNext(access.blank)
@@ -190,7 +190,7 @@ class Core(p: Params) extends Module {
     cluster.io.anywhere := executor.io.anywhere
     cluster.io.later := executor.io.later
     cluster.io.checked := executor.io.checked
-    cluster.io.checkedWords := executor.io.checkedWords
+    cluster.io.checkedEntries := executor.io.checkedEntries
     executor.io.opened := cluster.io.cluster
     executor.io.meta := cluster.io.meta
     executor.io.empty := cluster.io.empty

@@ -75,9 +75,9 @@ class OpenCluster(p: Params) extends Module {
     val foundHere = Output(Bool())
     val beyond = Output(UInt(p.words.W))
 
-    /** The slots of `checked` in the word that is picked, and all of `checkedWords`, are used. */
+    /** The slots of `checked` in the word that is picked, and all of `checkedEntries`, are used. */
     val checked = Input(new SlotRange(p))
-    val checkedWords = Input(UInt(p.words.W))
+    val checkedEntries = Input(UInt(p.words.W))
     val allUsed = Output(Bool())
 
     /** In this cycle a look sees the right word, but neither finds anything nor checks other words: slots were changed
@@ -121,9 +121,9 @@ class OpenCluster(p: Params) extends Module {
   store.read := io.read
 
   // Which way a cluster comes: it is the open one, or its line was just read.
-  private val atHand = LateEqual(io.read.bits, cluster) && valid
-  private val fetch = io.open.valid && !atHand
-  private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
+  private val hit = LateEqual(io.read.bits, cluster) && valid
+  private val fetch = io.open.valid && !hit
+  private val stale = RegNext(io.open.valid && hit && (io.change.valid || io.put.valid), false.B)
   io.stale := stale
 
   // What was asked for in the last cycle is made of the row in this one, if the cluster is still open.
@@ -183,7 +183,7 @@ class OpenCluster(p: Params) extends Module {
 
   // The row goes on. Which of its two sources a word has is known long before whether it changes.
   private val order = Mux(stale, io.order, io.nextOrder)
-  private val here = atHand || stale
+  private val here = hit || stale
   private val newFits = FreeRuns.holds(newWord, order)
   private val hasNew = FreeRuns.holds(write.word.used, order)
   private val isFull = write.word.used.andR
@@ -263,7 +263,7 @@ class OpenCluster(p: Params) extends Module {
     RegEnable(VecInit(slots).asUInt.orR, io.look)
   }
   private val notFull =
-    RegEnable((0 until p.words).map(w => io.checkedWords(w) && !full(w)).reduce(_ || _), io.look)
+    RegEnable((0 until p.words).map(w => io.checkedEntries(w) && !full(w)).reduce(_ || _), io.look)
   io.allUsed := !(free :+ notFull).reduce(_ || _)
 
   // What is asked for. A word that is replaced has an empty range of its own.

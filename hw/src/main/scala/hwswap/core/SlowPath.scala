@@ -111,8 +111,8 @@ class SlowPath(p: Params) extends Module {
   })
 
   private object State extends ChiselEnum {
-    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ask, told, ends, fetch, load, search, commit,
-        turn, parked = Value
+    val idle, pick, visit, walk, recall, recalled, note, noted, choose, ask, answered, ends, fetch, load, search,
+        commit, turn, parked = Value
   }
   private val state = RegInit(State.idle)
 
@@ -214,7 +214,7 @@ class SlowPath(p: Params) extends Module {
     Seq(
       State.idle -> io.place.cluster,
       State.walk -> ofIndex,
-      State.told -> ofIndex,
+      State.answered -> ofIndex,
       State.search -> Mux(last, head, io.behind),
       State.commit -> Mux(resuming, place.cluster, readAt)
     )
@@ -329,10 +329,10 @@ class SlowPath(p: Params) extends Module {
       when(io.indexIdle) {
         io.query.valid := true.B
         asked := true.B
-        state := State.told
+        state := State.answered
       }
     }
-    is(State.told) {
+    is(State.answered) {
       io.peekList := ListId.free(p)
       when(io.indexReady) {
         list := ListId.free(p)

@@ -5,6 +5,8 @@ package core
 import chisel3._
 import chisel3.util._
 
+import scala.collection.immutable.VectorMap
+
 /** STEP commands: parts of an allocation or a free, for a host that puts them together itself. Each is done as a whole
   * or refused with nothing changed.
   *
@@ -27,7 +29,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
   private val meta = view.meta
 
   // What is asked, known from the start on.
-  private val asked = CoreOp.steps.map(op => op -> RegNext(req.op === op)).toMap
+  private val asked = CoreOp.steps.map(op => op -> RegNext(req.op === op)).to(VectorMap)
   private val gives = asked(CoreOp.stepGive)
 
   // The cluster: its number is one of the device's. Its slots may be changed while it is on no list, or on one for

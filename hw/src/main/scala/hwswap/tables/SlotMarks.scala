@@ -9,7 +9,7 @@ import hwswap.bus.Axi
 /** What is known of one slot of a cluster. */
 class SlotMark(p: Params) extends Bundle {
   val slot = UInt(p.slotBits.W)
-  val kind = UInt(TableWord.KindBits.W)
+  val kind = UInt(TableEntry.KindBits.W)
   val mark = Bool()
 
   /** None follows, before the next cluster. */
@@ -21,7 +21,7 @@ class SlotMarkRow extends Bundle {
   val marks = UInt(Axi.DataBits.W)
 
   /** Bit i of all kinds. */
-  val kinds = Vec(TableWord.KindBits, UInt(Axi.DataBits.W))
+  val kinds = Vec(TableEntry.KindBits, UInt(Axi.DataBits.W))
 
   /** The slots of one kind that are marked. */
   def ofKind(kind: UInt): UInt =

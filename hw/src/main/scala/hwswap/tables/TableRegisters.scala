@@ -33,8 +33,8 @@ class TableRegisters extends Module {
   private val seq = RegInit(0.U(info.Seq.width.W))
   private val status = RegInit(0.U(info.Status.width.W))
   private val found = RegInit(0.U(Axi.DataBits.W))
-  private val kind = RegInit(TableKindCode.Free.U(TableWord.KindBits.W))
-  private val counted = TableWord.inUse(kind)
+  private val kind = RegInit(TableKindCode.Free.U(TableEntry.KindBits.W))
+  private val counted = TableEntry.inUse(kind)
 
   // While a lookup is under way the register takes no other.
   private val write = io.regs.write
@@ -52,7 +52,7 @@ class TableRegisters extends Module {
     status := io.done.bits.status
     val isFound = io.done.bits.status === StatusCode.Ok.U
     found := Mux(isFound, io.done.bits.value, 0.U)
-    kind := Mux(isFound, TableWord.kind(io.done.bits.value), TableKindCode.Free.U)
+    kind := Mux(isFound, TableEntry.kind(io.done.bits.value), TableKindCode.Free.U)
   }
   io.busy := busy
   io.job.valid := asking

@@ -21,7 +21,7 @@ class ReportJob(p: Params) extends Bundle {
 
   /** words: the first slot, and what each word becomes but for the flags. Without `flags`, words become 0. */
   val slot = UInt(p.slotBits.W)
-  val value = UInt(TableWord.ValueBits.W)
+  val value = UInt(TableEntry.ValueBits.W)
   val flags = Bool()
 }
 
@@ -32,11 +32,11 @@ class TableReport(p: Params) extends Module {
 
     /** The end: whether there was an error. */
     val done = Valid(Bool())
-    val found = Input(new WordsFound(p))
+    val found = Input(new EntriesFound(p))
     val rowIndex = Output(UInt(log2Ceil(p.slots / Axi.DataBits).W))
     val row = Input(new SlotMarkRow)
     val flagsIndex = Output(UInt(p.slotBits.W))
-    val flags = Input(UInt(TableWord.FlagBits.W))
+    val flags = Input(UInt(TableEntry.FlagBits.W))
     val write = new TableWritePort
   })
   import MapAccess.word
@@ -56,7 +56,7 @@ class TableReport(p: Params) extends Module {
 
   // A word is made in one cycle and offered in the next: by a queue, so that who takes it decides about no address in
   // the same cycle. The flags of the word that is made were asked for before.
-  private val words = Module(new Queue(new TableWriteWord, 2, hasFlush = true))
+  private val words = Module(new Queue(new TableWriteEntry, 2, hasFlush = true))
   words.io.flush.get := io.write.done.valid
   io.write.data <> words.io.deq
   private val make = state === State.data && index =/= job.count && words.io.enq.ready
@@ -69,7 +69,7 @@ class TableReport(p: Params) extends Module {
   private val rangeWord = MuxCase(
     0.U,
     Seq(
-      (index < wordAt(range.Low.Offset)) -> io.row.ofKind((index >> log2Ceil(rows))(TableWord.KindBits - 1, 0)),
+      (index < wordAt(range.Low.Offset)) -> io.row.ofKind((index >> log2Ceil(rows))(TableEntry.KindBits - 1, 0)),
       (index === wordAt(range.Low.Offset)) -> word(
         Seq(range.Low.Nr0, range.Low.Nr1, range.Low.Nr2, range.Low.Nr3).zip(counts): _*
       ),

@@ -6,21 +6,21 @@ import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-/** What TableWord says of one word. */
-class TableWordUnderTest extends Module {
+/** What TableEntry says of one word. */
+class TableEntryUnderTest extends Module {
   val io = IO(new Bundle {
     val word = Input(UInt(64.W))
-    val kind = Output(UInt(TableWord.KindBits.W))
+    val kind = Output(UInt(TableEntry.KindBits.W))
     val inUse = Output(Bool())
-    val set = Output(UInt(TableWord.Kinds.W))
+    val set = Output(UInt(TableEntry.Kinds.W))
   })
-  io.kind := TableWord.kind(io.word)
-  io.inUse := TableWord.inUse(io.kind)
-  io.set := VecInit.tabulate(TableWord.Kinds)(k => TableWord.has((1 << k).U(TableWord.Kinds.W), io.kind)).asUInt
+  io.kind := TableEntry.kind(io.word)
+  io.inUse := TableEntry.inUse(io.kind)
+  io.set := VecInit.tabulate(TableEntry.Kinds)(k => TableEntry.has((1 << k).U(TableEntry.Kinds.W), io.kind)).asUInt
 }
 
 /** Words of all kinds, those included that differ from one of another kind in a bit alone. */
-class TableWordSpec extends AnyFunSpec with ChiselSim with Seeded {
+class TableEntrySpec extends AnyFunSpec with ChiselSim with Seeded {
 
   /** By the marks in the kernel's mm/swap_table.h. */
   private def expected(word: BigInt): Int = {
@@ -35,7 +35,7 @@ class TableWordSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("tells every word's kind") {
     val random = seeded()
-    simulate(new TableWordUnderTest) { dut =>
+    simulate(new TableEntryUnderTest) { dut =>
       val bad = ((BigInt(1) << 64) - 1) ^ 7
       val near = for (base <- Seq(BigInt(0), bad); i <- 0 until 64) yield base.flipBit(i)
       val words = Seq(BigInt(0), bad, bad | 7) ++ near ++ Seq.fill(500)(BigInt(64, random)) ++

@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.bus.Axi
 
 /** What the engine knows of a swap-table word (`mm/swap_table.h`). */
-object TableWord {
+object TableEntry {
   private val map = MemMap.TableEntry
 
   /** Kinds of words; see TableKindCode. */

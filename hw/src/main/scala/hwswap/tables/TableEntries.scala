@@ -7,21 +7,21 @@ import chisel3.util._
 import hwswap.bus.Axi
 
 /** What is wanted of the words of a range of slots. */
-class WordsJob extends Bundle {
+class EntriesJob extends Bundle {
   val op = TableOp()
 
   /** scan: what is looked for; fill, clear: what is expected. */
-  val kinds = UInt(TableWord.Kinds.W)
+  val kinds = UInt(TableEntry.Kinds.W)
 
   /** replace: the page that each word has to be of. */
-  val pfn = UInt(TableWord.PfnBits.W)
+  val pfn = UInt(TableEntry.PfnBits.W)
 
   /** scan: the bitmap of the whole cluster is wanted. */
   val bitmap = Bool()
 }
 
 /** What was found. */
-class WordsFound(p: Params) extends Bundle {
+class EntriesFound(p: Params) extends Bundle {
 
   /** The bus answered with an error; nothing else means anything then. */
   val error = Bool()
@@ -31,7 +31,7 @@ class WordsFound(p: Params) extends Bundle {
   val tables = UInt(p.clusterCountBits.W)
 
   /** Slots by kind, and those in use. */
-  val counts = Vec(TableWord.Kinds, UInt(p.usedBits.W))
+  val counts = Vec(TableEntry.Kinds, UInt(p.usedBits.W))
   val used = UInt(p.usedBits.W)
 
   /** There is a slot that is looked for, or one that is not as expected: the first, and its cluster, from the range's
@@ -51,11 +51,11 @@ class WordsFound(p: Params) extends Bundle {
   * A word's kind is known one cycle after it was taken, and counts one later. Clusters without table take one cycle, or
   * one a slot where a bitmap of them is wanted.
   */
-class TableWords(p: Params) extends Module {
+class TableEntries(p: Params) extends Module {
   val io = IO(new Bundle {
-    val start = Flipped(Decoupled(new WordsJob))
+    val start = Flipped(Decoupled(new EntriesJob))
     val pieces = Flipped(Decoupled(new TablePiece(p)))
-    val words = Flipped(Decoupled(new TableReadWord))
+    val words = Flipped(Decoupled(new TableReadEntry))
 
     /** All has been looked at, or enough; `found` stays until the next start. */
     val done = Output(Bool())
@@ -64,7 +64,7 @@ class TableWords(p: Params) extends Module {
       * that on.
       */
     val ends = Output(Bool())
-    val found = Output(new WordsFound(p))
+    val found = Output(new EntriesFound(p))
 
     /** Bitmaps of the last cluster: of the slots looked for, or not as expected; all of the range by kind (range). */
     val rowIndex = Input(UInt(log2Ceil(p.slots / Axi.DataBits).W))
@@ -72,37 +72,37 @@ class TableWords(p: Params) extends Module {
 
     /** The flags of a slot's word; one cycle later. */
     val flagsIndex = Input(UInt(p.slotBits.W))
-    val flags = Output(UInt(TableWord.FlagBits.W))
+    val flags = Output(UInt(TableEntry.FlagBits.W))
   })
   object State extends ChiselEnum {
     val idle, next, words, blank, settle, done = Value
   }
   val state = RegInit(State.idle)
-  private val job = Reg(new WordsJob)
+  private val job = Reg(new EntriesJob)
   private val piece = Reg(new TablePiece(p))
   private val slot = Reg(UInt(p.slotBits.W))
   private val left = Reg(UInt(p.countBits.W))
   private val begun = Reg(Bool())
   private val settled = Reg(UInt(2.W))
-  private val found = Reg(new WordsFound(p))
+  private val found = Reg(new EntriesFound(p))
   io.found := found
 
   io.start.ready := state === State.idle || state === State.done
   io.pieces.ready := state === State.next
   io.words.ready := state === State.words
   io.done := state === State.done
-  io.ends := state === State.settle && settled === (TableWords.Settle - 1).U && piece.last
+  io.ends := state === State.settle && settled === (TableEntries.Settle - 1).U && piece.last
 
   // A word is taken: its kind, and whether it is that of the page expected.
   private val taken = io.words.fire || state === State.blank
   private val last = left === 1.U
   private val word = io.words.bits.word
   private val wordIn = RegNext(taken && !(io.words.fire && io.words.bits.error), false.B)
-  private val kind = RegNext(Mux(state === State.blank, TableKindCode.Free.U, TableWord.kind(word)))
-  private val same = RegNext(TableWord.value(word) === TableWord.page(job.pfn))
+  private val kind = RegNext(Mux(state === State.blank, TableKindCode.Free.U, TableEntry.kind(word)))
+  private val same = RegNext(TableEntry.value(word) === TableEntry.page(job.pfn))
   private val at = RegNext(slot)
   private val end = RegNext(last)
-  private val flags = SyncReadMem(p.slots, UInt(TableWord.FlagBits.W), SyncReadMem.Undefined)
+  private val flags = SyncReadMem(p.slots, UInt(TableEntry.FlagBits.W), SyncReadMem.Undefined)
   io.flags := flags.read(io.flagsIndex, true.B)
   when(taken) {
     slot := slot + 1.U
@@ -110,12 +110,12 @@ class TableWords(p: Params) extends Module {
     begun := true.B
   }
   when(io.words.fire) {
-    flags.write(slot, TableWord.flags(word))
+    flags.write(slot, TableEntry.flags(word))
     when(!begun)(found.first := word)
   }
 
   // It counts.
-  private val listed = TableWord.has(job.kinds, kind)
+  private val listed = TableEntry.has(job.kinds, kind)
   private val marked = MuxLookup(job.op, false.B)(
     Seq(
       TableOp.range -> true.B,
@@ -137,7 +137,7 @@ class TableWords(p: Params) extends Module {
   io.row := marks.io.row
   when(wordIn) {
     for ((count, k) <- found.counts.zipWithIndex) when(kind === k.U)(count := count + 1.U)
-    when(TableWord.inUse(kind))(found.used := found.used + 1.U)
+    when(TableEntry.inUse(kind))(found.used := found.used + 1.U)
     when(marked && !found.hit) {
       found.hit := true.B
       found.cluster := piece.cluster
@@ -199,7 +199,7 @@ class TableWords(p: Params) extends Module {
     is(State.blank)(when(last)(state := State.settle))
     is(State.settle) {
       settled := settled + 1.U
-      when(settled === TableWords.Settle.U)(state := Mux(isEnough || piece.last, State.done, State.next))
+      when(settled === TableEntries.Settle.U)(state := Mux(isEnough || piece.last, State.done, State.next))
     }
   }
   when(io.start.fire) {
@@ -212,7 +212,7 @@ class TableWords(p: Params) extends Module {
   assert(!io.words.fire || io.words.bits.last === last, "a read of more or fewer words than the range has")
 }
 
-object TableWords {
+object TableEntries {
 
   /** Cycles until the last word has counted and its row can be read. */
   private val Settle = 2
