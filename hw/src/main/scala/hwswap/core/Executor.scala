@@ -69,7 +69,7 @@ class Executor(p: Params) extends Module {
     val anywhere = Output(Bool())
     val later = Output(UInt(p.words.W))
     val checked = Output(new SlotRange(p))
-    val checkedEntries = Output(UInt(p.words.W))
+    val checkedWords = Output(UInt(p.words.W))
     val stale = Input(Bool())
     val changing = Input(Bool())
     val found = Input(Bool())
@@ -210,7 +210,7 @@ class Executor(p: Params) extends Module {
   private val allUsed = Mux(inParts, partsUsed, io.allUsed)
   io.pick := pick
   io.checked := Mux(inParts, Mux(atLastWord, lastHalf, firstHalf), range)
-  io.checkedEntries := wholeWords & Fill(p.words, !inOneWord)
+  io.checkedWords := wholeWords & Fill(p.words, !inOneWord)
 
   // The open cluster was the open one before: a cycle later it can be looked at as a whole.
   private val unready = io.stale && (op.alloc || !inOneWord)

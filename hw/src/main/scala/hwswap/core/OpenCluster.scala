@@ -75,9 +75,9 @@ class OpenCluster(p: Params) extends Module {
     val foundHere = Output(Bool())
     val beyond = Output(UInt(p.words.W))
 
-    /** The slots of `checked` in the word that is picked, and all of `checkedEntries`, are used. */
+    /** The slots of `checked` in the word that is picked, and all of `checkedWords`, are used. */
     val checked = Input(new SlotRange(p))
-    val checkedEntries = Input(UInt(p.words.W))
+    val checkedWords = Input(UInt(p.words.W))
     val allUsed = Output(Bool())
 
     /** In this cycle a look sees the right word, but neither finds anything nor checks other words: slots were changed
@@ -263,7 +263,7 @@ class OpenCluster(p: Params) extends Module {
     RegEnable(VecInit(slots).asUInt.orR, io.look)
   }
   private val notFull =
-    RegEnable((0 until p.words).map(w => io.checkedEntries(w) && !full(w)).reduce(_ || _), io.look)
+    RegEnable((0 until p.words).map(w => io.checkedWords(w) && !full(w)).reduce(_ || _), io.look)
   io.allUsed := !(free :+ notFull).reduce(_ || _)
 
   // What is asked for. A word that is replaced has an empty range of its own.

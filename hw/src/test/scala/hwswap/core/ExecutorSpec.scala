@@ -104,7 +104,7 @@ class ExecutorUnderTest(p: Params) extends Module {
   cluster.io.anywhere := executor.io.anywhere
   cluster.io.later := executor.io.later
   cluster.io.checked := executor.io.checked
-  cluster.io.checkedEntries := executor.io.checkedEntries
+  cluster.io.checkedWords := executor.io.checkedWords
   executor.io.opened := cluster.io.cluster
   executor.io.meta := cluster.io.meta
   executor.io.empty := cluster.io.empty

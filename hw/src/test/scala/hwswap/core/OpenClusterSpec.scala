@@ -160,7 +160,7 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
           dut.io.pick.poke(pick)
           range(dut.io.checked, first, last)
           val words = if (inOne) Nil else first / p.wordSlots to last / p.wordSlots
-          dut.io.checkedEntries.poke(words.map(BigInt(1) << _).sum.U)
+          dut.io.checkedWords.poke(words.map(BigInt(1) << _).sum.U)
           withClue(s"step $i, $step: ") {
             dut.io.cluster.expect(cluster)
             dut.io.meta.count.expect(counts(cluster))
