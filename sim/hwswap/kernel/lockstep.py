@@ -238,7 +238,9 @@ def record_all(seed: int, minimum: dict[str, int], jobs: int, workloads: Sequenc
                 while len(under_way) < jobs and (waiting or (lacking and rows)):
                     workload = waiting.pop(0) if waiting else best(rows, lacking, Counter(under_way.values()))
                     future = pool.submit(run_workload, workload, seed + seeds[workload])
-                    progress.console.print(f"{workload}-{seed + seeds[workload]} begins", highlight=False, soft_wrap=True)
+                    progress.console.print(
+                        f"{workload}-{seed + seeds[workload]} begins", highlight=False, soft_wrap=True
+                    )
                     seeds[workload] += 1
                     under_way[future] = workload
                 if not under_way:

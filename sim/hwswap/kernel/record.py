@@ -13,7 +13,7 @@ from hwswap.project import artifacts, paths, provenance
 from hwswap.traces import trace
 
 WORKLOADS = paths.ROOT / "sim/guest/workloads"
-"""A workload is a shell script for the guest: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
+"""A shell script for the guest each: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
 them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
 it runs on (by default one CPU and four disks of 64 MB), a line `# needs: redis` which folder of build/ shall be there
 as well, under its name. The tracepoints are on before it starts: those of the allocator, or, with a line
@@ -118,7 +118,9 @@ def events(workload: str, text: str) -> Sequence[str]:
     found = _RECORDS.search(text)
     what = found[1].strip() if found else "allocator"
     if what not in RECORDINGS:
-        raise RecordError(f"workload {workload}: there is no recording of {what}; choose one of {', '.join(RECORDINGS)}")
+        raise RecordError(
+            f"workload {workload}: there is no recording of {what}; choose one of {', '.join(RECORDINGS)}"
+        )
     return RECORDINGS[what]
 
 

@@ -16,8 +16,8 @@ from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.stimulus.authoritative_mode import LARGE, SSD, device_table
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.step_commands import Player
 from hwswap.stimulus.script import HINTS, NOTICES, Script, Sizes
+from hwswap.stimulus.step_commands import Player
 
 STEPS = (
     Opcode.STEP_TAKE,

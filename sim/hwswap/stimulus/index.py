@@ -15,8 +15,8 @@ from hwswap.model.golden import BLKDEV, DISCARD, Cluster, Device
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, run
-from hwswap.stimulus.step_commands import SSD, Player
 from hwswap.stimulus.script import Script, Sizes
+from hwswap.stimulus.step_commands import SSD, Player
 
 LARGEST, LARGEST_FULL = 42, 25
 """Clusters of the largest device, and of the largest that is filled: some words of the index, and set up soon."""

@@ -15,11 +15,11 @@ from hwswap.stimulus import (
     corners,
     dma_windows,
     free_runs,
-    step_commands,
     index,
     large_devices,
     mirroring,
     single,
+    step_commands,
     swap_tables,
 )
 from hwswap.stimulus.script import Sizes

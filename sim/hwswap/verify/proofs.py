@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formal proofs of parts of the engine: what hw/formal says of them, by Yosys and ABC.
 
-A proof is a SystemVerilog module in hw/formal around a part of the engine (hw/src/main/scala/hwswap/formal/EmitProofs.scala).
+A proof is a SystemVerilog module in hw/formal around a part of the engine
+(hw/src/main/scala/hwswap/formal/EmitProofs.scala).
 Its assertions are named; what is before the first underscore is the property they belong to. The assertions of the
 part itself are the property `own`.
 

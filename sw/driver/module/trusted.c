@@ -46,7 +46,8 @@ static const u8 hwswap_kinds[] = {
 
 /* Who calls owns the command ring. */
 static int hwswap_write_entries(struct hwswap *hw, struct hwswap_swapdev *sd,
-			   const struct swap_offload_entries *entries, unsigned int opcode, u64 value)
+				const struct swap_offload_entries *entries,
+				unsigned int opcode, u64 value)
 {
 	u64 timeout_ns = READ_ONCE(trusted_timeout_us) * (u64)NSEC_PER_USEC;
 	u32 cluster = entries->offset / HWSWAP_SLOTS;
@@ -72,7 +73,8 @@ static int hwswap_write_entries(struct hwswap *hw, struct hwswap_swapdev *sd,
 	return status == HWSWAP_STATUS_OK;
 }
 
-static int hwswap_change_entries(const struct swap_offload_entries *entries, unsigned int opcode, u64 value)
+static int hwswap_change_entries(const struct swap_offload_entries *entries,
+				 unsigned int opcode, u64 value)
 {
 	struct hwswap *hw = hwswap_active;
 	struct hwswap_swapdev *sd;
