@@ -76,7 +76,7 @@ def panels(text: str) -> list[tuple[str, list[Row]]]:
     states = ("order 0, empty", "order 4, fragmented", "order 9, empty")
     return [
         (
-            "Bare metal on the SoC: the engine answers by register (CPU cycles, make bench-soc)",
+            "Bare metal on the SoC: the engine answers by MMIO (CPU cycles, make bench-soc)",
             [on_metal(cpu, what) for cpu in ("VexRiscv", "Rocket") for what in states],
         ),
         (

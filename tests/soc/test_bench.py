@@ -89,7 +89,7 @@ def test_tables_picture_and_json_are_made_of_it(measured, engine, tmp_path):
     console = Console(width=200, record=True, file=(tmp_path / "out").open("w"))
     bench.show(runs, "vexriscv", console)
     text = console.export_text()
-    for word in ("stock", "tuned", "register", "hint ring", "DRAM latency", "fragmented"):
+    for word in ("stock", "tuned", "MMIO", "hint ring", "DRAM latency", "fragmented"):
         assert word in text
     assert sum("bench-soc: order" in line for line in text.splitlines()) == len(STATES) * len(SHORT.orders)
     bench_plot.draw(measured["report"], {"latency": bench.swept(runs, "latency")}, "test", tmp_path / "a.png")
@@ -159,7 +159,7 @@ def test_verdicts_say_who_loses():
     report = bench_result.parse([*lines, "HWSWAP-DONE 0"])
     (sentence,) = bench_result.verdicts(report)
     assert "hint ring (400 cycles) loses to stock by 200 cycles (+100 %) and loses to tuned by 300" in sentence
-    assert "register (50 cycles) beats stock by 150 cycles (-75 %) and beats tuned by 50" in sentence
+    assert "MMIO (50 cycles) beats stock by 150 cycles (-75 %) and beats tuned by 50" in sentence
     assert bench_table.main_table(report).row_count == 2
 
 

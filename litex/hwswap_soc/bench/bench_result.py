@@ -22,11 +22,11 @@ COMPARED = ("stock", "tuned", "register", "hint")
 TITLES = {
     "stock": "stock",
     "tuned": "tuned",
-    "register": "register",
+    "register": "MMIO",
     "hint": "hint ring",
     "ring": "command ring",
-    "words": "table words alone",
-    "trusted": "register, words too",
+    "words": "table entries alone",
+    "trusted": "MMIO, entries too",
 }
 
 STATES = ("empty", "fragmented")
