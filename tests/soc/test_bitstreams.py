@@ -228,6 +228,24 @@ def test_a_seed_whose_router_diverges_is_given_up_at_once_and_for_good(router, m
     assert placement.said(run.given_up(router)) == "the router diverged in 22 rounds"
 
 
+def test_a_seed_whose_router_is_stuck_is_given_up_for_good(router, monkeypatch):
+    monkeypatch.setattr(placement, "STUCK_MINUTES", 0.02)
+    script = router.parent / "nextpnr-ecp5"
+    # As long as it places it may say nothing.
+    quiet = script.read_text().replace("exec sleep 1000", "{ echo Packing constants..; sleep 3; exit 1; }")
+    stuck = script.read_text().replace("exec sleep 1000", "{ echo Routing globals...; exec sleep 1000; }")
+    run = placement.Run("1", ["1"])
+    script.write_text(quiet)
+    with pytest.raises(InputError):
+        placement.place([run], router)
+    assert not run.given_up(router)
+    script.write_text(stuck)
+    assert not placement.place([run], router)
+    assert run.given_up(router) == {"silent": 0.02}
+    assert not placement.place([run], router, resume=True, minutes=1000)
+    assert placement.said(run.given_up(router)) == "the router was stuck for 0.02 minutes"
+
+
 def test_a_bitstream_needs_one_seed_that_was_routed(router, project, tmp_path, monkeypatch):
     made = timing("ulx3s", "vexriscv", {"2": 61.0}) | {"given_up": {"1": {"minutes": 60}}}
     row = bitstreams.row("ulx3s", "vexriscv", made, None)

@@ -20,12 +20,16 @@ _ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
 _ROUNDS = 12
 _WORSE = 1.25
 _ENOUGH = 100
+# router1 says something at least every few seconds; where it looked for one wire for so many minutes, it was not seen to
+# come back within an hour.
+STUCK_MINUTES = 10
 # What nextpnr says when it enters a phase, and what that is called here.
+_ROUTING = "routing"
 _PHASES = {
     "Packing": "packing",
     "Creating initial analytic placement": "placing",
     "simulated annealing placer": "refining the placement",
-    "Routing globals": "routing",
+    "Routing globals": _ROUTING,
     "Critical path report": "timing",
 }
 
@@ -54,7 +58,8 @@ class Run:
     def given_up(self, output: Path) -> dict[str, float]:
         """Why it was given up, by the mark in a folder.
 
-        After so many `minutes`, or as the router diverged in so many `rounds`; empty without a mark.
+        After so many `minutes`, as the router diverged in so many `rounds`, or as it was `silent` for so many minutes;
+        empty without a mark.
         """
         mark = output / f"{self.name}.given-up"
         return json.loads(mark.read_text()) if mark.is_file() else {}
@@ -80,7 +85,7 @@ def place(
         resume: a run whose results are in the folder already is not done again, so that an interrupted call can go on;
             whoever changes the netlist or an option names another folder.
         minutes: a run that takes longer is ended and given up: a router that does not converge would go on for ever.
-            One whose router diverges is given up at once. With `resume`, neither is tried again, but for one that is
+            One whose router diverges or is stuck is given up at once. With `resume`, neither is tried again, but for one that is
             now given more minutes.
         enough: how many are wanted, the first that are not given up; all when left out.
 
@@ -113,10 +118,8 @@ def place(
                     text = log.read_text(errors="replace")
                     progress.update(task, description=f"seed {name}: {_phase(text)}")
                     if process.poll() is None:
-                        rounds = diverged(text)
-                        if rounds or time.monotonic() > end:
+                        if after := _why_to_end(text, log, time.monotonic() > end, minutes):
                             steps.end([process])
-                            after = {"rounds": rounds} if rounds else {"minutes": minutes}
                             run.give_up(output, **after)
                             progress.update(task, completed=1, description=f"seed {name}: {said(after)}")
                             del running[name]
@@ -141,17 +144,28 @@ def diverged(log: str) -> int:
     return last if last - at >= _ROUNDS and now > max(_WORSE * best, _ENOUGH) else 0
 
 
+def _why_to_end(text: str, log: Path, late: bool, minutes: float) -> dict[str, float]:
+    """Why a run that goes on is to be ended, as its mark has it; empty when it is not. `text` is what its log has."""
+    if rounds := diverged(text):
+        return {"rounds": rounds}
+    if _phase(text) == _ROUTING and time.time() - log.stat().st_mtime > 60 * STUCK_MINUTES:
+        return {"silent": STUCK_MINUTES}
+    return {"minutes": minutes} if late else {}
+
+
 def said(given_up: dict[str, float]) -> str:
     """Why a run was given up (`Run.given_up`), for people."""
     if "rounds" in given_up:
         return f"the router diverged in {given_up['rounds']} rounds"
+    if "silent" in given_up:
+        return f"the router was stuck for {given_up['silent']:g} minutes"
     return f"not routed in {given_up['minutes']:g} minutes"
 
 
 def _hopeless(run: Run, output: Path, minutes: float) -> bool:
     """Whether a run was given up before, and would be again within so many minutes."""
     after = run.given_up(output)
-    return "rounds" in after or after.get("minutes", 0) >= minutes
+    return "rounds" in after or "silent" in after or after.get("minutes", 0) >= minutes
 
 
 def _phase(log: str) -> str:
