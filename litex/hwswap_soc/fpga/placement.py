@@ -20,8 +20,8 @@ _ROUND = re.compile(r"iter=(\d+) wires=\d+ overused=(\d+)")
 _ROUNDS = 12
 _WORSE = 1.25
 _ENOUGH = 100
-# router1 says something at least every few seconds; where it looked for one wire for so many minutes, it was not seen to
-# come back within an hour.
+# router1 says something every few seconds. Where it looks for one wire for so many minutes it may come back (after 21,
+# once), but another seed is routed sooner.
 STUCK_MINUTES = 10
 # What nextpnr says when it enters a phase, and what that is called here.
 _ROUTING = "routing"
