@@ -121,9 +121,9 @@ class OpenCluster(p: Params) extends Module {
   store.read := io.read
 
   // Which way a cluster comes: it is the open one, or its line was just read.
-  private val hit = LateEqual(io.read.bits, cluster) && valid
-  private val fetch = io.open.valid && !hit
-  private val stale = RegNext(io.open.valid && hit && (io.change.valid || io.put.valid), false.B)
+  private val atHand = LateEqual(io.read.bits, cluster) && valid
+  private val fetch = io.open.valid && !atHand
+  private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
   io.stale := stale
 
   // What was asked for in the last cycle is made of the row in this one, if the cluster is still open.
@@ -183,7 +183,7 @@ class OpenCluster(p: Params) extends Module {
 
   // The row goes on. Which of its two sources a word has is known long before whether it changes.
   private val order = Mux(stale, io.order, io.nextOrder)
-  private val here = hit || stale
+  private val here = atHand || stale
   private val newFits = FreeRuns.holds(newWord, order)
   private val hasNew = FreeRuns.holds(write.word.used, order)
   private val isFull = write.word.used.andR

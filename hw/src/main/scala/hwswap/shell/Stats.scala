@@ -63,8 +63,8 @@ class Stats extends Module {
     RegMap.StatStoreWriteBacks.Offset -> e.memory.writeBacks,
     RegMap.StatStoreWaits.Offset -> e.memory.waits,
     RegMap.StatStoreHeldCycles.Offset -> e.memory.held,
-    RegMap.StatTableEntriesRead.Offset -> e.tables.entriesRead,
-    RegMap.StatTableEntriesWritten.Offset -> e.tables.entriesWritten,
+    RegMap.StatTableEntriesRead.Offset -> e.tables.wordsRead,
+    RegMap.StatTableEntriesWritten.Offset -> e.tables.wordsWritten,
     RegMap.StatTableBusyCycles.Offset -> e.tables.busy,
     RegMap.StatDmaRefused.Offset -> e.dmaRefused
   )

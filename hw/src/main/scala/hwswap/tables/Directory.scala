@@ -68,7 +68,7 @@ abstract class Directory(p: Params) extends Module {
     /** In host memory: DIRECTORY_BASE, and what is read and written there. */
     val base = Input(UInt(Axi.AddrBits.W))
     val readReq = Decoupled(new TableReadReq)
-    val readData = Flipped(Decoupled(new TableReadEntry))
+    val readData = Flipped(Decoupled(new TableReadWord))
     val write = new TableWritePort
   })
 }

@@ -58,7 +58,7 @@ class TableReadReq extends Bundle {
 }
 
 /** A word that was read. */
-class TableReadEntry extends Bundle {
+class TableReadWord extends Bundle {
   val reader = TableReader()
   val word = UInt(Axi.DataBits.W)
 
@@ -74,7 +74,7 @@ class TableReadEntry extends Bundle {
   */
 class TableReadPort extends Bundle {
   val req = Decoupled(new TableReadReq)
-  val data = Flipped(Decoupled(new TableReadEntry))
+  val data = Flipped(Decoupled(new TableReadWord))
 
   /** Throws away all that was asked for. Held until `idle`. */
   val drop = Output(Bool())
@@ -93,7 +93,7 @@ class TableWriteReq extends Bundle {
 }
 
 /** A word to write; without `keep` what is in memory stays. */
-class TableWriteEntry extends Bundle {
+class TableWriteWord extends Bundle {
   val word = UInt(Axi.DataBits.W)
   val keep = Bool()
 }
@@ -109,7 +109,7 @@ class TableWritten extends Bundle {
   */
 class TableWritePort extends Bundle {
   val req = Decoupled(new TableWriteReq)
-  val data = Decoupled(new TableWriteEntry)
+  val data = Decoupled(new TableWriteWord)
   val done = Flipped(Valid(new TableWritten))
 }
 

@@ -42,7 +42,7 @@ class TableGive(p: Params) extends Module {
     val values = Decoupled(new DirectoryValue)
     val directoryDone = Flipped(Valid(Bool()))
     val readReq = Decoupled(new TableReadReq)
-    val readData = Flipped(Decoupled(new TableReadEntry))
+    val readData = Flipped(Decoupled(new TableReadWord))
     val settled = Input(Bool())
 
     /** Where a table goes that is given back; and that it is being written. */

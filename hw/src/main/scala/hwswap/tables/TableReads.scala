@@ -21,7 +21,7 @@ class TableReadBeat extends Bundle {
 class TableReads(bursts: Int) extends Module {
   val io = IO(new Bundle {
     val req = Flipped(Decoupled(new TableReadReq))
-    val data = Decoupled(new TableReadEntry)
+    val data = Decoupled(new TableReadWord)
     val address = Decoupled(new AxiAddress)
     val beat = Flipped(Valid(new TableReadBeat))
 
@@ -78,7 +78,7 @@ class TableReads(bursts: Int) extends Module {
   inFlight.io.enq.bits.last := lastBurst
   inFlight.io.deq.ready := io.beat.valid && io.beat.bits.last
 
-  private val queue = Module(new BlockFifo(new TableReadEntry, places))
+  private val queue = Module(new BlockFifo(new TableReadWord, places))
   queue.io.clear := io.flush
   queue.io.enq.valid := io.beat.valid && !io.flush
   queue.io.enq.bits.reader := inFlight.io.deq.bits.reader
@@ -87,7 +87,7 @@ class TableReads(bursts: Int) extends Module {
   queue.io.enq.bits.last := io.beat.bits.last && inFlight.io.deq.bits.last
 
   // So that neither who takes a word nor what the word is decides about the RAM's next address in the same cycle.
-  private val front = Module(new Queue(new TableReadEntry, 2, hasFlush = true))
+  private val front = Module(new Queue(new TableReadWord, 2, hasFlush = true))
   front.io.flush.get := io.flush
   front.io.enq <> queue.io.deq
   io.data <> front.io.deq

@@ -32,7 +32,7 @@ class TableReport(p: Params) extends Module {
 
     /** The end: whether there was an error. */
     val done = Valid(Bool())
-    val found = Input(new EntriesFound(p))
+    val found = Input(new WordsFound(p))
     val rowIndex = Output(UInt(log2Ceil(p.slots / Axi.DataBits).W))
     val row = Input(new SlotMarkRow)
     val flagsIndex = Output(UInt(p.slotBits.W))
@@ -56,7 +56,7 @@ class TableReport(p: Params) extends Module {
 
   // A word is made in one cycle and offered in the next: by a queue, so that who takes it decides about no address in
   // the same cycle. The flags of the word that is made were asked for before.
-  private val words = Module(new Queue(new TableWriteEntry, 2, hasFlush = true))
+  private val words = Module(new Queue(new TableWriteWord, 2, hasFlush = true))
   words.io.flush.get := io.write.done.valid
   io.write.data <> words.io.deq
   private val make = state === State.data && index =/= job.count && words.io.enq.ready

@@ -34,8 +34,8 @@ class TableUnit(p: Params) extends Module {
 
     /** Pulses: a job ended in BUS_ERROR; a word of a table was read, or written. */
     val error = Output(Bool())
-    val entryRead = Output(Bool())
-    val entryWritten = Output(Bool())
+    val wordRead = Output(Bool())
+    val wordWritten = Output(Bool())
   })
   object State extends ChiselEnum {
     val idle, fetch, measure, check, window, give, giveWait, range, walk, words, bitmap, bitmapWait, report, reportWait,
@@ -54,7 +54,7 @@ class TableUnit(p: Params) extends Module {
   val window = Module(new Window)
   val give = Module(new TableGive(p))
   val walk = Module(new TableWalk(p))
-  val words = Module(new TableEntries(p))
+  val words = Module(new TableWords(p))
   val report = Module(new TableReport(p))
   private val found = words.io.found
 
@@ -168,8 +168,8 @@ class TableUnit(p: Params) extends Module {
   io.done.bits := result
   io.busy := state =/= State.idle
   io.error := io.done.valid && result.status === StatusCode.BusError.U
-  io.entryRead := words.io.words.fire
-  io.entryWritten := state === State.reportWait && report.io.write.data.fire && doing(TableOp.changing: _*)
+  io.wordRead := words.io.words.fire
+  io.wordWritten := state === State.reportWait && report.io.write.data.fire && doing(TableOp.changing: _*)
 
   window.io.start := state === State.check && !noDevice && !outOfRange && !unaligned && !wrong && doing(TableOp.window)
   window.io.slot := job.slot

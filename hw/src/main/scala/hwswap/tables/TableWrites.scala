@@ -22,7 +22,7 @@ class TableWriteBeat extends Bundle {
 class TableWrites(bursts: Int) extends Module {
   val io = IO(new Bundle {
     val req = Flipped(Decoupled(new TableWriteReq))
-    val data = Flipped(Decoupled(new TableWriteEntry))
+    val data = Flipped(Decoupled(new TableWriteWord))
     val done = Valid(new TableWritten)
     val address = Decoupled(new AxiAddress)
     val beat = Decoupled(new TableWriteBeat)

@@ -9,7 +9,7 @@ import hwswap.core.{DeviceInfo, PoolPort}
 
 /** What the statistics count of swap tables. */
 class TableEvents extends Bundle {
-  val entriesRead, entriesWritten, busy = Bool()
+  val wordsRead, wordsWritten, busy = Bool()
 }
 
 /** Everything of swap tables and readahead: the unit that carries jobs out, and its users. The pool goes first, so that
@@ -46,7 +46,7 @@ class Tables(p: Params) extends Module {
     io.dma.write.req.valid := false.B
     noPool()
     io.ready := true.B
-    Seq(io.busy, io.error, io.events.entriesRead, io.events.entriesWritten, io.events.busy).foreach(_ := false.B)
+    Seq(io.busy, io.error, io.events.wordsRead, io.events.wordsWritten, io.events.busy).foreach(_ := false.B)
     assert(!io.job.valid, "work on swap tables is wanted where there is none")
   }
 
@@ -97,8 +97,8 @@ class Tables(p: Params) extends Module {
     io.ready := unit.io.ready
     io.busy := registers.io.busy || unit.io.busy || pool.map(_.io.busy).getOrElse(false.B)
     io.error := unit.io.error
-    io.events.entriesRead := unit.io.entryRead
-    io.events.entriesWritten := unit.io.entryWritten
+    io.events.wordsRead := unit.io.wordRead
+    io.events.wordsWritten := unit.io.wordWritten
     io.events.busy := unit.io.busy
   }
 }

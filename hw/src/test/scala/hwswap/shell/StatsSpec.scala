@@ -18,7 +18,7 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         RegMap.StatListMoves.Offset -> e.core.listMove,
         RegMap.StatNotices.Offset -> e.notices,
         RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats,
-        RegMap.StatTableEntriesRead.Offset -> e.tables.entriesRead,
+        RegMap.StatTableEntriesRead.Offset -> e.tables.wordsRead,
         RegMap.StatTableBusyCycles.Offset -> e.tables.busy
       )
       val numbers =
@@ -40,7 +40,7 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         e.dmaReadBeats,
         e.memory.held,
         e.memory.waits,
-        e.tables.entriesWritten
+        e.tables.wordsWritten
       )
       Seq(e.memory.accesses, e.memory.misses, e.memory.writeBacks).foreach(_.poke(0))
       unused.foreach(_.poke(false))

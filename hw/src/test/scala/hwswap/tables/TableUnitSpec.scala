@@ -232,7 +232,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
     val memory = new AxiMemory(dut.axi, random, eager, latency)
     val model = new TableModel(memory(_), devices)
     var cycle = 0L
-    var errors, entriesRead, entriesWritten = 0
+    var errors, wordsRead, wordsWritten = 0
     private def bit(b: Bool): Boolean = b.peek().litToBoolean
 
     dut.io.regs.write.valid.poke(false)
@@ -264,8 +264,8 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
 
     def step(): Unit = {
       if (bit(dut.io.error)) errors += 1
-      if (bit(dut.io.events.entriesRead)) entriesRead += 1
-      if (bit(dut.io.events.entriesWritten)) entriesWritten += 1
+      if (bit(dut.io.events.wordsRead)) wordsRead += 1
+      if (bit(dut.io.events.wordsWritten)) wordsWritten += 1
       memory.before()
       dut.clock.step()
       memory.after()
@@ -677,9 +677,9 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
         ("CLEAR", TableModelJob(TableOp.clear, 2, 512, kinds = 127, arg1 = 1), 1024)
       )
       val figures = beats.map { case (name, job, words) =>
-        val read = bench.entriesRead
+        val read = bench.wordsRead
         val cycles = bench.same(job)
-        assert(bench.entriesRead > read)
+        assert(bench.wordsRead > read)
         (name, words, cycles)
       }
       info(figures.map { case (name, words, cycles) => s"$name: $words words in $cycles cycles" }.mkString("; "))

@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.bus.Axi
 
 /** What is wanted of the words of a range of slots. */
-class EntriesJob extends Bundle {
+class WordsJob extends Bundle {
   val op = TableOp()
 
   /** scan: what is looked for; fill, clear: what is expected. */
@@ -21,7 +21,7 @@ class EntriesJob extends Bundle {
 }
 
 /** What was found. */
-class EntriesFound(p: Params) extends Bundle {
+class WordsFound(p: Params) extends Bundle {
 
   /** The bus answered with an error; nothing else means anything then. */
   val error = Bool()
@@ -51,11 +51,11 @@ class EntriesFound(p: Params) extends Bundle {
   * A word's kind is known one cycle after it was taken, and counts one later. Clusters without table take one cycle, or
   * one a slot where a bitmap of them is wanted.
   */
-class TableEntries(p: Params) extends Module {
+class TableWords(p: Params) extends Module {
   val io = IO(new Bundle {
-    val start = Flipped(Decoupled(new EntriesJob))
+    val start = Flipped(Decoupled(new WordsJob))
     val pieces = Flipped(Decoupled(new TablePiece(p)))
-    val words = Flipped(Decoupled(new TableReadEntry))
+    val words = Flipped(Decoupled(new TableReadWord))
 
     /** All has been looked at, or enough; `found` stays until the next start. */
     val done = Output(Bool())
@@ -64,7 +64,7 @@ class TableEntries(p: Params) extends Module {
       * that on.
       */
     val ends = Output(Bool())
-    val found = Output(new EntriesFound(p))
+    val found = Output(new WordsFound(p))
 
     /** Bitmaps of the last cluster: of the slots looked for, or not as expected; all of the range by kind (range). */
     val rowIndex = Input(UInt(log2Ceil(p.slots / Axi.DataBits).W))
@@ -78,20 +78,20 @@ class TableEntries(p: Params) extends Module {
     val idle, next, words, blank, settle, done = Value
   }
   val state = RegInit(State.idle)
-  private val job = Reg(new EntriesJob)
+  private val job = Reg(new WordsJob)
   private val piece = Reg(new TablePiece(p))
   private val slot = Reg(UInt(p.slotBits.W))
   private val left = Reg(UInt(p.countBits.W))
   private val begun = Reg(Bool())
   private val settled = Reg(UInt(2.W))
-  private val found = Reg(new EntriesFound(p))
+  private val found = Reg(new WordsFound(p))
   io.found := found
 
   io.start.ready := state === State.idle || state === State.done
   io.pieces.ready := state === State.next
   io.words.ready := state === State.words
   io.done := state === State.done
-  io.ends := state === State.settle && settled === (TableEntries.Settle - 1).U && piece.last
+  io.ends := state === State.settle && settled === (TableWords.Settle - 1).U && piece.last
 
   // A word is taken: its kind, and whether it is that of the page expected.
   private val taken = io.words.fire || state === State.blank
@@ -199,7 +199,7 @@ class TableEntries(p: Params) extends Module {
     is(State.blank)(when(last)(state := State.settle))
     is(State.settle) {
       settled := settled + 1.U
-      when(settled === TableEntries.Settle.U)(state := Mux(isEnough || piece.last, State.done, State.next))
+      when(settled === TableWords.Settle.U)(state := Mux(isEnough || piece.last, State.done, State.next))
     }
   }
   when(io.start.fire) {
@@ -212,7 +212,7 @@ class TableEntries(p: Params) extends Module {
   assert(!io.words.fire || io.words.bits.last === last, "a read of more or fewer words than the range has")
 }
 
-object TableEntries {
+object TableWords {
 
   /** Cycles until the last word has counted and its row can be read. */
   private val Settle = 2
