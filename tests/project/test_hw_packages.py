@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's packages: what a file imports of the others is left of it in the order that docs/architecture.md says."""
+"""The engine's packages: a file imports only of those that are left of its own in docs/architecture.md."""
 
 import re
 from pathlib import Path

@@ -85,8 +85,8 @@ def place(
         resume: a run whose results are in the folder already is not done again, so that an interrupted call can go on;
             whoever changes the netlist or an option names another folder.
         minutes: a run that takes longer is ended and given up: a router that does not converge would go on for ever.
-            One whose router diverges or is stuck is given up at once. With `resume`, neither is tried again, but for one that is
-            now given more minutes.
+            One whose router diverges or is stuck is given up at once. With `resume`, none is tried again, but for one
+            that is now given more minutes.
         enough: how many are wanted, the first that are not given up; all when left out.
 
     Returns:
