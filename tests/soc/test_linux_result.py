@@ -77,7 +77,7 @@ def test_a_good_run_has_no_failures():
         ('"hints_taken":40', '"detaches":1', "gave the engine up"),
         ('"fills":24', '"fills":0', "the engine wrote the words of no folio"),
         ('"clears":20', '"clears":0', "software took the words of no folio back"),
-        ('"fills":24', '"fills":24,"entries_repaired":2', "2 words that it wrote were wrong"),
+        ('"fills":24', '"fills":24,"entries_repaired":2', "2 entries that it wrote were wrong"),
         ('"fills":24', '"fills":24,"fills_failed":1', "1 of its commands failed"),
         ("HWSWAP-DONE 0", "HWSWAP-DONE 1", "ended with status 1"),
         ("HWSWAP-DONE 0", "", "did not come to its end"),

@@ -163,7 +163,7 @@ def _words_failures(name: str, driver: dict[str, Any]) -> list[str]:
         if not driver.get(counter):
             found.append(f"{name}: {WRITTEN[name]} {what}.")
     for counter, what in (
-        ("entries_repaired", "words that it wrote were wrong"),
+        ("entries_repaired", "entries that it wrote were wrong"),
         ("fills_failed", "of its commands failed"),
     ):
         if driver.get(counter):

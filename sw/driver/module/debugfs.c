@@ -153,7 +153,7 @@ static int tables_show(struct seq_file *m, void *unused)
 	}
 	seq_printf(m, "given %u\nquarantined %u\nwanted %u\n", hw->tables_given,
 		   hwswap_tables_quarantined(hw), bitmap_weight(hw->wanted, hw->usable));
-	seq_printf(m, "words_read %llu\nwords_written %llu\nbusy_cycles %llu\n",
+	seq_printf(m, "entries_read %llu\nentries_written %llu\nbusy_cycles %llu\n",
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_READ),
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_WRITTEN),
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_BUSY_CYCLES));

@@ -124,7 +124,7 @@ class HintRings(p: Params) extends Module {
   val ringStates = SyncReadMem(rings, new HintRingState)
   val entries = SyncReadMem(rings << p.hintRingLog2, new HintEntry)
   val ringState = ringStates.read(ring, state === State.ringRead)
-  val wordRead = entries.read(Cat(ring, index(position)), state === State.next)
+  val entryRead = entries.read(Cat(ring, index(position)), state === State.next)
   val cleared = WireInit(0.U.asTypeOf(new HintRingState))
   val current = Wire(new HintRingState)
   current.head := head
@@ -254,7 +254,7 @@ class HintRings(p: Params) extends Module {
       }
     }
     is(State.entryGet) {
-      entry := wordRead
+      entry := entryRead
       state := State.look
     }
     is(State.look) {
