@@ -28,7 +28,7 @@ object ClusterFlag extends ChiselEnum {
   *   - order: the order it serves, 0 to 9 (4 bits); 0 when it is FREE
   *   - taken: it is off DISCARD, for the host to discard; its flag stays DISCARD
   */
-class ClusterMeta(p: Params) extends Bundle {
+class ClusterMeta(implicit p: Params) extends Bundle {
   val count = UInt(p.countBits.W)
   val flag = ClusterFlag()
   val order = UInt(p.orderBits.W)
@@ -49,45 +49,45 @@ class KernelMeta extends Bundle {
 }
 
 /** Slots `start` to `last` of a cluster, 0 to 511; none when `last` is below `start`. */
-class SlotRange(p: Params) extends Bundle {
+class SlotRange(implicit p: Params) extends Bundle {
   val start = UInt(p.slotBits.W)
   val last = UInt(p.slotBits.W)
 
   /** The word that holds the first slot, and the one that holds the last. */
-  def firstWord(p: Params): UInt = start(p.slotBits - 1, p.wordSlotBits)
-  def lastWord(p: Params): UInt = last(p.slotBits - 1, p.wordSlotBits)
+  def firstWord: UInt = start(p.slotBits - 1, p.wordSlotBits)
+  def lastWord: UInt = last(p.slotBits - 1, p.wordSlotBits)
 
   /** The same two slots, within their words. */
-  def startIn(p: Params): UInt = start(p.wordSlotBits - 1, 0)
-  def lastIn(p: Params): UInt = last(p.wordSlotBits - 1, 0)
+  def startIn: UInt = start(p.wordSlotBits - 1, 0)
+  def lastIn: UInt = last(p.wordSlotBits - 1, 0)
 
   /** All slots are in one word. */
-  def inOneWord(p: Params): Bool = firstWord(p) === lastWord(p)
+  def inOneWord: Bool = firstWord === lastWord
 
   /** It begins and ends at the ends of words. */
-  def ofWholeWords(p: Params): Bool = !startIn(p).orR && lastIn(p).andR
+  def ofWholeWords: Bool = !startIn.orR && lastIn.andR
 
   /** The words it touches: bit w is set when word w is one of them. */
-  def touched(p: Params): UInt = VecInit.tabulate(p.words)(w => firstWord(p) <= w.U && lastWord(p) >= w.U).asUInt
+  def touched: UInt = VecInit.tabulate(p.words)(w => firstWord <= w.U && lastWord >= w.U).asUInt
 
   /** In each of those words: the slots from `startIn` to `lastIn`. */
-  def maskIn(p: Params): UInt = SlotRange.from(startIn(p), p.wordSlots) & ~SlotRange.beyond(lastIn(p), p.wordSlots)
+  def maskIn: UInt = SlotRange.from(startIn, p.wordSlots) & ~SlotRange.beyond(lastIn, p.wordSlots)
 
   /** The slots of word `word` that are in the range. */
-  def maskOf(word: UInt, p: Params): UInt = {
-    val above = SlotRange.from(startIn(p), p.wordSlots) | Fill(p.wordSlots, word > firstWord(p))
-    val upTo = ~SlotRange.beyond(lastIn(p), p.wordSlots) | Fill(p.wordSlots, word < lastWord(p))
-    above & upTo & Fill(p.wordSlots, word >= firstWord(p) && word <= lastWord(p))
+  def maskOf(word: UInt): UInt = {
+    val above = SlotRange.from(startIn, p.wordSlots) | Fill(p.wordSlots, word > firstWord)
+    val upTo = ~SlotRange.beyond(lastIn, p.wordSlots) | Fill(p.wordSlots, word < lastWord)
+    above & upTo & Fill(p.wordSlots, word >= firstWord && word <= lastWord)
   }
 }
 
 object SlotRange {
 
   /** The last slot of the aligned block of 2^order slots that begins at `slot`. */
-  def lastOfBlock(slot: UInt, order: UInt, p: Params): UInt = slot | lowSlots(order, p)
+  def lastOfBlock(slot: UInt, order: UInt)(implicit p: Params): UInt = slot | lowSlots(order)
 
   /** 2^order - 1 for the orders 0 to 9, all ones for greater ones (9 bits). */
-  def lowSlots(order: UInt, p: Params): UInt = VecInit.tabulate(p.slotBits)(i => order > i.U).asUInt
+  def lowSlots(order: UInt)(implicit p: Params): UInt = VecInit.tabulate(p.slotBits)(i => order > i.U).asUInt
 
   /** Bits `low` to `width` - 1. */
   def from(low: UInt, width: Int): UInt = VecInit.tabulate(width)(i => upTo(low, i)).asUInt
@@ -121,28 +121,28 @@ object UpFrom {
 
 /** Numbers of a device's lists, 0 to 22. */
 object ListId {
-  def free(p: Params): UInt = 0.U(p.listBits.W)
+  def free(implicit p: Params): UInt = 0.U(p.listBits.W)
   def nonfull(order: Int): Int = 1 + order
-  def frag(order: Int, p: Params): Int = 1 + p.orders + order
-  def full(p: Params): Int = 1 + 2 * p.orders
-  def discard(p: Params): Int = 2 + 2 * p.orders
+  def frag(order: Int)(implicit p: Params): Int = 1 + p.orders + order
+  def full(implicit p: Params): Int = 1 + 2 * p.orders
+  def discard(implicit p: Params): Int = 2 + 2 * p.orders
 
   /** The list a cluster of this flag and order belongs on. A cluster with flag NONE is on none; FREE's number stands
     * for it.
     */
-  def apply(flag: ClusterFlag.Type, order: UInt, p: Params): UInt =
+  def apply(flag: ClusterFlag.Type, order: UInt)(implicit p: Params): UInt =
     MuxCase(
-      free(p),
+      free,
       Seq(
-        (flag === ClusterFlag.nonfull) -> ofOrder(nonfull(0), order, p),
-        (flag === ClusterFlag.frag) -> ofOrder(frag(0, p), order, p),
-        (flag === ClusterFlag.full) -> full(p).U,
-        (flag === ClusterFlag.discard) -> discard(p).U
+        (flag === ClusterFlag.nonfull) -> ofOrder(nonfull(0), order),
+        (flag === ClusterFlag.frag) -> ofOrder(frag(0), order),
+        (flag === ClusterFlag.full) -> full.U,
+        (flag === ClusterFlag.discard) -> discard.U
       )
     )(p.listBits - 1, 0)
 
   /** Looked up, as a sum would be a carry chain. */
-  private def ofOrder(first: Int, order: UInt, p: Params): UInt =
+  private def ofOrder(first: Int, order: UInt)(implicit p: Params): UInt =
     VecInit.tabulate(1 << p.orderBits)(k => ((first + k) % (1 << p.listBits)).U(p.listBits.W))(order)
 }
 

@@ -2,6 +2,7 @@
 package hwswap
 
 import _root_.circt.stage.ChiselStage
+import chisel3.RawModule
 import mainargs.{arg, main, Flag, ParserForMethods}
 
 import java.nio.charset.StandardCharsets
@@ -24,10 +25,14 @@ object Emit {
   private val commonOptions = Seq("--disable-all-randomization")
 
   /** The engine's SystemVerilog as one text; `locations`: with comments that name the lines it comes from. */
-  def verilog(p: Params, synthesis: Boolean, locations: Boolean = false): String = {
+  def verilog(p: Params, synthesis: Boolean, locations: Boolean = false): String =
+    text(new HwSwap()(p), synthesis, locations)
+
+  /** A module's SystemVerilog, likewise. */
+  def text(module: => RawModule, synthesis: Boolean, locations: Boolean = false): String = {
     val options = commonOptions ++ (if (locations) Seq.empty else Seq("--strip-debug-info")) ++
       (if (synthesis) SynthesisOptions else SimulationOptions)
-    val text = ChiselStage.emitSystemVerilog(new HwSwap(p), firtoolOpts = options.toArray)
+    val text = ChiselStage.emitSystemVerilog(module, firtoolOpts = options.toArray)
     if (synthesis) blockRams(text) else text
   }
 
@@ -96,50 +101,64 @@ object Emit {
       @arg(name = "no-index", doc = "without the policy PLACEMENT: INDEXED") noIndex: Flag,
       @arg(name = "no-steps", doc = "without the STEP commands") noSteps: Flag,
       @arg(name = "no-check", doc = "without the command CHECK") noCheck: Flag,
+      @arg(doc = "with marks and grants") grants: Flag,
+      @arg(name = "grant-ring-log2", doc = "entries of a ring of grants as a power of two exponent, 1 to 6")
+      grantRingLog2: Int = 2,
+      @arg(name = "no-open", doc = "without placement OPEN of grants") noOpen: Flag,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
       @arg(doc = "with comments that name the lines it comes from") locations: Flag
   ): Unit = {
     if (!buildHash.matches("[0-9a-fA-F]{1,16}"))
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
-    val p =
-      try {
-        val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
-        Params(
-          devices,
-          cpus,
-          clusters,
-          hintRingLog2,
-          BigInt(buildHash, 16),
-          !authoritative.value,
-          caches,
-          tables = !noTables.value,
-          pool = !noTables.value && !noPool.value,
-          index = !noIndex.value,
-          steps = !noSteps.value,
-          check = !noCheck.value,
-          resetTimeoutLog2 = resetTimeoutLog2
-        )
-      } catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
-    val file = Paths.get(targetDir).resolve("HwSwap.sv")
+    val p = sizes {
+      val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
+      Params(
+        devices,
+        cpus,
+        clusters,
+        hintRingLog2,
+        BigInt(buildHash, 16),
+        !authoritative.value,
+        caches,
+        tables = !noTables.value,
+        pool = !noTables.value && !noPool.value,
+        index = !noIndex.value,
+        steps = !noSteps.value,
+        check = !noCheck.value,
+        resetTimeoutLog2 = resetTimeoutLog2,
+        grants = grants.value,
+        grantRingLog2 = grantRingLog2,
+        openPlacement = !noOpen.value
+      )
+    }
+    write(targetDir, "HwSwap.sv", verilog(p, synthesis.value, locations.value))
+    if (!synthesis.value) write(targetDir, "core_ops.h", operations)
+  }
+
+  def main(args: Array[String]): Unit = run(ParserForMethods(this).runEither(args.toSeq))
+
+  /** Sizes that were asked for, unless they make no sense. */
+  private[hwswap] def sizes(p: => Params): Params =
+    try p
+    catch { case e: IllegalArgumentException => fail(e.getMessage.stripPrefix("requirement failed: ")) }
+
+  /** Writes a file into a folder, which is made when missing. */
+  private[hwswap] def write(targetDir: String, name: String, text: String): Unit = {
+    val file = Paths.get(targetDir).resolve(name)
     try {
       Files.createDirectories(file.getParent)
-      Files.write(file, verilog(p, synthesis.value, locations.value).getBytes(StandardCharsets.UTF_8))
-      if (!synthesis.value)
-        Files.write(file.resolveSibling("core_ops.h"), operations.getBytes(StandardCharsets.UTF_8))
+      Files.write(file, text.getBytes(StandardCharsets.UTF_8))
     } catch {
       case e: java.io.IOException => fail(s"cannot write $file (${e.getMessage}): choose another --target-dir")
     }
     println(s"wrote $file")
   }
 
+  /** The end of a program whose arguments were parsed, and carried out if they could be. */
+  private[hwswap] def run(parsed: Either[String, Any]): Unit = parsed.left.foreach(fail)
+
   private def fail(sentence: String): Nothing = {
     Console.err.println(sentence)
     sys.exit(1)
   }
-
-  def main(args: Array[String]): Unit =
-    ParserForMethods(this).runEither(args.toSeq) match {
-      case Left(message) => fail(message)
-      case Right(_) => ()
-    }
 }

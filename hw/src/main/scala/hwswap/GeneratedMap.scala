@@ -18,7 +18,7 @@ object RegMap {
   }
   object Version {
     val Offset: Int = 0x8
-    val Minor: MapField = MapField(0, 16, BigInt("0", 16))
+    val Minor: MapField = MapField(0, 16, BigInt("1", 16))
     val Major: MapField = MapField(16, 16, BigInt("2", 16))
   }
   object Build {
@@ -38,6 +38,7 @@ object RegMap {
     val Index: MapField = MapField(28, 1, BigInt("0", 16))
     val Steps: MapField = MapField(29, 1, BigInt("0", 16))
     val Check: MapField = MapField(30, 1, BigInt("0", 16))
+    val Grants: MapField = MapField(31, 1, BigInt("0", 16))
     val Clusters: MapField = MapField(32, 32, BigInt("0", 16))
   }
   object Control {
@@ -261,6 +262,10 @@ object RegMap {
     val Offset: Int = 0x1f0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
+  object StatGrants {
+    val Offset: Int = 0x1f8
+    val Count: MapField = MapField(0, 64, BigInt("0", 16))
+  }
   object DirectoryBase {
     val Offset: Int = 0x200
     val Addr: MapField = MapField(0, 64, BigInt("0", 16))
@@ -308,6 +313,60 @@ object RegMap {
     val Valid: MapField = MapField(1, 1, BigInt("0", 16))
     val Addr: MapField = MapField(3, 61, BigInt("0", 16))
   }
+  object GrantControl {
+    val Offset: Int = 0x288
+    val Scan: MapField = MapField(0, 1, BigInt("0", 16))
+    val Grant: MapField = MapField(1, 1, BigInt("0", 16))
+    val Open: MapField = MapField(2, 1, BigInt("0", 16))
+    val Pause: MapField = MapField(16, 16, BigInt("0", 16))
+  }
+  object GrantState {
+    val Offset: Int = 0x290
+    val ScanIdle: MapField = MapField(0, 1, BigInt("0", 16))
+    val GrantIdle: MapField = MapField(1, 1, BigInt("0", 16))
+    val DeviceBusy: MapField = MapField(2, 1, BigInt("0", 16))
+    val RingLog2: MapField = MapField(4, 4, BigInt("0", 16))
+    val Rounds: MapField = MapField(8, 24, BigInt("0", 16))
+    val Passes: MapField = MapField(32, 32, BigInt("0", 16))
+  }
+  object GrantRange {
+    val Offset: Int = 0x298
+    val Base: MapField = MapField(0, 32, BigInt("0", 16))
+    val Clusters: MapField = MapField(32, 32, BigInt("0", 16))
+  }
+  object GrantDevice {
+    val Offset: Int = 0x2a0
+    val Type: MapField = MapField(0, 5, BigInt("0", 16))
+    val Live: MapField = MapField(8, 1, BigInt("0", 16))
+    val File: MapField = MapField(9, 1, BigInt("0", 16))
+    val Rotating: MapField = MapField(10, 1, BigInt("0", 16))
+    val Epoch: MapField = MapField(16, 8, BigInt("0", 16))
+    val Priority: MapField = MapField(32, 16, BigInt("0", 16))
+  }
+  object GrantGroupBase {
+    val Offset: Int = 0x2a8
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object GrantDirtyBase {
+    val Offset: Int = 0x2b0
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object GrantWordBase {
+    val Offset: Int = 0x2b8
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object GrantLineBase {
+    val Offset: Int = 0x2c0
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object GrantNoRunBase {
+    val Offset: Int = 0x2c8
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
+  object GrantRingBase {
+    val Offset: Int = 0x2d0
+    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
+  }
   object CpuNode {
     val Base: Int = 0xc0
     val Stride: Int = 0x8
@@ -330,6 +389,15 @@ object RegMap {
       val Read: MapField = MapField(0, 1, BigInt("0", 16))
       val Write: MapField = MapField(1, 1, BigInt("0", 16))
       val Addr: MapField = MapField(12, 52, BigInt("0", 16))
+    }
+  }
+  object GrantChunk {
+    val Base: Int = 0x300
+    val Stride: Int = 0x8
+    val Count: Int = 16
+    object Place {
+      val Offset: Int = 0x0
+      val Addr: MapField = MapField(0, 64, BigInt("0", 16))
     }
   }
   object Device {
@@ -634,6 +702,62 @@ object MemMap {
     object Tables {
       val Offset: Int = 0x38
       val Nr: MapField = MapField(0, 32, BigInt("0", 16))
+    }
+  }
+  object ClusterWord {
+    val Bytes: Int = 8
+    object Word {
+      val Offset: Int = 0x0
+      val Order: MapField = MapField(0, 4, BigInt("0", 16))
+      val List: MapField = MapField(4, 3, BigInt("0", 16))
+      val Epoch: MapField = MapField(8, 8, BigInt("0", 16))
+    }
+  }
+  object GrantLine {
+    val Bytes: Int = 64
+    object Reserved0 {
+      val Offset: Int = 0x0
+      val Value: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+    object Want {
+      val Offset: Int = 0x8
+      val Orders: MapField = MapField(0, 10, BigInt("0", 16))
+    }
+    object Head {
+      val Offset: Int = 0x10
+      val Even: MapField = MapField(0, 32, BigInt("0", 16))
+      val Odd: MapField = MapField(32, 32, BigInt("0", 16))
+    }
+    object Reserved1 {
+      val Offset: Int = 0x38
+      val Value: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+  }
+  object NoRun {
+    val Bytes: Int = 64
+    object Orders {
+      val Offset: Int = 0x0
+      val Orders: MapField = MapField(0, 10, BigInt("0", 16))
+    }
+    object Reserved {
+      val Offset: Int = 0x8
+      val Value: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+  }
+  object Grant {
+    val Bytes: Int = 16
+    object Mask {
+      val Offset: Int = 0x0
+      val Units: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+    object Place {
+      val Offset: Int = 0x8
+      val Slot: MapField = MapField(0, 32, BigInt("0", 16))
+      val Type: MapField = MapField(32, 5, BigInt("0", 16))
+      val Order: MapField = MapField(37, 4, BigInt("0", 16))
+      val Epoch: MapField = MapField(41, 8, BigInt("0", 16))
+      val Valid: MapField = MapField(62, 1, BigInt("0", 16))
+      val Phase: MapField = MapField(63, 1, BigInt("0", 16))
     }
   }
 }

@@ -37,6 +37,34 @@ object MapAccess {
   def words(bytes: Int): Int = bytes / Axi.DataBytes
 }
 
+/** The registers of a block, each declared where it is kept.
+  *
+  * @param port
+  *   of the block; `finish` answers its reads
+  */
+class RegisterFile(port: RegPort) {
+  private val reads = scala.collection.mutable.ArrayBuffer.empty[(Int, UInt)]
+  private val write = port.write
+
+  /** What is read at `offset`. */
+  def readOnly(offset: Int, value: UInt): Unit = reads += offset -> value
+
+  /** A plain read-write register: only the bits of `fields` exist. Gives the whole word. */
+  def readWrite(offset: Int, fields: MapField*): UInt = {
+    val init = fields.map(f => f.reset << f.lsb).reduce(_ | _)
+    val mask = fields.map(f => ((BigInt(1) << f.width) - 1) << f.lsb).reduce(_ | _)
+    val reg = RegInit(init.U(Axi.DataBits.W))
+    when(write.valid && write.bits.at(offset)) {
+      reg := MapAccess.merge(reg, write.bits.data, write.bits.strb) & mask.U
+    }
+    readOnly(offset, reg)
+    reg
+  }
+
+  /** Behind the last register. */
+  def finish(): Unit = port.readData := RegPort.answer(port.read, reads.toSeq)
+}
+
 /** One register write: a 64-bit word at a byte address that is a multiple of 8, with byte strobes. */
 class RegWrite extends Bundle {
   val addr = UInt(log2Ceil(RegMap.BarSize).W)

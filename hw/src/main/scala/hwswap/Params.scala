@@ -55,6 +55,12 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   *   the STEP commands
   * @param check
   *   the command CHECK
+  * @param grants
+  *   marks and grants
+  * @param grantRingLog2
+  *   entries of a ring of grants as a power of two exponent, 1 to 6
+  * @param openPlacement
+  *   grants can be placed by OPEN
   */
 final case class Params(
     devices: Int = 8,
@@ -71,7 +77,10 @@ final case class Params(
     pool: Boolean = true,
     index: Boolean = true,
     steps: Boolean = true,
-    check: Boolean = true
+    check: Boolean = true,
+    grants: Boolean = false,
+    grantRingLog2: Int = 2,
+    openPlacement: Boolean = true
 ) {
   private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
     value >= from && value <= to && (value & (value - 1)) == 0
@@ -111,6 +120,7 @@ final case class Params(
       s"the $what have $words words: choose fewer, at most ${1 << Dma.OffsetBits}"
     )
   require(hintRingLog2 >= 1 && hintRingLog2 <= 8, s"hintRingLog2 is $hintRingLog2: choose 1 to 8")
+  require(grantRingLog2 >= 1 && grantRingLog2 <= 6, s"grantRingLog2 is $grantRingLog2: choose 1 to 6")
   require(buildHash >= 0 && buildHash.bitLength <= 64, "buildHash does not fit in 64 bits")
 
   val slotBits: Int = log2Ceil(slots)

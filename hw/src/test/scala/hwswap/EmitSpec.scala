@@ -5,7 +5,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 /** What the emitted SystemVerilog has and has not. */
 class EmitSpec extends AnyFunSpec {
-  private val p = Params(devices = 2, cpus = 1, clusters = 8, hintRingLog2 = 1)
+  private implicit val p: Params = Params(devices = 2, cpus = 1, clusters = 8, hintRingLog2 = 1)
 
   it("has the ports the harnesses look for") {
     val top = Emit.verilog(p, synthesis = false).split("module HwSwap\\(")(1).takeWhile(_ != ';')

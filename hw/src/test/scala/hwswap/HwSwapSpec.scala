@@ -11,7 +11,7 @@ import hwswap.shell.{EngineHost, HostCommand, HostHint, HostRecord}
 /** The whole engine with its real core, seen from a host. One model, one test after the other; CONTROL.RESET in
   * between.
   */
-class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
+class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   import EngineHost._
 
   private val p =
@@ -139,7 +139,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.ok(HostCommand(OpcodeCode.Nop))
     dut.irq.expect(false)
     host.ok(HostCommand(OpcodeCode.Nop, irq = true))
-    host.until("irq")(dut.irq.peek().litToBoolean)
+    host.until("irq")(bit(dut.irq))
     host.write(RegMap.IrqStatus.Offset, 1)
     host.step()
     dut.irq.expect(false)
@@ -147,7 +147,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.memory.bad = address => address >= Commands && address < Commands + 0x1000
     host.queue(HostCommand(OpcodeCode.Nop))
     host.doorbell()
-    host.until("irq")(dut.irq.peek().litToBoolean)
+    host.until("irq")(bit(dut.irq))
     assert(host.field(RegMap.Status.Offset, RegMap.Status.DmaError) == 1)
     host.write(RegMap.Control.Offset, 1)
     assert(host.field(RegMap.Control.Offset, RegMap.Control.Enable) == 0)
@@ -174,7 +174,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.write(RegMap.IrqEnable.Offset, 3)
     host.queue(alloc(0, 0))
     host.doorbell()
-    host.until("the interrupt")(dut.irq.peek().litToBoolean)
+    host.until("the interrupt")(bit(dut.irq))
     host.settle()
     val status = RegMap.Status
     assert(host.read(status.Offset) == (put(status.DmaError, 1) | put(status.DmaRefused, 1)))
@@ -384,7 +384,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   it("does what a host may count on") {
-    simulate(new HwSwap(p)) { dut =>
+    simulate(new HwSwap()(p)) { dut =>
       val broken = scenarios.toSeq.flatMap { case (name, body) =>
         try {
           body(dut)

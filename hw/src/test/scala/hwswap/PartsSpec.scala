@@ -67,7 +67,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("has no module of a part that is left out") {
     def modules(p: Params): Set[String] = {
-      val text = ChiselStage.emitCHIRRTL(new HwSwap(p))
+      val text = ChiselStage.emitCHIRRTL(new HwSwap()(p))
       """(?m)^ *(?:public )?module (\w+)""".r.findAllMatchIn(text).map(_.group(1)).toSet
     }
     val all = modules(full)
@@ -79,7 +79,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   it("mirrors, hints and recalls with nothing but that, and refuses the rest") {
-    simulate(new HwSwap(lean)) { dut =>
+    simulate(new HwSwap()(lean)) { dut =>
       val host = new EngineHost(dut, seeded())
       host.start()
       host.setUp(advisory = true, hints = true, depth = 2)
@@ -125,7 +125,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("allocates without advisory mode, tables and all else") {
     val least = lean.copy(advisory = false)
-    simulate(new HwSwap(least)) { dut =>
+    simulate(new HwSwap()(least)) { dut =>
       val host = new EngineHost(dut, seeded())
       host.start()
       host.setUp(advisory = true)
@@ -147,7 +147,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("gives a table by command where there is no pool, and counts faults where there is no index") {
     val p = full.copy(pool = false, index = false, steps = false)
-    simulate(new HwSwap(p)) { dut =>
+    simulate(new HwSwap()(p)) { dut =>
       val host = new EngineHost(dut, seeded())
       host.start()
       host.setUp(advisory = false)

@@ -3,6 +3,7 @@ package hwswap
 package bus
 
 import chisel3._
+import chisel3.util._
 
 /** Widths and fixed codes of the two buses (AMBA AXI4 and AXI4-Lite). */
 object Axi {
@@ -36,69 +37,72 @@ object Axi {
   def isError(resp: UInt): Bool = resp(1)
 }
 
-/** AXI4-Lite seen from the master; the slave takes it flipped. Field names are the port names after the prefix.
+/** Where a burst is, and how long: the address channels AW and AR. All bursts are INCR bursts of full beats of normal
+  * memory, so nothing says so before AxiPins.
+  *
+  *   - id: identifier (4 bits): answers of different identifiers may overtake each other
+  *   - addr: byte address of the first beat (64 bits)
+  *   - len: beats less one (8 bits)
+  */
+class AxiAddress extends Bundle {
+  val id = UInt(Axi.IdBits.W)
+  val addr = UInt(Axi.AddrBits.W)
+  val len = UInt(8.W)
+}
+
+/** A beat to write, channel W: 64 bits of data, a strobe a byte, and whether it is the burst's last. */
+class AxiWriteBeat extends Bundle {
+  val data = UInt(Axi.DataBits.W)
+  val strb = UInt(Axi.DataBytes.W)
+  val last = Bool()
+}
+
+/** The answer to a write burst, channel B. */
+class AxiWriteAnswer extends Bundle {
+  val id = UInt(Axi.IdBits.W)
+  val resp = UInt(2.W)
+  def isError: Bool = Axi.isError(resp)
+}
+
+/** A beat that was read, channel R: 64 bits of data, its own response, and whether it is the burst's last. */
+class AxiReadBeat extends Bundle {
+  val id = UInt(Axi.IdBits.W)
+  val data = UInt(Axi.DataBits.W)
+  val resp = UInt(2.W)
+  val last = Bool()
+  def isError: Bool = Axi.isError(resp)
+}
+
+/** AXI4 seen from the master. As the rules of AXI want it, what is offered on a channel stays until it is taken. */
+class Axi4 extends Bundle {
+  val aw = Irrevocable(new AxiAddress)
+  val w = Irrevocable(new AxiWriteBeat)
+  val b = Flipped(Irrevocable(new AxiWriteAnswer))
+  val ar = Irrevocable(new AxiAddress)
+  val r = Flipped(Irrevocable(new AxiReadBeat))
+}
+
+/** What is written over AXI4-Lite, channel W. */
+class AxiLiteWriteData extends Bundle {
+  val data = UInt(Axi.DataBits.W)
+  val strb = UInt(Axi.DataBytes.W)
+}
+
+/** What was read over AXI4-Lite, channel R. */
+class AxiLiteReadData extends Bundle {
+  val data = UInt(Axi.DataBits.W)
+  val resp = UInt(2.W)
+}
+
+/** AXI4-Lite seen from the master; the slave takes it flipped. The address channels carry byte addresses, B a response.
   *
   * @param addrBits
   *   width of the byte addresses
   */
 class AxiLite(addrBits: Int) extends Bundle {
-  val awaddr = Output(UInt(addrBits.W))
-  val awprot = Output(UInt(3.W))
-  val awvalid = Output(Bool())
-  val awready = Input(Bool())
-  val wdata = Output(UInt(Axi.DataBits.W))
-  val wstrb = Output(UInt(Axi.DataBytes.W))
-  val wvalid = Output(Bool())
-  val wready = Input(Bool())
-  val bresp = Input(UInt(2.W))
-  val bvalid = Input(Bool())
-  val bready = Output(Bool())
-  val araddr = Output(UInt(addrBits.W))
-  val arprot = Output(UInt(3.W))
-  val arvalid = Output(Bool())
-  val arready = Input(Bool())
-  val rdata = Input(UInt(Axi.DataBits.W))
-  val rresp = Input(UInt(2.W))
-  val rvalid = Input(Bool())
-  val rready = Output(Bool())
-}
-
-/** AXI4 seen from the master, without user, region and QoS signals. Field names are the port names after the prefix.
-  */
-class Axi4 extends Bundle {
-  val awid = Output(UInt(Axi.IdBits.W))
-  val awaddr = Output(UInt(Axi.AddrBits.W))
-  val awlen = Output(UInt(8.W))
-  val awsize = Output(UInt(3.W))
-  val awburst = Output(UInt(2.W))
-  val awlock = Output(Bool())
-  val awcache = Output(UInt(4.W))
-  val awprot = Output(UInt(3.W))
-  val awvalid = Output(Bool())
-  val awready = Input(Bool())
-  val wdata = Output(UInt(Axi.DataBits.W))
-  val wstrb = Output(UInt(Axi.DataBytes.W))
-  val wlast = Output(Bool())
-  val wvalid = Output(Bool())
-  val wready = Input(Bool())
-  val bid = Input(UInt(Axi.IdBits.W))
-  val bresp = Input(UInt(2.W))
-  val bvalid = Input(Bool())
-  val bready = Output(Bool())
-  val arid = Output(UInt(Axi.IdBits.W))
-  val araddr = Output(UInt(Axi.AddrBits.W))
-  val arlen = Output(UInt(8.W))
-  val arsize = Output(UInt(3.W))
-  val arburst = Output(UInt(2.W))
-  val arlock = Output(Bool())
-  val arcache = Output(UInt(4.W))
-  val arprot = Output(UInt(3.W))
-  val arvalid = Output(Bool())
-  val arready = Input(Bool())
-  val rid = Input(UInt(Axi.IdBits.W))
-  val rdata = Input(UInt(Axi.DataBits.W))
-  val rresp = Input(UInt(2.W))
-  val rlast = Input(Bool())
-  val rvalid = Input(Bool())
-  val rready = Output(Bool())
+  val aw = Irrevocable(UInt(addrBits.W))
+  val w = Irrevocable(new AxiLiteWriteData)
+  val b = Flipped(Irrevocable(UInt(2.W)))
+  val ar = Irrevocable(UInt(addrBits.W))
+  val r = Flipped(Irrevocable(new AxiLiteReadData))
 }

@@ -70,34 +70,24 @@ class AxiGate extends Module {
       // All bursts before it, so that those of one identifier are answered in their sequence.
       is(State.refuse)(when(channel.owed === 0.U)(channel.state := State.answer))
     }
-  private def take(channel: Channel, valid: Bool, id: UInt, addr: UInt, len: UInt): Bool = {
-    val ready = channel.state === State.empty && !draining && !io.abandon
-    when(valid && ready) {
+  private def take(channel: Channel, offered: ReadyValidIO[AxiAddress]): Unit = {
+    offered.ready := channel.state === State.empty && !draining && !io.abandon
+    when(offered.fire) {
       channel.state := State.compare
-      channel.held.id := id
-      channel.held.addr := addr
-      channel.held.len := len
+      channel.held := offered.bits
     }
-    ready
+  }
+  private def offer(channel: Channel, out: ReadyValidIO[AxiAddress]): Unit = {
+    out.valid := channel.state === State.pass
+    out.bits := channel.held
   }
 
-  move(read, readTurn, io.axi.arready)
-  move(write, writeTurn, io.axi.awready)
-  io.inner.arready := take(read, io.inner.arvalid, io.inner.arid, io.inner.araddr, io.inner.arlen)
-  io.inner.awready := take(write, io.inner.awvalid, io.inner.awid, io.inner.awaddr, io.inner.awlen)
-  io.axi.arvalid := read.state === State.pass
-  io.axi.arid := read.held.id
-  io.axi.araddr := read.held.addr
-  io.axi.arlen := read.held.len
-  io.axi.awvalid := write.state === State.pass
-  io.axi.awid := write.held.id
-  io.axi.awaddr := write.held.addr
-  io.axi.awlen := write.held.len
-  for (size <- Seq(io.axi.awsize, io.axi.arsize)) size := Axi.SizeFull.U
-  for (burst <- Seq(io.axi.awburst, io.axi.arburst)) burst := Axi.BurstIncr.U
-  for (cache <- Seq(io.axi.awcache, io.axi.arcache)) cache := Axi.CacheNormal.U
-  for (zero <- Seq(io.axi.awprot, io.axi.arprot)) zero := 0.U
-  for (lock <- Seq(io.axi.awlock, io.axi.arlock)) lock := false.B
+  move(read, readTurn, io.axi.ar.ready)
+  move(write, writeTurn, io.axi.aw.ready)
+  take(read, io.inner.ar)
+  take(write, io.inner.aw)
+  offer(read, io.axi.ar)
+  offer(write, io.axi.aw)
 
   private def decided(channel: Channel): Bool = channel.state === State.decide && !io.abandon
   private val makesRead = decided(read) && permitted
@@ -107,20 +97,16 @@ class AxiGate extends Module {
   io.refused.bits.address := Mux(decided(write), write.held.addr, read.held.addr)
 
   // Write data: those of a burst that is made pass a register, so that what is on the bus stays as it is.
-  class Beat extends Bundle {
-    val data = UInt(Axi.DataBits.W)
-    val strb = UInt(Axi.DataBytes.W)
-    val last = Bool()
-  }
+  class Beat extends AxiWriteBeat
   private val out = Module(new Queue(new Beat, 2))
   private val beat = RegInit(0.U(8.W))
   private val feeding = lengths.io.deq.valid
   private val swallowing = write.state === State.answer
   lengths.io.enq.valid := makesWrite
   lengths.io.enq.bits := write.held.len
-  out.io.enq.valid := feeding && (io.inner.wvalid || draining)
-  out.io.enq.bits.data := io.inner.wdata
-  out.io.enq.bits.strb := Mux(draining, 0.U, io.inner.wstrb)
+  out.io.enq.valid := feeding && (io.inner.w.valid || draining)
+  out.io.enq.bits.data := io.inner.w.bits.data
+  out.io.enq.bits.strb := Mux(draining, 0.U, io.inner.w.bits.strb)
   out.io.enq.bits.last := beat === lengths.io.deq.bits
   lengths.io.deq.ready := out.io.enq.fire && out.io.enq.bits.last
   when(out.io.enq.fire)(beat := Mux(out.io.enq.bits.last, 0.U, beat + 1.U))
@@ -128,19 +114,15 @@ class AxiGate extends Module {
   // All beats of a refused write are taken, then it is answered.
   private val swallowed = RegInit(false.B)
   private val answersWrite = swallowing && swallowed
-  io.inner.wready := !draining && Mux(feeding, out.io.enq.ready, swallowing && !swallowed)
-  when(swallowing && io.inner.wvalid && io.inner.wready && io.inner.wlast)(swallowed := true.B)
-  io.axi.wvalid := out.io.deq.valid
-  io.axi.wdata := out.io.deq.bits.data
-  io.axi.wstrb := out.io.deq.bits.strb
-  io.axi.wlast := out.io.deq.bits.last
-  out.io.deq.ready := io.axi.wready
+  io.inner.w.ready := !draining && Mux(feeding, out.io.enq.ready, swallowing && !swallowed)
+  when(swallowing && io.inner.w.fire && io.inner.w.bits.last)(swallowed := true.B)
+  io.axi.w <> out.io.deq
 
-  io.axi.bready := io.inner.bready || draining
-  io.inner.bvalid := Mux(answersWrite, true.B, io.axi.bvalid && !draining)
-  io.inner.bid := Mux(answersWrite, write.held.id, io.axi.bid)
-  io.inner.bresp := Mux(answersWrite, AxiGate.SlaveError.U, io.axi.bresp)
-  when(answersWrite && io.inner.bready) {
+  io.axi.b.ready := io.inner.b.ready || draining
+  io.inner.b.valid := Mux(answersWrite, true.B, io.axi.b.valid && !draining)
+  io.inner.b.bits.id := Mux(answersWrite, write.held.id, io.axi.b.bits.id)
+  io.inner.b.bits.resp := Mux(answersWrite, AxiGate.SlaveError.U, io.axi.b.bits.resp)
+  when(answersWrite && io.inner.b.ready) {
     swallowed := false.B
     write.state := State.empty
   }
@@ -149,19 +131,19 @@ class AxiGate extends Module {
   private val answersRead = read.state === State.answer
   private val count = RegInit(0.U(8.W))
   private val last = count === read.held.len
-  io.axi.rready := io.inner.rready || draining
-  io.inner.rvalid := Mux(answersRead, true.B, io.axi.rvalid && !draining)
-  io.inner.rid := Mux(answersRead, read.held.id, io.axi.rid)
-  io.inner.rdata := io.axi.rdata
-  io.inner.rresp := Mux(answersRead, AxiGate.SlaveError.U, io.axi.rresp)
-  io.inner.rlast := Mux(answersRead, last, io.axi.rlast)
-  when(answersRead && io.inner.rready) {
+  io.axi.r.ready := io.inner.r.ready || draining
+  io.inner.r.valid := Mux(answersRead, true.B, io.axi.r.valid && !draining)
+  io.inner.r.bits.id := Mux(answersRead, read.held.id, io.axi.r.bits.id)
+  io.inner.r.bits.data := io.axi.r.bits.data
+  io.inner.r.bits.resp := Mux(answersRead, AxiGate.SlaveError.U, io.axi.r.bits.resp)
+  io.inner.r.bits.last := Mux(answersRead, last, io.axi.r.bits.last)
+  when(answersRead && io.inner.r.ready) {
     count := Mux(last, 0.U, count + 1.U)
     when(last)(read.state := State.empty)
   }
 
-  private val readEnd = io.axi.rvalid && io.axi.rready && io.axi.rlast
-  private val writeEnd = io.axi.bvalid && io.axi.bready
+  private val readEnd = io.axi.r.fire && io.axi.r.bits.last
+  private val writeEnd = io.axi.b.fire
   read.owed := read.owed + makesRead - readEnd
   write.owed := write.owed + makesWrite - writeEnd
 
@@ -179,7 +161,10 @@ class AxiGate extends Module {
   io.takesWrite := swallowing
   io.idle := Seq(read, write).map(_.state === State.empty).reduce(_ && _) && nothingOwed && !draining
 
-  assert(!(out.io.enq.fire && !draining) || io.inner.wlast === out.io.enq.bits.last, "AXI4: wlast is not at the end")
+  assert(
+    !(out.io.enq.fire && !draining) || io.inner.w.bits.last === out.io.enq.bits.last,
+    "AXI4: wlast is not at the end"
+  )
   assert(!readEnd || read.owed =/= 0.U, "AXI4: the slave answers a read nobody asked for")
   assert(!writeEnd || write.owed =/= 0.U, "AXI4: the slave answers a write nobody asked for")
 }

@@ -27,14 +27,13 @@ class AxiLiteSlave extends Module {
   val aw = Module(new Queue(UInt(addrBits.W), 1))
   val w = Module(new Queue(new RegWrite, 1))
   val bValid = RegInit(false.B)
-  aw.io.enq.valid := io.axil.awvalid
-  aw.io.enq.bits := aligned(io.axil.awaddr)
-  io.axil.awready := aw.io.enq.ready
-  w.io.enq.valid := io.axil.wvalid
+  aw.io.enq <> io.axil.aw
+  aw.io.enq.bits := aligned(io.axil.aw.bits)
+  w.io.enq.valid := io.axil.w.valid
   w.io.enq.bits.addr := 0.U
-  w.io.enq.bits.data := io.axil.wdata
-  w.io.enq.bits.strb := io.axil.wstrb
-  io.axil.wready := w.io.enq.ready
+  w.io.enq.bits.data := io.axil.w.bits.data
+  w.io.enq.bits.strb := io.axil.w.bits.strb
+  io.axil.w.ready := w.io.enq.ready
 
   val doWrite = aw.io.deq.valid && w.io.deq.valid && !bValid
   aw.io.deq.ready := doWrite
@@ -42,17 +41,16 @@ class AxiLiteSlave extends Module {
   io.regs.write.valid := doWrite
   io.regs.write.bits := w.io.deq.bits
   io.regs.write.bits.addr := aw.io.deq.bits
-  when(doWrite)(bValid := true.B).elsewhen(io.axil.bready)(bValid := false.B)
-  io.axil.bvalid := bValid
-  io.axil.bresp := 0.U
+  when(doWrite)(bValid := true.B).elsewhen(io.axil.b.ready)(bValid := false.B)
+  io.axil.b.valid := bValid
+  io.axil.b.bits := 0.U
 
   // Reads
   val ar = Module(new Queue(UInt(addrBits.W), 1))
   val rValid = RegInit(false.B)
   val rData = Reg(UInt(Axi.DataBits.W))
-  ar.io.enq.valid := io.axil.arvalid
-  ar.io.enq.bits := aligned(io.axil.araddr)
-  io.axil.arready := ar.io.enq.ready
+  ar.io.enq <> io.axil.ar
+  ar.io.enq.bits := aligned(io.axil.ar.bits)
   val reading = RegInit(false.B)
   val doRead = ar.io.deq.valid && !reading && !rValid
   val answered = ShiftRegister(doRead, RegPort.ReadCycles, false.B, true.B)
@@ -63,15 +61,15 @@ class AxiLiteSlave extends Module {
   when(answered) {
     rValid := true.B
     rData := io.regs.readData
-  }.elsewhen(io.axil.rready)(rValid := false.B)
-  io.axil.rvalid := rValid
-  io.axil.rdata := rData
-  io.axil.rresp := 0.U
+  }.elsewhen(io.axil.r.ready)(rValid := false.B)
+  io.axil.r.valid := rValid
+  io.axil.r.bits.data := rData
+  io.axil.r.bits.resp := 0.U
 
   io.busy := aw.io.deq.valid || w.io.deq.valid || bValid || ar.io.deq.valid || rValid ||
-    io.axil.awvalid || io.axil.wvalid || io.axil.arvalid
+    io.axil.aw.valid || io.axil.w.valid || io.axil.ar.valid
 
   // Once offered, an answer stays until it is taken.
-  assert(!RegNext(bValid && !io.axil.bready, false.B) || bValid, "AXI4-Lite: bvalid fell before bready")
-  assert(!RegNext(rValid && !io.axil.rready, false.B) || rValid, "AXI4-Lite: rvalid fell before rready")
+  assert(!RegNext(bValid && !io.axil.b.ready, false.B) || bValid, "AXI4-Lite: bvalid fell before bready")
+  assert(!RegNext(rValid && !io.axil.r.ready, false.B) || rValid, "AXI4-Lite: rvalid fell before rready")
 }

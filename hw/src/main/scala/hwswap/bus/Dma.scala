@@ -109,11 +109,7 @@ class Dma extends Module {
   val plan = Mux(planLast, left, limit)(beatBits - 1, 0)
 
   // Write data passes through a register, so that a flush never changes a beat that is already on the bus.
-  class Beat extends Bundle {
-    val data = UInt(Axi.DataBits.W)
-    val strb = UInt(Axi.DataBytes.W)
-    val last = Bool()
-  }
+  class Beat extends AxiWriteBeat
   val wQueue = Module(new Queue(new Beat, 2))
 
   when(state === State.plan) {
@@ -131,16 +127,14 @@ class Dma extends Module {
   }
 
   // Address channels
-  io.axi.awvalid := addrValid && write
-  io.axi.arvalid := addrValid && !write
-  when((io.axi.awvalid && io.axi.awready) || (io.axi.arvalid && io.axi.arready))(addrValid := false.B)
-  for (addr <- Seq(io.axi.awaddr, io.axi.araddr)) addr := Cat(wordAddr, 0.U(3.W))
-  for (len <- Seq(io.axi.awlen, io.axi.arlen)) len := beats - 1.U
-  for (size <- Seq(io.axi.awsize, io.axi.arsize)) size := Axi.SizeFull.U
-  for (burst <- Seq(io.axi.awburst, io.axi.arburst)) burst := Axi.BurstIncr.U
-  for (cache <- Seq(io.axi.awcache, io.axi.arcache)) cache := Axi.CacheNormal.U
-  for (zero <- Seq(io.axi.awid, io.axi.arid, io.axi.awprot, io.axi.arprot)) zero := 0.U
-  for (lock <- Seq(io.axi.awlock, io.axi.arlock)) lock := false.B
+  io.axi.aw.valid := addrValid && write
+  io.axi.ar.valid := addrValid && !write
+  when(io.axi.aw.fire || io.axi.ar.fire)(addrValid := false.B)
+  for (address <- Seq(io.axi.aw.bits, io.axi.ar.bits)) {
+    address.id := 0.U
+    address.addr := Cat(wordAddr, 0.U(3.W))
+    address.len := beats - 1.U
+  }
 
   // Write data
   val feeding = state === State.burst && write && beatsLeft =/= 0.U
@@ -149,35 +143,31 @@ class Dma extends Module {
   wQueue.io.enq.bits.strb := Fill(Axi.DataBytes, !io.flush)
   wQueue.io.enq.bits.last := beatsLeft === 1.U
   io.port.wdata.ready := feeding && wQueue.io.enq.ready && !io.flush
-  io.axi.wvalid := wQueue.io.deq.valid
-  io.axi.wdata := wQueue.io.deq.bits.data
-  io.axi.wstrb := wQueue.io.deq.bits.strb
-  io.axi.wlast := wQueue.io.deq.bits.last
-  wQueue.io.deq.ready := io.axi.wready
-  io.writeBeat := io.axi.wvalid && io.axi.wready
+  io.axi.w <> wQueue.io.deq
+  io.writeBeat := io.axi.w.fire
 
   // Read data
   val reading = state === State.burst && !write
-  io.axi.rready := reading
-  io.readBeat := io.axi.rvalid && io.axi.rready
+  io.axi.r.ready := reading
+  io.readBeat := io.axi.r.fire
   io.port.rdata.valid := RegNext(io.readBeat && !io.flush, false.B)
-  io.port.rdata.bits := RegNext(io.axi.rdata)
+  io.port.rdata.bits := RegNext(io.axi.r.bits.data)
 
   when(wQueue.io.enq.fire || io.readBeat)(beatsLeft := beatsLeft - 1.U)
 
   // End of a burst: the last beat read, or the write's answer
-  io.axi.bready := state === State.burst && write
+  io.axi.b.ready := state === State.burst && write
   val readEnd = io.readBeat && beatsLeft === 1.U
-  val writeEnd = io.axi.bvalid && io.axi.bready
-  when(io.readBeat && Axi.isError(io.axi.rresp))(error := true.B)
-  when(writeEnd && Axi.isError(io.axi.bresp))(error := true.B)
+  val writeEnd = io.axi.b.fire
+  when(io.readBeat && io.axi.r.bits.isError)(error := true.B)
+  when(writeEnd && io.axi.b.bits.isError)(error := true.B)
   when(readEnd || writeEnd) {
     state := Mux(lastBurst, State.finish, State.plan)
     left := left - beats
     addTo(low, beats)
   }
 
-  // The next request may come in while the end of the last is told.
+  // The next request may come in while the end of the last one is signalled.
   when(state === State.finish)(state := State.idle)
   io.port.req.ready := (state === State.idle || state === State.finish) && !io.flush
   io.lookup.base := io.port.req.bits.base
@@ -195,17 +185,17 @@ class Dma extends Module {
   io.idle := state === State.idle
 
   // The bus rules, checked here so that every simulation checks them.
-  private def stable(name: String, valid: Bool, ready: Bool, payload: UInt): Unit = {
-    val waiting = RegNext(valid && !ready, false.B)
-    assert(!waiting || valid, s"AXI4: ${name}valid fell before ${name}ready")
+  private def stable(name: String, channel: ReadyValidIO[Data], payload: UInt): Unit = {
+    val waiting = RegNext(channel.valid && !channel.ready, false.B)
+    assert(!waiting || channel.valid, s"AXI4: ${name}valid fell before ${name}ready")
     assert(!waiting || payload === RegNext(payload), s"AXI4: $name payload changed before ${name}ready")
   }
-  stable("aw", io.axi.awvalid, io.axi.awready, Cat(io.axi.awaddr, io.axi.awlen))
-  stable("ar", io.axi.arvalid, io.axi.arready, Cat(io.axi.araddr, io.axi.arlen))
-  stable("w", io.axi.wvalid, io.axi.wready, Cat(io.axi.wdata, io.axi.wstrb, io.axi.wlast))
+  stable("aw", io.axi.aw, Cat(io.axi.aw.bits.addr, io.axi.aw.bits.len))
+  stable("ar", io.axi.ar, Cat(io.axi.ar.bits.addr, io.axi.ar.bits.len))
+  stable("w", io.axi.w, io.axi.w.bits.asUInt)
   val lastWord = wordAddr(log2Ceil(boundaryWords) - 1, 0) +& beats - 1.U
   assert(!addrValid || (beats =/= 0.U && beats <= Axi.MaxBeats.U), "AXI4: burst of no or more than 16 beats")
   assert(!addrValid || lastWord < boundaryWords.U, "AXI4: burst crosses 4 KiB")
-  assert(!io.readBeat || io.axi.rlast === (beatsLeft === 1.U), "AXI4: the slave's rlast is not at the last beat")
+  assert(!io.readBeat || io.axi.r.bits.last === (beatsLeft === 1.U), "AXI4: the slave's rlast is not at the last beat")
   assert(!writeEnd || (beatsLeft === 0.U && !addrValid), "AXI4: the slave answered a write before its end")
 }

@@ -13,7 +13,7 @@ import chisel3.util._
   * and FULL only. From FULL no slot is taken: its cluster is the host's to reclaim, if it wants to be asked. From a
   * position and the lists that hold something follows, one cycle later, the next list to take a cluster from.
   */
-class AllocWalk(p: Params) extends Module {
+class AllocWalk(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val order = Input(UInt(p.orderBits.W))
 
@@ -31,13 +31,13 @@ class AllocWalk(p: Params) extends Module {
     val nonEmpty = Input(UInt(p.lists.W))
 
     /** The first position to look at. */
-    val from = Input(UInt(AllocWalk.bits(p).W))
+    val from = Input(UInt(AllocWalk.bits.W))
 
     /** One cycle later: there is a list at or behind `from` that is not empty; its position, its number, and whether
       * all of it is gone through.
       */
     val valid = Output(Bool())
-    val position = Output(UInt(AllocWalk.bits(p).W))
+    val position = Output(UInt(AllocWalk.bits.W))
     val list = Output(UInt(p.listBits.W))
     val whole = Output(Bool())
   })
@@ -46,16 +46,16 @@ class AllocWalk(p: Params) extends Module {
 
   /** A position: the list there, and whether the order looks at it. */
   private val steps: Seq[(UInt, Bool)] = Seq(
-    (ListId.free(p), io.freeFirst),
-    (ListId.full(p).U, io.full && io.allFrag),
+    (ListId.free, io.freeFirst),
+    (ListId.full.U, io.full && io.allFrag),
     (nonfull(io.order), !topOrder),
-    (ListId.free(p), !io.freeFirst),
-    (ListId.full(p).U, io.full && !io.allFrag),
+    (ListId.free, !io.freeFirst),
+    (ListId.full.U, io.full && !io.allFrag),
     (frag(io.order), !topOrder && !io.noFrag)
   ) ++ (1 until p.orders).flatMap(o =>
-    Seq((ListId.frag(o, p).U(p.listBits.W), io.order === 0.U), (ListId.nonfull(o).U(p.listBits.W), io.order === 0.U))
+    Seq((ListId.frag(o).U(p.listBits.W), io.order === 0.U), (ListId.nonfull(o).U(p.listBits.W), io.order === 0.U))
   )
-  require(steps.length == AllocWalk.positions(p))
+  require(steps.length == AllocWalk.positions)
 
   private val present = VecInit(io.nonEmpty.asBools)
   private val ahead = UpFrom(io.from, steps.length)
@@ -71,8 +71,8 @@ class AllocWalk(p: Params) extends Module {
   io.list := choice.chosen
   io.whole := AllocWalk.whole(io.position) || (io.allFrag && io.position === AllocWalk.Frag.U)
 
-  private def nonfull(order: UInt): UInt = ListId(ClusterFlag.nonfull, order, p)
-  private def frag(order: UInt): UInt = ListId(ClusterFlag.frag, order, p)
+  private def nonfull(order: UInt): UInt = ListId(ClusterFlag.nonfull, order)
+  private def frag(order: UInt): UInt = ListId(ClusterFlag.frag, order)
 }
 
 object AllocWalk {
@@ -92,8 +92,8 @@ object AllocWalk {
   /** All of the list at this position is gone through, not one cluster only. */
   def whole(position: UInt): Bool = position === Nonfull.U || position > Frag.U
 
-  def positions(p: Params): Int = 6 + 2 * (p.orders - 1)
+  def positions(implicit p: Params): Int = 6 + 2 * (p.orders - 1)
 
   /** Width of a position, the one behind the last included. */
-  def bits(p: Params): Int = log2Ceil(positions(p) + 1)
+  def bits(implicit p: Params): Int = log2Ceil(positions + 1)
 }

@@ -11,20 +11,20 @@ import chisel3.util._
   * For the same reason it has to be known one cycle before whether there is room: `room` leaves a place for the answer
   * that may be in the register by then. Answers are two cycles apart at least.
   */
-class AnswerQueue(p: Params) extends Module {
+class AnswerQueue(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val enq = Flipped(Valid(new UnitResp(p)))
+    val enq = Flipped(Valid(new UnitResp))
 
     /** In the next cycle, an answer may come. */
     val room = Output(Bool())
 
     /** There is none, and none came in the last cycle. */
     val empty = Output(Bool())
-    val deq = Decoupled(new UnitResp(p))
+    val deq = Decoupled(new UnitResp)
   })
   private val arrived = RegNext(io.enq.valid, false.B)
   private val answer = RegNext(io.enq.bits)
-  private val waiting = Module(new Queue(new UnitResp(p), AnswerQueue.Places, flow = true))
+  private val waiting = Module(new Queue(new UnitResp, AnswerQueue.Places, flow = true))
   waiting.io.enq.valid := arrived
   waiting.io.enq.bits := answer
   io.deq <> waiting.io.deq

@@ -13,7 +13,7 @@ import chisel3.util._
   * at once, so that each change takes two cycles, in the first of which the device is looked for, and a question none.
   * Changes are at least two cycles apart.
   */
-class AvailableList(p: Params) extends Module {
+class AvailableList(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** Add the device behind its equals; it is not on the list. */
@@ -34,22 +34,13 @@ class AvailableList(p: Params) extends Module {
     /** Devices that `first` and `successor` may name, one bit each; the others are passed over. */
     val eligible = Input(UInt(p.devices.W))
 
-    /** The first device. */
-    val first = Output(Valid(UInt(p.deviceBits.W)))
-
-    /** The device behind `cursor`, which is on the list. */
+    /** A device that is on the list: `successor` is the one behind it. */
     val cursor = Input(UInt(p.deviceBits.W))
-    val successor = Output(Valid(UInt(p.deviceBits.W)))
-
-    /** The devices that are on the list, one bit each. */
-    val members = Output(UInt(p.devices.W))
-
-    /** The list. */
-    val places = Output(Vec(p.devices, new AvailablePlace(p)))
+    val view = Output(new AvailableView)
   })
 
-  private val places = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new AvailablePlace(p))))
-  io.places := places
+  private val places = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new AvailablePlace)))
+  io.view.places := places
 
   // First cycle: where the device is, one bit a place.
   private def placeOf(device: UInt): Vec[Bool] = VecInit(places.map(e => e.valid && e.device === device))
@@ -60,14 +51,14 @@ class AvailableList(p: Params) extends Module {
   private val requeueing = RegNext(io.requeue, false.B)
 
   // Second cycle: the change.
-  private val added = Wire(new AvailablePlace(p))
+  private val added = Wire(new AvailablePlace)
   added.valid := true.B
   added.device := RegNext(io.device)
   added.priority := RegNext(Mux(io.requeue, Mux1H(found, places.map(_.priority)), io.priority))
 
   // Places that stay in front of the device: those of its equals and betters. They are the lowest ones.
   private val ahead = VecInit(places.map(e => e.valid && e.priority >= added.priority))
-  private val empty = 0.U.asTypeOf(new AvailablePlace(p))
+  private val empty = 0.U.asTypeOf(new AvailablePlace)
 
   for (i <- places.indices) {
     val below = if (i == 0) added else places(i - 1)
@@ -99,9 +90,9 @@ class AvailableList(p: Params) extends Module {
   private val allowed = places.map(e => e.valid && isSet(io.eligible, e.device))
   private val atCursor = placeOf(io.cursor)
   private val behind = places.indices.map(i => atCursor.take(i).foldLeft(false.B)(_ || _))
-  io.first := firstOf(allowed)
-  io.successor := firstOf(allowed.zip(behind).map { case (a, b) => a && b })
-  io.members := VecInit.tabulate(p.devices)(d => placeOf(d.U).asUInt.orR).asUInt
+  io.view.first := firstOf(allowed)
+  io.view.successor := firstOf(allowed.zip(behind).map { case (a, b) => a && b })
+  io.view.members := VecInit.tabulate(p.devices)(d => placeOf(d.U).asUInt.orR).asUInt
 
   private def isSet(bits: UInt, index: UInt): Bool = At(VecInit(bits.asBools), index)
 

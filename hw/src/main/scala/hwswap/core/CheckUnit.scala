@@ -15,7 +15,7 @@ import chisel3.util._
   *
   * 27 cycles a cluster, and 5 for each member of a list.
   */
-class CheckUnit(p: Params) extends CoreUnit(p) {
+class CheckUnit(implicit p: Params) extends CoreUnit {
   private object State extends ChiselEnum {
     val idle, open, row, counted, nextList, peeked, ends, known, member, link, totals, report = Value
   }
@@ -38,9 +38,9 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
 
   private val number = deviceIndex(req.device)
   wholeRange()
-  access.peekDevice := number
-  access.peekList := list
-  access.look.bits := current
+  access.query.peekDevice := number
+  access.query.peekList := list
+  access.query.look.bits := current
   access.open.bits := current
 
   switch(state) {
@@ -81,8 +81,8 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
 
     // The lists, from head to tail. A walk that leaves the device, or is longer than the device, is given up.
     is(State.nextList) {
-      val present = At(view.nonEmpty, number)
-      access.peek := true.B
+      val present = At(view.lists.nonEmpty, number)
+      access.query.peek := true.B
       atHead := true.B
       when(list === p.lists.U) {
         state := State.totals
@@ -96,8 +96,8 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
       state := State.ends
     }
     is(State.ends) {
-      current := view.ends.head
-      tail := view.ends.tail
+      current := view.lists.ends.head
+      tail := view.lists.ends.tail
       state := State.known
     }
     is(State.known)(state := State.member) // whose it is
@@ -109,7 +109,7 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
       }.otherwise {
         access.open.valid := true.B
         access.recordOnly := true.B
-        access.look.valid := true.B
+        access.query.look.valid := true.B
         state := State.link
       }
     }
@@ -117,27 +117,27 @@ class CheckUnit(p: Params) extends CoreUnit(p) {
       when(view.opened) {
         add(
           Seq(
-            !view.meta.listed || ListId(view.meta.flag, view.meta.order, p) =/= list,
-            !atHead && view.prev =/= before
+            !view.meta.listed || ListId(view.meta.flag, view.meta.order) =/= list,
+            !atHead && view.lists.prev =/= before
           )
         )
         members := members + 1.U
         atHead := false.B
         before := current
-        current := view.next
+        current := view.lists.next
         list := Mux(current === tail, list + 1.U, list)
         state := Mux(current === tail, State.nextList, State.known)
       }
     }
 
     is(State.totals) {
-      val available = device.info.writeok && device.info.used =/= device.slots(p)
+      val available = device.info.writeok && device.info.used =/= device.slots
       val sums = Seq(
         members =/= onLists,
         used =/= device.info.used,
         hints =/= device.hinted,
         device.info.available =/= available,
-        At(VecInit(view.members.asBools), number) =/= available
+        At(VecInit(view.available.members.asBools), number) =/= available
       )
       add(sums)
       state := State.report

@@ -11,7 +11,7 @@ import chisel3.util._
   *   - partly: it is on NONFULL or FRAG
   *   - fits: it is, and has an aligned free run of its order
   */
-class IndexUpdate(p: Params) extends Bundle {
+class IndexUpdate(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val order = UInt(p.orderBits.W)
   val partly = Bool()
@@ -19,19 +19,20 @@ class IndexUpdate(p: Params) extends Bundle {
 }
 
 /** Clusters `first` to `last`: a device's. */
-class IndexRange(p: Params) extends Bundle {
+class IndexRange(implicit p: Params) extends Bundle {
   val first = UInt(p.clusterBits.W)
   val last = UInt(p.clusterBits.W)
 }
 
 /** Where to look for a cluster, and for which order. */
-class IndexQuery(p: Params) extends Bundle {
+class IndexQuery(implicit p: Params) extends Bundle {
   val order = UInt(p.orderBits.W)
-  val range = new IndexRange(p)
+  val range = new IndexRange
 }
 
-/** Which clusters an allocation would not scan in vain (policy PLACEMENT: INDEXED): those that serve an order and have
-  * a free run of it, order by order, and those of any order that have a free slot. The kernel has nothing like it.
+/** In which clusters the scan of an allocation would not fail (policy PLACEMENT: INDEXED): those that serve an order
+  * and have a free run of it, order by order, and those of any order that have a free slot. The kernel has nothing like
+  * it.
   *
   * A bitmap for each order, one bit a cluster, in words; and a summary of each bitmap, one bit a word, that says
   * whether any bit of the word is set. A word whose bit is not set counts as zero, whatever the RAM holds, and so does
@@ -39,47 +40,39 @@ class IndexQuery(p: Params) extends Bundle {
   *
   * The highest order needs no bitmap: it is served by empty clusters only.
   */
-class ClusterIndex(p: Params) extends Module {
+class ClusterIndex(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** One every second cycle at most, and none while the index is searched or forgets. It takes three cycles. */
-    val update = Flipped(Valid(new IndexUpdate(p)))
+    val update = Flipped(Valid(new IndexUpdate))
 
     /** No cluster of these is in the index any more, whatever it was; `ready` is low from the next cycle until that is
       * so.
       */
-    val forget = Flipped(Valid(new IndexRange(p)))
+    val forget = Flipped(Valid(new IndexRange))
 
-    /** Look for the lowest cluster. `ready` is low from the next cycle until the answers are there, 10 cycles at most;
-      * they stay.
-      */
-    val query = Flipped(Valid(new IndexQuery(p)))
-    val ready = Output(Bool())
+    val search = Flipped(new IndexSearch)
 
     /** All updates of the cycles before are done, and it is `ready`: it may be searched, or forget. */
     val idle = Output(Bool())
-
-    /** A cluster of that order with a free run of it, and one of any order with a free slot. */
-    val ofOrder = Output(Valid(UInt(p.clusterBits.W)))
-    val ofAny = Output(Valid(UInt(p.clusterBits.W)))
   })
   private val topOrder = (p.orders - 1).U
 
   private val range = RegEnable(
-    Mux(io.forget.valid, io.forget.bits, io.query.bits.range),
-    io.query.valid || io.forget.valid
+    Mux(io.forget.valid, io.forget.bits, io.search.query.bits.range),
+    io.search.query.valid || io.forget.valid
   )
-  private val order = RegEnable(io.query.bits.order, io.query.valid)
+  private val order = RegEnable(io.search.query.bits.order, io.search.query.valid)
   private val forgetting = RegInit(false.B)
 
-  private val orders = Module(new BitmapIndex(p, p.orders - 1))
-  private val any = Module(new BitmapIndex(p, 1))
+  private val orders = Module(new BitmapIndex(p.orders - 1))
+  private val any = Module(new BitmapIndex(1))
   private val forgottenOrder = Reg(UInt(p.orderBits.W))
   private val indexes = Seq(orders, any)
   private val busy = indexes.map(_.io.busy).reduce(_ || _)
-  private val starting = RegNext(io.query.valid || io.forget.valid, false.B)
-  io.ready := !busy && !starting && !forgetting
-  io.idle := io.ready && !indexes.map(_.io.writing).reduce(_ || _)
+  private val starting = RegNext(io.search.query.valid || io.forget.valid, false.B)
+  io.search.ready := !busy && !starting && !forgetting
+  io.idle := io.search.ready && !indexes.map(_.io.writing).reduce(_ || _)
 
   for (index <- indexes) {
     index.io.range := range
@@ -102,10 +95,10 @@ class ClusterIndex(p: Params) extends Module {
     orders.io.bitmap := forgottenOrder + 1.U
     forgetting := forgottenOrder =/= (p.orders - 2).U
   }
-  io.ofOrder := orders.io.found
-  io.ofAny := any.io.found
+  io.search.ofOrder := orders.io.found
+  io.search.ofAny := any.io.found
   when(order === topOrder) {
-    io.ofOrder.valid := false.B
+    io.search.ofOrder.valid := false.B
   }
 
   orders.io.write.valid := io.update.valid && io.update.bits.order < topOrder
@@ -117,10 +110,10 @@ class ClusterIndex(p: Params) extends Module {
   any.io.writeBitmap := 0.U
   any.io.value := io.update.bits.partly
 
-  assert(!(io.update.valid && !io.ready), "the index is written while it is searched")
-  assert(!(io.query.valid && io.forget.valid), "the index is searched while clusters are forgotten")
+  assert(!(io.update.valid && !io.search.ready), "the index is written while it is searched")
+  assert(!(io.search.query.valid && io.forget.valid), "the index is searched while clusters are forgotten")
   assert(
-    !((io.query.valid || io.forget.valid) && indexes.map(_.io.writing).reduce(_ || _)),
+    !((io.search.query.valid || io.forget.valid) && indexes.map(_.io.writing).reduce(_ || _)),
     "the index is searched while it is written"
   )
   assert(!(io.update.valid && RegNext(io.update.valid, false.B)), "the index is written in consecutive cycles")
@@ -130,7 +123,7 @@ class ClusterIndex(p: Params) extends Module {
   * a read and, two cycles later, the write; a search or the clearing of a range takes two cycles and three a word. A
   * search ends after two words: only the first and the last can have no bit within the bounds.
   */
-private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
+private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
   private val wordBits = p.clusterBits / 2
   private val numberBits = p.clusterBits - wordBits
   private val words = 1 << numberBits
@@ -149,7 +142,7 @@ private class BitmapIndex(p: Params, bitmaps: Int) extends Module {
     val start = Input(Bool())
     val clear = Input(Bool())
     val bitmap = Input(UInt(bitmapBits.W))
-    val range = Input(new IndexRange(p))
+    val range = Input(new IndexRange)
     val busy = Output(Bool())
     val found = Output(Valid(UInt(p.clusterBits.W)))
   })

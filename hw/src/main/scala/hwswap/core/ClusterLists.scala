@@ -13,7 +13,7 @@ import hwswap.store.{ClusterLinks, LinksPort}
   *     the same list
   *   - push: it goes to the tail of `to`
   */
-class ListMove(p: Params) extends Bundle {
+class ListMove(implicit p: Params) extends Bundle {
   val device = UInt(p.deviceBits.W)
   val cluster = UInt(p.clusterBits.W)
   val unlink = Bool()
@@ -26,7 +26,7 @@ class ListMove(p: Params) extends Bundle {
 }
 
 /** Both ends of a list; meaningless while it is empty. */
-class ListEnds(p: Params) extends Bundle {
+class ListEnds(implicit p: Params) extends Bundle {
   val head = UInt(p.clusterBits.W)
   val tail = UInt(p.clusterBits.W)
 }
@@ -43,12 +43,12 @@ class ListEnds(p: Params) extends Bundle {
   * reads, `peek` and `look`, is there two cycles later in registers; `peek` is not used during a move, `look` of a
   * cluster not while its links change.
   */
-class ClusterLists(p: Params) extends Module {
+class ClusterLists(implicit p: Params) extends Module {
 
   /** Where the links are kept, if not on chip. */
-  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new LinksPort(p))))
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new LinksPort)))
   val io = IO(new Bundle {
-    val move = Flipped(Valid(new ListMove(p)))
+    val move = Flipped(Valid(new ListMove))
 
     /** A move may be asked for. */
     val room = Output(Bool())
@@ -56,28 +56,11 @@ class ClusterLists(p: Params) extends Module {
     /** In the next cycle a move may be asked for, unless one is in this. */
     val nextRoom = Output(Bool())
 
-    /** No move is under way or waits. */
-    val idle = Output(Bool())
-
-    /** Read both ends of list `peekList` of device `peekDevice`. */
-    val peek = Input(Bool())
-    val peekDevice = Input(UInt(p.deviceBits.W))
-    val peekList = Input(UInt(p.listBits.W))
-    val ends = Output(new ListEnds(p))
-
-    /** The head, one cycle earlier, for that cycle only. */
-    val newHead = Output(UInt(p.clusterBits.W))
-
-    /** Read both links of this cluster. */
-    val look = Flipped(Valid(UInt(p.clusterBits.W)))
-    val next = Output(UInt(p.clusterBits.W))
-    val prev = Output(UInt(p.clusterBits.W))
+    val query = Input(new ListQuery)
+    val view = Output(new ListsView)
 
     /** Empty all lists of this device; the clusters' links stay as they are. */
     val forget = Flipped(Valid(UInt(p.deviceBits.W)))
-
-    /** Bit l of element d: list l of device d holds a cluster. */
-    val nonEmpty = Output(Vec(p.devices, UInt(p.lists.W)))
 
     /** A link was found broken (one cycle). */
     val fault = Output(Bool())
@@ -96,23 +79,23 @@ class ClusterLists(p: Params) extends Module {
   waiting := io.move.valid || (waiting && !starting)
   io.room := !waiting
   io.nextRoom := !waiting || starting
-  io.idle := !waiting && step === Step.idle
+  io.view.idle := !waiting && step === Step.idle
 
   private val filled = RegInit(VecInit.fill(p.devices)(VecInit.fill(p.lists)(false.B)))
   private def ram(depth: Int) = SyncReadMem(depth, UInt(p.clusterBits.W), SyncReadMem.Undefined)
   private val headRam, tailRam = ram(p.devices << p.listBits)
 
   // Read and write ports. Each step below sets what it needs.
-  private val readHead, readTail = WireDefault(io.peek)
-  private val readHeadAt, readTailAt = WireDefault(endsAddress(io.peekDevice, io.peekList))
-  private val readNext, readPrev = WireDefault(io.look.valid)
-  private val readNextAt, readPrevAt = WireDefault(io.look.bits)
+  private val readHead, readTail = WireDefault(io.query.peek)
+  private val readHeadAt, readTailAt = WireDefault(endsAddress(io.query.peekDevice, io.query.peekList))
+  private val readNext, readPrev = WireDefault(io.query.look.valid)
+  private val readNextAt, readPrevAt = WireDefault(io.query.look.bits)
   private val writeHead, writeTail, writeNext, writePrev = WireDefault(false.B)
   private val writeHeadAt, writeTailAt = WireDefault(endsAddress(move.device, move.to))
   private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
   // What was read: as it comes, and one cycle later.
-  private val links = memory.getOrElse(Module(new ClusterLinks(p)).io)
+  private val links = memory.getOrElse(Module(new ClusterLinks).io)
   private val headRead = headRam.read(readHeadAt)
   private val tailRead = tailRam.read(readTailAt)
   private val nextRead = links.next.data
@@ -126,11 +109,11 @@ class ClusterLists(p: Params) extends Module {
   private val tail = held(tailRead, readTail)
   private val next = held(nextRead, readNext)
   private val prev = held(prevRead, readPrev)
-  io.ends.head := head
-  io.newHead := headRead
-  io.ends.tail := tail
-  io.next := next
-  io.prev := prev
+  io.view.ends.head := head
+  io.view.newHead := headRead
+  io.view.ends.tail := tail
+  io.view.next := next
+  io.view.prev := prev
   when(writeHead)(headRam.write(writeHeadAt, newHead))
   when(writeTail)(tailRam.write(writeTailAt, newTail))
   links.next.write.valid := writeNext
@@ -155,7 +138,7 @@ class ClusterLists(p: Params) extends Module {
   private val broken = checking && !linked
   assert(!broken, "a neighbour in a list does not point back at the cluster")
   io.fault := RegNext(broken, false.B)
-  io.nonEmpty := VecInit(filled.map(_.asUInt))
+  io.view.nonEmpty := VecInit(filled.map(_.asUInt))
 
   // The head of a list that is also all of it goes to the same list: nothing to do.
   private val stays = request.fromHead && request.alone && request.from === request.to
@@ -257,8 +240,8 @@ class ClusterLists(p: Params) extends Module {
     !(starting && request.unlink && !isFilled(request.device, request.from)),
     "a cluster is taken off an empty list"
   )
-  assert(!(io.peek && !io.idle), "a list's ends are read during a move")
-  assert(!(io.look.valid && (starting && inside || step === Step.neighbours)), "two readers of links at once")
+  assert(!(io.query.peek && !io.view.idle), "a list's ends are read during a move")
+  assert(!(io.query.look.valid && (starting && inside || step === Step.neighbours)), "two readers of links at once")
   assert(!(readHead && writeHead && readHeadAt === writeHeadAt), "a list's head is read while it is written")
   assert(!(readTail && writeTail && readTailAt === writeTailAt), "a list's tail is read while it is written")
   assert(!(readNext && writeNext && readNextAt === writeNextAt), "a next link is read while it is written")

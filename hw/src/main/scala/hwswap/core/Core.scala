@@ -13,43 +13,41 @@ import hwswap.store.ClusterMemoryPort
   * are carried out by units, alone. Each accepted request gets exactly one response, unless `clear` comes in between:
   * that puts everything back to its state after reset.
   */
-class Core(p: Params) extends Module {
-  val io = IO(new CoreIO(p))
+class Core(implicit p: Params) extends Module {
+  val io = IO(new CoreIO)
 
   /** The clusters' memory, if it is not on chip. */
-  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new ClusterMemoryPort(p))))
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new ClusterMemoryPort)))
 
   withReset(reset.asBool || io.clear) {
     body()
   }
 
   private def body(): Unit = {
-    val intake = Module(new Intake(p))
-    val executor = Module(new Executor(p))
-    val slowPath = Module(new SlowPath(p))
-    val cluster = Module(new OpenCluster(p))
-    val hinted = Module(new HintedSlots(p))
-    val walker = Module(new RowWalker(p))
-    val lists = Module(new ClusterLists(p))
-    val devices = Module(new SwapDevices(p))
-    val available = Module(new AvailableList(p))
-    val hints = Module(new CpuHints(p))
-    val answers = Module(new AnswerQueue(p))
+    val intake = Module(new Intake)
+    val executor = Module(new Executor)
+    val slowPath = Module(new SlowPath)
+    val cluster = Module(new OpenCluster)
+    val hinted = Module(new HintedSlots)
+    val walker = Module(new RowWalker)
+    val lists = Module(new ClusterLists)
+    val devices = Module(new SwapDevices)
+    val available = Module(new AvailableList)
+    val hints = Module(new CpuHints)
+    val answers = Module(new AnswerQueue)
 
-    // The pipeline.
+    // The pipeline, and the slow path beside it.
     intake.io.req <> io.req
+    executor.io.next <> intake.io.next
+    intake.io.forward <> executor.io.forward
+    slowPath.io.work <> executor.io.slow
+    for (policy <- Seq(intake.io.policy, executor.io.policy, slowPath.io.policy)) policy := io.policy
+    for (table <- Seq(intake.io.devices, executor.io.devices, slowPath.io.devices)) table := devices.io.devices
     intake.io.advisory := io.advisory
-    intake.io.policy := io.policy
-    intake.io.devices := devices.io.devices
-    intake.io.exclusive := executor.io.exclusive
-    intake.io.take := executor.io.take
-    executor.io.op := intake.io.op
-    executor.io.cluster := intake.io.cluster
-    executor.io.needsCluster := intake.io.needsCluster
-    executor.io.devices := devices.io.devices
+    slowPath.io.node := RegNext(At(io.nodes, executor.io.cpu))
 
     // All changes of devices and of the available list show when there was none for so many cycles.
-    val access = Wire(new StateAccess(p))
+    val access = Wire(new StateAccess)
     val requeueing = slowPath.io.requeue.valid || access.requeue.valid
     val changing = RegNext(devices.io.change.op =/= DeviceOp.none || requeueing, false.B)
     val unsettled = RegInit(0.U(log2Ceil(Core.SettleCycles + 1).W))
@@ -59,28 +57,30 @@ class Core(p: Params) extends Module {
       unsettled := unsettled - 1.U
     }
     val settled = unsettled === 0.U && !changing
+    executor.io.settled := settled
+    slowPath.io.settled := settled
 
     // The units. Each has the shared state for itself while it is at work; which one follows from the request alone.
     val units: Seq[(CoreUnit, Seq[CoreOp.Type])] =
-      Option.when(p.advisory)(Module(new MirrorUnit(p)) -> Seq(CoreOp.apply_, CoreOp.release, CoreOp.dump)).toSeq ++
+      Option.when(p.advisory)(Module(new MirrorUnit) -> Seq(CoreOp.apply_, CoreOp.release, CoreOp.dump)).toSeq ++
         Seq(
-          Module(new SwaponUnit(p)) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
-          Module(new SwapoffUnit(p)) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
-          Module(new DiscardUnit(p)) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
+          Module(new SwaponUnit) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
+          Module(new SwapoffUnit) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
+          Module(new DiscardUnit) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
         ) ++
-        Option.when(p.check)(Module(new CheckUnit(p)) -> Seq(CoreOp.check)) ++
-        Option.when(p.steps)(Module(new StepUnit(p)) -> CoreOp.steps)
+        Option.when(p.check)(Module(new CheckUnit) -> Seq(CoreOp.check)) ++
+        Option.when(p.steps)(Module(new StepUnit) -> CoreOp.steps)
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value
     }
     val turn = RegInit(Turn.waiting)
-    val req = intake.io.unitReq
-    val view = Wire(new StateView(p))
-    val unitTurn = executor.io.unitTurn
+    val req = intake.io.unit.req
+    val view = Wire(new StateView)
+    val unitTurn = executor.io.turn.turn
     val start = RegInit(false.B)
     val indexIdle = WireDefault(true.B)
-    start := unitTurn && turn === Turn.waiting && !start && lists.io.idle && settled && !hinted.io.busy && indexIdle &&
-      answers.io.empty && !io.pool.full
+    start := unitTurn && turn === Turn.waiting && !start && lists.io.view.idle && settled && !hinted.io.busy &&
+      indexIdle && answers.io.empty && !io.pool.full
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {
@@ -112,14 +112,14 @@ class Core(p: Params) extends Module {
     }.elsewhen(answeredNow) {
       turn := Turn.waiting
     }
-    executor.io.unitDone := answeredNow
-    intake.io.unitDone := answeredNow || executor.io.unitRefused
+    executor.io.turn.done := answeredNow
+    intake.io.unit.done := answeredNow || executor.io.turn.refused
     io.events := Mux(unitTurn, ofUnit(_.events), executor.io.events)
 
     // Clusters that come into use or get empty. Of the units, one alone empties clusters that had a table.
     val discarded = unitMeta.valid && req.op === CoreOp.discardDone
     io.pool.event.valid := executor.io.pool.event.valid || discarded
-    io.pool.event.bits.cluster := cluster.io.cluster
+    io.pool.event.bits.cluster := cluster.io.opened.cluster
     io.pool.event.bits.empties := discarded || executor.io.pool.event.bits.empties
     executor.io.pool.none := io.pool.none
     executor.io.pool.full := io.pool.full
@@ -128,7 +128,7 @@ class Core(p: Params) extends Module {
     // open until its response is taken.
     answers.io.enq.valid := executor.io.resp.valid || done
     answers.io.enq.bits := Mux(unitTurn, unitResp, executor.io.resp.bits)
-    executor.io.respRoom := answers.io.room
+    executor.io.room.resp := answers.io.room
     answers.io.deq.ready := io.resp.ready
     val answer = answers.io.deq.bits
     val kernel = Mux(answer.record, cluster.io.kernel, 0.U.asTypeOf(new KernelMeta))
@@ -147,24 +147,24 @@ class Core(p: Params) extends Module {
     io.resp.bits.record.epoch := answer.epoch
 
     // The open cluster. A unit's request is noted in one cycle, read in the next and opened in the one after that.
-    val unitWish = RegNext(access.open, 0.U.asTypeOf(access.open))
-    val unitOpen = RegNext(unitWish, 0.U.asTypeOf(access.open))
-    val blankWish = RegNext(access.blank)
-    cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitWish.valid
+    val unitRead = RegNext(access.open, 0.U.asTypeOf(access.open))
+    val unitOpen = RegNext(unitRead, 0.U.asTypeOf(access.open))
+    val unitBlank = RegNext(access.blank)
+    cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitRead.valid
     for (outside <- memory) {
       cluster.memory.get <> outside.store
       lists.memory.get <> outside.links
       // A line that nobody needs is not worth waiting for.
       cluster.io.read.valid := (intake.io.read.valid && intake.io.wanted) || slowPath.io.read.valid ||
-        (unitWish.valid && !blankWish)
-      outside.recordOnly := unitWish.valid && RegNext(access.recordOnly)
-      outside.blank.valid := unitWish.valid && blankWish
-      outside.blank.bits := unitWish.bits
+        (unitRead.valid && !unitBlank)
+      outside.recordOnly := unitRead.valid && RegNext(access.recordOnly)
+      outside.blank.valid := unitRead.valid && unitBlank
+      outside.blank.bits := unitRead.bits
     }
     // What the intake reads comes last, and it is far from here to the store.
     cluster.io.read.bits := Mux(
-      unitWish.valid || executor.io.exclusive,
-      Mux(unitWish.valid, unitWish.bits, slowPath.io.read.bits),
+      unitRead.valid || executor.io.next.exclusive,
+      Mux(unitRead.valid, unitRead.bits, slowPath.io.read.bits),
       intake.io.read.bits
     )
     cluster.io.open.valid := executor.io.open.valid || slowPath.io.open.valid || unitOpen.valid
@@ -173,43 +173,27 @@ class Core(p: Params) extends Module {
       unitOpen.bits,
       Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
     )
-    cluster.io.blank := ShiftRegister(access.blank, 2)
-    cluster.io.recordOnly := ShiftRegister(access.recordOnly, 2)
+    cluster.io.blank := ShiftRegister(access.blank, Core.OpenCycles)
+    cluster.io.recordOnly := ShiftRegister(access.recordOnly, Core.OpenCycles)
     cluster.io.newMeta.valid := unitMeta.valid || executor.io.newMeta.valid
     cluster.io.newMeta.bits := Mux(unitTurn, unitMeta.bits, executor.io.newMeta.bits)
     cluster.io.newEmpty := Mux(unitTurn, unitMeta.bits.count === 0.U, executor.io.newEmpty)
     cluster.io.newKernel := access.newKernel
     cluster.io.change := executor.io.rowChange
-    cluster.io.look := executor.io.look
-    cluster.io.pick := executor.io.pick
+    executor.io.search <> cluster.io.search
+    executor.io.opened := cluster.io.opened
     executor.io.walkPick := walker.io.pick
     // For a unit it does not matter.
-    cluster.io.nextOrder := Mux(executor.io.onSlowPath, executor.io.order, intake.io.op.bits.order)
-    cluster.io.order := executor.io.order
-    cluster.io.behind := executor.io.behind
-    cluster.io.anywhere := executor.io.anywhere
-    cluster.io.later := executor.io.later
-    cluster.io.checked := executor.io.checked
-    cluster.io.checkedWords := executor.io.checkedWords
-    executor.io.opened := cluster.io.cluster
-    executor.io.meta := cluster.io.meta
-    executor.io.empty := cluster.io.empty
-    executor.io.found := cluster.io.found
-    executor.io.foundSlot := cluster.io.foundSlot
-    executor.io.foundHere := cluster.io.foundHere
-    executor.io.beyond := cluster.io.beyond
-    executor.io.allUsed := cluster.io.allUsed
-    executor.io.stale := cluster.io.stale
-    executor.io.changing := cluster.io.changing
+    cluster.io.nextOrder := Mux(executor.io.onSlowPath, executor.io.search.order, intake.io.next.op.bits.order)
     view.opened := RegNext(unitOpen.valid, false.B)
-    view.cluster := cluster.io.cluster
-    view.meta := cluster.io.meta
+    view.cluster := cluster.io.opened.cluster
+    view.meta := cluster.io.opened.meta
     view.kernel := cluster.io.kernel
 
     // Hinted slots, and walks over them and the row.
     hinted.io.mark := executor.io.hints
-    hinted.io.cluster := cluster.io.cluster
-    executor.io.hintsRoom := hinted.io.nextRoom
+    hinted.io.cluster := cluster.io.opened.cluster
+    executor.io.room.hints := hinted.io.nextRoom
     hinted.io.lookUp := walker.io.lookUpHinted
     hinted.io.read := walker.io.readHinted
     hinted.io.write := walker.io.writeHinted
@@ -231,88 +215,38 @@ class Core(p: Params) extends Module {
     // The lists.
     lists.io.move.valid := unitMove.valid || executor.io.move.valid
     lists.io.move.bits := Mux(unitTurn, unitMove.bits, executor.io.move.bits)
-    executor.io.moveRoom := lists.io.nextRoom
-    lists.io.peek := access.peek || slowPath.io.peek
-    lists.io.peekDevice := Mux(unitTurn, access.peekDevice, slowPath.io.device)
-    lists.io.peekList := Mux(unitTurn, access.peekList, slowPath.io.peekList)
-    lists.io.look := Mux(unitTurn, access.look, slowPath.io.look)
+    executor.io.room.move := lists.io.nextRoom
+    lists.io.query := Mux(unitTurn, access.query, slowPath.io.query)
+    lists.io.query.peek := access.query.peek || slowPath.io.query.peek
+    slowPath.io.lists := lists.io.view
     lists.io.forget := RegNext(access.forgetLists, 0.U.asTypeOf(access.forgetLists))
     view.listRoom := lists.io.room && !unitMove.valid
-    view.listsIdle := lists.io.idle && !unitMove.valid
-    view.ends := lists.io.ends
-    view.next := lists.io.next
-    view.prev := lists.io.prev
-    view.nonEmpty := lists.io.nonEmpty
-
-    // The slow path.
-    slowPath.io.start := executor.io.slowStart
-    slowPath.io.order := executor.io.slowOrder
-    slowPath.io.hinting := executor.io.slowHinting
-    slowPath.io.settled := settled
-    slowPath.io.reclaims := executor.io.slowReclaims
-    slowPath.io.parks := executor.io.parks
-    slowPath.io.dismissed := executor.io.dismissed
-    slowPath.io.moved.valid := executor.io.move.valid
-    slowPath.io.moved.bits := executor.io.move.bits.cluster
-    executor.io.mute := slowPath.io.mute
-    executor.io.halfUsed := devices.io.halfUsed
-    executor.io.settled := settled
-    slowPath.io.policy := io.policy
-    slowPath.io.node := RegNext(At(io.nodes, executor.io.cpu))
-    executor.io.policy := io.policy
-    slowPath.io.hint := hints.io.hint
-    executor.io.resuming := slowPath.io.resuming
-    executor.io.resumeBehind := slowPath.io.resumeBehind
-    executor.io.resumeWhole := slowPath.io.resumeWhole
-    slowPath.io.devices := devices.io.devices
-    slowPath.io.first := available.io.first
-    slowPath.io.successor := available.io.successor
-    slowPath.io.members := available.io.members
-    slowPath.io.places := available.io.places
-    slowPath.io.listsIdle := lists.io.idle
-    slowPath.io.nonEmpty := lists.io.nonEmpty
-    slowPath.io.ends := lists.io.ends
-    slowPath.io.newHead := lists.io.newHead
-    slowPath.io.behind := lists.io.next
-    slowPath.io.searched := executor.io.searched
-    slowPath.io.gave := executor.io.gave
-    executor.io.search := slowPath.io.search
-    executor.io.slowFailed := slowPath.io.failed
-    executor.io.slowDevice := slowPath.io.device
-    executor.io.list := slowPath.io.list
-    executor.io.next := slowPath.io.next
-    executor.io.alone := slowPath.io.alone
-    executor.io.position := slowPath.io.position
+    view.lists := lists.io.view
+    view.lists.idle := lists.io.view.idle && !unitMove.valid
 
     // The index is kept up to date whatever the policy is, so the policy can be switched at any time.
-    slowPath.io.again := executor.io.again
-    slowPath.io.place := executor.io.place
-    executor.io.indexed := slowPath.io.indexed
-    slowPath.io.indexReady := true.B
     slowPath.io.indexIdle := true.B
-    slowPath.io.ofOrder := 0.U.asTypeOf(slowPath.io.ofOrder)
-    slowPath.io.ofAny := 0.U.asTypeOf(slowPath.io.ofAny)
+    slowPath.io.index.ready := true.B
+    slowPath.io.index.ofOrder := 0.U.asTypeOf(slowPath.io.index.ofOrder)
+    slowPath.io.index.ofAny := 0.U.asTypeOf(slowPath.io.index.ofAny)
     view.indexReady := true.B
     if (p.indexed) {
-      val feed = Module(new IndexFeed(p))
-      val index = Module(new ClusterIndex(p))
-      feed.io.cluster := cluster.io.cluster
-      feed.io.meta := cluster.io.meta
+      val feed = Module(new IndexFeed)
+      val index = Module(new ClusterIndex)
+      feed.io.cluster := cluster.io.opened.cluster
+      feed.io.meta := cluster.io.opened.meta
       feed.io.newMeta := cluster.io.newMeta
       feed.io.orders := cluster.io.orders
       feed.io.written := cluster.io.written
       index.io.update := feed.io.update
-      index.io.query := slowPath.io.query
+      slowPath.io.index <> index.io.search
       index.io.forget.valid := access.forgetLists.valid && req.op === CoreOp.swapoff
-      index.io.forget.bits.first := intake.io.unitDevice.info.base
-      index.io.forget.bits.last :=
-        (intake.io.unitDevice.info.base + intake.io.unitDevice.clusters - 1.U)(p.clusterBits - 1, 0)
+      val gone = intake.io.unit.device
+      index.io.forget.bits.first := gone.info.base
+      index.io.forget.bits.last := (gone.info.base + gone.clusters - 1.U)(p.clusterBits - 1, 0)
       indexIdle := index.io.idle && !feed.io.busy
-      slowPath.io.indexReady := index.io.ready
       slowPath.io.indexIdle := indexIdle
-      slowPath.io.ofOrder := index.io.ofOrder
-      slowPath.io.ofAny := index.io.ofAny
-      view.indexReady := RegNext(index.io.ready, true.B) // a device is forgotten for longer than that
+      view.indexReady := RegNext(index.io.search.ready, true.B) // a device is forgotten for longer than that
     }
 
     // The devices, and the available list that follows them.
@@ -330,13 +264,13 @@ class Core(p: Params) extends Module {
     )
     available.io.priority := devices.io.priority
     available.io.eligible := Mux(running, Fill(p.devices, true.B), slowPath.io.eligible)
-    available.io.cursor := Mux(running, req.device(p.deviceBits - 1, 0), slowPath.io.device)
+    available.io.cursor := Mux(running, req.device(p.deviceBits - 1, 0), slowPath.io.work.device)
+    slowPath.io.available := available.io.view
+    executor.io.halfUsed := devices.io.halfUsed
     view.devices := devices.io.devices
-    view.device := intake.io.unitDevice
-    view.claimed := intake.io.unitClaimed
-    view.members := available.io.members
-    view.first := available.io.first
-    view.successor := available.io.successor
+    view.device := intake.io.unit.device
+    view.claimed := intake.io.unit.claimed
+    view.available := available.io.view
     io.devices := VecInit(devices.io.devices.map(_.info.shown))
     io.freeSlots := devices.io.freeSlots
     io.hintedSlots := devices.io.hintedSlots
@@ -344,13 +278,10 @@ class Core(p: Params) extends Module {
     // The CPUs' hints.
     intake.io.hintsReady := hints.io.ready && !slowPath.io.mayReadHint
     intake.io.hint := hints.io.hint
-    intake.io.newHint := executor.io.newHint
-    intake.io.nextKey := executor.io.nextKey
-    intake.io.present := executor.io.key
-    executor.io.alike := intake.io.alike
+    slowPath.io.hint := hints.io.hint
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
     hints.io.read.bits := Mux(slowPath.io.mayReadHint, slowPath.io.readHint.bits, intake.io.readHint.bits)
-    hints.io.write := Mux(access.newHint.valid, access.newHint, executor.io.newHint)
+    hints.io.write := Mux(access.newHint.valid, access.newHint, executor.io.forward.newHint)
     hints.io.drop := access.dropHints
     view.hintsReady := hints.io.ready
     view.advisory := io.advisory
@@ -362,7 +293,7 @@ class Core(p: Params) extends Module {
     }
     io.fault := fault
     assert(
-      !settled || available.io.members === VecInit(devices.io.devices.map(_.info.available)).asUInt,
+      !settled || available.io.view.members === VecInit(devices.io.devices.map(_.info.available)).asUInt,
       "the available list and the device table disagree"
     )
   }
@@ -370,6 +301,13 @@ class Core(p: Params) extends Module {
 
 object Core {
 
-  /** Cycles from the cycle after a change of a device to the one in which the available list has followed it. */
+  /** Cycles from a unit's `open` to that in which the cluster is opened: noted, read (`unitRead`), opened (`unitOpen`).
+    * OpenCluster asserts that what is opened was read one cycle before, or that it is blank.
+    */
+  val OpenCycles: Int = 2
+
+  /** Cycles from the cycle after a change of a device to the one in which the available list has followed it: while
+    * `settled`, the list and the device table agree, which is asserted.
+    */
   val SettleCycles: Int = 5
 }

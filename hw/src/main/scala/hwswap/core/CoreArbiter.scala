@@ -7,16 +7,16 @@ import chisel3.util._
 import hwswap.bus.RoundRobin
 
 /** The core as one of its users sees it: a request, then exactly one response. */
-class CorePort(p: Params) extends Bundle {
-  val req = Decoupled(new CoreReq(p))
+class CorePort(implicit p: Params) extends Bundle {
+  val req = Decoupled(new CoreReq)
   val resp = Flipped(Decoupled(new CoreResp))
 }
 
 object CorePort {
 
   /** A request with every field 0; users fill in what their operation names. */
-  def blank(p: Params): CoreReq = {
-    val req = Wire(new CoreReq(p))
+  def blank(implicit p: Params): CoreReq = {
+    val req = Wire(new CoreReq)
     for ((_, field) <- req.elements if field ne req.op) field := 0.U.asTypeOf(field)
     req.op := CoreOp.check
     req
@@ -32,10 +32,10 @@ object CorePort {
   * @param recordUser
   *   the one user whose requests name a record
   */
-class CoreArbiter(p: Params, users: Int, recordUser: Int) extends Module {
+class CoreArbiter(users: Int, recordUser: Int)(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val users = Vec(CoreArbiter.this.users, Flipped(new CorePort(p)))
-    val core = new CorePort(p)
+    val users = Vec(CoreArbiter.this.users, Flipped(new CorePort))
+    val core = new CorePort
 
     /** A request is at the core. */
     val busy = Output(Bool())

@@ -19,7 +19,7 @@ object CoreOp extends ChiselEnum {
   val authoritativeOnly: Seq[CoreOp.Type] = Seq(alloc, free, discardTake, discardDone, reclaimDone) ++ steps
 
   /** What only some engines can be asked, and this one cannot. */
-  def missing(p: Params): Seq[CoreOp.Type] =
+  def missing(implicit p: Params): Seq[CoreOp.Type] =
     (if (p.advisory) Seq.empty else Seq(hintAlloc, apply_, release, dump)) ++
       (if (p.check) Seq.empty else Seq(check)) ++ (if (p.steps) Seq.empty else steps)
 
@@ -57,7 +57,7 @@ class ClusterRecord extends Bundle {
   *   - release: device, offset, order (the slots of one consumed or recalled hint), epoch
   *   - dump: cluster
   */
-class CoreReq(p: Params) extends Bundle {
+class CoreReq(implicit p: Params) extends Bundle {
   val op = CoreOp()
   val cpu = UInt(8.W)
   val order = UInt(4.W)
@@ -151,14 +151,14 @@ object Policy {
 }
 
 /** A cluster leaves FREE for an allocation, and comes into use, or comes to FREE. */
-class PoolEvent(p: Params) extends Bundle {
+class PoolEvent(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val empties = Bool()
 }
 
 /** What the core says of clusters to whom they get their swap tables from; see TablePool. */
-class PoolPort(p: Params) extends Bundle {
-  val event = Valid(new PoolEvent(p))
+class PoolPort(implicit p: Params) extends Bundle {
+  val event = Valid(new PoolEvent)
 
   /** There is no table for a cluster on FREE; of no meaning while `full`. */
   val none = Input(Bool())
@@ -168,15 +168,15 @@ class PoolPort(p: Params) extends Bundle {
 }
 
 /** The core: requests in order, one at a time; each accepted request gets exactly one response. */
-class CoreIO(p: Params) extends Bundle {
-  val req = Flipped(Decoupled(new CoreReq(p)))
+class CoreIO(implicit p: Params) extends Bundle {
+  val req = Flipped(Decoupled(new CoreReq))
   val resp = Decoupled(new CoreResp)
 
   /** The bitmap of an apply's record, from the request's acceptance to its answer. */
-  val applied = new BitmapPort(p, p.wordSlots)
+  val applied = new BitmapPort(p.wordSlots)
 
   /** The bitmap of a dump's record, while its answer waits to be taken. */
-  val dumped = Flipped(new BitmapPort(p, p.dumpBits))
+  val dumped = Flipped(new BitmapPort(p.dumpBits))
 
   /** The mode; steady while any device is claimed. */
   val advisory = Input(Bool())
@@ -195,7 +195,7 @@ class CoreIO(p: Params) extends Bundle {
   val freeSlots = Output(UInt(32.W))
   val hintedSlots = Output(UInt(32.W))
   val events = Output(new CoreEvents)
-  val pool = new PoolPort(p)
+  val pool = new PoolPort
 
   /** An internal check failed (sticky until clear). */
   val fault = Output(Bool())

@@ -8,7 +8,7 @@ import chisel3.util._
 /** What a unit asks of the state all units share, in one cycle. Fields without their `valid`, `op` or the like have no
   * effect.
   */
-class StateAccess(p: Params) extends Bundle {
+class StateAccess(implicit p: Params) extends Bundle {
 
   // The open cluster: see OpenCluster and RowWalker. It is there three cycles after `open`. The range is that of the
   // walk.
@@ -18,40 +18,39 @@ class StateAccess(p: Params) extends Bundle {
   /** Of the cluster that is opened, only what is not its row is looked at, and its row is not changed. */
   val recordOnly = Bool()
   val walk = RowWalk()
-  val range = new SlotRange(p)
-  val newMeta = Valid(new ClusterMeta(p))
+  val range = new SlotRange
+  val newMeta = Valid(new ClusterMeta)
   val newKernel = Valid(new KernelMeta)
 
   // The lists: see ClusterLists.
-  val move = Valid(new ListMove(p))
-  val peek = Bool()
-  val peekDevice = UInt(p.deviceBits.W)
-  val peekList = UInt(p.listBits.W)
-  val look = Valid(UInt(p.clusterBits.W))
+  val move = Valid(new ListMove)
+  val query = new ListQuery
   val forgetLists = Valid(UInt(p.deviceBits.W))
 
   // The devices and the available list: see SwapDevices, AvailableList. The hints: see CpuHints.
-  val change = new DeviceChange(p)
+  val change = new DeviceChange
   val requeue = Valid(UInt(p.deviceBits.W))
   val dropHints = Valid(UInt(p.deviceBits.W))
-  val newHint = Valid(new HintWrite(p))
+  val newHint = Valid(new HintWrite)
 
   /** Asks for nothing. */
   def idle(): Unit = {
     this := DontCare
-    Seq(open, newMeta, newKernel, move, look, forgetLists, requeue, dropHints, newHint).foreach(_.valid := false.B)
-    Seq(peek, blank, recordOnly).foreach(_ := false.B)
+    Seq(open, newMeta, newKernel, move, query.look, forgetLists, requeue, dropHints, newHint).foreach(
+      _.valid := false.B
+    )
+    Seq(query.peek, blank, recordOnly).foreach(_ := false.B)
     walk := RowWalk.none
     change.op := DeviceOp.none
   }
 }
 
 /** What a unit sees of the shared state. */
-class StateView(p: Params) extends Bundle {
+class StateView(implicit p: Params) extends Bundle {
   val advisory = Bool()
 
   /** The device the request names, as it was one cycle ago; meaningless unless `claimed`. */
-  val device = new SwapDevice(p)
+  val device = new SwapDevice
 
   /** The request names a device that exists and is claimed. */
   val claimed = Bool()
@@ -59,7 +58,7 @@ class StateView(p: Params) extends Bundle {
   // The open cluster. At the start it is the one the request names, if it names one.
   val opened = Bool()
   val cluster = UInt(p.clusterBits.W)
-  val meta = new ClusterMeta(p)
+  val meta = new ClusterMeta
   val kernel = new KernelMeta
   val walked = Bool()
   val used = UInt(p.countBits.W)
@@ -69,19 +68,13 @@ class StateView(p: Params) extends Bundle {
 
   // The lists.
   val listRoom = Bool()
-  val listsIdle = Bool()
-  val ends = new ListEnds(p)
-  val next = UInt(p.clusterBits.W)
-  val prev = UInt(p.clusterBits.W)
-  val nonEmpty = Vec(p.devices, UInt(p.lists.W))
+  val lists = new ListsView
 
   // The devices and the available list.
-  val devices = Vec(p.devices, new SwapDevice(p))
-  val members = UInt(p.devices.W)
+  val devices = Vec(p.devices, new SwapDevice)
 
-  /** The first available device, and the one behind the request's, which is on the list. */
-  val first = Valid(UInt(p.deviceBits.W))
-  val successor = Valid(UInt(p.deviceBits.W))
+  /** The list and its first device; `successor` is that behind the request's device, which is on the list. */
+  val available = new AvailableView
   val hintsReady = Bool()
 
   /** The index has forgotten what it should. */
@@ -93,18 +86,18 @@ class StateView(p: Params) extends Bundle {
   * `start` is high for one cycle; `req` is steady from two cycles before until the unit is done. `done` is high for one
   * cycle, with the answer. Only the unit that was started last has its `access` looked at.
   */
-class UnitIO(p: Params) extends Bundle {
+class UnitIO(implicit p: Params) extends Bundle {
   val start = Input(Bool())
-  val req = Input(new CoreReq(p))
-  val view = Input(new StateView(p))
-  val access = Output(new StateAccess(p))
+  val req = Input(new CoreReq)
+  val view = Input(new StateView)
+  val access = Output(new StateAccess)
   val done = Output(Bool())
-  val resp = Output(new UnitResp(p))
+  val resp = Output(new UnitResp)
   val events = Output(new CoreEvents)
 }
 
 /** A unit's answer. `record` says that the response's record is that of the open cluster, as the kernel gave it. */
-class UnitResp(p: Params) extends Bundle {
+class UnitResp(implicit p: Params) extends Bundle {
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val device = UInt(p.deviceBits.W)
   val offset = UInt(32.W)
@@ -116,8 +109,8 @@ class UnitResp(p: Params) extends Bundle {
 }
 
 /** A part of the core that carries out one group of operations, alone while it does so. */
-abstract class CoreUnit(p: Params) extends Module {
-  val io = IO(new UnitIO(p))
+abstract class CoreUnit(implicit p: Params) extends Module {
+  val io = IO(new UnitIO)
   protected val req: CoreReq = io.req
   protected val view: StateView = io.view
   protected val access: StateAccess = io.access
@@ -179,9 +172,9 @@ abstract class CoreUnit(p: Params) extends Module {
     access.move.bits.cluster := view.cluster
     access.move.bits.unlink := view.meta.listed
     access.move.bits.fromHead := false.B
-    access.move.bits.from := ListId(view.meta.flag, view.meta.order, p)
+    access.move.bits.from := ListId(view.meta.flag, view.meta.order)
     access.move.bits.push := flag =/= ClusterFlag.none
-    access.move.bits.to := ListId(flag, order, p)
+    access.move.bits.to := ListId(flag, order)
     io.events.listMove := relist
   }
 }

@@ -9,7 +9,7 @@ import chisel3.util._
   * it belongs to. The slot itself, not the one behind it, is held because it follows without an adder from the slots
   * that were given.
   */
-class CpuHint(p: Params) extends Bundle {
+class CpuHint(implicit p: Params) extends Bundle {
   val valid = Bool()
   val device = UInt(p.deviceBits.W)
   val cluster = UInt(p.clusterBits.W)
@@ -18,16 +18,16 @@ class CpuHint(p: Params) extends Bundle {
 }
 
 /** Whose hint: a CPU's for an order, or a rotating device's, which all CPUs share. */
-class HintKey(p: Params) extends Bundle {
+class HintKey(implicit p: Params) extends Bundle {
   val ofDevice = Bool()
   val index = UInt(p.cpuBits.max(p.deviceBits).W)
   val order = UInt(p.orderBits.W)
 }
 
 /** A new hint. */
-class HintWrite(p: Params) extends Bundle {
-  val key = new HintKey(p)
-  val hint = new CpuHint(p)
+class HintWrite(implicit p: Params) extends Bundle {
+  val key = new HintKey
+  val hint = new CpuHint
 }
 
 /** The hints, one for each CPU and order (the kernel's `percpu_swap_cluster`), and one for each device and order, which
@@ -36,15 +36,15 @@ class HintWrite(p: Params) extends Bundle {
   * A RAM; reading takes one cycle. After reset and after `drop` the whole of it is gone through, an entry a cycle, and
   * `ready` is low meanwhile.
   */
-class CpuHints(p: Params) extends Module {
+class CpuHints(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** Read a hint; it is there one cycle later, for one cycle. Undefined when it is written in the cycle in which it
       * is read.
       */
-    val read = Flipped(Valid(new HintKey(p)))
-    val hint = Output(new CpuHint(p))
-    val write = Flipped(Valid(new HintWrite(p)))
+    val read = Flipped(Valid(new HintKey))
+    val hint = Output(new CpuHint)
+    val write = Flipped(Valid(new HintWrite))
 
     /** Forget all hints into this device (the kernel's `flush_percpu_swap_cluster()`). */
     val drop = Flipped(Valid(UInt(p.deviceBits.W)))
@@ -53,7 +53,7 @@ class CpuHints(p: Params) extends Module {
 
   private val addressBits = io.read.bits.getWidth
   private val depth = 1 << addressBits
-  private val ram = SyncReadMem(depth, new CpuHint(p), SyncReadMem.Undefined)
+  private val ram = SyncReadMem(depth, new CpuHint, SyncReadMem.Undefined)
 
   // The sweep reads entry `at` while it looks at the one before, and writes the one before that: what is read comes
   // late in its cycle.

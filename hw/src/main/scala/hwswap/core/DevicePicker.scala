@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 
 /** A place of the available list. */
-class AvailablePlace(p: Params) extends Bundle {
+class AvailablePlace(implicit p: Params) extends Bundle {
   val valid = Bool()
   val device = UInt(p.deviceBits.W)
   val priority = SInt(p.priorityBits.W)
@@ -19,14 +19,14 @@ class AvailablePlace(p: Params) extends Bundle {
   * It goes through the places one a cycle, once to find the device behind which it looks (if it does), and once to find
   * the best one behind that: at most 2 * devices + 5 cycles, during which list and inputs are steady.
   */
-class DevicePicker(p: Params) extends Module {
+class DevicePicker(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** Look for the first device, or for the one behind `cursor`, which is on the list. */
     val start = Input(Bool())
     val behind = Input(Bool())
     val cursor = Input(UInt(p.deviceBits.W))
-    val places = Input(Vec(p.devices, new AvailablePlace(p)))
+    val places = Input(Vec(p.devices, new AvailablePlace))
 
     /** Devices that may be named, one bit each. */
     val eligible = Input(UInt(p.devices.W))
@@ -112,7 +112,7 @@ class DevicePicker(p: Params) extends Module {
 
 object DevicePicker {
 
-  /** Swapons are told apart by so many bits. */
+  /** Swapons are distinguished by so many bits. */
   val NumberBits: Int = 32
 
   /** The priority of a device without an explicit one. */

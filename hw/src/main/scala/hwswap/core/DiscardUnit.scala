@@ -10,25 +10,25 @@ import chisel3.util._
   *
   * In between, the cluster keeps its flag, so that nobody whose hint leads to it uses it. 6 cycles, and 2.
   */
-class DiscardUnit(p: Params) extends CoreUnit(p) {
+class DiscardUnit(implicit p: Params) extends CoreUnit {
   private object State extends ChiselEnum {
     val idle, peeked, ends, opening, done = Value
   }
   private val state = RegInit(State.idle)
   private val number = deviceIndex(req.device)
 
-  access.peekDevice := number
-  access.peekList := ListId.discard(p).U
-  access.open.bits := view.ends.head
+  access.query.peekDevice := number
+  access.query.peekList := ListId.discard.U
+  access.open.bits := view.lists.ends.head
 
   switch(state) {
     is(State.idle) {
       when(io.start) {
-        access.peek := true.B
+        access.query.peek := true.B
         when(!claimed || !device.listed) {
           finish(StatusCode.BadDevice)
         }.elsewhen(req.op === CoreOp.discardTake) {
-          when(VecInit(At(view.nonEmpty, number).asBools)(ListId.discard(p))) {
+          when(VecInit(At(view.lists.nonEmpty, number).asBools)(ListId.discard)) {
             state := State.peeked
           }.otherwise {
             finish(StatusCode.NoSpace)

@@ -12,8 +12,8 @@ import hwswap.store.{CachedClusterMemory, ClockGate, MemoryEvents}
   * Whether the clock stands still is the output of registers, so it is known early in the cycle. The clock gate is
   * a latch and an AND gate in simulation, and what the FPGA has for it there (DCCA on the ECP5).
   */
-class DramCore(p: Params, dram: DramStore) extends Module {
-  val io = IO(new CoreIO(p))
+class DramCore(dram: DramStore)(implicit p: Params) extends Module {
+  val io = IO(new CoreIO)
   val memory = IO(new Bundle {
     val axi = Vec(2, new Axi4)
 
@@ -29,10 +29,10 @@ class DramCore(p: Params, dram: DramStore) extends Module {
     val events = Output(new MemoryEvents)
   })
 
-  private val cached = withReset(reset.asBool || io.clear)(Module(new CachedClusterMemory(p, dram)))
+  private val cached = withReset(reset.asBool || io.clear)(Module(new CachedClusterMemory(dram)))
   private val run = cached.io.run
   private val gated = ClockGate(clock, run || reset.asBool || io.clear)
-  private val core = withClock(gated)(Module(new Core(p)))
+  private val core = withClock(gated)(Module(new Core))
   core.memory.get <> cached.io.port
   core.io <> io
   core.io.req.valid := io.req.valid

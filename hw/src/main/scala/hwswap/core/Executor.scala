@@ -8,17 +8,42 @@ import chisel3.util._
 /** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or from any list, or was
   * on FRAG.
   */
-class AskedPlace(p: Params) extends Bundle {
+class AskedPlace(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val order = UInt(p.orderBits.W)
   val full, listed, frag = Bool()
 }
 
 /** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
-class ClusterOutcome(p: Params) extends Bundle {
-  val meta = new ClusterMeta(p)
+class ClusterOutcome(implicit p: Params) extends Bundle {
+  val meta = new ClusterMeta
   val list = UInt(p.listBits.W)
   val relist = Bool()
+}
+
+/** What the look leaves for the commit, which comes one cycle later: the cluster, its device, and what becomes of it.
+  *
+  *   - epoch, owner, rotating: the device's, and its number
+  *   - inDevice: the cluster's number in its device
+  *   - present: the list it is on; onFrag, ofFree, empty: what it was; filled: the allocation fills it
+  *   - low: 2^order - 1
+  *   - changed, unchanged: what becomes of it with the request carried out, and without
+  *   - turnsIfChanged, turnsElse: it comes into use or gets empty then
+  *   - emptied: a free leaves no slot in use
+  *   - delta: by how much the number of slots in use changes
+  */
+class LookStage(implicit p: Params) extends Bundle {
+  val epoch = UInt(MemMap.ClusterState.Meta.Epoch.width.W)
+  val owner = UInt(p.deviceBits.W)
+  val rotating = Bool()
+  val inDevice = UInt(p.clusterBits.W)
+  val present = UInt(p.listBits.W)
+  val onFrag, ofFree, empty, filled = Bool()
+  val low = UInt(p.slotBits.W)
+  val changed, unchanged = new ClusterOutcome
+  val turnsIfChanged, turnsElse = Bool()
+  val emptied = Bool()
+  val delta = SInt((p.countBits + 1).W)
 }
 
 /** Carries allocations and frees out: the back of the pipeline, two cycles a request.
@@ -39,115 +64,53 @@ class ClusterOutcome(p: Params) extends Bundle {
   *
   * A list move that has to wait for the one before keeps a request in commit, and so does an answer nobody takes.
   */
-class Executor(p: Params) extends Module {
+class Executor(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-
-    /** The next request, its cluster, and that it is taken. */
-    val op = Flipped(Valid(new PipeOp(p)))
-    val cluster = Input(UInt(p.clusterBits.W))
-    val needsCluster = Input(Bool())
-    val take = Output(Bool())
-
-    /** A slow path or a unit is at work: the store is theirs. */
-    val exclusive = Output(Bool())
+    val next = Flipped(new NextRequest)
+    val forward = new HintForwarding
+    val turn = new UnitTurn
+    val slow = new SlowSearch
 
     /** A slow path is at work. */
     val onSlowPath = Output(Bool())
 
     // The open cluster: see OpenCluster.
     val open = Valid(UInt(p.clusterBits.W))
-    val opened = Input(UInt(p.clusterBits.W))
-    val meta = Input(new ClusterMeta(p))
-    val empty = Input(Bool())
-    val look = Output(Bool())
-    val pick = Output(UInt(p.wordBits.W))
+    val opened = Input(new OpenedCluster)
+    val search = new ClusterSearch
+    val newMeta = Valid(new ClusterMeta)
+    val newEmpty = Output(Bool())
+    val rowChange = Valid(new RowChange)
 
     /** A unit picks this word in the next cycle. */
     val walkPick = Input(UInt(p.wordBits.W))
-    val order = Output(UInt(p.orderBits.W))
-    val behind = Output(UInt(p.slotBits.W))
-    val anywhere = Output(Bool())
-    val later = Output(UInt(p.words.W))
-    val checked = Output(new SlotRange(p))
-    val checkedWords = Output(UInt(p.words.W))
-    val stale = Input(Bool())
-    val changing = Input(Bool())
-    val found = Input(Bool())
-    val foundSlot = Input(UInt(p.slotBits.W))
-    val foundHere = Input(Bool())
-    val beyond = Input(UInt(p.words.W))
-    val allUsed = Input(Bool())
-    val newMeta = Valid(new ClusterMeta(p))
-    val newEmpty = Output(Bool())
-    val rowChange = Valid(new RowChange(p))
 
     /** The slots that were given are hinted, too. */
-    val hints = Valid(new SlotRange(p))
+    val hints = Valid(new SlotRange)
 
     // Everything else that is written.
-    val devices = Input(Vec(p.devices, new SwapDevice(p)))
-    val change = Output(new DeviceChange(p))
-    val newHint = Valid(new HintWrite(p))
-    val nextKey = Output(new HintKey(p))
-
-    /** The present request's key, and that it was that of the next request, too, one cycle ago. */
-    val key = Output(new HintKey(p))
-    val alike = Input(Bool())
-    val move = Valid(new ListMove(p))
-    val resp = Valid(new UnitResp(p))
-
-    // In the next cycle there is room for an answer; for a move and for hinted slots, if there are none in this.
-    val respRoom = Input(Bool())
-    val moveRoom = Input(Bool())
-    val hintsRoom = Input(Bool())
+    val devices = Input(Vec(p.devices, new SwapDevice))
+    val change = Output(new DeviceChange)
+    val move = Valid(new ListMove)
+    val resp = Valid(new UnitResp)
+    val room = Input(new CommitRoom)
     val events = Output(new CoreEvents)
-    val pool = new PoolPort(p)
+    val pool = new PoolPort
 
     // More than half of swap is in use; all devices and the available list show what was done.
     val halfUsed = Input(Bool())
     val settled = Input(Bool())
 
-    // The slow path: see there.
-    val slowStart = Output(Bool())
-    val slowOrder = Output(UInt(p.orderBits.W))
-    val slowHinting = Output(Bool())
-    val search = Input(Bool())
-    val resuming = Input(Bool())
-    val resumeBehind = Input(UInt(p.slotBits.W))
-    val resumeWhole = Input(Bool())
-    val indexed = Input(Bool())
-    val again = Output(Bool())
-    val place = Output(new CpuHint(p))
-    val slowFailed = Input(Bool())
-    val searched = Output(Bool())
-    val gave = Output(Bool())
-    val parks = Output(Bool())
-    val dismissed = Output(Bool())
-    val slowReclaims = Output(Bool())
-    val mute = Input(Bool())
-    val slowDevice = Input(UInt(p.deviceBits.W))
-    val list = Input(UInt(p.listBits.W))
-    val next = Input(UInt(p.clusterBits.W))
-    val alone = Input(Bool())
-    val position = Input(UInt(AllocWalk.bits(p).W))
-
     /** The policies; the CPU of an allocation, for the slow path. */
     val policy = Input(new Policy)
     val cpu = Output(UInt(p.cpuBits.W))
-
-    /** A unit's turn, until it is done. */
-    val unitTurn = Output(Bool())
-    val unitDone = Input(Bool())
-
-    /** A unit's request was refused before it came to the unit. */
-    val unitRefused = Output(Bool())
   })
 
   private object State extends ChiselEnum {
     val idle, look, commit, slow, unit = Value
   }
   private val state = RegInit(State.idle)
-  private val op = Reg(new PipeOp(p))
+  private val op = Reg(new PipeOp)
   private val slow = RegInit(false.B)
   private val refused = op.refused
 
@@ -162,24 +125,24 @@ class Executor(p: Params) extends Module {
   // An allocation that waits for the host's answer, and what was asked: about which cluster, for which order, whether
   // the cluster came from FULL, or from another list's head.
   private val waiting = RegInit(false.B)
-  private val asked = Reg(new AskedPlace(p))
-  private val fromList = Mux(op.resumes, asked.listed, slow && (!io.resuming || io.indexed))
+  private val asked = Reg(new AskedPlace)
+  private val fromList = Mux(op.resumes, asked.listed, slow && (!io.slow.resuming || io.slow.indexed))
 
   /** The open cluster comes from a list's head, not by way of a hint. */
-  private val listed = slow && !io.resuming
+  private val listed = slow && !io.slow.resuming
 
   // Look.
-  private val meta = io.meta
-  private val number = Mux(slow, io.slowDevice, op.device)
+  private val meta = io.opened.meta
+  private val number = Mux(slow, io.slow.device, op.device)
   private val device = At(io.devices, number)
 
   /** 2^order, in a register, since much is worked out from it: how many slots an allocation gets. */
-  private val slots = RegEnable(VecInit.tabulate(p.countBits)(k => io.op.bits.order === k.U).asUInt, io.take)
-  io.look := state === State.look || state === State.unit
-  io.order := op.order
-  io.behind := op.hint.last
-  io.anywhere := io.empty || op.hint.whole
-  io.later := later | Fill(p.words, io.empty)
+  private val slots = RegEnable(VecInit.tabulate(p.countBits)(k => io.next.op.bits.order === k.U).asUInt, io.next.take)
+  io.search.look := state === State.look || state === State.unit
+  io.search.order := op.order
+  io.search.behind := op.hint.last
+  io.search.anywhere := io.opened.empty || op.hint.whole
+  io.search.later := later | Fill(p.words, io.opened.empty)
 
   // A free within one word, or of whole words, is one change. Any other takes three: the slots in the first word, those
   // in the last, the words between them. It goes through `parts`, in which it looks at the first word, the last one and
@@ -188,43 +151,47 @@ class Executor(p: Params) extends Module {
   private val range = op.range
 
   /** What follows from the slots alone, and takes long. */
-  private def ofSlots[T <: Data](what: SlotRange => T): T = RegEnable(what(io.op.bits.range), io.take)
+  private def ofSlots[T <: Data](what: SlotRange => T): T = RegEnable(what(io.next.op.bits.range), io.next.take)
   private def between(range: SlotRange): UInt =
-    VecInit.tabulate(p.words)(w => range.firstWord(p) < w.U && range.lastWord(p) > w.U).asUInt
-  private val inOneWord = ofSlots(_.inOneWord(p))
-  private val partly = ofSlots(range => !range.inOneWord(p) && !range.ofWholeWords(p))
-  private val wholeWords = ofSlots(range => Mux(range.ofWholeWords(p), range.touched(p), between(range)))
+    VecInit.tabulate(p.words)(w => range.firstWord < w.U && range.lastWord > w.U).asUInt
+  private val inOneWord = ofSlots(_.inOneWord)
+  private val partly = ofSlots(range => !range.inOneWord && !range.ofWholeWords)
+  private val wholeWords = ofSlots(range => Mux(range.ofWholeWords, range.touched, between(range)))
   private val inParts = op.free && !refused && partly
   private val lastPart = !inParts || part === (Executor.Parts - 1).U
   private val atLastWord = inParts && (part === 1.U || part === 3.U)
   private val firstHalf = WireDefault(range)
-  firstHalf.last := range.firstWord(p) ## Fill(p.wordSlotBits, true.B)
+  firstHalf.last := range.firstWord ## Fill(p.wordSlotBits, true.B)
   private val lastHalf = WireDefault(range)
-  lastHalf.start := range.lastWord(p) ## 0.U(p.wordSlotBits.W)
-  private val inner = Wire(new SlotRange(p))
-  inner.start := (range.firstWord(p) + 1.U)(p.wordBits - 1, 0) ## 0.U(p.wordSlotBits.W)
-  inner.last := (range.lastWord(p) - 1.U)(p.wordBits - 1, 0) ## Fill(p.wordSlotBits, true.B)
+  lastHalf.start := range.lastWord ## 0.U(p.wordSlotBits.W)
+  private val inner = Wire(new SlotRange)
+  inner.start := (range.firstWord + 1.U)(p.wordBits - 1, 0) ## 0.U(p.wordSlotBits.W)
+  inner.last := (range.lastWord - 1.U)(p.wordBits - 1, 0) ## Fill(p.wordSlotBits, true.B)
   private val firstUsed, partsUsed = Reg(Bool())
-  when(part === 1.U)(firstUsed := io.allUsed)
-  when(part === 2.U)(partsUsed := firstUsed && io.allUsed)
-  private val allUsed = Mux(inParts, partsUsed, io.allUsed)
-  io.pick := pick
-  io.checked := Mux(inParts, Mux(atLastWord, lastHalf, firstHalf), range)
-  io.checkedWords := wholeWords & Fill(p.words, !inOneWord)
+  when(part === 1.U)(firstUsed := io.search.allUsed)
+  when(part === 2.U)(partsUsed := firstUsed && io.search.allUsed)
+  private val allUsed = Mux(inParts, partsUsed, io.search.allUsed)
+  io.search.pick := pick
+  io.search.checked := Mux(inParts, Mux(atLastWord, lastHalf, firstHalf), range)
+  io.search.checkedWords := wholeWords & Fill(p.words, !inOneWord)
 
   // The open cluster was the open one before: a cycle later it can be looked at as a whole.
-  private val unready = io.stale && (op.alloc || !inOneWord)
+  private val unready = io.search.stale && (op.alloc || !inOneWord)
 
   // What commit wants to know, as it was when the cluster was looked at.
-  private val epoch = RegNext(device.info.epoch)
-  private val inDevice = RegNext((io.opened - device.info.base)(p.clusterBits - 1, 0))
-  private val owner = RegNext(number)
+  private val look = Wire(new LookStage)
+  private val commit = RegNext(look)
   private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
-  private val rotating = RegNext(rotates)
-  private val onFrag = RegNext(meta.flag === ClusterFlag.frag)
-  private val filled = RegNext(meta.count + slots === p.slots.U)
-  private val low = RegNext(SlotRange.lowSlots(op.order, p))
-  private val present = RegNext(ListId(meta.flag, meta.order, p))
+  look.epoch := device.info.epoch
+  look.inDevice := (io.opened.cluster - device.info.base)(p.clusterBits - 1, 0)
+  look.owner := number
+  look.rotating := rotates
+  look.onFrag := meta.flag === ClusterFlag.frag
+  look.ofFree := meta.flag === ClusterFlag.free
+  look.empty := io.opened.empty
+  look.filled := meta.count + slots === p.slots.U
+  look.low := SlotRange.lowSlots(op.order)
+  look.present := ListId(meta.flag, meta.order)
 
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
   private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
@@ -245,18 +212,18 @@ class Executor(p: Params) extends Module {
   private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full) && !tableless
 
   // An answer that names another cluster or order than was asked about.
-  private val stray = op.resumes && (io.opened =/= asked.cluster || op.order =/= asked.order)
+  private val stray = op.resumes && (io.opened.cluster =/= asked.cluster || op.order =/= asked.order)
   private val rejected = refused || stray
 
   // What the search passes over is weighed for some cycles: slots in use from where it began, or, when the host has
   // tried there, from behind that place, to those that were found or to the cluster's end. (`cluster_scan_range()`)
-  private val first = RegNext(Mux(io.anywhere, 0.U, io.behind + 1.U))
+  private val first = RegNext(Mux(io.search.anywhere, 0.U, io.search.behind + 1.U))
   private val begin = first +& Mux(op.resumes, slots, 0.U)
   private val start = RegNext(begin)
-  private val end = RegNext(Mux(io.found, io.foundSlot, p.slots.U))
-  private val foundFirst = RegNext(io.found && io.foundSlot === first)
-  private val inVain = RegNext(skips && !io.found)
-  private val passes = RegNext(end > start && !foundFirst && !inVain)
+  private val end = RegNext(Mux(io.search.found, io.search.foundSlot, p.slots.U))
+  private val foundFirst = RegNext(io.search.found && io.search.foundSlot === first)
+  private val scanFails = RegNext(skips && !io.search.found)
+  private val passes = RegNext(end > start && !foundFirst && !scanFails)
   private val passed = RegNext((end - start)(p.countBits - 1, 0))
   private val askFrom = start(p.slotBits - 1, 0)
   private val roomy = RegNext(meta.count +& slots <= p.slots.U)
@@ -264,15 +231,15 @@ class Executor(p: Params) extends Module {
   private val weighed =
     (1 to Executor.Weighing).foldLeft(inCommit && io.settled)((w, _) => RegNext(w, false.B) && inCommit)
   private val ofFull = op.resumes && asked.full
-  private val asksFull = listed && AllocWalk.isFull(io.position)
-  private val mute = ofFull || (op.resumes && !op.tried) || (slow && io.mute)
+  private val asksFull = listed && AllocWalk.isFull(io.slow.position)
+  private val mute = ofFull || (op.resumes && !op.tried) || (slow && io.slow.mute)
   private val willAsk =
     op.reclaim && !rejected && (asksFull || (io.halfUsed && passes && roomy && (listed || isUsable) && !mute))
   private val asks = RegNext(willAsk)
 
   // What becomes of the cluster, either way.
   private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {
-    val outcome = Wire(new ClusterOutcome(p))
+    val outcome = Wire(new ClusterOutcome)
     outcome.meta.count := count
     outcome.meta.flag := flag
     outcome.meta.order := order
@@ -281,21 +248,21 @@ class Executor(p: Params) extends Module {
     outcome.relist := listed || flag =/= meta.flag
     outcome
   }
-  private def fragOf(order: UInt): UInt = ListId(ClusterFlag.frag, order, p)
+  private def fragOf(order: UInt): UInt = ListId(ClusterFlag.frag, order)
   private val fillsUp = meta.count + slots === p.slots.U
   private val isFull = meta.count === p.slots.U
-  private val newOrder = Mux(io.empty, op.order, meta.order)
+  private val newOrder = Mux(io.opened.empty, op.order, meta.order)
   private val giving = outcome(
     meta.count + slots,
     Mux(fillsUp, ClusterFlag.full, ClusterFlag.frag),
     newOrder,
-    Mux(fillsUp, ListId.full(p).U, fragOf(newOrder))
+    Mux(fillsUp, ListId.full.U, fragOf(newOrder))
   )
   private val kept = outcome(
     meta.count,
-    Mux(io.empty, ClusterFlag.free, Mux(isFull, ClusterFlag.full, ClusterFlag.frag)),
-    Mux(io.empty, 0.U, meta.order),
-    Mux(io.empty, ListId.free(p), Mux(isFull, ListId.full(p).U, fragOf(meta.order)))
+    Mux(io.opened.empty, ClusterFlag.free, Mux(isFull, ClusterFlag.full, ClusterFlag.frag)),
+    Mux(io.opened.empty, 0.U, meta.order),
+    Mux(io.opened.empty, ListId.free, Mux(isFull, ListId.full.U, fragOf(meta.order)))
   )
   when(tableless)(kept.relist := true.B)
   private val empties = meta.count === op.nr
@@ -306,35 +273,33 @@ class Executor(p: Params) extends Module {
     Mux(empties && !discards, 0.U, meta.order),
     Mux(
       empties,
-      Mux(discards, ListId.discard(p).U, ListId.free(p)),
-      ListId(ClusterFlag.nonfull, meta.order, p)
+      Mux(discards, ListId.discard.U, ListId.free),
+      ListId(ClusterFlag.nonfull, meta.order)
     )
   )
-  private val goal = Mux(op.alloc, giving, left)
-  private val changed = RegNext(goal)
-  private val unchanged = RegNext(kept)
+  look.changed := Mux(op.alloc, giving, left)
+  look.unchanged := kept
 
   /** It comes into use or gets empty, either way. */
   private def turnsFree(outcome: ClusterOutcome): Bool =
-    RegNext((meta.flag === ClusterFlag.free) =/= (outcome.meta.flag === ClusterFlag.free))
-  private val turnsIfChanged = turnsFree(goal)
-  private val turnsElse = turnsFree(kept)
-  private val emptied = RegNext(empties)
-  private val empty = RegNext(io.empty)
-  private val delta = RegNext(Mux(op.alloc, slots.zext, -op.nr.zext))
+    (meta.flag === ClusterFlag.free) =/= (outcome.meta.flag === ClusterFlag.free)
+  look.turnsIfChanged := turnsFree(look.changed)
+  look.turnsElse := turnsFree(look.unchanged)
+  look.emptied := empties
+  look.delta := Mux(op.alloc, slots.zext, -op.nr.zext)
 
   // Whether it may have to change its list is known before what was found, and so is whether it can be carried out, one
   // cycle before. The upper bits tell whether the cluster may fill up or get empty: a carry chain would come late, and
-  // what it waits for in vain is but a list move that is under way.
+  // at worst it waits for a list move that it does not need.
   private val upper = (p.countBits - Executor.UpperBits).max(0)
   private val mayFill = (slots | meta.count)(p.countBits - 1, p.slotBits - 1).orR
   private val mayEmpty = (meta.count >> upper) === (op.nr >> upper)
   private val mayMove = Mux(
     op.alloc,
-    listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.empty || mayFill,
+    listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.opened.empty || mayFill,
     meta.flag =/= ClusterFlag.nonfull || mayEmpty
   )
-  private val stalled = !io.respRoom || (mayMove && !io.moveRoom) || (op.hinting && !io.hintsRoom) ||
+  private val stalled = !io.room.resp || (mayMove && !io.room.move) || (op.hinting && !io.room.hints) ||
     (op.reclaim && !weighed) || io.pool.full
   private val lookDone = Wire(Bool())
   private val committing = RegInit(false.B)
@@ -343,35 +308,34 @@ class Executor(p: Params) extends Module {
 
   // Commit: what is done, by what was known one cycle before and by what was found.
   private def atCommit(holds: Bool): Bool = RegNext(commitNext && holds, false.B)
-  private val gives = atCommit(op.alloc && !rejected && grantable && !willAsk) && io.found
+  private val allocates = atCommit(op.alloc && !rejected && grantable && !willAsk) && io.search.found
   private val frees = atCommit(op.free && !refused) && allUsed
 
   /** The cluster counts as searched: in any case, or if it is usable, or if something was found as well. */
   private def searched(may: Bool, always: Bool): Bool =
-    atCommit(may && (always || (isUsable && !skips))) || (atCommit(may && isUsable && skips) && io.found)
+    atCommit(may && (always || (isUsable && !skips))) || (atCommit(may && isUsable && skips) && io.search.found)
   private val changes = searched(op.alloc && !rejected && (listed || !willAsk), listed) || frees
-  private val answering = gives || atCommit(op.free || rejected || willAsk)
-  private val lastSlot = io.foundSlot | low
+  private val answering = allocates || atCommit(op.free || rejected || willAsk)
+  private val lastSlot = io.search.foundSlot | commit.low
 
   // Where the cluster goes.
-  private val asPlanned = gives || op.free
-  private val result = Mux(asPlanned, changed, unchanged)
+  private val asPlanned = allocates || op.free
+  private val result = Mux(asPlanned, commit.changed, commit.unchanged)
   io.newMeta.valid := changes
   io.newMeta.bits := result.meta
   when(asks) {
     io.newMeta.bits.flag := ClusterFlag.none
   }
-  private val ofFree = RegNext(meta.flag === ClusterFlag.free)
-  io.pool.event.valid := changes && Mux(asPlanned, turnsIfChanged, turnsElse)
-  io.pool.event.bits.cluster := io.opened
-  io.pool.event.bits.empties := !ofFree
-  io.newEmpty := Mux(op.alloc, empty && !gives, emptied)
-  io.rowChange.valid := gives || frees
+  io.pool.event.valid := changes && Mux(asPlanned, commit.turnsIfChanged, commit.turnsElse)
+  io.pool.event.bits.cluster := io.opened.cluster
+  io.pool.event.bits.empties := !commit.ofFree
+  io.newEmpty := Mux(op.alloc, commit.empty && !allocates, commit.emptied)
+  io.rowChange.valid := allocates || frees
   io.rowChange.bits.used := op.alloc
   io.rowChange.bits.found := op.alloc
   io.rowChange.bits.range := Mux(inParts, inner, range)
   when(op.alloc) {
-    io.rowChange.bits.range.start := io.foundSlot
+    io.rowChange.bits.range.start := io.search.foundSlot
     io.rowChange.bits.range.last := lastSlot
   }
   when(state === State.look && inParts && partsUsed) {
@@ -384,64 +348,64 @@ class Executor(p: Params) extends Module {
       io.rowChange.bits.range := lastHalf
     }
   }
-  io.hints.valid := gives && op.hinting
+  io.hints.valid := allocates && op.hinting
   io.hints.bits := io.rowChange.bits.range
 
   io.move.valid := changes && result.relist
-  io.move.bits.device := owner
-  io.move.bits.cluster := io.opened
+  io.move.bits.device := commit.owner
+  io.move.bits.cluster := io.opened.cluster
   io.move.bits.unlink := meta.listed // not where a host's step took it off
   io.move.bits.fromHead := listed && !asks
-  io.move.bits.from := present
-  io.move.bits.next := io.next
-  io.move.bits.alone := io.alone
+  io.move.bits.from := commit.present
+  io.move.bits.next := io.slow.next
+  io.move.bits.alone := io.slow.alone
   io.move.bits.push := !asks
   io.move.bits.to := result.list
 
-  // The hint: behind the slots that were gives, unless the cluster ends there.
-  private val newHint = Wire(new CpuHint(p))
-  newHint.valid := gives && !filled && !lastSlot.andR
-  newHint.device := owner
-  newHint.cluster := io.opened
+  // The hint: behind the slots that were allocated, unless the cluster ends there.
+  private val newHint = Wire(new CpuHint)
+  newHint.valid := allocates && !commit.filled && !lastSlot.andR
+  newHint.device := commit.owner
+  newHint.cluster := io.opened.cluster
   newHint.last := lastSlot
   newHint.whole := false.B
 
   // Policy RANDOM_TRUNK: where there is none, it is a random trunk, unless that is the device's first.
-  private val trunks = Module(new Trunks(p))
+  private val trunks = Module(new Trunks)
   trunks.io.reseed := io.policy.reseed
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
   private val ends =
     searched(op.alloc && !rejected && !willAsk && !ofFull && !tableless, listed || op.resumes)
-  io.newHint.valid := RegNext(ends, false.B)
+  io.forward.newHint.valid := RegNext(ends, false.B)
   private val key = WireDefault(op.key)
-  when(rotating) {
+  when(commit.rotating) {
     key.ofDevice := true.B
-    key.index := owner
+    key.index := commit.owner
   }
-  io.newHint.bits.key := RegNext(key)
-  io.nextKey := key
-  io.key := op.key
+  io.forward.newHint.bits.key := RegNext(key)
+  io.forward.nextKey := key
+  io.forward.key := op.key
   private val behindSlots = RegNext(newHint)
-  private val draws = RegNext(random && ends && !rotating, false.B) && !behindSlots.valid
+  private val draws = RegNext(random && ends && !commit.rotating, false.B) && !behindSlots.valid
   trunks.io.draw := draws
-  private val trunk = Wire(new CpuHint(p))
+  private val trunk = Wire(new CpuHint)
   trunk.valid := RegNext(!trunks.io.isFirst)
   trunk.device := behindSlots.device
   trunk.cluster := RegNext((RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0))
   trunk.last := DontCare
   trunk.whole := true.B
-  io.newHint.bits.hint := Mux(draws, trunk, behindSlots)
+  io.forward.newHint.bits.hint := Mux(draws, trunk, behindSlots)
 
-  io.change.op := Mux(gives || frees, DeviceOp.adjust, DeviceOp.none)
-  io.change.device := owner
+  io.change.op := Mux(allocates || frees, DeviceOp.adjust, DeviceOp.none)
+  io.change.device := commit.owner
   io.change.clusters := DontCare
   io.change.used := DontCare
-  io.change.usedDelta := delta
-  io.change.hintedDelta := Mux(op.hinting, delta, 0.S)
+  io.change.usedDelta := commit.delta
+  io.change.hintedDelta := Mux(op.hinting, commit.delta, 0.S)
 
   // The answer. Only an allocation that found nothing has none yet.
-  io.resp.valid := answering || io.slowFailed
+  io.resp.valid := answering || io.slow.failed
   io.resp.bits := 0.U.asTypeOf(io.resp.bits)
   io.resp.bits.status := Mux(
     state === State.slow,
@@ -456,34 +420,38 @@ class Executor(p: Params) extends Module {
     )
   )
   when(op.alloc && !RegNext(rejected) && state =/= State.slow) {
-    io.resp.bits.device := owner
-    io.resp.bits.offset := inDevice ## Mux(asks, askFrom, io.foundSlot)
+    io.resp.bits.device := commit.owner
+    io.resp.bits.offset := commit.inDevice ## Mux(asks, askFrom, io.search.foundSlot)
     io.resp.bits.more := Mux(asks, asksFull ## passed.pad(CoreResp.MoreBits - 1), 0.U)
-    io.resp.bits.epoch := epoch
+    io.resp.bits.epoch := commit.epoch
   }
 
   // The slow path.
   private val hintless = !slow && op.alloc && !refused && !op.hint.valid
-  private val hopeless = state === State.look && hintless && RegNext(io.respRoom, true.B)
+  private val hopeless = state === State.look && hintless && RegNext(io.room.resp, true.B)
   lookDone := state === State.look && !hintless && !unready && lastPart
-  private val missed = atCommit(!slow && op.alloc && !rejected && !willAsk) && !gives
-  io.slowStart := hopeless || missed
-  io.slowOrder := op.order
-  io.slowHinting := op.hinting
-  io.searched := committing && slow
-  io.gave := gives
-  io.parks := asks
-  io.dismissed := gives && op.resumes
-  io.slowReclaims := op.reclaim && io.halfUsed
-  io.again := atCommit(!slow && op.alloc && !rejected && !willAsk && skips && isUsable && !op.hint.whole) && !io.found
-  io.place := op.hint
+  private val missed = atCommit(!slow && op.alloc && !rejected && !willAsk) && !allocates
+  io.slow.start := hopeless || missed
+  io.slow.order := op.order
+  io.slow.hinting := op.hinting
+  io.slow.searched := committing && slow
+  io.slow.allocated := allocates
+  io.slow.parks := asks
+  io.slow.moved.valid := io.move.valid
+  io.slow.moved.bits := io.move.bits.cluster
+  io.slow.dismissed := allocates && op.resumes
+  io.slow.reclaims := op.reclaim && io.halfUsed
+  io.slow.again := atCommit(
+    !slow && op.alloc && !rejected && !willAsk && skips && isUsable && !op.hint.whole
+  ) && !io.search.found
+  io.slow.place := op.hint
   when(committing && asks) {
     waiting := true.B
-    asked.cluster := io.opened
+    asked.cluster := io.opened.cluster
     asked.order := op.order
     asked.full := asksFull
     asked.listed := fromList
-    asked.frag := Mux(op.resumes, asked.frag, onFrag) // FREEs move it meanwhile
+    asked.frag := Mux(op.resumes, asked.frag, commit.onFrag) // FREEs move it meanwhile
   }.elsewhen(atCommit(op.resumes && !rejected)) {
     waiting := false.B
   }
@@ -493,25 +461,25 @@ class Executor(p: Params) extends Module {
   // not known yet at the commit, and the next request waits for it; with reclaim it is not known whether that is
   // allowed.
   private val alone = op.alloc && (random || op.reclaim)
-  private val untimely = Mux(waiting, !(io.op.bits.resumes || io.op.bits.free), io.op.bits.resumes)
-  private val free = state === State.idle && !io.changing
+  private val untimely = Mux(waiting, !(io.next.op.bits.resumes || io.next.op.bits.free), io.next.op.bits.resumes)
+  private val free = state === State.idle && !io.search.changing
   private val leads = atCommit(!refused && op.alloc)
-  private val leadsOn = leads && io.op.bits.alloc && !io.op.bits.resumes && io.alike
+  private val leadsOn = leads && io.next.op.bits.alloc && !io.next.op.bits.resumes && io.forward.alike
   private val mayLead = atCommit(!slow && !alone)
-  private val opening = io.op.valid && (free || mayLead)
-  io.open.valid := opening && io.needsCluster && !leadsOn
-  io.open.bits := io.cluster
-  io.take := io.op.valid && (free || (answering && mayLead))
+  private val opening = io.next.op.valid && (free || mayLead)
+  io.open.valid := opening && io.next.needsCluster && !leadsOn
+  io.open.bits := io.next.cluster
+  io.next.take := io.next.op.valid && (free || (answering && mayLead))
   io.cpu := op.cpu
-  when(io.take) {
-    op := io.op.bits
-    pick := Mux(io.op.bits.alloc, io.op.bits.hint.last >> p.wordSlotBits, io.op.bits.range.firstWord(p))
-    later := laterThan(io.op.bits.hint)
+  when(io.next.take) {
+    op := io.next.op.bits
+    pick := Mux(io.next.op.bits.alloc, io.next.op.bits.hint.last >> p.wordSlotBits, io.next.op.bits.range.firstWord)
+    later := laterThan(io.next.op.bits.hint)
     when(leadsOn) {
       op.hint := newHint
-      op.device := owner
+      op.device := commit.owner
       pick := lastSlot >> p.wordSlotBits
-      later := Mux(io.foundHere, later, io.beyond)
+      later := Mux(io.search.foundHere, later, io.search.beyond)
     }
     when(untimely) {
       op.status := StatusCode.BadOpcode.U
@@ -519,34 +487,34 @@ class Executor(p: Params) extends Module {
     }
   }
   when(state === State.unit)(pick := io.walkPick)
-  when(io.slowStart) {
+  when(io.slow.start) {
     slow := true.B
     op.resumes := false.B // the slow path goes on elsewhere
-  }.elsewhen(io.take) {
+  }.elsewhen(io.next.take) {
     slow := false.B
   }
-  io.exclusive := state === State.slow || state === State.unit || slow
+  io.next.exclusive := state === State.slow || state === State.unit || slow
   io.onSlowPath := slow
-  io.unitTurn := state === State.unit
-  io.unitRefused := answering && !op.alloc && !op.free
+  io.turn.turn := state === State.unit
+  io.turn.refused := answering && !op.alloc && !op.free
 
   switch(state) {
     is(State.idle) {
-      when(io.take)(state := arrival)
+      when(io.next.take)(state := arrival)
     }
     is(State.look) {
       when(hopeless) {
         state := State.slow
       }.elsewhen(!hintless && !unready) {
         part := Mux(lastPart, 0.U, part + 1.U)
-        when(inParts)(pick := Mux(part === 0.U || part === 2.U, range.lastWord(p), range.firstWord(p)))
+        when(inParts)(pick := Mux(part === 0.U || part === 2.U, range.lastWord, range.firstWord))
         when(lastPart)(state := State.commit)
       }
     }
     is(State.commit) {
       when(committing) {
         when(answering) {
-          state := Mux(io.take, arrival, State.idle)
+          state := Mux(io.next.take, arrival, State.idle)
           slow := false.B
         }.otherwise {
           state := State.slow
@@ -554,21 +522,21 @@ class Executor(p: Params) extends Module {
       }
     }
     is(State.slow) {
-      when(io.search) {
+      when(io.slow.search) {
         val hint = WireDefault(op.hint)
-        hint.last := io.resumeBehind
-        hint.whole := !io.resuming || io.resumeWhole
+        hint.last := io.slow.resumeBehind
+        hint.whole := !io.slow.resuming || io.slow.resumeWhole
         op.hint := hint
-        pick := io.resumeBehind >> p.wordSlotBits
+        pick := io.slow.resumeBehind >> p.wordSlotBits
         later := laterThan(hint)
         state := State.look
-      }.elsewhen(io.slowFailed) {
+      }.elsewhen(io.slow.failed) {
         state := State.idle
         slow := false.B
       }
     }
     is(State.unit) {
-      when(io.unitDone) {
+      when(io.turn.done) {
         state := State.idle
       }
     }
@@ -576,31 +544,31 @@ class Executor(p: Params) extends Module {
 
   private def arrival: State.Type =
     Mux(
-      io.op.bits.alloc || io.op.bits.free || io.op.bits.status =/= StatusCode.Ok.U || untimely,
+      io.next.op.bits.alloc || io.next.op.bits.free || io.next.op.bits.status =/= StatusCode.Ok.U || untimely,
       State.look,
       State.unit
     )
 
   // The index does not tell NONFULL from FRAG; all other clusters' lists are known.
-  private val ofFrag = io.indexed && Mux(op.resumes, asked.frag, onFrag)
+  private val ofFrag = io.slow.indexed && Mux(op.resumes, asked.frag, commit.onFrag)
   io.events := 0.U.asTypeOf(io.events)
   io.events.scan := ends
   io.events.listMove := io.move.valid && io.move.bits.push
   io.events.freed := frees
-  io.events.allocFast := gives && !fromList
-  io.events.allocNonfull := gives && fromList && io.position === AllocWalk.Nonfull.U && !ofFrag
-  io.events.allocFree := gives && fromList && AllocWalk.isFree(io.position)
-  io.events.allocFrag := gives && fromList &&
-    (io.position === AllocWalk.Frag.U || (io.position === AllocWalk.Nonfull.U && ofFrag))
-  io.events.allocSteal := gives && fromList && io.position > AllocWalk.Frag.U
-  io.events.allocFail := io.slowFailed
+  io.events.allocFast := allocates && !fromList
+  io.events.allocNonfull := allocates && fromList && io.slow.position === AllocWalk.Nonfull.U && !ofFrag
+  io.events.allocFree := allocates && fromList && AllocWalk.isFree(io.slow.position)
+  io.events.allocFrag := allocates && fromList &&
+    (io.slow.position === AllocWalk.Frag.U || (io.slow.position === AllocWalk.Nonfull.U && ofFrag))
+  io.events.allocSteal := allocates && fromList && io.slow.position > AllocWalk.Frag.U
+  io.events.allocFail := io.slow.failed
 
   assert(
-    !(committing && slow && io.indexed && !op.resumes && !io.found),
+    !(committing && slow && io.slow.indexed && !op.resumes && !io.search.found),
     "the index names a cluster that has no free run"
   )
   assert(
-    !(state === State.look && listed && ListId(meta.flag, meta.order, p) =/= io.list),
+    !(state === State.look && listed && ListId(meta.flag, meta.order) =/= io.slow.list),
     "a cluster's flag and order differ from the list it was found on"
   )
 }

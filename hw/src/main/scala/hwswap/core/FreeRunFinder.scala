@@ -14,7 +14,7 @@ import hwswap.store.FreeRuns
   * the answer stays until the next row is shown. Words are 32 slots; a run of more than a word is a group of empty
   * words, at a multiple of its length.
   */
-class FreeRunFinder(p: Params) extends Module {
+class FreeRunFinder(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** Look, in this cycle's row. */

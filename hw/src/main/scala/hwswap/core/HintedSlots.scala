@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 
 /** A row of HintedSlots, or none. */
-class HintRow(p: Params) extends Bundle {
+class HintRow(implicit p: Params) extends Bundle {
   val valid = Bool()
   val number = UInt(log2Ceil(p.hintRows).W)
 }
@@ -24,11 +24,11 @@ class HintRow(p: Params) extends Bundle {
   * cycle, and `busy` is high meanwhile. Reading what is written in the same cycle gives nothing defined; assertions say
   * that it does not happen. An engine without advisory mode has no such memories: no slot is ever hinted.
   */
-class HintedSlots(p: Params) extends Module {
+class HintedSlots(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** All slots of this range of the cluster are hinted from now on: in one word, or whole words. */
-    val mark = Flipped(Valid(new SlotRange(p)))
+    val mark = Flipped(Valid(new SlotRange))
     val cluster = Input(UInt(p.clusterBits.W))
     val busy = Output(Bool())
 
@@ -61,10 +61,10 @@ class HintedSlots(p: Params) extends Module {
       val idle, find, fetch, wait_, change, put = Value
     }
     val state = RegInit(State.idle)
-    val range = Reg(new SlotRange(p))
+    val range = Reg(new SlotRange)
     val cluster = Reg(UInt(p.clusterBits.W))
     val at, lastWord = Reg(UInt(p.wordBits.W))
-    val whole = range.ofWholeWords(p)
+    val whole = range.ofWholeWords
     val marking = state =/= State.idle
     val last = state === State.put && at === lastWord
     val sweeping = RegInit(true.B)
@@ -79,8 +79,8 @@ class HintedSlots(p: Params) extends Module {
     when(!marking) {
       range := io.mark.bits
       cluster := io.cluster
-      at := io.mark.bits.firstWord(p)
-      lastWord := io.mark.bits.lastWord(p)
+      at := io.mark.bits.firstWord
+      lastWord := io.mark.bits.lastWord
     }
     switch(state) {
       is(State.idle) {
@@ -97,24 +97,24 @@ class HintedSlots(p: Params) extends Module {
     }
 
     // Which row. In the cycle after it was found it may be used, and is replaced by a free one if there was none.
-    val directory = SyncReadMem(p.clusters, new HintRow(p), SyncReadMem.Undefined)
+    val directory = SyncReadMem(p.clusters, new HintRow, SyncReadMem.Undefined)
     val entry = directory.read(io.cluster)
-    val row = Reg(new HintRow(p))
+    val row = Reg(new HintRow)
     val found = io.lookUp || state === State.find
-    val free = RegInit(HintedSlots.rowOf(0.U, true.B, p))
+    val free = RegInit(HintedSlots.rowOf(0.U, true.B))
     val taking = state === State.fetch && !row.valid
     val took = RegNext(taking, false.B)
 
     // Two cycles after it was found there is what is known of it: its words that are not 0, or the next free row.
     val known = SyncReadMem(p.hintRows, UInt(p.words.max(free.getWidth).W), SyncReadMem.Undefined)
-    val told = known.read(Mux(taking, free.number, row.number))
+    val knownWords = known.read(Mux(taking, free.number, row.number))
     val mask = Reg(UInt(p.words.W))
     when(RegNext(RegNext(found, false.B), false.B)) {
-      mask := Mux(took || !row.valid, 0.U, told)
+      mask := Mux(took || !row.valid, 0.U, knownWords)
     }
 
     // The words. There is a register before the memory, and one behind it.
-    val depth = HintedSlots.depth(p)
+    val depth = HintedSlots.depth
     val banks = (p.hintRows * p.words + depth - 1) / depth
     val placeBits = log2Ceil(depth)
     def addressOf(word: UInt): UInt = (row.number ## word).pad(placeBits)
@@ -123,7 +123,7 @@ class HintedSlots(p: Params) extends Module {
     val readAt = RegNext(Mux(marking, at, io.read.bits))
     val writes = RegNext(Mux(marking, state === State.put, io.write.valid), false.B) && row.valid
     val writeAt = RegNext(Mux(marking, at, io.write.bits))
-    val data = RegNext(Mux(marking, Mux(whole, 0.U, io.word) | range.maskIn(p), io.newWord))
+    val data = RegNext(Mux(marking, Mux(whole, 0.U, io.word) | range.maskIn, io.newWord))
     val words = Seq.tabulate(banks) { bank =>
       val ram = SyncReadMem(depth, UInt(p.wordSlots.W), SyncReadMem.Undefined)
       when(writes && isIn(bank, writeAt))(ram.write(placeOf(writeAt), data))
@@ -138,7 +138,7 @@ class HintedSlots(p: Params) extends Module {
     }
     val noting = RegNext(writes, false.B) && row.valid
     val emptied = noting && mask === 0.U
-    val nextFree = HintedSlots.rowOf(sweepAt + 1.U, sweepAt =/= (p.hintRows - 1).U, p)
+    val nextFree = HintedSlots.rowOf(sweepAt + 1.U, sweepAt =/= (p.hintRows - 1).U)
     when((sweeping && sweepAt < p.hintRows.U) || noting) {
       known.write(
         Mux(sweeping, sweepAt(row.number.getWidth - 1, 0), row.number),
@@ -147,7 +147,7 @@ class HintedSlots(p: Params) extends Module {
     }
     val relinking = sweeping || taking || emptied
     when(relinking) {
-      directory.write(Mux(sweeping, sweepAt, cluster), HintedSlots.rowOf(free.number, taking, p))
+      directory.write(Mux(sweeping, sweepAt, cluster), HintedSlots.rowOf(free.number, taking))
     }
     when(taking) {
       row := free
@@ -157,7 +157,7 @@ class HintedSlots(p: Params) extends Module {
       row.valid := false.B
     }
     when(took) {
-      free := told.asTypeOf(free)
+      free := knownWords.asTypeOf(free)
     }.elsewhen(emptied) {
       free := row
     }
@@ -181,8 +181,8 @@ class HintedSlots(p: Params) extends Module {
 }
 
 object HintedSlots {
-  private def rowOf(number: UInt, valid: Bool, p: Params): HintRow = {
-    val row = Wire(new HintRow(p))
+  private def rowOf(number: UInt, valid: Bool)(implicit p: Params): HintRow = {
+    val row = Wire(new HintRow)
     row.valid := valid
     row.number := number(row.number.getWidth - 1, 0)
     row
@@ -191,7 +191,7 @@ object HintedSlots {
   /** Words in one bank. An ECP5's block RAM is 512 words of 32 bits, 2^k times as deep when it is 2^k times as narrow,
     * and never deeper than 16,384; of few banks the right word is soon picked.
     */
-  private def depth(p: Params): Int = {
+  private def depth(implicit p: Params): Int = {
     val words = p.hintRows * p.words
     LazyList.iterate(512)(_ * 2).find(depth => words <= 8 * depth || depth == 16384).get
   }

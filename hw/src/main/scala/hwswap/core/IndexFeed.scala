@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.store.FreeRuns
 
 /** Words of a cluster's row that were changed, and how many orders find a run in each of them now (FreeRuns.orders). */
-class WordsChange(p: Params) extends Bundle {
+class WordsChange(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val words = UInt(p.words.W)
   val orders = UInt(log2Ceil(p.wordOrders + 1).W)
@@ -18,23 +18,23 @@ class WordsChange(p: Params) extends Bundle {
   *
   * A change of the row is known three cycles after it was asked for. So what the words held is taken over with the
   * record, and goes through three cycles in which a word that turns out to have been changed is corrected; then it is
-  * seen whether the cluster has a run of its order; then the index is told. Records come every second cycle at most.
+  * seen whether the cluster has a run of its order; then the index is updated. Records come every second cycle at most.
   *
   * A record that gives another order to a cluster that is partly used, as the kernel's may, comes from a unit, and no
-  * other follows soon: the index is told first that the cluster has left the order it had.
+  * other follows soon: a first update says that the cluster has left the order it had.
   */
-class IndexFeed(p: Params) extends Module {
+class IndexFeed(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** The open cluster, its record, the new one, and what its words held: see OpenCluster. */
     val cluster = Input(UInt(p.clusterBits.W))
-    val meta = Input(new ClusterMeta(p))
-    val newMeta = Flipped(Valid(new ClusterMeta(p)))
+    val meta = Input(new ClusterMeta)
+    val newMeta = Flipped(Valid(new ClusterMeta))
     val orders = Input(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
 
     /** Words are written to the store (none: no word). */
-    val written = Input(new WordsChange(p))
-    val update = Valid(new IndexUpdate(p))
+    val written = Input(new WordsChange)
+    val update = Valid(new IndexUpdate)
 
     /** A record of the cycles before is on its way. */
     val busy = Output(Bool())
@@ -78,10 +78,10 @@ class IndexFeed(p: Params) extends Module {
   /** The word has a run of the order, or, above order 5, is empty. It was changed just now, or is as it was. */
   private def corrected(of: Summary, was: Int => Bool): Vec[Bool] = {
     val touched = Mux(changed.cluster === of.cluster, changed.words, 0.U)
-    val now = FreeRuns.fits(changed.orders, of.order, p)
+    val now = FreeRuns.fits(changed.orders, of.order)
     VecInit.tabulate(p.words)(w => Mux(touched(w), now, was(w)))
   }
-  private val fits2 = RegNext(corrected(summary1, w => FreeRuns.fits(orders(w), summary1.order, p)))
+  private val fits2 = RegNext(corrected(summary1, w => FreeRuns.fits(orders(w), summary1.order)))
   private val fits3 = RegNext(corrected(summary2, fits2(_)))
   private val fits4 = RegNext(corrected(summary3, fits3(_)))
 
@@ -94,12 +94,12 @@ class IndexFeed(p: Params) extends Module {
   private val fits = summary4.partly && MuxCase(inWord, across)
 
   // The updates: the last one, and what has to come before it.
-  private val update = Reg(new IndexUpdate(p))
+  private val update = Reg(new IndexUpdate)
   private val telling = RegNext(valid4, false.B)
   private val leaving = RegNext(valid4 && summary4.left.valid, false.B)
   private val pausing = RegNext(leaving, false.B)
   private val again = RegNext(pausing, false.B)
-  private val held = Reg(new IndexUpdate(p))
+  private val held = Reg(new IndexUpdate)
   when(valid4) {
     held.cluster := summary4.cluster
     held.order := summary4.order

@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 
 /** A request on its way through the pipeline. */
-class PipeOp(p: Params) extends Bundle {
+class PipeOp(implicit p: Params) extends Bundle {
 
   /** What it is: an allocation (for a hint, if `hinting`), a free, or, if neither, something for a unit. */
   val alloc, hinting, free = Bool()
@@ -23,11 +23,11 @@ class PipeOp(p: Params) extends Bundle {
   // Allocations: for whom, whose hint it is, and the hint.
   val cpu = UInt(p.cpuBits.W)
   val order = UInt(p.orderBits.W)
-  val key = new HintKey(p)
-  val hint = new CpuHint(p)
+  val key = new HintKey
+  val hint = new CpuHint
 
   // Frees: slots of the target cluster.
-  val range = new SlotRange(p)
+  val range = new SlotRange
   val nr = UInt(p.countBits.W)
 
   /** The device it is about: that of a free, or of an allocation's hint. */
@@ -45,49 +45,32 @@ class PipeOp(p: Params) extends Bundle {
   * A request for a unit is let in alone: nothing follows it before `unitDone`. So there is one place for all that only
   * such requests have.
   */
-class Intake(p: Params) extends Module {
+class Intake(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val req = Flipped(Decoupled(new CoreReq(p)))
+    val req = Flipped(Decoupled(new CoreReq))
     val advisory = Input(Bool())
     val policy = Input(new Policy)
-    val devices = Input(Vec(p.devices, new SwapDevice(p)))
+    val devices = Input(Vec(p.devices, new SwapDevice))
 
     // The CPUs' hints.
     val hintsReady = Input(Bool())
-    val readHint = Valid(new HintKey(p))
-    val hint = Input(new CpuHint(p))
-    val newHint = Flipped(Valid(new HintWrite(p)))
-
-    /** The key of a hint that is written in the next cycle, if one is. */
-    val nextKey = Input(new HintKey(p))
-
-    /** The request that comes next has the CPU and order of this one, as it was one cycle ago. */
-    val present = Input(new HintKey(p))
-    val alike = Output(Bool())
+    val readHint = Valid(new HintKey)
+    val hint = Input(new CpuHint)
+    val forward = Flipped(new HintForwarding)
 
     /** Reads the store. */
     val read = Valid(UInt(p.clusterBits.W))
 
     /** Somebody may look at what is read. */
     val wanted = Output(Bool())
-    val exclusive = Input(Bool())
-
-    /** The request that comes next, and its cluster, which was read one cycle ago. */
-    val op = Valid(new PipeOp(p))
-    val cluster = Output(UInt(p.clusterBits.W))
-    val needsCluster = Output(Bool())
-    val take = Input(Bool())
-
-    /** The request for a unit, its device as it was one cycle ago, and whether there is such a device. */
-    val unitReq = Output(new CoreReq(p))
-    val unitDevice = Output(new SwapDevice(p))
-    val unitClaimed = Output(Bool())
-    val unitDone = Input(Bool())
+    val next = new NextRequest
+    val unit = new UnitRequest
   })
 
   /** The hint of this key that is just being written, or else `old`. */
-  private def newest(key: HintKey, old: CpuHint): CpuHint = Mux(overtakes(key), io.newHint.bits.hint, old)
-  private def overtakes(key: HintKey): Bool = io.newHint.valid && io.newHint.bits.key.asUInt === key.asUInt
+  private def newest(key: HintKey, old: CpuHint): CpuHint = Mux(overtakes(key), io.forward.newHint.bits.hint, old)
+  private def overtakes(key: HintKey): Bool =
+    io.forward.newHint.valid && io.forward.newHint.bits.key.asUInt === key.asUInt
 
   // The first place.
   private class First extends Bundle {
@@ -100,11 +83,11 @@ class Intake(p: Params) extends Module {
     val nr = UInt(10.W)
     val cluster = UInt(p.clusterBits.W)
   }
-  private val firstKey, secondKey = Reg(new HintKey(p))
+  private val firstKey, secondKey = Reg(new HintKey)
   private val firstFull = RegInit(false.B)
   private val first = Reg(new First)
   private val unitBusy = RegInit(false.B)
-  private val unitReq = Reg(new CoreReq(p))
+  private val unitReq = Reg(new CoreReq)
   private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
   private val leaving = Wire(Bool())
   io.req.ready := !firstFull && !unitBusy && io.hintsReady
@@ -115,7 +98,7 @@ class Intake(p: Params) extends Module {
   when(!unitBusy)(unitReq := io.req.bits)
   when(io.req.fire) {
     unitBusy := !plain
-  }.elsewhen(io.unitDone) {
+  }.elsewhen(io.unit.done) {
     unitBusy := false.B
   }
   firstFull := io.req.fire || (firstFull && !leaving)
@@ -126,17 +109,17 @@ class Intake(p: Params) extends Module {
   io.readHint.bits.index := Mux(io.policy.hint === HintPolicyCode.Shared.U, 0.U, io.req.bits.cpu(p.cpuBits - 1, 0))
   io.readHint.bits.order := io.req.bits.order
   private val arriving = RegNext(io.req.fire && !overtakes(io.readHint.bits), false.B)
-  private val heldHint = Reg(new CpuHint(p))
+  private val heldHint = Reg(new CpuHint)
   private val firstRead = arriving && !overtakes(firstKey)
   private val firstElse = newest(firstKey, heldHint)
   private val firstHint = Mux(firstRead, io.hint, firstElse) // what is read comes late
-  heldHint := Mux(io.req.fire, io.newHint.bits.hint, firstHint)
+  heldHint := Mux(io.req.fire, io.forward.newHint.bits.hint, firstHint)
 
   // The second place.
-  private val firstMatches = firstKey.asUInt === io.nextKey.asUInt
-  private val secondMatches = secondKey.asUInt === io.nextKey.asUInt
-  private val secondOvertaken = io.newHint.valid && RegNext(Mux(leaving, firstMatches, secondMatches))
-  io.alike := RegNext(secondKey.asUInt === io.present.asUInt)
+  private val firstMatches = firstKey.asUInt === io.forward.nextKey.asUInt
+  private val secondMatches = secondKey.asUInt === io.forward.nextKey.asUInt
+  private val secondOvertaken = io.forward.newHint.valid && RegNext(Mux(leaving, firstMatches, secondMatches))
+  io.forward.alike := RegNext(secondKey.asUInt === io.forward.key.asUInt)
   private val secondFull = RegInit(false.B)
   private val second = Reg(new First)
 
@@ -144,11 +127,11 @@ class Intake(p: Params) extends Module {
   private val deviceListed = Reg(Bool())
   private val devicePages = Reg(UInt(p.usedBits.W))
   private val deviceClusters = Reg(UInt(p.clusterCountBits.W))
-  private val hint = Reg(new CpuHint(p))
+  private val hint = Reg(new CpuHint)
   private val wasRead = RegInit(false.B)
-  leaving := firstFull && (!secondFull || io.take)
-  secondFull := leaving || (secondFull && !io.take)
-  private val secondHint = Mux(secondOvertaken, io.newHint.bits.hint, hint)
+  leaving := firstFull && (!secondFull || io.next.take)
+  secondFull := leaving || (secondFull && !io.next.take)
+  private val secondHint = Mux(secondOvertaken, io.forward.newHint.bits.hint, hint)
   hint := secondHint
   when(leaving) {
     second := first
@@ -177,9 +160,9 @@ class Intake(p: Params) extends Module {
   private val alloc = byHint || resumes
   private val slot = second.offset(p.slotBits - 1, 0)
   private val target = Reg(UInt(p.clusterBits.W))
-  private val changed = io.newHint.valid &&
+  private val changed = io.forward.newHint.valid &&
     RegNext(Mux(leaving, firstMatches && isAlloc(first.op), secondMatches && byHint))
-  private val cluster = Mux(changed, io.newHint.bits.hint.cluster, target)
+  private val cluster = Mux(changed, io.forward.newHint.bits.hint.cluster, target)
   target := cluster
   when(leaving) {
     target := Mux(
@@ -193,17 +176,17 @@ class Intake(p: Params) extends Module {
     )
     when(isAlloc(first.op) && firstRead)(target := io.hint.cluster)
   }
-  io.read.valid := secondFull && !io.exclusive
+  io.read.valid := secondFull && !io.next.exclusive
   io.read.bits := cluster
-  wasRead := io.read.valid && !io.take
-  io.cluster := target
+  wasRead := io.read.valid && !io.next.take
+  io.next.cluster := target
 
   // What is wrong with it, known one cycle after it came to the second place.
   private val rangeValid = second.nr =/= 0.U && second.offset =/= 0.U && slot +& second.nr <= p.slots.U &&
     second.offset +& second.nr <= devicePages
   private val placeValid = (second.offset >> p.slotBits) < deviceClusters &&
-    (slot & SlotRange.lowSlots(second.order, p)) === 0.U
-  private val missing = CoreOp.missing(p)
+    (slot & SlotRange.lowSlots(second.order)) === 0.U
+  private val missing = CoreOp.missing
   private val allowed = (if (missing.isEmpty) true.B else !second.op.isOneOf(missing)) && Mux(
     second.op.isOneOf(CoreOp.authoritativeOnly),
     !io.advisory,
@@ -224,40 +207,40 @@ class Intake(p: Params) extends Module {
   private val status = RegNext(newStatus)
   private val refused = RegNext(newStatus =/= StatusCode.Ok.U)
 
-  io.op.valid := secondFull && wasRead && !io.newHint.valid && !io.exclusive
-  io.op.bits.alloc := alloc
-  io.op.bits.hinting := ofSecond(_ === CoreOp.hintAlloc)
-  io.op.bits.free := isFree
-  io.op.bits.reclaim := second.reclaim || resumes
-  io.op.bits.resumes := resumes
-  io.op.bits.tried := second.nr =/= 0.U
-  io.op.bits.status := status
-  io.op.bits.refused := refused
-  io.op.bits.cpu := second.cpu(p.cpuBits - 1, 0)
-  io.op.bits.key := secondKey
-  io.op.bits.order := second.order
-  io.op.bits.hint := hint
+  io.next.op.valid := secondFull && wasRead && !io.forward.newHint.valid && !io.next.exclusive
+  io.next.op.bits.alloc := alloc
+  io.next.op.bits.hinting := ofSecond(_ === CoreOp.hintAlloc)
+  io.next.op.bits.free := isFree
+  io.next.op.bits.reclaim := second.reclaim || resumes
+  io.next.op.bits.resumes := resumes
+  io.next.op.bits.tried := second.nr =/= 0.U
+  io.next.op.bits.status := status
+  io.next.op.bits.refused := refused
+  io.next.op.bits.cpu := second.cpu(p.cpuBits - 1, 0)
+  io.next.op.bits.key := secondKey
+  io.next.op.bits.order := second.order
+  io.next.op.bits.hint := hint
   when(resumes) {
-    io.op.bits.hint.valid := true.B
-    io.op.bits.hint.last := slot - 1.U
-    io.op.bits.hint.whole := slot === 0.U
+    io.next.op.bits.hint.valid := true.B
+    io.next.op.bits.hint.last := slot - 1.U
+    io.next.op.bits.hint.whole := slot === 0.U
   }
-  io.op.bits.range.start := slot
-  io.op.bits.range.last := RegNext((slot + second.nr - 1.U)(p.slotBits - 1, 0)) // known as soon as the status is
-  io.op.bits.nr := second.nr
-  io.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
+  io.next.op.bits.range.start := slot
+  io.next.op.bits.range.last := RegNext((slot + second.nr - 1.U)(p.slotBits - 1, 0)) // known as soon as the status is
+  io.next.op.bits.nr := second.nr
+  io.next.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
   private val ofRequest = ofSecond { op =>
     isNamed(op) || op.isOneOf(CoreOp.free, CoreOp.reclaimDone) || op.isOneOf(CoreOp.ofSlot)
   }
   io.wanted := Mux(byHint, secondHint.valid, ofRequest)
-  io.needsCluster := !refused && RegNext(io.wanted)
+  io.next.needsCluster := !refused && RegNext(io.wanted)
 
-  io.unitReq := unitReq
+  io.unit.req := unitReq
 
   // A unit's device, which the first place goes on to name, is looked at all the time, since it may be changing on
   // behalf of the requests before.
-  io.unitDevice := RegNext(lookedUp)
-  io.unitClaimed := RegNext(claimed)
+  io.unit.device := RegNext(lookedUp)
+  io.unit.claimed := RegNext(claimed)
 
-  assert(!io.take || io.op.valid, "a request is taken that is not there")
+  assert(!io.next.take || io.next.op.valid, "a request is taken that is not there")
 }

@@ -9,7 +9,7 @@ import chisel3.util._
   * passed when it is there. These are modules so that synthesis leaves them whole (hwswap_soc/engine_part.py): mapped
   * with all else, what was read passes as many look-up tables as what comes from registers.
   */
-class LateFits(p: Params) extends Module {
+class LateFits(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** For how many orders the word that was read has a run; with no more than `below` it does not fit. */
@@ -21,7 +21,7 @@ class LateFits(p: Params) extends Module {
 }
 
 /** The same for a cluster's count: it is empty. `isKnown` says that this comes from elsewhere, as `known`. */
-class LateEmpty(p: Params) extends Module {
+class LateEmpty(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val count = Input(UInt(p.countBits.W))
     val isKnown, known = Input(Bool())
@@ -45,7 +45,7 @@ object LateEqual {
 }
 
 /** A cluster's number from one of two RAMs, or from elsewhere. */
-class LateChoice(p: Params) extends Module {
+class LateChoice(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val values = Input(Vec(2, UInt(p.clusterBits.W)))
 

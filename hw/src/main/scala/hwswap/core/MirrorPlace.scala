@@ -9,7 +9,7 @@ import chisel3._
   * The kernel's place is taken over, as far as it can be: hinted slots count as in use for the engine, and a cluster
   * the kernel still has as FREE is where the engine's own hints have put it.
   */
-class MirrorPlace(p: Params) extends Module {
+class MirrorPlace(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** The engine's present flag and order. */

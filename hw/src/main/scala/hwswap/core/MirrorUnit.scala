@@ -14,7 +14,7 @@ import chisel3.util._
   * From the start on, with the cluster open: apply and dump take 24 cycles, release 10, and one more for each further
   * word of the row.
   */
-class MirrorUnit(p: Params) extends CoreUnit(p) {
+class MirrorUnit(implicit p: Params) extends CoreUnit {
   private object State extends ChiselEnum {
     val idle, decide, applying, counting, releasing, dumping = Value
   }
@@ -40,7 +40,7 @@ class MirrorUnit(p: Params) extends CoreUnit(p) {
   private val allLeft = RegNext(differ === p.slots.U)
   private val away = view.meta.flag.isOneOf(ClusterFlag.none, ClusterFlag.discard)
 
-  private val place = Module(new MirrorPlace(p))
+  private val place = Module(new MirrorPlace)
   place.io.flag := view.meta.flag
   place.io.order := view.meta.order
   place.io.kernelFlag := req.record.flag

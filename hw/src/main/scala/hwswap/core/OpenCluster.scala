@@ -7,8 +7,8 @@ import chisel3.util._
 import hwswap.store.{ClusterStore, FreeRuns, StorePort, StoreWrite}
 
 /** A change of the open cluster's slots: those of a range, in one word or of whole words, become used or free. */
-class RowChange(p: Params) extends Bundle {
-  val range = new SlotRange(p)
+class RowChange(implicit p: Params) extends Bundle {
+  val range = new SlotRange
   val used = Bool()
 
   /** The slots are those that were found last; else they are in the word that was picked last. */
@@ -22,16 +22,16 @@ class RowChange(p: Params) extends Bundle {
   * `read` has to have named it one cycle before. Whether it is the open one is looked up when it is read, so `read` has
   * to name it also if it is, or if the store's line of it does not matter; no other one is opened in between.
   *
-  * `look` picks a word and looks for a run; both answers are there one cycle later, until the next look.
+  * `look` picks a word and looks for a run: see ClusterSearch.
   *
   * A change is asked for in one cycle, made of the row in the next, and written to the store in the one after that. In
   * the second cycle the new word is seen by the look already, but not what follows from it for the search: see `stale`.
   * No cluster is fetched in that cycle. What the store does not have yet when a cluster is read is put in its place.
   */
-class OpenCluster(p: Params) extends Module {
+class OpenCluster(implicit p: Params) extends Module {
 
   /** Where the lines are kept, if not on chip. */
-  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new StorePort(p))))
+  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new StorePort)))
   val io = IO(new Bundle {
 
     /** Read this cluster's line of the store. */
@@ -48,57 +48,29 @@ class OpenCluster(p: Params) extends Module {
     val nextOrder = Input(UInt(p.orderBits.W))
 
     // The open cluster.
-    val cluster = Output(UInt(p.clusterBits.W))
-    val meta = Output(new ClusterMeta(p))
-    val empty = Output(Bool())
+    val opened = Output(new OpenedCluster)
     val kernel = Output(new KernelMeta)
 
     /** New records of the cluster that is open in this cycle. */
-    val newMeta = Flipped(Valid(new ClusterMeta(p)))
+    val newMeta = Flipped(Valid(new ClusterMeta))
     val newEmpty = Input(Bool())
     val newKernel = Flipped(Valid(new KernelMeta))
 
-    /** Pick this word of the row. */
-    val look = Input(Bool())
-    val pick = Input(UInt(p.wordBits.W))
+    val search = Flipped(new ClusterSearch)
+
+    /** The word that was picked last. */
     val word = Output(UInt(p.wordSlots.W))
 
-    /** Look for 2^order free slots behind `behind`, which is in the word that is picked, or anywhere: see
-      * FreeRunFinder.
-      */
-    val order = Input(UInt(p.orderBits.W))
-    val behind = Input(UInt(p.slotBits.W))
-    val anywhere = Input(Bool())
-    val later = Input(UInt(p.words.W))
-    val found = Output(Bool())
-    val foundSlot = Output(UInt(p.slotBits.W))
-    val foundHere = Output(Bool())
-    val beyond = Output(UInt(p.words.W))
-
-    /** The slots of `checked` in the word that is picked, and all of `checkedWords`, are used. */
-    val checked = Input(new SlotRange(p))
-    val checkedWords = Input(UInt(p.words.W))
-    val allUsed = Output(Bool())
-
-    /** In this cycle a look sees the right word, but neither finds anything nor checks other words: slots were changed
-      * in the cycle in which the cluster, which was open already, was opened. A look without an `open` may follow a
-      * change at once, if it is for the same order, and all that was changed lies in front of `behind`.
-      */
-    val stale = Output(Bool())
-
     /** A change of slots; a word that is replaced by another. */
-    val change = Flipped(Valid(new RowChange(p)))
+    val change = Flipped(Valid(new RowChange))
     val put = Flipped(Valid(UInt(p.wordBits.W)))
     val newWord = Input(UInt(p.wordSlots.W))
-
-    /** Slots are being changed in this cycle. */
-    val changing = Output(Bool())
 
     /** For how many orders each word of the row has a run, without the changes that still are on their way; and what is
       * written to the store of them: see IndexFeed.
       */
     val orders = Output(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
-    val written = Output(new WordsChange(p))
+    val written = Output(new WordsChange)
 
     /** A count is beyond 512 (one cycle). */
     val fault = Output(Bool())
@@ -111,20 +83,20 @@ class OpenCluster(p: Params) extends Module {
 
   /** Which words have a run: by what was read of them, or by what was known otherwise. */
   private val readFits, knownFits, isRead = Reg(Vec(p.words, Bool()))
-  private val meta = Reg(new ClusterMeta(p))
+  private val meta = Reg(new ClusterMeta)
 
   /** No slot is used: known with `meta`, since a search starts with it. */
   private val empty = Reg(Bool())
   private val kernel = Reg(new KernelMeta)
-  private val store = memory.getOrElse(Module(new ClusterStore(p)).io)
+  private val store = memory.getOrElse(Module(new ClusterStore).io)
   private val line = store.line
   store.read := io.read
 
   // Which way a cluster comes: it is the open one, or its line was just read.
-  private val atHand = LateEqual(io.read.bits, cluster) && valid
-  private val fetch = io.open.valid && !atHand
-  private val stale = RegNext(io.open.valid && atHand && (io.change.valid || io.put.valid), false.B)
-  io.stale := stale
+  private val isOpen = LateEqual(io.read.bits, cluster) && valid
+  private val fetch = io.open.valid && !isOpen
+  private val stale = RegNext(io.open.valid && isOpen && (io.change.valid || io.put.valid), false.B)
+  io.search.stale := stale
 
   // What was asked for in the last cycle is made of the row in this one, if the cluster is still open.
   private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
@@ -133,19 +105,19 @@ class OpenCluster(p: Params) extends Module {
   private val changed = Reg(UInt(p.clusterBits.W))
   changed := cluster
   private val stillOpen = RegNext(!fetch)
-  private val range = Reg(new SlotRange(p))
+  private val range = Reg(new SlotRange)
   private val setting = Reg(Bool())
   private val old = Reg(UInt(p.wordSlots.W))
   private val newMeta = RegNext(io.newMeta.bits)
   private val newKernel = RegNext(io.newKernel.bits)
-  private val mask = range.maskIn(p)
+  private val mask = range.maskIn
   private val newWord = Mux(setting, old | mask, old & ~mask)
-  private val touched = range.touched(p)
-  io.changing := rowWrite
+  private val touched = range.touched
+  io.search.changing := rowWrite
 
   // One cycle later it is written to the store, with the orders that find a run in it now.
   private val writing = rowWrite || metaWrite || kernelWrite
-  private val write = Reg(new StoreWrite(p))
+  private val write = Reg(new StoreWrite)
   private val rowWritten = RegNext(rowWrite, false.B)
   private val metaWritten = RegNext(metaWrite, false.B)
   private val kernelWritten = RegNext(kernelWrite, false.B)
@@ -174,7 +146,8 @@ class OpenCluster(p: Params) extends Module {
   io.written.words := store.write.words
   io.written.orders := newOrders
 
-  // A line that was read in the cycle in which some of it was written, or in the one before: that is still at hand.
+  // A line that was read in the cycle in which some of it was written, or in the one before: that still is in a
+  // register.
   private val read = RegNext(io.read.valid, false.B)
   private def lateFor(written: Bool): Bool = written || RegNext(written, false.B)
   private val late = LateEqual(io.read.bits, writeAt)
@@ -182,8 +155,8 @@ class OpenCluster(p: Params) extends Module {
   private val metaLate = late && lateFor(metaWritten)
 
   // The row goes on. Which of its two sources a word has is known long before whether it changes.
-  private val order = Mux(stale, io.order, io.nextOrder)
-  private val here = atHand || stale
+  private val order = Mux(stale, io.search.order, io.nextOrder)
+  private val here = isOpen || stale
   private val newFits = FreeRuns.holds(newWord, order)
   private val hasNew = FreeRuns.holds(write.word.used, order)
   private val isFull = write.word.used.andR
@@ -205,13 +178,13 @@ class OpenCluster(p: Params) extends Module {
     val known = Mux(
       stale && patched,
       newFits,
-      Mux(Mux(here, patchedOrders, late), hasNew, FreeRuns.fits(orders(w), order, p))
+      Mux(Mux(here, patchedOrders, late), hasNew, FreeRuns.fits(orders(w), order))
     )
     full(w) := Mux(patchedOrders, isFull, orders(w) === 0.U)
     when(io.open.valid || stale) {
-      val read = Module(new LateFits(p))
+      val read = Module(new LateFits)
       read.io.orders := line.words(w).orders
-      read.io.below := FreeRuns.below(order, p)
+      read.io.below := FreeRuns.below(order)
       readFits(w) := read.io.fits
       knownFits(w) := known
       isRead(w) := !(here || late)
@@ -221,7 +194,7 @@ class OpenCluster(p: Params) extends Module {
     meta := io.newMeta.bits
   }
   when(io.newMeta.valid || fetch) {
-    val read = Module(new LateEmpty(p))
+    val read = Module(new LateEmpty)
     read.io.count := line.meta.count
     read.io.isKnown := !fetch || metaLate
     read.io.known := Mux(fetch, writesEmpty, io.newEmpty)
@@ -234,37 +207,37 @@ class OpenCluster(p: Params) extends Module {
     meta := Mux(metaLate, write.meta.bits, line.meta)
     kernel := line.kernel
   }
-  io.cluster := cluster
-  io.meta := meta
-  io.empty := empty
+  io.opened.cluster := cluster
+  io.opened.meta := meta
+  io.opened.empty := empty
   io.kernel := kernel
 
   // Look. What is found lies behind all that is being changed, so the finder does without it.
-  private val isNew = rowWrite && stillOpen && io.pick >= range.firstWord(p) && io.pick <= range.lastWord(p)
-  private val stored = Select(row, io.pick)
+  private val isNew = rowWrite && stillOpen && io.search.pick >= range.firstWord && io.search.pick <= range.lastWord
+  private val stored = Select(row, io.search.pick)
   private val picked = Mux(isNew, newWord, stored)
-  private val word = RegEnable(picked, io.look)
+  private val word = RegEnable(picked, io.search.look)
   io.word := word
-  private val finder = Module(new FreeRunFinder(p))
-  finder.io.find := io.look
+  private val finder = Module(new FreeRunFinder)
+  finder.io.find := io.search.look
   finder.io.row := row
   finder.io.fits := VecInit.tabulate(p.words)(w => Mux(isRead(w), readFits(w), knownFits(w))).asUInt
-  finder.io.order := io.order
-  finder.io.behind := io.behind
-  finder.io.anywhere := io.anywhere
-  finder.io.later := io.later
-  io.found := finder.io.found
-  io.foundSlot := finder.io.slot
-  io.foundHere := finder.io.here
-  io.beyond := finder.io.beyond
+  finder.io.order := io.search.order
+  finder.io.behind := io.search.behind
+  finder.io.anywhere := io.search.anywhere
+  finder.io.later := io.search.later
+  io.search.found := finder.io.found
+  io.search.foundSlot := finder.io.slot
+  io.search.foundHere := finder.io.here
+  io.search.beyond := finder.io.beyond
 
   // Check: a bit for each four slots, then all together.
-  private val free = (io.checked.maskIn(p) & ~picked).asBools.grouped(4).toSeq.map { slots =>
-    RegEnable(VecInit(slots).asUInt.orR, io.look)
+  private val free = (io.search.checked.maskIn & ~picked).asBools.grouped(4).toSeq.map { slots =>
+    RegEnable(VecInit(slots).asUInt.orR, io.search.look)
   }
   private val notFull =
-    RegEnable((0 until p.words).map(w => io.checkedWords(w) && !full(w)).reduce(_ || _), io.look)
-  io.allUsed := !(free :+ notFull).reduce(_ || _)
+    RegEnable((0 until p.words).map(w => io.search.checkedWords(w) && !full(w)).reduce(_ || _), io.search.look)
+  io.search.allUsed := !(free :+ notFull).reduce(_ || _)
 
   // What is asked for. A word that is replaced has an empty range of its own.
   range := io.change.bits.range

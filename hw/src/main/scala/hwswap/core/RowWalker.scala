@@ -21,7 +21,7 @@ object RowWalk extends ChiselEnum {
 }
 
 /** A cluster's bitmap in somebody else's hands: the reader names a word, and has it in the same cycle. */
-class BitmapPort(p: Params, bits: Int) extends Bundle {
+class BitmapPort(bits: Int)(implicit p: Params) extends Bundle {
   val index = Output(UInt(log2Ceil(p.slots / bits).W))
   val word = Input(UInt(bits.W))
 }
@@ -30,12 +30,12 @@ class BitmapPort(p: Params, bits: Int) extends Bundle {
   * over all 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed
   * and counted; the counts are added up. So a walk is over 5 cycles after its last word was named.
   */
-class RowWalker(p: Params) extends Module {
+class RowWalker(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** Start of a walk; the cluster and a record's bitmap are steady until its end. */
     val walk = Input(RowWalk())
-    val range = Input(new SlotRange(p))
+    val range = Input(new SlotRange)
 
     /** Names a word of the open row, which is there two cycles later; replaces one. */
     val pick = Output(UInt(p.wordBits.W))
@@ -53,10 +53,10 @@ class RowWalker(p: Params) extends Module {
     val newHinted = Output(UInt(p.wordSlots.W))
 
     /** The record's bitmap. */
-    val record = new BitmapPort(p, p.wordSlots)
+    val record = new BitmapPort(p.wordSlots)
 
     /** What the kernel had in use (used and not hinted) at the last walk that counted. */
-    val kernel = Flipped(new BitmapPort(p, p.dumpBits))
+    val kernel = Flipped(new BitmapPort(p.dumpBits))
 
     /** The walk is over (one cycle). From then on there are the counts; whether hinted slots are left outside of the
       * bitmap or range; whether a slot is hinted and not used.
@@ -78,8 +78,8 @@ class RowWalker(p: Params) extends Module {
   when(starts) {
     val part = asked.isOneOf(RowWalk.release, RowWalk.probe, RowWalk.mark, RowWalk.clear)
     walking := true.B
-    at := Mux(part, askedRange.firstWord(p), 0.U)
-    last := Mux(part, askedRange.lastWord(p), (p.words - 1).U)
+    at := Mux(part, askedRange.firstWord, 0.U)
+    last := Mux(part, askedRange.lastWord, (p.words - 1).U)
   }.elsewhen(walking) {
     at := at + 1.U
     walking := at =/= last
@@ -97,7 +97,7 @@ class RowWalker(p: Params) extends Module {
   private val there = RegNext(picked, false.B)
   private val thereAt = RegNext(pickedAt)
   io.record.index := thereAt
-  private val inside = RegNext(Mux(walk === RowWalk.load, io.record.word, range.maskOf(thereAt, p)))
+  private val inside = RegNext(Mux(walk === RowWalk.load, io.record.word, range.maskOf(thereAt)))
   private val used = RegNext(io.used)
   private val hinted = io.hinted
 

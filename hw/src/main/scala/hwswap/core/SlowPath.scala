@@ -15,20 +15,9 @@ import chisel3.util._
   * With policy INDEXED, the index names a cluster in the place of a walk along a device's lists; and where a hint leads
   * to a cluster that has no run from there on, all of that cluster is searched before anything else is tried.
   */
-class SlowPath(p: Params) extends Module {
+class SlowPath(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-
-    /** Begin, for this order, for a hint or not; both steady until the end. */
-    val start = Input(Bool())
-    val order = Input(UInt(p.orderBits.W))
-    val hinting = Input(Bool())
-
-    /** Begin with all of this hint's cluster. */
-    val again = Input(Bool())
-    val place = Input(new CpuHint(p))
-
-    /** The host wants to be asked what can be reclaimed, and more than half of swap is in use. */
-    val reclaims = Input(Bool())
+    val work = Flipped(new SlowSearch)
 
     /** Which lists, in which order; and the node of the CPU. */
     val policy = Input(new Policy)
@@ -36,78 +25,29 @@ class SlowPath(p: Params) extends Module {
 
     /** The device table and the available list show all changes. */
     val settled = Input(Bool())
-    val devices = Input(Vec(p.devices, new SwapDevice(p)))
-    val first = Flipped(Valid(UInt(p.deviceBits.W)))
-    val successor = Flipped(Valid(UInt(p.deviceBits.W)))
-    val members = Input(UInt(p.devices.W))
-    val places = Input(Vec(p.devices, new AvailablePlace(p)))
+    val devices = Input(Vec(p.devices, new SwapDevice))
+    val available = Input(new AvailableView)
     val eligible = Output(UInt(p.devices.W))
     val requeue = Valid(UInt(p.deviceBits.W))
 
     // The lists.
-    val listsIdle = Input(Bool())
-    val nonEmpty = Input(Vec(p.devices, UInt(p.lists.W)))
-    val peek = Output(Bool())
-    val peekList = Output(UInt(p.listBits.W))
-    val ends = Input(new ListEnds(p))
-    val newHead = Input(UInt(p.clusterBits.W))
-    val look = Valid(UInt(p.clusterBits.W))
-    val behind = Input(UInt(p.clusterBits.W))
+    val query = Output(new ListQuery)
+    val lists = Input(new ListsView)
 
     // A rotating device's hint.
-    val readHint = Valid(new HintKey(p))
+    val readHint = Valid(new HintKey)
 
     /** It may be read in this cycle. */
     val mayReadHint = Output(Bool())
-    val hint = Input(new CpuHint(p))
+    val hint = Input(new CpuHint)
 
-    // The index: see ClusterIndex.
-    val query = Valid(new IndexQuery(p))
-    val indexReady = Input(Bool())
+    /** The index, and that all changes are in it. */
+    val index = new IndexSearch
     val indexIdle = Input(Bool())
-    val ofOrder = Flipped(Valid(UInt(p.clusterBits.W)))
-    val ofAny = Flipped(Valid(UInt(p.clusterBits.W)))
 
     // The store.
     val read = Valid(UInt(p.clusterBits.W))
     val open = Valid(UInt(p.clusterBits.W))
-
-    /** Search the open cluster, from the next cycle on. */
-    val search = Output(Bool())
-
-    /** It was reached by a hint, or by the index: search it behind this slot, or all of it, if it is usable. */
-    val resuming = Output(Bool())
-    val resumeBehind = Output(UInt(p.slotBits.W))
-    val resumeWhole = Output(Bool())
-
-    /** The index was asked for it, or for whether FREE is looked at. */
-    val indexed = Output(Bool())
-
-    /** It was searched, and slots in it were given, or not. */
-    val searched = Input(Bool())
-    val gave = Input(Bool())
-
-    /** Instead, the host is asked, and the cluster taken off its list: all stays as it is here until `start` comes
-      * again, when it goes on behind that cluster, or until slots of the cluster were given after all.
-      */
-    val parks = Input(Bool())
-    val dismissed = Input(Bool())
-
-    /** A cluster that changes its list meanwhile. */
-    val moved = Flipped(Valid(UInt(p.clusterBits.W)))
-
-    /** Nothing is asked here. */
-    val mute = Output(Bool())
-
-    /** Nothing was found (one cycle). */
-    val failed = Output(Bool())
-
-    // Where the open cluster was found: it is the head of `list`, and what follows there.
-    val device = Output(UInt(p.deviceBits.W))
-    val list = Output(UInt(p.listBits.W))
-    val next = Output(UInt(p.clusterBits.W))
-    val alone = Output(Bool())
-    val position = Output(UInt(AllocWalk.bits(p).W))
   })
 
   private object State extends ChiselEnum {
@@ -121,24 +61,25 @@ class SlowPath(p: Params) extends Module {
   private val successor = Reg(Valid(UInt(p.deviceBits.W)))
   private val visits = Reg(UInt(log2Ceil(SlowPath.MaxVisits + 1).W))
   private val visited = RegNext(At(io.devices, device))
-  private val large = RegNext(io.order =/= 0.U)
+  private val large = RegNext(io.work.order =/= 0.U)
   private val isBlkdev = visited.has(MemMap.DeviceFlags.Flags.Blkdev)
   private val holds = Reg(UInt(p.lists.W))
-  holds := At(io.nonEmpty, device)
+  holds := At(io.lists.nonEmpty, device)
 
   // With policies SEQUENTIAL and NODE_FIRST, the available list is read in another sequence.
-  private val picker = Module(new DevicePicker(p))
+  private val picker = Module(new DevicePicker)
   private val picking = RegInit(false.B)
   private val ranked = io.policy.device =/= DevicePolicyCode.RoundRobin.U
   picker.io.start := false.B
   picker.io.behind := state === State.visit
   picker.io.cursor := device
-  picker.io.places := io.places
+  picker.io.places := io.available.places
   picker.io.eligible := io.eligible
   picker.io.numbers := VecInit(io.devices.map(_.number))
   private val byNode = io.policy.device === DevicePolicyCode.NodeFirst.U
   picker.io.far := RegNext(VecInit(io.devices.map(d => byNode && d.node =/= io.node)).asUInt)
-  private val choice = Mux(ranked, picker.io.device, Mux(state === State.visit, io.successor, io.first))
+  private val choice =
+    Mux(ranked, picker.io.device, Mux(state === State.visit, io.available.successor, io.available.first))
   private val chosen = !ranked || picker.io.done
   when(picker.io.start) {
     picking := true.B
@@ -147,7 +88,7 @@ class SlowPath(p: Params) extends Module {
   }
 
   // The walk along a device's lists, and along one of them from its head to what was its tail at the start.
-  private val position = Reg(UInt(AllocWalk.bits(p).W))
+  private val position = Reg(UInt(AllocWalk.bits.W))
   private val list = Reg(UInt(p.listBits.W))
   private val whole = Reg(Bool())
   private val current, head, tail, stop, next = Reg(UInt(p.clusterBits.W))
@@ -157,8 +98,8 @@ class SlowPath(p: Params) extends Module {
 
   /** What is read if anything is: known one cycle before. */
   private val readAt = Reg(UInt(p.clusterBits.W))
-  private val listWalk = Module(new AllocWalk(p))
-  listWalk.io.order := io.order
+  private val listWalk = Module(new AllocWalk)
+  listWalk.io.order := io.work.order
   listWalk.io.nonEmpty := holds
   listWalk.io.from := position
   private val before = io.policy.scan === ScanPolicyCode.FreeFirst.U
@@ -168,54 +109,54 @@ class SlowPath(p: Params) extends Module {
   private val noted = Reg(Bool())
   private val fragThere = Reg(Bool())
   private val fragTail = Reg(UInt(p.clusterBits.W))
-  private val ownFrag = ListId(ClusterFlag.frag, io.order, p)
+  private val ownFrag = ListId(ClusterFlag.frag, io.work.order)
   listWalk.io.allFrag := before
   listWalk.io.noFrag := before && !fragThere
-  listWalk.io.full := io.reclaims
+  listWalk.io.full := io.work.reclaims
 
-  // Where FRAG ends for FREE_FIRST cannot be told any more when that cluster left it while the host was asked.
+  // Where FRAG ends for FREE_FIRST is not known any more when that cluster left it while the host was asked.
   private val lost = Reg(Bool())
-  io.mute := RegNext(before && position === AllocWalk.Frag.U)
+  io.work.mute := RegNext(before && position === AllocWalk.Frag.U)
 
   // The index names one place on a device.
   private val indexes = p.indexed.B && io.policy.placement === PlacementPolicyCode.Indexed.U
   private val asked = RegInit(false.B)
-  io.indexed := asked
-  io.query.valid := false.B
-  io.query.bits.order := io.order
-  io.query.bits.range.first := visited.info.base
-  io.query.bits.range.last := (visited.info.base + visited.clusters - 1.U)(p.clusterBits - 1, 0)
-  private val freeThere = VecInit(holds.asBools)(ListId.free(p))
-  private val takesFree = freeThere && (visited.has(MemMap.DeviceFlags.Flags.Discard) || !io.ofOrder.valid)
-  private val named = io.ofOrder.valid || (!large && io.ofAny.valid)
-  private val ofIndex = Mux(io.ofOrder.valid, io.ofOrder.bits, io.ofAny.bits)
+  io.work.indexed := asked
+  io.index.query.valid := false.B
+  io.index.query.bits.order := io.work.order
+  io.index.query.bits.range.first := visited.info.base
+  io.index.query.bits.range.last := (visited.info.base + visited.clusters - 1.U)(p.clusterBits - 1, 0)
+  private val freeThere = VecInit(holds.asBools)(ListId.free)
+  private val takesFree = freeThere && (visited.has(MemMap.DeviceFlags.Flags.Discard) || !io.index.ofOrder.valid)
+  private val named = io.index.ofOrder.valid || (!large && io.index.ofAny.valid)
+  private val ofIndex = Mux(io.index.ofOrder.valid, io.index.ofOrder.bits, io.index.ofAny.bits)
 
-  /** FREE was looked at first, and what the index named is still to be had if that was in vain: without a table. */
+  /** FREE was looked at first, and what the index named is still to be had if that failed: without a table. */
   private val freeFirst = Reg(Bool())
 
   // A rotating device's own place, or the CPU's, before any device was visited.
   private val resumed = Reg(Bool())
   private val resuming = RegInit(false.B)
-  private val place = Reg(new CpuHint(p))
-  io.resuming := resuming
-  io.resumeBehind := place.last
-  io.resumeWhole := place.whole
+  private val place = Reg(new CpuHint)
+  io.work.resuming := resuming
+  io.work.resumeBehind := place.last
+  io.work.resumeWhole := place.whole
   io.readHint.valid := false.B
   io.mayReadHint := state === State.walk
   io.readHint.bits.ofDevice := true.B
   io.readHint.bits.index := device
-  io.readHint.bits.order := io.order
+  io.readHint.bits.order := io.work.order
 
   // It follows from the state alone, as it goes far; where nothing is read next, it does not matter.
-  private val lateRead = Module(new LateChoice(p))
-  lateRead.io.values := VecInit(io.hint.cluster, io.newHead)
+  private val lateRead = Module(new LateChoice)
+  lateRead.io.values := VecInit(io.hint.cluster, io.lists.newHead)
   lateRead.io.chosen := VecInit(state === State.recall, state === State.ends)
   lateRead.io.other := MuxLookup(state, readAt)(
     Seq(
-      State.idle -> io.place.cluster,
+      State.idle -> io.work.place.cluster,
       State.walk -> ofIndex,
       State.answered -> ofIndex,
-      State.search -> Mux(last, head, io.behind),
+      State.search -> Mux(last, head, io.lists.next),
       State.commit -> Mux(resuming, place.cluster, readAt)
     )
   )
@@ -223,37 +164,38 @@ class SlowPath(p: Params) extends Module {
 
   private val goesOn = whole && !resuming && current =/= stop
 
-  io.eligible := RegNext(VecInit(io.devices.map(d => !io.hinting || d.hintable)).asUInt)
+  io.eligible := RegNext(VecInit(io.devices.map(d => !io.work.hinting || d.hintable)).asUInt)
   io.requeue.valid := false.B
   io.requeue.bits := device
-  io.peek := false.B
-  io.peekList := listWalk.io.list
-  io.look.valid := false.B
-  io.look.bits := io.ends.head
+  io.query.peek := false.B
+  io.query.peekDevice := device
+  io.query.peekList := listWalk.io.list
+  io.query.look.valid := false.B
+  io.query.look.bits := io.lists.ends.head
   io.read.valid := false.B
   io.read.bits := readAt
   io.open.valid := false.B
   io.open.bits := current
-  io.search := false.B
+  io.work.search := false.B
   private val failing = WireDefault(false.B)
-  io.failed := RegNext(failing, false.B)
-  io.device := device
-  io.list := list
-  io.next := next
+  io.work.failed := RegNext(failing, false.B)
+  io.work.device := device
+  io.work.list := list
+  io.work.next := next
 
-  // Clusters that are scanned in vain leave NONFULL, but go behind the others on FRAG.
-  io.alone := Mux(list >= ListId.frag(0, p).U && list <= ListId.frag(p.orders - 1, p).U, head === tail, last)
-  io.position := position
+  // Clusters whose scan failed leave NONFULL, but go behind the others on FRAG.
+  io.work.alone := Mux(list >= ListId.frag(0).U && list <= ListId.frag(p.orders - 1).U, head === tail, last)
+  io.work.position := position
 
   switch(state) {
     is(State.idle) {
       visits := 0.U
       asked := false.B
-      when(io.start) {
-        state := Mux(io.again, State.recalled, State.pick)
-        when(io.again) {
-          device := io.place.device
-          place := io.place
+      when(io.work.start) {
+        state := Mux(io.work.again, State.recalled, State.pick)
+        when(io.work.again) {
+          device := io.work.place.device
+          place := io.work.place
           place.whole := true.B
           position := 0.U
         }
@@ -297,7 +239,7 @@ class SlowPath(p: Params) extends Module {
         io.readHint.valid := true.B
         resumed := true.B
         state := State.recall
-      }.elsewhen(io.listsIdle && RegNext(io.listsIdle, false.B)) {
+      }.elsewhen(io.lists.idle && RegNext(io.lists.idle, false.B)) {
         // What was begun goes on, whatever the policy is now.
         when(asked && freeFirst && named) {
           freeFirst := false.B
@@ -327,22 +269,22 @@ class SlowPath(p: Params) extends Module {
     // A cluster of the order, FREE, a cluster of any order: the first there is; FREE before all on a discarding device.
     is(State.ask) {
       when(io.indexIdle) {
-        io.query.valid := true.B
+        io.index.query.valid := true.B
         asked := true.B
         state := State.answered
       }
     }
     is(State.answered) {
-      io.peekList := ListId.free(p)
-      when(io.indexReady) {
-        list := ListId.free(p)
+      io.query.peekList := ListId.free
+      when(io.index.ready) {
+        list := ListId.free
         whole := false.B
         place.cluster := ofIndex
         place.valid := true.B
         place.whole := true.B
         freeFirst := takesFree
         when(takesFree) {
-          io.peek := true.B
+          io.query.peek := true.B
           position := AllocWalk.Free.U
           state := State.ends
         }.elsewhen(named) {
@@ -354,8 +296,8 @@ class SlowPath(p: Params) extends Module {
     }
 
     is(State.note) {
-      io.peek := true.B
-      io.peekList := ownFrag
+      io.query.peek := true.B
+      io.query.peekList := ownFrag
       noted := true.B
       fragThere := VecInit(holds.asBools)(ownFrag)
       state := State.noted
@@ -366,12 +308,12 @@ class SlowPath(p: Params) extends Module {
 
     is(State.choose) {
       when(RegNext(state === State.noted, false.B)) {
-        fragTail := io.ends.tail
+        fragTail := io.lists.ends.tail
       }
       position := listWalk.io.position
       list := listWalk.io.list
       whole := listWalk.io.whole
-      io.peek := listWalk.io.valid
+      io.query.peek := listWalk.io.valid
       when(listWalk.io.valid) {
         state := State.ends
       }.otherwise {
@@ -384,38 +326,38 @@ class SlowPath(p: Params) extends Module {
     }
 
     is(State.fetch) {
-      current := io.ends.head
-      head := io.ends.head
-      tail := io.ends.tail
-      last := io.ends.head === io.ends.tail
-      stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.ends.tail)
+      current := io.lists.ends.head
+      head := io.lists.ends.head
+      tail := io.lists.ends.tail
+      last := io.lists.ends.head === io.lists.ends.tail
+      stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.lists.ends.tail)
       io.read.valid := true.B
-      io.look.valid := true.B
+      io.query.look.valid := true.B
       state := State.load
     }
 
     is(State.load) {
       io.open.valid := true.B
-      io.search := true.B
+      io.work.search := true.B
       state := State.search
     }
 
     // The cluster behind the one that is searched: its link is there now. A list that comes back to where it began
     // begins with its head again.
     is(State.search) {
-      next := Mux(last, head, io.behind)
-      io.look.valid := goesOn && io.behind =/= tail
-      io.look.bits := io.behind
+      next := Mux(last, head, io.lists.next)
+      io.query.look.valid := goesOn && io.lists.next =/= tail
+      io.query.look.bits := io.lists.next
       state := State.commit
     }
 
     is(State.commit) {
       io.read.valid := goesOn
-      when(io.searched && io.parks) {
+      when(io.work.searched && io.work.parks) {
         state := State.parked
-      }.elsewhen(io.searched) {
+      }.elsewhen(io.work.searched) {
         resuming := false.B
-        when(io.gave) {
+        when(io.work.allocated) {
           state := State.idle
         }.elsewhen(resuming && indexes && !asked && !place.whole) {
           place.whole := true.B
@@ -433,14 +375,14 @@ class SlowPath(p: Params) extends Module {
 
     // The lists may have changed: one that is gone through is begun anew.
     is(State.parked) {
-      when(io.start || io.dismissed) {
+      when(io.work.start || io.work.dismissed) {
         resuming := false.B
-        state := Mux(io.start, Mux(resuming, afterPlace, State.walk), State.idle)
+        state := Mux(io.work.start, Mux(resuming, afterPlace, State.walk), State.idle)
       }
-      when(io.moved.valid && io.moved.bits === fragTail) {
+      when(io.work.moved.valid && io.work.moved.bits === fragTail) {
         lost := true.B
       }
-      when(io.start && !resuming && !whole) {
+      when(io.work.start && !resuming && !whole) {
         position := position + 1.U
       }
     }
@@ -450,14 +392,14 @@ class SlowPath(p: Params) extends Module {
       last := next === tail
       io.open.valid := true.B
       io.open.bits := next
-      io.search := true.B
+      io.work.search := true.B
       state := State.search
     }
   }
 
   /** To the cluster that the index named. */
   private def goToNamed(): Unit = {
-    position := Mux(io.ofOrder.valid, AllocWalk.Nonfull.U, (AllocWalk.Frag + 1).U)
+    position := Mux(io.index.ofOrder.valid, AllocWalk.Nonfull.U, (AllocWalk.Frag + 1).U)
     state := State.recalled
   }
 
@@ -472,7 +414,7 @@ class SlowPath(p: Params) extends Module {
       fail()
     }.otherwise {
       device := successor.bits
-      state := Mux(At(VecInit(io.members.asBools), successor.bits), State.visit, State.pick)
+      state := Mux(At(VecInit(io.available.members.asBools), successor.bits), State.visit, State.pick)
     }
 
   private def fail(): Unit = {
@@ -480,8 +422,11 @@ class SlowPath(p: Params) extends Module {
     state := State.idle
   }
 
-  assert(!(io.start && !state.isOneOf(State.idle, State.parked)), "a slow path begins before the one before it ended")
-  assert(!(io.searched && state =/= State.commit), "a cluster was searched that was not asked for")
+  assert(
+    !(io.work.start && !state.isOneOf(State.idle, State.parked)),
+    "a slow path begins before the one before it ended"
+  )
+  assert(!(io.work.searched && state =/= State.commit), "a cluster was searched that was not asked for")
 }
 
 object SlowPath {

@@ -20,7 +20,7 @@ import scala.collection.immutable.VectorMap
   * take, give, free and put need the cluster open: the named one is, from the start on. At most 6 cycles; give and free
   * walk over their slots twice, which takes 2 cycles a word and about 12 more.
   */
-class StepUnit(p: Params) extends CoreUnit(p) {
+class StepUnit(implicit p: Params) extends CoreUnit {
   private object State extends ChiselEnum {
     val idle, probe, change, put, peeked, ends, opening, visited, next = Value
   }
@@ -30,13 +30,13 @@ class StepUnit(p: Params) extends CoreUnit(p) {
 
   // What is asked, known from the start on.
   private val asked = CoreOp.steps.map(op => op -> RegNext(req.op === op)).to(VectorMap)
-  private val gives = asked(CoreOp.stepGive)
+  private val allocates = asked(CoreOp.stepGive)
 
   // The cluster: its number is one of the device's. Its slots may be changed while it is on no list, or on one for
   // clusters with slots in use, if some are afterwards.
   private val inside = RegNext(clusterInDevice < device.clusters)
   private val open = meta.flag === ClusterFlag.none || (
-    meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (gives || meta.count =/= req.nr)
+    meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (allocates || meta.count =/= req.nr)
   )
   private val empty = meta.count === 0.U
   private val full = meta.count === p.slots.U
@@ -44,13 +44,13 @@ class StepUnit(p: Params) extends CoreUnit(p) {
   // The list the request names, and the one the open cluster is on.
   private val flagKnown = req.flags <= ClusterFlag.discard.asUInt
   private val flag = ClusterFlag.safe(req.flags(ClusterFlag.getWidth - 1, 0))._1
-  private val wanted = RegNext(ListId(flag, req.order, p))
-  private val present = ListId(meta.flag, meta.order, p)
+  private val wanted = RegNext(ListId(flag, req.order))
+  private val present = ListId(meta.flag, meta.order)
   private val anyList = flag === ClusterFlag.none
-  private val hasCluster = RegNext(VecInit(At(view.nonEmpty, number).asBools)(wanted))
+  private val hasCluster = RegNext(VecInit(At(view.lists.nonEmpty, number).asBools)(wanted))
 
   // A place to go on.
-  private val low = SlotRange.lowSlots(req.order, p)
+  private val low = SlotRange.lowSlots(req.order)
   private val ofDevice = req.flags(0)
   private val rotating = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
   private val atMultiple = (slot & low) === 0.U
@@ -65,12 +65,12 @@ class StepUnit(p: Params) extends CoreUnit(p) {
 
   requestRange()
   access.change.device := number
-  access.change.usedDelta := Mux(gives, req.nr.zext, -req.nr.zext)
+  access.change.usedDelta := Mux(allocates, req.nr.zext, -req.nr.zext)
   access.change.hintedDelta := 0.S
   access.requeue.bits := number
-  access.peekDevice := number
-  access.peekList := Mux(req.named, present, wanted)
-  access.open.bits := view.ends.head
+  access.query.peekDevice := number
+  access.query.peekList := Mux(req.named, present, wanted)
+  access.open.bits := view.lists.ends.head
   io.resp.device := number
 
   switch(state) {
@@ -79,7 +79,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
         when(!claimed || !device.listed) {
           finish(StatusCode.BadDevice)
         }.otherwise {
-          when(gives || asked(CoreOp.stepFree)) {
+          when(allocates || asked(CoreOp.stepFree)) {
             access.walk := Mux(rangeValid, RowWalk.probe, RowWalk.none)
             demand(rangeValid, State.probe)
           }
@@ -95,7 +95,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
             }
           }
           when(asked(CoreOp.stepTake)) {
-            access.peek := true.B
+            access.query.peek := true.B
             when(!flagKnown || Mux(req.named, !inside, anyList)) {
               finish(StatusCode.BadRange)
             }.elsewhen(!req.named && !hasCluster) {
@@ -111,8 +111,8 @@ class StepUnit(p: Params) extends CoreUnit(p) {
     // What has to be looked at is known one cycle after the start.
     is(State.probe) {
       when(view.walked) {
-        when(open && view.used === Mux(gives, 0.U, req.nr)) {
-          access.walk := Mux(gives, RowWalk.mark, RowWalk.clear)
+        when(open && view.used === Mux(allocates, 0.U, req.nr)) {
+          access.walk := Mux(allocates, RowWalk.mark, RowWalk.clear)
           state := State.change
         }.otherwise(refuse())
       }
@@ -120,8 +120,8 @@ class StepUnit(p: Params) extends CoreUnit(p) {
     is(State.change) {
       when(view.walked) {
         access.change.op := DeviceOp.count
-        val count = Mux(gives, meta.count + req.nr, meta.count - req.nr)
-        store(number, count, meta.flag, Mux(gives && empty, req.order, meta.order), false.B)
+        val count = Mux(allocates, meta.count + req.nr, meta.count - req.nr)
+        store(number, count, meta.flag, Mux(allocates && empty, req.order, meta.order), false.B)
         succeed()
       }
     }
@@ -157,8 +157,8 @@ class StepUnit(p: Params) extends CoreUnit(p) {
     is(State.visited) {
       access.requeue.valid := true.B
       succeed()
-      io.resp.device := view.first.bits
-      io.resp.offset := Mux(view.successor.valid, view.successor.bits +& 1.U, 0.U)
+      io.resp.device := view.available.first.bits
+      io.resp.offset := Mux(view.available.successor.valid, view.available.successor.bits +& 1.U, 0.U)
     }
 
     is(State.peeked)(state := State.ends)
@@ -175,7 +175,7 @@ class StepUnit(p: Params) extends CoreUnit(p) {
         io.events.listMove := false.B // it goes nowhere yet
         succeed()
         io.resp.offset := (view.cluster - device.info.base)(p.clusterBits - 1, 0) ## 0.U(p.slotBits.W)
-        io.resp.more := view.ends.head === view.cluster
+        io.resp.more := view.lists.ends.head === view.cluster
       }
     }
   }

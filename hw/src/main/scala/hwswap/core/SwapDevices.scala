@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 
 /** A line of the device table as the core holds it: DeviceInfo with fields no wider than the store needs. */
-class DeviceLine(p: Params) extends Bundle {
+class DeviceLine(implicit p: Params) extends Bundle {
   val pages = UInt(p.usedBits.W)
   val base = UInt(p.clusterBits.W)
   val used = UInt(p.usedBits.W)
@@ -26,8 +26,8 @@ class DeviceLine(p: Params) extends Bundle {
 }
 
 /** A device as the core sees it: what the registers show, and what only the core needs. */
-class SwapDevice(p: Params) extends Bundle {
-  val info = new DeviceLine(p)
+class SwapDevice(implicit p: Params) extends Bundle {
+  val info = new DeviceLine
 
   /** Clusters of the device, the last one perhaps in part: its pages divided by 512, rounded up. */
   val clusters = UInt(p.clusterCountBits.W)
@@ -48,7 +48,7 @@ class SwapDevice(p: Params) extends Bundle {
   val node = UInt(Policy.NodeBits.W)
 
   /** Slots, in use or not: whole clusters. */
-  def slots(p: Params): UInt = clusters ## 0.U(p.slotBits.W)
+  def slots(implicit p: Params): UInt = clusters ## 0.U(p.slotBits.W)
 
   /** Its flag number `field` is set. */
   def has(field: MapField): Bool = info.flags(field.lsb)
@@ -74,7 +74,7 @@ object DeviceOp extends ChiselEnum {
   *     given here
   *   - adjust, count: `usedDelta` and `hintedDelta`, slots, signed
   */
-class DeviceChange(p: Params) extends Bundle {
+class DeviceChange(implicit p: Params) extends Bundle {
   val op = DeviceOp()
   val device = UInt(p.deviceBits.W)
   val clusters = UInt(p.clusterCountBits.W)
@@ -89,13 +89,13 @@ class DeviceChange(p: Params) extends Bundle {
   * A device is available when it has write permission and a free slot; this table says when one enters or leaves the
   * available list (`add_to_avail_list()`, `del_from_avail_list()`), one cycle after that shows here.
   */
-class SwapDevices(p: Params) extends Module {
+class SwapDevices(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val change = Input(new DeviceChange(p))
+    val change = Input(new DeviceChange)
 
     /** The request of a claim, steady for two cycles. */
-    val req = Input(new CoreReq(p))
-    val devices = Output(Vec(p.devices, new SwapDevice(p)))
+    val req = Input(new CoreReq)
+    val devices = Output(Vec(p.devices, new SwapDevice))
 
     /** The device that is changing. */
     val changing = Output(UInt(p.deviceBits.W))
@@ -118,7 +118,7 @@ class SwapDevices(p: Params) extends Module {
     val fault = Output(Bool())
   })
 
-  private val devices = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new SwapDevice(p))))
+  private val devices = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new SwapDevice)))
   private val freeSlots, hintedSlots = RegInit(0.U(p.usedBits.W))
   io.devices := devices
   io.freeSlots := freeSlots
@@ -137,7 +137,7 @@ class SwapDevices(p: Params) extends Module {
   private val hinted = (old.hinted.zext + change.hintedDelta).asUInt
   private val writeok = WireDefault(old.info.writeok)
   private val counting = op.isOneOf(DeviceOp.adjust, DeviceOp.count)
-  private val notFull = Mux(counting, used, old.info.used) =/= old.slots(p)
+  private val notFull = Mux(counting, used, old.info.used) =/= old.slots
   private val available = MuxCase(
     writeok && notFull,
     Seq(
@@ -148,7 +148,7 @@ class SwapDevices(p: Params) extends Module {
   )
 
   // What the sums of all devices gain or lose.
-  private val free = (old.slots(p) - old.info.used).zext
+  private val free = (old.slots - old.info.used).zext
   private val freeDelta, hintedDelta = WireDefault(0.S((p.usedBits + 1).W))
 
   // All good slots of devices with write permission, and those in use of devices that have lost it: the size of swap
@@ -156,7 +156,7 @@ class SwapDevices(p: Params) extends Module {
   private val goodSlots, goneSlots = RegInit(0.U(p.usedBits.W))
   private val goodDelta, goneDelta = WireDefault(0.S((p.usedBits + 1).W))
   private val bad = Mux(old.listed, old.bad, old.info.used)
-  private val good = (old.slots(p) - bad).zext
+  private val good = (old.slots - bad).zext
   private val inUse = (old.info.used - bad).zext
   private val gone = old.listed && !old.info.writeok
   private val left = RegNext(freeSlots.zext - goneSlots.zext)
@@ -227,7 +227,7 @@ class SwapDevices(p: Params) extends Module {
   assert(!(changing && io.change.op =/= DeviceOp.none), "two changes of devices in consecutive cycles")
 
   // One bit more than a count of slots can have is set after a count went below 0, too.
-  private val beyond = counting && (used > old.slots(p) || hinted > used)
+  private val beyond = counting && (used > old.slots || hinted > used)
   io.fault := beyond
   assert(!beyond, "a device counts more slots in use than it has, or more in hints than in use")
 }

@@ -7,7 +7,7 @@ import chisel3._
 /** A device goes: SWAPOFF_BEGIN takes its write permission (`del_from_avail_list()`), SWAPOFF forgets it, its clusters
   * in the index, and the CPUs' hints into it (`flush_percpu_swap_cluster()`).
   */
-class SwapoffUnit(p: Params) extends CoreUnit(p) {
+class SwapoffUnit(implicit p: Params) extends CoreUnit {
   private val dropping = RegInit(false.B)
   private val number = deviceIndex(req.device)
 

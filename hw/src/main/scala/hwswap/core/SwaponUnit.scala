@@ -11,7 +11,7 @@ import chisel3.util._
   * Preparing takes 27 cycles a cluster, listing 4 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
   * permission back (`reinsert_swap_info()`).
   */
-class SwaponUnit(p: Params) extends CoreUnit(p) {
+class SwaponUnit(implicit p: Params) extends CoreUnit {
   private object State extends ChiselEnum {
     val idle, checking, clearing, init, cleared, filling, probe, mark, openNext, list = Value
   }
@@ -35,7 +35,7 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
   // The good slots of the cluster that is being prepared: without the header, and without what lies past the last page.
   private val lastIndex = clusters - 1.U
   private val inLast = req.pages(p.slotBits - 1, 0)
-  private val good = Reg(new SlotRange(p))
+  private val good = Reg(new SlotRange)
   good.start := Mux(index === 0.U, 1.U, 0.U)
   good.last := Mux(index === lastIndex && inLast =/= 0.U, inLast - 1.U, (p.slots - 1).U)
   private val bad = RegNext((p.slots - 1).U - good.last + good.start)
@@ -160,7 +160,7 @@ class SwaponUnit(p: Params) extends CoreUnit(p) {
       when(index < device.clusters) {
         index := index + 1.U
         state := State.list
-      }.elsewhen(view.listsIdle) {
+      }.elsewhen(view.lists.idle) {
         enable()
         state := State.idle
       }

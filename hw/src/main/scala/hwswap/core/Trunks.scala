@@ -10,7 +10,7 @@ import chisel3.util._
   * The generator is Marsaglia's xorshift with 32 bits (13, 17, 5); its next number is held ready. The lowest bits that
   * can hold the highest trunk's number are taken; what is too high loses the number of trunks.
   */
-class Trunks(p: Params) extends Module {
+class Trunks(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
     /** Start from `seed`, or from 1 if it is 0. */

@@ -28,11 +28,11 @@ object EmitProofs {
   val SmallCore: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 8, advisory = false)
 
   private def parts: Seq[(String, () => RawModule)] = Seq(
-    "finder" -> (() => new FreeRunFinder(Finder)),
-    "full-finder" -> (() => new FreeRunFinder(FullFinder)),
-    "lists" -> (() => new ClusterLists(Lists)),
-    "available" -> (() => new AvailableList(Available)),
-    "core" -> (() => new Core(SmallCore)),
+    "finder" -> (() => new FreeRunFinder()(Finder)),
+    "full-finder" -> (() => new FreeRunFinder()(FullFinder)),
+    "lists" -> (() => new ClusterLists()(Lists)),
+    "available" -> (() => new AvailableList()(Available)),
+    "core" -> (() => new Core()(SmallCore)),
     "gate" -> (() => new AxiGate),
     "axil" -> (() => new AxiLiteSlave)
   )

@@ -10,15 +10,15 @@ import hwswap.core.{BitmapPort, CoreOp, CorePort}
 /** Writes the core's view of clusters to host memory, as cluster-state records. A record is taken from the core's
   * response word by word while the DMA writes it; the response stays until then.
   */
-class Dump(p: Params) extends Module {
+class Dump(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val job = Flipped(Decoupled(new DumpJob))
     val done = Valid(new JobResult)
     val dma = new DmaPort
-    val core = new CorePort(p)
+    val core = new CorePort
 
     /** The bitmap that goes with the core's response. */
-    val bitmap = new BitmapPort(p, p.dumpBits)
+    val bitmap = new BitmapPort(p.dumpBits)
 
     /** Where the first record goes. */
     val target = Output(UInt(Axi.AddrBits.W))
@@ -39,7 +39,7 @@ class Dump(p: Params) extends Module {
 
   io.job.ready := state === State.idle
   io.core.req.valid := state === State.ask
-  io.core.req.bits := CorePort.blank(p)
+  io.core.req.bits := CorePort.blank
   io.core.req.bits.op := CoreOp.dump
   io.core.req.bits.cluster := job.cluster(p.clusterBits - 1, 0)
   io.core.resp.ready := state === State.next

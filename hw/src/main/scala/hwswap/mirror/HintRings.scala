@@ -41,15 +41,15 @@ object HintRings {
   * A host that says it popped more than was made has gone wrong: all of the ring's hints are released and the ring
   * gets no more until reset.
   */
-class HintRings(p: Params) extends Module {
+class HintRings(implicit p: Params) extends Module {
   val rings: Int = p.cpus * p.orders
   private val size = 1 << p.hintRingLog2
 
   val io = IO(new Bundle {
-    val job = Flipped(Decoupled(new HintJob(p)))
+    val job = Flipped(Decoupled(new HintJob))
     val done = Valid(new JobResult)
     val dma = new DmaPort
-    val core = new CorePort(p)
+    val core = new CorePort
     val settings = Input(new Settings)
     val freeSlots = Input(UInt(32.W))
     val hintedSlots = Input(UInt(32.W))
@@ -79,14 +79,14 @@ class HintRings(p: Params) extends Module {
   }
 
   val state = RegInit(State.clear)
-  val job = Reg(new HintJob(p))
+  val job = Reg(new HintJob)
   val ringBits = log2Ceil(rings).max(1)
   val ring = RegInit(0.U(ringBits.W))
   val order = Reg(UInt(4.W))
   val head = Reg(UInt(32.W))
   val tail = Reg(UInt(32.W))
 
-  /** The entry at hand: as much of its number as tells it from the ring's others, and its lap's phase. */
+  /** The present entry: as much of its number as distinguishes it from the ring's others, and its lap's phase. */
   val position = Reg(UInt((p.hintRingLog2 + 1).W))
   val end = Reg(UInt(32.W))
   val entry = Reg(new HintEntry)
@@ -161,7 +161,7 @@ class HintRings(p: Params) extends Module {
 
   // Core: release or hintAlloc
   io.core.req.valid := state === State.release || state === State.alloc
-  io.core.req.bits := CorePort.blank(p)
+  io.core.req.bits := CorePort.blank
   io.core.req.bits.op := Mux(state === State.release, CoreOp.release, CoreOp.hintAlloc)
   io.core.req.bits.cpu := job.cpu
   io.core.req.bits.order := order

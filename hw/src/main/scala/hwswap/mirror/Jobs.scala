@@ -18,7 +18,7 @@ object HintJobKind extends ChiselEnum {
 }
 
 /** Work for the hint rings. */
-class HintJob(p: Params) extends Bundle {
+class HintJob(implicit p: Params) extends Bundle {
   val kind = HintJobKind()
 
   /** consume, fill: which ring. */
@@ -34,7 +34,7 @@ class HintJob(p: Params) extends Bundle {
 }
 
 /** Fetch the record of one cluster and apply it. */
-class FetchJob(p: Params) extends Bundle {
+class FetchJob(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
 }
 

@@ -14,25 +14,25 @@ import hwswap.core.{BitmapPort, CorePort, DeviceInfo}
   * only while the loop pauses, so who asks is also who waits for `done`. An engine without advisory mode has none
   * of it.
   */
-class Mirror(p: Params) extends Module {
+class Mirror(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val settings = Input(new Settings)
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val freeSlots = Input(UInt(32.W))
     val hintedSlots = Input(UInt(32.W))
     val dma = Vec(Mirror.DmaClients, new DmaPort)
-    val core = Vec(Mirror.CoreUsers, new CorePort(p))
+    val core = Vec(Mirror.CoreUsers, new CorePort)
 
     /** The bitmaps of the records that go into the core and come out of it. */
-    val applied = Flipped(new BitmapPort(p, p.wordSlots))
-    val dumped = new BitmapPort(p, p.dumpBits)
+    val applied = Flipped(new BitmapPort(p.wordSlots))
+    val dumped = new BitmapPort(p.dumpBits)
 
     // From and to the command executor
     val pause = Input(Bool())
     val paused = Output(Bool())
     val resync = Flipped(Decoupled(new ResyncJob))
     val resyncDone = Valid(new JobResult)
-    val recall = Flipped(Decoupled(new HintJob(p)))
+    val recall = Flipped(Decoupled(new HintJob))
     val recallDone = Valid(new JobResult)
     val dump = Flipped(Decoupled(new DumpJob))
     val dumpDone = Valid(new JobResult)
@@ -74,11 +74,11 @@ class Mirror(p: Params) extends Module {
   }
 
   private def body(): Unit = {
-    val poller = Module(new Poller(p))
-    val fetch = Module(new RecordFetch(p))
-    val resync = Module(new Resync(p))
-    val hints = Module(new HintRings(p))
-    val dump = Module(new Dump(p))
+    val poller = Module(new Poller)
+    val fetch = Module(new RecordFetch)
+    val resync = Module(new Resync)
+    val hints = Module(new HintRings)
+    val dump = Module(new Dump)
 
     for ((port, client) <- io.dma.zip(Seq(poller.io.dma, fetch.io.dma, hints.io.dma, dump.io.dma))) port <> client
     for ((port, user) <- io.core.zip(Seq(fetch.io.core, hints.io.core, dump.io.core))) port <> user

@@ -23,17 +23,17 @@ object Poller {
   * Then the heartbeat is written and a timer runs. Notices come before releases, so a slot the kernel has taken is
   * marked used in the mirror before the hint on it goes.
   */
-class Poller(p: Params) extends Module {
+class Poller(implicit p: Params) extends Module {
   private val rings = p.cpus * p.orders
 
   val io = IO(new Bundle {
     val settings = Input(new Settings)
     val dma = new DmaPort
-    val fetch = Decoupled(new FetchJob(p))
+    val fetch = Decoupled(new FetchJob)
     val fetchDone = Flipped(Valid(new JobResult))
     val resync = Decoupled(new ResyncJob)
     val resyncDone = Flipped(Valid(new JobResult))
-    val hint = Decoupled(new HintJob(p))
+    val hint = Decoupled(new HintJob)
     val hintDone = Flipped(Valid(new JobResult))
     val active = Input(UInt(Poller.this.rings.W))
     val fillable = Input(UInt(Poller.this.rings.W))
@@ -171,7 +171,7 @@ class Poller(p: Params) extends Module {
   val consuming = has(io.active, ring)
   val filling = io.settings.hints && has(wanted, order) && has(io.fillable, ring)
   io.hint.valid := state.isOneOf(State.consumeAsk, State.fillAsk)
-  io.hint.bits := 0.U.asTypeOf(new HintJob(p))
+  io.hint.bits := 0.U.asTypeOf(new HintJob)
   io.hint.bits.kind := Mux(state === State.fillAsk, HintJobKind.fill, HintJobKind.consume)
   io.hint.bits.cpu := cpu
   io.hint.bits.order := order

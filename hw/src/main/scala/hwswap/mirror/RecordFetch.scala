@@ -16,15 +16,15 @@ object RecordFetch {
 /** Fetches one cluster-state record and gives it to the core. A record whose two sequence numbers differ was being
   * written: it is read again.
   */
-class RecordFetch(p: Params) extends Module {
+class RecordFetch(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val job = Flipped(Decoupled(new FetchJob(p)))
+    val job = Flipped(Decoupled(new FetchJob))
     val done = Valid(new JobResult)
     val dma = new DmaPort
-    val core = new CorePort(p)
+    val core = new CorePort
 
     /** The record's bitmap, while the core takes it in. */
-    val bitmap = Flipped(new BitmapPort(p, p.wordSlots))
+    val bitmap = Flipped(new BitmapPort(p.wordSlots))
 
     /** Pulses: a record was read; it has to be read again; the core took one in. */
     val fetched = Output(Bool())
@@ -86,7 +86,7 @@ class RecordFetch(p: Params) extends Module {
     }(io.bitmap.index(log2Ceil(halves) - 1, 0))
 
   io.core.req.valid := state === State.apply_ && seqBegin === record.seq
-  io.core.req.bits := CorePort.blank(p)
+  io.core.req.bits := CorePort.blank
   io.core.req.bits.op := CoreOp.apply_
   io.core.req.bits.cluster := cluster
   io.core.req.bits.record := record

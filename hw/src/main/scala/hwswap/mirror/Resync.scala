@@ -7,12 +7,12 @@ import chisel3.util._
 import hwswap.core.DeviceInfo
 
 /** Fetches every record of a claimed device, or of all of them, one after the other. */
-class Resync(p: Params) extends Module {
+class Resync(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val job = Flipped(Decoupled(new ResyncJob))
     val done = Valid(new JobResult)
     val devices = Input(Vec(p.devices, new DeviceInfo))
-    val fetch = Decoupled(new FetchJob(p))
+    val fetch = Decoupled(new FetchJob)
     val fetchDone = Flipped(Valid(new JobResult))
   })
 

@@ -42,7 +42,7 @@ class Refusal extends Bundle {
 }
 
 /** A checked command. */
-class DecodedCommand(p: Params) extends Bundle {
+class DecodedCommand(implicit p: Params) extends Bundle {
   val refusal = new Refusal
 
   /** Meaningless when the command is refused. */
@@ -59,7 +59,7 @@ class DecodedCommand(p: Params) extends Bundle {
   val recallFirst = Bool()
 
   /** What the core is asked, for `core`. */
-  val core = new CoreReq(p)
+  val core = new CoreReq
 
   /** SWAPOFF: the device's tables are taken before. */
   val takeFirst = Bool()
@@ -79,8 +79,8 @@ class DecodedCommand(p: Params) extends Bundle {
 object CommandDecode {
   import MapAccess.get
 
-  def apply(p: Params, command: Command, advisory: Bool, tableWrites: Bool): DecodedCommand = {
-    val d = Wire(new DecodedCommand(p))
+  def apply(command: Command, advisory: Bool, tableWrites: Bool)(implicit p: Params): DecodedCommand = {
+    val d = Wire(new DecodedCommand)
     val head = MemMap.Command.Head
     val opcode = get(command.head, head.Opcode)
     val cpu = get(command.head, head.Cpu)
@@ -157,7 +157,7 @@ object CommandDecode {
     d.arg1 := command.arg1
     d.arg2 := command.arg2
 
-    d.core := CorePort.blank(p)
+    d.core := CorePort.blank
     d.core.op := MuxLookup(opcode, CoreOp.check)(
       Seq(
         OpcodeCode.SwaponPrepare.U -> CoreOp.swaponPrepare,

@@ -15,7 +15,7 @@ import hwswap.tables.{TableJob, TableResult}
   * mode) runs while the poll loop pauses between two CPUs, so it meets no half-done round. Swap tables are nothing the
   * poll loop knows of. A SWAPOFF takes the device's tables before the core forgets where its clusters are.
   */
-class CommandExec(p: Params) extends Module {
+class CommandExec(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Decoupled(new Command))
     val out = Decoupled(new Completion)
@@ -25,14 +25,14 @@ class CommandExec(p: Params) extends Module {
     val advisory = Input(Bool())
     val tableWrites = Input(Bool())
     val claimed = Input(Vec(p.devices, Bool()))
-    val core = new CorePort(p)
+    val core = new CorePort
 
     /** Asks the poll loop to pause; it answers, and stays paused until the request goes. */
     val pause = Output(Bool())
     val paused = Input(Bool())
     val resync = Decoupled(new ResyncJob)
     val resyncDone = Flipped(Valid(new JobResult))
-    val recall = Decoupled(new HintJob(p))
+    val recall = Decoupled(new HintJob)
     val recallDone = Flipped(Valid(new JobResult))
     val dump = Decoupled(new DumpJob)
     val dumpDone = Flipped(Valid(new JobResult))
@@ -52,7 +52,7 @@ class CommandExec(p: Params) extends Module {
   // Check one command ahead: a command makes room for the next when the core takes it.
   // While the place is free it takes in whatever is there, so that only one bit depends on whether a command came.
   val decoded = RegInit(false.B)
-  val command = RegEnable(CommandDecode(p, io.in.bits, io.advisory, io.tableWrites), !decoded)
+  val command = RegEnable(CommandDecode(io.in.bits, io.advisory, io.tableWrites), !decoded)
   io.in.ready := !decoded
 
   val state = RegInit(State.idle)
@@ -96,7 +96,7 @@ class CommandExec(p: Params) extends Module {
     (state.isOneOf(State.table, State.tableWait, State.core, State.coreWait) && recallFirst)
 
   io.recall.valid := state === State.recall || (state === State.job && place === CommandPlace.recall)
-  io.recall.bits := 0.U.asTypeOf(new HintJob(p))
+  io.recall.bits := 0.U.asTypeOf(new HintJob)
   io.recall.bits.kind := HintJobKind.recall
   io.recall.bits.device := command.device
   io.recall.bits.all := command.all

@@ -12,18 +12,18 @@ import hwswap.tables.{TableJob, TableResult}
 /** The command ring from doorbell to completion: fetch, carry out, complete, each a module of its own with queues in
   * between.
   */
-class CommandRing(p: Params) extends Module {
+class CommandRing(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val settings = Input(new Settings)
     val fetchDma = new DmaPort
     val completionDma = new DmaPort
     val claimed = Input(Vec(p.devices, Bool()))
-    val core = new CorePort(p)
+    val core = new CorePort
     val pause = Output(Bool())
     val paused = Input(Bool())
     val resync = Decoupled(new ResyncJob)
     val resyncDone = Flipped(Valid(new JobResult))
-    val recall = Decoupled(new HintJob(p))
+    val recall = Decoupled(new HintJob)
     val recallDone = Flipped(Valid(new JobResult))
     val dump = Decoupled(new DumpJob)
     val dumpDone = Flipped(Valid(new JobResult))
@@ -39,7 +39,7 @@ class CommandRing(p: Params) extends Module {
   })
 
   val fetch = Module(new CommandFetch)
-  val exec = Module(new CommandExec(p))
+  val exec = Module(new CommandExec)
   val writer = Module(new CompletionWriter)
 
   fetch.io.enable := io.settings.enable

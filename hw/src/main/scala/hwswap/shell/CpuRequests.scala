@@ -13,10 +13,10 @@ import hwswap.core.{CoreOp, CorePort}
   * whose reply was lost writes the request again and finds the old response. After reset that number is 0: a host's
   * first request uses another one. While a request is under way its page takes no other.
   */
-class CpuRequests(p: Params) extends Module {
+class CpuRequests(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
-    val core = new CorePort(p)
+    val core = new CorePort
     val advisory = Input(Bool())
 
     /** A request is under way. */
@@ -69,7 +69,7 @@ class CpuRequests(p: Params) extends Module {
       )
     )
 
-    val req = WireInit(CorePort.blank(p))
+    val req = WireInit(CorePort.blank)
     req.op := Mux(opcode === OpcodeCode.Alloc.U, CoreOp.alloc, CoreOp.free)
     req.cpu := cpu.U
     req.order := order

@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.core.DeviceInfo
 
 /** The read-only registers that show the core's device table; devices that were not built read 0. */
-class DeviceTable(p: Params) extends Module {
+class DeviceTable(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val regs = new RegPort

@@ -9,7 +9,7 @@ import hwswap.core.Policy
 /** The engine's own registers: identity, control, interrupt and sizes. Addresses, statistics, the device table and
   * the CPU pages are blocks of their own.
   */
-class Registers(p: Params) extends Module {
+class Registers(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
     val settings = Output(new Settings)
@@ -44,19 +44,8 @@ class Registers(p: Params) extends Module {
 
   import MapAccess.{get, merge, word}
   private val write = io.regs.write
-  private val reads = scala.collection.mutable.ArrayBuffer.empty[(Int, UInt)]
-
-  private def readOnly(offset: Int, value: UInt): Unit = reads += offset -> value
-
-  /** A plain read-write register: only the bits of `fields` exist. Gives the whole word. */
-  private def readWrite(offset: Int, fields: MapField*): UInt = {
-    val init = fields.map(f => f.reset << f.lsb).reduce(_ | _)
-    val mask = fields.map(f => ((BigInt(1) << f.width) - 1) << f.lsb).reduce(_ | _)
-    val reg = RegInit(init.U(Axi.DataBits.W))
-    when(write.valid && write.bits.at(offset))(reg := merge(reg, write.bits.data, write.bits.strb) & mask.U)
-    readOnly(offset, reg)
-    reg
-  }
+  private val file = new RegisterFile(io.regs)
+  import file.{readOnly, readWrite}
 
   readOnly(RegMap.Id.Offset, word(RegMap.Id.Magic -> RegMap.Id.Magic.reset.U))
   readOnly(
@@ -81,6 +70,7 @@ class Registers(p: Params) extends Module {
       RegMap.Caps.Index -> p.indexed.B,
       RegMap.Caps.Steps -> p.steps.B,
       RegMap.Caps.Check -> p.check.B,
+      RegMap.Caps.Grants -> p.grants.B,
       RegMap.Caps.Clusters -> p.clusters.U
     )
   )
@@ -230,5 +220,5 @@ class Registers(p: Params) extends Module {
     word(RegMap.Usage.Slots -> io.freeSlots, RegMap.Usage.Hinted -> io.hintedSlots)
   )
 
-  io.regs.readData := RegPort.answer(io.regs.read, reads.toSeq)
+  file.finish()
 }

@@ -6,6 +6,7 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.{AddressLookup, AddressTable, Axi, DmaArbiter, DmaPort, DmaWindow, DmaWindows, RefusedBurst}
 import hwswap.core.{CoreArbiter, CoreIO}
+import hwswap.grants.GrantEvents
 import hwswap.mirror.Mirror
 import hwswap.store.MemoryEvents
 import hwswap.tables.{TableDmaPort, Tables}
@@ -13,12 +14,12 @@ import hwswap.tables.{TableDmaPort, Tables}
 /** Everything between the two buses and the core: registers, command ring, CPU pages, mirror, swap tables, statistics,
   * and the arbiters of DMA and core. CONTROL.RESET resets the whole module.
   */
-class Shell(p: Params) extends Module {
+class Shell(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
     val dma = new DmaPort
     val lookup = Flipped(new AddressLookup)
-    val core = Flipped(new CoreIO(p))
+    val core = Flipped(new CoreIO)
 
     /** The DMA of swap tables. */
     val tableDma = new TableDmaPort
@@ -35,6 +36,11 @@ class Shell(p: Params) extends Module {
     val storeBase = Output(UInt(Axi.AddrBits.W))
     val storeError = Input(Bool())
     val memory = Input(new MemoryEvents)
+
+    /** Marks and grants: CONTROL.ENABLE, and no fault; a burst of theirs was answered with an error (level). */
+    val enable = Output(Bool())
+    val grantsFailed = Input(Bool())
+    val grants = Input(new GrantEvents)
     val resetting = Input(Bool())
 
     /** Pulse: the core is to clear everything. */
@@ -47,15 +53,15 @@ class Shell(p: Params) extends Module {
     val round = Output(UInt(32.W))
   })
 
-  val registers = Module(new Registers(p))
+  val registers = Module(new Registers)
   val addresses = Module(new AddressTable)
   val windows = Module(new DmaWindows)
   val stats = Module(new Stats)
-  val table = Module(new DeviceTable(p))
-  val requests = Module(new CpuRequests(p))
-  val ring = Module(new CommandRing(p))
-  val mirror = Module(new Mirror(p))
-  val tables = Module(new Tables(p))
+  val table = Module(new DeviceTable)
+  val requests = Module(new CpuRequests)
+  val ring = Module(new CommandRing)
+  val mirror = Module(new Mirror)
+  val tables = Module(new Tables)
   val settings = registers.io.settings
   val claimed = VecInit(io.core.devices.map(_.claimed))
 
@@ -89,7 +95,7 @@ class Shell(p: Params) extends Module {
 
   // Core
   private val coreUsers = Seq(ring.io.core, requests.io.core) ++ mirror.io.core
-  val core = Module(new CoreArbiter(p, coreUsers.length, coreUsers.length - Mirror.CoreUsers + Mirror.RecordUser))
+  val core = Module(new CoreArbiter(coreUsers.length, coreUsers.length - Mirror.CoreUsers + Mirror.RecordUser))
   for ((port, user) <- core.io.users.zip(coreUsers)) port <> user
   io.core.req <> core.io.core.req
   core.io.core.resp <> io.core.resp
@@ -133,10 +139,11 @@ class Shell(p: Params) extends Module {
   registers.io.resetting := io.resetting
   registers.io.busy := busy
   registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError || tables.io.error ||
-    io.refused.valid
+    io.refused.valid || io.grantsFailed
   registers.io.refused := io.refused.valid
   registers.io.owed := io.owed
   io.storeBase := settings.storeBase
+  io.enable := settings.enable
   registers.io.fault := io.core.fault
   registers.io.completionIrq := ring.io.irq
   registers.io.cmdHead := ring.io.head
@@ -166,4 +173,5 @@ class Shell(p: Params) extends Module {
   stats.io.events.memory := io.memory
   stats.io.events.tables := tables.io.events
   stats.io.events.dmaRefused := io.refused.valid
+  stats.io.events.grants := io.grants
 }

@@ -5,6 +5,7 @@ package shell
 import chisel3._
 import chisel3.util._
 import hwswap.core.CoreEvents
+import hwswap.grants.GrantEvents
 import hwswap.store.MemoryEvents
 import hwswap.tables.TableEvents
 
@@ -21,6 +22,7 @@ class StatEvents extends Bundle {
   val memory = new MemoryEvents
   val tables = new TableEvents
   val dmaRefused = Bool()
+  val grants = new GrantEvents
 }
 
 /** The statistics registers: 64-bit counters, cleared by reset alone.
@@ -28,7 +30,7 @@ class StatEvents extends Bundle {
   * The counts lie in one small memory. A few bits a counter collect what has happened since the counter's last turn;
   * one adder goes round and adds them to the counts. A read takes the next turn, so it gives the exact count.
   */
-class Stats extends Module {
+class Stats(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val events = Input(new StatEvents)
     val regs = new RegPort
@@ -67,7 +69,7 @@ class Stats extends Module {
     RegMap.StatTableEntriesWritten.Offset -> e.tables.wordsWritten,
     RegMap.StatTableBusyCycles.Offset -> e.tables.busy,
     RegMap.StatDmaRefused.Offset -> e.dmaRefused
-  )
+  ) ++ Option.when(p.grants)(RegMap.StatGrants.Offset -> e.grants.granted)
   private val first = RegMap.StatCycles.Offset
   private val step = RegMap.StatBusyCycles.Offset - first
   private val counters = table.length

@@ -29,34 +29,29 @@ class CacheMaster(shape: CacheShape, regionOffset: BigInt) extends Module {
   private def addressOf(line: UInt): UInt =
     (io.base + regionOffset.U + line ## 0.U(log2Ceil(lineBytes).W))(Axi.AddrBits - 1, 0)
 
-  axi.arvalid := io.memory.readLine.valid
-  axi.araddr := addressOf(io.memory.readLine.bits)
-  io.memory.readLine.ready := axi.arready
-  axi.awvalid := io.memory.writeLine.valid
-  axi.awaddr := addressOf(io.memory.writeLine.bits)
-  io.memory.writeLine.ready := axi.awready
-  for (len <- Seq(axi.arlen, axi.awlen)) len := (shape.beats - 1).U
-  for (size <- Seq(axi.awsize, axi.arsize)) size := Axi.SizeFull.U
-  for (burst <- Seq(axi.awburst, axi.arburst)) burst := Axi.BurstIncr.U
-  for (cache <- Seq(axi.awcache, axi.arcache)) cache := Axi.CacheNormal.U
-  for (zero <- Seq(axi.awid, axi.arid, axi.awprot, axi.arprot)) zero := 0.U
-  for (lock <- Seq(axi.awlock, axi.arlock)) lock := false.B
+  for ((channel, line) <- Seq(axi.ar -> io.memory.readLine, axi.aw -> io.memory.writeLine)) {
+    channel.valid := line.valid
+    channel.bits.id := 0.U
+    channel.bits.addr := addressOf(line.bits)
+    channel.bits.len := (shape.beats - 1).U
+    line.ready := channel.ready
+  }
 
   private val beat = RegInit(0.U(log2Ceil(shape.beats).max(1).W))
   private val last = beat === (shape.beats - 1).U
-  axi.wvalid := io.memory.writeBeat.valid
-  axi.wdata := io.memory.writeBeat.bits
-  axi.wstrb := Fill(Axi.DataBytes, true.B)
-  axi.wlast := last
-  io.memory.writeBeat.ready := axi.wready
+  axi.w.valid := io.memory.writeBeat.valid
+  axi.w.bits.data := io.memory.writeBeat.bits
+  axi.w.bits.strb := Fill(Axi.DataBytes, true.B)
+  axi.w.bits.last := last
+  io.memory.writeBeat.ready := axi.w.ready
   when(io.memory.writeBeat.fire) {
     beat := Mux(last, 0.U, beat + 1.U)
   }
 
-  io.memory.readBeat.valid := axi.rvalid
-  io.memory.readBeat.bits := axi.rdata
-  axi.rready := io.memory.readBeat.ready
-  axi.bready := true.B
-  io.memory.written := axi.bvalid
-  io.error := (axi.rvalid && axi.rready && Axi.isError(axi.rresp)) || (axi.bvalid && Axi.isError(axi.bresp))
+  io.memory.readBeat.valid := axi.r.valid
+  io.memory.readBeat.bits := axi.r.bits.data
+  axi.r.ready := io.memory.readBeat.ready
+  axi.b.ready := true.B
+  io.memory.written := axi.b.valid
+  io.error := (axi.r.fire && axi.r.bits.isError) || (axi.b.valid && axi.b.bits.isError)
 }

@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.bus.{Axi, Axi4}
 
 /** One kind of links of all clusters: a reader and a writer. */
-class LinkPort(p: Params) extends Bundle {
+class LinkPort(implicit p: Params) extends Bundle {
 
   /** Read this cluster's link; it is there one cycle later, for one cycle. */
   val read = Flipped(Valid(UInt(p.clusterBits.W)))
@@ -17,24 +17,24 @@ class LinkPort(p: Params) extends Bundle {
 }
 
 /** A line of each cluster, read as a whole, written word by word. */
-class StorePort(p: Params) extends Bundle {
+class StorePort(implicit p: Params) extends Bundle {
 
   /** Read this cluster; it is there one cycle later, for one cycle. */
   val read = Flipped(Valid(UInt(p.clusterBits.W)))
-  val line = Output(new StoredCluster(p))
+  val line = Output(new StoredCluster)
 
   /** Write. */
-  val write = Input(new StoreWrite(p))
+  val write = Input(new StoreWrite)
 }
 
 /** All clusters' links in their lists. */
-class LinksPort(p: Params) extends Bundle {
-  val next, prev = new LinkPort(p)
+class LinksPort(implicit p: Params) extends Bundle {
+  val next, prev = new LinkPort
 }
 
 /** The links on chip: block RAM. Reading what is written in the same cycle gives nothing defined. */
-class ClusterLinks(p: Params) extends Module {
-  val io = IO(new LinksPort(p))
+class ClusterLinks(implicit p: Params) extends Module {
+  val io = IO(new LinksPort)
 
   for (port <- Seq(io.next, io.prev)) {
     val ram = SyncReadMem(p.clusters, UInt(p.clusterBits.W), SyncReadMem.Undefined)
@@ -44,9 +44,9 @@ class ClusterLinks(p: Params) extends Module {
 }
 
 /** All that is held of each cluster, by cluster number: what is known of it, and its place in the lists. */
-class ClusterMemoryPort(p: Params) extends Bundle {
-  val store = new StorePort(p)
-  val links = new LinksPort(p)
+class ClusterMemoryPort(implicit p: Params) extends Bundle {
+  val store = new StorePort
+  val links = new LinksPort
 
   /** The row of the cluster that is read is not looked at. */
   val recordOnly = Input(Bool())
@@ -74,9 +74,9 @@ class MemoryEvents extends Bundle {
   *
   * The user works on in cycles in which `run` is high, and only in those are its ports looked at; see LineCache.
   */
-class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
+class CachedClusterMemory(dram: DramStore)(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val port = new ClusterMemoryPort(p)
+    val port = new ClusterMemoryPort
     val run = Output(Bool())
 
     /** One master a cache. */
@@ -89,7 +89,7 @@ class CachedClusterMemory(p: Params, dram: DramStore) extends Module {
   })
 
   private val map = MemMap.StoreRecord
-  private val metaType = new ClusterMeta(p)
+  private val metaType = new ClusterMeta
   private val fields = Seq(
     CacheField("meta", Axi.DataBits * map.Meta.Offset / Axi.DataBytes, metaType.getWidth),
     CacheField("next", Axi.DataBits * map.Links.Offset / Axi.DataBytes + map.Links.Next.lsb, p.clusterBits),

@@ -8,7 +8,7 @@ import chisel3.util._
 /** What is stored of one word of a row: the slots that are taken (32 bits), and for how many orders there is a free run
   * (see FreeRuns.orders).
   */
-class StoredWord(p: Params) extends Bundle {
+class StoredWord(implicit p: Params) extends Bundle {
   val used = UInt(p.wordSlots.W)
   val orders = UInt(log2Ceil(p.wordOrders + 1).W)
 }
@@ -16,20 +16,20 @@ class StoredWord(p: Params) extends Bundle {
 /** All that is read of a cluster at once: its row, word by word, the engine's count, flag and order, and what the
   * kernel said last. Which slots are in outstanding hints (advisory mode) is in HintedSlots.
   */
-class StoredCluster(p: Params) extends Bundle {
-  val words = Vec(p.words, new StoredWord(p))
-  val meta = new ClusterMeta(p)
+class StoredCluster(implicit p: Params) extends Bundle {
+  val words = Vec(p.words, new StoredWord)
+  val meta = new ClusterMeta
   val kernel = new KernelMeta
 }
 
 /** A write of one cluster: the same word at each of the places that `words` names, and count, flag and order, and the
   * kernel's word, if they are valid.
   */
-class StoreWrite(p: Params) extends Bundle {
+class StoreWrite(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val words = UInt(p.words.W)
-  val word = new StoredWord(p)
-  val meta = Valid(new ClusterMeta(p))
+  val word = new StoredWord
+  val meta = Valid(new ClusterMeta)
   val kernel = Valid(new KernelMeta)
 
   /** It writes something. */
@@ -42,8 +42,8 @@ class StoreWrite(p: Params) extends Bundle {
   * its cluster is read is not defined in what was read; who reads puts the new word in its place. Without advisory mode
   * the kernel has no last word.
   */
-class ClusterStore(p: Params) extends Module {
-  val io = IO(new StorePort(p))
+class ClusterStore(implicit p: Params) extends Module {
+  val io = IO(new StorePort)
 
   /** RAMs so narrow that each fills a block RAM with its depth: a wider one would be made of several, with multiplexers
     * behind them.

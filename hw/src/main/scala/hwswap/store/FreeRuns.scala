@@ -60,10 +60,10 @@ object FreeRuns {
   }
 
   /** The word that has runs of so many orders has one of this order; for an order above 5: it is empty. */
-  def fits(orders: UInt, order: UInt, p: Params): Bool = orders > below(order, p)
+  def fits(orders: UInt, order: UInt)(implicit p: Params): Bool = orders > below(order)
 
   /** The greatest number of orders with which a word has no run of this order. */
-  def below(order: UInt, p: Params): UInt = {
+  def below(order: UInt)(implicit p: Params): UInt = {
     val most = (p.wordOrders - 1).U
     Mux(atLeast(order, p.wordOrders), most, order(log2Ceil(p.wordOrders) - 1, 0))
   }

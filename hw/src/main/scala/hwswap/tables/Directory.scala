@@ -35,15 +35,15 @@ class DirectoryValue extends Bundle {
 }
 
 /** Looks at, or sets, `count` entries from `cluster` on: as many as there are, or up to 512 to be set. */
-class DirectoryReq(p: Params) extends Bundle {
+class DirectoryReq(implicit p: Params) extends Bundle {
   val set = Bool()
   val cluster = UInt(p.clusterBits.W)
   val count = UInt(p.clusterCountBits.W)
 }
 
 /** What a client of the directory sees: one request at a time. */
-class DirectoryPort(p: Params) extends Bundle {
-  val req = Decoupled(new DirectoryReq(p))
+class DirectoryPort(implicit p: Params) extends Bundle {
+  val req = Decoupled(new DirectoryReq)
 
   /** The entries looked at, in order. */
   val entries = Flipped(Decoupled(new DirectoryEntry))
@@ -58,9 +58,9 @@ class DirectoryPort(p: Params) extends Bundle {
 }
 
 /** The directory: from each engine cluster to the address of its swap table. */
-abstract class Directory(p: Params) extends Module {
+abstract class Directory(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val port = Flipped(new DirectoryPort(p))
+    val port = Flipped(new DirectoryPort)
 
     /** It is cleared. */
     val ready = Output(Bool())
@@ -74,7 +74,7 @@ abstract class Directory(p: Params) extends Module {
 }
 
 /** The directory in a memory of its own, cleared at reset. */
-class OnChipDirectory(p: Params) extends Directory(p) {
+class OnChipDirectory(implicit p: Params) extends Directory {
   io.readReq.valid := false.B
   io.readReq.bits := 0.U.asTypeOf(io.readReq.bits)
   io.readData.ready := false.B
@@ -99,9 +99,9 @@ class OnChipDirectory(p: Params) extends Directory(p) {
   private val write = clearing || (port.values.fire && port.values.bits.keep)
   private val read = Cat(
     Seq
-      .tabulate((bits + OnChipDirectory.width(p) - 1) / OnChipDirectory.width(p)) { i =>
-        val low = i * OnChipDirectory.width(p)
-        val slice = value((low + OnChipDirectory.width(p)).min(bits) - 1, low)
+      .tabulate((bits + OnChipDirectory.width - 1) / OnChipDirectory.width) { i =>
+        val low = i * OnChipDirectory.width
+        val slice = value((low + OnChipDirectory.width).min(bits) - 1, low)
         val ram = SyncReadMem(p.clusters, chiselTypeOf(slice), SyncReadMem.Undefined)
         when(write)(ram.write(at, slice))
         ram.read(at, state === State.read)
@@ -150,5 +150,5 @@ class OnChipDirectory(p: Params) extends Directory(p) {
 object OnChipDirectory {
 
   /** Width of its block RAMs. */
-  private def width(p: Params): Int = ClusterStore.width(p.clusters)
+  private def width(implicit p: Params): Int = ClusterStore.width(p.clusters)
 }

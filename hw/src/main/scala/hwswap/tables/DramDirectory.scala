@@ -11,7 +11,7 @@ import hwswap.bus.Axi
   * It is read a burst at a time, into a queue of its own, so that entries that nobody has taken yet are never in the
   * way of words behind them.
   */
-class DramDirectory(p: Params) extends Directory(p) {
+class DramDirectory(implicit p: Params) extends Directory {
   object State extends ChiselEnum {
     val idle, place, ask, fill, setPlace, setAsk, set = Value
   }

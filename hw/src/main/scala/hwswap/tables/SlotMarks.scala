@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.bus.Axi
 
 /** What is known of one slot of a cluster. */
-class SlotMark(p: Params) extends Bundle {
+class SlotMark(implicit p: Params) extends Bundle {
   val slot = UInt(p.slotBits.W)
   val kind = UInt(TableEntry.KindBits.W)
   val mark = Bool()
@@ -16,7 +16,7 @@ class SlotMark(p: Params) extends Bundle {
   val end = Bool()
 }
 
-/** What is known of 64 slots in a row, a bit each. Slots nobody told of have kind 0 and no mark. */
+/** What is known of 64 slots in a row, a bit each. Slots that were not written have kind 0 and no mark. */
 class SlotMarkRow extends Bundle {
   val marks = UInt(Axi.DataBits.W)
 
@@ -31,11 +31,11 @@ class SlotMarkRow extends Bundle {
 /** Bitmaps of a cluster's slots, made of one slot a cycle in rising order. A row is collected in a register, and joins
   * the others in a small memory when the next one begins.
   */
-class SlotMarks(p: Params) extends Module {
+class SlotMarks(implicit p: Params) extends Module {
   private val rows = p.slots / Axi.DataBits
   val io = IO(new Bundle {
     val clear = Input(Bool())
-    val in = Flipped(Valid(new SlotMark(p)))
+    val in = Flipped(Valid(new SlotMark))
     val index = Input(UInt(log2Ceil(rows).W))
 
     /** Row `index`; two cycles after its last slot, or the last of all. */

@@ -150,43 +150,25 @@ class TableDma(bursts: Int) extends Module {
   reads.io.flush := io.flush || io.port.read.drop
   io.port.read.settled := reads.io.settled
   io.port.read.idle := reads.io.idle
-  axi.arvalid := reads.io.address.valid
-  axi.arid := reads.io.address.bits.id
-  axi.araddr := reads.io.address.bits.addr
-  axi.arlen := reads.io.address.bits.len
-  reads.io.address.ready := axi.arready
-  axi.rready := true.B
-  reads.io.beat.valid := axi.rvalid
-  reads.io.beat.bits.data := axi.rdata
-  reads.io.beat.bits.error := Axi.isError(axi.rresp)
-  reads.io.beat.bits.last := axi.rlast
+  axi.ar <> reads.io.address
+  axi.r.ready := true.B
+  reads.io.beat.valid := axi.r.valid
+  reads.io.beat.bits.data := axi.r.bits.data
+  reads.io.beat.bits.error := axi.r.bits.isError
+  reads.io.beat.bits.last := axi.r.bits.last
 
   writes.io.req <> io.port.write.req
   writes.io.data <> io.port.write.data
   io.port.write.done := writes.io.done
   writes.io.flush := io.flush
-  axi.awvalid := writes.io.address.valid
-  axi.awid := writes.io.address.bits.id
-  axi.awaddr := writes.io.address.bits.addr
-  axi.awlen := writes.io.address.bits.len
-  writes.io.address.ready := axi.awready
-  axi.wvalid := writes.io.beat.valid
-  axi.wdata := writes.io.beat.bits.data
-  axi.wstrb := writes.io.beat.bits.strb
-  axi.wlast := writes.io.beat.bits.last
-  writes.io.beat.ready := axi.wready
-  axi.bready := true.B
-  writes.io.answer.valid := axi.bvalid
-  writes.io.answer.bits := Axi.isError(axi.bresp)
-
-  for (size <- Seq(axi.awsize, axi.arsize)) size := Axi.SizeFull.U
-  for (burst <- Seq(axi.awburst, axi.arburst)) burst := Axi.BurstIncr.U
-  for (cache <- Seq(axi.awcache, axi.arcache)) cache := Axi.CacheNormal.U
-  for (zero <- Seq(axi.awprot, axi.arprot)) zero := 0.U
-  for (lock <- Seq(axi.awlock, axi.arlock)) lock := false.B
+  axi.aw <> writes.io.address
+  axi.w <> writes.io.beat
+  axi.b.ready := true.B
+  writes.io.answer.valid := axi.b.valid
+  writes.io.answer.bits := axi.b.bits.isError
 
   io.idle := reads.io.idle && writes.io.idle
-  io.readBeat := axi.rvalid && axi.rready
-  io.writeBeat := axi.wvalid && axi.wready
-  io.error := (axi.rvalid && Axi.isError(axi.rresp)) || (axi.bvalid && Axi.isError(axi.bresp))
+  io.readBeat := axi.r.fire
+  io.writeBeat := axi.w.fire
+  io.error := (axi.r.valid && axi.r.bits.isError) || (axi.b.valid && axi.b.bits.isError)
 }

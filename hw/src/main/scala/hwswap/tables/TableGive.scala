@@ -9,7 +9,7 @@ import hwswap.bus.Axi
 /** Changes of the directory: clusters get tables, lose them one by one and are counted, or all of a device do, or one
   * gets a table out of the pool or gives it back.
   */
-class GiveJob(p: Params) extends Bundle {
+class GiveJob(implicit p: Params) extends Bundle {
 
   /** give, take, off, populate, release. */
   val op = TableOp()
@@ -33,11 +33,11 @@ class GiveResult extends Bundle {
 /** Carries out TABLE_GIVE, TABLE_TAKE, what SWAPOFF takes, and the pool's changes. Addresses are read in batches that
   * fit in the read queue as a whole, so that nothing is written while a read is under way.
   */
-class TableGive(p: Params) extends Module {
+class TableGive(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val job = Flipped(Decoupled(new GiveJob(p)))
+    val job = Flipped(Decoupled(new GiveJob))
     val done = Valid(new GiveResult)
-    val directoryReq = Decoupled(new DirectoryReq(p))
+    val directoryReq = Decoupled(new DirectoryReq)
     val entries = Flipped(Decoupled(new DirectoryEntry))
     val values = Decoupled(new DirectoryValue)
     val directoryDone = Flipped(Valid(Bool()))
@@ -54,7 +54,7 @@ class TableGive(p: Params) extends Module {
     val idle, look, entries, write, written, next, read, settle, ask, set, finish = Value
   }
   val state = RegInit(State.idle)
-  private val job = Reg(new GiveJob(p))
+  private val job = Reg(new GiveJob)
 
   /** Clusters that are left, and those of the present batch. */
   private val left, batch = Reg(UInt(p.clusterCountBits.W))

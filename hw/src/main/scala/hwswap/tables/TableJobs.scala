@@ -38,7 +38,7 @@ class TableResult extends Bundle {
 }
 
 /** The part of a range of slots that is in one cluster. */
-class TablePiece(p: Params) extends Bundle {
+class TablePiece(implicit p: Params) extends Bundle {
 
   /** The cluster, counted from the range's first. */
   val cluster = UInt(p.clusterBits.W)

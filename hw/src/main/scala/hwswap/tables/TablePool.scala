@@ -16,11 +16,11 @@ import hwswap.core.PoolPort
   * has no table has none to give back: where an allocation depends on that, and while too many changes wait, the core
   * does.
   */
-class TablePool(p: Params) extends Module {
+class TablePool(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
     val advisory = Input(Bool())
-    val core = Flipped(new PoolPort(p))
+    val core = Flipped(new PoolPort)
 
     /** What is to be done, and its end. */
     val job = Decoupled(new TableJob)
@@ -133,7 +133,7 @@ class TablePool(p: Params) extends Module {
     )
   )
   assert(!io.done.valid || working, "the end of a change that was not begun")
-  assert(!on || none === (spare === hasTaken.asUInt), "what the core is told of the pool is not so")
+  assert(!on || none === (spare === hasTaken.asUInt), "the core sees another state of the pool than there is")
   assert(waiting === changes.io.count +& arrived, "the pool's changes are miscounted")
   assert(!arrived || changes.io.enq.ready, "the pool misses a cluster")
   assert(!counts || empties || !none, "a cluster comes into use without a table")
@@ -141,7 +141,7 @@ class TablePool(p: Params) extends Module {
 
 object TablePool {
 
-  /** Changes that wait, and how many may still come when the core is told to wait. */
+  /** Changes that wait, and how many may still come when the core is stalled. */
   private val Places = 8
   private val Room = 4
 }

@@ -14,7 +14,7 @@ object ReportKind extends ChiselEnum {
 }
 
 /** Something to write: so many words from the word with number `address` on. */
-class ReportJob(p: Params) extends Bundle {
+class ReportJob(implicit p: Params) extends Bundle {
   val kind = ReportKind()
   val address = UInt(TableDma.AddrBits.W)
   val count = UInt(p.countBits.W)
@@ -26,13 +26,13 @@ class ReportJob(p: Params) extends Bundle {
 }
 
 /** Writes what was found, or the words that take the place of others. */
-class TableReport(p: Params) extends Module {
+class TableReport(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val job = Flipped(Decoupled(new ReportJob(p)))
+    val job = Flipped(Decoupled(new ReportJob))
 
     /** The end: whether there was an error. */
     val done = Valid(Bool())
-    val found = Input(new WordsFound(p))
+    val found = Input(new WordsFound)
     val rowIndex = Output(UInt(log2Ceil(p.slots / Axi.DataBits).W))
     val row = Input(new SlotMarkRow)
     val flagsIndex = Output(UInt(p.slotBits.W))
@@ -44,7 +44,7 @@ class TableReport(p: Params) extends Module {
     val idle, data = Value
   }
   val state = RegInit(State.idle)
-  private val job = Reg(new ReportJob(p))
+  private val job = Reg(new ReportJob)
   private val index = Reg(UInt(p.countBits.W))
 
   // The write is asked for in the cycle in which the job is taken.

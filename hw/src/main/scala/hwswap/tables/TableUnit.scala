@@ -11,7 +11,7 @@ import hwswap.core.DeviceInfo
   * device, then the range, then the arguments; then come the table and its words. All accesses of a job have ended when
   * it has.
   */
-class TableUnit(p: Params) extends Module {
+class TableUnit(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val job = Flipped(Decoupled(new TableJob))
     val done = Valid(new TableResult)
@@ -49,13 +49,13 @@ class TableUnit(p: Params) extends Module {
   private def doing(ops: TableOp.Type*): Bool = job.op.isOneOf(ops)
 
   private val directory: Directory =
-    if (p.dram.isEmpty) Module(new OnChipDirectory(p)) else Module(new DramDirectory(p))
+    if (p.dram.isEmpty) Module(new OnChipDirectory) else Module(new DramDirectory)
   private val entries = directory.io.port
   val window = Module(new Window)
-  val give = Module(new TableGive(p))
-  val walk = Module(new TableWalk(p))
-  val words = Module(new TableWords(p))
-  val report = Module(new TableReport(p))
+  val give = Module(new TableGive)
+  val walk = Module(new TableWalk)
+  val words = Module(new TableWords)
+  val report = Module(new TableReport)
   private val found = words.io.found
 
   // The directory: one of the two uses it.
@@ -161,7 +161,7 @@ class TableUnit(p: Params) extends Module {
   // The slots to walk over.
   private val at = Reg(UInt(32.W))
   private val slots = Reg(UInt(p.usedBits.W))
-  private val range = Reg(new TableRange(p))
+  private val range = Reg(new TableRange)
 
   io.job.ready := state === State.idle && entries.idle && io.ready
   io.done.valid := state === State.finish

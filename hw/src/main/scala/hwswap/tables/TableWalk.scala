@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 
 /** A range of slots. */
-class TableRange(p: Params) extends Bundle {
+class TableRange(implicit p: Params) extends Bundle {
 
   /** Engine cluster of the first slot, and the slot in it. */
   val cluster = UInt(p.clusterBits.W)
@@ -23,13 +23,13 @@ class TableRange(p: Params) extends Bundle {
 /** Cuts a range of slots into its clusters, looks up their tables, and asks for the words. It runs ahead of who takes
   * the words, by as many clusters as there are places.
   */
-class TableWalk(p: Params) extends Module {
+class TableWalk(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val start = Flipped(Decoupled(new TableRange(p)))
-    val directoryReq = Decoupled(new DirectoryReq(p))
+    val start = Flipped(Decoupled(new TableRange))
+    val directoryReq = Decoupled(new DirectoryReq)
     val entries = Flipped(Decoupled(new DirectoryEntry))
     val readReq = Decoupled(new TableReadReq)
-    val pieces = Decoupled(new TablePiece(p))
+    val pieces = Decoupled(new TablePiece)
 
     /** Where the table of the last piece is. */
     val page = Output(UInt(Directory.PageBits.W))
@@ -41,10 +41,10 @@ class TableWalk(p: Params) extends Module {
     val idle, ask, walk = Value
   }
   val state = RegInit(State.idle)
-  private val range = Reg(new TableRange(p))
+  private val range = Reg(new TableRange)
   private val number = Reg(UInt(p.clusterBits.W))
   private val page = Reg(UInt(Directory.PageBits.W))
-  private val pieces = Module(new Queue(new TablePiece(p), TableWalk.Places, hasFlush = true))
+  private val pieces = Module(new Queue(new TablePiece, TableWalk.Places, hasFlush = true))
   pieces.io.flush.get := io.stop
   io.pieces <> pieces.io.deq
   io.page := page

@@ -21,7 +21,7 @@ class WordsJob extends Bundle {
 }
 
 /** What was found. */
-class WordsFound(p: Params) extends Bundle {
+class WordsFound(implicit p: Params) extends Bundle {
 
   /** The bus answered with an error; nothing else means anything then. */
   val error = Bool()
@@ -51,10 +51,10 @@ class WordsFound(p: Params) extends Bundle {
   * A word's kind is known one cycle after it was taken, and counts one later. Clusters without table take one cycle, or
   * one a slot where a bitmap of them is wanted.
   */
-class TableWords(p: Params) extends Module {
+class TableWords(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val start = Flipped(Decoupled(new WordsJob))
-    val pieces = Flipped(Decoupled(new TablePiece(p)))
+    val pieces = Flipped(Decoupled(new TablePiece))
     val words = Flipped(Decoupled(new TableReadWord))
 
     /** All has been looked at, or enough; `found` stays until the next start. */
@@ -64,7 +64,7 @@ class TableWords(p: Params) extends Module {
       * that on.
       */
     val ends = Output(Bool())
-    val found = Output(new WordsFound(p))
+    val found = Output(new WordsFound)
 
     /** Bitmaps of the last cluster: of the slots looked for, or not as expected; all of the range by kind (range). */
     val rowIndex = Input(UInt(log2Ceil(p.slots / Axi.DataBits).W))
@@ -79,12 +79,12 @@ class TableWords(p: Params) extends Module {
   }
   val state = RegInit(State.idle)
   private val job = Reg(new WordsJob)
-  private val piece = Reg(new TablePiece(p))
+  private val piece = Reg(new TablePiece)
   private val slot = Reg(UInt(p.slotBits.W))
   private val left = Reg(UInt(p.countBits.W))
   private val begun = Reg(Bool())
   private val settled = Reg(UInt(2.W))
-  private val found = Reg(new WordsFound(p))
+  private val found = Reg(new WordsFound)
   io.found := found
 
   io.start.ready := state === State.idle || state === State.done
@@ -126,7 +126,7 @@ class TableWords(p: Params) extends Module {
       TableOp.window -> (kind === TableKindCode.Shadow.U)
     )
   )
-  private val marks = Module(new SlotMarks(p))
+  private val marks = Module(new SlotMarks)
   marks.io.clear := io.start.fire
   marks.io.in.valid := wordIn
   marks.io.in.bits.slot := at

@@ -4,14 +4,10 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, AxiAddress}
+import hwswap.bus.{Axi, AxiAddress, AxiWriteBeat}
 
 /** A beat to write, as the bus takes it. */
-class TableWriteBeat extends Bundle {
-  val data = UInt(Axi.DataBits.W)
-  val strb = UInt(Axi.DataBytes.W)
-  val last = Bool()
-}
+class TableWriteBeat extends AxiWriteBeat
 
 /** The writing half of TableDma: three places in a transfer move along, each at its own pace: that of the next address,
   * of the next word, and of the next answer.

@@ -15,7 +15,7 @@ class TableEvents extends Bundle {
 /** Everything of swap tables and readahead: the unit that carries jobs out, and its users. The pool goes first, so that
   * a command finds what allocations and frees before it have brought; then the register LOOKUP, then commands.
   */
-class Tables(p: Params) extends Module {
+class Tables(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
     val job = Flipped(Decoupled(new TableJob))
@@ -24,7 +24,7 @@ class Tables(p: Params) extends Module {
     val dma = new TableDmaPort
     val directoryBase = Input(UInt(Axi.AddrBits.W))
     val advisory = Input(Bool())
-    val pool = Flipped(new PoolPort(p))
+    val pool = Flipped(new PoolPort)
 
     /** The directory is cleared. */
     val ready = Output(Bool())
@@ -58,8 +58,8 @@ class Tables(p: Params) extends Module {
 
   private def body(): Unit = {
     val registers = Module(new TableRegisters)
-    val unit = Module(new TableUnit(p))
-    val pool = Option.when(p.pool)(Module(new TablePool(p)))
+    val unit = Module(new TableUnit)
+    val pool = Option.when(p.pool)(Module(new TablePool))
     val commands = Seq((registers.io.job, registers.io.done), (io.job, io.done))
     val users = pool.map(pool => (pool.io.job, pool.io.done)).toSeq ++ commands
     val pick = Module(new Arbiter(new TableJob, users.length))

@@ -19,30 +19,19 @@ class AddressTableSpec extends AnyFunSpec with ChiselSim with Seeded {
   )
 
   private class Bench(dut: AddressTable) {
+    private val regs = new RegisterAccess(dut.io.regs, () => dut.clock.step())
+
     def reset(): Unit = {
-      dut.io.regs.write.valid.poke(false)
-      dut.io.regs.read.valid.poke(false)
+      regs.idle()
       dut.reset.poke(true)
       dut.clock.step()
       dut.reset.poke(false)
     }
     def write(offset: Int, data: BigInt, strobes: Int): Unit = {
-      dut.io.regs.write.bits.addr.poke(offset)
-      dut.io.regs.write.bits.data.poke(data.U)
-      dut.io.regs.write.bits.strb.poke(strobes)
-      dut.io.regs.write.valid.poke(true)
-      dut.clock.step()
-      dut.io.regs.write.valid.poke(false)
+      regs.write(offset, data, strobes)
       dut.clock.step()
     }
-    def read(offset: Int): BigInt = {
-      dut.io.regs.read.bits.poke(offset)
-      dut.io.regs.read.valid.poke(true)
-      dut.clock.step()
-      dut.io.regs.read.valid.poke(false)
-      dut.clock.step(RegPort.ReadCycles - 1)
-      dut.io.regs.readData.peek().litValue
-    }
+    def read(offset: Int): BigInt = regs.read(offset)
     def lookup(base: DmaBase.Type): BigInt = {
       dut.io.lookup.base.poke(base)
       dut.io.lookup.address.peek().litValue

@@ -10,14 +10,15 @@ import scala.collection.mutable
 import scala.util.Random
 
 /** The gate between masters and bus: what windows permit and what they do not, and the end of what the bus owes. */
-class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
+class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val inside = 0x40000L
   private val outside = 0x80000L
 
   private class Bench(dut: AxiGate, random: Random, eager: Int = 60) {
-    val memory = new AxiMemory(dut.io.axi, random, eager, latency = random.nextInt(12))
+    val memory = new AxiMemory(AxiSignals(dut.io.axi), random, eager, latency = random.nextInt(12))
     private val inner = dut.io.inner
-    for (b <- Seq(inner.awvalid, inner.wvalid, inner.bready, inner.arvalid, inner.rready, dut.io.abandon)) b.poke(false)
+    for (b <- Seq(inner.aw.valid, inner.w.valid, inner.b.ready, inner.ar.valid, inner.r.ready, dut.io.abandon))
+      b.poke(false)
     for (window <- dut.io.windows; bits <- Seq(window.start, window.limit)) bits.poke(0)
     for (window <- dut.io.windows; bit <- Seq(window.read, window.write)) bit.poke(false)
     dut.reset.poke(true)
@@ -27,7 +28,6 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
 
     /** Refused bursts, (write, address). */
     val refused = mutable.ArrayBuffer.empty[(Boolean, Long)]
-    private def bit(b: Bool): Boolean = b.peek().litToBoolean
 
     def permit(window: Int, start: Long, limit: Long, reads: Boolean, writes: Boolean): Unit = {
       dut.io.windows(window).start.poke(start >> 12)
@@ -54,33 +54,33 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
 
     def askRead(address: Long, beats: Int, id: Int): Unit = {
-      inner.araddr.poke(address)
-      inner.arlen.poke(beats - 1)
-      inner.arid.poke(id)
-      inner.arvalid.poke(true)
-      until("arready")(bit(inner.arready))
+      inner.ar.bits.addr.poke(address)
+      inner.ar.bits.len.poke(beats - 1)
+      inner.ar.bits.id.poke(id)
+      inner.ar.valid.poke(true)
+      until("arready")(bit(inner.ar.ready))
       step()
-      inner.arvalid.poke(false)
+      inner.ar.valid.poke(false)
     }
 
     def askWrite(address: Long, beats: Int, id: Int): Unit = {
-      inner.awaddr.poke(address)
-      inner.awlen.poke(beats - 1)
-      inner.awid.poke(id)
-      inner.awvalid.poke(true)
-      until("awready")(bit(inner.awready))
+      inner.aw.bits.addr.poke(address)
+      inner.aw.bits.len.poke(beats - 1)
+      inner.aw.bits.id.poke(id)
+      inner.aw.valid.poke(true)
+      until("awready")(bit(inner.aw.ready))
       step()
-      inner.awvalid.poke(false)
+      inner.aw.valid.poke(false)
     }
 
     def give(data: Long, last: Boolean): Unit = {
-      inner.wdata.poke(AxiMemory.unsigned(data).U)
-      inner.wstrb.poke(255)
-      inner.wlast.poke(last)
-      inner.wvalid.poke(true)
-      until("wready")(bit(inner.wready))
+      inner.w.bits.data.poke(AxiMemory.unsigned(data).U)
+      inner.w.bits.strb.poke(255)
+      inner.w.bits.last.poke(last)
+      inner.w.valid.poke(true)
+      until("wready")(bit(inner.w.ready))
       step()
-      inner.wvalid.poke(false)
+      inner.w.valid.poke(false)
     }
 
     /** Beats of a read as (data, response, identifier), up to the last. */
@@ -88,28 +88,28 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
       val beats = mutable.ArrayBuffer.empty[(Long, Int, Int)]
       var last = false
       while (!last) {
-        inner.rready.poke(random.nextBoolean())
-        if (bit(inner.rvalid) && bit(inner.rready)) {
-          last = bit(inner.rlast)
+        inner.r.ready.poke(random.nextBoolean())
+        if (bit(inner.r.valid) && bit(inner.r.ready)) {
+          last = bit(inner.r.bits.last)
           beats += ((
-            inner.rdata.peek().litValue.toLong,
-            inner.rresp.peek().litValue.toInt,
-            inner.rid.peek().litValue.toInt
+            inner.r.bits.data.peek().litValue.toLong,
+            inner.r.bits.resp.peek().litValue.toInt,
+            inner.r.bits.id.peek().litValue.toInt
           ))
         }
         step()
       }
-      inner.rready.poke(false)
+      inner.r.ready.poke(false)
       beats.toSeq
     }
 
     /** The answer to a write: response and identifier. */
     def takeWrite(): (Int, Int) = {
-      inner.bready.poke(true)
-      until("bvalid")(bit(inner.bvalid))
-      val answer = (inner.bresp.peek().litValue.toInt, inner.bid.peek().litValue.toInt)
+      inner.b.ready.poke(true)
+      until("bvalid")(bit(inner.b.valid))
+      val answer = (inner.b.bits.resp.peek().litValue.toInt, inner.b.bits.id.peek().litValue.toInt)
       step()
-      inner.bready.poke(false)
+      inner.b.ready.poke(false)
       answer
     }
   }
@@ -197,25 +197,25 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
         bench.step()
         dut.io.abandon.poke(false)
         // The masters begin anew at once, and with the same identifiers.
-        inner.araddr.poke(inside + 2048)
-        inner.arlen.poke(3)
-        inner.arid.poke(1)
-        inner.arvalid.poke(true)
-        inner.wvalid.poke(true)
-        inner.rready.poke(true)
-        inner.bready.poke(true)
-        if (dut.io.owed.peek().litToBoolean) cut += 1
+        inner.ar.bits.addr.poke(inside + 2048)
+        inner.ar.bits.len.poke(3)
+        inner.ar.bits.id.poke(1)
+        inner.ar.valid.poke(true)
+        inner.w.valid.poke(true)
+        inner.r.ready.poke(true)
+        inner.b.ready.poke(true)
+        if (bit(dut.io.owed)) cut += 1
         val bursts = bench.memory.bursts.length
-        for (_ <- 0 until 100 if dut.io.owed.peek().litToBoolean) {
-          inner.rvalid.expect(false)
-          inner.bvalid.expect(false)
-          inner.wready.expect(false)
+        for (_ <- 0 until 100 if bit(dut.io.owed)) {
+          inner.r.valid.expect(false)
+          inner.b.valid.expect(false)
+          inner.w.ready.expect(false)
           bench.step()
         }
         bench.memory.hold = false
-        while (dut.io.owed.peek().litToBoolean) {
-          inner.rvalid.expect(false)
-          inner.bvalid.expect(false)
+        while (bit(dut.io.owed)) {
+          inner.r.valid.expect(false)
+          inner.b.valid.expect(false)
           bench.step()
         }
         assert(bench.memory.quiet && bench.memory.bursts.drop(bursts).forall(_._2 != inside + 2048))
@@ -223,10 +223,10 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Seeded {
           assert(
             bench.memory(inside + 8 * i) == (if (i < written && bench.memory(inside + 8 * i) == i) i else 1000 + i)
           )
-        inner.wvalid.poke(false)
-        bench.until("arready")(inner.arready.peek().litToBoolean)
+        inner.w.valid.poke(false)
+        bench.until("arready")(bit(inner.ar.ready))
         bench.step()
-        inner.arvalid.poke(false)
+        inner.ar.valid.poke(false)
         assert(bench.takeRead() == Seq.fill(4)((0L, 0, 1)))
         bench.askWrite(inside, 2, id = 0)
         bench.give(77, last = false)

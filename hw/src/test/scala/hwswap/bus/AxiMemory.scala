@@ -3,7 +3,7 @@ package hwswap
 package bus
 
 import chisel3._
-import chisel3.simulator.PeekPokeAPI
+import chisel3.util.ReadyValidIO
 import org.scalatest.Assertions
 
 import scala.collection.mutable
@@ -25,9 +25,17 @@ import scala.util.Random
   *   cycles from an address, or a burst's last word, to the answer at the earliest
   * @param reorder
   *   answers of different identifiers overtake each other, and beats read for them are mixed, at random
+  * @param bytes
+  *   parts of a word may be written
   */
-class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder: Boolean = true)
-    extends PeekPokeAPI
+class AxiMemory(
+    axi: AxiSignals,
+    random: Random,
+    eager: Int,
+    latency: Int = 0,
+    reorder: Boolean = true,
+    bytes: Boolean = false
+) extends Peeks
     with Assertions {
 
   /** Words by address. */
@@ -79,8 +87,6 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder
   /** Nothing is under way. */
   def quiet: Boolean = writeAddresses.isEmpty && writeData.isEmpty && answers.isEmpty && reads.isEmpty
 
-  private def bit(b: Bool): Boolean = b.peek().litToBoolean
-  private def long(u: UInt): Long = u.peek().litValue.toLong
   private def luck(): Boolean = random.nextInt(100) < eager
   private var awReady, wReady, arReady = false
 
@@ -99,19 +105,19 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder
 
   /** Looks at what is transferred at the coming clock edge. */
   def before(): Unit = {
-    stays("AW", axi.awvalid, awReady, axi.awaddr, axi.awlen, axi.awid)
-    stays("AR", axi.arvalid, arReady, axi.araddr, axi.arlen, axi.arid)
+    stays("AW", axi.aw.valid, awReady, axi.aw.addr, axi.aw.len, axi.aw.id)
+    stays("AR", axi.ar.valid, arReady, axi.ar.addr, axi.ar.len, axi.ar.id)
     stays("W", axi.wvalid, wReady, axi.wdata, axi.wstrb, axi.wlast.asUInt)
-    if (awReady && bit(axi.awvalid)) {
-      val entry = (long(axi.awaddr), long(axi.awlen).toInt + 1, long(axi.awid).toInt)
+    if (awReady && bit(axi.aw.valid)) {
+      val entry = (long(axi.aw.addr), long(axi.aw.len).toInt + 1, long(axi.aw.id).toInt)
       addressed(write = true, entry._1, entry._2)
       writeAddresses.enqueue(entry)
     }
     if (wReady && bit(axi.wvalid)) writeData.enqueue((long(axi.wdata), long(axi.wstrb).toInt, bit(axi.wlast)))
-    if (arReady && bit(axi.arvalid)) {
-      val (address, beats) = (long(axi.araddr), long(axi.arlen).toInt + 1)
+    if (arReady && bit(axi.ar.valid)) {
+      val (address, beats) = (long(axi.ar.addr), long(axi.ar.len).toInt + 1)
       addressed(write = false, address, beats)
-      reads += new Read(long(axi.arid).toInt, now + latency, address, beats)
+      reads += new Read(long(axi.ar.id).toInt, now + latency, address, beats)
     }
     for (answer <- answering if bit(axi.bready)) {
       answers -= answer
@@ -133,9 +139,10 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder
       val address = base + 8 * done
       if (bad(address)) badBurst = true
       else if (strobes != 0) {
-        assert(strobes == 255, s"strobes $strobes")
-        words(address) = data
-        onWrite(address, data)
+        assert(strobes == 255 || bytes, s"strobes $strobes")
+        val mask = (0 until 8).filter(i => (strobes >> i & 1) == 1).map(i => 255L << (8 * i)).sum
+        words(address) = apply(address) & ~mask | data & mask
+        onWrite(address, words(address))
       }
       done += 1
       assert(last == (done == beats), s"wlast is $last at beat $done of $beats")
@@ -152,9 +159,9 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder
     if (answering.isEmpty && !hold && luck()) answering = choose(answers)
     val beat = if (reading.isEmpty && !hold && luck()) choose(reads) else None
     reading = reading.orElse(beat)
-    axi.awready.poke(awReady)
+    axi.aw.ready.poke(awReady)
     axi.wready.poke(wReady)
-    axi.arready.poke(arReady)
+    axi.ar.ready.poke(arReady)
     axi.bvalid.poke(answering.nonEmpty)
     for (answer <- answering) {
       axi.bresp.poke(answer.response)
@@ -169,6 +176,79 @@ class AxiMemory(axi: Axi4, random: Random, eager: Int, latency: Int = 0, reorder
       axi.rid.poke(read.id)
       axi.rresp.poke(if (bad(address)) 2 else 0)
     }
+  }
+}
+
+/** What a memory sees of a master's port, grouped by channels or as the engine's pins. */
+final case class AxiSignals(
+    aw: AxiSignals.Address,
+    ar: AxiSignals.Address,
+    wvalid: Bool,
+    wready: Bool,
+    wdata: UInt,
+    wstrb: UInt,
+    wlast: Bool,
+    bvalid: Bool,
+    bready: Bool,
+    bid: UInt,
+    bresp: UInt,
+    rvalid: Bool,
+    rready: Bool,
+    rid: UInt,
+    rdata: UInt,
+    rresp: UInt,
+    rlast: Bool
+)
+
+object AxiSignals {
+  final case class Address(valid: Bool, ready: Bool, id: UInt, addr: UInt, len: UInt)
+
+  def apply(axi: Axi4): AxiSignals = {
+    def address(channel: ReadyValidIO[AxiAddress]): Address =
+      Address(channel.valid, channel.ready, channel.bits.id, channel.bits.addr, channel.bits.len)
+    val (w, b, r) = (axi.w, axi.b, axi.r)
+    new AxiSignals(
+      address(axi.aw),
+      address(axi.ar),
+      w.valid,
+      w.ready,
+      w.bits.data,
+      w.bits.strb,
+      w.bits.last,
+      b.valid,
+      b.ready,
+      b.bits.id,
+      b.bits.resp,
+      r.valid,
+      r.ready,
+      r.bits.id,
+      r.bits.data,
+      r.bits.resp,
+      r.bits.last
+    )
+  }
+
+  def apply(pins: AxiPins): AxiSignals = {
+    import pins._
+    new AxiSignals(
+      Address(awvalid, awready, awid, awaddr, awlen),
+      Address(arvalid, arready, arid, araddr, arlen),
+      wvalid,
+      wready,
+      wdata,
+      wstrb,
+      wlast,
+      bvalid,
+      bready,
+      bid,
+      bresp,
+      rvalid,
+      rready,
+      rid,
+      rdata,
+      rresp,
+      rlast
+    )
   }
 }
 

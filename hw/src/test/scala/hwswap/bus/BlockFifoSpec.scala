@@ -9,8 +9,8 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.collection.mutable
 
 /** The queue in a block RAM against one in Scala, at all paces of both ends. */
-class BlockFifoSpec extends AnyFunSpec with ChiselSim with Seeded {
-  it("gives back what was put in, in order, and forgets it when told") {
+class BlockFifoSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  it("gives back what was put in, in order, and forgets it when cleared") {
     val random = seeded()
     val places = 16
     simulate(new BlockFifo(UInt(20.W), places)) { dut =>
@@ -30,10 +30,10 @@ class BlockFifoSpec extends AnyFunSpec with ChiselSim with Seeded {
           dut.io.deq.ready.poke(random.nextInt(100) < out)
           dut.io.empty.expect(held.isEmpty)
           dut.io.enq.ready.expect(held.length < places)
-          val gives = dut.io.deq.valid.peek().litToBoolean
-          if (gives) dut.io.deq.bits.expect(held.head, s"in cycle $cycle")
-          val takes = gives && dut.io.deq.ready.peek().litToBoolean
-          val puts = dut.io.enq.valid.peek().litToBoolean && dut.io.enq.ready.peek().litToBoolean
+          val offers = bit(dut.io.deq.valid)
+          if (offers) dut.io.deq.bits.expect(held.head, s"in cycle $cycle")
+          val takes = offers && bit(dut.io.deq.ready)
+          val puts = bit(dut.io.enq.valid) && bit(dut.io.enq.ready)
           dut.clock.step()
           if (takes) {
             held.dequeue()

@@ -10,13 +10,13 @@ import scala.collection.mutable
 import scala.util.Random
 
 /** The AXI4 master against a memory with random waiting, random lengths and addresses, and error answers. */
-class DmaSpec extends AnyFunSpec with ChiselSim with Seeded {
+class DmaSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   /** One transfer; for a write `data` goes out, for a read the words come back. Gives the words and whether there
     * was an error.
     */
   private class Bench(dut: Dma, random: Random, eager: Int) {
-    val memory = new AxiMemory(dut.io.axi, random, eager)
+    val memory = new AxiMemory(AxiSignals(dut.io.axi), random, eager)
     dut.io.flush.poke(false)
     dut.io.port.req.valid.poke(false)
     dut.io.port.wdata.valid.poke(false)
@@ -37,7 +37,7 @@ class DmaSpec extends AnyFunSpec with ChiselSim with Seeded {
       port.req.bits.words.poke(words)
       port.req.bits.write.poke(data.nonEmpty)
       port.req.valid.poke(true)
-      while (!port.req.ready.peek().litToBoolean) step()
+      while (!bit(port.req.ready)) step()
       step()
       port.req.valid.poke(false)
       val read = mutable.ArrayBuffer.empty[Long]
@@ -50,9 +50,9 @@ class DmaSpec extends AnyFunSpec with ChiselSim with Seeded {
         val offer = out.nonEmpty && random.nextInt(100) < eager
         port.wdata.valid.poke(offer)
         if (offer) port.wdata.bits.poke(AxiMemory.unsigned(out.head).U)
-        if (port.rdata.valid.peek().litToBoolean) read += port.rdata.bits.peek().litValue.toLong
-        if (offer && port.wdata.ready.peek().litToBoolean) out.dequeue()
-        if (port.done.valid.peek().litToBoolean) result = Some(port.done.bits.peek().litToBoolean)
+        if (bit(port.rdata.valid)) read += port.rdata.bits.peek().litValue.toLong
+        if (offer && bit(port.wdata.ready)) out.dequeue()
+        if (bit(port.done.valid)) result = Some(bit(port.done.bits))
         step()
       }
       port.wdata.valid.poke(false)
@@ -116,7 +116,7 @@ class DmaSpec extends AnyFunSpec with ChiselSim with Seeded {
       dut.io.idle.expect(false)
       dut.io.flush.poke(true)
       var cycles = 0
-      while (!dut.io.idle.peek().litToBoolean) {
+      while (!bit(dut.io.idle)) {
         bench.step()
         cycles += 1
         assert(cycles < 1000, "the flush does not end")

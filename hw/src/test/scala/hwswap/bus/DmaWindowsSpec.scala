@@ -12,25 +12,14 @@ class DmaWindowsSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost.put
 
   private class Bench(dut: DmaWindows) {
-    private val regs = dut.io.regs
-    for (b <- Seq(regs.write.valid, regs.read.valid, dut.io.refused.valid)) b.poke(false)
+    private val regs = new RegisterAccess(dut.io.regs, () => dut.clock.step())
+    regs.idle()
+    dut.io.refused.valid.poke(false)
     dut.clock.step()
 
-    def read(offset: Int): BigInt = {
-      regs.read.bits.poke(offset)
-      regs.read.valid.poke(true)
-      dut.clock.step()
-      regs.read.valid.poke(false)
-      dut.clock.step(RegPort.ReadCycles - 1)
-      regs.readData.peek().litValue
-    }
+    def read(offset: Int): BigInt = regs.read(offset)
     def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
-      regs.write.bits.addr.poke(offset)
-      regs.write.bits.data.poke(data.U)
-      regs.write.bits.strb.poke(strobes)
-      regs.write.valid.poke(true)
-      dut.clock.step()
-      regs.write.valid.poke(false)
+      regs.write(offset, data, strobes)
       dut.io.refused.valid.poke(false)
     }
     def offer(write: Boolean, address: BigInt): Unit = {

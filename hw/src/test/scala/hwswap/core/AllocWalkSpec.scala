@@ -7,7 +7,7 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
 class AllocWalkSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params()
+  private implicit val p: Params = Params()
 
   private def nonfull(order: Int): Int = 1 + order
   private def frag(order: Int): Int = 11 + order
@@ -30,7 +30,7 @@ class AllocWalkSpec extends AnyFunSpec with ChiselSim with Seeded {
   describe("AllocWalk") {
     it("names the lists that hold something in the kernel's order") {
       val random = seeded()
-      simulate(new AllocWalk(p)) { dut =>
+      simulate(new AllocWalk) { dut =>
         for (order <- 0 until p.orders; _ <- 1 to 60) {
           val present = (0 until p.lists).filter(_ => random.nextInt(3) == 0).toSet
           val (freeFirst, allFrag, noFrag) = (random.nextBoolean(), random.nextBoolean(), random.nextBoolean())

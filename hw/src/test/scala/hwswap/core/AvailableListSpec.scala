@@ -17,7 +17,7 @@ class AvailableListSpec extends AnyFunSpec with CoreTest with Seeded {
 
   private def run(p: Params, steps: Int): Unit = {
     val random = seeded()
-    simulate(new AvailableList(p)) { dut =>
+    simulate(new AvailableList()(p)) { dut =>
       var list: Model = Vector.empty
       val operations = Seq(dut.io.add, dut.io.remove, dut.io.requeue)
       operations.foreach(_.poke(false))
@@ -40,15 +40,15 @@ class AvailableListSpec extends AnyFunSpec with CoreTest with Seeded {
 
         val eligible = (0 until p.devices).filter(_ => random.nextInt(4) != 0).toSet
         dut.io.eligible.poke(eligible.map(BigInt(1) << _).sum.U)
-        dut.io.members.expect(list.map(BigInt(1) << _._1).sum.U)
+        dut.io.view.members.expect(list.map(BigInt(1) << _._1).sum.U)
         val first = list.map(_._1).find(eligible)
-        dut.io.first.valid.expect(first.isDefined)
-        first.foreach(dut.io.first.bits.expect(_))
+        dut.io.view.first.valid.expect(first.isDefined)
+        first.foreach(dut.io.view.first.bits.expect(_))
         for (((cursor, _), at) <- list.zipWithIndex) {
           dut.io.cursor.poke(cursor)
           val successor = list.drop(at + 1).map(_._1).find(eligible)
-          dut.io.successor.valid.expect(successor.isDefined)
-          successor.foreach(dut.io.successor.bits.expect(_))
+          dut.io.view.successor.valid.expect(successor.isDefined)
+          successor.foreach(dut.io.view.successor.bits.expect(_))
         }
       }
     }
@@ -66,7 +66,7 @@ class AvailableListSpec extends AnyFunSpec with CoreTest with Seeded {
     }
     it("stops when a device is added twice") {
       stopsWith("a device is added to the available list twice") {
-        simulate(new AvailableList(Params(devices = 3))) { dut =>
+        simulate(new AvailableList()(Params(devices = 3))) { dut =>
           Seq(dut.io.remove, dut.io.requeue).foreach(_.poke(false))
           dut.io.device.poke(2)
           dut.io.priority.poke(-1)

@@ -8,8 +8,8 @@ import org.scalatest.funspec.AnyFunSpec
 /** The self-test against a device that is all right, and against one with each kind of fault. The shared state is
   * played by the test.
   */
-class CheckUnitSpec extends AnyFunSpec with ChiselSim {
-  private val p = Params(devices = 2, cpus = 1, clusters = 16)
+class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
+  private implicit val p: Params = Params(devices = 2, cpus = 1, clusters = 16)
 
   private case class Line(
       flag: ClusterFlag.Type,
@@ -51,8 +51,8 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
     view.device.clusters.poke(4)
     view.device.listed.poke(true)
     view.device.hinted.poke(state.hinted)
-    view.members.poke(if (state.member) 2 else 0)
-    view.nonEmpty(1).poke(state.lists.keys.map(1 << _).sum)
+    view.available.members.poke(if (state.member) 2 else 0)
+    view.lists.nonEmpty(1).poke(state.lists.keys.map(1 << _).sum)
     view.advisory.poke(false)
     dut.io.req.device.poke(1)
 
@@ -63,15 +63,15 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
     var line = state.lines.values.head
     dut.io.start.poke(true)
     var cycles = 0
-    while (!dut.io.done.peek().litToBoolean) {
+    while (!bit(dut.io.done)) {
       assert(cycles < 500, "the self-test does not end")
       cycles += 1
       val opened = opening
-      opening = Option.when(access.open.valid.peek().litToBoolean)(access.open.bits.peek().litValue.toInt)
+      opening = Option.when(bit(access.open.valid))(access.open.bits.peek().litValue.toInt)
       val looked = looks
-      looks = Option.when(access.look.valid.peek().litToBoolean)(access.look.bits.peek().litValue.toInt)
+      looks = Option.when(bit(access.query.look.valid))(access.query.look.bits.peek().litValue.toInt)
       val peeked = peeks
-      peeks = Option.when(access.peek.peek().litToBoolean)(access.peekList.peek().litValue.toInt)
+      peeks = Option.when(bit(access.query.peek))(access.query.peekList.peek().litValue.toInt)
       counting = if (access.walk.peek().litValue == RowWalk.count.litValue) 6 else counting - 1
       dut.clock.step()
       dut.io.start.poke(false)
@@ -90,12 +90,12 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
         view.stray.poke(state.lines(cluster).stray)
       }
       for (cluster <- looked) {
-        view.next.poke(state.lines(cluster).next)
-        view.prev.poke(state.lines(cluster).prev)
+        view.lists.next.poke(state.lines(cluster).next)
+        view.lists.prev.poke(state.lines(cluster).prev)
       }
       for ((head, tail) <- peeked.flatMap(state.lists.get)) {
-        view.ends.head.poke(head)
-        view.ends.tail.poke(tail)
+        view.lists.ends.head.poke(head)
+        view.lists.ends.tail.poke(tail)
       }
     }
     val result = dut.io.resp.offset.peek().litValue.toInt
@@ -123,7 +123,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim {
 
   describe("CHECK") {
     it("finds nothing in a device that is all right, and something in each that is not") {
-      simulate(new CheckUnit(p)) { dut =>
+      simulate(new CheckUnit) { dut =>
         assert(faults(dut, sound) == 0)
         for ((fault, state) <- broken)
           assert(faults(dut, state) > 0, fault)

@@ -5,14 +5,14 @@ package core
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Seeded {
+class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   /** Cycles a search may take, the cycle of the query included: two words. */
   private val Longest = 10
 
   private def driven(p: Params)(body: Driver => Unit): Unit =
-    simulate(new ClusterIndex(p)) { dut =>
-      Seq(dut.io.update, dut.io.forget, dut.io.query).foreach(_.valid.poke(false))
+    simulate(new ClusterIndex()(p)) { dut =>
+      Seq(dut.io.update.valid, dut.io.forget.valid, dut.io.search.query.valid).foreach(_.poke(false))
       body(new Driver(dut, p))
     }
 
@@ -37,13 +37,13 @@ class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Seeded {
 
     /** Lets the last update end. */
     private def rest(): Unit = {
-      if (!dut.io.idle.peek().litToBoolean) dut.clock.step()
+      if (!bit(dut.io.idle)) dut.clock.step()
       dut.io.idle.expect(true)
     }
 
     private def wait(limit: Int): Unit = {
       var cycles = 1
-      while (!dut.io.ready.peek().litToBoolean) {
+      while (!bit(dut.io.search.ready)) {
         assert(cycles < limit, s"the index takes more than $limit cycles")
         dut.clock.step()
         cycles += 1
@@ -52,17 +52,17 @@ class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Seeded {
 
     def find(order: Int, first: Int, last: Int): Unit = {
       rest()
-      dut.io.query.valid.poke(true)
-      dut.io.query.bits.order.poke(order)
-      dut.io.query.bits.range.first.poke(first)
-      dut.io.query.bits.range.last.poke(last)
+      dut.io.search.query.valid.poke(true)
+      dut.io.search.query.bits.order.poke(order)
+      dut.io.search.query.bits.range.first.poke(first)
+      dut.io.search.query.bits.range.last.poke(last)
       dut.clock.step()
-      dut.io.query.valid.poke(false)
+      dut.io.search.query.valid.poke(false)
       wait(Longest)
       def lowest(of: Set[Int]): Option[Int] = of.filter(c => first <= c && c <= last).minOption
       val wanted = Seq(
-        dut.io.ofOrder -> (if (order < p.orders - 1) lowest(fits(order)) else None),
-        dut.io.ofAny -> lowest(partly)
+        dut.io.search.ofOrder -> (if (order < p.orders - 1) lowest(fits(order)) else None),
+        dut.io.search.ofAny -> lowest(partly)
       )
       for ((port, cluster) <- wanted) {
         port.valid.expect(cluster.isDefined)

@@ -7,7 +7,7 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.collection.mutable
 
 class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
-  private val p = Params(devices = 2, cpus = 1, clusters = 16)
+  private implicit val p: Params = Params(devices = 2, cpus = 1, clusters = 16)
 
   /** Drives the lists and keeps the same lists as Scala queues. */
   private class Lists(dut: ClusterLists) {
@@ -38,7 +38,7 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
       dut.clock.step()
       dut.io.move.valid.poke(false)
       var cycles = 0
-      while (!dut.io.idle.peek().litToBoolean) {
+      while (!bit(dut.io.view.idle)) {
         assert(cycles < 8, "a move does not end")
         dut.clock.step()
         cycles += 1
@@ -51,34 +51,34 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
     def checkEnds(): Unit =
       for (device <- queues.indices) {
         val expected = queues(device).zipWithIndex.filter(_._1.nonEmpty).map(1 << _._2).sum
-        assert(dut.io.nonEmpty(device).peek().litValue == expected)
+        assert(dut.io.view.nonEmpty(device).peek().litValue == expected)
         for ((queue, list) <- queues(device).zipWithIndex if queue.nonEmpty) {
-          dut.io.peek.poke(true)
-          dut.io.peekDevice.poke(device)
-          dut.io.peekList.poke(list)
+          dut.io.query.peek.poke(true)
+          dut.io.query.peekDevice.poke(device)
+          dut.io.query.peekList.poke(list)
           dut.clock.step()
-          dut.io.peek.poke(false)
+          dut.io.query.peek.poke(false)
           dut.clock.step()
-          dut.io.ends.head.expect(queue.head)
-          dut.io.ends.tail.expect(queue.last)
+          dut.io.view.ends.head.expect(queue.head)
+          dut.io.view.ends.tail.expect(queue.last)
         }
       }
 
     def checkLinks(): Unit =
       for (queue <- queues.iterator.flatten if queue.size > 1; i <- queue.indices) {
-        dut.io.look.valid.poke(true)
-        dut.io.look.bits.poke(queue(i))
+        dut.io.query.look.valid.poke(true)
+        dut.io.query.look.bits.poke(queue(i))
         dut.clock.step()
-        dut.io.look.valid.poke(false)
+        dut.io.query.look.valid.poke(false)
         dut.clock.step()
-        if (i > 0) dut.io.prev.expect(queue(i - 1))
-        if (i + 1 < queue.size) dut.io.next.expect(queue(i + 1))
+        if (i > 0) dut.io.view.prev.expect(queue(i - 1))
+        if (i + 1 < queue.size) dut.io.view.next.expect(queue(i + 1))
       }
   }
 
   private def withLists(body: (ClusterLists, Lists) => Unit): Unit =
-    simulate(new ClusterLists(p)) { dut =>
-      Seq(dut.io.move.valid, dut.io.peek, dut.io.look.valid, dut.io.forget.valid).foreach(_.poke(false))
+    simulate(new ClusterLists) { dut =>
+      Seq(dut.io.move.valid, dut.io.query.peek, dut.io.query.look.valid, dut.io.forget.valid).foreach(_.poke(false))
       body(dut, new Lists(dut))
     }
 
@@ -142,7 +142,7 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
           dut.io.move.bits.alone.poke(c == 6)
           dut.io.move.bits.push.poke(true)
           dut.io.move.bits.to.poke(7)
-          while (!dut.io.room.peek().litToBoolean) {
+          while (!bit(dut.io.room)) {
             dut.clock.step()
             cycles += 1
           }
@@ -152,7 +152,7 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
           dut.io.move.valid.poke(false)
         }
         assert(cycles <= 2 + 5 * 3)
-        while (!dut.io.idle.peek().litToBoolean) dut.clock.step()
+        while (!bit(dut.io.view.idle)) dut.clock.step()
         lists.queues(0)(5).clear()
         lists.queues(0)(7) ++= 1 to 6
         lists.checkEnds()
@@ -168,7 +168,7 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
         dut.io.forget.bits.poke(0)
         dut.clock.step()
         dut.io.forget.valid.poke(false)
-        dut.io.nonEmpty(0).expect(0)
+        dut.io.view.nonEmpty(0).expect(0)
         lists.queues(0)(4).clear()
         lists.move(0, 2, None, Some(4))
         lists.checkEnds()

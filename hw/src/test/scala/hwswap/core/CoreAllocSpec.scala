@@ -189,7 +189,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.freeSlots == 4 * 512 - 4)
     core.ok(core.swapoffBegin(0))
     assert(!core.available(0) && core.freeSlots == 2 * 512 - 1)
-    // The hint leads to device 0, where the scan finds room and gives nothing; then the other device.
+    // The hint leads to device 0, where the scan finds room and allocates nothing; then the other device.
     assert(core.place(core.alloc(0, 0)) == (1, 1))
     assert(core.seen("scan") == 2)
     core.ok(core.free(0, 1, 1))
@@ -232,7 +232,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     // Every cluster is on NONFULL[0], so a large order finds nothing.
     assert(core.alloc(0, 3).status == NoSpace)
     core.take(0, 0, 511)
-    // The bad cluster is scanned in vain and becomes FULL.
+    // The scan of the bad cluster fails, and it becomes FULL.
     assert(core.place(core.alloc(0, 0)) == (0, 1024) && core.seen("scan") == 2)
     assert(core.take(0, 0, 6).last == (0, 1031))
     core.take(0, 0, 504)
@@ -302,7 +302,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.place(core.alloc(0, 0)) == (0, 512) && core.seen("free") == 1)
     assert(core.take(0, 8, 4).map(_._2) == Seq(1024, 1280, 1536, 1792))
     assert(core.take(0, 8, 2).map(_._2) == Seq(2048, 2304))
-    // Clusters 2 to 4 to FRAG[8] without a run: freed from, and scanned in vain.
+    // Clusters 2 to 4 to FRAG[8] without a run: freed from, and their scan failed.
     for (c <- 2 to 4) core.ok(core.free(0, c * 512, 1))
     assert(core.alloc(1, 8).status == NoSpace && core.seen("scan") == 3)
     assert(core.alloc(1, 8).status == NoSpace && core.seen("scan") == 3, "all of FRAG[8], in its old sequence")
@@ -434,7 +434,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.ok(core.free(0, 1536, 1))
     val failing = core.alloc(2, 8)
     assert(failing.status == NoSpace && core.seen("scan") == 2)
-    assert(failing.cycles == 32, "a NONFULL and a FRAG cluster are scanned in vain")
+    assert(failing.cycles == 32, "the scans of a NONFULL and a FRAG cluster fail")
   }
 
   describe("the core, authoritative") {

@@ -6,7 +6,7 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
 /** The core's users: turns, and requests that are taken back. */
-class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Seeded {
+class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val users = 3
 
   private def reset(dut: CoreArbiter): Unit = {
@@ -22,7 +22,7 @@ class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   it("hands the core no request that was taken back, and gives the next user its turn") {
-    simulate(new CoreArbiter(Params(devices = 1, cpus = 1, clusters = 8), users, 2)) { dut =>
+    simulate(new CoreArbiter(users, 2)(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
       reset(dut)
       for (waits <- 0 until 4) {
         dut.io.users(0).req.valid.poke(true)
@@ -53,7 +53,7 @@ class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("answers each user as often as its requests were taken, whoever takes one back") {
     val random = seeded()
-    simulate(new CoreArbiter(Params(devices = 1, cpus = 1, clusters = 8), users, 2)) { dut =>
+    simulate(new CoreArbiter(users, 2)(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
       reset(dut)
       val owed, answered = Array.fill(users)(0)
       val wants = Array.fill(users)(false)
@@ -67,13 +67,13 @@ class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Seeded {
         dut.io.core.req.ready.poke(!atCore && random.nextInt(3) == 0)
         dut.io.core.resp.valid.poke(atCore && random.nextBoolean())
         val taken = (0 until users).filter { i =>
-          wants(i) && dut.io.users(i).req.ready.peek().litToBoolean
+          wants(i) && bit(dut.io.users(i).req.ready)
         }
-        val fires = dut.io.core.req.valid.peek().litToBoolean && dut.io.core.req.ready.peek().litToBoolean
+        val fires = bit(dut.io.core.req.valid) && bit(dut.io.core.req.ready)
         assert(taken.length == (if (fires) 1 else 0), "the core takes one user's request, and that user knows")
-        val ended = dut.io.core.resp.valid.peek().litToBoolean && dut.io.core.resp.ready.peek().litToBoolean
+        val ended = bit(dut.io.core.resp.valid) && bit(dut.io.core.resp.ready)
         for (i <- 0 until users)
-          if (dut.io.users(i).resp.valid.peek().litToBoolean && dut.io.users(i).resp.ready.peek().litToBoolean)
+          if (bit(dut.io.users(i).resp.valid) && bit(dut.io.users(i).resp.ready))
             answered(i) += 1
         for (i <- taken) owed(i) += 1
         dut.clock.step()

@@ -3,7 +3,7 @@ package hwswap
 package core
 
 import chisel3._
-import chisel3.simulator.{Exceptions, PeekPokeAPI}
+import chisel3.simulator.Exceptions
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.{Assertions, Informing, TestSuite}
 import org.scalatest.exceptions.TestFailedException
@@ -38,7 +38,7 @@ final case class Record(
   * @param step
   *   lets so many cycles pass
   */
-class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeAPI with Assertions {
+class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks with Assertions {
   val events: Seq[(String, Bool)] = Seq(
     "fast" -> io.events.allocFast,
     "nonfull" -> io.events.allocNonfull,
@@ -78,7 +78,7 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
     fields(io.req.bits)
     io.req.valid.poke(true)
     var wait = 0
-    while (!io.req.ready.peek().litToBoolean) {
+    while (!bit(io.req.ready)) {
       assert(wait < 2000, "the core does not become ready")
       step(1)
       wait += 1
@@ -88,9 +88,9 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
     seen = Map.empty
     var cycles = 1
     showBitmap()
-    while (!io.resp.valid.peek().litToBoolean) {
+    while (!bit(io.resp.valid)) {
       assert(cycles < 200000, "the core does not answer")
-      for ((name, event) <- events if event.peek().litToBoolean)
+      for ((name, event) <- events if bit(event))
         seen = seen.updated(name, seen.getOrElse(name, 0) + 1)
       step(1)
       showBitmap()
@@ -104,7 +104,7 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
       int(resp.device),
       int(resp.offset),
       int(resp.epoch),
-      resp.taken.peek().litToBoolean,
+      bit(resp.taken),
       Record(
         dumped,
         int(resp.record.flag),
@@ -264,7 +264,7 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends PeekPokeA
   def take(cpu: Int, order: Int, times: Int): Seq[(Int, Int)] = Seq.fill(times)(place(alloc(cpu, order)))
 
   def used(device: Int): Int = io.devices(device).used.peek().litValue.toInt
-  def available(device: Int): Boolean = io.devices(device).available.peek().litToBoolean
+  def available(device: Int): Boolean = bit(io.devices(device).available)
   def freeSlots: Int = io.freeSlots.peek().litValue.toInt
   def hintedSlots: Int = io.hintedSlots.peek().litValue.toInt
 
@@ -329,13 +329,13 @@ object CoreDriver {
 }
 
 /** Tests of whole cores. */
-trait CoreTest extends ChiselSim { this: TestSuite with Informing =>
+trait CoreTest extends ChiselSim with Peeks { this: TestSuite with Informing =>
   private val rules = mutable.ArrayBuffer.empty[(String, CoreDriver => Unit)]
 
   /** One rule and what shows that it is kept. */
   protected def rule(name: String)(body: CoreDriver => Unit): Unit = rules += name -> body
 
-  /** Tries all rules on one core, which is cleared before each. All that are broken are told. */
+  /** Tries all rules on one core, which is cleared before each. All that are broken are reported. */
   protected def keepsTheRules(advisory: Boolean): Unit =
     withCore(small, advisory) { core =>
       val broken = rules.toSeq.flatMap { case (name, body) =>
@@ -356,7 +356,7 @@ trait CoreTest extends ChiselSim { this: TestSuite with Informing =>
   protected val small: Params = Params(devices = 5, cpus = 3, clusters = 16)
 
   protected def withCore(p: Params = small, advisory: Boolean = false)(body: CoreDriver => Unit): Unit =
-    simulate(new Core(p)) { dut =>
+    simulate(new Core()(p)) { dut =>
       dut.io.req.valid.poke(false)
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)

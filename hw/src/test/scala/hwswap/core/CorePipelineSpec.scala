@@ -3,7 +3,6 @@ package hwswap
 package core
 
 import chisel3._
-import chisel3.simulator.PeekPokeAPI
 import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
 
@@ -19,7 +18,7 @@ private final case class Give(device: Int, offset: Int, nr: Int) extends Step
 private final case class Outcome(status: Int, device: Int, offset: Int)
 
 /** Keeps the core's input full, or nearly so. */
-private class CoreStream(dut: Core, hinting: Boolean) extends PeekPokeAPI with Assertions {
+private class CoreStream(dut: Core, hinting: Boolean) extends Peeks with Assertions {
 
   /** All steps in a row.
     *
@@ -37,8 +36,8 @@ private class CoreStream(dut: Core, hinting: Boolean) extends PeekPokeAPI with A
       dut.io.req.valid.poke(offering)
       if (offering) show(steps(at))
       dut.io.resp.ready.poke(takes)
-      val accepted = offering && dut.io.req.ready.peek().litToBoolean
-      if (takes && dut.io.resp.valid.peek().litToBoolean) {
+      val accepted = offering && bit(dut.io.req.ready)
+      if (takes && bit(dut.io.resp.valid)) {
         val bits = dut.io.resp.bits
         def int(value: UInt): Int = value.peek().litValue.toInt
         results += ((Outcome(int(bits.status), int(bits.device), int(bits.offset)), cycle))
@@ -74,11 +73,11 @@ private class CoreStream(dut: Core, hinting: Boolean) extends PeekPokeAPI with A
 /** The core with its input kept full: the same answers as one request at a time, and how many cycles each takes. */
 class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
   private val Slots = 512
-  private val p = Params(devices = 3, cpus = 3, clusters = 16)
+  private implicit val p: Params = Params(devices = 3, cpus = 3, clusters = 16)
   private val devices = Seq((0, 4 * Slots, 0, -1), (1, 5 * Slots, 4, 3), (2, 6 * Slots - 77, 9, -1))
 
   private def withStream(p: Params, hinting: Boolean = false)(body: (CoreDriver, CoreStream) => Unit): Unit =
-    simulate(new Core(p)) { dut =>
+    simulate(new Core()(p)) { dut =>
       dut.io.req.valid.poke(false)
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
@@ -208,7 +207,7 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
         // Free, which moves the cluster to NONFULL, and allocate, which moves it to FRAG.
         assert(cycles(Seq.tabulate(40)(i => if (i % 2 == 0) Give(0, 110 + i, 1) else Take(0, 0))).forall(_ <= 6))
 
-        // Clusters of order 7, each without a free run, on NONFULL[7]: all are scanned in vain by one request.
+        // Clusters of order 7, each without a free run, on NONFULL[7]: one request scans them all, and each scan fails.
         core.clear()
         core.on(0, 16 * Slots, 0)
         core.take(0, 7, 4 * 12)

@@ -12,7 +12,7 @@ import scala.util.Random
   */
 class CoreRandomSpec extends AnyFunSpec with CoreTest with Seeded {
   private val Slots = 512
-  private val p = Params(devices = 3, cpus = 2, clusters = 16)
+  private implicit val p: Params = Params(devices = 3, cpus = 2, clusters = 16)
 
   /** Three devices, two of them equals, the last with a partial cluster. */
   private val devices = Seq((0, 4 * Slots, 0, -1), (1, 5 * Slots, 4, 3), (2, 6 * Slots - 77, 9, -1))

@@ -33,13 +33,13 @@ class CoreReclaimSpec extends AnyFunSpec with CoreTest {
     core.sound(0)
   }
 
-  rule("asks about what a hit passes over, and gives what was freed there") { core =>
+  rule("asks about what a hit passes over, and allocates what was freed there") { core =>
     core.on(0, 2 * 512, 0)
     assert(core.take(0, 0, 600).last == (0, 512 + 88))
     for (offset <- Seq(512 + 4, 512 + 5, 512 + 60)) core.ok(core.free(0, offset, 1))
     core.ok(core.stepNext(0, 0, 512, cpu = Some(1)))
     assert(question(core.ask(1, 0)) == (0, 512, 4, false))
-    // The host tries a slot in vain, then another that it can free.
+    // The host fails to reclaim a slot, then tries another that it can free.
     assert(core.alloc(1, 0).status == BadOpcode && core.check(0).status == BadOpcode)
     assert(core.reclaimDone(1, 0, 0, 1, tried = true).status == BadRange, "another cluster")
     assert(core.reclaimDone(1, 1, 0, 512, tried = true).status == BadRange, "another order")

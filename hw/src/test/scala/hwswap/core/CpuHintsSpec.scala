@@ -5,16 +5,16 @@ package core
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-class CpuHintsSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params(devices = 3, cpus = 3, clusters = 16)
+class CpuHintsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private implicit val p: Params = Params(devices = 3, cpus = 3, clusters = 16)
 
   describe("CpuHints") {
     it("keeps a hint for each CPU and order, and drops those into one device") {
       val random = seeded()
-      simulate(new CpuHints(p)) { dut =>
+      simulate(new CpuHints) { dut =>
         def ready(): Unit = {
           var cycles = 0
-          while (!dut.io.ready.peek().litToBoolean) {
+          while (!bit(dut.io.ready)) {
             assert(cycles < 300, "the sweep does not end")
             dut.clock.step()
             cycles += 1

@@ -5,13 +5,13 @@ package core
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-class DevicePickerSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params(devices = 5)
+class DevicePickerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private implicit val p: Params = Params(devices = 5)
 
   describe("DevicePicker") {
     it("reads the available list by priority, node, and for default priority the sequence of swapons") {
       val random = seeded()
-      simulate(new DevicePicker(p)) { dut =>
+      simulate(new DevicePicker) { dut =>
         dut.io.start.poke(false)
 
         /** One question; None when there is no such device. */
@@ -22,12 +22,12 @@ class DevicePickerSpec extends AnyFunSpec with ChiselSim with Seeded {
           dut.clock.step()
           dut.io.start.poke(false)
           var cycles = 1
-          while (!dut.io.done.peek().litToBoolean) {
+          while (!bit(dut.io.done)) {
             assert(cycles < 2 * p.devices + 5, "the answer takes longer than promised")
             dut.clock.step()
             cycles += 1
           }
-          val answer = Option.when(dut.io.device.valid.peek().litToBoolean)(dut.io.device.bits.peek().litValue.toInt)
+          val answer = Option.when(bit(dut.io.device.valid))(dut.io.device.bits.peek().litValue.toInt)
           dut.clock.step()
           answer
         }

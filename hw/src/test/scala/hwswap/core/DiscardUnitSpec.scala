@@ -6,11 +6,11 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
 class DiscardUnitSpec extends AnyFunSpec with ChiselSim {
-  private val p = Params(devices = 2, cpus = 1, clusters = 16)
-  private val discard = ListId.discard(p)
+  private implicit val p: Params = Params(devices = 2, cpus = 1, clusters = 16)
+  private val discard = ListId.discard
 
   private def unit(body: UnitBench => Unit): Unit =
-    simulate(new DiscardUnit(p)) { dut =>
+    simulate(new DiscardUnit) { dut =>
       dut.io.start.poke(false)
       val bench = new UnitBench(dut)
       bench.device(CoreDriver.Discarding)

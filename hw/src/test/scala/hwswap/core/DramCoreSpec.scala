@@ -7,13 +7,13 @@ import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi, Axi4, AxiMemory, AxiMerge}
+import hwswap.bus.{Axi, Axi4, AxiMemory, AxiMerge, AxiSignals}
 
 /** A core with its clusters in DRAM, on one AXI4 port. */
-class DramCoreUnderTest(p: Params) extends Module {
-  private val core = Module(new DramCore(p, p.dram.get))
-  private val merge = Module(new AxiMerge(core.memory.axi.length))
-  val io = IO(new CoreIO(p))
+class DramCoreUnderTest(implicit p: Params) extends Module {
+  private val core = Module(new DramCore(p.dram.get))
+  private val merge = Module(new AxiMerge(core.memory.axi.map(_ => 0)))
+  val io = IO(new CoreIO)
   val axi = IO(new Axi4)
   val base = IO(Input(UInt(Axi.AddrBits.W)))
   val flush = IO(Input(Bool()))
@@ -76,14 +76,14 @@ class DramCoreSpec extends AnyFunSpec with CoreTest with Seeded {
   }
 
   private def bench(p: Params, eager: Int)(body: (CoreDriver, DramCoreUnderTest, AxiMemory) => Unit): Unit =
-    simulate(new DramCoreUnderTest(p)) { dut =>
+    simulate(new DramCoreUnderTest()(p)) { dut =>
       dut.io.req.valid.poke(false)
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
       dut.io.advisory.poke(false)
       dut.flush.poke(false)
       dut.base.poke(base)
-      val memory = new AxiMemory(dut.axi, seeded(), eager)
+      val memory = new AxiMemory(AxiSignals(dut.axi), seeded(), eager)
       memory.after()
       val core = new CoreDriver(
         dut.io,
@@ -138,13 +138,13 @@ class DramCoreSpec extends AnyFunSpec with CoreTest with Seeded {
         dut.io.req.bits.offset.poke(2 * slots)
         dut.io.req.bits.nr.poke(4)
         dut.io.req.valid.poke(true)
-        while (!dut.io.req.ready.peek().litToBoolean) step()
+        while (!bit(dut.io.req.ready)) step()
         step()
         dut.io.req.valid.poke(false)
         for (_ <- 0 until random.nextInt(12)) step()
         // What CONTROL.RESET does.
         dut.flush.poke(true)
-        while (!dut.idle.peek().litToBoolean) step()
+        while (!bit(dut.idle)) step()
         assert(memory.quiet, s"round $round: idle, but something is under way")
         core.clear()
         dut.flush.poke(false)
@@ -180,16 +180,16 @@ class DramCoreSpec extends AnyFunSpec with CoreTest with Seeded {
       dut.io.req.bits.op.poke(CoreOp.check)
       dut.io.req.bits.device.poke(0)
       dut.io.req.valid.poke(true)
-      while (!dut.io.req.ready.peek().litToBoolean) step()
+      while (!bit(dut.io.req.ready)) step()
       step()
       dut.io.req.valid.poke(false)
-      while (!dut.held.peek().litToBoolean) step()
+      while (!bit(dut.held)) step()
       dut.io.policy.seed.poke(seed)
       dut.io.policy.reseed.poke(true)
       step()
       dut.io.policy.reseed.poke(false)
       dut.io.resp.ready.poke(true)
-      while (!dut.io.resp.valid.peek().litToBoolean) step()
+      while (!bit(dut.io.resp.valid)) step()
       step()
       dut.io.resp.ready.poke(false)
       assert(draws(core, 12) == expected.drop(3))

@@ -3,7 +3,6 @@ package hwswap
 package core
 
 import chisel3._
-import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util._
 import org.scalatest.Assertions
@@ -13,28 +12,28 @@ import scala.collection.mutable
 import scala.util.Random
 
 /** The executor and the open cluster it works on, wired as in the core; the test plays all others. */
-class ExecutorUnderTest(p: Params) extends Module {
-  private val executor = Module(new Executor(p))
-  private val cluster = Module(new OpenCluster(p))
+class ExecutorUnderTest(implicit p: Params) extends Module {
+  private val executor = Module(new Executor)
+  private val cluster = Module(new OpenCluster)
 
-  val op = IO(Flipped(Valid(new PipeOp(p))))
+  val op = IO(Flipped(Valid(new PipeOp)))
   val next = IO(Input(UInt(p.clusterBits.W)))
   val needsCluster = IO(Input(Bool()))
   val alike = IO(Input(Bool()))
   val take, exclusive, unitTurn = IO(Output(Bool()))
-  val key = IO(Output(new HintKey(p)))
-  val resp = IO(Valid(new UnitResp(p)))
-  val move = IO(Valid(new ListMove(p)))
+  val key = IO(Output(new HintKey))
+  val resp = IO(Valid(new UnitResp))
+  val move = IO(Valid(new ListMove))
   val respRoom, moveRoom, hintsRoom = IO(Input(Bool()))
-  val newHint = IO(Valid(new HintWrite(p)))
-  val change = IO(Output(new DeviceChange(p)))
-  val devices = IO(Input(Vec(p.devices, new SwapDevice(p))))
-  val hints = IO(Valid(new SlotRange(p)))
+  val newHint = IO(Valid(new HintWrite))
+  val change = IO(Output(new DeviceChange))
+  val devices = IO(Input(Vec(p.devices, new SwapDevice)))
+  val hints = IO(Valid(new SlotRange))
   val unitDone = IO(Input(Bool()))
 
   // The store's reader; the slow path.
   val read, slowOpen = IO(Flipped(Valid(UInt(p.clusterBits.W))))
-  val slowStart, searched, gave = IO(Output(Bool()))
+  val slowStart, searched, allocated = IO(Output(Bool()))
   val slowFailed = IO(Input(Bool()))
   val slowDevice = IO(Input(UInt(p.deviceBits.W)))
   val list = IO(Input(UInt(p.listBits.W)))
@@ -44,47 +43,47 @@ class ExecutorUnderTest(p: Params) extends Module {
   val put = IO(Flipped(Valid(UInt(p.wordBits.W))))
 
   executor.io := DontCare
-  executor.io.op := op
-  executor.io.cluster := next
-  executor.io.needsCluster := needsCluster
-  executor.io.alike := alike
-  take := executor.io.take
-  exclusive := executor.io.exclusive
-  unitTurn := executor.io.unitTurn
-  key := executor.io.key
+  executor.io.next.op := op
+  executor.io.next.cluster := next
+  executor.io.next.needsCluster := needsCluster
+  executor.io.forward.alike := alike
+  take := executor.io.next.take
+  exclusive := executor.io.next.exclusive
+  unitTurn := executor.io.turn.turn
+  key := executor.io.forward.key
   resp := executor.io.resp
-  executor.io.respRoom := respRoom
+  executor.io.room.resp := respRoom
   move := executor.io.move
-  executor.io.moveRoom := moveRoom
-  newHint := executor.io.newHint
+  executor.io.room.move := moveRoom
+  newHint := executor.io.forward.newHint
   change := executor.io.change
   executor.io.devices := devices
   hints := executor.io.hints
-  executor.io.hintsRoom := hintsRoom
-  executor.io.unitDone := unitDone
+  executor.io.room.hints := hintsRoom
+  executor.io.turn.done := unitDone
   executor.io.walkPick := 0.U
   executor.io.halfUsed := false.B
   executor.io.settled := true.B
   executor.io.policy := 0.U.asTypeOf(new Policy)
 
-  slowStart := executor.io.slowStart
-  searched := executor.io.searched
-  gave := executor.io.gave
-  executor.io.search := slowOpen.valid && !blank
-  executor.io.resuming := false.B
-  executor.io.mute := false.B
-  executor.io.slowFailed := slowFailed
-  executor.io.slowDevice := slowDevice
-  executor.io.list := list
-  executor.io.position := 2.U
+  slowStart := executor.io.slow.start
+  searched := executor.io.slow.searched
+  allocated := executor.io.slow.allocated
+  executor.io.slow.search := slowOpen.valid && !blank
+  executor.io.slow.resuming := false.B
+  executor.io.slow.mute := false.B
+  executor.io.slow.failed := slowFailed
+  executor.io.slow.device := slowDevice
+  executor.io.slow.list := list
+  executor.io.slow.position := 2.U
 
   cluster.io.read := read
   cluster.io.open.valid := executor.io.open.valid || slowOpen.valid
   cluster.io.open.bits := Mux(slowOpen.valid, slowOpen.bits, executor.io.open.bits)
   cluster.io.blank := blank
   cluster.io.recordOnly := false.B
-  cluster.io.nextOrder := Mux(executor.io.exclusive, executor.io.order, op.bits.order)
-  private val free = Wire(new ClusterMeta(p))
+  cluster.io.nextOrder := Mux(executor.io.next.exclusive, executor.io.search.order, op.bits.order)
+  private val free = Wire(new ClusterMeta)
   free.count := 0.U
   free.flag := ClusterFlag.free
   free.order := 0.U
@@ -97,24 +96,8 @@ class ExecutorUnderTest(p: Params) extends Module {
   cluster.io.put := put
   cluster.io.newWord := 0.U
   cluster.io.change := executor.io.rowChange
-  cluster.io.look := executor.io.look
-  cluster.io.pick := executor.io.pick
-  cluster.io.order := executor.io.order
-  cluster.io.behind := executor.io.behind
-  cluster.io.anywhere := executor.io.anywhere
-  cluster.io.later := executor.io.later
-  cluster.io.checked := executor.io.checked
-  cluster.io.checkedWords := executor.io.checkedWords
-  executor.io.opened := cluster.io.cluster
-  executor.io.meta := cluster.io.meta
-  executor.io.empty := cluster.io.empty
-  executor.io.found := cluster.io.found
-  executor.io.foundSlot := cluster.io.foundSlot
-  executor.io.foundHere := cluster.io.foundHere
-  executor.io.beyond := cluster.io.beyond
-  executor.io.allUsed := cluster.io.allUsed
-  executor.io.stale := cluster.io.stale
-  executor.io.changing := cluster.io.changing
+  executor.io.search <> cluster.io.search
+  executor.io.opened := cluster.io.opened
 }
 
 /** A request as it comes to the executor. */
@@ -137,7 +120,7 @@ private class ModelCluster(val number: Int, val device: Int, slots: Int) {
 /** Plays the intake, the slow path, the lists, the devices and whoever takes the answers, and follows the rules of
   * `swap_alloc_fast()`, `alloc_swap_scan_cluster()`, `relocate_cluster()` and `__swap_cluster_free_entries()`.
   */
-private class ExecutorBench(dut: ExecutorUnderTest, p: Params, random: Random) extends PeekPokeAPI with Assertions {
+private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: Params) extends Peeks with Assertions {
   private val bases = Seq(0, 6, 12)
   private val writeok = mutable.ArrayBuffer(true, true, true)
   private val discards = Seq(false, true, false)
@@ -146,8 +129,6 @@ private class ExecutorBench(dut: ExecutorUnderTest, p: Params, random: Random) e
   private val hints = mutable.Map.empty[(Int, Int), Place]
   val seen: mutable.Map[String, Int] = mutable.Map.empty[String, Int].withDefaultValue(0)
 
-  private def int(value: UInt): Int = value.peek().litValue.toInt
-  private def bit(value: Bool): Boolean = value.peek().litToBoolean
   private def hintOf(w: Wants): Place = hints.getOrElse((w.cpu, w.order), Place(valid = false, 0, 0, 0))
 
   private def draw(): Work = random.nextInt(20) match {
@@ -170,9 +151,9 @@ private class ExecutorBench(dut: ExecutorUnderTest, p: Params, random: Random) e
 
   private def listOf(flag: ClusterFlag.Type, order: Int): Int =
     if (flag == ClusterFlag.nonfull) ListId.nonfull(order)
-    else if (flag == ClusterFlag.frag) ListId.frag(order, p)
-    else if (flag == ClusterFlag.full) ListId.full(p)
-    else if (flag == ClusterFlag.discard) ListId.discard(p)
+    else if (flag == ClusterFlag.frag) ListId.frag(order)
+    else if (flag == ClusterFlag.full) ListId.full
+    else if (flag == ClusterFlag.discard) ListId.discard
     else 0
 
   /** What is expected of a commit besides its answer. */
@@ -203,7 +184,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, p: Params, random: Random) e
   private def unchanged(): Unit = assert(dut.change.op.peek().litValue == DeviceOp.none.litValue)
 
   /** Slots were given: in which cluster, and whether it came from a list. */
-  private def gives(w: Wants, c: ModelCluster, slot: Int, listed: Boolean): Place = {
+  private def allocates(w: Wants, c: ModelCluster, slot: Int, listed: Boolean): Place = {
     val end = slot + (1 << w.order) - 1
     dut.resp.bits.status.expect(StatusCode.Ok)
     dut.resp.bits.device.expect(c.device)
@@ -220,7 +201,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, p: Params, random: Random) e
     Place(c.count < p.slots && end != p.slots - 1, c.device, c.number, end)
   }
 
-  /** A cluster was searched in vain. */
+  /** The scan of a cluster failed. */
   private def keeps(c: ModelCluster, listed: Boolean): Unit = {
     unchanged()
     val flag =
@@ -361,11 +342,11 @@ private class ExecutorBench(dut: ExecutorUnderTest, p: Params, random: Random) e
               found match {
                 case Some(slot) =>
                   seen("fast") += 1
-                  expectedHint = Some((key, Some(gives(w, c, slot, listed = false))))
+                  expectedHint = Some((key, Some(allocates(w, c, slot, listed = false))))
                 case None =>
                   assert(!answered)
                   if (usable) {
-                    seen("in vain") += 1
+                    seen("failed scan") += 1
                     keeps(c, listed = false)
                     expectedHint = Some((key, None))
                   }
@@ -373,12 +354,12 @@ private class ExecutorBench(dut: ExecutorUnderTest, p: Params, random: Random) e
             } else if (ended) {
               val c = clusters(slowCluster.get)
               val found = c.firstFit(w.order, 0)
-              dut.gave.expect(found.isDefined)
+              dut.allocated.expect(found.isDefined)
               assert(answered == found.isDefined)
               found match {
                 case Some(slot) =>
                   seen("slow") += 1
-                  expectedHint = Some((key, Some(gives(w, c, slot, listed = true))))
+                  expectedHint = Some((key, Some(allocates(w, c, slot, listed = true))))
                 case None =>
                   seen("scanned") += 1
                   keeps(c, listed = true)
@@ -506,8 +487,8 @@ private class ExecutorBench(dut: ExecutorUnderTest, p: Params, random: Random) e
 }
 
 /** What the executor decides and writes, request after request, at any pace of requests, answers and list moves. */
-class ExecutorSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params(devices = 3, cpus = 2, clusters = 16)
+class ExecutorSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private implicit val p: Params = Params(devices = 3, cpus = 2, clusters = 16)
 
   // In so many per cent of the cycles a request is there, an answer is taken, a list may move.
   for (
@@ -517,13 +498,13 @@ class ExecutorSpec extends AnyFunSpec with ChiselSim with Seeded {
       ("back-pressure", 100, 20, 30)
     )
   )
-    it(s"gives and frees by the kernel's rules: $name") {
+    it(s"allocates and frees by the kernel's rules: $name") {
       val random = seeded()
-      simulate(new ExecutorUnderTest(p)) { dut =>
-        val bench = new ExecutorBench(dut, p, random)
+      simulate(new ExecutorUnderTest) { dut =>
+        val bench = new ExecutorBench(dut, random)
         bench.run(1500, offers, takes, moves)
         info(bench.seen.toSeq.sorted.map { case (what, times) => s"$what: $times" }.mkString(", "))
-        val turns = Seq("fast", "slow", "in vain", "scanned", "failed", "move", "refused", "unit") ++
+        val turns = Seq("fast", "slow", "failed scan", "scanned", "failed", "move", "refused", "unit") ++
           Seq("freed", "freed several words", "not held")
         for (what <- turns) assert(bench.seen(what) > 5, what)
       }

@@ -9,8 +9,8 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.util.Random
 import hwswap.store.FreeRuns
 
-class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params()
+class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private implicit val p: Params = Params()
   private val size = p.slots
   private val full = (BigInt(1) << size) - 1
 
@@ -54,7 +54,7 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
         val orders = IO(Output(UInt(3.W)))
         val fits, holds = IO(Output(Bool()))
         orders := FreeRuns.orders(used)
-        fits := FreeRuns.fits(orders, order, p)
+        fits := FreeRuns.fits(orders, order)
         holds := FreeRuns.holds(used, order)
       }
       val random = seeded()
@@ -84,7 +84,7 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
       val random = seeded()
       val rows = Seq(BigInt(0), full, full.clearBit(size - 1), full.clearBit(0), BigInt(1)) ++
         Seq(0.02, 0.1, 0.3, 0.6, 0.9).map(randomRow(random, _))
-      simulate(new FreeRunFinder(p)) { dut =>
+      simulate(new FreeRunFinder) { dut =>
         dut.io.find.poke(true)
         for (row <- rows; order <- 0 until p.orders) {
           show(dut, row, order)
@@ -98,11 +98,11 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
             dut.clock.step()
             val expected = firstFit(row, order, from)
             withClue(s"row ${row.toString(16)}, order $order, from $from: ") {
-              assert(dut.io.found.peek().litToBoolean == expected.isDefined)
+              assert(bit(dut.io.found) == expected.isDefined)
               for (slot <- expected) {
                 assert(dut.io.slot.peek().litValue == slot)
                 val here = from != 0 && slot / p.wordSlots == behind / p.wordSlots
-                assert(dut.io.here.peek().litToBoolean == here)
+                assert(bit(dut.io.here) == here)
                 if (!here && order < p.wordOrders)
                   assert(dut.io.laterWord.peek().litValue == words(row)(slot / p.wordSlots))
                 if (!here) dut.io.beyond.expect(wordsFrom((slot + (1 << order) - 1) / p.wordSlots + 1))
@@ -114,7 +114,7 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
 
     it("keeps its answer until the next find") {
-      simulate(new FreeRunFinder(p)) { dut =>
+      simulate(new FreeRunFinder) { dut =>
         dut.io.find.poke(true)
         show(dut, full ^ (BigInt(0xf8) << 64), 1)
         dut.io.anywhere.poke(true)

@@ -3,7 +3,7 @@ package hwswap
 package core
 
 import chisel3._
-import chisel3.simulator.{Exceptions, PeekPokeAPI}
+import chisel3.simulator.Exceptions
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
@@ -11,7 +11,7 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.util.Random
 
 /** HintedSlots as its users drive it, and a row of bits for each cluster beside it. */
-private class HintedBench(dut: HintedSlots, p: Params, random: Random) extends PeekPokeAPI with Assertions {
+private class HintedBench(dut: HintedSlots, random: Random)(implicit p: Params) extends Peeks with Assertions {
   val bits: Array[BigInt] = Array.fill(p.clusters)(BigInt(0))
   private val wordMask = (BigInt(1) << p.wordSlots) - 1
   private val row = BigInt(1) << p.slots
@@ -27,7 +27,7 @@ private class HintedBench(dut: HintedSlots, p: Params, random: Random) extends P
   /** Waits until nobody uses the memories, for at most so many cycles; how many it took. */
   def settle(most: Int): Int = {
     var cycles = 0
-    while (dut.io.busy.peek().litToBoolean) {
+    while (bit(dut.io.busy)) {
       assert(cycles < most, "noting does not end")
       dut.clock.step()
       cycles += 1
@@ -88,7 +88,7 @@ private class HintedBench(dut: HintedSlots, p: Params, random: Random) extends P
 }
 
 /** The bits of hinted slots, as a unit reads them, are those that were marked, without those that were taken out. */
-class HintedSlotsSpec extends AnyFunSpec with ChiselSim with Seeded {
+class HintedSlotsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   // 20 rows in one bank; 320 rows in several.
   private val few = Params(devices = 1, cpus = 1, clusters = 64, hintRingLog2 = 1)
@@ -96,7 +96,7 @@ class HintedSlotsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   private def withSlots(p: Params)(body: (HintedSlots, HintedBench, Random) => Unit): Unit = {
     val random = seeded()
-    simulate(new HintedSlots(p))(dut => body(dut, new HintedBench(dut, p, random), random))
+    simulate(new HintedSlots()(p))(dut => body(dut, new HintedBench(dut, random)(p), random))
   }
 
   /** Slots in one word, or of whole words. */
@@ -152,7 +152,7 @@ class HintedSlotsSpec extends AnyFunSpec with ChiselSim with Seeded {
   it("finds nothing hinted after reset, whatever was") {
     withSlots(few) { (dut, bench, random) =>
       for (cluster <- 0 until few.hintRows) bench.mark(cluster * 3, 0, few.slots - 1)
-      val again = new HintedBench(dut, few, random)
+      val again = new HintedBench(dut, random)(few)
       for (cluster <- 0 until few.clusters) again.count(cluster)
       // All rows are free.
       for (cluster <- 0 until few.hintRows) again.mark(few.clusters - 1 - cluster, 5, 7)
@@ -170,7 +170,7 @@ class HintedSlotsSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   it("has no memory without advisory mode, and no slot is ever hinted") {
-    simulate(new HintedSlots(few.copy(advisory = false))) { dut =>
+    simulate(new HintedSlots()(few.copy(advisory = false))) { dut =>
       Seq(dut.io.mark.valid, dut.io.read.valid, dut.io.lookUp).foreach(_.poke(false))
       dut.io.busy.expect(false)
       dut.io.write.valid.poke(true)

@@ -2,8 +2,6 @@
 package hwswap
 package core
 
-import chisel3._
-import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
@@ -34,8 +32,8 @@ private final case class Place(valid: Boolean, device: Int, cluster: Int, last: 
 /** Plays everybody around the intake: requests that come when they like, the hints' memory, an executor that takes
   * requests when it likes and writes hints, units.
   */
-private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Boolean, shared: Boolean)
-    extends PeekPokeAPI
+private class IntakeBench(dut: Intake, random: Random, advisory: Boolean, shared: Boolean)(implicit p: Params)
+    extends Peeks
     with Assertions {
   private val drives = Seq(
     Drive(claimed = true, listed = true, 0, 5 * 512 - 17),
@@ -103,8 +101,6 @@ private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Bool
   }
 
   private def key(r: Entered): (Int, Int) = (if (shared) 0 else r.cpu, r.order)
-  private def int(value: UInt): Int = value.peek().litValue.toInt
-  private def bit(value: Bool): Boolean = value.peek().litToBoolean
 
   private def pokeKey(port: HintKey, key: (Int, Int)): Unit = {
     port.ofDevice.poke(false)
@@ -129,9 +125,9 @@ private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Bool
     dut.io.advisory.poke(advisory)
     dut.io.policy.hint.poke(if (shared) HintPolicyCode.Shared else HintPolicyCode.PerCpu)
     dut.io.req.valid.poke(false)
-    dut.io.newHint.valid.poke(false)
-    dut.io.unitDone.poke(false)
-    dut.io.take.poke(false)
+    dut.io.forward.newHint.valid.poke(false)
+    dut.io.unit.done.poke(false)
+    dut.io.next.take.poke(false)
     for ((drive, i) <- drives.zipWithIndex) {
       val device = dut.io.devices(i)
       device.info.claimed.poke(drive.claimed)
@@ -144,13 +140,13 @@ private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Bool
 
   /** What was taken must be what was let in, with the hint as it is then. */
   private def compare(r: Entered, read: Option[Int]): Unit = {
-    val op = dut.io.op.bits
+    val op = dut.io.next.op.bits
     val expected = status(r)
     op.status.expect(expected)
     op.refused.expect(expected != StatusCode.Ok)
     op.free.expect(r.op == CoreOp.free)
     op.alloc.expect(isAlloc(r) || r.op == CoreOp.reclaimDone)
-    if (expected != StatusCode.Ok) dut.io.needsCluster.expect(false)
+    if (expected != StatusCode.Ok) dut.io.next.needsCluster.expect(false)
     else {
       if (isAlloc(r)) {
         val hint = hints.getOrElse(key(r), Place(valid = false, 0, 0, 0))
@@ -161,12 +157,12 @@ private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Bool
         op.resumes.expect(false)
         op.reclaim.expect(r.reclaim)
         op.hint.valid.expect(hint.valid)
-        dut.io.needsCluster.expect(hint.valid)
+        dut.io.next.needsCluster.expect(hint.valid)
         if (hint.valid) {
           op.hint.last.expect(hint.last)
           op.hint.whole.expect(false)
           op.device.expect(hint.device)
-          dut.io.cluster.expect(hint.cluster)
+          dut.io.next.cluster.expect(hint.cluster)
         }
       } else if (r.op == CoreOp.free) {
         op.device.expect(r.device)
@@ -185,13 +181,14 @@ private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Bool
       }
       val drive = drives.lift(r.device).filter(d => d.claimed && r.offset < d.pages)
       val named = r.op == CoreOp.apply_ || r.op == CoreOp.dump
-      if (named) dut.io.cluster.expect(r.cluster)
+      if (named) dut.io.next.cluster.expect(r.cluster)
       else if (r.op == CoreOp.free || r.op == CoreOp.reclaimDone || CoreOp.ofSlot.contains(r.op)) {
-        dut.io.needsCluster.expect(true)
-        for (d <- drive) dut.io.cluster.expect((d.base + r.offset / 512) % p.clusters)
+        dut.io.next.needsCluster.expect(true)
+        for (d <- drive) dut.io.next.cluster.expect((d.base + r.offset / 512) % p.clusters)
       }
     }
-    if (bit(dut.io.needsCluster)) assert(read.contains(int(dut.io.cluster)), "the cluster was not read just before")
+    if (bit(dut.io.next.needsCluster))
+      assert(read.contains(int(dut.io.next.cluster)), "the cluster was not read just before")
   }
 
   /** So many requests, with the chances in per cent that one is offered, and that the present one is taken. */
@@ -230,42 +227,42 @@ private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Bool
       pokePlace(dut.io.hint, arriving.map(hints.getOrElse(_, Place(valid = false, 0, 0, 0))).getOrElse(somePlace()))
       write = nextWrite
       nextWrite = Option.when(unitLeft < 0 && random.nextInt(4) == 0)((someKey(), somePlace()))
-      dut.io.newHint.valid.poke(write.isDefined)
+      dut.io.forward.newHint.valid.poke(write.isDefined)
       val (writeKey, writePlace) = write.getOrElse((someKey(), somePlace()))
-      pokeKey(dut.io.newHint.bits.key, writeKey)
-      pokePlace(dut.io.newHint.bits.hint, writePlace)
-      pokeKey(dut.io.nextKey, nextWrite.map(_._1).getOrElse(someKey()))
+      pokeKey(dut.io.forward.newHint.bits.key, writeKey)
+      pokePlace(dut.io.forward.newHint.bits.hint, writePlace)
+      pokeKey(dut.io.forward.nextKey, nextWrite.map(_._1).getOrElse(someKey()))
       lastKey = presentKey
       presentKey = someKey()
-      pokeKey(dut.io.present, presentKey)
+      pokeKey(dut.io.forward.key, presentKey)
 
       if (exclusive > 0) exclusive -= 1
       else if (unitLeft < 0 && random.nextInt(20) == 0) exclusive = random.nextInt(10)
-      dut.io.exclusive.poke(exclusive > 0 || unitLeft >= 0)
-      dut.io.unitDone.poke(unitLeft == 0)
-      dut.io.take.poke(false)
+      dut.io.next.exclusive.poke(exclusive > 0 || unitLeft >= 0)
+      dut.io.unit.done.poke(unitLeft == 0)
+      dut.io.next.take.poke(false)
 
       // What comes out.
-      val valid = bit(dut.io.op.valid)
+      val valid = bit(dut.io.next.op.valid)
       val takes_ = valid && random.nextInt(100) < takes
-      dut.io.take.poke(takes_)
+      dut.io.next.take.poke(takes_)
       if (valid) {
         assert(inside.nonEmpty, "a request comes out that never went in")
         withClue(s"request $taken, ${inside.head}: ")(compare(inside.head, read))
         if (isAlloc(inside.head) && status(inside.head) == StatusCode.Ok)
-          assert(bit(dut.io.alike) == (lastKey == key(inside.head)), "whether it is like the present one")
+          assert(bit(dut.io.forward.alike) == (lastKey == key(inside.head)), "whether it is like the present one")
       }
       if (unitLeft >= 0) {
         val r = unit.get
-        dut.io.unitReq.op.expect(r.op)
-        dut.io.unitReq.offset.expect(r.offset)
-        dut.io.unitReq.nr.expect(r.nr)
-        dut.io.unitReq.device.expect(r.device)
+        dut.io.unit.req.op.expect(r.op)
+        dut.io.unit.req.offset.expect(r.offset)
+        dut.io.unit.req.nr.expect(r.nr)
+        dut.io.unit.req.device.expect(r.device)
         val drive = drives.lift(r.device).filter(_.claimed)
-        dut.io.unitClaimed.expect(drive.isDefined)
+        dut.io.unit.claimed.expect(drive.isDefined)
         for (d <- drive) {
-          dut.io.unitDevice.info.base.expect(d.base)
-          dut.io.unitDevice.info.pages.expect(d.pages)
+          dut.io.unit.device.info.base.expect(d.base)
+          dut.io.unit.device.info.pages.expect(d.pages)
         }
       }
 
@@ -310,8 +307,8 @@ private class IntakeBench(dut: Intake, p: Params, random: Random, advisory: Bool
 }
 
 /** Requests leave the intake in order, checked, with the newest hint and with their cluster read, whatever the pace. */
-class IntakeSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params(devices = 5, cpus = 3, clusters = 16)
+class IntakeSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private implicit val p: Params = Params(devices = 5, cpus = 3, clusters = 16)
 
   // Requests are offered in so many per cent of the cycles, and taken in so many.
   for (
@@ -324,8 +321,8 @@ class IntakeSpec extends AnyFunSpec with ChiselSim with Seeded {
   )
     it(s"lets requests through as they are: $name") {
       val random = seeded()
-      simulate(new Intake(p)) { dut =>
-        val statuses = new IntakeBench(dut, p, random, advisory, shared).run(900, offers, takes)
+      simulate(new Intake) { dut =>
+        val statuses = new IntakeBench(dut, random, advisory, shared).run(900, offers, takes)
         assert(statuses(StatusCode.Ok) > 300)
         assert(statuses(StatusCode.BadOpcode) > 10)
         if (!advisory) {

@@ -8,7 +8,7 @@ import org.scalatest.funspec.AnyFunSpec
 /** Every combination of flags against the rules, one row of the table each. */
 class MirrorPlaceSpec extends AnyFunSpec with ChiselSim {
   import FlagCode._
-  private val p = Params()
+  private implicit val p: Params = Params()
 
   /** Where a cluster belongs: flag and order. The engine's own order is 3, the kernel's 5. */
   private def expected(own: Int, kernel: Int, count: Int, hinted: Boolean): (Int, Int) =
@@ -28,7 +28,7 @@ class MirrorPlaceSpec extends AnyFunSpec with ChiselSim {
 
   describe("MirrorPlace") {
     it("follows the rules for every flag of the engine and the kernel, full, empty and in between, hinted or not") {
-      simulate(new MirrorPlace(p)) { dut =>
+      simulate(new MirrorPlace) { dut =>
         dut.io.order.poke(3)
         dut.io.kernelOrder.poke(5)
         for {
@@ -51,7 +51,7 @@ class MirrorPlaceSpec extends AnyFunSpec with ChiselSim {
     }
 
     it("keeps a cluster with an order there is not off the lists") {
-      simulate(new MirrorPlace(p)) { dut =>
+      simulate(new MirrorPlace) { dut =>
         dut.io.flag.poke(ClusterFlag.frag)
         dut.io.order.poke(2)
         dut.io.kernelFlag.poke(Frag)

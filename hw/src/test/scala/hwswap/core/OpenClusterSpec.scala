@@ -24,8 +24,8 @@ private final case class Release(cluster: Int, first: Int, last: Int) extends Ac
 /** The open cluster, used as the executor uses it: a request every second cycle, each searched in one and changed in
   * the next, in which the next one's cluster is opened. A slot-by-slot model says what has to come out.
   */
-class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params(devices = 1, cpus = 1, clusters = 8)
+class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private implicit val p: Params = Params(devices = 1, cpus = 1, clusters = 8)
 
   private val rows = Array.fill(p.clusters)(Array.fill(p.slots)(false))
   private val counts = Array.fill(p.clusters)(0)
@@ -50,7 +50,7 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
     ).foreach(
       _.poke(false)
     )
-    Seq(dut.io.look, dut.io.change.valid, dut.io.put.valid).foreach(_.poke(false))
+    Seq(dut.io.search.look, dut.io.change.valid, dut.io.put.valid).foreach(_.poke(false))
     dut.io.newWord.poke(0)
     for (c <- 0 until p.clusters) {
       dut.io.read.valid.poke(true)
@@ -83,7 +83,7 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   private def chiselMeta(count: Int): ClusterMeta = {
     import chisel3.experimental.BundleLiterals._
-    new ClusterMeta(p).Lit(
+    (new ClusterMeta).Lit(
       _.count -> count.U,
       _.flag -> ClusterFlag.frag,
       _.order -> 0.U,
@@ -114,9 +114,9 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   describe("the open cluster") {
-    it("finds, gives and frees what a model slot by slot does, request after request") {
+    it("finds, allocates and frees what a model slot by slot does, request after request") {
       val random = seeded()
-      simulate(new OpenCluster(p)) { dut =>
+      simulate(new OpenCluster) { dut =>
         dut.io.nextOrder.poke(0)
         blank(dut)
         var stale, found, missed, leading, freed, refused = 0
@@ -144,33 +144,33 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
         for (i <- 1 to 6000) {
           val named = choose(random)
           dut.io.read.bits.poke(named.cluster)
-          dut.io.look.poke(true)
+          dut.io.search.look.poke(true)
           val cluster = step.cluster
           val (pick, first, last) = step match {
             case Search(_, order, behind, _) =>
-              dut.io.order.poke(order)
-              dut.io.behind.poke(behind.getOrElse(random.nextInt(p.slots)))
-              dut.io.anywhere.poke(behind.isEmpty)
+              dut.io.search.order.poke(order)
+              dut.io.search.behind.poke(behind.getOrElse(random.nextInt(p.slots)))
+              dut.io.search.anywhere.poke(behind.isEmpty)
               val first = behind.map(_ / p.wordSlots + 1).getOrElse(0)
-              dut.io.later.poke(((1 << p.words) - (1 << first)).U)
+              dut.io.search.later.poke(((1 << p.words) - (1 << first)).U)
               (behind.getOrElse(0) / p.wordSlots, 0, 0)
             case Release(_, first, last) => (first / p.wordSlots, first, last)
           }
           val inOne = first / p.wordSlots == last / p.wordSlots
-          dut.io.pick.poke(pick)
-          range(dut.io.checked, first, last)
+          dut.io.search.pick.poke(pick)
+          range(dut.io.search.checked, first, last)
           val words = if (inOne) Nil else first / p.wordSlots to last / p.wordSlots
-          dut.io.checkedWords.poke(words.map(BigInt(1) << _).sum.U)
+          dut.io.search.checkedWords.poke(words.map(BigInt(1) << _).sum.U)
           withClue(s"step $i, $step: ") {
-            dut.io.cluster.expect(cluster)
-            dut.io.meta.count.expect(counts(cluster))
-            if (dut.io.stale.peek().litToBoolean && !(inOne && step.isInstanceOf[Release])) {
+            dut.io.opened.cluster.expect(cluster)
+            dut.io.opened.meta.count.expect(counts(cluster))
+            if (bit(dut.io.search.stale) && !(inOne && step.isInstanceOf[Release])) {
               stale += 1
               dut.clock.step()
-              dut.io.stale.expect(false)
+              dut.io.search.stale.expect(false)
             }
             dut.clock.step()
-            dut.io.look.poke(false)
+            dut.io.search.look.poke(false)
             assert(dut.io.word.peek().litValue == wordOf(cluster, pick), "the word that is picked")
 
             // Commit.
@@ -178,11 +178,11 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
             step match {
               case Search(_, order, behind, _) =>
                 val expected = firstFit(rows(cluster), order, behind.map(_ + 1).getOrElse(0))
-                assert(dut.io.found.peek().litToBoolean == expected.isDefined)
+                assert(bit(dut.io.search.found) == expected.isDefined)
                 expected match {
                   case Some(slot) =>
                     found += 1
-                    assert(dut.io.foundSlot.peek().litValue == slot)
+                    assert(dut.io.search.foundSlot.peek().litValue == slot)
                     val end = slot + (1 << order) - 1
                     (slot to end).foreach(rows(cluster)(_) = true)
                     range(dut.io.change.bits.range, slot, end)
@@ -197,7 +197,7 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Seeded {
                 }
               case _ =>
                 val expected = (first to last).forall(rows(cluster)(_))
-                assert(dut.io.allUsed.peek().litToBoolean == expected)
+                assert(bit(dut.io.search.allUsed) == expected)
                 if (expected) {
                   freed += 1
                   (first to last).foreach(rows(cluster)(_) = false)

@@ -9,8 +9,8 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.util.Random
 
 /** Walks over rows, which the test holds, slot by slot. */
-class RowWalkerSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params(devices = 1, cpus = 1, clusters = 16)
+class RowWalkerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private implicit val p: Params = Params(devices = 1, cpus = 1, clusters = 16)
   private val all = (BigInt(1) << p.slots) - 1
   private val wordMask = (BigInt(1) << p.wordSlots) - 1
 
@@ -31,7 +31,7 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("changes and counts what a walk is about, at any pace of walks") {
     val random = seeded()
-    simulate(new RowWalker(p)) { dut =>
+    simulate(new RowWalker) { dut =>
       var used, hinted, record, kernel = BigInt(0)
       var kernelKnown = false
       dut.io.walk.poke(RowWalk.none)
@@ -46,16 +46,16 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Seeded {
         dut.io.record.word.poke(wordOf(record, dut.io.record.index.peek().litValue.toInt).U)
         picks = picks.drop(1) :+ dut.io.pick.peek().litValue.toInt
         reads = reads.drop(1) :+
-          Option.when(dut.io.readHinted.valid.peek().litToBoolean) {
+          Option.when(bit(dut.io.readHinted.valid)) {
             assert(lookedUp, "hinted slots are read that were not looked up")
             dut.io.readHinted.bits.peek().litValue.toInt
           }
-        lookedUp ||= dut.io.lookUpHinted.peek().litToBoolean
-        if (dut.io.put.valid.peek().litToBoolean)
+        lookedUp ||= bit(dut.io.lookUpHinted)
+        if (bit(dut.io.put.valid))
           used = withWord(used, dut.io.put.bits.peek().litValue.toInt, dut.io.newUsed.peek().litValue)
-        if (dut.io.writeHinted.valid.peek().litToBoolean)
+        if (bit(dut.io.writeHinted.valid))
           hinted = withWord(hinted, dut.io.writeHinted.bits.peek().litValue.toInt, dut.io.newHinted.peek().litValue)
-        finished = dut.io.walked.peek().litToBoolean
+        finished = bit(dut.io.walked)
         dut.clock.step()
       }
 

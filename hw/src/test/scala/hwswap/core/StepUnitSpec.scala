@@ -9,10 +9,10 @@ import org.scalatest.funspec.AnyFunSpec
 class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
   import StatusCode.{BadDevice, BadRange, NoSpace, Ok}
 
-  private val p = Params(devices = 4, cpus = 3, clusters = 16)
+  private implicit val p: Params = Params(devices = 4, cpus = 3, clusters = 16)
 
   private def unit(body: UnitBench => Unit): Unit =
-    simulate(new StepUnit(p)) { dut =>
+    simulate(new StepUnit) { dut =>
       dut.io.start.poke(false)
       val bench = new UnitBench(dut)
       bench.device(CoreDriver.Ssd)
@@ -125,7 +125,7 @@ class StepUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
       }
     }
 
-    it("gives and frees slots") {
+    it("allocates and frees slots") {
       unit { bench =>
         def slots(op: CoreOp.Type, offset: Int, nr: Int): Asked = bench.run(op) { r =>
           r.offset.poke(offset)

@@ -29,7 +29,7 @@ class TrunksSpec extends AnyFunSpec with ChiselSim with Seeded {
   for (clusters <- Seq(8, 1024, 65536))
     it(s"draws trunks of devices in a store of $clusters clusters") {
       val random = seeded()
-      simulate(new Trunks(Params(clusters = clusters))) { dut =>
+      simulate(new Trunks()(Params(clusters = clusters))) { dut =>
         dut.io.draw.poke(false)
         dut.io.reseed.poke(false)
         dut.io.clusters.poke(1)

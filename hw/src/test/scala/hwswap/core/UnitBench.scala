@@ -3,7 +3,6 @@ package hwswap
 package core
 
 import chisel3._
-import chisel3.simulator.PeekPokeAPI
 import org.scalatest.Assertions
 
 /** What a unit asked for in one request: everything is written down with the cycle in which it came. */
@@ -23,15 +22,13 @@ final case class Asked(
 )
 
 /** Plays the shared state for a unit: device 1 with the clusters 3 to 6 of its engine, and one cluster that is open. */
-class UnitBench(dut: CoreUnit) extends PeekPokeAPI with Assertions {
+class UnitBench(dut: CoreUnit) extends Peeks with Assertions {
   private val view = dut.io.view
   private val access = dut.io.access
-  private def int(value: UInt): Int = value.peek().litValue.toInt
   private def of[T <: EnumType](all: Seq[T], value: T): T = {
     val code = value.peek().litValue
     all.find(_.litValue == code).get
   }
-  private def bit(value: Bool): Boolean = value.peek().litToBoolean
 
   def device(flags: Int, listed: Boolean = true, available: Boolean = true): Unit = {
     view.claimed.poke(true)
@@ -59,14 +56,14 @@ class UnitBench(dut: CoreUnit) extends PeekPokeAPI with Assertions {
 
   /** Which of device 1's lists hold something, and their heads, which are all the same. */
   def lists(present: Seq[Int], head: Int): Unit = {
-    view.nonEmpty(1).poke(present.map(1 << _).sum)
-    view.ends.head.poke(head)
+    view.lists.nonEmpty(1).poke(present.map(1 << _).sum)
+    view.lists.ends.head.poke(head)
   }
   def availableList(first: Int, behind: Option[Int]): Unit = {
-    view.first.valid.poke(true)
-    view.first.bits.poke(first)
-    view.successor.valid.poke(behind.isDefined)
-    view.successor.bits.poke(behind.getOrElse(0))
+    view.available.first.valid.poke(true)
+    view.available.first.bits.poke(first)
+    view.available.successor.valid.poke(behind.isDefined)
+    view.available.successor.bits.poke(behind.getOrElse(0))
   }
 
   /** One request. */

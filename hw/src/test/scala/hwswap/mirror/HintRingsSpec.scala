@@ -3,7 +3,6 @@ package hwswap
 package mirror
 
 import chisel3._
-import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util._
 import org.scalatest.Assertions
@@ -11,18 +10,18 @@ import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi4, AxiMemory, Dma, DmaBase}
+import hwswap.bus.{Axi4, AxiMemory, AxiSignals, Dma, DmaBase}
 import hwswap.core.{CoreOp, CorePort}
 import hwswap.shell.EngineHost
 
 /** The hint rings with a DMA; the core is the test's. */
-class HintRingsBench(p: Params) extends Module {
-  val rings = Module(new HintRings(p))
+class HintRingsBench(implicit p: Params) extends Module {
+  val rings = Module(new HintRings)
   val dma = Module(new Dma)
   val axi = IO(new Axi4)
-  val job = IO(Flipped(Decoupled(new HintJob(p))))
+  val job = IO(Flipped(Decoupled(new HintJob)))
   val done = IO(Valid(new JobResult))
-  val core = IO(new CorePort(p))
+  val core = IO(new CorePort)
   val settings = IO(Input(new Settings))
   val base = IO(Input(UInt(64.W)))
   val freeSlots = IO(Input(UInt(32.W)))
@@ -45,15 +44,15 @@ class HintRingsBench(p: Params) extends Module {
 }
 
 /** Random fills, pops and recalls, against a model of every ring. */
-class HintRingsSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private val p = Params(devices = 4, cpus = 2, clusters = 16, hintRingLog2 = 3)
+class HintRingsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private implicit val p: Params = Params(devices = 4, cpus = 2, clusters = 16, hintRingLog2 = 3)
   private val size = 1 << p.hintRingLog2
 
   /** A hint that is out: what it is, and whether it is still valid. */
   private final class Out(val device: Int, val slot: Int, val order: Int, var valid: Boolean = true)
 
-  private class Host(dut: HintRingsBench, random: Random) extends PeekPokeAPI with Assertions {
-    val memory = new AxiMemory(dut.axi, random, 60)
+  private class Host(dut: HintRingsBench, random: Random) extends Peeks with Assertions {
+    val memory = new AxiMemory(AxiSignals(dut.axi), random, 60)
 
     /** Hints the core has given and not got back, by (device, slot). */
     val lent = mutable.Map.empty[(Int, Int), Int]
@@ -90,7 +89,7 @@ class HintRingsSpec extends AnyFunSpec with ChiselSim with Seeded {
       dut.core.req.ready.poke(!answering)
       dut.core.resp.valid.poke(answering)
       val request = dut.core.req
-      if (!answering && request.valid.peek().litToBoolean) {
+      if (!answering && bit(request.valid)) {
         val order = request.bits.order.peek().litValue.toInt
         if (request.bits.op.peek().litValue == CoreOp.hintAlloc.litValue) {
           dut.core.resp.bits.status.poke(if (empty) StatusCode.NoSpace else StatusCode.Ok)
@@ -136,10 +135,10 @@ class HintRingsSpec extends AnyFunSpec with ChiselSim with Seeded {
       dut.job.bits.all.poke(all)
       dut.job.valid.poke(true)
       lastGiven = Nil
-      while (!dut.job.ready.peek().litToBoolean) step()
+      while (!bit(dut.job.ready)) step()
       step()
       dut.job.valid.poke(false)
-      while (!dut.done.valid.peek().litToBoolean) step()
+      while (!bit(dut.done.valid)) step()
       val count = dut.done.bits.count.peek().litValue.toInt
       dut.done.bits.error.expect(false)
       step()
@@ -157,7 +156,7 @@ class HintRingsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("keeps rings, memory and core in step") {
     val random = seeded()
-    simulate(new HintRingsBench(p)) { dut =>
+    simulate(new HintRingsBench) { dut =>
       val host = new Host(dut, random)
       val rings = Array.fill(p.cpus, p.orders)(mutable.Queue.empty[Out])
       val heads = Array.fill(p.cpus, p.orders)(0L)
@@ -204,7 +203,7 @@ class HintRingsSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   it("does not try an order again that failed, until something happened") {
-    simulate(new HintRingsBench(p)) { dut =>
+    simulate(new HintRingsBench) { dut =>
       val host = new Host(dut, seeded())
       host.empty = true
       assert(host.run(HintJobKind.fill, 1, 2) == 0)

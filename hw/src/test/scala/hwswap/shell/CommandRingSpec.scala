@@ -3,28 +3,27 @@ package hwswap
 package shell
 
 import chisel3._
-import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi4, AxiMemory, Dma, DmaArbiter, DmaBase}
+import hwswap.bus.{Axi4, AxiMemory, AxiSignals, Dma, DmaArbiter, DmaBase}
 import hwswap.core.CorePort
 import hwswap.mirror.JobResult
 
 /** The command ring with a DMA; core, mirror and settings are the test's. */
-class CommandRingBench(p: Params) extends Module {
+class CommandRingBench(implicit p: Params) extends Module {
   val axi = IO(new Axi4)
   val settings = IO(Input(new Settings))
   val base, completions = IO(Input(UInt(64.W)))
-  val core = IO(new CorePort(p))
+  val core = IO(new CorePort)
   val head = IO(Output(UInt(32.W)))
   val busy = IO(Output(Bool()))
   val irq = IO(Output(Bool()))
 
-  val ring = Module(new CommandRing(p))
+  val ring = Module(new CommandRing)
   val arbiter = Module(new DmaArbiter(2))
   val dma = Module(new Dma)
   axi <> dma.io.axi
@@ -73,18 +72,18 @@ object CommandRingBench {
 }
 
 /** Random commands through the ring: order, phases, numbers, doorbells of every size, a core of every speed. */
-class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
+class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   import EngineHost.{get, put}
 
-  private val p = Params(devices = 4, cpus = 2, clusters = 16)
+  private implicit val p: Params = Params(devices = 4, cpus = 2, clusters = 16)
   private val base = 0x1fc0L
   private val completions = 0x3ff0L
   private val log2 = 4
 
   private class Host(dut: CommandRingBench, random: Random, eager: Int, advisory: Boolean)
-      extends PeekPokeAPI
+      extends Peeks
       with Assertions {
-    val memory = new AxiMemory(dut.axi, random, eager)
+    val memory = new AxiMemory(AxiSignals(dut.axi), random, eager)
     val asked = mutable.Queue.empty[(BigInt, BigInt)]
     private var answerIn = -1
     private var cycles = 0
@@ -112,7 +111,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     def step(): Unit = {
       val ready = answerIn < 0 && random.nextInt(100) < eager
       dut.core.req.ready.poke(ready)
-      val takes = ready && dut.core.req.valid.peek().litToBoolean
+      val takes = ready && bit(dut.core.req.valid)
       if (takes) asked.enqueue((dut.core.req.bits.op.peek().litValue, dut.core.req.bits.offset.peek().litValue))
       dut.core.resp.valid.poke(answerIn == 0)
       if (answerIn == 0) {
@@ -120,7 +119,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
         dut.core.resp.bits.device.poke(3)
         dut.core.resp.bits.offset.poke(asked.last._2.U)
       }
-      val handed = answerIn == 0 && dut.core.resp.ready.peek().litToBoolean
+      val handed = answerIn == 0 && bit(dut.core.resp.ready)
       memory.before()
       dut.clock.step()
       memory.after()
@@ -141,7 +140,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("completes every command in order, lap after lap") {
     val random = seeded()
-    simulate(new CommandRingBench(p)) { dut =>
+    simulate(new CommandRingBench) { dut =>
       for ((eager, advisory) <- Seq((100, false), (40, false), (70, true))) {
         val host = new Host(dut, random, eager, advisory)
         val h = MemMap.Command.Head
@@ -176,7 +175,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
             dut.settings.cmdTail.poke(expected.length)
           }
           host.step()
-          if (dut.irq.peek().litToBoolean) irqs += 1
+          if (bit(dut.irq)) irqs += 1
           while (checked < expected.length && host.done(checked)) {
             val info = host.info(checked)
             assert(get(info, MemMap.Completion.Info.Index) == checked)
@@ -185,9 +184,9 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
             checked += 1
           }
         }
-        while (dut.busy.peek().litToBoolean) {
+        while (bit(dut.busy)) {
           host.step()
-          if (dut.irq.peek().litToBoolean) irqs += 1
+          if (bit(dut.irq)) irqs += 1
         }
         assert(dut.head.peek().litValue == expected.length)
         assert(irqs > 0 && irqs <= askedIrqs)
@@ -200,7 +199,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("carries out no command of a transfer that ends in an error, wherever that is") {
     val random = seeded()
-    simulate(new CommandRingBench(p)) { dut =>
+    simulate(new CommandRingBench) { dut =>
       val words = MapAccess.words(MemMap.Command.Bytes)
       for (wrong <- 0 until CommandFetch.Batch * words; eager <- Seq(100, 40)) {
         val host = new Host(dut, random, eager, advisory = false)
@@ -220,7 +219,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("begins no command behind a stop, and ends the one under way") {
     val random = seeded()
-    simulate(new CommandRingBench(p)) { dut =>
+    simulate(new CommandRingBench) { dut =>
       for (_ <- 0 until 30) {
         val host = new Host(dut, random, 30, advisory = false)
         allocs(host, 0 until 12)
@@ -240,7 +239,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("fetches nothing while its ring has no size") {
     val random = seeded()
-    simulate(new CommandRingBench(p)) { dut =>
+    simulate(new CommandRingBench) { dut =>
       val host = new Host(dut, random, 100, advisory = false)
       dut.settings.cmdLog2.poke(0)
       dut.settings.cmdTail.poke(1)
@@ -252,7 +251,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("fetches nothing while the tail is further ahead than the ring is long") {
     val random = seeded()
-    simulate(new CommandRingBench(p)) { dut =>
+    simulate(new CommandRingBench) { dut =>
       val host = new Host(dut, random, 100, advisory = false)
       dut.settings.cmdTail.poke((1 << log2) + 1)
       for (_ <- 0 until 100) host.step()

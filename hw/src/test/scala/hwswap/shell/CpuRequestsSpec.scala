@@ -2,54 +2,40 @@
 package hwswap
 package shell
 
-import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 import hwswap.core.CoreOp
 
 /** The CPU pages, with the test in the core's place. */
-class CpuRequestsSpec extends AnyFunSpec with ChiselSim {
+class CpuRequestsSpec extends AnyFunSpec with ChiselSim with Peeks {
   import EngineHost.{get, put}
 
-  private val p = Params(cpus = 3, devices = 5)
+  private implicit val p: Params = Params(cpus = 3, devices = 5)
   private val map = RegMap.CpuPage
 
   private class Bench(dut: CpuRequests) {
     dut.io.advisory.poke(false)
-    dut.io.regs.write.valid.poke(false)
-    dut.io.regs.read.valid.poke(false)
+    private val regs = new RegisterAccess(dut.io.regs, () => dut.clock.step())
+    regs.idle()
     dut.io.core.req.ready.poke(false)
     dut.io.core.resp.valid.poke(false)
     dut.reset.poke(true)
     dut.clock.step()
     dut.reset.poke(false)
 
-    def write(cpu: Int, offset: Int, data: BigInt, strobes: Int = 255): Unit = {
-      dut.io.regs.write.bits.addr.poke(map.Base + cpu * map.Stride + offset)
-      dut.io.regs.write.bits.data.poke(data.U)
-      dut.io.regs.write.bits.strb.poke(strobes)
-      dut.io.regs.write.valid.poke(true)
-      dut.clock.step()
-      dut.io.regs.write.valid.poke(false)
-    }
-    def response(cpu: Int): BigInt = {
-      dut.io.regs.read.bits.poke(map.Base + cpu * map.Stride + map.Response.Offset)
-      dut.io.regs.read.valid.poke(true)
-      dut.clock.step()
-      dut.io.regs.read.valid.poke(false)
-      dut.clock.step(RegPort.ReadCycles - 1)
-      dut.io.regs.readData.peek().litValue
-    }
+    def write(cpu: Int, offset: Int, data: BigInt, strobes: Int = 255): Unit =
+      regs.write(map.Base + cpu * map.Stride + offset, data, strobes)
+    def response(cpu: Int): BigInt = regs.read(map.Base + cpu * map.Stride + map.Response.Offset)
     def busy(cpu: Int): Boolean = get(response(cpu), map.Response.Busy) == 1
 
     /** Takes the request that comes within some cycles, if any does. */
     def asked(): Boolean = {
       var cycles = 0
-      while (cycles < 20 && !dut.io.core.req.valid.peek().litToBoolean) {
+      while (cycles < 20 && !bit(dut.io.core.req.valid)) {
         dut.clock.step()
         cycles += 1
       }
-      val there = dut.io.core.req.valid.peek().litToBoolean
+      val there = bit(dut.io.core.req.valid)
       dut.io.core.req.ready.poke(there)
       there
     }
@@ -71,7 +57,7 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim {
       put(map.Request.Nr, nr) | put(map.Request.Seq, seq)
 
   it("gives a lost reply again, and allocates nothing a second time") {
-    simulate(new CpuRequests(p)) { dut =>
+    simulate(new CpuRequests) { dut =>
       val bench = new Bench(dut)
       val alloc = request(OpcodeCode.Alloc, seq = 9, order = 3)
       bench.write(1, map.Request.Offset, alloc)
@@ -99,7 +85,7 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim {
   }
 
   it("takes a request in two halves, the upper one first") {
-    simulate(new CpuRequests(p)) { dut =>
+    simulate(new CpuRequests) { dut =>
       val bench = new Bench(dut)
       val free = request(OpcodeCode.Free, seq = 5, device = 2, nr = 512)
       bench.write(2, map.Arg.Offset, 777)
@@ -117,7 +103,7 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim {
   }
 
   it("refuses what the core must not see") {
-    simulate(new CpuRequests(p)) { dut =>
+    simulate(new CpuRequests) { dut =>
       val bench = new Bench(dut)
       val wrong = Seq(
         request(OpcodeCode.Check, 1) -> StatusCode.BadOpcode,
@@ -138,7 +124,7 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim {
   }
 
   it("serves every CPU that asks") {
-    simulate(new CpuRequests(p)) { dut =>
+    simulate(new CpuRequests) { dut =>
       val bench = new Bench(dut)
       for (cpu <- 0 until p.cpus) bench.write(cpu, map.Request.Offset, request(OpcodeCode.Alloc, seq = 1))
       val served = (0 until p.cpus).map { _ =>

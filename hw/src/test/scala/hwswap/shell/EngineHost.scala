@@ -3,21 +3,22 @@ package hwswap
 package shell
 
 import chisel3._
-import chisel3.simulator.PeekPokeAPI
 import org.scalatest.Assertions
 
 import scala.util.Random
-import hwswap.bus.{Axi, AxiMemory}
+import hwswap.bus.{Axi, AxiMemory, AxiSignals}
 
 /** A host of the whole engine: memory, registers, the command ring, and the structures of advisory mode.
   *
   * @param eager
   *   chance, of 100, that memory is ready in a cycle
+  * @param bytes
+  *   the engine may write parts of a word, as marks want it
   */
-class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeAPI with Assertions {
+class EngineHost(dut: HwSwap, random: Random, eager: Int = 70, bytes: Boolean = false) extends Peeks with Assertions {
   import EngineHost._
 
-  val memory = new AxiMemory(dut.m_axi, random, eager)
+  val memory = new AxiMemory(AxiSignals(dut.m_axi), random, eager, bytes = bytes)
   var cycle: Long = 0
 
   /** Commands ever queued. */
@@ -29,8 +30,6 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70) extends PeekPokeA
     memory.after()
     cycle += 1
   }
-
-  private def bit(b: Bool): Boolean = b.peek().litToBoolean
 
   /** Clocks until `condition`; the cycles that took. */
   def until(what: String, limit: Int = 20000)(condition: => Boolean): Long = {

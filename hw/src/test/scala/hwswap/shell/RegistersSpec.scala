@@ -10,7 +10,7 @@ import org.scalatest.funspec.AnyFunSpec
 class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost.{get, put}
 
-  private val p = Params(buildHash = 77)
+  private implicit val p: Params = Params(buildHash = 77)
 
   private class Bench(dut: Registers) {
     for (
@@ -26,24 +26,12 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
       )
     )
       b.poke(false)
-    dut.io.regs.write.valid.poke(false)
-    dut.io.regs.read.valid.poke(false)
+    private val regs = new RegisterAccess(dut.io.regs, () => dut.clock.step())
+    regs.idle()
 
-    def read(offset: Int): BigInt = {
-      dut.io.regs.read.bits.poke(offset)
-      dut.io.regs.read.valid.poke(true)
-      dut.clock.step()
-      dut.io.regs.read.valid.poke(false)
-      dut.clock.step(RegPort.ReadCycles - 1)
-      dut.io.regs.readData.peek().litValue
-    }
+    def read(offset: Int): BigInt = regs.read(offset)
     def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
-      dut.io.regs.write.bits.addr.poke(offset)
-      dut.io.regs.write.bits.data.poke(data.U)
-      dut.io.regs.write.bits.strb.poke(strobes)
-      dut.io.regs.write.valid.poke(true)
-      dut.clock.step()
-      dut.io.regs.write.valid.poke(false)
+      regs.write(offset, data, strobes)
       dut.clock.step()
     }
     def pulse(b: Bool): Unit = {
@@ -54,7 +42,7 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   private def registers(body: (Registers, Bench) => Unit): Unit =
-    simulate(new Registers(p))(dut => body(dut, new Bench(dut)))
+    simulate(new Registers)(dut => body(dut, new Bench(dut)))
 
   it("has the map's reset values") {
     registers { (_, bench) =>

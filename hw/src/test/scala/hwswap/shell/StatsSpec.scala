@@ -9,7 +9,7 @@ import org.scalatest.funspec.AnyFunSpec
 class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
   it("counts every event, while registers are read as fast as the bus allows") {
     val random = seeded()
-    simulate(new Stats) { dut =>
+    simulate(new Stats()(Params())) { dut =>
       val e = dut.io.events
       val bits = Seq(
         RegMap.StatCycles.Offset -> e.cycles,

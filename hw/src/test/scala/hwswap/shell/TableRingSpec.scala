@@ -181,7 +181,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   it("works from the ring and by register, in both modes, on chip") {
-    simulate(new HwSwap(onChip)) { dut =>
+    simulate(new HwSwap()(onChip)) { dut =>
       life(onChip, advisory = false, dut)
       life(onChip, advisory = true, dut)
       pooled(onChip, dut)
@@ -189,7 +189,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   it("works from the ring and by register, in DRAM") {
-    simulate(new HwSwap(inDram)) { dut =>
+    simulate(new HwSwap()(inDram)) { dut =>
       life(inDram, advisory = false, dut)
       pooled(inDram, dut)
     }

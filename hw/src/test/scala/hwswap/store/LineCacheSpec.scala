@@ -9,7 +9,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi4, AxiMemory, AxiMerge}
+import hwswap.bus.{Axi4, AxiMemory, AxiMerge, AxiSignals}
 
 /** Several caches with one user, on one AXI4 port. */
 class CachesUnderTest(shapes: Seq[CacheShape], offsets: Seq[Int]) extends Module {
@@ -23,7 +23,7 @@ class CachesUnderTest(shapes: Seq[CacheShape], offsets: Seq[Int]) extends Module
 
   private val caches = shapes.map(shape => Module(new LineCache(shape)))
   private val masters = shapes.zip(offsets).map { case (shape, offset) => Module(new CacheMaster(shape, offset)) }
-  private val merge = Module(new AxiMerge(shapes.length))
+  private val merge = Module(new AxiMerge(shapes.map(_ => 0)))
   run := !caches.map(_.io.hold).reduce(_ || _)
   for (((cache, master), port) <- caches.zip(masters).zip(merge.io.masters)) {
     cache.io.run := run
@@ -45,7 +45,7 @@ object CachesUnderTest {
 }
 
 /** The caches against plain arrays: random accesses on all ports at once, with memory that keeps them waiting. */
-class LineCacheSpec extends AnyFunSpec with ChiselSim with Seeded {
+class LineCacheSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   /** Items are few for the cache's size, so that lines come, go and come back. */
   private def rows(lines: Int, ways: Int) =
@@ -61,7 +61,7 @@ class LineCacheSpec extends AnyFunSpec with ChiselSim with Seeded {
   )
 
   private class Bench(dut: CachesUnderTest, shapes: Seq[CacheShape], random: Random, eager: Int) {
-    val memory = new AxiMemory(dut.axi, random, eager)
+    val memory = new AxiMemory(AxiSignals(dut.axi), random, eager)
     private val kinds = shapes.flatMap(shape => shape.fields.map(shape -> _))
 
     /** What each field of each item holds. What was never written is not looked at. */
@@ -89,7 +89,7 @@ class LineCacheSpec extends AnyFunSpec with ChiselSim with Seeded {
     /** One cycle in which the user works on, and those before it in which it is held. */
     def cycle(busy: Int): Unit = {
       var waited = 0
-      while (!dut.run.peek().litToBoolean) {
+      while (!bit(dut.run)) {
         // Whatever the user shows while it is held means nothing.
         for (port <- dut.fields) {
           port.read.valid.poke(random.nextBoolean())
@@ -137,7 +137,7 @@ class LineCacheSpec extends AnyFunSpec with ChiselSim with Seeded {
       }
       dut.flush.poke(true)
       var waited = 0
-      while (!dut.idle.peek().litToBoolean) {
+      while (!bit(dut.idle)) {
         waited += 1
         assert(waited < 5000, "the cache does not come to rest")
         step()
@@ -188,7 +188,7 @@ class LineCacheSpec extends AnyFunSpec with ChiselSim with Seeded {
     val shapes = Seq(records(16, 4))
     simulate(new CachesUnderTest(shapes, Seq(0))) { dut =>
       val bench = new Bench(dut, shapes, random, 100)
-      while (!dut.run.peek().litToBoolean) bench.step()
+      while (!bit(dut.run)) bench.step()
       // Three readers, three lines.
       for ((port, i) <- dut.fields.zipWithIndex) {
         port.read.valid.poke(true)
@@ -196,7 +196,7 @@ class LineCacheSpec extends AnyFunSpec with ChiselSim with Seeded {
         port.write.valid.poke(false)
       }
       bench.step()
-      while (!dut.run.peek().litToBoolean) bench.step()
+      while (!bit(dut.run)) bench.step()
       assert(bench.rounds == 1)
       assert(bench.memory.bursts.map(_._2 - CachesUnderTest.Base) == Seq(0, 64, 128))
     }
@@ -207,17 +207,17 @@ class LineCacheSpec extends AnyFunSpec with ChiselSim with Seeded {
     simulate(new CachesUnderTest(shapes, Seq(0))) { dut =>
       val bench = new Bench(dut, shapes, random, 100)
       bench.memory.bad = _ => true
-      while (!dut.run.peek().litToBoolean) bench.step()
+      while (!bit(dut.run)) bench.step()
       dut.fields.head.read.valid.poke(true)
       dut.fields.head.read.bits.poke(3)
       dut.fields.head.write.valid.poke(false)
-      var told = 0
+      var errors = 0
       for (_ <- 0 until 60) {
-        told += dut.error.peek().litValue.toInt
+        errors += dut.error.peek().litValue.toInt
         bench.step()
         dut.fields.head.read.valid.poke(false)
       }
-      assert(told == 8)
+      assert(errors == 8)
     }
   }
   it("refuses sizes that make no cache") {

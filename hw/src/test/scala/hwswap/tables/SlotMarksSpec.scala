@@ -7,9 +7,9 @@ import org.scalatest.funspec.AnyFunSpec
 
 /** Bitmaps of ranges of slots, with and without idle cycles between the slots. */
 class SlotMarksSpec extends AnyFunSpec with ChiselSim with Seeded {
-  it("has the kind and the mark of every slot it was told of") {
+  it("has the kind and the mark of every slot that was written") {
     val random = seeded()
-    simulate(new SlotMarks(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
+    simulate(new SlotMarks()(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
       dut.io.in.valid.poke(false)
       dut.io.clear.poke(false)
       dut.reset.poke(true)

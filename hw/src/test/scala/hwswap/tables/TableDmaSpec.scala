@@ -8,17 +8,17 @@ import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi, AxiMemory}
+import hwswap.bus.{Axi, AxiMemory, AxiSignals}
 
 /** The DMA for swap tables against a memory with random waiting and latency: every length and end, errors at every
   * place, transfers behind each other, flushes, and how near it comes to a beat a cycle.
   */
-class TableDmaSpec extends AnyFunSpec with ChiselSim with Seeded {
+class TableDmaSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val bursts = 8
 
   /** Takes what was read with chance `taking` of 100. */
   private class Bench(dut: TableDma, random: Random, eager: Int, latency: Int = 0, taking: Int = 100) {
-    val memory = new AxiMemory(dut.io.axi, random, eager, latency)
+    val memory = new AxiMemory(AxiSignals(dut.io.axi), random, eager, latency)
     var cycle = 0L
     private val read = dut.io.port.read
     private val write = dut.io.port.write
@@ -38,7 +38,6 @@ class TableDmaSpec extends AnyFunSpec with ChiselSim with Seeded {
     private val toWrite = mutable.Queue.empty[Long]
     private var writing = Option.empty[(Long, Int)]
     private var written = Option.empty[(Boolean, Int)]
-    def bit(b: Bool): Boolean = b.peek().litToBoolean
 
     /** One cycle, of reads and writes alike. */
     def step(): Unit = {
@@ -141,7 +140,7 @@ class TableDmaSpec extends AnyFunSpec with ChiselSim with Seeded {
           bench.until("the words")(bench.came.length == expected.length)
           assert(bench.came.toSeq == expected)
           assert(data.indices.forall(i => bench.memory(target + 8 * i) == data(i)))
-          bench.until("rest")(bench.bit(dut.io.idle))
+          bench.until("rest")(bit(dut.io.idle))
         }
         // Bursts in the middle of a transfer are whole.
         val lengths = bench.memory.bursts.map(_._3)

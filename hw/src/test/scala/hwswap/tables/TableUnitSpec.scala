@@ -3,18 +3,17 @@ package hwswap
 package tables
 
 import chisel3._
-import chisel3.simulator.PeekPokeAPI
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi, Axi4, AxiMemory}
+import hwswap.bus.{Axi, Axi4, AxiMemory, AxiSignals}
 import hwswap.core.{DeviceInfo, PoolPort}
 
 /** Tables and their DMA on one AXI4 port; devices and commands are the test's. */
-class TablesUnderTest(p: Params) extends Module {
+class TablesUnderTest(implicit p: Params) extends Module {
   val axi = IO(new Axi4)
   val io = IO(new Bundle {
     val regs = new RegPort
@@ -24,14 +23,14 @@ class TablesUnderTest(p: Params) extends Module {
     val directoryBase = Input(UInt(Axi.AddrBits.W))
     val flush = Input(Bool())
     val advisory = Input(Bool())
-    val pool = Flipped(new PoolPort(p))
+    val pool = Flipped(new PoolPort)
     val ready, busy, idle, error = Output(Bool())
     val events = Output(new TableEvents)
   })
 
   /** Resets what CONTROL.RESET resets: not the DMA. */
   val clear = IO(Input(Bool()))
-  private val tables = withReset(reset.asBool || clear)(Module(new Tables(p)))
+  private val tables = withReset(reset.asBool || clear)(Module(new Tables))
   private val dma = Module(new TableDma(p.tableBursts))
   dma.io.port <> tables.io.dma
   dma.io.flush := io.flush
@@ -214,7 +213,7 @@ final case class TableModelJob(
 /** Random jobs on random tables, on chip and with the directory in host memory, against the model above: answers, every
   * word of memory, the readahead's state; errors at every place; resets under way; the cycles of whole tables.
   */
-class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
+class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val onChip = Params(devices = 3, cpus = 1, clusters = 32)
   private val inDram = onChip.copy(advisory = false, dram = Some(DramStore(8, 8, 2)))
 
@@ -227,16 +226,15 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
   private val poolAt = 0x70800L
 
   private class Bench(dut: TablesUnderTest, random: Random, eager: Int, latency: Int = 0)
-      extends PeekPokeAPI
+      extends Peeks
       with Assertions {
-    val memory = new AxiMemory(dut.axi, random, eager, latency)
+    val memory = new AxiMemory(AxiSignals(dut.axi), random, eager, latency)
     val model = new TableModel(memory(_), devices)
     var cycle = 0L
     var errors, wordsRead, wordsWritten = 0
-    private def bit(b: Bool): Boolean = b.peek().litToBoolean
 
-    dut.io.regs.write.valid.poke(false)
-    dut.io.regs.read.valid.poke(false)
+    private val regs = new RegisterAccess(dut.io.regs, () => step())
+    regs.idle()
     dut.io.job.valid.poke(false)
     dut.io.flush.poke(false)
     dut.io.advisory.poke(false)
@@ -315,22 +313,8 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
     private def inDirectory(address: Long) = address >= directoryAt && address < directoryAt + 0x1000
 
-    def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
-      dut.io.regs.write.bits.addr.poke(offset)
-      dut.io.regs.write.bits.data.poke(data.U)
-      dut.io.regs.write.bits.strb.poke(strobes)
-      dut.io.regs.write.valid.poke(true)
-      step()
-      dut.io.regs.write.valid.poke(false)
-    }
-    def read(offset: Int): BigInt = {
-      dut.io.regs.read.bits.poke(offset)
-      dut.io.regs.read.valid.poke(true)
-      step()
-      dut.io.regs.read.valid.poke(false)
-      for (_ <- 1 until RegPort.ReadCycles) step()
-      dut.io.regs.readData.peek().litValue
-    }
+    def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = regs.write(offset, data, strobes)
+    def read(offset: Int): BigInt = regs.read(offset)
 
     /** A reset as ResetControl does it. */
     def reset(): Unit = {
@@ -463,7 +447,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   private def randomJobs(p: Params, jobs: Int): Unit = {
     val random = seeded()
-    simulate(new TablesUnderTest(p)) { dut =>
+    simulate(new TablesUnderTest()(p)) { dut =>
       for ((eager, latency) <- Seq((100, 20), (60, 3), (25, 0))) {
         val bench = new Bench(dut, random, eager, latency)
         for (c <- 0 until onChip.clusters) bench.memory(directoryAt + 8 * c) = 0
@@ -487,7 +471,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("ends in BUS_ERROR wherever the bus gives one, and goes on after a reset") {
     val random = seeded()
-    simulate(new TablesUnderTest(inDram)) { dut =>
+    simulate(new TablesUnderTest()(inDram)) { dut =>
       val bench = new Bench(dut, random, 80, 4)
       for (round <- 0 until 40) {
         bench.reset()
@@ -534,7 +518,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("comes to rest on a reset at any moment, and begins anew") {
     val random = seeded()
-    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest(p)) { dut =>
+    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest()(p)) { dut =>
       val bench = new Bench(dut, random, 70, 6)
       for (_ <- 0 until 40) {
         bench.reset()
@@ -551,7 +535,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("takes tables out of the pool and puts them back, while the core goes on") {
     val random = seeded()
-    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest(p)) { dut =>
+    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest()(p)) { dut =>
       val bench = new Bench(dut, random, 60, 4)
       val event = dut.io.pool.event
       val nr = 6
@@ -573,8 +557,8 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
       var held = 0
       for (_ <- 0 until 60) {
         for (_ <- 0 until random.nextInt(30)) {
-          // A core that was told to wait does so.
-          val full = dut.io.pool.full.peek().litToBoolean
+          // A core that is stalled waits.
+          val full = bit(dut.io.pool.full)
           if (!full) dut.io.pool.none.expect(pool.isEmpty)
           held += (if (full) 1 else 0)
           val (used, unused) = clusters.partition(inUse)
@@ -627,7 +611,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("looks words up by register, between commands") {
     val random = seeded()
-    simulate(new TablesUnderTest(onChip)) { dut =>
+    simulate(new TablesUnderTest()(onChip)) { dut =>
       val bench = new Bench(dut, random, 70, 5)
       val info = RegMap.LookupInfo
       def get(word: BigInt, f: MapField): BigInt = word >> f.lsb & ((BigInt(1) << f.width) - 1)
@@ -661,7 +645,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("works on 512 words at 90 % of a beat a cycle and more, with a latency of 20 cycles") {
     val random = seeded()
-    simulate(new TablesUnderTest(onChip)) { dut =>
+    simulate(new TablesUnderTest()(onChip)) { dut =>
       val bench = new Bench(dut, random, 100, 20)
       val at = tablesAt
       for (i <- 0 until 16) bench.memory(source + 8 * i) = at + 4096 * i

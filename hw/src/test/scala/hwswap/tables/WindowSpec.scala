@@ -7,7 +7,7 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
 /** Windows one after the other, as faults ask for them, against the kernel's arithmetic in plain numbers. */
-class WindowSpec extends AnyFunSpec with ChiselSim with Seeded {
+class WindowSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private var previous, last = 0L
 
   /** First slot and number of slots; keeps the state as `swapin_nr_pages()` does. */
@@ -67,7 +67,7 @@ class WindowSpec extends AnyFunSpec with ChiselSim with Seeded {
         dut.clock.step()
         dut.io.start.poke(false)
         var cycles = 1
-        while (!dut.io.done.peek().litToBoolean) {
+        while (!bit(dut.io.done)) {
           dut.clock.step()
           cycles += 1
           assert(cycles < 10, "a window does not come")

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.util.Decoupled
+import mainargs.{arg, main, Flag, ParserForMethods}
+
+import hwswap.bus.AxiPins
+import hwswap.grants.{DeviceChange, GrantEngine, GrantSettings}
+
+/** The engine of marks and grants alone, with pins. */
+class GrantPins(implicit p: Params) extends Module {
+  val settings = IO(Input(new GrantSettings))
+  val axi = IO(new AxiPins)
+  val device = IO(Flipped(Decoupled(new DeviceChange)))
+  val round, passed, granted, scanIdle, grantIdle, failed = IO(Output(Bool()))
+
+  val engine = Module(new GrantEngine)
+  engine.settings := settings
+  axi.join(engine.axi)
+  engine.device <> device
+  engine.flush := false.B
+  round := engine.round
+  passed := engine.passed
+  granted := engine.granted
+  scanIdle := engine.scanIdle
+  grantIdle := engine.grantIdle
+  failed := engine.failed
+}
+
+/** Writes the engine of marks and grants alone as SystemVerilog. */
+object EmitGrants {
+  @main(doc = "Writes the engine of marks and grants to <target-dir>/GrantPins.sv.")
+  def emit(
+      @arg(doc = "folder to write to; made when missing") targetDir: String,
+      @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
+      @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
+      @arg(doc = "clusters, a power of two from 64 to 65536") clusters: Int = 1024,
+      @arg(name = "ring-log2", doc = "entries of a ring as a power of two exponent, 1 to 6") ringLog2: Int = 2,
+      @arg(name = "no-open", doc = "without placement OPEN") noOpen: Flag,
+      @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag
+  ): Unit = {
+    val p =
+      Emit.sizes(Params(devices, cpus, clusters, grantRingLog2 = ringLog2, openPlacement = !noOpen.value))
+    Emit.write(targetDir, "GrantPins.sv", Emit.text(new GrantPins()(p), synthesis.value))
+  }
+
+  def main(args: Array[String]): Unit = Emit.run(ParserForMethods(this).runEither(args.toSeq))
+}

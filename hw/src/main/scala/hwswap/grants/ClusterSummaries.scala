@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package grants
+
+import chisel3._
+import chisel3.util._
+
+/** What the scan has read of a cluster. */
+class Scanned(implicit p: Params) extends Bundle {
+  val cluster = UInt(p.clusterBits.W)
+  val summary = new Summary
+}
+
+/** What the builder of grants asks.
+  *
+  *   - learn: it has read the bitmap; `run` is what it has, and taken over if `take`
+  *   - own: it begins to make grants of it
+  *   - hold: an entry more is of it
+  *   - drop: an entry, or the ring that made grants of it, is done with it
+  *   - find: the lowest cluster of a device that nobody has, of a kind and with more than `run` orders
+  *   - sweep: a device that is live has a new entry: what counts of its clusters is made anew, and nobody has them
+  */
+object SummaryOp extends ChiselEnum {
+  val learn, own, hold, drop, find, sweep = Value
+}
+
+class SummaryRequest(implicit p: Params) extends Bundle {
+  val op = SummaryOp()
+  val cluster = UInt(p.clusterBits.W)
+  val run = UInt(4.W)
+  val take = Bool()
+  val kind = UInt(RunTree.KindBits.W)
+  val device = UInt(p.deviceBits.W)
+}
+
+/** The answer: `cluster` is what was found (find), and which orders may come in (learn): its summary's, if its epoch is
+  * that of the live device that it is of.
+  */
+class SummaryAnswer(implicit p: Params) extends Bundle {
+  val found = Bool()
+  val cluster = UInt(p.clusterBits.W)
+  val orders = UInt(GrantLayout.Orders.W)
+}
+
+/** The summaries of all clusters, who has them, and the index over them (Index and granted of the golden model). One
+  * request at a time; the scan comes first.
+  *
+  * A cluster's record says how many entries and rings are of it: as long as that is not 0 it is granted, and not in the
+  * tree. Which clusters an order finds at all, granted or not, is counted for each device: NO_RUN comes from there.
+  */
+class ClusterSummaries(implicit p: Params) extends Module {
+  val io = IO(new Bundle {
+    val scanned = Flipped(Decoupled(new Scanned))
+    val request = Flipped(Decoupled(new SummaryRequest))
+
+    /** Comes with each request's end. */
+    val answer = Output(Valid(new SummaryAnswer))
+    val devices = Input(Vec(p.devices, new GrantDevice))
+    val open = Input(Bool())
+
+    /** From the next cycle on this device has another entry; nothing is counted of it until it is swept. */
+    val changed = Flipped(Valid(UInt(p.deviceBits.W)))
+
+    /** For each device the orders for which it has a cluster, whoever has that now. */
+    val orders = Output(Vec(p.devices, UInt(GrantLayout.Orders.W)))
+
+    /** All that the scan has brought is in the index. */
+    val settled = Output(Bool())
+  })
+  private val orders = GrantLayout.Orders
+  private val refBits = p.grantRingLog2 + 2
+
+  /** Of a cluster: `refs` entries and rings are of it, and `counted`: it is in its device's counts. */
+  private class Record extends Bundle {
+    val summary = new Summary
+    val refs = UInt(refBits.W)
+    val counted = Bool()
+  }
+
+  private object State extends ChiselEnum {
+    val clear, idle, read, arrive, change, count, treeOld, treeNew, treeWait, find, finding, answer = Value
+  }
+  private val state = RegInit(State.clear)
+  private val tree = Module(new RunTree)
+
+  private val records = SyncReadMem(p.clusters, UInt((new Record).getWidth.W), SyncReadMem.Undefined)
+  private val cluster = Reg(UInt(p.clusterBits.W))
+  private val clearing = RegInit(0.U(p.clusterBits.W))
+  private val scan = Reg(Bool())
+  private val found = Reg(new Summary)
+  private val request = Reg(new SummaryRequest)
+  private val sweeping = !scan && request.op === SummaryOp.sweep
+  private val answer = Reg(new SummaryAnswer)
+
+  io.scanned.ready := state === State.idle && tree.io.ready
+  io.request.ready := io.scanned.ready && !io.scanned.valid
+  io.answer.valid := state === State.answer && !scan
+  io.answer.bits := answer
+  io.settled := (state === State.idle || !scan) && !io.scanned.valid
+
+  // A record as it was read, and as it will be.
+  private val before = Reg(new Record)
+  private val after = WireDefault(before)
+  private val data = records.read(cluster, state === State.read)
+  when(scan) {
+    after.summary := found
+  }.otherwise {
+    switch(request.op) {
+      is(SummaryOp.learn)(when(request.take)(after.summary.run := request.run))
+      is(SummaryOp.own, SummaryOp.hold)(after.refs := before.refs + 1.U)
+      is(SummaryOp.drop)(after.refs := before.refs - 1.U)
+      is(SummaryOp.sweep)(after.refs := 0.U)
+    }
+  }
+
+  // Whose it is: looked up while the record is read.
+  private val holds = RegNext(VecInit(io.devices.map(d => d.live && d.holds(cluster))))
+  private val held = holds.asUInt.orR
+  private val device = if (p.devices == 1) 0.U else OHToUInt(PriorityEncoderOH(holds))
+  private val epoch = Mux1H(PriorityEncoderOH(holds), io.devices.map(_.epoch))
+  private val valid = held && after.summary.word.epoch === epoch
+  after.counted := valid
+  private val usable = after.summary.orders(io.open) & Fill(orders, valid)
+  private val gone = before.summary.orders(io.open) & Fill(orders, before.counted && !sweeping)
+
+  private def kindOf(word: ClusterWord): UInt = Mux(word.free, RunTree.Free.U, word.order)
+  private def listed(word: ClusterWord): Bool = word.free || word.partly
+  private val oldKind = Reg(UInt(RunTree.KindBits.W))
+  private val moves = Reg(Bool())
+  private val inTree = Reg(Bool())
+  private val newKind = Reg(UInt(RunTree.KindBits.W))
+  private val value = Reg(UInt(4.W))
+  private val plus, minus = Reg(UInt(orders.W))
+  private val countsOf = Reg(UInt(p.deviceBits.W))
+  private val counting = Reg(Bool())
+
+  // How many clusters of each device each order finds, and whether there are any.
+  private val countBits = p.clusterCountBits
+  private val counts = Mem(p.devices, Vec(orders, UInt(countBits.W)))
+  private val some = RegInit(VecInit.fill(p.devices)(0.U(orders.W)))
+  io.orders := some
+  private val stored = counts(countsOf)
+  private val fresh = Reg(Bool())
+  private val swept = RegInit(VecInit.fill(p.devices)(false.B))
+  private val counted = VecInit.tabulate(orders) { k =>
+    val old = Mux(fresh, 0.U, stored(k))
+    Mux(plus(k) && !minus(k), old + 1.U, Mux(minus(k) && !plus(k), old - 1.U, old))
+  }
+
+  tree.io.set.valid := false.B
+  tree.io.set.bits.cluster := cluster
+  tree.io.set.bits.kind := Mux(state === State.treeOld, oldKind, newKind)
+  tree.io.set.bits.value := Mux(state === State.treeOld, 0.U, value)
+  tree.io.find.valid := state === State.find
+  tree.io.find.bits.kind := request.kind
+  tree.io.find.bits.above := request.run
+  tree.io.find.bits.first := At(io.devices, request.device).base
+  tree.io.find.bits.last := At(io.devices, request.device).last
+
+  when(state === State.change) {
+    records.write(cluster, after.asUInt)
+  }.elsewhen(state === State.clear)(records.write(clearing, 0.U))
+
+  switch(state) {
+    is(State.clear) {
+      clearing := clearing + 1.U
+      when(clearing.andR)(state := State.idle)
+    }
+    is(State.idle) {
+      scan := io.scanned.valid
+      fresh := io.request.bits.op === SummaryOp.sweep && !io.scanned.valid
+      when(io.scanned.fire) {
+        state := State.read
+        cluster := io.scanned.bits.cluster
+        found := io.scanned.bits.summary
+      }.elsewhen(io.request.fire) {
+        request := io.request.bits
+        cluster := Mux(
+          io.request.bits.op === SummaryOp.sweep,
+          At(io.devices, io.request.bits.device).base,
+          io.request.bits.cluster
+        )
+        state := Mux(io.request.bits.op === SummaryOp.find, State.find, State.read)
+      }
+    }
+    is(State.read)(state := State.arrive)
+    is(State.arrive) {
+      before := data.asTypeOf(before)
+      state := State.change
+    }
+    is(State.change) {
+      plus := usable
+      minus := gone
+      counting := held && (sweeping || At(swept, device))
+      countsOf := device
+      oldKind := kindOf(before.summary.word)
+      moves := listed(before.summary.word) && (kindOf(before.summary.word) =/= kindOf(after.summary.word) ||
+        !listed(after.summary.word))
+      newKind := kindOf(after.summary.word)
+      inTree := listed(after.summary.word)
+      value := Mux(valid && after.refs === 0.U, after.summary.run, 0.U)
+      answer.orders := usable
+      state := State.count
+    }
+    is(State.count) {
+      when(counting) {
+        counts.write(countsOf, counted)
+        At(some, countsOf) := VecInit(counted.map(_.orR)).asUInt
+        At(swept, countsOf) := true.B
+        fresh := false.B
+      }
+      state := Mux(moves, State.treeOld, Mux(inTree, State.treeNew, State.answer))
+    }
+    is(State.treeOld) {
+      tree.io.set.valid := true.B
+      state := Mux(inTree, State.treeWait, State.answer)
+    }
+    is(State.treeWait)(when(tree.io.ready)(state := State.treeNew))
+    is(State.treeNew) {
+      tree.io.set.valid := true.B
+      state := State.answer
+    }
+    is(State.find)(state := State.finding)
+    is(State.finding) {
+      when(tree.io.ready) {
+        answer.found := tree.io.found.valid
+        answer.cluster := tree.io.found.bits
+        state := State.answer
+      }
+    }
+    is(State.answer) {
+      // The tree goes on by itself.
+      when(!sweeping || cluster === At(io.devices, request.device).last) {
+        state := State.idle
+      }.elsewhen(tree.io.ready) {
+        cluster := cluster + 1.U
+        state := State.read
+      }
+      when(sweeping && cluster =/= At(io.devices, request.device).last)(io.answer.valid := false.B)
+    }
+  }
+
+  // Behind the counting, so that it does not win.
+  when(io.changed.valid) {
+    At(some, io.changed.bits) := 0.U
+    At(swept, io.changed.bits) := false.B
+  }
+
+  when(state === State.change && !scan) {
+    switch(request.op) {
+      is(SummaryOp.own)(assert(before.refs === 0.U, "a cluster gets a second owner"))
+      is(SummaryOp.hold)(assert(before.refs =/= 0.U && !before.refs.andR, "an entry is of a cluster nobody has"))
+      is(SummaryOp.drop)(assert(before.refs =/= 0.U, "a cluster is let go that nobody has"))
+    }
+  }
+  when(state === State.count && counting && !fresh) {
+    for (k <- 0 until orders)
+      assert(!(minus(k) && !plus(k)) || stored(k) =/= 0.U, "fewer clusters than none are counted")
+  }
+  assert(
+    !sweeping || state === State.idle || state === State.clear || At(io.devices, request.device).live,
+    "a device is swept that is not live"
+  )
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package grants
+
+import chisel3._
+import hwswap.bus.Axi4
+
+/** The engine's part in interface 2 (docs/marks-and-grants.md): finds out which clusters have changed, keeps summaries
+  * of all, and grants free places to the CPUs that want any.
+  */
+class GrantEngine(implicit p: Params) extends Module {
+  require(p.slots == 512, "grants are of clusters of 512 slots: leave slots as it is")
+  require(
+    p.clusters >= GrantLayout.GroupClusters,
+    s"clusters is ${p.clusters}: choose a power of two from ${GrantLayout.GroupClusters} on for grants"
+  )
+  require(p.dram.isEmpty, "the summaries of grants are on chip: choose a size without dram")
+  val settings = IO(Input(new GrantSettings))
+  val axi = IO(new Axi4)
+
+  /** No burst is begun; `busIdle`: none is under way. */
+  val flush = IO(Input(Bool()))
+  val busIdle = IO(Output(Bool()))
+
+  /** A device's new entry, by valid and ready: see GrantBuilder. */
+  val device = IO(Flipped(chisel3.util.Decoupled(new DeviceChange)))
+
+  /** Pulses: a round of the scan, a pass over the rings; a grant written. */
+  val round, passed, granted = IO(Output(Bool()))
+
+  /** Pulses: a round of the scan begins, a pass over the rings begins. */
+  val roundBegins, passBegins = IO(Output(Bool()))
+
+  /** The last round of the scan found no mark, and the last pass had nothing to do. */
+  val quiet = IO(Output(Bool()))
+
+  /** The scan, and the builder of grants, rest until they are enabled. */
+  val scanIdle, grantIdle = IO(Output(Bool()))
+
+  /** The bus has answered with an error; nothing is asked of it any more, until reset. */
+  val failed = IO(Output(Bool()))
+
+  private val scanner = Module(new MarkScanner)
+  private val builder = Module(new GrantBuilder)
+  private val summaries = Module(new ClusterSummaries)
+  private val bursts = Module(new AxiBursts(2))
+  axi <> bursts.io.axi
+  bursts.io.flush := flush
+  busIdle := bursts.io.idle
+  failed := bursts.io.failed
+  bursts.io.clients(0) <> scanner.io.memory
+  bursts.io.clients(1) <> builder.io.memory
+
+  scanner.io.settings := settings
+  builder.io.settings := settings
+  private val open = if (p.openPlacement) settings.open else false.B
+  summaries.io.open := open
+  summaries.io.devices := builder.io.devices
+  summaries.io.changed := builder.io.changed
+  summaries.io.scanned <> scanner.io.scanned
+  summaries.io.request <> builder.io.request
+  scanner.io.settled := summaries.io.settled
+  builder.io.answer := summaries.io.answer
+  builder.io.orders := summaries.io.orders
+  builder.io.begins := scanner.io.begins
+  builder.io.round := scanner.io.round
+  builder.io.device <> device
+
+  round := scanner.io.round
+  passed := builder.io.pass
+  granted := builder.io.granted
+  roundBegins := scanner.io.roundBegins
+  passBegins := builder.io.passBegins
+  quiet := scanner.io.quiet && builder.io.quiet
+  scanIdle := scanner.io.idle
+  grantIdle := builder.io.idle
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package grants
+
+import chisel3._
+import chisel3.util._
+
+/** The registers GRANT_...: where marks and grants lie in host memory, and the host's changes of the table of devices. */
+class GrantRegisters(implicit p: Params) extends Module {
+  val io = IO(new Bundle {
+    val regs = new RegPort
+
+    /** CONTROL.ENABLE, and no fault. */
+    val enable = Input(Bool())
+    val settings = Output(new GrantSettings)
+    val device = Decoupled(new DeviceChange)
+
+    /** Levels, and pulses, of the engine. */
+    val scanIdle, grantIdle = Input(Bool())
+    val round, passed = Input(Bool())
+  })
+  import MapAccess.{get, word}
+  private val write = io.regs.write
+  private val file = new RegisterFile(io.regs)
+  import file.{readOnly, readWrite}
+
+  private val control = RegMap.GrantControl
+  private val switches =
+    Seq(control.Scan, control.Grant, control.Pause) ++ Option.when(p.openPlacement)(control.Open)
+  private val controlWord = readWrite(control.Offset, switches: _*)
+  io.settings.scan := io.enable && get(controlWord, control.Scan).asBool
+  io.settings.grant := io.enable && get(controlWord, control.Grant).asBool
+  io.settings.open := get(controlWord, control.Open).asBool
+  io.settings.pause := get(controlWord, control.Pause)
+
+  io.settings.groups := readWrite(RegMap.GrantGroupBase.Offset, RegMap.GrantGroupBase.Addr)
+  io.settings.dirty := readWrite(RegMap.GrantDirtyBase.Offset, RegMap.GrantDirtyBase.Addr)
+  io.settings.words := readWrite(RegMap.GrantWordBase.Offset, RegMap.GrantWordBase.Addr)
+  io.settings.cpuLines := readWrite(RegMap.GrantLineBase.Offset, RegMap.GrantLineBase.Addr)
+  io.settings.engineLine := readWrite(RegMap.GrantNoRunBase.Offset, RegMap.GrantNoRunBase.Addr)
+  io.settings.rings := readWrite(RegMap.GrantRingBase.Offset, RegMap.GrantRingBase.Addr)
+  require(GrantSettings.chunks <= RegMap.GrantChunk.Count, s"${p.clusters} clusters have too many chunks of bitmaps")
+  for ((chunk, i) <- io.settings.chunks.zipWithIndex) {
+    val register = RegMap.GrantChunk.Place
+    chunk := readWrite(RegMap.GrantChunk.Base + i * RegMap.GrantChunk.Stride + register.Offset, register.Addr)
+  }
+
+  // A device's entry waits here until it has taken effect.
+  private val range = RegMap.GrantRange
+  private val device = RegMap.GrantDevice
+  private val rangeWord = readWrite(range.Offset, range.Base, range.Clusters)
+  private val deviceWord = readWrite(
+    device.Offset,
+    device.Type,
+    device.Live,
+    device.File,
+    device.Rotating,
+    device.Epoch,
+    device.Priority
+  )
+  private val busy = RegInit(false.B)
+  private val asked = RegNext(write.valid && write.bits.starts(device.Offset), false.B)
+  private val change = Reg(new DeviceChange)
+  private val number = get(deviceWord, device.Type)
+  private val known = number < p.devices.U
+  private val clusters = get(rangeWord, range.Clusters)
+  private val inside = clusters =/= 0.U && (get(rangeWord, range.Base) +& clusters) <= p.clusters.U
+  when(asked && !busy) {
+    busy := true.B
+    change.device := Mux(known, MapAccess.low(number, change.device), 0.U)
+    change.entry.live := get(deviceWord, device.Live).asBool && known && inside
+    change.entry.file := get(deviceWord, device.File).asBool
+    change.entry.rotating := get(deviceWord, device.Rotating).asBool
+    change.entry.base := MapAccess.low(get(rangeWord, range.Base), change.entry.base)
+    change.entry.clusters := MapAccess.low(clusters, change.entry.clusters)
+    change.entry.priority := get(deviceWord, device.Priority).asSInt
+    change.entry.epoch := get(deviceWord, device.Epoch)
+  }
+  when(io.device.fire)(busy := false.B)
+  io.device.valid := busy
+  io.device.bits := change
+
+  private val state = RegMap.GrantState
+  private val rounds = RegInit(0.U(state.Rounds.width.W))
+  private val passes = RegInit(0.U(state.Passes.width.W))
+  when(io.round)(rounds := rounds + 1.U)
+  when(io.passed)(passes := passes + 1.U)
+  readOnly(
+    state.Offset,
+    word(
+      state.ScanIdle -> io.scanIdle,
+      state.GrantIdle -> io.grantIdle,
+      state.DeviceBusy -> (busy || asked),
+      state.RingLog2 -> p.grantRingLog2.U,
+      state.Rounds -> rounds,
+      state.Passes -> passes
+    )
+  )
+  file.finish()
+}

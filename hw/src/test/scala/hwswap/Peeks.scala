@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+
+import chisel3._
+import chisel3.simulator.PeekPokeAPI
+
+/** What a circuit shows, as Scala values: for tests and the benches they drive. */
+trait Peeks extends PeekPokeAPI {
+  protected def bit(value: Bool): Boolean = value.peek().litToBoolean
+
+  /** At most 31 bits. */
+  protected def int(value: UInt): Int = value.peek().litValue.toInt
+
+  /** At most 64 bits, the highest as the sign. */
+  protected def long(value: UInt): Long = value.peek().litValue.toLong
+}
+
+/** Writes and reads registers behind a port as the bus does, one access at a time.
+  *
+  * @param step
+  *   a clock edge, with all that the test does around it
+  */
+class RegisterAccess(regs: RegPort, step: () => Unit) extends PeekPokeAPI {
+
+  /** Asks for nothing. */
+  def idle(): Unit = {
+    regs.write.valid.poke(false)
+    regs.read.valid.poke(false)
+  }
+
+  /** One cycle. */
+  def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = {
+    regs.write.bits.addr.poke(offset)
+    regs.write.bits.data.poke(data.U)
+    regs.write.bits.strb.poke(strobes)
+    regs.write.valid.poke(true)
+    step()
+    regs.write.valid.poke(false)
+  }
+
+  /** `RegPort.ReadCycles` cycles. */
+  def read(offset: Int): BigInt = {
+    regs.read.bits.poke(offset)
+    regs.read.valid.poke(true)
+    step()
+    regs.read.valid.poke(false)
+    for (_ <- 1 until RegPort.ReadCycles) step()
+    regs.readData.peek().litValue
+  }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package grants
+
+import chisel3.simulator.scalatest.ChiselSim
+import org.scalatest.funspec.AnyFunSpec
+
+import scala.collection.mutable
+import scala.util.Random
+
+/** Summaries, who has which cluster, counts and the index, against maps. */
+class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
+  private val p = Params(devices = 3, clusters = 128)
+  private val ranges = Seq((0, 20), (20, 3), (40, 80))
+
+  /** A cluster's summary: order, list, epoch, orders with a run. */
+  private case class Known(order: Int = 0, list: Int = 0, epoch: Int = 0, run: Int = 0) {
+    def free: Boolean = list == FlagCode.Free
+    def partly: Boolean = list == FlagCode.Nonfull || list == FlagCode.Frag
+    def kind: Option[Int] = if (free) Some(RunTree.Free) else Option.when(partly)(order)
+    def orders(open: Boolean): Set[Int] = (0 until run).toSet.filter { k =>
+      free || (partly && k < 9 && (open || k == 0 || k == order))
+    }
+  }
+
+  private class Bench(dut: ClusterSummaries, random: Random, open: Boolean) {
+    val known: mutable.Map[Int, Known] = mutable.Map.empty.withDefaultValue(Known())
+    val refs: mutable.Map[Int, Int] = mutable.Map.empty.withDefaultValue(0)
+    val epochs: Array[Int] = Array.fill(p.devices)(0)
+    val live: Array[Boolean] = Array.fill(p.devices)(false)
+    dut.io.open.poke(open)
+    dut.io.scanned.valid.poke(false)
+    dut.io.request.valid.poke(false)
+    dut.io.changed.valid.poke(false)
+    for ((entry, (base, clusters)) <- dut.io.devices.zip(ranges)) {
+      entry.live.poke(false)
+      entry.file.poke(false)
+      entry.rotating.poke(false)
+      entry.priority.poke(0)
+      entry.epoch.poke(0)
+      entry.base.poke(base)
+      entry.clusters.poke(clusters)
+    }
+
+    private def until(what: => Boolean): Unit = {
+      var cycles = 0
+      while (!what) {
+        cycles += 1
+        assert(cycles < 10000, "it is not ready")
+        dut.clock.step()
+      }
+    }
+
+    def scanned(cluster: Int, now: Known): Unit = {
+      known(cluster) = now
+      val bits = dut.io.scanned.bits
+      bits.cluster.poke(cluster)
+      bits.summary.word.order.poke(now.order)
+      bits.summary.word.list.poke(now.list)
+      bits.summary.word.epoch.poke(now.epoch)
+      bits.summary.run.poke(now.run)
+      dut.io.scanned.valid.poke(true)
+      until(dut.io.scanned.ready.peek().litToBoolean)
+      dut.clock.step()
+      dut.io.scanned.valid.poke(false)
+    }
+
+    def request(
+        op: SummaryOp.Type,
+        cluster: Int = 0,
+        run: Int = 0,
+        take: Boolean = false,
+        kind: Int = 0,
+        of: Int = 0
+    ): SummaryAnswer = {
+      val bits = dut.io.request.bits
+      bits.op.poke(op)
+      bits.cluster.poke(cluster)
+      bits.run.poke(run)
+      bits.take.poke(take)
+      bits.kind.poke(kind)
+      bits.device.poke(of)
+      dut.io.request.valid.poke(true)
+      until(dut.io.request.ready.peek().litToBoolean)
+      dut.clock.step()
+      dut.io.request.valid.poke(false)
+      until(dut.io.answer.valid.peek().litToBoolean)
+      dut.io.answer.bits
+    }
+
+    def change(device: Int, alive: Boolean): Unit = {
+      dut.io.changed.valid.poke(true)
+      dut.io.changed.bits.poke(device)
+      dut.clock.step()
+      dut.io.changed.valid.poke(false)
+      live(device) = alive
+      epochs(device) = random.nextInt(3)
+      dut.io.devices(device).live.poke(alive)
+      dut.io.devices(device).epoch.poke(epochs(device))
+      if (alive) {
+        val (base, clusters) = ranges(device)
+        for (cluster <- base until base + clusters) refs(cluster) = 0
+        request(SummaryOp.sweep, of = device)
+        dut.clock.step()
+      }
+    }
+
+    def deviceOf(cluster: Int): Option[Int] = ranges.indices.find { d =>
+      live(d) && cluster >= ranges(d)._1 && cluster < ranges(d)._1 + ranges(d)._2
+    }
+    def usable(cluster: Int): Set[Int] =
+      deviceOf(cluster).filter(epochs(_) == known(cluster).epoch).fold(Set.empty[Int])(_ => known(cluster).orders(open))
+
+    def settle(): Unit = {
+      until(dut.io.request.ready.peek().litToBoolean)
+      for ((bits, d) <- dut.io.orders.zipWithIndex if live(d)) {
+        val (base, clusters) = ranges(d)
+        val expected = (base until base + clusters).flatMap(usable(_)).distinct.map(1 << _).sum
+        bits.expect(expected)
+      }
+    }
+  }
+
+  for (open <- Seq(false, true))
+    it(s"knows, counts and finds clusters, open $open") {
+      val random = seeded()
+      simulate(new ClusterSummaries()(p)) { dut =>
+        val bench = new Bench(dut, random, open)
+        import bench._
+        for (d <- 0 until p.devices) change(d, alive = true)
+        val places = Seq.fill(12)(random.nextInt(128)) ++ Seq(0, 19, 20, 22, 119, 120)
+        for (_ <- 0 until 700) {
+          val cluster = places(random.nextInt(places.length))
+          random.nextInt(100) match {
+            case n if n < 35 =>
+              scanned(cluster, Known(random.nextInt(10), random.nextInt(6), random.nextInt(3), random.nextInt(11)))
+            case n if n < 50 =>
+              val (run, take) = (random.nextInt(11), random.nextBoolean())
+              if (take) known(cluster) = known(cluster).copy(run = run)
+              request(SummaryOp.learn, cluster, run, take).orders.expect(usable(cluster).toSeq.map(1 << _).sum)
+              dut.clock.step()
+            case n if n < 60 && refs(cluster) < 3 =>
+              refs(cluster) += 1
+              request(if (refs(cluster) == 1) SummaryOp.own else SummaryOp.hold, cluster)
+              dut.clock.step()
+            case n if n < 70 && refs(cluster) > 0 =>
+              refs(cluster) -= 1
+              request(SummaryOp.drop, cluster)
+              dut.clock.step()
+            case n if n < 74 => change(random.nextInt(p.devices), random.nextInt(4) > 0)
+            case n if n < 80 => settle()
+            case _ =>
+              val d = random.nextInt(p.devices)
+              val (kind, order) = (random.nextInt(11), random.nextInt(10))
+              if (live(d)) {
+                val (base, clusters) = ranges(d)
+                val expected = (base until base + clusters).find { c =>
+                  refs(c) == 0 && known(c).kind.contains(kind) && known(c).run > order && known(c).epoch == epochs(d)
+                }
+                val answer = request(SummaryOp.find, run = order, kind = kind, of = d)
+                answer.found.expect(expected.nonEmpty)
+                for (c <- expected) answer.cluster.expect(c)
+                dut.clock.step()
+              }
+          }
+        }
+        settle()
+      }
+    }
+}
