@@ -10,15 +10,16 @@
 #include "arena.h"
 
 /*
- * Divide the arena, wherever it is: first what the engine writes, then what it reads, so
- * that one DMA window does for each. Returns its size.
+ * Divide the arena, wherever it is: first what the engine writes, then what it writes and
+ * reads, then what it reads, so that one DMA window does for each. Returns its size.
  */
 static size_t hwswap_divide(struct hwswap *hw)
 {
+	const size_t grants = hw->has_grants;
 	const struct {
 		struct hwswap_dma *mem;
 		size_t size;
-		bool written;
+		bool written, read;
 	} pieces[] = {
 		{ &hw->elines, hw->cpus * HWSWAP_ENGINE_LINE_SIZE, true },
 		{ &hw->hints, (size_t)hw->cpus * HWSWAP_ORDERS * HWSWAP_HINT_SIZE << hw->hint_log2,
@@ -26,11 +27,21 @@ static size_t hwswap_divide(struct hwswap *hw)
 		{ &hw->cpls, HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2, true },
 		{ &hw->dump, HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE, true },
 		{ &hw->found, HWSWAP_FOUND_SIZE, true },
-		{ &hw->lines, hw->cpus * HWSWAP_CPU_LINE_SIZE },
-		{ &hw->notices, (size_t)hw->cpus * HWSWAP_NOTICE_SIZE << HWSWAP_NOTICE_LOG2 },
-		{ &hw->cmds, HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2 },
-		{ &hw->gives, HWSWAP_GIVE_SIZE },
-		{ &hw->state, (size_t)hw->usable * HWSWAP_CLUSTER_STATE_SIZE },
+		{ &hw->grants,
+		  grants * hw->cpus * HWSWAP_ORDERS * HWSWAP_GRANT_SIZE << hw->grant_log2, true },
+		{ &hw->no_run, grants * HWSWAP_NO_RUN_SIZE, true },
+		/* The engine looks at all groups, whatever there is memory for. */
+		{ &hw->groups, grants * hw->clusters / HWSWAP_GROUP, true, true },
+		{ &hw->dirty, grants * hw->usable, true, true },
+		{ &hw->words, grants * hw->usable * sizeof(u32), false, true },
+		{ &hw->used, grants * hw->usable * HWSWAP_SLOTS / 8, false, true },
+		{ &hw->grant_lines, grants * hw->cpus * HWSWAP_GRANT_LINE_SIZE, false, true },
+		{ &hw->lines, hw->cpus * HWSWAP_CPU_LINE_SIZE, false, true },
+		{ &hw->notices, (size_t)hw->cpus * HWSWAP_NOTICE_SIZE << HWSWAP_NOTICE_LOG2, false,
+		  true },
+		{ &hw->cmds, HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2, false, true },
+		{ &hw->gives, HWSWAP_GIVE_SIZE, false, true },
+		{ &hw->state, (size_t)hw->usable * HWSWAP_CLUSTER_STATE_SIZE, false, true },
 	};
 	size_t at = 0;
 	int i;
@@ -40,6 +51,8 @@ static size_t hwswap_divide(struct hwswap *hw)
 		pieces[i].mem->bus = hw->arena.bus + at;
 		/* A window ends with a page. */
 		pieces[i].mem->size = PAGE_ALIGN(pieces[i].size);
+		if (!pieces[i].read)
+			hw->arena_read = at + pieces[i].mem->size;
 		at += pieces[i].mem->size;
 		if (pieces[i].written)
 			hw->arena_written = at;

@@ -18,6 +18,7 @@
 #include "cmd.h"
 #include "devices.h"
 #include "engine.h"
+#include "grants.h"
 #include "hints.h"
 #include "hooks.h"
 #include "lock.h"
@@ -111,6 +112,7 @@ void hwswap_went_well(void)
 void hwswap_free_memory(struct hwswap *hw)
 {
 	hwswap_arena_free(hw);
+	hwswap_grants_free(hw);
 	hwswap_mirror_free(hw);
 	hwswap_tables_free(hw);
 }
@@ -137,6 +139,37 @@ static void hwswap_shut(struct hwswap *hw)
 		hwswap_tables_release(hw);
 }
 
+/* By grants, or by hooks, which mode shadow and work on swap tables need. */
+static bool hwswap_wants_grants(const struct hwswap *hw)
+{
+	return hw->has_grants && IS_ENABLED(CONFIG_SWAP_GRANTS) && hwswap_mode == HWSWAP_HINT;
+}
+
+/* Register the hooks, and tell the engine all: NULL if it worked, else why not. */
+static const char *hwswap_hook_in(struct hwswap *hw)
+{
+	const char *why;
+
+	if (swap_offload_register(&hwswap_ops))
+		return "another module provides hints already";
+	if (hwswap_run_jobs(hw)) {
+		why = hwswap_trouble(hw) ?: "it refuses a command";
+		goto unregister;
+	}
+	if (hwswap_trusted_apply(hw, &hwswap_ops)) {
+		why = hwswap_trouble(hw) ?: "this kernel's swap tables cannot be written to";
+		goto unregister;
+	}
+	/* Hints from now on, when it knows what is in use. */
+	hw->hints_on = true;
+	hwswap_control(hw);
+	return NULL;
+
+unregister:
+	swap_offload_unregister(&hwswap_ops);
+	return why;
+}
+
 /* Why attaching failed, and no hook is registered: NULL if it worked. */
 static const char *hwswap_try_attach(struct hwswap *hw)
 {
@@ -157,6 +190,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	hw->tables_dir = DMA_NONE;
 	hw->tables_incoherent = false;
 	hw->hints_on = false;
+	hw->by_grants = hwswap_wants_grants(hw);
 	WRITE_ONCE(hw->closing, false);
 	hwswap_mirror_reset(hw);
 	hwswap_hints_reset(hw);
@@ -174,26 +208,9 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	}
 
 	hwswap_active = hw;
-	if (swap_offload_register(&hwswap_ops)) {
-		why = "another module provides hints already";
-		goto inactive;
-	}
-	if (hwswap_run_jobs(hw)) {
-		why = hwswap_trouble(hw) ?: "it refuses a command";
-		goto unregister;
-	}
-	if (hwswap_trusted_apply(hw, &hwswap_ops)) {
-		why = hwswap_trouble(hw) ?: "this kernel's swap tables cannot be written to";
-		goto unregister;
-	}
-	/* Hints from now on, when it knows what is in use. */
-	hw->hints_on = true;
-	hwswap_control(hw);
-	return NULL;
-
-unregister:
-	swap_offload_unregister(&hwswap_ops);
-inactive:
+	why = hw->by_grants ? hwswap_grants_start(hw) : hwswap_hook_in(hw);
+	if (!why)
+		return NULL;
 	hwswap_active = NULL;
 	hwswap_devices_reset(hw);
 stop:
@@ -261,8 +278,9 @@ void hwswap_attach(void)
 	hwswap_attached_since = jiffies;
 	WRITE_ONCE(hwswap_reason, NULL);
 	hwswap_count(HWSWAP_STAT_ATTACHES);
-	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, hint rings of %u, build %016llx\n",
-		 hw->devices, hw->cpus, hw->usable, 1U << hw->hint_log2, hw->build);
+	dev_info(hw->dev, "attached by %s: %u swap devices, %u CPUs, %u clusters, rings of %u, build %016llx\n",
+		 hw->by_grants ? "grants" : "hints", hw->devices, hw->cpus, hw->usable,
+		 1U << (hw->by_grants ? hw->grant_log2 : hw->hint_log2), hw->build);
 	hwswap_check_tables(hw);
 	hwswap_watch_in(HWSWAP_WATCH_PERIOD);
 }
@@ -283,12 +301,37 @@ void hwswap_detach(const char *why)
 		return;
 	/* When this returns no hook runs. Those that wait for the ring give up. */
 	WRITE_ONCE(hw->closing, true);
-	swap_offload_unregister(&hwswap_ops);
+	if (hw->by_grants)
+		hwswap_grants_stop(hw);
+	else
+		swap_offload_unregister(&hwswap_ops);
 	hwswap_active = NULL;
 	hwswap_is_attached = false;
 	hwswap_shut(hw);
 	hwswap_devices_reset(hw);
 	hwswap_count(HWSWAP_STAT_DETACHES);
+}
+
+/**
+ * hwswap_attached_as_wanted - is the way in which it is attached that of the mode?
+ *
+ * Context: under hwswap_mutex, attached.
+ */
+bool hwswap_attached_as_wanted(void)
+{
+	return hwswap_engine->by_grants == hwswap_wants_grants(hwswap_engine);
+}
+
+/**
+ * hwswap_attach_anew - take the engine out, if it is in, and attach it as the mode says
+ * @why: completes the sentence "detached: ..."
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ */
+void hwswap_attach_anew(const char *why)
+{
+	hwswap_detach(why);
+	hwswap_attach();
 }
 
 /**

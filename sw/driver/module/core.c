@@ -47,7 +47,7 @@ static int hwswap_check_build(struct hwswap *hw)
  * @front: what the core has to know of the bus
  * @build: what register BUILD has to say, or NULL for any
  *
- * An engine that cannot be attached now is kept, its device may be mended.
+ * An engine that cannot be attached now is kept, its device may recover.
  *
  * Return: 0, -EBUSY when there is an engine already, -ENODEV when it is not the
  * build asked for, or another error.

@@ -6,6 +6,7 @@
 
 #include "attach.h"
 #include "debugfs.h"
+#include "grants.h"
 #include "health.h"
 #include "lock.h"
 #include "registers.h"
@@ -19,6 +20,7 @@ static struct dentry *hwswap_dir;
 static int stats_show(struct seq_file *m, void *unused)
 {
 	hwswap_stats_show(m);
+	hwswap_grants_show(m);
 	return 0;
 }
 
@@ -92,6 +94,7 @@ static int engine_show(struct seq_file *m, void *unused)
 		{ "hints_used_up", HWSWAP_REG_STAT_HINTS_USED_UP },
 		{ "hints_recalled", HWSWAP_REG_STAT_HINTS_RECALLED },
 		{ "polls", HWSWAP_REG_STAT_POLLS },
+		{ "grants", HWSWAP_REG_STAT_GRANTS },
 		{ "dma_read_beats", HWSWAP_REG_STAT_DMA_READ_BEATS },
 		{ "dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS },
 		{ "dma_refused", HWSWAP_REG_STAT_DMA_REFUSED },
@@ -176,7 +179,10 @@ static int verify_show(struct seq_file *m, void *unused)
 	if (ret)
 		return ret;
 	hw = hwswap_active;
-	ret = hw ? hwswap_verify(hw, m) : -ENODEV;
+	if (!hw)
+		ret = -ENODEV;
+	else
+		ret = hw->by_grants ? hwswap_grants_verify(hw, m) : hwswap_verify(hw, m);
 	hwswap_unlock();
 	return ret;
 }

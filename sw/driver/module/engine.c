@@ -56,6 +56,7 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	}
 
 	hw->has_tables = caps & HWSWAP_CAPS_TABLES;
+	hw->has_grants = caps & HWSWAP_CAPS_GRANTS;
 	if (!(caps & HWSWAP_CAPS_ADVISORY)) {
 		*retry = false;
 		return "it was built without advisory mode";
@@ -75,8 +76,12 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
 	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
 	hw->hint_log2 = FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
+	hw->grant_log2 = hw->has_grants ? FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2,
+						    hwswap_read(hw, HWSWAP_REG_GRANT_STATE)) : 0;
 	if (!hw->devices || !hw->cpus || hw->clusters < 8 || hw->clusters > 1 << 24 ||
 	    !hw->hint_log2 || hw->hint_log2 > 8 ||
+	    (hw->has_grants && (hw->clusters % HWSWAP_GROUP || !hw->grant_log2 ||
+				hw->grant_log2 > 6)) ||
 	    FIELD_GET(HWSWAP_CAPS_ORDERS, caps) != HWSWAP_ORDERS) {
 		return "its capabilities make no sense";
 	}
@@ -154,7 +159,7 @@ const char *hwswap_reset(struct hwswap *hw)
 void hwswap_control(struct hwswap *hw)
 {
 	hwswap_write(hw, HWSWAP_REG_CONTROL,
-		     HWSWAP_CONTROL_ADVISORY | HWSWAP_CONTROL_ENABLE |
+		     (hw->by_grants ? 0 : HWSWAP_CONTROL_ADVISORY) | HWSWAP_CONTROL_ENABLE |
 		     (hw->hints_on ? HWSWAP_CONTROL_HINTS : 0) |
 		     (hw->tables_dir == DMA_BIDIRECTIONAL ? HWSWAP_CONTROL_TABLE_WRITES : 0));
 }
@@ -186,7 +191,8 @@ void hwswap_program(struct hwswap *hw)
 	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE,
 		     hw->irq ? HWSWAP_IRQ_ENABLE_COMPLETION | HWSWAP_IRQ_ENABLE_ERROR : 0);
 	/* ADVISORY is taken only while ENABLE is 0. */
-	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY);
+	if (!hw->by_grants)
+		hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY);
 	hwswap_control(hw);
 }
 

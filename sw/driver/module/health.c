@@ -18,11 +18,20 @@
 
 #define HWSWAP_DEAD_AFTER	(2 * HZ)
 
+/* A number that changes as long as the engine looks at what it is told. */
+static u32 hwswap_beat(struct hwswap *hw)
+{
+	if (hw->by_grants)
+		return FIELD_GET(HWSWAP_GRANT_STATE_PASSES,
+				 hwswap_read(hw, HWSWAP_REG_GRANT_STATE));
+	return le64_to_cpu(READ_ONCE(hwswap_engine_line(hw, 0)->heartbeat));
+}
+
 /* Something is wrong with a live engine, or NULL. */
 static const char *hwswap_look(struct hwswap *hw)
 {
-	u64 status, polls;
 	const char *why;
+	u64 status;
 	unsigned int i;
 	u32 beat;
 
@@ -37,7 +46,7 @@ static const char *hwswap_look(struct hwswap *hw)
 	if (status & HWSWAP_STATUS_FAULT)
 		return "its internal check failed";
 
-	beat = le64_to_cpu(READ_ONCE(hwswap_engine_line(hw, 0)->heartbeat));
+	beat = hwswap_beat(hw);
 	if (beat != hw->heartbeat) {
 		hw->heartbeat = beat;
 		hw->heartbeat_seen = jiffies;
@@ -49,10 +58,9 @@ static const char *hwswap_look(struct hwswap *hw)
 	 * No beat for long. A guest's clock can run ahead of its devices: give the
 	 * engine a number of register accesses to make a round in.
 	 */
-	polls = hwswap_read(hw, HWSWAP_REG_STAT_POLLS);
 	for (i = 0; i < 1000; i++) {
 		usleep_range(100, 300);
-		if (hwswap_read(hw, HWSWAP_REG_STAT_POLLS) != polls) {
+		if (hwswap_beat(hw) != beat) {
 			hw->heartbeat_seen = jiffies;
 			return NULL;
 		}
@@ -128,9 +136,8 @@ int hwswap_reattach(void)
 	int ret;
 
 	hwswap_lock();
-	hwswap_detach("about to be attached again");
 	hwswap_forget_failures();
-	hwswap_attach();
+	hwswap_attach_anew("about to be attached again");
 	ret = hwswap_is_attached ? 0 : -EIO;
 	hwswap_unlock();
 	return ret;

@@ -19,6 +19,8 @@
 #define HWSWAP_SLOTS		512	/* slots of a cluster */
 #define HWSWAP_ORDERS		10
 #define HWSWAP_MAX_TYPES	32
+#define HWSWAP_GROUP		64	/* clusters of a group, of marks */
+#define HWSWAP_CHUNK_BYTES	(2UL << 20)	/* bitmaps of a chunk of clusters */
 
 /*
  * META, a notice and a hint are one 64-bit store or load each, on this side too:
@@ -83,12 +85,21 @@ struct hwswap_span {
  * @build_known: somebody said which build it is: a device tree, or the first attach
  * @usable: clusters that the cluster-state array has room for
  * @arena: all memory that host and engine share, the pieces below
- * @arena_written: its first bytes, which the engine writes; it reads the others
+ * @arena_written: its first bytes, which the engine writes
+ * @arena_read: from this byte on the engine reads; what lies before @arena_written is
+ *	both
  * @state: cluster-state array
  * @lines: CPU lines
  * @elines: engine lines
  * @notices: notice rings
  * @hints: hint rings
+ * @groups: marks of 64 clusters each, bytes
+ * @dirty: marks of clusters, bytes
+ * @words: a word a cluster
+ * @used: bitmaps of slots in use
+ * @grant_lines: what a CPU says of its rings of grants
+ * @grants: these rings
+ * @no_run: orders that there is no room for
  * @cmds: command ring
  * @cpls: completion ring
  * @dump: where DUMP writes
@@ -103,6 +114,9 @@ struct hwswap_span {
  * @tables_span: where they are, by window
  * @tables_incoherent: it cannot read the kernel's memory as the CPUs see it
  * @has_tables: it was built with commands on swap tables
+ * @has_grants: it was built with marks and grants
+ * @grant_log2: entries of a ring of grants, as a power of two
+ * @by_grants: it is attached by marks and grants, with no hook in the allocator
  * @closing: hooks are not to wait for the command ring
  * @refused: the last DMA that was refused, as its register says it
  * @hints_on: it fills hint rings
@@ -136,11 +150,19 @@ struct hwswap {
 
 	struct hwswap_dma arena;
 	size_t arena_written;
+	size_t arena_read;
 	struct hwswap_dma state;
 	struct hwswap_dma lines;
 	struct hwswap_dma elines;
 	struct hwswap_dma notices;
 	struct hwswap_dma hints;
+	struct hwswap_dma groups;
+	struct hwswap_dma dirty;
+	struct hwswap_dma words;
+	struct hwswap_dma used;
+	struct hwswap_dma grant_lines;
+	struct hwswap_dma grants;
+	struct hwswap_dma no_run;
 	struct hwswap_dma cmds;
 	struct hwswap_dma cpls;
 	struct hwswap_dma dump;
@@ -155,6 +177,9 @@ struct hwswap {
 	struct hwswap_span tables_span[2];
 	bool tables_incoherent;
 	bool has_tables;
+	bool has_grants;
+	u32 grant_log2;
+	bool by_grants;
 	bool closing;
 	u64 refused;
 	bool hints_on;

@@ -58,3 +58,4 @@ MODULE_DESCRIPTION("Swap slots proposed by an hwswap engine");
 MODULE_AUTHOR("hwswap developers <hwswap@localhost>");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS("SWAP_OFFLOAD");
+MODULE_IMPORT_NS("SWAP_GRANTS");

@@ -81,10 +81,10 @@ static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 			hwswap_detach("mode is off");
 	} else {
 		hwswap_forget_failures();
-		if (hwswap_is_attached)
+		if (hwswap_is_attached && hwswap_attached_as_wanted())
 			hwswap_mode_tables();
 		else
-			hwswap_attach();
+			hwswap_attach_anew("the mode has changed");
 	}
 	hwswap_unlock();
 	return 0;

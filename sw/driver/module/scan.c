@@ -36,7 +36,7 @@ MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to en
 
 /*
  * A window is some dozen instructions in software, and the kernel computes its own in
- * any case. The engine's can only pay by what it keeps from being tried in vain, so
+ * any case. The engine's can only pay by what it keeps from being tried for nothing, so
  * the default, always, is there to be compared, not to be fast.
  */
 static unsigned int window_min_page_cluster = 10;

@@ -36,11 +36,12 @@ static void hwswap_window_set(struct hwswap *hw, enum hwswap_window window, u64 
  */
 void hwswap_windows_open(struct hwswap *hw)
 {
-	u64 start = hw->arena.bus, middle = start + hw->arena_written;
+	u64 start = hw->arena.bus;
 
 	memset(hw->tables_span, 0, sizeof(hw->tables_span));
-	hwswap_window_set(hw, HWSWAP_WINDOW_WRITTEN, start, middle, HWSWAP_DMA_WINDOW_LIMIT_WRITE);
-	hwswap_window_set(hw, HWSWAP_WINDOW_READ, middle, start + hw->arena.size,
+	hwswap_window_set(hw, HWSWAP_WINDOW_WRITTEN, start, start + hw->arena_written,
+			  HWSWAP_DMA_WINDOW_LIMIT_WRITE);
+	hwswap_window_set(hw, HWSWAP_WINDOW_READ, start + hw->arena_read, start + hw->arena.size,
 			  HWSWAP_DMA_WINDOW_LIMIT_READ);
 }
 

@@ -142,6 +142,28 @@ bool run_on_cpu(unsigned cpu)
 	return true;
 }
 
+int open_or_die(const char *path, int how)
+{
+	int fd = open(path, how | O_CLOEXEC);
+
+	if (fd < 0)
+		die("cannot open %s: %s", path, strerror(errno));
+	return fd;
+}
+
+void read_words(int fd, uint64_t *to, uint64_t first, size_t count, const char *what)
+{
+	ssize_t bytes = count * sizeof(*to);
+
+	if (pread(fd, to, bytes, first * sizeof(*to)) != bytes)
+		die("cannot read %s: %s", what, strerror(errno));
+}
+
+void read_pagemap(int fd, uint64_t *to, const void *at, size_t pages)
+{
+	read_words(fd, to, (uintptr_t)at / PAGE_BYTES, pages, "pagemap");
+}
+
 int write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

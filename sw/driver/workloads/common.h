@@ -9,9 +9,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 #define PAGE_BYTES 4096UL
 #define HUGE_BYTES (2UL << 20)
+
+/* Of linux/mman.h, which older C libraries do not have. */
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
+/* Entries of /proc/PID/pagemap, see Documentation/admin-guide/mm/pagemap.rst. */
+#define PAGEMAP_PRESENT (1ULL << 63)
+#define PAGEMAP_SWAPPED (1ULL << 62)
+#define PAGEMAP_FRAME(entry) ((entry) & ((1ULL << 55) - 1))
+#define PAGEMAP_TYPE(entry) ((unsigned)((entry) & 0x1f))
+#define PAGEMAP_OFFSET(entry) (PAGEMAP_FRAME(entry) >> 5)
 
 /* Prints "PROGRAM: MESSAGE" on standard error and exits with 2: the input or the machine is at fault. */
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
@@ -48,6 +61,15 @@ void memory_group_leave(void);
 
 /* Moves the calling thread to a CPU; returns whether it was on another one. Dies if it cannot run there. */
 bool run_on_cpu(unsigned cpu);
+
+/* Opens a file for reading and writing as `how` says (O_RDONLY and so on); dies where that is not permitted. */
+int open_or_die(const char *path, int how);
+
+/* Reads `count` 64-bit words of a file from word `first` on; dies, with the file's name `what`, if it has fewer. */
+void read_words(int fd, uint64_t *to, uint64_t first, size_t count, const char *what);
+
+/* Reads the entries of /proc/PID/pagemap, open as `fd`, of `pages` pages from `at` on. */
+void read_pagemap(int fd, uint64_t *to, const void *at, size_t pages);
 
 /* Writes `text` to the file at `path`; returns 0, or the negative errno. */
 int write_text(const char *path, const char *text);

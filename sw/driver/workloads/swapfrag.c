@@ -18,10 +18,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT 21
-#endif
-
 #define PIECE (1UL << 20) /* paged out at a time: keeps the resident part small */
 
 static const struct option longs[] = {

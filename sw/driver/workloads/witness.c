@@ -22,19 +22,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT 21
-#endif
-
 #define ORDERS 10
 #define MOST 512 /* pages of a folio */
 
-/* Of /proc/PID/pagemap and /proc/kpageflags, see Documentation/admin-guide/mm/pagemap.rst. */
-#define PRESENT (1ULL << 63)
-#define SWAPPED (1ULL << 62)
-#define FRAME(entry) ((entry) & ((1ULL << 55) - 1))
-#define TYPE(entry) ((unsigned)((entry) & 0x1f))
-#define OFFSET(entry) (FRAME(entry) >> 5)
+/* Of /proc/kpageflags, see Documentation/admin-guide/mm/pagemap.rst. */
 #define HEAD (1ULL << 15)
 #define TAIL (1ULL << 16)
 
@@ -50,23 +41,6 @@ static struct arena {
 
 static int pagemap, kpageflags, vmstat, refresh;
 static uint64_t thrown_away, most_cached, looks;
-
-static int open_or_die(const char *path, int how)
-{
-	int fd = open(path, how | O_CLOEXEC);
-
-	if (fd < 0)
-		die("cannot open %s: %s", path, strerror(errno));
-	return fd;
-}
-
-static void read_words(int fd, uint64_t *to, uint64_t first, size_t count, const char *what)
-{
-	ssize_t bytes = count * sizeof(*to);
-
-	if (pread(fd, to, bytes, first * sizeof(*to)) != bytes)
-		die("cannot read %s: %s", what, strerror(errno));
-}
 
 static void arena_make(unsigned order, size_t entries)
 {
@@ -120,14 +94,14 @@ static bool one_folio(char *at, unsigned order)
 	size_t pages = 1UL << order;
 	uint64_t entries[MOST], flags[MOST];
 
-	read_words(pagemap, entries, (uintptr_t)at / PAGE_BYTES, pages, "pagemap");
-	if (!(entries[0] & PRESENT))
+	read_pagemap(pagemap, entries, at, pages);
+	if (!(entries[0] & PAGEMAP_PRESENT))
 		die("a page that was just written is not in memory");
-	read_words(kpageflags, flags, FRAME(entries[0]), pages, "/proc/kpageflags");
+	read_words(kpageflags, flags, PAGEMAP_FRAME(entries[0]), pages, "/proc/kpageflags");
 	if ((flags[0] & (HEAD | TAIL)) != (order ? HEAD : 0))
 		return false;
 	for (size_t i = 1; i < pages; i++)
-		if (!(entries[i] & PRESENT) || FRAME(entries[i]) != FRAME(entries[0]) + i ||
+		if (!(entries[i] & PAGEMAP_PRESENT) || PAGEMAP_FRAME(entries[i]) != PAGEMAP_FRAME(entries[0]) + i ||
 		    (flags[i] & (HEAD | TAIL)) != TAIL)
 			return false;
 	return true;
@@ -163,16 +137,17 @@ static void write_places(FILE *out, const uint64_t *entries, size_t pages)
 {
 	for (size_t i = 0, next; i < pages; i = next) {
 		uint64_t first = entries[i];
-		bool swapped = first & SWAPPED;
+		bool swapped = first & PAGEMAP_SWAPPED;
 
-		for (next = i + 1; next < pages && !(entries[next] & SWAPPED) == !swapped; next++)
-			if (swapped &&
-			    (TYPE(entries[next]) != TYPE(first) || OFFSET(entries[next]) != OFFSET(first) + next - i))
+		for (next = i + 1; next < pages && !(entries[next] & PAGEMAP_SWAPPED) == !swapped; next++)
+			if (swapped && (PAGEMAP_TYPE(entries[next]) != PAGEMAP_TYPE(first) ||
+					PAGEMAP_OFFSET(entries[next]) != PAGEMAP_OFFSET(first) + next - i))
 				break;
 		if (i)
 			fputc(' ', out);
 		if (swapped)
-			fprintf(out, "%u:%" PRIu64 "+%zu", TYPE(first), (uint64_t)OFFSET(first), next - i);
+			fprintf(out, "%u:%" PRIu64 "+%zu", PAGEMAP_TYPE(first), (uint64_t)PAGEMAP_OFFSET(first),
+				next - i);
 		else
 			fprintf(out, "-+%zu", next - i);
 	}
@@ -197,7 +172,7 @@ static void page_out(unsigned order, size_t entry, uint64_t number, FILE *out)
 	new_folio(at, order, number);
 	if (madvise(at, pages * PAGE_BYTES, MADV_PAGEOUT))
 		die("cannot page out: %s", strerror(errno));
-	read_words(pagemap, entries, (uintptr_t)at / PAGE_BYTES, pages, "pagemap");
+	read_pagemap(pagemap, entries, at, pages);
 	write_places(out, entries, pages);
 	arenas[order].left[entry] = pages;
 }

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// swapmix: keeps swap as full as it is told to, with folios of several sizes that come and go.
+//
+// Each granule is a folio in a mapping of its own, so that the kernel can give it no larger one. Sizes are drawn at
+// random out of 4, 16, 32, 64 and 128 kB. What is wanted changes: one size, another one every 16 MB, has half of the
+// pages, and the others have the same share of the rest. Were the mix always the same, each size would fit into the
+// holes that its like has left, and no folio would ever be split. Granules are written and paged out until the pages
+// wanted are in use; then one that is chosen at random is read back, verified and freed, and new ones take its place,
+// again and again. At the end all that are left are verified, every byte. A line of JSON says how many folios of each
+// size were paged out; how many of them had to be split, the kernel counts (hugepages-*kB/stats/swpout_fallback). The
+// exit code is 1 when a byte was wrong.
+
+#include "common.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SIZES 5
+#define PLACE (256UL << 10) /* of the address space, for a granule of any size and what keeps it apart */
+
+static const unsigned int pages_of[SIZES] = {1, 4, 8, 16, 32};
+static const unsigned int weight_of[SIZES] = {32, 8, 4, 2, 1}; /* as many pages of each */
+#define FAVOURED 4					       /* times as many of one */
+#define PHASE (16UL << 20)				       /* bytes until another one is favoured */
+
+struct granule {
+	unsigned int size; /* index of pages_of */
+	uint64_t round;	   /* that wrote it; 0: it is not there */
+};
+
+static const struct option longs[] = {
+    {"fill", required_argument, NULL, 'f'},
+    {"churn", required_argument, NULL, 'c'},
+    {"seed", required_argument, NULL, 'S'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static char *base;
+static struct granule *granules;
+static uint32_t *there; /* places of the granules that are there, in no order */
+static uint64_t nr_there, pages_there, places, verified, mismatches, paged_out[SIZES], round_now, seed = 1;
+
+static void usage(FILE *out)
+{
+	fputs("usage: swapmix [options]\n"
+	      "  -f, --fill SIZE    memory to keep in swap (default 64m)\n"
+	      "  -c, --churn SIZE   memory to free and to write anew behind that (default: --fill)\n"
+	      "  -S, --seed N       seed of the pattern and of all choices (default 1)\n"
+	      "  -h, --help\n",
+	      out);
+}
+
+static void allow_folios(void)
+{
+	char path[128];
+	int error;
+
+	for (unsigned int s = 1; s < SIZES; s++) {
+		snprintf(path, sizeof(path), "/sys/kernel/mm/transparent_hugepage/hugepages-%lukB/enabled",
+			 pages_of[s] * PAGE_BYTES >> 10);
+		error = write_text(path, "madvise");
+		if (error)
+			die("folios of %lu kB cannot be had (%s: %s)", pages_of[s] * PAGE_BYTES >> 10, path,
+			    strerror(-error));
+	}
+}
+
+static char *address(uint32_t place)
+{
+	return base + place * PLACE;
+}
+
+/* Draws a size. */
+static unsigned int any_size(uint64_t *random)
+{
+	static unsigned int favourite;
+	static uint64_t left;
+	unsigned int weight[SIZES], all = 0, size = 0;
+	uint64_t drawn;
+
+	if (!left) {
+		favourite = random_below(random, SIZES);
+		left = PHASE / PAGE_BYTES;
+	}
+	for (unsigned int s = 0; s < SIZES; s++) {
+		weight[s] = weight_of[s] * (s == favourite ? FAVOURED : 1);
+		all += weight[s];
+	}
+	for (drawn = random_below(random, all); drawn >= weight[size]; size++)
+		drawn -= weight[size];
+	left = left > pages_of[size] ? left - pages_of[size] : 0;
+	return size;
+}
+
+/* Writes a granule at a place where there is none, and pages it out. */
+static void add(uint32_t place, unsigned int size)
+{
+	uint64_t bytes = pages_of[size] * PAGE_BYTES;
+	char *at = address(place);
+
+	if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
+	    at)
+		die("cannot map %" PRIu64 " bytes: %s", bytes, strerror(errno));
+	if (size && madvise(at, bytes, MADV_HUGEPAGE))
+		die("the kernel refuses large folios (madvise: %s)", strerror(errno));
+	round_now++;
+	for (uint64_t i = 0; i < bytes; i += PAGE_BYTES)
+		page_fill(at + i, seed, round_now);
+	if (madvise(at, bytes, MADV_PAGEOUT))
+		die("madvise(MADV_PAGEOUT): %s; the kernel has to be Linux 5.4 or newer", strerror(errno));
+	granules[place] = (struct granule){.size = size, .round = round_now};
+	there[nr_there++] = place;
+	pages_there += pages_of[size];
+	paged_out[size]++;
+}
+
+/* Reads back a granule, verifies it, and frees it. */
+static uint32_t take(uint64_t index)
+{
+	uint32_t place = there[index];
+	struct granule *g = &granules[place];
+	uint64_t bytes = pages_of[g->size] * PAGE_BYTES;
+
+	for (uint64_t i = 0; i < bytes; i += PAGE_BYTES) {
+		mismatches += page_check(address(place) + i, seed, g->round);
+		verified += PAGE_BYTES;
+	}
+	if (munmap(address(place), bytes))
+		die("munmap: %s", strerror(errno));
+	pages_there -= pages_of[g->size];
+	g->round = 0;
+	there[index] = there[--nr_there];
+	return place;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t fill = 64UL << 20, churn = 0, random, wanted, left, next = 0;
+	uint32_t *empty;
+	uint64_t nr_empty = 0;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "f:c:S:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 'f':
+			fill = parse_size(optarg, "--fill");
+			break;
+		case 'c':
+			churn = parse_size(optarg, "--churn");
+			break;
+		case 'S':
+			seed = parse_number(optarg, "--seed", 0, UINT64_MAX);
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		default:
+			usage(stderr);
+			return 2;
+		}
+	}
+	if (optind != argc)
+		die("'%s' is not understood; see --help", argv[optind]);
+	wanted = fill / PAGE_BYTES;
+	left = (churn ? churn : fill) / PAGE_BYTES;
+	places = wanted + 64; /* as many as single pages, at worst */
+	random = mix64(seed);
+	allow_folios();
+	if (write_text("/proc/sys/vm/max_map_count", "1000000"))
+		die("vm.max_map_count cannot be raised, and each granule is a mapping");
+	base = mmap(NULL, (places + 1) * PLACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	granules = calloc(places, sizeof(*granules));
+	there = calloc(places, sizeof(*there));
+	empty = calloc(places, sizeof(*empty));
+	if (base == MAP_FAILED || !granules || !there || !empty)
+		die("no memory for the bookkeeping of %" PRIu64 " granules", places);
+	base = (char *)(((uintptr_t)base + PLACE - 1) & ~(PLACE - 1));
+
+	while (left) {
+		unsigned int size = any_size(&random);
+		bool full = false;
+
+		while (pages_there + pages_of[size] > wanted) {
+			empty[nr_empty++] = take(random_below(&random, nr_there));
+			full = true;
+		}
+		add(nr_empty ? empty[--nr_empty] : next++, size);
+		if (full)
+			left = left > pages_of[size] ? left - pages_of[size] : 0;
+	}
+	while (nr_there)
+		take(nr_there - 1);
+	printf("{\"tool\":\"swapmix\",\"fill\":%" PRIu64 ",\"seed\":%" PRIu64 ",\"verified_bytes\":%" PRIu64
+	       ",\"mismatches\":%" PRIu64,
+	       fill, seed, verified, mismatches);
+	for (unsigned int s = 0; s < SIZES; s++)
+		printf(",\"paged_out_%lu\":%" PRIu64, pages_of[s] * PAGE_BYTES >> 10, paged_out[s]);
+	printf("}\n");
+	return mismatches != 0;
+}
