@@ -28,6 +28,9 @@ model: verilog ## the Verilated engine, its replayer and its PCI device server: 
 model-scale: setup ## the Verilated engine with its clusters in DRAM: build/model-scale
 	@$(B) rtl-scale model-scale
 
+model-driver: setup ## the Verilated engine with marks and grants, for the driver's mode hint: build/model-driver
+	@$(B) rtl-driver model-driver
+
 model-wide: setup ## the Verilated engine with 32 devices and 64 CPUs: build/model-wide
 	@$(B) rtl-wide model-wide
 
@@ -53,7 +56,7 @@ guest: modules ## the guest's initramfs: build/guest
 redis: setup ## redis-server for the guest's workload redis-bgsave: build/redis
 	@$(B) redis
 
-demo: model guest kernel-unpatched ## boot Linux with the engine, swap in every mode, print the comparison
+demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
 
 test: ## all checks below, in their short forms; what did not change since it passed is not run [FRESH=1]
@@ -69,9 +72,11 @@ test-harness: model ## C++ unit tests of the harness
 	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
 test-model: setup ## the golden model, traces, their comparison, and all else in Python that needs no engine
-	@$(PYTEST) tests/model tests/traces tests/compare tests/stimulus tests/kernel tests/guest tests/bench tests/project
+	@$(PYTEST) tests/model tests/traces tests/readers tests/compare tests/stimulus tests/kernel tests/guest tests/bench \
+		tests/project
 
-test-cocotb: verilog ## the whole engine through its bus ports against the golden model
+test-cocotb: verilog ## the whole engine, and that of marks and grants, through their ports against the golden model
+	@$(B) rtl-grants
 	@$(PYTEST) tests/cocotb
 
 test-trace: model model-wide model-scale ## recorded traces and random streams on the engine
@@ -81,6 +86,7 @@ test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
 	@$(PYTEST) tests/scale
 
 test-system fuzz: model-wide model-scale kernel-tuned
+test-system: model-driver
 
 test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies
 	@$(PYTEST) tests/system
@@ -109,8 +115,10 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 	@$(B) model-coverage
 	@$(ENV) python -m hwswap coverage $(if $(SHORT),--short)
 
-lockstep: model guest redis ## kernel, golden model and RTL: 1 million decisions compared; LONG=1: 10 million [SEED=n]
-	@$(ENV) python -m hwswap lockstep --seed $(or $(SEED),1) $(if $(LONG),--decisions 10000000)
+# Recordings are taken out of the cache where it has them, unless FRESH=1; the long form is fresh unless FRESH=0.
+lockstep: model guest redis ## kernel, golden model, RTL: 1 million decisions; LONG=1: 10 million [FRESH=1] [SEED=n]
+	@$(ENV) python -m hwswap lockstep $(if $(SEED),--seed $(SEED)) $(if $(LONG),--decisions 10000000) \
+		$(if $(FRESH),$(if $(filter 0,$(FRESH)),--no-fresh,--fresh))
 
 # The seed is a fresh one, and printed, unless SEED= says which.
 witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: slots of 100,000 folios [SEED=n]
@@ -126,11 +134,19 @@ bench-table: model model-scale guest kernel-unpatched ## cost of work on swap ta
 bench-tuned: guest kernel-unpatched kernel-tuned ## software alone: swap tables written and searched by ranges
 	@$(ENV) python -m hwswap bench tuned
 
+# PART=calls or PART=fall-backs: one half alone.
+bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls and fall-backs [SHORT=1] [PART=calls]
+	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
+
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench engine
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
+
+# Needs Debian's package clang, which the set-up does not bring; SECONDS=n (60). tests/readers runs without it.
+fuzz-readers: setup ## any bytes to the harness's trace reader, by libFuzzer with sanitizers: build/readers [SECONDS=60]
+	@$(MAKE) --no-print-directory -C tests/readers OUT=$(CURDIR)/build/readers fuzz $(if $(SECONDS),SECONDS=$(SECONDS))
 
 formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
 	@$(B) proof-rtl

@@ -15,13 +15,13 @@ recipe = "$$($(RUN) --dry-run $(1) | sed 's|$(CURDIR)|.|g' | sha256sum | cut -c1
 # What build/NAME points to: its name has a hash of all that it was made from.
 link = "$$(basename "$$(readlink build/$(1))")"
 
-phases := lint verilog test-hw model test-harness model-scale model-wide coverage formal mutate guest unpatched tuned \
-	soc-model litex-example capacity pytest
-.PHONY: all $(phases) model-coverage model-mutants proof-rtl
+phases := lint verilog test-hw model test-harness model-scale model-wide model-driver coverage formal mutate guest \
+	unpatched tuned soc-model litex-example capacity pytest
+.PHONY: all $(phases) model-coverage model-mutants proof-rtl rtl-grants
 
 all: $(phases)
 
-lint verilog model model-scale model-wide guest soc-model litex-example capacity:
+lint verilog model model-scale model-wide model-driver guest soc-model litex-example capacity:
 	@$(PHASE) $@ -- $(RUN) $@
 
 model: verilog
@@ -40,10 +40,10 @@ model-coverage: verilog
 	@$(PHASE) $@ -- sim/setup/build model-coverage
 
 coverage: model-coverage
-	@$(PHASE) $@ $(call recipe,$@ SHORT=1) sim/hwswap hw/generated/python tests/cocotb tests/coverage tests/data \
-		$(call link,python) $(call link,rtl) $(call link,model-coverage) -- $(RUN) $@ SHORT=1
+	@$(PHASE) $@ $(call recipe,$@ SHORT=1) sim/hwswap hw/generated/python tests/cocotb tests/run_seed.py \
+		tests/coverage tests/data $(call link,python) $(call link,rtl) $(call link,model-coverage) -- $(RUN) $@ SHORT=1
 
-proof-rtl:
+proof-rtl rtl-grants:
 	@$(PHASE) $@ -- sim/setup/build $@
 
 formal: proof-rtl
@@ -57,5 +57,6 @@ mutate: model-mutants
 		hw/generated/python $(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
 
 # After all that its tests want built; capacity is there for the engines of the boards.
-pytest: model model-scale model-wide guest unpatched tuned soc-model litex-example proof-rtl capacity
+pytest: model model-scale model-wide model-driver guest unpatched tuned soc-model litex-example proof-rtl rtl-grants \
+	capacity
 	@$(PHASE) $@ -- sim/setup/env python -m pytest --junitxml=build/reports/pytest.xml

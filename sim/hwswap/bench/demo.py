@@ -4,31 +4,29 @@
 import argparse
 import json
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from hwswap.bench import demo_plot, demo_table
+from hwswap.bench import demo_plot, demo_table, mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.guest.qmp import QmpError
 from hwswap.kernel import ftrace
 from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
 from hwswap.project import artifacts, markdown, paths, provenance
 from hwswap.rtl import replay
-from hwswap.rtl.device_server import EngineError, EngineServer
+from hwswap.rtl.device_server import EngineError, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "demo"
 GUEST = paths.ROOT / "sim/guest"
 
-PLACED_PERCENT = 90.0
-"""The share of slots that the engine has to place in hint mode, at least."""
-REFUSED_PERCENT = 2.0
-"""The share of hints that the kernel may refuse, at most."""
+PLACED_PERCENT = 95.0
+"""The share of allocations that have to be of grants in mode hint, at least."""
+REFUSED_PERCENT = 1.0
+"""The share of grants that the kernel may refuse, at most."""
 
 
 @dataclass
@@ -46,10 +44,9 @@ class Phase:
         """How far a counter went up; one that the kernel does not have is an error."""
         return self.after[name] - self.before[name]
 
-    @property
-    def slots(self) -> int:
-        """Slots placed, by the engine and by software."""
-        return self.count("slots_engine") + self.count("slots_software")
+    def counts(self) -> dict[str, int]:
+        """How far each counter went up."""
+        return {name: self.count(name) for name in self.after}
 
 
 @dataclass
@@ -102,15 +99,6 @@ class Collected:
             self.done = True
 
 
-def differences(verify: str) -> int:
-    """The number in the driver's "clusters N differences M"; -1 when there is none."""
-    words = verify.split()
-    try:
-        return int(words[words.index("differences") + 1])
-    except (ValueError, IndexError):
-        return -1
-
-
 @dataclass(frozen=True)
 class Check:
     """One condition for success."""
@@ -124,18 +112,15 @@ def check(collected: Collected) -> list[Check]:
     checks = []
     for name in ("hint", "fragmented-hint"):
         phase = collected.phase(name)
-        placed = 100 * phase.count("slots_engine") / max(1, phase.slots)
-        offered = phase.count("hints_taken") + phase.count("hints_refused")
-        refused = 100 * phase.count("hints_refused") / max(1, offered)
-        checks.append(
-            Check(f"{name}: the engine placed {placed:.1f} % of the slots (at least 90 %)", placed >= PLACED_PERCENT)
-        )
-        checks.append(
-            Check(f"{name}: {refused:.2f} % of the hints were refused (at most 2 %)", refused <= REFUSED_PERCENT)
-        )
-    for name in ("shadow", "hint", "fragmented-hint", "end"):
+        placed = 100 * phase.count("grant_units") / max(1, phase.count("allocations"))
+        refused = 100 * demo_table.refused(phase.counts()) / max(1, phase.count("grants_popped"))
+        text = f"{name}: {placed:.1f} % of the allocations were of grants (at least {PLACED_PERCENT:g} %)"
+        checks.append(Check(text, placed >= PLACED_PERCENT))
+        text = f"{name}: {refused:.2f} % of the grants were refused (at most {REFUSED_PERCENT:g} %)"
+        checks.append(Check(text, refused <= REFUSED_PERCENT))
+    for name in ("hint", "fragmented-hint", "end"):
         verify = collected.phase(name).verify
-        checks.append(Check(f"{name}: mirror when quiet: {verify or 'not compared'}", differences(verify) == 0))
+        checks.append(Check(f"{name}: mirror when quiet: {verify or 'not compared'}", mirror.differences(verify) == 0))
     loads = [load for phase in collected.phases.values() for load in phase.loads]
     wrong = sum(load["mismatches"] for load in loads)
     read = sum(load["verified_bytes"] for load in loads)
@@ -201,8 +186,7 @@ def result(seed: int) -> int:
     started = time.monotonic()
     collected = Collected()
     run_guest("unpatched", seed, console, collected)
-    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
-        engine = EngineServer(Path(folder), pace="guest", log=OUTPUT / "engine.log")
+    with clocked_by_guest(OUTPUT / "engine.log", artifacts.DEVICE_GRANTS) as engine:
         release, text = run_guest("all", seed, console, collected, engine)
         served = engine.statistics()
     cycles = replay_trace(text, release, seed, console)
@@ -217,7 +201,7 @@ def result(seed: int) -> int:
         "guest": {"cpus": 1, "clock": "icount shift=0: one instruction is one nanosecond", "swap_devices": 4},
         "phases": {
             name: {
-                "counts": {key: phase.count(key) for key in phase.after},
+                "counts": phase.counts(),
                 "loads": phase.loads,
                 "verify": phase.verify,
                 "engine": phase.engine,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's report as a picture: instructions of one allocation, software beside hints."""
+"""The demo's report as a picture: instructions of one call, software beside grants."""
 
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ def draw(report: dict[str, Any], path: Path) -> None:
             axes.bar(places, [e["avg"] for e in entries.values()], 0.12, color=colour, label=mode.replace("-", ", "))
             axes.plot(places, [e["p99"] for e in entries.values()], "k_", markersize=9)
         axes.set_yscale("log")
+        axes.set_xlim(-0.5, len(orders) - 0.5)
         axes.set_xticks(range(len(orders)), [f"order {order}" for order in orders])
         axes.set_title("allocate" if op == "alloc" else "free")
     figure.axes[0].set_ylabel("guest instructions a call (bar: average, line: p99)")
-    figure.axes[0].legend()
-    figure.suptitle("Linux swap allocator, software and with a simulated engine")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(modes))
+    figure.suptitle("Linux swap allocator: unpatched, patched (off), and with grants of a simulated engine (hint)")
     figure.savefig(path, dpi=120)

@@ -10,9 +10,14 @@ from rich.table import Table
 Report = dict[str, Any]
 
 BENCHES = ("unpatched", "off", "hint")
-"""The kernel as it is, but for the bench; with all patches, no backend; with hints. Each also fragmented."""
+"""The kernel as it is, but for the bench; with all patches, no backend; with grants. Each also fragmented."""
 
-PHASES = ("off", "shadow", "hint", "fragmented-off", "fragmented-hint")
+PHASES = ("off", "hint", "fragmented-off", "fragmented-hint")
+
+
+def refused(counts: dict[str, int]) -> int:
+    """Grants that the kernel has refused, for whatever reason."""
+    return sum(value for name, value in counts.items() if name.startswith("grants_refused_"))
 
 
 def _software(phase: str) -> bool:
@@ -42,15 +47,12 @@ def swap_table(report: Report) -> Table:
     counter("64 kB fall-backs", "swpout_fallback_64")
     counter("2 MB folios swapped out whole", "swpout_2048")
     counter("2 MB fall-backs", "swpout_fallback_2048")
-    counter("slots placed by the engine", "slots_engine", True)
-    row("slots placed by software", lambda n, c: "all" if _software(n) else f"{c['slots_software']:,}")
-    row(
-        "share placed by the engine",
-        lambda n, c: "-" if _software(n) else _percent(c["slots_engine"], c["slots_engine"] + c["slots_software"]),
-    )
-    counter("hints taken", "hints_taken", True)
-    counter("hints refused", "hints_refused", True)
-    counter("ring-empty misses", "hint_misses", True)
+    counter("allocations that found slots", "allocations")
+    counter("of them by grants", "grant_units", True)
+    row("share by grants", lambda n, c: "-" if _software(n) else _percent(c["grant_units"], c["allocations"]))
+    counter("grants taken", "grants_popped", True)
+    row("grants refused", lambda n, c: "-" if _software(n) else f"{refused(c):,}")
+    counter("empty clusters taken by grants", "grants_claimed", True)
     row("mirror differences when quiet", lambda n, c: report["phases"][n]["verify"].rpartition(" ")[2] or "-")
 
     def verified(name: str, _counts: dict[str, int]) -> str:
@@ -122,7 +124,8 @@ def notes(report: Report) -> list[str]:
         ),
         (
             "Bench, unpatched: Linux as it is, but for the bench. off: with all patches and the driver, which does "
-            f"nothing. The kernel calls its allocator directly; before each call pass {text}, in which rings refill. "
+            "nothing; hint: grants of the engine. The kernel calls its allocator directly; before each call pass "
+            f"{text}, in which rings refill. "
             "Averages are over everything: hits, misses, fall-backs and failures."
         ),
         (

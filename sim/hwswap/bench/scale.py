@@ -39,12 +39,12 @@ SHORT_SIZES = (1, 8)
 SHORT_LATENCIES = (20, 100)
 
 BOUND = 4
-"""Memory accesses, one depending on the other, an operation may wait for, not counting those for clusters scanned in
-vain: there the list says which cluster comes next, and the record must be there before that is known."""
+"""Memory accesses, one depending on the other, an operation may wait for, not counting those for
+failed scans: there the list says which cluster comes next, and the record must be there before that is known."""
 
-VAIN = 3
-"""The same for each cluster scanned in vain: its own row and record, its neighbours if a hint led to it, and the tail
-it goes behind."""
+FAILED_SCAN = 3
+"""The same for each failed scan: the cluster's row and record, its neighbours if a hint led to it, and the tail it goes
+behind."""
 
 MODELS = {"dram": BUILD / "model-scale", "on chip": BUILD / "model"}
 
@@ -123,7 +123,7 @@ def over_bound(begin: int, end: int, made: Made, measured: Measured) -> list[int
     What the operation before the first one has left over belongs to another phase, and counts all the same.
     """
     start = max(0, begin - 1)
-    allowed = [BOUND + VAIN * max(0, scans - 1) for scans in made.scans[start:end]]
+    allowed = [BOUND + FAILED_SCAN * max(0, scans - 1) for scans in made.scans[start:end]]
     found = (start + i for i in beyond(measured.waits[start:end], allowed))
     return [i for i in found if i >= begin and made.records[i].op in (trace.Op.ALLOC, trace.Op.FREE)]
 
@@ -140,7 +140,7 @@ def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, mea
         kinds.setdefault(name, []).append(cycles[i])
     statistics = numbers["statistics"]
     accesses = statistics["store_accesses"]
-    vain = [max(0, scans - 1) for scans in made.scans[begin:end]]
+    failed = [max(0, scans - 1) for scans in made.scans[begin:end]]
     plain = [record.op in (trace.Op.ALLOC, trace.Op.FREE) for record in made.records[begin:end]]
     over = over_bound(begin, end, made, measured)
     return {
@@ -151,9 +151,9 @@ def result_of(phase: Phase, numbers: dict[str, Any], begin: int, made: Made, mea
         "cycles": summary(cycles),
         "cycles_by_kind": {name: {"count": len(of), **summary(of)} for name, of in sorted(kinds.items())},
         "dependent_accesses": summary(waits),
-        "most_without_vain_scan": max((waits[i] for i in range(len(waits)) if plain[i] and not vain[i]), default=0),
+        "most_without_failed_scan": max((waits[i] for i in range(len(waits)) if plain[i] and not failed[i]), default=0),
         "beyond_bound": len(over),
-        "scanned_in_vain": sum(vain),
+        "failed_scans": sum(failed),
         "hit_rate": round(1 - statistics["store_misses"] / accesses, 4) if accesses else None,
         "misses": statistics["store_misses"],
         "write_backs": statistics["store_write_backs"],
@@ -213,7 +213,7 @@ def verdict(results: Sequence[dict[str, Any]]) -> list[str]:
     """Return what is not as it must be, a sentence each."""
     return [
         f"{r['gib']} GiB, {r['phase']} at latency {r['latency']}: {r['beyond_bound']} operations waited for more than "
-        f"{BOUND} dependent accesses (and {VAIN} for each cluster scanned in vain)"
+        f"{BOUND} dependent accesses (and {FAILED_SCAN} for each failed scan)"
         for r in results
         if r["beyond_bound"]
     ]

@@ -156,11 +156,11 @@ class Filling:
         return samples
 
 
-def run(clusters: int, seed: int, told: Callable[[str], None]) -> list[Sample]:
-    """Let a device of so many clusters fill and empty under each load; `told` is told which."""
+def run(clusters: int, seed: int, progress: Callable[[str], None]) -> list[Sample]:
+    """Let a device of so many clusters fill and empty under each load; `progress` is called with its name."""
     samples = []
     for load in LOADS:
-        told(load.name)
+        progress(load.name)
         samples += Filling(load, clusters, seed).run()
     return samples
 

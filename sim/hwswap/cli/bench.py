@@ -63,6 +63,17 @@ def fill_tuned(parser: Parser) -> Run:
     return tuned.run
 
 
+def fill_offload(parser: Parser) -> Run:
+    """Add the arguments of `bench offload`."""
+    from hwswap.bench import offload
+
+    parser.describe(offload)
+    options.short(parser)
+    offload.add_arguments(parser)
+    options.seed(parser)
+    return offload.run
+
+
 def fill_demo(parser: Parser) -> Run:
     """Add the arguments of `demo`."""
     from hwswap.bench import demo
@@ -81,5 +92,8 @@ def add_commands(commands: Commands) -> None:
     command(actions, "tables", "the engine's commands on swap tables", fill_tables)
     command(
         actions, "driver", "large folios in each mode, swapoff, and the memory of swap tables, in Linux", fill_driver
+    )
+    command(
+        actions, "offload", "marks and grants: cost of calls, and fall-backs of large folios, in Linux", fill_offload
     )
     command(actions, "tuned", "swap tables written and searched by ranges: software alone, in Linux", fill_tuned)

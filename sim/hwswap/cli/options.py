@@ -23,17 +23,18 @@ def count(text: str) -> int:
     return value
 
 
-def seed(parser: argparse.ArgumentParser, default: object = 1) -> None:
+def seed(parser: argparse.ArgumentParser, default: object = 1, drawn: str = "a new one, which is printed") -> None:
     """Add --seed.
 
     Args:
         parser: of the command.
         default: the seed when none is given; None if the command draws one, REQUIRED if there has to be one.
+        drawn: what the command says of the seed that it draws.
     """
     if default is REQUIRED:
         parser.add_argument("--seed", type=number, required=True, metavar="N", help="seed of everything random")
         return
-    said = "a new one, which is printed" if default is None else default
+    said = drawn if default is None else default
     parser.add_argument(
         "--seed", type=number, default=default, metavar="N", help=f"seed of everything random (default: {said})"
     )

@@ -15,7 +15,7 @@ def fill_lockstep(parser: Parser) -> Run:
         "kept, so that the next run goes on."
     )
     lockstep.add_arguments(parser)
-    options.seed(parser)
+    options.seed(parser, None, "1; of a fresh run a new one, which is printed")
     options.jobs(parser)
     return lockstep.run
 
@@ -59,6 +59,16 @@ def fill_formal(parser: Parser) -> Run:
     options.seed(parser)
     options.output_folder(parser, formal.OUTPUT)
     return formal.run
+
+
+def fill_equivalent(parser: Parser) -> Run:
+    """Add the arguments of `equivalent`."""
+    from hwswap.verify import equivalent
+
+    parser.describe(equivalent)
+    equivalent.add_arguments(parser)
+    options.output_folder(parser, equivalent.OUTPUT)
+    return equivalent.run
 
 
 def fill_marks_race(parser: Parser) -> Run:
@@ -111,6 +121,7 @@ def add_commands(commands: Commands) -> None:
     )
     command(commands, "fuzz", "compare kernels, golden model and RTL on random operations", fill_fuzz)
     command(commands, "formal", "prove parts of the engine", fill_formal)
+    command(commands, "equivalent", "prove that a change of the sources changes nothing", fill_equivalent)
     command(commands, "marks-race", "search all orders of marks and of the engine's reads", fill_marks_race)
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)

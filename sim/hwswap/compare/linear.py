@@ -110,6 +110,10 @@ class Node:
     apart: bool = False
     """It is a step of an allocation that was taken apart."""
 
+    def overlaps(self, other: "Node") -> bool:
+        """Tell whether one of two began before the other had ended."""
+        return self.at[0] < other.at[-1] and other.at[0] < self.at[-1]
+
     def add(self, at: int, record: Record, uses: list[Use]) -> None:
         """Note one more record."""
         self.records.append(record)
@@ -376,7 +380,7 @@ class Lineariser:
             if not nodes:
                 continue
             for node in nodes if len(nodes) == 1 else arrange(nodes):
-                self.carry_out(node)
+                self.carry_out(node, nodes)
             self.reconcile()
             since += len(nodes)
             if since > CHECKED:
@@ -387,8 +391,12 @@ class Lineariser:
             progress(len(self.trace.records))
         return self.result
 
-    def carry_out(self, node: Node) -> None:
-        """Do what a node says, as a command if the engine would come to the same, else in steps."""
+    def carry_out(self, node: Node, others: list[Node]) -> None:
+        """Do what a node says, as a command if the engine would come to the same, else in steps.
+
+        That CPUs came between each other's steps is believed only of an allocation that was under way together with
+        another operation of those collected, the `others`.
+        """
         if not node.number:
             for record in node.records:
                 self.operation(record)
@@ -401,6 +409,11 @@ class Lineariser:
         try:
             trial.run()
         except Unequal as unequal:
+            if str(unequal) == INTERLEAVED and not any(node.overlaps(other) for other in others if other is not node):
+                raise AssertionError(
+                    f"allocation {node.number}, up to record {node.at[-1]}, differs at once and not in steps, "
+                    "and no other operation was under way"
+                ) from unequal
             self.result.forced[str(unequal)] += 1
             self.put(*trial.steps)
             self.in_steps(node.records[trial.done :], node.order)
@@ -519,7 +532,8 @@ class Trial:
         self.steps: list[Record] = []
         """What has been done, in steps."""
         self.found = FAILED, 0
-        self.skipped = False
+        self.skipped: set[tuple[int, int]] = set()
+        """Clusters whose lock somebody else had: devices and numbers."""
         self.asked = any(map(reclaims, node.records))
         """It reclaimed, or tried to: the engine asks."""
         self.command = Record(Op.ASK if self.asked else Op.ALLOC, node.cpu, node.order, FAILED)
@@ -565,15 +579,15 @@ class Trial:
         while self.done < len(records):
             record = records[self.done]
             if record.op == Op.SKIP:
-                self.skipped = True
+                self.skipped.add((record.type, record.a))
             elif record.op not in _FOLLOWS and (self.asked or not of_reclaim(record)):
                 return record
             self.done += 1
         return None
 
-    def cause(self) -> str:
-        """Say why the search does not come to the same."""
-        if self.skipped:
+    def cause(self, met: tuple[int, int] | None = None) -> str:
+        """Say why the search does not come to the same; `met` is the cluster that it would take, if that is why."""
+        if met in self.skipped:
             return SKIPPED
         if any(record.op == Op.TABLE and record.b not in (AT_ONCE, NO_MEMORY) for record in self.node.records):
             return SLEPT_FOR_TABLE
@@ -673,7 +687,7 @@ class Trial:
         index = next(iter(clusters), NO_CLUSTER)
         wanted = step.device.type, step.flag, step.order, index
         if record.op != Op.ISOLATE or (record.type, record.b, record.order, record.a) != wanted:
-            raise Unequal(self.cause())
+            raise Unequal(self.cause((step.device.type, index)))
         self.done += 1
         if index == NO_CLUSTER:
             return None

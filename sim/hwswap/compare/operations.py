@@ -12,7 +12,7 @@ from hwswap.model.policy import Policy
 from hwswap.model.rows import SLOTS
 from hwswap.model.stepper import Question, Stepper
 from hwswap.traces import initial
-from hwswap.traces.records import FAILED, FIRST_READAHEAD, FIRST_STEP, FROM_FULL, Op, Record
+from hwswap.traces.records import FAILED, FIRST, FIRST_READAHEAD, FIRST_STEP, FROM_FULL, NOT_FIRST, Op, Record
 from hwswap.traces.trace import ClusterMap, Trace
 
 
@@ -65,12 +65,42 @@ def compare(model: Allocator, clusters: ClusterMap, number: int, record: Record)
         if offset != record.a:
             return Difference(number, record, f"offset {record.a}", f"offset {offset}")
         return None
+    if record.op in (Op.STEP_TAKE, Op.STEP_VISIT) and (difference := other_answer(model, number, record)):
+        return difference
     if record.op == Op.SWAPOFF and (left := in_use(model, record.type)):
         return Difference(number, record, "the device gone", f"still has {left} slots in use")
     status = step(model, clusters, record)
     if status != Status.OK:
         return Difference(number, record, "it done", f"refuses it with {status.name}")
     return None
+
+
+def with_answer(model: Stepper, record: Record) -> Record:
+    """Return a STEP_TAKE or STEP_VISIT that can be carried out with what the engine answers; others as they are."""
+    if record.op == Op.STEP_TAKE:
+        device = model.devices[record.type]
+        cluster = device.clusters[record.a]
+        first = next(iter(device.list_of(cluster.flag, cluster.order)), None)
+        return record._replace(c=FIRST if first == record.a else NOT_FIRST)
+    if record.op == Op.STEP_VISIT:
+        available = [device.type for device in model.available]
+        behind = available[available.index(record.type) + 1 :]
+        return record._replace(a=available[0] + 1, b=behind[0] + 1 if behind else 0)
+    return record
+
+
+def other_answer(model: Allocator, number: int, record: Record) -> Difference | None:
+    """Return where the model would answer a STEP_TAKE or STEP_VISIT otherwise; None if no answer is in the record."""
+    said = (record.c,) if record.op == Op.STEP_TAKE else (record.a, record.b)
+    if not said[0]:
+        return None
+    assert isinstance(model, Stepper)
+    try:
+        mine = with_answer(model, record)
+    except (KeyError, ValueError, IndexError):
+        return None  # it is refused
+    answer = (mine.c,) if record.op == Op.STEP_TAKE else (mine.a, mine.b)
+    return None if answer == said else Difference(number, record, f"the answer {said}", f"{answer}")
 
 
 def in_use(model: Allocator, type_: int) -> int:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make test-patches`: each patch of the series builds and works without those that follow it.
 
-One tree: Linux 7.3 as it is, then patch after patch, then the whole series with its hooks configured away. After each
-step the kernel is built, incrementally, and mm/ a second time at warning level 1 in a folder of its own; a warning that
-the kernel without patches does not have fails the step. Then the kernel boots and swaps in software, every byte
-verified, and what the patches so far have added is used. The driver is refused until the hooks that it needs are there;
-with all patches it is built against that tree, attaches an engine and has it place slots.
+One tree: Linux 7.3 as it is, then patch after patch, then the whole series without its hooks, and without its grants.
+After each step the kernel is built, incrementally, and mm/ a second time at warning level 1 in a folder of its own; a
+warning that the kernel without patches does not have fails the step. Then the kernel boots and swaps in software, every
+byte verified, and what the patches so far have added is used. The driver is refused until the hooks that it needs are
+there; with all patches it is built against that tree, attaches an engine and has it place slots.
 
 Results, with logs beside them: build/test-patches/result.json.
 """
@@ -38,7 +38,7 @@ FRAGMENT = paths.ROOT / "sw/driver/kernel.config"
 PATCHES = paths.ROOT / "sw/driver/patches"
 MODULE = paths.ROOT / "sw/driver/module"
 
-OUR_OPTIONS = ("SWAP_OFFLOAD", "SWAP_ALLOC_BENCH", "SWAP_TABLE_RANGES")
+OUR_OPTIONS = ("SWAP_OFFLOAD", "SWAP_GRANTS", "SWAP_ALLOC_BENCH", "SWAP_TABLE_RANGES")
 """Options that the series adds; a step without them leaves them out of the fragment."""
 
 LOADS = (
@@ -56,8 +56,8 @@ class Feature:
     name: str
     patch: int
     command: str
-    hook: bool = False
-    """It belongs to SWAP_OFFLOAD."""
+    option: str = ""
+    """The option that it belongs to, of those that a step leaves out."""
 
 
 _EVENT = "/sys/kernel/tracing/events/swap/swap_slots_alloc/enable"
@@ -71,11 +71,15 @@ FEATURES = (
         5,
         f"echo 1 >{_EVENT} && {LOADS[0]} && echo 0 >{_EVENT} && grep -q swap_slots_alloc: /sys/kernel/tracing/trace",
     ),
-    Feature("hooks", 6, _SYMBOL.format("swap_offload_register"), hook=True),
+    Feature("hooks", 6, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),
     Feature("hinted", 6, f"echo '2 16 0' >{_BENCH} && grep -q '\"hinted\"' {_BENCH}"),
     Feature("fixed windows", 1, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
-    Feature("tables", 7, _SYMBOL.format("swap_offload_get_table"), hook=True),
-    Feature("words", 8, _SYMBOL.format("swap_offload_set_fill"), hook=True),
+    Feature("tables", 7, _SYMBOL.format("swap_offload_get_table"), "SWAP_OFFLOAD"),
+    Feature("words", 8, _SYMBOL.format("swap_offload_set_fill"), "SWAP_OFFLOAD"),
+    Feature("marks", 9, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
+    Feature("grants", 10, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
+    Feature("any order", 11, "echo false >/sys/kernel/mm/swap/grants_open", "SWAP_GRANTS"),
+    Feature("granted", 12, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
 )
 
 RANGES = 2
@@ -267,7 +271,7 @@ def swap(guest: Guest) -> int:
     return total
 
 
-def software(outcome: Outcome, patches: int, hooks: bool, name: str) -> None:
+def software(outcome: Outcome, patches: int, off: Sequence[str], name: str) -> None:
     """Boots the kernel, swaps without the driver, and uses what the patches so far have added, and nothing else has.
 
     The driver's module has to be refused, unless the outcome expects it to work.
@@ -276,7 +280,7 @@ def software(outcome: Outcome, patches: int, hooks: bool, name: str) -> None:
         guest.run("swapctl make /dev/ram0 /dev/ram1 && swapctl on /dev/ram0 /dev/ram1").check()
         outcome.verified_bytes += swap(guest)
         for feature in FEATURES:
-            expected = patches >= feature.patch and (hooks or not feature.hook)
+            expected = patches >= feature.patch and feature.option not in off
             works = guest.run(feature.command, 600).code == 0
             if works != expected:
                 raise GuestError(f"{feature.name}: {'there without their patch' if works else 'not to be used'}")
@@ -340,10 +344,10 @@ def run_step(
         outcome.new_warnings = sorted(found - stock)
     outcome.stock_warnings = len(found if stock is None else stock)
     os.environ[artifacts.KERNEL.variable] = str(tree.build / "arch/x86/boot/bzImage")
-    complete = patches == len(list(PATCHES.glob("*.patch"))) and not off
+    complete = patches == len(list(PATCHES.glob("*.patch"))) and "SWAP_OFFLOAD" not in off
     outcome.driver = "" if complete else "refused"
     tree.say(f"{name}: swapping")
-    software(outcome, patches, not off, name)
+    software(outcome, patches, off, name)
     if complete:
         files = tree.driver(name)
         tree.say(f"{name}: swapping with the engine")
@@ -368,7 +372,8 @@ def series(console: Console) -> list[Outcome]:
             # The first that has the option, which is off by default, and the whole series.
             if number in (RANGES, last):
                 steps.append((f"{number} with SWAP_TABLE_RANGES", number, (), ("SWAP_TABLE_RANGES",)))
-        steps.append((f"{last} without SWAP_OFFLOAD", last, ("SWAP_OFFLOAD",), ()))
+        # Not one of them needs the other.
+        steps += [(f"{last} without {option}", last, (option,), ()) for option in ("SWAP_OFFLOAD", "SWAP_GRANTS")]
         for name, number, off, on in steps:
             outcome = Outcome(name, patches[number - 1].name.split("-")[0] if number else "none")
             outcomes.append(outcome)

@@ -31,6 +31,9 @@ ENTRY: Final = 16
 WRAP: Final = 1 << 32
 """HEAD and the engine's own count of entries run freely, and wrap here."""
 
+SPARED: Final = 8
+"""One of so many clusters of a device is not granted off FREE, if the engine is sparing."""
+
 LISTED: Final = (Flag.NONFULL, Flag.FRAG)
 """Lists of clusters that are in use and have room."""
 
@@ -199,11 +202,23 @@ class Index:
 class Grants:
     """The builder of grants: placement, the rings, and the table of what is granted."""
 
-    def __init__(self, arrays: Arrays, lines: Lines, placement: Placement = Placement.INDEXED) -> None:
-        """Begin with no device and all rings empty."""
+    def __init__(
+        self, arrays: Arrays, lines: Lines, placement: Placement = Placement.INDEXED, sparing: bool = False
+    ) -> None:
+        """Begin with no device and all rings empty.
+
+        Args:
+            arrays: in host memory.
+            lines: in host memory.
+            placement: which clusters may serve an order.
+            sparing: with INDEXED, keep FREE clusters for who has nothing else: see `may_open` and `rank`. The engine in
+                Chisel is not sparing.
+        """
         self.arrays = arrays
         self.lines = lines
         self.placement = placement
+        self.sparing = sparing and placement is Placement.INDEXED
+        self.spared = SPARED
         self.index = Index(arrays.clusters)
         self.devices: dict[int, DeviceEntry] = {}
         self.turn: list[int] = []
@@ -258,7 +273,9 @@ class Grants:
 
         Kinds: own order; FREE; others (only order 0 gets here). With placement OPEN, whose clusters lose nothing when
         another order comes in, FREE is last, and the others go by how near their order is; of two as near the lower
-        one, whose cluster has less to spoil.
+        one, whose cluster has less to spoil. A sparing engine has FREE last for order 0, too; before that order 0 goes
+        where the cluster's own order finds no run any more, so that nobody loses by it, then where the order is the
+        highest, so that one run lost serves the most single slots.
         """
         word = self.index.summaries[cluster].word
         if self.placement is Placement.OPEN:
@@ -267,25 +284,58 @@ class Grants:
                 if word.list == Flag.FREE
                 else (abs(word.order - order), word.order, cluster)
             )
+        if self.sparing and order == 0:
+            if word.list == Flag.FREE:
+                return 3, 0, cluster
+            if word.order and self.index.summaries[cluster].run >= word.order:
+                return 2, TOP_ORDER - word.order, cluster
+            return min(word.order, 1), 0, cluster
         if word.list == Flag.FREE:
             return 1, 0, cluster
         return (0, 0, cluster) if word.order == order else (2, 0, cluster)
 
-    def best(self, device: DeviceEntry, order: int) -> int | None:
+    def may_open(self, device: DeviceEntry, order: int, alone: bool) -> bool:
+        """Tell whether a cluster of a device may be granted off FREE.
+
+        From then on it is this order's until all of it is free again, which hardly happens while swap is nearly full.
+        A sparing engine does so only if nothing else is on offer in the ring (`alone`), and leaves the last eighth to
+        the kernel's own search, which opens a cluster when it is needed. Order 9 finds room nowhere else, and for
+        order 0 FREE is the last choice anyway.
+        """
+        if not self.sparing:
+            return True
+        if not alone or order in (0, TOP_ORDER):
+            return alone
+        summaries = self.index.summaries
+        left = sum(
+            summaries[cluster].word.list == Flag.FREE and summaries[cluster].word.epoch == device.epoch
+            for cluster in range(device.base, device.base + device.clusters)
+            if cluster not in self.granted
+        )
+        return left >= device.clusters // self.spared
+
+    def best(self, device: DeviceEntry, order: int, alone: bool = True) -> int | None:
         """Return the cluster of a device that comes first for an order, None if none is left that is not granted."""
         clusters = range(device.base, device.base + device.clusters)
         found = [c for c in clusters if c not in self.granted and self.usable(device, c, order)]
+        if not self.may_open(device, order, alone):
+            found = [c for c in found if self.index.summaries[c].word.list != Flag.FREE]
         return min(found, key=lambda cluster: self.rank(cluster, order), default=None)
 
-    def choose(self, order: int) -> int | None:
-        """Return the next cluster for a ring: of the best priority that has one; devices of equal priority in turn."""
+    def choose(self, order: int, alone: bool = True) -> int | None:
+        """Return the next cluster for a ring: of the best priority that has one; devices of equal priority in turn.
+
+        Args:
+            order: the ring's.
+            alone: nothing is on offer in the ring.
+        """
         chosen: tuple[DeviceEntry, int] | None = None
         for type_ in self.turn:
             device = self.devices[type_]
             if type_ in self.recalling:
                 continue  # what is still in the rings would be granted twice
             if device.serves(order) and (chosen is None or device.priority > chosen[0].priority):
-                cluster = self.best(device, order)
+                cluster = self.best(device, order, alone)
                 if cluster is not None:
                     chosen = device, cluster
         if chosen is None:
@@ -396,7 +446,7 @@ class Grants:
             del ring.out[index]
             self.release(cpu, order)
         while (ring.tail - head) % WRAP < room:
-            grant = yield from self.build(cpu, order)
+            grant = yield from self.build(cpu, order, ring.tail == head)
             if grant is None:
                 return
             index, cluster = ring.tail, self.devices[grant.type].base + grant.slot // SLOTS
@@ -417,8 +467,10 @@ class Grants:
         self.index.was_read(cluster, used, begun)
         return used
 
-    def build(self, cpu: int, order: int) -> Generator[str, Any, Grant | None]:
+    def build(self, cpu: int, order: int, alone: bool = True) -> Generator[str, Any, Grant | None]:
         """Make the next entry of a ring: from its own cluster as long as that has any, then from the next one.
+
+        `alone`: nothing is on offer in the ring.
 
         A cluster whose summary was too hopeful is left; that is seen when its bitmap is read, and the summary is right
         then. Unless the scanner is reading it: its word is awaited, so that the search ends.
@@ -426,7 +478,7 @@ class Grants:
         ring = self.rings[cpu, order]
         for _ in range(1 + len(self.index.summaries)):
             if ring.own is None:
-                chosen = self.choose(order)
+                chosen = self.choose(order, alone)
                 if chosen is None:
                     return None
                 self.granted[chosen] = cpu, order

@@ -248,7 +248,7 @@ class Search(State):
             self.relocate(device, cluster)
 
     def alloc_indexed(self, op: Operation, device: Device) -> Search_:
-        """Choose a cluster by what is known of it: no scan is in vain (policy PLACEMENT: INDEXED).
+        """Choose a cluster by what is known of it: no scan fails (policy PLACEMENT: INDEXED).
 
         A cluster of order k is a *candidate* for k if it is on NONFULL or FRAG, its order is k, and it has an aligned
         free run of 2^k slots. On a device an allocation of order k takes

@@ -28,6 +28,9 @@ REPLAY_COVERAGE = BUILD / "model-coverage" / "hwswap-replay"
 DEVICE = BUILD / "model" / "hwswap-device"
 """Server of the Verilated engine as a PCI device (`make model`)."""
 
+DEVICE_GRANTS = BUILD / "model-driver" / "hwswap-device"
+"""The same for an engine with marks and grants."""
+
 QEMU = BUILD / "qemu" / "qemu-system-x86_64"
 """A QEMU that has vfio-user-pci (`make setup`)."""
 
@@ -57,6 +60,7 @@ TARGETS = {
     "model": "model",
     "model-scale": "model-scale",
     "model-wide": "model-wide",
+    "model-driver": "model-driver",
     "qemu": "setup",
     "kernel": "kernel",
     "kernel-unpatched": "kernel-unpatched",

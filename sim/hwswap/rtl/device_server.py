@@ -2,8 +2,10 @@
 """The Verilated engine as a PCI device: starts, kills and stops `hwswap-device`."""
 
 import json
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
@@ -27,6 +29,8 @@ class EngineServer:
     latency: int = 50
     """Engine clock cycles that the link adds to each DMA transfer."""
     arguments: Sequence[str] = ()
+    program: artifacts.Artifact = artifacts.DEVICE
+    """Which engine: artifacts.DEVICE_GRANTS is one with marks and grants."""
     log: Path | None = None
     """What the server prints; by default in the folder."""
     process: Popen[bytes] | None = field(default=None, init=False)
@@ -50,7 +54,7 @@ class EngineServer:
     def start(self) -> None:
         """Starts the server and waits until its socket is there."""
         self.socket.unlink(missing_ok=True)
-        command = [artifacts.DEVICE.path(), "--socket", self.socket, "--pace", self.pace]
+        command = [self.program.path(), "--socket", self.socket, "--pace", self.pace]
         command += ["--clock-mhz", str(self.clock_mhz), "--latency", str(self.latency)]
         command += ["--stats-json", self.statistics_file, *self.arguments]
         self.process = processes.start(command, self.log_file)
@@ -86,3 +90,10 @@ class EngineServer:
         """What the server counted; to be read after stop()."""
         result: dict[str, Any] = json.loads(self.statistics_file.read_text())
         return result
+
+
+@contextmanager
+def clocked_by_guest(log: Path, program: artifacts.Artifact = artifacts.DEVICE) -> Iterator[EngineServer]:
+    """Have an engine at hand, in a folder of its own, that runs in the guest's time; a guest starts it."""
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        yield EngineServer(Path(folder), pace="guest", log=log, program=program)

@@ -438,9 +438,8 @@ class Advisory:
     def rest(self) -> None:
         """Let the engine take in what the host did, then fill hint rings."""
         s = self.script
-        if self.wild:
-            # Between two rounds of polling, so that no CPU's line is seen in an earlier round than those before it.
-            s.settle(1)
+        # Between two rounds of polling, so that no CPU's line is seen in an earlier round than those before it.
+        s.settle(1)
         for cpu in range(self.sizes.cpus):
             self.publish(cpu)
         s.settle(3)

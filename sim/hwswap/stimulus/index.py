@@ -2,7 +2,7 @@
 """A script of the index: which cluster it names for each order, while clusters change and devices come and go.
 
 Few clusters are partly used, so that each allocation shows what the index knows: with FREE clusters left, one that it
-does not name is passed over for an empty one; one that it names wrongly is scanned in vain. Devices are larger than a
+does not name is passed over for an empty one; one that it names wrongly makes a scan fail. Devices are larger than a
 word of the index and begin anywhere in one. They go with slots in use, and others come where they were.
 """
 

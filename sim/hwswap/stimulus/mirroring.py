@@ -41,7 +41,8 @@ class Alone(Advisory):
         for type_ in range(self.sizes.devices):
             flags = BLKDEV | SOLIDSTATE | (DISCARD if type_ % 2 else 0)
             self.epoch = 0x11 * (type_ + 1)
-            clusters = CLUSTERS if type_ else 2 * CLUSTERS  # hints of greater orders come from the first device alone
+            # The best device has more than CPUs x orders need in fill_beside_commands: hints come from it alone.
+            clusters = CLUSTERS if type_ else 6 * CLUSTERS
             self.swapon(type_, clusters * SLOTS, share * type_ + 2, flags, -type_)
 
     def full_by_a_hint(self, order: int) -> None:
@@ -106,7 +107,7 @@ class Alone(Advisory):
     def fill_beside_commands(self, orders: int) -> None:
         """Fill the rings of so many orders again and again while commands are given.
 
-        A command has the engine try again where there was no space, and look for some in vain, so there is enough.
+        A command has the engine try again where there was no space, and find none, so there is enough.
         """
         self.busy = True
         self.limits(64, 0xFFFF, 0)

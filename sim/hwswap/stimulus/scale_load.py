@@ -27,7 +27,7 @@ COMB_ORDER = 4
 """Order of the clusters that are full of holes in phase `scan`."""
 
 FREES_A_SCAN = 8
-"""Holes made before each allocation of phase `scan`: about as many clusters are scanned in vain."""
+"""Holes made before each allocation of phase `scan`: about as many scans fail."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ class Made:
 class Maker:
     """Makes one load."""
 
-    def __init__(self, load: Load, told: Callable[[str], None]) -> None:
-        """Prepare; `told` is called with the name of each phase that begins."""
+    def __init__(self, load: Load, progress: Callable[[str], None]) -> None:
+        """Prepare; `progress` is called with the name of each phase that begins."""
         self.load = load
         self.rng = random.Random(load.seed)
         self.model = Allocator(1, CPUS, load.clusters)
         self.made = Made()
-        self.told = told
+        self.progress = progress
 
     def make(self) -> Made:
         """Make all phases."""
@@ -117,7 +117,7 @@ class Maker:
 
     def phase(self, name: str, latency: int) -> None:
         """Begin a phase."""
-        self.told(name)
+        self.progress(name)
         self.made.phases.append(Phase(name, latency))
 
     def note(self, record: Record, status: Status = Status.OK, scans: int = 0) -> None:
@@ -194,9 +194,9 @@ class Maker:
         return sorted(seen)
 
 
-def make(load: Load, told: Callable[[str], None] = lambda name: None) -> Made:
-    """Make a load; `told` is called with the name of each phase that begins."""
-    return Maker(load, told).make()
+def make(load: Load, progress: Callable[[str], None] = lambda name: None) -> Made:
+    """Make a load; `progress` is called with the name of each phase that begins."""
+    return Maker(load, progress).make()
 
 
 def header(load: Load) -> trace.Header:

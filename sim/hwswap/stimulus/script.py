@@ -38,8 +38,11 @@ RING_LOG2 = 5
 
 NOTICE_LOG2 = 4
 POLL = 64
-LIMIT = 20_000
-"""Cycles after which something that is waited for counts as not coming, with a few CPUs."""
+LIMIT = 40_000
+"""Cycles after which something that is waited for counts as not coming, with a few CPUs.
+
+Three rounds of polling that fetch all records, from memory 90 cycles away, have taken more than 20,000.
+"""
 
 NOWHERE = 0x40
 """A bus address without memory."""
@@ -66,7 +69,7 @@ class Script:
     """A script being written (sim/verilator/src/script/script.hpp), with commands on top of its lines."""
 
     def __init__(self, base: int = MEMORY_BASE, limit: int = LIMIT) -> None:
-        """Begin with the memory, its size and where it is; say after how many cycles a wait counts as in vain."""
+        """Begin with the memory, its size and where it is; say after how many cycles a wait counts as failed."""
         self.base = base
         self.limit = limit
         self.bytes = MEMORY_BYTES

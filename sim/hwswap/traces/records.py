@@ -79,6 +79,9 @@ THIRD_VERSION = tuple(op for op in Op if op <= Op.ANSWER)
 """What format version 3 knows."""
 FIRST_INIT, FIRST_DETAIL, FIRST_STEP, FIRST_READAHEAD = 16, 32, 48, 64
 
+FIRST, NOT_FIRST = 1, 2
+"""In c of a STEP_TAKE: the engine answers that the cluster was the first of its list, or was not; 0: not said."""
+
 FROM_FULL = 0x8000
 """Added to the number of slots that an ASK or ANSWER ends with a question about: the cluster came from FULL."""
 
@@ -327,7 +330,8 @@ class Validator:
         name = Op(op).name
         if op in (Op.ASK, Op.ANSWER):
             return self.dialog_fault(record)
-        if cpu >= self.cpus or order >= ORDERS or type_ not in self.state or c:
+        answered = op == Op.STEP_TAKE and c in (FIRST, NOT_FIRST)
+        if cpu >= self.cpus or order >= ORDERS or type_ not in self.state or (c and not answered):
             return f"a {name} with device {type_}, CPU {cpu}, order {order}, c {c}"
         clusters = -(-self.sizes[type_] // SLOTS)
         if op in (Op.STEP_TAKE, Op.STEP_PUT):
@@ -336,6 +340,8 @@ class Validator:
         elif op == Op.STEP_GIVE:
             if not a or not 1 <= b <= SLOTS - a % SLOTS or a + b > self.sizes[type_]:
                 return f"a {name} of slots {a} to {a + b - 1} of device {type_}: not inside one cluster of it"
+        elif op == Op.STEP_VISIT and not (0 <= a <= MAX_TYPES and 0 <= b <= MAX_TYPES and (a or not b)):
+            return f"a {name} of device {type_} with the answer {a}, {b}"
         elif op == Op.STEP_NEXT and (a >= clusters * SLOTS or a % (1 << order) or b > 1):
             return f"a {name} at slot {a} of device {type_}, order {order}"
         return None

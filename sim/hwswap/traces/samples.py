@@ -52,7 +52,7 @@ class Swap:
     used: int
     priority: int
     rotational: bool | None = None
-    """Of the device, or of the one a file is on; None where that is not told."""
+    """Of the device, or of the one a file is on; None where that is not known."""
     can_discard: bool | None = None
 
     @property
@@ -126,7 +126,7 @@ class System:
         return Swap(name, kind == "partition", *numbers, rotational, discard)
 
     def _queue(self, name: str) -> tuple[bool | None, bool | None]:
-        """Tell whether the disk under a swap device or file rotates, and whether it can discard; None: not told."""
+        """Tell whether the disk under a swap device or file rotates, and whether it can discard; None: not known."""
         for folder in self._disks(name):
             rotational = self.text(f"{folder}/queue/rotational")
             if rotational is not None:
@@ -158,16 +158,16 @@ class System:
         return found
 
     def sizes(self) -> dict[int, dict[str, int]]:
-        """Return what is told of folios of each order, 1 to 9."""
+        """Return what is known of folios of each order, 1 to 9."""
         found: dict[int, dict[str, int]] = {}
         top = "sys/kernel/mm/transparent_hugepage"
         for folder in sorted((self.root / top).glob("hugepages-*kB")):
             size = _SIZE.fullmatch(folder.name)
             order = (int(size[1]) // PAGE_KB).bit_length() - 1 if size else 0
             values = {name: self.text(f"{top}/{folder.name}/stats/{name}") for name in BY_SIZE}
-            told = {name: int(value) for name, value in values.items() if value is not None}
-            if 1 <= order < ORDERS and told:
-                found[order] = told
+            known = {name: int(value) for name, value in values.items() if value is not None}
+            if 1 <= order < ORDERS and known:
+                found[order] = known
         return found
 
     def sample(self, seconds: float) -> Sample:
@@ -181,7 +181,7 @@ def gaps(sample: Sample) -> list[str]:
     found = []
     orders = [order for order in range(1, ORDERS) if "swpout" not in sample.sizes.get(order, {})]
     if HUGE["swpout"] in sample.vmstat and 9 in orders:
-        orders.remove(9)  # told by /proc/vmstat
+        orders.remove(9)  # known from /proc/vmstat
     if orders:
         found.append(
             "the kernel does not tell how many folios of these orders were swapped out, so that their pages count as "
@@ -192,7 +192,7 @@ def gaps(sample: Sample) -> list[str]:
         found.append(f"the kernel does not tell how many large folios found no room, of all orders{only}")
     for swap in sample.swaps:
         if swap.rotational is None:
-            found.append(f"whether {swap.name} rotates is not told; it is taken not to")
+            found.append(f"whether {swap.name} rotates is not known; it is taken not to")
     return found
 
 
@@ -270,7 +270,7 @@ def _sample(values: dict[str, Any]) -> Sample:
     for swap in swaps:
         if not 0 <= swap.used <= swap.pages or not swap.pages:
             raise ValueError(f"{swap.name} has {swap.used} of {swap.pages} slots in use")
-    sizes = {int(order): {str(name): int(n) for name, n in told.items()} for order, told in values["sizes"].items()}
+    sizes = {int(order): {str(name): int(n) for name, n in known.items()} for order, known in values["sizes"].items()}
     if not all(1 <= order < ORDERS for order in sizes):
         raise ValueError("orders are 1 to 9")
     return Sample(float(values["seconds"]), swaps, {k: int(n) for k, n in values["vmstat"].items()}, sizes)

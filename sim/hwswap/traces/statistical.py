@@ -70,7 +70,7 @@ def in_use(sample: Sample) -> int:
 
 
 def difference(before: dict[str, int], after: dict[str, int], names: Iterable[str]) -> int:
-    """Return by how much counters grew together; those that are not told count as 0."""
+    """Return by how much counters grew together; those that are not known count as 0."""
     grown = 0
     for name in names:
         step = after.get(name, 0) - before.get(name, 0)
@@ -83,7 +83,7 @@ def difference(before: dict[str, int], after: dict[str, int], names: Iterable[st
 def by_order(before: Sample, after: Sample, names: tuple[str, ...]) -> Counter[int]:
     """Return by how much counters of folios grew together, by order, from 1 on.
 
-    Where order 9 is not told by its size, /proc/vmstat may know it.
+    Where order 9 is not counted by its size, /proc/vmstat may know it.
     """
     grown: Counter[int] = Counter()
     for order in range(1, ORDERS):

@@ -17,6 +17,7 @@ from hwswap.traces.records import (
     FIRST_READAHEAD,
     FIRST_STEP,
     FIRST_VERSION,
+    MAX_TYPES,
     NAMES,
     SECOND_VERSION,
     THIRD_VERSION,
@@ -162,10 +163,15 @@ def clusters_needed(records: Iterable[Record]) -> int:
     return clusters.needed
 
 
+def devices_needed(records: Iterable[Record]) -> int:
+    """Return how many devices an engine must have to replay the records."""
+    return max((record.type + 1 for record in records if record.op == Op.PREPARE), default=0)
+
+
 def complete(header: Header, records: list[Record]) -> Trace:
     """Fill in what a header says about its records, and return both as a trace."""
     header.counts = count(records, version_of(records))
-    header.devices = max((record.type + 1 for record in records if record.op == Op.PREPARE), default=0)
+    header.devices = devices_needed(records)
     header.clusters = clusters_needed(records)
     return Trace(header, records)
 
@@ -227,6 +233,9 @@ def parse(data: bytes) -> Trace:
     for name, number in actual.items():
         if header.counts.get(name) != number:
             raise TraceError(f"the header counts {header.counts.get(name)} {name}, the file has {number}")
+    for name, needed in (("devices", devices_needed(records)), ("clusters", clusters_needed(records))):
+        if getattr(header, name) < needed:
+            raise TraceError(f"the header's {name} is {getattr(header, name)}, the records need {needed}")
     return Trace(header, records)
 
 
@@ -234,7 +243,7 @@ def parse_header(text: bytes) -> Header:
     """Read and check the JSON header."""
     try:
         values: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TraceError(f"the header is not JSON ({error})") from error
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise TraceError(f"the header's format is not {FORMAT}")
@@ -249,8 +258,9 @@ def parse_header(text: bytes) -> Header:
     for name, kind in (("commits", str), ("counts", int)):
         if not all(isinstance(value, kind) for value in values[name].values()):
             raise TraceError(f"the header's {name} holds something other than {kind.__name__}")
-    if not 1 <= values["cpus"] <= 256:
-        raise TraceError(f"the header's cpus is {values['cpus']}: it must be 1 to 256")
+    for name, least, most in (("cpus", 1, 256), ("devices", 0, MAX_TYPES), ("clusters", 0, (1 << 32) - 1)):
+        if not least <= values[name] <= most:
+            raise TraceError(f"the header's {name} is {values[name]}: it must be {least} to {most}")
     return Header(**{name: values[name] for name in wanted})
 
 

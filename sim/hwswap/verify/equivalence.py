@@ -11,7 +11,7 @@ not proved, and counts as a fault.
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,29 +113,12 @@ class Graph:
         return bytes(made)
 
 
-class Gates:
-    """A netlist of gates with an input that chooses a fault."""
+class Logic:
+    """The gates of a netlist, by the net that each drives: its kind, and the nets at its inputs (A, B, S)."""
 
-    def __init__(self, values: dict[str, Any], top: str, select: str) -> None:
-        """Take what `write_json` wrote after PASSES."""
-        module = values["modules"][top]
-        self.select: list[int] = module["ports"][select]["bits"]
-        self.gates: dict[int, tuple[str, list[Any]]] = {}
-        self.outputs: list[Any] = []
-        for port in module["ports"].values():
-            if port["direction"] == "output":
-                self.outputs += port["bits"]
-        for name, cell in module["cells"].items():
-            kind, ports = cell["type"], cell["connections"]
-            if kind in GATES:
-                pins = [bit for port in ("A", "B", "S") for bit in ports.get(port, ())]
-                self.gates[ports["Y"][0]] = kind, pins
-            elif kind == REGISTER:
-                self.outputs += ports["D"]
-            elif kind in MEMORIES:
-                self.outputs += [bit for port, bits in ports.items() if port != MEMORIES[kind] for bit in bits]
-            else:
-                raise ValueError(f"{name} is a {kind}, which is no gate")
+    def __init__(self, gates: dict[int, tuple[str, list[Any]]]) -> None:
+        """Take the gates, and put each behind those it depends on."""
+        self.gates = gates
         self.order = list(self.sorted())
 
     def sorted(self) -> Iterator[int]:
@@ -155,14 +138,16 @@ class Gates:
                     done.add(waiting.pop())
                     yield net
 
-    def build(self, graph: Graph, fault: int) -> list[int]:
-        """Put the netlist with a fault into a graph; return the literals of its outputs."""
-        literals: dict[int | str, int] = {"0": FALSE, "1": TRUE}
-        literals |= {bit: fault >> i & 1 for i, bit in enumerate(self.select)}
+    def evaluate(self, graph: Graph, literals: dict[int | str, int]) -> Callable[[int | str], int]:
+        """Put the gates into a graph, where some nets have literals already; return what tells the literal of a net.
+
+        A net that nothing drives is an input of the graph by its name: what is undefined, too.
+        """
+        literals |= {"0": FALSE, "1": TRUE}
 
         def of(bit: int | str) -> int:
             if bit not in literals:
-                literals[bit] = graph.input(bit)  # what is undefined, too: the same in both copies
+                literals[bit] = graph.input(bit)
             return literals[bit]
 
         for net in self.order:
@@ -180,7 +165,52 @@ class Gates:
                 literals[net] = graph.choice(of(pins[2]), b, a)
             else:
                 literals[net] = graph.differ(a, b) ^ (kind == "$_XNOR_")
+        return of
+
+
+class Gates(Logic):
+    """A netlist of gates with an input that chooses a fault."""
+
+    def __init__(self, values: dict[str, Any], top: str, select: str) -> None:
+        """Take what `write_json` wrote after PASSES."""
+        module = values["modules"][top]
+        self.select: list[int] = module["ports"][select]["bits"]
+        gates: dict[int, tuple[str, list[Any]]] = {}
+        self.outputs: list[Any] = []
+        for port in module["ports"].values():
+            if port["direction"] == "output":
+                self.outputs += port["bits"]
+        for name, cell in module["cells"].items():
+            kind, ports = cell["type"], cell["connections"]
+            if kind in GATES:
+                gates[ports["Y"][0]] = kind, pins_of(ports)
+            elif kind == REGISTER:
+                self.outputs += ports["D"]
+            elif kind in MEMORIES:
+                self.outputs += [bit for port, bits in ports.items() if port != MEMORIES[kind] for bit in bits]
+            else:
+                raise ValueError(f"{name} is a {kind}, which is no gate")
+        super().__init__(gates)
+
+    def build(self, graph: Graph, fault: int) -> list[int]:
+        """Put the netlist with a fault into a graph; return the literals of its outputs."""
+        of = self.evaluate(graph, {bit: fault >> i & 1 for i, bit in enumerate(self.select)})
         return [of(bit) for bit in self.outputs]
+
+
+def pins_of(ports: dict[str, list[Any]]) -> list[Any]:
+    """Return the nets at a gate's inputs."""
+    return [bit for port in ("A", "B", "S") for bit in ports.get(port, ())]
+
+
+def never(graph: Graph, literal: int, name: str, folder: Path) -> bool:
+    """Tell whether a literal is proved to be false for all inputs; a file for ABC goes into `folder` meanwhile."""
+    if literal in (FALSE, TRUE):
+        return literal == FALSE
+    (folder / name).write_bytes(graph.aiger(literal))
+    said = yosys.abc(f"read_aiger {name}; strash; iprove", folder, SECONDS)
+    (folder / name).unlink()
+    return said is not None and "UNSATISFIABLE" in said
 
 
 class Prover:
@@ -199,10 +229,4 @@ class Prover:
         if not pairs:
             return True
         miter = self.graph.any(self.graph.differ(a, b) for a, b in sorted(pairs))
-        if miter in (FALSE, TRUE):
-            return miter == FALSE
-        name = f"fault-{number}.aig"
-        (folder / name).write_bytes(self.graph.aiger(miter))
-        said = yosys.abc(f"read_aiger {name}; strash; iprove", folder, SECONDS)
-        (folder / name).unlink()
-        return said is not None and "UNSATISFIABLE" in said
+        return never(self.graph, miter, f"fault-{number}.aig", folder)

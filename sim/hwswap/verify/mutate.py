@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make mutate`: how many mutants the project's own checks find.
 
-Each fault of the model with faults (build/mutants, see mutants.py) is switched on in turn while the tests run:
+Each fault of the model with faults (build/mutants, see make_mutants.py) is switched on in turn while the tests run:
 scripts (hwswap.stimulus) and streams (hwswap.traces.stream), short, fixed by their seeds, and passed by the engine
 without fault. A fault is found by a decision or a word that differs, by one of the RTL's assertions, by the check of
 the bus protocol, or by a hang. One that only makes the engine take another number of cycles, or poll more or less
@@ -18,8 +18,6 @@ import json
 import os
 import random
 import re
-import resource
-import signal
 import subprocess
 import threading
 import time
@@ -38,7 +36,7 @@ from hwswap.project import paths, provenance
 from hwswap.stimulus.registry import SCRIPTS, STREAMS
 from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream, trace
-from hwswap.verify import equivalence, mutants, reachable, yosys
+from hwswap.verify import equivalence, make_mutants, reachable, yosys
 from hwswap.verify.equivalence import Prover
 from hwswap.verify.reachable import Machine, Reachability
 
@@ -73,8 +71,14 @@ PROOF_RINGS = 3
 CYCLES = "cycles"
 """How a fault was found that changes nothing but the number of cycles."""
 
+NO_VERDICT = "no verdict"
+"""How a test ended that says nothing of a fault: the program was killed, or the simulation itself gave up."""
+
 PATIENCE = 20
-"""A test that takes so many times the CPU time it takes without fault, and 5 s, hangs."""
+"""A test that takes so many times the cycles it takes without fault hangs."""
+
+CPU_SECONDS = 1800
+"""So much CPU time no test takes, with a fault or without: what does is ended, without a verdict."""
 
 HURRY = ("--patience", "5000")
 """A register access, or an operation, that takes so many cycles hangs: the small engine is cleared in less."""
@@ -93,9 +97,10 @@ class MutationTest:
     file: str
     options: tuple[str, ...] = ()
 
-    def command(self, model: Path, tests: Path, fault: int) -> list[str]:
-        """Return the command that runs it on a fault."""
-        return [str(model / self.program), str(tests / self.file), "--fault", str(fault), *HURRY, *self.options]
+    def command(self, model: Path, tests: Path, fault: int, cycles: int = 0) -> list[str]:
+        """Return the command that runs it on a fault, for so many cycles at most; 0: without a limit."""
+        limits = [*HURRY, "--max-cycles", str(cycles)]
+        return [str(model / self.program), str(tests / self.file), "--fault", str(fault), *limits, *self.options]
 
 
 PLAY, REPLAY = "hwswap-play", "hwswap-replay"
@@ -205,16 +210,16 @@ def digest(*parts: bytes) -> str:
 
 
 def how(said: str) -> str:
-    """Tell by what a test found a fault."""
+    """Tell by what a test found a fault; what is none of these is no verdict on it."""
     for kind, pattern in (
         ("assertion", r"an assertion of the RTL failed"),
-        ("hang", r"waited \d+ cycles|has not (completed|answered)|hangs|did not converge"),
+        ("hang", r"waited \d+ cycles|has not (completed|answered|ended)|hangs"),
         ("protocol", r"AXI"),
         ("difference", r"must be|expected|carries the number|the trace needs|does not have the policy"),
     ):
         if re.search(pattern, said):
             return kind
-    return "other"
+    return NO_VERDICT
 
 
 def time_of(said: str) -> tuple[str, ...]:
@@ -222,54 +227,61 @@ def time_of(said: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\d+ cycles|register 0x\w+ is 0x\w+", said))
 
 
-def attempt(test: MutationTest, model: Path, tests: Path, fault: int, limit: int) -> tuple[bool, str]:
-    """Run a test on a fault, `limit` seconds of CPU time long; return whether it passed, and what it said.
+def attempt(test: MutationTest, model: Path, tests: Path, fault: int, cycles: int = 0) -> tuple[str | None, str]:
+    """Run a test on a fault, for `cycles` cycles at most; return how it found the fault, and what it said.
 
-    Time on the clock would find hangs where other programs run beside this one.
+    A hang is a number of cycles: time would find other hangs on another machine, or beside other programs. A test that
+    passed has found nothing: None. One that was killed, or whose simulation gave up (a loop of gates that does not
+    settle), gives no verdict.
     """
-    limited = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(limit), *test.command(model, tests, fault)]
+    command = test.command(model, tests, fault, cycles)
+    limited = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(CPU_SECONDS), *command]
     done = subprocess.run(limited, capture_output=True, text=True, check=False)
     said = (done.stdout + done.stderr).strip()
-    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return False, f"took {limit} s of CPU time: hangs"
-    if done.returncode not in (0, 1):
-        said += f" (ended with status {done.returncode})"
-    return done.returncode == 0, said
+    if done.returncode == 0:
+        return None, said
+    if done.returncode != 1:
+        return NO_VERDICT, f"{said} (ended with status {done.returncode})"
+    return (NO_VERDICT if "did not converge" in said else how(said)), said
 
 
 @dataclass(frozen=True)
 class Sound:
-    """How a test went without a fault: seconds of CPU time it may take with one, and what it said about time."""
+    """How a test went without a fault: cycles it may take with one, and what it said about time."""
 
     limit: int
     time: tuple[str, ...]
 
 
 def try_fault(number: int, model: Path, tests: Path, sound: dict[str, Sound]) -> Outcome:
-    """Run tests on a fault until one finds it by more than cycles."""
+    """Run tests on a fault until one finds it by more than cycles. Where none does, no verdict comes before cycles."""
     begin = time.monotonic()
-    slow = Outcome(number, "", "", "", 0.0)
+    best = Outcome(number, "", "", "", 0.0)
     for test in MUTATION_TESTS:
         without = sound[test.name]
-        passed, said = attempt(test, model, tests, number, without.limit)
-        if not passed:
-            return Outcome(number, test.name, how(said), said[-400:], round(time.monotonic() - begin, 2))
-        if not slow.by and time_of(said) != without.time:
-            slow = Outcome(number, test.name, CYCLES, said[-400:], 0.0)
-    return replace(slow, seconds=round(time.monotonic() - begin, 2))
+        found, said = attempt(test, model, tests, number, without.limit)
+        if found is None and time_of(said) != without.time:
+            found = CYCLES
+        if found in (CYCLES, NO_VERDICT):
+            if best.how in ("", CYCLES) and best.how != found:
+                best = Outcome(number, test.name, found, said[-400:], 0.0)
+        elif found:
+            best = Outcome(number, test.name, found, said[-400:], 0.0)
+            break
+    return replace(best, seconds=round(time.monotonic() - begin, 2))
 
 
 def without_fault(model: Path, tests: Path) -> dict[str, Sound]:
     """Run all tests without a fault, which they must pass; return how each went."""
     sound = {}
     for test in MUTATION_TESTS:
-        begin = resource.getrusage(resource.RUSAGE_CHILDREN)
-        passed, said = attempt(test, model, tests, 0, 600)
-        end = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if not passed:
+        found, said = attempt(test, model, tests, 0)
+        if found is not None:
             raise MutateError(f"without a fault, '{test.name}' fails, so it cannot find one: {said[-400:]}")
-        seconds = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
-        sound[test.name] = Sound(5 + int(PATIENCE * seconds), time_of(said))
+        taken = re.findall(r"(\d+) cycles", said)
+        if not taken:
+            raise MutateError(f"'{test.name}' does not say how many cycles it took: {said[-400:]}")
+        sound[test.name] = Sound(PATIENCE * int(taken[-1]), time_of(said))
     return sound
 
 
@@ -314,7 +326,7 @@ class Results:
 
     def key(self, outcome: Outcome) -> str | None:
         """Return the hash of all that an outcome follows from."""
-        return self.keys.get(outcome.by) if outcome.how not in ("", CYCLES) else self.together
+        return self.keys.get(outcome.by) if outcome.how not in ("", CYCLES, NO_VERDICT) else self.together
 
     def add(self, outcome: Outcome) -> None:
         """Note an outcome."""
@@ -348,7 +360,7 @@ class Proofs:
 
 def try_all(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> None:
     """Try faults, `jobs` at a time, with progress."""
-    left = [number for number in numbers if number not in results.known]
+    left = [n for n in numbers if n not in results.known or results.known[n].how == NO_VERDICT]
     if not left:
         return
     sound = without_fault(MODEL, tests)
@@ -385,9 +397,9 @@ def prove(survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jo
     left = [number for number in survivors if proofs.of(number, seconds, rings) is None]
     if not left:
         return
-    gates = MUTANTS / mutants.GATES
-    prover = Prover(gates, mutants.TOP, mutants.SELECT)
-    reach = Reachability(Machine(gates, mutants.TOP, mutants.SELECT))
+    gates = MUTANTS / make_mutants.GATES
+    prover = Prover(gates, make_mutants.TOP, make_mutants.SELECT)
+    reach = Reachability(Machine(gates, make_mutants.TOP, make_mutants.SELECT))
     building = threading.Lock()
 
     def one(number: int) -> None:
@@ -403,7 +415,7 @@ def prove(survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jo
 
 def again(number: int, tests: Path) -> int:
     """Run one fault once more, with waves; return 0 if it was found."""
-    _, all_mutants = mutants.load(paths.need(MUTANTS))
+    _, all_mutants = make_mutants.load(paths.need(MUTANTS))
     if not 1 <= number <= len(all_mutants):
         raise MutateError(f"there is no fault {number}: choose 1 to {len(all_mutants)}")
     OUT.print(f"fault {number}: {all_mutants[number - 1]}", highlight=False, soft_wrap=True)
@@ -420,7 +432,7 @@ def again(number: int, tests: Path) -> int:
     return 1
 
 
-def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: int) -> dict[str, object]:
+def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], seed: int) -> dict[str, object]:
     """Print tables; return the values of the JSON file."""
     seeded, proved = len(outcomes), Counter(outcome.how for outcome in outcomes)
     outcomes = [outcome for outcome in outcomes if outcome.how not in (NONE, UNREACHABLE)]
@@ -429,7 +441,7 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: 
     for outcome in outcomes:
         modules.setdefault(by_number[outcome.number].kind, []).append(outcome.how)
     spread = {
-        module: {"faults": len(found), "killed": sum(how not in ("", CYCLES) for how in found)}
+        module: {"faults": len(found), "killed": sum(how not in ("", CYCLES, NO_VERDICT) for how in found)}
         | {CYCLES: found.count(CYCLES)}
         for module, found in sorted(modules.items())
     }
@@ -443,10 +455,11 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: 
         OUT.print(f"{title}: " + ", ".join(f"{name} {number}" for name, number in counts.most_common()))
     survivors = [outcome.number for outcome in outcomes if not outcome.by]
     slow = [outcome.number for outcome in outcomes if outcome.how == CYCLES]
-    for word, numbers in (("cycles alone", slow), ("survivor", survivors)):
+    unknown = [outcome.number for outcome in outcomes if outcome.how == NO_VERDICT]
+    for word, numbers in (("cycles alone", slow), (NO_VERDICT, unknown), ("survivor", survivors)):
         for number in numbers:
             OUT.print(f"{word}: fault {number}: {by_number[number]}", highlight=False, soft_wrap=True)
-    killed = len(outcomes) - len(survivors) - len(slow)
+    killed = len(outcomes) - len(survivors) - len(slow) - len(unknown)
     return {
         "commit": provenance.commit(),
         "seed": seed,
@@ -457,6 +470,7 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: 
         "killed": killed,
         "score": round(killed / max(len(outcomes), 1), 4),
         "by_cycles_alone": len(slow),
+        "without_verdict": len(unknown),
         "score_with_cycles": round((killed + len(slow)) / max(len(outcomes), 1), 4),
         "by": dict(kinds),
         "first_found_by": dict(tests),
@@ -468,7 +482,7 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[mutants.Mutant], seed: 
 
 def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
     """Try all faults, or some; print the score; return the exit status."""
-    seed, listed = mutants.load(paths.need(MUTANTS))
+    seed, listed = make_mutants.load(paths.need(MUTANTS))
     paths.need(MODEL)
     tests = write_tests(FOLDER / "tests", sizes())
     numbers = [mutant.number for mutant in listed]
@@ -493,7 +507,9 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
         f"mutate: {values['seeded']} seeded, {values['proved_to_be_none']} of them proved to be no faults, "
         f"{values['proved_unreachable']} to matter in no state that can be reached; "
         f"{values['killed']} of {values['faults']} faults killed, {100 * values['score']:.1f} %; "
-        f"{values['by_cycles_alone']} more cost cycles and nothing else, {100 * values['score_with_cycles']:.1f} % "
+        f"{values['by_cycles_alone']} more cost cycles and nothing else, {100 * values['score_with_cycles']:.1f} %; "
+        f"no verdict on {values['without_verdict']}, which count as not found; raw: {values['killed']} of "
+        f"{values['seeded']}, {100 * values['killed'] / values['seeded']:.1f} % "
         f"(seed {seed}{f', sample {sample}' if count is not None else ''}); {values['seconds']:.0f} s",
         highlight=False,
         soft_wrap=True,

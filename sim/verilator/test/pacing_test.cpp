@@ -126,6 +126,22 @@ TEST_F(PacingTest, AnEngineThatStopsPollingSettles) {
   EXPECT_LT(engine.cycles(), 10'000u);
 }
 
+TEST_F(PacingTest, AnEngineThatServesRingsOfGrantsPolls) {
+  engine.registers[HWSWAP_REG_CONTROL] = HWSWAP_CONTROL_ENABLE;
+  engine.registers[HWSWAP_REG_GRANT_CONTROL] = HWSWAP_GRANT_CONTROL_SCAN;
+  Settler settler(engine, 2);
+  settler.run(5);
+  EXPECT_FALSE(settler.polls());
+  engine.registers[HWSWAP_REG_GRANT_CONTROL] |= HWSWAP_GRANT_CONTROL_GRANT;
+  settler.disturb();
+  settler.run(5);
+  EXPECT_TRUE(settler.polls());
+  engine.registers[HWSWAP_REG_CONTROL] = 0;
+  settler.disturb();
+  settler.run(5);
+  EXPECT_FALSE(settler.polls());
+}
+
 TEST_F(PacingTest, AStopEndsALongAccess) {
   Pacer pacer(engine, Pace::guest, 100'000'000, 200, stop);
   engine.busy_until = UINT64_MAX;

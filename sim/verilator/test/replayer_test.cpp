@@ -82,7 +82,9 @@ public:
   /// Outcomes of ALLOCs in order; the last one stays.
   std::vector<Outcome> allocs;
   /// Outcome of FREE, of CHECK and of DISCARD_TAKE.
-  Outcome free, check, take, step_take;
+  Outcome free, check, take, step_take, visit;
+  /// CHECKs that were done.
+  unsigned checks = 0;
   /// Bits of CAPS that the engine lacks.
   uint64_t missing = 0;
   /// Bits of POLICY that the engine has.
@@ -107,6 +109,9 @@ private:
       return take;
     if (opcode == HWSWAP_OPCODE_STEP_TAKE)
       return step_take;
+    if (opcode == HWSWAP_OPCODE_STEP_VISIT)
+      return visit;
+    checks += opcode == HWSWAP_OPCODE_CHECK;
     return opcode == HWSWAP_OPCODE_CHECK ? check : Outcome{};
   }
 
@@ -121,6 +126,7 @@ protected:
   ScriptedEngine engine{memory};
   Trace trace;
   std::ostringstream decisions;
+  std::vector<Aside> asides;
 
   ReplayerTest() {
     trace.cpus = 1;
@@ -136,7 +142,7 @@ protected:
 
   std::string difference() {
     Replayer replayer(engine, memory, trace, &decisions);
-    const auto found = replayer.run(GetParam());
+    const auto found = replayer.run(GetParam(), asides);
     report = replayer.report();
     return found ? found->text : "";
   }
@@ -237,6 +243,74 @@ TEST_P(ReplayerTest, StepsAreOperationsToo) {
 TEST_P(ReplayerTest, AnotherClusterThanTheNamedOneIsADifference) {
   trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, 0});
   EXPECT_EQ(difference(), "operation 5 (step_take, device 0, cluster 1): expected slot 512, got slot 0");
+}
+
+TEST_P(ReplayerTest, TheFirstOfAListIsTheFirst) {
+  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, trace_first});
+  engine.step_take.slot = 512 | HWSWAP_STEP_TAKEN_CLUSTER_FIRST;
+  EXPECT_EQ(difference(), "");
+}
+
+TEST_P(ReplayerTest, AnotherFirstOfAListIsADifference) {
+  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, trace_first});
+  engine.step_take.slot = 512;
+  EXPECT_EQ(difference(),
+            "operation 5 (step_take, device 0, cluster 1): expected it first on its list, got another one");
+}
+
+TEST_P(ReplayerTest, TheFirstOfAListThatShouldNotBeIsADifference) {
+  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, 2});
+  engine.step_take.slot = 512 | HWSWAP_STEP_TAKEN_CLUSTER_FIRST;
+  EXPECT_EQ(difference(),
+            "operation 5 (step_take, device 0, cluster 1): expected another one first on its list, got it");
+}
+
+TEST_P(ReplayerTest, WhatAVisitAnswersIsCompared) {
+  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 2, 1, 0});
+  engine.visit = {HWSWAP_STATUS_OK, 1, 1};
+  EXPECT_EQ(difference(), "");
+}
+
+TEST_P(ReplayerTest, AnotherFirstDeviceIsADifference) {
+  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 2, 1, 0});
+  engine.visit = {HWSWAP_STATUS_OK, 0, 1};
+  EXPECT_EQ(difference(), "operation 5 (step_visit, device 0): expected device 1 first, device 0 behind it, "
+                          "got device 0 first, device 0 behind it");
+}
+
+TEST_P(ReplayerTest, AnotherDeviceBehindIsADifference) {
+  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 2, 1, 0});
+  engine.visit = {HWSWAP_STATUS_OK, 1, 0};
+  EXPECT_NE(difference().find("got device 1 first, none behind it"), std::string::npos);
+}
+
+TEST_P(ReplayerTest, AVisitWithoutAnAnswerTakesAny) {
+  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 0, 0, 0});
+  engine.visit = {HWSWAP_STATUS_OK, 1, 3};
+  EXPECT_EQ(difference(), "");
+}
+
+TEST_P(ReplayerTest, AnAsideIsComparedAndNotCounted) {
+  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 1, 0, 0});
+  trace.records.push_back({TraceOp::free, 0, 0, 0, 513, 1, 0});
+  trace.records.push_back({TraceOp::free, 0, 0, 0, 514, 1, 0});
+  asides = {{5, 7}};
+  EXPECT_EQ(difference(), "");
+  EXPECT_EQ(report["ops"], 6);
+  EXPECT_EQ(report["asides"], 1);
+  EXPECT_EQ(report["aside_operations"], 2);
+  EXPECT_EQ(report["cycles_by_kind"]["free"]["count"], 2);
+  EXPECT_FALSE(report["cycles_by_kind"].contains("step_visit"));
+  // Before the aside, behind it, and at the end.
+  EXPECT_EQ(engine.checks, 3u);
+}
+
+TEST_P(ReplayerTest, ADifferenceInAnAsideIsOne) {
+  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 1, 0, 0});
+  asides = {{5, 6}};
+  engine.visit = {HWSWAP_STATUS_OK, 1, 0};
+  EXPECT_NE(difference().find("operation 5 (step_visit"), std::string::npos);
+  EXPECT_EQ(report["asides"], 0);
 }
 
 TEST_P(ReplayerTest, AQuestionIsADecision) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wish that the program ends, as a descriptor that polls readable.
+// A request that the program ends, as a descriptor that polls readable.
 #pragma once
 
 #include "common/file_descriptor.hpp"
@@ -14,7 +14,7 @@ public:
   /// Any descriptor that becomes readable when the program shall stop.
   explicit StopSignal(FileDescriptor fd) : fd_(std::move(fd)) {}
 
-  /// Blocks SIGINT and SIGTERM for this process and turns them into the wish. SIGPIPE is ignored: a client that went
+  /// Blocks SIGINT and SIGTERM for this process and turns them into the request. SIGPIPE is ignored: a client that went
   /// away is an error return of the write.
   static StopSignal from_signals();
 

@@ -70,7 +70,8 @@ const GuestMemory::Range *GuestMemory::find(uint64_t address) {
 }
 
 // The guest's CPUs look at the same memory at the same time: every word is one atomic access, and accesses keep their
-// order, as on a real bus.
+// order, as on a real bus. That a write was answered says that CPUs see it, and what is read behind that is newer: on
+// this machine only a full barrier keeps a load behind a store.
 
 bool GuestMemory::read(uint64_t address, uint64_t &data) {
   const Range *range = find(address);
@@ -88,12 +89,14 @@ bool GuestMemory::write(uint64_t address, uint64_t data, uint8_t strobes) {
   std::byte *host = range->host + (address - range->address);
   if (strobes == 0xff) {
     std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t *>(host)).store(data, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     return true;
   }
   for (unsigned i = 0; i < 8; ++i)
     if (strobes >> i & 1)
       std::atomic_ref<uint8_t>(reinterpret_cast<uint8_t *>(host)[i])
           .store(static_cast<uint8_t>(data >> (8 * i)), std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   return true;
 }
 

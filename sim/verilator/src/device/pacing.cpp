@@ -24,7 +24,9 @@ constexpr uint64_t ns_per_second = 1'000'000'000;
 
 void Settler::look() {
   const uint64_t control = engine_.read_register(HWSWAP_REG_CONTROL);
-  polls_ = (control & HWSWAP_CONTROL_ENABLE) && (control & HWSWAP_CONTROL_ADVISORY);
+  constexpr uint64_t grants = HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT;
+  const bool serves = (engine_.read_register(HWSWAP_REG_GRANT_CONTROL) & grants) == grants;
+  polls_ = (control & HWSWAP_CONTROL_ENABLE) && ((control & HWSWAP_CONTROL_ADVISORY) || serves);
   next_look_ = engine_.cycles() + look_interval;
 }
 

@@ -18,7 +18,7 @@ public:
 
   bool settled() const { return !disturbed_ && settled_; }
 
-  /// Whether the engine looks at memory by itself (enabled, advisory), as of the last run().
+  /// Whether the engine looks at memory by itself (enabled; advisory, or with grants), as of the last run().
   bool polls() const { return polls_; }
 
   /// Clock the engine until it has settled, but at most `cycles` cycles (a register read may go beyond by a few).

@@ -12,6 +12,7 @@
 #endif
 
 #include <sstream>
+#include <string>
 
 namespace hwswap {
 
@@ -23,7 +24,8 @@ constexpr unsigned reset_cycles = 8;
 
 VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &options)
     : context_(std::make_unique<VerilatedContext>()), coverage_(options.coverage), patience_(options.patience),
-      memory_(memory, options.timing), registers_(options.timing.stall_percent, options.timing.seed + 1) {
+      max_cycles_(options.max_cycles), memory_(memory, options.timing),
+      registers_(options.timing.stall_percent, options.timing.seed + 1) {
   context_->randReset(2);
   context_->randSeed(static_cast<int>(options.seed));
   model_ = std::make_unique<VHwSwap>(context_.get());
@@ -110,6 +112,8 @@ void VerilatedEngine::drive() {
 }
 
 void VerilatedEngine::step() {
+  if (max_cycles_ && cycles_ >= max_cycles_)
+    throw EngineError("the simulation has not ended after " + std::to_string(max_cycles_) + " cycles: it hangs");
   VHwSwap &m = *model_;
   drive();
   m.clock = 0;

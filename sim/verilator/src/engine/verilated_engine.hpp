@@ -28,6 +28,8 @@ struct SimulationOptions {
   uint32_t fault = 0;
   /// A register transaction that takes longer (cycles) counts as hanging; a clear of the largest store fits well in.
   uint64_t patience = 1'000'000;
+  /// A simulation that takes more cycles counts as hanging, 0: it may take any number.
+  uint64_t max_cycles = 0;
 };
 
 /// Whether this program was built with wave dumping (make WAVES=1).
@@ -79,6 +81,7 @@ private:
   std::unique_ptr<VerilatedFstC> waves_;
 #endif
   const uint64_t patience_;
+  const uint64_t max_cycles_;
   AxiMemory memory_;
   AxilMaster registers_;
   uint64_t cycles_ = 0;

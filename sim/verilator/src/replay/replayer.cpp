@@ -18,6 +18,9 @@ std::string outcome(bool failed, unsigned type, uint64_t slot) {
   return failed ? "a failure (NO_SPACE)" : "device " + std::to_string(type) + " slot " + std::to_string(slot);
 }
 
+/// What a STEP_VISIT says of the device that came behind: one more than its number, 0 for none.
+std::string behind(uint64_t said) { return said ? "device " + std::to_string(said - 1) : "none"; }
+
 } // namespace
 
 Replayer::Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, std::ostream *decisions, uint64_t patience)
@@ -53,7 +56,7 @@ void Replayer::clear_engine() {
       throw EngineError("CONTROL.RESET does not go back to 0: the engine hangs in its reset");
 }
 
-std::optional<Difference> Replayer::run(bool registers) {
+std::optional<Difference> Replayer::run(bool registers, const std::vector<Aside> &asides) {
   registers_ = registers;
   clear_engine();
   give_store(engine_, ring_);
@@ -62,25 +65,49 @@ std::optional<Difference> Replayer::run(bool registers) {
   {
     Progress progress(trace_.records.size());
     begin_cycle_ = end_cycle_ = engine_.cycles();
-    difference = registers ? run_registers(progress) : run_ring(progress);
+    difference = run_all(asides, progress);
     end_cycle_ = engine_.cycles();
   }
   statistics_ = read_statistics(engine_);
   return difference ? difference : self_test();
 }
 
-std::optional<Difference> Replayer::run_ring(Progress &progress) {
-  const size_t total = trace_.records.size();
-  size_t pushed = 0;
+std::optional<Difference> Replayer::run_all(const std::vector<Aside> &asides, Progress &progress) {
+  for (const Aside &aside : asides) {
+    if (auto difference = run_part(aside.from, progress))
+      return difference;
+    const uint64_t begin = engine_.cycles();
+    if (auto difference = self_test())
+      return difference;
+    aside_ = true;
+    if (auto difference = run_part(aside.to, progress))
+      return difference;
+    aside_ = false;
+    if (auto difference = self_test())
+      return difference;
+    ++asides_;
+    aside_operations_ += aside.to - aside.from;
+    aside_cycles_ += engine_.cycles() - begin;
+  }
+  return run_part(trace_.records.size(), progress);
+}
+
+std::optional<Difference> Replayer::run_part(size_t end, Progress &progress) {
+  return registers_ ? run_registers(end, progress) : run_ring(end, progress);
+}
+
+/// Carry operation done_ and those behind it out, up to `end`, which is not included.
+std::optional<Difference> Replayer::run_ring(size_t end, Progress &progress) {
+  size_t pushed = done_;
   uint64_t last_completion = engine_.cycles();
-  while (done_ < total) {
+  while (done_ < end) {
     // Refill at half: a doorbell costs a register write, and the engine must never find the ring empty.
-    if (pushed < total && ring_.room() >= ring_.entries() / 2) {
-      while (pushed < total && ring_.room() && !writes_register(trace_.records[pushed].op))
+    if (pushed < end && ring_.room() >= ring_.entries() / 2) {
+      while (pushed < end && ring_.room() && !writes_register(trace_.records[pushed].op))
         ring_.push(commands_.next(trace_.records[pushed++]));
       ring_.ring_doorbell();
     }
-    if (pushed < total && pushed == done_ && writes_register(trace_.records[pushed].op)) {
+    if (pushed < end && pushed == done_ && writes_register(trace_.records[pushed].op)) {
       write_policy(trace_.records[pushed++]);
       last_completion = engine_.cycles();
       continue;
@@ -100,13 +127,13 @@ std::optional<Difference> Replayer::run_ring(Progress &progress) {
   return std::nullopt;
 }
 
-std::optional<Difference> Replayer::run_registers(Progress &progress) {
+std::optional<Difference> Replayer::run_registers(size_t end, Progress &progress) {
   for (unsigned cpu = 0; cpu < std::min<size_t>(trace_.cpus, sequence_.size()); ++cpu) {
     const uint32_t page = HWSWAP_REG_CPU_PAGE_BASE + cpu * HWSWAP_REG_CPU_PAGE_STRIDE;
     sequence_.at(cpu) = static_cast<uint16_t>(
         field_get(engine_.read_register(page + HWSWAP_REG_CPU_PAGE_RESPONSE), HWSWAP_CPU_PAGE_RESPONSE_SEQ));
   }
-  while (done_ < trace_.records.size()) {
+  while (done_ < end) {
     const TraceRecord &record = trace_.records[done_];
     if (writes_register(record.op)) {
       write_policy(record);
@@ -199,7 +226,7 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
       return differs(r.b ? "a question, device " + std::to_string(r.type) + " slot " + std::to_string(question)
                          : outcome(r.type == trace_failed, r.type, r.a),
                      status_name(c.status) + ", device " + std::to_string(c.type) + " slot " + std::to_string(c.slot));
-    by_kind_["question"].add(c.cycles);
+    count("question", c);
     ++done_;
     return std::nullopt;
   }
@@ -210,15 +237,31 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
     return differs(outcome(!r.a, r.type, r.a), outcome(no_space, r.type, c.slot));
   if (r.op == TraceOp::step_take && field_get(c.slot, HWSWAP_STEP_TAKEN_CLUSTER_SLOT) != uint64_t{r.a} * 512)
     return differs("slot " + std::to_string(uint64_t{r.a} * 512), "slot " + std::to_string(c.slot));
+  if (r.op == TraceOp::step_take && r.c) {
+    const bool first = field_get(c.slot, HWSWAP_STEP_TAKEN_CLUSTER_FIRST);
+    if (first != (r.c == trace_first))
+      return differs(std::string(first ? "another one" : "it") + " first on its list",
+                     std::string(first ? "it" : "another one"));
+  }
+  if (r.op == TraceOp::step_visit && r.a && (c.type + 1u != r.a || c.slot != r.b))
+    return differs("device " + std::to_string(r.a - 1) + " first, " + behind(r.b) + " behind it",
+                   "device " + std::to_string(c.type) + " first, " + behind(c.slot) + " behind it");
   if (alloc) {
     const bool failed = r.type == trace_failed;
     if (failed != no_space || (!failed && (c.type != r.type || c.slot != r.a)))
       return differs(outcome(failed, r.type, r.a), outcome(no_space, c.type, c.slot));
-    alloc_by_order_[r.order].add(c.cycles);
+    if (!aside_)
+      alloc_by_order_[r.order].add(c.cycles);
   }
-  by_kind_[name_of(r.op) + std::string(no_space ? "_failed" : "")].add(c.cycles);
+  count(name_of(r.op) + std::string(no_space ? "_failed" : ""), c);
   ++done_;
   return std::nullopt;
+}
+
+/// Count an operation whose outcome is the trace's.
+void Replayer::count(const std::string &kind, const Completion &completion) {
+  if (!aside_)
+    by_kind_[kind].add(completion.cycles);
 }
 
 std::optional<Difference> Replayer::self_test() {
@@ -238,16 +281,19 @@ std::optional<Difference> Replayer::self_test() {
 }
 
 nlohmann::json Replayer::report() const {
-  const uint64_t cycles = end_cycle_ - begin_cycle_;
+  const uint64_t cycles = end_cycle_ - begin_cycle_ - aside_cycles_;
+  const size_t operations = done_ - aside_operations_;
   nlohmann::json kinds = nlohmann::json::object();
   for (const auto &[kind, histogram] : by_kind_)
     kinds[kind] = histogram.json();
   nlohmann::json orders = nlohmann::json::object();
   for (const auto &[order, histogram] : alloc_by_order_)
     orders[std::to_string(order)] = histogram.json();
-  return {{"ops", done_},
+  return {{"ops", operations},
           {"cycles", cycles},
-          {"cycles_per_op", done_ ? static_cast<double>(cycles) / static_cast<double>(done_) : 0.0},
+          {"cycles_per_op", operations ? static_cast<double>(cycles) / static_cast<double>(operations) : 0.0},
+          {"asides", asides_},
+          {"aside_operations", aside_operations_},
           {"path", registers_ ? "registers" : "ring"},
           {"cycles_by_kind", kinds},
           {"alloc_cycles_by_order", orders},

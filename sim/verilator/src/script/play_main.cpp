@@ -50,6 +50,8 @@ int main(int argc, char **argv) {
   app.add_option("--patience", options.patience, "Cycles after which a register access counts as hanging")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}))
       ->capture_default_str();
+  app.add_option("--max-cycles", options.max_cycles, "Cycles after which the simulation counts as hanging; 0: never")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   options.timing.seed = options.seed;
   try {

@@ -38,6 +38,9 @@ enum class TraceOp : uint8_t {
 /// In b of an ask or answer: the question is about a cluster from FULL.
 constexpr uint32_t trace_from_full = 0x8000;
 
+/// In c of a step_take: the cluster has to be the first of its list. Any other number but 0: another one has to be.
+constexpr uint32_t trace_first = 1;
+
 /// Name of an operation, as in the header's counts.
 const char *name_of(TraceOp op);
 

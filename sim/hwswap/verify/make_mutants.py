@@ -14,7 +14,7 @@ What is no candidate, each by a rule that can be checked:
 - the clock: that would be a fault in the clock tree, not in the logic;
 - a cell without a line in the Verilog: the optimiser's own.
 
-    python -m hwswap.mutants RTL OUTPUT --count 300 --seed 1
+    python -m hwswap.verify.make_mutants RTL OUTPUT --count 300 --seed 1
 
 writes OUTPUT/HwSwap.sv, with the input `mutsel`, OUTPUT/mutants.json, and OUTPUT/gates.json.gz for proofs
 (equivalence.py).
@@ -254,7 +254,7 @@ def load(folder: Path) -> tuple[int, list[Mutant]]:
 
 def main() -> int:
     """Make the engine with faults; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m hwswap.mutants", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m hwswap.verify.make_mutants", description=__doc__.splitlines()[0])
     parser.add_argument("rtl", type=Path, help="the engine's SystemVerilog, with locations")
     parser.add_argument("output", type=Path, help="folder to write to")
     parser.add_argument("--count", type=int, default=300, help="how many faults (default 300)")

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The second half of `make bench-offload`: large folios that are split on their way out, by placement.
+
+swapmix keeps swap at a level with folios of 4 to 128 kB that come and go; the kernel counts those that it has to split
+as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions. Grants are given by the engine in
+software, which runs every PERIOD_US of that clock, and by the Verilated one, which is clocked by it in steps of
+ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from hwswap.bench import mirror
+from hwswap.bench.offload_targets import Rates
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.project import artifacts, paths, provenance
+from hwswap.rtl.device_server import clocked_by_guest
+
+GUEST = paths.ROOT / "sim/guest"
+PLACEMENTS = ("linux", "indexed", "open", "engine-indexed", "engine-open")
+"""The kernel's own; grants by the engine in software; by the Verilated engine."""
+FILLS: Sequence[int] = (85, 92, 96)
+SHORT_FILLS: Sequence[int] = (92,)
+SWAP_MB = 256
+SIZES = (16, 32, 64, 128)
+PERIOD_US = 50
+"""Of the guest's clock: less than a folio takes on its way out."""
+ENGINE_PERIOD_US = 200
+"""As for the calls: each step costs the host the simulation of some rounds of polling, however short it is."""
+CHURN = 2
+"""Times what is kept in swap that is freed and written anew."""
+
+Entry = dict[str, Any]
+
+
+def job(devices: int, seed: int, short: bool) -> str:
+    """Returns the guest's script."""
+    fills = []
+    for percent in SHORT_FILLS if short else FILLS:
+        size = SWAP_MB * percent // 100
+        fills.append(f"{percent} {size} {size // 2 if short else CHURN * size}")
+    disks = " ".join(map(str, range(devices)))
+    names = " ".join(PLACEMENTS)
+    return (
+        f"SEED={seed}\nDISKS='{disks}'\nPLACEMENTS='{names}'\nPERIOD_US={PERIOD_US}\n"
+        f"ENGINE_PERIOD_US={ENGINE_PERIOD_US}\nFILLS='" + "\n".join(fills) + "'\n. /bench-fallbacks\n"
+    )
+
+
+def entries(devices: int, output: str, short: bool) -> list[Entry]:
+    """Returns what the guest has printed, an entry for each run; raises GuestError if that is not right."""
+    found: dict[tuple[str, int], Entry] = {}
+    for line in output.splitlines():
+        words = line.split(" ")
+        if not line.startswith("@") or len(words) < 4:
+            continue
+        kind, placement, percent = words[0], words[1], int(words[2])
+        where = f"{placement}, {percent} % full, {devices} devices"
+        entry = found.setdefault(
+            (placement, percent),
+            {"devices": devices, "placement": placement, "percent": percent, "whole": {}, "split": {}, "stats": {}},
+        )
+        if kind == "@count":
+            sign = 1 if words[3] == "after" else -1
+            for name, value in (("whole", words[5]), ("split", words[6])):
+                entry[name][words[4]] = entry[name].get(words[4], 0) + sign * int(value)
+        elif kind == "@mix":
+            entry["mix"] = json.loads(" ".join(words[3:]))
+            if entry["mix"]["mismatches"] or not entry["mix"]["verified_bytes"]:
+                raise GuestError(f"{where}: swapped data was not what was written: {entry['mix']}")
+        elif kind == "@stats":
+            entry["stats"][words[3]] = int(words[4])
+        elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
+            raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
+    wanted = len(PLACEMENTS) * len(SHORT_FILLS if short else FILLS)
+    if len(found) != wanted or any("mix" not in entry for entry in found.values()):
+        raise GuestError(f"{len(found)} of {wanted} runs; the guest's last words:\n{output[-1500:]}")
+    return list(found.values())
+
+
+def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
+    """Runs a guest for each number of devices; returns the report."""
+    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
+    files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
+    found: list[Entry] = []
+    for devices in (2,) if short else (1, 2):
+        print(f"bench-offload: fall-backs, devices: {devices}", file=sys.stderr)
+        machine = Machine(cpus=1, icount=True, disks=devices, disk_mb=SWAP_MB // devices)
+        log = output / f"fallbacks-{devices}.kernel.log"
+        script = job(devices, seed, short)
+        with (
+            clocked_by_guest(output / "engine.log", artifacts.DEVICE_GRANTS) as engine,
+            Guest(
+                machine, engine, files=files, job=script, log=log, kernel=artifacts.KERNEL, boot_timeout=600
+            ) as guest,
+        ):
+            result = guest.wait_job(7200)
+            if result.code:
+                raise GuestError(f"fall-backs: ended with code {result.code}:\n{result.output[-1500:]}")
+            found += entries(devices, result.output, short)
+            release = guest.release
+    return {
+        "seed": seed,
+        "short": short,
+        "commits": commits,
+        "linux": release,
+        "qemu": provenance.qemu(),
+        "runs": found,
+    }
+
+
+def rates(report: dict[str, Any]) -> Rates:
+    """Returns the share of large folios that were split, of each run."""
+    return {
+        (run["devices"], run["percent"], run["placement"]): sum(run["split"].values())
+        / max(1, sum(run["split"].values()) + sum(run["whole"].values()))
+        for run in report["runs"]
+    }
+
+
+def table(report: dict[str, Any]) -> Table:
+    """A row for each run."""
+    view = Table(title="Large folios that were split, of those that were swapped out")
+    for title in ("devices", "full", "placement", "16 to 128 kB", *(f"{size} kB" for size in SIZES), "verified"):
+        view.add_column(title, justify="left" if title == "placement" else "right")
+    share = rates(report)
+    for run in sorted(report["runs"], key=lambda run: (run["devices"], run["percent"])):
+        cells = [
+            f"{run['split'][str(size)]:,} of {run['split'][str(size)] + run['whole'][str(size)]:,}" for size in SIZES
+        ]
+        split, whole = sum(run["split"].values()), sum(run["whole"].values())
+        rate = share[run["devices"], run["percent"], run["placement"]]
+        view.add_row(
+            str(run["devices"]),
+            f"{run['percent']} %",
+            run["placement"],
+            f"{split:,} of {split + whole:,} ({100 * rate:.2f} %)",
+            *cells,
+            f"{run['mix']['verified_bytes'] >> 20:,} MB",
+        )
+    return view

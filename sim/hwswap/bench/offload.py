@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make bench-offload`: what marks and grants cost and save the CPU, beside the kernel without them.
+
+Six columns: Linux with nothing but the bench; the whole series with nothing registered (off); with grants; the series
+with CONFIG_SWAP_TABLE_RANGES (tuned); tuned with grants; and with grants of the Verilated engine, by the driver in mode
+hint. One guest CPU whose clock counts instructions. Then how many large folios are split under a churn of all sizes
+(hwswap.bench.fallbacks).
+
+But for the last column the engine is hwswap_softgrants, software of ours. It runs between the calls that are measured,
+so what it takes is in no figure: a figure is the kernel's side alone, with an engine that is always in time. The
+Verilated one is clocked by the guest's time, and is late at times; the interrupts that clock it count, in fewer than
+one call of a hundred.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+
+from hwswap.bench import fallbacks, mirror, offload_targets
+from hwswap.bench.offload_targets import FAIL, STATES, Figures
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qmp import QmpError
+from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.rtl.device_server import EngineServer, clocked_by_guest
+
+OUTPUT = paths.BUILD / "bench-offload"
+GUEST = paths.ROOT / "sim/guest"
+Backend = Literal["none", "software", "engine"]
+"""Who gives grants: nobody, hwswap_softgrants, or the Verilated engine."""
+
+COLUMNS: dict[str, tuple[artifacts.Artifact, Backend]] = {
+    "unpatched": (artifacts.KERNEL_UNPATCHED, "none"),
+    "off": (artifacts.KERNEL, "none"),
+    "grants": (artifacts.KERNEL, "software"),
+    "tuned": (artifacts.KERNEL_TUNED, "none"),
+    "tuned + grants": (artifacts.KERNEL_TUNED, "software"),
+    "engine": (artifacts.KERNEL, "engine"),
+}
+"""Name -> kernel, and who gives grants."""
+
+RUNS: Sequence[tuple[int, int, int]] = ((0, 2000, 130_900), (2, 800, 32_256), (4, 300, 8_064), (9, 16, 248))
+"""Orders, how many folios of each are measured, and how many fill swap, as in hwswap.bench.tuned."""
+
+SHORT_RUNS: Sequence[tuple[int, int, int]] = ((0, 600, 130_900), (4, 150, 8_064))
+FAILS: Sequence[tuple[int, int]] = ((2, 300), (4, 200), (9, 32))
+"""Orders that find no room, and how many folios of each try."""
+
+SHORT_FAILS: Sequence[tuple[int, int]] = ((4, 100),)
+
+Entry = dict[str, Any]
+
+
+def job(seed: int, backend: Backend, short: bool) -> str:
+    """Returns the guest's script."""
+    runs = "\n".join(" ".join(map(str, run)) for run in (SHORT_RUNS if short else RUNS))
+    fails = "\n".join(" ".join(map(str, run)) for run in (SHORT_FAILS if short else FAILS))
+    return f"SEED={seed}\nGRANTS={backend}\nRUNS='{runs}'\nFAILS='{fails}'\n. /bench-offload\n"
+
+
+def entries(column: str, output: str, short: bool) -> list[Entry]:
+    """Returns what the guest has printed; raises GuestError unless all of it is there, and as it should be."""
+    found: list[Entry] = []
+    for line in output.splitlines():
+        words = line.split(" ", 3)
+        if words[0] == "@bench":
+            entry = json.loads(words[3])
+            # Where all fail nothing is freed.
+            if words[1] != FAIL or entry["op"] == "alloc":
+                found.append({"column": column, "state": words[1], **entry})
+        elif (wrong := mirror.differences(line.removeprefix("@verify "))) > 0:
+            raise GuestError(f"{column}: {wrong} words of the mirror are not what the kernel's tables say")
+    runs, fails = (SHORT_RUNS, SHORT_FAILS) if short else (RUNS, FAILS)
+    if len(found) != 2 * len(runs) * len(STATES) + len(fails):
+        raise GuestError(f"{column}: {len(found)} figures; the guest's last words:\n{output[-1500:]}")
+    for entry in found:
+        failed = entry["failed"] if entry["op"] == "alloc" else 0
+        if failed != (entry["n"] if entry["state"] == FAIL else 0):
+            raise GuestError(f"{column}: {failed} of {entry['n']} folios of order {entry['order']} found no room")
+    return found
+
+
+def stats(output: str) -> dict[str, int]:
+    """Returns the counters of grants that the guest has printed."""
+    lines = (line.split() for line in output.splitlines() if line.startswith("@stats "))
+    return {name: int(value) for _, name, value in lines}
+
+
+def measure(seed: int, short: bool) -> dict[str, Any]:
+    """Runs a guest for each column; returns the report."""
+    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
+    files = {name: (GUEST / f"{name}.sh").read_bytes() for name in ("bench-offload", "allocator-bench")}
+    found: list[Entry] = []
+    counters: dict[str, dict[str, int]] = {}
+    for column, (kernel, backend) in COLUMNS.items():
+        print(f"bench-offload: {column}", file=sys.stderr)
+        machine = Machine(cpus=1, icount=True, disks=4, disk_mb=128)
+        log = OUTPUT / f"{column.replace(' ', '')}.kernel.log"
+        script = job(seed, backend, short)
+        engine = clocked_by_guest(OUTPUT / "engine.log", artifacts.DEVICE_GRANTS)
+        with (
+            engine if backend == "engine" else nullcontext() as server,
+            Guest(machine, server, files=files, job=script, log=log, kernel=kernel, boot_timeout=600) as guest,
+        ):
+            result = guest.wait_job(3600)
+            if result.code:
+                raise GuestError(f"{column}: ended with code {result.code}:\n{result.output[-1500:]}")
+            found += entries(column, result.output, short)
+            if backend != "none":
+                counters[column] = stats(result.output)
+            release = guest.release
+    return {
+        "seed": seed,
+        "short": short,
+        "commits": commits,
+        "linux": release,
+        "qemu": provenance.qemu(),
+        "bench": found,
+        "counters": counters,
+    }
+
+
+def figures(report: dict[str, Any]) -> Figures:
+    """Returns the entries by column, operation, order and state."""
+    return {(e["column"], e["op"], e["order"], e["state"]): e for e in report["bench"]}
+
+
+def table(report: dict[str, Any]) -> Table:
+    """Instructions of a call, a row for each operation, order and state."""
+    view = Table(title="Guest instructions a call, p50 / average / p99; the engine's own are not in them")
+    for title in ("", *COLUMNS):
+        view.add_column(title, justify="right" if title else "left")
+    found = figures(report)
+    for op, order, state in dict.fromkeys((e["op"], e["order"], e["state"]) for e in report["bench"]):
+        row = [found[column, op, order, state] for column in COLUMNS]
+        cells = [f"{e['p50']:,} / {e['avg']:,} / {e['p99']:,}" for e in row]
+        verb = "allocate" if op == "alloc" else "free"
+        words = "no room" if state == FAIL else STATES[state]
+        view.add_row(f"{verb} order {order}, {words}", *cells)
+    return view
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command alone."""
+    parser.add_argument(
+        "--part",
+        choices=("all", "calls", "fall-backs"),
+        default="all",
+        help="what is measured (default: all); the other part is taken from the last run, if there was one",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measures and judges; what stops it is said in one message. Returns 1 if a target is missed."""
+    started = time.monotonic()
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    file = OUTPUT / "offload.json"
+    report: dict[str, Any] = json.loads(file.read_text()) if options.part != "all" and file.exists() else {}
+    try:
+        if options.part != "fall-backs":
+            report["calls"] = measure(options.seed, options.short)
+        if options.part != "calls":
+            report["fallbacks"] = fallbacks.measure(options.seed, options.short, OUTPUT)
+    except (GuestError, QmpError, RuntimeError, ValueError, OSError) as error:
+        print(f"bench-offload: {error}", file=sys.stderr)
+        return 1
+    file.write_text(json.dumps(report, indent=1) + "\n")
+    tables: list[Table] = []
+    targets: list[offload_targets.Target] = []
+    if "calls" in report:
+        tables.append(table(report["calls"]))
+        targets += offload_targets.calls(figures(report["calls"]))
+    if "fallbacks" in report:
+        tables.append(fallbacks.table(report["fallbacks"]))
+        targets += offload_targets.fallbacks(fallbacks.rates(report["fallbacks"]))
+    tables.append(offload_targets.table(targets))
+    console = Console(width=170)
+    for view in tables:
+        console.print(view)
+    notes = [
+        f"{name}: Linux {part['linux']}, {part['qemu']}, hwswap {part['commits']['hwswap']}, patches "
+        f"{part['commits']['patches']}, seed {part['seed']}{', short form' if part['short'] else ''}"
+        for name, part in report.items()
+    ]
+    notes.append(
+        "the engine is software that runs outside of the calls measured; in column engine it is the Verilated one, of "
+        f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles away"
+    )
+    (OUTPUT / "offload.md").write_text(markdown.page(tables, notes))
+    missed = [target.name for target in targets if not target.met]
+    for name in missed:
+        print(f"bench-offload: missed: {name}", file=sys.stderr)
+    print("\n".join([*notes, f"{len(targets) - len(missed)} of {len(targets)} targets met"]))
+    print(f"{time.monotonic() - started:.0f} s; {OUTPUT / 'offload.md'}")
+    return 1 if missed else 0

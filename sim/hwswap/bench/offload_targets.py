@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make bench-offload` has to reach, beside what it measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+STATES = {"empty": "empty", "50": "half full", "90": "90 % full"}
+FAIL = "fail"
+"""State in which a large folio finds no room."""
+
+Figures = Mapping[tuple[str, str, int, str], Mapping[str, Any]]
+"""Column, operation, order, state -> a line of the bench."""
+
+Rates = Mapping[tuple[int, int, str], float]
+"""Devices, percent full, placement -> share of large folios that were split."""
+
+OFF = 5
+"""Instructions that the series may cost with nothing registered."""
+
+NEAR_FULL: tuple[tuple[int, str, float], ...] = (
+    (0, "p50", -20),
+    (0, "avg", -25),
+    (0, "p99", -55),
+    (2, "avg", -15),
+    (2, "p99", -50),
+    (4, "avg", -7),
+    (4, "p99", -35),
+)
+"""Order, figure, percent: to allocate at 90 % full, grants against unpatched."""
+
+FALLBACKS: tuple[tuple[int, str, float], ...] = (
+    *((92, f"{engine}indexed", 1 / 8) for engine in ("", "engine-")),
+    *((96, f"{engine}indexed", 1 / 6) for engine in ("", "engine-")),
+    *((92, f"{engine}open", 1 / 60) for engine in ("", "engine-")),
+    *((96, f"{engine}open", 1 / 30) for engine in ("", "engine-")),
+)
+"""Percent full, placement, share of the fall-backs of `linux` that may be left, on two devices."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target: what it is about, what was measured and what is wanted as text, and whether it is met."""
+
+    name: str
+    measured: str
+    wanted: str
+    met: bool
+
+
+def _more(name: str, before: int, after: int, most: int) -> Target:
+    """A cost that may be so many instructions higher."""
+    return Target(name, f"{before:,} -> {after:,} ({after - before:+,})", f"at most {most:+}", after - before <= most)
+
+
+def _percent(name: str, before: float, after: float, percent: float) -> Target:
+    """A figure that has to change by so many percent, or by more downwards."""
+    change = 100 * (after - before) / before if before else 0.0
+    return Target(name, f"{before:,.0f} -> {after:,.0f} ({change:+.1f} %)", f"at most {percent:+} %", change <= percent)
+
+
+def calls(figures: Figures) -> list[Target]:
+    """Returns the targets for the cost of calls, as far as there are figures for them."""
+    found = []
+    for (column, op, order, state), e in figures.items():
+        if column != "off" or state == FAIL:
+            continue
+        before = figures["unpatched", op, order, state]["p50"]
+        verb = "allocate" if op == "alloc" else "free"
+        found.append(_more(f"off, {verb} order {order}, {STATES[state]}, p50", before, e["p50"], OFF))
+
+    def pair(op: str, order: int, state: str, figure: str = "avg") -> tuple[int, int]:
+        return (
+            figures["unpatched", op, order, state][figure],
+            figures["grants", op, order, state][figure],
+        )
+
+    found.append(_more("grants, allocate order 0, empty, average", *pair("alloc", 0, "empty"), 25))
+    found.append(_more("grants, free order 0, empty, average", *pair("free", 0, "empty"), 30))
+    found.append(_more("grants, allocate order 0, half full, average", *pair("alloc", 0, "50"), 5))
+    for order, figure, percent in NEAR_FULL:
+        if ("grants", "alloc", order, "90") in figures:
+            name = f"grants, allocate order {order}, 90 % full, {figure}"
+            found.append(_percent(name, *pair("alloc", order, "90", figure), percent))
+    for column, op, order, state in figures:
+        if column == "grants" and state == FAIL:
+            before, after = pair(op, order, state)
+            name = f"grants, order {order} without room, average"
+            found.append(Target(name, f"{before:,} -> {after:,}", f"below {before:,}", after < before))
+    if ("grants", "alloc", 4, "empty") in figures:
+        p99 = figures["grants", "alloc", 4, "empty"]["p99"]
+        found.append(Target("grants, allocate order 4, empty, p99", f"{p99:,}", "at most 2,000", p99 <= 2000))
+    for op, verb in (("alloc", "allocate"), ("free", "free")):
+        if ("tuned + grants", op, 9, "empty") in figures:
+            before, after = (figures[column, op, 9, "empty"]["avg"] for column in ("tuned", "tuned + grants"))
+            found.append(_percent(f"tuned + grants against tuned, {verb} order 9, empty, average", before, after, 1))
+    return found
+
+
+def fallbacks(rates: Rates) -> list[Target]:
+    """Returns the targets for fall-backs, as far as there are figures for them."""
+    found = []
+    for percent, placement, share in FALLBACKS:
+        if (2, percent, placement) not in rates:
+            continue
+        before, after = rates[2, percent, "linux"], rates[2, percent, placement]
+        name = f"fall-backs, two devices, {percent} % full, {placement}"
+        measured = f"{100 * before:.2f} % -> {100 * after:.2f} %"
+        # Where nothing falls back without grants, nothing was shown.
+        met = before > 0 and after <= before * share
+        found.append(Target(name, measured, f"1/{round(1 / share)} of them", met))
+    return found
+
+
+def table(targets: list[Target]) -> Table:
+    """The targets, one a row."""
+    view = Table(title="Targets")
+    for title in ("", "measured", "wanted", "met"):
+        view.add_column(title)
+    for target in targets:
+        view.add_row(target.name, target.measured, target.wanted, "yes" if target.met else "NO")
+    return view
