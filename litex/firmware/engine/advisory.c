@@ -79,7 +79,7 @@ static void changed(void *context, unsigned type, uint32_t cluster, struct stock
   struct advisory_note *note = &advisory->notes[number];
   const uint32_t meta = meta_of(state, advisory->epoch[type]);
 
-  /* A scan in vain that left the cluster where it was. */
+  /* A failed scan that left the cluster where it was. */
   if (!nr && meta == note->meta)
     return;
   record_begin(advisory, note, record_of(number));

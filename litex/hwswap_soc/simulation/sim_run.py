@@ -22,15 +22,15 @@ class _Display:
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False)
         self.status = self.console.status("starting") if self.console.is_terminal else None
-        self.told = time.monotonic()
+        self.reported = time.monotonic()
 
     def progress(self, cycles: int, seconds: float) -> None:
         """Shows `cycles` simulated in `seconds`."""
         text = f"{cycles / 1e6:.1f} Mcycles, {cycles / 1e3 / max(seconds, 1e-3):.0f} kcycles/s, {seconds:.0f} s"
         if self.status:
             self.status.update(text)
-        elif time.monotonic() - self.told > 30:
-            self.told = time.monotonic()
+        elif time.monotonic() - self.reported > 30:
+            self.reported = time.monotonic()
             self.console.print(f"soc-sim: {text}")
 
 

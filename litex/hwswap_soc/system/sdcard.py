@@ -214,7 +214,10 @@ class DataWriter(LiteXModule):
         """
         self.pads_in = pads_in = stream.Endpoint(_sdpads_layout)
         self.pads_out = pads_out = stream.Endpoint(_sdpads_layout)
-        self.sink = sink = stream.Endpoint([("data", 8)])
+        self.sink = stream.Endpoint([("data", 8)])
+        # From the core's FIFO through its CRC to the pads would be one path.
+        self.buffer = buffer = stream.Buffer([("data", 8)])
+        sink = buffer.source
         self.stop = Signal()
         self.wide = Signal()
         self.block_length = Signal(10)
@@ -238,6 +241,7 @@ class DataWriter(LiteXModule):
         nibble = If(beat == 0, lines.eq(sink.data[4:8])).Else(lines.eq(sink.data[:4]))
         one_line = Cat(0, 0b111)
         self.comb += [
+            self.sink.connect(buffer.sink),
             If(self.wide, nibble).Else(bit),
             self.status.fields.accepted.eq(token == 0b010),
             self.status.fields.crc_error.eq(token == 0b101),

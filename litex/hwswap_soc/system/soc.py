@@ -17,7 +17,7 @@ reaches it (`memory_port`), and calls `add_system`:
 
 from pathlib import Path
 
-from hwswap_litex import AddressGuard, HwSwap, InputError, LiteDramPorts
+from hwswap_litex import HwSwap, InputError, LiteDramPorts, add_hwswap
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
 from litex.soc.interconnect import axi, wishbone
@@ -86,20 +86,21 @@ class HwSwapSoC(SoCCore):
         """Adds memory and engine, and connects them. To be called once, when the clock domains are there."""
         rtl, clock_domain = self._engine_source
         self.add_memory()
-        # What hwswap_litex.add_hwswap does, and not by it: LiteX names signals after the functions that make them, so a
-        # call would rename them in the netlist, whose routed placements would be worth nothing.
-        self.hwswap = engine = HwSwap.from_build(self.platform, rtl, clock_domain)
-        region = SoCRegion(origin=self.profile.registers, size=HwSwap.region_size, cached=False)
-        self.bus.add_slave("hwswap", engine.bus, region)
-        self.irq.add("hwswap")
-        if self.profile.window is None:
-            self._dma = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
-        else:
-            self._dma = self.memory_port("hwswap_dma")
+        add_hwswap(self, rtl, self.profile.registers, memory_port=self._engine_port, clock_domain=clock_domain)
+        if self.profile.window is not None:
             self._add_window()
-        ram = self.bus.regions["main_ram"]
-        self.hwswap_guard = AddressGuard(engine.dma, self._dma, ram.origin, ram.size)
-        self._add_constants(engine)
+        self._add_constants(self.hwswap)
+
+    def _engine_port(self, name: str) -> axi.AXIInterface:
+        """What the engine reaches memory through: a port of the memory's, or the CPU's coherent one.
+
+        Args:
+            name: what the port is for, unique in the SoC.
+        """
+        if self.profile.window is not None:
+            return self.memory_port(name)
+        self._dma = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
+        return self._dma
 
     def finalize(self) -> None:
         """Connects the coherent DMA port, now that all of its users are known, and lets LiteX finalize the rest."""
