@@ -2,7 +2,7 @@
 """What the engine's bench makes of the core's reports."""
 
 import pytest
-from hwswap.bench.engine_cycles import Cycles, Figures, figure, goals, placement, report_of, targets
+from hwswap.bench.engine_cycles import Cycles, Figures, figure, goals, placement, report_of, targets, unmet
 from hwswap.bench.engine_plot import draw
 
 
@@ -78,6 +78,14 @@ def test_what_a_scanned_cluster_costs_is_the_slope():
 def test_targets_are_met_or_not():
     assert [target.met for target in targets(figures(report()))] == [True, True, True, True]
     assert [target.met for target in targets(figures(report(fast=3, scan=4)))] == [False, True, False, True]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_named_traces_miss_what_they_measure(named):
+    """A trace without long walks says nothing of a scanned cluster; a hit of 3 cycles is one too many anywhere."""
+    short = report(fast=3) | {"by_scans": []}
+    missed = [target.what for target in unmet(targets(figures(short)), named)]
+    assert missed == ["hit or free without list move", *([] if named else ["one more scanned cluster"])]
 
 
 def test_the_last_line_has_the_figure_and_what_was_missed():

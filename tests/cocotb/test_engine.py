@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cocotb modules in tests/cocotb/cases, each in a simulation and a folder of its own.
 
-Seeds are fixed and printed. HWSWAP_SEED=n runs all with another; WAVES=1 keeps a waveform in the case's folder,
+Seeds are printed; HWSWAP_SEED=n moves them all by n. WAVES=1 keeps a waveform in the case's folder,
 HWSWAP_COVERAGE=1 leaves line and toggle coverage there (`make coverage`).
 """
 
@@ -9,6 +9,7 @@ import os
 
 import pytest
 import simulator
+from run_seed import SEED
 
 WAVES, COVERAGE = (os.environ.get(name, "0") not in ("", "0") for name in ("WAVES", "HWSWAP_COVERAGE"))
 CASES = [(module, pace) for module in simulator.MODULES for pace in simulator.PACES]
@@ -21,6 +22,6 @@ def runner():
 
 @pytest.mark.parametrize(("module", "pace"), CASES, ids=lambda value: value)
 def test_engine(runner, module, pace):
-    seed = int(os.environ.get("HWSWAP_SEED", 100 + CASES.index((module, pace))))
+    seed = SEED + 100 + CASES.index((module, pace))
     print(f"{module}, {pace}: seed {seed}")
     simulator.run(runner, module, pace, seed, simulator.BUILD / f"{module}-{pace}", WAVES)

@@ -10,6 +10,7 @@ from hwswap.model.clusters import DISCARD
 from hwswap.traces import trace
 from hwswap.traces.records import FAILED, Op, Record
 from hwswap_map import Flag
+from run_seed import SEED
 from tracepoint_text import FIRST, FREES, KINDS, ON, SECOND, SSD, Writer, made_of, text
 
 
@@ -230,8 +231,8 @@ def test_what_is_reclaimed_in_a_scan_is_free_for_it():
 @pytest.mark.parametrize("kinds", KINDS, ids=str)
 @pytest.mark.parametrize("cached", [False, True], ids=["", "cached"])
 def test_a_model_that_writes_down_its_steps_is_followed_without_a_difference(kinds, cached, tmp_path):
-    forced = 0
-    for seed in range(3 if cached else 6):
+    forced, own = 0, range(3 if cached else 6)
+    for seed in (*own, SEED + 7):
         writer = Writer(seed, kinds, cached)
         for _ in writer.run(2500 if cached else 500):
             pass
@@ -240,8 +241,9 @@ def test_a_model_that_writes_down_its_steps_is_followed_without_a_difference(kin
         again = trace.read(tmp_path / "a.hwst.gz")
         outcome = check.replay(again)
         assert outcome.difference is None, str(outcome.difference)
-        assert outcome.decisions > 150
-        forced += outcome.forced[RECLAIMED_SLOTS] + outcome.forced[RECLAIMED_CLUSTER]
+        assert outcome.decisions > (150 if seed in own else 0)
+        if seed in own:  # how much another seed reclaims is anything
+            forced += outcome.forced[RECLAIMED_SLOTS] + outcome.forced[RECLAIMED_CLUSTER]
     assert (forced > 20) == cached
 
 
@@ -250,7 +252,7 @@ def test_a_changed_result_is_named_wherever_it_is():
     for _ in writer.run(200):
         pass
     written = writer.trace()
-    rng = random.Random(1)
+    rng = random.Random(SEED + 1)
     allocated = [i for i, r in enumerate(written.records) if r.op == Op.ALLOC and r.type != FAILED]
     for at in rng.sample(allocated, 20):
         record = written.records[at]

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hwswap.cli.parser import Parser
+from hwswap.cli.verify import fill_lockstep
 from hwswap.kernel import lockstep, recordings
-from hwswap.kernel.lockstep import Row, best, faults, finish, missing, sequence_of, total
+from hwswap.kernel.lockstep import Row, best, faults, figure, finish, missing, sequence_of, total
+from hwswap.project.paths import ROOT
 from hwswap.traces.records import Op
 from hwswap.traces.turns import DECISIONS, DISCARDS, MINIMUM, STEALS
 from tracepoint_text import FIRST, ON, SECOND, made_of, text
@@ -22,7 +26,7 @@ from tracepoint_text import FIRST, ON, SECOND, made_of, text
 def row(name: str, decisions: int, forced: int = 0, difference: str = "", **covered: int) -> Row:
     """Return a trace's row; `covered` is by the first word of the turn's name."""
     coverage = {turn: covered.get(turn.split()[0], 0) for turn in MINIMUM} | {DECISIONS: decisions}
-    causes = {"a cluster's lock was taken": forced} if forced else {}
+    causes = {lockstep.GONE: forced} if forced else {}
     return Row(name, 2, decisions, decisions - forced, causes, coverage=coverage, difference=difference)
 
 
@@ -40,16 +44,30 @@ def test_the_next_recording_brings_what_is_missing():
 
 
 def test_faults_are_differences_what_is_missing_and_too_many_forced():
-    good = row("a-1", 1000, forced=10, steals=5)
+    good = row("a-1", 100_000, forced=10, steals=5)
     assert faults([good], {STEALS: 5}) == []
     assert faults([good], {STEALS: 6}) == ["1 too few: steals"]
-    assert "more than 1 %" in faults([row("a-1", 1000, forced=11)], {})[0]
+    assert "more than 0.01 %" in faults([row("a-1", 100_000, forced=11)], {})[0]
+    assert faults([row("a-1", 1000, forced=6)], {}) == [], "a few in a short trace"
+    assert "more than 6" in faults([row("a-1", 1000, forced=7)], {})[0]
+
+
+def test_locks_that_were_taken_have_a_bound_of_their_own():
+    """They hang on the host's load; of one trace more may be than of a run."""
+    bad, good = row("a-1", 100_000), row("b-1", 300_000)
+    bad.causes = {lockstep.SKIPPED: 479}
+    assert faults([bad], {}) == []
+    assert faults([bad, good], {}) == []
+    assert "479 of 390,000 decisions are forced by a lock" in faults([bad, row("b-1", 290_000)], {})[0]
+    bad.causes = {lockstep.SKIPPED: 501}
+    assert faults([bad], {})[0].startswith("a-1: 501 of 100,000 decisions are forced by a lock that was taken")
     assert faults([row("a-1", 1000, difference="operation 7: other")], {}) == ["a-1: operation 7: other"]
 
 
 def test_one_cpu_runs_free_but_for_what_a_swapoff_leaves_behind():
     alone = row("a-1", 1000, forced=1)
     alone.cpus = 1
+    alone.causes = {lockstep.SKIPPED: 1}
     assert faults([alone], {}) == ["a-1: forced, though there is one CPU: a cluster's lock was taken"]
     alone.causes = {lockstep.GONE: 1}
     assert faults([alone], {}) == []
@@ -68,6 +86,25 @@ def test_the_end_of_a_run_is_tables_json_and_the_exit_status(tmp_path, capsys):
     assert "5 too few: steals" in capsys.readouterr().out
 
 
+def replay_report(**changes):
+    """Return what a replay reports of 7 allocations and 2 discards, all equal, and 3 looks at the state."""
+    numbers = {"alloc": 4, "alloc_failed": 1, "ask": 1, "answer_failed": 1, "question": 2, "discard_take": 2, "free": 9}
+    counters = {"alloc_fast": 5, "alloc_fail": 2, "frees": 9}
+    kinds = {kind: {"count": number} for kind, number in (numbers | changes).items() if kind in numbers}
+    counters |= {name: number for name, number in changes.items() if name in counters}
+    return {"cycles_by_kind": kinds, "statistics": counters, "asides": changes.get("asides", 3)}
+
+
+def test_decisions_are_counted_by_what_the_rtl_reported():
+    assert lockstep.equal_decisions(replay_report()) == 9
+    assert lockstep.equal_decisions({}) == 0
+    assert lockstep.too_few(replay_report(), 9, 3) == ""
+    assert "given 10 decisions, and its replay reports 9" in lockstep.too_few(replay_report(), 10, 3)
+    assert "given 9 decisions, and its replay reports 8" in lockstep.too_few(replay_report(alloc=3), 9, 3)
+    assert "7 allocations, and its own counters have 6" in lockstep.too_few(replay_report(alloc_fast=4), 9, 3)
+    assert "looked at 3 times, and its replay reports 2" in lockstep.too_few(replay_report(asides=2), 9, 3)
+
+
 def test_a_trace_with_details_becomes_a_sequence_and_a_wrong_one_a_difference():
     sequence, forced, difference = sequence_of(made_of(text(*ON, *FIRST, *SECOND)))
     assert sum(record.op == Op.ALLOC for record in sequence.records) == 2
@@ -78,29 +115,48 @@ def test_a_trace_with_details_becomes_a_sequence_and_a_wrong_one_a_difference():
     assert "device 0 offset 544" in difference
 
 
+QEMU = """#!/bin/sh
+echo QEMU emulator version ${VERSION:-1}
+"""
+
+
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
+    """An empty cache, and stand-ins of all that a recording is made with."""
     monkeypatch.setenv("HWSWAP_CACHE", str(tmp_path))
-    kernel = tmp_path / "kernel-1" / "bzImage"
-    kernel.parent.mkdir()
-    kernel.touch()
-    monkeypatch.setenv("HWSWAP_KERNEL", str(kernel))
+    places = {
+        "HWSWAP_KERNEL": "kernel/bzImage",
+        "HWSWAP_INITRAMFS": "guest/initramfs.cpio.gz",
+        "HWSWAP_QEMU": "qemu/qemu-system-x86_64",
+    }
+    for variable, place in places.items():
+        file = tmp_path / place
+        file.parent.mkdir()
+        file.write_text(QEMU)
+        file.chmod(0o755)
+        monkeypatch.setenv(variable, str(file))
+    for place in ("kernel/modules/zram.ko", "qemu/root/usr/bin/qemu-system-x86_64"):
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text("1")
     return tmp_path
 
 
-def test_a_recording_is_made_once(cache, monkeypatch):
+def test_a_recording_is_made_once_unless_it_shall_be_fresh(cache, monkeypatch):
     made = []
 
     def record(workload, output, seed, timeout, quiet):
         made.append((workload, seed))
-        output.write_bytes(b"trace")
+        output.write_bytes(b"trace %d" % len(made))
 
     monkeypatch.setattr(recordings, "record", record)
     first = recordings.recorded("hogs", 1, 10)
-    assert recordings.recorded("hogs", 1, 10) == first
-    assert first.read_bytes() == b"trace"
-    assert recordings.recorded("hogs", 2, 10) != first
-    assert made == [("hogs", 1), ("hogs", 2)]
+    assert not first.cached
+    assert recordings.recorded("hogs", 1, 10) == (first.path, True)
+    assert first.path.read_bytes() == b"trace 1"
+    assert recordings.recorded("hogs", 2, 10).path != first.path
+    assert recordings.recorded("hogs", 1, 10, fresh=True) == first
+    assert first.path.read_bytes() == b"trace 3"
+    assert made == [("hogs", 1), ("hogs", 2), ("hogs", 1)]
 
 
 def test_a_recording_that_was_interrupted_leaves_nothing(cache, monkeypatch):
@@ -114,13 +170,98 @@ def test_a_recording_that_was_interrupted_leaves_nothing(cache, monkeypatch):
     assert list((cache / "recordings").iterdir()) == []
 
 
-def test_another_kernel_is_another_recording(cache, monkeypatch):
+@pytest.mark.parametrize(
+    "what",
+    [
+        "kernel/bzImage",
+        "kernel/modules/zram.ko",
+        "guest/initramfs.cpio.gz",
+        "qemu/qemu-system-x86_64",
+        "qemu/root/usr/bin/qemu-system-x86_64",
+    ],
+)
+def test_what_a_recording_is_made_with_is_in_its_key(what, cache):
+    """Its content counts, and neither its place nor its date."""
     first = recordings.place("hogs", 1)
-    other = cache / "kernel-2" / "bzImage"
-    other.parent.mkdir()
-    other.touch()
-    monkeypatch.setenv("HWSWAP_KERNEL", str(other))
+    text = (cache / what).read_text()
+    (cache / what).write_text(text)
+    os.utime(cache / what, (1, 1))
+    assert recordings.place("hogs", 1) == first
+    (cache / what).write_text(text + "# another one\n")
     assert recordings.place("hogs", 1) != first
+
+
+def test_the_version_of_qemu_is_in_the_key(cache, monkeypatch):
+    first = recordings.place("hogs", 1)
+    monkeypatch.setenv("VERSION", "2")
+    assert recordings.place("hogs", 1) != first
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "sim/guest/workloads/hogs.sh",
+        "sim/hwswap/guest/qemu.py",
+        "sim/hwswap/guest/initramfs.py",
+        "sim/hwswap/kernel/ftrace.py",
+        "sim/hwswap/kernel/record.py",
+        "sim/hwswap/traces/records.py",
+    ],
+)
+def test_the_sources_of_guest_and_recorder_are_in_the_key(what, cache, tmp_path, monkeypatch):
+    """QEMU's arguments, the archive with the job, the machine that a workload asks for, what becomes of the text."""
+    clone = tmp_path / "clone"
+    for folder in ("sim/hwswap", "sim/guest"):
+        shutil.copytree(ROOT / folder, clone / folder)
+    monkeypatch.setattr(recordings.paths, "ROOT", clone)
+    monkeypatch.setattr(recordings, "WORKLOADS", clone / "sim/guest/workloads")
+    first = recordings.place("hogs", 1)
+    with (clone / what).open("a") as file:
+        file.write("# another line\n")
+    assert recordings.place("hogs", 1) != first
+
+
+def test_what_a_workload_needs_is_in_its_key(cache, tmp_path, monkeypatch):
+    (tmp_path / "redis").mkdir()
+    (tmp_path / "redis/redis-server").write_text("1")
+    monkeypatch.setattr(recordings, "needs", lambda workload, text: [tmp_path / "redis"])
+    first = recordings.place("redis-bgsave", 1)
+    (tmp_path / "redis/redis-server").write_text("2")
+    assert recordings.place("redis-bgsave", 1) != first
+
+
+def test_the_last_line_says_what_came_out_of_the_cache():
+    rows = [row("a-1", 1000), row("b-1", 1000)]
+    assert figure(rows).endswith("traces that were there")
+    for each in rows:
+        each.seconds = {"recording": 1.0}
+    assert figure(rows).endswith("all 2 recordings fresh")
+    rows[1].cached = True
+    assert figure(rows).endswith("1 of 2 recordings out of the cache: b-1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fresh", "seed"),
+    [
+        ([], False, 1),
+        (["--fresh"], True, None),
+        (["--fresh", "--seed", "7"], True, 7),
+        (["--decisions", "10000000"], True, None),
+        (["--decisions", "10000000", "--no-fresh"], False, 1),
+    ],
+)
+def test_the_long_form_is_fresh_unless_told_otherwise(arguments, fresh, seed, monkeypatch, capsys):
+    """A fresh run has a seed of its own, which is printed."""
+    asked = []
+    monkeypatch.setattr(lockstep, "record_all", lambda *args, **named: asked.append((args[0], named["fresh"])) or [])
+    monkeypatch.setattr(lockstep, "finish", lambda *args: 0)
+    parser = Parser()
+    fill_lockstep(parser)
+    assert lockstep.run(parser.parse_args(arguments)) == 0
+    ((got, was_fresh),) = asked
+    assert was_fresh == fresh
+    assert got == seed or (seed is None and got > 1)
+    assert f"from seed {got} on" in capsys.readouterr().out
 
 
 def test_every_workload_is_part_of_a_run():
@@ -138,7 +279,7 @@ from hwswap.project import processes
 folder = Path(sys.argv[1])
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in a shell's background
 
-def recorded(workload, seed, timeout):
+def recorded(workload, seed, timeout, fresh):
     guest = processes.start(["sleep", "600"], folder / "log")
     (folder / f"{workload}.began").write_text(f"{os.getpid()} {guest.pid}")
     try:

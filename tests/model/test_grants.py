@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 from hwswap.model.grants import WRAP, DeviceEntry, Grant, Grants, Lines, Placement, free_units, ring_place, span, units
-from hwswap.model.marks import Arrays, Scanner, Word, change, mark
+from hwswap.model.marks import Arrays, Scanner, Summary, Word, change, mark
 from hwswap.model.rows import ALL
 from hwswap.model.steering import Host
 from hwswap_map import Flag
@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 EPOCH = 7
 
 
-def engine(*clusters, placement=Placement.INDEXED, entries=None, cpus=2):
+def engine(*clusters, placement=Placement.INDEXED, entries=None, cpus=2, sparing=False):
     """Make an engine that knows clusters as (list, order, used), of one device unless others are given."""
     arrays = Arrays(128)
-    grants = Grants(arrays, Lines(cpus), placement)
+    grants = Grants(arrays, Lines(cpus), placement, sparing)
     for entry in entries or [DeviceEntry(0, 0, len(clusters), -1, EPOCH)]:
         grants.set_device(entry)
     scanner = Scanner(arrays, grants.index)
@@ -84,6 +84,15 @@ FULL_BUT_16 = ALL ^ 0xFFFF
 SINGLES = sum(1 << i for i in range(0, 512, 2))
 
 
+def all_chosen(grants, order):
+    """Return the clusters that an order gets, one after the other, until there is none."""
+    found = []
+    while (cluster := grants.choose(order)) is not None:
+        grants.granted[cluster] = 0, order
+        found.append(cluster)
+    return found
+
+
 @pytest.mark.parametrize(
     ("placement", "order", "expected"),
     [
@@ -110,11 +119,78 @@ def test_clusters_in_their_order(placement, order, expected):
         (Flag.NONE, 0, 0),
         placement=placement,
     )
-    found = []
-    while (cluster := grants.choose(order)) is not None:
-        grants.granted[cluster] = 0, order
-        found.append(cluster)
-    assert found == expected
+    assert all_chosen(grants, order) == expected
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        # Order 0: its own, where order 4 has no run any more, then the highest order, then FREE.
+        (0, [5, 3, 2, 4, 1]),
+        (2, [4, 1]),
+        (4, [2, 1]),
+        (9, [1]),
+    ],
+)
+def test_clusters_in_their_order_if_sparing(order, expected):
+    grants = engine(
+        (Flag.FULL, 0, ALL),
+        (Flag.FREE, 0, 0),
+        (Flag.FRAG, 4, FULL_BUT_16),
+        (Flag.FRAG, 4, SINGLES),
+        (Flag.NONFULL, 2, FULL_BUT_16),
+        (Flag.FRAG, 0, SINGLES),
+        sparing=True,
+    )
+    assert all_chosen(grants, order) == expected
+
+
+@pytest.mark.parametrize(("sparing", "offered_of"), [(False, [0, 1, 2, 3]), (True, [0])])
+def test_free_clusters_in_advance(sparing, offered_of):
+    grants = engine(*[(Flag.FREE, 0, 0)] * 7, sparing=sparing)
+    steps = grants.steps()
+    grants.lines.want[0] = 1 << 5
+    one_pass(steps)
+    assert [g.slot // 512 for g in offered(grants, 0, 5)] == offered_of
+    # Popped, it is in use, and the next one comes: a ring never lacks one.
+    grants.lines.head[0][5] = len(offered_of)
+    one_pass(steps)
+    assert len(offered(grants, 0, 5)) == len(offered_of)
+
+
+def test_a_sparing_ring_takes_its_own_clusters_as_soon_as_they_have_room():
+    """A FREE cluster that is on offer is no reason to take another one, but none to leave others out either."""
+    clusters = [(Flag.FREE, 0, 0)] * 4 + [(Flag.FULL, 5, ALL)] * 2
+    grants = engine(*clusters, sparing=True)
+    steps = grants.steps()
+    grants.lines.want[0] = 1 << 5
+    one_pass(steps)
+    assert [g.slot // 512 for g in offered(grants, 0, 5)] == [0]
+    for number in (4, 5):
+        list(change(grants.arrays, number, ALL ^ 0xFFFF_FFFF, Word(5, Flag.NONFULL, EPOCH)))
+        grants.index.scanned(number, Summary(Word(5, Flag.NONFULL, EPOCH), 5))
+    one_pass(steps)
+    assert [g.slot // 512 for g in offered(grants, 0, 5)] == [0, 4, 5]
+
+
+def test_the_last_eighth_of_free_clusters_is_left_to_searches():
+    full = [(Flag.FULL, 0, ALL)] * 14
+    grants = engine(*full, (Flag.FREE, 0, 0), (Flag.FREE, 0, 0), sparing=True)
+    assert grants.choose(5) == 14, "two of sixteen"
+    grants.granted[14] = 0, 5
+    assert grants.choose(5) is None, "one of sixteen"
+    assert grants.choose(0) == 15, "order 0 has been everywhere else"
+    assert grants.choose(9) == 15, "order 9 finds room nowhere else"
+    assert grants.choose(9, alone=False) is None
+    assert not grants.no_run() >> 5 & 1, "the kernel's own search finds it"
+
+
+def test_open_placement_is_not_sparing():
+    grants = engine(*[(Flag.FREE, 0, 0)] * 7, placement=Placement.OPEN, sparing=True)
+    steps = grants.steps()
+    grants.lines.want[0] = 1 << 5
+    one_pass(steps)
+    assert len(offered(grants, 0, 5)) == 4
 
 
 def test_priority_first_then_in_turn():

@@ -2,8 +2,8 @@
 """All simulation regressions with fresh seeds: `make regress`.
 
 Each test runs once for each of `--seeds` seeds, counted up from a base seed that is drawn anew each time and printed;
-`--base-seed` chooses it. In a run of all tests, without `--seeds`, the random streams alone run, short and with a seed
-that does not change: their other forms are in tests/cocotb and tests/rtl.
+`--base-seed` chooses it. In a run of all tests, without `--seeds`, the random streams alone run, short and with the
+run's seed (tests/conftest.py): their other forms are in tests/cocotb and tests/rtl.
 
 A test that fails prints the command that runs it again with waves. They land in build/regress; engine.gtkw is a view of
 them.
@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from rich.table import Table
+from run_seed import SEED
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -44,7 +45,7 @@ def pytest_configure(config):
     if base is not None and not 1 <= base <= HIGHEST_SEED:
         raise pytest.UsageError(f"--base-seed is {base}: choose 1 to {HIGHEST_SEED}")
     if seeds is None:
-        os.environ[BASE_SEED] = "1"
+        os.environ[BASE_SEED] = str(SEED + 1)
     elif not hasattr(config, "workerinput"):
         os.environ[BASE_SEED] = str(base or secrets.randbelow(HIGHEST_SEED - seeds) + 1)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.bench import engine_cycles
+from hwswap.compare import state_looks
 from hwswap.kernel import lockstep
 from hwswap.traces import trace
 
@@ -21,6 +22,7 @@ def test_the_rtl_decides_as_the_kernel_did(name, tmp_path):
     counts = trace.read(DATA / f"{name}.hwst.gz").header.counts
     assert row.decisions == counts["alloc"] + counts.get("discard_take", 0) > 9_000
     assert row.compared + row.forced == row.decisions
+    assert row.looks == state_looks.LOOKS, "the RTL's own state, also when all decisions have been made"
     assert lockstep.faults([row], {}) == []
 
 

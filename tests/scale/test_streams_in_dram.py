@@ -4,16 +4,14 @@
 HWSWAP_SEED=n moves all random seeds by n.
 """
 
-import os
-
 import pytest
 from hwswap.project import paths
 from hwswap.rtl import replay
 from hwswap.traces import stream, trace
 from hwswap.traces.stream import Shape
 from hwswap.traces.trace import Op
+from run_seed import SEED
 
-SEED = int(os.environ.get("HWSWAP_SEED", "0"))
 REPLAY = paths.BUILD / "model-scale" / "hwswap-replay"
 IN_DRAM = stream.EVERYTHING - {"indexed"}
 """The index is on chip, so that it goes with clusters on chip."""
@@ -34,8 +32,13 @@ def test_streams_on_small_and_large_devices(features, span, options, tmp_path):
     assert outcome.report["ops"] == shape.ops
 
     # One decision that is another is found.
-    at = max(number for number, each in enumerate(made.records) if each.op == Op.ALLOC and each.type != trace.FAILED)
-    made.records[at] = made.records[at]._replace(a=made.records[at].a ^ 1 << made.records[at].order)
+    def other(record):
+        """Return the slots beside those of an ALLOC; slot 0 is never given."""
+        return record.a ^ 1 << record.order
+
+    given = (each for each in enumerate(made.records) if each[1].op == Op.ALLOC and each[1].type != trace.FAILED)
+    at = max(number for number, record in given if other(record))
+    made.records[at] = made.records[at]._replace(a=other(made.records[at]))
     trace.write(path, made.header, made.records[: at + 1])
     outcome = replay.replay(path, options, timeout=600, build=REPLAY)
     assert not outcome.equal and f"operation {at} " in outcome.output

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the set-up does when something is missing, interrupted or done twice: one clear sentence, nothing half made."""
 
+import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -155,26 +157,94 @@ def test_kernel_tree_of_ones_own(env: dict[str, str], tmp_path: Path) -> None:
     assert run("kernel-source", env, KERNEL_SRC=str(tmp_path)).stdout.strip() == str(tmp_path)
 
 
-def test_newer_kernel_source_when_the_pinned_one_is_gone(env: dict[str, str], tmp_path: Path) -> None:
-    """A root with a package of a later version in it stands for what the backports will hold one day."""
+def package_root(env: dict[str, str], tmp_path: Path, version: str) -> str:
+    """Have mmdebstrap's stand-in give a root with a package of that version; return the package's SHA-256."""
     tree = tmp_path / "linux-source-7.3"
     tree.mkdir()
     (tree / "Makefile").write_text("SUBLEVEL = 9\n")
     package = tmp_path / "package"
     (package / "DEBIAN").mkdir(parents=True)
     (package / "DEBIAN" / "control").write_text(
-        "Package: linux-source-7.3\nVersion: 7.3.9-1\nArchitecture: all\nMaintainer: a <a@b.c>\nDescription: d\n"
+        f"Package: linux-source-7.3\nVersion: {version}\nArchitecture: all\nMaintainer: a <a@b.c>\nDescription: d\n"
     )
     (package / "usr" / "src").mkdir(parents=True)
     with tarfile.open(package / "usr" / "src" / "linux-source-7.3.tar.xz", "w:xz") as archive:
         archive.add(tree, "linux-source-7.3")
-    (tmp_path / "root" / "fetched").mkdir(parents=True)
-    subprocess.run(["dpkg-deb", "--build", package, tmp_path / "root" / "fetched"], check=True, capture_output=True)
+    fetched = tmp_path / "root" / "fetched"
+    fetched.mkdir(parents=True)
+    subprocess.run(["dpkg-deb", "--build", package, fetched], check=True, capture_output=True)
     stand_in(env, "mmdebstrap", f"tar -C {tmp_path}/root -c .")
+    (deb,) = fetched.glob("*.deb")
+    return hashlib.sha256(deb.read_bytes()).hexdigest()
+
+
+def pinned(name: str) -> str:
+    """What sim/setup/kernel-source has in one of its variables."""
+    found = re.search(rf"^{name}=(\S+)$", (SETUP / "kernel-source").read_text(), re.MULTILINE)
+    assert found, name
+    return found[1]
+
+
+def nothing_kept(tmp_path: Path) -> bool:
+    """Say whether the cache has no kernel source."""
+    return not [entry for entry in (tmp_path / "cache").glob("linux-source-*") if entry.suffix != ".part"]
+
+
+def test_another_version_of_the_kernel_source_is_refused(env: dict[str, str], tmp_path: Path) -> None:
+    """A root with a package of a later version in it stands for what the backports will hold one day."""
+    package_root(env, tmp_path, "7.3.9-1")
     result = run("kernel-source", env)
+    refused(result, "have linux-source-7.3 7.3.9-1, not 7.3.4-1~bpo13+1", "KERNEL_SRC=", "KERNEL_ANY=1")
+    assert nothing_kept(tmp_path)
+
+
+def test_a_version_that_is_gone_is_said(env: dict[str, str], tmp_path: Path) -> None:
+    fetched = tmp_path / "root" / "fetched"
+    fetched.mkdir(parents=True)
+    (fetched / "offered").write_text("7.3.10-1\n")
+    stand_in(env, "mmdebstrap", f"tar -C {tmp_path}/root -c .")
+    refused(run("kernel-source", env), "have linux-source-7.3 7.3.10-1, not 7.3.4-1~bpo13+1", "KERNEL_ANY=1")
+    (fetched / "offered").write_text("7.3.4-1~bpo13+1\n")
+    refused(run("kernel-source", env), "7.3.4-1~bpo13+1 could not be downloaded", "try again")
+
+
+def test_the_pinned_version_with_another_content_is_refused(env: dict[str, str], tmp_path: Path) -> None:
+    sha256 = package_root(env, tmp_path, pinned("version"))
+    refused(run("kernel-source", env), f"has the SHA-256 {sha256}, not {pinned('sha256')}", "KERNEL_ANY=1")
+    assert nothing_kept(tmp_path)
+
+
+def test_another_kernel_source_when_asked_for(env: dict[str, str], tmp_path: Path) -> None:
+    """It has an entry of its own, and kernels of it are keyed by its content."""
+    sha256 = package_root(env, tmp_path, "7.3.9-1")
+    result = run("kernel-source", env, KERNEL_ANY="1")
     assert result.returncode == 0, result.stderr
-    assert "7.3.4-1~bpo13+1 is gone from the backports; using 7.3.9-1" in result.stderr
-    assert (Path(result.stdout.strip()) / "Makefile").read_text() == "SUBLEVEL = 9\n"
+    assert f"linux-source-7.3 7.3.9-1 with SHA-256 {sha256} is not the pinned 7.3.4-1~bpo13+1" in result.stderr
+    tree = Path(result.stdout.strip())
+    assert (tree / "Makefile").read_text() == "SUBLEVEL = 9\n"
+    assert (tree.parent / "version").read_text() == f"7.3.9-1 {sha256}\n"
+    refused(run("kernel-source", env), "not 7.3.4-1~bpo13+1")
+
+
+def test_the_pinned_kernel_source_is_taken(env: dict[str, str], tmp_path: Path) -> None:
+    """Also by a script that changed elsewhere: the entry is keyed by what is pinned alone."""
+    sha256 = package_root(env, tmp_path, pinned("version"))
+    clone = tmp_path / "clone" / "sim" / "setup"
+    shutil.copytree(SETUP, clone)
+    script = clone / "kernel-source"
+    script.write_text(script.read_text().replace(pinned("sha256"), sha256))
+    calls = tmp_path / "calls"
+    stand_in(env, "mmdebstrap", f"echo made >>{calls}; tar -C {tmp_path}/root -c .")
+
+    def source() -> Path:
+        done = subprocess.run([script], check=True, env=env, capture_output=True, text=True, timeout=60)
+        return Path(done.stdout.strip())
+
+    tree = source()
+    assert (tree.parent / "version").read_text() == f"{pinned('version')}\n"
+    script.write_text(script.read_text() + "# a comment\n")
+    assert source() == tree
+    assert calls.read_text() == "made\n"
 
 
 def test_cached_result_is_made_once(env: dict[str, str]) -> None:

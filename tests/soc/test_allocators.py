@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The firmware's two swap allocators, compiled for the host.
 
-The stock one decides as the golden model and as the recorded kernel do; the tuned one keeps the rules and never fails
-in vain.
+The stock one decides as the golden model and as the recorded kernel do; the tuned one keeps the rules, and none of its
+scans fails.
 """
 
 import random

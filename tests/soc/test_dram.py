@@ -6,6 +6,7 @@ from axi_master import Master, shadow_user
 from hwswap_soc.simulation.dram import SHORTEST, DramModel
 from litex.soc.interconnect import axi
 from migen import Module, passive, run_simulation
+from run_seed import SEED
 
 BASE = 0x4000_0000
 SIZE = 1 << 13
@@ -24,7 +25,7 @@ def test_ports_keep_their_data(stall: float, latency: int):
     dram, buses = bench(3, latency)
     done: list[int] = []
     users = [
-        shadow_user(Master(bus, seed=number, stall=stall), BASE + number * 0x400, 0x400, 25, done)
+        shadow_user(Master(bus, seed=SEED + number, stall=stall), BASE + number * 0x400, 0x400, 25, done)
         for number, bus in enumerate(buses)
     ]
     run_simulation(dram, users)

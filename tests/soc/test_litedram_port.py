@@ -12,6 +12,7 @@ from litedram.frontend.adapter import LiteDRAMNativePortConverter
 from litex.gen import LiteXModule
 from litex.soc.integration.soc import SoCRegion
 from migen import passive, run_simulation
+from run_seed import SEED
 
 BASE = 0x4000_0000
 SIZE = 1 << 9
@@ -91,6 +92,6 @@ def controller(port: LiteDRAMNativePort, seed: int, delay: int = 6):
 def test_bursts_arrive_intact(width: int, stall: float):
     board = Board(width)
     done: list[int] = []
-    traffic = shadow_user(Master(board.dma, seed=width, stall=stall), BASE, SIZE, 30, done)
-    run_simulation(board, [traffic, controller(board.sdram.crossbar.controller, seed=1)])
+    traffic = shadow_user(Master(board.dma, seed=SEED + width, stall=stall), BASE, SIZE, 30, done)
+    run_simulation(board, [traffic, controller(board.sdram.crossbar.controller, seed=SEED + 1)])
     assert done == [BASE]

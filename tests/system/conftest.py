@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engine servers and folders for the full-system tests."""
 
-import os
-import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +8,7 @@ from pathlib import Path
 import pytest
 from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
+from run_seed import SEED, VARIABLE
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +34,7 @@ def kernel_log(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def fresh_seed(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> int:
-    """Return a seed that nobody had tuned on, and print it; HWSWAP_SEED=n asks for n."""
-    seed = int(os.environ.get("HWSWAP_SEED") or secrets.randbits(32))
+    """Return the run's seed, and print it with the test's name, as its output is long."""
     with capsys.disabled():
-        print(f"\n{request.node.name}: HWSWAP_SEED={seed}")
-    return seed
+        print(f"\n{request.node.name}: {VARIABLE}={SEED}")
+    return SEED

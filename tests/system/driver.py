@@ -3,7 +3,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -137,6 +137,30 @@ class Load:
         self.assert_running()
         self.guest.run(f"kill {self.pid}; while kill -0 {self.pid} 2>/dev/null; do sleep 0.1; done", timeout)
         return judge(self.guest.run(f"cat {self.output}").check())
+
+
+def change_devices(guest: Guest, disks: Sequence[str], priority: int = -1) -> None:
+    """Take devices off, one after the other, and on again, with a priority if it is positive."""
+    for disk in disks:
+        guest.run(f"swapctl off {disk}", 300).check()
+        assert disk not in guest.run("cat /proc/swaps").check()
+        guest.run(f"swapctl on {f'-p {priority} ' if priority > 0 else ''}{disk}").check()
+
+
+def blink_cpu(guest: Guest, times: int, check: Callable[[], None]) -> None:
+    """Take CPU 1 off and on again, and check while it is away."""
+    for _ in range(times):
+        guest.run("echo 0 >/sys/devices/system/cpu/cpu1/online; sleep 0.5").check()
+        check()
+        guest.run("echo 1 >/sys/devices/system/cpu/cpu1/online; sleep 0.5").check()
+
+
+def change_modes(guest: Guest, driver: Driver, load: Load, modes: Sequence[str]) -> None:
+    """Switch the driver's mode under a load, which has to go on."""
+    for mode in modes:
+        driver.set_mode(mode)
+        guest.run("sleep 0.5").check()
+        load.assert_running()
 
 
 def judge(output: str) -> dict[str, Any]:

@@ -68,7 +68,11 @@ def test_what_is_unpatched_lacks_the_hooks_and_nothing_else() -> None:
         for kernel in (artifacts.KERNEL, artifacts.KERNEL_UNPATCHED)
     )
     # The latter is of a patch of its own, and off in both.
-    assert patched - unpatched == {"CONFIG_SWAP_OFFLOAD=y", "# CONFIG_SWAP_TABLE_RANGES is not set"}
+    assert patched - unpatched == {
+        "CONFIG_SWAP_GRANTS=y",
+        "CONFIG_SWAP_OFFLOAD=y",
+        "# CONFIG_SWAP_TABLE_RANGES is not set",
+    }
     assert unpatched - patched == set()
     # What a hook that is switched off costs, and one that is called, hangs on these.
     assert {"CONFIG_JUMP_LABEL=y", "CONFIG_HAVE_STATIC_CALL_INLINE=y"} <= patched

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 import pytest
-from driver import DISKS, Driver, Load, swap_on, swapload, swapped_out
+from driver import DISKS, Driver, Load, change_devices, change_modes, swap_on, swapload, swapped_out
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
@@ -58,10 +58,7 @@ def test_swaps_and_verifies(guest: Guest, driver: Driver, mode: str) -> None:
 
 def test_mode_changes_under_load(guest: Guest, driver: Driver) -> None:
     load = Load(guest, MIXED)
-    for mode in ("hint", "off", "shadow", "hint", "shadow", "off", "hint"):
-        driver.set_mode(mode)
-        guest.run("sleep 0.5").check()
-        load.assert_running()
+    change_modes(guest, driver, load, ("hint", "off", "shadow", "hint", "shadow", "off", "hint"))
     load.stop()
     driver.wait_attached()
     driver.assert_quiet_mirror()
@@ -73,9 +70,7 @@ def test_swapoff_under_load(guest: Guest, driver: Driver) -> None:
     loads = [Load(guest, SMALL), Load(guest, MIXED)]
     for disk in DISKS[:3]:
         guest.run("sleep 0.5").check()
-        guest.run(f"swapctl off {disk}").check()
-        assert disk not in guest.run("cat /proc/swaps").check()
-        guest.run(f"swapctl on -p 5 {disk}").check()
+        change_devices(guest, [disk], priority=5)
     for load in loads:
         load.stop()
     driver.assert_quiet_mirror()

@@ -12,6 +12,7 @@ from hwswap.traces import initial, stream, trace
 from hwswap.traces.initial_steps import replayable
 from hwswap.traces.records import FAILED, FIRST_DETAIL, FIRST_INIT, Op
 from hwswap.traces.trace import ClusterMap, Trace
+from run_seed import SEED
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -58,7 +59,7 @@ def test_of_recorded_traces(name: str) -> None:
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_of_random_streams(seed: int) -> None:
     """The same with all that a stream can have: bad slots, discards, rotating devices, swapoffs, policies."""
-    loaded = stream.generate(stream.Shape(seed, 3_000, 8, 3, 64, 6, stream.EVERYTHING))
+    loaded = stream.generate(stream.Shape(SEED + seed, 3_000, 8, 3, 64, 6, stream.EVERYTHING))
     for start in range(200, len(loaded.records), 400):
         there, led = both(convert.cut(loaded, start))
         assert state(led) == state(there), f"seed {seed}, record {start}"

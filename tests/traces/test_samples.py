@@ -88,11 +88,11 @@ def test_cpus_are_counted(kernel, text, number):
     assert System(kernel.root).cpus() == number
 
 
-def test_gaps_name_the_orders_that_are_not_told(kernel):
+def test_gaps_name_the_orders_that_are_not_known(kernel):
     found = samples.gaps(System(kernel.root).sample(0))
     assert len(found) == 2
     assert found[0].endswith("count as order 0: 2, 3, 4, 5, 6, 7, 8")
-    assert "/a file rotates is not told" in found[1]
+    assert "/a file rotates is not known" in found[1]
 
 
 def test_a_kernel_that_counts_huge_pages_alone_tells_order_9(tmp_path):

@@ -2,6 +2,7 @@
 """Random streams: legal, repeatable, rich, and in step with the model's invariants."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hwswap.compare import check
@@ -13,6 +14,7 @@ from hwswap.traces.records import FIRST_VERSION, version_of
 from hwswap.traces.trace import Op
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_seed import SEED
 
 
 def test_the_same_seed_gives_the_same_stream_and_another_another():
@@ -111,31 +113,61 @@ def test_the_models_lists_and_counts_hold_all_along(seed):
     assert making.model.faults() == []
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_streams_reach_every_kind_of_operation_order_and_path(seed):
-    ops: Counter[int] = Counter()
-    orders: Counter[int] = Counter()
-    paths: Counter[str] = Counter()
-    types: set[int] = set()
-    reinserts = 0
-    for span in (3, 12, 60):
-        making = stream.Stream(stream.Shape(seed=seed, ops=25000, span=span))
+ALL_BUT_STEALS = ("fast", "nonfull", "free", "frag", "fail")
+"""Ways in which an allocation ends."""
+
+
+class Reached:
+    """What streams have come to."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.ops: Counter[int] = Counter()
+        self.orders: Counter[int] = Counter()
+        self.paths: Counter[str] = Counter()
+        self.types: set[int] = set()
+        self.reinserts = 0
+
+    def add(self, shape: stream.Shape) -> None:
+        """Make one more stream, and count."""
+        making = stream.Stream(shape)
         last: dict[int, int] = {}
         for record in making:
-            ops[record.op] += 1
+            self.ops[record.op] += 1
             if record.op == Op.ALLOC and record.type != trace.FAILED:
-                orders[record.order] += 1
-                types.add(record.type)
+                self.orders[record.order] += 1
+                self.types.add(record.type)
             if record.op == Op.SWAPON and last[record.type] == Op.SWAPOFF_BEGIN:
-                reinserts += 1
+                self.reinserts += 1
             if record.op not in (Op.ALLOC, Op.FREE):
                 last[record.type] = record.op
-        paths += making.model.counts.by_path
-    assert set(ops) == set(FIRST_VERSION)
-    assert min(orders[order] for order in range(10)) >= 10, orders
-    assert len(types) >= 6
-    assert reinserts >= 3
-    assert all(paths[path] >= 20 for path in ("fast", "nonfull", "free", "frag", "steal", "fail")), paths
+        self.paths += making.model.counts.by_path
+
+    def assert_enough(self, types: int, reinserts: int, of_each_path: int, paths: Sequence[str]) -> None:
+        """Each operation, 10 allocations of each order, and so many of the rest."""
+        assert set(self.ops) == set(FIRST_VERSION)
+        assert min(self.orders[order] for order in range(10)) >= 10, self.orders
+        assert len(self.types) >= types
+        assert self.reinserts >= reinserts
+        assert all(self.paths[path] >= of_each_path for path in paths), self.paths
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_streams_reach_every_kind_of_operation_order_and_path(seed):
+    """One long stream of each size, with seeds that do: of 25 others, 17 had fewer steals, orders or devices."""
+    reached = Reached()
+    for span in (3, 12, 60):
+        reached.add(stream.Shape(seed=seed, ops=25000, span=span))
+    reached.assert_enough(6, 3, 20, (*ALL_BUT_STEALS, "steal"))
+
+
+def test_streams_of_any_seeds_reach_all_but_steals_together():
+    """Steals take longer streams. The least in 20,000 sets of 8 out of 70 seeds: 36, 6, 2 and 203."""
+    reached = Reached()
+    for seed in range(SEED, SEED + 8):
+        for span in (3, 12, 60):
+            reached.add(stream.Shape(seed=seed, ops=6000, span=span))
+    reached.assert_enough(4, 1, 60, ALL_BUT_STEALS)
 
 
 def test_check_accepts_a_stream_and_names_the_first_changed_decision():

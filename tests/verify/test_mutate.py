@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from hwswap.verify import mutants, mutate
+from hwswap.verify import make_mutants, mutate
 from hwswap.verify.netlist import Netlist, Site
 
 VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/core/Core.scala:12:7", "    b;", "endmodule", ""]
@@ -111,7 +111,7 @@ def test_constants_clocks_and_the_optimisers_cells_are_no_candidates():
         "$2": ("$dff", {"CLK": [1], "D": [10, 11], "Q": [12, 13]}),
         "own": ("$not", {"A": [12, 13], "Y": [14, 15]}),
     }
-    found = mutants.candidates(netlist(cells, [14, 15]), VERILOG)
+    found = make_mutants.candidates(netlist(cells, [14, 15]), VERILOG)
     assert list(found) == ["Core"]
     ports = {(site.cell, site.port, site.bit) for site in found["Core"][2]}
     assert ("$1", "A", 0) in ports
@@ -123,7 +123,7 @@ def test_faults_know_their_place():
     """Module, line of the Chisel source, and a name with the path of instances."""
     made = netlist({"$1": ("$and", {"A": [2, 3], "B": ["0", 5], "Y": [10, 11]})}, [10, 11])
     places = [Site("$1", "Y", 1), Site("$1", "A", 0), Site("$1", "B", 1)]
-    found = mutants.seed_faults(made, VERILOG, places, random.Random(1))
+    found = make_mutants.seed_faults(made, VERILOG, places, random.Random(1))
     assert [mutant.number for mutant in found] == [1, 2, 3]
     assert {(mutant.module, mutant.line, mutant.source) for mutant in found} == {("Core", 2, "Core.scala:12")}
     assert {mutant.port: mutant.wire for mutant in found} == {"A": "", "B": "", "Y": "core.sum"}
@@ -131,8 +131,8 @@ def test_faults_know_their_place():
 
 
 def test_the_command_puts_in_what_was_chosen():
-    fault = mutants.Mutant(7, "Core", "cnot1", "$flatten\\core.$12", "A", 3, 6, "", 2, "")
-    assert mutants.command(fault) == (
+    fault = make_mutants.Mutant(7, "Core", "cnot1", "$flatten\\core.$12", "A", 3, 6, "", 2, "")
+    assert make_mutants.command(fault) == (
         "mutate -ctrl mutsel 16 7 -mode cnot1 -module HwSwap -cell $flatten\\core.$12 -port A -portbit 3 -ctrlbit 6"
     )
     assert "inverted while bit 6 is 1" in str(fault)
@@ -143,25 +143,25 @@ def test_faults_are_spread():
     """Each kind of module has some, none has too many, and so it is with lines."""
     kinds = {"Core": 500, "Dma": 40, "Queue": 1, **{f"M{i}": 60 for i in range(9)}}
     made = pool(kinds)
-    found = mutants.choose(made, 100, random.Random(7))
+    found = make_mutants.choose(made, 100, random.Random(7))
     assert len(set(found)) == 100
     lines = lines_of(found)
-    assert max(lines.values()) <= mutants.PER_LINE
+    assert max(lines.values()) <= make_mutants.PER_LINE
     counts = {kind: sum(lines[line] for line in made[kind]) for kind in kinds}
-    assert counts.pop("Queue") == mutants.PER_LINE
-    assert min(counts.values()) >= mutants.AT_LEAST
-    assert max(counts.values()) <= mutants.AT_MOST * 100
+    assert counts.pop("Queue") == make_mutants.PER_LINE
+    assert min(counts.values()) >= make_mutants.AT_LEAST
+    assert max(counts.values()) <= make_mutants.AT_MOST * 100
 
 
 def test_the_seed_decides():
     made = pool({f"M{i}": 60 for i in range(12)})
-    assert mutants.choose(made, 60, random.Random(1)) == mutants.choose(made, 60, random.Random(1))
-    assert mutants.choose(made, 60, random.Random(1)) != mutants.choose(made, 60, random.Random(2))
+    assert make_mutants.choose(made, 60, random.Random(1)) == make_mutants.choose(made, 60, random.Random(1))
+    assert make_mutants.choose(made, 60, random.Random(1)) != make_mutants.choose(made, 60, random.Random(2))
 
 
 def test_too_few_candidates_are_said():
     with pytest.raises(ValueError, match="only"):
-        mutants.choose(pool({"Core": 5}), 50, random.Random(1))
+        make_mutants.choose(pool({"Core": 5}), 50, random.Random(1))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,8 @@ def test_too_few_candidates_are_said():
         ("line 3 (): register 0x40 is 0x0 and must be 0x1", "difference"),
         ("operation 5 (alloc): expected device 1 slot 3, got device 1 slot 4", "difference"),
         ("AXI4: a burst crosses 4 KiB", "protocol"),
-        ("Segmentation fault", "other"),
+        ("the simulation has not ended after 700 cycles: it hangs", "hang"),
+        ("Segmentation fault", mutate.NO_VERDICT),
     ],
 )
 def test_how_a_fault_was_found(said, kind):
@@ -210,16 +211,19 @@ def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
 def model(tmp_path, monkeypatch) -> Path:
     """Stand in for a model: a difference with fault 1, a hang with 2, nothing with 3, more cycles with 4 and 5.
 
-    Of two tests the second finds fault 5 by a difference.
+    Of two tests the second finds fault 5 by a difference, and 8 too, of which the first gives no verdict. With 6 the
+    program is killed, with 7 its gates do not settle.
     """
     program = tmp_path / "hwswap-fake"
     program.write_text(
         f"#!{sys.executable}\n"
-        "import sys\n"
-        "fault = int(sys.argv[sys.argv.index('--fault') + 1])\n"
-        "if fault == 1 or (fault == 5 and 'second' in sys.argv[1]):\n"
+        "import os, signal, sys\n"
+        "fault, limit = (int(sys.argv[sys.argv.index(name) + 1]) for name in ('--fault', '--max-cycles'))\n"
+        "if fault == 1 or (fault in (5, 8) and 'second' in sys.argv[1]):\n"
         "    print('register 0x0 is 0x1 and must be 0x2'); sys.exit(1)\n"
-        "while fault == 2: pass\n"
+        "if fault in (6, 8): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "if fault == 7: print('HwSwap.sv:3: Active region did not converge.'); sys.exit(1)\n"
+        "if fault == 2: print(f'the simulation has not ended after {limit} cycles: it hangs'); sys.exit(1)\n"
         "print(f'all as they must be; {1000 + (fault > 3)} cycles')\n"
     )
     program.chmod(0o755)
@@ -231,15 +235,18 @@ def model(tmp_path, monkeypatch) -> Path:
 
 def test_faults_are_tried(model):
     sound = mutate.without_fault(model, model)
-    found = [mutate.try_fault(number, model, model, sound) for number in (1, 3, 4, 5)]
-    hurried = {name: replace(how, limit=1) for name, how in sound.items()}
-    found.append(mutate.try_fault(2, model, model, hurried))
+    found = [mutate.try_fault(number, model, model, sound) for number in (1, 3, 4, 5, 2, 6, 7, 8)]
+    assert [how.limit for how in sound.values()] == [20_000, 20_000]
+    assert "20000 cycles" in found[4].said
     assert [(outcome.by, outcome.how) for outcome in found] == [
         ("first", "difference"),
         ("", ""),
         ("first", "cycles"),
         ("second", "difference"),
         ("first", "hang"),
+        ("first", mutate.NO_VERDICT),
+        ("first", mutate.NO_VERDICT),
+        ("second", "difference"),
     ]
 
 
@@ -277,7 +284,7 @@ def test_survivors_that_never_matter_are_told_apart(monkeypatch, tmp_path):
     assert mutate.Proofs(path, "faults").of(5, 4, 2) == mutate.UNREACHABLE
     assert mutate.Proofs(path, "others").of(5, 4, 2) is None
     outcomes = [mutate.Outcome(n, "", proofs.of(n, 5, 2) or "", "", 1.0) for n in (4, 5, 7)]
-    listed = [mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in (4, 5, 7)]
+    listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in (4, 5, 7)]
     values = mutate.report(outcomes, listed, 1)
     assert (values["seeded"], values["proved_to_be_none"], values["proved_unreachable"]) == (3, 1, 1)
     assert (values["faults"], values["killed"]) == (1, 0)
@@ -295,18 +302,19 @@ def test_what_time_it_took():
 
 
 def test_survivors_are_listed(capsys):
-    """Those that only cost cycles are counted by themselves, and are no part of the score."""
-    listed = [mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in range(1, 11)]
-    how = {4: "", 5: "cycles"}
+    """Those that only cost cycles, and those without a verdict, are counted by themselves, and are not found."""
+    listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in range(1, 11)]
+    how = {4: "", 5: "cycles", 6: mutate.NO_VERDICT}
     outcomes = [
         mutate.Outcome(m.number, "x" if how.get(m.number, "x") else "", how.get(m.number, "difference"), "", 0.1)
         for m in listed
     ]
     values = mutate.report(outcomes, listed, 1)
-    assert (values["faults"], values["killed"], values["score"]) == (10, 8, 0.8)
-    assert (values["by_cycles_alone"], values["score_with_cycles"]) == (1, 0.9)
+    assert (values["faults"], values["killed"], values["score"]) == (10, 7, 0.7)
+    assert (values["by_cycles_alone"], values["score_with_cycles"], values["without_verdict"]) == (1, 0.8, 1)
     assert [survivor["number"] for survivor in values["survivors"]] == [4]
-    assert values["modules"] == {"Core": {"faults": 10, "killed": 8, "cycles": 1}}
+    assert values["modules"] == {"Core": {"faults": 10, "killed": 7, "cycles": 1}}
     said = capsys.readouterr().out
     assert "survivor: fault 4" in said
     assert "cycles alone: fault 5" in said
+    assert "no verdict: fault 6" in said

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make demo` makes of what its guest has counted."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hwswap.bench import demo
+
+LINES = """@counters {phase} before
+pswpout 1000
+allocations 100
+pswpin 10
+swpout_64 3
+swpout_fallback_64 0
+swpout_2048 1
+swpout_fallback_2048 0
+grant_units 500
+grants_popped 40
+grants_refused_epoch 2
+grants_refused_place 0
+@end
+@counters {phase} after
+pswpout 2736
+allocations 454
+pswpin 20
+swpout_64 27
+swpout_fallback_64 0
+swpout_2048 3
+swpout_fallback_2048 0
+grant_units {units}
+grants_popped 240
+grants_refused_epoch {refused}
+grants_refused_place 0
+@end
+@verify {phase} clusters 128 differences {differences}
+@load {phase} {load}"""
+"""354 allocations; 200 grants."""
+
+
+def collected(units: int = 840, refused: int = 4, differences: int = 0, wrong: int = 0) -> demo.Collected:
+    """Return what both phases with grants have counted, and the comparison at the end."""
+    found = demo.Collected()
+    load = json.dumps({"mismatches": wrong, "verified_bytes": 4096})
+    for phase in ("hint", "fragmented-hint"):
+        text = LINES.format(phase=phase, units=units, refused=refused, differences=differences, load=load)
+        for line in text.splitlines():
+            found.feed(line)
+    found.feed("@verify end clusters 128 differences 0")
+    return found
+
+
+def missed(found: demo.Collected) -> list[str]:
+    """Return the conditions that are not met."""
+    return [check.text for check in demo.check(found) if not check.passed]
+
+
+def test_counters_are_told_by_how_far_they_went_up() -> None:
+    counts = collected().phase("hint").counts()
+    assert (counts["allocations"], counts["grant_units"], counts["pswpin"]) == (354, 340, 10)
+
+
+def test_all_conditions_are_met() -> None:
+    assert missed(collected()) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: collected(units=836), "94.9 % of the allocations were of grants (at least 95 %)"),
+        (lambda: collected(refused=5), "1.50 % of the grants were refused (at most 1 %)"),
+        (lambda: collected(differences=1), "mirror when quiet: clusters 128 differences 1"),
+    ],
+)
+def test_each_condition_can_be_missed(made: Callable[[], demo.Collected], said: str) -> None:
+    assert missed(made()) == [f"{phase}: {said}" for phase in ("hint", "fragmented-hint")]
+
+
+def test_a_wrong_byte_is_told() -> None:
+    (text,) = missed(collected(wrong=1))
+    assert text == "every byte verified: 8,192 bytes in 2 loads, 2 wrong"

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make bench-offload` makes of the lines of its guests, and when a target is missed."""
+
+import json
+
+import pytest
+from hwswap.bench import fallbacks, offload, offload_targets
+from hwswap.guest.qemu import GuestError
+
+
+def line(state: str, op: str, order: int, cost: int, n: int = 10, failed: int = 0) -> str:
+    """Return a line of the bench in which each call costs the same."""
+    figures = dict.fromkeys(("min", "p50", "avg", "p99", "max"), cost)
+    return f"@bench {state} 20000 " + json.dumps({"op": op, "order": order, "n": n, "failed": failed, **figures})
+
+
+def printed(allocate: int, free: int, fail: int = 430) -> str:
+    """Return what a guest prints in the short form."""
+    lines = []
+    for order, _, _ in offload.SHORT_RUNS:
+        for state in offload_targets.STATES:
+            lines += [line(state, "alloc", order, allocate), line(state, "free", order, free)]
+    for order, _ in offload.SHORT_FAILS:
+        lines += [line("fail", "alloc", order, fail, failed=10), line("fail", "free", order, 0, n=0)]
+    return "\n".join([*lines, "@stats units 5", "@verify clusters 256", "@verify kernel 0", "@done"])
+
+
+def figures(**columns: str) -> offload_targets.Figures:
+    """Return the figures of columns."""
+    return offload.figures(
+        {"bench": [e for column, text in columns.items() for e in offload.entries(column, text, short=True)]}
+    )
+
+
+def missed(targets: list[offload_targets.Target]) -> list[str]:
+    """Return which targets are missed."""
+    return [target.name for target in targets if not target.met]
+
+
+def test_all_is_met() -> None:
+    found = figures(unpatched=printed(460, 326), off=printed(465, 331), grants=printed(200, 340, fail=200))
+    assert missed(offload_targets.calls(found)) == []
+    assert offload.stats(printed(1, 1)) == {"units": 5}
+
+
+def test_each_instruction_counts() -> None:
+    found = figures(unpatched=printed(460, 326), off=printed(466, 331), grants=printed(466, 357, fail=430))
+    names = missed(offload_targets.calls(found))
+    assert "off, allocate order 0, empty, p50" in names
+    assert "grants, free order 0, empty, average" in names
+    assert "grants, allocate order 0, half full, average" in names
+    assert "grants, order 4 without room, average" in names
+    assert "grants, allocate order 0, empty, average" not in names
+    assert "off, free order 0, empty, p50" not in names
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("@verify kernel 0", "@verify kernel 3"),
+        (line("fail", "alloc", 4, 430, failed=10), line("fail", "alloc", 4, 430, failed=9)),
+        (line("empty", "alloc", 0, 460), line("empty", "alloc", 0, 460, failed=1)),
+        (line("50", "free", 0, 326), ""),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_refused(before: str, after: str) -> None:
+    text = printed(460, 326)
+    assert offload.entries("grants", text, short=True)
+    assert before in text
+    with pytest.raises(GuestError, match="grants: "):
+        offload.entries("grants", text.replace(before, after), short=True)
+
+
+def mixed(splits: dict[str, int], mismatches: int = 0) -> str:
+    """Return what a guest prints of the fall-backs, short form, of 1,000 folios of each size."""
+    lines = []
+    for placement in fallbacks.PLACEMENTS:
+        for percent in fallbacks.SHORT_FILLS:
+            head = f"{placement} {percent}"
+            for size in fallbacks.SIZES:
+                lines.append(f"@count {head} before {size} 7 3")
+                lines.append(f"@count {head} after {size} {1007 - splits[placement]} {3 + splits[placement]}")
+            lines.append(f"@mix {head} " + json.dumps({"mismatches": mismatches, "verified_bytes": 4096}))
+            lines.append(f"@verify {head} kernel 0")
+    return "\n".join(lines)
+
+
+SPLITS = {"linux": 120, "indexed": 15, "open": 3, "engine-indexed": 16, "engine-open": 2}
+"""Folios of each size that are split: `indexed` and `engine-open` are as good as they have to be."""
+
+
+def test_fallbacks_are_counted_and_judged() -> None:
+    entries = fallbacks.entries(2, mixed(SPLITS), short=True)
+    rates = fallbacks.rates({"runs": entries})
+    assert rates[2, 92, "indexed"] == 0.015
+    names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates))]
+    assert names == ["engine-indexed", "open"]
+    assert fallbacks.table({"runs": entries}).row_count == len(SPLITS)
+
+
+def test_wrong_bytes_are_refused() -> None:
+    with pytest.raises(GuestError, match="not what was written"):
+        fallbacks.entries(2, mixed(SPLITS, mismatches=1), short=True)
+
+
+@pytest.mark.parametrize("wrong", ["kernel 2", "clusters 128 differences 2"])
+def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
+    with pytest.raises(GuestError, match="2 words of the mirror"):
+        fallbacks.entries(2, mixed(SPLITS).replace("kernel 0", wrong, 1), short=True)
+
+
+def test_without_fallbacks_there_is_nothing_to_judge() -> None:
+    rates = {(2, 92, placement): 0.0 for placement in fallbacks.PLACEMENTS}
+    assert len(missed(offload_targets.fallbacks(rates))) == len(SPLITS) - 1

@@ -1,0 +1,501 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine of marks and grants against the golden model: the same grants when all is quiet, legal ones when not."""
+
+import copy
+import dataclasses
+import json
+import os
+import random
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import ClockCycles, FallingEdge
+from hwswap.model.grants import ENTRY, DeviceEntry, Grant, Grants, Lines, Placement, free_units, ring_place, span
+from hwswap.model.marks import WORDS, Arrays, Scanner, Summary, Word, change, mark
+from hwswap.model.rows import ALL, ORDERS, SLOTS
+from hwswap.model.steering import Host
+from hwswap_map import Flag
+
+from cases.grants_bench import BUILDER, RINGS, Bench, entry_at
+
+SEED = int(os.environ["HWSWAP_SEED"])
+CLUSTERS = int(os.environ["HWSWAP_CLUSTERS"])
+CPUS = int(os.environ["HWSWAP_CPUS"])
+EAGER = {"none": 1.0, "idle": 0.7, "pressure": 0.3, "both": 0.5}[os.environ["HWSWAP_PACE"]]
+LATENCY = {"none": 0, "idle": 16, "pressure": 3, "both": 40}[os.environ["HWSWAP_PACE"]]
+
+BASES = {0: 0, 1: 61, 2: 70, 5: 128, 6: CLUSTERS - 7}
+"""Of the devices by their number: one lies in two groups, one at the end."""
+
+SIZES = {0: 3, 1: 6, 2: 4, 5: 2, 6: 7}
+FLAGS: dict[int, dict[str, bool]] = {2: {"file": True}, 5: {"rotating": True}}
+USED_ORDERS = (0, 0, 1, 2, 3, 4, 6, 8, 9)
+
+
+class LoggedLines(Lines):
+    """The golden model's lines, with what it stores in order."""
+
+    log: list[tuple[int, int]]
+
+    def store(self, cpu: int, order: int, index: int, which: int, value: int) -> None:
+        """Store and take note."""
+        super().store(cpu, order, index, which, value)
+        self.log.append((RINGS + ring_place(cpu, order, index, self.log2) + 8 * which, value))
+
+
+def finish(steps: Iterator[str]) -> Any:
+    """Do all steps; return what comes of them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+class Work:
+    """Random allocations and frees of a host, and which slots are whose."""
+
+    def __init__(self, host: Host, rng: random.Random) -> None:
+        """Begin with nothing."""
+        self.host = host
+        self.rng = rng
+        self.owned: dict[tuple[int, int], int] = {}
+
+    def begin(self, cpu: int, order: int) -> tuple[int, Iterator[str]]:
+        """Begin an allocation, or now and then to free something."""
+        if self.owned and self.rng.random() < 0.35:
+            place = self.rng.choice(list(self.owned))
+            return -1, self.host.free(*place, self.owned.pop(place))
+        return order, self.host.alloc(cpu, order)
+
+    def ended(self, order: int, found: Any) -> None:
+        """Take note of what an allocation has brought; no slot may be given twice."""
+        if order < 0 or found is None:
+            return
+        slots = set(range(found[1], found[1] + (1 << order)))
+        for (type_, at), size in self.owned.items():
+            assert type_ != found[0] or not slots & set(range(at, at + (1 << size))), "given twice"
+        self.owned[found[0], found[1]] = order
+
+    def gone(self, type_: int) -> None:
+        """Forget what a device had."""
+        for place in [place for place in self.owned if place[0] == type_]:
+            del self.owned[place]
+
+
+def known(dut: Any, cluster: int) -> tuple[Summary, int]:
+    """Return what the engine keeps of a cluster, and how many entries and rings are of it."""
+    record = int(dut.engine.summaries.records_ext.Memory[cluster].value)
+    counted = record & 1
+    refs, record = record >> 1 & 15, record >> 5
+    run, epoch, list_, order = record & 15, record >> 4 & 255, record >> 12 & 7, record >> 15 & 15
+    assert counted in (0, 1)
+    return Summary(Word(order, Flag(list_), epoch), run - 1), refs
+
+
+def devices_of(placement: Placement, rng: random.Random) -> tuple[Arrays, LoggedLines, Host, Work]:
+    """Make memory and a host that works on it."""
+    arrays, lines = Arrays(CLUSTERS), LoggedLines(CPUS)
+    lines.log = []
+    host = Host(arrays, lines, placement, stash=100)
+    return arrays, lines, host, Work(host, rng)
+
+
+async def in_step(dut: Any, placement: Placement, phases: int) -> None:
+    """Let host, scan and builder work one after the other; all that the engine writes is what the golden model does."""
+    rng = random.Random(SEED)
+    arrays, lines, host, work = devices_of(placement, rng)
+    bench = Bench(dut, arrays, lines, rng, placement)
+    bench.eager, bench.latency = EAGER, LATENCY
+    await bench.start(pause=rng.randrange(4))
+    # A copy of all that the engine sees, for the golden model.
+    mirror, shadow = Arrays(CLUSTERS), LoggedLines(CPUS)
+    shadow.log = []
+    golden = Grants(mirror, shadow, placement)
+    scanner = Scanner(mirror, golden.index)
+    scan, steps = scanner.steps(), golden.steps()
+    epoch = 0
+    written = 0
+    for phase in range(phases):
+        # Devices: one change a phase, since two at once are taken back in another order.
+        type_ = rng.choice(sorted(BASES))
+        entry = None
+        if type_ not in host.devices:
+            epoch = epoch % 255 + 1
+            priority = rng.choice((-1, -1, 5))
+            entry = DeviceEntry(type_, BASES[type_], SIZES[type_], priority, epoch, **FLAGS.get(type_, {}))
+            finish(host.swapon(entry, entry.clusters * SLOTS - rng.choice((0, 3, 300))))
+        elif rng.random() < 0.2:
+            entry = dataclasses.replace(host.devices[type_].entry, live=False)
+            finish(host.swapoff(type_))
+            work.gone(type_)
+        elif rng.random() < 0.2:
+            finish(host.drop_masks(lambda _, held, gone=type_: held.type == gone))
+            entry = dataclasses.replace(host.devices[type_].entry, priority=rng.choice((-1, 5)))
+            host.devices[type_].entry = entry
+        if rng.random() < 0.1:
+            finish(host.cpu_gone(rng.randrange(CPUS)))
+        # Work
+        favourite = rng.choice(USED_ORDERS)
+        for _ in range(rng.choice((5, 40, 300))):
+            order = favourite if rng.random() < 0.7 else rng.choice(USED_ORDERS)
+            order, operation = work.begin(rng.randrange(CPUS), order)
+            work.ended(order, finish(operation))
+        if rng.random() < 0.1:
+            lines.head[rng.randrange(CPUS)][rng.randrange(ORDERS)] += 100
+        # The golden model
+        mirror.bitmap, mirror.word = copy.deepcopy(arrays.bitmap), list(arrays.word)
+        mirror.dirty[:], mirror.group[:] = arrays.dirty, arrays.group
+        shadow.want, shadow.head = list(lines.want), copy.deepcopy(lines.head)
+        shadow.log.clear()
+        if entry is not None:
+            golden.set_device(entry)
+            finish(golden.take_back())
+        for _ in range(3):
+            while next(scan) != "round":
+                pass
+            golden.round_finished()
+        quiet = 0
+        while quiet < 2:
+            before = len(shadow.log)
+            while next(steps) != "pass":
+                pass
+            quiet = quiet + 1 if len(shadow.log) == before else 0
+        # The engine
+        bench.memory.writes.clear()
+        if entry is not None:
+            await bench.set_device(entry)
+        await bench.switch("scan", True)
+        await bench.went_round(3)
+        await bench.switch("scan", False)
+        assert arrays.quiet()
+        await bench.switch("grant", True)
+        quiet = 0
+        while quiet < 3:
+            before = len(bench.memory.writes)
+            await bench.passed(1)
+            quiet = quiet + 1 if len(bench.memory.writes) == before else 0
+        await bench.switch("grant", False)
+        entries = [write for write in bench.memory.writes if write[0] >= RINGS]
+        assert entries == shadow.log, f"phase {phase}: {entries} and not {shadow.log}"
+        assert lines.no_run == shadow.no_run, f"phase {phase}"
+        written += len(entries)
+        for device in golden.devices.values():
+            for cluster in range(device.base, device.base + device.clusters):
+                summary, refs = known(dut, cluster)
+                assert summary == golden.index.summaries[cluster], f"phase {phase}, cluster {cluster}"
+                if device.live:
+                    assert (refs > 0) == (cluster in golden.granted), f"phase {phase}, cluster {cluster}"
+    assert written > 40 * phases / 10
+    cocotb.log.info("%d words of entries in %d phases, %d cycles", written, phases, bench.cycle)
+
+
+@cocotb.test()
+async def same_grants_indexed(dut):
+    """With all quiet, the engine writes what the golden model writes, in that order: placement INDEXED."""
+    await in_step(dut, Placement.INDEXED, 25)
+
+
+@cocotb.test()
+async def same_grants_open(dut):
+    """The same with placement OPEN, where a pass that finds nothing takes ten times as long."""
+    await in_step(dut, Placement.OPEN, 8)
+
+
+class Watch:
+    """Looks at each grant that the engine writes, while host and engine are at work.
+
+    Attributes:
+        last: of each cluster, the bitmap that the builder has read last, a word at a time.
+        words: of each cluster, the words that the scan has read last; the index may have any of these still.
+        tails: entries written, by CPU and order.
+    """
+
+    def __init__(self, bench: Bench, host: Host) -> None:
+        """Begin to look."""
+        self.bench = bench
+        self.host = host
+        self.placement = bench.placement
+        self.last = defaultdict(lambda: [0] * WORDS)
+        self.words: dict[int, list[int]] = defaultdict(list)
+        self.tails: dict[tuple[int, int], int] = defaultdict(int)
+        self.entries: dict[int, DeviceEntry] = {}
+        self.granted = self.taken_back = 0
+        bench.memory.on_entry = self.entry
+        bench.memory.on_bitmap = self.bitmap
+        bench.memory.on_word = self.word
+
+    def bitmap(self, client: int, cluster: int, number: int, value: int) -> None:
+        """Keep what the builder reads."""
+        if client == BUILDER:
+            self.last[cluster][number] = value
+
+    def word(self, cluster: int, value: int) -> None:
+        """Keep what the scan reads."""
+        self.words[cluster] = [*self.words[cluster][-3:], value]
+
+    def entry(self, place: int, word1: int) -> None:
+        """Look at an entry when its second word is there."""
+        lines = self.bench.memory.lines
+        ring, at = divmod(place, ENTRY << lines.log2)
+        cpu, order = divmod(ring, ORDERS)
+        tail = self.tails[cpu, order]
+        if not word1 >> 62 & 1:
+            # Taken back: in its place with its phase, so that the host finds it.
+            index = next(i for i in range(tail - (1 << lines.log2), tail) if i % (1 << lines.log2) == at // ENTRY)
+            assert entry_at(lines, place, index) == Grant(0, 0, 0, order, 0, valid=False)
+            self.taken_back += 1
+            return
+        assert ring_place(cpu, order, tail, lines.log2) == place, "an entry is not the next one of its ring"
+        grant = entry_at(lines, place, tail)
+        assert grant is not None, "an entry has the phase of another lap"
+        self.tails[cpu, order] = tail + 1
+        self.granted += 1
+        self.legal(grant, order)
+        self.alone((cpu, order))
+
+    def legal(self, grant: Grant, order: int) -> None:
+        """See whether a grant is what the specification allows."""
+        entry = self.entries[grant.type]
+        assert entry.live
+        assert entry.serves(order)
+        assert (grant.order, grant.epoch) == (order, entry.epoch)
+        number, slot = divmod(grant.slot, SLOTS)
+        assert 0 <= number < entry.clusters
+        assert grant.slot % span(order) == 0
+        cluster = entry.base + number
+        used = sum(word << 64 * i for i, word in enumerate(self.last[cluster]))
+        assert grant.mask == free_units(used, order, slot)
+        assert grant.mask
+        assert any(self.allowed(Word.unpack(word), entry, order) for word in self.words[cluster])
+
+    def allowed(self, word: Word, entry: DeviceEntry, order: int) -> bool:
+        """Tell whether a cluster of this word may serve an order."""
+        if word.epoch != entry.epoch:
+            return False
+        if word.list == Flag.FREE:
+            return True
+        if word.list not in (Flag.NONFULL, Flag.FRAG) or order == ORDERS - 1:
+            return False
+        return self.placement is Placement.OPEN or order in (0, word.order)
+
+    def offered(self, type_: int | None = None) -> list[tuple[tuple[int, int], Grant]]:
+        """Return the grants that no CPU has popped and none would skip, of a device or all."""
+        lines = self.bench.memory.lines
+        found = []
+        for (cpu, order), tail in self.tails.items():
+            for index in range(lines.head[cpu][order], tail):
+                grant = lines.entry(cpu, order, index)
+                if grant is not None and grant.valid and type_ in (None, grant.type):
+                    found.append(((cpu, order), grant))
+        return found
+
+    def alone(self, only: tuple[int, int] | None = None) -> None:
+        """Of grants on offer and masks in use, no slot is in two, and no cluster has two owners."""
+        parts = [(owner, grant.type, grant.slot, grant.mask) for owner, grant in self.offered()]
+        parts += [
+            ((cpu, order), held.type, held.slot, held.mask)
+            for cpu, per_cpu in enumerate(self.host.cpus)
+            for order, held in per_cpu.masks.items()
+        ]
+        owners: dict[tuple[int, int], tuple[int, int]] = {}
+        taken: dict[tuple[int, int], int] = {}
+        for owner, type_, slot, mask in parts:
+            cluster = type_, slot // SLOTS
+            assert owners.setdefault(cluster, owner) == owner, f"cluster {cluster} has two owners, {only} is one"
+            bits = sum((1 << (1 << owner[1])) - 1 << (i << owner[1]) for i in range(64) if mask >> i & 1)
+            bits <<= slot % SLOTS
+            assert not taken.get(cluster, 0) & bits, "a slot is granted twice"
+            taken[cluster] = taken.get(cluster, 0) | bits
+
+
+async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
+    """Let host, scan and builder all work at once, with devices that come, go and change priority."""
+    rng = random.Random(SEED)
+    arrays, lines, host, work = devices_of(placement, rng)
+    bench = Bench(dut, arrays, lines, rng, placement)
+    bench.eager, bench.latency = EAGER, LATENCY
+    watch = Watch(bench, host)
+    operations: dict[int, tuple[int, Iterator[str]]] = {}
+    pace = {"load": 0.0, "steps": 0.5}
+    favourite = 0
+
+    def each() -> None:
+        """Let some stores of the host become visible."""
+        while rng.random() < pace["steps"]:
+            cpu = rng.randrange(CPUS)
+            if cpu not in operations:
+                if rng.random() >= pace["load"]:
+                    return
+                operations[cpu] = work.begin(cpu, favourite if rng.random() < 0.7 else rng.choice(USED_ORDERS))
+            order, steps = operations[cpu]
+            try:
+                next(steps)
+            except StopIteration as end:
+                del operations[cpu]
+                work.ended(order, end.value)
+
+    bench.each = each
+    await bench.start(pause=rng.randrange(8))
+    await bench.switch("scan", True)
+    await bench.switch("grant", True)
+    epoch = 0
+
+    async def all_ended() -> None:
+        load, pace["load"] = pace["load"], 0.0
+        pace["steps"] = 0.5
+        await bench.until(lambda: not operations)
+        pace["load"] = load
+
+    for phase in range(phases):
+        favourite = rng.choice(USED_ORDERS)
+        pace["load"], pace["steps"] = rng.choice((0.05, 0.3, 0.9)), rng.choice((0.02, 0.1, 0.6))
+        await ClockCycles(dut.clock, rng.choice((100, 1000, 2500)))
+        type_ = rng.choice(sorted(BASES))
+        if type_ not in host.devices:
+            epoch = epoch % 255 + 1
+            entry = DeviceEntry(
+                type_, BASES[type_], SIZES[type_], rng.choice((-1, -1, 5)), epoch, **FLAGS.get(type_, {})
+            )
+            await bench.set_device(entry)
+            watch.entries[type_] = entry
+            swapon = host.swapon(entry, entry.clusters * SLOTS - rng.choice((0, 3, 300)))
+            for _ in swapon:
+                if rng.random() < 0.3:
+                    await FallingEdge(dut.clock)
+        elif rng.random() < 0.5:
+            await all_ended()
+            pace["load"] = 0.0
+            device = host.devices[type_]
+            gone = rng.random() < 0.5
+            if gone:
+                finish(host.swapoff(type_))
+                work.gone(type_)
+            await bench.set_device(dataclasses.replace(device.entry, live=False))
+            watch.entries[type_] = dataclasses.replace(device.entry, live=False)
+            assert not watch.offered(type_), "what is gone is on offer"
+            if not gone:
+                finish(host.drop_masks(lambda _, held, gone=type_: held.type == gone))
+                device.entry = dataclasses.replace(device.entry, priority=rng.choice((-1, 5)))
+                await bench.set_device(device.entry)
+                watch.entries[type_] = device.entry
+        elif rng.random() < 0.3:
+            cpu = rng.randrange(CPUS)
+            await all_ended()
+            pace["load"] = 0.0
+            finish(host.cpu_gone(cpu))
+            await bench.passed(3)
+            assert not any(owner[0] == cpu for owner, _ in watch.offered()), "a CPU that is gone is offered something"
+        if phase % 4 == 3:
+            await all_ended()
+            pace["load"] = 0.0
+            finish(host.drop_masks(lambda *_: True))
+            await bench.went_round(3)
+            assert arrays.quiet(), "a mark is left"
+            await bench.passed(3)
+            settled(dut, host, watch, placement)
+        watch.alone()
+    assert watch.granted > 10 * phases / 4
+    assert watch.taken_back
+    cocotb.log.info(
+        "%d grants, %d taken back, %d cycles; host: %s", watch.granted, watch.taken_back, bench.cycle, host.counts
+    )
+
+
+def settled(dut: Any, host: Host, watch: Watch, placement: Placement) -> None:
+    """With all quiet and no mask in use, the engine knows of each cluster what the host does, and NO_RUN is right."""
+    found = set()
+    for device in host.devices.values():
+        for number, cluster in enumerate(device.clusters):
+            summary, _ = known(dut, device.entry.base + number)
+            run = max((k for k in range(ORDERS) if any(fits(cluster.used, k))), default=-1)
+            assert summary == Summary(Word(cluster.order, cluster.list, device.entry.epoch), run)
+            found |= {
+                k for k in range(run + 1) if device.entry.serves(k) and watch.allowed(summary.word, device.entry, k)
+            }
+    lines = watch.bench.memory.lines
+    assert lines.no_run == sum(1 << k for k in range(ORDERS) if k not in found)
+    for (cpu, order), tail in watch.tails.items():
+        for index in range(lines.head[cpu][order], tail):
+            assert lines.entry(cpu, order, index) is not None, "an entry has the wrong phase"
+
+
+def fits(used: int, order: int) -> Iterator[bool]:
+    """Tell of each aligned block of 2^order slots whether it is free."""
+    size = 1 << order
+    return (not used >> at & (1 << size) - 1 for at in range(0, SLOTS, size))
+
+
+@cocotb.test()
+async def legal_grants_indexed(dut):
+    """While host and engine do what they like at any time, all grants are legal, and nothing is lost: INDEXED."""
+    await anything_goes(dut, Placement.INDEXED, 24)
+
+
+@cocotb.test()
+async def legal_grants_open(dut):
+    """The same with placement OPEN."""
+    await anything_goes(dut, Placement.OPEN, 24)
+
+
+async def mark_to_grant(dut: Any, alone: bool) -> list[int]:
+    """Return cycles from a mark's last store to the word that makes a grant of that cluster visible.
+
+    A device of all clusters, of which all but one are full: what is freed there is the next grant.
+    """
+    rng = random.Random(SEED)
+    arrays, lines = Arrays(CLUSTERS), LoggedLines(CPUS)
+    lines.log = []
+    bench = Bench(dut, arrays, lines, rng, Placement.INDEXED)
+    bench.latency = 16
+    await bench.start()
+    for cluster in range(CLUSTERS):
+        finish(change(arrays, cluster, ALL, Word(0, Flag.FULL, 1)))
+    await bench.set_device(DeviceEntry(0, 0, CLUSTERS, -1, 1))
+    written: list[int] = []
+    bench.memory.on_entry = lambda place, value: written.append(bench.cycle)
+    lines.want[0] = 1
+    await bench.switch("scan", True)
+    await bench.switch("grant", True)
+    others = rng.sample(range(CLUSTERS), 240)
+    cycles = []
+    for number in range(60):
+        await ClockCycles(dut.clock, 400 + rng.randrange(400))
+        cluster = others.pop()
+        # What else has changed in the same moment, of no use to anybody.
+        for other in [others.pop() for _ in range(0 if alone else 3)]:
+            finish(mark(arrays, other))
+        finish(change(arrays, cluster, ALL ^ 0xFF, Word(0, Flag.FRAG, 1)))
+        finish(mark(arrays, cluster))
+        begin = bench.cycle
+        await bench.until(lambda count=number: len(written) > count)
+        cycles.append(written[-1] - begin)
+        finish(change(arrays, cluster, ALL, Word(0, Flag.FULL, 1)))
+        finish(mark(arrays, cluster))
+        lines.head[0][0] += 1
+    return cycles
+
+
+async def measured(dut: Any, name: str, alone: bool) -> None:
+    """Measure, and leave the result in a file."""
+    cycles = sorted(await mark_to_grant(dut, alone))
+    result = {"p50": statistics.median(cycles), "p99": cycles[len(cycles) * 99 // 100], "max": cycles[-1]}
+    Path(f"mark-to-grant-{name}.json").write_text(json.dumps(result))
+    cocotb.log.info("cycles from mark to grant, %s, %d clusters, %d CPUs: %s", name, CLUSTERS, CPUS, result)
+    assert cycles[-1] < 2000
+
+
+@cocotb.test()
+async def cycles_from_a_mark_to_its_grant(dut):
+    """How long it takes from a mark to the grant that follows from it, at 16 cycles of memory latency."""
+    await measured(dut, "alone", alone=True)
+
+
+@cocotb.test()
+async def cycles_from_a_mark_among_others(dut):
+    """The same with three clusters more marked at once, that are read first or later."""
+    await measured(dut, "among-others", alone=False)

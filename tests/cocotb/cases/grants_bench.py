@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host memory as the golden model has it, behind the AXI master of the engine of marks and grants.
+
+A word is read when its beat is given, and written when its beat has come, so that what the host stores in between is
+between. Waiting is random; reads of different identifiers overtake each other.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from hwswap.model.grants import ENTRY, DeviceEntry, Grant, Lines, Placement, ring_place
+from hwswap.model.marks import WORDS, Arrays
+from hwswap.model.rows import ORDERS
+
+MASK = (1 << 64) - 1
+
+GROUPS = 0x0000_1234_5678_9000
+DIRTY = 0x0000_0BAD_0001_0040
+CLUSTER_WORDS = 0x0000_7FFF_FFF0_0080
+BITMAPS = 0x0000_2000_0020_0000
+CPU_LINES = 0x0000_3000_0000_0FC0
+ENGINE_LINE = 0x0000_0000_0001_0FC0
+RINGS = 0x0000_4000_0000_0F80
+
+WANT, HEAD = 1, 2
+"""Words of a CPU line: WANT, and the first of those with HEAD."""
+
+SCANNER, BUILDER = 0, 1
+"""Clients of the engine's bus, in the upper bits of an identifier."""
+
+
+class Memory:
+    """The arrays and lines of the golden model at bus addresses."""
+
+    def __init__(self, arrays: Arrays, lines: Lines) -> None:
+        """Show these."""
+        self.arrays = arrays
+        self.lines = lines
+        self.writes: list[tuple[int, int]] = []
+        self.on_entry: Callable[[int, int], None] = lambda place, value: None
+        self.on_bitmap: Callable[[int, int, int, int], None] = lambda client, cluster, number, value: None
+        self.on_word: Callable[[int, int], None] = lambda cluster, value: None
+
+    def read(self, address: int, client: int) -> int:
+        """Return the word of 64 bits at an address; tell who listens."""
+        arrays, lines = self.arrays, self.lines
+        for base, array in ((GROUPS, arrays.group), (DIRTY, arrays.dirty)):
+            if 0 <= (at := address - base) < len(array):
+                assert client == SCANNER
+                return int.from_bytes(array[at : at + 8], "little")
+        if 0 <= (at := (address - CLUSTER_WORDS) // 4) < arrays.clusters:
+            assert client == SCANNER
+            for cluster in (at, at + 1):
+                self.on_word(cluster, arrays.word[cluster])
+            return arrays.word[at] | arrays.word[at + 1] << 32
+        if 0 <= (at := (address - BITMAPS) // 8) < arrays.clusters * WORDS:
+            cluster, number = divmod(at, WORDS)
+            value = arrays.bitmap[cluster][number]
+            self.on_bitmap(client, cluster, number, value)
+            return value
+        cpu, word = divmod((address - CPU_LINES) // 8, 8)
+        assert 0 <= cpu < lines.cpus, f"nothing is at {address:#x}"
+        assert client == BUILDER
+        if word == WANT:
+            return lines.want[cpu] | MASK & ~((1 << ORDERS) - 1)
+        if word >= HEAD and 2 * (word - HEAD) < ORDERS:
+            low, high = lines.head[cpu][2 * (word - HEAD) : 2 * (word - HEAD) + 2]
+            return low | high << 32
+        return MASK
+
+    def write(self, address: int, data: int, strb: int, client: int) -> None:
+        """Store the bytes of a word that are strobed."""
+        if not strb:
+            return
+        arrays, lines = self.arrays, self.lines
+        for base, array in ((GROUPS, arrays.group), (DIRTY, arrays.dirty)):
+            if 0 <= (at := address - base) < len(array):
+                assert client == SCANNER
+                assert data == 0
+                for i in range(8):
+                    if strb >> i & 1:
+                        assert array[at + i], "a byte is cleared that was 0"
+                        array[at + i] = 0
+                return
+        assert client == BUILDER
+        assert strb == 0xFF
+        self.writes.append((address, data))
+        if address == ENGINE_LINE:
+            lines.no_run = data
+            return
+        place = address - RINGS
+        assert 0 <= place < ring_place(lines.cpus, 0, 0, lines.log2), f"nothing is at {address:#x}"
+        lines.words[place] = data
+        if place % ENTRY:
+            self.on_entry(place - 8, data)
+
+
+@dataclass
+class Burst:
+    """A burst under way."""
+
+    id: int
+    address: int
+    beats: int
+    due: int
+    done: int = 0
+
+
+class Bench:
+    """Clock, memory and settings of an engine.
+
+    Attributes:
+        eager: chance that the memory takes or gives something in a cycle.
+        latency: cycles from an address, or the last word of a write, to the answer at the earliest.
+        each: called in each cycle, while stores of the host may become visible.
+    """
+
+    def __init__(self, dut: Any, arrays: Arrays, lines: Lines, rng: random.Random, placement: Placement) -> None:
+        """Make a bench for an engine."""
+        self.dut = dut
+        self.rng = rng
+        self.memory = Memory(arrays, lines)
+        self.placement = placement
+        self.eager, self.latency = 1.0, 0
+        self.each: Callable[[], None] = lambda: None
+        self.cycle = self.rounds = self.passes = self.grants = 0
+
+    async def start(self, pause: int = 0) -> None:
+        """Reset the engine and give it its settings; scan and grants are off."""
+        dut = self.dut
+        values = {
+            "scan": 0,
+            "grant": 0,
+            "open": self.placement is Placement.OPEN,
+            "pause": pause,
+            "groups": GROUPS,
+            "dirty": DIRTY,
+            "words": CLUSTER_WORDS,
+            "chunks_0": BITMAPS,
+            "cpuLines": CPU_LINES,
+            "engineLine": ENGINE_LINE,
+            "rings": RINGS,
+        }
+        for name, value in values.items():
+            getattr(dut, f"settings_{name}").value = int(value)
+        dut.device_valid.value = 0
+        for name in ("awready", "wready", "arready", "bvalid", "rvalid"):
+            getattr(dut, f"axi_{name}").value = 0
+        dut.reset.value = 1
+        cocotb.start_soon(Clock(dut.clock, 10, unit="ns").start())
+        for _ in range(4):
+            await RisingEdge(dut.clock)
+        await FallingEdge(dut.clock)
+        dut.reset.value = 0
+        self.running = cocotb.start_soon(self.run())
+
+    async def run(self) -> None:
+        """Be the memory: look at the bus before each rising edge, drive it behind."""
+        dut, rng = self.dut, self.rng
+        a = {name: getattr(dut, f"axi_{name}") for name in BUS}
+        reads: list[Burst] = []
+        addresses: list[Burst] = []
+        words: list[tuple[int, int, int]] = []
+        answers: list[Burst] = []
+        ar_ready = aw_ready = w_ready = False
+        answering: Burst | None = None
+        reading: Burst | None = None
+        driven: dict[str, int] = {}
+
+        def drive(name: str, value: int) -> None:
+            # What stays is not driven again: that is slow.
+            if driven.get(name) != value:
+                driven[name] = value
+                a[name].value = value
+
+        a["bresp"].value = a["rresp"].value = 0
+        while True:
+            # Falling edge: all of the engine's outputs are as they will be taken.
+            self.cycle += 1
+            if ar_ready and a["arvalid"].value:
+                burst = Burst(
+                    int(a["arid"].value), int(a["araddr"].value), int(a["arlen"].value) + 1, self.cycle + self.latency
+                )
+                assert burst.address % 64 + 8 * burst.beats <= 64, "a burst leaves its 64 bytes"
+                reads.append(burst)
+            if aw_ready and a["awvalid"].value:
+                addresses.append(Burst(int(a["awid"].value), int(a["awaddr"].value), int(a["awlen"].value) + 1, 0))
+            if w_ready and a["wvalid"].value:
+                words.append((int(a["wdata"].value), int(a["wstrb"].value), int(a["wlast"].value)))
+            while words and addresses:
+                data, strb, last = words.pop(0)
+                burst = addresses[0]
+                self.memory.write(burst.address + 8 * burst.done, data, strb, burst.id >> 2)
+                burst.done += 1
+                assert last == (burst.done == burst.beats), "wlast is not at the last word"
+                if last:
+                    burst.due = self.cycle + self.latency
+                    answers.append(addresses.pop(0))
+            self.rounds += int(dut.round.value)
+            self.passes += int(dut.passed.value)
+            self.grants += int(dut.granted.value)
+            await RisingEdge(dut.clock)
+            self.each()
+            if answering is not None:
+                answers.remove(answering)
+            if reading is not None:
+                reading.done += 1
+                if reading.done == reading.beats:
+                    reads.remove(reading)
+            answering = self.choose(answers)
+            reading = self.choose(reads)
+            ar_ready, aw_ready, w_ready = (rng.random() < self.eager for _ in range(3))
+            drive("arready", ar_ready)
+            drive("awready", aw_ready)
+            drive("wready", w_ready)
+            drive("bvalid", answering is not None)
+            drive("rvalid", reading is not None)
+            if answering is not None:
+                drive("bid", answering.id)
+            if reading is not None:
+                a["rdata"].value = self.memory.read(reading.address + 8 * reading.done, reading.id >> 2)
+                drive("rid", reading.id)
+                drive("rlast", reading.done + 1 == reading.beats)
+            await FallingEdge(dut.clock)
+
+    def choose(self, due: list[Burst]) -> Burst | None:
+        """Return one that is answered now: of each identifier the first may be."""
+        first = {burst.id: burst for burst in reversed(due)}
+        possible = [burst for burst in first.values() if burst.due <= self.cycle]
+        return self.rng.choice(possible) if possible and self.rng.random() < self.eager else None
+
+    async def until(self, what: Callable[[], bool], cycles: int = 200_000) -> None:
+        """Wait until something holds; ask on each falling edge."""
+        for _ in range(cycles):
+            if self.running.done():
+                await self.running
+            if what():
+                return
+            await FallingEdge(self.dut.clock)
+        raise AssertionError(f"nothing has come of it in {cycles} cycles")
+
+    async def switch(self, name: str, on: bool) -> None:
+        """Switch `scan` or `grant` on, or off and wait until it rests."""
+        getattr(self.dut, f"settings_{name}").value = int(on)
+        if not on:
+            await FallingEdge(self.dut.clock)
+            idle = getattr(self.dut, f"{name}Idle")
+            await self.until(lambda: bool(idle.value))
+
+    async def set_device(self, entry: DeviceEntry) -> None:
+        """Give the engine a device's new entry; return when it has taken effect."""
+        dut = self.dut
+        await FallingEdge(dut.clock)
+        dut.device_bits_device.value = entry.type
+        for name in ("live", "file", "rotating", "base", "clusters", "priority", "epoch"):
+            getattr(dut, f"device_bits_entry_{name}").value = int(getattr(entry, name))
+        dut.device_valid.value = 1
+        await self.until(lambda: bool(dut.device_ready.value))
+        await RisingEdge(dut.clock)
+        dut.device_valid.value = 0
+        await FallingEdge(dut.clock)
+
+    async def passed(self, passes: int) -> None:
+        """Wait for so many passes over the rings."""
+        target = self.passes + passes
+        await self.until(lambda: self.passes >= target)
+
+    async def went_round(self, rounds: int) -> None:
+        """Wait for so many rounds of the scan."""
+        target = self.rounds + rounds
+        await self.until(lambda: self.rounds >= target)
+
+
+BUS = (
+    *("awid", "awaddr", "awlen", "awvalid", "awready", "wdata", "wstrb", "wlast", "wvalid", "wready"),
+    *("bid", "bresp", "bvalid", "arid", "araddr", "arlen", "arvalid", "arready"),
+    *("rid", "rdata", "rresp", "rlast", "rvalid", "rready"),
+)
+"""Signals of the bus that the memory looks at or drives."""
+
+
+def entry_at(lines: Lines, place: int, index: int) -> Grant | None:
+    """Return the entry at a place, read as the one with a number."""
+    return Grant.unpack(lines.words.get(place, 0), lines.words.get(place + 8, 0), index, lines.log2)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Marks and grants in a kernel, with the engine in software: they steer, they lie, devices and CPUs come and go."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from driver import DISKS, Load, blink_cpu, change_devices, hold_half, judge, swap_on, swapload, verify_half
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.project import paths
+
+MODULE = "hwswap_softgrants"
+PARAMETERS = f"/sys/module/{MODULE}/parameters"
+DEBUG = f"/sys/kernel/debug/{MODULE}"
+BENCH = "/sys/kernel/debug/swap_alloc_bench"
+OPEN = "/sys/kernel/mm/swap/grants_open"
+SMALL = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
+LARGE = "--processes 2 --size 16m --limit 12m --folio 64k --access random"
+ROUNDS = "--rounds 2"
+LIES = {
+    "misaligned": "refused_place",
+    "order": "refused_order",
+    "taken": "stray",
+    "device": "",
+    "priority": "refused_priority",
+    "epoch": "refused_epoch",
+    "foreign": "",
+    "noise": "",
+    "full": "no_run",
+}
+"""How the engine lies, and a counter that says that it was seen; none where that depends on what is random."""
+
+
+class Engine:
+    """The engine in software, in a guest."""
+
+    def __init__(self, guest: Guest, arguments: str = "") -> None:
+        """Load it."""
+        self.guest = guest
+        guest.run(f"insmod /lib/modules/{MODULE}.ko {arguments}").check()
+
+    def unload(self) -> None:
+        """Unload it."""
+        self.guest.run(f"rmmod {MODULE}").check()
+
+    def set(self, name: str, value: str) -> None:
+        """Set a parameter."""
+        self.guest.run(f"echo {value} >{PARAMETERS}/{name}").check()
+
+    def counters(self, file: str = "stats") -> dict[str, int]:
+        """Return the numbers of a file in debugfs."""
+        lines = (line.split() for line in self.guest.run(f"cat {DEBUG}/{file}", 300).check().splitlines())
+        return {name: int(value) for name, value in lines}
+
+    def since(self, before: dict[str, int]) -> dict[str, int]:
+        """Return what the counters have risen by."""
+        return {name: value - before[name] for name, value in self.counters().items()}
+
+    def assert_mirror(self, quiet: bool = True) -> None:
+        """Compare what the kernel stores with its tables, and when nothing swaps what the engine keeps, too."""
+        deadline = time.monotonic() + 60
+        while True:
+            found = self.counters("verify")
+            assert found["clusters"] > 0, found
+            assert found["kernel"] == 0, found
+            # What is taken out of a grant is marked when that is used up.
+            if not quiet or not found["engine"]:
+                return
+            assert time.monotonic() < deadline, found
+
+
+@pytest.fixture(scope="module")
+def guest() -> Iterator[Guest]:
+    """Two CPUs and swap on four RAM disks."""
+    with Guest(Machine(cpus=2, disks=4, disk_mb=64), log=paths.REPORTS / "kernel" / "grants.log") as guest:
+        swap_on(guest)
+        yield guest
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that fails leaves neither the engine nor loads to the next one."""
+    yield
+    if "guest" in request.fixturenames:
+        request.getfixturevalue("guest").run(f"killall -q swapload swapfrag; rmmod {MODULE}")
+
+
+def used_of(guest: Guest) -> dict[str, int]:
+    """Return how many KiB of each swap device are in use."""
+    lines = guest.run("tail -n +2 /proc/swaps").check().splitlines()
+    return {line.split()[0]: int(line.split()[3]) for line in lines}
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_grants_steer(cpus: int, kernel_log: Path) -> None:
+    """Every byte is right, nearly all folios are placed by grants, and the mirror is exact, under load too."""
+    with Guest(Machine(cpus=cpus, disks=4, disk_mb=64), log=kernel_log, patience=3) as guest:
+        swap_on(guest)
+        engine = Engine(guest)
+        before = engine.counters()
+        swapload(guest, f"{SMALL} {ROUNDS}", 300)
+        swapload(guest, f"{LARGE} {ROUNDS}", 300)
+        swapload(guest, f"--size 24m --limit 16m --folio 2m --access sequential {ROUNDS}", 300)
+        load = Load(guest, SMALL)
+        engine.assert_mirror(quiet=False)
+        load.stop(300)
+        seen = engine.since(before)
+        assert seen["units"] > 1000, seen
+        assert seen["claimed"] > 0, seen
+        assert not any(seen[f"refused_{why}"] for why in ("device", "flags", "order", "place", "empty")), seen
+        engine.assert_mirror()
+        engine.unload()
+        swapload(guest, f"{SMALL} {ROUNDS}", 300)
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_costs_speed_alone(guest: Guest, lie: str) -> None:
+    """Large and small folios, swap half full of what is held: all of it is right afterwards."""
+    engine = Engine(guest, f"lie={lie}")
+    before = engine.counters()
+    if lie == "priority":
+        guest.run(f"swapctl off {DISKS[3]} && swapctl on -p 1 {DISKS[3]}").check()
+    hold_half(guest, seed=len(lie))
+    load = Load(guest, SMALL)
+    swapload(guest, f"{LARGE} {ROUNDS}", 600)
+    load.stop(300)
+    seen = engine.since(before)
+    assert (seen["grants"] > 0) == (lie != "full"), seen
+    if LIES[lie]:
+        assert seen[LIES[lie]] > 0, seen
+    engine.assert_mirror(quiet=False)
+    # It mends its ways: all is as ever.
+    engine.set("lie", "none")
+    before = engine.counters()
+    swapload(guest, f"{SMALL} {ROUNDS}", 300)
+    assert engine.since(before)["units"] > 0
+    verify_half(guest)
+    engine.unload()
+    if lie == "priority":
+        guest.run(f"swapctl off {DISKS[3]} && swapctl on {DISKS[3]}").check()
+
+
+def test_open_placement(guest: Guest) -> None:
+    """Orders of all kinds in one cluster, and frees of them."""
+    guest.run(f"echo 1 >{OPEN}").check()
+    engine = Engine(guest, "placement=open")
+    hold_half(guest, seed=5)
+    judge(guest.run("swapmix --fill 160m --churn 160m --seed 5", 900).check())
+    assert engine.counters()["units"] > 1000
+    engine.assert_mirror(quiet=False)
+    verify_half(guest)
+    # Switched off in use: what is in the wrong cluster goes by and by.
+    guest.run(f"echo 0 >{OPEN}").check()
+    swapload(guest, f"{LARGE} {ROUNDS}", 300)
+    engine.assert_mirror()
+    engine.unload()
+
+
+def test_free_clusters_are_not_granted_in_advance(guest: Guest) -> None:
+    """Nothing but free clusters: a ring of a large order offers one of them, or four if the engine is not sparing."""
+    # Pages that nobody has read since an earlier test keep clusters of their order.
+    guest.run(f"swapctl off {' '.join(DISKS)} && swapctl on {' '.join(DISKS)}", 300).check()
+    assert not any(used_of(guest).values())
+    on_offer = {}
+    for sparing in (1, 0):
+        engine = Engine(guest, f"sparing={sparing}")
+        before = engine.counters()
+        # One call wants the ring, and the engine fills it; then it is quiet.
+        guest.run(f"echo 5 2 1000000 >{BENCH}; sleep 1").check()
+        seen = engine.since(before)
+        on_offer[sparing] = seen["grants"] - seen["popped"] - seen["taken_back"]
+        engine.assert_mirror()
+        engine.unload()
+    assert 0 < on_offer[1] < on_offer[0], on_offer
+    assert on_offer[0] % 4 == 0, on_offer
+
+
+def test_devices_come_and_go_under_load(guest: Guest) -> None:
+    """Swapoff, swapon with other priorities; grants of what went are refused, and nothing is placed there."""
+    engine = Engine(guest)
+    hold_half(guest, seed=7)
+    loads = [Load(guest, SMALL), Load(guest, LARGE)]
+    for priority in (-1, 5, 1):
+        change_devices(guest, DISKS[:2], priority)
+        engine.assert_mirror(quiet=False)
+    for load in loads:
+        load.stop(300)
+    assert engine.counters()["recalls"] > 0
+    verify_half(guest)
+    engine.assert_mirror()
+    engine.unload()
+    guest.run(f"swapctl off {DISKS[0]} {DISKS[1]} && swapctl on {DISKS[0]} {DISKS[1]}").check()
+
+
+def test_the_better_device_comes_first(guest: Guest) -> None:
+    """With a device of higher priority no other one is granted of."""
+    engine = Engine(guest)
+    guest.run(f"swapctl off {DISKS[0]} && swapctl on -p 9 {DISKS[0]}").check()
+    # A page may lie on the others since an earlier test, if nobody has read it.
+    before = used_of(guest)
+    hold_half(guest, seed=8)
+    used = used_of(guest)
+    assert used[DISKS[0]] > 0, used
+    assert all(used[disk] <= before[disk] for disk in DISKS[1:]), (before, used)
+    verify_half(guest)
+    engine.unload()
+    guest.run(f"swapctl off {DISKS[0]} && swapctl on {DISKS[0]}").check()
+
+
+def test_cpus_come_and_go_under_load(guest: Guest) -> None:
+    """What a CPU holds that goes offline is let go of, and its rings are not wanted."""
+    engine = Engine(guest)
+    load = Load(guest, LARGE)
+    blink_cpu(guest, 3, lambda: engine.assert_mirror(quiet=False))
+    load.stop(300)
+    engine.assert_mirror()
+    engine.unload()
+
+
+def test_the_engine_comes_and_goes_under_load(guest: Guest) -> None:
+    """Ten times; a lying one, too."""
+    loads = [Load(guest, SMALL), Load(guest, LARGE)]
+    for number in range(10):
+        engine = Engine(guest, f"log2={number % 4} lie={'noise' if number % 3 == 2 else 'none'}")
+        guest.run("sleep 0.3").check()
+        engine.assert_mirror(quiet=False)
+        engine.unload()
+    for load in loads:
+        load.stop(300)
+
+
+def test_what_makes_no_sense_is_refused(guest: Guest) -> None:
+    for arguments in ("clusters=0", "log2=13", "lie=truth", "placement=closed", "sparing=much"):
+        assert guest.run(f"insmod /lib/modules/{MODULE}.ko {arguments}").code != 0
+    # Memory for 64 clusters: two devices have 32 each, the others find no room and stay with software.
+    engine = Engine(guest, "clusters=64")
+    swapload(guest, f"{SMALL} {ROUNDS}", 300)
+    assert 0 < engine.counters("verify")["clusters"] <= 64
+    assert "there is no room for its" in guest.kernel_log()
+    engine.unload()
