@@ -83,7 +83,7 @@ def panels(text: str) -> list[tuple[str, list[Row]]]:
             "Linux on the SoC's Rocket, empty device: hints (CPU cycles, make soc-linux)",
             [in_linux(k) for k in (0, 4, 9)],
         ),
-        ("Linux in a guest, engine behind PCI: hints (instructions, make demo)", [in_guest(k) for k in (0, 4, 9)]),
+        ("Linux in a guest, engine behind PCI: grants (instructions, make demo)", [in_guest(k) for k in (0, 4, 9)]),
     ]
 
 
