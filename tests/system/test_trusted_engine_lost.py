@@ -14,7 +14,7 @@ LOAD = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
 
 
 ATTEMPTS = 4
-"""On a busy host it may be another command that the engine leaves unanswered."""
+"""On a busy host it may be another command that the engine leaves unanswered, or none."""
 
 
 def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> bool:
@@ -38,15 +38,17 @@ def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> bool:
         load.stop(300)
         stats = driver.stats()
         # Somebody waited for an answer, nearly always that of a FILL or a CLEAR: each needs several transfers, and
-        # tables are given once for many. What the engine had not written by then, the kernel did.
-        assert stats["timeouts"] == 1, stats
-        assert stats["fills_failed"] <= 1, stats
-        assert stats["entries_repaired"] == 0, stats
+        # tables are given once for many. Or nobody did, and the watch saw that the engine is gone. What the engine had
+        # not written by then, the kernel did.
         messages = driver.messages("detached:")
-        assert len(messages) == 1 and "does not answer a command" in messages[0], messages
+        assert len(messages) == 1, messages
+        assert stats["timeouts"] == ("does not answer a command" in messages[0]), (messages, stats)
+        wrote = "on a swap table" in messages[0]
+        assert stats["fills_failed"] >= wrote, (messages, stats)
+        assert stats["entries_repaired"] == 0, stats
         swapload(guest, "--size 24m --limit 12m --folio 2m --access sequential --rounds 2", 300)
         guest.run("swapctl off /dev/ram0 /dev/ram1", 300).check()
-    return "on a swap table" in messages[0]
+    return wrote
 
 
 def test_engine_killed_while_it_writes(folder: Path, kernel_log: Path) -> None:
