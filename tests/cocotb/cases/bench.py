@@ -94,9 +94,17 @@ class Shuffled:
         self.rng = rng
         self.waiting: dict[int, deque[Any]] = {}
         self.came = Event()
+        self.source = source
         self.send_now = source.send
         source.send = self.send
-        cocotb.start_soon(self.run())
+        self.task = cocotb.start_soon(self.run())
+
+    def reset(self) -> None:
+        """Forget all answers that were not given, at the end of a reset: the bus model does so at its begin alone."""
+        self.task.cancel()
+        self.waiting.clear()
+        self.source.clear()
+        self.task = cocotb.start_soon(self.run())
 
     async def send(self, answer: Any) -> None:
         """Take an answer, to be given some time."""
@@ -170,6 +178,7 @@ class Bench:
         self.memory = HostMemory()
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clock, dut.reset)
         self.dma = AxiSlave(AxiBus.from_prefix(dut, "m_axi"), dut.clock, dut.reset, target=self.memory)
+        self.shuffled: list[Shuffled] = []
         self.layout = Layout.anywhere(random.Random(self.seed))
         self.size_log2 = 6
         self.tail = 0
@@ -193,7 +202,8 @@ class Bench:
         """
         if self.pace != "none":
             for source, field in ((self.dma.read_if.r_channel, "rid"), (self.dma.write_if.b_channel, "bid")):
-                Shuffled(source, field, self.dut.clock, random.Random(self.rng.getrandbits(32)))
+                rng = random.Random(self.rng.getrandbits(32))
+                self.shuffled.append(Shuffled(source, field, self.dut.clock, rng))
         write, read = self.registers.write_if, self.registers.read_if
         dma_write, dma_read = self.dma.write_if, self.dma.read_if
         driven = (write.aw_channel, write.w_channel, read.ar_channel, dma_write.b_channel, dma_read.r_channel)
@@ -217,6 +227,8 @@ class Bench:
         """Reset the engine by its reset input."""
         self.dut.reset.value = 1
         await ClockCycles(self.dut.clock, 4)
+        for channel in self.shuffled:
+            channel.reset()
         self.dut.reset.value = 0
         await ClockCycles(self.dut.clock, 2)
         await self.until_not_resetting()
