@@ -17,9 +17,10 @@ def line(**fields) -> str:
     return "HWSWAP-JSON " + json.dumps(fields, separators=(",", ":"))
 
 
-def bench(mode: str, op: str, order: int, cycles: int, hinted: int) -> str:
-    """Return a line of the kernel's bench."""
-    result = {"op": op, "order": order, "n": 8, "failed": 0, "hinted": hinted, "timer": 2}
+def bench(mode: str, op: str, order: int, cycles: int, placed: int) -> str:
+    """Return a line of the kernel's bench; by grants in mode hint, else by hints."""
+    result = {"op": op, "order": order, "n": 8, "failed": 0, "hinted": 0, "granted": 0, "timer": 2}
+    result["granted" if mode == "hint" else "hinted"] = placed
     result |= {"min": cycles, "p50": cycles, "avg": cycles + 1, "p99": cycles + 2, "max": cycles + 3}
     return line(kind="bench", mode=mode, gap_ns=20000, result=result)
 
@@ -73,7 +74,8 @@ def test_a_good_run_has_no_failures():
         ('"wrong_bytes":0', '"wrong_bytes":3', "3 of 65536 verified bytes are wrong"),
         ('"differences":0', '"differences":2', "mirror differs"),
         ('"failed":0', '"failed":1', "1 of 8 alloc of order 0 failed"),
-        ('"hinted":8', '"hinted":0', "no folio of order 0 was placed by the engine"),
+        ('"hinted":8', '"hinted":0', "trusted: no folio of order 0 was placed by the engine"),
+        ('"granted":8', '"granted":0', "hint: no folio of order 0 was placed by the engine"),
         ('"hints_taken":40', '"detaches":1', "gave the engine up"),
         ('"fills":24', '"fills":0', "the engine wrote the words of no folio"),
         ('"clears":20', '"clears":0', "software took the words of no folio back"),

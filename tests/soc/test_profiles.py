@@ -26,6 +26,7 @@ cpus = 1
 clusters = 512
 hint_ring_log2 = 3
 without = ["tables", "steps"]
+added = ["grants"]
 [board.one]
 vexriscv = "small"
 """
@@ -43,7 +44,7 @@ def test_a_profile_gives_the_options_of_the_emitter_and_engine_json(table):
     found = profiles.load(name, {}, table)
     assert found.options() == [
         *("--devices", "2", "--cpus", "1", "--clusters", "512", "--hint-ring-log2", "3"),
-        *("--no-tables", "--no-steps"),
+        *("--no-tables", "--no-steps", "--grants"),
     ]
     assert found.engine() == {
         "devices": 2,
@@ -52,14 +53,16 @@ def test_a_profile_gives_the_options_of_the_emitter_and_engine_json(table):
         "hint_ring_log2": 3,
         "profile": "small",
         "without": ["tables", "steps"],
+        "added": ["grants"],
     }
+    assert "added" not in profiles.load("full", {}, table).engine()
 
 
 def test_sizes_and_profile_of_the_environment_come_first(table):
     found = profiles.load("small", {"SOC_CLUSTERS": "1024", "SOC_DEVICES": ""}, table)
     assert (found.sizes["clusters"], found.sizes["devices"]) == (1024, 2)
     assert profiles.chosen("ecpix5", "vexriscv", {"PROFILE": "small"}) == "small"
-    assert profiles.chosen(None, None, {}) == "full"
+    assert profiles.chosen(None, None, {}) == "grants"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,8 @@ def test_sizes_and_profile_of_the_environment_come_first(table):
     [
         (TABLE.replace("clusters = 512", "clusters = 'many'"), "clusters is many, no number"),
         (TABLE.replace("clusters = 512\n", ""), "clusters is None, no number"),
-        (TABLE.replace('["tables", "steps"]', '"tables"'), "has to be a list of names"),
+        (TABLE.replace('["tables", "steps"]', '"tables"'), "'without' of profile small has to be a list of names"),
+        (TABLE.replace('["grants"]', '["--grants"]'), "'added' of profile small has to be a list of names"),
         ("[profile", "is not TOML"),
     ],
 )
@@ -93,12 +97,15 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
     for board, cpu in capacity.pairs():
         name = profiles.default(board, cpu)
         assert profiles.load(name, {}).sizes["clusters"] >= (1024 if name == "lean" else 2048), "2, or 4 GiB of swap"
-    assert profiles.load(profiles.SIMULATION, {}).without == ()
+    everything = profiles.load(profiles.SIMULATION, {})
+    assert (everything.without, everything.added) == ((), ("grants",))
     lean = profiles.load("lean", {})
     assert set(lean.without) == {"tables", "pool", "index", "steps", "check"}
     emitter = (ROOT / "hw/src/main/scala/hwswap/Emit.scala").read_text()
     for part in lean.without:
         assert f'name = "no-{part}"' in emitter
+    for part in everything.added:
+        assert f" {part}: Flag" in emitter
 
 
 def test_the_command_prints_what_the_build_reads():

@@ -5,7 +5,7 @@ A SoC makes three connections: registers (`bus`, 64-bit AXI4-Lite), memory (`dma
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import hwswap_map
@@ -31,6 +31,7 @@ class EngineInfo:
         build_hash: what register BUILD reads, 16 hexadecimal digits.
         profile: the name of all this in constraints/profiles.toml.
         without: what the engine lacks, as the --no- options of hwswap.Emit name it.
+        added: what it has beyond what it has by default, as options of hwswap.Emit name it.
     """
 
     devices: int
@@ -40,6 +41,7 @@ class EngineInfo:
     build_hash: str
     profile: str
     without: list[str]
+    added: list[str] = field(default_factory=list)
 
     @classmethod
     def load(cls, rtl: Path) -> "EngineInfo":

@@ -24,7 +24,7 @@ from hwswap_litex import InputError
 
 from hwswap_soc.boards.constraints import FOLDER
 
-SIMULATION = "full"
+SIMULATION = "grants"
 """The profile of the simulated SoC."""
 
 SIZES = ("devices", "cpus", "clusters", "hint_ring_log2")
@@ -38,20 +38,23 @@ class Profile:
         name: in profiles.toml.
         sizes: of `SIZES`, by name.
         without: what the engine lacks, as the --no- options of hwswap.Emit name it.
+        added: what it has beyond what it has by default, as options of hwswap.Emit name it.
     """
 
     name: str
     sizes: dict[str, int]
     without: tuple[str, ...]
+    added: tuple[str, ...] = ()
 
     def options(self) -> list[str]:
         """Options of hwswap.Emit, which checks them."""
         sizes = [word for name, size in self.sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
-        return [*sizes, *(f"--no-{part}" for part in self.without)]
+        return [*sizes, *(f"--no-{part}" for part in self.without), *(f"--{part}" for part in self.added)]
 
     def engine(self) -> dict:
         """What engine.json says of an engine with this profile, but for the build hash."""
-        return {**self.sizes, "profile": self.name, "without": list(self.without)}
+        facts = {**self.sizes, "profile": self.name, "without": list(self.without)}
+        return {**facts, "added": list(self.added)} if self.added else facts
 
 
 def _table(folder: Path) -> dict:
@@ -122,10 +125,13 @@ def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = 
         if not str(value).isdecimal():
             raise InputError(f"{variable if environment.get(variable) else f'{path}: {size}'} is {value}, no number.")
         sizes[size] = int(value)
-    without = table[name].get("without", [])
-    if not isinstance(without, list) or not all(isinstance(part, str) and part.isalpha() for part in without):
-        raise InputError(f"{path}: 'without' of profile {name} has to be a list of names.")
-    return Profile(name, sizes, tuple(without))
+    parts = {}
+    for key in ("without", "added"):
+        named = table[name].get(key, [])
+        if not isinstance(named, list) or not all(isinstance(part, str) and part.isalpha() for part in named):
+            raise InputError(f"{path}: '{key}' of profile {name} has to be a list of names.")
+        parts[key] = tuple(named)
+    return Profile(name, sizes, **parts)
 
 
 def main() -> int:

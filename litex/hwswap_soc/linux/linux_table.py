@@ -6,7 +6,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from hwswap_soc.linux.linux_result import Collected, Mode
+from hwswap_soc.linux.linux_result import Collected, Mode, placed
 
 OPS = {"alloc": "allocate", "free": "free"}
 
@@ -54,6 +54,9 @@ def swap_table(collected: Collected, clock_hz: int) -> Table:
         "hints_refused",
         "hint_misses",
         "notices",
+        "grant_units",
+        "grants_popped",
+        "grants_claimed",
         "fills",
         "clears",
         "fills_busy",
@@ -91,7 +94,7 @@ def placed_table(collected: Collected) -> Table:
         table.add_column(title, justify="right")
     for order in collected.orders:
         lines = [mode.bench("alloc", order) for mode in collected.modes.values()]
-        table.add_row(str(order), *(f"{line['hinted']} of {line['n']}" if line else "-" for line in lines))
+        table.add_row(str(order), *(f"{placed(line)} of {line['n']}" if line else "-" for line in lines))
     return table
 
 

@@ -4,7 +4,7 @@
 #include "init.h"
 
 /* One line is one write(2): what the kernel says on the same console goes between lines then, not into them. */
-#define LINE_BYTES 2048
+#define LINE_BYTES 4096
 
 bool report_off, finish_shell;
 

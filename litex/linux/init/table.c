@@ -11,8 +11,15 @@
 #define CELL_CHARS 20
 
 struct call {
-	unsigned long n, avg, p50, hinted;
+	unsigned long n, avg, p50, placed;
 };
+
+/* Counters of the driver's `stats`, and behind them what `verify` says. */
+static const char *const count_names[] = {"slots_engine",      "slots_software", "hints_taken", "hints_refused",
+					  "hint_misses",       "notices",	 "grant_units", "grants_popped",
+					  "grants_claimed",    "fills",		 "clears",	"fills_busy",
+					  "mirror_differences"};
+#define COUNTS (sizeof(count_names) / sizeof(*count_names))
 
 /* What one mode gave. */
 struct column {
@@ -20,17 +27,9 @@ struct column {
 	struct swapped sum;
 	unsigned long pages[2], out_ns[2], in_ns[2]; /* of 4 kB folios, of 64 kB folios */
 	struct call calls[ORDERS][2];		     /* allocate, free */
-	unsigned long counts[10];
+	unsigned long counts[COUNTS];
 	unsigned int counted;
 };
-
-static const char *const count_names[] = {
-    "slots_engine", "slots_software", "hints_taken", "hints_refused", "hint_misses",
-    "notices",	    "fills",	      "clears",	     "fills_busy",    ""};
-static const char *const count_titles[] = {"slots engine", "slots software",	"hints taken", "hints refused",
-					   "hint misses",  "notices",		"fills",       "clears",
-					   "fills busy",   "mirror differences"};
-#define COUNTS (sizeof(count_names) / sizeof(*count_names))
 
 static struct column columns[MODES_MAX];
 static unsigned int used;
@@ -83,7 +82,7 @@ void table_bench(const char *mode, const char *line)
 	call->n = member(line, "n");
 	call->avg = member(line, "avg");
 	call->p50 = member(line, "p50");
-	call->hinted = member(line, "hinted");
+	call->placed = member(line, "hinted") + member(line, "granted");
 }
 
 static void count(const char *mode, unsigned int name, unsigned long value)
@@ -129,6 +128,17 @@ static const char *grouped(unsigned long value)
 		*--at = '0' + value % 10;
 	}
 	return at;
+}
+
+/* "hints_taken" as "hints taken". */
+static const char *spaced(const char *name)
+{
+	static char text[LABEL_CHARS];
+
+	strlcpy(text, name, sizeof(text));
+	for (char *at = text; (at = strchr(at, '_'));)
+		*at = ' ';
+	return text;
 }
 
 /* Lines are put together before they are written: the kernel may speak between two writes. */
@@ -230,7 +240,7 @@ static void swap_table(void)
 			any |= columns[i].counted >> name & 1;
 		if (!any)
 			continue;
-		put(count_titles[name], LABEL_CHARS, false);
+		put(spaced(count_names[name]), LABEL_CHARS, false);
 		for (unsigned int i = 0; i < used; i++)
 			put(columns[i].counted >> name & 1 ? grouped(columns[i].counts[name]) : "-", CELL_CHARS, true);
 		end_line();
@@ -286,7 +296,7 @@ static void calls_table(void)
 		for (unsigned int i = 0; i < used; i++) {
 			const struct call *call = &columns[i].calls[order][0];
 
-			snprintf(text, sizeof(text), "%lu of %lu", call->hinted, call->n);
+			snprintf(text, sizeof(text), "%lu of %lu", call->placed, call->n);
 			put(call->n ? text : "-", CELL_CHARS, true);
 		}
 		end_line();
