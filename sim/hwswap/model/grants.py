@@ -203,7 +203,7 @@ class Grants:
     """The builder of grants: placement, the rings, and the table of what is granted."""
 
     def __init__(
-        self, arrays: Arrays, lines: Lines, placement: Placement = Placement.INDEXED, sparing: bool = False
+        self, arrays: Arrays, lines: Lines, placement: Placement = Placement.INDEXED, sparing: bool = True
     ) -> None:
         """Begin with no device and all rings empty.
 
@@ -211,8 +211,8 @@ class Grants:
             arrays: in host memory.
             lines: in host memory.
             placement: which clusters may serve an order.
-            sparing: with INDEXED, keep FREE clusters for who has nothing else: see `may_open` and `rank`. The engine in
-                Chisel is not sparing.
+            sparing: with INDEXED, keep FREE clusters for who has nothing else, as the engine does: see `may_open` and
+                `rank`.
         """
         self.arrays = arrays
         self.lines = lines

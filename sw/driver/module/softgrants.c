@@ -12,8 +12,8 @@
  *   placement   indexed: clusters of the order that have room, the lowest first, then
  *               free ones; open: the nearest order first, then free ones (the kernel
  *               has to allow it: /sys/kernel/mm/swap/grants_open)
- *   sparing     with indexed: free clusters are kept for who has nothing else; 0: they
- *               are granted in advance as any others, as the engine in Chisel does
+ *   sparing     with indexed: free clusters are kept for who has nothing else, as the
+ *               engine does; 0: they are granted in advance as any others
  *   period_us   how often it runs; 0: only before calls of the bench
  *   first       it runs before ordinary threads (at load), as an engine waits for no CPU
  *   log2        entries of a ring, as a power of two (at load)

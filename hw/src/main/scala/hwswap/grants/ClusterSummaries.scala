@@ -42,6 +42,12 @@ class SummaryAnswer(implicit p: Params) extends Bundle {
   val orders = UInt(GrantLayout.Orders.W)
 }
 
+object ClusterSummaries {
+
+  /** One of so many clusters of a device is not granted off FREE to orders 1 to 8, with placement INDEXED. */
+  val Spared: Int = 8
+}
+
 /** The summaries of all clusters, who has them, and the index over them (Index and granted of the golden model). One
   * request at a time; the scan comes first.
   *
@@ -63,6 +69,9 @@ class ClusterSummaries(implicit p: Params) extends Module {
 
     /** For each device the orders for which it has a cluster, whoever has that now. */
     val orders = Output(Vec(p.devices, UInt(GrantLayout.Orders.W)))
+
+    /** For each device: of its clusters at least one in `Spared` is FREE and nobody's. */
+    val spare = Output(Vec(p.devices, Bool()))
 
     /** All that the scan has brought is in the index. */
     val settled = Output(Bool())
@@ -123,26 +132,34 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val usable = after.summary.orders(io.open) & Fill(orders, valid)
   private val gone = before.summary.orders(io.open) & Fill(orders, before.counted && !sweeping)
 
-  private def kindOf(word: ClusterWord): UInt = Mux(word.free, RunTree.Free.U, word.order)
+  private val takes = after.summary.word.free && valid && after.refs === 0.U
+  private val gives = before.summary.word.free && before.counted && !sweeping && before.refs === 0.U
+
+  private def kindOf(summary: Summary): UInt = {
+    val spent = !io.open && summary.word.order =/= 0.U && summary.run <= summary.word.order
+    Mux(summary.word.free, RunTree.Free.U, Mux(spent, RunTree.Spent.U, summary.word.order))
+  }
   private def listed(word: ClusterWord): Bool = word.free || word.partly
   private val oldKind = Reg(UInt(RunTree.KindBits.W))
   private val moves = Reg(Bool())
   private val inTree = Reg(Bool())
   private val newKind = Reg(UInt(RunTree.KindBits.W))
   private val value = Reg(UInt(4.W))
-  private val plus, minus = Reg(UInt(orders.W))
+  private val plus, minus = Reg(UInt((orders + 1).W))
   private val countsOf = Reg(UInt(p.deviceBits.W))
   private val counting = Reg(Bool())
 
-  // How many clusters of each device each order finds, and whether there are any.
+  // How many clusters of each device each order finds, and whether there are any; behind these the FREE ones.
   private val countBits = p.clusterCountBits
-  private val counts = Mem(p.devices, Vec(orders, UInt(countBits.W)))
+  private val counts = Mem(p.devices, Vec(orders + 1, UInt(countBits.W)))
   private val some = RegInit(VecInit.fill(p.devices)(0.U(orders.W)))
+  private val spare = RegInit(VecInit.fill(p.devices)(false.B))
   io.orders := some
+  io.spare := spare
   private val stored = counts(countsOf)
   private val fresh = Reg(Bool())
   private val swept = RegInit(VecInit.fill(p.devices)(false.B))
-  private val counted = VecInit.tabulate(orders) { k =>
+  private val counted = VecInit.tabulate(orders + 1) { k =>
     val old = Mux(fresh, 0.U, stored(k))
     Mux(plus(k) && !minus(k), old + 1.U, Mux(minus(k) && !plus(k), old - 1.U, old))
   }
@@ -189,14 +206,14 @@ class ClusterSummaries(implicit p: Params) extends Module {
       state := State.change
     }
     is(State.change) {
-      plus := usable
-      minus := gone
+      plus := takes ## usable
+      minus := gives ## gone
       counting := held && (sweeping || At(swept, device))
       countsOf := device
-      oldKind := kindOf(before.summary.word)
-      moves := listed(before.summary.word) && (kindOf(before.summary.word) =/= kindOf(after.summary.word) ||
+      oldKind := kindOf(before.summary)
+      moves := listed(before.summary.word) && (kindOf(before.summary) =/= kindOf(after.summary) ||
         !listed(after.summary.word))
-      newKind := kindOf(after.summary.word)
+      newKind := kindOf(after.summary)
       inTree := listed(after.summary.word)
       value := Mux(valid && after.refs === 0.U, after.summary.run, 0.U)
       answer.orders := usable
@@ -205,7 +222,8 @@ class ClusterSummaries(implicit p: Params) extends Module {
     is(State.count) {
       when(counting) {
         counts.write(countsOf, counted)
-        At(some, countsOf) := VecInit(counted.map(_.orR)).asUInt
+        At(some, countsOf) := VecInit(counted.init.map(_.orR)).asUInt
+        At(spare, countsOf) := counted.last >= (At(io.devices, countsOf).clusters >> log2Ceil(ClusterSummaries.Spared))
         At(swept, countsOf) := true.B
         fresh := false.B
       }
@@ -243,6 +261,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
   // Behind the counting, so that it does not win.
   when(io.changed.valid) {
     At(some, io.changed.bits) := 0.U
+    At(spare, io.changed.bits) := false.B
     At(swept, io.changed.bits) := false.B
   }
 
@@ -254,7 +273,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
     }
   }
   when(state === State.count && counting && !fresh) {
-    for (k <- 0 until orders)
+    for (k <- 0 to orders)
       assert(!(minus(k) && !plus(k)) || stored(k) =/= 0.U, "fewer clusters than none are counted")
   }
   assert(

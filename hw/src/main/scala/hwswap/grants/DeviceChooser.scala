@@ -11,8 +11,11 @@ import chisel3.util._
 class DeviceChooser(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Choose for an order; `done` pulses, with `found`. The device's turn is over then. */
+    /** Choose for an order; `done` pulses, with `found`. The device's turn is over then. `alone`: nothing is on offer
+      * in the ring.
+      */
     val start = Flipped(Valid(UInt(4.W)))
+    val alone = Input(Bool())
     val done = Output(Bool())
     val found = Output(Valid(UInt(p.clusterBits.W)))
     val device = Output(UInt(p.deviceBits.W))
@@ -22,6 +25,9 @@ class DeviceChooser(implicit p: Params) extends Module {
 
     val devices = Input(Vec(p.devices, new GrantDevice))
     val orders = Input(Vec(p.devices, UInt(GrantLayout.Orders.W)))
+
+    /** With INDEXED, a device that has FREE clusters to spare: see ClusterSummaries. */
+    val spare = Input(Vec(p.devices, Bool()))
     val open = Input(Bool())
     val request = Decoupled(new SummaryRequest)
     val answer = Flipped(Valid(new SummaryAnswer))
@@ -31,11 +37,11 @@ class DeviceChooser(implicit p: Params) extends Module {
     val idle, pick, picked, ask, asked, done = Value
   }
 
-  /** What is asked about next: clusters of the order itself; of other orders, the nearest first (OPEN); FREE ones; any
-    * (order 0 with INDEXED).
+  /** What is asked about next: clusters of the order itself; of other orders, the nearest first (OPEN); for order 0
+    * with INDEXED those whose order finds no run there any more, then the others, the highest order first; FREE ones.
     */
   private object Kinds extends ChiselEnum {
-    val own, near, free, any = Value
+    val own, near, spent, others, free = Value
   }
   private val state = RegInit(State.idle)
   private val order = Reg(UInt(4.W))
@@ -59,25 +65,33 @@ class DeviceChooser(implicit p: Params) extends Module {
       when(passed(i))(turn(i) := (if (i == p.devices - 1) toLast.bits else turn(i + 1)))
   }
 
-  // For `near`: how far, and whether above.
+  // For `near`: how far, and whether above. For `others`: the order.
   private val distance = Reg(UInt(4.W))
   private val above = Reg(Bool())
-  private val kind = Wire(UInt(RunTree.KindBits.W))
   private val nearby = Mux(above, order + distance, order - distance)
   private val exists = Mux(above, order +& distance < GrantLayout.Orders.U, order >= distance)
-  kind := Mux(
-    kinds === Kinds.own,
-    order,
-    Mux(kinds === Kinds.free, RunTree.Free.U, Mux(kinds === Kinds.any, distance, nearby))
+  private val kind = MuxLookup(kinds, order)(
+    Seq(
+      Kinds.near -> nearby,
+      Kinds.spent -> RunTree.Spent.U,
+      Kinds.others -> distance,
+      Kinds.free -> RunTree.Free.U
+    )
   )
+
+  /** A FREE cluster may be granted (may_open() of the golden model). It is this order's then until all of it is free
+    * again, which hardly happens while swap is nearly full: not in advance, and the last ones are left to the kernel's
+    * own search. Order 9 finds room nowhere else, and for order 0 FREE is the last choice.
+    */
+  private val alone = Reg(Bool())
+  private val mayOpen =
+    open || (alone && (order === 0.U || order === GrantLayout.TopOrder.U || At(io.spare, best.bits)))
   private val found = Reg(Valid(UInt(p.clusterBits.W)))
   io.found := found
   io.device := best.bits
   io.done := state === State.done
 
-  /** With all orders asked about, it is known which cluster is the lowest of all. */
-  private val asksAny = distance =/= GrantLayout.Orders.U
-  io.request.valid := state === State.ask && MuxLookup(kinds, true.B)(Seq(Kinds.near -> exists, Kinds.any -> asksAny))
+  io.request.valid := state === State.ask && MuxLookup(kinds, true.B)(Seq(Kinds.near -> exists, Kinds.free -> mayOpen))
   io.request.bits := 0.U.asTypeOf(io.request.bits)
   io.request.bits.op := SummaryOp.find
   io.request.bits.kind := kind
@@ -89,7 +103,7 @@ class DeviceChooser(implicit p: Params) extends Module {
     val lastOrder = distance === GrantLayout.TopOrder.U
     switch(kinds) {
       is(Kinds.own) {
-        kinds := Mux(open, Kinds.near, Kinds.free)
+        kinds := Mux(open, Kinds.near, Mux(order === 0.U, Kinds.spent, Kinds.free))
         distance := 1.U
         above := false.B
       }
@@ -100,16 +114,15 @@ class DeviceChooser(implicit p: Params) extends Module {
           when(lastOrder)(kinds := Kinds.free)
         }
       }
-      is(Kinds.free) {
-        // Any cluster with a free slot, whatever its order: the lowest of all.
-        when(order === 0.U && !open) {
-          kinds := Kinds.any
-          distance := 1.U
-        }.otherwise(giveUp())
+      is(Kinds.spent) {
+        kinds := Kinds.others
+        distance := GrantLayout.TopOrder.U
       }
-      is(Kinds.any) {
-        when(asksAny)(distance := distance + 1.U).elsewhen(found.valid)(take()).otherwise(giveUp())
+      is(Kinds.others) {
+        distance := distance - 1.U
+        when(distance === 1.U)(kinds := Kinds.free)
       }
+      is(Kinds.free)(giveUp())
     }
   }
   private def take(): Unit = {
@@ -131,6 +144,7 @@ class DeviceChooser(implicit p: Params) extends Module {
     is(State.idle) {
       when(io.start.valid) {
         order := io.start.bits
+        alone := io.alone
         tried := 0.U.asTypeOf(tried)
         found.valid := false.B
         again()
@@ -158,12 +172,9 @@ class DeviceChooser(implicit p: Params) extends Module {
     }
     is(State.asked) {
       when(io.answer.valid) {
-        val lower = io.answer.bits.found && (!found.valid || io.answer.bits.cluster < found.bits)
-        when(lower) {
-          found.valid := true.B
-          found.bits := io.answer.bits.cluster
-        }
-        when(io.answer.bits.found && kinds =/= Kinds.any)(take()).otherwise(next())
+        found.valid := io.answer.bits.found
+        found.bits := io.answer.bits.cluster
+        when(io.answer.bits.found)(take()).otherwise(next())
       }
     }
     is(State.done)(state := State.idle)

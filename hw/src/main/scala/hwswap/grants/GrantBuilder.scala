@@ -25,6 +25,7 @@ class GrantBuilder(implicit p: Params) extends Module {
     val request = Decoupled(new SummaryRequest)
     val answer = Flipped(Valid(new SummaryAnswer))
     val orders = Input(Vec(p.devices, UInt(Orders.W)))
+    val spare = Input(Vec(p.devices, Bool()))
 
     /** From the scan: it begins to read a cluster; it has finished a round. */
     val begins = Flipped(Valid(UInt(p.clusterBits.W)))
@@ -90,6 +91,7 @@ class GrantBuilder(implicit p: Params) extends Module {
   private val chooser = Module(new DeviceChooser)
   chooser.io.devices := devices
   chooser.io.orders := io.orders
+  chooser.io.spare := io.spare
   chooser.io.open := io.settings.open
   chooser.io.answer := io.answer
   chooser.io.start.valid := state === State.choose
@@ -128,6 +130,7 @@ class GrantBuilder(implicit p: Params) extends Module {
   })(order)
   private val lag = ring.tail - head
   private val astray = lag > room.U
+  chooser.io.alone := lag === 0.U
 
   // The bitmap.
   private val runs = Module(new BitmapRuns)

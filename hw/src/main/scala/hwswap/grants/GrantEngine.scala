@@ -62,6 +62,7 @@ class GrantEngine(implicit p: Params) extends Module {
   scanner.io.settled := summaries.io.settled
   builder.io.answer := summaries.io.answer
   builder.io.orders := summaries.io.orders
+  builder.io.spare := summaries.io.spare
   builder.io.begins := scanner.io.begins
   builder.io.round := scanner.io.round
   builder.io.device <> device

@@ -5,7 +5,7 @@ package grants
 import chisel3._
 import chisel3.util._
 
-/** The registers GRANT_...: where marks and grants lie in host memory, and the host's changes of the table of devices. */
+/** Registers GRANT_...: where marks and grants lie in host memory, and the host's changes of the table of devices. */
 class GrantRegisters(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort

@@ -23,9 +23,12 @@ class TreeFind(implicit p: Params) extends Bundle {
 
 object RunTree {
 
-  /** A kind an order, of clusters in use with room, and FREE. */
+  /** A kind an order, of clusters in use with room; FREE; and, with placement INDEXED, clusters in use whose own order
+    * finds no run any more, so that order 0 is the only one to go there.
+    */
   val KindBits: Int = 4
   val Free: Int = GrantLayout.Orders
+  val Spent: Int = Free + 1
 
   /** Values of a row. */
   private val LaneBits = 4
@@ -140,11 +143,11 @@ class RunTree(implicit p: Params) extends Module {
         state := Mux(level === 0.U, State.idle, State.read)
         when(level === 0.U) {
           found.valid := here <= last
-          found.bits := here
+          found.bits := here(p.clusterBits - 1, 0)
         }.otherwise {
           level := level - 1.U
         }
-        prefix := here ## 0.U(LaneBits.W)
+        prefix := (here ## 0.U(LaneBits.W))(prefixBits - 1, 0)
         low := 0.U
       }.otherwise {
         // Upwards, what is left of this row was looked at.

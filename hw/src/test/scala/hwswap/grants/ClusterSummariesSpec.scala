@@ -17,7 +17,9 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
   private case class Known(order: Int = 0, list: Int = 0, epoch: Int = 0, run: Int = 0) {
     def free: Boolean = list == FlagCode.Free
     def partly: Boolean = list == FlagCode.Nonfull || list == FlagCode.Frag
-    def kind: Option[Int] = if (free) Some(RunTree.Free) else Option.when(partly)(order)
+    def kind(open: Boolean): Option[Int] =
+      if (free) Some(RunTree.Free)
+      else Option.when(partly)(if (!open && order > 0 && run <= order) RunTree.Spent else order)
     def orders(open: Boolean): Set[Int] = (0 until run).toSet.filter { k =>
       free || (partly && k < 9 && (open || k == 0 || k == order))
     }
@@ -117,6 +119,10 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
         val (base, clusters) = ranges(d)
         val expected = (base until base + clusters).flatMap(usable(_)).distinct.map(1 << _).sum
         bits.expect(expected)
+        val free = (base until base + clusters).count { c =>
+          known(c).free && known(c).epoch == epochs(d) && refs(c) == 0
+        }
+        dut.io.spare(d).expect(free >= clusters / 8)
       }
     }
   }
@@ -151,11 +157,13 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
             case n if n < 80 => settle()
             case _ =>
               val d = random.nextInt(p.devices)
-              val (kind, order) = (random.nextInt(11), random.nextInt(10))
+              val (kind, order) = (random.nextInt(12), random.nextInt(10))
               if (live(d)) {
                 val (base, clusters) = ranges(d)
                 val expected = (base until base + clusters).find { c =>
-                  refs(c) == 0 && known(c).kind.contains(kind) && known(c).run > order && known(c).epoch == epochs(d)
+                  refs(c) == 0 && known(c).kind(open).contains(kind) && known(c).run > order && known(
+                    c
+                  ).epoch == epochs(d)
                 }
                 val answer = request(SummaryOp.find, run = order, kind = kind, of = d)
                 answer.found.expect(expected.nonEmpty)

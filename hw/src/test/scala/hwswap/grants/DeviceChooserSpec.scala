@@ -11,7 +11,7 @@ import scala.collection.mutable
 class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Seeded {
   private val p = Params(devices = 5, clusters = 256)
 
-  /** A cluster that nobody has: whose, of which kind (an order, or FREE), with how many orders. */
+  /** A cluster that nobody has: whose, of which kind (an order, FREE, or spent), with how many orders. */
   private case class Cluster(number: Int, device: Int, kind: Int, run: Int) {
     def free: Boolean = kind == RunTree.Free
     def serves(order: Int, open: Boolean): Boolean =
@@ -19,9 +19,11 @@ class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Seeded {
 
     /** Lowest first. */
     def rank(order: Int, open: Boolean): (Int, Int, Int) =
-      if (free) (if (open) 99 else 1, 0, number)
+      if (free) (99, 0, number)
       else if (open) ((kind - order).abs, kind, number)
-      else (if (kind == order) 0 else 2, 0, number)
+      else if (kind == order) (0, 0, number)
+      else if (kind == RunTree.Spent) (1, 0, number)
+      else (2, -kind, number)
   }
   private case class Device(live: Boolean, file: Boolean, rotating: Boolean, priority: Int) {
     def serves(order: Int): Boolean = live && !rotating && !(file && order > 0)
@@ -55,10 +57,19 @@ class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Seeded {
               Seq(-1, -1, 5)(random.nextInt(3))
             )
           )
-          val clusters = Seq.tabulate(random.nextInt(12))(i =>
-            Cluster(20 * i + random.nextInt(20), random.nextInt(p.devices), random.nextInt(11), random.nextInt(11))
-          )
+          val clusters = Seq.tabulate(random.nextInt(12)) { i =>
+            val (kind, run) = (random.nextInt(11), random.nextInt(11))
+            val spent = !open && kind > 0 && kind < 10 && run <= kind
+            Cluster(20 * i + random.nextInt(20), random.nextInt(p.devices), if (spent) RunTree.Spent else kind, run)
+          }
           val order = Seq(0, 0, 1, 3, 4, 8, 9)(random.nextInt(7))
+          val alone = random.nextBoolean()
+          val spare = Seq.fill(p.devices)(random.nextBoolean())
+          def mayOpen(device: Int): Boolean = open || (alone && (order == 0 || order == 9 || spare(device)))
+          def mine(device: Int): Seq[Cluster] =
+            clusters.filter(c => c.device == device && c.serves(order, open) && (!c.free || mayOpen(device)))
+          dut.io.alone.poke(alone)
+          for ((port, value) <- dut.io.spare.zip(spare)) port.poke(value)
           for (((entry, orders), (device, number)) <- dut.io.devices.zip(dut.io.orders).zip(devices.zipWithIndex)) {
             entry.live.poke(device.live)
             entry.file.poke(device.file)
@@ -81,12 +92,10 @@ class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Seeded {
             dut.io.last.valid.poke(false)
             last(device)
           }
-          val ready = turn.toSeq.filter { d =>
-            devices(d).serves(order) && clusters.exists(c => c.device == d && c.serves(order, open))
-          }
+          val ready = turn.toSeq.filter(d => devices(d).serves(order) && mine(d).nonEmpty)
           val expected = ready
             .find(devices(_).priority == ready.map(devices(_).priority).max)
-            .map(d => (d, clusters.filter(c => c.device == d && c.serves(order, open)).minBy(_.rank(order, open))))
+            .map(d => (d, mine(d).minBy(_.rank(order, open))))
 
           dut.io.start.valid.poke(true)
           dut.io.start.bits.poke(order)
