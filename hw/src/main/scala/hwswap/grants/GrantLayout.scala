@@ -6,8 +6,8 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.Axi
 
-/** Where marks and grants lie in host memory, and what their words hold: structures cluster_word, grant_line, no_run and
-  * grant of the register map.
+/** Where marks and grants lie in host memory, and what their words hold: structures cluster_word, grant_line, no_run
+  * and grant of the register map.
   */
 object GrantLayout {
 
