@@ -304,19 +304,52 @@ static enum swap_status stock_alloc(struct swap *swap, unsigned cpu, unsigned or
   return SWAP_NO_SPACE;
 }
 
-enum swap_refusal stock_take(struct swap *swap, unsigned order, struct swap_place place, uint64_t pfn) {
-  const unsigned slot = place.offset % SWAP_SLOTS, nr = 1u << order;
-  struct device *device;
-  struct cluster *cluster;
+/* Whether 2^order slots of a device may be given at a place that somebody proposes. */
+static enum swap_refusal placed(const struct swap *swap, unsigned order, struct swap_place place) {
+  const struct device *device = place.type < SWAP_DEVICES ? swap->devices[place.type] : NULL;
 
-  if (place.type >= SWAP_DEVICES || !swap->devices[place.type])
+  if (!device)
     return SWAP_REFUSED_DEVICE;
-  device = swap->devices[place.type];
-  if (!place.offset || place.offset >= device->pages || place.offset % nr)
+  if (!place.offset || place.offset >= device->pages || place.offset % (1u << order))
     return SWAP_REFUSED_HINT;
   if (!device->writeok || (order && !(device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV)))
     return SWAP_REFUSED_DEVICE;
+  return SWAP_TAKEN;
+}
 
+bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_place place) {
+  struct next_slot *next = &swap->next[cpu * SWAP_ORDERS + order];
+  struct device *device;
+  struct cluster *cluster;
+
+  if (placed(swap, order, place) != SWAP_TAKEN)
+    return false;
+  device = swap->devices[place.type];
+  cluster = &device->clusters[place.offset / SWAP_SLOTS];
+  if (cluster->state.flag == HWSWAP_FLAG_FREE) {
+    if (!table_give(swap, cluster))
+      return false;
+    cluster->state.order = (uint8_t)order;
+    move(swap, device, cluster, HWSWAP_FLAG_NONFULL);
+  }
+  next->device = device;
+  next->offset = place.offset;
+  return true;
+}
+
+void stock_go_on(struct swap *swap, unsigned cpu, unsigned order, uint32_t offset) {
+  swap->next[cpu * SWAP_ORDERS + order].offset = offset;
+}
+
+enum swap_refusal stock_take(struct swap *swap, unsigned order, struct swap_place place, uint64_t pfn) {
+  const unsigned slot = place.offset % SWAP_SLOTS, nr = 1u << order;
+  const enum swap_refusal refused = placed(swap, order, place);
+  struct device *device;
+  struct cluster *cluster;
+
+  if (refused != SWAP_TAKEN)
+    return refused;
+  device = swap->devices[place.type];
   cluster = &device->clusters[place.offset / SWAP_SLOTS];
   if (cluster->state.flag == HWSWAP_FLAG_FREE) {
     if (!table_give(swap, cluster))

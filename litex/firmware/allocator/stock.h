@@ -58,6 +58,20 @@ void stock_follow(struct swap *swap, stock_changed *changed, void *context);
  */
 enum swap_refusal stock_take(struct swap *swap, unsigned order, struct swap_place place, uint64_t pfn);
 
+/**
+ * stock_steer - have a CPU's next allocation of an order begin somewhere, if the rules allow it
+ * @swap: a stock allocator
+ * @cpu: the CPU
+ * @order: the order
+ * @place: where; a cluster on FREE comes into use there. Nothing about it is believed
+ *
+ * Return: whether it will.
+ */
+bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_place place);
+
+/* The same for another offset of that device, in a cluster that was steered to: nothing is looked at. */
+void stock_go_on(struct swap *swap, unsigned cpu, unsigned order, uint32_t offset);
+
 /* Where a cluster stands; there is such a cluster. */
 struct stock_state stock_state_of(const struct swap *swap, unsigned type, uint32_t cluster);
 

@@ -4,6 +4,7 @@
 #define HWSWAP_BENCH_H
 
 #include "advisory.h"
+#include "grants.h"
 
 /* Sizes, set by whoever builds the program; all of them are printed. */
 #ifndef BENCH_CLUSTERS
@@ -22,10 +23,10 @@
 #define BENCH_ORDERS 0x215 /* a bit an order */
 #endif
 #ifndef BENCH_SCHEMES
-#define BENCH_SCHEMES 0x7f /* a bit a scheme of bench_schemes */
+#define BENCH_SCHEMES 0xff /* a bit a scheme of bench_schemes */
 #endif
 #ifndef BENCH_POLL
-#define BENCH_POLL 64 /* engine cycles between two looks at the CPU line */
+#define BENCH_POLL 64 /* engine cycles between two looks at the CPU line; of rest behind one at marks or rings */
 #endif
 #ifndef BENCH_DEPTH
 #define BENCH_DEPTH 512 /* slots that a hint ring holds, if it has room */
@@ -40,6 +41,14 @@
 #define BENCH_PAGES (BENCH_CLUSTERS * SWAP_SLOTS)
 #define BENCH_OPERATIONS 1024 /* in a round, at most */
 
+/** struct bench_count - how often something happened */
+struct bench_count {
+  const char *name;
+  uint32_t value;
+};
+
+#define BENCH_COUNTS 8 /* that a scheme has, at most */
+
 /**
  * struct scheme - a way to allocate and free slots of one swap device
  * @name: in one word
@@ -48,7 +57,8 @@
  * @alloc_plain: the same for preparing a state, without starting anything in advance; NULL: there is one state only
  * @free: gives 2^order slots back, or fewer
  * @quiet, @recall: after a batch of one order: wait for what was started in advance, then take it back, which is timed;
- *	NULL: nothing is started in advance
+ *	NULL: nothing is to be waited for; nothing is started in advance
+ * @counts: what happened since it was last asked, by name, up to one without a name; NULL: nothing is counted
  * @check: NULL, or what is wrong, in a sentence; all slots are free then
  * @stop: takes the device away
  */
@@ -60,15 +70,13 @@ struct scheme {
   enum swap_status (*free)(struct swap_place place, unsigned nr);
   void (*quiet)(void);
   void (*recall)(void);
+  void (*counts)(struct bench_count counts[BENCH_COUNTS]);
   const char *(*check)(void);
   void (*stop)(void);
 };
 
 extern const struct scheme *const bench_schemes[];
 extern const unsigned bench_nr_schemes;
-
-/* Of the scheme with hints: what happened since this was last asked. */
-struct advisory_counts bench_hint_counts(void);
 
 /*
  * What is in use, known to the bench alone. Taking slots that are in use, or giving back slots that are not, ends the

@@ -71,19 +71,20 @@ static uint32_t nth(uint32_t *values, uint32_t nr, uint32_t n) {
   return values[n];
 }
 
-static void count(struct advisory_counts *sum) {
-  const struct advisory_counts more = bench_hint_counts();
+static void count(const struct scheme *scheme, struct bench_count sums[BENCH_COUNTS]) {
+  struct bench_count more[BENCH_COUNTS] = {0};
 
-  sum->taken += more.taken;
-  sum->refused += more.refused;
-  sum->misses += more.misses;
-  sum->voids += more.voids;
-  sum->notices += more.notices;
-  sum->coalesced += more.coalesced;
+  if (!scheme->counts)
+    return;
+  scheme->counts(more);
+  for (unsigned i = 0; i < BENCH_COUNTS; i++) {
+    sums[i].name = more[i].name;
+    sums[i].value += more[i].value;
+  }
 }
 
 static void tell(const struct scheme *scheme, const char *state, unsigned order, const char *operation,
-                 struct series *series, const struct advisory_counts *counts) {
+                 struct series *series, const struct bench_count counts[BENCH_COUNTS]) {
   uint64_t sum = series->extra;
   uint32_t most = 0;
 
@@ -107,14 +108,8 @@ static void tell(const struct scheme *scheme, const char *state, unsigned order,
     json_number("p99", nth(series->cycles, series->nr, (series->nr - 1) * 99 / 100));
     json_number("max", most);
   }
-  if (counts) {
-    json_number("taken", counts->taken);
-    json_number("refused", counts->refused);
-    json_number("misses", counts->misses);
-    json_number("voids", counts->voids);
-    json_number("notices", counts->notices);
-    json_number("coalesced", counts->coalesced);
-  }
+  for (unsigned i = 0; i < BENCH_COUNTS && counts[i].name; i++)
+    json_number(counts[i].name, counts[i].value);
   json_end();
 }
 
@@ -168,7 +163,7 @@ static __attribute__((noinline)) void give_back(const struct scheme *scheme, uns
 }
 
 static void batch(const struct scheme *scheme, const char *state, unsigned order) {
-  struct advisory_counts alloc_counts = {0}, free_counts = {0};
+  struct bench_count before[BENCH_COUNTS] = {0}, alloc_counts[BENCH_COUNTS] = {0}, free_counts[BENCH_COUNTS] = {0};
   uint32_t wanted = BENCH_COUNT >> order;
 
   if (wanted < BENCH_LEAST)
@@ -179,26 +174,29 @@ static void batch(const struct scheme *scheme, const char *state, unsigned order
   if (wanted > BENCH_OPERATIONS)
     wanted = BENCH_OPERATIONS;
 
+  /* What the state took to prepare does not count. */
+  count(scheme, before);
   allocs.nr = allocs.extra = allocs.failures = 0;
   frees.nr = frees.extra = frees.failures = 0;
   for (unsigned round = 0; round < BENCH_ROUNDS; round++) {
     const uint32_t held = allocate(scheme, order, wanted);
 
-    count(&alloc_counts);
+    count(scheme, alloc_counts);
     give_back(scheme, order, held);
-    count(&free_counts);
+    count(scheme, free_counts);
   }
   if (scheme->recall) {
     uint32_t before;
 
     /* What is on offer must be taken back some time; it counts for the frees. */
-    scheme->quiet();
+    if (scheme->quiet)
+      scheme->quiet();
     before = cycles_now();
     scheme->recall();
     frees.extra = cycles_now() - before;
   }
-  tell(scheme, state, order, "alloc", &allocs, scheme->recall ? &alloc_counts : NULL);
-  tell(scheme, state, order, "free", &frees, scheme->recall ? &free_counts : NULL);
+  tell(scheme, state, order, "alloc", &allocs, alloc_counts);
+  tell(scheme, state, order, "free", &frees, free_counts);
 }
 
 void measure(const struct scheme *scheme, const char *state) {

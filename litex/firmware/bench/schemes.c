@@ -9,7 +9,11 @@
 #define CPU 0
 
 static struct engine engine;
-static struct advisory advisory;
+/* One at a time, and so at one place in the data cache (image.ld). */
+static union {
+  struct advisory hints;
+  struct grants grants;
+} adviser;
 static struct swap *swap;
 static uint64_t *words;
 static uint64_t pfn;
@@ -245,26 +249,28 @@ static COLD void authority_stop(void) { engine_swapoff(&engine, TYPE); }
 static COLD void hint_start(void) {
   engine_start(&engine, true);
   software_create(&swap_stock);
-  advisory_start(&advisory, &engine, swap, BENCH_CLUSTERS, BENCH_DEPTH, BENCH_POLL);
+  advisory_start(&adviser.hints, &engine, swap, BENCH_CLUSTERS, BENCH_DEPTH, BENCH_POLL);
   software_swapon(&swap_stock);
-  advisory_swapon(&advisory, TYPE, BENCH_PAGES, BENCH_CLUSTERS, 0);
+  advisory_swapon(&adviser.hints, TYPE, BENCH_PAGES, BENCH_CLUSTERS, 0);
 }
 
 static enum swap_status hint_alloc(unsigned order, struct swap_place *place) {
-  return advisory_alloc(&advisory, order, pfn++, place);
+  return advisory_alloc(&adviser.hints, order, pfn++, place);
 }
 
-static enum swap_status hint_free(struct swap_place place, unsigned nr) { return advisory_free(&advisory, place, nr); }
+static enum swap_status hint_free(struct swap_place place, unsigned nr) {
+  return advisory_free(&adviser.hints, place, nr);
+}
 
-static COLD void hint_quiet(void) { advisory_quiet(&advisory); }
+static COLD void hint_quiet(void) { advisory_quiet(&adviser.hints); }
 
-static COLD void hint_recall(void) { advisory_recall(&advisory, TYPE); }
+static COLD void hint_recall(void) { advisory_recall(&adviser.hints, TYPE); }
 
 static COLD const char *hint_check(void) {
   const char *wrong;
 
-  advisory_quiet(&advisory);
-  wrong = advisory_verify(&advisory, TYPE, BENCH_CLUSTERS);
+  advisory_quiet(&adviser.hints);
+  wrong = advisory_verify(&adviser.hints, TYPE, BENCH_CLUSTERS);
   if (!wrong)
     wrong = engine_check(&engine, TYPE);
   return wrong ? wrong : software_check(&swap_stock);
@@ -276,11 +282,62 @@ static COLD void hint_stop(void) {
   software_stop(&swap_stock);
 }
 
-COLD struct advisory_counts bench_hint_counts(void) {
-  const struct advisory_counts counts = advisory.counts;
+static COLD void hint_counts(struct bench_count counts[BENCH_COUNTS]) {
+  counts[0] = (struct bench_count){"taken", adviser.hints.counts.taken};
+  counts[1] = (struct bench_count){"refused", adviser.hints.counts.refused};
+  counts[2] = (struct bench_count){"misses", adviser.hints.counts.misses};
+  counts[3] = (struct bench_count){"voids", adviser.hints.counts.voids};
+  counts[4] = (struct bench_count){"notices", adviser.hints.counts.notices};
+  counts[5] = (struct bench_count){"coalesced", adviser.hints.counts.coalesced};
+  adviser.hints.counts = (struct advisory_counts){0};
+}
 
-  advisory.counts = (struct advisory_counts){0};
-  return counts;
+/* The engine says where the stock allocator's next search begins. */
+
+static COLD void grant_start(void) {
+  engine_start(&engine, false);
+  software_create(&swap_stock);
+  grants_start(&adviser.grants, &engine, swap, BENCH_POLL);
+  software_swapon(&swap_stock);
+  grants_swapon(&adviser.grants, TYPE, BENCH_CLUSTERS, 0);
+}
+
+static enum swap_status grant_alloc(unsigned order, struct swap_place *place) {
+  return grants_alloc(&adviser.grants, order, pfn++, place);
+}
+
+static enum swap_status grant_free(struct swap_place place, unsigned nr) {
+  return grants_free(&adviser.grants, place, nr);
+}
+
+static COLD void grant_recall(void) { grants_drop(&adviser.grants); }
+
+static COLD const char *grant_check(void) {
+  const char *wrong;
+
+  grants_drop(&adviser.grants);
+  grants_settle(&adviser.grants);
+  wrong = grants_verify(&adviser.grants, TYPE, BENCH_CLUSTERS);
+  if (!wrong)
+    wrong = engine_stopped();
+  return wrong ? wrong : software_check(&swap_stock);
+}
+
+static COLD void grant_stop(void) {
+  grants_swapoff(&adviser.grants, TYPE);
+  stock_follow(swap, NULL, NULL);
+  software_stop(&swap_stock);
+}
+
+static COLD void grant_counts(struct bench_count counts[BENCH_COUNTS]) {
+  counts[0] = (struct bench_count){"hits", adviser.grants.counts.hits};
+  counts[1] = (struct bench_count){"strays", adviser.grants.counts.strays};
+  counts[2] = (struct bench_count){"misses", adviser.grants.counts.misses};
+  counts[3] = (struct bench_count){"no_run", adviser.grants.counts.no_run};
+  counts[4] = (struct bench_count){"popped", adviser.grants.counts.popped};
+  counts[5] = (struct bench_count){"refused", adviser.grants.counts.refused};
+  counts[6] = (struct bench_count){"marks", adviser.grants.counts.marks};
+  adviser.grants.counts = (struct grants_counts){0};
 }
 
 static const struct scheme stock = {.name = "stock",
@@ -311,6 +368,7 @@ static const struct scheme by_hint = {.name = "hint",
                                       .free = hint_free,
                                       .quiet = hint_quiet,
                                       .recall = hint_recall,
+                                      .counts = hint_counts,
                                       .check = hint_check,
                                       .stop = hint_stop};
 static const struct scheme by_ring = {.name = "ring",
@@ -334,6 +392,16 @@ static const struct scheme by_table = {.name = "trusted",
                                        .check = tables_check,
                                        .stop = authority_stop};
 
+static const struct scheme by_grant = {.name = "grants",
+                                       .start = grant_start,
+                                       .alloc = grant_alloc,
+                                       .alloc_plain = stock_alloc,
+                                       .free = grant_free,
+                                       .recall = grant_recall,
+                                       .counts = grant_counts,
+                                       .check = grant_check,
+                                       .stop = grant_stop};
+
 const struct scheme *const bench_schemes[] = {&stock,   &tuned,       &by_register, &by_hint,
-                                              &by_ring, &words_alone, &by_table};
+                                              &by_ring, &words_alone, &by_table,    &by_grant};
 const unsigned bench_nr_schemes = sizeof(bench_schemes) / sizeof(*bench_schemes);

@@ -23,6 +23,7 @@ static COLD void identify(struct engine *engine) {
   engine->clusters = (uint32_t)FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
   engine->hint_log2 = (unsigned)FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
   engine->has_check = caps & HWSWAP_CAPS_CHECK;
+  engine->has_grants = caps & HWSWAP_CAPS_GRANTS;
 }
 
 /* The engine may read and write what is shared with it, and nothing else. */
@@ -114,16 +115,23 @@ COLD void engine_swapoff(struct engine *engine, unsigned type) {
   must(engine, &(struct engine_command){.opcode = HWSWAP_OPCODE_SWAPOFF, .type = type});
 }
 
-COLD const char *engine_check(struct engine *engine, unsigned type) {
-  const struct engine_command check = {.opcode = HWSWAP_OPCODE_CHECK, .type = type};
-  uint64_t status = engine_read(HWSWAP_REG_STATUS), result;
+COLD const char *engine_stopped(void) {
+  const uint64_t status = engine_read(HWSWAP_REG_STATUS);
 
   if (status & HWSWAP_STATUS_DMA_ERROR)
     return "the engine stopped with a DMA error";
   if (status & HWSWAP_STATUS_FAULT)
     return "the engine stopped because an internal check failed";
-  if (!engine->has_check)
-    return NULL;
+  return NULL;
+}
+
+COLD const char *engine_check(struct engine *engine, unsigned type) {
+  const struct engine_command check = {.opcode = HWSWAP_OPCODE_CHECK, .type = type};
+  const char *stopped = engine_stopped();
+  uint64_t result;
+
+  if (stopped || !engine->has_check)
+    return stopped;
   if (engine_command(engine, &check, &result) != HWSWAP_STATUS_OK)
     return "the engine refuses CHECK";
   if (FIELD_GET(HWSWAP_COMPLETION_RESULT_SLOT, result))

@@ -25,7 +25,7 @@
 /**
  * struct engine - the engine
  * @devices, @cpus, @clusters, @hint_log2: what it was built for
- * @has_check: it has the command CHECK
+ * @has_check, @has_grants: it has the command CHECK, or marks and grants
  * @build: hash of its build
  * @commands, @completions: the rings
  * @command_count: commands ever written
@@ -34,7 +34,7 @@
  */
 struct engine {
   unsigned devices, cpus, hint_log2;
-  bool has_check;
+  bool has_check, has_grants;
   uint32_t clusters;
   uint64_t build;
   struct shared commands, completions;
@@ -134,6 +134,9 @@ void engine_swapon(struct engine *engine, unsigned type, uint32_t pages, uint32_
 
 /* Takes a device off: SWAPOFF_BEGIN and SWAPOFF. */
 void engine_swapoff(struct engine *engine, unsigned type);
+
+/* Whether the engine has stopped: NULL, or why, in a sentence. */
+const char *engine_stopped(void);
 
 /**
  * engine_check - look whether the engine is well; its self-test is part of it if it was built with one

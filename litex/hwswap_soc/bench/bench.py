@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from hwswap_soc.bench import bench_plot, bench_table
-from hwswap_soc.bench.bench_result import DONE, SCHEMES, Report, parse, verdicts
+from hwswap_soc.bench.bench_result import COMPARED, DONE, SCHEMES, Report, parse, verdicts
 from hwswap_soc.simulation.run import LATENCY
 from hwswap_soc.simulation.run import run as simulate
 
@@ -84,11 +84,11 @@ class Form:
 
 
 FULL = Form(clusters=16, rounds=2, count=512, least=32)
-SWEEP = Form(clusters=6, rounds=1, count=192, least=24, schemes=SCHEMES[:4])
+SWEEP = Form(clusters=6, rounds=1, count=192, least=24, schemes=COMPARED)
 GAPS = (0, 1000, 10000)
 """Cycles between operations in the sweep: swapping a page takes some ten thousand, of which allocation is a part."""
 
-SHORT = Form(clusters=4, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=(*SCHEMES[:4], "trusted"))
+SHORT = Form(clusters=4, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=(*SCHEMES[:4], "trusted", "grants"))
 """For tests: everything is done, little of it."""
 
 
@@ -294,7 +294,8 @@ def show(runs: list[dict], cpu: str, console: Console) -> None:
         console.print(
             "this compiler's code does not fit the layout that keeps it apart in the caches (docs/bench-soc.md)"
         )
-    console.print(bench_table.main_table(report), bench_table.spread_table(report), bench_table.hint_table(report))
+    console.print(bench_table.main_table(report), bench_table.spread_table(report))
+    console.print(bench_table.hint_table(report), bench_table.grant_table(report))
     for parameter, title, column in (
         ("latency", "DRAM latency", "cycles"),
         ("ratio", "Clocks", "engine : CPU"),

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from hwswap_soc.bench.bench_result import COMPARED, OPS, STATES, TITLES, Report
 
-_COLOURS = {"stock": "#7f7f7f", "tuned": "#2ca02c", "register": "#ff7f0e", "hint": "#1f77b4"}
-_MARKS = {"stock": "s", "tuned": "^", "register": "o", "hint": "D"}
+_COLOURS = {"stock": "#7f7f7f", "tuned": "#2ca02c", "register": "#ff7f0e", "hint": "#1f77b4", "grants": "#9467bd"}
+_MARKS = {"stock": "s", "tuned": "^", "register": "o", "hint": "D", "grants": "*"}
 
 
 def _bars(axes, report: Report, state: str, op: str) -> None:
@@ -19,10 +19,10 @@ def _bars(axes, report: Report, state: str, op: str) -> None:
             cell = report.cell(scheme, state, order, op)
             if cell is None:
                 continue
-            at = place + 0.2 * i - 0.3
+            at = place + 0.16 * i - 0.32
             label = TITLES[scheme] if place == 0 else None
             hatch = "//" if cell.failures == cell.n else None
-            axes.bar(at, cell.mean, 0.18, color=_COLOURS[scheme], label=label, hatch=hatch, edgecolor="white")
+            axes.bar(at, cell.mean, 0.15, color=_COLOURS[scheme], label=label, hatch=hatch, edgecolor="white")
             axes.plot(at, cell.p99, "k_", markersize=8)
     axes.set_yscale("log")
     axes.set_xticks(range(len(orders)), [f"order {order}" for order in orders])

@@ -13,10 +13,10 @@ from hwswap_litex import InputError
 PREFIX = "HWSWAP-JSON "
 DONE = "HWSWAP-DONE"
 
-SCHEMES = ("stock", "tuned", "register", "hint", "ring", "words", "trusted")
+SCHEMES = ("stock", "tuned", "register", "hint", "ring", "words", "trusted", "grants")
 """All there are, in the order of the firmware's bits."""
 
-COMPARED = ("stock", "tuned", "register", "hint")
+COMPARED = ("stock", "tuned", "register", "hint", "grants")
 """Those every run has."""
 
 TITLES = {
@@ -27,6 +27,7 @@ TITLES = {
     "ring": "command ring",
     "words": "table entries alone",
     "trusted": "MMIO, entries too",
+    "grants": "grants",
 }
 
 STATES = ("empty", "fragmented")
@@ -41,9 +42,11 @@ class Cell:
         n: operations, failed ones included.
         failures: of them, those that gave no slots.
         sum: CPU cycles of all together, and of what was done for all of them together (`extra`).
-        extra: cycles of taking hints back.
+        extra: cycles of taking hints or grants back.
         p50: median; p99: 99th percentile; max: the longest.
-        counts: of the hint scheme: hints taken, refused, missing, void; notices posted, spared.
+        counts: of the hint scheme: hints taken, refused, missing, void; notices posted, spared. Of grants: allocations
+            that hit the place granted, that strayed, that found no grant, that failed at once; grants popped, refused;
+            marks set.
     """
 
     n: int
@@ -147,7 +150,7 @@ def verdicts(report: Report) -> list[str]:
             frees = any(report.cell(scheme, state, order, "free") for scheme in COMPARED)
             what = "an allocation and its free" if frees else "an allocation, which fails"
             parts = []
-            for scheme in ("hint", "register"):
+            for scheme in ("grants", "hint", "register"):
                 against = [versus(costs[scheme], costs[other], other) for other in ("stock", "tuned")]
                 parts.append(f"{TITLES[scheme]} ({costs[scheme]:,.0f} cycles) {' and '.join(against)}")
             software = f"stock {costs['stock']:,.0f}, tuned {costs['tuned']:,.0f}"

@@ -88,6 +88,35 @@ def hint_table(report: Report) -> Table:
     return table
 
 
+def grant_table(report: Report) -> Table:
+    """What became of grants, and how many marks were set."""
+    table = Table(title="Grants: what happened")
+    columns = ("hits", "strays", "misses", "no_run", "popped", "refused", "marks")
+    titles = (
+        "hits",
+        "strays",
+        "ring empty",
+        "failed at once",
+        "popped",
+        "refused",
+        "marks",
+        "marks of frees",
+        "dropping",
+    )
+    for name in ("device", "order", "allocations", *titles):
+        table.add_column(name, justify="left" if name == "device" else "right")
+    for state in STATES:
+        for order in report.orders:
+            alloc = report.cell("grants", state, order, "alloc")
+            free = report.cell("grants", state, order, "free")
+            if alloc is None:
+                continue
+            numbers = [alloc.n, *(alloc.counts[name] for name in columns)]
+            numbers += [free.counts["marks"], free.extra] if free else ["-", "-"]
+            table.add_row(state, str(order), *(f"{n:,}" if isinstance(n, int) else n for n in numbers))
+    return table
+
+
 def sweep_table(title: str, column: str, reports: list[tuple[str, Report]]) -> Table:
     """Cycles of an allocation and its free, by a parameter.
 

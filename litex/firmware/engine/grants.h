@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Marks and grants beside the stock allocator (docs/marks-and-grants.md), as the kernel has them: what changes is
+ * stored where the engine reads it, and marked; a grant says where the allocator's next search begins, and the
+ * allocator's own code does the rest.
+ *
+ * One CPU, number 0 of the engine's.
+ */
+#ifndef HWSWAP_GRANTS_H
+#define HWSWAP_GRANTS_H
+
+#include "engine.h"
+#include "stock.h"
+
+/** struct grants_counts - how often each thing happened */
+struct grants_counts {
+  uint32_t hits;    /* allocations that got the place they were steered to */
+  uint32_t strays;  /* those that did not */
+  uint32_t misses;  /* the ring was empty */
+  uint32_t no_run;  /* large orders that failed at once */
+  uint32_t popped;  /* grants */
+  uint32_t refused; /* grants, taken back ones included */
+  uint32_t marks;   /* of clusters */
+};
+
+/**
+ * struct grants_note - what was stored of a cluster
+ * @used: its bitmap
+ * @word: its WORD
+ */
+struct grants_note {
+  uint32_t used[SWAP_SLOTS / 32];
+  uint32_t word;
+  uint32_t unused[15]; /* an index becomes an address without a multiplication */
+};
+
+/**
+ * struct grants_device - a device that the engine was told of
+ * @base: engine cluster at which it starts
+ * @epoch: of its swapon
+ */
+struct grants_device {
+  uint32_t base;
+  uint32_t epoch;
+};
+
+/**
+ * struct grants_held - what is left of a grant that was popped
+ * @mask: units that are free, lower half first
+ * @offset, @type: of the first unit
+ * @live: there is one; its cluster gets a mark when it is let go
+ */
+struct grants_held {
+  uint32_t mask[2];
+  uint32_t offset;
+  uint8_t type;
+  bool live;
+};
+
+/**
+ * struct grants - engine and allocator
+ * @swap: the stock allocator
+ * @log2: entries of a ring, as a power of two
+ * @used, @words, @dirty, @groups, @lines, @rings, @no_run: memory shared with the engine
+ * @notes: of each engine cluster
+ * @devices: by number
+ * @want: orders that are wanted
+ * @head: grants ever popped, by order
+ * @held: by order
+ * @steered: place to which the allocation under way was steered; 0: none
+ * @counts: since they were last set to 0
+ */
+struct grants {
+  struct swap *swap;
+  unsigned log2;
+  struct shared used, words, dirty, groups, lines, rings, no_run;
+  struct grants_note *notes;
+  struct grants_device *devices;
+  uint32_t want;
+  uint32_t head[SWAP_ORDERS];
+  struct grants_held held[SWAP_ORDERS];
+  uint32_t steered;
+  struct grants_counts counts;
+};
+
+/**
+ * grants_start - connect engine and allocator
+ * @grants: filled in
+ * @engine: started, not enabled yet; gets enabled
+ * @swap: a stock allocator without devices
+ * @pause: engine cycles of rest behind a look at marks or rings that found nothing
+ */
+void grants_start(struct grants *grants, struct engine *engine, struct swap *swap, unsigned pause);
+
+/* Tells the engine of a device that the allocator has; `clusters` of them, from the engine's cluster `base` on. */
+void grants_swapon(struct grants *grants, unsigned type, uint32_t clusters, uint32_t base);
+
+/* The engine grants nothing of the device any more, and has taken back what it has granted, when this returns. */
+void grants_swapoff(struct grants *grants, unsigned type);
+
+/* Allocates: steered by a grant if there is one. */
+enum swap_status grants_alloc(struct grants *grants, unsigned order, uint64_t pfn, struct swap_place *place);
+
+/* Frees by the allocator; the engine learns of it. */
+enum swap_status grants_free(struct grants *grants, struct swap_place place, unsigned nr);
+
+/* No order is wanted any more, and nothing is held. */
+void grants_drop(struct grants *grants);
+
+/* Waits until the engine has looked at all marks and all rings. */
+void grants_settle(struct grants *grants);
+
+/**
+ * grants_verify - compare what the engine reads with the allocator's tables
+ * @grants: dropped and settled
+ * @type: device
+ * @clusters: of it
+ *
+ * Return: NULL, or what is wrong, in a sentence.
+ */
+const char *grants_verify(struct grants *grants, unsigned type, uint32_t clusters);
+
+#endif
