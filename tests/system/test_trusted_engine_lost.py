@@ -44,7 +44,7 @@ def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> bool:
         assert len(messages) == 1, messages
         assert stats["timeouts"] == ("does not answer a command" in messages[0]), (messages, stats)
         wrote = "on a swap table" in messages[0]
-        assert stats["fills_failed"] >= wrote, (messages, stats)
+        assert wrote <= stats["fills_failed"] <= 1, (messages, stats)
         assert stats["entries_repaired"] == 0, stats
         swapload(guest, "--size 24m --limit 12m --folio 2m --access sequential --rounds 2", 300)
         guest.run("swapctl off /dev/ram0 /dev/ram1", 300).check()

@@ -316,7 +316,7 @@ static COLD const char *grant_check(void) {
   const char *wrong;
 
   grants_drop(&adviser.grants);
-  grants_settle(&adviser.grants);
+  grants_settle();
   wrong = grants_verify(&adviser.grants, TYPE, BENCH_CLUSTERS);
   if (!wrong)
     wrong = engine_stopped();

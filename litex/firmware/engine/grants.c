@@ -262,8 +262,7 @@ static COLD void wait_two(uint32_t (*count)(void)) {
   }
 }
 
-COLD void grants_settle(struct grants *grants) {
-  (void)grants;
+COLD void grants_settle(void) {
   barrier_full();
   wait_two(rounds);
   wait_two(passes);

@@ -108,7 +108,7 @@ enum swap_status grants_free(struct grants *grants, struct swap_place place, uns
 void grants_drop(struct grants *grants);
 
 /* Waits until the engine has looked at all marks and all rings. */
-void grants_settle(struct grants *grants);
+void grants_settle(void);
 
 /**
  * grants_verify - compare what the engine reads with the allocator's tables

@@ -58,63 +58,43 @@ def spread_table(report: Report) -> Table:
     return table
 
 
-def hint_table(report: Report) -> Table:
-    """What became of hints, and what the mirror took."""
-    table = Table(title="Hint ring: what happened")
-    columns = (
-        "taken",
-        "missing",
-        "refused",
-        "void",
-        "failures",
-        "notices",
-        "spared",
-        "notices of frees",
-        "recall cycles",
-    )
-    for name in ("device", "order", "allocations", *columns):
+def _counts_table(title: str, report: Report, scheme: str, columns: dict[str, str], ends: tuple[str, str]) -> Table:
+    """What a scheme counted.
+
+    Args:
+        title: of the table.
+        report: what was measured.
+        scheme: the scheme.
+        columns: titles of columns, and what allocations counted.
+        ends: the titles of the last count again, of frees, and of the cycles of taking back.
+    """
+    table = Table(title=title)
+    for name in ("device", "order", "allocations", "failures", *columns, *ends):
         table.add_column(name, justify="left" if name == "device" else "right")
+    *_, announced = columns.values()
     for state in STATES:
         for order in report.orders:
-            alloc = report.cell("hint", state, order, "alloc")
-            free = report.cell("hint", state, order, "free")
+            alloc, free = (report.cell(scheme, state, order, op) for op in OPS)
             if alloc is None:
                 continue
-            c = alloc.counts
-            numbers = [alloc.n, c["taken"], c["misses"], c["refused"], c["voids"], alloc.failures]
-            numbers += [c["notices"], c["coalesced"]]
-            numbers += [free.counts["notices"], free.extra] if free else ["-", "-"]
-            table.add_row(state, str(order), *(f"{n:,}" if isinstance(n, int) else n for n in numbers))
+            numbers = [alloc.n, alloc.failures, *(alloc.counts[name] for name in columns.values())]
+            ending = [free.counts[announced], free.extra] if free else []
+            table.add_row(state, str(order), *(f"{n:,}" for n in numbers), *([f"{n:,}" for n in ending] or ["-", "-"]))
     return table
+
+
+def hint_table(report: Report) -> Table:
+    """What became of hints, and what the mirror took."""
+    columns = {"taken": "taken", "missing": "misses", "refused": "refused", "void": "voids", "spared": "coalesced"}
+    columns["notices"] = "notices"
+    return _counts_table("Hint ring: what happened", report, "hint", columns, ("notices of frees", "recall cycles"))
 
 
 def grant_table(report: Report) -> Table:
     """What became of grants, and how many marks were set."""
-    table = Table(title="Grants: what happened")
-    columns = ("hits", "strays", "misses", "no_run", "popped", "refused", "marks")
-    titles = (
-        "hits",
-        "strays",
-        "ring empty",
-        "failed at once",
-        "popped",
-        "refused",
-        "marks",
-        "marks of frees",
-        "dropping",
-    )
-    for name in ("device", "order", "allocations", *titles):
-        table.add_column(name, justify="left" if name == "device" else "right")
-    for state in STATES:
-        for order in report.orders:
-            alloc = report.cell("grants", state, order, "alloc")
-            free = report.cell("grants", state, order, "free")
-            if alloc is None:
-                continue
-            numbers = [alloc.n, *(alloc.counts[name] for name in columns)]
-            numbers += [free.counts["marks"], free.extra] if free else ["-", "-"]
-            table.add_row(state, str(order), *(f"{n:,}" if isinstance(n, int) else n for n in numbers))
-    return table
+    columns = {"hits": "hits", "strays": "strays", "ring empty": "misses", "failed at once": "no_run"}
+    columns |= {"popped": "popped", "refused": "refused", "marks": "marks"}
+    return _counts_table("Grants: what happened", report, "grants", columns, ("marks of frees", "dropping"))
 
 
 def sweep_table(title: str, column: str, reports: list[tuple[str, Report]]) -> Table:
