@@ -9,8 +9,8 @@
 swap_on 0 1 2 3 || exit 1
 case $GRANTS in
 software)
-	# It runs before each call of the bench, and never within one. As the RTL has it, free clusters are granted in
-	# advance: else the kernel's search opens the last ones, on one device alone, and swap cannot be filled to the end.
+	# It runs before each call of the bench, and never within one. Free clusters are granted in advance: else the kernel's
+	# search opens the last ones, on one device alone, and swap cannot be filled to the end.
 	module=hwswap_softgrants
 	insmod /lib/modules/hwswap_softgrants.ko period_us=0 placement=indexed sparing=0 || exit 1
 	;;
@@ -21,14 +21,17 @@ engine)
 	insmod /lib/modules/hwswap_simclock.ko period_us="$BENCH_TICK_US" || exit 1
 	;;
 esac
+# engine_mode MODE: of the driver, where there is an engine.
+engine_mode() {
+	[ "$GRANTS" != engine ] || echo "$1" >/sys/module/hwswap/parameters/mode
+}
+
 echo "$RUNS" | while read -r order count folios; do
-	if [ "$GRANTS" = engine ]; then
-		# Clusters that are on offer for the order before are not offered for this one, and it is to fill all of swap.
-		echo off >/sys/module/hwswap/parameters/mode && echo hint >/sys/module/hwswap/parameters/mode || exit 1
-	fi
+	engine_mode off && engine_mode hint || exit 1 # what was on offer for the order before is taken back
 	allocator_bench empty "$order" "$count" || exit 1
 	for percent in 50 10; do
-		echo "fill $folios $SEED $percent $order" >$BENCH || exit 1
+		# The engine keeps free clusters back, so swap is filled by the kernel's own search.
+		engine_mode off && echo "fill $folios $SEED $percent $order" >$BENCH && engine_mode hint || exit 1
 		allocator_bench "$((100 - percent))" "$order" "$count" || exit 1
 		if [ "$order" = 0 ] && [ "$percent" = 10 ]; then
 			# Nothing but single pages is free.
