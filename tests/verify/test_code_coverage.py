@@ -3,7 +3,9 @@ import re
 from collections import Counter
 
 import pytest
+from hwswap.verify import rtl_coverage
 from hwswap.verify.code_coverage import CoverageError, Modules, Point, Reader, Waiver, read_waivers, summarise
+from hwswap.verify.functional_coverage import Functional
 
 VERILOG = "// text\nmodule Inner(\n  input a\n);\nendmodule\n\nmodule Outer(\n  input b\n);\nendmodule\n"
 
@@ -51,13 +53,35 @@ def test_what_is_waived_counts_in_neither_number_and_an_idle_waiver_is_named():
     waivers = [
         Waiver("line", re.compile("A"), re.compile("x"), "cannot be"),
         Waiver("line", re.compile("A"), re.compile("y"), "is reached, so nobody needs this"),
+        Waiver("line", re.compile("A"), re.compile("z"), "is not there, so nobody needs this"),
     ]
     summary = summarise(counts, waivers)
     assert (summary.total("line").points, summary.total("line").reached) == (1, 1)
     assert (summary.total("toggle").points, summary.total("toggle").share) == (1, 0)
     assert summary.missed == [Point("toggle", "B", 3, "z")]
     assert summary.waived == {"cannot be": 1}
-    assert [waiver.reason for waiver in summary.idle_waivers] == ["is reached, so nobody needs this"]
+    assert [waiver.reason for waiver in summary.idle_waivers] == [
+        "is reached, so nobody needs this",
+        "is not there, so nobody needs this",
+    ]
+
+
+def test_a_waived_point_that_is_reached_is_named_and_counts():
+    reached, not_reached = Point("toggle", "A", 1, "x[1]"), Point("toggle", "A", 1, "x[2]")
+    waivers = [Waiver("", re.compile("A"), re.compile(r"x\[\d\]"), "x is always 0")]
+    summary = summarise(Counter({reached: 3, not_reached: 0}), waivers)
+    assert summary.refuted == {"x is always 0": [reached]}
+    assert (summary.total("toggle").points, summary.total("toggle").reached) == (1, 1)
+    assert (summary.missed, summary.idle_waivers, summary.waived) == ([], [], {"x is always 0": 1})
+
+
+def test_coverage_fails_on_a_waived_point_that_is_reached(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(rtl_coverage, "FOLDER", tmp_path)
+    point = Point("toggle", "A", 7, "x[1]:0->1")
+    for waivers, status in (([], 0), ([Waiver("", re.compile("A"), re.compile("x.*"), "x is always 0")], 1)):
+        summary = summarise(Counter({point: 1}), waivers)
+        assert rtl_coverage.report(summary, Functional(), short=True) == status
+    assert "because x is always 0: toggle A 7 x[1]:0->1" in capsys.readouterr().err
 
 
 def test_a_waiver_without_a_reason_is_refused(tmp_path):

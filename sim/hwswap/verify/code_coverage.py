@@ -4,8 +4,9 @@ r"""Line and toggle coverage of the engine's Verilog, as Verilator counts it.
 A coverage file has one line a point: `C 'fields' count`, where a field is \x01 name \x02 value. Points of all files
 are added up. A point belongs to the module in whose text it stands, whatever the number of its instances.
 
-What cannot be covered is named, with the reason, in a file of waivers; a waiver that no uncovered point needs is an
-error, so that the list does not outlive its reasons.
+What cannot be covered is named, with the reason, in a file of waivers. A waiver that no uncovered point needs is an
+error, so that the list does not outlive its reasons; and so is one that speaks of a point which was reached, since its
+reason is wrong.
 """
 
 import re
@@ -70,11 +71,15 @@ class Tally:
 
 @dataclass
 class Summary:
-    """What was reached, by (module, kind), what was not, and what each waiver explains."""
+    """What was reached, by (module, kind), what was not, and what each waiver explains.
+
+    `waived` counts points by the reason they were left out for, `refuted` has those that were reached in spite of it.
+    """
 
     tallies: dict[tuple[str, str], Tally] = field(default_factory=lambda: defaultdict(Tally))
     missed: list[Point] = field(default_factory=list)
     waived: Counter[str] = field(default_factory=Counter)
+    refuted: dict[str, list[Point]] = field(default_factory=lambda: defaultdict(list))
     idle_waivers: list[Waiver] = field(default_factory=list)
 
     def total(self, kind: str) -> Tally:
@@ -148,17 +153,19 @@ def read_waivers(path: Path) -> list[Waiver]:
 
 
 def summarise(counts: Counter[Point], waivers: Iterable[Waiver]) -> Summary:
-    """Add up what was reached; points that a waiver explains count in neither number."""
+    """Add up what was reached; unreached points that a waiver explains count in neither number."""
     summary = Summary()
     used: set[int] = set()
     waivers = list(waivers)
     for point, count in sorted(counts.items()):
-        if not count:
-            by = next((i for i, waiver in enumerate(waivers) if waiver.covers(point)), None)
-            if by is not None:
-                used.add(by)
-                summary.waived[waivers[by].reason] += 1
-                continue
+        by = next((i for i, waiver in enumerate(waivers) if waiver.covers(point)), None)
+        if count and by is not None:
+            summary.refuted[waivers[by].reason].append(point)
+        elif by is not None:
+            used.add(by)
+            summary.waived[waivers[by].reason] += 1
+            continue
+        elif not count:
             summary.missed.append(point)
         summary.tallies[point.module, point.kind].add(count > 0)
     summary.idle_waivers = [waiver for i, waiver in enumerate(waivers) if i not in used]

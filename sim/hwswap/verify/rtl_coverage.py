@@ -72,6 +72,9 @@ PACES = ((), ("--latency", "60"), ("--stall", "60", "--reorder"), ("--registers"
 COCOTB = "none or both"
 """The paces of the buses that the cocotb cases are run at."""
 
+EXAMPLES = 3
+"""How many of the points that a waiver is wrong about are named."""
+
 TIMEOUT = 3600.0
 """Seconds for one run on the engine."""
 
@@ -228,6 +231,15 @@ def report(summary: Summary, functional: Functional, short: bool) -> int:
     FOLDER.joinpath("missed.txt").write_text("".join(f"{' '.join(map(str, p))}\n" for p in summary.missed))
     for bin_ in functional.impossible(POLICIES):
         ERR.print(f"hwswap: hit, but not among the goals: {bin_}", highlight=False)
+        status = 1
+    for reason, points in summary.refuted.items():
+        named = "; ".join(" ".join(map(str, point)) for point in points[:EXAMPLES])
+        ERR.print(
+            f"hwswap: {len(points):,} points were reached that {WAIVERS.name} leaves out because {reason}: {named}",
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+        )
         status = 1
     if not short:
         for waiver in summary.idle_waivers:

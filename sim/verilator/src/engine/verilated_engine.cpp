@@ -26,7 +26,12 @@ VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &opt
     : context_(std::make_unique<VerilatedContext>()), coverage_(options.coverage), patience_(options.patience),
       max_cycles_(options.max_cycles), memory_(memory, options.timing),
       registers_(options.timing.stall_percent, options.timing.seed + 1) {
+#ifdef HWSWAP_COVERAGE
+  // A bit that was 1 by chance and is written with 0 would count as one that the engine was made to change.
+  context_->randReset(0);
+#else
   context_->randReset(2);
+#endif
   context_->randSeed(static_cast<int>(options.seed));
   model_ = std::make_unique<VHwSwap>(context_.get());
 #ifdef HWSWAP_FAULTS
