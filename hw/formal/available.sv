@@ -9,6 +9,7 @@
 //   successor  the first of those behind the cursor that may be named
 //   order      (of the specification itself:) of two devices one stands in front, and not below the other's priority
 //   change     what the first cycle of a change notes for the second
+//   legal      of the specification alone: one change at a time, of a device that is on the list or not as it needs
 //   own        none of the module's own assertions fails
 //   places     the list as it is shown: each device on it once, in order, at the lowest places
 module available_proof #(
@@ -120,10 +121,10 @@ module available_proof #(
       if (changing) begin
         change_device : assert (dut.added_device_REG == which);
         change_priority : assert (removes || dut.added_priority_REG == now);
-        change_legal : assert (on[which] != adds);
+        legal_change : assert (on[which] != adds);
       end
       change_kind : assert ({dut.adding, dut.removing, dut.requeueing} == {adds, removes, requeues});
-      change_one : assert (32'(adds) + 32'(removes) + 32'(requeues) <= 1);
+      legal_one : assert (32'(adds) + 32'(removes) + 32'(requeues) <= 1);
       members_are_right : assert (members == on);
       first_exists : assert (first_valid == |nameable);
       first_leads : assert (!first_valid || leads(32'(first), nameable));

@@ -50,6 +50,29 @@ def test_a_property_that_says_nothing_is_noticed(tmp_path, monkeypatch):
     assert not any(proofs.good(verdict) for verdict in verdicts)
 
 
+def test_one_assertion_that_says_nothing_is_named_among_others_of_its_property(tmp_path, monkeypatch):
+    with_source(tmp_path, monkeypatch, "endmodule", "always_comb sound_always : assert (find || !find);\nendmodule")
+    verdicts = {verdict.name: verdict for verdict in proofs.prove(FINDER, PARTS, tmp_path, 1, lambda text: None)}
+    assert verdicts["sound"].breakable
+    assert verdicts["sound"].idle == ["sound_always"]
+    assert not proofs.good(verdicts["sound"])
+    assert all(proofs.good(verdict) for name, verdict in verdicts.items() if name != "sound")
+
+
+def test_what_is_asked_of_neighbours_is_one_of_the_parts_assertions(tmp_path):
+    slave = next(proof for proof in proofs.PROOFS if proof.name == "axil")
+    asking = dataclasses.replace(slave, neighbours=("the moon is full",))
+    with pytest.raises(yosys.YosysError, match="says 'the moon is full'"):
+        proofs.prove(asking, PARTS, tmp_path, 1, lambda text: None)
+
+
+@pytest.mark.parametrize("proof", [proof for proof in proofs.PROOFS if proof.neighbours], ids=lambda proof: proof.name)
+def test_what_is_asked_of_neighbours_is_proved_in_the_core(proof):
+    core = (PARTS / "core.sv").read_text()
+    assert proof.neighbours
+    assert all(f"Assertion failed: {message}\\n" in core for message in proof.neighbours)
+
+
 def test_too_little_time_is_no_proof(tmp_path):
     hurried = dataclasses.replace(FINDER, limit=0.01)
     verdicts = proofs.prove(hurried, PARTS, tmp_path, 1, lambda text: None)

@@ -33,7 +33,8 @@ def report(verdicts: list[proofs.Verdict]) -> Table:
             f"[{color}]{verdict.result}[/]",
             verdict.how,
             f"{verdict.seconds:.0f}",
-            verdict.breakable or f"[{color}]not shown[/]",
+            "; ".join(filter(None, (verdict.breakable, verdict.idle and f"[{color}]{len(verdict.idle)} not shown[/]")))
+            or f"[{color}]not shown[/]",
         )
     return table
 
@@ -90,7 +91,8 @@ def run(options: argparse.Namespace) -> int:
         if verdict.trace:
             text += f"; counterexample in {verdict.trace}"
         elif verdict.result in ("unbounded", "bounded"):
-            text += "; but none of the mutants breaks it, so it may say nothing"
+            which = "; ".join(verdict.idle)
+            text += f"; but none of the mutants breaks {which or 'it'}, so that may say nothing"
         ERR.print(text, soft_wrap=True)
     count = {result: sum(v.result == result and v not in bad for v in verdicts) for result in ("unbounded", "bounded")}
     OUT.print(

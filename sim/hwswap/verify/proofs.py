@@ -21,13 +21,16 @@ from hwswap.project import paths
 from hwswap.verify import yosys
 
 SOURCES = paths.ROOT / "hw" / "formal"
-FAULTS = 63
-"""Faults put into a part at once to see that each of its properties can fail; a power of two minus 1."""
-
-CORE_FAULTS = 1023
-"""The same for the whole core, which has as many times the logic."""
+FAULTS = 1023
+"""Faults put into a part at once to see that each of its assertions can fail; a power of two minus 1."""
 
 OWN = "own"
+
+BREAKING_LIMIT = 300.0
+"""Seconds for the counterexample of one assertion in the mutants."""
+
+BEFORE = 8
+"""How many steps from cell to wire or wire to cell faults are away from an assertion that others do not break."""
 
 ASSERTED = re.compile(r"was asserted in frame (\d+)")
 """What ABC says of a counterexample."""
@@ -35,7 +38,10 @@ ASSERTED = re.compile(r"was asserted in frame (\d+)")
 FAILED = re.compile(r"^Failed assertion (\S+) at", re.MULTILINE)
 """What Yosys says of an assertion that fails while it plays a counterexample."""
 
-LEMMAS = frozenset({"order"})
+SAYS = re.compile(r'\$error\("Assertion failed: (.*?)(?:\\n)?"\)')
+"""What an assertion of the part says in its Verilog."""
+
+LEMMAS = frozenset({"order", "legal"})
 """Properties of the specification alone, which no fault in the part can break."""
 
 LEMMA = "of the specification alone"
@@ -47,8 +53,9 @@ class Proof:
 
     `part` names the file that EmitProofs writes, `source` the one in hw/formal, whose module is <source>_proof.
     `method` is "induction", "reachability" or "bounded"; `depth` the most cycles of an induction, or those of a
-    bounded check. `breaking` is the depth in which the mutants must show, `faults` how many are seeded. `limit`
-    is in seconds.
+    bounded check. `breaking` is the depth in which the mutants must show. `limit` is in seconds. `neighbours` are those
+    of the part's own assertions, by what they say, that speak of its inputs alone: the specification assumes them, so
+    no fault in the part can break them. They are proved where the part has its neighbours: in `core`.
     """
 
     name: str
@@ -61,8 +68,16 @@ class Proof:
     limit: float
     parameters: dict[str, int] = field(default_factory=dict)
     short: bool = True
-    faults: int = FAULTS
+    neighbours: tuple[str, ...] = ()
 
+
+MOVES = (
+    "a list move that moves nothing",
+    "a head leaves its list and goes nowhere",
+    "a cluster goes to the list it is on",
+    "a list's ends are read during a move",
+)
+"""What the lists ask of those that move clusters."""
 
 PROOFS = (
     Proof("finder", "finder", "finder", "free-run finder, rows of 64 slots, 7 orders", "induction", 4, 4, 900),
@@ -89,6 +104,7 @@ PROOFS = (
         breaking=14,
         limit=900,
         parameters={"USED_LISTS": 3},
+        neighbours=MOVES,
     ),
     Proof(
         name="lists-11",
@@ -100,6 +116,7 @@ PROOFS = (
         breaking=14,
         limit=1800,
         parameters={"USED_CLUSTERS": 3},
+        neighbours=MOVES,
         short=False,
     ),
     Proof("axil", "axil", "axil", "AXI4-Lite slave, any registers", "reachability", 0, 12, 300),
@@ -123,7 +140,6 @@ PROOFS = (
         breaking=80,
         limit=3600,
         short=False,
-        faults=CORE_FAULTS,
     ),
     Proof(
         name="core-full",
@@ -136,14 +152,17 @@ PROOFS = (
         limit=3600,
         parameters={"STEADY": 1},
         short=False,
-        faults=CORE_FAULTS,
     ),
 )
 
 
 @dataclass
 class Verdict:
-    """What came out for one property: "unbounded", "bounded", "failed" or "unknown", and how."""
+    """What came out for one property: "unbounded", "bounded", "failed" or "unknown", and how.
+
+    `breakable` tells how long the counterexamples in mutants are that its assertions have, `idle` names the assertions
+    that have none.
+    """
 
     proof: str
     name: str
@@ -153,6 +172,7 @@ class Verdict:
     seconds: float
     trace: str = ""
     breakable: str = ""
+    idle: list[str] = field(default_factory=list)
 
 
 def property_of(cell: str) -> str:
@@ -287,18 +307,21 @@ class Session:
             raise yosys.YosysError(f"a counterexample of {frame} cycles was not found again: {(found or '')[-200:]}")
         return "failed", f"after {frame} cycles"
 
-    def seed_faults(self, seed: int) -> None:
-        """Put faults into the part, of which an input that never changes chooses one: faulty.il.
+    def seed_faults(self, seed: int, before: str = "") -> None:
+        """Put faults into the part, of which an input that never changes chooses one: faulty.il, or near.il.
 
         They are chosen in a copy without the part's own assertions, so that none of them lies in the logic of these
-        alone.
+        alone. With `before`, an assertion, they are in what stands shortly before it alone: a sample of a large part
+        may miss that.
         """
-        top, count = self.top, self.proof.faults
+        top, count = self.top, FAULTS
         width = count.bit_length()
-        inside = f"a:src=*{self.parts.name}/{self.proof.part}.sv* t:* %i"
+        inside = f"a:src=*{self.parts.name}/{self.proof.part}.sv* t:* %i{' @near %i' if before else ''}"
+        near = [f"select -set near {top}/{before} %ci{BEFORE}"] if before else []
         self.run(
             [
                 "read_rtlil flat.il",
+                *near,
                 "delete t:$check c:dut.* %i",
                 "opt_clean",
                 f"mutate -list {2 * count} -seed {seed} -ctrl mutsel {width} 1 -o faults.txt {inside}",
@@ -320,28 +343,77 @@ class Session:
                 *chosen,
                 f"delete -input {top}/w:mutsel",
                 f"setundef -undriven -anyconst {top}/w:mutsel",
-                "write_rtlil faulty.il",
+                f"write_rtlil {'near' if before else 'faulty'}.il",
             ],
             "seed-faults",
         )
 
-    def breaks(self, name: str, cells: list[str]) -> str:
-        """Tell how one of the mutants breaks a property; "" if none does within the proof's depth."""
-        # The assumptions stay: a fault has to break the property while the part is used as it may be.
+    def breaks(self, name: str, cells: list[str], mutants: str = "faulty") -> list[int | None]:
+        """Tell after how many cycles one of the mutants breaks each of the assertions; None where none does in time.
+
+        The numbers are in the order of the graph's outputs, which is not that of `cells`.
+        """
+        # The assumptions stay: a fault has to break an assertion while the part is used as it may be.
         mine = f"select -set mine {' '.join(f'{self.top}/{cell}' for cell in cells)}"
         self.run(
             [
-                "read_rtlil faulty.il",
+                f"read_rtlil {mutants}.il",
                 mine,
                 "delete t:$check r:FLAVOR=assert %i @mine %d",
                 *self.solve_form(f"break-{name}"),
             ],
             f"break-{name}",
         )
-        start = f"read_aiger break-{name}.aig; fold; strash; orpos; strash"
-        said = yosys.abc(f"{start}; bmc3 -F {self.proof.breaking}; write_cex -a break-{name}.aiw", self.folder, 300)
-        match = ASSERTED.search(said or "")
-        return f"broken by a fault after {match.group(1)} cycles" if match else ""
+        found: list[int | None] = []
+        for output in range(len(cells)):
+            one = f"read_aiger break-{name}.aig; fold; strash; cone -O {output}; strash; bmc3 -F {self.proof.breaking}"
+            match = ASSERTED.search(yosys.abc(one, self.folder, BREAKING_LIMIT) or "")
+            found.append(int(match.group(1)) if match else None)
+        return found
+
+    def unbroken(self, name: str, cells: list[str]) -> list[str]:
+        """Return which of these assertions none of the mutants breaks, by halving; at least one of them is so."""
+        if len(cells) == 1:
+            return cells
+        middle = len(cells) // 2
+        halves = [half for half in (cells[:middle], cells[middle:]) if None in self.breaks(f"{name}-half", half)]
+        return [cell for half in halves for cell in self.unbroken(name, half)]
+
+    def says(self, cell: str) -> str:
+        """Return what one of the part's own assertions says in the Verilog; of others, the name."""
+        if property_of(cell) != OWN:
+            return cell
+        flat = (self.folder / "flat.il").read_text()
+        place = re.search(
+            rf'attribute \\src "([^"]*):(\d+)\.[^"]*"\n(?:  attribute .*\n)*  cell \$check \\{re.escape(cell)}\n', flat
+        )
+        if place is None:
+            raise yosys.YosysError(f"{cell} has no place in the Verilog: the form of Yosys' netlists has changed")
+        text = "\n".join(Path(place[1]).read_text().splitlines()[int(place[2]) - 1 :])
+        message = SAYS.search(text)
+        return message[1] if message else cell
+
+    def weigh(self, verdict: Verdict, cells: list[str], seed: int) -> None:
+        """Find out which of a property's assertions can fail, and put it down; `seed` is that of the faults."""
+        asked = self.proof.neighbours if verdict.name == OWN else ()
+        says = {cell: self.says(cell) for cell in cells} if asked else {}
+        for one in asked:
+            if one not in says.values():
+                raise yosys.YosysError(f"no assertion of {self.proof.part} says '{one}': see `neighbours` in proofs.py")
+        cells = [cell for cell in cells if says.get(cell) not in asked]
+        cycles = self.breaks(verdict.name, cells)
+        for cell in self.unbroken(verdict.name, cells) if None in cycles else ():
+            self.seed_faults(seed, before=cell)
+            near = self.breaks(f"{verdict.name}-near", [cell], "near")
+            cycles += near
+            if near == [None]:
+                verdict.idle.append(self.says(cell))
+        found = [number for number in cycles if number is not None]
+        if found:
+            span = str(found[0]) if len(set(found)) == 1 else f"{min(found)} to {max(found)}"
+            verdict.breakable = f"broken by mutants after {span} cycles"
+        if asked:
+            verdict.breakable += f"; {len(asked)} asked of neighbours"
 
     def trace(self, name: str) -> tuple[Path, set[str]]:
         """Turn the counterexample NAME.aiw into waves; return the file and the properties that fail there."""
@@ -380,11 +452,11 @@ def prove(proof: Proof, parts: Path, folder: Path, seed: int, say: Callable[[str
             verdict.breakable = LEMMA
         elif result != "unknown":
             say(f"breaking {name}")
-            verdict.breakable = session.breaks(name, cells)
+            session.weigh(verdict, cells, seed)
         verdicts.append(verdict)
     return verdicts
 
 
 def good(verdict: Verdict) -> bool:
-    """Tell whether a property was proved and can fail."""
-    return verdict.result in ("unbounded", "bounded") and bool(verdict.breakable)
+    """Tell whether a property was proved and each of its assertions can fail."""
+    return verdict.result in ("unbounded", "bounded") and bool(verdict.breakable) and not verdict.idle
