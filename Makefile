@@ -115,6 +115,10 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 	@$(B) model-coverage
 	@$(ENV) python -m hwswap coverage $(if $(SHORT),--short)
 
+coverage-dram: verilog ## the same of the engine with its clusters in DRAM, what it has of its own: build/coverage-dram
+	@$(B) rtl-scale model-scale-coverage
+	@$(ENV) python -m hwswap coverage-dram
+
 # Recordings are taken out of the cache where it has them, unless FRESH=1; the long form is fresh unless FRESH=0.
 lockstep: model guest redis ## kernel, golden model, RTL: 1 million decisions; LONG=1: 10 million [FRESH=1] [SEED=n]
 	@$(ENV) python -m hwswap lockstep $(if $(SEED),--seed $(SEED)) $(if $(LONG),--decisions 10000000) \

@@ -5,9 +5,11 @@ import json
 
 import pytest
 from hwswap.bench import swap_tables, table_cycles
-from hwswap.bench.table_cycles import Case, Measured
+from hwswap.bench.table_cycles import Measured
 from hwswap.cli import main as cli
 from hwswap.model.rows import SLOTS
+from hwswap.stimulus import table_load
+from hwswap.stimulus.table_load import Case
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +33,10 @@ def test_words_are_those_of_the_range(commands):
         for c in commands
         if c["unit"] == "slots"
     }
-    for nr in table_cycles.SLOT_COUNTS:
+    for nr in table_load.SLOT_COUNTS:
         assert moved["RANGE", nr] == (nr, 0, 64)
         assert moved["FILL", nr] == moved["REPLACE", nr] == moved["CLEAR", nr] == (nr, nr, 0)
-    assert moved["LOOKUP", 1] == moved[table_cycles.BY_REGISTER, 1] == (1, 0, 0)
+    assert moved["LOOKUP", 1] == moved[table_load.BY_REGISTER, 1] == (1, 0, 0)
 
 
 def test_no_word_takes_less_than_a_cycle_and_no_trip_less_than_its_job(commands):

@@ -75,12 +75,11 @@ def test_a_waived_point_that_is_reached_is_named_and_counts():
     assert (summary.missed, summary.idle_waivers, summary.waived) == ([], [], {"x is always 0": 1})
 
 
-def test_coverage_fails_on_a_waived_point_that_is_reached(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(rtl_coverage, "FOLDER", tmp_path)
+def test_coverage_fails_on_a_waived_point_that_is_reached(tmp_path, capsys):
     point = Point("toggle", "A", 7, "x[1]:0->1")
     for waivers, status in (([], 0), ([Waiver("", re.compile("A"), re.compile("x.*"), "x is always 0")], 1)):
         summary = summarise(Counter({point: 1}), waivers)
-        assert rtl_coverage.report(summary, Functional(), short=True) == status
+        assert rtl_coverage.report(summary, Functional(), True, tmp_path) == status
     assert "because x is always 0: toggle A 7 x[1]:0->1" in capsys.readouterr().err
 
 

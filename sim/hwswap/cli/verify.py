@@ -105,6 +105,14 @@ def fill_coverage(parser: Parser) -> Run:
     return rtl_coverage.run
 
 
+def fill_coverage_dram(parser: Parser) -> Run:
+    """Add the arguments of `coverage-dram`, which has none."""
+    from hwswap.verify import dram_coverage
+
+    parser.describe(dram_coverage)
+    return dram_coverage.run
+
+
 def fill_patches(parser: Parser) -> Run:
     """Add the arguments of `patches`, which has none."""
     from hwswap.kernel import patch_steps
@@ -125,4 +133,5 @@ def add_commands(commands: Commands) -> None:
     command(commands, "marks-race", "search all orders of marks and of the engine's reads", fill_marks_race)
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)
+    command(commands, "coverage-dram", "the same of the engine that has its clusters in DRAM", fill_coverage_dram)
     command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)

@@ -14,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -36,10 +37,9 @@ from hwswap.verify.functional_coverage import Functional, choices
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
 
-FOLDER = paths.BUILD / "coverage"
 WAIVERS = paths.ROOT / "tests/coverage/waivers.toml"
 DATA = paths.ROOT / "tests/data"
-GOAL = 0.95
+GOALS = {"line": 0.95, "toggle": 0.95}
 
 SHORT_GOALS = {"line": 0.93, "toggle": 0.82}
 """What the short form reaches at least: less means that something it runs does less than it did."""
@@ -80,6 +80,26 @@ TIMEOUT = 3600.0
 
 
 @dataclass(frozen=True)
+class Engine:
+    """An engine that counts what is reached of it: its Verilog, the folder of its programs, and that of results."""
+
+    verilog: Path
+    programs: Path
+    folder: Path
+
+    def counts(self) -> Counter[Point]:
+        """Add up the files of all runs."""
+        reader = Reader(Modules(paths.need(self.verilog)))
+        counts: Counter[Point] = Counter()
+        for path in sorted(self.folder.glob("*.dat")):
+            reader.add(path, counts)
+        return counts
+
+
+ON_CHIP = Engine(paths.RTL, paths.REPLAY_COVERAGE.parent, paths.BUILD / "coverage")
+
+
+@dataclass(frozen=True)
 class Job:
     """One run on the engine: the program, what makes its file, and options."""
 
@@ -88,10 +108,10 @@ class Job:
     make: Callable[[Path], None]
     options: tuple[str, ...] = ()
 
-    def run(self, file: Path) -> None:
+    def run(self, file: Path, engine: Engine) -> None:
         """Carry it out and leave its coverage; what the engine does must be right."""
-        output = FOLDER / f"{self.name}.dat"
-        build = paths.REPLAY_COVERAGE.with_name(self.program)
+        output = engine.folder / f"{self.name}.dat"
+        build = engine.programs / self.program
         if self.program == paths.REPLAY_COVERAGE.name:
             outcome = replay.replay(file, [*self.options, "--coverage", str(output)], TIMEOUT, build)
             equal, said = outcome.equal, outcome.output
@@ -169,6 +189,8 @@ def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, Callable
 def cocotb(output: Path) -> None:
     """Run the cocotb cases on an engine with coverage, with the seeds that its goals were measured with."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "-k", COCOTB]
+    for old in (paths.BUILD / "cocotb").glob("*/coverage.dat"):
+        old.unlink()
     done = subprocess.run(
         [*command, str(paths.ROOT / "tests/cocotb/test_engine.py")],
         env={**os.environ, "HWSWAP_COVERAGE": "1", "HWSWAP_SEED": "0"},
@@ -182,13 +204,12 @@ def cocotb(output: Path) -> None:
         place.replace(output / f"cocotb-{place.parent.name}.dat")
 
 
-def simulate(short: bool, functional: Functional) -> None:
-    """Make all coverage files."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in (*FOLDER.glob("*.dat"), *(paths.BUILD / "cocotb").glob("*/coverage.dat")):
+def simulate(engine: Engine, todo: list[Job]) -> None:
+    """Run the jobs on an engine, each of which leaves a coverage file."""
+    engine.folder.mkdir(parents=True, exist_ok=True)
+    for old in engine.folder.glob("*.dat"):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix="hwswap-coverage-") as temporary, Progress(console=ERR) as progress:
-        todo = list(jobs(short, functional))
         task = progress.add_task("replaying", total=len(todo))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             running: list[Future[None]] = []
@@ -196,7 +217,7 @@ def simulate(short: bool, functional: Functional) -> None:
                 for job in todo:
                     file = Path(temporary) / f"{job.name}.hwst"
                     job.make(file)
-                    running.append(pool.submit(job.run, file))
+                    running.append(pool.submit(job.run, file, engine))
                     running[-1].add_done_callback(lambda _: progress.advance(task))
                     for one in running:
                         if one.done():
@@ -205,15 +226,11 @@ def simulate(short: bool, functional: Functional) -> None:
                     one.result()
             finally:
                 pool.shutdown(cancel_futures=True)
-        if not short:
-            task = progress.add_task("cocotb", total=None)
-            cocotb(FOLDER)
-            progress.update(task, total=1, completed=1)
 
 
-def report(summary: Summary, functional: Functional, short: bool) -> int:
-    """Print and write what was reached; return the exit status."""
-    table = Table(title="coverage of the engine's Verilog")
+def table_of(summary: Summary, title: str) -> Table:
+    """Return what was reached of each module as a table."""
+    table = Table(title=title)
     for name in ("module", "lines", "", "toggles", ""):
         table.add_column(name, justify="left" if name == "module" else "right")
     for module in sorted({module for module, _ in summary.tallies}):
@@ -222,16 +239,25 @@ def report(summary: Summary, functional: Functional, short: bool) -> int:
             tally = summary.tallies.get((module, kind))
             cells += [f"{100 * tally.share:.1f} %", f"{tally.reached:,} / {tally.points:,}"] if tally else ["", ""]
         table.add_row(module, *cells)
-    OUT.print(table)
+    return table
+
+
+def report_code(summary: Summary, goals: Mapping[str, float], folder: Path) -> tuple[int, dict[str, Any]]:
+    """Print what was reached of the Verilog, and write missed.txt.
+
+    Args:
+        summary: what was reached.
+        goals: the shares of lines and toggles to be reached at least, 0 to 1.
+        folder: for results.
+
+    Returns:
+        Exit status, and the part of coverage.json about the Verilog.
+    """
+    OUT.print(table_of(summary, "coverage of the engine's Verilog"))
+    status = 0
     for reason, number in summary.waived.most_common():
         OUT.print(f"left out: {number:,} points: {reason}", highlight=False, soft_wrap=True)
-    missed = functional.missed(POLICIES)
-    bins = len(missed) + sum(1 for bin_ in functional.hits if bin_.policy in POLICIES) + len(functional.tables)
-    status = 0
-    FOLDER.joinpath("missed.txt").write_text("".join(f"{' '.join(map(str, p))}\n" for p in summary.missed))
-    for bin_ in functional.impossible(POLICIES):
-        ERR.print(f"hwswap: hit, but not among the goals: {bin_}", highlight=False)
-        status = 1
+    folder.joinpath("missed.txt").write_text("".join(f"{' '.join(map(str, p))}\n" for p in summary.missed))
     for reason, points in summary.refuted.items():
         named = "; ".join(" ".join(map(str, point)) for point in points[:EXAMPLES])
         ERR.print(
@@ -241,6 +267,36 @@ def report(summary: Summary, functional: Functional, short: bool) -> int:
             markup=False,
         )
         status = 1
+    figures = {kind: summary.total(kind) for kind in ("line", "toggle")}
+    for kind, tally in figures.items():
+        if tally.share < goals[kind]:
+            missed = folder.relative_to(paths.ROOT) if folder.is_relative_to(paths.ROOT) else folder
+            ERR.print(f"hwswap: {kind} coverage is below {100 * goals[kind]:.0f} %: see {missed}/missed.txt")
+            status = 1
+    return status, {
+        "provenance": {"hwswap": provenance.commit()},
+        **{kind: {"reached": tally.reached, "points": tally.points} for kind, tally in figures.items()},
+        "waived": summary.waived,
+        "modules": {
+            f"{module} {kind}": [tally.reached, tally.points] for (module, kind), tally in summary.tallies.items()
+        },
+    }
+
+
+def shares(document: Mapping[str, Any]) -> str:
+    """Return the shares that coverage.json has as a phrase."""
+    parts = [(kind, document[kind]) for kind in ("line", "toggle")]
+    return ", ".join(f"{kind}s {100 * found['reached'] / max(found['points'], 1):.1f} %" for kind, found in parts)
+
+
+def report(summary: Summary, functional: Functional, short: bool, folder: Path = ON_CHIP.folder) -> int:
+    """Print and write what was reached of the engine with its clusters on chip; return the exit status."""
+    status, document = report_code(summary, SHORT_GOALS if short else GOALS, folder)
+    missed = functional.missed(POLICIES)
+    bins = len(missed) + sum(1 for bin_ in functional.hits if bin_.policy in POLICIES) + len(functional.tables)
+    for bin_ in functional.impossible(POLICIES):
+        ERR.print(f"hwswap: hit, but not among the goals: {bin_}", highlight=False)
+        status = 1
     if not short:
         for waiver in summary.idle_waivers:
             ERR.print(f"hwswap: a waiver that nothing needs: {waiver.module.pattern} {waiver.what.pattern}")
@@ -248,28 +304,12 @@ def report(summary: Summary, functional: Functional, short: bool) -> int:
         for bin_ in missed:
             ERR.print(f"hwswap: never happened: {' '.join(map(str, bin_))}", highlight=False)
             status = 1
-    figures = {kind: summary.total(kind) for kind in ("line", "toggle")}
-    for kind, tally in figures.items():
-        goal = SHORT_GOALS[kind] if short else GOAL
-        if tally.share < goal:
-            ERR.print(f"hwswap: {kind} coverage is below {100 * goal:.0f} %: see build/coverage/missed.txt")
-            status = 1
-    document = {
-        "provenance": {"hwswap": provenance.commit()},
+    document |= {
         "short": short,
-        **{kind: {"reached": tally.reached, "points": tally.points} for kind, tally in figures.items()},
         "functional": {"hit": bins - len(missed), "bins": bins, "missed": [list(bin_) for bin_ in missed]},
-        "waived": summary.waived,
-        "modules": {
-            f"{module} {kind}": [tally.reached, tally.points] for (module, kind), tally in summary.tallies.items()
-        },
     }
-    FOLDER.joinpath("coverage.json").write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
-    OUT.print(
-        ", ".join(f"{kind}s {100 * tally.share:.1f} %" for kind, tally in figures.items())
-        + f", functional {bins - len(missed)} of {bins} bins",
-        highlight=False,
-    )
+    folder.joinpath("coverage.json").write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
+    OUT.print(f"{shares(document)}, functional {bins - len(missed)} of {bins} bins", highlight=False)
     return status
 
 
@@ -284,12 +324,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         waivers = read_waivers(WAIVERS)
         if not options.report_only:
-            simulate(options.short, functional)
-        reader = Reader(Modules(paths.need(paths.RTL)))
-        counts: Counter[Point] = Counter()
-        for path in sorted(FOLDER.glob("*.dat")):
-            reader.add(path, counts)
-        return report(summarise(counts, waivers), functional, options.short or options.report_only)
+            simulate(ON_CHIP, list(jobs(options.short, functional)))
+            if not options.short:
+                with ERR.status("cocotb"):
+                    cocotb(ON_CHIP.folder)
+        return report(summarise(ON_CHIP.counts(), waivers), functional, options.short or options.report_only)
     except (CoverageError, replay.ReplayError) as error:
         ERR.print(f"hwswap: {error}", soft_wrap=True, highlight=False)
         return 1

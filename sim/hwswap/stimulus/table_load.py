@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A script of commands on swap tables, one at a time, each with the engine at rest: what its cycles are measured with.
+
+What they answer and what they leave in memory is compared with the golden model's. The engine has the directory of the
+tables and its clusters on chip, or in DRAM, which is then in the script's memory.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import hwswap_map as m
+from hwswap_map import Opcode, Status, TableKind
+
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.host_memory import Command, prepare
+from hwswap.model.rows import SLOTS
+from hwswap.model.table_words import BAD, WORD_BYTES, folio_word, shadow_word
+from hwswap.model.tables import Answer, Tables
+from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.script import MEMORY_BYTES, Script
+from hwswap.stimulus.table_commands import PAGE, Bytes
+
+SLOT_COUNTS = (1, 4, 16, 64, 128, SLOTS)
+"""Slots of a command on one cluster; among them the folios of orders 0, 2, 4, 7 and 9."""
+
+CLUSTER_COUNTS = (1, 4, 16, 32)
+"""Clusters of a command on many."""
+
+CLUSTERS = 33
+TYPE = 0
+
+# Offsets in the script's memory, behind the rings.
+FIRST_TABLE, SOURCE, TARGET, DIRECTORY = 0x4000, 0x2A000, 0x2C000, 0x2E000
+STORE = MEMORY_BYTES
+"""Where the clusters are that an engine keeps in DRAM: behind all else."""
+
+STORE_CLUSTERS = 524_288
+"""Clusters of the engine in build/model-scale, which say where the store's second part begins."""
+
+ROW_BYTES = 64
+"""Of a cluster's bitmap, in the store's first part; a record of it is in the second."""
+
+COUNTERS = ("TABLE_BUSY_CYCLES", "TABLE_ENTRIES_READ", "TABLE_ENTRIES_WRITTEN", "STORE_ACCESSES")
+BY_REGISTER = "LOOKUP (register)"
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The device, as far as its tables are concerned."""
+
+    pages: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command that is measured."""
+
+    name: str
+    items: int
+    unit: str
+    result_words: int
+
+
+class Load:
+    """A script that measures commands; `cases` are in the order of what hwswap-play prints of them."""
+
+    def __init__(self, seed: int, dram: bool = False) -> None:
+        """Begin with a device whose clusters all have tables, of which every slot is swapped out.
+
+        With `dram` the engine has its clusters and the directory in the script's memory.
+        """
+        self.dram = dram
+        self.rng = random.Random(seed)
+        self.memory = Bytes()
+        self.pages = CLUSTERS * SLOTS
+        self.tables = Tables(self.memory, {TYPE: Extent(self.pages)})
+        self.cases: list[Case] = []
+        self.script = s = Script()
+        s.dram = dram
+        if dram:
+            s.bytes = STORE + STORE_CLUSTERS * (ROW_BYTES + m.MEM_STORE_RECORD_BYTES)
+            s.lines[0] = f"memory {s.bytes} {s.base:#x}"
+        s.after_reset()
+        s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(dram), m.CAPS_DRAM.put(1))
+        if dram:
+            s.read(m.CAPS_OFFSET, m.CAPS_CLUSTERS.put(STORE_CLUSTERS), m.CAPS_CLUSTERS.put(0xFFFF_FFFF))
+            s.write(m.STORE_BASE_OFFSET, s.base + STORE)
+            s.write(m.DIRECTORY_BASE_OFFSET, s.base + DIRECTORY)
+        s.begin(m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1))
+        s.give([Expected(prepare(TYPE, self.pages, 0, BLKDEV | SOLIDSTATE), Status.OK)])
+        s.give([Expected(Command(Opcode.SWAPON, TYPE), Status.OK)])
+        for cluster in range(CLUSTERS):
+            self.put(self.table(cluster), [shadow_word(self.rng.getrandbits(58)) for _ in range(SLOTS)])
+        self.put(self.table(0), [BAD])
+
+    def table(self, cluster: int) -> int:
+        """Return the bus address of a cluster's table."""
+        return self.script.base + FIRST_TABLE + PAGE * cluster
+
+    @property
+    def target(self) -> int:
+        """The bus address of results."""
+        return self.script.base + TARGET
+
+    def put(self, address: int, words: Sequence[int]) -> None:
+        """The host writes words."""
+        for at, word in enumerate(words):
+            self.script.put(address + WORD_BYTES * at - self.script.base, word)
+            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
+
+    def counters(self) -> None:
+        """Have the statistics printed."""
+        for name in COUNTERS:
+            self.script.add("show", getattr(m, f"STAT_{name}_OFFSET"))
+
+    def around(self, name: str, items: int, unit: str, result_words: int, do: Callable[[], None]) -> None:
+        """Measure what `do` puts into the script."""
+        self.cases.append(Case(name, items, unit, result_words))
+        self.script.note(f"{name}, {items} {unit}")
+        self.script.settle(0)
+        self.counters()
+        self.script.add("clock")
+        do()
+        self.script.add("clock")
+        self.counters()
+
+    def measure(self, command: Command, items: int, unit: str = "slots", name: str = "") -> None:
+        """Measure a command, and compare what it answers and what it changes in memory."""
+        before = dict(self.memory.words)
+        answer = self.tables.carry_out(command)
+        bitmaps = (Opcode.TABLE_SCAN, Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.WINDOW)
+        of_result = dict.fromkeys(bitmaps, SLOTS // 8) if command.arg2 else {}
+        of_result |= {Opcode.TABLE_RANGE: m.MEM_TABLE_RANGE_BYTES, Opcode.TABLE_COUNT: m.MEM_TABLE_COUNTS_BYTES}
+        self.around(
+            name or Opcode(command.opcode).name.removeprefix("TABLE_"),
+            items,
+            unit,
+            of_result.get(Opcode(command.opcode), 0) // WORD_BYTES,
+            lambda: self.script.give([Expected(command, answer.status, result=answer.result)]),
+        )
+        for address, word in self.memory.words.items():
+            if before.get(address, 0) != word:
+                self.script.expect(address - self.script.base, word)
+
+    def give_and_take(self) -> None:
+        """TABLE_GIVE and TABLE_TAKE of 1 to 32 tables; in the end all clusters have theirs."""
+        self.put(self.script.base + SOURCE, [self.table(cluster) for cluster in range(CLUSTERS)])
+        for nr in CLUSTER_COUNTS:
+            self.measure(Command(Opcode.TABLE_GIVE, TYPE, nr=nr, arg2=self.script.base + SOURCE), nr, "clusters")
+            self.measure(Command(Opcode.TABLE_TAKE, TYPE, nr=nr), nr, "clusters")
+        whole = Command(Opcode.TABLE_GIVE, TYPE, nr=CLUSTERS, arg2=self.script.base + SOURCE)
+        self.script.give([Expected(whole, self.tables.carry_out(whole).status, result=0)])
+
+    def tables_missing(self) -> None:
+        """Commands that find no table, but in the last cluster: the directory is all they look at."""
+        self.put(self.script.base + SOURCE, [self.table(CLUSTERS - 1)])
+        last = (CLUSTERS - 1) * SLOTS
+        give = Command(Opcode.TABLE_GIVE, TYPE, nr=1, arg0=last, arg2=self.script.base + SOURCE)
+        self.script.give([Expected(give, self.tables.carry_out(give).status, result=0)])
+        self.measure(Command(Opcode.TABLE_LOOKUP, TYPE, arg0=3 * SLOTS), 1, name="LOOKUP, no table")
+        kinds = 1 << TableKind.SHADOW
+        for nr in CLUSTER_COUNTS:
+            limit = nr * SLOTS
+            count = Command(Opcode.TABLE_COUNT, TYPE, arg0=0, arg1=limit, arg2=self.target)
+            self.measure(count, nr, "clusters", "COUNT, no tables")
+            scan = Command(Opcode.TABLE_SCAN, TYPE, arg0=kinds << 32, arg1=limit)
+            self.measure(scan, nr, "clusters", "SCAN, no tables")
+        take = Command(Opcode.TABLE_TAKE, TYPE, nr=1, arg0=last)
+        self.script.give([Expected(take, Status.OK, result=self.tables.carry_out(take).result)])
+
+    def lookups(self) -> None:
+        """One word, by ring and by register."""
+        slot = 3 * SLOTS + 77
+        self.measure(Command(Opcode.TABLE_LOOKUP, TYPE, arg0=slot), 1)
+        answer = self.tables.carry_out(Command(Opcode.TABLE_LOOKUP, TYPE, arg0=slot))
+        self.around(BY_REGISTER, 1, "slots", 0, lambda: self.by_register(slot, answer))
+        self.script.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
+
+    def by_register(self, slot: int, answer: Answer) -> None:
+        """Write LOOKUP, and read LOOKUP_INFO until it is the answer."""
+        s = self.script
+        s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(TYPE) | m.LOOKUP_SEQ.put(1))
+        mask = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF) | m.LOOKUP_INFO_STATUS.put(127)
+        s.add(
+            "poll",
+            m.LOOKUP_INFO_OFFSET,
+            mask,
+            m.LOOKUP_INFO_SEQ.put(1) | m.LOOKUP_INFO_STATUS.put(answer.status),
+            s.limit,
+        )
+
+    def ranges(self) -> None:
+        """Commands on slots of one cluster: a folio comes, moves and goes."""
+        shadow, folio = 1 << TableKind.SHADOW, 1 << TableKind.CACHED
+        for number, nr in enumerate(SLOT_COUNTS, 1):
+            offset, pfn = number * SLOTS, 1000 * number
+            self.measure(Command(Opcode.TABLE_RANGE, TYPE, nr=nr, arg0=offset, arg2=self.target), nr)
+            self.measure(Command(Opcode.TABLE_FILL, TYPE, nr=nr, arg0=offset | shadow << 32, arg1=pfn), nr)
+            self.measure(Command(Opcode.TABLE_REPLACE, TYPE, nr=nr, arg0=offset, arg1=7 * pfn, arg2=pfn), nr)
+            self.measure(Command(Opcode.TABLE_CLEAR, TYPE, nr=nr, arg0=offset | folio << 32, arg1=pfn | 1), nr)
+
+    def searches(self) -> None:
+        """COUNT over whole clusters, and SCAN for a slot that is the last one looked at."""
+        sought = 1 << TableKind.CACHED
+        for nr in CLUSTER_COUNTS:
+            limit = nr * SLOTS
+            self.measure(Command(Opcode.TABLE_COUNT, TYPE, arg0=0, arg1=limit, arg2=self.target), nr, "clusters")
+            last = self.table(nr - 1) + WORD_BYTES * (SLOTS - 1)
+            self.put(last, [folio_word(nr)])
+            self.measure(Command(Opcode.TABLE_SCAN, TYPE, arg0=sought << 32, arg1=limit), nr, "clusters")
+            self.put(last, [shadow_word(nr)])
+
+    def windows(self) -> None:
+        """The window alone, and with the bitmap of what of it is to be read."""
+        for page_cluster in (3, 9):
+            hits = m.MEM_TABLE_WINDOW_WINDOW_HITS.put(1 << page_cluster)
+            arg1 = hits | m.MEM_TABLE_WINDOW_WINDOW_PAGE_CLUSTER.put(page_cluster)
+            for target, name in ((0, "WINDOW"), (self.target, "WINDOW, bitmap")):
+                self.measure(
+                    Command(Opcode.WINDOW, TYPE, arg0=9 * SLOTS + 5, arg1=arg1, arg2=target),
+                    1 << page_cluster,
+                    name=name,
+                )
+
+    def text(self) -> str:
+        """Return the whole script."""
+        self.tables_missing()
+        self.give_and_take()
+        self.lookups()
+        self.ranges()
+        self.searches()
+        self.windows()
+        for address, word in sorted(self.memory.words.items()):
+            self.script.expect(address - self.script.base, word)
+        if self.dram:
+            self.what_the_engine_keeps()
+        return self.script.text()
+
+    def what_the_engine_keeps(self) -> None:
+        """Expect the directory, and anything where the engine may have put its clusters."""
+        for (_, cluster), address in self.tables.directory.items():
+            self.script.expect(DIRECTORY + WORD_BYTES * cluster, address)
+        records = STORE + STORE_CLUSTERS * ROW_BYTES
+        for begin, each in ((STORE, ROW_BYTES), (records, m.MEM_STORE_RECORD_BYTES)):
+            # The caches' lines hold up to four clusters.
+            for at in range(0, -(-CLUSTERS // 4) * 4 * each, WORD_BYTES):
+                self.script.expect(begin + at, 0, mask=0)
