@@ -13,11 +13,9 @@ from hwswap.traces.trace import Op
 from run_seed import SEED
 
 REPLAY = paths.BUILD / "model-scale" / "hwswap-replay"
-IN_DRAM = stream.EVERYTHING - {"indexed"}
-"""The index is on chip, so that it goes with clusters on chip."""
 
 
-@pytest.mark.parametrize("features", [frozenset(), IN_DRAM], ids=["linux", "everything"])
+@pytest.mark.parametrize("features", [frozenset(), stream.IN_DRAM], ids=["linux", "everything"])
 @pytest.mark.parametrize(
     ("span", "options"), [(8, []), (24, ["--stall", "20", "--reorder"]), (2000, ["--latency", "60"])]
 )

@@ -58,6 +58,7 @@ REDIS = BUILD / "redis"
 TARGETS = {
     "rtl": "verilog",
     "model": "model",
+    "rtl-scale": "coverage-dram",
     "model-scale": "model-scale",
     "model-wide": "model-wide",
     "model-driver": "model-driver",

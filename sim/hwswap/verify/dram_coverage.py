@@ -19,7 +19,7 @@ from hwswap.stimulus.scale_load import Load
 from hwswap.traces import stream, trace
 from hwswap.traces.stream import Shape
 from hwswap.verify.code_coverage import CoverageError, Modules, summarise
-from hwswap.verify.rtl_coverage import ERR, ON_CHIP, OUT, Engine, Job, report_code, shares, simulate
+from hwswap.verify.rtl_coverage import ERR, ON_CHIP, OUT, Engine, Job, of_stream, report_code, shares, simulate
 
 IN_DRAM = Engine(
     paths.BUILD / "rtl-scale" / "HwSwap.sv", paths.BUILD / "model-scale-coverage", paths.BUILD / "coverage-dram"
@@ -28,14 +28,11 @@ IN_DRAM = Engine(
 GOALS = {"line": 0.85, "toggle": 0.66}
 """Shares that are reached at least, a little less than what they were when this was written."""
 
-FEATURES = stream.EVERYTHING - {"indexed"}
-"""The index is on chip, so that it goes with clusters on chip."""
-
 STREAMS = (
-    (Shape(200, 8_000, 2, 4, 4_096, 8, FEATURES), ()),
-    (Shape(201, 8_000, 2, 4, 4_096, 24, FEATURES), ("--stall", "60", "--reorder")),
-    (Shape(202, 8_000, 2, 4, 65_536, 2_000, FEATURES), ("--latency", "60")),
-    (Shape(203, 6_000, 2, 4, 65_536, 32_768, FEATURES), ("--registers",)),
+    (Shape(200, 8_000, 2, 4, 4_096, 8, stream.IN_DRAM), ()),
+    (Shape(201, 8_000, 2, 4, 4_096, 24, stream.IN_DRAM), ("--stall", "60", "--reorder")),
+    (Shape(202, 8_000, 2, 4, 65_536, 2_000, stream.IN_DRAM), ("--latency", "60")),
+    (Shape(203, 6_000, 2, 4, 65_536, 32_768, stream.IN_DRAM), ("--registers",)),
     (Shape(204, 8_000, 2, 4, 65_536, 300), ("--stall", "20", "--latency", "30")),
 )
 """Streams, and the pace of the buses."""
@@ -52,13 +49,6 @@ TABLES = ((300, ()), (301, ("--latency", "60")))
 
 def jobs() -> Iterator[Job]:
     """Yield all runs."""
-
-    def of_stream(shape: Shape) -> Callable[[Path], None]:
-        def make(path: Path) -> None:
-            generated = stream.generate(shape)
-            trace.write(path, generated.header, generated.records)
-
-        return make
 
     def of_load(load: Load) -> Callable[[Path], None]:
         def make(path: Path) -> None:

@@ -123,16 +123,20 @@ class Job:
             raise CoverageError(f"{self.name} goes wrong, so its coverage means nothing: {said}")
 
 
+def of_stream(shape: Shape, see: Callable[[trace.Trace], None] | None = None) -> Callable[[Path], None]:
+    """Return what writes a random stream as a trace, which `see` is shown."""
+
+    def make(path: Path) -> None:
+        generated = stream.generate(shape)
+        if see:
+            see(generated)
+        trace.write(path, generated.header, generated.records)
+
+    return make
+
+
 def jobs(short: bool, functional: Functional) -> Iterator[Job]:
     """Yield all runs; what streams and traces of operations come to is counted when they are made."""
-
-    def of_stream(shape: Shape) -> Callable[[Path], None]:
-        def make(path: Path) -> None:
-            generated = stream.generate(shape)
-            functional.add(generated)
-            trace.write(path, generated.header, generated.records)
-
-        return make
 
     def of_trace(source: Path) -> Callable[[Path], None]:
         def make(path: Path) -> None:
@@ -158,7 +162,7 @@ def jobs(short: bool, functional: Functional) -> Iterator[Job]:
         yield Job(
             f"stream-{shape.seed}",
             "hwswap-replay",
-            of_stream(shape),
+            of_stream(shape, functional.add),
             (*pace, "--memory-base", str(base), "--seed", str(shape.seed)),
         )
     for path in sorted(DATA.glob("*.hwst.gz")):
@@ -228,9 +232,9 @@ def simulate(engine: Engine, todo: list[Job]) -> None:
                 pool.shutdown(cancel_futures=True)
 
 
-def table_of(summary: Summary, title: str) -> Table:
+def table_of(summary: Summary) -> Table:
     """Return what was reached of each module as a table."""
-    table = Table(title=title)
+    table = Table(title="coverage of the engine's Verilog")
     for name in ("module", "lines", "", "toggles", ""):
         table.add_column(name, justify="left" if name == "module" else "right")
     for module in sorted({module for module, _ in summary.tallies}):
@@ -253,7 +257,7 @@ def report_code(summary: Summary, goals: Mapping[str, float], folder: Path) -> t
     Returns:
         Exit status, and the part of coverage.json about the Verilog.
     """
-    OUT.print(table_of(summary, "coverage of the engine's Verilog"))
+    OUT.print(table_of(summary))
     status = 0
     for reason, number in summary.waived.most_common():
         OUT.print(f"left out: {number:,} points: {reason}", highlight=False, soft_wrap=True)
