@@ -5,6 +5,7 @@ hwswap soc session --card card.img "partitions" "swapon /dev/mmcblk0p2" "swaploa
 """
 
 import argparse
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,9 @@ from hwswap_soc.simulation.run import run as simulate
 PROMPT = "hwswap# "
 """What the shell says when it waits for a command (litex/linux/init/init.h)."""
 
+CARD_FOUND = r"\bmmcblk0:(?! mmc)"
+"""What the kernel says with a card's partitions read; the line before, "mmcblk0: mmc0:...", is too early."""
+
 OUTPUT = BUILD / "soc-session"
 """Where the console goes."""
 
@@ -27,13 +31,24 @@ OUTPUT = BUILD / "soc-session"
 class Typist:
     """Types a command at each prompt; after the last one's output the run ends."""
 
-    def __init__(self, commands: Sequence[str]) -> None:
-        """Makes the typist."""
+    def __init__(self, commands: Sequence[str], *, after: str | None = None) -> None:
+        """Makes the typist.
+
+        Args:
+            commands: what is typed.
+            after: regular expression; nothing is typed before a line in which it is found.
+        """
         self._left = list(commands)
+        self._after = re.compile(after) if after else None
+
+    def hear(self, line: str) -> None:
+        """Listens to a line of the console."""
+        if self._after and self._after.search(line):
+            self._after = None
 
     def __call__(self, waiting: str) -> str | None:
         """What is typed on a line that waits."""
-        if not waiting.endswith(PROMPT.rstrip()) and not waiting.endswith(PROMPT):
+        if self._after or not waiting.endswith((PROMPT.rstrip(), PROMPT)):
             return ""
         return f"{self._left.pop(0)}\n" if self._left else None
 
@@ -50,6 +65,8 @@ def session(
 ) -> Result:
     """Boots Linux to its shell and types; the console is also written to `output`/console.log.
 
+    With a card, nothing is typed before the kernel has read its partitions: the shell is there long before them.
+
     Args:
         commands: what is typed.
         model: folder of the Verilated SoC.
@@ -61,9 +78,11 @@ def session(
     """
     output.mkdir(parents=True, exist_ok=True)
     image = linux.prepare(model, output, bootargs if "hwswap_shell=" in bootargs else f"hwswap_shell=only {bootargs}")
+    typist = Typist(commands, after=CARD_FOUND if card else None)
     with (output / "console.log").open("w") as log:
 
         def on_line(line: str) -> None:
+            typist.hear(line)
             print(line, flush=True)
             log.write(line + "\n")
             log.flush()
@@ -76,7 +95,7 @@ def session(
             dram_latency=dram_latency,
             sdcard=card,
             on_line=on_line,
-            on_waiting=Typist(commands),
+            on_waiting=typist,
         )
 
 

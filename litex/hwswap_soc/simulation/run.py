@@ -82,7 +82,7 @@ def run(
         on_line: called with every line of the console.
         on_progress: called about twice a second with cycles and seconds so far.
         on_waiting: called with a line of the console that waits for its end, such as a prompt; what it returns is typed
-            on the console, and with None the run ends.
+            on the console, and with None the run ends. While it returns "", it is called again after each line.
     """
     model = Path(model).resolve()
     facts = load_facts(model)
@@ -192,6 +192,7 @@ def _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiti
     """Runs the harness in `folder` and reads what it prints."""
     result = Result(reason="max-cycles" if "--max-cycles" in command else "ended")
     started = time.monotonic()
+    waiting = ""
     # A session of its own: Ctrl-C is for us, who then stop it properly.
     process = subprocess.Popen(
         command,
@@ -215,11 +216,16 @@ def _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiti
                     result.reason = "stop"
                     process.send_signal(signal.SIGTERM)
             elif kind == "P":
-                if on_waiting and not _type(process, on_waiting(text)):
-                    result.lines.append(text)
-                    result.reason = "stop"
+                waiting = text
             elif on_progress:
                 on_progress(cycle, result.seconds)
+            if on_waiting and waiting and kind in "LP" and result.reason != "stop":
+                typed = on_waiting(waiting)
+                if not _type(process, typed):
+                    result.lines.append(waiting)
+                    result.reason = "stop"
+                elif typed:
+                    waiting = ""
             if max_seconds is not None and result.seconds > max_seconds and result.reason != "stop":
                 result.reason = "max-seconds"
                 process.send_signal(signal.SIGTERM)
