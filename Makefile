@@ -167,6 +167,9 @@ lint: setup ## formatting, static checks, licences, generated files up to date
 format: setup ## put every source in its format
 	@sim/setup/lint --fix
 
+artifact: setup ## run what the figures on record came from, and compare: build/artifact; [FULL=1] [ONLY="demo fuzz"]
+	@$(ENV) python -m hwswap artifact $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY))
+
 docs: setup ## all pages as a site, links checked: build/site
 	@$(ENV) python -m mkdocs build --strict --quiet
 	@echo "build/site/index.html"

@@ -95,6 +95,17 @@ def fill_mutate(parser: Parser) -> Run:
     return mutate.run
 
 
+def fill_artifact(parser: Parser) -> Run:
+    """Add the arguments of `artifact`."""
+    from hwswap.artifact import verdicts
+
+    parser.describe(verdicts)
+    options.short(parser)
+    verdicts.add_arguments(parser)
+    options.output_folder(parser, verdicts.OUTPUT)
+    return verdicts.run
+
+
 def fill_coverage(parser: Parser) -> Run:
     """Add the arguments of `coverage`."""
     from hwswap.verify import rtl_coverage
@@ -134,4 +145,5 @@ def add_commands(commands: Commands) -> None:
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)
     command(commands, "coverage-dram", "the same of the engine that has its clusters in DRAM", fill_coverage_dram)
+    command(commands, "artifact", "run what the figures on record came from, and compare", fill_artifact)
     command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)
