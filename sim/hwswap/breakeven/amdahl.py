@@ -19,7 +19,8 @@ class Share:
         path: `out`, or `out and in`.
         whole: cycles of all.
         allocator: of them, those of allocation; of the free, too, with `out and in`.
-        reached: by mode, the speed-up that its calls give: by cycles where they were measured, by instructions elsewhere.
+        reached: by mode, the speed-up that its calls give: by cycles where they were measured, by instructions
+            elsewhere.
     """
 
     order: int

@@ -21,7 +21,18 @@ from hwswap.breakeven import cost, figures, page, plot, record, report, table
 from hwswap.project import paths, provenance
 
 OUTPUT = paths.BUILD / "break-even"
-TABLES = ("kernel", "kernel_by_round_trip", "bare_metal", "break_even_register", "break_even_kernel", "fits", "points")
+TABLES = (
+    "kernel",
+    "kernel_by_round_trip",
+    "bare_metal",
+    "break_even_register",
+    "break_even_kernel",
+    "knees",
+    "fits",
+    "validation",
+    "ratios",
+    "points",
+)
 """Those that are CSV files, too."""
 
 
@@ -68,9 +79,10 @@ def write(made: Mapping[str, Any], folder: Path) -> None:
 
 
 def write_csv(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write rows, with the columns of the first."""
+    """Write rows; what one has not is left empty."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
+        writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows(rows)
 
@@ -79,7 +91,7 @@ def show(made: Mapping[str, Any], console: Console, points: bool) -> None:
     """Print the tables, Amdahl's bound first."""
     grids = [table.amdahl(made), table.kernel(made), table.kernel_break_even(made, 1), table.register_break_even(made)]
     grids += [table.by_cpus(made, "90 % full", load) for load in report.LOADS]
-    grids += [table.knees(made), table.sensitivity(made), table.fits(made), table.validation(made)]
+    grids += [table.knees(made), table.sensitivity(made), table.fits(made), table.validation(made), table.ratios(made)]
     if points:
         grids.append(table.points(made))
     for grid in grids:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost of a page: an allocation and its free, in CPU cycles, over the link, the CPUs, the order and the fill.
 
-Of a running kernel: a guest's instructions, lines that come across the link, waiting for the lock of the device, and the
+Of a running kernel: a guest's instructions, lines that come across the link, waiting for the device's lock, and the
 software's own search where the engine is late. On bare metal: what the simulated SoC took (soc_fit.py), where the
 register engine also waits for its reads. Each step's assumptions are figures of figures.toml.
 """
@@ -15,8 +15,6 @@ from hwswap.breakeven.figures import Figures, Link
 
 BY_ENGINE = ("hint ring", "grants", "tuned + grants")
 FALLS_BACK_TO = {"hint ring": "unpatched", "grants": "unpatched", "tuned + grants": "tuned"}
-SOC_LATENCY = 16
-"""DRAM latency, in cycles, of `make bench-soc` and `make soc-linux` unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ def bare_metal(
     state: str,
     order: int,
     added: float = 0.0,
-    latency: float = SOC_LATENCY,
+    latency: float = soc_fit.LATENCY,
     cpus: int = 1,
     think: float = 0.0,
 ) -> Cost | None:
@@ -216,7 +214,7 @@ def bare_metal(
     if None in calls:
         return None
     pages = 2**order
-    work = sum(call.cycles(order, latency) for call in calls if call is not None)
+    work = max(1.0, sum(call.through_measured(order, latency) for call in calls if call is not None))
     if scheme == "register":
         reads = figures["register_reads_allocate"] + figures["register_reads_free"]
         demand = 2 * figures["engine_cycles_an_operation"]

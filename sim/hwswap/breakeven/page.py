@@ -25,6 +25,7 @@ def parts(made: Mapping[str, Any]) -> dict[str, str]:
         "cpus-alone": table.by_cpus(made, "90 % full", report.LOADS[0]).markdown(),
         "cpus-swapping": table.by_cpus(made, "90 % full", report.LOADS[1]).markdown(),
         "knees": table.knees(made).markdown(),
+        "ratios": table.ratios(made).markdown(),
         "validation": table.validation(made).markdown(),
         "sensitivity": table.sensitivity(made).markdown(),
         "many": table.kernel_break_even(made, most).markdown(),

@@ -52,13 +52,13 @@ def amdahl(made: Mapping[str, Any]) -> Figure:
     left.set_xlabel("% of a page's CPU cycles")
     left.set_xlim(0, 100)
     left.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
-    right.plot([row["bound"] for row in rows], names, "k|", markersize=14, label="bound: slots take nothing")
-    for mode, mark in (("tuned", "^"), ("grants", "*"), ("tuned + grants", "o")):
-        its = [(row["reached"][mode], name) for row, name in zip(rows, names, strict=True) if mode in row["reached"]]
+    right.plot([row["bound"] for row in rows], range(len(rows)), "k|", markersize=14, label="bound: slots take nothing")
+    for place, (mode, mark) in enumerate((("tuned", "^"), ("grants", "*"), ("tuned + grants", "o"))):
+        its = [(row["reached"][mode], at + 0.22 * (place - 1)) for at, row in enumerate(rows) if mode in row["reached"]]
         right.plot(*zip(*its, strict=True), mark, color=COLOURS[mode], label=mode, linestyle="none")
     right.axvline(1, color="#999", linewidth=0.8)
     right.set_xlabel("speed-up of swapping")
-    right.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, frameon=False)
+    right.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
     figure.suptitle("What slot allocation is of swapping a page, and what that bounds", fontsize=10)
     return figure
 

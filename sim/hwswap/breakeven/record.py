@@ -53,7 +53,8 @@ def part(path: Path) -> str:
         )
         if len(by_ratio) > 1:
             text += (
-                f"# The same at each ratio of the engine's clock to the CPU's.\nratio_latency = {by_ratio[0]['latency']}\n"
+                "# The same at each ratio of the engine's clock to the CPU's.\n"
+                f"ratio_latency = {by_ratio[0]['latency']}\n"
                 f"ratios = {[run['ratio'] for run in by_ratio]}\n{rows('ratio_rows', by_ratio)}"
             )
         return text

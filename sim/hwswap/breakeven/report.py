@@ -221,6 +221,29 @@ def validation(points: Sequence[soc_fit.Point]) -> list[Row]:
     return rows
 
 
+def ratios(figures: Figures) -> list[Row]:
+    """Return what grants cost beside unpatched on an empty device: by instructions, and by the SoC's cycles."""
+    rows = []
+    for mode, order in figures.linux:
+        if mode != "grants" or ("grants", "empty", order) not in figures.kernel:
+            continue
+        instructions = [sum(figures.kernel[its, "empty", order]) for its in ("grants", "unpatched")]
+        calls = [figures.linux[its, order] for its in ("grants", "unpatched")]
+        calculated = instructions[0] / instructions[1]
+        means, medians = (sum(calls[0][at : at + 2]) / sum(calls[1][at : at + 2]) for at in (0, 2))
+        rows.append(
+            {
+                "order": order,
+                "instructions": round(calculated, 3),
+                "mean_cycles": round(means, 3),
+                "median_cycles": round(medians, 3),
+                "error": round(calculated / means - 1, 3),
+                "median_error": round(calculated / medians - 1, 3),
+            }
+        )
+    return rows
+
+
 def make(figures: Figures, link: Link, cpus: Sequence[int], order: int) -> dict[str, Any]:
     """Return all of it.
 
@@ -230,14 +253,18 @@ def make(figures: Figures, link: Link, cpus: Sequence[int], order: int) -> dict[
         cpus: numbers of CPUs.
         order: of the folios that curves are of.
     """
-    points = soc_fit.points(figures, cost.SOC_LATENCY)
+    points = soc_fit.points(figures, soc_fit.LATENCY)
     coherent = next(its for its in figures.links.values() if its.coherent)
     links = [*(its for its in figures.links.values() if its.name != link.name), link]
     shares = [
         dataclasses.asdict(share) | {"share": round(share.share, 5), "bound": round(share.bound, 5)}
         for share in amdahl.shares(figures)
     ]
-    fits = [dataclasses.asdict(fit) for soc in figures.socs.values() for fit in soc_fit.fits(soc).values()]
+    fits = [
+        {name: value for name, value in dataclasses.asdict(fit).items() if name != "rest"}
+        for soc in figures.socs.values()
+        for fit in soc_fit.fits(soc).values()
+    ]
     return {
         "order": order,
         "link": link.name,
@@ -253,6 +280,7 @@ def make(figures: Figures, link: Link, cpus: Sequence[int], order: int) -> dict[
         "sensitivity": sensitivities(figures, link),
         "fits": fits,
         "validation": validation(points),
+        "ratios": ratios(figures),
         "points": [dataclasses.asdict(point) | {"error": round(point.error, 4)} for point in points],
         "figures": {name: dataclasses.asdict(figure) for name, figure in figures.figures.items()},
         "links": {name: dataclasses.asdict(its) for name, its in figures.links.items()},

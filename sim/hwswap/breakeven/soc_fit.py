@@ -9,8 +9,8 @@ orders are left out of the fit: there it predicts.
 """
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from hwswap.breakeven.figures import FLOOR, Figures, Soc
 
 FITTED_ORDERS = (0, 4, 9)
 """The others are predicted."""
+
+LATENCY = 16
+"""DRAM latency, in cycles, of `make bench-soc` and `make soc-linux` unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Fit:
         op: operation.
         base: cycles of any call; per_slot: of each slot; accesses: memory accesses of any call, whose latency it waits
             for; accesses_per_slot: of each slot.
+        rest: by order that was measured, what it took beyond that, at the latency of LATENCY or the first.
     """
 
     cpu: str
@@ -41,11 +45,16 @@ class Fit:
     per_slot: float
     accesses: float
     accesses_per_slot: float
+    rest: Mapping[int, float]
 
     def cycles(self, order: int, latency: float) -> float:
         """Return what it says of an order and a DRAM latency."""
         slots = 2**order
         return self.base + self.per_slot * slots + (self.accesses + self.accesses_per_slot * slots) * latency
+
+    def through_measured(self, order: int, latency: float) -> float:
+        """Return the same, moved so that it goes through what was measured of the order."""
+        return self.cycles(order, latency) + self.rest.get(order, 0.0)
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,14 @@ def fit(soc: Soc, scheme: str, state: str, op: str) -> Fit | None:
     if len(latencies) == 1:
         rows[:, 2:] = 0  # what latency costs cannot be told
     found = least_squares(rows / means[:, None], np.ones(len(means)))
-    return Fit(soc.cpu, scheme, state, op, *(float(value) for value in found))
+    made = Fit(soc.cpu, scheme, state, op, *(float(value) for value in found), {})
+    at = soc.latencies.index(LATENCY) if LATENCY in soc.latencies else 0
+    rest = {
+        order: means[at] - made.cycles(order, soc.latencies[at])
+        for (*its, order), means in soc.cycles.items()
+        if tuple(its) == (scheme, state, op)
+    }
+    return replace(made, rest=rest)
 
 
 def fits(soc: Soc) -> dict[tuple[str, str, str], Fit]:

@@ -159,6 +159,23 @@ def validation(made: Mapping[str, Any]) -> Grid:
     return Grid("How far the calculation is off the simulated SoC, one hart", columns, rows, 1)
 
 
+def ratios(made: Mapping[str, Any]) -> Grid:
+    """What instructions say of grants beside unpatched, and cycles."""
+    rows = [
+        [
+            f"order {row['order']}",
+            f"{row['instructions']:.2f}",
+            f"{row['mean_cycles']:.2f}",
+            f"{100 * row['error']:+.0f} %",
+            f"{row['median_cycles']:.2f}",
+            f"{100 * row['median_error']:+.0f} %",
+        ]
+        for row in made["ratios"]
+    ]
+    columns = ("grants : unpatched, empty", "instructions", "mean cycles", "error", "median cycles", "error")
+    return Grid("Linux on the SoC: an allocation and its free", columns, rows, 1)
+
+
 def fits(made: Mapping[str, Any]) -> Grid:
     """The fits' parameters."""
     rows = [

@@ -494,7 +494,7 @@ async def measured(dut: Any, name: str, alone: bool) -> None:
 
 @cocotb.test()
 async def cycles_from_a_mark_to_its_grant(dut):
-    """How long it takes from a mark to the grant that follows from it, at 16 cycles of memory latency unless told otherwise."""
+    """How long it takes from a mark to the grant that follows from it, at MEASURED_LATENCY."""
     await measured(dut, "alone", alone=True)
 
 
