@@ -146,7 +146,7 @@ bench-engine: model ## cycles of the engine on recorded traces, beside the targe
 	@$(ENV) python -m hwswap bench engine
 
 # DOCS=1 puts tables and pictures into docs/break-even.md and beside it.
-break-even: setup ## where offload pays, calculated from measured figures: build/break-even [LINK=cxl] [ORDER=0] [DOCS=1]
+break-even: setup ## where offload pays, calculated: build/break-even [LINK=cxl] [ORDER=0] [DOCS=1]
 	@$(ENV) python -m hwswap break-even $(if $(LINK),--link $(LINK)) $(if $(ORDER),--order $(ORDER)) \
 		$(if $(DOCS),--docs)
 

@@ -2,10 +2,12 @@
 """CPUs that wait for what they share: a closed queueing network, by exact mean value analysis.
 
 Each CPU is a customer that works by itself for a while (the think time) and then visits stations: a lock, the engine, a
-link. M. Reiser and S. S. Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, Journal of the ACM
-27(2), 1980. Bounds: P. J. Denning and J. P. Buzen, The Operational Analysis of Queueing Network Models, ACM Computing
-Surveys 10(3), 1978. With one station it is the machine repairman's model. Service times are taken to be exponential; locks are
-held for nearly constant times, so real waits are shorter, and the bounds hold for both.
+link. With one station it is the machine repairman's model. Service times are taken to be exponential; locks are held
+for nearly constant times, so real waits are shorter, and the bounds hold for both.
+
+M. Reiser and S. S. Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, Journal of the ACM 27(2),
+1980. Bounds: P. J. Denning and J. P. Buzen, The Operational Analysis of Queueing Network Models, ACM Computing Surveys
+10(3), 1978.
 """
 
 from collections.abc import Mapping
