@@ -73,7 +73,7 @@ test-harness: model ## C++ unit tests of the harness
 
 test-model: setup ## the golden model, traces, their comparison, and all else in Python that needs no engine
 	@$(PYTEST) tests/model tests/traces tests/readers tests/compare tests/stimulus tests/kernel tests/guest tests/bench \
-		tests/project
+		tests/breakeven tests/project
 
 test-cocotb: verilog ## the whole engine, and that of marks and grants, through their ports against the golden model
 	@$(B) rtl-grants
@@ -144,6 +144,11 @@ bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls
 
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench engine
+
+# DOCS=1 puts tables and pictures into docs/break-even.md and beside it.
+break-even: setup ## where offload pays, calculated: build/break-even [LINK=cxl] [ORDER=0] [DOCS=1]
+	@$(ENV) python -m hwswap break-even $(if $(LINK),--link $(LINK)) $(if $(ORDER),--order $(ORDER)) \
+		$(if $(DOCS),--docs)
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup

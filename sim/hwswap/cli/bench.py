@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that measure: the engine alone, the driver in the virtual machine, and the demo."""
+"""Commands that measure: the engine alone, the driver in the virtual machine, the demo; and what follows from it."""
 
 from hwswap.cli import options
 from hwswap.cli.parser import Commands, Parser, Run, command, group
@@ -74,6 +74,17 @@ def fill_offload(parser: Parser) -> Run:
     return offload.run
 
 
+def fill_break_even(parser: Parser) -> Run:
+    """Add the arguments of `break-even`."""
+    from hwswap.breakeven import command as break_even
+
+    parser.describe(break_even)
+    break_even.add_arguments(parser)
+    options.output_folder(parser, break_even.OUTPUT)
+    options.json(parser)
+    return break_even.run
+
+
 def fill_demo(parser: Parser) -> Run:
     """Add the arguments of `demo`."""
     from hwswap.bench import demo
@@ -86,6 +97,7 @@ def fill_demo(parser: Parser) -> Run:
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "demo", "boot Linux with the engine, swap in every mode, print the comparison", fill_demo)
+    command(commands, "break-even", "calculate where offload pays, from measured figures", fill_break_even)
     actions = group(commands, "bench", "measure the engine and the driver")
     command(actions, "engine", "the engine's cycles on traces, beside the targets", fill_engine)
     command(actions, "scale", "the engine from 1 GiB to 1 TiB, its clusters in DRAM", fill_scale)

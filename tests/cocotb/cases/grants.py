@@ -26,6 +26,9 @@ SEED = int(os.environ["HWSWAP_SEED"])
 CLUSTERS = int(os.environ["HWSWAP_CLUSTERS"])
 CPUS = int(os.environ["HWSWAP_CPUS"])
 EAGER = {"none": 1.0, "idle": 0.7, "pressure": 0.3, "both": 0.5}[os.environ["HWSWAP_PACE"]]
+MEASURED_LATENCY = int(os.environ.get("HWSWAP_LATENCY", "16"))
+"""Cycles that an access to memory takes where the time from a mark to its grant is measured."""
+
 LATENCY = {"none": 0, "idle": 16, "pressure": 3, "both": 40}[os.environ["HWSWAP_PACE"]]
 
 BASES = {0: 0, 1: 61, 2: 70, 5: 128, 6: CLUSTERS - 7}
@@ -451,7 +454,7 @@ async def mark_to_grant(dut: Any, alone: bool) -> list[int]:
     arrays, lines = Arrays(CLUSTERS), LoggedLines(CPUS)
     lines.log = []
     bench = Bench(dut, arrays, lines, rng, Placement.INDEXED)
-    bench.latency = 16
+    bench.latency = MEASURED_LATENCY
     await bench.start()
     for cluster in range(CLUSTERS):
         finish(change(arrays, cluster, ALL, Word(0, Flag.FULL, 1)))
@@ -486,12 +489,12 @@ async def measured(dut: Any, name: str, alone: bool) -> None:
     result = {"p50": statistics.median(cycles), "p99": cycles[len(cycles) * 99 // 100], "max": cycles[-1]}
     Path(f"mark-to-grant-{name}.json").write_text(json.dumps(result))
     cocotb.log.info("cycles from mark to grant, %s, %d clusters, %d CPUs: %s", name, CLUSTERS, CPUS, result)
-    assert cycles[-1] < 2000
+    assert cycles[-1] < 2000 + 40 * max(0, MEASURED_LATENCY - 16)
 
 
 @cocotb.test()
 async def cycles_from_a_mark_to_its_grant(dut):
-    """How long it takes from a mark to the grant that follows from it, at 16 cycles of memory latency."""
+    """How long it takes from a mark to the grant that follows from it, at MEASURED_LATENCY."""
     await measured(dut, "alone", alone=True)
 
 

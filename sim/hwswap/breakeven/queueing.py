@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPUs that wait for what they share: a closed queueing network, by exact mean value analysis.
+
+Each CPU is a customer that works by itself for a while (the think time) and then visits stations: a lock, the engine, a
+link. With one station it is the machine repairman's model. Service times are taken to be exponential; locks are held
+for nearly constant times, so real waits are shorter, and the bounds hold for both.
+
+M. Reiser and S. S. Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, Journal of the ACM 27(2),
+1980. Bounds: P. J. Denning and J. P. Buzen, The Operational Analysis of Queueing Network Models, ACM Computing Surveys
+10(3), 1978.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Network:
+    """What CPUs reach together.
+
+    Attributes:
+        throughput: visits of all CPUs together, in a cycle.
+        response: cycles of a visit, waiting included, think time not.
+        waiting: of them, those of waiting.
+        utilisation: of each station.
+    """
+
+    throughput: float
+    response: float
+    waiting: float
+    utilisation: Mapping[str, float]
+
+
+def analyse(cpus: int, think: float, demands: Mapping[str, float]) -> Network:
+    """Return what so many CPUs reach.
+
+    Args:
+        cpus: how many.
+        think: cycles that a CPU works by itself, between two visits and within one, without anybody else.
+        demands: cycles that a visit keeps each station busy.
+    """
+    if cpus < 1:
+        raise ValueError(f"{cpus} CPUs: choose 1 or more")
+    if think < 0 or any(demand < 0 for demand in demands.values()) or think + sum(demands.values()) <= 0:
+        raise ValueError("times have to be 0 or more, and not all of them 0")
+    queue = dict.fromkeys(demands, 0.0)
+    residence: dict[str, float] = {}
+    throughput = 0.0
+    for customers in range(1, cpus + 1):
+        # Who arrives finds the queues that one customer less would have.
+        residence = {name: demand * (1 + queue[name]) for name, demand in demands.items()}
+        throughput = customers / (think + sum(residence.values()))
+        queue = {name: throughput * time for name, time in residence.items()}
+    response = sum(residence.values())
+    return Network(
+        throughput,
+        response,
+        max(0.0, response - sum(demands.values())),
+        {name: throughput * demand for name, demand in demands.items()},
+    )
+
+
+def bound(cpus: int, think: float, demands: Mapping[str, float]) -> float:
+    """Return what throughput cannot exceed: that of CPUs which never wait, and that of the busiest station."""
+    alone = cpus / (think + sum(demands.values()))
+    most = max(demands.values(), default=0.0)
+    return alone if most == 0 else min(alone, 1 / most)
+
+
+def knee(think: float, demands: Mapping[str, float]) -> float:
+    """Return the number of CPUs from which on the busiest station is the limit."""
+    most = max(demands.values(), default=0.0)
+    return float("inf") if most == 0 else (think + sum(demands.values())) / most

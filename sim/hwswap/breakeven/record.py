@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts what `make bench-soc` measured into figures.toml, behind the line that says so."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hwswap.breakeven.figures import FILE, FLOOR, SCHEMES, FigureError
+
+BEGIN = "# soc: by hwswap break-even --record, from JSON of make bench-soc\n"
+
+
+def means(run: dict[str, Any]) -> dict[tuple[str, str, str, int], float]:
+    """Return the means of a run, of calls that all found room."""
+    return {
+        (cell["scheme"], cell["state"], cell["op"], cell["order"]): cell["mean"]
+        for cell in run["cells"]
+        if cell["scheme"] in (*SCHEMES, FLOOR) and cell["n"] and not cell["failures"]
+    }
+
+
+def rows(key: str, runs: list[dict[str, Any]]) -> str:
+    """Return the rows of cells that all runs have."""
+    found = [means(run) for run in runs]
+    lines = [f"{key} = ["]
+    for cell in found[0]:
+        if all(cell in its for its in found):
+            scheme, state, op, order = cell
+            values = ", ".join(f"{its[cell]:.1f}" for its in found)
+            lines.append(f'  ["{scheme}", "{state}", "{op}", {order}, {values}],')
+    return "\n".join([*lines, "]"]) + "\n"
+
+
+def part(path: Path) -> str:
+    """Return the part of figures.toml that a file of the bench makes."""
+    try:
+        data = json.loads(path.read_text())
+        commit, cpu, build = data["commit"], data["cpu"], data["engine"]["build_hash"]
+        by_latency = sorted((run for run in data["runs"] if run["sweeps"] == "latency"), key=lambda run: run["latency"])
+        by_ratio = sorted((run for run in data["runs"] if run["sweeps"] == "ratio"), key=lambda run: run["ratio"])
+        if len(by_latency) < 2:
+            raise FigureError(f"{path} has no sweep of DRAM latencies: run `make bench-soc` without NO_SWEEP")
+        latencies = [run["latency"] for run in by_latency]
+        text = (
+            f"\n[source.bench-soc-{cpu}]\n"
+            'kind = "measured"\n'
+            f'command = "make bench-soc CPU={cpu} DRAM_LATENCY=\\"{" ".join(map(str, latencies))}\\""\n'
+            f'commit = "{commit}"\n'
+            f'platform = "simulated SoC, {cpu}, one hart, engine build {build}; means of calls, the shorter form that '
+            'sweeps take"\n'
+            f"\n# Scheme, state, operation, order, cycles at each DRAM latency.\n[soc.{cpu}]\n"
+            f'source = "bench-soc-{cpu}"\nlatencies = {latencies}\n{rows("rows", by_latency)}'
+        )
+        if len(by_ratio) > 1:
+            text += (
+                "# The same at each ratio of the engine's clock to the CPU's.\n"
+                f"ratio_latency = {by_ratio[0]['latency']}\n"
+                f"ratios = {[run['ratio'] for run in by_ratio]}\n{rows('ratio_rows', by_ratio)}"
+            )
+        return text
+    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise FigureError(f"{path} is not what `make bench-soc` writes: {error}") from error
+
+
+def record(paths: list[Path], file: Path = FILE) -> None:
+    """Write the parts of all files in the place of those that are there."""
+    text = file.read_text()
+    head, found, _ = text.partition(BEGIN)
+    if not found:
+        raise FigureError(f"{file} has no line '{BEGIN.strip()}'")
+    file.write_text(head + BEGIN + "".join(part(path) for path in paths))

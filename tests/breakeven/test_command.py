@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hwswap break-even` as a user calls it, its page, and how points are put on record."""
+
+import csv
+import json
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+import pytest
+from hwswap.breakeven import command, figures, page, plot, record, report
+from hwswap.cli import main as cli
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def made():
+    known = figures.load()
+    return report.make(known, known.links["pcie"], report.CPUS, 0)
+
+
+def test_everything_is_written(tmp_path, capsys):
+    extra = tmp_path / "extra.json"
+    arguments = ["break-even", "-o", str(tmp_path / "out"), "--json", str(extra), "--cpus", "2", "--latency", "900"]
+    assert cli.main([*arguments, "--link", "cxl", "--order", "4", "--points"]) == 0
+    out = capsys.readouterr().out
+    assert "not validated" in out
+    assert "held out" in out
+    found = json.loads(extra.read_text())
+    assert found == json.loads((tmp_path / "out/break-even.json").read_text())
+    assert (found["link"], found["round_trip_ns"], found["order"], found["cpus"]) == ("cxl", 900, 4, [1, 2])
+    for name in command.TABLES:
+        with (tmp_path / f"out/{name.replace('_', '-')}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) == len(found[name])
+        assert set(rows[0]) == {column for row in found[name] for column in row}
+    for name in plot.PICTURES:
+        assert xml.parse(tmp_path / f"out/{name}.svg").getroot().tag.endswith("svg")
+        assert (tmp_path / f"out/{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--link", "string"], "no link string: choose on-chip, cxl, pcie"),
+        (["--latency", "-1"], "a round trip of -1 ns is nonsense"),
+        (["--latency", "nan"], "is nonsense"),
+        (["--cpus", "4", "0"], "0 CPUs are too few"),
+        (["--order", "3"], "order 3 was not measured in a kernel"),
+        (["--figures", "/nowhere.toml"], "/nowhere.toml cannot be read"),
+        (["--record", "/nowhere.json"], "is not what `make bench-soc` writes"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(arguments, says, tmp_path, capsys):
+    assert cli.main(["break-even", "-o", str(tmp_path), *arguments]) == 1
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said.splitlines()) == 1
+
+
+def test_the_page_has_the_tables_of_the_calculation(made):
+    text = page.PAGE.read_text()
+    assert page.written(text, made) == text, "run `./hwswap break-even --docs`, and look at the page's verdict"
+    assert {name for _, name, _, _ in page.MARKED.findall(text)} <= set(page.parts(made))
+
+
+@pytest.mark.parametrize("name", plot.DOCS)
+def test_pictures_of_the_page_are_small_and_there(name):
+    path = ROOT / f"docs/break-even-{name}.svg"
+    assert path.stat().st_size < 100_000
+    assert path.name in page.PAGE.read_text()
+
+
+def test_a_page_without_marks_is_refused(made):
+    with pytest.raises(figures.FigureError, match="no marks"):
+        page.written("nothing", made)
+
+
+def run(sweep: str | None, latency: int, ratio: float | None, mean: float) -> dict:
+    """Return a run as the bench writes it."""
+    cell = {"scheme": "stock", "state": "empty", "op": "alloc", "n": 4, "failures": 0, "mean": mean}
+    cells = [cell | {"order": order} for order in (0, 4)]
+    cells.append(cell | {"order": 9, "failures": 4})
+    cells += [cell | {"order": 0, "scheme": scheme} for scheme in (figures.FLOOR, "trusted")]
+    return {"sweeps": sweep, "latency": latency, "ratio": ratio, "cells": cells}
+
+
+def written(path: Path, runs: list[dict]) -> Path:
+    """Write what the bench would; return the path."""
+    path.write_text(json.dumps({"commit": "1234567", "cpu": "rocket", "engine": {"build_hash": "0123"}, "runs": runs}))
+    return path
+
+
+def test_points_are_put_on_record(tmp_path):
+    file = tmp_path / "figures.toml"
+    file.write_text(figures.FILE.read_text())
+    runs = [run(None, 16, None, 1), run("latency", 30, None, 200.25), run("latency", 8, None, 100)]
+    runs += [run("ratio", 16, 2.0, 90), run("ratio", 16, 0.5, 150), run("gap", 16, None, 1)]
+    record.record([written(tmp_path / "rocket.json", runs)], file)
+    soc = figures.load(file).socs
+    assert list(soc) == ["rocket"]
+    assert soc["rocket"].latencies == (8, 30)
+    measured = [("stock", 0), ("stock", 4), (figures.FLOOR, 0)]
+    assert soc["rocket"].cycles == {(scheme, "empty", "alloc", order): (100, 200.2) for scheme, order in measured}
+    assert soc["rocket"].ratios == (0.5, 2.0)
+    assert soc["rocket"].by_ratio["stock", "empty", "alloc", 0] == (150, 90)
+    assert figures.load(file).sources["bench-soc-rocket"]["command"] == 'make bench-soc CPU=rocket DRAM_LATENCY="8 30"'
+
+
+def test_without_a_sweep_nothing_is_put_on_record(tmp_path):
+    path = written(tmp_path / "rocket.json", [run(None, 16, None, 1)])
+    with pytest.raises(figures.FigureError, match="no sweep of DRAM latencies"):
+        record.part(path)
+    file = tmp_path / "figures.toml"
+    file.write_text("# nothing\n")
+    with pytest.raises(figures.FigureError, match="has no line"):
+        record.record([path], file)
