@@ -117,6 +117,7 @@ def test_tables_show_the_measured_numbers(tmp_path):
     assert "43,750" in text
     assert "2,009 (2,008)" in text
     assert "swapoff" in text
+    assert f"Swapped to {collected.area['path']} and verified" in text
     linux_table.plot(collected, tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
 

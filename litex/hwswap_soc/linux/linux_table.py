@@ -22,7 +22,8 @@ def swap_table(collected: Collected, clock_hz: int) -> Table:
         collected: the run.
         clock_hz: the CPU clock that the device tree stated, by which the kernel counts time.
     """
-    table = Table(title="Swapped to a RAM disk and verified, by mode")
+    area = collected.area["path"] if collected.area else "nothing"
+    table = Table(title=f"Swapped to {area} and verified, by mode")
     table.add_column("")
     for name in collected.modes:
         table.add_column(name, justify="right")
