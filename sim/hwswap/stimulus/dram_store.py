@@ -8,7 +8,7 @@ from hwswap_map import Opcode, Status
 
 from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
-from hwswap.model.rows import SLOTS
+from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.stepper import Stepper
 from hwswap.stimulus.authoritative_mode import device_table
 from hwswap.stimulus.commands import Expected
@@ -76,10 +76,13 @@ class StoreHost:
         ]
 
     def fill(self) -> list[Expected]:
-        """Return allocations of a whole cluster each, until none is left."""
+        """Return allocations of all orders, whole clusters first, until no slot is left."""
         lines = []
-        while found := self.model.alloc(0, 9):
-            lines.append(Expected(Command(Opcode.ALLOC, cpu=0, order=9), Status.OK, found.offset, found.type))
+        for order in reversed(range(ORDERS)):
+            command = Command(Opcode.ALLOC, cpu=0, order=order)
+            while found := self.model.alloc(0, order):
+                lines.append(Expected(command, Status.OK, found.offset, found.type))
+            lines.append(Expected(command, Status.NO_SPACE))
         return lines
 
     def holes(self, count: int) -> list[Expected]:
