@@ -166,6 +166,10 @@ mutate: setup ## how many of 420 mutants the checks find (docs/verification.md);
 	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants $(if $(FAULT),model-mutants-wave)
 	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short) $(if $(FAULT),--fault $(FAULT))
 
+mutate-dram: setup ## the same of what an engine in DRAM has of its own, 120 mutants; [COUNT=n] [FAULT=n] [SEED=1]
+	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants-dram mutants-dram model-mutants-dram $(if $(FAULT),model-mutants-dram-wave)
+	@$(ENV) python -m hwswap mutate-dram $(if $(COUNT),--count $(COUNT)) $(if $(FAULT),--fault $(FAULT))
+
 lint: setup ## formatting, static checks, licences, generated files up to date
 	@sim/setup/lint
 
@@ -218,10 +222,15 @@ flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command
 	@$(B) fpga
 	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
-fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
+# PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).
+fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G] [PROFILE=dram]
 	@$(B) rtl-soc fpga part-engine
 	@$(ENV) python -m hwswap soc fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
 		$(if $(GRADES),--grades $(GRADES)) --output build/fmax
+
+engine-size: setup ## LUTs and block RAMs of the engine alone, mapped for area, not placed [PROFILE=wide]
+	@$(B) rtl-soc fpga part-area
+	@$(ENV) python -m hwswap soc size --engine build/part-area --output build/engine-size
 
 # Of the simulated SoC: ENGINE_RATIO=r gives the engine a clock of its own, r times the CPU's.
 soc-model soc-sim: export CPU := $(or $(CPU),vexriscv)

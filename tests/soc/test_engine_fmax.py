@@ -15,23 +15,25 @@ _SEGMENT = {"type": "logic", "delay": 5.0, "from": {"cell": "a", "loc": [0, 0], 
 
 @pytest.fixture
 def nextpnr(monkeypatch):
-    """Stands in for nextpnr-ecp5, whose result is 90 MHz and the seed; yields the seeds it was run with.
+    """Stands in for nextpnr-ecp5, whose result is 90 MHz and the seed.
 
-    A seed in the set `broken` ends it behind half a report, as an interruption would.
+    Yields the seeds it was run with, `broken` and `more`.
+
+    A seed in the set `broken` ends it behind half a report, as an interruption would; `more` are further paths.
     """
-    seeds, broken = [], set()
+    seeds, broken, more = [], set(), []
 
     def start(command, log, folder):
         seed = int(command[command.index("--seed") + 1])
         seeds.append(seed)
-        report = {"fmax": {"clock": _CLOCK["clock"] | {"achieved": 90.0 + seed}}, "critical_paths": [_path()]}
+        report = {"fmax": {"clock": _CLOCK["clock"] | {"achieved": 90.0 + seed}}, "critical_paths": [_path(), *more]}
         text = json.dumps(report)
         (folder / command[command.index("--report") + 1]).write_text(text[:20] if seed in broken else text)
         log.touch()
         return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({int(seed in broken)})"])
 
     monkeypatch.setattr(fpga_tools, "start", start)
-    return seeds, broken
+    return seeds, broken, more
 
 
 def _path():
@@ -40,7 +42,7 @@ def _path():
 
 
 def test_an_interrupted_measurement_goes_on_where_it_stopped(nextpnr, tmp_path):
-    seeds, broken = nextpnr
+    seeds, broken, _ = nextpnr
     broken.add(3)
     with pytest.raises(InputError, match="nextpnr-ecp5|python"):
         engine_fmax.measure(tmp_path / "engine.json", ["8"], 3, tmp_path)
@@ -62,3 +64,21 @@ def test_another_netlist_tool_or_option_begins_anew(tmp_path, monkeypatch):
     design.write_text("one")
     monkeypatch.setattr(engine_fmax, "_OPTIONS", ["--freq", "1"])
     assert engine_fmax.folder_of(design, {"yosys": "0.52"}, tmp_path) != first
+
+
+def test_a_path_between_a_clock_and_the_same_behind_a_gate_counts(nextpnr, tmp_path):
+    """One to or from the outside does not; of an engine with one clock nothing is between any."""
+    report = tmp_path / "report.json"
+    slow = [_SEGMENT | {"to": {"cell": "b"}}, _SEGMENT | {"type": "routing", "delay": 7.5, "to": {"cell": "core.tag"}}]
+    outside = {"from": "<async>", "to": "posedge clock", "path": [_SEGMENT | {"delay": 90.0}]}
+    within = {"from": "posedge clock", "to": "posedge clock", "path": [_SEGMENT]}
+    between = {"from": "posedge gated", "to": "posedge clock", "path": slow}
+    report.write_text(json.dumps({"critical_paths": [outside, within]}))
+    assert engine_fmax.between_clocks(report) == []
+    report.write_text(json.dumps({"critical_paths": [outside, within, between]}))
+    [found] = engine_fmax.between_clocks(report)
+    assert (found["clock"], found["ns"], found["routing_ns"], found["to"]) == ("gated to clock", 12.5, 7.5, "core.tag")
+    nextpnr[2].append(between)
+    measured = engine_fmax.measure(tmp_path / "engine.json", ["8"], 1, tmp_path)
+    assert measured["8"]["mhz"] == {1: 80.0}
+    assert measured["8"]["path"]["to"] == "core.tag"

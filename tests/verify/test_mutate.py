@@ -119,6 +119,35 @@ def test_constants_clocks_and_the_optimisers_cells_are_no_candidates():
     assert not any(port == "CLK" or cell == "own" for cell, port, _ in ports)
 
 
+def test_faults_can_be_in_some_modules_alone():
+    """Modules are named as a shell names files; where no others have faults, one may have more of them."""
+    cells = {"$1": ("$and", {"A": [2, 3], "B": [4, 5], "Y": [10, 11]})}
+    made = netlist(cells, [10, 11])
+    assert list(make_mutants.candidates(made, VERILOG, ["Cache*", "Co?e"])) == ["Core"]
+    assert not make_mutants.candidates(made, VERILOG, ["Cache*", "core", "Cor"])
+    few = pool({"LineCache": 200, "CacheMaster": 30, "ClockGate": 3})
+    with pytest.raises(ValueError, match="only"):
+        make_mutants.choose(few, 60, random.Random(1))
+    lines = lines_of(make_mutants.choose(few, 60, random.Random(1), 0.6))
+    assert sum(lines[line] for line in few["LineCache"]) <= 36
+
+
+def test_a_gated_clock_is_no_candidate():
+    """What a clock gate lets through is one, but neither what comes out of it nor the clock at its latch."""
+    cells = {
+        "$latch": ("$dlatch", {"EN": [1], "D": [2], "Q": [3]}),
+        "$gate": ("$and", {"A": [1], "B": [3], "Y": [4]}),
+        "$register": ("$dff", {"CLK": [4], "D": [10], "Q": [11]}),
+        "$other": ("$dff", {"CLK": [1], "D": [11], "Q": [12]}),
+    }
+    found = make_mutants.candidates(netlist(cells, [12]), VERILOG)["Core"][2]
+    assert {(site.cell, site.port) for site in found if site.cell in ("$latch", "$gate")} == {
+        ("$latch", "D"),
+        ("$latch", "Q"),
+        ("$gate", "B"),
+    }
+
+
 def test_faults_know_their_place():
     """Module, line of the Chisel source, and a name with the path of instances."""
     made = netlist({"$1": ("$and", {"A": [2, 3], "B": ["0", 5], "Y": [10, 11]})}, [10, 11])
@@ -208,7 +237,7 @@ def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
 
 
 @pytest.fixture
-def model(tmp_path, monkeypatch) -> Path:
+def model(tmp_path) -> Path:
     """Stand in for a model: a difference with fault 1, a hang with 2, nothing with 3, more cycles with 4 and 5.
 
     Of two tests the second finds fault 5 by a difference, and 8 too, of which the first gives no verdict. With 6 the
@@ -227,15 +256,15 @@ def model(tmp_path, monkeypatch) -> Path:
         "print(f'all as they must be; {1000 + (fault > 3)} cycles')\n"
     )
     program.chmod(0o755)
-    monkeypatch.setattr(
-        mutate, "MUTATION_TESTS", tuple(mutate.MutationTest(name, "hwswap-fake", name) for name in ("first", "second"))
-    )
     return tmp_path
 
 
+TWO = tuple(mutate.MutationTest(name, "hwswap-fake", name) for name in ("first", "second"))
+
+
 def test_faults_are_tried(model):
-    sound = mutate.without_fault(model, model)
-    found = [mutate.try_fault(number, model, model, sound) for number in (1, 3, 4, 5, 2, 6, 7, 8)]
+    sound = mutate.without_fault(TWO, model, model)
+    found = [mutate.try_fault(number, TWO, model, model, sound) for number in (1, 3, 4, 5, 2, 6, 7, 8)]
     assert [how.limit for how in sound.values()] == [20_000, 20_000]
     assert "20000 cycles" in found[4].said
     assert [(outcome.by, outcome.how) for outcome in found] == [
@@ -274,12 +303,13 @@ def test_survivors_that_never_matter_are_told_apart(monkeypatch, tmp_path):
         monkeypatch.setattr(mutate, name, Proves)
     monkeypatch.setattr(Proves, "tried", [])
     path = tmp_path / "proofs.jsonl"
-    mutate.prove([4, 5, 7], mutate.Proofs(path, "faults"), 4, 2, jobs=1)
+    engine = replace(mutate.ON_CHIP, folder=tmp_path)
+    mutate.prove(engine, [4, 5, 7], mutate.Proofs(path, "faults"), 4, 2, jobs=1)
     proofs = mutate.Proofs(path, "faults")
     assert [proofs.of(n, 4, 2) for n in (4, 5, 7, 8)] == [mutate.NONE, "", "", None]
     assert [proofs.of(n, 5, 2) for n in (4, 5, 7)] == [mutate.NONE, None, None]
-    mutate.prove([4, 5, 7], proofs, 5, 2, jobs=2)
-    mutate.prove([4, 5, 7], proofs, 5, 2, jobs=2)
+    mutate.prove(engine, [4, 5, 7], proofs, 5, 2, jobs=2)
+    mutate.prove(engine, [4, 5, 7], proofs, 5, 2, jobs=2)
     assert sorted(Proves.tried) == [4, 5, 5, 7, 7]
     assert mutate.Proofs(path, "faults").of(5, 4, 2) == mutate.UNREACHABLE
     assert mutate.Proofs(path, "others").of(5, 4, 2) is None
@@ -293,7 +323,7 @@ def test_survivors_that_never_matter_are_told_apart(monkeypatch, tmp_path):
 def test_killers_must_pass_without_a_fault(model, monkeypatch):
     (model / "hwswap-fake").write_text("#!/bin/sh\necho no; exit 1\n")
     with pytest.raises(mutate.MutateError, match="without a fault, 'first' fails"):
-        mutate.without_fault(model, model)
+        mutate.without_fault(TWO, model, model)
 
 
 def test_what_time_it_took():

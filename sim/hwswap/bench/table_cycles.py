@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hwswap.project.paths import BUILD, need
+from hwswap.stimulus.registry import SCALE
 from hwswap.stimulus.table_load import COUNTERS, Case, Load
 
 LATENCIES = (20, 50, 100)
@@ -85,7 +86,7 @@ def run(latencies: Sequence[int] = LATENCIES, seed: int = 1, dram: bool = False)
 
     With `dram` on the engine that has its clusters and the directory in DRAM.
     """
-    load = Load(seed, dram)
+    load = Load(seed, SCALE.store if dram else 0)
     text = load.text()
     program = need(BUILD / ("model-scale" if dram else "model") / "hwswap-play")
     found: list[Measured] = []

@@ -188,6 +188,16 @@ def fill_fmax(parser: Parser) -> Run:
     return engine_fmax.run
 
 
+def fill_size(parser: Parser) -> Run:
+    """Add the arguments of `soc size`."""
+    from hwswap_soc.fpga import engine_size
+
+    parser.describe(engine_size)
+    engine_size.add_arguments(parser)
+    options.output_folder(parser)
+    return engine_size.run
+
+
 def fill_release_make(parser: Parser) -> Run:
     """Add the arguments of `soc release make`."""
     from hwswap_soc.boards import release
@@ -217,6 +227,7 @@ def add_commands(commands: Commands) -> None:
     command(actions, "board", "tell whether a board and a CPU go together", fill_board)
     command(actions, "timing", "show size and timing of a bitstream", fill_timing)
     command(actions, "fmax", "measure Fmax and size of the engine alone", fill_fmax)
+    command(actions, "size", "tell the size of the engine alone, synthesised and not placed", fill_size)
     command(actions, "flash", "load a bitstream into a board", fill_flash)
     capacity = group(actions, "capacity", "whether SoCs fit into their FPGAs")
     command(capacity, "check", "what today's engine will take on each board", fill_capacity_check)

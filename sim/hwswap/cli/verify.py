@@ -106,6 +106,17 @@ def fill_artifact(parser: Parser) -> Run:
     return verdicts.run
 
 
+def fill_mutate_dram(parser: Parser) -> Run:
+    """Add the arguments of `mutate-dram`."""
+    from hwswap.verify import dram_mutate, mutate
+
+    parser.describe(dram_mutate)
+    options.short(parser)
+    mutate.add_arguments(parser)
+    options.jobs(parser)
+    return dram_mutate.run
+
+
 def fill_coverage(parser: Parser) -> Run:
     """Add the arguments of `coverage`."""
     from hwswap.verify import rtl_coverage
@@ -143,6 +154,7 @@ def add_commands(commands: Commands) -> None:
     command(commands, "equivalent", "prove that a change of the sources changes nothing", fill_equivalent)
     command(commands, "marks-race", "search all orders of marks and of the engine's reads", fill_marks_race)
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
+    command(commands, "mutate-dram", "the same of the engine that has its clusters in DRAM", fill_mutate_dram)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)
     command(commands, "coverage-dram", "the same of the engine that has its clusters in DRAM", fill_coverage_dram)
     command(commands, "artifact", "run what the figures on record came from, and compare", fill_artifact)

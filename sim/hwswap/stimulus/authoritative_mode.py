@@ -16,14 +16,15 @@ from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.script import NOWHERE, PAGE, WORD, Script, Sizes
 from hwswap.traces.records import FAILED, Op, Record
-from hwswap.traces.stream import EVERYTHING, Shape, Stream
+from hwswap.traces.stream import EVERYTHING, IN_DRAM, Shape, Stream
 
 SSD = BLKDEV | SOLIDSTATE
 
-"""What a stream can have: an engine with its clusters on chip has all of it."""
-
 LARGE = 112
 """Clusters of a large device: four random trunks, and still set up within the script's limit of cycles."""
+
+MOST_CLUSTERS = 65_536
+"""Clusters that a stream can have."""
 
 BY_DEVICE = (
     Opcode.MARK_BAD,
@@ -139,12 +140,14 @@ class Authoritative:
             | m.CAPS_ORDERS.put(15)
             | m.CAPS_CLUSTERS.put((1 << 32) - 1),
         )
+        if sizes.dram:
+            s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(1), m.CAPS_DRAM.put(1) | m.CAPS_ADVISORY.put(1) | m.CAPS_INDEX.put(1))
         s.read(m.STATUS_OFFSET, 0)
         s.read(m.HINT_DEPTH_OFFSET, 0x6_0200_0000_0040)
         s.read(m.POLL_OFFSET, m.POLL_CYCLES.reset)
         s.read(0x3F8, 0)
         s.note("registers keep what is written")
-        addresses = (
+        addresses = [
             "CMD_BASE",
             "CPL_BASE",
             "CPU_LINE_BASE",
@@ -152,7 +155,9 @@ class Authoritative:
             "STATE_BASE",
             "NOTICE_BASE",
             "HINT_BASE",
-        )
+        ]
+        if self.sizes.dram:
+            addresses += ["STORE_BASE", "DIRECTORY_BASE"]
         widths = dict.fromkeys(addresses, WORD) | {
             "POLL": (1 << 32) - 1,
             "IRQ_ENABLE": 3,
@@ -211,7 +216,9 @@ class Authoritative:
                 if strobes == 0xFF:
                     seed = number
                 s.write(m.POLICY_OFFSET, value | m.POLICY_SEED.put(number), strobes)
-                s.read(m.POLICY_OFFSET, value | m.POLICY_SEED.put(seed))
+                # The index is on chip, and goes with clusters on chip.
+                known = value & ~m.POLICY_PLACEMENT.put(1) if self.sizes.dram else value
+                s.read(m.POLICY_OFFSET, known | m.POLICY_SEED.put(seed))
         s.write(m.POLICY_OFFSET, 0xFFFF_FFFF)
         s.read(m.POLICY_OFFSET, 0)
         for value in (WORD, self.rng.getrandbits(64), 0):
@@ -389,9 +396,9 @@ class Authoritative:
 
     def operations(self, ops: int, span: int) -> Allocator:
         """A random stream, its operations by ring or page; return the model as it is after them."""
-        shape = Shape(
-            self.rng.getrandbits(30), ops, self.sizes.devices, self.sizes.cpus, self.sizes.clusters, span, EVERYTHING
-        )
+        sizes, features = self.sizes, IN_DRAM if self.sizes.dram else EVERYTHING
+        clusters = min(sizes.clusters, MOST_CLUSTERS)
+        shape = Shape(self.rng.getrandbits(30), ops, sizes.devices, sizes.cpus, clusters, span, features)
         source = Stream(shape)
         s = self.script
         s.note(str(shape))
@@ -568,7 +575,7 @@ class Authoritative:
 
 def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     """Return a script about registers, refusals, interrupts, the doorbell, and the order of devices."""
-    s = Script()
+    s = Script(store=sizes.store)
     host = Authoritative(seed, sizes, s)
     host.registers()
     s.begin(m.CONTROL_ENABLE.put(1))
@@ -601,7 +608,7 @@ def registers_and_refusals(seed: int, sizes: Sizes) -> str:
 
 def authoritative(seed: int, ops: int, sizes: Sizes) -> str:
     """Return a script of random operations, with its statistics, an error of the bus, and some operations once more."""
-    s = Script()
+    s = Script(store=sizes.store)
     host = Authoritative(seed, sizes, s)
     s.after_reset()
     s.begin(m.CONTROL_ENABLE.put(1))

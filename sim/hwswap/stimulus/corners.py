@@ -254,7 +254,7 @@ def across_lines(script: Script) -> None:
 
 def corners(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all corners once."""
-    script = Script()
+    script = Script(store=sizes.store)
     script.after_reset()
     player = Corners(script, random.Random(seed), sizes)
     player.prepared_only()

@@ -17,6 +17,7 @@ from hwswap.stimulus.script import (
     DUMP,
     FAR_BASE,
     HINTS,
+    MEMORY_BASE,
     MEMORY_BYTES,
     NOWHERE,
     PAGE,
@@ -62,7 +63,7 @@ class Contained:
         s.read(m.STAT_DMA_REFUSED_OFFSET, int(refused))
         said = m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_WRITE.put(write) | m.DMA_REFUSED_ADDR.put(address >> 3)
         s.read(m.DMA_REFUSED_OFFSET, said if refused else 0, WORD if refused else m.DMA_REFUSED_VALID.put(1))
-        s.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
+        s.beats()
         s.reset_by_register()
 
     def fetch(self, address: int, refused: bool) -> None:
@@ -157,6 +158,8 @@ def first_only(host: Contained) -> None:
     s.window(1, s.base, s.base + COMPLETIONS)
     s.window(2, s.base + COMPLETIONS, s.base + CPU_LINES, write=False)
     s.window(0, 0, 0, read=False, write=False)
+    if host.sizes.dram:
+        s.window(3, s.base + MEMORY_BYTES, s.base + s.bytes)
     s.post([Expected(Command(Opcode.TABLE_LOOKUP, 0, arg0=SLOTS), Status.BUS_ERROR)])
     s.stopped(m.CONTROL_TABLE_WRITES.put(1))
     # The word, and then the completion.
@@ -169,7 +172,7 @@ def first_only(host: Contained) -> None:
     s.write(m.DMA_REFUSED_OFFSET, m.DMA_REFUSED_VALID.put(1), 1)
     s.read(m.DMA_REFUSED_OFFSET, 0, m.DMA_REFUSED_VALID.put(1))
     s.settle(0)
-    s.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
+    s.beats()
     s.reset_by_register()
 
 
@@ -207,7 +210,7 @@ def write_protection(host: Contained) -> None:
 
 def windows(seed: int, sizes: Sizes) -> str:
     """Return a script about DMA windows and TABLE_WRITES."""
-    s = Script(FAR_BASE if seed % 2 else Script().base)
+    s = Script(FAR_BASE if seed % 2 else MEMORY_BASE, store=sizes.store)
     host = Contained(seed, s, sizes)
     s.after_reset()
     s.note("after reset no access is made")
@@ -237,8 +240,8 @@ def nothing_executed(host: Contained) -> None:
         host.setup()
         s.give([Expected(command, Status.OK, slot=int(command.opcode == Opcode.ALLOC)) for command in before])
         # The two are the last ones of memory; the transfer goes on behind it.
-        first = MEMORY_BYTES - m.MEM_COMMAND_BYTES * len(lines)
-        s.window(0, s.base, s.base + MEMORY_BYTES + PAGE)
+        first = s.bytes - m.MEM_COMMAND_BYTES * len(lines)
+        s.window(0, s.base, s.base + s.bytes + PAGE)
         for number, command in enumerate(lines):
             for i, word in enumerate(command.words()):
                 s.put(first + m.MEM_COMMAND_BYTES * number + 8 * i, word)
@@ -280,6 +283,8 @@ def stop_means_stop(host: Contained) -> None:
     ):
         for i, word in enumerate(command.words()):
             s.put(COMMANDS + m.MEM_COMMAND_BYTES * number + 8 * i, word)
+    if host.sizes.dram:
+        s.keeps(0, clusters)
     s.write(m.CPL_BASE_OFFSET, NOWHERE)
     s.write(m.CMD_TAIL_OFFSET, 6)
     s.stopped()
@@ -306,7 +311,7 @@ def no_rings(host: Contained) -> None:
         s.add("idle", 1)
         s.read(m.STAT_DMA_READ_BEATS_OFFSET, 0)
         s.reset_by_register()
-    for log2 in (0, 2, 13):
+    for log2 in () if host.sizes.dram else (0, 2, 13):
         host.setup(m.CONTROL_ADVISORY.put(1) | ENABLE)
         s.reset_by_register()
         s.windows()
@@ -381,7 +386,7 @@ def hung_bus(host: Contained) -> None:
 
 def stops(seed: int, sizes: Sizes) -> str:
     """Return a script about errors that stop the engine, rings of no size, and a bus that hangs."""
-    s = Script()
+    s = Script(store=sizes.store)
     host = Contained(seed, s, sizes)
     s.after_reset()
     nothing_executed(host)

@@ -14,6 +14,7 @@ from hwswap.stimulus import (
     authoritative_mode,
     corners,
     dma_windows,
+    dram_store,
     free_runs,
     index,
     large_devices,
@@ -27,6 +28,9 @@ from hwswap.traces import stream
 
 PLAIN = Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
 """The engine of `make model`."""
+
+SCALE = Sizes(devices=2, cpus=4, clusters=524_288, hint_ring_log2=4, dram=True)
+"""The engine of `make model-scale`, which has its clusters in DRAM."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,30 @@ SCRIPTS = by_name(
     Script("stops", "stops and a bus that hangs", dma_windows.stops, 62),
     Script("lists", "lists put anew", step_commands.lists, 9, 40),
 )
-"""All scripts. Their order counts: what plays them all gives each a seed by its place, so a new one comes last."""
+"""All scripts of an engine with its clusters on chip.
+
+Their order counts: what plays them all gives each a seed by its place, so a new one comes last.
+"""
+
+WITHOUT_ADVISORY = (
+    "authoritative",
+    "registers",
+    "steps",
+    "tables",
+    "corners",
+    "single",
+    "runs",
+    "windows",
+    "stops",
+    "lists",
+)
+"""Those in which nothing takes advisory mode or the index, which an engine with its clusters in DRAM does not have."""
+
+DRAM_SCRIPTS = by_name(
+    *(replace(SCRIPTS[name], sizes=SCALE) for name in WITHOUT_ADVISORY),
+    Script("store", "errors and resets while lines of the store move", dram_store.store, 81, 4, SCALE),
+)
+"""All scripts of an engine with its clusters in DRAM."""
 
 STREAMS = by_name(
     Stream("small", "devices that are full and fragmented soon", stream.Shape(101, 20_000, span=3)),

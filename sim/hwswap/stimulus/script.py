@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import hwswap_map as m
-from hwswap_map import Status
+from hwswap_map import Opcode, Status
 
 from hwswap.model.host_memory import Command
+from hwswap.model.rows import SLOTS
 from hwswap.stimulus.commands import Expected
 
 MEMORY_BASE = 0x12_3400_0000
@@ -53,6 +54,15 @@ PAGE = 1 << m.DMA_WINDOW_START_ADDR.lsb
 WORD = (1 << 64) - 1
 COUNT = 1 << 32
 
+ROW_BYTES = SLOTS // 8
+"""Of a cluster's bitmap in DRAM, in the store's first part; a record of it is in the second."""
+
+LINE_CLUSTERS = 4
+"""Clusters whose records an engine fetches and writes back together."""
+
+ADDRESS_BYTES = 8
+"""Of a cluster's table in DRAM, in the directory."""
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -63,23 +73,38 @@ class Sizes:
     clusters: int = 64
     hint_ring_log2: int = 3
     reset_timeout_log2: int = 20
+    dram: bool = False
+    """The clusters are in DRAM."""
+
+    @property
+    def store(self) -> int:
+        """Clusters that the engine keeps in memory."""
+        return self.clusters if self.dram else 0
 
 
 class Script:
     """A script being written (sim/verilator/src/script/script.hpp), with commands on top of its lines."""
 
-    def __init__(self, base: int = MEMORY_BASE, limit: int = LIMIT) -> None:
-        """Begin with the memory, its size and where it is; say after how many cycles a wait counts as failed."""
+    def __init__(self, base: int = MEMORY_BASE, limit: int = LIMIT, store: int = 0) -> None:
+        """Begin with the memory, its size and where it is; say after how many cycles a wait counts as failed.
+
+        `store`: clusters that the engine keeps in this memory, with the directory of their tables, behind all else.
+        """
         self.base = base
         self.limit = limit
-        self.bytes = MEMORY_BYTES
-        self.lines = [f"memory {MEMORY_BYTES} {base:#x}"]
+        self.store = store
+        self.directory = MEMORY_BYTES
+        """Offset of the directory."""
+        self.rows = self.directory - -(ADDRESS_BYTES * store) // PAGE * PAGE
+        """Offset of the clusters' bitmaps; their records are behind them."""
+        self.bytes = self.rows - -store * (ROW_BYTES + m.MEM_STORE_RECORD_BYTES) // PAGE * PAGE
+        self.kept: set[int] = set()
+        """First clusters of the lines that the engine may have written to its store, or to the directory."""
+        self.lines = [f"memory {self.bytes} {base:#x}"]
         self.tail = 0
         self.errors = 0
         self.log2 = RING_LOG2
         self.commands, self.completions = COMMANDS, COMPLETIONS
-        self.dram = False
-        """The engine's clusters are in DRAM: completions of what the core does say what it waited for."""
 
     def add(self, name: str, *values: int) -> None:
         """Write a line."""
@@ -110,17 +135,49 @@ class Script:
         self.add("settle", rounds, self.limit)
 
     def text(self) -> str:
-        """Return the script."""
+        """Return the script; where the engine keeps its clusters, and nowhere else, anything may be in the end."""
+        for first in sorted(self.kept):
+            for cluster in range(first, first + LINE_CLUSTERS):
+                self.expect(self.directory + ADDRESS_BYTES * cluster, 0, mask=0)
+                for begin, each in ((self.rows, ROW_BYTES), (self.records, m.MEM_STORE_RECORD_BYTES)):
+                    for at in range(0, each, 8):
+                        self.expect(begin + each * cluster + at, 0, mask=0)
+        self.kept.clear()
         return "\n".join(self.lines) + "\n"
+
+    # A store in DRAM
+
+    @property
+    def records(self) -> int:
+        """Offset of the clusters' records."""
+        return self.rows + ROW_BYTES * self.store
+
+    def keeps(self, first: int, clusters: int) -> None:
+        """The engine gets so many clusters, from the first on: it may write to them in its store."""
+        self.kept |= {at & -LINE_CLUSTERS for at in range(first, first + clusters)}
+
+    def place_store(self) -> None:
+        """Tell the engine where its store and its directory are; the directory is empty."""
+        for name, offset in (("STORE_BASE", self.rows), ("DIRECTORY_BASE", self.directory)):
+            self.write(getattr(m, f"{name}_OFFSET"), self.base + offset)
+            self.read(getattr(m, f"{name}_OFFSET"), self.base + offset)
+        for first in sorted(self.kept):
+            for cluster in range(first, first + LINE_CLUSTERS):
+                self.put(self.directory + ADDRESS_BYTES * cluster, 0)
 
     def counters(self) -> None:
         """Compare the beats of DMA with what the bus saw; print what only cycles decide.
 
         What is printed differs from the engine without fault if a fault costs time. Nothing may be under way.
         """
-        self.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
+        self.beats()
         for name in ("CYCLES", "BUSY_CYCLES", "POLLS"):
             self.add("show", getattr(m, f"STAT_{name}_OFFSET"))
+
+    def beats(self) -> None:
+        """Compare the beats of DMA with what the bus saw; of a store in DRAM they are not counted there."""
+        if not self.kept:
+            self.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
 
     # Errors and resets
 
@@ -172,6 +229,8 @@ class Script:
         for name, value in (("CMD_BASE", self.base + self.commands), ("CPL_BASE", self.base + self.completions)):
             self.write(getattr(m, f"{name}_OFFSET"), value)
             self.read(getattr(m, f"{name}_OFFSET"), value)
+        if self.store:
+            self.place_store()
         self.write(m.CMD_SIZE_OFFSET, log2)
         self.write(m.CONTROL_OFFSET, control & ~m.CONTROL_ENABLE.put(1))
         self.write(m.CONTROL_OFFSET, control)
@@ -200,6 +259,9 @@ class Script:
     def post(self, lines: Sequence[Expected]) -> None:
         """Give as many commands as the ring has room for, and wait for nothing."""
         for number, line in enumerate(lines, self.tail):
+            if self.store and line.command.opcode == Opcode.SWAPON_PREPARE and line.status == Status.OK:
+                base, pages = divmod(line.command.arg0, 1 << 32)
+                self.keeps(base, -(-pages // SLOTS))
             at = self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
             for i, word in enumerate(line.command.words()):
                 self.put(at + 8 * i, word)
@@ -230,7 +292,7 @@ class Script:
         )
         result, mask = line.result, WORD
         if result is None:
-            if self.dram:
+            if self.store:  # completions of what the core does say what it waited for
                 mask ^= m.MEM_COMPLETION_RESULT_WAITS.put(255)
             result = m.MEM_COMPLETION_RESULT_SLOT.put(line.slot) | m.MEM_COMPLETION_RESULT_TYPE.put(line.type)
         self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result, mask)

@@ -46,7 +46,7 @@ class Player(RandomCommands):
 def lists(seed: int, rounds: int, sizes: Sizes) -> str:
     """Return a script that puts all clusters anew in each round, by steps, and then allocates of all orders."""
     rng = random.Random(seed)
-    script = Script()
+    script = Script(store=sizes.store)
     script.after_reset()
     for kinds in ((SSD, SSD, SSD | DISCARD, BLKDEV), (SSD | DISCARD, SSD, BLKDEV, SSD)):
         player = Player(script, rng, sizes)
@@ -76,7 +76,7 @@ def lists(seed: int, rounds: int, sizes: Sizes) -> str:
 def steps(seed: int, rounds: int, sizes: Sizes) -> str:
     """Return a script of so many rounds of STEP commands, then questions under each policy that treats them apart."""
     rng = random.Random(seed)
-    script = Script(FAR_BASE)
+    script = Script(FAR_BASE, store=sizes.store)
     script.after_reset()
     player = Player(script, rng, sizes)
     player.bring(KINDS[: sizes.devices], range(2, 6), (-1, -1, 3))

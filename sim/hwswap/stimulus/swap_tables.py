@@ -17,7 +17,7 @@ from hwswap.model.table_words import ANY, BAD, WORD_BYTES, count_of, folio_word,
 from hwswap.model.tables import LINE, Answer
 from hwswap.stimulus.authoritative_mode import device_table
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import FAR_BASE, NOWHERE, WORD, Script, Sizes
+from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, RandomTableCommands
 
 SSD = BLKDEV | SOLIDSTATE
@@ -232,7 +232,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     `seen` counts what the commands come to.
     """
     seen = Counter() if seen is None else seen
-    s = Script(FAR_BASE if seed % 2 else Script().base)
+    s = Script(FAR_BASE if seed % 2 else MEMORY_BASE, store=sizes.store)
     s.after_reset()
     host = TableHost(seed, s, sizes, seen)
     registers(s, host.rng)
@@ -255,7 +255,8 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
         s.add("show", getattr(m, f"STAT_TABLE_{name}_OFFSET"))
     errors(s, host)
     one_with_a_table(s, sizes, seen)
-    for size, flags, policy in ((3, SSD, Policy()), (5, SSD | DISCARD, Policy(placement=Placement.INDEXED))):
+    other = Policy() if sizes.dram else Policy(placement=Placement.INDEXED)
+    for size, flags, policy in ((3, SSD, Policy()), (5, SSD | DISCARD, other)):
         s.reset_by_register()
         s.note(f"a pool of {size}")
         again = TableHost(seed + size, s, sizes, seen)
@@ -292,7 +293,7 @@ def alike(sizes: Sizes) -> str:
     So counts are high. All clusters have one table, that there are few words to write.
     """
     clusters = sizes.clusters // 4
-    s = Script(limit=SLOTS * clusters * 4)
+    s = Script(limit=SLOTS * clusters * 4, store=sizes.store)
     s.after_reset()
     memory = Bytes()
     model = PooledAllocator(memory, sizes.devices, sizes.cpus, clusters)

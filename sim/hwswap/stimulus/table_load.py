@@ -18,7 +18,7 @@ from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import BAD, WORD_BYTES, folio_word, shadow_word
 from hwswap.model.tables import Answer, Tables
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import MEMORY_BYTES, Script
+from hwswap.stimulus.script import ADDRESS_BYTES, Script
 from hwswap.stimulus.table_commands import PAGE, Bytes
 
 SLOT_COUNTS = (1, 4, 16, 64, 128, SLOTS)
@@ -31,15 +31,7 @@ CLUSTERS = 33
 TYPE = 0
 
 # Offsets in the script's memory, behind the rings.
-FIRST_TABLE, SOURCE, TARGET, DIRECTORY = 0x4000, 0x2A000, 0x2C000, 0x2E000
-STORE = MEMORY_BYTES
-"""Where the clusters are that an engine keeps in DRAM: behind all else."""
-
-STORE_CLUSTERS = 524_288
-"""Clusters of the engine in build/model-scale, which say where the store's second part begins."""
-
-ROW_BYTES = 64
-"""Of a cluster's bitmap, in the store's first part; a record of it is in the second."""
+FIRST_TABLE, SOURCE, TARGET = 0x4000, 0x2A000, 0x2C000
 
 COUNTERS = ("TABLE_BUSY_CYCLES", "TABLE_ENTRIES_READ", "TABLE_ENTRIES_WRITTEN", "STORE_ACCESSES")
 BY_REGISTER = "LOOKUP (register)"
@@ -65,28 +57,21 @@ class Case:
 class Load:
     """A script that measures commands; `cases` are in the order of what hwswap-play prints of them."""
 
-    def __init__(self, seed: int, dram: bool = False) -> None:
+    def __init__(self, seed: int, store: int = 0) -> None:
         """Begin with a device whose clusters all have tables, of which every slot is swapped out.
 
-        With `dram` the engine has its clusters and the directory in the script's memory.
+        `store`: clusters that the engine keeps in the script's memory, with the directory.
         """
-        self.dram = dram
         self.rng = random.Random(seed)
         self.memory = Bytes()
         self.pages = CLUSTERS * SLOTS
         self.tables = Tables(self.memory, {TYPE: Extent(self.pages)})
         self.cases: list[Case] = []
-        self.script = s = Script()
-        s.dram = dram
-        if dram:
-            s.bytes = STORE + STORE_CLUSTERS * (ROW_BYTES + m.MEM_STORE_RECORD_BYTES)
-            s.lines[0] = f"memory {s.bytes} {s.base:#x}"
+        self.script = s = Script(store=store)
         s.after_reset()
-        s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(dram), m.CAPS_DRAM.put(1))
-        if dram:
-            s.read(m.CAPS_OFFSET, m.CAPS_CLUSTERS.put(STORE_CLUSTERS), m.CAPS_CLUSTERS.put(0xFFFF_FFFF))
-            s.write(m.STORE_BASE_OFFSET, s.base + STORE)
-            s.write(m.DIRECTORY_BASE_OFFSET, s.base + DIRECTORY)
+        s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(store > 0), m.CAPS_DRAM.put(1))
+        if store:
+            s.read(m.CAPS_OFFSET, m.CAPS_CLUSTERS.put(store), m.CAPS_CLUSTERS.put(0xFFFF_FFFF))
         s.begin(m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1))
         s.give([Expected(prepare(TYPE, self.pages, 0, BLKDEV | SOLIDSTATE), Status.OK)])
         s.give([Expected(Command(Opcode.SWAPON, TYPE), Status.OK)])
@@ -233,16 +218,7 @@ class Load:
         self.windows()
         for address, word in sorted(self.memory.words.items()):
             self.script.expect(address - self.script.base, word)
-        if self.dram:
-            self.what_the_engine_keeps()
+        if self.script.store:
+            for (_, cluster), address in self.tables.directory.items():
+                self.script.expect(self.script.directory + ADDRESS_BYTES * cluster, address)
         return self.script.text()
-
-    def what_the_engine_keeps(self) -> None:
-        """Expect the directory, and anything where the engine may have put its clusters."""
-        for (_, cluster), address in self.tables.directory.items():
-            self.script.expect(DIRECTORY + WORD_BYTES * cluster, address)
-        records = STORE + STORE_CLUSTERS * ROW_BYTES
-        for begin, each in ((STORE, ROW_BYTES), (records, m.MEM_STORE_RECORD_BYTES)):
-            # The caches' lines hold up to four clusters.
-            for at in range(0, -(-CLUSTERS // 4) * 4 * each, WORD_BYTES):
-                self.script.expect(begin + at, 0, mask=0)

@@ -3,7 +3,8 @@
 
 Counted are the modules that the engine with its clusters on chip does not have: caches, directory, and what is around
 them; `make coverage` counts the others. Runs random streams, loads that spread over more clusters than the caches hold,
-and commands on swap tables. Results: build/coverage-dram/coverage.json and missed.txt.
+commands on swap tables, and scripts with errors of the bus, stops and resets while lines move. Results:
+build/coverage-dram/coverage.json and missed.txt.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 from hwswap.project import paths
 from hwswap.rtl import replay
 from hwswap.stimulus import scale_load, table_load
+from hwswap.stimulus.registry import DRAM_SCRIPTS, SCALE
 from hwswap.stimulus.scale_load import Load
 from hwswap.traces import stream, trace
 from hwswap.traces.stream import Shape
@@ -47,6 +49,10 @@ TABLES = ((300, ()), (301, ("--latency", "60")))
 """Seeds of commands on swap tables."""
 
 
+PLAYED = {"store": (302, 4, ("--stall", "20", "--reorder")), "tables": (303, 30, ()), "stops": (304, None, ())}
+"""Scripts: seed, rounds, and the pace of the buses."""
+
+
 def jobs() -> Iterator[Job]:
     """Yield all runs."""
 
@@ -57,7 +63,10 @@ def jobs() -> Iterator[Job]:
         return make
 
     def of_tables(seed: int) -> Callable[[Path], None]:
-        return lambda path: path.write_text(table_load.Load(seed, dram=True).text())
+        return lambda path: path.write_text(table_load.Load(seed, SCALE.store).text())
+
+    def of_script(name: str, seed: int, rounds: int | None) -> Callable[[Path], None]:
+        return lambda path: path.write_text(DRAM_SCRIPTS[name].text(seed, rounds))
 
     # The loads take longest.
     for load, pace in LOADS:
@@ -65,7 +74,9 @@ def jobs() -> Iterator[Job]:
     for shape, pace in STREAMS:
         yield Job(f"stream-{shape.seed}", "hwswap-replay", of_stream(shape), (*pace, "--seed", str(shape.seed)))
     for seed, pace in TABLES:
-        yield Job(f"tables-{seed}", "hwswap-play", of_tables(seed), pace)
+        yield Job(f"commands-{seed}", "hwswap-play", of_tables(seed), pace)
+    for name, (seed, rounds, pace) in PLAYED.items():
+        yield Job(name, "hwswap-play", of_script(name, seed, rounds), pace)
 
 
 def run(_: argparse.Namespace) -> int:

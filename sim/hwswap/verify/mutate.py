@@ -22,7 +22,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from hwswap.project import paths, provenance
-from hwswap.stimulus.registry import SCRIPTS, STREAMS
+from hwswap.stimulus.registry import SCRIPTS, STREAMS, Script
 from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream, trace
 from hwswap.verify import equivalence, make_mutants, reachable, yosys
@@ -43,10 +43,6 @@ from hwswap.verify.reachable import Machine, Reachability
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
 
-FOLDER = paths.BUILD / "mutate"
-MUTANTS = paths.BUILD / "mutants"
-MODEL = paths.BUILD / "model-mutants"
-WAVE_MODEL = paths.BUILD / "model-mutants-wave"
 PASS = 0.9
 """Score, without what only cycles show, from which on the exit status is 0."""
 
@@ -171,6 +167,64 @@ REPLAYED = {"ring": (3, 3000, 0), "ring-2": (13, 1500, 5), "pages": (4, 700, 6)}
 """The tests' streams: seed, operations, and span; 0 is half of the engine's clusters."""
 
 
+@dataclass(frozen=True)
+class Seeded:
+    """An engine with faults, and the tests that look for them."""
+
+    name: str
+    """Of its folder in build; its programs and its Verilog without faults are in others, named after it."""
+    folder: Path
+    """For results."""
+    tests: tuple[MutationTest, ...]
+    scripts: Mapping[str, Script]
+    played: Mapping[str, tuple[str, int | None, int | None]]
+    """The tests' scripts, as PLAYED has them."""
+    replayed: Mapping[str, tuple[int, int, int]]
+    """The tests' streams, as REPLAYED has them."""
+    features: frozenset[str] = stream.EVERYTHING
+    """What the streams have."""
+    goal: float = PASS
+    short_goal: float = SHORT_PASS
+
+    @property
+    def mutants(self) -> Path:
+        """Its Verilog with the faults, and the list of them."""
+        return paths.BUILD / self.name
+
+    @property
+    def model(self) -> Path:
+        """The folder of its programs."""
+        return paths.BUILD / f"model-{self.name}"
+
+    @property
+    def wave_model(self) -> Path:
+        """That of programs that can write waves."""
+        return paths.BUILD / f"model-{self.name}-wave"
+
+    def sizes(self) -> Sizes:
+        """Return what it was built for."""
+        values = json.loads(paths.need(paths.BUILD / f"rtl-{self.name}" / "engine.json").read_text())
+        return Sizes(**values)
+
+    def write_tests(self) -> dict[str, str]:
+        """Write the tests' files; return for each test, by its name, a hash of it and its file."""
+        folder, built = self.folder / "tests", self.sizes()
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, (name, seed, rounds) in self.played.items():
+            (folder / f"{file}.txt").write_text(self.scripts[name].text(seed, rounds, built))
+        of_engine = {"devices": built.devices, "cpus": built.cpus, "clusters": built.clusters}
+        for file, (seed, ops, span) in self.replayed.items():
+            shape = STREAMS["everything"].shaped(
+                seed, ops=ops, span=span or built.clusters // 2, features=self.features, **of_engine
+            )
+            made = stream.generate(shape)
+            trace.write(folder / f"{file}.hwst", made.header, made.records)
+        return {test.name: digest(repr(test).encode(), (folder / test.file).read_bytes()) for test in self.tests}
+
+
+ON_CHIP = Seeded("mutants", paths.BUILD / "mutate", MUTATION_TESTS, SCRIPTS, PLAYED, REPLAYED)
+
+
 @dataclass
 class Outcome:
     """What became of a fault: `by` which test ("" for a survivor), how ("difference", ...), and what was said.
@@ -183,25 +237,6 @@ class Outcome:
     how: str
     said: str
     seconds: float
-
-
-def sizes() -> Sizes:
-    """Return what the engine with faults was built for."""
-    values = json.loads(paths.need(paths.BUILD / "rtl-mutants" / "engine.json").read_text())
-    return Sizes(**values)
-
-
-def write_tests(folder: Path, built: Sizes) -> dict[str, str]:
-    """Write the tests' files; return for each test, by its name, a hash of it and its file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, (name, seed, rounds) in PLAYED.items():
-        (folder / f"{file}.txt").write_text(SCRIPTS[name].text(seed, rounds, built))
-    of_engine = {"devices": built.devices, "cpus": built.cpus, "clusters": built.clusters}
-    for file, (seed, ops, span) in REPLAYED.items():
-        shape = STREAMS["everything"].shaped(seed, ops=ops, span=span or built.clusters // 2, **of_engine)
-        made = stream.generate(shape)
-        trace.write(folder / f"{file}.hwst", made.header, made.records)
-    return {test.name: digest(repr(test).encode(), (folder / test.file).read_bytes()) for test in MUTATION_TESTS}
 
 
 def digest(*parts: bytes) -> str:
@@ -253,11 +288,11 @@ class Sound:
     time: tuple[str, ...]
 
 
-def try_fault(number: int, model: Path, tests: Path, sound: dict[str, Sound]) -> Outcome:
+def try_fault(number: int, those: Sequence[MutationTest], model: Path, tests: Path, sound: dict[str, Sound]) -> Outcome:
     """Run tests on a fault until one finds it by more than cycles. Where none does, no verdict comes before cycles."""
     begin = time.monotonic()
     best = Outcome(number, "", "", "", 0.0)
-    for test in MUTATION_TESTS:
+    for test in those:
         without = sound[test.name]
         found, said = attempt(test, model, tests, number, without.limit)
         if found is None and time_of(said) != without.time:
@@ -271,10 +306,10 @@ def try_fault(number: int, model: Path, tests: Path, sound: dict[str, Sound]) ->
     return replace(best, seconds=round(time.monotonic() - begin, 2))
 
 
-def without_fault(model: Path, tests: Path) -> dict[str, Sound]:
-    """Run all tests without a fault, which they must pass; return how each went."""
+def without_fault(those: Sequence[MutationTest], model: Path, tests: Path) -> dict[str, Sound]:
+    """Run tests without a fault, which they must pass; return how each went."""
     sound = {}
-    for test in MUTATION_TESTS:
+    for test in those:
         found, said = attempt(test, model, tests, 0)
         if found is not None:
             raise MutateError(f"without a fault, '{test.name}' fails, so it cannot find one: {said[-400:]}")
@@ -358,14 +393,15 @@ class Proofs:
         self.notes.add(key=self.key, number=number, how=how, seconds=seconds, rings=rings)
 
 
-def try_all(numbers: Sequence[int], jobs: int, results: Results, tests: Path) -> None:
-    """Try faults, `jobs` at a time, with progress."""
+def try_all(engine: Seeded, numbers: Sequence[int], jobs: int, results: Results) -> None:
+    """Try faults of an engine, `jobs` at a time, with progress."""
     left = [n for n in numbers if n not in results.known or results.known[n].how == NO_VERDICT]
     if not left:
         return
-    sound = without_fault(MODEL, tests)
+    tests = engine.folder / "tests"
+    sound = without_fault(engine.tests, engine.model, tests)
     in_parallel(
-        lambda number: results.add(try_fault(number, MODEL, tests, sound)),
+        lambda number: results.add(try_fault(number, engine.tests, engine.model, tests, sound)),
         left,
         "faults",
         len(numbers) - len(left),
@@ -392,12 +428,12 @@ def in_parallel(work: Callable[[int], None], numbers: Sequence[int], title: str,
             raise
 
 
-def prove(survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jobs: int) -> None:
+def prove(engine: Seeded, survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jobs: int) -> None:
     """Find out which survivors are no faults, or matter in no state that can be reached."""
     left = [number for number in survivors if proofs.of(number, seconds, rings) is None]
     if not left:
         return
-    gates = MUTANTS / make_mutants.GATES
+    gates = engine.mutants / make_mutants.GATES
     prover = Prover(gates, make_mutants.TOP, make_mutants.SELECT)
     reach = Reachability(Machine(gates, make_mutants.TOP, make_mutants.SELECT))
     building = threading.Lock()
@@ -405,25 +441,25 @@ def prove(survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jo
     def one(number: int) -> None:
         # One at a time where the graphs grow; the proofs themselves are other processes.
         with building:
-            how = NONE if prover.no_fault(number, FOLDER) else ""
-        if not how and reach.unreachable(number, FOLDER, seconds, rings):
+            how = NONE if prover.no_fault(number, engine.folder) else ""
+        if not how and reach.unreachable(number, engine.folder, seconds, rings):
             how = UNREACHABLE
         proofs.add(number, how, seconds, rings)
 
     in_parallel(one, left, "survivors: proofs that they matter never", 0, jobs)
 
 
-def again(number: int, tests: Path) -> int:
+def again(engine: Seeded, number: int) -> int:
     """Run one fault once more, with waves; return 0 if it was found."""
-    _, all_mutants = make_mutants.load(paths.need(MUTANTS))
+    _, all_mutants = make_mutants.load(paths.need(engine.mutants))
     if not 1 <= number <= len(all_mutants):
         raise MutateError(f"there is no fault {number}: choose 1 to {len(all_mutants)}")
     OUT.print(f"fault {number}: {all_mutants[number - 1]}", highlight=False, soft_wrap=True)
-    model = WAVE_MODEL if WAVE_MODEL.exists() else MODEL
-    for test in MUTATION_TESTS:
-        command = test.command(model, tests, number)
-        if model == WAVE_MODEL:
-            command += ["--waves", str(FOLDER / f"fault-{number}.fst")]
+    model = engine.wave_model if engine.wave_model.exists() else engine.model
+    for test in engine.tests:
+        command = test.command(model, engine.folder / "tests", number)
+        if model == engine.wave_model:
+            command += ["--waves", str(engine.folder / f"fault-{number}.fst")]
         OUT.print(" ".join(command), highlight=False, soft_wrap=True)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         OUT.print((done.stdout + done.stderr).strip(), highlight=False, soft_wrap=True, markup=False)
@@ -480,11 +516,11 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], s
     }
 
 
-def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
-    """Try all faults, or some; print the score; return the exit status."""
-    seed, listed = make_mutants.load(paths.need(MUTANTS))
-    paths.need(MODEL)
-    tests = write_tests(FOLDER / "tests", sizes())
+def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: int) -> int:
+    """Try all faults of an engine, or some; print the score; return the exit status."""
+    seed, listed = make_mutants.load(paths.need(engine.mutants))
+    paths.need(engine.model)
+    tests = engine.write_tests()
     numbers = [mutant.number for mutant in listed]
     count = SHORT if short else count
     if count is not None:
@@ -492,19 +528,20 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
             raise MutateError(f"--count is {count}: choose 1 to {len(numbers)}")
         numbers = sorted(random.Random(sample).sample(numbers, count))
     begin = time.monotonic()
-    results = Results(FOLDER / "results.jsonl", os.path.realpath(MODEL), tests)
-    try_all(numbers, jobs, results, FOLDER / "tests")
-    proofs = Proofs(FOLDER / "proofs.jsonl", os.path.realpath(MUTANTS))
+    results = Results(engine.folder / "results.jsonl", os.path.realpath(engine.model), tests)
+    try_all(engine, numbers, jobs, results)
+    proofs = Proofs(engine.folder / "proofs.jsonl", os.path.realpath(engine.mutants))
     seconds, rings = (reachable.SECONDS, reachable.RINGS) if short else (PROOF_SECONDS, PROOF_RINGS)
-    prove([number for number in numbers if not results.known[number].by], proofs, seconds, rings, jobs)
+    prove(engine, [number for number in numbers if not results.known[number].by], proofs, seconds, rings, jobs)
     outcomes = [results.known[number] for number in numbers]
     outcomes = [one if one.by else replace(one, how=proofs.of(one.number, seconds, rings) or "") for one in outcomes]
     values = report(outcomes, listed, seed)
     values["seconds"] = round(time.monotonic() - begin, 1)
     values["sample"] = sample if count is not None else None
-    (FOLDER / "mutate.json").write_text(json.dumps(values, indent=2) + "\n")
+    (engine.folder / "mutate.json").write_text(json.dumps(values, indent=2) + "\n")
     OUT.print(
-        f"mutate: {values['seeded']} seeded, {values['proved_to_be_none']} of them proved to be no faults, "
+        f"{engine.folder.name}: {values['seeded']} seeded, "
+        f"{values['proved_to_be_none']} of them proved to be no faults, "
         f"{values['proved_unreachable']} to matter in no state that can be reached; "
         f"{values['killed']} of {values['faults']} faults killed, {100 * values['score']:.1f} %; "
         f"{values['by_cycles_alone']} more cost cycles and nothing else, {100 * values['score_with_cycles']:.1f} %; "
@@ -514,7 +551,7 @@ def mutate(short: bool, count: int | None, jobs: int, sample: int) -> int:
         highlight=False,
         soft_wrap=True,
     )
-    return 0 if values["score"] >= (SHORT_PASS if short else PASS) else 1
+    return 0 if values["score"] >= (engine.short_goal if short else engine.goal) else 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -524,10 +561,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fault", type=int, metavar="N", help="run this fault again, with waves if they were built")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, engine: Seeded = ON_CHIP) -> int:
     """Run the command; return its exit status."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    engine.folder.mkdir(parents=True, exist_ok=True)
     if options.fault is not None:
-        write_tests(FOLDER / "tests", sizes())
-        return again(options.fault, FOLDER / "tests")
-    return mutate(options.short, options.count, options.jobs, options.sample)
+        engine.write_tests()
+        return again(engine, options.fault)
+    return mutate(engine, options.short, options.count, options.jobs, options.sample)

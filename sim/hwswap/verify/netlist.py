@@ -125,6 +125,10 @@ class Netlist:
         """Tell whether a site is tied to a constant."""
         return isinstance(self.bit(site), str)
 
+    def clocks(self) -> set[Bit]:
+        """Return the nets that are clocks: those at a clock's port."""
+        return {bit for cell in self.cells.values() for bit in cell.ports.get("CLK", ())}
+
     def live(self) -> set[Site]:
         """Return the sites that some output of the design may depend on."""
         found: set[Site] = set()
