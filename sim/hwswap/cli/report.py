@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hwswap.cli import options
 from hwswap.cli.parser import Commands, Parser, Run, command
+from hwswap.project import paths
 
 
 def with_its_packages(run: Run) -> Run:
@@ -36,7 +37,9 @@ def fill_sweep(parser: Parser) -> Run:
     where.add_argument("--slurm", type=options.count, metavar="JOBS", help="run on so many jobs of Slurm")
     options.jobs(parser)
     parser.add_argument("--build", action="store_true", help="build engines that FILE names by their sizes")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder to write to (default: build/sweep/NAME)")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="folder to write to (default: build/sweep/NAME)"
+    )
 
     def run(arguments: argparse.Namespace) -> int:
         from hwswap.sweep import command as sweep
@@ -46,6 +49,36 @@ def fill_sweep(parser: Parser) -> Run:
     return with_its_packages(run)
 
 
+def fill_report(parser: Parser) -> Run:
+    """Add the arguments of `report`."""
+    parser.describe(
+        "Write one HTML page of all figures, and a PDF of it: of a run, of two runs, or of a sweep. Figures that a run\n"
+        "does not have are those that README and docs have on record, and say so."
+    )
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=paths.BUILD,
+        help="folder of results: build, or a copy (default: build)",
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--compare", nargs=2, metavar=("A", "B"), help="two such folders; `record` is what README and docs have"
+    )
+    what.add_argument("--sweep", type=Path, metavar="FILE", help="a sweep's Parquet file: all is drawn from it alone")
+    parser.add_argument("--no-pdf", dest="pdf", action="store_false", help="the HTML page alone")
+    options.output_folder(parser, paths.BUILD / "report")
+
+    def run(arguments: argparse.Namespace) -> int:
+        from hwswap.report import command as report
+
+        return report.run(arguments)
+
+    return with_its_packages(run)
+
+
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "sweep", "measure a grid of engines, loads, policies, latencies and seeds", fill_sweep)
+    command(commands, "report", "write a page of all figures, of a run, of two, or of a sweep", fill_report)

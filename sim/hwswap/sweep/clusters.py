@@ -58,9 +58,7 @@ def _at(address: str) -> Iterator[Client]:
 def _slurm(jobs: int, logs: Path) -> Iterator[Client]:
     from dask_jobqueue import SLURMCluster  # needed for this alone
 
-    settings = {
-        name: dask.config.get(f"jobqueue.slurm.{name}", None) or default for name, default in SLURM.items()
-    }
+    settings = {name: dask.config.get(f"jobqueue.slurm.{name}", None) or default for name, default in SLURM.items()}
     logs.mkdir(parents=True, exist_ok=True)
     environment = [f"export PYTHONPATH={os.environ.get('PYTHONPATH', paths.ROOT / 'sim')}"]
     try:

@@ -24,6 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from hwswap.project import paths, provenance
+from hwswap.rtl import replay
 from hwswap.sweep import clusters, parquet, plan, work
 from hwswap.sweep.journal import Journal, Row
 from hwswap.sweep.plan import Plan, Point, SweepError
@@ -49,7 +50,8 @@ def programs(plan_: Plan) -> dict[str, str]:
     for engine in plan_.engines:
         if engine.sized and not engine.program.is_file():
             raise SweepError(f"{engine.program} is missing: `hwswap sweep --build` makes engines of sizes of one's own")
-        found[engine.name] = hashlib.sha256(paths.need(engine.program).read_bytes()).hexdigest()[:12]
+        program = replay.program(engine.program)
+        found[engine.name] = hashlib.sha256(program.read_bytes()).hexdigest()[:12]
     return found
 
 
@@ -133,7 +135,9 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def measure(options: argparse.Namespace, points: dict[str, Point], journal: Journal, common: dict[str, Any]) -> list[str]:
+def measure(
+    options: argparse.Namespace, points: dict[str, Point], journal: Journal, common: dict[str, Any]
+) -> list[str]:
     """Measure the points that are not in the journal; return what went wrong, a sentence each."""
     faults: dict[str, None] = {}
     left = {key: point for key, point in points.items() if key not in journal.rows}

@@ -85,9 +85,7 @@ class Load:
 
     def shape(self, seed: int) -> Shape:
         """Return the shape of its stream."""
-        return Shape(
-            seed, self.operations, self.devices, self.cpus, self.clusters, self.span, frozenset(self.features)
-        )
+        return Shape(seed, self.operations, self.devices, self.cpus, self.clusters, self.span, frozenset(self.features))
 
     def identity(self) -> str:
         """Say all that its operations depend on, but the seed."""

@@ -97,8 +97,6 @@ def measure(point: Point, operations: Operations) -> dict[str, Any]:
         "total_cycles": report["cycles"],
         "cycles_per_operation": report["cycles_per_op"],
         "cycles": _cycles(report),
-        "fall_back": [
-            dict(zip(("order", "tried", "failed"), rates, strict=True)) for rates in operations.fall_back
-        ],
+        "fall_back": [dict(zip(("order", "tried", "failed"), rates, strict=True)) for rates in operations.fall_back],
         "statistics": report["statistics"],
     }
