@@ -34,6 +34,10 @@ DEFAULT_SIZES, WIDE_SIZES, DRAM_SIZES = (8, 4, 1024), (32, 64, 512), (2, 4, 524_
 SIZED = re.compile(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)")
 
 
+MOST_CLUSTERS = 65_536
+"""Of a stream."""
+
+
 class SweepError(RuntimeError):
     """The sweep cannot be done; the message is one sentence for the user."""
 
@@ -195,7 +199,7 @@ def _load(name: str, found: Mapping[str, Any], sizes: tuple[int, int, int]) -> L
         raise SweepError(f"{where}.features has to be a list of some of {', '.join(FEATURES)}")
     defaults = {field.name: field.default for field in fields(Shape)}
     devices, cpus, clusters = (
-        _whole(found.get(size, least), f"{where}.{size}", 1, 65_536)
+        _whole(found.get(size, min(least, MOST_CLUSTERS)), f"{where}.{size}", 1, MOST_CLUSTERS)
         for size, least in zip(("devices", "cpus", "clusters"), sizes, strict=True)
     )
     span = _whole(found.get("span", min(defaults["span"], clusters)), f"{where}.span", 1, clusters)
