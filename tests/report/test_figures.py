@@ -2,6 +2,7 @@
 """Which figures the report takes: those of a run where there are any, and those on record where there are none."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import made_results
@@ -121,7 +122,7 @@ def test_names_at_the_ends_of_lines_do_not_lie_on_each_other():
     shifts = charts.spread(ends, False)
     pixels = (charts.PLOT - 110) / 100
     places = sorted(value * pixels + shifts[name] for name, value in ends.items())
-    assert all(after - before >= 13.9 for before, after in zip(places, places[1:], strict=False))
+    assert all(after - before >= 13.9 for before, after in pairwise(places))
 
 
 def test_two_runs_are_compared_by_their_changes(tmp_path):

@@ -37,7 +37,8 @@ def test_a_stream_fits_the_smallest_engine():
 
 
 def test_what_is_excluded_is_left_out():
-    text = f'[grid]\npolicy = ["linux", "indexed"]\nlatency = [16, 50]\n{STREAM}[[exclude]]\npolicy = "indexed"\nlatency = 50\n'
+    text = f'[grid]\npolicy = ["linux", "indexed"]\nlatency = [16, 50]\n{STREAM}'
+    text += '[[exclude]]\npolicy = "indexed"\nlatency = 50\n'
     assert len(names(text)) == 3
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps as a user runs them, on the Verilated engine: what comes out, what is run again, and what an interrupt leaves."""
+"""Sweeps on the Verilated engine, as a user runs them: what comes out, what is run again, what an interrupt leaves."""
 
 import json
 import os

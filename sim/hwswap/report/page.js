@@ -83,7 +83,7 @@
   function onPaper(now) {
     if (paper === now) return;
     paper = now;
-    for (const part of document.querySelectorAll("details")) part.open = now;
+    for (const part of document.querySelectorAll("details:not(.screen)")) part.open = now;
     all();
   }
 
@@ -99,6 +99,6 @@
   print.addEventListener("change", (event) => onPaper(event.matches));
   addEventListener("beforeprint", () => onPaper(true));
   addEventListener("afterprint", () => onPaper(false));
-  if (paper) for (const part of document.querySelectorAll("details")) part.open = true;
+  if (paper) for (const part of document.querySelectorAll("details:not(.screen)")) part.open = true;
   all().then(() => { document.documentElement.dataset.drawn = String(charts.length); });
 })();

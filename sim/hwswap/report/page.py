@@ -38,6 +38,8 @@ class Section:
     level: int = 2
     first: str = ""
     """What stands right below the title, HTML."""
+    screen: bool = False
+    """Whether the numbers are left out on paper: they are in the tables of other parts, too."""
 
 
 def _symbol(symbol: str) -> str:
@@ -92,7 +94,8 @@ def section(part: Section) -> str:
         made.append(figure(part.name, part.chart, part.title))
     made.append(part.html)
     if part.numbers:
-        made.append(f"<details><summary>The numbers</summary>{part.numbers}</details>")
+        kind = ' class="screen"' if part.screen else ""
+        made.append(f"<details{kind}><summary>The numbers</summary>{part.numbers}</details>")
     facts = part.facts | (source_facts(part.source) if part.source is not None else {})
     if facts:
         rows = "".join(f"<div><dt>{escape(n)}</dt><dd>{tables.rich(t)}</dd></div>" for n, t in facts.items() if t)

@@ -347,7 +347,7 @@ def losses(kernel: Sequence[Judged], tuned: Sequence[Judged]) -> Section:
     )
     shown = tables.table(head, [row(*item) for item in most.values()], 4) if found else ""
     numbers = tables.table(head, [row(*item) for item in found], 4, "All of them") if found else ""
-    return Section("losses", "Where offload loses", lede, None, None, shown, numbers)
+    return Section("losses", "Where offload loses", lede, None, None, shown, numbers, screen=True)
 
 
 def system() -> Section:
