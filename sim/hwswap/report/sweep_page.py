@@ -117,7 +117,8 @@ def sections(sweep: Sweep, place: str) -> list[Section]:
     parts = [Section(name, f"Sweep: {facts['name']}", lede, source, None, "", points(rows) + core(rows), about)]
     for load in dict.fromkeys(row["load"] for row in rows):
         title = f"{load}: cycles an operation"
-        parts.append(Section(f"{name}-{load}", title, "", source, cycles(rows, load), level=3))
+        lede = "Of several seeds the median. Lines that lie on each other cost the same."
+        parts.append(Section(f"{name}-{load}", title, lede, source, cycles(rows, load), level=3))
         chart = fall_back(rows, load)
         if chart is not None:
             lede = "By the golden model, which the engine's decisions are equal to."
