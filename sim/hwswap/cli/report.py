@@ -28,8 +28,8 @@ def fill_sweep(parser: Parser) -> Run:
     """Add the arguments of `sweep`."""
     parser.describe(
         "Measure a grid of engines, loads, policies, latencies and seeds, as FILE has it (docs/report.md), and write\n"
-        "one Parquet file. Ctrl-C ends it; points that are done are kept, so that the next run goes on. The exit status\n"
-        "is 1 where a point failed."
+        "one Parquet file. Ctrl-C ends it; points that are done are kept, so that the next run goes on. The exit\n"
+        "status is 1 where a point failed."
     )
     parser.add_argument("file", type=Path, help="the sweep, TOML")
     where = parser.add_mutually_exclusive_group()
@@ -52,8 +52,8 @@ def fill_sweep(parser: Parser) -> Run:
 def fill_report(parser: Parser) -> Run:
     """Add the arguments of `report`."""
     parser.describe(
-        "Write one HTML page of all figures, and a PDF of it: of a run, of two runs, or of a sweep. Figures that a run\n"
-        "does not have are those that README and docs have on record, and say so."
+        "Write one HTML page of all figures, and a PDF of it: of a run, of two runs, or of a sweep. Figures that a\n"
+        "run does not have are those that README and docs have on record, and say so."
     )
     parser.add_argument(
         "results",

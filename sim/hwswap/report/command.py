@@ -46,8 +46,8 @@ def of_run(folder: Path) -> tuple[str, str, list[Section]]:
     sweeps = sweep_page.of_folder(folder)
     counted = gathered.counted
     lead = (
-        f"The Linux swap allocator as a hardware engine. {counted['run']} of {len(gathered.datasets)} figures are of this "
-        f"run, {counted['record']} on record; hwswap {escape(provenance.commit())} of {committed()}."
+        f"The Linux swap allocator as a hardware engine. {counted['run']} of {len(gathered.datasets)} figures are of "
+        f"this run, {counted['record']} on record; hwswap {escape(provenance.commit())} of {committed()}."
     )
     return "hwswap: when does offload pay?", lead, sections.report(gathered, sweeps, made_with())
 

@@ -141,9 +141,11 @@ def html(title: str, lead: str, parts: Sequence[Section], foot: str) -> str:
         "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<title>{escape(title)}</title>\n<link rel="icon" href="data:,">\n<style>{asset("page.css")}</style>\n</head>\n'
+        f'<title>{escape(title)}</title>\n<link rel="icon" href="data:,">\n'
+        f"<style>{asset('page.css')}</style>\n</head>\n"
         f'<body>\n<header><h1>{escape(title)}</h1><p class="lead">{lead}</p></header>\n'
         f"{contents(parts)}\n<main>{body}</main>\n<footer>{foot}</footer>\n"
         "<noscript><style>.chart{display:none}</style><p>Without JavaScript there are no charts; the tables have all "
-        f"numbers.</p></noscript>\n<script>{library()}</script>\n<script>{asset('page.js')}</script>\n</body>\n</html>\n"
+        f"numbers.</p></noscript>\n<script>{library()}</script>\n<script>{asset('page.js')}</script>\n"
+        "</body>\n</html>\n"
     )

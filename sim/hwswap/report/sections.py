@@ -282,7 +282,8 @@ def headline(judged: Sequence[Judged], against: str) -> str:
         f'<div class="{kind}"><dt>{name}</dt><dd>{"<br>".join(groups[name]) or "none"}</dd></div>'
         for name, kind in (("Pays", "gain"), ("About even", "even"), ("Loses", "loss"))
     )
-    return f'<div class="answer"><p>Cost with the engine, {against} = 1: median (least to greatest)</p><dl>{lines}</dl></div>'
+    said = f"Cost with the engine, {against} = 1: median (least to greatest)"
+    return f'<div class="answer"><p>{said}</p><dl>{lines}</dl></div>'
 
 
 def answer(kernel: Sequence[Judged], tuned: Sequence[Judged]) -> list[Section]:

@@ -104,14 +104,22 @@ def sections(sweep: Sweep, place: str) -> list[Section]:
     commits = sorted({row["commit"] for row in rows})
     seeds = sorted({row["seed"] for row in rows if row["seed"] is not None})
     source = Source("run", place, {"hwswap": ", ".join(commits)}, None, facts["versions"])
-    lede = f"{facts['done']} of {facts['points']} points of a grid on the Verilated engine; every decision is the golden model's."
+    lede = (
+        f"{facts['done']} of {facts['points']} points of a grid on the Verilated engine; every decision is the golden "
+    )
+    lede += "model's."
+    engines = sorted(
+        {tuple(row[name] for name in ("engine", "devices", "cpus", "clusters", "program")) for row in rows}
+    )
     about = {
         "Platform": "Verilated engine, commands through the ring, one memory of the given latency",
         "Leaves out": "The host's work; rows and refresh of a DRAM.",
         "Seeds": ", ".join(map(str, seeds)) or "none is drawn",
-        "Engines": ", ".join(sorted({f"{r['engine']} ({r['devices']} devices, {r['cpus']} CPUs, {r['clusters']:,} clusters, "
-                                     f"program {r['program']})" for r in rows})),
-    }  # fmt: skip
+        "Engines": "; ".join(
+            f"{engine}: {devices} devices, {cpus} CPUs, {clusters:,} clusters, program {program}"
+            for engine, devices, cpus, clusters, program in engines
+        ),
+    }
     if not rows:
         return [Section(name, f"Sweep: {facts['name']}", lede + " No point is done yet.", source)]
     parts = [Section(name, f"Sweep: {facts['name']}", lede, source, None, "", points(rows) + core(rows), about)]
