@@ -141,7 +141,7 @@ def test_slurm_is_given_jobs_that_are_workers(grid, tmp_path, hwswap):
     """With an sbatch that runs the job here, so that the job's script is tried as well."""
     bin_ = tmp_path / "bin"
     bin_.mkdir()
-    sbatch = 'cp "$1" "$0.job"; setsid bash "$1" >"$0.log" 2>&1 & echo "Submitted batch job $!"'
+    sbatch = 'cp "$1" "$0.job"; setsid bash "$0.job" >"$0.log" 2>&1 & echo "Submitted batch job $!"'
     for name, does in (("sbatch", sbatch), ("scancel", 'kill -- "-$1" 2>/dev/null || true')):
         path = bin_ / name
         path.write_text(f"#!/bin/bash\n{does}\n")
@@ -159,7 +159,7 @@ def test_slurm_is_given_jobs_that_are_workers(grid, tmp_path, hwswap):
     assert done.returncode == 0, done.stderr
     assert "8 of 8 points" in done.stdout
     job = (bin_ / "sbatch.job").read_text()
-    assert "#SBATCH -t 02:00:00" in job and sys.executable in job
+    assert "#SBATCH --mem=2G" in job and sys.executable in job
 
 
 def test_without_sbatch_it_says_so(grid, tmp_path, hwswap):

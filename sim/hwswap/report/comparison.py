@@ -89,7 +89,8 @@ def summary(both: Mapping[str, tuple[Dataset, Dataset]], a: Figures, b: Figures)
     less, near, more = (sum(counted(pairs(*two))[i] for two in both.values()) for i in range(3))
     answer = (
         f'<div class="answer"><p>Of {less + near + more:,} figures that both have, B is '
-        f"<strong>less in {less:,}</strong>, <strong>more in {more:,}</strong>, and within {100 * NEAR:.0f} % in {near:,}.</p></div>"
+        f"<strong>less in {less:,}</strong>, <strong>more in {more:,}</strong>, "
+        f"and within {100 * NEAR:.0f} % in {near:,}.</p></div>"
     )
     lede = "For costs less is better. What differs by more than chance is for the reader to judge: no spread is known."
     return Section("summary", "What changed", lede, None, None, html, first=answer)

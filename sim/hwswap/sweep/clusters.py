@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from hwswap.sweep.plan import SweepError
 
 CONNECT_SECONDS = 15
 
-SLURM = {"cores": 1, "memory": "2GB", "walltime": "02:00:00"}
+SLURM = {"cores": 1, "memory": "2GB"}
 """Of a job, where Dask's own configuration (jobqueue.slurm) says nothing else."""
 
 
@@ -58,24 +59,23 @@ def _at(address: str) -> Iterator[Client]:
 def _slurm(jobs: int, logs: Path) -> Iterator[Client]:
     from dask_jobqueue import SLURMCluster  # needed for this alone
 
+    if shutil.which("sbatch") is None:
+        raise SweepError("sbatch is not there: --slurm is for a machine that submits jobs to Slurm")
     settings = {name: dask.config.get(f"jobqueue.slurm.{name}", None) or default for name, default in SLURM.items()}
     logs.mkdir(parents=True, exist_ok=True)
-    environment = [f"export PYTHONPATH={os.environ.get('PYTHONPATH', paths.ROOT / 'sim')}"]
-    try:
-        with (
-            SLURMCluster(
-                **settings,
-                python=sys.executable,
-                job_script_prologue=environment,
-                log_directory=str(logs),
-                scheduler_options={"dashboard_address": None},
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            cluster.scale(jobs=jobs)
-            yield client
-    except FileNotFoundError as error:
-        raise SweepError("sbatch is not there: --slurm is for a machine that submits jobs to Slurm") from error
+    with (
+        SLURMCluster(
+            **settings,
+            python=sys.executable,
+            job_script_prologue=[f"export PYTHONPATH={os.environ.get('PYTHONPATH', paths.ROOT / 'sim')}"],
+            log_directory=str(logs),
+            scheduler_options={"dashboard": False, "dashboard_address": ":0"},
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        # A job that comes to its end, of time or otherwise, is followed by another.
+        cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
+        yield client
 
 
 def client_for(options: argparse.Namespace, logs: Path) -> contextlib.AbstractContextManager[Client]:
