@@ -125,9 +125,9 @@ def test_at_a_desk_all_is_drawn_and_can_be_asked(made, show):
 def test_on_a_telephone_nothing_is_wider_than_it(made, show):
     tab = show(made / "report.html", **PHONE)
     wide = tab.evaluate(
-        "[...document.querySelectorAll('main *, header, nav, .chart')].filter(e => !e.closest('.scroll, .picture')"
-        " && !e.closest('details:not([open])') && e.getBoundingClientRect().right > innerWidth + 1)"
-        ".map(e => e.outerHTML.slice(0, 90))"
+        "[...document.querySelectorAll('body *:not(svg *), .annotation-text, .xtitle')]"
+        ".filter(e => !e.closest('.scroll, .picture') && !e.closest('details:not([open])')"
+        " && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200))"
     )
     assert wide == []
     assert tab.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [360, 360]
@@ -156,7 +156,7 @@ def test_a_sweep_is_drawn_from_its_file_alone(run, tmp_path, show):
     tab = show(tmp_path / "sweep.html", **PHONE)
     assert charts(tab) == 2
     assert "4 of 5 points" in tab.locator("#sweep-tiny").inner_text()
-    ends = tab.locator("#chart-sweep-tiny-churn .annotation-text").all_inner_texts()
+    ends = tab.locator("#chart-sweep-tiny-churn .annotation-text").all_text_contents()
     assert sorted(ends) == ["indexed", "linux"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from distributed import LocalCluster
 from hwswap.cli import main as cli
 from hwswap.project import paths
-from hwswap.sweep import clusters, parquet
+from hwswap.sweep import clusters, command, parquet, plan
 
 ROOT = Path(__file__).parents[2]
 GRID = """name = "tiny"
@@ -71,17 +71,22 @@ def test_a_sweep_leaves_one_file_and_runs_nothing_twice(grid, tmp_path, hwswap):
     assert "8 of 8 points are done already" in again.stderr and "0 of them measured now" in again.stdout
     assert parquet.read(tmp_path / "out/sweep.parquet").rows == sweep.rows
 
-    # Another engine is measured anew.
-    other = hwswap("sweep", grid, "-o", tmp_path / "out", HWSWAP_REPLAY=replayer(tmp_path, ": another program"))
-    assert "8 of them measured now" in other.stdout, other.stderr
+
+def test_another_engine_is_measured_anew(grid, tmp_path, monkeypatch):
+    found = plan.read(grid)
+    before = command.programs(found)
+    monkeypatch.setenv("HWSWAP_REPLAY", replayer(tmp_path, ": another program"))
+    after = command.programs(found)
+    keys = {plan.key(point, "s", program[point.engine.name]) for program in (before, after) for point in found.points}
+    assert len(keys) == 16
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_was_done_before_an_interrupt_is_kept(grid, tmp_path, hwswap, number):
     out = tmp_path / "out"
     slow = os.environ | {"HWSWAP_REPLAY": replayer(tmp_path, "sleep 0.7")}
-    command = [sys.executable, "-m", "hwswap", "sweep", str(grid), "-o", str(out), "--jobs", "1"]
-    running = subprocess.Popen(command, env=slow, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = [sys.executable, "-m", "hwswap", "sweep", str(grid), "-o", str(out), "--jobs", "1"]
+    running = subprocess.Popen(words, env=slow, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     journal = out / "points.jsonl"
     deadline = time.monotonic() + 120
     while not (journal.exists() and journal.read_text().count("\n") >= 2):
@@ -99,14 +104,14 @@ def test_what_was_done_before_an_interrupt_is_kept(grid, tmp_path, hwswap, numbe
         # A line that a crash has cut off counts as nothing.
         with journal.open("a") as file:
             file.write('{"key": "cut off')
-        done = hwswap("sweep", grid, "-o", out, HWSWAP_REPLAY=slow["HWSWAP_REPLAY"])
+        done = hwswap("sweep", grid, "-o", out, "--jobs", "1", HWSWAP_REPLAY=slow["HWSWAP_REPLAY"])
         assert done.returncode == 0, done.stderr
         assert f"8 of 8 points, {8 - kept} of them measured now" in done.stdout
 
 
 def test_a_point_that_fails_is_one_sentence_and_the_others_are_done(grid, tmp_path, hwswap, monkeypatch):
     wrong = replayer(tmp_path, 'case "$*" in *"--latency 50"*) echo "operation 7: expected x, got y"; exit 1;; esac')
-    done = hwswap("sweep", grid, "-o", tmp_path / "out", HWSWAP_REPLAY=wrong)
+    done = hwswap("sweep", grid, "-o", tmp_path / "out", "--jobs", "1", HWSWAP_REPLAY=wrong)
     assert done.returncode == 1
     faults = [line for line in done.stderr.splitlines() if line.startswith("hwswap: ")]
     assert len(faults) == 4 and all("the engine does not decide as the golden model: operation 7" in f for f in faults)

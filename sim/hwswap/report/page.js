@@ -3,6 +3,7 @@
 "use strict";
 (function () {
   const PAPER = 690; // pixels of a page of A4 between its margins
+  const LETTER = 6.4; // pixels of a letter of a row's label, on average
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const print = matchMedia("print");
   const coarse = matchMedia("(pointer: coarse)").matches;
@@ -40,6 +41,11 @@
     // Annotations on a logarithmic axis are placed by the exponent.
     if (layout.yaxis.type === "log") {
       for (const note of layout.annotations || []) note.y = Math.log10(note.y);
+    }
+    // Labels of rows that a narrow screen has no room for are written smaller.
+    for (const note of layout.annotations || []) {
+      const room = (width - layout.margin.l - layout.margin.r) / (note.text.length * LETTER);
+      if (note.x === 0 && room < 1) note.font.size = Math.max(8, Math.floor(12 * room * 2) / 2);
     }
     for (const menu of layout.updatemenus || []) {
       Object.assign(menu, {
