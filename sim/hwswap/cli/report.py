@@ -42,9 +42,13 @@ def fill_sweep(parser: Parser) -> Run:
     )
 
     def run(arguments: argparse.Namespace) -> int:
+        from hwswap.sweep import plan
+
+        # Before what takes long to load, and may be missing: what is wrong with the file can be said without it.
+        found = plan.read(arguments.file)
         from hwswap.sweep import command as sweep
 
-        return sweep.run(arguments)
+        return sweep.run(found, arguments)
 
     return with_its_packages(run)
 

@@ -160,9 +160,8 @@ def measure(
     return list(faults)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(plan_: Plan, options: argparse.Namespace) -> int:
     """Run a sweep; return the exit status: 1 where a point failed, 130 when it was interrupted."""
-    plan_ = plan.read(options.file)
     if options.build:
         build(plan_)
     common = {"sources": plan.sources(), "programs": programs(plan_), "commit": provenance.commit()}
