@@ -12,6 +12,8 @@ B := sim/setup/build
 side_by_side := $(shell n=$$(( $$(nproc) / 4 )); echo $$(( n > 1 ? n : 1 )))
 ENV := sim/setup/env
 PYTEST := $(ENV) python -m pytest
+# The environment of sweeps and of the report, which no other target needs.
+REPORT := $(ENV) build/python-report/bin/python
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -150,6 +152,23 @@ break-even: setup ## where offload pays, calculated: build/break-even [LINK=cxl]
 	@$(ENV) python -m hwswap break-even $(if $(LINK),--link $(LINK)) $(if $(ORDER),--order $(ORDER)) \
 		$(if $(DOCS),--docs)
 
+report-env: setup ## the Python environment of report and sweep: build/python-report
+	@sim/setup/report-env
+
+# Without the browser there is the page all the same, and a sentence in the place of the PDF.
+report: report-env ## a page of all figures, and as PDF: build/report; [RESULTS=folder] [COMPARE="folder folder"]
+	@sim/setup/apt-packages browser || true
+	@$(REPORT) -m hwswap report $(RESULTS) $(if $(COMPARE),--compare $(COMPARE))
+
+# SCHEDULER=tcp://host:8786 or SLURM=jobs in the place of this machine (docs/report.md).
+sweep: report-env model model-wide ## a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
+	@$(REPORT) -m hwswap sweep $(or $(FILE),sim/sweeps/example.toml) --build $(if $(JOBS),--jobs $(JOBS)) \
+		$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(SLURM),--slurm $(SLURM))
+
+test-report: report-env model ## sweeps, and the report in a real browser
+	@sim/setup/apt-packages browser
+	@$(REPORT) -m pytest tests/report --junitxml=build/reports/report.xml
+
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
 
@@ -192,7 +211,7 @@ compile-commands: verilog ## how each C++ source is compiled, for clangd: build/
 map: setup ## generate all views of the register map from hw/map/hwswap.rdl
 	@$(ENV) python hw/map/generate.py
 
-lock: setup ## bring requirements.txt up to date with requirements.in
+lock: setup ## bring requirements.txt and requirements-report.txt up to date with what they are written from
 	@sim/setup/python-lock
 
 # What a bitstream is for; SEEDS=n tries n placements and keeps the fastest. PROFILE= and SOC_CLUSTERS= and so on choose

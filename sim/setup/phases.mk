@@ -16,12 +16,12 @@ recipe = "$$($(RUN) --dry-run $(1) | sed 's|$(CURDIR)|.|g' | sha256sum | cut -c1
 link = "$$(basename "$$(readlink build/$(1))")"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver coverage formal mutate guest \
-	unpatched tuned soc-model litex-example capacity pytest
-.PHONY: all $(phases) model-coverage model-mutants proof-rtl rtl-grants
+	unpatched tuned soc-model litex-example capacity pytest test-report
+.PHONY: all $(phases) model-coverage model-mutants proof-rtl rtl-grants report-env
 
 all: $(phases)
 
-lint verilog model model-scale model-wide model-driver guest soc-model litex-example capacity:
+report-env lint verilog model model-scale model-wide model-driver guest soc-model litex-example capacity:
 	@$(PHASE) $@ -- $(RUN) $@
 
 model: verilog
@@ -60,3 +60,8 @@ mutate: model-mutants
 pytest: model model-scale model-wide model-driver guest unpatched tuned soc-model litex-example proof-rtl rtl-grants \
 	capacity
 	@$(PHASE) $@ -- sim/setup/env python -m pytest --junitxml=build/reports/pytest.xml
+
+# In an environment of its own, so the phase before does not collect it. The page is of README, docs and the results.
+test-report: report-env model
+	@$(PHASE) $@ $(call recipe,$@) sim/hwswap sim/sweeps hw/generated/python tests/report tests/data tests/conftest.py \
+		tests/run_seed.py docs README.md pyproject.toml $(call link,python-report) $(call link,model) -- $(RUN) $@

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,20 @@ def test_prune_removes_the_oldest_until_the_rest_is_small_enough(project):
 def test_prune_says_how_it_is_called(project, words):
     wrong = run(project, "prune", *words)
     assert wrong.returncode == 1 and "usage: prune" in wrong.stderr
+
+
+def test_what_pytest_is_told_to_leave_out_is_a_phase_of_its_own():
+    """Or nobody would run it."""
+    root = SETUP.parents[1]
+    options = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    left_out = [folder for folder in options["norecursedirs"] if folder.startswith("tests/")]
+    assert left_out == ["tests/report"]
+    for folder in left_out:
+        target = f"test-{Path(folder).name}"
+        known = ["make", "-C", str(root), "--no-print-directory", "--dry-run"]
+        recipe = subprocess.run([*known, target], capture_output=True, text=True, check=True).stdout
+        assert f"-m pytest {folder} " in recipe
+        phases = subprocess.run(
+            [*known, "-f", "sim/setup/phases.mk", "all"], capture_output=True, text=True, check=True
+        ).stdout
+        assert f"sim/setup/phase {target} " in phases

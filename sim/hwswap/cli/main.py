@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from hwswap.cli import bench, soc, traces, verify
+from hwswap.cli import bench, report, soc, traces, verify
 from hwswap.cli.parser import Parser
 from hwswap.model.follower import Mismatch
 
@@ -45,7 +45,7 @@ def parser() -> Parser:
         help="print what that shell completes this command line by, and end",
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for part in (traces, bench, verify, soc):
+    for part in (traces, bench, verify, report, soc):
         part.add_commands(commands)
     return top
 
