@@ -66,7 +66,7 @@ def test_a_run_comes_before_the_record(run):
 def test_what_a_run_and_the_record_both_have_is_counted(run):
     gathered = gather.gather(run)
     assert "0 of the " in gathered.beside["demo"] and "docs/results.md" in gathered.beside["demo"]
-    assert "this run is a short one" in gathered.beside["offload"]
+    assert "a short form, is not compared with" in gathered.beside["offload"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class Gathered:
 def near(run: Dataset, recorded: Dataset) -> str:
     """Say how many figures of a run are near those on record."""
     if "short form" in run.source.note:
-        return f"{recorded.source} ({recorded.source.place}), in the long form; this run is a short one."
+        return f"{recorded.source} ({recorded.source.place}), which this run, a short form, is not compared with."
     known = {(row, column): value for row, column, value in recorded.values()}
     pairs = [(value, known[row, column]) for row, column, value in run.values() if (row, column) in known]
     if not pairs:

@@ -274,6 +274,9 @@ CHECKS: Mapping[str, tuple[str, str, Callable[[Report], str]]] = {
 }
 """File -> name of the check, its command, and what it came to."""
 
+TITLES = {"demo": "conditions of the demo", "fuzz": "random operations on running kernels"}
+"""Of checks that have no row on record, whose words would be theirs."""
+
 BUILT = ("rtl", "model", "mutants/", "netlist", "bitstream-", "part-", "placements", "linux-", "kernel", "soc-")
 """How folders of build/ begin whose JSON files describe what was built, and measure nothing."""
 
@@ -304,7 +307,8 @@ def read(folder: Path) -> Figures:
                 figures.add(dataset)
             if place in CHECKS:
                 name, command, say = CHECKS[place]
-                figures.checks[name] = Check(name, say(report), command, source_of(report, place))
+                title = TITLES.get(name, name)
+                figures.checks[name] = Check(title, say(report), command, source_of(report, place))
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
             raise ReportError(
                 f"{place} is not what its command writes today ({type(error).__name__}: {error}): run that again, or "

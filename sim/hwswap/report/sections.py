@@ -398,7 +398,7 @@ def measured() -> Section:
     found = record.measured()
     rows = [[escape(cell) for cell in row] for row in found.rows]
     lede = "README's table as it is: each figure with its command, commit and platform, and what it leaves out."
-    source = Source("record", found.page)
+    source = Source("record", found.page, note="each figure names its own commit")
     return Section("record", "All figures on record", lede, source, None, "", tables.table(found.head, rows, 5))
 
 
