@@ -76,7 +76,7 @@ PATIENCE = 20
 CPU_SECONDS = 1800
 """So much CPU time no test takes, with a fault or without: what does is ended, without a verdict."""
 
-HURRY = ("--patience", "5000")
+HURRY = 5000
 """A register access, or an operation, that takes so many cycles hangs: the small engine is cleared in less."""
 
 
@@ -92,10 +92,12 @@ class MutationTest:
     program: str
     file: str
     options: tuple[str, ...] = ()
+    patience: int = HURRY
+    """Cycles after which a register access or an operation hangs."""
 
     def command(self, model: Path, tests: Path, fault: int, cycles: int = 0) -> list[str]:
         """Return the command that runs it on a fault, for so many cycles at most; 0: without a limit."""
-        limits = [*HURRY, "--max-cycles", str(cycles)]
+        limits = ["--patience", str(self.patience), "--max-cycles", str(cycles)]
         return [str(model / self.program), str(tests / self.file), "--fault", str(fault), *limits, *self.options]
 
 
