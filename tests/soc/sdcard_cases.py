@@ -214,7 +214,8 @@ async def linux(dut, divider: int) -> None:
     assert switch[13] == 3
     for _ in range(1 if divider > 4 else 4):
         count = rng.choice((1, 2, 8))
-        sector = rng.randrange(2000)
+        # Behind those that the card damages once: they are for the cases below.
+        sector = rng.randrange(1000, 2000)
         assert await host.read(sector, count) == host.sectors(sector, count)
         content = rng.randbytes(count * SECTOR)
         await host.write(sector + 3, content)
