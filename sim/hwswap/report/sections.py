@@ -33,6 +33,15 @@ class About:
 COUNTING = "Linux 7.3 in a guest with one CPU whose clock counts instructions"
 SOC = "simulated SoC, CPU and engine in one clock"
 
+BARE_METAL = {
+    "MMIO": "engine by MMIO",
+    "tuned": "tuned software",
+    "hint ring": "hint ring",
+    "grants": "grants",
+    "command ring": "command ring",
+}
+"""Allocators on bare metal, and what the page calls them."""
+
 ABOUT = {
     "offload": About(
         "Marks and grants: what a call costs",
@@ -118,13 +127,7 @@ ABOUT = {
         "A kernel, locks, folios, other load. Both software allocators are ours, written from the rules.",
         "docs/bench-soc.md",
         "stock",
-        {
-            "MMIO": "engine by MMIO",
-            "tuned": "tuned software",
-            "hint ring": "hint ring",
-            "grants": "grants",
-            "command ring": "command ring",
-        },
+        BARE_METAL,
     ),
     "soc-rocket": About(
         "Bare metal, Rocket",
@@ -134,13 +137,7 @@ ABOUT = {
         "A kernel, locks, folios, other load. Both software allocators are ours, written from the rules.",
         "docs/bench-soc.md",
         "stock",
-        {
-            "MMIO": "engine by MMIO",
-            "tuned": "tuned software",
-            "hint ring": "hint ring",
-            "grants": "grants",
-            "command ring": "command ring",
-        },
+        BARE_METAL,
     ),
     "soc-linux": About(
         "Linux on the SoC",
