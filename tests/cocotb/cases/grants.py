@@ -354,7 +354,10 @@ async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
         await bench.until(lambda: not operations)
         pace["load"] = load
 
-    for phase in range(phases):
+    # Some seeds come to few grants, as with idle cycles and back-pressure 582793984 does: then there are more phases.
+    for phase in range(2 * phases):
+        if phase >= phases and watch.granted > 10 * phases / 4:
+            break
         favourite = rng.choice(USED_ORDERS)
         pace["load"], pace["steps"] = rng.choice((0.05, 0.3, 0.9)), rng.choice((0.02, 0.1, 0.6))
         await ClockCycles(dut.clock, rng.choice((100, 1000, 2500)))
@@ -402,8 +405,7 @@ async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
             await bench.passed(3)
             settled(dut, host, watch, placement)
         watch.alone()
-    # A seed came to 59 in 24 phases, with idle cycles and back-pressure (582793984): half of that is asked for.
-    assert watch.granted > 5 * phases / 4
+    assert watch.granted > 10 * phases / 4
     assert watch.taken_back
     cocotb.log.info(
         "%d grants, %d taken back, %d cycles; host: %s", watch.granted, watch.taken_back, bench.cycle, host.counts
