@@ -79,6 +79,17 @@ cached() {
 	printf '%s\n' "$entry"
 }
 
+# cached_by_content WHAT HASH FUNCTION [ARG...]: as cached, but the entry has a hash of its own content in its name.
+# What is made from it is then made again when that changes, not when its sources were moved or have another comment.
+cached_by_content() {
+	local made
+	made=$(cached "emitted-$1" "$2" "${@:3}")
+	cached "$1" "$(cd "$made" && key ./*)" copy_of "$made"
+}
+
+# copy_of DIRECTORY ENTRY: fills the directory with what the entry holds.
+copy_of() { cp -r "$2"/. "$1"; }
+
 # link_to TARGET LINK: makes LINK point to TARGET; untouched when it does already, so that make sees no change.
 link_to() {
 	[ "$(readlink "$2" 2>/dev/null)" = "$1" ] && return 0

@@ -254,6 +254,18 @@ def test_cached_result_is_made_once(env: dict[str, str]) -> None:
     assert err.splitlines().count("made") == 1
 
 
+def test_result_by_its_content(env: dict[str, str]) -> None:
+    """What comes out the same has the same name, whatever it was made from."""
+    text = (
+        "f() { echo $2 >$1/file; }; for of in '1 x' '2 x' '3 y'; do cached_by_content thing ${of% *} f ${of#* }; done"
+    )
+    out, _ = shell(env, text).communicate(timeout=60)
+    first, second, third = map(Path, out.splitlines())
+    assert first == second != third
+    assert first.name.startswith("thing-") and (first / "file").read_text() == "x\n"
+    assert (third / "file").read_text() == "y\n"
+
+
 def test_failure_leaves_nothing(env: dict[str, str]) -> None:
     """Also a failure in the middle of a step, where the last command would succeed."""
     process = shell(env, "f() { echo x >$1/file; false; true; }; entry=$(cached thing 1 f); echo unreached")

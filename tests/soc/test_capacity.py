@@ -269,6 +269,11 @@ def test_every_board_has_a_record_with_which_it_fits():
         )
 
 
+def test_the_build_hash_is_the_begin_of_the_digest():
+    rtl = ROOT / "build" / "rtl-soc"
+    assert engine_verilog.digest(rtl).startswith(EngineInfo.load(rtl).build_hash)
+
+
 def test_memories_are_counted_as_yosys_did():
     # Of the engine that the records are of, if that is today's.
     rtl = ROOT / "build" / "rtl-soc"

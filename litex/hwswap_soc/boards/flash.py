@@ -10,21 +10,23 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from hwswap_litex import InputError
+from hwswap_litex import EngineInfo, InputError
 
-from hwswap_soc.boards import boards, sources
+from hwswap_soc.boards import boards, profiles, sources
 from hwswap_soc.fpga import fpga_tools, steps
 
 ROOT = sources.ROOT
+BUILD = ROOT / "build"
 
 
-def find(board: str, cpu: str, folder: Path) -> Path:
+def find(board: str, cpu: str, folder: Path, engines: Path = BUILD) -> Path:
     """Makes sure that a folder holds the bitstream of a board and CPU, made from the sources as they are now.
 
     Args:
         board: name of the board.
         cpu: name of the CPU.
         folder: what `make bitstream` made.
+        engines: holds the Verilog of the engine as it is now, in rtl-board-<profile>.
 
     Returns:
         The file to load.
@@ -42,6 +44,12 @@ def find(board: str, cpu: str, folder: Path) -> Path:
     if changed := sources.changed(recorded):
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise InputError(f"the bitstream (engine {engine}) is older than {changed[0]}{more}: run '{build}'")
+    present = EngineInfo.load(engines / f"rtl-board-{profiles.chosen(board, cpu)}")
+    if present.build_hash != engine:
+        raise InputError(
+            f"the bitstream's engine {engine} is not what the sources make now ({present.build_hash}, profile "
+            f"{present.profile}): run '{build}', or give PROFILE= and sizes as it was made with"
+        )
     path = folder / ("hwswap.dfu" if found.dfu else "hwswap.bit")
     if not path.is_file():
         raise InputError(f"{path} is missing, its timing was not met: run '{build}' with more SEEDS=")
@@ -104,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     """Loads a bitstream, or says by which command; returns the exit status."""
 
     def work() -> None:
-        folder = options.folder or ROOT / "build" / f"bitstream-{options.board}-{options.cpu}"
+        folder = options.folder or BUILD / f"bitstream-{options.board}-{options.cpu}"
         words = command(options.board, find(options.board, options.cpu, folder), options.sram)
         if options.dry_run:
             print(shlex.join([fpga_tools.tool(words[0]), *words[1:]]))

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which sources a bitstream was made from, so that a stale one is not flashed."""
+"""Which sources a bitstream was made from, but for the engine's, so that a stale one is not flashed."""
 
 import hashlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# All that decides what is in a bitstream, but for the tools. The programs for simulation and measurement beside these
-# files do not.
+# All that decides what is in a bitstream, but for the tools and the engine, which has its build hash. The programs for
+# simulation and measurement beside these files do not.
 _PATTERNS = (
-    "hw/src/main/**/*.scala",
-    "hw/build.sbt",
     "litex/hwswap_litex/hwswap_litex/*.py",
     "litex/hwswap_soc/system/soc.py",
     "litex/hwswap_soc/system/cpu.py",
@@ -23,7 +21,7 @@ _PATTERNS = (
     "litex/hwswap_soc/system/cpu_verilog.py",
     "litex/hwswap_soc/fpga/engine_part.py",
     "constraints/*.lpf",
-    "constraints/*.toml",
+    "constraints/clocks.toml",
     "requirements.txt",
 )
 

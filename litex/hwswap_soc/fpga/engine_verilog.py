@@ -85,7 +85,7 @@ def block_rams(verilog: str) -> int:
 
 
 def digest(rtl: Path) -> str:
-    """SHA-256 of an engine's Verilog, but for the build hash in it: a comment in its Scala makes no difference.
+    """SHA-256 of an engine's Verilog, but for the build hash in it, which is how this begins (sim/setup/build).
 
     Args:
         rtl: folder with HwSwap.sv and engine.json.
