@@ -13,7 +13,14 @@ ORDER = re.compile(r"^A package imports only what is left of it in ((?:`\w+`(?:,
 ABOVE = ("formal",)
 """Packages that may import every other, and that none imports."""
 
-KNOWN_TO_ALL = {"ClusterTypes": [], "GeneratedMap": [], "MapAccess": ["bus"], "Params": ["bus"], "Settings": ["core"]}
+KNOWN_TO_ALL = {
+    "ClusterTypes": [],
+    "GeneratedMap": [],
+    "MapAccess": ["bus"],
+    "Params": ["bus"],
+    "Settings": ["core"],
+    "Stage": [],
+}
 """Files of the root that every package sees, with what they may import themselves: widths of addresses, and the
 policies. The rest of the root is the top, which may import all."""
 

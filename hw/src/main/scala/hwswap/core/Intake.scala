@@ -67,13 +67,10 @@ class Intake(implicit p: Params) extends Module {
     val unit = new UnitRequest
   })
 
-  /** The hint of this key that is just being written, or else `old`. */
-  private def newest(key: HintKey, old: CpuHint): CpuHint = Mux(overtakes(key), io.forward.newHint.bits.hint, old)
-  private def overtakes(key: HintKey): Bool =
-    io.forward.newHint.valid && io.forward.newHint.bits.key.asUInt === key.asUInt
+  // What the stages hold.
 
-  // The first place.
-  private class First extends Bundle {
+  /** A request, as far as the pipeline looks at it. */
+  private class Request extends Bundle {
     val op = CoreOp()
     val cpu = UInt(8.W)
     val order = UInt(p.orderBits.W)
@@ -83,164 +80,198 @@ class Intake(implicit p: Params) extends Module {
     val nr = UInt(10.W)
     val cluster = UInt(p.clusterBits.W)
   }
-  private val firstKey, secondKey = Reg(new HintKey)
-  private val firstFull = RegInit(false.B)
-  private val first = Reg(new First)
-  private val unitBusy = RegInit(false.B)
-  private val unitReq = Reg(new CoreReq)
+
+  /** The first place: a request, and whose hint it is. */
+  private class Accepted extends Bundle {
+    val request = new Request
+    val key = new HintKey
+  }
+
+  /** What kind of request it is: an allocation by the CPU's hint, for a hint or not, one that goes on, a free; and that
+    * it is about a cluster, whatever the hint.
+    */
+  private class Kind extends Bundle {
+    val byHint, hinting, resumes, free, ofCluster = Bool()
+  }
+
+  /** A device, as far as ranges and places are compared with it; `listed`: it may be used. */
+  private class Bounds extends Bundle {
+    val listed = Bool()
+    val pages = UInt(p.usedBits.W)
+    val clusters = UInt(p.clusterCountBits.W)
+  }
+
+  /** The second place: the request with what was looked up for it, and the cluster that is read. */
+  private class Fetched extends Bundle {
+    val accepted = new Accepted
+    val kind = new Kind
+    val bounds = new Bounds
+    val hint = new CpuHint
+    val target = UInt(p.clusterBits.W)
+  }
+
+  /** What is known of the second place's request one cycle later; it is valid when its cluster was read. */
+  private class Checked extends Bundle {
+    val status = UInt(MemMap.Completion.Info.Status.width.W)
+    val refused = Bool()
+    val lastSlot = UInt(p.slotBits.W)
+    val needsCluster = Bool()
+  }
+
+  private val first = Stage(new Accepted)
+  private val second = Stage(new Fetched)
+  private val checked = Stage(new Checked)
+  private val unit = Stage(new CoreReq)
+  private val leaving = first.valid && (!second.valid || io.next.take)
+
+  /** The hint of this key that is just being written, or else `old`. */
+  private def newest(key: HintKey, old: CpuHint): CpuHint = Mux(overtakes(key), io.forward.newHint.bits.hint, old)
+  private def overtakes(key: HintKey): Bool =
+    io.forward.newHint.valid && io.forward.newHint.bits.key.asUInt === key.asUInt
+  private def isAlloc(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
+  private def isNamed(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.apply_, CoreOp.dump)
+
+  // Accept.
+  private val free = !first.valid && !unit.valid
   private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
-  private val leaving = Wire(Bool())
-  io.req.ready := !firstFull && !unitBusy && io.hintsReady
-  when(!firstFull && !unitBusy) {
-    for ((name, field) <- first.elements) field := io.req.bits.elements(name)
-    firstKey := io.readHint.bits
+  io.req.ready := free && io.hintsReady
+  when(free) {
+    for ((name, field) <- first.bits.request.elements) field := io.req.bits.elements(name)
+    first.bits.key := io.readHint.bits
   }
-  when(!unitBusy)(unitReq := io.req.bits)
+  first.valid := io.req.fire || (first.valid && !leaving)
+  when(!unit.valid)(unit.bits := io.req.bits)
   when(io.req.fire) {
-    unitBusy := !plain
+    unit.valid := !plain
   }.elsewhen(io.unit.done) {
-    unitBusy := false.B
+    unit.valid := false.B
   }
-  firstFull := io.req.fire || (firstFull && !leaving)
 
   // The hint comes one cycle after the request, unless it is being written then.
   io.readHint.valid := io.req.fire
   io.readHint.bits.ofDevice := false.B
   io.readHint.bits.index := Mux(io.policy.hint === HintPolicyCode.Shared.U, 0.U, io.req.bits.cpu(p.cpuBits - 1, 0))
   io.readHint.bits.order := io.req.bits.order
-  private val arriving = RegNext(io.req.fire && !overtakes(io.readHint.bits), false.B)
+  private val arriving =
+    ShiftRegister(io.req.fire && !overtakes(io.readHint.bits), CpuHints.ReadCycles, false.B, true.B)
   private val heldHint = Reg(new CpuHint)
-  private val firstRead = arriving && !overtakes(firstKey)
-  private val firstElse = newest(firstKey, heldHint)
-  private val firstHint = Mux(firstRead, io.hint, firstElse) // what is read comes late
+  private val hintRead = arriving && !overtakes(first.bits.key)
+  private val hintElse = newest(first.bits.key, heldHint)
+  private val firstHint = Mux(hintRead, io.hint, hintElse) // what is read comes late
   heldHint := Mux(io.req.fire, io.forward.newHint.bits.hint, firstHint)
 
-  // The second place.
-  private val firstMatches = firstKey.asUInt === io.forward.nextKey.asUInt
-  private val secondMatches = secondKey.asUInt === io.forward.nextKey.asUInt
-  private val secondOvertaken = io.forward.newHint.valid && RegNext(Mux(leaving, firstMatches, secondMatches))
-  io.forward.alike := RegNext(secondKey.asUInt === io.forward.key.asUInt)
-  private val secondFull = RegInit(false.B)
-  private val second = Reg(new First)
+  // Look up: the device, and which cluster it is, that of the hint, the one that is named, or that of the offset.
+  private val request = first.bits.request
+  private val device = Wire(Valid(new SwapDevice))
+  device.bits := At(io.devices, request.device(p.deviceBits - 1, 0))
+  device.valid := request.device < p.devices.U && device.bits.info.claimed
+  private val kind = Wire(new Kind)
+  kind.byHint := isAlloc(request.op)
+  kind.hinting := request.op === CoreOp.hintAlloc
+  kind.resumes := request.op === CoreOp.reclaimDone
+  kind.free := request.op === CoreOp.free
+  kind.ofCluster := isNamed(request.op) || request.op.isOneOf(CoreOp.free, CoreOp.reclaimDone) ||
+    request.op.isOneOf(CoreOp.ofSlot)
+  private val ofOffset =
+    (device.bits.info.base + request.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
 
-  /** The device of a free may be used, and so many pages and clusters it has. */
-  private val deviceListed = Reg(Bool())
-  private val devicePages = Reg(UInt(p.usedBits.W))
-  private val deviceClusters = Reg(UInt(p.clusterCountBits.W))
-  private val hint = Reg(new CpuHint)
-  private val wasRead = RegInit(false.B)
-  leaving := firstFull && (!secondFull || io.next.take)
-  secondFull := leaving || (secondFull && !io.next.take)
-  private val secondHint = Mux(secondOvertaken, io.forward.newHint.bits.hint, hint)
-  hint := secondHint
-  when(leaving) {
-    second := first
-    secondKey := firstKey
-    hint := firstHint
-  }
-
-  private val lookedUp = At(io.devices, first.device(p.deviceBits - 1, 0))
-  private val claimed = first.device < p.devices.U && lookedUp.info.claimed
-  when(leaving) {
-    deviceListed := claimed && lookedUp.listed
-    devicePages := lookedUp.info.pages
-    deviceClusters := lookedUp.clusters
-  }
-
-  // Which cluster: that of the hint, the one that is named, or that of the offset. A hint that overtakes names another
-  // cluster than was read.
-  private def isAlloc(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
-  private def isNamed(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.apply_, CoreOp.dump)
-
-  /** What holds of the second's operation: known when it comes there. */
-  private def ofSecond(is: CoreOp.Type => Bool): Bool = RegEnable(is(first.op), leaving)
-  private val resumes = ofSecond(_ === CoreOp.reclaimDone)
-  private val byHint = ofSecond(isAlloc)
-  private val isFree = ofSecond(_ === CoreOp.free)
-  private val alloc = byHint || resumes
-  private val slot = second.offset(p.slotBits - 1, 0)
-  private val target = Reg(UInt(p.clusterBits.W))
+  // A hint that is written when the request is in the second place overtakes what the request has read, and names
+  // another cluster; whether it is this request's was compared in the cycle before.
+  private def nextIs(key: HintKey): Bool = key.asUInt === io.forward.nextKey.asUInt
+  private val firstMatches = nextIs(first.bits.key)
+  private val secondMatches = nextIs(second.bits.accepted.key)
+  private val overtaken = io.forward.newHint.valid && RegNext(Mux(leaving, firstMatches, secondMatches))
   private val changed = io.forward.newHint.valid &&
-    RegNext(Mux(leaving, firstMatches && isAlloc(first.op), secondMatches && byHint))
-  private val cluster = Mux(changed, io.forward.newHint.bits.hint.cluster, target)
-  target := cluster
-  when(leaving) {
-    target := Mux(
-      isAlloc(first.op),
-      firstElse.cluster,
-      Mux(
-        isNamed(first.op),
-        first.cluster,
-        (lookedUp.info.base + first.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
-      )
-    )
-    when(isAlloc(first.op) && firstRead)(target := io.hint.cluster)
-  }
-  io.read.valid := secondFull && !io.next.exclusive
-  io.read.bits := cluster
-  wasRead := io.read.valid && !io.next.take
-  io.next.cluster := target
+    RegNext(Mux(leaving, firstMatches && kind.byHint, secondMatches && second.bits.kind.byHint))
+  io.forward.alike := RegNext(second.bits.accepted.key.asUInt === io.forward.key.asUInt)
+  private val secondHint = Mux(overtaken, io.forward.newHint.bits.hint, second.bits.hint)
+  private val cluster = Mux(changed, io.forward.newHint.bits.hint.cluster, second.bits.target)
 
-  // What is wrong with it, known one cycle after it came to the second place.
-  private val rangeValid = second.nr =/= 0.U && second.offset =/= 0.U && slot +& second.nr <= p.slots.U &&
-    second.offset +& second.nr <= devicePages
-  private val placeValid = (second.offset >> p.slotBits) < deviceClusters &&
-    (slot & SlotRange.lowSlots(second.order)) === 0.U
+  second.valid := leaving || (second.valid && !io.next.take)
+  second.bits.hint := secondHint
+  second.bits.target := cluster
+  when(leaving) {
+    second.bits.accepted := first.bits
+    second.bits.kind := kind
+    second.bits.bounds.listed := device.valid && device.bits.listed
+    second.bits.bounds.pages := device.bits.info.pages
+    second.bits.bounds.clusters := device.bits.clusters
+    second.bits.hint := firstHint
+    second.bits.target :=
+      Mux(kind.byHint, hintElse.cluster, Mux(isNamed(request.op), request.cluster, ofOffset))
+    when(kind.byHint && hintRead)(second.bits.target := io.hint.cluster)
+  }
+
+  // Fetch.
+  private val fetched = second.bits.accepted.request
+  private val is = second.bits.kind
+  private val alloc = is.byHint || is.resumes
+  private val slot = fetched.offset(p.slotBits - 1, 0)
+  io.read.valid := second.valid && !io.next.exclusive
+  io.read.bits := cluster
+  io.wanted := Mux(is.byHint, secondHint.valid, is.ofCluster)
+
+  // What is wrong with it.
+  private val rangeValid = fetched.nr =/= 0.U && fetched.offset =/= 0.U && slot +& fetched.nr <= p.slots.U &&
+    fetched.offset +& fetched.nr <= second.bits.bounds.pages
+  private val placeValid = (fetched.offset >> p.slotBits) < second.bits.bounds.clusters &&
+    (slot & SlotRange.lowSlots(fetched.order)) === 0.U
   private val missing = CoreOp.missing
-  private val allowed = (if (missing.isEmpty) true.B else !second.op.isOneOf(missing)) && Mux(
-    second.op.isOneOf(CoreOp.authoritativeOnly),
+  private val allowed = (if (missing.isEmpty) true.B else !fetched.op.isOneOf(missing)) && Mux(
+    fetched.op.isOneOf(CoreOp.authoritativeOnly),
     !io.advisory,
-    io.advisory || !second.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
+    io.advisory || !fetched.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
   )
-  private val newStatus = WireDefault(
+  private val status = WireDefault(
     MuxCase(
       StatusCode.Ok.U,
       Seq(
         !allowed -> StatusCode.BadOpcode.U,
-        (alloc && !(second.cpu < p.cpus.U && second.order < p.orders.U)) -> StatusCode.BadCpu.U,
-        ((isFree || resumes) && !deviceListed) -> StatusCode.BadDevice.U,
-        (isFree && !rangeValid) -> StatusCode.BadRange.U,
-        (resumes && !placeValid) -> StatusCode.BadRange.U
+        (alloc && !(fetched.cpu < p.cpus.U && fetched.order < p.orders.U)) -> StatusCode.BadCpu.U,
+        ((is.free || is.resumes) && !second.bits.bounds.listed) -> StatusCode.BadDevice.U,
+        (is.free && !rangeValid) -> StatusCode.BadRange.U,
+        (is.resumes && !placeValid) -> StatusCode.BadRange.U
       )
     )
   )
-  private val status = RegNext(newStatus)
-  private val refused = RegNext(newStatus =/= StatusCode.Ok.U)
+  checked.valid := io.read.valid && !io.next.take
+  checked.bits.status := status
+  checked.bits.refused := status =/= StatusCode.Ok.U
+  checked.bits.lastSlot := (slot + fetched.nr - 1.U)(p.slotBits - 1, 0)
+  checked.bits.needsCluster := io.wanted
 
-  io.next.op.valid := secondFull && wasRead && !io.forward.newHint.valid && !io.next.exclusive
+  // To the executor: the request, with its cluster, which was read in the cycle before.
+  io.next.op.valid := second.valid && checked.valid && !io.forward.newHint.valid && !io.next.exclusive
   io.next.op.bits.alloc := alloc
-  io.next.op.bits.hinting := ofSecond(_ === CoreOp.hintAlloc)
-  io.next.op.bits.free := isFree
-  io.next.op.bits.reclaim := second.reclaim || resumes
-  io.next.op.bits.resumes := resumes
-  io.next.op.bits.tried := second.nr =/= 0.U
-  io.next.op.bits.status := status
-  io.next.op.bits.refused := refused
-  io.next.op.bits.cpu := second.cpu(p.cpuBits - 1, 0)
-  io.next.op.bits.key := secondKey
-  io.next.op.bits.order := second.order
-  io.next.op.bits.hint := hint
-  when(resumes) {
+  io.next.op.bits.hinting := is.hinting
+  io.next.op.bits.free := is.free
+  io.next.op.bits.reclaim := fetched.reclaim || is.resumes
+  io.next.op.bits.resumes := is.resumes
+  io.next.op.bits.tried := fetched.nr =/= 0.U
+  io.next.op.bits.status := checked.bits.status
+  io.next.op.bits.refused := checked.bits.refused
+  io.next.op.bits.cpu := fetched.cpu(p.cpuBits - 1, 0)
+  io.next.op.bits.key := second.bits.accepted.key
+  io.next.op.bits.order := fetched.order
+  io.next.op.bits.hint := second.bits.hint
+  when(is.resumes) {
     io.next.op.bits.hint.valid := true.B
     io.next.op.bits.hint.last := slot - 1.U
     io.next.op.bits.hint.whole := slot === 0.U
   }
   io.next.op.bits.range.start := slot
-  io.next.op.bits.range.last := RegNext((slot + second.nr - 1.U)(p.slotBits - 1, 0)) // known as soon as the status is
-  io.next.op.bits.nr := second.nr
-  io.next.op.bits.device := Mux(byHint, hint.device, second.device(p.deviceBits - 1, 0))
-  private val ofRequest = ofSecond { op =>
-    isNamed(op) || op.isOneOf(CoreOp.free, CoreOp.reclaimDone) || op.isOneOf(CoreOp.ofSlot)
-  }
-  io.wanted := Mux(byHint, secondHint.valid, ofRequest)
-  io.next.needsCluster := !refused && RegNext(io.wanted)
+  io.next.op.bits.range.last := checked.bits.lastSlot
+  io.next.op.bits.nr := fetched.nr
+  io.next.op.bits.device := Mux(is.byHint, second.bits.hint.device, fetched.device(p.deviceBits - 1, 0))
+  io.next.cluster := second.bits.target
+  io.next.needsCluster := !checked.bits.refused && checked.bits.needsCluster
 
-  io.unit.req := unitReq
-
-  // A unit's device, which the first place goes on to name, is looked at all the time, since it may be changing on
-  // behalf of the requests before.
-  io.unit.device := RegNext(lookedUp)
-  io.unit.claimed := RegNext(claimed)
+  // To the units. A unit's device, which the first place goes on to name, is looked at all the time, since it may be
+  // changing on behalf of the requests before.
+  private val ofUnit = RegNext(device)
+  io.unit.req := unit.bits
+  io.unit.device := ofUnit.bits
+  io.unit.claimed := ofUnit.valid
 
   assert(!io.next.take || io.next.op.valid, "a request is taken that is not there")
 }
