@@ -45,77 +45,93 @@ class IndexFeed(implicit p: Params) extends Module {
 
   private val changed = RegNext(io.written)
 
-  // The new record, as far as it matters, in each cycle.
-  private class Summary extends Bundle {
+  /** What the open cluster's change is made of, as it was when it got its new record. */
+  private class Copied extends Bundle {
+    val cluster = UInt(p.clusterBits.W)
+    val meta, newMeta = new ClusterMeta
+    val orders = Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W))
+  }
+
+  /** The new record, as far as it matters, and which words have a run of its order, or, above order 5, are empty. */
+  private class Corrected extends Bundle {
     val cluster = UInt(p.clusterBits.W)
     val order = UInt(p.orderBits.W)
     val partly = Bool()
 
     /** The order that the cluster has to leave first. */
     val left = Valid(UInt(p.orderBits.W))
+    val fits = Vec(p.words, Bool())
   }
-  private val valid0 = io.newMeta.valid
-  private val valid1 = RegNext(valid0, false.B)
-  private val valid2 = RegNext(valid1, false.B)
-  private val valid3 = RegNext(valid2, false.B)
-  private val valid4 = RegNext(valid3, false.B)
 
-  // First: the copies.
-  private val cluster = RegNext(io.cluster)
-  private val meta = RegNext(io.meta)
-  private val newMeta = RegNext(io.newMeta.bits)
-  private val orders = RegNext(io.orders)
-  private val summary1 = Wire(new Summary)
-  summary1.cluster := cluster
-  summary1.partly := isPartly(newMeta)
-  summary1.order := Mux(summary1.partly, newMeta.order, meta.order)
-  summary1.left.valid := summary1.partly && isPartly(meta) && newMeta.order =/= meta.order
-  summary1.left.bits := meta.order
-  private val summary2 = RegNext(summary1)
-  private val summary3 = RegNext(summary2)
-  private val summary4 = RegNext(summary3)
+  private val copied = Stage(new Copied)
+  private val corrected = Seq.fill(IndexFeed.CorrectedCycles)(Stage(new Corrected))
+  private val last = corrected.last
 
-  /** The word has a run of the order, or, above order 5, is empty. It was changed just now, or is as it was. */
-  private def corrected(of: Summary, was: Int => Bool): Vec[Bool] = {
-    val touched = Mux(changed.cluster === of.cluster, changed.words, 0.U)
-    val now = FreeRuns.fits(changed.orders, of.order)
-    VecInit.tabulate(p.words)(w => Mux(touched(w), now, was(w)))
+  copied.valid := io.newMeta.valid
+  copied.bits.cluster := io.cluster
+  copied.bits.meta := io.meta
+  copied.bits.newMeta := io.newMeta.bits
+  copied.bits.orders := io.orders
+
+  private val begun = Wire(new Corrected)
+  begun.cluster := copied.bits.cluster
+  begun.partly := isPartly(copied.bits.newMeta)
+  begun.order := Mux(begun.partly, copied.bits.newMeta.order, copied.bits.meta.order)
+  begun.left.valid := begun.partly && isPartly(copied.bits.meta) && copied.bits.newMeta.order =/= copied.bits.meta.order
+  begun.left.bits := copied.bits.meta.order
+  begun.fits := VecInit(copied.bits.orders.map(FreeRuns.fits(_, begun.order)))
+
+  /** With the words that were changed just now. */
+  private def withChange(was: Corrected): Corrected = {
+    val now = WireInit(was)
+    val touched = Mux(changed.cluster === was.cluster, changed.words, 0.U)
+    for (w <- 0 until p.words) when(touched(w))(now.fits(w) := FreeRuns.fits(changed.orders, was.order))
+    now
   }
-  private val fits2 = RegNext(corrected(summary1, w => FreeRuns.fits(orders(w), summary1.order)))
-  private val fits3 = RegNext(corrected(summary2, fits2(_)))
-  private val fits4 = RegNext(corrected(summary3, fits3(_)))
+  corrected.head.valid := copied.valid
+  corrected.head.bits := withChange(begun)
+  for ((before, after) <- corrected.zip(corrected.tail)) {
+    after.valid := before.valid
+    after.bits := withChange(before.bits)
+  }
 
   // A run of the order: in a word, or some empty words in a row, at a multiple of their number.
-  private val inWord = fits4.asUInt.orR
+  private val inWord = last.bits.fits.asUInt.orR
   private val across = (p.wordOrders until p.orders - 1).map { k =>
     val length = 1 << (k - p.wordOrders + 1)
-    (summary4.order === k.U) -> fits4.grouped(length).map(_.reduce(_ && _)).reduce(_ || _)
+    (last.bits.order === k.U) -> last.bits.fits.grouped(length).map(_.reduce(_ && _)).reduce(_ || _)
   }
-  private val fits = summary4.partly && MuxCase(inWord, across)
+  private val fits = last.bits.partly && MuxCase(inWord, across)
 
   // The updates: the last one, and what has to come before it.
   private val update = Reg(new IndexUpdate)
-  private val telling = RegNext(valid4, false.B)
-  private val leaving = RegNext(valid4 && summary4.left.valid, false.B)
+  private val telling = RegNext(last.valid, false.B)
+  private val leaving = RegNext(last.valid && last.bits.left.valid, false.B)
   private val pausing = RegNext(leaving, false.B)
   private val again = RegNext(pausing, false.B)
   private val held = Reg(new IndexUpdate)
-  when(valid4) {
-    held.cluster := summary4.cluster
-    held.order := summary4.order
-    held.partly := summary4.partly
+  when(last.valid) {
+    held.cluster := last.bits.cluster
+    held.order := last.bits.order
+    held.partly := last.bits.partly
     held.fits := fits
-    update.cluster := summary4.cluster
-    update.order := Mux(summary4.left.valid, summary4.left.bits, summary4.order)
-    update.partly := summary4.partly && !summary4.left.valid
-    update.fits := fits && !summary4.left.valid
+    update.cluster := last.bits.cluster
+    update.order := Mux(last.bits.left.valid, last.bits.left.bits, last.bits.order)
+    update.partly := last.bits.partly && !last.bits.left.valid
+    update.fits := fits && !last.bits.left.valid
   }
   io.update.valid := telling || again
   io.update.bits := Mux(again, held, update)
-  io.busy := valid1 || valid2 || valid3 || valid4 || telling || leaving || pausing || again
+  io.busy := copied.valid || corrected.map(_.valid).reduce(_ || _) || telling || leaving || pausing || again
 
   assert(
-    !(summary4.left.valid && valid4 && (valid2 || valid3)),
+    !(last.bits.left.valid && last.valid && corrected.init.map(_.valid).reduce(_ || _)),
     "a cluster gets another order while other clusters change"
   )
+}
+
+object IndexFeed {
+
+  /** Cycles in which words that were changed are corrected: as many as a change takes to be known. */
+  private val CorrectedCycles = 3
 }

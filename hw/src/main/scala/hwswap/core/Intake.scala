@@ -112,7 +112,7 @@ class Intake(implicit p: Params) extends Module {
 
   /** What is known of the second place's request one cycle later; it is valid when its cluster was read. */
   private class Checked extends Bundle {
-    val status = UInt(MemMap.Completion.Info.Status.width.W)
+    val status = UInt(Intake.StatusBits.W)
     val refused = Bool()
     val lastSlot = UInt(p.slotBits.W)
     val needsCluster = Bool()
@@ -274,4 +274,13 @@ class Intake(implicit p: Params) extends Module {
   io.unit.claimed := ofUnit.valid
 
   assert(!io.next.take || io.next.op.valid, "a request is taken that is not there")
+}
+
+object Intake {
+
+  /** Of the codes that the intake itself gives. */
+  private val StatusBits =
+    log2Ceil(
+      Seq(StatusCode.Ok, StatusCode.BadOpcode, StatusCode.BadCpu, StatusCode.BadDevice, StatusCode.BadRange).max + 1
+    )
 }
