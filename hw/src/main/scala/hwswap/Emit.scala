@@ -102,6 +102,7 @@ object Emit {
       @arg(name = "no-steps", doc = "without the STEP commands") noSteps: Flag,
       @arg(name = "no-check", doc = "without the command CHECK") noCheck: Flag,
       @arg(doc = "with marks and grants") grants: Flag,
+      @arg(name = "no-core", doc = "with nothing but registers and marks and grants; needs --grants") noCore: Flag,
       @arg(name = "grant-ring-log2", doc = "entries of a ring of grants as a power of two exponent, 1 to 6")
       grantRingLog2: Int = 2,
       @arg(name = "no-open", doc = "without placement OPEN of grants") noOpen: Flag,
@@ -110,6 +111,7 @@ object Emit {
   ): Unit = {
     if (!buildHash.matches("[0-9a-fA-F]{1,16}"))
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
+    val core = !noCore.value
     val p = sizes {
       val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
       Params(
@@ -118,17 +120,18 @@ object Emit {
         clusters,
         hintRingLog2,
         BigInt(buildHash, 16),
-        !authoritative.value,
+        core && !authoritative.value,
         caches,
-        tables = !noTables.value,
-        pool = !noTables.value && !noPool.value,
-        index = !noIndex.value,
-        steps = !noSteps.value,
-        check = !noCheck.value,
+        tables = core && !noTables.value,
+        pool = core && !noTables.value && !noPool.value,
+        index = core && !noIndex.value,
+        steps = core && !noSteps.value,
+        check = core && !noCheck.value,
         resetTimeoutLog2 = resetTimeoutLog2,
         grants = grants.value,
         grantRingLog2 = grantRingLog2,
-        openPlacement = !noOpen.value
+        openPlacement = !noOpen.value,
+        core = core
       )
     }
     write(targetDir, "HwSwap.sv", verilog(p, synthesis.value, locations.value))

@@ -18,7 +18,7 @@ object RegMap {
   }
   object Version {
     val Offset: Int = 0x8
-    val Minor: MapField = MapField(0, 16, BigInt("1", 16))
+    val Minor: MapField = MapField(0, 16, BigInt("2", 16))
     val Major: MapField = MapField(16, 16, BigInt("2", 16))
   }
   object Build {
@@ -39,7 +39,8 @@ object RegMap {
     val Steps: MapField = MapField(29, 1, BigInt("0", 16))
     val Check: MapField = MapField(30, 1, BigInt("0", 16))
     val Grants: MapField = MapField(31, 1, BigInt("0", 16))
-    val Clusters: MapField = MapField(32, 32, BigInt("0", 16))
+    val Clusters: MapField = MapField(32, 24, BigInt("0", 16))
+    val GrantsOnly: MapField = MapField(56, 1, BigInt("0", 16))
   }
   object Control {
     val Offset: Int = 0x20

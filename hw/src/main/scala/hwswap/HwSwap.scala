@@ -6,7 +6,7 @@ import chisel3.util._
 import hwswap.bus.{Axi4, AxiGate, AxiLitePins, AxiLiteSlave, AxiMerge, AxiPins, Dma}
 import hwswap.core.{Core, CoreIO, DramCore}
 import hwswap.grants.Grants
-import hwswap.shell.{ResetControl, Shell}
+import hwswap.shell.{GrantShell, HostSide, ResetControl, Shell}
 import hwswap.tables.TableDma
 
 /** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for whoever
@@ -35,77 +35,90 @@ class HwSwap(implicit val p: Params) extends Module {
   val gate = Module(new AxiGate)
   private def resettable[M <: Module](module: => M): M =
     withReset(reset.asBool || resetControl.io.pulse)(Module(module))
-  val dma = resettable(new Dma)
+  private val dma = Option.when(p.core)(resettable(new Dma))
   private val tableDma = Option.when(p.tables)(resettable(new TableDma(p.tableBursts)))
   private val grants = Option.when(p.grants)(resettable(new Grants).io)
-  val shell = resettable(new Shell)
+  val shell: HostSide = if (p.core) resettable(new Shell) else resettable(new GrantShell)
 
   s_axil.join(slave.io.axil)
 
-  private val blocks = Seq(shell.io.regs, resetControl.io.regs) ++ grants.map(_.regs)
+  private val blocks = Seq(shell.host.regs, resetControl.io.regs) ++ grants.map(_.regs)
   for (block <- blocks) {
     block.write := slave.io.regs.write
     block.read := slave.io.regs.read
   }
   slave.io.regs.readData := blocks.map(_.readData).reduce(_ | _)
 
-  dma.io.port <> shell.io.dma
-  shell.io.lookup <> dma.io.lookup
-  shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
-  for (flush <- Seq(dma.io.flush) ++ tableDma.map(_.io.flush) ++ grants.map(_.flush)) flush := resetControl.io.flush
+  for (flush <- dma.map(_.io.flush) ++ tableDma.map(_.io.flush) ++ grants.map(_.flush)) flush := resetControl.io.flush
   // Of the masters alone: RESET waits for them, and not for what the gate still ends from before.
-  private val mastersIdle = (Seq(dma.io.idle) ++ tableDma.map(_.io.idle) ++ grants.map(_.busIdle)).reduce(_ && _)
-  shell.io.dmaIdle := mastersIdle && gate.io.idle
+  private val mastersIdle = (dma.map(_.io.idle) ++ tableDma.map(_.io.idle) ++ grants.map(_.busIdle)).reduce(_ && _)
+  shell.host.dmaIdle := mastersIdle && gate.io.idle
   // They share one port, so there is a beat of one of them at most. Those of a refused burst are not on the bus.
   private val readBeat =
-    (Seq(dma.io.readBeat) ++ tableDma.map(_.io.readBeat) ++ grants.map(_.axi.r.fire)).reduce(_ || _)
+    (dma.map(_.io.readBeat) ++ tableDma.map(_.io.readBeat) ++ grants.map(_.axi.r.fire)).reduce(_ || _)
   private val writeBeat =
-    (Seq(dma.io.writeBeat) ++ tableDma.map(_.io.writeBeat) ++ grants.map(_.axi.w.fire)).reduce(_ || _)
-  shell.io.readBeat := readBeat && !gate.io.answersRead
-  shell.io.writeBeat := writeBeat && !gate.io.takesWrite
+    (dma.map(_.io.writeBeat) ++ tableDma.map(_.io.writeBeat) ++ grants.map(_.axi.w.fire)).reduce(_ || _)
+  shell.host.readBeat := readBeat && !gate.io.answersRead
+  shell.host.writeBeat := writeBeat && !gate.io.takesWrite
 
-  gate.io.windows := shell.io.windows
+  gate.io.windows := shell.host.windows
   gate.io.abandon := resetControl.io.pulse
-  shell.io.refused := gate.io.refused
-  shell.io.owed := gate.io.owed
+  shell.host.refused := gate.io.refused
+  shell.host.owed := gate.io.owed
   m_axi.join(gate.io.axi)
 
-  // The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master.
   // Each with the bits of the identifiers that it uses.
   private val masters =
-    Seq(dma.io.axi -> 0) ++ tableDma.map(_.io.axi -> 0) ++ grants.map(_.axi -> Grants.IdBits)
-  private def share(own: Seq[(Axi4, Int)]): Unit = {
-    val merge = resettable(new AxiMerge(own.map(_._2)))
-    for ((port, (master, _)) <- merge.io.masters.zip(own)) port <> master
-    gate.io.inner <> merge.io.axi
+    (dma.map(_.io.axi -> 0) ++ tableDma.map(_.io.axi -> 0) ++ grants.map(_.axi -> Grants.IdBits)).toSeq
+  private def share(own: Seq[(Axi4, Int)]): Unit = own match {
+    case Seq((only, _)) => gate.io.inner <> only
+    case _ =>
+      val merge = resettable(new AxiMerge(own.map(_._2)))
+      for ((port, (master, _)) <- merge.io.masters.zip(own)) port <> master
+      gate.io.inner <> merge.io.axi
   }
-  private val core: CoreIO = p.dram match {
-    case None =>
+
+  /** The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master. */
+  private def joinCore(shell: Shell, dma: Dma): Unit = {
+    dma.io.port <> shell.io.dma
+    shell.io.lookup <> dma.io.lookup
+    shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
+    val core: CoreIO = p.dram match {
+      case None =>
+        share(masters)
+        resetControl.io.dmaIdle := mastersIdle
+        shell.io.storeError := false.B
+        shell.io.memory := 0.U.asTypeOf(shell.io.memory)
+        Module(new Core).io
+      case Some(dram) =>
+        val held = Module(new DramCore(dram))
+        share(masters ++ held.memory.axi.map(_ -> 0))
+        held.memory.base := shell.io.storeBase
+        held.memory.flush := resetControl.io.flush
+        resetControl.io.dmaIdle := mastersIdle && held.memory.idle
+        shell.io.storeError := held.memory.error
+        shell.io.memory := held.memory.events
+        held.io
+    }
+    core <> shell.io.core
+    shell.io.clear := resetControl.io.pulse
+    resetControl.io.cleared := core.req.ready && shell.io.ready
+    round := grants.map(g => Mux(g.polls, g.round, shell.io.round)).getOrElse(shell.io.round)
+  }
+  (shell, dma) match {
+    case (full: Shell, Some(dma)) => joinCore(full, dma)
+    case _ =>
       share(masters)
       resetControl.io.dmaIdle := mastersIdle
-      shell.io.storeError := false.B
-      shell.io.memory := 0.U.asTypeOf(shell.io.memory)
-      Module(new Core).io
-    case Some(dram) =>
-      val held = Module(new DramCore(dram))
-      share(masters ++ held.memory.axi.map(_ -> 0))
-      held.memory.base := shell.io.storeBase
-      held.memory.flush := resetControl.io.flush
-      resetControl.io.dmaIdle := mastersIdle && held.memory.idle
-      shell.io.storeError := held.memory.error
-      shell.io.memory := held.memory.events
-      held.io
+      resetControl.io.cleared := true.B
+      round := grants.map(_.round).getOrElse(0.U)
   }
-  core <> shell.io.core
-  shell.io.clear := resetControl.io.pulse
-  shell.io.resetting := resetControl.io.resetting
-  resetControl.io.cleared := core.req.ready && shell.io.ready
+  shell.host.resetting := resetControl.io.resetting
 
-  for (grants <- grants) grants.enable := shell.io.enable
-  shell.io.grantsFailed := grants.map(_.failed).getOrElse(false.B)
-  shell.io.grants := grants.map(_.events).getOrElse(0.U.asTypeOf(shell.io.grants))
+  for (grants <- grants) grants.enable := shell.host.enable
+  shell.host.grantsFailed := grants.map(_.failed).getOrElse(false.B)
+  shell.host.grants := grants.map(_.events).getOrElse(0.U.asTypeOf(shell.host.grants))
 
-  irq := shell.io.irq
-  round := grants.map(g => Mux(g.polls, g.round, shell.io.round)).getOrElse(shell.io.round)
-  idle := shell.io.idle && grants.map(_.quiet).getOrElse(true.B) && !slave.io.busy && !resetControl.io.resetting
+  irq := shell.host.irq
+  idle := shell.host.idle && grants.map(_.quiet).getOrElse(true.B) && !slave.io.busy && !resetControl.io.resetting
 }

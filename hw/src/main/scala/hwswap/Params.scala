@@ -61,6 +61,9 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   *   entries of a ring of grants as a power of two exponent, 1 to 6
   * @param openPlacement
   *   grants can be placed by OPEN
+  * @param core
+  *   the allocator, with all that only it has use for: commands, hints and mirror, swap tables. Without it there are
+  *   registers, and marks and grants
   */
 final case class Params(
     devices: Int = 8,
@@ -80,7 +83,8 @@ final case class Params(
     check: Boolean = true,
     grants: Boolean = false,
     grantRingLog2: Int = 2,
-    openPlacement: Boolean = true
+    openPlacement: Boolean = true,
+    core: Boolean = true
 ) {
   private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
     value >= from && value <= to && (value & (value - 1)) == 0
@@ -99,6 +103,20 @@ final case class Params(
     s"resetTimeoutLog2 is $resetTimeoutLog2: choose 6 to 32"
   )
   require(tables || !pool, "pool is true and tables is false: there is no pool without swap tables, leave out both")
+
+  require(core || grants, "core is false and grants is false: there is nothing left, choose one of the two")
+  for (
+    (what, there) <- Seq(
+      "advisory" -> advisory,
+      "dram" -> dram.nonEmpty,
+      "tables" -> tables,
+      "pool" -> pool,
+      "index" -> index,
+      "steps" -> steps,
+      "check" -> check
+    )
+  )
+    require(core || !there, s"$what is there and core is false: it needs the core, leave out both")
 
   private val leastClusters: Int = if (slots == 512) 8 else 2
   private val mostClusters: Int = if (dram.isEmpty) 65536 else 1048576
@@ -178,4 +196,24 @@ final case class Params(
 
   /** Width of a number of slots of all clusters, 0 to 512 * `clusters`. */
   val usedBits: Int = slotBits + clusterCountBits
+}
+
+object Params {
+
+  /** An engine of marks and grants alone.
+    *
+    * @param p
+    *   sizes; what needs the core is taken out
+    */
+  def grantsOnly(p: Params): Params = p.copy(
+    core = false,
+    grants = true,
+    advisory = false,
+    dram = None,
+    tables = false,
+    pool = false,
+    index = false,
+    steps = false,
+    check = false
+  )
 }

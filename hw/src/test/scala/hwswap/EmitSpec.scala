@@ -55,7 +55,10 @@ class EmitSpec extends AnyFunSpec {
       "devices is 33: choose 1 to 32" -> (() => Params(devices = 33)),
       "cpus is 0: choose 1 to 64" -> (() => Params(cpus = 0)),
       "clusters is 9: choose a power of two from 8 to 65536" -> (() => Params(clusters = 9)),
-      "hintRingLog2 is 9: choose 1 to 8" -> (() => Params(hintRingLog2 = 9))
+      "hintRingLog2 is 9: choose 1 to 8" -> (() => Params(hintRingLog2 = 9)),
+      "there is nothing left, choose one of the two" -> (() => Params.grantsOnly(Params()).copy(grants = false)),
+      "tables is there and core is false: it needs the core, leave out both" ->
+        (() => Params.grantsOnly(Params()).copy(tables = true))
     )
     for ((sentence, make) <- wrong)
       assert(intercept[IllegalArgumentException](make()).getMessage.endsWith(sentence))

@@ -4,59 +4,38 @@ package shell
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{AddressLookup, AddressTable, Axi, DmaArbiter, DmaPort, DmaWindow, DmaWindows, RefusedBurst}
+import hwswap.bus.{AddressLookup, AddressTable, Axi, DmaArbiter, DmaPort}
 import hwswap.core.{CoreArbiter, CoreIO}
-import hwswap.grants.GrantEvents
 import hwswap.mirror.Mirror
 import hwswap.store.MemoryEvents
 import hwswap.tables.{TableDmaPort, Tables}
 
 /** Everything between the two buses and the core: registers, command ring, CPU pages, mirror, swap tables, statistics,
-  * and the arbiters of DMA and core. CONTROL.RESET resets the whole module.
+  * and the arbiters of DMA and core.
   */
-class Shell(implicit p: Params) extends Module {
+class Shell(implicit p: Params) extends HostSide {
   val io = IO(new Bundle {
-    val regs = new RegPort
     val dma = new DmaPort
     val lookup = Flipped(new AddressLookup)
     val core = Flipped(new CoreIO)
 
     /** The DMA of swap tables. */
     val tableDma = new TableDmaPort
-    val dmaIdle = Input(Bool())
-    val readBeat = Input(Bool())
-    val writeBeat = Input(Bool())
-
-    /** Where bursts may be made; one that was refused (one cycle); the bus owes answers from before a reset. */
-    val windows = Output(Vec(RegMap.DmaWindow.Count, new DmaWindow))
-    val refused = Flipped(Valid(new RefusedBurst))
-    val owed = Input(Bool())
 
     /** A store in DRAM: where it is, a transfer that was answered with an error (one cycle), and what it did. */
     val storeBase = Output(UInt(Axi.AddrBits.W))
     val storeError = Input(Bool())
     val memory = Input(new MemoryEvents)
 
-    /** Marks and grants: CONTROL.ENABLE, and no fault; a burst of theirs was answered with an error (level). */
-    val enable = Output(Bool())
-    val grantsFailed = Input(Bool())
-    val grants = Input(new GrantEvents)
-    val resetting = Input(Bool())
-
     /** Pulse: the core is to clear everything. */
     val clear = Input(Bool())
 
     /** The memories of the shell are cleared. */
     val ready = Output(Bool())
-    val irq = Output(Bool())
-    val idle = Output(Bool())
     val round = Output(UInt(32.W))
   })
 
-  val registers = Module(new Registers)
   val addresses = Module(new AddressTable)
-  val windows = Module(new DmaWindows)
-  val stats = Module(new Stats)
   val table = Module(new DeviceTable)
   val requests = Module(new CpuRequests)
   val ring = Module(new CommandRing)
@@ -67,21 +46,7 @@ class Shell(implicit p: Params) extends Module {
 
   table.io.devices := io.core.devices
 
-  // Registers: every block sees every access, answers that are not its own are 0.
-  private val blocks = Seq(
-    registers.io.regs,
-    addresses.io.regs,
-    windows.io.regs,
-    stats.io.regs,
-    table.io.regs,
-    requests.io.regs,
-    tables.io.regs
-  )
-  for (block <- blocks) {
-    block.write := io.regs.write
-    block.read := io.regs.read
-  }
-  io.regs.readData := blocks.map(_.readData).reduce(_ | _)
+  answer(Seq(addresses.io.regs, table.io.regs, requests.io.regs, tables.io.regs))
 
   // DMA
   private val dmaClients = Seq(ring.io.fetchDma, ring.io.completionDma) ++ mirror.io.dma
@@ -90,8 +55,6 @@ class Shell(implicit p: Params) extends Module {
   io.dma <> dma.io.dma
   addresses.io.lookup <> io.lookup
   addresses.io.target := mirror.io.dumpTarget
-  io.windows := windows.io.windows
-  windows.io.refused := io.refused
 
   // Core
   private val coreUsers = Seq(ring.io.core, requests.io.core) ++ mirror.io.core
@@ -135,43 +98,33 @@ class Shell(implicit p: Params) extends Module {
 
   // State for the host
   val busy = ring.io.busy || requests.io.busy || mirror.io.working || tables.io.busy
-  registers.io.anyClaimed := claimed.asUInt.orR
-  registers.io.resetting := io.resetting
-  registers.io.busy := busy
+  registers.io.ofCore.anyClaimed := claimed.asUInt.orR
+  registers.io.ofCore.busy := busy
   registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError || tables.io.error ||
-    io.refused.valid || io.grantsFailed
-  registers.io.refused := io.refused.valid
-  registers.io.owed := io.owed
+    host.refused.valid || host.grantsFailed
   io.storeBase := settings.storeBase
-  io.enable := settings.enable
-  registers.io.fault := io.core.fault
-  registers.io.completionIrq := ring.io.irq
-  registers.io.cmdHead := ring.io.head
-  registers.io.freeSlots := io.core.freeSlots
-  registers.io.hintedSlots := io.core.hintedSlots
-  io.irq := registers.io.irq
+  registers.io.ofCore.fault := io.core.fault
+  registers.io.ofCore.completionIrq := ring.io.irq
+  registers.io.ofCore.cmdHead := ring.io.head
+  registers.io.ofCore.freeSlots := io.core.freeSlots
+  registers.io.ofCore.hintedSlots := io.core.hintedSlots
   io.round := mirror.io.round
   io.ready := mirror.io.ready && tables.io.ready
-  io.idle := !ring.io.busy && !requests.io.busy && !core.io.busy && !tables.io.busy && mirror.io.quiet && io.ready &&
-    io.dmaIdle && io.core.req.ready
+  host.idle := !ring.io.busy && !requests.io.busy && !core.io.busy && !tables.io.busy && mirror.io.quiet && io.ready &&
+    host.dmaIdle && io.core.req.ready
 
-  stats.io.events.cycles := true.B
-  stats.io.events.busyCycles := busy
-  stats.io.events.commands := PopCount(Seq(ring.io.finished, requests.io.finished))
-  stats.io.events.commandErrors :=
+  stats.io.events.ofCore.busyCycles := busy
+  stats.io.events.ofCore.commands := PopCount(Seq(ring.io.finished, requests.io.finished))
+  stats.io.events.ofCore.commandErrors :=
     PopCount(Seq(ring.io.failed, requests.io.failed, mirror.io.badNotices, mirror.io.garbage).map(RegNext(_, false.B)))
-  stats.io.events.core := io.core.events
-  stats.io.events.notices := mirror.io.notices
-  stats.io.events.fetches := mirror.io.fetches
-  stats.io.events.fetchRetries := mirror.io.fetchRetries
-  stats.io.events.hintsMade := mirror.io.hintsMade
-  stats.io.events.hintsUsedUp := mirror.io.hintsUsedUp
-  stats.io.events.hintsRecalled := mirror.io.hintsRecalled
-  stats.io.events.polls := mirror.io.polls
-  stats.io.events.dmaReadBeats := io.readBeat
-  stats.io.events.dmaWriteBeats := io.writeBeat
-  stats.io.events.memory := io.memory
-  stats.io.events.tables := tables.io.events
-  stats.io.events.dmaRefused := io.refused.valid
-  stats.io.events.grants := io.grants
+  stats.io.events.ofCore.core := io.core.events
+  stats.io.events.ofCore.notices := mirror.io.notices
+  stats.io.events.ofCore.fetches := mirror.io.fetches
+  stats.io.events.ofCore.fetchRetries := mirror.io.fetchRetries
+  stats.io.events.ofCore.hintsMade := mirror.io.hintsMade
+  stats.io.events.ofCore.hintsUsedUp := mirror.io.hintsUsedUp
+  stats.io.events.ofCore.hintsRecalled := mirror.io.hintsRecalled
+  stats.io.events.ofCore.polls := mirror.io.polls
+  stats.io.events.ofCore.memory := io.memory
+  stats.io.events.ofCore.tables := tables.io.events
 }

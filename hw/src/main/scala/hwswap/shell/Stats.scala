@@ -13,16 +13,20 @@ import hwswap.tables.TableEvents
   * happen at once.
   */
 class StatEvents extends Bundle {
-  val cycles, busyCycles = Bool()
+  val cycles, dmaReadBeats, dmaWriteBeats, dmaRefused = Bool()
+  val grants = new GrantEvents
+  val ofCore = new CoreStatEvents
+}
+
+/** Those of an engine with a core alone. */
+class CoreStatEvents extends Bundle {
+  val busyCycles = Bool()
   val commands, commandErrors = UInt(3.W)
   val core = new CoreEvents
   val notices, fetches, fetchRetries = Bool()
-  val hintsMade, hintsUsedUp, hintsRecalled = Bool()
-  val polls, dmaReadBeats, dmaWriteBeats = Bool()
+  val hintsMade, hintsUsedUp, hintsRecalled, polls = Bool()
   val memory = new MemoryEvents
   val tables = new TableEvents
-  val dmaRefused = Bool()
-  val grants = new GrantEvents
 }
 
 /** The statistics registers: 64-bit counters, cleared by reset alone.
@@ -37,39 +41,41 @@ class Stats(implicit p: Params) extends Module {
   })
 
   private val e = io.events
-  private val table = Seq[(Int, Bits)](
-    RegMap.StatCycles.Offset -> e.cycles,
-    RegMap.StatBusyCycles.Offset -> e.busyCycles,
-    RegMap.StatCommands.Offset -> e.commands,
-    RegMap.StatCommandErrors.Offset -> e.commandErrors,
-    RegMap.StatAllocFast.Offset -> e.core.allocFast,
-    RegMap.StatAllocNonfull.Offset -> e.core.allocNonfull,
-    RegMap.StatAllocFree.Offset -> e.core.allocFree,
-    RegMap.StatAllocFrag.Offset -> e.core.allocFrag,
-    RegMap.StatAllocSteal.Offset -> e.core.allocSteal,
-    RegMap.StatAllocFail.Offset -> e.core.allocFail,
-    RegMap.StatFrees.Offset -> e.core.freed,
-    RegMap.StatScans.Offset -> e.core.scan,
-    RegMap.StatListMoves.Offset -> e.core.listMove,
-    RegMap.StatNotices.Offset -> e.notices,
-    RegMap.StatFetches.Offset -> e.fetches,
-    RegMap.StatFetchRetries.Offset -> e.fetchRetries,
-    RegMap.StatHintsMade.Offset -> e.hintsMade,
-    RegMap.StatHintsUsedUp.Offset -> e.hintsUsedUp,
-    RegMap.StatHintsRecalled.Offset -> e.hintsRecalled,
-    RegMap.StatPolls.Offset -> e.polls,
-    RegMap.StatDmaReadBeats.Offset -> e.dmaReadBeats,
-    RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats,
-    RegMap.StatStoreAccesses.Offset -> e.memory.accesses,
-    RegMap.StatStoreMisses.Offset -> e.memory.misses,
-    RegMap.StatStoreWriteBacks.Offset -> e.memory.writeBacks,
-    RegMap.StatStoreWaits.Offset -> e.memory.waits,
-    RegMap.StatStoreHeldCycles.Offset -> e.memory.held,
-    RegMap.StatTableEntriesRead.Offset -> e.tables.wordsRead,
-    RegMap.StatTableEntriesWritten.Offset -> e.tables.wordsWritten,
-    RegMap.StatTableBusyCycles.Offset -> e.tables.busy,
-    RegMap.StatDmaRefused.Offset -> e.dmaRefused
-  ) ++ Option.when(p.grants)(RegMap.StatGrants.Offset -> e.grants.granted)
+  private val c = e.ofCore
+  private def ofCore(event: Bits): Option[Bits] = Option.when(p.core)(event)
+  private val table = Seq[(Int, Option[Bits])](
+    RegMap.StatCycles.Offset -> Some(e.cycles),
+    RegMap.StatBusyCycles.Offset -> ofCore(c.busyCycles),
+    RegMap.StatCommands.Offset -> ofCore(c.commands),
+    RegMap.StatCommandErrors.Offset -> ofCore(c.commandErrors),
+    RegMap.StatAllocFast.Offset -> ofCore(c.core.allocFast),
+    RegMap.StatAllocNonfull.Offset -> ofCore(c.core.allocNonfull),
+    RegMap.StatAllocFree.Offset -> ofCore(c.core.allocFree),
+    RegMap.StatAllocFrag.Offset -> ofCore(c.core.allocFrag),
+    RegMap.StatAllocSteal.Offset -> ofCore(c.core.allocSteal),
+    RegMap.StatAllocFail.Offset -> ofCore(c.core.allocFail),
+    RegMap.StatFrees.Offset -> ofCore(c.core.freed),
+    RegMap.StatScans.Offset -> ofCore(c.core.scan),
+    RegMap.StatListMoves.Offset -> ofCore(c.core.listMove),
+    RegMap.StatNotices.Offset -> ofCore(c.notices),
+    RegMap.StatFetches.Offset -> ofCore(c.fetches),
+    RegMap.StatFetchRetries.Offset -> ofCore(c.fetchRetries),
+    RegMap.StatHintsMade.Offset -> ofCore(c.hintsMade),
+    RegMap.StatHintsUsedUp.Offset -> ofCore(c.hintsUsedUp),
+    RegMap.StatHintsRecalled.Offset -> ofCore(c.hintsRecalled),
+    RegMap.StatPolls.Offset -> ofCore(c.polls),
+    RegMap.StatDmaReadBeats.Offset -> Some(e.dmaReadBeats),
+    RegMap.StatDmaWriteBeats.Offset -> Some(e.dmaWriteBeats),
+    RegMap.StatStoreAccesses.Offset -> ofCore(c.memory.accesses),
+    RegMap.StatStoreMisses.Offset -> ofCore(c.memory.misses),
+    RegMap.StatStoreWriteBacks.Offset -> ofCore(c.memory.writeBacks),
+    RegMap.StatStoreWaits.Offset -> ofCore(c.memory.waits),
+    RegMap.StatStoreHeldCycles.Offset -> ofCore(c.memory.held),
+    RegMap.StatTableEntriesRead.Offset -> ofCore(c.tables.wordsRead),
+    RegMap.StatTableEntriesWritten.Offset -> ofCore(c.tables.wordsWritten),
+    RegMap.StatTableBusyCycles.Offset -> ofCore(c.tables.busy),
+    RegMap.StatDmaRefused.Offset -> Some(e.dmaRefused)
+  ) ++ Option.when(p.grants)(RegMap.StatGrants.Offset -> Some(e.grants.granted))
   private val first = RegMap.StatCycles.Offset
   private val step = RegMap.StatBusyCycles.Offset - first
   private val counters = table.length
@@ -94,7 +100,8 @@ class Stats(implicit p: Params) extends Module {
   val turnOf = RegNext(UIntToOH(following, counters), 1.U)
   when(!isRead)(next := Mux(next === (counters - 1).U, 0.U, next + 1.U))
 
-  val since = VecInit(table.zipWithIndex.map { case ((_, event), i) =>
+  /** What has happened since the counter's last turn. */
+  private def collect(event: Bits, i: Int): UInt = {
     val step = RegNext(event.asUInt, 0.U)
     val bits = event.getWidth + log2Ceil(round)
     val collected = RegInit(0.U(bits.W))
@@ -102,7 +109,8 @@ class Stats(implicit p: Params) extends Module {
     assert(!sum(bits), "a statistics counter waited too long for its turn")
     collected := sum(bits - 1, 0)
     collected
-  })
+  }
+  val since = VecInit(table.zipWithIndex.map { case ((_, event), i) => event.map(collect(_, i)).getOrElse(0.U) })
 
   // A counter that had no turn since reset is 0, whatever the memory holds.
   private val countBits = RegMap.StatCycles.Count.width

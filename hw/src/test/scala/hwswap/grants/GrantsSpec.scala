@@ -2,17 +2,20 @@
 package hwswap
 package grants
 
+import _root_.circt.stage.ChiselStage
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 import hwswap.shell.{EngineHost, HostCommand}
 
-/** Marks and grants as a part of the engine: registers, the bus that they share, DMA windows, RESET. */
+/** Marks and grants as a part of the engine, and as all of it: registers, the bus that they share, DMA windows, RESET.
+  */
 class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   import EngineHost.put
   import MarksMemory._
 
   private val p =
     Params(devices = 4, cpus = 2, clusters = 128, hintRingLog2 = 2, resetTimeoutLog2 = 10, grants = true)
+  private val engines = Seq("beside a core" -> p, "without a core" -> Params.grantsOnly(p))
   private val state = RegMap.GrantState
   private val control = RegMap.GrantControl
 
@@ -57,6 +60,9 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     }
     def entry(cpu: Int, order: Int, index: Int): (Long, Long) =
       (host.memory(marks.place(cpu, order, index)), host.memory(marks.place(cpu, order, index) + 8))
+
+    /** Beside a core, commands share the bus. */
+    def others(): Unit = if (dut.p.core) for (_ <- 0 until 6) host.ok(HostCommand(OpcodeCode.Nop))
     def reset(): Unit = {
       host.write(RegMap.Control.Offset, put(RegMap.Control.Reset, 1))
       host.until("the end of RESET")(host.field(RegMap.Control.Offset, RegMap.Control.Reset) == 0)
@@ -64,72 +70,112 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     def clear(): Unit = for (at <- Rings until Rings + 2 * 10 * 4 * 16 by 8) host.memory(at) = 0
   }
 
-  it("grants what was marked, beside commands that share the bus, and again behind a RESET at any time") {
-    simulate(new HwSwap()(p)) { dut =>
-      for (eager <- Seq(100, 60, 25)) {
-        val bench = new Bench(dut, eager)
-        import bench._
-        assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Grants) == 1)
-        assert(host.field(state.Offset, state.RingLog2) == p.grantRingLog2)
-        for (wait <- Seq(-1, 3, 40, 170, 400)) {
-          settings()
-          host.commands = 0
-          host.clearCompletions()
-          clear()
-          device(2, base = 60, clusters = 6, epoch = 9)
-          marks.change(61, Bitmaps.All ^ (BigInt(1) << 5), FlagCode.Frag, 0, 9)
-          marks.want(1, 1)
-          switch(on = true)
-          if (wait < 0) {
-            for (_ <- 0 until 6) host.ok(HostCommand(OpcodeCode.Nop))
-            host.until("a grant")(entry(1, 0, 0)._2 != 0)
-            host.settle()
-            assert(entry(1, 0, 0) == ((1L << 5, marks.word1(512, 2, 0, 9, 1))))
-            assert(host.read(RegMap.StatGrants.Offset) == 1)
-            assert(host.field(state.Offset, state.Rounds) > 1 && host.field(state.Offset, state.Passes) > 1)
-            // More devices or clusters than there are: nothing is live.
-            device(9, base = 0, clusters = 4, epoch = 1)
-            device(3, base = 126, clusters = 3, epoch = 1)
-            // A device that goes takes its grants along.
-            device(2, base = 60, clusters = 6, epoch = 9, live = false)
-            assert(entry(1, 0, 0)._1 == 0 && (entry(1, 0, 0)._2 >> 62 & 1) == 0)
-            switch(on = false)
-          } else for (_ <- 0 until wait) host.step()
-          reset()
-          assert(host.read(control.Offset) == 0)
-          for (_ <- 0 until 20) host.step()
-          assert(host.memory.quiet, "a burst is under way behind RESET")
+  for ((where, engine) <- engines) {
+    it(s"grants what was marked, $where, and again behind a RESET at any time") {
+      simulate(new HwSwap()(engine)) { dut =>
+        for (eager <- Seq(100, 60, 25)) {
+          val bench = new Bench(dut, eager)
+          import bench._
+          assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Grants) == 1)
+          assert(host.field(state.Offset, state.RingLog2) == p.grantRingLog2)
+          for (wait <- Seq(-1, 3, 40, 170, 400)) {
+            settings()
+            host.commands = 0
+            host.clearCompletions()
+            clear()
+            device(2, base = 60, clusters = 6, epoch = 9)
+            marks.change(61, Bitmaps.All ^ (BigInt(1) << 5), FlagCode.Frag, 0, 9)
+            marks.want(1, 1)
+            switch(on = true)
+            if (wait < 0) {
+              others()
+              host.until("a grant")(entry(1, 0, 0)._2 != 0)
+              host.settle()
+              assert(entry(1, 0, 0) == ((1L << 5, marks.word1(512, 2, 0, 9, 1))))
+              assert(host.read(RegMap.StatGrants.Offset) == 1)
+              assert(host.field(state.Offset, state.Rounds) > 1 && host.field(state.Offset, state.Passes) > 1)
+              // More devices or clusters than there are: nothing is live.
+              device(9, base = 0, clusters = 4, epoch = 1)
+              device(3, base = 126, clusters = 3, epoch = 1)
+              // A device that goes takes its grants along.
+              device(2, base = 60, clusters = 6, epoch = 9, live = false)
+              assert(entry(1, 0, 0)._1 == 0 && (entry(1, 0, 0)._2 >> 62 & 1) == 0)
+              switch(on = false)
+            } else for (_ <- 0 until wait) host.step()
+            reset()
+            assert(host.read(control.Offset) == 0)
+            for (_ <- 0 until 20) host.step()
+            assert(host.memory.quiet, "a burst is under way behind RESET")
+          }
         }
+      }
+    }
+
+    it(s"makes no burst outside of the DMA windows, and none behind one that was refused, $where") {
+      simulate(new HwSwap()(engine)) { dut =>
+        val bench = new Bench(dut, 70)
+        import bench._
+        settings()
+        host.window(0, 0, Chunk)
+        device(0, base = 0, clusters = 4, epoch = 1)
+        marks.change(1, 0, FlagCode.Free, 0, 1)
+        marks.want(0, 1)
+        switch(on = true)
+        host.until("the refusal")(host.field(RegMap.Status.Offset, RegMap.Status.DmaRefused) == 1)
+        assert(host.field(RegMap.DmaRefused.Offset, RegMap.DmaRefused.Addr) << 3 == Chunk + 64)
+        assert(host.field(RegMap.Control.Offset, RegMap.Control.Enable) == 0)
+        for (_ <- 0 until 60) host.step()
+        val bursts = host.memory.bursts.length
+        for (_ <- 0 until 600) host.step()
+        assert(host.memory.bursts.length == bursts && host.memory.bursts.forall(_._2 < Chunk))
+        assert(entry(0, 0, 0)._2 == 0)
+        // A reset makes it work again.
+        reset()
+        settings()
+        host.commands = 0
+        device(0, base = 0, clusters = 4, epoch = 1)
+        marks.change(1, 0, FlagCode.Free, 0, 1)
+        switch(on = true)
+        host.until("a grant")(entry(0, 0, 0)._2 != 0)
       }
     }
   }
 
-  it("makes no burst outside of the DMA windows, and none behind one that was refused") {
-    simulate(new HwSwap()(p)) { dut =>
+  it("has no core, command ring, mirror and swap tables where it is all of the engine, and their registers read 0") {
+    val engine = Params.grantsOnly(p)
+    val text = ChiselStage.emitCHIRRTL(new HwSwap()(engine))
+    for (gone <- Seq("Core", "CommandRing", "Mirror", "Tables", "Dma", "CpuRequests", "AddressTable", "AxiMerge"))
+      assert(s"(?m)^ *(?:public )?module $gone ".r.findFirstIn(text).isEmpty, gone)
+    simulate(new HwSwap()(engine)) { dut =>
       val bench = new Bench(dut, 70)
       import bench._
+      assert(host.field(RegMap.Caps.Offset, RegMap.Caps.GrantsOnly) == 1)
+      assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Grants) == 1)
+      assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Clusters) == engine.clusters)
+      for (field <- Seq(RegMap.Caps.Advisory, RegMap.Caps.Tables, RegMap.Caps.HintRingLog2, RegMap.Caps.Check))
+        assert(host.field(RegMap.Caps.Offset, field) == 0)
       settings()
-      host.window(0, 0, Chunk)
-      device(0, base = 0, clusters = 4, epoch = 1)
-      marks.change(1, 0, FlagCode.Free, 0, 1)
-      marks.want(0, 1)
-      switch(on = true)
-      host.until("the refusal")(host.field(RegMap.Status.Offset, RegMap.Status.DmaRefused) == 1)
-      assert(host.field(RegMap.DmaRefused.Offset, RegMap.DmaRefused.Addr) << 3 == Chunk + 64)
-      assert(host.field(RegMap.Control.Offset, RegMap.Control.Enable) == 0)
-      for (_ <- 0 until 60) host.step()
-      val bursts = host.memory.bursts.length
-      for (_ <- 0 until 600) host.step()
-      assert(host.memory.bursts.length == bursts && host.memory.bursts.forall(_._2 < Chunk))
-      assert(entry(0, 0, 0)._2 == 0)
-      // A reset makes it work again.
-      reset()
-      settings()
-      host.commands = 0
-      device(0, base = 0, clusters = 4, epoch = 1)
-      marks.change(1, 0, FlagCode.Free, 0, 1)
-      switch(on = true)
-      host.until("a grant")(entry(0, 0, 0)._2 != 0)
+      assert(host.read(RegMap.Control.Offset) == put(RegMap.Control.Enable, 1))
+      for (
+        offset <- Seq(
+          RegMap.CmdBase.Offset,
+          RegMap.CmdSize.Offset,
+          RegMap.Policy.Offset,
+          RegMap.Usage.Offset,
+          RegMap.HintDepth.Offset,
+          RegMap.Poll.Offset,
+          RegMap.Lookup.Offset,
+          RegMap.Device.Base,
+          RegMap.CpuPage.Base,
+          RegMap.StatCommands.Offset,
+          RegMap.StatPolls.Offset
+        )
+      ) {
+        host.write(offset, (BigInt(1) << 64) - 1)
+        assert(host.read(offset) == 0, f"register $offset%x")
+      }
+      assert(host.read(RegMap.StatCycles.Offset) > 0)
+      host.until("idle")(bit(dut.idle))
     }
   }
 

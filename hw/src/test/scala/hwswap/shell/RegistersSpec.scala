@@ -15,14 +15,14 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
   private class Bench(dut: Registers) {
     for (
       b <- Seq(
-        dut.io.anyClaimed,
+        dut.io.ofCore.anyClaimed,
         dut.io.resetting,
-        dut.io.busy,
+        dut.io.ofCore.busy,
         dut.io.dmaError,
-        dut.io.fault,
+        dut.io.ofCore.fault,
         dut.io.refused,
         dut.io.owed,
-        dut.io.completionIrq
+        dut.io.ofCore.completionIrq
       )
     )
       b.poke(false)
@@ -156,10 +156,10 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
       val c = RegMap.Control
       val advisory = put(c.Advisory, 1)
       val enable = put(c.Enable, 1)
-      dut.io.anyClaimed.poke(true)
+      dut.io.ofCore.anyClaimed.poke(true)
       bench.write(c.Offset, advisory)
       dut.io.settings.advisory.expect(false)
-      dut.io.anyClaimed.poke(false)
+      dut.io.ofCore.anyClaimed.poke(false)
       bench.write(c.Offset, advisory | enable)
       dut.io.settings.advisory.expect(true)
       dut.io.settings.enable.expect(true)
@@ -174,7 +174,7 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
   it("keeps interrupt bits until a 1 is written, and stops at faults") {
     registers { (dut, bench) =>
       val s = RegMap.IrqStatus
-      bench.pulse(dut.io.completionIrq)
+      bench.pulse(dut.io.ofCore.completionIrq)
       dut.clock.step()
       dut.io.irq.expect(false)
       bench.write(RegMap.IrqEnable.Offset, put(RegMap.IrqEnable.Completion, 1))
@@ -191,7 +191,7 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
 
       bench.write(RegMap.Control.Offset, 1)
       dut.io.settings.enable.expect(true)
-      bench.pulse(dut.io.fault)
+      bench.pulse(dut.io.ofCore.fault)
       dut.clock.step()
       dut.io.settings.enable.expect(false)
       assert(get(bench.read(RegMap.Status.Offset), RegMap.Status.Fault) == 1)

@@ -11,38 +11,39 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
     val random = seeded()
     simulate(new Stats()(Params())) { dut =>
       val e = dut.io.events
+      val c = e.ofCore
       val bits = Seq(
         RegMap.StatCycles.Offset -> e.cycles,
-        RegMap.StatBusyCycles.Offset -> e.busyCycles,
-        RegMap.StatAllocFast.Offset -> e.core.allocFast,
-        RegMap.StatListMoves.Offset -> e.core.listMove,
-        RegMap.StatNotices.Offset -> e.notices,
+        RegMap.StatBusyCycles.Offset -> c.busyCycles,
+        RegMap.StatAllocFast.Offset -> c.core.allocFast,
+        RegMap.StatListMoves.Offset -> c.core.listMove,
+        RegMap.StatNotices.Offset -> c.notices,
         RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats,
-        RegMap.StatTableEntriesRead.Offset -> e.tables.wordsRead,
-        RegMap.StatTableBusyCycles.Offset -> e.tables.busy
+        RegMap.StatTableEntriesRead.Offset -> c.tables.wordsRead,
+        RegMap.StatTableBusyCycles.Offset -> c.tables.busy
       )
       val numbers =
-        Seq(RegMap.StatCommands.Offset -> e.commands, RegMap.StatCommandErrors.Offset -> e.commandErrors)
+        Seq(RegMap.StatCommands.Offset -> c.commands, RegMap.StatCommandErrors.Offset -> c.commandErrors)
       val unused = Seq(
-        e.core.allocNonfull,
-        e.core.allocFree,
-        e.core.allocFrag,
-        e.core.allocSteal,
-        e.core.allocFail,
-        e.core.freed,
-        e.core.scan,
-        e.fetches,
-        e.fetchRetries,
-        e.hintsMade,
-        e.hintsUsedUp,
-        e.hintsRecalled,
-        e.polls,
+        c.core.allocNonfull,
+        c.core.allocFree,
+        c.core.allocFrag,
+        c.core.allocSteal,
+        c.core.allocFail,
+        c.core.freed,
+        c.core.scan,
+        c.fetches,
+        c.fetchRetries,
+        c.hintsMade,
+        c.hintsUsedUp,
+        c.hintsRecalled,
+        c.polls,
         e.dmaReadBeats,
-        e.memory.held,
-        e.memory.waits,
-        e.tables.wordsWritten
+        c.memory.held,
+        c.memory.waits,
+        c.tables.wordsWritten
       )
-      Seq(e.memory.accesses, e.memory.misses, e.memory.writeBacks).foreach(_.poke(0))
+      Seq(c.memory.accesses, c.memory.misses, c.memory.writeBacks).foreach(_.poke(0))
       unused.foreach(_.poke(false))
       bits.foreach(_._2.poke(false))
       numbers.foreach(_._2.poke(0))

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package hwswap
+package shell
+
+import chisel3._
+import chisel3.util._
+import hwswap.bus.Axi
+import hwswap.core.Policy
+
+/** The registers that only the core and the units around it have use for: sizes of rings, policies, doorbell.
+  *
+  * @param file
+  *   they are declared in
+  * @param write
+  *   what the host writes
+  * @param state
+  *   what of the core can be read
+  * @param settings
+  *   fields of the registers
+  * @param nodes
+  *   of the CPUs
+  */
+private[shell] class CoreRegisters(
+    file: RegisterFile,
+    write: Valid[RegWrite],
+    state: CoreState,
+    settings: Settings,
+    nodes: Vec[UInt]
+)(implicit p: Params) {
+  import MapAccess.{get, merge, word}
+  import file.{readOnly, readWrite}
+
+  // Sizes that are not built are not taken over, so that no ring's offset has more bits than there are for it.
+  private def ringLog2(offset: Int, field: MapField, built: Range): UInt = {
+    val log2 = RegInit(0.U(field.width.W))
+    val wanted = get(write.bits.data, field)
+    when(write.valid && write.bits.starts(offset)) {
+      log2 := Mux(wanted >= built.start.U && wanted <= built.end.U, wanted, 0.U)
+    }
+    readOnly(offset, word(field -> log2))
+    log2
+  }
+  settings.cmdLog2 := ringLog2(RegMap.CmdSize.Offset, RegMap.CmdSize.Log2, Settings.CmdLog2)
+  settings.noticeLog2 := ringLog2(RegMap.NoticeSize.Offset, RegMap.NoticeSize.Log2, Settings.NoticeLog2)
+  settings.pollCycles := get(readWrite(RegMap.Poll.Offset, RegMap.Poll.Cycles), RegMap.Poll.Cycles)
+
+  private val depth = RegMap.HintDepth
+  private val depthWord = readWrite(depth.Offset, depth.Slots, depth.CapMin, depth.CapShift)
+  settings.depthSlots := get(depthWord, depth.Slots)
+  settings.capMin := get(depthWord, depth.CapMin)
+  settings.capShift := get(depthWord, depth.CapShift)
+
+  // Only an engine with its clusters in DRAM has these registers.
+  private def inDram(offset: Int, field: MapField): UInt =
+    if (p.dram.nonEmpty) get(readWrite(offset, field), field) else 0.U
+  settings.storeBase := inDram(RegMap.StoreBase.Offset, RegMap.StoreBase.Addr)
+  settings.directoryBase := inDram(RegMap.DirectoryBase.Offset, RegMap.DirectoryBase.Addr)
+
+  // POLICY: choices that are not built are not taken over.
+  private val policy = RegMap.Policy
+  private val policyWord = RegInit(0.U(Axi.DataBits.W))
+  when(write.valid && write.bits.at(policy.Offset)) {
+    val wanted = merge(policyWord, write.bits.data, write.bits.strb)
+    def known(field: MapField, highest: Int): (MapField, UInt) =
+      field -> Mux(get(wanted, field) <= highest.U, get(wanted, field), 0.U)
+    policyWord := word(
+      known(policy.Scan, ScanPolicyCode.FreeFirst),
+      known(policy.Device, DevicePolicyCode.NodeFirst),
+      known(policy.Hint, HintPolicyCode.RandomTrunk),
+      known(policy.Placement, if (p.indexed) PlacementPolicyCode.Indexed else PlacementPolicyCode.Linux),
+      policy.Seed -> get(wanted, policy.Seed)
+    )
+  }
+  readOnly(policy.Offset, policyWord)
+  settings.policy.scan := get(policyWord, policy.Scan)
+  settings.policy.device := get(policyWord, policy.Device)
+  settings.policy.hint := get(policyWord, policy.Hint)
+  settings.policy.placement := get(policyWord, policy.Placement)
+  settings.policy.seed := get(policyWord, policy.Seed)
+  settings.policy.reseed := RegNext(write.valid && write.bits.at(policy.Offset), false.B)
+
+  // CPU_NODE: four bits a CPU, of the CPUs there are.
+  private val perWord = Axi.DataBits / Policy.NodeBits
+  nodes := VecInit(
+    (0 until p.cpus)
+      .grouped(perWord)
+      .zipWithIndex
+      .flatMap { case (cpus, i) =>
+        val field = MapField(0, cpus.length * Policy.NodeBits, BigInt(0))
+        val nodes = readWrite(RegMap.CpuNode.Base + i * RegMap.CpuNode.Stride, field)
+        cpus.indices.map(at => nodes(Policy.NodeBits * at + Policy.NodeBits - 1, Policy.NodeBits * at))
+      }
+      .toSeq
+  )
+
+  // The doorbell acts when the lowest byte is written; bytes written before wait in the register.
+  private val tailWord = readWrite(RegMap.CmdTail.Offset, RegMap.CmdTail.Tail)
+  private val tail = RegInit(0.U(RegMap.CmdTail.Tail.width.W))
+  when(RegNext(write.valid && write.bits.starts(RegMap.CmdTail.Offset), false.B)) {
+    tail := get(tailWord, RegMap.CmdTail.Tail)
+  }
+  settings.cmdTail := tail
+
+  readOnly(RegMap.CmdHead.Offset, word(RegMap.CmdHead.Head -> state.cmdHead))
+  readOnly(
+    RegMap.Usage.Offset,
+    word(RegMap.Usage.Slots -> state.freeSlots, RegMap.Usage.Hinted -> state.hintedSlots)
+  )
+}
