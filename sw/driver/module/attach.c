@@ -178,6 +178,11 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	why = hwswap_identify(hw, &hwswap_retry);
 	if (why)
 		return why;
+	hw->by_grants = hwswap_wants_grants(hw);
+	if (hw->grants_only && !hw->by_grants) {
+		hwswap_retry = false;
+		return "it has marks and grants alone: they take mode hint and CONFIG_SWAP_GRANTS";
+	}
 	if (hwswap_alloc_memory(hw))
 		return "there is no memory for its rings";
 	hwswap_pin(hw);
@@ -190,7 +195,6 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	hw->tables_dir = DMA_NONE;
 	hw->tables_incoherent = false;
 	hw->hints_on = false;
-	hw->by_grants = hwswap_wants_grants(hw);
 	WRITE_ONCE(hw->closing, false);
 	hwswap_mirror_reset(hw);
 	hwswap_hints_reset(hw);
@@ -202,7 +206,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 
 	hwswap_bus_master(hw, true);
 	hwswap_program(hw);
-	if (hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
+	if (!hw->grants_only && hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
 		why = hwswap_trouble(hw) ?: "it refuses a command that does nothing";
 		goto stop;
 	}

@@ -57,7 +57,8 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 
 	hw->has_tables = caps & HWSWAP_CAPS_TABLES;
 	hw->has_grants = caps & HWSWAP_CAPS_GRANTS;
-	if (!(caps & HWSWAP_CAPS_ADVISORY)) {
+	hw->grants_only = caps & HWSWAP_CAPS_GRANTS_ONLY;
+	if (!(caps & HWSWAP_CAPS_ADVISORY) && !hw->grants_only) {
 		*retry = false;
 		return "it was built without advisory mode";
 	}
@@ -75,7 +76,7 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
 	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
-	hw->hint_log2 = FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
+	hw->hint_log2 = hw->grants_only ? 1 : FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
 	hw->grant_log2 = hw->has_grants ? FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2,
 						    hwswap_read(hw, HWSWAP_REG_GRANT_STATE)) : 0;
 	if (!hw->devices || !hw->cpus || hw->clusters < 8 || hw->clusters > 1 << 24 ||

@@ -80,7 +80,7 @@ struct hwswap_span {
  * @version: of its interface
  * @caps: its register CAPS
  * @pinned: memory was allocated as CAPS asks for: neither it nor BUILD may change
- * @build: hash of its sources
+ * @build: hash of its Verilog
  * @build_wanted: the hash it has to have, if @build_known
  * @build_known: somebody said which build it is: a device tree, or the first attach
  * @usable: clusters that the cluster-state array has room for
@@ -115,6 +115,7 @@ struct hwswap_span {
  * @tables_incoherent: it cannot read the kernel's memory as the CPUs see it
  * @has_tables: it was built with commands on swap tables
  * @has_grants: it was built with marks and grants
+ * @grants_only: and with nothing else
  * @grant_log2: entries of a ring of grants, as a power of two
  * @by_grants: it is attached by marks and grants, with no hook in the allocator
  * @closing: hooks are not to wait for the command ring
@@ -178,6 +179,7 @@ struct hwswap {
 	bool tables_incoherent;
 	bool has_tables;
 	bool has_grants;
+	bool grants_only;
 	u32 grant_log2;
 	bool by_grants;
 	bool closing;
