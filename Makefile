@@ -33,6 +33,9 @@ model-scale: setup ## the Verilated engine with its clusters in DRAM: build/mode
 model-driver: setup ## the Verilated engine with marks and grants, for the driver's mode hint: build/model-driver
 	@$(B) rtl-driver model-driver
 
+model-grants-only: setup ## the Verilated engine of marks and grants alone, without a core: build/model-grants-only
+	@$(B) rtl-grants-only model-grants-only
+
 model-wide: setup ## the Verilated engine with 32 devices and 64 CPUs: build/model-wide
 	@$(B) rtl-wide model-wide
 

@@ -62,6 +62,7 @@ TARGETS = {
     "model-scale": "model-scale",
     "model-wide": "model-wide",
     "model-driver": "model-driver",
+    "model-grants-only": "model-grants-only",
     "qemu": "setup",
     "kernel": "kernel",
     "kernel-unpatched": "kernel-unpatched",
