@@ -113,7 +113,6 @@ class HwSwap(implicit val p: Params) extends Module {
       resetControl.io.cleared := true.B
       round := grants.map(_.round).getOrElse(0.U)
   }
-  shell.host.resetting := resetControl.io.resetting
 
   for (grants <- grants) grants.enable := shell.host.enable
   shell.host.grantsFailed := grants.map(_.failed).getOrElse(false.B)

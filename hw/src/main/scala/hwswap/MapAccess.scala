@@ -95,5 +95,12 @@ object RegPort {
 
   /** The answer of a block that has `table`: offsets and what they read. It is there a cycle early, and stays. */
   def answer(read: Valid[UInt], table: Seq[(Int, UInt)]): UInt =
-    RegNext(Mux1H(table.map { case (offset, value) => RegNext(read.bits === offset.U, false.B) -> value }))
+    // Not Mux1H, which takes one entry alone to be selected.
+    RegNext(
+      table
+        .map { case (offset, value) =>
+          Mux(RegNext(read.bits === offset.U, false.B), value, 0.U)
+        }
+        .reduce(_ | _)
+    )
 }

@@ -26,7 +26,6 @@ abstract class HostSide(implicit p: Params) extends Module {
     val enable = Output(Bool())
     val grantsFailed = Input(Bool())
     val grants = Input(new GrantEvents)
-    val resetting = Input(Bool())
     val irq = Output(Bool())
 
     /** Nothing is under way, but for what other masters do. */
@@ -39,7 +38,6 @@ abstract class HostSide(implicit p: Params) extends Module {
 
   host.windows := windows.io.windows
   windows.io.refused := host.refused
-  registers.io.resetting := host.resetting
   registers.io.refused := host.refused.valid
   registers.io.owed := host.owed
   host.enable := registers.io.settings.enable

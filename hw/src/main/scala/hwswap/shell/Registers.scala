@@ -34,9 +34,6 @@ class Registers(implicit p: Params) extends Module {
     /** The node of each CPU. */
     val nodes = Output(Vec(p.cpus, UInt(Policy.NodeBits.W)))
 
-    /** RESET reads as 1. */
-    val resetting = Input(Bool())
-
     /** Pulse: a DMA error. */
     val dmaError = Input(Bool())
 
@@ -83,7 +80,7 @@ class Registers(implicit p: Params) extends Module {
     )
   )
 
-  // CONTROL: the mode changes only while the engine is off and no device is claimed; a fault switches off until RESET.
+  // CONTROL, but for RESET, which ResetControl has: the mode changes only while the engine is off and no device is claimed; a fault switches off until RESET.
   private val control = RegMap.Control
   val enable = RegInit(false.B)
   val advisory = RegInit(false.B)
@@ -111,7 +108,6 @@ class Registers(implicit p: Params) extends Module {
       control.Enable -> enable,
       control.Advisory -> advisory,
       control.Hints -> hints,
-      control.Reset -> io.resetting,
       control.TableWrites -> tableWrites
     )
   )

@@ -26,7 +26,7 @@ class ResetControl(timeoutLog2: Int) extends Module {
     /** Resets the engine and its masters, one cycle. */
     val pulse = Output(Bool())
 
-    /** What CONTROL.RESET reads. */
+    /** CONTROL.RESET, which is read here. */
     val resetting = Output(Bool())
   })
 
@@ -53,5 +53,9 @@ class ResetControl(timeoutLog2: Int) extends Module {
   io.flush := state === State.flush || state === State.pulse
   io.pulse := state === State.pulse
   io.resetting := state =/= State.run
-  io.regs.readData := 0.U
+
+  // Not with the rest of CONTROL: a read under way when the pulse comes would be answered with 0.
+  private val file = new RegisterFile(io.regs)
+  file.readOnly(control.Offset, MapAccess.word(control.Reset -> io.resetting))
+  file.finish()
 }

@@ -16,7 +16,6 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     for (
       b <- Seq(
         dut.io.ofCore.anyClaimed,
-        dut.io.resetting,
         dut.io.ofCore.busy,
         dut.io.dmaError,
         dut.io.ofCore.fault,
