@@ -7,7 +7,7 @@ from pathlib import Path
 
 import hwswap_map
 import pytest
-from hwswap_litex import InputError
+from hwswap_litex import EngineInfo, InputError
 from hwswap_soc.linux import devicetree, linux_image
 
 HASH = "0123456789abcdef"
@@ -196,3 +196,13 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
     assert words[:4] == bytes.fromhex("13050000")
     assert int.from_bytes(words[4:8], "little") & ~0xFFF == devicetree.DEVICE_TREE
     assert get(tmp_path / "card/hwswap.dtb", "/chosen", "linux,initrd-end") == [f"{devicetree.INITRAMFS + 9:x}"]
+    assert "hwswap_modes=off,tuned,shadow,hint,trusted hwswap_pages=4" in (tmp_path / "card/hwswap.dts").read_text()
+
+
+@pytest.mark.parametrize(
+    ("without", "modes"),
+    [([], "off tuned shadow hint trusted"), (["tables", "pool"], "off tuned shadow hint"), (["core"], "off tuned hint")],
+)
+def test_a_board_runs_the_modes_that_its_engine_can_do(without, modes):
+    engine = EngineInfo(4, 1, 2048, 1, "0" * 16, "some", without)
+    assert linux_image.modes(engine) == modes.split()

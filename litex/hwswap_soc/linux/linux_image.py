@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hwswap.guest.initramfs import CONSOLE, archive
 from hwswap.project.paths import BUILD
-from hwswap_litex import InputError
+from hwswap_litex import EngineInfo, InputError
 
 from hwswap_soc.linux import devicetree
 
@@ -99,6 +99,18 @@ def start() -> bytes:
     return b"".join(word.to_bytes(4, "little") for word in TRAMPOLINES["rocket"])
 
 
+def modes(engine: EngineInfo) -> list[str]:
+    """The modes of the driver that an engine can do, and software beside them, in the order of a run.
+
+    Args:
+        engine: that in the bitstream.
+    """
+    if "core" in engine.without:
+        return ["off", "tuned", "hint"]
+    tables = [] if "tables" in engine.without else ["trusted"]
+    return ["off", "tuned", "shadow", "hint", *tables]
+
+
 def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") -> None:
     """Writes the files that a board's loader, LiteX's BIOS, reads from an SD card or is sent over the serial line.
 
@@ -106,7 +118,7 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
         soc_json: of the bitstream.
         engine_json: of the engine in the bitstream.
         output: folder.
-        bootargs: appended to the kernel's command line.
+        bootargs: appended to the kernel's command line, which has `hwswap_modes=` for that engine already.
     """
     output.mkdir(parents=True, exist_ok=True)
     cure = "build it with 'sim/setup/build fpga kernel-riscv modules-riscv initramfs-riscv'"
@@ -117,6 +129,8 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
     }
     size = len(files["initramfs.cpio"][1])
     tree = output / "hwswap.dtb"
+    if "hwswap_modes=" not in bootargs:
+        bootargs = f"hwswap_modes={','.join(modes(EngineInfo.load(engine_json.parent)))} {bootargs}".strip()
     devicetree.write(
         soc_json, engine_json, "board", tree.with_suffix(".dts"), tree, bootargs=bootargs, initramfs_size=size
     )
