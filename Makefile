@@ -91,7 +91,7 @@ test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
 	@$(PYTEST) tests/scale
 
 test-system fuzz: model-wide model-scale kernel-tuned
-test-system: model-driver
+test-system: model-driver model-grants-only
 
 test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies
 	@$(PYTEST) tests/system

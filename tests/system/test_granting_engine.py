@@ -29,18 +29,24 @@ REFUSED = ("device", "flags", "order", "place", "empty", "epoch")
 """Why a grant of an honest engine is never refused, but for the epoch of a device that went."""
 
 
+@pytest.fixture(scope="module", params=(artifacts.DEVICE_GRANTS, artifacts.DEVICE_GRANTS_ONLY), ids=("whole", "no-core"))
+def program(request: pytest.FixtureRequest) -> artifacts.Artifact:
+    """An engine with marks and grants: with all else, and with nothing else."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def granting(folder: Path) -> Iterator[EngineServer]:
-    """An engine with marks and grants."""
-    server = EngineServer(folder, program=artifacts.DEVICE_GRANTS)
+def granting(folder: Path, program: artifacts.Artifact) -> Iterator[EngineServer]:
+    """That engine."""
+    server = EngineServer(folder, program=program)
     yield server
     server.stop()
 
 
 @pytest.fixture(scope="module")
-def guest(granting: EngineServer) -> Iterator[Guest]:
+def guest(granting: EngineServer, program: artifacts.Artifact) -> Iterator[Guest]:
     """Two CPUs and swap on four RAM disks."""
-    log = paths.REPORTS / "kernel" / "granting.log"
+    log = paths.REPORTS / "kernel" / f"granting-{program.place.parent.name}.log"
     with Guest(Machine(cpus=2, disks=4, disk_mb=64), granting, log=log, patience=3) as guest:
         swap_on(guest)
         yield guest
@@ -91,10 +97,14 @@ def test_devices_come_and_go_under_load(guest: Guest, driver: Driver) -> None:
     assert driver.state() == "attached"
 
 
-def test_modes_change_under_load(guest: Guest, driver: Driver) -> None:
-    """Grants where the mode is hint, hooks in shadow, neither when it is off."""
+def test_modes_change_under_load(guest: Guest, driver: Driver, program: artifacts.Artifact) -> None:
+    """Grants where the mode is hint, neither they nor hooks when it is off; in shadow hooks, for which it takes a core."""
     load = Load(guest, LARGE)
-    change_modes(guest, driver, load, ("off", "hint", "shadow", "hint", "off", "shadow", "hint"))
+    change_modes(guest, driver, load, ("off", "hint", "shadow"))
+    if program is artifacts.DEVICE_GRANTS_ONLY:
+        assert "marks and grants alone" in driver.wait_detached()
+        assert driver.messages("they take mode hint and CONFIG_SWAP_GRANTS")
+    change_modes(guest, driver, load, ("hint", "off", "shadow", "hint"))
     driver.wait_attached()
     placed(driver, driver.stats())
     load.stop(300)
@@ -108,11 +118,11 @@ def test_a_cpu_comes_and_goes(guest: Guest, driver: Driver) -> None:
     assert driver.state() == "attached"
 
 
-def test_the_engine_dies_under_load(kernel_log: Path, folder: Path) -> None:
+def test_the_engine_dies_under_load(kernel_log: Path, folder: Path, program: artifacts.Artifact) -> None:
     """Software goes on, and it is found out."""
 
     def scenario() -> None:
-        server = EngineServer(folder, program=artifacts.DEVICE_GRANTS)
+        server = EngineServer(folder, program=program)
         try:
             with Guest(Machine(cpus=2, disks=4, disk_mb=64), server, log=kernel_log, patience=3) as guest:
                 swap_on(guest)

@@ -31,6 +31,9 @@ DEVICE = BUILD / "model" / "hwswap-device"
 DEVICE_GRANTS = BUILD / "model-driver" / "hwswap-device"
 """The same for an engine with marks and grants."""
 
+DEVICE_GRANTS_ONLY = BUILD / "model-grants-only" / "hwswap-device"
+"""The same for an engine of marks and grants alone, without a core (`make model-grants-only`)."""
+
 QEMU = BUILD / "qemu" / "qemu-system-x86_64"
 """A QEMU that has vfio-user-pci (`make setup`)."""
 
