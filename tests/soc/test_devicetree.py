@@ -201,7 +201,11 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("without", "modes"),
-    [([], "off tuned shadow hint trusted"), (["tables", "pool"], "off tuned shadow hint"), (["core"], "off tuned hint")],
+    [
+        ([], "off tuned shadow hint trusted"),
+        (["tables", "pool"], "off tuned shadow hint"),
+        (["core"], "off tuned hint"),
+    ],
 )
 def test_a_board_runs_the_modes_that_its_engine_can_do(without, modes):
     engine = EngineInfo(4, 1, 2048, 1, "0" * 16, "some", without)

@@ -29,7 +29,10 @@ REFUSED = ("device", "flags", "order", "place", "empty", "epoch")
 """Why a grant of an honest engine is never refused, but for the epoch of a device that went."""
 
 
-@pytest.fixture(scope="module", params=(artifacts.DEVICE_GRANTS, artifacts.DEVICE_GRANTS_ONLY), ids=("whole", "no-core"))
+PROGRAMS = {"whole": artifacts.DEVICE_GRANTS, "no-core": artifacts.DEVICE_GRANTS_ONLY}
+
+
+@pytest.fixture(scope="module", params=PROGRAMS.values(), ids=PROGRAMS)
 def program(request: pytest.FixtureRequest) -> artifacts.Artifact:
     """An engine with marks and grants: with all else, and with nothing else."""
     return request.param
@@ -98,7 +101,7 @@ def test_devices_come_and_go_under_load(guest: Guest, driver: Driver) -> None:
 
 
 def test_modes_change_under_load(guest: Guest, driver: Driver, program: artifacts.Artifact) -> None:
-    """Grants where the mode is hint, neither they nor hooks when it is off; in shadow hooks, for which it takes a core."""
+    """Grants where the mode is hint, hooks in shadow, which takes a core, neither when it is off."""
     load = Load(guest, LARGE)
     change_modes(guest, driver, load, ("off", "hint", "shadow"))
     if program is artifacts.DEVICE_GRANTS_ONLY:

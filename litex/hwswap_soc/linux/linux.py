@@ -11,7 +11,7 @@ from typing import Self
 
 from hwswap.project import provenance
 from hwswap.project.paths import BUILD
-from hwswap_litex import InputError
+from hwswap_litex import EngineInfo, InputError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -189,20 +189,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
-    parser.add_argument("--modes", default=",".join(MODES), help=f"of {', '.join(MODES)}; in this order")
+    parser.add_argument("--modes", help=f"of {', '.join(MODES)}; in this order (default: all that the engine can do)")
     parser.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Boots Linux, and shows and writes what came of it; returns the exit status."""
-    modes = tuple(options.modes.split(","))
     console = Console(stderr=True, highlight=False)
     try:
-        if not modes or set(modes) - set(MODES):
+        if options.modes is None:
+            modes = tuple(linux_image.modes(EngineInfo.load(ENGINE.parent)))
+        else:
+            modes = tuple(options.modes.split(","))
+        if set(modes) - set(MODES):
             raise InputError(f"--modes takes some of {', '.join(MODES)}, separated by commas")
         options.output.mkdir(parents=True, exist_ok=True)
-        bootargs = f"hwswap_modes={options.modes} {options.bootargs}".strip()
+        bootargs = f"hwswap_modes={','.join(modes)} {options.bootargs}".strip()
         image = prepare(options.model, options.output, bootargs)
         # Before the run: somebody may build something else meanwhile.
         made_of = facts(options.model, options.dram_latency)

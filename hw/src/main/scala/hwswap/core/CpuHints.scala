@@ -33,14 +33,14 @@ class HintWrite(implicit p: Params) extends Bundle {
 /** The hints, one for each CPU and order (the kernel's `percpu_swap_cluster`), and one for each device and order, which
   * rotating devices use (`global_cluster`). An invalid one stands for offset 0 or no device.
   *
-  * A RAM; reading takes `CpuHints.ReadCycles`. After reset and after `drop` the whole of it is gone through, an entry a cycle, and
-  * `ready` is low meanwhile.
+  * A RAM; reading takes `CpuHints.ReadCycles`. After reset and after `drop` the whole of it is gone through, an entry a
+  * cycle, and `ready` is low meanwhile.
   */
 class CpuHints(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Read a hint; it is there `CpuHints.ReadCycles` later, for one cycle. Undefined when it is written in the cycle in which it
-      * is read.
+    /** Read a hint; it is there `CpuHints.ReadCycles` later, for one cycle. Undefined when it is written in the cycle
+      * that it is read in.
       */
     val read = Flipped(Valid(new HintKey))
     val hint = Output(new CpuHint)

@@ -80,7 +80,8 @@ class Registers(implicit p: Params) extends Module {
     )
   )
 
-  // CONTROL, but for RESET, which ResetControl has: the mode changes only while the engine is off and no device is claimed; a fault switches off until RESET.
+  // CONTROL, but for RESET, which ResetControl has. The mode changes only while the engine is off and no device is
+  // claimed; a fault switches off until RESET.
   private val control = RegMap.Control
   val enable = RegInit(false.B)
   val advisory = RegInit(false.B)
