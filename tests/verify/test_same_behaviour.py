@@ -122,6 +122,23 @@ endmodule
     assert (found.registers, found.renamed) == (2, 1)
 
 
+def test_registers_that_take_in_the_same_hold_the_same(tmp_path):
+    """All are renamed, and nothing tells which was which: it does not matter while what they hold is used alike."""
+    text = """
+module Top(input clock, input a, input b, output q, output r);
+  reg {0}, {1};
+  always @(posedge clock) begin {0} <= a; {1} <= a; end
+  assign q = {0} & b;
+  assign r = {1} | b;
+endmodule
+"""
+    found = compared(tmp_path, text.format("x", "y"), text.format("n", "m"))
+    assert found.differences == []
+    assert (found.registers, found.renamed) == (2, 2)
+    other = text.format("n", "m").replace("m <= a", "m <= b")
+    assert compared(tmp_path, text.format("x", "y"), other).differences
+
+
 def test_tables_are_logic(tmp_path):
     """Yosys makes a memory without writes of a case that only looks something up, and ends in a default."""
     cases = "".join(f"      5'd{i}: q = 8'd{(i * 37 + 11) % 256};\n" for i in range(31)) + "      default: q = 8'd5;\n"

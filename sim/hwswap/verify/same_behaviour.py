@@ -161,18 +161,24 @@ def is_numbered(place: Place) -> bool:
     return bool(_NUMBERED.search(place[0].rpartition(".")[2]))
 
 
-def pairs(versions: tuple[Version, Version]) -> tuple[list[tuple[Bit, Bit]], tuple[set[Bit], set[Bit]]]:
-    """Pair the register bits of both; return the pairs, and what is left of each."""
+def pairs(versions: tuple[Version, Version]) -> tuple[list[tuple[Bit, Bit, object]], tuple[set[Bit], set[Bit]]]:
+    """Pair the register bits of both; return the pairs, and what is left of each.
+
+    A pair comes with a name for what it holds. Pairs that take in the same have the same name: equal from the first
+    cycle on, they stay so.
+    """
     by_name: list[dict[Place, Bit]] = [
         {place: bit for bit, place in version.names.items() if not is_numbered(place)} for version in versions
     ]
-    found = [(bit, by_name[1][place]) for place, bit in by_name[0].items() if place in by_name[1]]
+    found: list[tuple[Bit, Bit, object]] = [
+        (bit, by_name[1][place], ("pair", place)) for place, bit in by_name[0].items() if place in by_name[1]
+    ]
     paired = tuple({pair[side] for pair in found} for side in (0, 1))
     left = [version.next.keys() - paired[side] for side, version in enumerate(versions)]
     if not left[0] and not left[1]:
         return found, (set(), set())
     # The others: all that could be equal is taken to be, until what is taken in tells them apart.
-    fixed: list[dict[Bit, object]] = [{pair[side]: ("pair", i) for i, pair in enumerate(found)} for side in (0, 1)]
+    fixed: list[dict[Bit, object]] = [{pair[side]: pair[2] for pair in found} for side in (0, 1)]
     classes: list[dict[Bit, object]] = [dict.fromkeys(bits, 0) for bits in left]
     count = 1
     while True:
@@ -199,7 +205,7 @@ def pairs(versions: tuple[Version, Version]) -> tuple[list[tuple[Bit, Bit]], tup
         ours, theirs = {a for a, _ in more}, {b for _, b in more}
         rest = ([bit for bit in bits if bit not in ours], [bit for bit in members[1][number] if bit not in theirs])
         more += zip(*rest, strict=False)
-        found += more
+        found += [(a, b, ("class", number)) for a, b in more]
         left[0] -= {a for a, _ in more}
         left[1] -= {b for _, b in more}
     return found, (set(left[0]), set(left[1]))
@@ -226,7 +232,7 @@ def compare(before: Version, after: Version, folder: Path) -> Comparison:
         return result
     found, left = pairs((before, after))
     result.registers = len(found)
-    result.renamed = sum(before.names.get(a) != after.names.get(b) for a, b in found)
+    result.renamed = sum(before.names.get(a) != after.names.get(b) for a, b, _ in found)
     for whose, version, bits in (("before", before, left[0]), ("after", after, left[1])):
         for bit in sorted(bits, key=lambda bit, v=version: natural(v.names.get(bit, ("", 0)))):
             name, i = version.names.get(bit, ("without a name", 0))
@@ -235,8 +241,7 @@ def compare(before: Version, after: Version, folder: Path) -> Comparison:
     sides = [
         version.build(
             graph,
-            {pair[side]: ("pair", i) for i, pair in enumerate(found)}
-            | {bit: ("alone", side, bit) for bit in left[side]},
+            {pair[side]: pair[2] for pair in found} | {bit: ("alone", side, bit) for bit in left[side]},
         )
         for side, version in enumerate((before, after))
     ]
@@ -246,7 +251,7 @@ def compare(before: Version, after: Version, folder: Path) -> Comparison:
             result.outputs += len(bits)
             old = before.ports[name][1]
             points += [(f"the output {name}, bit {i}", sides[0](old[i]), sides[1](bit)) for i, bit in enumerate(bits)]
-    for a, b in found:
+    for a, b, _ in found:
         name, i = after.names.get(b, ("without a name", 0))
         points.append((f"the register {name}, bit {i}", sides[0](before.next[a]), sides[1](after.next[b])))
         points.append((f"the clock of {name}", sides[0](before.clocks[a]), sides[1](after.clocks[b])))
