@@ -15,13 +15,18 @@ recipe = "$$($(RUN) --dry-run $(1) | sed 's|$(CURDIR)|.|g' | sha256sum | cut -c1
 # What build/NAME points to: its name has a hash of all that it was made from.
 link = "$$(basename "$$(readlink build/$(1))")"
 
-phases := lint verilog test-hw model test-harness model-scale model-wide model-driver coverage formal mutate guest \
-	unpatched tuned soc-model litex-example capacity pytest test-report
+# pytest in a phase, with its own report, and what every test depends on.
+tests = sim/setup/env python -m pytest --junitxml=build/reports/$@.xml
+of_tests = tests/conftest.py tests/run_seed.py pyproject.toml hw/generated/python $(call link,python)
+
+phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage formal \
+	mutate guest unpatched tuned soc-model litex-example capacity test-cocotb test-trace test-system pytest test-report
 .PHONY: all $(phases) model-coverage model-mutants proof-rtl rtl-grants report-env
 
 all: $(phases)
 
-report-env lint verilog model model-scale model-wide model-driver guest soc-model litex-example capacity:
+report-env lint verilog model model-scale model-wide model-driver model-grants-only guest soc-model litex-example \
+capacity:
 	@$(PHASE) $@ -- $(RUN) $@
 
 model: verilog
@@ -56,10 +61,27 @@ mutate: model-mutants
 	@$(PHASE) $@ $(call recipe,$@ SHORT=1) $(addprefix sim/hwswap/,cli project model traces stimulus verify) \
 		hw/generated/python $(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
 
-# After all that its tests want built; capacity is there for the engines of the boards.
-pytest: model model-scale model-wide model-driver guest unpatched tuned soc-model litex-example proof-rtl rtl-grants \
-	capacity
-	@$(PHASE) $@ -- sim/setup/env python -m pytest --junitxml=build/reports/pytest.xml
+# tests/setup/test_phases.py compares the packages of sim/hwswap with what these tests import.
+cocotb_packages := compare model stimulus traces
+test-cocotb: verilog rtl-grants
+	@$(PHASE) $@ $(of_tests) tests/cocotb $(addprefix sim/hwswap/,$(cocotb_packages)) \
+		$(call link,rtl) $(call link,rtl-grants) -- $(tests) tests/cocotb
+
+test-trace: model model-wide model-scale
+	@$(PHASE) $@ $(of_tests) tests/rtl tests/scale tests/data sim/hwswap \
+		$(call link,model) $(call link,model-wide) $(call link,model-scale) -- $(tests) tests/rtl tests/scale
+
+test-system: model model-driver model-grants-only model-wide model-scale guest unpatched tuned
+	@$(PHASE) $@ $(of_tests) tests/system sim/hwswap sim/guest \
+		$(call link,model) $(call link,model-driver) $(call link,model-grants-only) $(call link,model-wide) \
+		$(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
+		$(call link,kernel-unpatched) $(call link,kernel-tuned) -- $(tests) tests/system
+
+# All others, each time, after all that they want built: what once failed may be of any folder. Capacity is there for
+# the engines of the boards.
+pytest: model model-scale model-wide model-driver model-grants-only guest unpatched tuned soc-model litex-example \
+	proof-rtl rtl-grants capacity
+	@$(PHASE) $@ -- $(tests) $(addprefix --ignore=tests/,cocotb rtl scale system)
 
 # In an environment of its own, so the phase before does not collect it. The page is of README, docs and the results.
 test-report: report-env model

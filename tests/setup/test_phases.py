@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The phases of `make test`: what passed is not run again while its inputs are the same; and what prune removes."""
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import time
 import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 
-SETUP = Path(__file__).parents[2] / "sim/setup"
+ROOT = Path(__file__).parents[2]
+SETUP = ROOT / "sim/setup"
 DAY = 86_400
 
 
@@ -94,6 +98,27 @@ def test_a_change_of_the_makefile_counts_only_where_a_target_does_something_else
     assert [make(target), make(target)] == [1, 1]
     assert make(target + "other:\n\t@true\n") == 1
     assert make(target.replace(">>count", ">>count; true")) == 2
+
+
+def imports(folder: Path) -> set[str]:
+    """Returns the modules that a folder's tests import."""
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return found
+
+
+def test_the_packages_that_cocotb_imports_are_inputs_of_its_phase():
+    named = re.search(r"^cocotb_packages := (.*)$", (SETUP / "phases.mk").read_text(), re.MULTILINE)[1].split()
+    graph = grimp.build_graph("hwswap", cache_dir=None)
+    direct = imports(ROOT / "tests/cocotb") & graph.modules
+    assert direct
+    needed = direct.union(*(graph.find_upstream_modules(module) for module in direct))
+    assert {module.split(".")[1] for module in needed - {"hwswap"}} == set(named)
 
 
 def test_what_failed_or_names_no_inputs_is_run_every_time(project):
