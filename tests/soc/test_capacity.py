@@ -142,8 +142,8 @@ def test_too_much_is_one_sentence_with_what_is_over_and_what_shrinks_it():
     assert said.startswith("vexriscv on ecpix5 does not fit: 209 block RAMs where 208 may be used, 1 too many: choose ")
     assert "SOC_CLUSTERS=, now 2048" in said and "PROFILE=, now full" in said and "LIMIT" not in said
     assert "\n" not in said and "LUTs" not in said
-    lean = EngineInfo(**INFO | {"profile": "lean", "without": ["tables"]})
-    said = capacity.refusal("it", units(LUT=70_000), lean, "routable")
+    less = EngineInfo(**INFO | {"profile": "linux", "without": ["tables"]})
+    said = capacity.refusal("it", units(LUT=70_000), less, "routable")
     assert "70,000 LUTs where 66,912 of the part's 83,640 may be used, 3,088 too many" in said
     assert "LIMIT=part" in said and "PROFILE" not in said and "CLUSTERS" not in said
 

@@ -96,13 +96,13 @@ def test_what_is_not_in_the_table_is_refused(table):
 def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
     for board, cpu in capacity.pairs():
         name = profiles.default(board, cpu)
-        assert profiles.load(name, {}).sizes["clusters"] >= (1024 if name == "lean" else 2048), "2, or 4 GiB of swap"
+        assert profiles.load(name, {}).sizes["clusters"] >= 2048, "4 GiB of swap"
     everything = profiles.load(profiles.SIMULATION, {})
     assert (everything.without, everything.added) == ((), ("grants",))
-    lean = profiles.load("lean", {})
-    assert set(lean.without) == {"tables", "pool", "index", "steps", "check"}
+    less = profiles.load("linux", {})
+    assert set(less.without) == {"tables", "pool", "steps", "check"}
     emitter = (ROOT / "hw/src/main/scala/hwswap/Emit.scala").read_text()
-    for part in lean.without:
+    for part in [*less.without, "core"]:
         assert f'name = "no-{part}"' in emitter
     for part in everything.added:
         assert f" {part}: Flag" in emitter
@@ -110,11 +110,11 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
 
 def test_the_command_prints_what_the_build_reads():
     command = [sys.executable, "-m", "hwswap_soc.boards.profiles", "--board", "ulx3s", "--cpu", "vexriscv"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PROFILE": "lean"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PROFILE": "linux"}
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     name, options, description = result.stdout.splitlines()
-    assert name == "lean" and "--no-tables" in options.split()
-    assert json.loads(description)["profile"] == "lean"
+    assert name == "linux" and "--no-tables" in options.split()
+    assert json.loads(description)["profile"] == "linux"
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment | {"PROFILE": "x"})
     assert result.returncode == 1 and result.stdout == ""
     assert result.stderr.startswith("error: profile 'x' is not known") and result.stderr.count("\n") == 1
