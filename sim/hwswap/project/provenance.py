@@ -11,7 +11,7 @@ def commit() -> str:
     """The repository's commit, with "-dirty" behind it when files differ from it; "unknown" outside of git."""
     try:
         return subprocess.run(
-            ["git", "-C", str(paths.ROOT), "describe", "--always", "--dirty", "--abbrev=12"],
+            ["git", "-C", str(paths.ROOT), "describe", "--always", "--exclude=*", "--dirty", "--abbrev=12"],
             check=True,
             capture_output=True,
             text=True,
