@@ -19,8 +19,9 @@ link = "$$(basename "$$(readlink build/$(1))")"
 tests = sim/setup/env python -m pytest --junitxml=build/reports/$@.xml
 of_tests = tests/conftest.py tests/run_seed.py pyproject.toml hw/generated/python $(call link,python)
 
-phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage formal \
-	mutate guest unpatched tuned soc-model litex-example capacity test-cocotb test-trace test-system pytest test-report
+phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
+	formal mutate guest unpatched tuned soc-model litex-example capacity test-cocotb test-trace test-system pytest \
+	test-report
 .PHONY: all $(phases) model-coverage model-mutants proof-rtl rtl-grants report-env
 
 all: $(phases)
