@@ -62,18 +62,22 @@ mutate: model-mutants
 	@$(PHASE) $@ $(call recipe,$@ SHORT=1) $(addprefix sim/hwswap/,cli project model traces stimulus verify) \
 		hw/generated/python $(call link,python) $(call link,mutants) $(call link,model-mutants) -- $(RUN) $@ SHORT=1
 
-# tests/setup/test_phases.py compares the packages of sim/hwswap with what these tests import.
-cocotb_packages := compare model stimulus traces
+# Packages of sim/hwswap: tests/setup/test_phases.py compares them with what the tests import.
+packages = sim/hwswap/__init__.py $(addprefix sim/hwswap/,$(1))
+test-cocotb_packages := compare model stimulus traces
+test-trace_packages := bench cli compare guest kernel model project rtl stimulus traces
+test-system_packages := $(test-trace_packages)
+
 test-cocotb: verilog rtl-grants
-	@$(PHASE) $@ $(of_tests) tests/cocotb $(addprefix sim/hwswap/,$(cocotb_packages)) \
+	@$(PHASE) $@ $(of_tests) tests/cocotb $(call packages,$($@_packages)) \
 		$(call link,rtl) $(call link,rtl-grants) -- $(tests) tests/cocotb
 
 test-trace: model model-wide model-scale
-	@$(PHASE) $@ $(of_tests) tests/rtl tests/scale tests/data sim/hwswap \
+	@$(PHASE) $@ $(of_tests) tests/rtl tests/scale tests/data $(call packages,$($@_packages)) \
 		$(call link,model) $(call link,model-wide) $(call link,model-scale) -- $(tests) tests/rtl tests/scale
 
 test-system: model model-driver model-grants-only model-wide model-scale guest unpatched tuned
-	@$(PHASE) $@ $(of_tests) tests/system sim/hwswap sim/guest \
+	@$(PHASE) $@ $(of_tests) tests/system $(call packages,$($@_packages)) sim/guest \
 		$(call link,model) $(call link,model-driver) $(call link,model-grants-only) $(call link,model-wide) \
 		$(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
 		$(call link,kernel-unpatched) $(call link,kernel-tuned) -- $(tests) tests/system

@@ -112,13 +112,30 @@ def imports(folder: Path) -> set[str]:
     return found
 
 
-def test_the_packages_that_cocotb_imports_are_inputs_of_its_phase():
-    named = re.search(r"^cocotb_packages := (.*)$", (SETUP / "phases.mk").read_text(), re.MULTILINE)[1].split()
+def needed(graph: grimp.ImportGraph, direct: set[str]) -> set[str]:
+    """Returns the packages of modules and of what they import; the command line loads what it is asked for."""
+    found, left = set(direct), [*direct]
+    while left:
+        module = left.pop()
+        if not module.startswith("hwswap.cli"):
+            new = graph.find_modules_directly_imported_by(module) - found
+            found |= new
+            left += new
+    return {module.split(".")[1] for module in found if "." in module}
+
+
+@pytest.mark.parametrize(
+    ("phase", "folders"), [("test-cocotb", ["cocotb"]), ("test-trace", ["rtl", "scale"]), ("test-system", ["system"])]
+)
+def test_the_packages_that_tests_import_are_inputs_of_their_phase(phase, folders):
+    text = (SETUP / "phases.mk").read_text()
+    variables = dict(re.findall(r"^([\w-]+_packages) := (.*)$", text, re.MULTILINE))
+    named = variables[f"{phase}_packages"]
+    named = variables.get(named.strip("$()"), named)
     graph = grimp.build_graph("hwswap", cache_dir=None)
-    direct = imports(ROOT / "tests/cocotb") & graph.modules
+    direct = set().union(*(imports(ROOT / "tests" / folder) for folder in folders)) & graph.modules
     assert direct
-    needed = direct.union(*(graph.find_upstream_modules(module) for module in direct))
-    assert {module.split(".")[1] for module in needed - {"hwswap"}} == set(named)
+    assert needed(graph, direct) == set(named.split())
 
 
 def test_what_failed_or_names_no_inputs_is_run_every_time(project):
