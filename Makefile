@@ -223,7 +223,7 @@ bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
 bitstream flash: export CPU := $(or $(CPU),vexriscv)
 bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
 
-bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=lean]: see docs/board.md
+bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=linux]: see docs/board.md
 	@$(ENV) python -m hwswap soc board $(BOARD) $(CPU)
 	@$(B) $(bitstream_steps)
 	@$(ENV) python -m hwswap soc timing build/bitstream-$(BOARD)-$(CPU)

@@ -17,7 +17,8 @@ link = "$$(basename "$$(readlink build/$(1))")"
 
 # pytest in a phase, with its own report, and what every test depends on.
 tests = sim/setup/env python -m pytest --junitxml=build/reports/$@.xml
-of_tests = tests/conftest.py tests/run_seed.py pyproject.toml hw/generated/python $(call link,python)
+of_tests = tests/conftest.py tests/run_seed.py pyproject.toml hw/generated/python $(call link,python) \
+	"$${HWSWAP_SEED:-}"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
 	formal mutate guest unpatched tuned soc-model litex-example capacity test-cocotb test-trace test-system pytest \
@@ -69,7 +70,7 @@ test-trace_packages := bench cli compare guest kernel model project rtl stimulus
 test-system_packages := $(test-trace_packages)
 
 test-cocotb: verilog rtl-grants
-	@$(PHASE) $@ $(of_tests) tests/cocotb $(call packages,$($@_packages)) \
+	@$(PHASE) $@ $(of_tests) tests/cocotb tests/data $(call packages,$($@_packages)) \
 		$(call link,rtl) $(call link,rtl-grants) -- $(tests) tests/cocotb
 
 test-trace: model model-wide model-scale
@@ -77,7 +78,7 @@ test-trace: model model-wide model-scale
 		$(call link,model) $(call link,model-wide) $(call link,model-scale) -- $(tests) tests/rtl tests/scale
 
 test-system: model model-driver model-grants-only model-wide model-scale guest unpatched tuned
-	@$(PHASE) $@ $(of_tests) tests/system $(call packages,$($@_packages)) sim/guest \
+	@$(PHASE) $@ $(of_tests) tests/system tests/model $(call packages,$($@_packages)) sim/guest $(call link,qemu) \
 		$(call link,model) $(call link,model-driver) $(call link,model-grants-only) $(call link,model-wide) \
 		$(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
 		$(call link,kernel-unpatched) $(call link,kernel-tuned) -- $(tests) tests/system

@@ -103,7 +103,10 @@ def test_devices_come_and_go_under_load(guest: Guest, driver: Driver) -> None:
 def test_modes_change_under_load(guest: Guest, driver: Driver, program: artifacts.Artifact) -> None:
     """Grants where the mode is hint, hooks in shadow, which takes a core, neither when it is off."""
     load = Load(guest, LARGE)
-    change_modes(guest, driver, load, ("off", "hint", "shadow"))
+    change_modes(guest, driver, load, ("hint", "off", "hint", "hint"))
+    guest.run("echo 4 > /sys/module/hwswap/parameters/trusted_min_order").check()
+    assert driver.state() == "attached", "what is not of grants does not touch them"
+    change_modes(guest, driver, load, ("shadow",))
     if program is artifacts.DEVICE_GRANTS_ONLY:
         assert "marks and grants alone" in driver.wait_detached()
         assert driver.messages("they take mode hint and CONFIG_SWAP_GRANTS")

@@ -139,6 +139,19 @@ endmodule
     assert compared(tmp_path, text.format("x", "y"), other).differences
 
 
+def test_registers_that_may_begin_with_different_contents_are_not_taken_for_one(tmp_path):
+    """They take in the same when `b` says so, and hold until then: an output of 0 in place of their XOR is told."""
+    text = """
+module Top(input clock, input a, input b, output q);
+  reg {0}, {1};
+  always @(posedge clock) if (b) begin {0} <= a; {1} <= a; end
+  assign q = {2};
+endmodule
+"""
+    before, after = text.format("x", "y", "x ^ y"), text.format("n", "m", "n & m & ~n")
+    assert "the output q, bit 0 is not proved to be the same" in compared(tmp_path, before, after).differences
+
+
 def test_tables_are_logic(tmp_path):
     """Yosys makes a memory without writes of a case that only looks something up, and ends in a default."""
     cases = "".join(f"      5'd{i}: q = 8'd{(i * 37 + 11) % 256};\n" for i in range(31)) + "      default: q = 8'd5;\n"

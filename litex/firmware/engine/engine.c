@@ -18,6 +18,9 @@ static COLD void identify(struct engine *engine) {
   engine->build = engine_read(HWSWAP_REG_BUILD);
   if (engine->build != ((uint64_t)HWSWAP_BUILD_HASH_HI << 32 | HWSWAP_BUILD_HASH_LO))
     fail("the engine is another build than the exports this program was made with: build it again");
+  if (caps & HWSWAP_CAPS_GRANTS_ONLY)
+    fail("the engine has marks and grants alone, and this program gives it commands: build the SoC with another "
+         "PROFILE=");
   engine->devices = (unsigned)FIELD_GET(HWSWAP_CAPS_DEVICES, caps);
   engine->cpus = (unsigned)FIELD_GET(HWSWAP_CAPS_CPUS, caps);
   engine->clusters = (uint32_t)FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);

@@ -6,6 +6,7 @@ hwswap soc flash --board ecpix5 --cpu vexriscv --dry-run
 
 import argparse
 import json
+import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -19,14 +20,34 @@ ROOT = sources.ROOT
 BUILD = ROOT / "build"
 
 
-def find(board: str, cpu: str, folder: Path, engines: Path = BUILD) -> Path:
+def emit(board: str, cpu: str) -> None:
+    """Makes the Verilog of the engine as it is now, which a bitstream is compared with, unless it is there.
+
+    Args:
+        board: name of the board.
+        cpu: name of the CPU.
+    """
+    done = subprocess.run(
+        [ROOT / "sim/setup/build", "rtl-board"],
+        env=os.environ | {"BOARD": board, "CPU": cpu},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        raise InputError(f"the engine cannot be made: {lines[-1] if lines else 'sim/setup/build rtl-board failed'}")
+
+
+def find(board: str, cpu: str, folder: Path, engines: Path | None = None) -> Path:
     """Makes sure that a folder holds the bitstream of a board and CPU, made from the sources as they are now.
 
     Args:
         board: name of the board.
         cpu: name of the CPU.
         folder: what `make bitstream` made.
-        engines: holds the Verilog of the engine as it is now, in rtl-board-<profile>.
+        engines: holds the Verilog of the engine as it is now, in rtl-board-<profile>; it is made when None.
 
     Returns:
         The file to load.
@@ -44,7 +65,9 @@ def find(board: str, cpu: str, folder: Path, engines: Path = BUILD) -> Path:
     if changed := sources.changed(recorded):
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise InputError(f"the bitstream (engine {engine}) is older than {changed[0]}{more}: run '{build}'")
-    present = EngineInfo.load(engines / f"rtl-board-{profiles.chosen(board, cpu)}")
+    if engines is None:
+        emit(board, cpu)
+    present = EngineInfo.load((engines or BUILD) / f"rtl-board-{profiles.chosen(board, cpu)}")
     if present.build_hash != engine:
         raise InputError(
             f"the bitstream's engine {engine} is not what the sources make now ({present.build_hash}, profile "

@@ -138,7 +138,7 @@ class Authoritative:
             | m.CAPS_CPUS.put(255)
             | m.CAPS_HINT_RING_LOG2.put(15)
             | m.CAPS_ORDERS.put(15)
-            | m.CAPS_CLUSTERS.put((1 << 32) - 1),
+            | m.CAPS_CLUSTERS.put((1 << m.CAPS_CLUSTERS.width) - 1),
         )
         if sizes.dram:
             s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(1), m.CAPS_DRAM.put(1) | m.CAPS_ADVISORY.put(1) | m.CAPS_INDEX.put(1))

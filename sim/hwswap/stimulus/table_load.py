@@ -71,7 +71,7 @@ class Load:
         s.after_reset()
         s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(store > 0), m.CAPS_DRAM.put(1))
         if store:
-            s.read(m.CAPS_OFFSET, m.CAPS_CLUSTERS.put(store), m.CAPS_CLUSTERS.put(0xFFFF_FFFF))
+            s.read(m.CAPS_OFFSET, m.CAPS_CLUSTERS.put(store), m.CAPS_CLUSTERS.put((1 << m.CAPS_CLUSTERS.width) - 1))
         s.begin(m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1))
         s.give([Expected(prepare(TYPE, self.pages, 0, BLKDEV | SOLIDSTATE), Status.OK)])
         s.give([Expected(Command(Opcode.SWAPON, TYPE), Status.OK)])

@@ -81,6 +81,19 @@ class Graph:
             found = self.conjunction(found ^ 1, literal ^ 1) ^ 1
         return found
 
+    def depends(self, literal: int, inputs: set[int]) -> bool:
+        """Tell whether a literal depends on one of these nodes."""
+        seen, waiting = set(), [literal >> 1]
+        while waiting:
+            node = waiting.pop()
+            if node in inputs:
+                return True
+            if node not in seen:
+                seen.add(node)
+                if pair := self.nodes[node]:
+                    waiting += [pair[0] >> 1, pair[1] >> 1]
+        return False
+
     def aiger(self, output: int) -> bytes:
         """Return what the literal depends on in the binary AIGER format, with it as the only output."""
         needed, waiting = set(), [output >> 1]

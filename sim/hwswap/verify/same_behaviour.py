@@ -164,8 +164,8 @@ def is_numbered(place: Place) -> bool:
 def pairs(versions: tuple[Version, Version]) -> tuple[list[tuple[Bit, Bit, object]], tuple[set[Bit], set[Bit]]]:
     """Pair the register bits of both; return the pairs, and what is left of each.
 
-    A pair comes with a name for what it holds. Pairs that take in the same have the same name: equal from the first
-    cycle on, they stay so.
+    A pair comes with a name for what it holds. Pairs that take in the same have the same name if that depends on no such
+    pairs: they are equal from the second cycle on, whatever they held before.
     """
     by_name: list[dict[Place, Bit]] = [
         {place: bit for bit, place in version.names.items() if not is_numbered(place)} for version in versions
@@ -190,10 +190,15 @@ def pairs(versions: tuple[Version, Version]) -> tuple[list[tuple[Bit, Bit, objec
             refined.append(
                 {bit: keys.setdefault((number, of(version.next[bit])), len(keys)) for bit, number in guess.items()}
             )
-        classes = refined
         if len(keys) == count:
             break
+        classes = refined
         count = len(keys)
+    several = {
+        ("class", number) for guess in classes for number, found_of in Counter(guess.values()).items() if found_of > 1
+    }
+    nodes = {graph.inputs[name] >> 1 for name in several if name in graph.inputs}
+    plain = {number for number, literal in keys if not graph.depends(literal, nodes)}
     members: list[dict[object, list[Bit]]] = [defaultdict(list), defaultdict(list)]
     for side, version in enumerate(versions):
         for bit in sorted(left[side], key=lambda bit, v=version: natural(v.names.get(bit, ("", 0)))):
@@ -205,7 +210,7 @@ def pairs(versions: tuple[Version, Version]) -> tuple[list[tuple[Bit, Bit, objec
         ours, theirs = {a for a, _ in more}, {b for _, b in more}
         rest = ([bit for bit in bits if bit not in ours], [bit for bit in members[1][number] if bit not in theirs])
         more += zip(*rest, strict=False)
-        found += [(a, b, ("class", number)) for a, b in more]
+        found += [(a, b, ("class", number) if number in plain else ("one", a)) for a, b in more]
         left[0] -= {a for a, _ in more}
         left[1] -= {b for _, b in more}
     return found, (set(left[0]), set(left[1]))

@@ -15,18 +15,18 @@
  */
 static size_t hwswap_divide(struct hwswap *hw)
 {
-	const size_t grants = hw->has_grants;
+	const size_t grants = hw->has_grants, core = !hw->grants_only;
 	const struct {
 		struct hwswap_dma *mem;
 		size_t size;
 		bool written, read;
 	} pieces[] = {
-		{ &hw->elines, hw->cpus * HWSWAP_ENGINE_LINE_SIZE, true },
-		{ &hw->hints, (size_t)hw->cpus * HWSWAP_ORDERS * HWSWAP_HINT_SIZE << hw->hint_log2,
+		{ &hw->elines, core * hw->cpus * HWSWAP_ENGINE_LINE_SIZE, true },
+		{ &hw->hints, core * hw->cpus * HWSWAP_ORDERS * HWSWAP_HINT_SIZE << hw->hint_log2,
 		  true },
-		{ &hw->cpls, HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2, true },
-		{ &hw->dump, HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE, true },
-		{ &hw->found, HWSWAP_FOUND_SIZE, true },
+		{ &hw->cpls, core * HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2, true },
+		{ &hw->dump, core * HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE, true },
+		{ &hw->found, core * HWSWAP_FOUND_SIZE, true },
 		{ &hw->grants,
 		  grants * hw->cpus * HWSWAP_ORDERS * HWSWAP_GRANT_SIZE << hw->grant_log2, true },
 		{ &hw->no_run, grants * HWSWAP_NO_RUN_SIZE, true },
@@ -36,12 +36,12 @@ static size_t hwswap_divide(struct hwswap *hw)
 		{ &hw->words, grants * hw->usable * sizeof(u32), false, true },
 		{ &hw->used, grants * hw->usable * HWSWAP_SLOTS / 8, false, true },
 		{ &hw->grant_lines, grants * hw->cpus * HWSWAP_GRANT_LINE_SIZE, false, true },
-		{ &hw->lines, hw->cpus * HWSWAP_CPU_LINE_SIZE, false, true },
-		{ &hw->notices, (size_t)hw->cpus * HWSWAP_NOTICE_SIZE << HWSWAP_NOTICE_LOG2, false,
+		{ &hw->lines, core * hw->cpus * HWSWAP_CPU_LINE_SIZE, false, true },
+		{ &hw->notices, core * hw->cpus * HWSWAP_NOTICE_SIZE << HWSWAP_NOTICE_LOG2, false,
 		  true },
-		{ &hw->cmds, HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2, false, true },
-		{ &hw->gives, HWSWAP_GIVE_SIZE, false, true },
-		{ &hw->state, (size_t)hw->usable * HWSWAP_CLUSTER_STATE_SIZE, false, true },
+		{ &hw->cmds, core * HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2, false, true },
+		{ &hw->gives, core * HWSWAP_GIVE_SIZE, false, true },
+		{ &hw->state, core * hw->usable * HWSWAP_CLUSTER_STATE_SIZE, false, true },
 	};
 	size_t at = 0;
 	int i;

@@ -113,15 +113,17 @@ static int engine_show(struct seq_file *m, void *unused)
 	}
 	seq_printf(m, "version %u.%u\n", hw->version >> 16, hw->version & 0xffff);
 	seq_printf(m, "build %016llx\n", hw->build);
-	seq_printf(m, "devices %u\ncpus %u\nclusters %u\nhint_ring %u\n", hw->devices, hw->cpus,
-		   hw->clusters, 1U << hw->hint_log2);
+	seq_printf(m, "devices %u\ncpus %u\nclusters %u\n", hw->devices, hw->cpus, hw->clusters);
 	seq_printf(m, "interrupt %d\n", hw->irq);
 	seq_printf(m, "control %llx\n", hwswap_read(hw, HWSWAP_REG_CONTROL));
 	seq_printf(m, "status %llx\n", hwswap_read(hw, HWSWAP_REG_STATUS));
 	hwswap_windows_show(hw, m);
-	usage = hwswap_read(hw, HWSWAP_REG_USAGE);
-	seq_printf(m, "free_slots %llu\nhinted_slots %llu\n",
-		   FIELD_GET(HWSWAP_USAGE_SLOTS, usage), FIELD_GET(HWSWAP_USAGE_HINTED, usage));
+	if (!hw->grants_only) {
+		usage = hwswap_read(hw, HWSWAP_REG_USAGE);
+		seq_printf(m, "hint_ring %u\nfree_slots %llu\nhinted_slots %llu\n",
+			   1U << hw->hint_log2, FIELD_GET(HWSWAP_USAGE_SLOTS, usage),
+			   FIELD_GET(HWSWAP_USAGE_HINTED, usage));
+	}
 	for (i = 0; i < ARRAY_SIZE(regs); i++)
 		seq_printf(m, "%s %llu\n", regs[i].name, hwswap_read(hw, regs[i].reg));
 	for (i = 0; i < hw->devices; i++) {

@@ -76,11 +76,11 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
 	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
-	hw->hint_log2 = hw->grants_only ? 1 : FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
+	hw->hint_log2 = FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
 	hw->grant_log2 = hw->has_grants ? FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2,
 						    hwswap_read(hw, HWSWAP_REG_GRANT_STATE)) : 0;
 	if (!hw->devices || !hw->cpus || hw->clusters < 8 || hw->clusters > 1 << 24 ||
-	    !hw->hint_log2 || hw->hint_log2 > 8 ||
+	    hw->grants_only == !!hw->hint_log2 || hw->hint_log2 > 8 ||
 	    (hw->has_grants && (hw->clusters % HWSWAP_GROUP || !hw->grant_log2 ||
 				hw->grant_log2 > 6)) ||
 	    FIELD_GET(HWSWAP_CAPS_ORDERS, caps) != HWSWAP_ORDERS) {
@@ -165,15 +165,9 @@ void hwswap_control(struct hwswap *hw)
 		     (hw->tables_dir == DMA_BIDIRECTIONAL ? HWSWAP_CONTROL_TABLE_WRITES : 0));
 }
 
-/**
- * hwswap_program - tell the engine where everything is, and let it run
- * @hw: the engine, reset
- */
-void hwswap_program(struct hwswap *hw)
+/* Rings, lines and records that an engine without a core knows nothing of. */
+static void hwswap_program_core(struct hwswap *hw)
 {
-	hw->programmed = true;
-	/* Before anything of which DMA could come. */
-	hwswap_windows_open(hw);
 	hwswap_write(hw, HWSWAP_REG_CMD_BASE, hw->cmds.bus);
 	hwswap_write(hw, HWSWAP_REG_CPL_BASE, hw->cpls.bus);
 	hwswap_write(hw, HWSWAP_REG_CMD_SIZE, HWSWAP_CMD_LOG2);
@@ -188,6 +182,19 @@ void hwswap_program(struct hwswap *hw)
 		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_MIN, HWSWAP_HINT_DEPTH_CAP_MIN_RESET) |
 		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_SHIFT, HWSWAP_HINT_DEPTH_CAP_SHIFT_RESET));
 	hwswap_write(hw, HWSWAP_REG_POLL, poll_cycles);
+}
+
+/**
+ * hwswap_program - tell the engine where everything is, and let it run
+ * @hw: the engine, reset
+ */
+void hwswap_program(struct hwswap *hw)
+{
+	hw->programmed = true;
+	/* Before anything of which DMA could come. */
+	hwswap_windows_open(hw);
+	if (!hw->grants_only)
+		hwswap_program_core(hw);
 	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, ~0ULL);
 	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE,
 		     hw->irq ? HWSWAP_IRQ_ENABLE_COMPLETION | HWSWAP_IRQ_ENABLE_ERROR : 0);

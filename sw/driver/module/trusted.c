@@ -178,6 +178,9 @@ int hwswap_trusted_apply(struct hwswap *hw, const struct swap_offload_ops *ops)
 	enum dma_data_direction dir = trusted ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 	int ret;
 
+	/* There are no hooks, and it knows no table. */
+	if (hw->by_grants)
+		return 0;
 	/* A fenced engine stays off until it is attached again. */
 	if (READ_ONCE(hw->doubt))
 		return -EPROTO;
