@@ -164,8 +164,8 @@ def is_numbered(place: Place) -> bool:
 def pairs(versions: tuple[Version, Version]) -> tuple[list[tuple[Bit, Bit, object]], tuple[set[Bit], set[Bit]]]:
     """Pair the register bits of both; return the pairs, and what is left of each.
 
-    A pair comes with a name for what it holds. Pairs that take in the same have the same name if that depends on no such
-    pairs: they are equal from the second cycle on, whatever they held before.
+    A pair comes with a name for what it holds. Pairs that take in the same have the same name if that depends on no
+    such pairs: they are equal from the second cycle on, whatever they held before.
     """
     by_name: list[dict[Place, Bit]] = [
         {place: bit for bit, place in version.names.items() if not is_numbered(place)} for version in versions
