@@ -20,7 +20,7 @@ CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 PATH = re.compile(rf"(?<![\w./:@-])(?:{TREES})/[\w.,*/+-]*[\w*/]")
 HASH = re.compile(r"(?<![\w.-])(?:[0-9a-f]{7,12}|[0-9a-f]{40})(?![\w-])")
-NO_COMMIT = re.compile(r"(?:patch series |engine build |build |\b(?:full|linux|lean) )`?$")
+NO_COMMIT = re.compile(r"(?:patch series |engine build |build |\b(?:full|linux|grants|grants-only) )`?$")
 """What stands before hashes of other things: of the patches, and of an engine's sources."""
 
 
