@@ -241,7 +241,7 @@ sizes: setup ## synthesise the SoCs of all boards and put on record what they ta
 	@$(ENV) python -m hwswap soc capacity synthesise
 
 flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command)
-	@$(B) fpga rtl-board
+	@$(B) fpga
 	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
 # PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).
