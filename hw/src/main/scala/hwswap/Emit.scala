@@ -111,28 +111,27 @@ object Emit {
   ): Unit = {
     if (!buildHash.matches("[0-9a-fA-F]{1,16}"))
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
-    val core = !noCore.value
     val p = sizes {
       val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
-      Params(
+      val whole = Params(
         devices,
         cpus,
         clusters,
         hintRingLog2,
         BigInt(buildHash, 16),
-        core && !authoritative.value,
+        !authoritative.value,
         caches,
-        tables = core && !noTables.value,
-        pool = core && !noTables.value && !noPool.value,
-        index = core && !noIndex.value,
-        steps = core && !noSteps.value,
-        check = core && !noCheck.value,
+        tables = !noTables.value,
+        pool = !noTables.value && !noPool.value,
+        index = !noIndex.value,
+        steps = !noSteps.value,
+        check = !noCheck.value,
         resetTimeoutLog2 = resetTimeoutLog2,
         grants = grants.value,
         grantRingLog2 = grantRingLog2,
-        openPlacement = !noOpen.value,
-        core = core
+        openPlacement = !noOpen.value
       )
+      if (noCore.value) Params.grantsOnly(whole) else whole
     }
     write(targetDir, "HwSwap.sv", verilog(p, synthesis.value, locations.value))
     if (!synthesis.value) write(targetDir, "core_ops.h", operations)

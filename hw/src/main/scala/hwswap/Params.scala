@@ -203,13 +203,11 @@ object Params {
   /** An engine of marks and grants alone.
     *
     * @param p
-    *   sizes; what needs the core is taken out
+    *   an engine with them; what needs the core is taken out
     */
   def grantsOnly(p: Params): Params = p.copy(
     core = false,
-    grants = true,
     advisory = false,
-    dram = None,
     tables = false,
     pool = false,
     index = false,

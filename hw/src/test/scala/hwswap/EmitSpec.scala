@@ -56,9 +56,11 @@ class EmitSpec extends AnyFunSpec {
       "cpus is 0: choose 1 to 64" -> (() => Params(cpus = 0)),
       "clusters is 9: choose a power of two from 8 to 65536" -> (() => Params(clusters = 9)),
       "hintRingLog2 is 9: choose 1 to 8" -> (() => Params(hintRingLog2 = 9)),
-      "there is nothing left, choose one of the two" -> (() => Params.grantsOnly(Params()).copy(grants = false)),
+      "there is nothing left, choose one of the two" -> (() =>
+        Params.grantsOnly(Params(grants = true)).copy(grants = false)
+      ),
       "tables is there and core is false: it needs the core, leave out both" ->
-        (() => Params.grantsOnly(Params()).copy(tables = true))
+        (() => Params.grantsOnly(Params(grants = true)).copy(tables = true))
     )
     for ((sentence, make) <- wrong)
       assert(intercept[IllegalArgumentException](make()).getMessage.endsWith(sentence))
