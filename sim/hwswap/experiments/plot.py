@@ -43,7 +43,7 @@ def draw_swapoff(result: Result) -> Figure:
     axes.set_xlabel("page_cluster")
     axes.set_ylabel("time of a swapoff, fixed : adaptive")
     axes.set_ylim(0, 1.05)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper right")
     return figure
 
 
@@ -66,7 +66,7 @@ def draw_offsets(result: Result) -> Figure:
         below.set_xlabel("CPUs")
     grid[0][0].set_ylabel("% of allocations that collide in a trunk")
     grid[1][0].set_ylabel("pages a CPU gets in a row")
-    grid[0][0].legend(fontsize=8)
+    grid[0][0].legend(fontsize=8, loc="lower right")
     return figure
 
 
@@ -91,7 +91,7 @@ def draw_cache(result: Result) -> Figure:
         axes.set_title(f"slots leave {drain}")
         axes.set_xlabel("% of slots: in use, then given back")
         axes.set_ylim(bottom=0)
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="lower center")
     figure.axes[0].set_ylabel("KiB")
     return figure
 

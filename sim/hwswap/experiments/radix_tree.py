@@ -103,7 +103,8 @@ class Tree:
             raise KeyError(index)
         while path[-1].shift:
             below = path[-1].slots[index >> path[-1].shift & MASK]
-            assert below is not None
+            if below is None:
+                raise KeyError(index)
             path.append(below)
         del path[-1].slots[index & MASK]
         while path and not path[-1].slots:
