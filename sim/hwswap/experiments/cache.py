@@ -280,26 +280,26 @@ def run(seed: int, short: bool) -> Result:
         [memory_grid(samples)],
         (
             (
-                "What was published is said in words, 'about the same on average', of kernels under load; ours is of a device "
-                "that fills whole and empties whole, each moment counting the same."
+                "What was published is said in words, 'about the same on average', of kernels under load; ours is "
+                "of a device that fills whole and empties whole, each moment counting the same."
             ),
             (
-                "A table costs a page as long as one slot of its cluster is in use; where slots leave at random tables stay "
-                "to the end, and nodes nearly as long. In order both go as slots do."
+                "A table costs a page as long as one slot of its cluster is in use; where slots leave at random "
+                "tables stay to the end, and nodes nearly as long. In order both go as slots do."
             ),
             (
-                "The published series kept swap_map beside the tables; Linux 7.3 has it no more, which is the first of the "
-                "three figures of memory."
+                "The published series kept swap_map beside the tables; Linux 7.3 has it no more, which is the first "
+                "of the three figures of memory."
             ),
         ),
         (
             (
-                "Throughput and time of usemem (28.6 % more, 27.8 % less time in the kernel): they are of locks as much as of "
-                "look-ups, and the model has no time."
+                "Throughput and time of usemem (28.6 % more, 27.8 % less time in the kernel): they are of locks as "
+                "much as of look-ups, and the model has no time."
             ),
             (
-                "Loads, cache lines and misses of a look-up: no figure was published. A cache of 32 KiB for look-ups alone is "
-                "an assumption; nothing else competes for it."
+                "Loads, cache lines and misses of a look-up: no figure was published. A cache of 32 KiB for "
+                "look-ups alone is an assumption; nothing else competes for it."
             ),
             "What a slab loses at its end, and the roots of trees, are not counted.",
         ),

@@ -2,9 +2,9 @@
 """Whose next offset an allocation begins with: shared, each CPU's own, or each CPU's own in random trunks.
 
 CPUs that swap at the same time are modelled as rounds, in each of which every CPU allocates one slot of order 0 once,
-in random order. Two CPUs collide that get slots of the same trunk of 64 MiB in a round: there they would have waited for
-the same lock of the swap cache, before that became a table a cluster. A run is what a CPU gets at neighbouring slots
-one allocation after the other.
+in random order. Two CPUs collide that get slots of the same trunk of 64 MiB in a round: there they would have waited
+for the same lock of the swap cache, before that became a table a cluster. A run is what a CPU gets at neighbouring
+slots one allocation after the other.
 
 Two states of the device are looked at: empty at first, filled to a half at most; and three quarters of the slots used
 at random, no cluster empty, where each allocation is followed by the free of a random slot.
@@ -263,17 +263,23 @@ def run(seed: int, short: bool) -> Result:
         grids,
         (
             (
-                f"The device has {trunks} trunks, so that CPUs that know nothing of each other meet in one by chance. The "
-                "published machine's device is larger than its memory, and its size is not told: with more trunks fewer meet."
-            ),
-            "Theirs is time spent for a lock, which rises faster than the number of those that meet; ours counts who meets.",
-            (
-                "Linux 7.3 takes clusters off lists and never searches a device from a shared place to its end: shared, all CPUs "
-                "are in one cluster, and on a fragmented device clusters come in random order by themselves."
+                f"The device has {trunks} trunks, so that CPUs that know nothing of each other meet in one by "
+                "chance. The published machine's device is larger than its memory, and its size is not told: with "
+                "more trunks fewer meet."
             ),
             (
-                "On an empty device clusters come in rising order, so CPUs with places of their own are in neighbouring clusters "
-                "of one trunk. Kernels with a lock a trunk listed them 64 MiB apart for that; Linux 7.3 has a lock a cluster."
+                "Theirs is time spent for a lock, which rises faster than the number of those that meet; ours "
+                "counts who meets."
+            ),
+            (
+                "Linux 7.3 takes clusters off lists and never searches a device from a shared place to its end: "
+                "shared, all CPUs are in one cluster, and on a fragmented device clusters come in random order by "
+                "themselves."
+            ),
+            (
+                "On an empty device clusters come in rising order, so CPUs with places of their own are in "
+                "neighbouring clusters of one trunk. Kernels with a lock a trunk listed them 64 MiB apart for that; "
+                "Linux 7.3 has a lock a cluster."
             ),
         ),
         (

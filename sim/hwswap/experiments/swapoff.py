@@ -4,9 +4,9 @@
 A process's pages are swapped out, by the golden model's allocator; then swapoff walks its page tables and reads back
 what is not in the swap cache, by the golden model's windows. Nobody faults meanwhile, so no window has hits.
 
-Time is modelled as LATENCY for each time that the walk waits, and PAGE_COST a page. Both are those of `make bench-table`,
-which measures the same in a guest: a device that answers any number of requests after 100 µs, and what is left of a
-swapoff with windows of 128 slots.
+Time is modelled as LATENCY for each time that the walk waits, and PAGE_COST a page. Both are those of
+`make bench-table`, which measures the same in a guest: a device that answers any number of requests after 100 µs, and
+what is left of a swapoff with windows of 128 slots.
 """
 
 import random
@@ -290,18 +290,20 @@ def run(seed: int, short: bool) -> Result:
         grids,
         (
             (
-                f"Ours has a device that takes {LATENCY:.0f} µs for any number of requests at once, {LATENCY / PAGE_COST:.1f} "
-                "times what else a page costs: what is won is all that a wait can win. Fitted to the published ratio at "
-                f"page_cluster {FITTED_AT}, a wait costs {fitted_latency(found):.1f} times what a page does."
+                f"Ours has a device that takes {LATENCY:.0f} µs for any number of requests at once, "
+                f"{LATENCY / PAGE_COST:.1f} times what else a page costs: what is won is all that a wait can win. "
+                f"Fitted to the published ratio at page_cluster {FITTED_AT}, a wait costs "
+                f"{fitted_latency(found):.1f} times what a page does."
             ),
             (
-                "The walk of Linux 7.3 asks for a window only where the page is not in the swap cache; that of Linux 5.6 asked "
-                "at each page, so that its offsets were neighbours more often and most windows had two slots."
+                "The walk of Linux 7.3 asks for a window only where the page is not in the swap cache; that of "
+                "Linux 5.6 asked at each page, so that its offsets were neighbours more often and most windows had "
+                "two slots."
             ),
             "Windows of 4 and 8 slots need hits, that is faults of processes that run meanwhile; the model has none.",
             (
-                "From page_cluster 6 on the published times rise again; a model without a queue and without memory that "
-                "runs short has no reason to."
+                "From page_cluster 6 on the published times rise again; a model without a queue and without memory "
+                "that runs short has no reason to."
             ),
         ),
         (
