@@ -78,7 +78,7 @@ test-harness: model ## C++ unit tests of the harness
 
 test-model: setup ## the golden model, traces, their comparison, and all else in Python that needs no engine
 	@$(PYTEST) tests/model tests/traces tests/readers tests/compare tests/stimulus tests/kernel tests/guest tests/bench \
-		tests/breakeven tests/project
+		tests/experiments tests/breakeven tests/project
 
 test-cocotb: verilog ## the whole engine, and that of marks and grants, through their ports against the golden model
 	@$(B) rtl-grants
@@ -154,6 +154,10 @@ bench-engine: model ## cycles of the engine on recorded traces, beside the targe
 break-even: setup ## where offload pays, calculated: build/break-even [LINK=cxl] [ORDER=0] [DOCS=1]
 	@$(ENV) python -m hwswap break-even $(if $(LINK),--link $(LINK)) $(if $(ORDER),--order $(ORDER)) \
 		$(if $(DOCS),--docs)
+
+# ONLY="swapoff offsets cache": these alone.
+experiments: setup ## published tables on swap allocation, made again in kind: build/experiments [ONLY=cache] [SHORT=1]
+	@$(ENV) python -m hwswap experiments $(ONLY) $(if $(SHORT),--short)
 
 report-env: setup ## the Python environment of report and sweep: build/python-report
 	@sim/setup/report-env

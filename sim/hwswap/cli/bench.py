@@ -85,6 +85,19 @@ def fill_break_even(parser: Parser) -> Run:
     return break_even.run
 
 
+def fill_experiments(parser: Parser) -> Run:
+    """Add the arguments of `experiments`."""
+    from hwswap.experiments import command as experiments
+
+    parser.describe(experiments)
+    options.short(parser)
+    experiments.add_arguments(parser)
+    options.seed(parser)
+    options.output_folder(parser, experiments.OUTPUT)
+    options.json(parser)
+    return experiments.run
+
+
 def fill_demo(parser: Parser) -> Run:
     """Add the arguments of `demo`."""
     from hwswap.bench import demo
@@ -98,6 +111,7 @@ def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "demo", "boot Linux with the engine, swap in every mode, print the comparison", fill_demo)
     command(commands, "break-even", "calculate where offload pays, from measured figures", fill_break_even)
+    command(commands, "experiments", "published tables on swap allocation, made again in kind", fill_experiments)
     actions = group(commands, "bench", "measure the engine and the driver")
     command(actions, "engine", "the engine's cycles on traces, beside the targets", fill_engine)
     command(actions, "scale", "the engine from 1 GiB to 1 TiB, its clusters in DRAM", fill_scale)

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose next offset an allocation begins with: shared, each CPU's own, or each CPU's own in random trunks.
+
+CPUs that swap at the same time are modelled as rounds, in each of which every CPU allocates one slot of order 0 once,
+in random order. Two CPUs collide that get slots of the same trunk of 64 MiB in a round: there they would have waited
+for the same lock of the swap cache, before that became a table a cluster. A run is what a CPU gets at neighbouring
+slots one allocation after the other.
+
+Two states of the device are looked at: empty at first, filled to a half at most; and three quarters of the slots used
+at random, no cluster empty, where each allocation is followed by the free of a random slot.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hwswap_map import Flag
+
+from hwswap.experiments import published
+from hwswap.experiments.comparison import Grid, Result, Row
+from hwswap.model.golden import Allocator
+from hwswap.model.policy import TRUNK, Hint, Policy
+from hwswap.model.rows import SLOTS
+
+CPUS, SHORT_CPUS = (2, 4, 8, 16, 32), (2, 16)
+CLUSTERS, SHORT_CLUSTERS = 512, 128
+"""Of the device: 1 GiB, 16 trunks; in short 4 trunks."""
+
+ROUNDS, SHORT_ROUNDS = 512, 64
+"""That are counted, at least. As many go before: each CPU uses up the cluster that it comes to first, and the lists of
+a fragmented device become those of the policy."""
+
+ALLOCATIONS = 4_096
+"""That are counted, at least, of few CPUs; not in the short form."""
+
+POLICIES = {"shared": Hint.SHARED, "per-CPU": Hint.PER_CPU, "random trunk": Hint.RANDOM_TRUNK}
+EMPTY, FRAGMENTED = "empty", "fragmented"
+STATES = (EMPTY, FRAGMENTED)
+
+
+@dataclass
+class Seen:
+    """What was counted."""
+
+    allocations: int = 0
+    in_trunk: int = 0
+    """Allocations in a trunk that another CPU got a slot of in the same round."""
+
+    in_cluster: int = 0
+    """The same of a cluster, which is what has a lock in Linux 7.3."""
+
+    in_line: int = 0
+    """Allocations in a trunk that another CPU got a slot of before, in the same round: who would have had to wait."""
+
+    runs: int = 0
+    """Of slots that a CPU got one after the other."""
+
+    device_runs: int = 0
+    """Of slots that any CPUs got one after the other."""
+
+    @property
+    def trunk_share(self) -> float:
+        """The share of allocations that collide in a trunk."""
+        return self.in_trunk / self.allocations
+
+    @property
+    def cluster_share(self) -> float:
+        """The share of allocations that collide in a cluster."""
+        return self.in_cluster / self.allocations
+
+    @property
+    def pages_a_run(self) -> float:
+        """Pages that a CPU gets in a row."""
+        return self.allocations / self.runs
+
+    @property
+    def pages_a_device_run(self) -> float:
+        """Pages in a row, whoever gets them."""
+        return self.allocations / self.device_runs
+
+
+class Watch:
+    """Counts, round by round."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.seen = Seen()
+        self.last: dict[int, int] = {}
+        self.last_of_all = -1
+
+    def round(self, places: Sequence[tuple[int, int]]) -> None:
+        """Take the slots of a round: CPU and offset, in the order in which they were given."""
+        seen = self.seen
+        trunks = Counter(offset // SLOTS // TRUNK for _, offset in places)
+        clusters = Counter(offset // SLOTS for _, offset in places)
+        seen.allocations += len(places)
+        seen.in_trunk += sum(number for number in trunks.values() if number > 1)
+        seen.in_cluster += sum(number for number in clusters.values() if number > 1)
+        seen.in_line += sum(number - 1 for number in trunks.values())
+        for cpu, offset in places:
+            seen.runs += self.last.get(cpu, -1) != offset - 1
+            seen.device_runs += self.last_of_all != offset - 1
+            self.last[cpu] = self.last_of_all = offset
+
+
+def device(clusters: int, cpus: int, policy: Policy) -> Allocator:
+    """Return an allocator with one empty device."""
+    allocator = Allocator(devices=1, cpus=cpus, clusters=clusters)
+    allocator.prepare(0, clusters * SLOTS, 0)
+    allocator.swapon(0)
+    allocator.set_policy(policy)
+    return allocator
+
+
+def fragment(allocator: Allocator, rng: random.Random) -> None:
+    """Have three quarters of the slots of an empty device used, at random; the clusters are listed in random order.
+
+    As slots that are freed at random leave it: each free puts a cluster behind all others of NONFULL.
+    """
+    own = allocator.devices[0]
+    clusters = list(own.clusters)
+    rng.shuffle(clusters)
+    for cluster in clusters:
+        more = (rng.getrandbits(SLOTS) | rng.getrandbits(SLOTS)) & ~cluster.used
+        allocator.take(cluster, more)
+        cluster.count += more.bit_count()
+        allocator.add_usage(own, more.bit_count())
+        allocator.move(own, cluster, Flag.NONFULL)
+
+
+def free_one(allocator: Allocator, rng: random.Random) -> None:
+    """Free a random slot that is used."""
+    own = allocator.devices[0]
+    while True:
+        offset = rng.randrange(own.pages)
+        cluster = own.clusters[offset // SLOTS]
+        if (cluster.used & ~cluster.bad) >> offset % SLOTS & 1:
+            allocator.free(0, offset, 1)
+            return
+
+
+def rounds(
+    allocator: Allocator,
+    cpus: int,
+    number: int,
+    rng: random.Random,
+    take: Callable[[Sequence[tuple[int, int]]], None],
+    steady: bool,
+) -> None:
+    """Let all CPUs allocate once a round.
+
+    Args:
+        allocator: with the device.
+        cpus: how many.
+        number: of rounds.
+        rng: draws the order in which CPUs come, and what is freed.
+        take: gets CPU and offset of each allocation, round by round.
+        steady: as many slots are freed as are given.
+    """
+    order = list(range(cpus))
+    for _ in range(number):
+        rng.shuffle(order)
+        places = []
+        for cpu in order:
+            found = allocator.alloc(cpu, 0)
+            assert found is not None  # a quarter of the device is free at least
+            places.append((cpu, found.offset))
+        take(places)
+        for _ in order if steady else ():
+            free_one(allocator, rng)
+
+
+def measure(hint: Hint, state: str, cpus: int, clusters: int, number: int, seed: int) -> Seen:
+    """Count so many rounds under a policy, behind as many that are not counted."""
+    rng = random.Random(f"{seed} {state} {cpus}")
+    allocator = device(clusters, cpus, Policy(hint=hint, seed=seed & 0xFFFF_FFFF))
+    watch = Watch()
+    steady = state == FRAGMENTED
+    if steady:
+        fragment(allocator, rng)
+    rounds(allocator, cpus, number, rng, lambda _: None, steady)
+    rounds(allocator, cpus, number, rng, watch.round, steady)
+    return watch.seen
+
+
+def by_chance(cpus: int, trunks: int) -> float:
+    """Return the share of allocations that collide where each CPU's trunk is drawn anew each time."""
+    return 1 - (1 - 1 / trunks) ** (cpus - 1)
+
+
+Measured = dict[tuple[str, str, int], Seen]
+"""By state, policy and CPUs."""
+
+
+def rows(found: Measured) -> list[Row]:
+    """Return the figures that were published, and ours."""
+    cpus = published.PROCESSES
+
+    def less(policy: str) -> float:
+        return found[FRAGMENTED, policy, cpus].in_line / found[FRAGMENTED, "shared", cpus].in_line
+
+    made = []
+    for policy, source, before, after in (
+        ("per-CPU", published.PER_CPU, published.PER_CPU_BEFORE, published.PER_CPU_AFTER),
+        ("random trunk", published.RANDOM_TRUNK, published.RANDOM_TRUNK_BEFORE, published.RANDOM_TRUNK_AFTER),
+    ):
+        figure = (
+            f"{policy} : shared, {cpus} CPUs: lock of the swap cache (at most); CPUs in line for a trunk, fragmented"
+        )
+        made.append(Row(figure, less(policy), sum(after) / sum(before), source))
+    for state in STATES:
+        for policy in POLICIES:
+            seen = found[state, policy, cpus]
+            figure = f"% of allocations that collide in a trunk, {policy}, {cpus} CPUs, {state}"
+            made.append(Row(figure, 100 * seen.trunk_share, digits=1))
+    for state in STATES:
+        for policy in POLICIES:
+            seen = found[state, policy, cpus]
+            made.append(Row(f"pages a CPU gets in a row, {policy}, {cpus} CPUs, {state}", seen.pages_a_run))
+    return made
+
+
+def grid(found: Measured, state: str, title: str, cell: Callable[[Seen], str], chance: int = 0) -> Grid:
+    """Return a table over the number of CPUs; with `chance`, a row of what trunks drawn anew give, of so many."""
+    counts = sorted({cpus for _, _, cpus in found})
+    lines = [[policy, *(cell(found[state, policy, cpus]) for cpus in counts)] for policy in POLICIES]
+    if chance:
+        lines.append(["trunks drawn anew each time", *(f"{100 * by_chance(cpus, chance):.1f}" for cpus in counts)])
+    return Grid(f"{title}, {state} device", ("CPUs", *map(str, counts)), lines)
+
+
+def run(seed: int, short: bool) -> Result:
+    """Do the experiment."""
+    clusters = SHORT_CLUSTERS if short else CLUSTERS
+    trunks = clusters // TRUNK
+    found = {
+        (state, policy, cpus): measure(
+            hint, state, cpus, clusters, SHORT_ROUNDS if short else max(ROUNDS, ALLOCATIONS // cpus), seed
+        )
+        for state in STATES
+        for policy, hint in POLICIES.items()
+        for cpus in (SHORT_CPUS if short else CPUS)
+    }
+    grids = []
+    for state in STATES:
+        shares = "% of allocations that collide in a trunk / in a cluster"
+        grids.append(
+            grid(found, state, shares, lambda of: f"{100 * of.trunk_share:.1f} / {100 * of.cluster_share:.1f}", trunks)
+        )
+        grids.append(
+            grid(
+                found,
+                state,
+                "Pages in a row that a CPU gets / that any CPUs get",
+                lambda of: f"{of.pages_a_run:.2f} / {of.pages_a_device_run:.2f}",
+            )
+        )
+    return Result(
+        "offsets",
+        f"Next offset shared, per CPU, and per CPU in random trunks: {trunks} trunks of 64 MiB",
+        rows(found),
+        grids,
+        (
+            (
+                f"The device has {trunks} trunks, so that CPUs that know nothing of each other meet in one by "
+                "chance. The published machine's device is larger than its memory, and its size is not told: with "
+                "more trunks fewer meet."
+            ),
+            (
+                "Theirs is time spent for a lock, which rises faster than the number of those that meet; ours "
+                "counts who meets."
+            ),
+            (
+                "Linux 7.3 takes clusters off lists and never searches a device from a shared place to its end: "
+                "shared, all CPUs are in one cluster, and on a fragmented device clusters come in random order by "
+                "themselves."
+            ),
+            (
+                "On an empty device clusters come in rising order, so CPUs with places of their own are in "
+                "neighbouring clusters of one trunk. Kernels with a lock a trunk listed them 64 MiB apart for that; "
+                "Linux 7.3 has a lock a cluster."
+            ),
+        ),
+        (
+            "Scores of pmbench (15.9 % and 18.5 % more) and throughput: the model has no time.",
+            "Random trunk with per-CPU of the published figures: they are of two versions of a kernel.",
+            "Pages in a row: no figure was published.",
+        ),
+        [
+            {
+                "state": state,
+                "policy": policy,
+                "cpus": cpus,
+                "allocations": seen.allocations,
+                "trunk_share": round(seen.trunk_share, 4),
+                "cluster_share": round(seen.cluster_share, 4),
+                "in_line": seen.in_line,
+                "pages_a_run": round(seen.pages_a_run, 3),
+                "pages_a_device_run": round(seen.pages_a_device_run, 3),
+                "by_chance": round(by_chance(cpus, trunks), 4),
+            }
+            for (state, policy, cpus), seen in found.items()
+        ],
+    )

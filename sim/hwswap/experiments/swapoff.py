@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Swapoff over page_cluster: readahead windows that are adaptive, and fixed.
+
+A process's pages are swapped out, by the golden model's allocator; then swapoff walks its page tables and reads back
+what is not in the swap cache, by the golden model's windows. Nobody faults meanwhile, so no window has hits.
+
+Time is modelled as LATENCY for each time that the walk waits, and PAGE_COST a page. Both are those of
+`make bench-table`, which measures the same in a guest: a device that answers any number of requests after 100 µs, and
+what is left of a swapoff with windows of 128 slots.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hwswap_map import Readahead as Policy
+
+from hwswap.experiments import published
+from hwswap.experiments.comparison import Grid, Result, Row
+from hwswap.model.golden import Allocator
+from hwswap.model.readahead import Readahead
+from hwswap.model.rows import SLOTS
+
+PAGE_CLUSTERS = range(1, 9)
+CLUSTERS, SHORT_CLUSTERS = 16, 4
+"""Of the device: 32 MiB, as in the guest."""
+
+LEFT_OUT = 256
+"""Slots of the device that are not filled: 1 MiB, as in the guest."""
+
+BATCH = 32
+"""Pages that reclaim takes off a list in a row (SWAP_CLUSTER_MAX)."""
+
+LATENCY = 100.0
+PAGE_COST = 37_000 / 3_981
+"""Microseconds, of docs/swap-table.md."""
+
+MEASURED = {
+    1: ((3602, 2990), (411, 343)),
+    2: ((3600, 2477), (407, 227)),
+    3: ((3600, 2234), (407, 135)),
+    4: ((3600, 2122), (407, 83)),
+    5: ((3600, 2062), (407, 55)),
+    6: ((3600, 2027), (407, 43)),
+    7: ((3600, 2016), (407, 37)),
+    8: ((3600, 2007), (407, 39)),
+}
+"""Of docs/swap-table.md, measured in a guest (`make bench-table`): reads and milliseconds, adaptive and fixed."""
+
+FITTED_AT = 5
+"""The page_cluster at which a device's latency is fitted to what was published: where fixed windows win most."""
+
+DEFAULT_PAGE_CLUSTER = 3
+
+
+@dataclass(frozen=True)
+class Load:
+    """How pages come to be in swap."""
+
+    name: str
+    shuffled: bool
+    """They leave in batches of 32 neighbours, the batches in random order; else in the order of their addresses."""
+
+    freed: float
+    """The share of them that is freed again, at random."""
+
+
+GUEST = Load("half freed", shuffled=False, freed=0.5)
+"""As the guest of `make bench-table` has it (sw/driver/workloads/swapfrag.c)."""
+
+WHOLE = Load("batches", shuffled=True, freed=0.0)
+"""The nearest to what was published: all memory of a machine that hibernated."""
+
+LOADS = (Load("in order", shuffled=False, freed=0.0), WHOLE, GUEST)
+
+
+@dataclass
+class Walk:
+    """What a swapoff did."""
+
+    waits: int = 0
+    """How often the page that it came to had to be read."""
+
+    pages: int = 0
+    requests: int = 0
+    """To the device: neighbours of a window are one."""
+
+    sizes: Counter[int] = field(default_factory=Counter)
+    """Windows by their size."""
+
+    def time(self, latency: float = LATENCY, page_cost: float = PAGE_COST) -> float:
+        """Return the microseconds that it takes."""
+        return self.waits * latency + self.pages * page_cost
+
+
+def swapped_out(load: Load, clusters: int, seed: int) -> list[int]:
+    """Return the slots of a process's pages in the order of their addresses, as the golden model gives them."""
+    rng = random.Random(seed)
+    allocator = Allocator(devices=1, cpus=1, clusters=clusters)
+    allocator.prepare(0, clusters * SLOTS, 0)
+    allocator.swapon(0)
+    pages = clusters * SLOTS - LEFT_OUT
+    firsts = list(range(0, pages, BATCH))
+    if load.shuffled:
+        rng.shuffle(firsts)
+    slots = {}
+    for first in firsts:
+        for page in range(first, min(first + BATCH, pages)):
+            found = allocator.alloc(0, 0)
+            assert found is not None  # the device has room for all
+            slots[page] = found.offset
+    for page in rng.sample(range(pages), int(pages * load.freed)):
+        allocator.free(0, slots.pop(page), 1)
+    return [slots[page] for page in sorted(slots)]
+
+
+def runs(offsets: Sequence[int]) -> int:
+    """Return how many runs of neighbours there are in rising offsets."""
+    return sum(1 for at, offset in enumerate(offsets) if not at or offset != offsets[at - 1] + 1)
+
+
+def walk(slots: Sequence[int], end: int, page_cluster: int, policy: Policy, every_page: bool = False) -> Walk:
+    """Read the pages in these slots back, in this order.
+
+    Args:
+        slots: of the pages that swapoff comes to.
+        end: of the device.
+        page_cluster: as vm.page-cluster.
+        policy: of the windows.
+        every_page: ask for a window at each page, as Linux 5.6; else only for pages that are not in the swap cache.
+
+    Returns:
+        What was read, and how often the walk waited.
+    """
+    unread = set(slots)
+    readahead = Readahead()
+    done = Walk()
+    for offset in slots:
+        wanted = offset in unread
+        if not (wanted or every_page):
+            continue
+        window = readahead.window(offset, 0, page_cluster, end, policy)
+        done.sizes[window.nr] += 1
+        reads = [at for at in range(window.first, window.first + window.nr) if at in unread]
+        done.waits += wanted
+        done.pages += len(reads)
+        done.requests += runs(reads)
+        unread.difference_update(reads)
+    return done
+
+
+Walks = dict[tuple[str, int, Policy, bool], Walk]
+"""By load, page_cluster, policy, and whether every page asks."""
+
+
+def walks(clusters: int, seed: int) -> Walks:
+    """Do all of them."""
+    found = {}
+    for load in LOADS:
+        slots = swapped_out(load, clusters, seed)
+        for page_cluster in PAGE_CLUSTERS:
+            for policy in (Policy.ADAPTIVE, Policy.FIXED):
+                for every_page in (False, True):
+                    done = walk(slots, clusters * SLOTS, page_cluster, policy, every_page)
+                    found[load.name, page_cluster, policy, every_page] = done
+    return found
+
+
+def ratio(
+    found: Walks,
+    load: Load,
+    page_cluster: int,
+    every_page: bool = False,
+    latency: float = LATENCY,
+    page_cost: float = PAGE_COST,
+) -> float:
+    """Return the time with fixed windows by that with adaptive ones."""
+    fixed = found[load.name, page_cluster, Policy.FIXED, every_page].time(latency, page_cost)
+    return fixed / found[load.name, page_cluster, Policy.ADAPTIVE, every_page].time(latency, page_cost)
+
+
+def fitted_latency(found: Walks) -> float:
+    """Return the latency, in costs of a page, with which the published ratio comes out at FITTED_AT."""
+    adaptive, fixed = (found[WHOLE.name, FITTED_AT, policy, True] for policy in (Policy.ADAPTIVE, Policy.FIXED))
+    wanted = published_ratio(FITTED_AT)
+    return (fixed.pages - wanted * adaptive.pages) / (wanted * adaptive.waits - fixed.waits)
+
+
+def published_ratio(page_cluster: int) -> float:
+    """Return the published seconds with fixed windows by those with adaptive ones."""
+    adaptive, fixed = published.SWAPOFF_SECONDS[page_cluster]
+    return fixed / adaptive
+
+
+def rows(found: Walks) -> list[Row]:
+    """Return the figures that were published, and ours."""
+    made = [
+        Row(
+            f"fixed : adaptive, page_cluster {page_cluster}",
+            ratio(found, WHOLE, page_cluster),
+            published_ratio(page_cluster),
+            published.READAHEAD,
+        )
+        for page_cluster in PAGE_CLUSTERS
+    ]
+    fitted = fitted_latency(found)
+    made += [
+        Row(
+            f"the same, walk of Linux 5.6, latency fitted at {FITTED_AT}: page_cluster {page_cluster}",
+            ratio(found, WHOLE, page_cluster, every_page=True, latency=fitted, page_cost=1),
+            published_ratio(page_cluster),
+            published.READAHEAD,
+        )
+        for page_cluster in PAGE_CLUSTERS
+    ]
+    sizes = found[WHOLE.name, DEFAULT_PAGE_CLUSTER, Policy.ADAPTIVE, True].sizes
+    for size, windows in published.WINDOW_SIZES.items():
+        made.append(
+            Row(
+                f"% of adaptive windows of size {size}, walk of Linux 5.6, page_cluster {DEFAULT_PAGE_CLUSTER}",
+                100 * sizes[size] / sizes.total(),
+                100 * windows / sum(published.WINDOW_SIZES.values()),
+                published.WINDOWS,
+                digits=1,
+            )
+        )
+    return made
+
+
+def waits_grid(found: Walks) -> Grid:
+    """Return how often swapoff waits, by load."""
+    lines = []
+    for load in LOADS:
+        for policy in (Policy.ADAPTIVE, Policy.FIXED):
+            cells = [f"{load.name}, {policy.name.lower()}"]
+            for page_cluster in PAGE_CLUSTERS:
+                done = found[load.name, page_cluster, policy, False]
+                cells.append(f"{done.waits:,} / {done.pages / done.waits:.2f}")
+            lines.append(cells)
+    columns = ("waits / pages a wait; page_cluster", *map(str, PAGE_CLUSTERS))
+    return Grid("How often swapoff waits for a read", columns, lines)
+
+
+def guest_grid(found: Walks) -> Grid:
+    """Return the model beside the guest."""
+    lines = []
+    for at, policy in enumerate((Policy.ADAPTIVE, Policy.FIXED)):
+        name = policy.name.lower()
+        walked = [found[GUEST.name, page_cluster, policy, False] for page_cluster in PAGE_CLUSTERS]
+        measured = [MEASURED[page_cluster] for page_cluster in PAGE_CLUSTERS]
+        cells = [f"{done.requests:,} : {guest[0][at]:,}" for done, guest in zip(walked, measured, strict=True)]
+        lines.append([f"{name}, reads", *cells])
+        cells = [f"{done.time() / 1000:.0f} : {guest[1][at]}" for done, guest in zip(walked, measured, strict=True)]
+        lines.append([f"{name}, ms", *cells])
+    title = "Model : guest (`make bench-table`, docs/swap-table.md), half of the pages freed"
+    return Grid(title, ("page_cluster", *map(str, PAGE_CLUSTERS)), lines)
+
+
+def points(found: Walks) -> list[dict[str, Any]]:
+    """Return all that was counted."""
+    return [
+        {
+            "load": load,
+            "page_cluster": page_cluster,
+            "policy": policy.name.lower(),
+            "every_page": every_page,
+            "waits": done.waits,
+            "pages": done.pages,
+            "requests": done.requests,
+            "sizes": dict(sorted(done.sizes.items())),
+            "modelled_us": round(done.time(), 1),
+        }
+        for (load, page_cluster, policy, every_page), done in found.items()
+    ]
+
+
+def run(seed: int, short: bool) -> Result:
+    """Do the experiment."""
+    clusters = SHORT_CLUSTERS if short else CLUSTERS
+    found = walks(clusters, seed)
+    grids = [waits_grid(found)]
+    if not short:  # of a device of another size there is nothing to be compared
+        grids.append(guest_grid(found))
+    return Result(
+        "swapoff",
+        "swapoff with fixed windows by swapoff with adaptive ones, in time",
+        rows(found),
+        grids,
+        (
+            (
+                f"Ours has a device that takes {LATENCY:.0f} µs for any number of requests at once, "
+                f"{LATENCY / PAGE_COST:.1f} times what else a page costs: what is won is all that a wait can win. "
+                f"Fitted to the published ratio at page_cluster {FITTED_AT}, a wait costs "
+                f"{fitted_latency(found):.1f} times what a page does."
+            ),
+            (
+                "The walk of Linux 7.3 asks for a window only where the page is not in the swap cache; that of "
+                "Linux 5.6 asked at each page, so that its offsets were neighbours more often and most windows had "
+                "two slots."
+            ),
+            "Windows of 4 and 8 slots need hits, that is faults of processes that run meanwhile; the model has none.",
+            (
+                "From page_cluster 6 on the published times rise again; a model without a queue and without memory "
+                "that runs short has no reason to."
+            ),
+        ),
+        (
+            "Seconds: theirs are of an NVMe device behind a virtual machine's file system, ours are modelled.",
+            "The load: theirs is a hibernated machine with 85 % of 8 GB in use, ours one process.",
+        ),
+        points(found),
+    )

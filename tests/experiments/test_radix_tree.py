@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree beside what follows of it from the slots in use alone, and the loads of its look-ups."""
+
+import random
+
+import pytest
+from hwswap.bench.table_memory import nodes_of, trees_of
+from hwswap.experiments.radix_tree import NODE_BYTES, ROOT_BYTES, SLOTS_AT, Tree, Trees
+from hwswap.model.rows import SLOTS
+
+
+def test_the_number_of_nodes_is_that_of_the_slots_in_use():
+    """`make bench-table` calculates it from the slots, without a tree; here each store and erase is carried out."""
+    tree, used = Tree(), set()
+    for step in range(1500):
+        if used and random.random() < (0.3 if step < 700 else 0.7):
+            index = random.choice(sorted(used))
+            used.discard(index)
+            tree.erase(index)
+        else:
+            index = random.randrange(1 << random.choice((1, 6, 7, 12, 13, 14)))
+            used.add(index)
+            tree.store(index)
+        assert tree.nodes == nodes_of(sorted(used)), sorted(used)
+    for index in sorted(used, key=lambda _: random.random()):
+        tree.erase(index)
+    assert tree.nodes == 0 and tree.head is False
+
+
+def test_a_device_has_a_tree_for_each_64_mib():
+    trees = Trees(33 * SLOTS)
+    bitmaps = [random.getrandbits(SLOTS) & random.getrandbits(SLOTS) & random.getrandbits(SLOTS) for _ in range(33)]
+    for at, bitmap in enumerate(bitmaps):
+        for slot in range(SLOTS):
+            if bitmap >> slot & 1:
+                trees.store(at * SLOTS + slot)
+    assert len(trees.trees) == 2
+    assert trees.nodes == trees_of(bitmaps)
+
+
+@pytest.mark.parametrize(
+    ("used", "index", "loads"), [([], 7, 1), ([0], 0, 1), ([5], 5, 3), ([64], 64, 5), ([4096], 4096, 7)]
+)
+def test_a_look_up_loads_the_root_and_two_words_a_level(used, index, loads):
+    tree = Tree()
+    for at in used:
+        tree.store(at)
+    assert len(list(tree.loads(index))) == loads
+
+
+def test_a_look_up_ends_where_nothing_is_below():
+    tree = Tree()
+    tree.store(4096)
+    assert len(list(tree.loads(1 << 13))) == 3  # the top node's slot is empty
+    assert len(list(tree.loads(1 << 18))) == 2  # the top node does not reach so far
+    assert list(tree.loads(4096))[:3] == [-ROOT_BYTES, 0, SLOTS_AT + 8]
+
+
+def test_nodes_are_beside_each_other_and_used_again():
+    tree = Tree()
+    for index in range(0, 64 * 8, 64):
+        tree.store(index)
+    nodes = {address // NODE_BYTES for index in range(0, 512, 64) for address in list(tree.loads(index))[1:]}
+    assert nodes == set(range(tree.nodes)) == set(range(9))
+    tree.erase(64)
+    tree.store(64)
+    assert tree.made == 9
+
+
+@pytest.mark.parametrize("index", [0, 1, 64, 5000])
+def test_what_is_not_there_cannot_be_erased(index):
+    tree = Tree()
+    with pytest.raises(KeyError):
+        tree.erase(index)
+    tree.store(2)
+    with pytest.raises(KeyError):
+        tree.erase(index)
