@@ -18,8 +18,8 @@ object RegMap {
   }
   object Version {
     val Offset: Int = 0x8
-    val Minor: MapField = MapField(0, 16, BigInt("2", 16))
-    val Major: MapField = MapField(16, 16, BigInt("2", 16))
+    val Minor: MapField = MapField(0, 16, BigInt("0", 16))
+    val Major: MapField = MapField(16, 16, BigInt("3", 16))
   }
   object Build {
     val Offset: Int = 0x10
@@ -29,10 +29,8 @@ object RegMap {
     val Offset: Int = 0x18
     val Devices: MapField = MapField(0, 8, BigInt("0", 16))
     val Cpus: MapField = MapField(8, 8, BigInt("0", 16))
-    val HintRingLog2: MapField = MapField(16, 4, BigInt("0", 16))
     val Orders: MapField = MapField(20, 4, BigInt("0", 16))
     val Dram: MapField = MapField(24, 1, BigInt("0", 16))
-    val Advisory: MapField = MapField(25, 1, BigInt("0", 16))
     val Tables: MapField = MapField(26, 1, BigInt("0", 16))
     val Pool: MapField = MapField(27, 1, BigInt("0", 16))
     val Index: MapField = MapField(28, 1, BigInt("0", 16))
@@ -45,8 +43,6 @@ object RegMap {
   object Control {
     val Offset: Int = 0x20
     val Enable: MapField = MapField(0, 1, BigInt("0", 16))
-    val Advisory: MapField = MapField(1, 1, BigInt("0", 16))
-    val Hints: MapField = MapField(2, 1, BigInt("0", 16))
     val Reset: MapField = MapField(3, 1, BigInt("0", 16))
     val TableWrites: MapField = MapField(4, 1, BigInt("0", 16))
   }
@@ -88,44 +84,9 @@ object RegMap {
     val Offset: Int = 0x60
     val Head: MapField = MapField(0, 32, BigInt("0", 16))
   }
-  object CpuLineBase {
-    val Offset: Int = 0x68
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object EngineLineBase {
-    val Offset: Int = 0x70
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StateBase {
-    val Offset: Int = 0x78
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object NoticeBase {
-    val Offset: Int = 0x80
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object NoticeSize {
-    val Offset: Int = 0x88
-    val Log2: MapField = MapField(0, 4, BigInt("0", 16))
-  }
-  object HintBase {
-    val Offset: Int = 0x90
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object HintDepth {
-    val Offset: Int = 0x98
-    val Slots: MapField = MapField(0, 16, BigInt("40", 16))
-    val CapMin: MapField = MapField(32, 16, BigInt("200", 16))
-    val CapShift: MapField = MapField(48, 4, BigInt("6", 16))
-  }
-  object Poll {
-    val Offset: Int = 0xa0
-    val Cycles: MapField = MapField(0, 32, BigInt("100", 16))
-  }
   object Usage {
     val Offset: Int = 0xa8
     val Slots: MapField = MapField(0, 32, BigInt("0", 16))
-    val Hinted: MapField = MapField(32, 32, BigInt("0", 16))
   }
   object Policy {
     val Offset: Int = 0xb0
@@ -191,80 +152,52 @@ object RegMap {
     val Offset: Int = 0x160
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatNotices {
+  object StatDmaReadBeats {
     val Offset: Int = 0x168
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatFetches {
+  object StatDmaWriteBeats {
     val Offset: Int = 0x170
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatFetchRetries {
+  object StatStoreAccesses {
     val Offset: Int = 0x178
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatHintsMade {
+  object StatStoreMisses {
     val Offset: Int = 0x180
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatHintsUsedUp {
+  object StatStoreWriteBacks {
     val Offset: Int = 0x188
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatHintsRecalled {
+  object StatStoreWaits {
     val Offset: Int = 0x190
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatPolls {
+  object StatStoreHeldCycles {
     val Offset: Int = 0x198
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatDmaReadBeats {
+  object StatTableEntriesRead {
     val Offset: Int = 0x1a0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatDmaWriteBeats {
+  object StatTableEntriesWritten {
     val Offset: Int = 0x1a8
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatStoreAccesses {
+  object StatTableBusyCycles {
     val Offset: Int = 0x1b0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatStoreMisses {
+  object StatDmaRefused {
     val Offset: Int = 0x1b8
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatStoreWriteBacks {
-    val Offset: Int = 0x1c0
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatStoreWaits {
-    val Offset: Int = 0x1c8
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatStoreHeldCycles {
-    val Offset: Int = 0x1d0
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatTableEntriesRead {
-    val Offset: Int = 0x1d8
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatTableEntriesWritten {
-    val Offset: Int = 0x1e0
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatTableBusyCycles {
-    val Offset: Int = 0x1e8
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatDmaRefused {
-    val Offset: Int = 0x1f0
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
   object StatGrants {
-    val Offset: Int = 0x1f8
+    val Offset: Int = 0x1c0
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
   object DirectoryBase {
@@ -417,7 +350,6 @@ object RegMap {
       val Claimed: MapField = MapField(48, 1, BigInt("0", 16))
       val Writeok: MapField = MapField(49, 1, BigInt("0", 16))
       val Available: MapField = MapField(50, 1, BigInt("0", 16))
-      val Epoch: MapField = MapField(56, 8, BigInt("0", 16))
     }
   }
   object CpuPage {
@@ -481,7 +413,6 @@ object MemMap {
       val Blkdev: MapField = MapField(0, 1, BigInt("0", 16))
       val Solidstate: MapField = MapField(1, 1, BigInt("0", 16))
       val Discard: MapField = MapField(2, 1, BigInt("0", 16))
-      val NoHints: MapField = MapField(3, 1, BigInt("0", 16))
     }
   }
   object StepList {
@@ -529,80 +460,17 @@ object MemMap {
       val Type: MapField = MapField(48, 5, BigInt("0", 16))
     }
   }
-  object CpuLine {
-    val Bytes: Int = 64
-    object Notice {
-      val Offset: Int = 0x0
-      val NoticeTail: MapField = MapField(0, 32, BigInt("0", 16))
-      val Resync: MapField = MapField(32, 32, BigInt("0", 16))
-    }
-    object Want {
-      val Offset: Int = 0x8
-      val Orders: MapField = MapField(0, 10, BigInt("0", 16))
-    }
-    object HintHead {
-      val Offset: Int = 0x10
-      val Even: MapField = MapField(0, 32, BigInt("0", 16))
-      val Odd: MapField = MapField(32, 32, BigInt("0", 16))
-    }
-    object Reserved {
-      val Offset: Int = 0x38
-      val Value: MapField = MapField(0, 64, BigInt("0", 16))
-    }
-  }
-  object EngineLine {
-    val Bytes: Int = 64
-    object Notice {
-      val Offset: Int = 0x0
-      val NoticeHead: MapField = MapField(0, 32, BigInt("0", 16))
-      val ResyncAck: MapField = MapField(32, 32, BigInt("0", 16))
-    }
-    object Heartbeat {
-      val Offset: Int = 0x8
-      val Polls: MapField = MapField(0, 32, BigInt("0", 16))
-    }
-    object Reserved {
-      val Offset: Int = 0x10
-      val Value: MapField = MapField(0, 64, BigInt("0", 16))
-    }
-  }
   object ClusterState {
-    val Bytes: Int = 80
+    val Bytes: Int = 72
     object Meta {
       val Offset: Int = 0x0
-      val Seq: MapField = MapField(0, 32, BigInt("0", 16))
-      val Count: MapField = MapField(32, 10, BigInt("0", 16))
-      val Order: MapField = MapField(44, 4, BigInt("0", 16))
-      val Flag: MapField = MapField(48, 4, BigInt("0", 16))
-      val Epoch: MapField = MapField(56, 8, BigInt("0", 16))
+      val Count: MapField = MapField(0, 10, BigInt("0", 16))
+      val Order: MapField = MapField(12, 4, BigInt("0", 16))
+      val Flag: MapField = MapField(16, 4, BigInt("0", 16))
     }
     object Bitmap {
       val Offset: Int = 0x8
       val Used: MapField = MapField(0, 64, BigInt("0", 16))
-    }
-    object Tail {
-      val Offset: Int = 0x48
-      val SeqBegin: MapField = MapField(0, 32, BigInt("0", 16))
-    }
-  }
-  object Notice {
-    val Bytes: Int = 8
-    object Notice {
-      val Offset: Int = 0x0
-      val Cluster: MapField = MapField(0, 32, BigInt("0", 16))
-      val Seq: MapField = MapField(32, 32, BigInt("0", 16))
-    }
-  }
-  object Hint {
-    val Bytes: Int = 8
-    object Hint {
-      val Offset: Int = 0x0
-      val Phase: MapField = MapField(0, 1, BigInt("0", 16))
-      val Valid: MapField = MapField(1, 1, BigInt("0", 16))
-      val Order: MapField = MapField(4, 4, BigInt("0", 16))
-      val Type: MapField = MapField(8, 5, BigInt("0", 16))
-      val Epoch: MapField = MapField(16, 8, BigInt("0", 16))
-      val Slot: MapField = MapField(32, 32, BigInt("0", 16))
     }
   }
   object SimControl {
@@ -819,8 +687,6 @@ object OpcodeCode {
   val Swapoff: Int = 5
   val Alloc: Int = 6
   val Free: Int = 7
-  val Resync: Int = 8
-  val Recall: Int = 9
   val Dump: Int = 10
   val Check: Int = 11
   val DiscardTake: Int = 12
