@@ -13,7 +13,6 @@ ENGINE = {
     "devices": 4,
     "cpus": 1,
     "clusters": 2048,
-    "hint_ring_log2": 4,
     "build_hash": "0123456789abcdef",
     "profile": "full",
     "without": [],

@@ -202,7 +202,7 @@ def test_bad_clocks(tmp_path, text, says):
 @pytest.fixture
 def bitstream(tmp_path):
     """A folder as `make bitstream` leaves it, for VexRiscv on ECPIX-5, of the sources as they are, with its engine."""
-    sizes = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4}
+    sizes = {"devices": 4, "cpus": 1, "clusters": 2048}
     engine = sizes | {"build_hash": "0123456789abcdef", "profile": "full", "without": []}
     (tmp_path / "rtl-board-full").mkdir()
     (tmp_path / "rtl-board-full" / "engine.json").write_text(json.dumps(engine))
@@ -309,7 +309,7 @@ def test_utilisation_by_module(tmp_path):
                 "hwswap_engine.shell.count_CCU2C_S0": "CCU2C",
                 "hwswap_engine.shell.tables.unit.x_LUT4_Z": "LUT4",
                 "hwswap_engine.tableDma.queue.ram": "DP16KD",
-                "hwswap_engine.shell.mirror.hints.ram": "TRELLIS_DPR16X4",
+                "hwswap_engine.Grants.engine.ram": "TRELLIS_DPR16X4",
                 "ExampleRocketSystem.tile.ram": "DP16KD",
                 "boardsoc_boardsoc_sdram_count_TRELLIS_FF_Q_1": "TRELLIS_FF",
                 "boardsoc_uart_TRELLIS_FF_Q": "TRELLIS_FF",
@@ -320,7 +320,7 @@ def test_utilisation_by_module(tmp_path):
     assert counts["engine: core"] == {"LUT": 1, "FF": 0, "BRAM": 0, "DSP": 0}
     assert counts["engine: shell"]["LUT"] == 2
     assert counts["engine: swap tables"] == {"LUT": 1, "FF": 0, "BRAM": 1, "DSP": 0}
-    assert counts["engine: mirror"]["LUT"] == 6
+    assert counts["engine: marks and grants"]["LUT"] == 6
     assert counts["CPU"]["BRAM"] == 1
     assert counts["memory controller"]["FF"] == 1
     assert counts["rest of the SoC"]["FF"] == 1

@@ -20,8 +20,8 @@ def exported(tmp_path_factory) -> Path:
     from litex.soc.integration.builder import Builder
 
     folder = tmp_path_factory.mktemp("soc")
-    info = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4, "build_hash": HASH}
-    info |= {"profile": "full", "without": []}
+    info = {"devices": 4, "cpus": 1, "clusters": 2048, "build_hash": HASH}
+    info |= {"profile": "full", "without": [], "added": ["grants"]}
     (folder / "engine.json").write_text(json.dumps(info))
     # LiteX only refers to it.
     (folder / "HwSwap.sv").write_text("module HwSwap; endmodule\n")
@@ -74,7 +74,7 @@ def test_engine_node_is_what_litex_made(exported, tmp_path):
     tree = blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path)
     region = content["memories"]["hwswap"]
     node = f"/soc/hwswap@{region['base']:x}"
-    assert get(tree, node, "compatible", "s") == ["hwswap,engine-2"]
+    assert get(tree, node, "compatible", "s") == ["hwswap,engine-3"]
     assert [int(cell, 16) for cell in get(tree, node, "reg")] == [region["base"], hwswap_map.BAR_SIZE]
     # Rocket's interrupt controller counts from 1, LiteX from 0.
     assert [int(cell, 16) for cell in get(tree, node, "interrupts")] == [content["constants"]["hwswap_interrupt"] + 1]
@@ -200,13 +200,14 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("without", "modes"),
+    ("without", "added", "modes"),
     [
-        ([], "off tuned shadow hint trusted"),
-        (["tables", "pool"], "off tuned shadow hint"),
-        (["core"], "off tuned hint"),
+        ([], ["grants"], "off tuned shadow hint trusted"),
+        (["tables", "pool"], ["grants"], "off tuned shadow hint"),
+        (["core"], ["grants"], "off tuned shadow hint"),
+        ([], [], "off tuned"),
     ],
 )
-def test_a_board_runs_the_modes_that_its_engine_can_do(without, modes):
-    engine = EngineInfo(4, 1, 2048, 1, "0" * 16, "some", without)
+def test_a_board_runs_the_modes_that_its_engine_can_do(without, added, modes):
+    engine = EngineInfo(4, 1, 2048, "0" * 16, "some", without, added)
     assert linux_image.modes(engine) == modes.split()

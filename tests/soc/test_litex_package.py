@@ -45,7 +45,7 @@ def test_the_package_stands_alone(tmp_path):
     assert done.stdout == "True\n", done.stderr
 
 
-@pytest.mark.parametrize("profile", ["full", "linux"])
+@pytest.mark.parametrize("profile", ["full", "grants-only"])
 def test_the_package_brings_verilog(profile, tmp_path):
     done = python(
         "from hwswap_litex import EngineInfo, prebuilt\n"
@@ -59,7 +59,7 @@ def test_the_package_brings_verilog(profile, tmp_path):
 def test_a_profile_that_is_not_there_is_one_sentence(tmp_path):
     done = python("from hwswap_litex import prebuilt; prebuilt('lean')", tmp_path)
     last = done.stderr.strip().rpartition("\n")[2]
-    assert last.startswith("hwswap_litex.core.InputError: ") and "full, linux" in last
+    assert last.startswith("hwswap_litex.core.InputError: ") and "full, grants-only" in last
 
 
 def test_the_example_shows_the_engine():

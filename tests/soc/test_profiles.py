@@ -18,13 +18,11 @@ LUT = 80
 devices = 4
 cpus = 1
 clusters = 2048
-hint_ring_log2 = 4
 without = []
 [profile.small]
 devices = 2
 cpus = 1
 clusters = 512
-hint_ring_log2 = 3
 without = ["tables", "steps"]
 added = ["grants"]
 [board.one]
@@ -43,14 +41,13 @@ def test_a_profile_gives_the_options_of_the_emitter_and_engine_json(table):
     name = profiles.default("one", "vexriscv", table)
     found = profiles.load(name, {}, table)
     assert found.options() == [
-        *("--devices", "2", "--cpus", "1", "--clusters", "512", "--hint-ring-log2", "3"),
+        *("--devices", "2", "--cpus", "1", "--clusters", "512"),
         *("--no-tables", "--no-steps", "--grants"),
     ]
     assert found.engine() == {
         "devices": 2,
         "cpus": 1,
         "clusters": 512,
-        "hint_ring_log2": 3,
         "profile": "small",
         "without": ["tables", "steps"],
         "added": ["grants"],
@@ -62,7 +59,7 @@ def test_sizes_and_profile_of_the_environment_come_first(table):
     found = profiles.load("small", {"SOC_CLUSTERS": "1024", "SOC_DEVICES": ""}, table)
     assert (found.sizes["clusters"], found.sizes["devices"]) == (1024, 2)
     assert profiles.chosen("ecpix5", "vexriscv", {"PROFILE": "small"}) == "small"
-    assert profiles.chosen(None, None, {}) == "grants"
+    assert profiles.chosen(None, None, {}) == profiles.SIMULATION
 
 
 @pytest.mark.parametrize(
@@ -99,22 +96,25 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
         assert profiles.load(name, {}).sizes["clusters"] >= 2048, "4 GiB of swap"
     everything = profiles.load(profiles.SIMULATION, {})
     assert (everything.without, everything.added) == ((), ("grants",))
-    less = profiles.load("linux", {})
-    assert set(less.without) == {"tables", "pool", "steps", "check"}
+
+
+def test_the_emitter_knows_what_profiles_leave_out_and_add():
     emitter = (ROOT / "hw/src/main/scala/hwswap/Emit.scala").read_text()
-    for part in [*less.without, "core"]:
-        assert f'name = "no-{part}"' in emitter
-    for part in everything.added:
-        assert f" {part}: Flag" in emitter
+    found = [profiles.load(name, {}) for name in ("full", "grants-only", "dram", "wide")]
+    assert {part for profile in found for part in profile.without} == {"core"}
+    assert {part for profile in found for part in profile.added} == {"grants", "dram"}
+    for profile in found:
+        assert all(f'name = "no-{part}"' in emitter for part in profile.without)
+        assert all(f" {part}: Flag" in emitter for part in profile.added)
 
 
 def test_the_command_prints_what_the_build_reads():
     command = [sys.executable, "-m", "hwswap_soc.boards.profiles", "--board", "ulx3s", "--cpu", "vexriscv"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PROFILE": "linux"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PROFILE": "grants-only"}
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     name, options, description = result.stdout.splitlines()
-    assert name == "linux" and "--no-tables" in options.split()
-    assert json.loads(description)["profile"] == "linux"
+    assert name == "grants-only" and "--no-core" in options.split()
+    assert json.loads(description)["profile"] == "grants-only"
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment | {"PROFILE": "x"})
     assert result.returncode == 1 and result.stdout == ""
     assert result.stderr.startswith("error: profile 'x' is not known") and result.stderr.count("\n") == 1

@@ -43,7 +43,7 @@ def tree(folder: Path, build_hash: str = HASH) -> None:
 def build(tmp_path) -> Path:
     """A build folder with a bitstream for ECPIX-5 with Rocket and one for OrangeCrab with VexRiscv, and Linux."""
     for board, cpu, profile in (("ecpix5", "rocket", "linux"), ("orangecrab", "vexriscv", "full")):
-        sizes = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4}
+        sizes = {"devices": 4, "cpus": 1, "clusters": 2048}
         engine = json.dumps(sizes | {"profile": profile, "without": [], "build_hash": HASH})
         part = tmp_path / f"part-board-{profile}"
         part.mkdir()

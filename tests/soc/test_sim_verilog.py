@@ -15,7 +15,7 @@ def verilog(cpu: str, folder: Path) -> str:
     from hwswap_soc.simulation.simsoc import ModelPlatform, SimSoC
     from litex.soc.integration.builder import Builder
 
-    sizes = {"devices": 4, "cpus": 1, "clusters": 2048, "hint_ring_log2": 4}
+    sizes = {"devices": 4, "cpus": 1, "clusters": 2048}
     info = sizes | {"profile": "full", "without": [], "build_hash": "0123456789abcdef"}
     (folder / "engine.json").write_text(json.dumps(info))
     (folder / "HwSwap.sv").write_text("module HwSwap; endmodule\n")

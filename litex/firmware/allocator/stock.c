@@ -304,17 +304,12 @@ static enum swap_status stock_alloc(struct swap *swap, unsigned cpu, unsigned or
   return SWAP_NO_SPACE;
 }
 
-/* Whether 2^order slots of a device may be given at a place that somebody proposes. */
-static enum swap_refusal placed(const struct swap *swap, unsigned order, struct swap_place place) {
+/* Whether an allocation of an order may begin at a place; nothing about it is known. */
+static bool placed(const struct swap *swap, unsigned order, struct swap_place place) {
   const struct device *device = place.type < SWAP_DEVICES ? swap->devices[place.type] : NULL;
 
-  if (!device)
-    return SWAP_REFUSED_DEVICE;
-  if (!place.offset || place.offset >= device->pages || place.offset % (1u << order))
-    return SWAP_REFUSED_HINT;
-  if (!device->writeok || (order && !(device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV)))
-    return SWAP_REFUSED_DEVICE;
-  return SWAP_TAKEN;
+  return device && place.offset && place.offset < device->pages && !(place.offset % (1u << order)) && device->writeok &&
+         (!order || device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV);
 }
 
 bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_place place) {
@@ -322,7 +317,7 @@ bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_pl
   struct device *device;
   struct cluster *cluster;
 
-  if (placed(swap, order, place) != SWAP_TAKEN)
+  if (!placed(swap, order, place))
     return false;
   device = swap->devices[place.type];
   cluster = &device->clusters[place.offset / SWAP_SLOTS];
@@ -339,35 +334,6 @@ bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_pl
 
 void stock_go_on(struct swap *swap, unsigned cpu, unsigned order, uint32_t offset) {
   swap->next[cpu * SWAP_ORDERS + order].offset = offset;
-}
-
-enum swap_refusal stock_take(struct swap *swap, unsigned order, struct swap_place place, uint64_t pfn) {
-  const unsigned slot = place.offset % SWAP_SLOTS, nr = 1u << order;
-  const enum swap_refusal refused = placed(swap, order, place);
-  struct device *device;
-  struct cluster *cluster;
-
-  if (refused != SWAP_TAKEN)
-    return refused;
-  device = swap->devices[place.type];
-  cluster = &device->clusters[place.offset / SWAP_SLOTS];
-  if (cluster->state.flag == HWSWAP_FLAG_FREE) {
-    if (!table_give(swap, cluster))
-      return SWAP_REFUSED_LIST;
-    list_remove(&cluster->link);
-    cluster->state.flag = HWSWAP_FLAG_NONE;
-  } else {
-    if (cluster->state.flag != HWSWAP_FLAG_NONFULL && cluster->state.flag != HWSWAP_FLAG_FRAG)
-      return SWAP_REFUSED_LIST;
-    if (order && cluster->state.order != order)
-      return SWAP_REFUSED_ORDER;
-    if (!range_is_free(cluster, slot, nr))
-      return SWAP_REFUSED_IN_USE;
-  }
-  commit(device, cluster, slot, order, pfn);
-  relocate(swap, device, cluster);
-  report(swap, device, cluster, slot, nr, true);
-  return SWAP_TAKEN;
 }
 
 /* Freeing. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the stock allocator has beyond struct swap_ops: for those who follow it, and those who propose slots to it. */
+/* What the stock allocator has beyond struct swap_ops: for those who follow it, and those who say where to begin. */
 #ifndef HWSWAP_STOCK_H
 #define HWSWAP_STOCK_H
 
@@ -30,17 +30,6 @@ struct stock_state {
 typedef void stock_changed(void *context, unsigned type, uint32_t cluster, struct stock_state state, unsigned start,
                            unsigned nr, bool taken);
 
-/** enum swap_refusal - what became of proposed slots */
-enum swap_refusal {
-  SWAP_TAKEN,
-  SWAP_REFUSED_HINT,   /* out of range or not aligned */
-  SWAP_REFUSED_DEVICE, /* not there, no slots are given of it, or not of this order */
-  SWAP_REFUSED_LIST,   /* the cluster is full or off the lists */
-  SWAP_REFUSED_ORDER,  /* the cluster belongs to another order */
-  SWAP_REFUSED_IN_USE,
-  SWAP_REFUSALS,
-};
-
 /**
  * stock_follow - have every change of a cluster reported, after the change
  * @swap: a stock allocator
@@ -48,15 +37,6 @@ enum swap_refusal {
  * @context: passed to it
  */
 void stock_follow(struct swap *swap, stock_changed *changed, void *context);
-
-/**
- * stock_take - take slots that somebody proposes, if the rules allow it; nothing about them is believed
- * @swap: a stock allocator
- * @order: 2^order slots
- * @place: the first
- * @pfn: the folio their words shall hold
- */
-enum swap_refusal stock_take(struct swap *swap, unsigned order, struct swap_place place, uint64_t pfn);
 
 /**
  * stock_steer - have a CPU's next allocation of an order begin somewhere, if the rules allow it

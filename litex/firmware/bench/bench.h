@@ -3,7 +3,6 @@
 #ifndef HWSWAP_BENCH_H
 #define HWSWAP_BENCH_H
 
-#include "advisory.h"
 #include "grants.h"
 
 /* Sizes, set by whoever builds the program; all of them are printed. */
@@ -23,13 +22,10 @@
 #define BENCH_ORDERS 0x215 /* a bit an order */
 #endif
 #ifndef BENCH_SCHEMES
-#define BENCH_SCHEMES 0xff /* a bit a scheme of bench_schemes */
+#define BENCH_SCHEMES 0x7f /* a bit a scheme of bench_schemes */
 #endif
-#ifndef BENCH_POLL
-#define BENCH_POLL 64 /* engine cycles between two looks at the CPU line; of rest behind one at marks or rings */
-#endif
-#ifndef BENCH_DEPTH
-#define BENCH_DEPTH 512 /* slots that a hint ring holds, if it has room */
+#ifndef BENCH_PAUSE
+#define BENCH_PAUSE 64 /* engine cycles of rest behind a look at marks or rings that found nothing */
 #endif
 #ifndef BENCH_GAP
 #define BENCH_GAP 0 /* cycles of waiting before each operation */
@@ -56,8 +52,7 @@ struct bench_count {
  * @alloc: 2^order slots, by all the means the scheme has
  * @alloc_plain: the same for preparing a state, without starting anything in advance; NULL: there is one state only
  * @free: gives 2^order slots back, or fewer
- * @quiet, @recall: after a batch of one order: wait for what was started in advance, then take it back, which is timed;
- *	NULL: nothing is to be waited for; nothing is started in advance
+ * @drop: after a batch of one order: give up what was started in advance, which is timed; NULL: nothing is
  * @counts: what happened since it was last asked, by name, up to one without a name; NULL: nothing is counted
  * @check: NULL, or what is wrong, in a sentence; all slots are free then
  * @stop: takes the device away
@@ -68,8 +63,7 @@ struct scheme {
   enum swap_status (*alloc)(unsigned order, struct swap_place *place);
   enum swap_status (*alloc_plain)(unsigned order, struct swap_place *place);
   enum swap_status (*free)(struct swap_place place, unsigned nr);
-  void (*quiet)(void);
-  void (*recall)(void);
+  void (*drop)(void);
   void (*counts)(struct bench_count counts[BENCH_COUNTS]);
   const char *(*check)(void);
   void (*stop)(void);

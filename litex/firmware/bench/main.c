@@ -16,8 +16,7 @@ static void introduce(void) {
   json_number("timer_overhead", measure_overhead());
   json_number("clusters", BENCH_CLUSTERS);
   json_number("rounds", BENCH_ROUNDS);
-  json_number("poll", BENCH_POLL);
-  json_number("depth", BENCH_DEPTH);
+  json_number("pause", BENCH_PAUSE);
   json_number("gap", BENCH_GAP);
   json_number("seed", BENCH_SEED);
   json_number("layout_fits", layout_fits);

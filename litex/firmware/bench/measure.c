@@ -185,14 +185,11 @@ static void batch(const struct scheme *scheme, const char *state, unsigned order
     give_back(scheme, order, held);
     count(scheme, free_counts);
   }
-  if (scheme->recall) {
-    uint32_t before;
+  if (scheme->drop) {
+    const uint32_t before = cycles_now();
 
-    /* What is on offer must be taken back some time; it counts for the frees. */
-    if (scheme->quiet)
-      scheme->quiet();
-    before = cycles_now();
-    scheme->recall();
+    /* What is held must be let go some time; it counts for the frees. */
+    scheme->drop();
     frees.extra = cycles_now() - before;
   }
   tell(scheme, state, order, "alloc", &allocs, alloc_counts);

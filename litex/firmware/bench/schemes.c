@@ -9,11 +9,7 @@
 #define CPU 0
 
 static struct engine engine;
-/* One at a time, and so at one place in the data cache (image.ld). */
-static union {
-  struct advisory hints;
-  struct grants grants;
-} adviser;
+static struct grants grants;
 static struct swap *swap;
 static uint64_t *words;
 static uint64_t pfn;
@@ -136,8 +132,8 @@ static COLD void words_stop(void) {}
 
 static COLD void authority_start(void) {
   words_start();
-  engine_start(&engine, false);
-  engine_enable(&engine, 0);
+  engine_start(&engine);
+  engine_enable(0);
   engine_swapon(&engine, TYPE, BENCH_PAGES, 0, 0);
 }
 
@@ -178,14 +174,14 @@ static COLD void tables_start(void) {
   size_t pad;
 
   /* First of all, as it may still write to memory that is shared anew. */
-  engine_start(&engine, false);
+  engine_start(&engine);
   got = shared_get(BENCH_CLUSTERS * SWAP_TABLE_BYTES + SWAP_TABLE_BYTES);
   pad = -got.bus % SWAP_TABLE_BYTES;
   tables = (struct shared){.cpu = (volatile char *)got.cpu + pad, .bus = got.bus + pad};
   addresses = shared_get(BENCH_CLUSTERS * sizeof(uint64_t));
   for (unsigned i = 0; i < BENCH_CLUSTERS; i++)
     shared_write(addresses, i * sizeof(uint64_t), tables.bus + i * SWAP_TABLE_BYTES);
-  engine_enable(&engine, HWSWAP_CONTROL_TABLE_WRITES);
+  engine_enable(HWSWAP_CONTROL_TABLE_WRITES);
   engine_swapon(&engine, TYPE, BENCH_PAGES, 0, 0);
   give.arguments[2] = addresses.bus;
   if (engine_command(&engine, &give, NULL) != HWSWAP_STATUS_OK)
@@ -244,100 +240,50 @@ static COLD const char *authority_check(void) {
 
 static COLD void authority_stop(void) { engine_swapoff(&engine, TYPE); }
 
-/* The engine advises the stock allocator. */
-
-static COLD void hint_start(void) {
-  engine_start(&engine, true);
-  software_create(&swap_stock);
-  advisory_start(&adviser.hints, &engine, swap, BENCH_CLUSTERS, BENCH_DEPTH, BENCH_POLL);
-  software_swapon(&swap_stock);
-  advisory_swapon(&adviser.hints, TYPE, BENCH_PAGES, BENCH_CLUSTERS, 0);
-}
-
-static enum swap_status hint_alloc(unsigned order, struct swap_place *place) {
-  return advisory_alloc(&adviser.hints, order, pfn++, place);
-}
-
-static enum swap_status hint_free(struct swap_place place, unsigned nr) {
-  return advisory_free(&adviser.hints, place, nr);
-}
-
-static COLD void hint_quiet(void) { advisory_quiet(&adviser.hints); }
-
-static COLD void hint_recall(void) { advisory_recall(&adviser.hints, TYPE); }
-
-static COLD const char *hint_check(void) {
-  const char *wrong;
-
-  advisory_quiet(&adviser.hints);
-  wrong = advisory_verify(&adviser.hints, TYPE, BENCH_CLUSTERS);
-  if (!wrong)
-    wrong = engine_check(&engine, TYPE);
-  return wrong ? wrong : software_check(&swap_stock);
-}
-
-static COLD void hint_stop(void) {
-  engine_swapoff(&engine, TYPE);
-  stock_follow(swap, NULL, NULL);
-  software_stop(&swap_stock);
-}
-
-static COLD void hint_counts(struct bench_count counts[BENCH_COUNTS]) {
-  counts[0] = (struct bench_count){"taken", adviser.hints.counts.taken};
-  counts[1] = (struct bench_count){"refused", adviser.hints.counts.refused};
-  counts[2] = (struct bench_count){"misses", adviser.hints.counts.misses};
-  counts[3] = (struct bench_count){"voids", adviser.hints.counts.voids};
-  counts[4] = (struct bench_count){"notices", adviser.hints.counts.notices};
-  counts[5] = (struct bench_count){"coalesced", adviser.hints.counts.coalesced};
-  adviser.hints.counts = (struct advisory_counts){0};
-}
-
 /* The engine says where the stock allocator's next search begins. */
 
 static COLD void grant_start(void) {
-  engine_start(&engine, false);
+  engine_start(&engine);
   software_create(&swap_stock);
-  grants_start(&adviser.grants, &engine, swap, BENCH_POLL);
+  grants_start(&grants, &engine, swap, BENCH_PAUSE);
   software_swapon(&swap_stock);
-  grants_swapon(&adviser.grants, TYPE, BENCH_CLUSTERS, 0);
+  grants_swapon(&grants, TYPE, BENCH_CLUSTERS, 0);
 }
 
 static enum swap_status grant_alloc(unsigned order, struct swap_place *place) {
-  return grants_alloc(&adviser.grants, order, pfn++, place);
+  return grants_alloc(&grants, order, pfn++, place);
 }
 
-static enum swap_status grant_free(struct swap_place place, unsigned nr) {
-  return grants_free(&adviser.grants, place, nr);
-}
+static enum swap_status grant_free(struct swap_place place, unsigned nr) { return grants_free(&grants, place, nr); }
 
-static COLD void grant_recall(void) { grants_drop(&adviser.grants); }
+static COLD void grant_drop(void) { grants_drop(&grants); }
 
 static COLD const char *grant_check(void) {
   const char *wrong;
 
-  grants_drop(&adviser.grants);
+  grants_drop(&grants);
   grants_settle();
-  wrong = grants_verify(&adviser.grants, TYPE, BENCH_CLUSTERS);
+  wrong = grants_verify(&grants, TYPE, BENCH_CLUSTERS);
   if (!wrong)
     wrong = engine_stopped();
   return wrong ? wrong : software_check(&swap_stock);
 }
 
 static COLD void grant_stop(void) {
-  grants_swapoff(&adviser.grants, TYPE);
+  grants_swapoff(&grants, TYPE);
   stock_follow(swap, NULL, NULL);
   software_stop(&swap_stock);
 }
 
 static COLD void grant_counts(struct bench_count counts[BENCH_COUNTS]) {
-  counts[0] = (struct bench_count){"hits", adviser.grants.counts.hits};
-  counts[1] = (struct bench_count){"strays", adviser.grants.counts.strays};
-  counts[2] = (struct bench_count){"misses", adviser.grants.counts.misses};
-  counts[3] = (struct bench_count){"no_run", adviser.grants.counts.no_run};
-  counts[4] = (struct bench_count){"popped", adviser.grants.counts.popped};
-  counts[5] = (struct bench_count){"refused", adviser.grants.counts.refused};
-  counts[6] = (struct bench_count){"marks", adviser.grants.counts.marks};
-  adviser.grants.counts = (struct grants_counts){0};
+  counts[0] = (struct bench_count){"hits", grants.counts.hits};
+  counts[1] = (struct bench_count){"strays", grants.counts.strays};
+  counts[2] = (struct bench_count){"misses", grants.counts.misses};
+  counts[3] = (struct bench_count){"no_run", grants.counts.no_run};
+  counts[4] = (struct bench_count){"popped", grants.counts.popped};
+  counts[5] = (struct bench_count){"refused", grants.counts.refused};
+  counts[6] = (struct bench_count){"marks", grants.counts.marks};
+  grants.counts = (struct grants_counts){0};
 }
 
 static const struct scheme stock = {.name = "stock",
@@ -361,16 +307,6 @@ static const struct scheme by_register = {.name = "register",
                                           .free = register_free,
                                           .check = authority_check,
                                           .stop = authority_stop};
-static const struct scheme by_hint = {.name = "hint",
-                                      .start = hint_start,
-                                      .alloc = hint_alloc,
-                                      .alloc_plain = stock_alloc,
-                                      .free = hint_free,
-                                      .quiet = hint_quiet,
-                                      .recall = hint_recall,
-                                      .counts = hint_counts,
-                                      .check = hint_check,
-                                      .stop = hint_stop};
 static const struct scheme by_ring = {.name = "ring",
                                       .start = authority_start,
                                       .alloc = ring_alloc,
@@ -397,11 +333,11 @@ static const struct scheme by_grant = {.name = "grants",
                                        .alloc = grant_alloc,
                                        .alloc_plain = stock_alloc,
                                        .free = grant_free,
-                                       .recall = grant_recall,
+                                       .drop = grant_drop,
                                        .counts = grant_counts,
                                        .check = grant_check,
                                        .stop = grant_stop};
 
-const struct scheme *const bench_schemes[] = {&stock,   &tuned,       &by_register, &by_hint,
-                                              &by_ring, &words_alone, &by_table,    &by_grant};
+const struct scheme *const bench_schemes[] = {&stock,    &tuned,    &by_register, &by_ring,
+                                              &by_grant, &by_table, &words_alone};
 const unsigned bench_nr_schemes = sizeof(bench_schemes) / sizeof(*bench_schemes);

@@ -24,7 +24,6 @@ static COLD void identify(struct engine *engine) {
   engine->devices = (unsigned)FIELD_GET(HWSWAP_CAPS_DEVICES, caps);
   engine->cpus = (unsigned)FIELD_GET(HWSWAP_CAPS_CPUS, caps);
   engine->clusters = (uint32_t)FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
-  engine->hint_log2 = (unsigned)FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
   engine->has_check = caps & HWSWAP_CAPS_CHECK;
   engine->has_grants = caps & HWSWAP_CAPS_GRANTS;
 }
@@ -39,7 +38,7 @@ static COLD void permit_shared(void) {
                (start + bytes) | HWSWAP_DMA_WINDOW_LIMIT_READ | HWSWAP_DMA_WINDOW_LIMIT_WRITE);
 }
 
-COLD void engine_start(struct engine *engine, bool advisory) {
+COLD void engine_start(struct engine *engine) {
   unsigned looks = 0;
 
   *engine = (struct engine){0};
@@ -55,15 +54,11 @@ COLD void engine_start(struct engine *engine, bool advisory) {
   engine_write(HWSWAP_REG_CPL_BASE, engine->completions.bus);
   engine_write(HWSWAP_REG_CMD_SIZE, ENGINE_COMMANDS_LOG2);
   permit_shared();
-  engine_write(HWSWAP_REG_CONTROL, advisory ? HWSWAP_CONTROL_ADVISORY : 0);
 }
 
-COLD void engine_enable(struct engine *engine, uint64_t control) {
-  const uint64_t mode = engine_read(HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_ADVISORY;
-
-  (void)engine;
+COLD void engine_enable(uint64_t control) {
   barrier_write();
-  engine_write(HWSWAP_REG_CONTROL, mode | control | HWSWAP_CONTROL_ENABLE);
+  engine_write(HWSWAP_REG_CONTROL, control | HWSWAP_CONTROL_ENABLE);
 }
 
 unsigned engine_command(struct engine *engine, const struct engine_command *command, uint64_t *result) {

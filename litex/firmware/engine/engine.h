@@ -24,7 +24,7 @@
 
 /**
  * struct engine - the engine
- * @devices, @cpus, @clusters, @hint_log2: what it was built for
+ * @devices, @cpus, @clusters: what it was built for
  * @has_check, @has_grants: it has the command CHECK, or marks and grants
  * @build: hash of its build
  * @commands, @completions: the rings
@@ -33,7 +33,7 @@
  * @unanswered: that request's response was not looked at yet
  */
 struct engine {
-  unsigned devices, cpus, hint_log2;
+  unsigned devices, cpus;
   bool has_check, has_grants;
   uint32_t clusters;
   uint64_t build;
@@ -97,14 +97,13 @@ static inline void shared_write(struct shared memory, size_t offset, uint64_t va
 /**
  * engine_start - find the engine, reset it, and give it empty command rings
  * @engine: filled in
- * @advisory: the mode it shall work in
  *
  * Ends the program with a sentence when there is no engine that it knows how to use.
  */
-void engine_start(struct engine *engine, bool advisory);
+void engine_start(struct engine *engine);
 
 /* Switches it on, with ENABLE and other bits of CONTROL. */
-void engine_enable(struct engine *engine, uint64_t control);
+void engine_enable(uint64_t control);
 
 /**
  * struct engine_command - a command; fields that an opcode does not name are 0
@@ -147,12 +146,12 @@ const char *engine_stopped(void);
  */
 const char *engine_check(struct engine *engine, unsigned type);
 
-/* Authoritative mode, by CPU 0's page. A free is not waited for: the next request, or engine_page_settle(), does. */
+/* By the core, asked by CPU 0's page. A free is not waited for: the next request, or engine_page_settle(), does. */
 enum swap_status engine_page_alloc(struct engine *engine, unsigned order, struct swap_place *place);
 enum swap_status engine_page_free(struct engine *engine, struct swap_place place, unsigned nr);
 enum swap_status engine_page_settle(struct engine *engine);
 
-/* Authoritative mode, by the command ring. */
+/* The same, asked by the command ring. */
 enum swap_status engine_ring_alloc(struct engine *engine, unsigned order, struct swap_place *place);
 enum swap_status engine_ring_free(struct engine *engine, struct swap_place place, unsigned nr);
 

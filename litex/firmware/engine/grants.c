@@ -166,7 +166,7 @@ COLD void grants_start(struct grants *grants, struct engine *engine, struct swap
 
   *grants = (struct grants){.swap = swap, .log2 = (unsigned)FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2, state)};
   if (!engine->has_grants)
-    fail("the engine was built without marks and grants: take profile 'grants'");
+    fail("the engine was built without marks and grants: build the SoC with PROFILE=full");
   grants->devices = private_get(SWAP_DEVICES * sizeof(*grants->devices));
   grants->notes = private_get(notes);
   if (!grants->devices || !grants->notes)
@@ -187,7 +187,7 @@ COLD void grants_start(struct grants *grants, struct engine *engine, struct swap
   engine_write(HWSWAP_REG_GRANT_NO_RUN_BASE, grants->no_run.bus);
   engine_write(HWSWAP_REG_GRANT_RING_BASE, grants->rings.bus);
   engine_write(HWSWAP_REG_GRANT_CHUNK_BASE, grants->used.bus);
-  engine_enable(engine, 0);
+  engine_enable(0);
   engine_write(HWSWAP_REG_GRANT_CONTROL,
                HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT | FIELD_PUT(HWSWAP_GRANT_CONTROL_PAUSE, pause));
   stock_follow(swap, changed, grants);

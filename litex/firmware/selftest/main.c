@@ -8,8 +8,8 @@ int main(void) {
   struct engine engine;
   uint32_t cycles = 0;
 
-  engine_start(&engine, false);
-  engine_enable(&engine, 0);
+  engine_start(&engine);
+  engine_enable(0);
   print("hello from " CONFIG_CPU_HUMAN_NAME ": an engine for ");
   print_number(engine.clusters);
   print(" clusters, build ");
@@ -34,7 +34,6 @@ int main(void) {
   json_number("devices", engine.devices);
   json_number("cpus", engine.cpus);
   json_number("clusters", engine.clusters);
-  json_number("hint_ring_log2", engine.hint_log2);
   json_number("nop_cycles", cycles);
   json_end();
   return 0;

@@ -25,9 +25,8 @@ class EngineInfo:
 
     Attributes:
         devices: swap devices.
-        cpus: CPUs with hints of their own.
+        cpus: CPUs with a register page and grants of their own.
         clusters: clusters, 2 MiB of swap each.
-        hint_ring_log2: entries of a hint ring, as a power of two.
         build_hash: what register BUILD reads, 16 hexadecimal digits.
         profile: the name of all this in constraints/profiles.toml.
         without: what the engine lacks, as the --no- options of hwswap.Emit name it.
@@ -37,7 +36,6 @@ class EngineInfo:
     devices: int
     cpus: int
     clusters: int
-    hint_ring_log2: int
     build_hash: str
     profile: str
     without: list[str]
@@ -108,7 +106,6 @@ class HwSwap(LiteXModule):
             inside of 4 KiB. Addresses are what software wrote: what answers has to refuse those that are not its own.
         ev: the interrupt, a level; `irq.add("<name of the core in the SoC>")` connects it.
         idle: nothing is under way (in the engine's clock domain).
-        round: polling rounds finished, modulo 2^32 (in the engine's clock domain).
         info: what the engine was built for.
         region_size: bytes of the registers.
     """
@@ -138,7 +135,6 @@ class HwSwap(LiteXModule):
         self.dma = axi.AXIInterface(data_width=64, address_width=64, id_width=4)
         self.ev = LevelInterrupt()
         self.idle = Signal()
-        self.round = Signal(32)
 
         bus, dma = self.bus, self.dma
         irq = self.ev.irq
@@ -165,7 +161,6 @@ class HwSwap(LiteXModule):
             "i_reset": ResetSignal(clock_domain),
             "o_irq": irq,
             "o_idle": self.idle,
-            "o_round": self.round,
             # Protection bits: the engine takes accesses of every kind.
             "i_s_axil_awprot": 0,
             "i_s_axil_arprot": 0,

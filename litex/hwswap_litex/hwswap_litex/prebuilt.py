@@ -12,7 +12,7 @@ def prebuilt(profile: str = "full") -> Path:
     """The folder of HwSwap.sv and engine.json of an engine, for `add_hwswap`.
 
     Args:
-        profile: its name in constraints/profiles.toml; the package has `full` and `linux`.
+        profile: its name in constraints/profiles.toml; the package has `full` and `grants-only`.
     """
     folder = _FOLDER / profile
     if not (folder / "engine.json").is_file():

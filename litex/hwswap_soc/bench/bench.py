@@ -88,7 +88,7 @@ SWEEP = Form(clusters=6, rounds=1, count=192, least=24, schemes=COMPARED)
 GAPS = (0, 1000, 10000)
 """Cycles between operations in the sweep: swapping a page takes some ten thousand, of which allocation is a part."""
 
-SHORT = Form(clusters=4, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=(*SCHEMES[:4], "trusted", "grants"))
+SHORT = Form(clusters=4, rounds=1, count=64, least=8, orders=(0, 4, 9), schemes=(*COMPARED, "trusted"))
 """For tests: everything is done, little of it."""
 
 
@@ -215,7 +215,7 @@ def measure(
 def engine_of(model: Path) -> dict:
     """What the engine in a model was built for, as the model's exports tell it; the firmware insists on that build."""
     constants = json.loads((model / "soc.json").read_text())["constants"]
-    facts = {name: constants[f"hwswap_{name}"] for name in ("devices", "cpus", "clusters", "hint_ring_log2")}
+    facts = {name: constants[f"hwswap_{name}"] for name in ("devices", "cpus", "clusters")}
     build = constants["hwswap_build_hash_hi"] << 32 | constants["hwswap_build_hash_lo"]
     return facts | {"build_hash": f"{build:016x}"}
 
@@ -294,8 +294,7 @@ def show(runs: list[dict], cpu: str, console: Console) -> None:
         console.print(
             "this compiler's code does not fit the layout that keeps it apart in the caches (docs/bench-soc.md)"
         )
-    console.print(bench_table.main_table(report), bench_table.spread_table(report))
-    console.print(bench_table.hint_table(report), bench_table.grant_table(report))
+    console.print(bench_table.main_table(report), bench_table.spread_table(report), bench_table.grant_table(report))
     for parameter, title, column in (
         ("latency", "DRAM latency", "cycles"),
         ("ratio", "Clocks", "engine : CPU"),

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from hwswap_soc.bench.bench_result import COMPARED, OPS, STATES, TITLES, Report
 
-_COLOURS = {"stock": "#7f7f7f", "tuned": "#2ca02c", "register": "#ff7f0e", "hint": "#1f77b4", "grants": "#9467bd"}
-_MARKS = {"stock": "s", "tuned": "^", "register": "o", "hint": "D", "grants": "*"}
+_COLOURS = {"stock": "#7f7f7f", "tuned": "#2ca02c", "register": "#ff7f0e", "ring": "#1f77b4", "grants": "#9467bd"}
+_MARKS = {"stock": "s", "tuned": "^", "register": "o", "ring": "D", "grants": "*"}
 
 
 def _bars(axes, report: Report, state: str, op: str) -> None:

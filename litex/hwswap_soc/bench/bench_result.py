@@ -13,21 +13,20 @@ from hwswap_litex import InputError
 PREFIX = "HWSWAP-JSON "
 DONE = "HWSWAP-DONE"
 
-SCHEMES = ("stock", "tuned", "register", "hint", "ring", "words", "trusted", "grants")
+SCHEMES = ("stock", "tuned", "register", "ring", "grants", "trusted", "words")
 """All there are, in the order of the firmware's bits."""
 
-COMPARED = ("stock", "tuned", "register", "hint", "grants")
+COMPARED = SCHEMES[:5]
 """Those every run has."""
 
 TITLES = {
     "stock": "stock",
     "tuned": "tuned",
     "register": "MMIO",
-    "hint": "hint ring",
     "ring": "command ring",
-    "words": "table entries alone",
-    "trusted": "MMIO, entries too",
     "grants": "grants",
+    "trusted": "MMIO, entries too",
+    "words": "table entries alone",
 }
 
 STATES = ("empty", "fragmented")
@@ -42,11 +41,10 @@ class Cell:
         n: operations, failed ones included.
         failures: of them, those that gave no slots.
         sum: CPU cycles of all together, and of what was done for all of them together (`extra`).
-        extra: cycles of taking hints or grants back.
+        extra: cycles of letting grants go.
         p50: median; p99: 99th percentile; max: the longest.
-        counts: of the hint scheme: hints taken, refused, missing, void; notices posted, spared. Of grants: allocations
-            that hit the place granted, that strayed, that found no grant, that failed at once; grants popped, refused;
-            marks set.
+        counts: of grants: allocations that hit the place granted, that strayed, that found no grant, that failed at
+            once; grants popped, refused; marks set.
     """
 
     n: int
@@ -150,7 +148,7 @@ def verdicts(report: Report) -> list[str]:
             frees = any(report.cell(scheme, state, order, "free") for scheme in COMPARED)
             what = "an allocation and its free" if frees else "an allocation, which fails"
             parts = []
-            for scheme in ("grants", "hint", "register"):
+            for scheme in ("grants", "ring", "register"):
                 against = [versus(costs[scheme], costs[other], other) for other in ("stock", "tuned")]
                 parts.append(f"{TITLES[scheme]} ({costs[scheme]:,.0f} cycles) {' and '.join(against)}")
             software = f"stock {costs['stock']:,.0f}, tuned {costs['tuned']:,.0f}"

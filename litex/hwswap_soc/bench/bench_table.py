@@ -58,43 +58,22 @@ def spread_table(report: Report) -> Table:
     return table
 
 
-def _counts_table(title: str, report: Report, scheme: str, columns: dict[str, str], ends: tuple[str, str]) -> Table:
-    """What a scheme counted.
-
-    Args:
-        title: of the table.
-        report: what was measured.
-        scheme: the scheme.
-        columns: titles of columns, and what allocations counted.
-        ends: the titles of the last count again, of frees, and of the cycles of taking back.
-    """
-    table = Table(title=title)
-    for name in ("device", "order", "allocations", "failures", *columns, *ends):
+def grant_table(report: Report) -> Table:
+    """What became of grants, and how many marks were set; at last those of frees, and the cycles of letting go."""
+    columns = {"hits": "hits", "strays": "strays", "ring empty": "misses", "failed at once": "no_run"}
+    columns |= {"popped": "popped", "refused": "refused", "marks": "marks"}
+    table = Table(title="Grants: what happened")
+    for name in ("device", "order", "allocations", "failures", *columns, "marks of frees", "letting go"):
         table.add_column(name, justify="left" if name == "device" else "right")
-    *_, announced = columns.values()
     for state in STATES:
         for order in report.orders:
-            alloc, free = (report.cell(scheme, state, order, op) for op in OPS)
+            alloc, free = (report.cell("grants", state, order, op) for op in OPS)
             if alloc is None:
                 continue
             numbers = [alloc.n, alloc.failures, *(alloc.counts[name] for name in columns.values())]
-            ending = [free.counts[announced], free.extra] if free else []
+            ending = [free.counts["marks"], free.extra] if free else []
             table.add_row(state, str(order), *(f"{n:,}" for n in numbers), *([f"{n:,}" for n in ending] or ["-", "-"]))
     return table
-
-
-def hint_table(report: Report) -> Table:
-    """What became of hints, and what the mirror took."""
-    columns = {"taken": "taken", "missing": "misses", "refused": "refused", "void": "voids", "spared": "coalesced"}
-    columns["notices"] = "notices"
-    return _counts_table("Hint ring: what happened", report, "hint", columns, ("notices of frees", "recall cycles"))
-
-
-def grant_table(report: Report) -> Table:
-    """What became of grants, and how many marks were set."""
-    columns = {"hits": "hits", "strays": "strays", "ring empty": "misses", "failed at once": "no_run"}
-    columns |= {"popped": "popped", "refused": "refused", "marks": "marks"}
-    return _counts_table("Grants: what happened", report, "grants", columns, ("marks of frees", "dropping"))
 
 
 def sweep_table(title: str, column: str, reports: list[tuple[str, Report]]) -> Table:

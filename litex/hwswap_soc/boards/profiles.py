@@ -7,8 +7,8 @@ engine.json, which still lacks the build hash:
     python -m hwswap_soc.boards.profiles --board ecpix5 --cpu vexriscv       # what that SoC has
     python -m hwswap_soc.boards.profiles                                     # the simulation's, which has everything
 
-Environment: PROFILE takes another profile than the table's; SOC_DEVICES, SOC_CPUS, SOC_CLUSTERS and SOC_HINT_RING_LOG2
-other sizes than the profile's.
+Environment: PROFILE takes another profile than the table's; SOC_DEVICES, SOC_CPUS and SOC_CLUSTERS other sizes than the
+profile's.
 """
 
 import argparse
@@ -24,10 +24,10 @@ from hwswap_litex import InputError
 
 from hwswap_soc.boards.constraints import FOLDER
 
-SIMULATION = "grants"
+SIMULATION = "full"
 """The profile of the simulated SoC."""
 
-SIZES = ("devices", "cpus", "clusters", "hint_ring_log2")
+SIZES = ("devices", "cpus", "clusters")
 
 
 @dataclass(frozen=True)

@@ -105,10 +105,9 @@ def modes(engine: EngineInfo) -> list[str]:
     Args:
         engine: that in the bitstream.
     """
-    if "core" in engine.without:
-        return ["off", "tuned", "hint"]
-    tables = [] if "tables" in engine.without else ["trusted"]
-    return ["off", "tuned", "shadow", "hint", *tables]
+    grants = ["shadow", "hint"] if "grants" in engine.added else []
+    tables = ["trusted"] if grants and not {"core", "tables"} & set(engine.without) else []
+    return ["off", "tuned", *grants, *tables]
 
 
 def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") -> None:

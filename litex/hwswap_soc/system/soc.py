@@ -131,7 +131,6 @@ class HwSwapSoC(SoCCore):
         self.add_constant("HWSWAP_DEVICES", info.devices)
         self.add_constant("HWSWAP_CPUS", info.cpus)
         self.add_constant("HWSWAP_CLUSTERS", info.clusters)
-        self.add_constant("HWSWAP_HINT_RING_LOG2", info.hint_ring_log2)
         # In two halves: LiteX writes constants as C numbers without suffix.
         self.add_constant("HWSWAP_BUILD_HASH_HI", int(info.build_hash, 16) >> 32)
         self.add_constant("HWSWAP_BUILD_HASH_LO", int(info.build_hash, 16) & 0xFFFF_FFFF)

@@ -48,14 +48,15 @@ static void interrupts_on(void) {
 }
 
 static void bytes_of_a_register(void) {
-  volatile uint8_t *const byte = (volatile uint8_t *)(HWSWAP_BASE + HWSWAP_REG_STATE_BASE);
+  const uint64_t before = engine_read(HWSWAP_REG_CPL_BASE);
+  volatile uint8_t *const byte = (volatile uint8_t *)(HWSWAP_BASE + HWSWAP_REG_CPL_BASE);
 
-  engine_write(HWSWAP_REG_STATE_BASE, 0x1122334455667740);
+  engine_write(HWSWAP_REG_CPL_BASE, 0x1122334455667740);
   byte[1] = 0xaa;
   byte[6] = 0xbb;
-  if (engine_read(HWSWAP_REG_STATE_BASE) != 0x11bb33445566aa40)
+  if (engine_read(HWSWAP_REG_CPL_BASE) != 0x11bb33445566aa40)
     fail("a byte written to a register arrives elsewhere");
-  engine_write(HWSWAP_REG_STATE_BASE, 0);
+  engine_write(HWSWAP_REG_CPL_BASE, before);
 }
 
 /* Both views of RAM are of the same memory: what is written to the uncached one is what the cached one then reads. */
@@ -72,7 +73,7 @@ static void views_of_memory(void) {
   }
 }
 
-/* Three records of ten words, starting one word before a cache line's end; around them nothing changes. */
+/* Three records, starting one word before a cache line's end; around them nothing changes. */
 static void bursts_into_memory(struct engine *engine) {
   const struct shared block = shared_get(512);
   const struct engine_command dump = {.opcode = HWSWAP_OPCODE_DUMP, .nr = 3, .arguments = {0, block.bus + 56}};
@@ -83,7 +84,7 @@ static void bursts_into_memory(struct engine *engine) {
   if (engine_command(engine, &dump, NULL) != HWSWAP_STATUS_OK)
     fail("the engine refuses DUMP");
   for (unsigned i = 0; i < 64; i++) {
-    const bool inside = i >= 7 && i < 7 + 30;
+    const bool inside = i >= 7 && i < 7 + 3 * HWSWAP_CLUSTER_STATE_SIZE / 8;
 
     if ((shared_read(block, 8 * i) == GUARD) == inside)
       fail("a burst of the engine's is not where it belongs");
@@ -112,13 +113,10 @@ int main(void) {
   struct engine engine;
   uint32_t cycles;
 
-  engine_start(&engine, true);
+  engine_start(&engine);
   bytes_of_a_register();
   views_of_memory();
-  /* Nothing is posted for the engine, and it has a line to say so in. */
-  engine_write(HWSWAP_REG_CPU_LINE_BASE, shared_get(64).bus);
-  engine_write(HWSWAP_REG_ENGINE_LINE_BASE, shared_get(64).bus);
-  engine_enable(&engine, 0);
+  engine_enable(0);
   bursts_into_memory(&engine);
   interrupts_on();
   if (engine_command(&engine, &nop, NULL) != HWSWAP_STATUS_OK || interrupts)
