@@ -227,7 +227,7 @@ bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
 bitstream flash: export CPU := $(or $(CPU),vexriscv)
 bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
 
-bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=linux]: see docs/board.md
+bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=grants-only]: see docs/board.md
 	@$(ENV) python -m hwswap soc board $(BOARD) $(CPU)
 	@$(B) $(bitstream_steps)
 	@$(ENV) python -m hwswap soc timing build/bitstream-$(BOARD)-$(CPU)
@@ -284,7 +284,7 @@ soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [D
 # Values given as a list are swept; one value is what everything is measured with (litex/hwswap_soc/bench/bench.py). The
 # ratio of the clocks is swept by itself with a VexRiscv only: a second model of a Rocket takes long to build.
 bench-soc: bench_cpu = $(or $(CPU),vexriscv)
-bench-soc: setup ## stock : tuned : register : hint ring in CPU cycles; [CPU=] [DRAM_LATENCY="8 30"] [ENGINE_RATIO=]
+bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles; [CPU=] [DRAM_LATENCY="8 30"] [ENGINE_RATIO=]
 	@$(B) rtl-soc soc-model-$(bench_cpu) \
 		$(if $(ENGINE_RATIO)$(filter vexriscv,$(bench_cpu)),soc-model-$(bench_cpu)-own)
 	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \

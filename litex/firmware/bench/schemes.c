@@ -134,7 +134,7 @@ static COLD void authority_start(void) {
   words_start();
   engine_start(&engine);
   engine_enable(0);
-  engine_swapon(&engine, TYPE, BENCH_PAGES, 0, 0);
+  engine_swapon(&engine, TYPE, BENCH_PAGES);
 }
 
 static enum swap_status fill_words(enum swap_status status, unsigned order, const struct swap_place *place) {
@@ -182,7 +182,7 @@ static COLD void tables_start(void) {
   for (unsigned i = 0; i < BENCH_CLUSTERS; i++)
     shared_write(addresses, i * sizeof(uint64_t), tables.bus + i * SWAP_TABLE_BYTES);
   engine_enable(HWSWAP_CONTROL_TABLE_WRITES);
-  engine_swapon(&engine, TYPE, BENCH_PAGES, 0, 0);
+  engine_swapon(&engine, TYPE, BENCH_PAGES);
   give.arguments[2] = addresses.bus;
   if (engine_command(&engine, &give, NULL) != HWSWAP_STATUS_OK)
     fail("the engine does not take the swap tables");

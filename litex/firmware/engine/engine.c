@@ -99,12 +99,11 @@ static COLD void must(struct engine *engine, const struct engine_command *comman
     fail("the engine refuses a command about a device");
 }
 
-COLD void engine_swapon(struct engine *engine, unsigned type, uint32_t pages, uint32_t base, uint8_t epoch) {
+COLD void engine_swapon(struct engine *engine, unsigned type, uint32_t pages) {
   const uint64_t flags = HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV | HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE;
 
-  must(engine, &(struct engine_command){.opcode = HWSWAP_OPCODE_SWAPON_PREPARE,
-                                        .type = type,
-                                        .arguments = {(uint64_t)base << 32 | pages, flags, (uint64_t)epoch << 16}});
+  must(engine,
+       &(struct engine_command){.opcode = HWSWAP_OPCODE_SWAPON_PREPARE, .type = type, .arguments = {pages, flags}});
   must(engine, &(struct engine_command){.opcode = HWSWAP_OPCODE_SWAPON, .type = type});
 }
 

@@ -128,8 +128,8 @@ struct engine_command {
  */
 unsigned engine_command(struct engine *engine, const struct engine_command *command, uint64_t *result);
 
-/* Announces and switches on a device that starts at an engine cluster; ends the program if that is refused. */
-void engine_swapon(struct engine *engine, unsigned type, uint32_t pages, uint32_t base, uint8_t epoch);
+/* Announces and switches on a device that has the engine's first clusters; ends the program if that is refused. */
+void engine_swapon(struct engine *engine, unsigned type, uint32_t pages);
 
 /* Takes a device off: SWAPOFF_BEGIN and SWAPOFF. */
 void engine_swapoff(struct engine *engine, unsigned type);
