@@ -57,7 +57,7 @@ class Kernel(Allocator):
         super().__init__(devices=devices, cpus=1, clusters=MB // 2)
         pages = MB * MB // devices
         for type_ in range(devices):
-            self.prepare(type_, pages, type_ * pages // SLOTS, priority=5, epoch=type_ + 1)
+            self.prepare(type_, pages, type_ * pages // SLOTS, priority=5)
             self.swapon(type_)
         self.held = {}
         self.fails = self.emptied = 0
@@ -67,7 +67,7 @@ class Kernel(Allocator):
             self.arrays, self.lines = Arrays(MB // 2), Lines(1)
             self.grants = make(self.arrays, self.lines)
             for device in self.devices.values():
-                entry = DeviceEntry(device.type, device.base, len(device.clusters), device.priority, device.epoch)
+                entry = DeviceEntry(device.type, device.base, len(device.clusters), device.priority, device.type + 1)
                 self.grants.set_device(entry)
             self.rounds, self.passes = Scanner(self.arrays, self.grants.index).steps(), self.grants.steps()
             for _ in range(2):
@@ -78,7 +78,7 @@ class Kernel(Allocator):
         for device in self.devices.values():
             for cluster in device.clusters:
                 number = device.base + cluster.index
-                word = Word(cluster.order, cluster.flag, device.epoch)
+                word = Word(cluster.order, cluster.flag, device.type + 1)
                 if self.arrays.used(number) != cluster.used or self.arrays.word[number] != word.pack():
                     list(change(self.arrays, number, cluster.used, word))
                 if number in self.changed:

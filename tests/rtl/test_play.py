@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripts of bus accesses on the Verilated engine (build/model/hwswap-play), all that is seen compared.
 
-Both modes: commands, CPU pages, registers, interrupts and errors in authoritative mode; mirror, hint rings, recalls,
-and devices that come and go in advisory mode. HWSWAP_SEED=n moves all random seeds by n.
+Commands, CPU pages, registers, interrupts, errors of the bus, swap tables, and the engine's own clusters, which DUMP
+writes. HWSWAP_SEED=n moves all random seeds by n.
 """
 
 import re
@@ -15,6 +15,7 @@ import pytest
 from hwswap.project import paths
 from hwswap.rtl import replay_windows
 from hwswap.stimulus.registry import SCRIPTS
+from hwswap.stimulus.script import DUMP
 from hwswap.traces import trace
 from run_seed import SEED
 
@@ -37,26 +38,29 @@ def test_a_script_sees_what_it_expects(name, options, tmp_path):
 
 
 def test_scripts_do_enough():
-    """Some scripts of advisory mode make, use up and recall hints, and read records again: with seeds that do."""
+    """Some scripts of operations allocate in each way, free, and have clusters in use dumped: with seeds that do."""
     counts = Counter()
     for seed in range(21, 24):
-        text = SCRIPTS["advisory"].text(seed)
+        text = SCRIPTS["operations"].text(seed)
         last = text[text.rindex("note statistics") :]
         counts.update({int(a, 16): int(b, 16) for a, b in re.findall(r"read (0x\w+) 0xf+ (0x\w+)", last)})
-    assert counts[m.STAT_HINTS_MADE_OFFSET] > 300
-    assert counts[m.STAT_HINTS_USED_UP_OFFSET] > 150
-    assert counts[m.STAT_HINTS_RECALLED_OFFSET] > 0
-    assert counts[m.STAT_NOTICES_OFFSET] > 90
+        counts["words in use"] += sum(
+            int(at, 16) > DUMP and int(word, 16) != 0 for at, word in re.findall(r"expect (0x\w+) 0xf+ (0x\w+)", text)
+        )
+    for way in ("FAST", "NONFULL", "FREE", "FRAG", "STEAL", "FAIL"):
+        assert counts[getattr(m, f"STAT_ALLOC_{way}_OFFSET")] > 5, way
+    assert counts[m.STAT_FREES_OFFSET] > 300
+    assert counts["words in use"] > 3000
 
 
 def test_the_same_seed_gives_the_same_script():
-    assert SCRIPTS["advisory"].text(5, 6) == SCRIPTS["advisory"].text(5, 6)
-    assert SCRIPTS["advisory"].text(5, 6) != SCRIPTS["advisory"].text(6, 6)
+    assert SCRIPTS["operations"].text(5, 60) == SCRIPTS["operations"].text(5, 60)
+    assert SCRIPTS["operations"].text(5, 60) != SCRIPTS["operations"].text(6, 60)
 
 
 def test_what_differs_is_found(tmp_path):
     """A script that wants something else fails and says where."""
-    lines = SCRIPTS["authoritative"].text(SEED + 31, 50).splitlines()
+    lines = SCRIPTS["operations"].text(SEED + 31, 50).splitlines()
     at = max(i for i, line in enumerate(lines) if line.startswith("expect"))
     name, offset, mask, value = lines[at].split()
     lines[at] = f"{name} {offset} {mask} {int(value, 16) ^ 1:#x}"

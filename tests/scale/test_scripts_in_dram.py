@@ -17,7 +17,7 @@ from run_seed import SEED
 # How many rounds, of those that have any. The others take their time with an engine whose time-out is a million cycles,
 # or are about what an engine with its clusters on chip has as well.
 ROUNDS = {
-    "authoritative": 300,
+    "operations": 300,
     "registers": None,
     "steps": 30,
     "tables": 12,
@@ -48,7 +48,7 @@ def test_what_the_engine_writes_where_nothing_is_expected_is_found(tmp_path):
     script = Script(limit=200_000, store=SCALE.store)
     script.after_reset()
     StoreHost(script, random.Random(SEED), SCALE).used()
-    script.settle(0)
+    script.settle()
     lines = script.text().splitlines()
     said = [line for line in lines if not (line.startswith("expect") and line.endswith(" 0x0 0x0"))]
     assert len(said) < len(lines)

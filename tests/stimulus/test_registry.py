@@ -26,7 +26,7 @@ def generators():
 
 def test_every_generator_of_scripts_is_in_the_registry():
     found = generators()
-    assert len(found) > 15
+    assert len(found) > 12
     listed = {script.generator for script in (*SCRIPTS.values(), *DRAM_SCRIPTS.values())}
     assert {name for name, function in found.items() if function not in listed} == set()
     assert listed <= set(found.values())
@@ -34,7 +34,7 @@ def test_every_generator_of_scripts_is_in_the_registry():
 
 def test_names_are_unique_and_tell_what_they_are_of():
     with pytest.raises(ValueError, match="the name single is there twice"):
-        by_name(SCRIPTS["single"], SCRIPTS["mirror"], SCRIPTS["single"])
+        by_name(SCRIPTS["single"], SCRIPTS["errors"], SCRIPTS["single"])
     for entries in (SCRIPTS, DRAM_SCRIPTS, STREAMS):
         assert len({entry.what for entry in entries.values()}) == len(entries)
 
@@ -71,7 +71,7 @@ def test_what_plays_scripts_knows_them_all():
 
 def test_what_an_engine_in_dram_may_write_is_named():
     """Where its clusters and its directory are anything may be in the end, as far as a device had clusters there."""
-    script = DRAM_SCRIPTS["authoritative"].text(1, 50, Sizes(4, 2, 256, 3, 11, dram=True))
+    script = DRAM_SCRIPTS["operations"].text(1, 50, Sizes(4, 2, 256, 11, dram=True))
     first = script.splitlines()[0].split()
     assert (first[0], int(first[1]) % 4096) == ("memory", 0)
     anything = {
@@ -79,4 +79,4 @@ def test_what_an_engine_in_dram_may_write_is_named():
     }
     assert anything
     assert all(0x40000 <= at < int(first[1]) for at in anything)
-    assert not SCRIPTS["authoritative"].text(1, 50).startswith(f"memory {first[1]} ")
+    assert not SCRIPTS["operations"].text(1, 50).startswith(f"memory {first[1]} ")

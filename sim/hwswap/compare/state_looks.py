@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks at an engine's own state, by commands whose answers the golden model knows; the state stays as it was.
 
-In authoritative mode an engine writes no state to memory, but it refuses a STEP command that does not fit. So:
+DUMP would tell clusters, and nothing of the lists; but an engine refuses a STEP command that does not fit. So:
 
   - STEP_VISIT of each available device in turn tells which is the first, and which comes behind: the list, which is as
     it was when each has been visited

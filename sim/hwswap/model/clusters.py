@@ -61,7 +61,7 @@ ClusterList = OrderedDict[int, Cluster]
 class Device:
     """A swap device: clusters, their lists, and its place among the devices. Stands for `struct swap_info_struct`."""
 
-    def __init__(self, type_: int, pages: int, base: int, flags: int, priority: int, epoch: int) -> None:
+    def __init__(self, type_: int, pages: int, base: int, flags: int, priority: int) -> None:
         """Claim the clusters for `pages` slots; the header slot and the slots behind the last one are bad.
 
         As `setup_swap_clusters_info` does before any list exists.
@@ -71,7 +71,6 @@ class Device:
         self.base = base
         self.flags = flags
         self.priority = priority
-        self.epoch = epoch
         self.node = 0
         self.number = 0  # place in the sequence of swapons
         self.writeok = False

@@ -2,8 +2,8 @@
 """The swap-slot allocator of Linux 7.3 as a plain Python model: the authority the RTL is compared with.
 
 Written from reading mm/swapfile.c; each rule names the kernel function it comes from. The commands are those of the
-engine's authoritative mode, one finished before the next begins; what they change is in state.py, how an
-allocation searches in search.py, what it searches in clusters.py, which rules can be changed in policy.py.
+engine's core, one finished before the next begins; what they change is in state.py, how an allocation searches in
+search.py, what it searches in clusters.py, which rules can be changed in policy.py.
 """
 
 from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE, Cluster, ClusterList, Device, Slots
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Allocator(Search):
-    """All swap devices of a machine and the decisions about them, as the engine's authoritative mode has them.
+    """All swap devices of a machine and the decisions about them, as the engine's core has them.
 
     Operations answer with the status the engine's command gives; `alloc` with the slots, or None for NO_SPACE.
     """

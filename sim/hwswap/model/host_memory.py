@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host writes into shared memory besides cluster-state records: commands, and its CPU lines."""
+"""What lies in the memory that host and engine share: commands, and clusters as DUMP writes them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import hwswap_map as m
-from hwswap_map import Opcode
+from hwswap_map import Flag, Opcode
+
+from hwswap.model.rows import SLOTS
 
 
 @dataclass(frozen=True)
@@ -41,25 +42,42 @@ class Command:
         return b"".join(word.to_bytes(8, "little") for word in self.words())
 
 
-def prepare(
-    type_: int, pages: int, base: int, flags: int, priority: int = -1, epoch: int = 0, node: int = 0
-) -> Command:
+def prepare(type_: int, pages: int, base: int, flags: int, priority: int = -1, node: int = 0) -> Command:
     """Return a SWAPON_PREPARE."""
     return Command(
         Opcode.SWAPON_PREPARE,
         type_,
         arg0=pages | base << 32,
         arg1=flags,
-        arg2=priority & 0xFFFF | epoch << 16 | node << 24,
+        arg2=priority & 0xFFFF | node << 24,
     )
 
 
-def cpu_line(notice_tail: int, resync: int, want: int, heads: Sequence[int]) -> list[int]:
-    """Return the words of a CPU line; `heads` are the entries ever popped of its hint rings, by order."""
-    pairs = zip(heads[::2], heads[1::2], strict=True)
-    words = [
-        m.MEM_CPU_LINE_NOTICE_NOTICE_TAIL.put(notice_tail) | m.MEM_CPU_LINE_NOTICE_RESYNC.put(resync),
-        m.MEM_CPU_LINE_WANT_ORDERS.put(want),
-        *(m.MEM_CPU_LINE_HINT_HEAD_EVEN.put(even) | m.MEM_CPU_LINE_HINT_HEAD_ODD.put(odd) for even, odd in pairs),
-    ]
-    return words + [0] * (m.MEM_CPU_LINE_BYTES // 8 - len(words))
+@dataclass(frozen=True)
+class ClusterState:
+    """A cluster as DUMP writes it: its slots in use, 512 bits, with its order and the list that it is on."""
+
+    bitmap: int
+    order: int
+    flag: Flag
+
+    def words(self) -> list[int]:
+        """Return the nine words in memory."""
+        meta = (
+            m.MEM_CLUSTER_STATE_META_COUNT.put(self.bitmap.bit_count())
+            | m.MEM_CLUSTER_STATE_META_ORDER.put(self.order)
+            | m.MEM_CLUSTER_STATE_META_FLAG.put(self.flag)
+        )
+        return [meta, *(self.bitmap >> at & (1 << 64) - 1 for at in range(0, SLOTS, 64))]
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "ClusterState":
+        """Read the 72 bytes in memory; a count that is not the bitmap's is a ValueError."""
+        if len(data) != m.MEM_CLUSTER_STATE_BYTES:
+            raise ValueError(f"a cluster state is {m.MEM_CLUSTER_STATE_BYTES} bytes, not {len(data)}")
+        meta = int.from_bytes(data[: m.MEM_CLUSTER_STATE_BITMAP_OFFSET], "little")
+        bitmap = int.from_bytes(data[m.MEM_CLUSTER_STATE_BITMAP_OFFSET :], "little")
+        count = m.MEM_CLUSTER_STATE_META_COUNT.get(meta)
+        if count != bitmap.bit_count():
+            raise ValueError(f"COUNT is {count}, the bitmap has {bitmap.bit_count()} slots in use")
+        return cls(bitmap, m.MEM_CLUSTER_STATE_META_ORDER.get(meta), Flag(m.MEM_CLUSTER_STATE_META_FLAG.get(meta)))

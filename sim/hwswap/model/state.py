@@ -14,6 +14,7 @@ from hwswap.model.clusters import (
     Device,
     NextOffset,
 )
+from hwswap.model.host_memory import ClusterState
 from hwswap.model.policy import DeviceOrder, Hint, Policy, Trunks
 from hwswap.model.rows import ORDERS, SLOTS, run
 
@@ -63,7 +64,6 @@ class State:
         base: int,
         flags: int = BLKDEV | SOLIDSTATE,
         priority: int = DEFAULT_PRIORITY,
-        epoch: int = 0,
         node: int = 0,
     ) -> Status:
         """SWAPON_PREPARE: claim clusters for a device (`setup_swap_clusters_info`, first half)."""
@@ -75,14 +75,10 @@ class State:
         for other in self.devices.values():
             if base < other.base + len(other.clusters) and other.base < end:
                 return Status.BAD_RANGE
-        device = self.new_device(type_, pages, base, flags, priority, epoch)
+        device = Device(type_, pages, base, flags, priority)
         device.node = node
         self.devices[type_] = device
         return Status.OK
-
-    def new_device(self, type_: int, pages: int, base: int, flags: int, priority: int, epoch: int) -> Device:
-        """Make the device; a place for subclasses to make their own kind."""
-        return Device(type_, pages, base, flags, priority, epoch)
 
     def mark_bad(self, type_: int, offset: int, nr: int) -> Status:
         """MARK_BAD: count slots of a prepared device as bad (`swap_cluster_setup_bad_slot`)."""
@@ -106,19 +102,14 @@ class State:
             return Status.BAD_DEVICE
         if not device.listed:
             for cluster in device.clusters:
-                self.list_first(device, cluster)
+                cluster.flag = Flag.NONFULL if cluster.count else Flag.FREE
+                device.list_of(cluster.flag, 0)[cluster.index] = cluster
             device.listed = True
             self.swapons += 1
             device.number = self.swapons
         device.writeok = True
         self.make_available(device)
         return Status.OK
-
-    @staticmethod
-    def list_first(device: Device, cluster: Cluster) -> None:
-        """Put a cluster of a new device on its first list."""
-        cluster.flag = Flag.NONFULL if cluster.count else Flag.FREE
-        device.list_of(cluster.flag, 0)[cluster.index] = cluster
 
     def swapoff_begin(self, type_: int) -> Status:
         """SWAPOFF_BEGIN: no slot is given any more (`del_from_avail_list` with swapoff set); frees go on."""
@@ -237,7 +228,7 @@ class State:
         return order == 0 or cluster.count == 0 or cluster.order == order
 
     def take(self, cluster: Cluster, mask: int) -> None:
-        """Mark slots used; a place for subclasses to note for whom."""
+        """Mark slots used; a place for subclasses to take note."""
         cluster.used |= mask
 
     def hint_of(self, cpu: int, order: int) -> NextOffset:
@@ -314,6 +305,10 @@ class State:
         return Status.OK
 
     # Self-test
+
+    def dump(self, type_: int) -> list[ClusterState]:
+        """DUMP: return what an engine holds of a device's clusters, in their order."""
+        return [ClusterState(c.used, c.order, c.flag) for c in self.devices[type_].clusters]
 
     def faults(self) -> list[str]:
         """Return what is wrong with counts, lists and available list, one sentence each; empty when all is well."""

@@ -109,7 +109,7 @@ def script(trace: Trace) -> str:
     windows = Windows()
     lines = [line for record in trace.records for line in windows.lines(record)]
     s.give(lines)
-    s.settle(0)
+    s.settle()
     state = windows.readahead
     s.read(m.READAHEAD_OFFSET, m.READAHEAD_PREVIOUS.put(state.previous) | m.READAHEAD_PAGES.put(state.last))
     return s.text()

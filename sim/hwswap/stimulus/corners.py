@@ -14,9 +14,10 @@ from hwswap.model.golden import BLKDEV, DISCARD, Device
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
-from hwswap.stimulus.authoritative_mode import LARGE, SSD, device_table
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import HINTS, NOTICES, Script, Sizes
+from hwswap.stimulus.engine_state import device_table
+from hwswap.stimulus.operations import LARGE, SSD
+from hwswap.stimulus.script import ELSEWHERE, PAGE, Script, Sizes
 from hwswap.stimulus.step_commands import Player
 
 STEPS = (
@@ -190,7 +191,7 @@ class Corners(Player):
                 self.add(Command(Opcode.SWAPOFF_BEGIN, type_), self.model.swapoff_begin(type_))
                 self.add(Command(Opcode.SWAPOFF, type_), self.model.swapoff(type_))
             for at, type_ in enumerate(rng.sample(range(self.sizes.devices), self.sizes.devices)):
-                device = (SLOTS, at, SSD, rng.choice((-1, -1, -1, 7)), number, rng.randrange(3))
+                device = (SLOTS, at, SSD, rng.choice((-1, -1, -1, 7)), rng.randrange(3))
                 self.add(prepare(type_, *device), self.model.prepare(type_, *device))
                 self.add(Command(Opcode.SWAPON, type_), self.model.swapon(type_))
             policy = Policy(
@@ -244,8 +245,8 @@ def across_lines(script: Script) -> None:
     """Rings that lie across a 4 KiB line of memory: what is fetched or written at once comes apart there."""
     nothing = [Expected(Command(Opcode.NOP), Status.OK)]
     for before in range(1, 6):
-        script.commands = HINTS - 64 * before
-        script.completions = NOTICES + 0x1000 - 64 * before
+        script.commands = ELSEWHERE - 64 * before
+        script.completions = ELSEWHERE + 2 * PAGE - 64 * before
         script.begin(m.CONTROL_ENABLE.put(1))
         for count in (32, 1, 31, 5):
             script.give(nothing * count)
@@ -272,7 +273,7 @@ def corners(seed: int, sizes: Sizes) -> str:
     player.orders_of_devices()
     player.addresses_beside()
     player.trunks()
-    script.settle(0)
+    script.settle()
     script.reset_by_register()
     resets(script)
     across_lines(script)

@@ -4,25 +4,22 @@
 import random
 
 import hwswap_map as m
-from hwswap_map import Opcode, Status
+from hwswap_map import Flag, Opcode, Status
 
 from hwswap.model.golden import BLKDEV, SOLIDSTATE
-from hwswap.model.host_memory import Command, prepare
+from hwswap.model.host_memory import ClusterState, Command, prepare
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.script import (
     COMMANDS,
     COMPLETIONS,
-    CPU_LINES,
     DUMP,
+    ELSEWHERE,
     FAR_BASE,
-    HINTS,
     MEMORY_BASE,
     MEMORY_BYTES,
     NOWHERE,
     PAGE,
-    POLL,
-    STATES,
     WORD,
     Script,
     Sizes,
@@ -33,7 +30,7 @@ ENABLE = m.CONTROL_ENABLE.put(1)
 LOWEST = 12
 """The lowest address bit that a window looks at."""
 
-TABLE, ADDRESSES = STATES, HINTS
+TABLE, ADDRESSES = DUMP + 16 * PAGE, ELSEWHERE
 """Where a swap table is, and the list of tables that is given to the engine."""
 
 WRITING = (Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.TABLE_REPLACE)
@@ -53,11 +50,11 @@ class Contained:
         self.script.begin(control)
         self.script.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
 
-    def outcome(self, address: int, write: bool, refused: bool, mode: int = 0) -> None:
+    def outcome(self, address: int, write: bool, refused: bool) -> None:
         """Expect that an access was refused, or that it was made, where no memory is; begin anew then."""
         s = self.script
-        s.stopped(mode)
-        s.settle(0)
+        s.stopped()
+        s.settle()
         status = m.STATUS_DMA_ERROR.put(1) | m.STATUS_DMA_REFUSED.put(refused)
         s.read(m.STATUS_OFFSET, status)
         s.read(m.STAT_DMA_REFUSED_OFFSET, int(refused))
@@ -156,7 +153,7 @@ def first_only(host: Contained) -> None:
     s.put(ADDRESSES, table)
     s.give([Expected(Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=s.base + ADDRESSES), Status.OK)])
     s.window(1, s.base, s.base + COMPLETIONS)
-    s.window(2, s.base + COMPLETIONS, s.base + CPU_LINES, write=False)
+    s.window(2, s.base + COMPLETIONS, s.base + COMPLETIONS + PAGE, write=False)
     s.window(0, 0, 0, read=False, write=False)
     if host.sizes.dram:
         s.window(3, s.base + MEMORY_BYTES, s.base + s.bytes)
@@ -171,8 +168,36 @@ def first_only(host: Contained) -> None:
     s.read(m.DMA_REFUSED_OFFSET, said)
     s.write(m.DMA_REFUSED_OFFSET, m.DMA_REFUSED_VALID.put(1), 1)
     s.read(m.DMA_REFUSED_OFFSET, 0, m.DMA_REFUSED_VALID.put(1))
-    s.settle(0)
+    s.settle()
     s.beats()
+    s.reset_by_register()
+
+
+def dumped(host: Contained) -> None:
+    """Of a DUMP, what lies in a window is written, and nothing behind it."""
+    s = host.script
+    s.note("a DUMP across the end of a window")
+    host.setup()
+    s.give([Expected(prepare(0, SLOTS * 4, 0, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 0), Status.OK)])
+    first = DUMP + PAGE - m.MEM_CLUSTER_STATE_BYTES
+    s.window(0, s.base, s.base + DUMP + PAGE)
+    if host.sizes.dram:
+        s.window(1, s.base + MEMORY_BYTES, s.base + s.bytes)
+    number = s.tail
+    lines = [Expected(Command(Opcode.DUMP, nr=3, arg0=1, arg1=s.base + first), Status.BUS_ERROR)]
+    s.post(lines)
+    s.stopped()
+    s.finish(number, lines)
+    s.read(m.STAT_DMA_REFUSED_OFFSET, 1)
+    behind = s.base + DUMP + PAGE >> 3
+    s.read(
+        m.DMA_REFUSED_OFFSET,
+        m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_WRITE.put(1) | m.DMA_REFUSED_ADDR.put(behind),
+    )
+    for at, word in enumerate(ClusterState(0, 0, Flag.FREE).words()):
+        s.expect(first + 8 * at, word)
+        s.expect(DUMP + PAGE + 8 * at, 0)
+    s.settle()
     s.reset_by_register()
 
 
@@ -204,7 +229,7 @@ def write_protection(host: Contained) -> None:
             word = 0x55 << 2 | 2
         s.expect(at, word)
         s.give([Expected(Command(Opcode.TABLE_LOOKUP, 0, arg0=slot), Status.OK, result=word)])
-    s.settle(0)
+    s.settle()
     s.reset_by_register()
 
 
@@ -223,6 +248,7 @@ def windows(seed: int, sizes: Sizes) -> str:
     bounds(host)
     bits(host)
     first_only(host)
+    dumped(host)
     write_protection(host)
     return s.text()
 
@@ -248,7 +274,7 @@ def nothing_executed(host: Contained) -> None:
         s.write(m.CMD_BASE_OFFSET, s.base + first - m.MEM_COMMAND_BYTES * len(before))
         s.write(m.CMD_TAIL_OFFSET, 2 * len(before))
         s.stopped()
-        s.settle(0)
+        s.settle()
         s.add("pass", 200)
         s.read(m.STATUS_OFFSET, m.STATUS_DMA_ERROR.put(1))
         for name in ("CMD_HEAD", "STAT_COMMANDS"):
@@ -288,7 +314,7 @@ def stop_means_stop(host: Contained) -> None:
     s.write(m.CPL_BASE_OFFSET, NOWHERE)
     s.write(m.CMD_TAIL_OFFSET, 6)
     s.stopped()
-    s.settle(0)
+    s.settle()
     s.read(m.STAT_COMMANDS_OFFSET, 2)
     s.read(
         m.DEVICE_BASE + m.DEVICE_STATE_OFFSET,
@@ -299,28 +325,15 @@ def stop_means_stop(host: Contained) -> None:
 
 
 def no_rings(host: Contained) -> None:
-    """With a size that is not built, nothing is fetched, and no CPU line is read."""
+    """With a size that is not built, nothing is fetched."""
     s = host.script
     s.note("no ring")
     for log2 in (0, 13, 15):
         host.setup()
-        s.settle(0)
+        s.settle()
         s.write(m.CMD_SIZE_OFFSET, log2)
         s.write(m.CMD_TAIL_OFFSET, 1)
         s.add("pass", 200)
-        s.add("idle", 1)
-        s.read(m.STAT_DMA_READ_BEATS_OFFSET, 0)
-        s.reset_by_register()
-    for log2 in () if host.sizes.dram else (0, 2, 13):
-        host.setup(m.CONTROL_ADVISORY.put(1) | ENABLE)
-        s.reset_by_register()
-        s.windows()
-        s.write(m.CPU_LINE_BASE_OFFSET, s.base + CPU_LINES)
-        s.write(m.POLL_OFFSET, POLL)
-        s.write(m.NOTICE_SIZE_OFFSET, log2)
-        s.write(m.CONTROL_OFFSET, m.CONTROL_ADVISORY.put(1))
-        s.write(m.CONTROL_OFFSET, m.CONTROL_ADVISORY.put(1) | ENABLE)
-        s.add("pass", 400)
         s.add("idle", 1)
         s.read(m.STAT_DMA_READ_BEATS_OFFSET, 0)
         s.reset_by_register()
@@ -376,7 +389,7 @@ def hung_bus(host: Contained) -> None:
             0, [Expected(prepare(1, SLOTS * 3, 3, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 1), Status.OK)]
         )
         s.command(Opcode.CHECK, 1)
-        s.settle(0)
+        s.settle()
         s.read(m.STATUS_OFFSET, 0)
         s.add("mark")
         s.reset_by_register()

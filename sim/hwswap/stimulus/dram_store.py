@@ -10,12 +10,12 @@ from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.stepper import Stepper
-from hwswap.stimulus.authoritative_mode import device_table
+from hwswap.stimulus import engine_state
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.script import (
     COMMANDS,
     COMPLETIONS,
-    HINTS,
+    ELSEWHERE,
     LIMIT,
     MEMORY_BYTES,
     MIXED_BASE,
@@ -100,10 +100,9 @@ class StoreHost:
         return lines
 
     def compare(self) -> None:
-        """Compare the device table with the model, have the engine check itself, and see that nothing else is wrong."""
-        device_table(self.script, self.model, self.sizes)
-        self.script.give([Expected(Command(Opcode.CHECK, type_), Status.OK) for type_ in sorted(self.model.devices)])
-        self.script.settle(0)
+        """Compare the engine's own state with the model's, and see that nothing else is wrong."""
+        engine_state.whole(self.script, self.model, self.sizes)
+        self.script.settle()
         self.script.read(m.STATUS_OFFSET, 0)
         self.script.counters()
         for name in ("ACCESSES", "MISSES", "WRITE_BACKS", "WAITS", "HELD_CYCLES"):
@@ -145,7 +144,7 @@ def refused(host: StoreHost) -> None:
         for write in (False, True):
             s.note(f"{name} that may not be {'written' if write else 'read'}")
             host.used()
-            s.settle(0)
+            s.settle()
             # All else stays in a window; the part is in one of its own, which lets it go one way alone.
             limit = -(-(start + size) // PAGE) * PAGE
             s.window(1, s.base + MEMORY_BYTES, s.base + start)
@@ -166,7 +165,7 @@ def nowhere(host: StoreHost) -> None:
     size = s.store * ROW_BYTES
     for name, offset in (("bitmaps", RECORDS - size), ("records", s.bytes - size)):
         s.note(f"no memory where the {name} are")
-        s.commands, s.completions = HINTS, HINTS + PAGE
+        s.commands, s.completions = ELSEWHERE, ELSEWHERE + PAGE
         host.begin()
         s.window(2, 0, WORD & -PAGE)
         s.write(m.STORE_BASE_OFFSET, s.base + offset)

@@ -123,6 +123,6 @@ def free_runs(seed: int, sizes: Sizes) -> str:
         player.set_right()
         player.flush("all full again")
     player.compare()
-    script.settle(0)
+    script.settle()
     script.reset_by_register()
     return script.text()

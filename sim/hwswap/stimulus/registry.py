@@ -6,19 +6,18 @@ sizes or seeds where its own results depend on them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hwswap.stimulus import (
-    advisory_mode,
-    authoritative_mode,
+    bus_errors,
     corners,
     dma_windows,
     dram_store,
     free_runs,
     index,
     large_devices,
-    mirroring,
+    operations,
     single,
     step_commands,
     swap_tables,
@@ -26,10 +25,10 @@ from hwswap.stimulus import (
 from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream
 
-PLAIN = Sizes(devices=8, cpus=4, clusters=1024, hint_ring_log2=4)
+PLAIN = Sizes(devices=8, cpus=4, clusters=1024)
 """The engine of `make model`."""
 
-SCALE = Sizes(devices=2, cpus=4, clusters=524_288, hint_ring_log2=4, dram=True)
+SCALE = Sizes(devices=2, cpus=4, clusters=524_288, dram=True)
 """The engine of `make model-scale`, which has its clusters in DRAM."""
 
 
@@ -49,8 +48,6 @@ class Script:
     """How many rounds it has unless another number is asked for; None if it goes through everything once."""
     sizes: Sizes = PLAIN
     """The engine that it is for unless another is asked for."""
-    options: dict[str, Any] = field(default_factory=dict)
-    """What else the generator is given."""
 
     def text(
         self, seed: int | None = None, rounds: int | None = None, sizes: Sizes | None = None, **options: Any
@@ -61,7 +58,7 @@ class Script:
             seed: in the place of the script's own.
             rounds: in the place of the script's own; one that has none takes none.
             sizes: in the place of the script's own.
-            options: for the generator, over the script's own.
+            options: what else the generator is given.
 
         Returns:
             The script.
@@ -73,7 +70,7 @@ class Script:
             numbers.append(self.seed if seed is None else seed)
         if self.rounds is not None:
             numbers.append(self.rounds if rounds is None else rounds)
-        return self.generator(*numbers, self.sizes if sizes is None else sizes, **{**self.options, **options})
+        return self.generator(*numbers, self.sizes if sizes is None else sizes, **options)
 
 
 @dataclass(frozen=True)
@@ -114,19 +111,16 @@ def by_name(*entries: Entry) -> dict[str, Entry]:
 
 
 SCRIPTS = by_name(
-    Script("advisory", "advisory mode: mirror, hint rings, devices that come and go", advisory_mode.advisory, 1, 30),
-    Script("authoritative", "random operations in authoritative mode", authoritative_mode.authoritative, 1, 1200),
-    Script("registers", "registers and refusals", authoritative_mode.registers_and_refusals, 6),
+    Script("operations", "random operations", operations.operations, 1, 1200),
+    Script("registers", "registers and refusals", operations.registers_and_refusals, 6),
     Script("steps", "STEP commands and questions", step_commands.steps, 5, 80),
-    Script("errors", "errors of the bus", advisory_mode.bus_errors, 7),
+    Script("errors", "errors of the bus", bus_errors.errors, 7),
     Script("tables", "commands on swap tables", swap_tables.tables, 4, 40),
     Script("index", "the index", index.index, 22, 20),
-    Script("advisory-index", "advisory mode with the index", advisory_mode.advisory, 3, 12, options={"wild": True}),
     Script("corners", "corners", corners.corners, 31),
     Script("large", "large devices and numbers", large_devices.large, 71),
     Script("alike", "a large swap table of equal words", swap_tables.alike, None),
     Script("single", "one thing decides", single.single, 41),
-    Script("mirror", "hints and notices", mirroring.mirror, 42),
     Script("runs", "free runs in each word", free_runs.free_runs, 51),
     Script("windows", "DMA windows", dma_windows.windows, 61),
     Script("stops", "stops and a bus that hangs", dma_windows.stops, 62),
@@ -137,10 +131,11 @@ SCRIPTS = by_name(
 Their order counts: what plays them all gives each a seed by its place, so a new one comes last.
 """
 
-WITHOUT_ADVISORY = (
-    "authoritative",
+ALSO_IN_DRAM = (
+    "operations",
     "registers",
     "steps",
+    "errors",
     "tables",
     "corners",
     "single",
@@ -149,10 +144,10 @@ WITHOUT_ADVISORY = (
     "stops",
     "lists",
 )
-"""Those in which nothing takes advisory mode or the index, which an engine with its clusters in DRAM does not have."""
+"""Those without the index, which an engine with its clusters in DRAM does not have, and without devices of a size."""
 
 DRAM_SCRIPTS = by_name(
-    *(replace(SCRIPTS[name], sizes=SCALE) for name in WITHOUT_ADVISORY),
+    *(replace(SCRIPTS[name], sizes=SCALE) for name in ALSO_IN_DRAM),
     Script("store", "errors and resets while lines of the store move", dram_store.store, 81, 4, SCALE),
 )
 """All scripts of an engine with its clusters in DRAM."""

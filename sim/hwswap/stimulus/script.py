@@ -24,26 +24,14 @@ MIXED_BASE = 0xB7B5_7E48_8800_0000
 """A third one: bits that are the same in the other two differ here."""
 
 MEMORY_BYTES = 0x40000
-COMMANDS, COMPLETIONS, CPU_LINES, ENGINE_LINES, NOTICES, HINTS, STATES, DUMP = (
-    0x0000,
-    0x1000,
-    0x2000,
-    0x3000,
-    0x4000,
-    0x8000,
-    0x20000,
-    0x38000,
-)
+COMMANDS, COMPLETIONS, ELSEWHERE, DUMP = 0x0000, 0x1000, 0x8000, 0x20000
+"""Offsets of the rings, of what a script wants elsewhere, and of what DUMP writes."""
+
 RING_LOG2 = 5
 """The largest command ring."""
 
-NOTICE_LOG2 = 4
-POLL = 64
 LIMIT = 40_000
-"""Cycles after which something that is waited for counts as not coming, with a few CPUs.
-
-Three rounds of polling that fetch all records, from memory 90 cycles away, have taken more than 20,000.
-"""
+"""Cycles after which something that is waited for counts as not coming, on devices of a few hundred clusters."""
 
 NOWHERE = 0x40
 """A bus address without memory."""
@@ -52,7 +40,6 @@ PAGE = 1 << m.DMA_WINDOW_START_ADDR.lsb
 """DMA windows begin and end at multiples of it."""
 
 WORD = (1 << 64) - 1
-COUNT = 1 << 32
 
 ROW_BYTES = SLOTS // 8
 """Of a cluster's bitmap in DRAM, in the store's first part; a record of it is in the second."""
@@ -71,7 +58,6 @@ class Sizes:
     devices: int = 4
     cpus: int = 2
     clusters: int = 64
-    hint_ring_log2: int = 3
     reset_timeout_log2: int = 20
     dram: bool = False
     """The clusters are in DRAM."""
@@ -130,9 +116,9 @@ class Script:
         """A word of memory must have a value."""
         self.add("expect", offset, mask, value & mask)
 
-    def settle(self, rounds: int = 2) -> None:
-        """Wait until the engine has polled and rests."""
-        self.add("settle", rounds, self.limit)
+    def settle(self) -> None:
+        """Wait until the engine rests."""
+        self.add("settle", self.limit)
 
     def text(self) -> str:
         """Return the script; where the engine keeps its clusters, and nowhere else, anything may be in the end."""
@@ -171,7 +157,7 @@ class Script:
         What is printed differs from the engine without fault if a fault costs time. Nothing may be under way.
         """
         self.beats()
-        for name in ("CYCLES", "BUSY_CYCLES", "POLLS"):
+        for name in ("CYCLES", "BUSY_CYCLES"):
             self.add("show", getattr(m, f"STAT_{name}_OFFSET"))
 
     def beats(self) -> None:
@@ -181,17 +167,17 @@ class Script:
 
     # Errors and resets
 
-    def stopped(self, mode: int = 0) -> None:
-        """Expect that an error of the bus stops the engine and that it says so; `mode`: what else CONTROL reads."""
+    def stopped(self, control: int = 0) -> None:
+        """Expect that an error of the bus stops the engine and that it says so; `control`: what CONTROL reads then."""
         self.add("poll", m.STATUS_OFFSET, m.STATUS_DMA_ERROR.put(1), m.STATUS_DMA_ERROR.put(1), self.limit)
         self.read(m.STATUS_OFFSET, 0, m.STATUS_FAULT.put(1))
-        self.read(m.CONTROL_OFFSET, mode)
+        self.read(m.CONTROL_OFFSET, control)
         self.add("pass", 4)
         self.add("irq", 1)
         # The interrupt of commands before may be there, too.
         self.add("poll", m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_ERROR.put(1), m.IRQ_STATUS_ERROR.put(1), self.limit)
-        self.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1) | mode)
-        self.read(m.CONTROL_OFFSET, mode)
+        self.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1) | control)
+        self.read(m.CONTROL_OFFSET, control)
 
     def reset_by_register(self) -> None:
         """Put all back by CONTROL.RESET."""
@@ -213,7 +199,7 @@ class Script:
         for type_ in (0, 1):
             self.read(m.DEVICE_BASE + m.DEVICE_STRIDE * type_ + m.DEVICE_STATE_OFFSET, 0)
         self.add("irq", 0)
-        self.settle(0)
+        self.settle()
         self.add("idle", 1)
         self.add("mark")
 

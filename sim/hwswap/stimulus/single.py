@@ -14,22 +14,14 @@ from hwswap_map import Opcode, Status
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
-from hwswap.stimulus.authoritative_mode import SSD
 from hwswap.stimulus.corners import Corners
+from hwswap.stimulus.operations import SSD
 from hwswap.stimulus.script import Script, Sizes
 
 WORDS = 16
 WORD_SLOTS = SLOTS // WORDS
 
-ADDRESSES = (
-    m.CMD_BASE_OFFSET,
-    m.CPL_BASE_OFFSET,
-    m.CPU_LINE_BASE_OFFSET,
-    m.ENGINE_LINE_BASE_OFFSET,
-    m.STATE_BASE_OFFSET,
-    m.NOTICE_BASE_OFFSET,
-    m.HINT_BASE_OFFSET,
-)
+ADDRESSES = (m.CMD_BASE_OFFSET, m.CPL_BASE_OFFSET)
 """Registers that hold addresses: they lie in one memory, whose words are 0 until they are written first."""
 
 
@@ -145,7 +137,7 @@ class Single(Corners):
                 types = rng.sample(range(self.sizes.devices), self.sizes.devices)
                 for at, type_ in enumerate(types):
                     is_low = at < len(types) // 2
-                    line = (2 * SLOTS, 2 * at, SSD, low if is_low else high, 0, int(is_low))
+                    line = (2 * SLOTS, 2 * at, SSD, low if is_low else high, int(is_low))
                     self.add(prepare(type_, *line), model.prepare(type_, *line))
                     self.add(Command(Opcode.SWAPON, type_), model.swapon(type_))
                 self.flush(f"priorities {low} and {high}, policy {policy.name}")

@@ -4,14 +4,12 @@
 import random
 
 import hwswap_map as m
-from hwswap_map import Opcode, Status
 
 from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE
-from hwswap.model.host_memory import Command
 from hwswap.model.policy import Policy, Scan
 from hwswap.model.stepper import Stepper
-from hwswap.stimulus.authoritative_mode import device_table, statistics
-from hwswap.stimulus.commands import Expected, RandomCommands
+from hwswap.stimulus import engine_state
+from hwswap.stimulus.commands import RandomCommands
 from hwswap.stimulus.script import FAR_BASE, Script, Sizes
 
 SSD = BLKDEV | SOLIDSTATE
@@ -37,10 +35,9 @@ class Player(RandomCommands):
     def compare(self) -> None:
         """Compare the engine's state with the model's."""
         s = self.script
-        device_table(s, self.model, self.sizes)
-        s.give([Expected(Command(Opcode.CHECK, type_), Status.OK) for type_ in sorted(self.model.devices)])
-        s.settle(0)
-        statistics(s, self.model, 0, moves=False)
+        engine_state.whole(s, self.model, self.sizes)
+        s.settle()
+        engine_state.statistics(s, self.model, 0, moves=False)
 
 
 def lists(seed: int, rounds: int, sizes: Sizes) -> str:

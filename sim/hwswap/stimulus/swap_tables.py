@@ -15,8 +15,8 @@ from hwswap.model.pool import PooledAllocator
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, WORD_BYTES, count_of, folio_word, kind_of, pfn_of, shadow_word, zero_of
 from hwswap.model.tables import LINE, Answer
-from hwswap.stimulus.authoritative_mode import device_table
 from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, RandomTableCommands
 
@@ -184,7 +184,7 @@ class TableHost:
                     command = Command(Opcode.FREE, type_, nr=nr, arg0=offset)
                     lines.append(Expected(command, model.free(type_, offset, nr)))
             self.script.give(lines)
-            self.script.settle(0)
+            self.script.settle()
             self.state()
             if number % 5 == 4:
                 self.marked()
@@ -249,7 +249,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     windows(s, host)
     host.all_words()
     device_table(s, host.model, sizes)
-    s.settle(0)
+    s.settle()
     s.counters()
     for name in ("ENTRIES_READ", "ENTRIES_WRITTEN", "BUSY_CYCLES"):
         s.add("show", getattr(m, f"STAT_TABLE_{name}_OFFSET"))
@@ -332,7 +332,7 @@ def alike(sizes: Sizes) -> str:
     lookups_beside_commands(s, model, pages)
     same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
     same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
-    s.settle(0)
+    s.settle()
     return s.text()
 
 

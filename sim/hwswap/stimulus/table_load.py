@@ -103,7 +103,7 @@ class Load:
         """Measure what `do` puts into the script."""
         self.cases.append(Case(name, items, unit, result_words))
         self.script.note(f"{name}, {items} {unit}")
-        self.script.settle(0)
+        self.script.settle()
         self.counters()
         self.script.add("clock")
         do()

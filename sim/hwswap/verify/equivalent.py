@@ -30,14 +30,13 @@ SOURCES = ("hw", "sim/setup")
 
 ENGINES = {
     "full": "",
-    "wide": "--devices 32 --cpus 64 --clusters 512 --hint-ring-log2 2",
-    "scale": "--devices 2 --clusters 524288 --dram --authoritative",
-    "linux": "--devices 4 --cpus 1 --clusters 2048 --no-tables --no-pool --no-steps --no-check",
+    "wide": "--devices 32 --cpus 64 --clusters 512",
+    "scale": "--devices 2 --clusters 524288 --dram",
     "grants": "--devices 4 --cpus 4 --clusters 2048 --grants",
     "grants-only": "--devices 4 --cpus 1 --clusters 2048 --grants --no-core",
 }
-"""Arguments of hwswap.Emit: as the simulations have it, as large as can be, with clusters in DRAM, for users of the
-LiteX core, with marks and grants, and with nothing else."""
+"""Arguments of hwswap.Emit: as the simulations have it, as large as can be, with clusters in DRAM, with marks and
+grants, and with nothing else."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,11 +4,10 @@
 Each fault of the model with faults (build/mutants, see make_mutants.py) is switched on in turn while the tests run:
 scripts (hwswap.stimulus) and streams (hwswap.traces.stream), short, fixed by their seeds, and passed by the engine
 without fault. A fault is found by a decision or a word that differs, by one of the RTL's assertions, by the check of
-the bus protocol, or by a hang. One that only makes the engine take another number of cycles, or poll more or less
-often, than without fault is counted by itself: no model says how long anything takes, but a fault that costs time is
-seen. What survives is listed, without those that are proved to be no faults at all (equivalence.py) or to matter in no
-state that can be reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where it
-stopped; a fault that was killed stays so as long as model and test are the same.
+the bus protocol, or by a hang. One that only makes the engine take another number of cycles than without fault is
+counted by itself: no model says how long anything takes, but a fault that costs time is seen. What survives is listed, without those that are proved to be no faults at all (equivalence.py) or to matter in
+no state that can be reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where
+it stopped; a fault that was killed stays so as long as model and test are the same.
 """
 
 import argparse
@@ -105,8 +104,8 @@ PLAY, REPLAY = "hwswap-play", "hwswap-replay"
 SLOW = ("--stall", "30", "--latency", "5")
 
 MUTATION_TESTS = (
-    MutationTest("random operations", PLAY, "authoritative.txt"),
-    MutationTest("advisory mode, slow bus", PLAY, "advisory.txt", SLOW),
+    MutationTest("random operations", PLAY, "operations.txt"),
+    MutationTest("random operations, another seed, slow bus", PLAY, "operations-3.txt", SLOW),
     MutationTest("STEP commands and questions", PLAY, "steps.txt"),
     MutationTest("lists put anew", PLAY, "lists.txt"),
     MutationTest("registers and refusals", PLAY, "registers.txt"),
@@ -114,22 +113,19 @@ MUTATION_TESTS = (
     MutationTest("stream by ring", REPLAY, "ring.hwst"),
     MutationTest("stream by pages, slow bus", REPLAY, "pages.hwst", ("--registers", "--stall", "40")),
     MutationTest("stream by ring, slow memory", REPLAY, "ring-2.hwst", ("--latency", "200")),
-    MutationTest("advisory mode, another seed", PLAY, "advisory-2.txt", ("--latency", "40")),
     MutationTest("STEP commands and questions, another seed, slow bus", PLAY, "steps-2.txt", SLOW),
     MutationTest("registers and refusals, slow bus", PLAY, "registers-2.txt", ("--stall", "30", "--latency", "120")),
     MutationTest("the index", PLAY, "index.txt"),
     MutationTest("the index, another seed", PLAY, "index-2.txt"),
     MutationTest("the index, a third seed", PLAY, "index-3.txt"),
     MutationTest("the index, a fourth seed", PLAY, "index-4.txt"),
-    MutationTest("advisory mode, with the index", PLAY, "advisory-3.txt"),
     MutationTest("swap tables", PLAY, "tables.txt"),
     MutationTest("swap tables, another seed, slow bus", PLAY, "tables-2.txt", SLOW),
     MutationTest("corners, slow memory", PLAY, "corners.txt", ("--stall", "20", "--latency", "30")),
     MutationTest("one thing decides", PLAY, "single.txt"),
     MutationTest("free runs in each word", PLAY, "runs.txt"),
-    MutationTest("random operations, longer", PLAY, "authoritative-2.txt"),
+    MutationTest("random operations, longer", PLAY, "operations-2.txt"),
     MutationTest("swap tables, longer, slow bus", PLAY, "tables-3.txt", SLOW),
-    MutationTest("hints and notices, slow memory", PLAY, "mirror.txt", ("--latency", "40")),
     MutationTest("large swap tables", PLAY, "alike.txt"),
     MutationTest("DMA windows", PLAY, "windows.txt"),
     MutationTest("stops and a bus that hangs, out of order", PLAY, "stops.txt", ("--reorder",)),
@@ -137,11 +133,9 @@ MUTATION_TESTS = (
 
 
 PLAYED: dict[str, tuple[str, int | None, int | None]] = {
-    "authoritative": ("authoritative", 1, 600),
-    "authoritative-2": ("authoritative", 3, 2500),
-    "advisory": ("advisory", 1, 24),
-    "advisory-2": ("advisory", 2, 40),
-    "advisory-3": ("advisory-index", 3, 30),
+    "operations": ("operations", 1, 600),
+    "operations-2": ("operations", 3, 2500),
+    "operations-3": ("operations", 2, 600),
     "steps": ("steps", 5, 120),
     "steps-2": ("steps", 8, 120),
     "registers": ("registers", 6, None),
@@ -158,7 +152,6 @@ PLAYED: dict[str, tuple[str, int | None, int | None]] = {
     "corners": ("corners", 31, None),
     "single": ("single", 41, None),
     "runs": ("runs", 51, None),
-    "mirror": ("mirror", 42, None),
     "alike": ("alike", None, None),
     "windows": ("windows", 61, None),
     "stops": ("stops", 62, None),

@@ -54,8 +54,7 @@ SHAPES = [
 ]
 SHORT_SHAPES = [STREAMS["everything"].shaped(seed, ops=8_000, span=span) for seed, span in ((121, 4), (122, 16))]
 PLAYED = {
-    "advisory": 15,
-    "authoritative": 500,
+    "operations": 500,
     "lists": 40,
     "steps": 60,
     "registers": None,

@@ -17,7 +17,7 @@ class FakeEngine final : public Engine {
 public:
   /// Cycles a register access takes.
   static constexpr uint64_t access = 3;
-  /// Cycles of one polling round.
+  /// Cycles of one round of marks and grants.
   static constexpr uint64_t round_cycles = 10;
 
   explicit FakeEngine(BusMemory &memory) : memory_(memory) { reset(); }
@@ -34,7 +34,7 @@ public:
 
   void step() override {
     ++cycles_;
-    if (polls() && cycles_ % round_cycles == 0)
+    if (grants() && cycles_ % round_cycles == 0)
       ++round_;
   }
 
@@ -71,7 +71,7 @@ public:
     return rose;
   }
 
-  /// What CONTROL.RESET does to the count of polling rounds.
+  /// What CONTROL.RESET does to the count of rounds.
   void clear_rounds() { round_ = 0; }
 
   /// Let `count` cycles pass.
@@ -89,10 +89,13 @@ public:
 
 private:
   static uint64_t field(unsigned shift, uint64_t value) { return value << shift; }
-  bool polls() const {
-    const auto control = registers.find(HWSWAP_REG_CONTROL);
-    const uint64_t both = HWSWAP_CONTROL_ENABLE | HWSWAP_CONTROL_ADVISORY;
-    return control != registers.end() && (control->second & both) == both;
+  bool has(uint32_t address, uint64_t bits) const {
+    const auto found = registers.find(address);
+    return found != registers.end() && (found->second & bits) == bits;
+  }
+  bool grants() const {
+    return has(HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE) &&
+           has(HWSWAP_REG_GRANT_CONTROL, HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT);
   }
 
   BusMemory &memory_;

@@ -14,7 +14,10 @@ protected:
   FakeEngine engine{memory};
   StopSignal stop{FileDescriptor(eventfd(0, 0))};
 
-  void enable_polling() { engine.registers[HWSWAP_REG_CONTROL] = HWSWAP_CONTROL_ENABLE | HWSWAP_CONTROL_ADVISORY; }
+  void make_grants() {
+    engine.registers[HWSWAP_REG_CONTROL] = HWSWAP_CONTROL_ENABLE;
+    engine.registers[HWSWAP_REG_GRANT_CONTROL] = HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT;
+  }
   uint64_t cycles_of(const std::function<void()> &action) {
     const uint64_t begin = engine.cycles();
     action();
@@ -50,8 +53,8 @@ TEST_F(PacingTest, IdleTimeIsSkipped) {
   EXPECT_LT(used, 510u);
 }
 
-TEST_F(PacingTest, APollingEngineGetsTwoRounds) {
-  enable_polling();
+TEST_F(PacingTest, AnEngineThatMakesGrantsGetsTwoRounds) {
+  make_grants();
   Pacer pacer(engine, Pace::guest, 100'000'000, 200, stop);
   pacer.guest_time(0);
   for (uint64_t ms = 1; ms <= 5; ++ms) {
@@ -83,7 +86,7 @@ TEST_F(PacingTest, BeforeTheFirstTimeAGuestPacedEngineSettlesInsideTheAccess) {
   EXPECT_LT(pacer.sleep_us(), 0);
 }
 
-TEST_F(PacingTest, AFreeEngineRunsUntilItIsIdleAndWakesToPoll) {
+TEST_F(PacingTest, AFreeEngineRunsUntilItIsIdleAndWakesToLookForMarks) {
   Pacer pacer(engine, Pace::free, 100'000'000, 200, stop);
   engine.busy_until = engine.cycles() + 300;
   unsigned slices = 0;
@@ -91,9 +94,9 @@ TEST_F(PacingTest, AFreeEngineRunsUntilItIsIdleAndWakesToPoll) {
     pacer.run_slice(64);
   EXPECT_EQ(slices, 5u);
   EXPECT_TRUE(engine.idle());
-  EXPECT_LT(pacer.sleep_us(), 0) << "an engine that does not poll needs no waking";
+  EXPECT_LT(pacer.sleep_us(), 0) << "an engine that makes no grants needs no waking";
 
-  enable_polling();
+  make_grants();
   pacer.accessed(engine.cycles());
   EXPECT_TRUE(pacer.wants_to_run());
   while (pacer.wants_to_run())
@@ -115,8 +118,8 @@ TEST_F(PacingTest, GuestTimeStopsFreeRunningUntilReset) {
   EXPECT_TRUE(pacer.wants_to_run());
 }
 
-TEST_F(PacingTest, AnEngineThatStopsPollingSettles) {
-  enable_polling();
+TEST_F(PacingTest, AnEngineThatStopsMakingGrantsSettles) {
+  make_grants();
   Settler settler(engine, 2);
   settler.run(5);
   EXPECT_TRUE(settler.polls());

@@ -22,10 +22,12 @@ protected:
   }
 
   /// What playing says: "" when all was as it must be, and the message of what went wrong otherwise.
-  std::string outcome(const std::string &lines) const {
+  /// The engine is at work until cycle `busy`.
+  std::string outcome(const std::string &lines, uint64_t busy = 0) const {
     const Script made = script("memory 4096\n" + lines);
     FlatMemory memory(0x1000, made.memory_bytes);
     FakeEngine engine(memory);
+    engine.busy_until = busy;
     std::ostringstream shown;
     try {
       return play(made, engine, memory, shown).value_or("");
@@ -77,11 +79,6 @@ TEST_F(ScriptTest, WhatTheEngineWritesElsewhereIsFound) {
                            "the engine");
 }
 
-TEST_F(ScriptTest, RoundsOfPollingAreCompared) {
-  EXPECT_EQ(outcome("rounds 8\n"), "");
-  EXPECT_EQ(outcome("put 8 3\nrounds 8\n"), "line 3 (): memory at 0x8 is 0x3 and must be 0x0");
-}
-
 TEST_F(ScriptTest, BeatsAreCounted) {
   // The fake engine's registers are plain words, so what they say is what was written.
   EXPECT_EQ(outcome("mark\nbeats 0x80 0x88\n"), "");
@@ -115,7 +112,8 @@ TEST_F(ScriptTest, TheMemoryIsWhereTheScriptWantsIt) {
 
 TEST_F(ScriptTest, WaitingHasAnEnd) {
   EXPECT_EQ(outcome("until 8 1 1 20\n"), "line 2 (): waited 20 cycles for memory at 0x8 to be 0x1");
-  EXPECT_NE(outcome("settle 1 5\n"), "");
+  EXPECT_EQ(outcome("settle 20\n", 15), "");
+  EXPECT_EQ(outcome("settle 20\n", 25), "line 2 (): waited 20 cycles for rest");
 }
 
 TEST_F(ScriptTest, WhatIsNoScriptIsRefused) {

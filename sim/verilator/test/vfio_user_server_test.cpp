@@ -305,17 +305,18 @@ TEST_F(VfioUserServerTest, OneClientAfterAnotherFindsAFreshDevice) {
   EXPECT_EQ(client.map(0, 4096, 0, guest.fd()), 0) << "the old mapping is gone";
 }
 
-TEST_F(VfioUserServerTest, PollsAreCountedAcrossResets) {
+TEST_F(VfioUserServerTest, RoundsAreCountedAcrossResets) {
   VfioUserClient client = connect_and_greet();
   client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 0);
-  client.store<uint64_t>(0, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE | HWSWAP_CONTROL_ADVISORY);
+  client.store<uint64_t>(0, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE);
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_CONTROL, HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT);
   engine.busy_until = UINT64_MAX;
   client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 10 * 10 * FakeEngine::round_cycles);
-  const uint64_t before = device.statistics()["polls"];
+  const uint64_t before = device.statistics()["rounds"];
   EXPECT_GE(before, 10u);
   engine.clear_rounds();
   client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 15 * 10 * FakeEngine::round_cycles);
-  EXPECT_NEAR(static_cast<double>(device.statistics()["polls"]), static_cast<double>(before + 5), 1);
+  EXPECT_NEAR(static_cast<double>(device.statistics()["rounds"]), static_cast<double>(before + 5), 1);
 }
 
 TEST_F(VfioUserServerTest, CommandsCanBePipelinedAndUnanswered) {

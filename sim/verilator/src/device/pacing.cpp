@@ -9,24 +9,23 @@ namespace hwswap {
 
 namespace {
 
-/// Cycles between two looks at CONTROL in a long run: an engine that a fault has stopped polls no more.
+/// Cycles between two looks at CONTROL in a long run: an engine that a fault has stopped makes no grants any more.
 constexpr uint64_t look_interval = 4096;
 /// Cycles between two looks whether the program shall stop.
 constexpr uint64_t stop_interval = 65536;
 /// Most cycles inside one register access while the guest's time is not known yet: a bound for an engine that never
 /// rests, far above what a reset of the largest store takes.
 constexpr uint64_t untimed_cycles = 4'000'000;
-/// One round of polling that began after the change would do; the one under way may have begun before it.
+/// One round that began after the change would do; the one under way may have begun before it.
 constexpr uint32_t settle_rounds = 2;
 constexpr uint64_t ns_per_second = 1'000'000'000;
 
 } // namespace
 
 void Settler::look() {
-  const uint64_t control = engine_.read_register(HWSWAP_REG_CONTROL);
+  const bool enabled = engine_.read_register(HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_ENABLE;
   constexpr uint64_t grants = HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT;
-  const bool serves = (engine_.read_register(HWSWAP_REG_GRANT_CONTROL) & grants) == grants;
-  polls_ = (control & HWSWAP_CONTROL_ENABLE) && ((control & HWSWAP_CONTROL_ADVISORY) || serves);
+  polls_ = enabled && (engine_.read_register(HWSWAP_REG_GRANT_CONTROL) & grants) == grants;
   next_look_ = engine_.cycles() + look_interval;
 }
 

@@ -10,7 +10,8 @@ namespace hwswap {
 /// Runs the engine until it has nothing left to do.
 class Settler {
 public:
-  /// `rounds`: complete polling rounds an engine that polls memory must have gone through since the last disturb().
+  /// `rounds`: rounds of marks and grants that an engine which makes grants must have gone through since the last
+  /// disturb().
   Settler(Engine &engine, uint32_t rounds) : engine_(engine), rounds_(rounds) {}
 
   /// Something outside the engine has changed: there may be work again.
@@ -18,7 +19,7 @@ public:
 
   bool settled() const { return !disturbed_ && settled_; }
 
-  /// Whether the engine looks at memory by itself (enabled; advisory, or with grants), as of the last run().
+  /// Whether the engine looks at memory by itself (enabled, and makes grants), as of the last run().
   bool polls() const { return polls_; }
 
   /// Clock the engine until it has settled, but at most `cycles` cycles (a register read may go beyond by a few).

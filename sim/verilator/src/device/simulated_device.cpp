@@ -140,7 +140,7 @@ void SimulatedDevice::after_cycles() {
     vector_.raise();
   // The engine's own count begins again with CONTROL.RESET.
   const uint32_t round = engine_.round();
-  polls_ += round >= last_round_ ? round - last_round_ : round;
+  rounds_ += round >= last_round_ ? round - last_round_ : round;
   last_round_ = round;
 }
 
@@ -172,7 +172,7 @@ nlohmann::json SimulatedDevice::statistics() const {
           {"dma_read_beats", engine_.dma_read_beats()},
           {"dma_write_beats", engine_.dma_write_beats()},
           {"dma_errors", engine_.dma_errors()},
-          {"polls", polls_},
+          {"rounds", rounds_},
           {"register_reads", register_reads_},
           {"register_writes", register_writes_},
           {"interrupts", vector_.raised()},

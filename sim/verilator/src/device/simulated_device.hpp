@@ -48,7 +48,7 @@ private:
   void write_word(unsigned region, uint64_t offset, uint64_t data, uint8_t strobes);
   void write_register(uint32_t offset, uint64_t data, uint8_t strobes);
   void write_control(uint64_t offset, uint64_t data, uint8_t strobes);
-  /// The engine's clock has run: pass its interrupt on, count its polling rounds.
+  /// The engine's clock has run: pass its interrupt on, count its rounds.
   void after_cycles();
   void find_rings();
 
@@ -64,7 +64,7 @@ private:
   uint64_t register_reads_ = 0;
   uint64_t register_writes_ = 0;
   uint64_t resets_ = 0;
-  uint64_t polls_ = 0;
+  uint64_t rounds_ = 0;
   uint32_t last_round_ = 0;
 };
 

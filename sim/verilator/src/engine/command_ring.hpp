@@ -26,7 +26,7 @@ public:
   /// Let the engine read and write so many bytes of the bus, by the DMA window with this number; 0 is the rings'.
   void permit(unsigned window, uint64_t base, uint64_t bytes);
 
-  /// Tell the engine where the rings are and let it fetch commands, in authoritative mode.
+  /// Tell the engine where the rings are and let it fetch commands.
   void enable();
 
   unsigned entries() const { return 1u << log2_; }

@@ -27,10 +27,11 @@ public:
   /// The interrupt wire (level), as of the last cycle.
   virtual bool irq() const = 0;
 
-  /// No command, request or transfer under way, and the poller found nothing and waits; as of the last cycle.
+  /// No command, request or transfer under way, and the last look for marks and grants found nothing; as of the last
+  /// cycle.
   virtual bool idle() const = 0;
 
-  /// Complete rounds of polling, modulo 2^32.
+  /// How often a mark that was there before would be served by now, modulo 2^32; 0 without marks and grants.
   virtual uint32_t round() const = 0;
 
   /// Cycles since the simulation began; resets do not turn it back.

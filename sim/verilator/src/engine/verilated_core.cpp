@@ -62,7 +62,6 @@ VerilatedCore::VerilatedCore(uint32_t seed) : context_(std::make_unique<Verilate
   model_ = std::make_unique<VCore>(context_.get());
   VCore &m = *model_;
   m.io_resp_ready = 1;
-  m.io_advisory = 0;
   m.io_clear = 0;
   m.io_pool_none = m.io_pool_full = 0;
   m.io_policy_scan = m.io_policy_device = m.io_policy_hint = m.io_policy_placement = 0;
@@ -107,9 +106,9 @@ CoreCycle VerilatedCore::step(const Command *command) {
     m.io_req_bits_nr = c.nr;
     m.io_req_bits_pages = static_cast<uint32_t>(c.arg0);
     m.io_req_bits_base = static_cast<uint32_t>(c.arg0 >> 32);
-    m.io_req_bits_flags = c.arg1 & 0xf;
+    m.io_req_bits_flags = c.arg1 & (HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV | HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE |
+                                    HWSWAP_DEVICE_FLAGS_FLAGS_DISCARD);
     m.io_req_bits_priority = static_cast<uint16_t>(c.arg2);
-    m.io_req_bits_epoch = static_cast<uint8_t>(c.arg2 >> 16);
     m.io_req_bits_node = c.arg2 >> 24 & 0xf;
     m.io_req_bits_named = field_get(c.arg1, HWSWAP_STEP_LIST_LIST_NAMED);
     m.io_req_bits_taken = field_get(c.arg1, HWSWAP_STEP_LIST_LIST_TAKEN);

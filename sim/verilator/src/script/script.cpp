@@ -18,11 +18,11 @@ struct Form {
 
 const std::map<std::string, Form> forms = {
     {"put", {ScriptOp::put, 2}},       {"write", {ScriptOp::write, 3}},   {"until", {ScriptOp::until, 4}},
-    {"poll", {ScriptOp::poll, 4}},     {"settle", {ScriptOp::settle, 2}}, {"pass", {ScriptOp::pass, 1}},
+    {"poll", {ScriptOp::poll, 4}},     {"settle", {ScriptOp::settle, 1}}, {"pass", {ScriptOp::pass, 1}},
     {"expect", {ScriptOp::expect, 3}}, {"read", {ScriptOp::read, 3}},     {"irq", {ScriptOp::irq, 1}},
-    {"idle", {ScriptOp::idle, 1}},     {"rounds", {ScriptOp::rounds, 1}}, {"mark", {ScriptOp::mark, 0}},
-    {"beats", {ScriptOp::beats, 2}},   {"reset", {ScriptOp::reset, 0}},   {"show", {ScriptOp::show, 1}},
-    {"clock", {ScriptOp::clock, 0}},   {"note", {ScriptOp::note, 0}},     {"hold", {ScriptOp::hold, 1}},
+    {"idle", {ScriptOp::idle, 1}},     {"mark", {ScriptOp::mark, 0}},     {"beats", {ScriptOp::beats, 2}},
+    {"reset", {ScriptOp::reset, 0}},   {"show", {ScriptOp::show, 1}},     {"clock", {ScriptOp::clock, 0}},
+    {"note", {ScriptOp::note, 0}},     {"hold", {ScriptOp::hold, 1}},
 };
 
 std::string hex(uint64_t value) {
@@ -101,8 +101,7 @@ public:
            [&, a = a, b = b, c = c] { return (engine_.read_register(static_cast<uint32_t>(a)) & b) == c; });
       break;
     case ScriptOp::settle:
-      wait(b, std::to_string(a) + " rounds of polling and rest",
-           [&, a = a, start = engine_.round()] { return engine_.round() - start >= a && engine_.idle(); });
+      wait(a, "rest", [&] { return engine_.idle(); });
       break;
     case ScriptOp::pass:
       for (uint64_t i = 0; i < a; ++i)
@@ -116,8 +115,6 @@ public:
       return same("the interrupt", engine_.irq(), a);
     case ScriptOp::idle:
       return same("idle", engine_.idle(), a);
-    case ScriptOp::rounds:
-      return same("memory at " + hex(a), named(a), engine_.round());
     case ScriptOp::mark:
       marked_ = {engine_.dma_read_beats(), engine_.dma_write_beats()};
       break;

@@ -20,13 +20,12 @@ namespace hwswap {
 ///   write ADDRESS VALUE STROBES   ... a register
 ///   until OFFSET MASK VALUE LIMIT time passes until a word of memory, masked, is VALUE
 ///   poll ADDRESS MASK VALUE LIMIT ... a register
-///   settle ROUNDS LIMIT           ... so many rounds of polling are finished and the engine is idle
+///   settle LIMIT                  ... the engine is idle
 ///   pass CYCLES                   ... so much
 ///   expect OFFSET MASK VALUE      a word of memory, masked, must be VALUE
 ///   read ADDRESS MASK VALUE       ... a register
 ///   irq LEVEL                     the interrupt wire must be at LEVEL
 ///   idle LEVEL                    so must the wire that says that nothing is under way
-///   rounds OFFSET                 a word of memory must be the rounds of polling that are finished, modulo 2^32
 ///   mark                          beats of DMA count from here
 ///   beats READ WRITE              two registers must be the beats read and written since then
 ///   reset                         the reset input is asserted
@@ -45,7 +44,6 @@ enum class ScriptOp {
   read,
   irq,
   idle,
-  rounds,
   mark,
   beats,
   reset,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script of authoritative mode: registers, refusals, interrupts, random operations by ring and pages, errors, resets.
+"""Scripts of registers, refusals, interrupts, random operations by ring and pages, errors of the bus, resets.
 
 What must be seen comes from the golden model.
 """
@@ -13,8 +13,9 @@ from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, runs
+from hwswap.stimulus import engine_state
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import NOWHERE, PAGE, WORD, Script, Sizes
+from hwswap.stimulus.script import DUMP, NOWHERE, PAGE, WORD, Script, Sizes
 from hwswap.traces.records import FAILED, Op, Record
 from hwswap.traces.stream import EVERYTHING, IN_DRAM, Shape, Stream
 
@@ -60,55 +61,8 @@ BY_ORDER = (Opcode.ALLOC, Opcode.RECLAIM_DONE, Opcode.STEP_TAKE, Opcode.STEP_PUT
 BY_CPU = (Opcode.ALLOC, Opcode.RECLAIM_DONE, Opcode.STEP_NEXT)
 
 
-def device_table(script: Script, model: Allocator, sizes: Sizes) -> None:
-    """Compare the registers of the device table with the model."""
-    for type_ in range(sizes.devices):
-        at = m.DEVICE_BASE + m.DEVICE_STRIDE * type_
-        device = model.devices.get(type_)
-        if device is None:
-            script.read(at + m.DEVICE_SIZE_OFFSET, 0)
-            script.read(at + m.DEVICE_STATE_OFFSET, 0)
-            continue
-        script.read(
-            at + m.DEVICE_SIZE_OFFSET, m.DEVICE_SIZE_PAGES.put(device.pages) | m.DEVICE_SIZE_BASE.put(device.base)
-        )
-        script.read(
-            at + m.DEVICE_STATE_OFFSET,
-            m.DEVICE_STATE_USED.put(device.used)
-            | m.DEVICE_STATE_PRIORITY.put(device.priority & 0xFFFF)
-            | m.DEVICE_STATE_CLAIMED.put(1)
-            | m.DEVICE_STATE_WRITEOK.put(device.writeok)
-            | m.DEVICE_STATE_AVAILABLE.put(device in model.available)
-            | m.DEVICE_STATE_EPOCH.put(device.epoch),
-        )
-
-
-def statistics(script: Script, model: Allocator, requests: int, moves: bool = True) -> None:
-    """What the statistics registers have counted, after so many requests by page; `moves`: of lists, too."""
-    s = script
-    s.note("statistics")
-    paths = model.counts.by_path
-    for name, value in (
-        ("COMMANDS", s.tail + requests),
-        ("COMMAND_ERRORS", s.errors),
-        *((f"ALLOC_{path.upper()}", paths[path]) for path in ("fast", "nonfull", "free", "frag", "steal", "fail")),
-        ("FREES", model.counts.frees),
-        ("SCANS", model.counts.scans),
-        *((("LIST_MOVES", model.counts.list_moves),) if moves else ()),
-        ("HINTS_MADE", 0),
-        ("NOTICES", 0),
-        ("POLLS", 0),
-    ):
-        s.read(getattr(m, f"STAT_{name}_OFFSET"), value)
-    free = sum(device.total - device.used for device in model.devices.values() if device.writeok)
-    s.read(m.USAGE_OFFSET, m.USAGE_SLOTS.put(free))
-    s.read(m.CMD_HEAD_OFFSET, s.tail)
-    s.read(m.STATUS_OFFSET, 0)
-    s.counters()
-
-
-class Authoritative:
-    """A host in authoritative mode: random operations by the ring and by the CPU pages, and what is wrong with some."""
+class Host:
+    """A host with random operations by the ring and by the CPU pages, and what is wrong with some."""
 
     def __init__(self, seed: int, sizes: Sizes, script: Script) -> None:
         """Begin with an engine after reset."""
@@ -117,7 +71,6 @@ class Authoritative:
         self.script = script
         self.seq = [0] * sizes.cpus
         self.requests = 0
-        self.epoch = 0
         self.waiting: list[Expected] = []
 
     def registers(self) -> None:
@@ -126,51 +79,37 @@ class Authoritative:
         s.note("registers after reset")
         s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
         s.read(m.ID_OFFSET, m.ID_MAGIC.reset)
-        s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(2) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
+        s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(3) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
         s.read(
             m.CAPS_OFFSET,
             m.CAPS_DEVICES.put(sizes.devices)
             | m.CAPS_CPUS.put(sizes.cpus)
-            | m.CAPS_HINT_RING_LOG2.put(sizes.hint_ring_log2)
             | m.CAPS_ORDERS.put(ORDERS)
             | m.CAPS_CLUSTERS.put(sizes.clusters),
             m.CAPS_DEVICES.put(255)
             | m.CAPS_CPUS.put(255)
-            | m.CAPS_HINT_RING_LOG2.put(15)
             | m.CAPS_ORDERS.put(15)
             | m.CAPS_CLUSTERS.put((1 << m.CAPS_CLUSTERS.width) - 1),
         )
         if sizes.dram:
-            s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(1), m.CAPS_DRAM.put(1) | m.CAPS_ADVISORY.put(1) | m.CAPS_INDEX.put(1))
+            s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(1), m.CAPS_DRAM.put(1) | m.CAPS_INDEX.put(1))
         s.read(m.STATUS_OFFSET, 0)
-        s.read(m.HINT_DEPTH_OFFSET, 0x6_0200_0000_0040)
-        s.read(m.POLL_OFFSET, m.POLL_CYCLES.reset)
         s.read(0x3F8, 0)
         s.note("registers keep what is written")
-        addresses = [
-            "CMD_BASE",
-            "CPL_BASE",
-            "CPU_LINE_BASE",
-            "ENGINE_LINE_BASE",
-            "STATE_BASE",
-            "NOTICE_BASE",
-            "HINT_BASE",
-        ]
+        s.write(m.CONTROL_OFFSET, WORD ^ m.CONTROL_ENABLE.put(1) ^ m.CONTROL_RESET.put(1))
+        s.read(m.CONTROL_OFFSET, m.CONTROL_TABLE_WRITES.put(1))
+        s.write(m.CONTROL_OFFSET, 0)
+        addresses = ["CMD_BASE", "CPL_BASE"]
         if self.sizes.dram:
             addresses += ["STORE_BASE", "DIRECTORY_BASE"]
-        widths = dict.fromkeys(addresses, WORD) | {
-            "POLL": (1 << 32) - 1,
-            "IRQ_ENABLE": 3,
-            "HINT_DEPTH": 0xF_FFFF_0000_FFFF,
-        }
+        widths = dict.fromkeys(addresses, WORD) | {"IRQ_ENABLE": 3}
         masks = {getattr(m, f"{name}_OFFSET"): mask for name, mask in widths.items()}
         for window in range(m.DMA_WINDOW_COUNT):
             base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * window
             masks[base + m.DMA_WINDOW_START_OFFSET] = WORD & -PAGE
             masks[base + m.DMA_WINDOW_LIMIT_OFFSET] = WORD & -PAGE | 3
         for offset in masks:
-            if offset not in (m.POLL_OFFSET, m.HINT_DEPTH_OFFSET):
-                s.read(offset, 0)
+            s.read(offset, 0)
         held = {offset: self.rng.getrandbits(64) for offset in masks}
         for flip in (0, WORD, 0x5A5A_5A5A_5A5A_5A5A):
             for offset, mask in masks.items():
@@ -237,8 +176,16 @@ class Authoritative:
         lines.append(Expected(Command(Opcode.NOP), Status.OK))
         for opcode in sorted(set(range(256)) - set(Opcode)):
             no(Status.BAD_OPCODE, opcode)
-        for opcode in (Opcode.RESYNC, Opcode.RECALL, Opcode.DUMP):
-            no(Status.BAD_OPCODE, opcode)
+        base, clusters = self.script.base, sizes.clusters
+        for first, nr, target in (
+            (clusters - 1, 2, 0),
+            (clusters, 1, 0),
+            (clusters - 1, 1023, 0),
+            *((1 << bit, 1, 0) for bit in range(clusters.bit_length(), 64)),
+            *((0, 1, bit) for bit in (1, 2, 4)),
+        ):
+            no(Status.BAD_RANGE, Opcode.DUMP, nr=nr, arg0=first, arg1=base + DUMP + target)
+        lines.append(Expected(Command(Opcode.DUMP, arg1=base + DUMP), Status.OK))
         for opcode in BY_DEVICE:
             for type_ in {0, sizes.devices - 1, sizes.devices, rng.randrange(sizes.devices, 32), 31}:
                 no(Status.BAD_DEVICE, opcode, type_, nr=1, arg0=1, arg1=1)
@@ -254,15 +201,15 @@ class Authoritative:
         for opcode in BY_SLOT:
             for bit in range(32, 64) if opcode == Opcode.FREE else (32, rng.randrange(33, 63), 63):
                 no(Status.BAD_RANGE, opcode, nr=1, arg0=1 << bit | 1)
-        slots = sizes.clusters * SLOTS
+        slots = clusters * SLOTS
         no(Status.NO_SPACE, Opcode.ALLOC)
         for pages, base in (
             (0, 0),
             (slots + 1, 0),
-            (SLOTS, sizes.clusters),
-            (SLOTS + 1, sizes.clusters - 1),
+            (SLOTS, clusters),
+            (SLOTS + 1, clusters - 1),
             *((1 << bit, 0) for bit in range(32) if 1 << bit > slots),
-            *((SLOTS, 1 << bit) for bit in range(32) if 1 << bit >= sizes.clusters),
+            *((SLOTS, 1 << bit) for bit in range(32) if 1 << bit >= clusters),
             ((1 << 32) - 1, (1 << 32) - 1),
         ):
             lines.append(Expected(prepare(0, pages, base, SSD), Status.BAD_RANGE))
@@ -306,17 +253,6 @@ class Authoritative:
         s.write(m.CMD_TAIL_OFFSET, s.tail)
         s.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1))
         s.command(Opcode.NOP)
-
-    def mode_stays(self) -> None:
-        """While a device is there or the engine is on, the mode stays as it is."""
-        s = self.script
-        s.note("the mode stays")
-        on, advisory = m.CONTROL_ENABLE.put(1), m.CONTROL_ADVISORY.put(1)
-        for value in (on | advisory, advisory, on | advisory):
-            s.write(m.CONTROL_OFFSET, value)
-            s.read(m.CONTROL_OFFSET, value & ~advisory)
-        s.write(m.CONTROL_OFFSET, on)
-        s.read(m.CONTROL_OFFSET, on)
 
     # Operations
 
@@ -415,9 +351,8 @@ class Authoritative:
         return source.model
 
     def state(self, model: Allocator) -> None:
-        """Compare the device table, and let the engine check itself."""
-        device_table(self.script, model, self.sizes)
-        self.script.give([Expected(Command(Opcode.CHECK, type_), Status.OK) for type_ in sorted(model.devices)])
+        """Compare the engine's own state with the model's."""
+        engine_state.whole(self.script, model, self.sizes)
 
     def operation(self, model: Allocator, record: Record) -> None:
         """One record of a stream, with the outcome the model gave it."""
@@ -425,11 +360,7 @@ class Authoritative:
         match record.op:
             case Op.PREPARE:
                 device = model.devices[record.type]
-                # The stream's model has no epochs.
-                device.epoch = self.epoch = (self.epoch + 91) % 256
-                flags = record.b | rng.choice((0, m.MEM_DEVICE_FLAGS_FLAGS_NO_HINTS.put(1)))
-                place = record.a, device.base, flags, device.priority, device.epoch, device.node
-                self.ring(prepare(record.type, *place))
+                self.ring(prepare(record.type, record.a, device.base, record.b, device.priority, device.node))
                 for nr, offset in ((0, 1), (1, 0), (2, SLOTS - 1), (1, record.a), (513, 1), (1, 1 << 31 | 1)):
                     if not model.inside(device, offset, nr):
                         self.ring(Command(Opcode.MARK_BAD, record.type, nr=nr, arg0=offset), Status.BAD_RANGE)
@@ -484,10 +415,11 @@ class Authoritative:
             other = ((first ^ 1 << bit) + 0x8000) % 0x10000 - 0x8000
             s.note(f"priorities {first} and {other}")
             for base, type_ in enumerate(rng.sample(range(self.sizes.devices), self.sizes.devices)):
-                device = (SLOTS, base, SSD, rng.choice((first, other)), rng.randrange(256), rng.randrange(16))
-                model.prepare(type_, *device)
+                device = (SLOTS, base, SSD, rng.choice((first, other)))
+                node = rng.randrange(16)
+                model.prepare(type_, *device, node=node)
                 model.swapon(type_)
-                self.ring(prepare(type_, *device))
+                self.ring(prepare(type_, *device, node=node))
                 self.ring(Command(Opcode.SWAPON, type_))
             self.flush()
             policy = Policy(device=rng.choice(list(DeviceOrder)))
@@ -511,8 +443,8 @@ class Authoritative:
                 self.ring(Command(Opcode.SWAPOFF_BEGIN, type_))
                 self.ring(Command(Opcode.SWAPOFF, type_))
             self.flush()
-        s.settle(0)
-        statistics(s, model, self.requests)
+        s.settle()
+        engine_state.statistics(s, model, self.requests)
 
     def both_ways(self) -> None:
         """A page asks while completions wait for memory: its answer waits behind those of the ring, and comes."""
@@ -555,7 +487,6 @@ class Authoritative:
             self.ring(prepare(type_, *device))
             self.ring(Command(Opcode.SWAPON, type_))
             self.flush()
-            self.mode_stays()
             for number in range(18):
                 if number % 6 == 0:
                     self.flush()
@@ -576,20 +507,20 @@ class Authoritative:
 def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     """Return a script about registers, refusals, interrupts, the doorbell, and the order of devices."""
     s = Script(store=sizes.store)
-    host = Authoritative(seed, sizes, s)
+    host = Host(seed, sizes, s)
     host.registers()
     s.begin(m.CONTROL_ENABLE.put(1))
     host.refusals()
     host.interrupts()
     host.doorbell()
     s.reset_by_register()
-    host = Authoritative(seed + 1, sizes, s)
+    host = Host(seed + 1, sizes, s)
     s.begin(m.CONTROL_ENABLE.put(1), log2=2)
     host.priorities()
     host.trunks()
-    s.settle(0)
+    s.settle()
     s.reset_by_register()
-    host = Authoritative(seed + 2, sizes, s)
+    host = Host(seed + 2, sizes, s)
     s.begin(m.CONTROL_ENABLE.put(1))
     host.both_ways()
     s.note("completions where no memory is")
@@ -606,17 +537,16 @@ def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     return s.text()
 
 
-def authoritative(seed: int, ops: int, sizes: Sizes) -> str:
+def operations(seed: int, ops: int, sizes: Sizes) -> str:
     """Return a script of random operations, with its statistics, an error of the bus, and some operations once more."""
     s = Script(store=sizes.store)
-    host = Authoritative(seed, sizes, s)
+    host = Host(seed, sizes, s)
     s.after_reset()
     s.begin(m.CONTROL_ENABLE.put(1))
     model = host.operations(ops, 5)
-    host.mode_stays()
     host.bad_requests()
-    s.settle(0)
-    statistics(s, model, host.requests)
+    s.settle()
+    engine_state.statistics(s, model, host.requests)
     s.note("a command ring where no memory is")
     s.write(m.IRQ_ENABLE_OFFSET, 3)
     s.write(m.CMD_BASE_OFFSET, NOWHERE)
@@ -624,11 +554,11 @@ def authoritative(seed: int, ops: int, sizes: Sizes) -> str:
     s.stopped()
     s.reset_by_register()
     s.note("the same engine after its reset, with a large device")
-    again = Authoritative(seed + 1, sizes, s)
+    again = Host(seed + 1, sizes, s)
     for cpu in range(sizes.cpus):
         s.read(0x10000 + 0x1000 * cpu + 0x10, 0)
     s.begin(m.CONTROL_ENABLE.put(1), log2=3)
     model = again.operations(ops // 2, min(LARGE, sizes.clusters))
-    s.settle(0)
-    statistics(s, model, again.requests)
+    s.settle()
+    engine_state.statistics(s, model, again.requests)
     return s.text()

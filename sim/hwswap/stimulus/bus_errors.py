@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A script in which the bus answers each kind of transfer of the command ring with an error, and all begins anew then.
+
+Those of commands on swap tables are in swap_tables.py, those of a store in DRAM in dram_store.py.
+"""
+
+import random
+from collections.abc import Iterator
+
+import hwswap_map as m
+from hwswap_map import Opcode, Status
+
+from hwswap.model.host_memory import Command
+from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.script import NOWHERE, PAGE, Script, Sizes
+from hwswap.stimulus.step_commands import KINDS, Player
+
+NOTHING = Expected(Command(Opcode.NOP), Status.OK)
+
+
+def used(script: Script, rng: random.Random, sizes: Sizes) -> Player:
+    """Begin with some devices, some of whose slots are in use."""
+    player = Player(script, rng, sizes)
+    script.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
+    player.bring(KINDS[: sizes.devices], range(2, 5))
+    for _ in range(24):
+        player.alloc()
+        player.free()
+    player.flush("some operations")
+    return player
+
+
+def ring_nowhere(script: Script, register: int) -> None:
+    """Commands, or their completions, are where no memory is."""
+    script.write(register, NOWHERE)
+    script.write(m.CMD_TAIL_OFFSET, script.tail + 1)
+    script.stopped()
+
+
+def dump_nowhere(script: Script, player: Player, target: int) -> None:
+    """The second record of a DUMP is where no memory is, or all of them are; those before it are written."""
+    device = player.model.devices[0]
+    inside = range(target, target + 8 * m.MEM_CLUSTER_STATE_BYTES, m.MEM_CLUSTER_STATE_BYTES)
+    # Permitted, so that it is the bus that says no.
+    script.window(0, script.base, script.base + script.bytes + PAGE)
+    number = script.tail
+    lines = [Expected(Command(Opcode.DUMP, nr=len(device.clusters), arg0=device.base, arg1=target), Status.BUS_ERROR)]
+    script.post(lines)
+    script.stopped()
+    script.finish(number, lines)
+    for at, state in zip(inside, player.model.dump(0), strict=False):
+        offset = at - script.base
+        if 0 <= offset < script.bytes:
+            for number, word in enumerate(state.words()):
+                script.expect(offset + 8 * number, word)
+
+
+def targets(script: Script) -> Iterator[int]:
+    """Yield where a DUMP goes: nowhere; and, where no store is there, to the last record of memory."""
+    yield NOWHERE
+    if not script.store:
+        yield script.base + script.bytes - m.MEM_CLUSTER_STATE_BYTES
+
+
+def errors(seed: int, sizes: Sizes) -> str:
+    """Return a script that goes through all of these once."""
+    rng = random.Random(seed)
+    s = Script(store=sizes.store)
+    s.after_reset()
+    for name in ("CMD_BASE", "CPL_BASE"):
+        player = used(s, rng, sizes)
+        player.compare()
+        s.note(f"an error of the bus: {name}")
+        ring_nowhere(s, getattr(m, f"{name}_OFFSET"))
+        s.reset_by_register()
+    for target in targets(s):
+        player = used(s, rng, sizes)
+        player.compare()
+        s.note(f"an error of the bus: DUMP to {target:#x}")
+        dump_nowhere(s, player, target)
+        s.reset_by_register()
+    used(s, rng, sizes).compare()
+    s.reset_by_register()
+    return s.text()
