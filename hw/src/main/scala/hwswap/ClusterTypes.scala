@@ -4,7 +4,7 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** On which kind of list a cluster is (the kernel's `enum swap_cluster_flags`); the codes are those of the records. */
+/** On which kind of list a cluster is (the kernel's `enum swap_cluster_flags`); the codes are those of DUMP. */
 object ClusterFlag extends ChiselEnum {
   val none, free, nonfull, frag, full, discard = Value
 
@@ -23,7 +23,7 @@ object ClusterFlag extends ChiselEnum {
 
 /** What the engine keeps about a cluster beside its rows: the kernel's `struct swap_cluster_info`.
   *
-  *   - count: slots in use, bad and hinted ones included, 0 to 512 (10 bits)
+  *   - count: slots in use, bad ones included, 0 to 512 (10 bits)
   *   - flag: the list it is on (3 bits)
   *   - order: the order it serves, 0 to 9 (4 bits); 0 when it is FREE
   *   - taken: it is off DISCARD, for the host to discard; its flag stays DISCARD
@@ -36,16 +36,6 @@ class ClusterMeta(implicit p: Params) extends Bundle {
 
   /** It is on a list. */
   def listed: Bool = flag =/= ClusterFlag.none && !taken
-}
-
-/** What the kernel said about a cluster last (advisory mode): flag and order as they came, sequence number, and whether
-  * any record came since the device was prepared.
-  */
-class KernelMeta extends Bundle {
-  val applied = Bool()
-  val flag = UInt(MemMap.ClusterState.Meta.Flag.width.W)
-  val order = UInt(MemMap.ClusterState.Meta.Order.width.W)
-  val seq = UInt(MemMap.ClusterState.Meta.Seq.width.W)
 }
 
 /** Slots `start` to `last` of a cluster, 0 to 511; none when `last` is below `start`. */

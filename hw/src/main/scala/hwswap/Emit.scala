@@ -81,13 +81,8 @@ object Emit {
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
       @arg(doc = "clusters of the store, a power of two from 8 to 65536, with --dram to 1048576") clusters: Int = 1024,
-      @arg(
-        name = "hint-ring-log2",
-        doc = "entries of a hint ring as a power of two exponent, 1 to 8"
-      ) hintRingLog2: Int = 4,
       @arg(doc = "what register BUILD reads, at most 16 hexadecimal digits") buildHash: String = "0",
-      @arg(doc = "the clusters are in DRAM, behind caches; needs --authoritative") dram: Flag,
-      @arg(doc = "without advisory mode") authoritative: Flag,
+      @arg(doc = "the clusters are in DRAM, behind caches") dram: Flag,
       @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,
       @arg(name = "record-lines", doc = "with --dram: cached lines of four records each") recordLines: Int = 256,
       @arg(doc = "with --dram: ways of the caches, 1, 2, 4 or 8") ways: Int = 4,
@@ -100,7 +95,7 @@ object Emit {
       @arg(name = "no-pool", doc = "without the pool of swap tables") noPool: Flag,
       @arg(name = "no-index", doc = "without the policy PLACEMENT: INDEXED") noIndex: Flag,
       @arg(name = "no-steps", doc = "without the STEP commands") noSteps: Flag,
-      @arg(name = "no-check", doc = "without the command CHECK") noCheck: Flag,
+      @arg(name = "no-check", doc = "without the commands CHECK and DUMP") noCheck: Flag,
       @arg(doc = "with marks and grants") grants: Flag,
       @arg(name = "no-core", doc = "with nothing but registers and marks and grants; needs --grants") noCore: Flag,
       @arg(name = "grant-ring-log2", doc = "entries of a ring of grants as a power of two exponent, 1 to 6")
@@ -117,9 +112,7 @@ object Emit {
         devices,
         cpus,
         clusters,
-        hintRingLog2,
         BigInt(buildHash, 16),
-        !authoritative.value,
         caches,
         tables = !noTables.value,
         pool = !noTables.value && !noPool.value,

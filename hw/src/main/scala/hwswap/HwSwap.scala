@@ -24,10 +24,10 @@ class HwSwap(implicit val p: Params) extends Module {
   /** Level: an enabled bit of IRQ_STATUS is set. */
   val irq = IO(Output(Bool()))
 
-  /** No command, register request or bus transfer is under way, and the last round of polling found nothing to do. */
+  /** No command, register request or bus transfer is under way, and marks and grants found nothing to do last. */
   val idle = IO(Output(Bool()))
 
-  /** Complete rounds of polling, modulo 2^32. */
+  /** How often marks were looked for and rings were served: see Grants. 0 in an engine without them. */
   val round = IO(Output(UInt(32.W)))
 
   val slave = Module(new AxiLiteSlave)
@@ -103,7 +103,6 @@ class HwSwap(implicit val p: Params) extends Module {
     core <> shell.io.core
     shell.io.clear := resetControl.io.pulse
     resetControl.io.cleared := core.req.ready && shell.io.ready
-    round := grants.map(g => Mux(g.polls, g.round, shell.io.round)).getOrElse(shell.io.round)
   }
   (shell, dma) match {
     case (full: Shell, Some(dma)) => joinCore(full, dma)
@@ -111,12 +110,13 @@ class HwSwap(implicit val p: Params) extends Module {
       share(masters)
       resetControl.io.dmaIdle := mastersIdle
       resetControl.io.cleared := true.B
-      round := grants.map(_.round).getOrElse(0.U)
   }
 
   for (grants <- grants) grants.enable := shell.host.enable
   shell.host.grantsFailed := grants.map(_.failed).getOrElse(false.B)
   shell.host.grants := grants.map(_.events).getOrElse(0.U.asTypeOf(shell.host.grants))
+
+  round := grants.map(_.round).getOrElse(0.U)
 
   irq := shell.host.irq
   idle := shell.host.idle && grants.map(_.quiet).getOrElse(true.B) && !slave.io.busy && !resetControl.io.resetting

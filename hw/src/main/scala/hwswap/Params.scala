@@ -2,7 +2,7 @@
 package hwswap
 
 import chisel3.util.log2Ceil
-import hwswap.bus.{Axi, Dma}
+import hwswap.bus.Axi
 
 /** Sizes of the caches in front of clusters in DRAM.
   *
@@ -27,15 +27,11 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   * @param devices
   *   swap devices, 1 to 32 (the kernel's MAX_SWAPFILES bound)
   * @param cpus
-  *   CPUs with a hint state and rings of their own, 1 to 64; the first 16 have a register page each
+  *   CPUs with a place to go on and rings of grants of their own, 1 to 64; the first 16 have a register page each
   * @param clusters
   *   clusters in the store, shared by all devices, a power of two: from 8 to 65536 on chip, to 1048576 in DRAM
-  * @param hintRingLog2
-  *   entries of one hint ring as a power of two exponent, 1 to 8
   * @param buildHash
   *   what register BUILD reads, 64 bits
-  * @param advisory
-  *   advisory mode can be chosen
   * @param dram
   *   the clusters are in DRAM, behind these caches; on chip if there is none
   * @param slots
@@ -54,7 +50,7 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   * @param steps
   *   the STEP commands
   * @param check
-  *   the command CHECK
+  *   the commands CHECK and DUMP
   * @param grants
   *   marks and grants
   * @param grantRingLog2
@@ -62,16 +58,14 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   * @param openPlacement
   *   grants can be placed by OPEN
   * @param core
-  *   the allocator, with all that only it has use for: commands, hints and mirror, swap tables. Without it there are
-  *   registers, and marks and grants
+  *   the allocator, with all that only it has use for: commands and swap tables. Without it there are registers, and
+  *   marks and grants
   */
 final case class Params(
     devices: Int = 8,
     cpus: Int = 4,
     clusters: Int = 1024,
-    hintRingLog2: Int = 4,
     buildHash: BigInt = 0,
-    advisory: Boolean = true,
     dram: Option[DramStore] = None,
     slots: Int = 512,
     tableBursts: Int = 8,
@@ -91,10 +85,6 @@ final case class Params(
 
   require(devices >= 1 && devices <= 32, s"devices is $devices: choose 1 to 32")
   require(cpus >= 1 && cpus <= 64, s"cpus is $cpus: choose 1 to 64")
-  require(
-    dram.isEmpty || !advisory,
-    "advisory is true and the clusters are in DRAM, where slots in hints have no place: choose one of the two"
-  )
   require(powerOfTwo(slots, 8, 512), s"slots is $slots: choose 512, or a power of two from 8 on for proofs")
 
   require(powerOfTwo(tableBursts, 4, 32), s"tableBursts is $tableBursts: choose 4, 8, 16 or 32")
@@ -107,7 +97,6 @@ final case class Params(
   require(core || grants, "core is false and grants is false: there is nothing left, choose one of the two")
   for (
     (what, there) <- Seq(
-      "advisory" -> advisory,
       "dram" -> dram.nonEmpty,
       "tables" -> tables,
       "pool" -> pool,
@@ -125,19 +114,6 @@ final case class Params(
     powerOfTwo(clusters, leastClusters, mostClusters),
     s"clusters is $clusters: choose a power of two from $leastClusters to $mostClusters"
   )
-  for (
-    (what, words) <- Seq(
-      "cluster-state records" -> (if (advisory) BigInt(clusters) * MapAccess.words(MemMap.ClusterState.Bytes)
-                                  else BigInt(0)),
-      "notice rings" -> BigInt(cpus) * (1 << Settings.NoticeLog2.end) * MapAccess.words(MemMap.Notice.Bytes),
-      "hint rings" -> BigInt(cpus) * (log2Ceil(slots) + 1) * (1 << hintRingLog2) * MapAccess.words(MemMap.Hint.Bytes)
-    )
-  )
-    require(
-      words <= (1 << Dma.OffsetBits),
-      s"the $what have $words words: choose fewer, at most ${1 << Dma.OffsetBits}"
-    )
-  require(hintRingLog2 >= 1 && hintRingLog2 <= 8, s"hintRingLog2 is $hintRingLog2: choose 1 to 8")
   require(grantRingLog2 >= 1 && grantRingLog2 <= 6, s"grantRingLog2 is $grantRingLog2: choose 1 to 6")
   require(buildHash >= 0 && buildHash.bitLength <= 64, "buildHash does not fit in 64 bits")
 
@@ -186,11 +162,6 @@ final case class Params(
   /** Width of a number of clusters, 0 to `clusters`. */
   val clusterCountBits: Int = log2Ceil(clusters + 1)
 
-  /** Hints that can be outstanding: as many as the rings hold, and each has a slot of its own. So no more clusters than
-    * that have hinted slots.
-    */
-  val hintRows: Int = clusters.min(cpus * orders << hintRingLog2)
-
   /** The policy PLACEMENT: INDEXED can be chosen: its index is on chip, as the clusters are. */
   val indexed: Boolean = index && dram.isEmpty && slots == 512
 
@@ -207,7 +178,6 @@ object Params {
     */
   def grantsOnly(p: Params): Params = p.copy(
     core = false,
-    advisory = false,
     tables = false,
     pool = false,
     index = false,

@@ -6,14 +6,13 @@ import hwswap.core.Policy
 
 object Settings {
 
-  /** Sizes of rings that an engine takes, as powers of two. */
+  /** Sizes of the command ring that an engine takes, as powers of two. */
   val CmdLog2: Range = 1 to 12
-  val NoticeLog2: Range = 3 to 12
 }
 
 /** What the host has set, by register field; widths as in the map. */
 class Settings extends Bundle {
-  val enable, advisory, hints, tableWrites = Bool()
+  val enable, tableWrites = Bool()
 
   /** An error has switched the engine off, until RESET: no command is begun. */
   val stopped = Bool()
@@ -21,13 +20,6 @@ class Settings extends Bundle {
   /** 0: there is no ring. */
   val cmdLog2 = UInt(RegMap.CmdSize.Log2.width.W)
   val cmdTail = UInt(RegMap.CmdTail.Tail.width.W)
-
-  /** 0: there are no rings. */
-  val noticeLog2 = UInt(RegMap.NoticeSize.Log2.width.W)
-  val depthSlots = UInt(RegMap.HintDepth.Slots.width.W)
-  val capMin = UInt(RegMap.HintDepth.CapMin.width.W)
-  val capShift = UInt(RegMap.HintDepth.CapShift.width.W)
-  val pollCycles = UInt(RegMap.Poll.Cycles.width.W)
   val policy = new Policy
   val storeBase = UInt(RegMap.StoreBase.Addr.width.W)
   val directoryBase = UInt(RegMap.DirectoryBase.Addr.width.W)

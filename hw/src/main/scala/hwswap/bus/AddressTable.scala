@@ -21,12 +21,7 @@ class AddressTable extends Module {
 
   private val offsets = Seq(
     DmaBase.commands -> RegMap.CmdBase.Offset,
-    DmaBase.completions -> RegMap.CplBase.Offset,
-    DmaBase.cpuLines -> RegMap.CpuLineBase.Offset,
-    DmaBase.engineLines -> RegMap.EngineLineBase.Offset,
-    DmaBase.states -> RegMap.StateBase.Offset,
-    DmaBase.notices -> RegMap.NoticeBase.Offset,
-    DmaBase.hints -> RegMap.HintBase.Offset
+    DmaBase.completions -> RegMap.CplBase.Offset
   )
   private val entries = DmaBase.all.length
   val memory = Mem(entries, Vec(Axi.DataBytes, UInt(8.W)))

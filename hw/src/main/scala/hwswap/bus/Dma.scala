@@ -11,8 +11,8 @@ object Dma {
   /** Bits of a request's length; a request moves 1 to 255 words. */
   val WordBits: Int = 8
 
-  /** Bits of a request's offset, in words: the largest structure is the cluster-state array, 65536 * 10 words. */
-  val OffsetBits: Int = 20
+  /** Bits of a request's offset, in words: the largest structure is the command ring, 4096 * 4 words. */
+  val OffsetBits: Int = 14
 
   /** Lower bits of the number of a word in memory, which are added first. */
   private val LowBits: Int = 30
@@ -20,7 +20,7 @@ object Dma {
 
 /** What a transfer's offset counts from: the structures whose addresses the host has set, and a command's target. */
 object DmaBase extends ChiselEnum {
-  val commands, completions, cpuLines, engineLines, states, notices, hints, target = Value
+  val commands, completions, target = Value
 }
 
 /** A transfer: `words` (1 to 255) 64-bit words, from `offset` words after the structure's address on. */

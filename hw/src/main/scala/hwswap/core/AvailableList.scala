@@ -31,9 +31,6 @@ class AvailableList(implicit p: Params) extends Module {
     /** Its priority (16 bits, signed), for add. */
     val priority = Input(SInt(p.priorityBits.W))
 
-    /** Devices that `first` and `successor` may name, one bit each; the others are passed over. */
-    val eligible = Input(UInt(p.devices.W))
-
     /** A device that is on the list: `successor` is the one behind it. */
     val cursor = Input(UInt(p.deviceBits.W))
     val view = Output(new AvailableView)
@@ -81,20 +78,17 @@ class AvailableList(implicit p: Params) extends Module {
     }
   }
 
-  private def firstOf(allowed: Seq[Bool]): Valid[UInt] = {
+  private def firstOf(among: Seq[Bool]): Valid[UInt] = {
     val result = Wire(Valid(UInt(p.deviceBits.W)))
-    result.valid := allowed.reduce(_ || _)
-    result.bits := PriorityMux(allowed, places.map(_.device))
+    result.valid := among.reduce(_ || _)
+    result.bits := PriorityMux(among, places.map(_.device))
     result
   }
-  private val allowed = places.map(e => e.valid && isSet(io.eligible, e.device))
   private val atCursor = placeOf(io.cursor)
   private val behind = places.indices.map(i => atCursor.take(i).foldLeft(false.B)(_ || _))
-  io.view.first := firstOf(allowed)
-  io.view.successor := firstOf(allowed.zip(behind).map { case (a, b) => a && b })
+  io.view.first := firstOf(places.map(_.valid))
+  io.view.successor := firstOf(places.zip(behind).map { case (e, b) => e.valid && b })
   io.view.members := VecInit.tabulate(p.devices)(d => placeOf(d.U).asUInt.orR).asUInt
-
-  private def isSet(bits: UInt, index: UInt): Bool = At(VecInit(bits.asBools), index)
 
   assert(
     PopCount(Seq(io.add, io.remove, io.requeue, adding, removing, requeueing)) <= 1.U,

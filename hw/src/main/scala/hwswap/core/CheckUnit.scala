@@ -7,7 +7,7 @@ import chisel3.util._
 
 /** CHECK: goes through every cluster and every list of a device and counts what does not fit together.
   *
-  *   - each cluster: its count against its row, hinted slots against used ones, its flag and order against its count
+  *   - each cluster: its count against its row, its flag and order against its count
   *   - each list: every member's flag and order against the list, its back link against the member before it, its place
   *     inside the device
   *   - together: the members of all lists against the clusters that have a list's flag, the counts against the device's
@@ -28,7 +28,7 @@ class CheckUnit(implicit p: Params) extends CoreUnit {
   private val withLast = faults + PopCount(wrong)
   faults := withLast
   private val index = Reg(UInt(p.clusterCountBits.W))
-  private val used, hints = Reg(UInt(p.usedBits.W))
+  private val used = Reg(UInt(p.usedBits.W))
   private val onLists, members = Reg(UInt(p.clusterCountBits.W))
 
   // The list walk.
@@ -46,7 +46,7 @@ class CheckUnit(implicit p: Params) extends CoreUnit {
   switch(state) {
     is(State.idle) {
       when(io.start) {
-        Seq(faults, index, used, hints, onLists, members, list).foreach(_ := 0.U)
+        Seq(faults, index, used, onLists, members, list).foreach(_ := 0.U)
         when(claimed) {
           state := State.open
         }.otherwise {
@@ -71,9 +71,8 @@ class CheckUnit(implicit p: Params) extends CoreUnit {
     }
     is(State.counted) {
       when(view.walked) {
-        add(Seq(view.stray, view.used =/= view.meta.count))
+        add(Seq(view.used =/= view.meta.count))
         used := used + view.used
-        hints := hints + view.hinted
         index := index + 1.U
         state := State.open
       }
@@ -135,7 +134,6 @@ class CheckUnit(implicit p: Params) extends CoreUnit {
       val sums = Seq(
         members =/= onLists,
         used =/= device.info.used,
-        hints =/= device.hinted,
         device.info.available =/= available,
         At(VecInit(view.available.members.asBools), number) =/= available
       )
@@ -153,19 +151,19 @@ class CheckUnit(implicit p: Params) extends CoreUnit {
     for ((place, fault) <- wrong.zip(faults)) place := fault
 
   /** Flag and order may go with the count. All slots of a cluster on NONFULL may be bad ones. Off the lists are those
-    * of a device that is not listed yet, and in advisory mode those the kernel has off its lists.
+    * of a device that is not listed yet.
     */
   private def flagFits: Bool = {
     val empty = view.meta.count === 0.U
     val full = view.meta.count === p.slots.U
     MuxLookup(view.meta.flag, false.B)(
       Seq(
-        ClusterFlag.none -> (view.advisory || !device.listed),
+        ClusterFlag.none -> !device.listed,
         ClusterFlag.free -> (empty && view.meta.order === 0.U),
         ClusterFlag.nonfull -> !empty,
         ClusterFlag.frag -> (!empty && !full),
         ClusterFlag.full -> full,
-        ClusterFlag.discard -> (view.advisory || empty)
+        ClusterFlag.discard -> empty
       )
     ) && view.meta.order < p.orders.U
   }
@@ -174,5 +172,5 @@ class CheckUnit(implicit p: Params) extends CoreUnit {
 object CheckUnit {
 
   /** Faults that one cycle may find. */
-  private val AtOnce: Int = 5
+  private val AtOnce: Int = 4
 }

@@ -28,7 +28,6 @@ class Core(implicit p: Params) extends Module {
     val executor = Module(new Executor)
     val slowPath = Module(new SlowPath)
     val cluster = Module(new OpenCluster)
-    val hinted = Module(new HintedSlots)
     val walker = Module(new RowWalker)
     val lists = Module(new ClusterLists)
     val devices = Module(new SwapDevices)
@@ -43,7 +42,6 @@ class Core(implicit p: Params) extends Module {
     slowPath.io.work <> executor.io.slow
     for (policy <- Seq(intake.io.policy, executor.io.policy, slowPath.io.policy)) policy := io.policy
     for (table <- Seq(intake.io.devices, executor.io.devices, slowPath.io.devices)) table := devices.io.devices
-    intake.io.advisory := io.advisory
     slowPath.io.node := RegNext(At(io.nodes, executor.io.cpu))
 
     // All changes of devices and of the available list show when there was none for so many cycles.
@@ -62,13 +60,13 @@ class Core(implicit p: Params) extends Module {
 
     // The units. Each has the shared state for itself while it is at work; which one follows from the request alone.
     val units: Seq[(CoreUnit, Seq[CoreOp.Type])] =
-      Option.when(p.advisory)(Module(new MirrorUnit) -> Seq(CoreOp.apply_, CoreOp.release, CoreOp.dump)).toSeq ++
-        Seq(
-          Module(new SwaponUnit) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
-          Module(new SwapoffUnit) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
-          Module(new DiscardUnit) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
-        ) ++
+      Seq(
+        Module(new SwaponUnit) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
+        Module(new SwapoffUnit) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
+        Module(new DiscardUnit) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
+      ) ++
         Option.when(p.check)(Module(new CheckUnit) -> Seq(CoreOp.check)) ++
+        Option.when(p.check)(Module(new DumpUnit) -> Seq(CoreOp.dump)) ++
         Option.when(p.steps)(Module(new StepUnit) -> CoreOp.steps)
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value
@@ -79,7 +77,7 @@ class Core(implicit p: Params) extends Module {
     val unitTurn = executor.io.turn.turn
     val start = RegInit(false.B)
     val indexIdle = WireDefault(true.B)
-    start := unitTurn && turn === Turn.waiting && !start && lists.io.view.idle && settled && !hinted.io.busy &&
+    start := unitTurn && turn === Turn.waiting && !start && lists.io.view.idle && settled &&
       indexIdle && answers.io.empty && !io.pool.full
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
@@ -131,20 +129,12 @@ class Core(implicit p: Params) extends Module {
     executor.io.room.resp := answers.io.room
     answers.io.deq.ready := io.resp.ready
     val answer = answers.io.deq.bits
-    val kernel = Mux(answer.record, cluster.io.kernel, 0.U.asTypeOf(new KernelMeta))
     io.resp.valid := answers.io.deq.valid
     io.resp.bits.status := answer.status
     io.resp.bits.device := answer.device
     io.resp.bits.offset := answer.offset
     io.resp.bits.more := answer.more
-    io.resp.bits.epoch := answer.epoch
-    io.resp.bits.taken := answer.taken
     io.resp.bits.waits := 0.U
-    io.resp.bits.record.count := answer.count
-    io.resp.bits.record.order := kernel.order
-    io.resp.bits.record.flag := kernel.flag
-    io.resp.bits.record.seq := kernel.seq
-    io.resp.bits.record.epoch := answer.epoch
 
     // The open cluster. A unit's request is noted in one cycle, read in the next and opened in the one after that.
     val unitRead = RegNext(access.open, 0.U.asTypeOf(access.open))
@@ -178,7 +168,6 @@ class Core(implicit p: Params) extends Module {
     cluster.io.newMeta.valid := unitMeta.valid || executor.io.newMeta.valid
     cluster.io.newMeta.bits := Mux(unitTurn, unitMeta.bits, executor.io.newMeta.bits)
     cluster.io.newEmpty := Mux(unitTurn, unitMeta.bits.count === 0.U, executor.io.newEmpty)
-    cluster.io.newKernel := access.newKernel
     cluster.io.change := executor.io.rowChange
     executor.io.search <> cluster.io.search
     executor.io.opened := cluster.io.opened
@@ -188,29 +177,17 @@ class Core(implicit p: Params) extends Module {
     view.opened := RegNext(unitOpen.valid, false.B)
     view.cluster := cluster.io.opened.cluster
     view.meta := cluster.io.opened.meta
-    view.kernel := cluster.io.kernel
 
-    // Hinted slots, and walks over them and the row.
-    hinted.io.mark := executor.io.hints
-    hinted.io.cluster := cluster.io.opened.cluster
-    executor.io.room.hints := hinted.io.nextRoom
-    hinted.io.lookUp := walker.io.lookUpHinted
-    hinted.io.read := walker.io.readHinted
-    hinted.io.write := walker.io.writeHinted
-    hinted.io.newWord := walker.io.newHinted
+    // Walks over its row.
     walker.io.walk := access.walk
     walker.io.range := access.range
     walker.io.used := cluster.io.word
-    walker.io.hinted := hinted.io.word
     cluster.io.put := walker.io.put
     cluster.io.newWord := walker.io.newUsed
-    io.applied <> walker.io.record
-    io.dumped <> walker.io.kernel
+    io.dumped.bitmap <> walker.io.counted
+    io.dumped.meta := cluster.io.opened.meta
     view.walked := walker.io.walked
     view.used := walker.io.usedCount
-    view.hinted := walker.io.hintedCount
-    view.hintedLeft := walker.io.hintedLeft
-    view.stray := walker.io.stray
 
     // The lists.
     lists.io.move.valid := unitMove.valid || executor.io.move.valid
@@ -263,7 +240,6 @@ class Core(implicit p: Params) extends Module {
       )
     )
     available.io.priority := devices.io.priority
-    available.io.eligible := Mux(running, Fill(p.devices, true.B), slowPath.io.eligible)
     available.io.cursor := Mux(running, req.device(p.deviceBits - 1, 0), slowPath.io.work.device)
     slowPath.io.available := available.io.view
     executor.io.halfUsed := devices.io.halfUsed
@@ -273,7 +249,6 @@ class Core(implicit p: Params) extends Module {
     view.available := available.io.view
     io.devices := VecInit(devices.io.devices.map(_.info.shown))
     io.freeSlots := devices.io.freeSlots
-    io.hintedSlots := devices.io.hintedSlots
 
     // The CPUs' hints.
     intake.io.hintsReady := hints.io.ready && !slowPath.io.mayReadHint
@@ -284,10 +259,9 @@ class Core(implicit p: Params) extends Module {
     hints.io.write := Mux(access.newHint.valid, access.newHint, executor.io.forward.newHint)
     hints.io.drop := access.dropHints
     view.hintsReady := hints.io.ready
-    view.advisory := io.advisory
 
     val fault = RegInit(false.B)
-    val faults = Seq(cluster.io.fault, lists.io.fault, devices.io.fault, hinted.io.fault)
+    val faults = Seq(cluster.io.fault, lists.io.fault, devices.io.fault)
     when(faults.map(RegNext(_, false.B)).reduce(_ || _)) {
       fault := true.B
     }

@@ -29,10 +29,8 @@ object CorePort {
   *
   * @param users
   *   number of user ports
-  * @param recordUser
-  *   the one user whose requests name a record
   */
-class CoreArbiter(users: Int, recordUser: Int)(implicit p: Params) extends Module {
+class CoreArbiter(users: Int)(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val users = Vec(CoreArbiter.this.users, Flipped(new CorePort))
     val core = new CorePort
@@ -58,7 +56,6 @@ class CoreArbiter(users: Int, recordUser: Int)(implicit p: Params) extends Modul
 
   io.core.req.valid := granted && wanted
   io.core.req.bits := VecInit(io.users.map(_.req.bits))(owner)
-  io.core.req.bits.record := io.users(recordUser).req.bits.record
   for ((user, i) <- io.users.zipWithIndex) user.req.ready := granted && owner === i.U && io.core.req.ready
 
   io.core.resp.ready := false.B

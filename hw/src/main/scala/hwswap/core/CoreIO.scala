@@ -5,46 +5,29 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** What the core can be asked to do. The first group is what commands ask for, the second what the mirror and the hint
-  * rings ask for (advisory mode).
-  */
+/** What the core can be asked to do: what commands ask for. */
 object CoreOp extends ChiselEnum {
   val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
-  val reclaimDone, stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable = Value
-  val hintAlloc, apply_, release, dump = Value
+  val reclaimDone, stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable, dump = Value
 
   /** The STEP commands. */
   val steps: Seq[CoreOp.Type] = Seq(stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable)
 
-  val authoritativeOnly: Seq[CoreOp.Type] = Seq(alloc, free, discardTake, discardDone, reclaimDone) ++ steps
-
   /** What only some engines can be asked, and this one cannot. */
   def missing(implicit p: Params): Seq[CoreOp.Type] =
-    (if (p.advisory) Seq.empty else Seq(hintAlloc, apply_, release, dump)) ++
-      (if (p.check) Seq.empty else Seq(check)) ++ (if (p.steps) Seq.empty else steps)
+    (if (p.check) Seq.empty else Seq(check, dump)) ++ (if (p.steps) Seq.empty else steps)
 
   /** Requests for a unit that name a cluster by a slot of it (stepTake only now and then). */
-  val ofSlot: Seq[CoreOp.Type] = Seq(release, markBad, discardDone, stepTake, stepPut, stepGive, stepFree)
-}
-
-/** One cluster as the host's cluster-state record gives it (MemMap.ClusterState); its bitmap stays where it is, and is
-  * read word by word through a port of its own.
-  */
-class ClusterRecord extends Bundle {
-  val count = UInt(10.W)
-  val order = UInt(4.W)
-  val flag = UInt(4.W)
-  val seq = UInt(32.W)
-  val epoch = UInt(8.W)
+  val ofSlot: Seq[CoreOp.Type] = Seq(markBad, discardDone, stepTake, stepPut, stepGive, stepFree)
 }
 
 /** A request to the core. Fields an operation does not name are ignored.
   *
-  *   - swaponPrepare: device, pages, base, flags, priority, epoch, node
+  *   - swaponPrepare: device, pages, base, flags, priority, node
   *   - markBad, free: device, offset, nr
   *   - swapon, swapoffBegin, swapoff, check, discardTake: device
   *   - discardDone: device, offset
-  *   - alloc, hintAlloc: cpu, order; alloc: reclaim
+  *   - alloc: cpu, order, reclaim
   *   - reclaimDone: cpu, order, device, offset, nr
   *   - stepTake: device, flags (the list's), order, named, offset if named
   *   - stepPut: device, offset, flags (the list's), order, taken
@@ -53,8 +36,6 @@ class ClusterRecord extends Bundle {
   *   - stepNext: cpu, order, device, offset, flags (bit 0: the device's)
   *   - stepVisit: device
   *   - stepAvailable: device, offset (bit 0: it joins)
-  *   - apply_: cluster, record
-  *   - release: device, offset, order (the slots of one consumed or recalled hint), epoch
   *   - dump: cluster
   */
 class CoreReq(implicit p: Params) extends Bundle {
@@ -68,7 +49,6 @@ class CoreReq(implicit p: Params) extends Bundle {
   val base = UInt(32.W)
   val flags = UInt(4.W)
   val priority = SInt(16.W)
-  val epoch = UInt(8.W)
   val node = UInt(Policy.NodeBits.W)
 
   /** The host wants to be asked whether slots can be reclaimed. */
@@ -77,22 +57,18 @@ class CoreReq(implicit p: Params) extends Bundle {
   /** A step: the cluster is named, not a list's first; it is being discarded. */
   val named, taken = Bool()
   val cluster = UInt(p.clusterBits.W)
-  val record = new ClusterRecord
 }
 
 /** The core's answer.
   *
-  *   - alloc, hintAlloc: device, offset, epoch of the device when status is OK; NO_SPACE otherwise
+  *   - alloc: device and offset when status is OK; NO_SPACE otherwise
   *   - check: offset holds the number of faults
   *   - alloc, reclaimDone: with NEED_RECLAIM device, offset of the first slot to look at, and `more`: how many, bit 15
   *     for a cluster from FULL
   *   - discardTake: offset of the cluster's first slot when status is OK
   *   - stepTake: the same, and device; bit 0 of `more`: it was the first of its list
   *   - stepVisit: device: the first of the available list; offset: one more than the device behind, 0 if none
-  *   - dump: record (count: the population of the bitmap, which is without hinted slots; order, flag, seq, epoch: as
-  *     last applied)
-  *   - apply_: taken is false when the record was older than what is held, or of another epoch, or of an unclaimed
-  *     cluster
+  *   - dump: what is asked for is at DumpPort, until the answer is taken
   *   - all: waits, the accesses to memory, one depending on the other, for which the core was held since the response
   *     before (255: at least so many); 0 with the clusters on chip
   */
@@ -103,10 +79,7 @@ class CoreResp extends Bundle {
 
   /** What goes in front of the offset in RESULT.SLOT. */
   val more = UInt(CoreResp.MoreBits.W)
-  val epoch = UInt(8.W)
-  val taken = Bool()
   val waits = UInt(MemMap.Completion.Result.Waits.width.W)
-  val record = new ClusterRecord
 }
 
 object CoreResp {
@@ -123,7 +96,6 @@ class DeviceInfo extends Bundle {
   val claimed = Bool()
   val writeok = Bool()
   val available = Bool()
-  val epoch = UInt(8.W)
 }
 
 /** One-cycle pulses that the statistics registers count. */
@@ -167,19 +139,19 @@ class PoolPort(implicit p: Params) extends Bundle {
   val full = Input(Bool())
 }
 
+/** A cluster as DUMP shows it. */
+class DumpPort(implicit p: Params) extends Bundle {
+  val bitmap = new BitmapPort
+  val meta = Input(new ClusterMeta)
+}
+
 /** The core: requests in order, one at a time; each accepted request gets exactly one response. */
 class CoreIO(implicit p: Params) extends Bundle {
   val req = Flipped(Decoupled(new CoreReq))
   val resp = Decoupled(new CoreResp)
 
-  /** The bitmap of an apply's record, from the request's acceptance to its answer. */
-  val applied = new BitmapPort(p.wordSlots)
-
-  /** The bitmap of a dump's record, while its answer waits to be taken. */
-  val dumped = Flipped(new BitmapPort(p.dumpBits))
-
-  /** The mode; steady while any device is claimed. */
-  val advisory = Input(Bool())
+  /** The cluster of a dump, while its answer waits to be taken. */
+  val dumped = Flipped(new DumpPort)
 
   /** What differs from the kernel's rules; any change takes effect with the next request. */
   val policy = Input(new Policy)
@@ -191,9 +163,8 @@ class CoreIO(implicit p: Params) extends Bundle {
   val clear = Input(Bool())
   val devices = Output(Vec(p.devices, new DeviceInfo))
 
-  /** Free slots of devices with write permission, hinted ones left out; slots in outstanding hints. */
+  /** Free slots of devices with write permission. */
   val freeSlots = Output(UInt(32.W))
-  val hintedSlots = Output(UInt(32.W))
   val events = Output(new CoreEvents)
   val pool = new PoolPort
 

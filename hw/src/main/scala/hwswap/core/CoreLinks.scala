@@ -98,18 +98,17 @@ class ClusterSearch(implicit p: Params) extends Bundle {
   val changing = Input(Bool())
 }
 
-/** What there is room for in the next cycle: an answer; a list move and hinted slots, if there are none in this. */
+/** What there is room for in the next cycle: an answer; a list move, if there is none in this. */
 class CommitRoom extends Bundle {
-  val resp, move, hints = Bool()
+  val resp, move = Bool()
 }
 
 /** Executor and slow path: an allocation that goes on with the slow path. */
 class SlowSearch(implicit p: Params) extends Bundle {
 
-  /** Begin, for this order, for a hint or not; both steady until the end. */
+  /** Begin, for this order, which is steady until the end. */
   val start = Output(Bool())
   val order = Output(UInt(p.orderBits.W))
-  val hinting = Output(Bool())
 
   /** Begin with all of this hint's cluster. */
   val again = Output(Bool())

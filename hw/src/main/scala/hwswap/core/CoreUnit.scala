@@ -20,7 +20,6 @@ class StateAccess(implicit p: Params) extends Bundle {
   val walk = RowWalk()
   val range = new SlotRange
   val newMeta = Valid(new ClusterMeta)
-  val newKernel = Valid(new KernelMeta)
 
   // The lists: see ClusterLists.
   val move = Valid(new ListMove)
@@ -36,9 +35,7 @@ class StateAccess(implicit p: Params) extends Bundle {
   /** Asks for nothing. */
   def idle(): Unit = {
     this := DontCare
-    Seq(open, newMeta, newKernel, move, query.look, forgetLists, requeue, dropHints, newHint).foreach(
-      _.valid := false.B
-    )
+    Seq(open, newMeta, move, query.look, forgetLists, requeue, dropHints, newHint).foreach(_.valid := false.B)
     Seq(query.peek, blank, recordOnly).foreach(_ := false.B)
     walk := RowWalk.none
     change.op := DeviceOp.none
@@ -47,7 +44,6 @@ class StateAccess(implicit p: Params) extends Bundle {
 
 /** What a unit sees of the shared state. */
 class StateView(implicit p: Params) extends Bundle {
-  val advisory = Bool()
 
   /** The device the request names, as it was one cycle ago; meaningless unless `claimed`. */
   val device = new SwapDevice
@@ -59,12 +55,8 @@ class StateView(implicit p: Params) extends Bundle {
   val opened = Bool()
   val cluster = UInt(p.clusterBits.W)
   val meta = new ClusterMeta
-  val kernel = new KernelMeta
   val walked = Bool()
   val used = UInt(p.countBits.W)
-  val hinted = UInt(p.countBits.W)
-  val hintedLeft = Bool()
-  val stray = Bool()
 
   // The lists.
   val listRoom = Bool()
@@ -96,16 +88,12 @@ class UnitIO(implicit p: Params) extends Bundle {
   val events = Output(new CoreEvents)
 }
 
-/** A unit's answer. `record` says that the response's record is that of the open cluster, as the kernel gave it. */
+/** A unit's answer. */
 class UnitResp(implicit p: Params) extends Bundle {
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val device = UInt(p.deviceBits.W)
   val offset = UInt(32.W)
   val more = UInt(CoreResp.MoreBits.W)
-  val epoch = UInt(MemMap.ClusterState.Meta.Epoch.width.W)
-  val taken = Bool()
-  val record = Bool()
-  val count = UInt(p.countBits.W)
 }
 
 /** A part of the core that carries out one group of operations, alone while it does so. */

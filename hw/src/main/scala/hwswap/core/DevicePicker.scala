@@ -28,9 +28,6 @@ class DevicePicker(implicit p: Params) extends Module {
     val cursor = Input(UInt(p.deviceBits.W))
     val places = Input(Vec(p.devices, new AvailablePlace))
 
-    /** Devices that may be named, one bit each. */
-    val eligible = Input(UInt(p.devices.W))
-
     /** Devices that come behind the others of their priority, one bit each. */
     val far = Input(UInt(p.devices.W))
 
@@ -67,8 +64,7 @@ class DevicePicker(implicit p: Params) extends Module {
   private val rank = Reg(new Rank)
   private val device = RegNext(shown.device)
   private val finding = RegNext(state === State.find && shown.valid && shown.device === io.cursor, false.B)
-  private val searching =
-    RegNext(state === State.search && shown.valid && At(VecInit(io.eligible.asBools), shown.device), false.B)
+  private val searching = RegNext(state === State.search && shown.valid, false.B)
   rank.priority := shown.priority
   rank.far := At(VecInit(io.far.asBools), shown.device)
   rank.number := Mux(shown.priority === DevicePicker.Default.S, At(io.numbers, shown.device), 0.U)

@@ -23,7 +23,7 @@ class ClusterOutcome(implicit p: Params) extends Bundle {
 
 /** What the look leaves for the commit, which comes one cycle later: the cluster, its device, and what becomes of it.
   *
-  *   - epoch, owner, rotating: the device's, and its number
+  *   - owner, rotating: the device's number, and what it is
   *   - inDevice: the cluster's number in its device
   *   - present: the list it is on; onFrag, ofFree, empty: what it was; filled: the allocation fills it
   *   - low: 2^order - 1
@@ -33,7 +33,6 @@ class ClusterOutcome(implicit p: Params) extends Bundle {
   *   - delta: by how much the number of slots in use changes
   */
 class LookStage(implicit p: Params) extends Bundle {
-  val epoch = UInt(MemMap.ClusterState.Meta.Epoch.width.W)
   val owner = UInt(p.deviceBits.W)
   val rotating = Bool()
   val inDevice = UInt(p.clusterBits.W)
@@ -84,9 +83,6 @@ class Executor(implicit p: Params) extends Module {
 
     /** A unit picks this word in the next cycle. */
     val walkPick = Input(UInt(p.wordBits.W))
-
-    /** The slots that were given are hinted, too. */
-    val hints = Valid(new SlotRange)
 
     // Everything else that is written.
     val devices = Input(Vec(p.devices, new SwapDevice))
@@ -182,7 +178,6 @@ class Executor(implicit p: Params) extends Module {
   private val look = Wire(new LookStage)
   private val commit = RegNext(look)
   private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
-  look.epoch := device.info.epoch
   look.inDevice := (io.opened.cluster - device.info.base)(p.clusterBits - 1, 0)
   look.owner := number
   look.rotating := rotates
@@ -299,8 +294,7 @@ class Executor(implicit p: Params) extends Module {
     listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.opened.empty || mayFill,
     meta.flag =/= ClusterFlag.nonfull || mayEmpty
   )
-  private val stalled = !io.room.resp || (mayMove && !io.room.move) || (op.hinting && !io.room.hints) ||
-    (op.reclaim && !weighed) || io.pool.full
+  private val stalled = !io.room.resp || (mayMove && !io.room.move) || (op.reclaim && !weighed) || io.pool.full
   private val lookDone = Wire(Bool())
   private val committing = RegInit(false.B)
   private val commitNext = (lookDone || (inCommit && !committing)) && !stalled
@@ -348,8 +342,6 @@ class Executor(implicit p: Params) extends Module {
       io.rowChange.bits.range := lastHalf
     }
   }
-  io.hints.valid := allocates && op.hinting
-  io.hints.bits := io.rowChange.bits.range
 
   io.move.valid := changes && result.relist
   io.move.bits.device := commit.owner
@@ -402,7 +394,6 @@ class Executor(implicit p: Params) extends Module {
   io.change.clusters := DontCare
   io.change.used := DontCare
   io.change.usedDelta := commit.delta
-  io.change.hintedDelta := Mux(op.hinting, commit.delta, 0.S)
 
   // The answer. Only an allocation that found nothing has none yet.
   io.resp.valid := answering || io.slow.failed
@@ -423,7 +414,6 @@ class Executor(implicit p: Params) extends Module {
     io.resp.bits.device := commit.owner
     io.resp.bits.offset := commit.inDevice ## Mux(asks, askFrom, io.search.foundSlot)
     io.resp.bits.more := Mux(asks, asksFull ## passed.pad(CoreResp.MoreBits - 1), 0.U)
-    io.resp.bits.epoch := commit.epoch
   }
 
   // The slow path.
@@ -433,7 +423,6 @@ class Executor(implicit p: Params) extends Module {
   private val missed = atCommit(!slow && op.alloc && !rejected && !willAsk) && !allocates
   io.slow.start := hopeless || missed
   io.slow.order := op.order
-  io.slow.hinting := op.hinting
   io.slow.searched := committing && slow
   io.slow.allocated := allocates
   io.slow.parks := asks

@@ -8,8 +8,8 @@ import chisel3.util._
 /** A request on its way through the pipeline. */
 class PipeOp(implicit p: Params) extends Bundle {
 
-  /** What it is: an allocation (for a hint, if `hinting`), a free, or, if neither, something for a unit. */
-  val alloc, hinting, free = Bool()
+  /** What it is: an allocation, a free, or, if neither, something for a unit. */
+  val alloc, free = Bool()
 
   /** An allocation that may ask the host; one that goes on after that (its hint is where), and whether the host tried
     * to reclaim something there.
@@ -48,7 +48,6 @@ class PipeOp(implicit p: Params) extends Bundle {
 class Intake(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val req = Flipped(Decoupled(new CoreReq))
-    val advisory = Input(Bool())
     val policy = Input(new Policy)
     val devices = Input(Vec(p.devices, new SwapDevice))
 
@@ -87,11 +86,11 @@ class Intake(implicit p: Params) extends Module {
     val key = new HintKey
   }
 
-  /** What kind of request it is: an allocation by the CPU's hint, for a hint or not, one that goes on, a free; and that
-    * it is about a cluster, whatever the hint.
+  /** What kind of request it is: an allocation by the CPU's hint, one that goes on, a free; and that it is about a
+    * cluster, whatever the hint.
     */
   private class Kind extends Bundle {
-    val byHint, hinting, resumes, free, ofCluster = Bool()
+    val byHint, resumes, free, ofCluster = Bool()
   }
 
   /** A device, as far as ranges and places are compared with it; `listed`: it may be used. */
@@ -128,12 +127,10 @@ class Intake(implicit p: Params) extends Module {
   private def newest(key: HintKey, old: CpuHint): CpuHint = Mux(overtakes(key), io.forward.newHint.bits.hint, old)
   private def overtakes(key: HintKey): Bool =
     io.forward.newHint.valid && io.forward.newHint.bits.key.asUInt === key.asUInt
-  private def isAlloc(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc)
-  private def isNamed(op: CoreOp.Type): Bool = op.isOneOf(CoreOp.apply_, CoreOp.dump)
 
   // Accept.
   private val free = !first.valid && !unit.valid
-  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
+  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.free, CoreOp.reclaimDone)
   io.req.ready := free && io.hintsReady
   when(free) {
     for ((name, field) <- first.bits.request.elements) field := io.req.bits.elements(name)
@@ -165,12 +162,12 @@ class Intake(implicit p: Params) extends Module {
   private val device = Wire(Valid(new SwapDevice))
   device.bits := At(io.devices, request.device(p.deviceBits - 1, 0))
   device.valid := request.device < p.devices.U && device.bits.info.claimed
+  private val isNamed = p.check.B && request.op === CoreOp.dump
   private val kind = Wire(new Kind)
-  kind.byHint := isAlloc(request.op)
-  kind.hinting := request.op === CoreOp.hintAlloc
+  kind.byHint := request.op === CoreOp.alloc
   kind.resumes := request.op === CoreOp.reclaimDone
   kind.free := request.op === CoreOp.free
-  kind.ofCluster := isNamed(request.op) || request.op.isOneOf(CoreOp.free, CoreOp.reclaimDone) ||
+  kind.ofCluster := isNamed || request.op.isOneOf(CoreOp.free, CoreOp.reclaimDone) ||
     request.op.isOneOf(CoreOp.ofSlot)
   private val ofOffset =
     (device.bits.info.base + request.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
@@ -198,7 +195,7 @@ class Intake(implicit p: Params) extends Module {
     second.bits.bounds.clusters := device.bits.clusters
     second.bits.hint := firstHint
     second.bits.target :=
-      Mux(kind.byHint, hintElse.cluster, Mux(isNamed(request.op), request.cluster, ofOffset))
+      Mux(kind.byHint, hintElse.cluster, Mux(isNamed, request.cluster, ofOffset))
     when(kind.byHint && hintRead)(second.bits.target := io.hint.cluster)
   }
 
@@ -217,11 +214,7 @@ class Intake(implicit p: Params) extends Module {
   private val placeValid = (fetched.offset >> p.slotBits) < second.bits.bounds.clusters &&
     (slot & SlotRange.lowSlots(fetched.order)) === 0.U
   private val missing = CoreOp.missing
-  private val allowed = (if (missing.isEmpty) true.B else !fetched.op.isOneOf(missing)) && Mux(
-    fetched.op.isOneOf(CoreOp.authoritativeOnly),
-    !io.advisory,
-    io.advisory || !fetched.op.isOneOf(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump)
-  )
+  private val allowed = if (missing.isEmpty) true.B else !fetched.op.isOneOf(missing)
   private val status = WireDefault(
     MuxCase(
       StatusCode.Ok.U,
@@ -243,7 +236,6 @@ class Intake(implicit p: Params) extends Module {
   // To the executor: the request, with its cluster, which was read in the cycle before.
   io.next.op.valid := second.valid && checked.valid && !io.forward.newHint.valid && !io.next.exclusive
   io.next.op.bits.alloc := alloc
-  io.next.op.bits.hinting := is.hinting
   io.next.op.bits.free := is.free
   io.next.op.bits.reclaim := fetched.reclaim || is.resumes
   io.next.op.bits.resumes := is.resumes

@@ -49,12 +49,10 @@ class OpenCluster(implicit p: Params) extends Module {
 
     // The open cluster.
     val opened = Output(new OpenedCluster)
-    val kernel = Output(new KernelMeta)
 
     /** New records of the cluster that is open in this cycle. */
     val newMeta = Flipped(Valid(new ClusterMeta))
     val newEmpty = Input(Bool())
-    val newKernel = Flipped(Valid(new KernelMeta))
 
     val search = Flipped(new ClusterSearch)
 
@@ -87,7 +85,6 @@ class OpenCluster(implicit p: Params) extends Module {
 
   /** No slot is used: known with `meta`, since a search starts with it. */
   private val empty = Reg(Bool())
-  private val kernel = Reg(new KernelMeta)
   private val store = memory.getOrElse(Module(new ClusterStore).io)
   private val line = store.line
   store.read := io.read
@@ -101,7 +98,6 @@ class OpenCluster(implicit p: Params) extends Module {
   // What was asked for in the last cycle is made of the row in this one, if the cluster is still open.
   private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
   private val metaWrite = RegNext(io.newMeta.valid, false.B)
-  private val kernelWrite = RegNext(io.newKernel.valid, false.B)
   private val changed = Reg(UInt(p.clusterBits.W))
   changed := cluster
   private val stillOpen = RegNext(!fetch)
@@ -109,18 +105,16 @@ class OpenCluster(implicit p: Params) extends Module {
   private val setting = Reg(Bool())
   private val old = Reg(UInt(p.wordSlots.W))
   private val newMeta = RegNext(io.newMeta.bits)
-  private val newKernel = RegNext(io.newKernel.bits)
   private val mask = range.maskIn
   private val newWord = Mux(setting, old | mask, old & ~mask)
   private val touched = range.touched
   io.search.changing := rowWrite
 
   // One cycle later it is written to the store, with the orders that find a run in it now.
-  private val writing = rowWrite || metaWrite || kernelWrite
+  private val writing = rowWrite || metaWrite
   private val write = Reg(new StoreWrite)
   private val rowWritten = RegNext(rowWrite, false.B)
   private val metaWritten = RegNext(metaWrite, false.B)
-  private val kernelWritten = RegNext(kernelWrite, false.B)
   private val patchesOrders = RegNext(rowWrite && stillOpen, false.B)
   private val newOrders = FreeRuns.orders(write.word.used)
   private val writeAt = Mux(writing, changed, write.cluster)
@@ -134,12 +128,10 @@ class OpenCluster(implicit p: Params) extends Module {
     write.meta.bits := newMeta
     writesEmpty := newMeta.count === 0.U
   }
-  when(kernelWrite)(write.kernel.bits := newKernel)
   store.write := write
   store.write.words := Mux(rowWritten, write.words, 0.U)
   store.write.word.orders := newOrders
   store.write.meta.valid := metaWritten
-  store.write.kernel.valid := kernelWritten
 
   io.orders := orders
   io.written.cluster := write.cluster
@@ -200,17 +192,14 @@ class OpenCluster(implicit p: Params) extends Module {
     read.io.known := Mux(fetch, writesEmpty, io.newEmpty)
     empty := read.io.empty
   }
-  when(kernelWrite && stillOpen)(kernel := newKernel)
   when(fetch) {
     valid := !io.recordOnly
     cluster := io.open.bits
     meta := Mux(metaLate, write.meta.bits, line.meta)
-    kernel := line.kernel
   }
   io.opened.cluster := cluster
   io.opened.meta := meta
   io.opened.empty := empty
-  io.kernel := kernel
 
   // Look. What is found lies behind all that is being changed, so the finder does without it.
   private val isNew = rowWrite && stillOpen && io.search.pick >= range.firstWord && io.search.pick <= range.lastWord
@@ -262,10 +251,6 @@ class OpenCluster(implicit p: Params) extends Module {
   assert(!overfull, "a cluster counts more than 512 slots in use")
   assert(!(fetch && rowWrite), "a cluster is fetched while slots are changed")
   assert(!(fetch && writing && changed === io.open.bits), "a cluster is fetched that is written too late")
-  assert(
-    !(fetch && late && lateFor(kernelWritten)),
-    "a cluster is read while the kernel's word of it is written"
-  )
   assert(!io.open.valid || RegNext(io.read.bits) === io.open.bits, "a cluster is opened that was not named before")
   assert(!fetch || io.blank || read, "a cluster is opened that was not read")
   assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")

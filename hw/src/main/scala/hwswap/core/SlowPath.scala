@@ -27,7 +27,6 @@ class SlowPath(implicit p: Params) extends Module {
     val settled = Input(Bool())
     val devices = Input(Vec(p.devices, new SwapDevice))
     val available = Input(new AvailableView)
-    val eligible = Output(UInt(p.devices.W))
     val requeue = Valid(UInt(p.deviceBits.W))
 
     // The lists.
@@ -74,7 +73,6 @@ class SlowPath(implicit p: Params) extends Module {
   picker.io.behind := state === State.visit
   picker.io.cursor := device
   picker.io.places := io.available.places
-  picker.io.eligible := io.eligible
   picker.io.numbers := VecInit(io.devices.map(_.number))
   private val byNode = io.policy.device === DevicePolicyCode.NodeFirst.U
   picker.io.far := RegNext(VecInit(io.devices.map(d => byNode && d.node =/= io.node)).asUInt)
@@ -164,7 +162,6 @@ class SlowPath(implicit p: Params) extends Module {
 
   private val goesOn = whole && !resuming && current =/= stop
 
-  io.eligible := RegNext(VecInit(io.devices.map(d => !io.work.hinting || d.hintable)).asUInt)
   io.requeue.valid := false.B
   io.requeue.bits := device
   io.query.peek := false.B

@@ -66,7 +66,6 @@ class StepUnit(implicit p: Params) extends CoreUnit {
   requestRange()
   access.change.device := number
   access.change.usedDelta := Mux(allocates, req.nr.zext, -req.nr.zext)
-  access.change.hintedDelta := 0.S
   access.requeue.bits := number
   access.query.peekDevice := number
   access.query.peekList := Mux(req.named, present, wanted)

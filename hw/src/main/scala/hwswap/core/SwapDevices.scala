@@ -15,7 +15,6 @@ class DeviceLine(implicit p: Params) extends Bundle {
   val claimed = Bool()
   val writeok = Bool()
   val available = Bool()
-  val epoch = UInt(MemMap.ClusterState.Meta.Epoch.width.W)
 
   /** The same, as others see it. */
   def shown: DeviceInfo = {
@@ -35,9 +34,6 @@ class SwapDevice(implicit p: Params) extends Bundle {
   /** Its clusters have been listed: SWAPON was done. */
   val listed = Bool()
 
-  /** Slots in outstanding hints. */
-  val hinted = UInt(p.usedBits.W)
-
   /** Its swapon: how many there had been. */
   val number = UInt(DevicePicker.NumberBits.W)
 
@@ -52,9 +48,6 @@ class SwapDevice(implicit p: Params) extends Bundle {
 
   /** Its flag number `field` is set. */
   def has(field: MapField): Bool = info.flags(field.lsb)
-
-  /** It may be asked for hints. */
-  def hintable: Bool = has(MemMap.DeviceFlags.Flags.Solidstate) && !has(MemMap.DeviceFlags.Flags.NoHints)
 
   /** This engine cluster is one of its own. */
   def owns(cluster: UInt): Bool = info.claimed && cluster >= info.base && cluster < info.base +& clusters
@@ -72,7 +65,7 @@ object DeviceOp extends ChiselEnum {
   *
   *   - claim: everything about the new device, which fits in the store, is in the request; `clusters` and `used` are
   *     given here
-  *   - adjust, count: `usedDelta` and `hintedDelta`, slots, signed
+  *   - adjust, count: `usedDelta`, slots, signed
   */
 class DeviceChange(implicit p: Params) extends Bundle {
   val op = DeviceOp()
@@ -80,7 +73,6 @@ class DeviceChange(implicit p: Params) extends Bundle {
   val clusters = UInt(p.clusterCountBits.W)
   val used = UInt(p.usedBits.W)
   val usedDelta = SInt((p.countBits + 1).W)
-  val hintedDelta = SInt((p.countBits + 1).W)
 }
 
 /** The device table: the kernel's `swap_info[]`, as far as the engine needs it. A change shows two cycles later;
@@ -111,18 +103,14 @@ class SwapDevices(implicit p: Params) extends Module {
     /** More than half of all swap is in use, `vm_swap_full()`: three cycles behind a change. */
     val halfUsed = Output(Bool())
 
-    /** Slots in outstanding hints. */
-    val hintedSlots = Output(UInt(p.usedBits.W))
-
     /** A count left its bounds (one cycle). */
     val fault = Output(Bool())
   })
 
   private val devices = RegInit(VecInit.fill(p.devices)(0.U.asTypeOf(new SwapDevice)))
-  private val freeSlots, hintedSlots = RegInit(0.U(p.usedBits.W))
+  private val freeSlots = RegInit(0.U(p.usedBits.W))
   io.devices := devices
   io.freeSlots := freeSlots
-  io.hintedSlots := hintedSlots
 
   private val swapons = RegInit(0.U(DevicePicker.NumberBits.W))
 
@@ -134,7 +122,6 @@ class SwapDevices(implicit p: Params) extends Module {
   private val old = RegNext(At(devices, io.change.device))
   private val device = At(devices, change.device)
   private val used = (old.info.used.zext + change.usedDelta).asUInt
-  private val hinted = (old.hinted.zext + change.hintedDelta).asUInt
   private val writeok = WireDefault(old.info.writeok)
   private val counting = op.isOneOf(DeviceOp.adjust, DeviceOp.count)
   private val notFull = Mux(counting, used, old.info.used) =/= old.slots
@@ -149,7 +136,7 @@ class SwapDevices(implicit p: Params) extends Module {
 
   // What the sums of all devices gain or lose.
   private val free = (old.slots - old.info.used).zext
-  private val freeDelta, hintedDelta = WireDefault(0.S((p.usedBits + 1).W))
+  private val freeDelta = WireDefault(0.S((p.usedBits + 1).W))
 
   // All good slots of devices with write permission, and those in use of devices that have lost it: the size of swap
   // counts the first only, the use counts both.
@@ -170,11 +157,9 @@ class SwapDevices(implicit p: Params) extends Module {
       device.info.priority := io.req.priority
       device.info.flags := io.req.flags
       device.info.claimed := true.B
-      device.info.epoch := io.req.epoch
       device.node := io.req.node
       device.clusters := change.clusters
       device.listed := false.B
-      device.hinted := 0.U
       writeok := false.B
     }
     is(DeviceOp.enable) {
@@ -201,21 +186,17 @@ class SwapDevices(implicit p: Params) extends Module {
       freeDelta := Mux(old.info.writeok, -free, 0.S)
       goodDelta := Mux(old.info.writeok, -good, 0.S)
       goneDelta := Mux(gone, -inUse, 0.S)
-      hintedDelta := -old.hinted.zext
     }
     is(DeviceOp.adjust, DeviceOp.count) {
       device.info.used := used(p.usedBits - 1, 0)
-      device.hinted := hinted(p.usedBits - 1, 0)
       freeDelta := Mux(old.info.writeok, -change.usedDelta, 0.S)
       goneDelta := Mux(gone, change.usedDelta, 0.S)
-      hintedDelta := change.hintedDelta
     }
   }
   when(changing) {
     device.info.writeok := writeok
     device.info.available := available
     freeSlots := (freeSlots.zext + freeDelta).asUInt(p.usedBits - 1, 0)
-    hintedSlots := (hintedSlots.zext + hintedDelta).asUInt(p.usedBits - 1, 0)
     goodSlots := (goodSlots.zext + goodDelta).asUInt(p.usedBits - 1, 0)
     goneSlots := (goneSlots.zext + goneDelta).asUInt(p.usedBits - 1, 0)
   }
@@ -227,7 +208,7 @@ class SwapDevices(implicit p: Params) extends Module {
   assert(!(changing && io.change.op =/= DeviceOp.none), "two changes of devices in consecutive cycles")
 
   // One bit more than a count of slots can have is set after a count went below 0, too.
-  private val beyond = counting && (used > old.slots || hinted > used)
+  private val beyond = counting && used > old.slots
   io.fault := beyond
-  assert(!beyond, "a device counts more slots in use than it has, or more in hints than in use")
+  assert(!beyond, "a device counts more slots in use than it has")
 }

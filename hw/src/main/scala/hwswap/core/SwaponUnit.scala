@@ -121,8 +121,6 @@ class SwaponUnit(implicit p: Params) extends CoreUnit {
         access.newMeta.bits.flag := ClusterFlag.none
         access.newMeta.bits.order := 0.U
         access.newMeta.bits.taken := false.B
-        access.newKernel.valid := true.B
-        access.newKernel.bits := 0.U.asTypeOf(new KernelMeta)
         used := used + bad
         index := index + 1.U
         state := State.clearing
@@ -146,13 +144,12 @@ class SwaponUnit(implicit p: Params) extends CoreUnit {
         store(number, view.meta.count + req.nr, view.meta.flag, view.meta.order, false.B)
         access.change.op := DeviceOp.adjust
         access.change.usedDelta := req.nr.zext
-        access.change.hintedDelta := 0.S
         finish(StatusCode.Ok)
         state := State.idle
       }
     }
 
-    // SWAPON: the clusters in rising order. One that a record of the kernel's has placed already stays there.
+    // SWAPON: the clusters in rising order.
     is(State.openNext) {
       access.open.valid := index < device.clusters
       access.recordOnly := true.B
@@ -167,12 +164,10 @@ class SwaponUnit(implicit p: Params) extends CoreUnit {
     }
     is(State.list) {
       when(view.opened) {
-        when(!view.kernel.applied) {
-          val flag = Mux(view.meta.count === 0.U, ClusterFlag.free, ClusterFlag.nonfull)
-          store(number, view.meta.count, flag, 0.U, true.B)
-          io.events.listMove := false.B // a first place is no move
-          assert(view.listRoom, "a new device's clusters are listed faster than lists take them")
-        }
+        val flag = Mux(view.meta.count === 0.U, ClusterFlag.free, ClusterFlag.nonfull)
+        store(number, view.meta.count, flag, 0.U, true.B)
+        io.events.listMove := false.B // a first place is no move
+        assert(view.listRoom, "a new device's clusters are listed faster than lists take them")
         state := State.openNext
       }
     }

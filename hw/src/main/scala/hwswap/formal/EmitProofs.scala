@@ -25,7 +25,7 @@ object EmitProofs {
   /** 4 clusters are enough to have one that is neither first nor last with a neighbour on each side of it. */
   val Lists: Params = Params(devices = 1, cpus = 1, clusters = 4, slots = 8)
   val Available: Params = Params(devices = 4, cpus = 1, clusters = 8)
-  val SmallCore: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 8, advisory = false)
+  val SmallCore: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 8)
 
   private def parts: Seq[(String, () => RawModule)] = Seq(
     "finder" -> (() => new FreeRunFinder()(Finder)),

@@ -28,8 +28,8 @@ class Grants(implicit p: Params) extends Module {
     val failed = Output(Bool())
     val events = Output(new GrantEvents)
 
-    /** Scan and rings are being looked at; the last look at either found nothing to do. */
-    val polls, quiet = Output(Bool())
+    /** The last look at marks and rings found nothing to do. */
+    val quiet = Output(Bool())
 
     /** How often a mark that was there before would be served by now: a round of the scan that began behind the last
       * count, and then a pass that began behind that round; modulo 2^32.
@@ -51,7 +51,6 @@ class Grants(implicit p: Params) extends Module {
   io.busIdle := engine.busIdle
   io.failed := engine.failed
   io.events.granted := engine.granted
-  io.polls := registers.io.settings.scan && registers.io.settings.grant
   io.quiet := !registers.io.device.valid && (!io.enable || engine.quiet)
 
   private object Chain extends ChiselEnum {

@@ -16,9 +16,8 @@ class Command extends Bundle {
 /** Who carries a command out. */
 object CommandPlace extends ChiselEnum {
 
-  /** at once: NOP; in the core; by the walker of records; by the hint rings; by the dumper; by the unit of swap tables.
-    */
-  val atOnce, core, resync, recall, dump, table = Value
+  /** at once: NOP; in the core; by Dump; by the unit of swap tables. */
+  val atOnce, core, dump, table = Value
 }
 
 /** What is wrong with a command, a bit a reason. */
@@ -52,12 +51,6 @@ class DecodedCommand(implicit p: Params) extends Bundle {
   val device = UInt(MemMap.Command.Head.Type.width.W)
   val nr = UInt(MemMap.Command.Head.Nr.width.W)
 
-  /** RECALL of all devices. */
-  val all = Bool()
-
-  /** Advisory SWAPOFF_BEGIN and SWAPOFF: the device's hints are recalled first. */
-  val recallFirst = Bool()
-
   /** What the core is asked, for `core`. */
   val core = new CoreReq
 
@@ -79,7 +72,7 @@ class DecodedCommand(implicit p: Params) extends Bundle {
 object CommandDecode {
   import MapAccess.get
 
-  def apply(command: Command, advisory: Bool, tableWrites: Bool)(implicit p: Params): DecodedCommand = {
+  def apply(command: Command, tableWrites: Bool)(implicit p: Params): DecodedCommand = {
     val d = Wire(new DecodedCommand)
     val head = MemMap.Command.Head
     val opcode = get(command.head, head.Opcode)
@@ -94,13 +87,10 @@ object CommandDecode {
     val steps = p.steps.B && opcode >= OpcodeCode.StepTake.U && opcode <= OpcodeCode.StepFree.U
     val tables = p.tables.B &&
       ((opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U) || is(OpcodeCode.Window))
-    val known = (opcode <= OpcodeCode.ReclaimDone.U && (p.check.B || !is(OpcodeCode.Check))) || steps || tables
-    val advisoryOnly = is(OpcodeCode.Resync) || is(OpcodeCode.Recall) || is(OpcodeCode.Dump)
-    val authoritativeOnly = is(OpcodeCode.Alloc) || is(OpcodeCode.Free) || is(OpcodeCode.DiscardTake) ||
-      is(OpcodeCode.DiscardDone) || is(OpcodeCode.ReclaimDone) || steps
-    val all = is(OpcodeCode.Recall) && device.andR && command.arg0(0)
-    val wrongMode = Mux(advisory, authoritativeOnly, advisoryOnly)
-    val wantsDevice = !is(OpcodeCode.Nop) && !is(OpcodeCode.Alloc) && !is(OpcodeCode.Dump) && !all
+    val selfTests = p.check.B && (is(OpcodeCode.Check) || is(OpcodeCode.Dump))
+    val known = opcode <= OpcodeCode.Free.U ||
+      (opcode >= OpcodeCode.DiscardTake.U && opcode <= OpcodeCode.ReclaimDone.U) || selfTests || steps || tables
+    val wantsDevice = !is(OpcodeCode.Nop) && !is(OpcodeCode.Alloc) && !is(OpcodeCode.Dump)
     val list = MemMap.StepList.List
     val named = get(command.arg1, list.Named).asBool
     val wantsOffset = is(OpcodeCode.Free) || is(OpcodeCode.MarkBad) || is(OpcodeCode.DiscardDone) ||
@@ -116,7 +106,7 @@ object CommandDecode {
 
     val writesTables = is(OpcodeCode.TableFill) || is(OpcodeCode.TableClear) || is(OpcodeCode.TableReplace)
 
-    d.refusal.opcode := !known || wrongMode
+    d.refusal.opcode := !known
     d.refusal.protect := writesTables && !tableWrites
     d.refusal.device := wantsDevice && device >= p.devices.U
     d.refusal.cpu := (wantsCpu && cpu >= p.cpus.U) || (wantsOrder && order >= p.orders.U)
@@ -125,8 +115,6 @@ object CommandDecode {
       CommandPlace.core,
       Seq(
         is(OpcodeCode.Nop) -> CommandPlace.atOnce,
-        is(OpcodeCode.Resync) -> CommandPlace.resync,
-        is(OpcodeCode.Recall) -> CommandPlace.recall,
         is(OpcodeCode.Dump) -> CommandPlace.dump,
         tables -> CommandPlace.table
       )
@@ -135,8 +123,6 @@ object CommandDecode {
     d.irq := get(command.head, head.Irq)
     d.device := device
     d.nr := nr
-    d.all := all
-    d.recallFirst := advisory && (is(OpcodeCode.SwapoffBegin) || is(OpcodeCode.Swapoff))
     d.takeFirst := p.tables.B && is(OpcodeCode.Swapoff)
     d.table := MuxLookup(opcode, TableOp.off)(
       Seq(
@@ -188,7 +174,6 @@ object CommandDecode {
     d.core.base := high
     d.core.flags := command.arg1(d.core.flags.getWidth - 1, 0)
     d.core.priority := command.arg2(15, 0).asSInt
-    d.core.epoch := command.arg2(23, 16)
     d.core.node := command.arg2(27, 24)
     d.core.reclaim := get(command.head, head.Reclaim)
     d.core.named := named

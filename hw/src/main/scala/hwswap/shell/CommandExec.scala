@@ -6,14 +6,11 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.Axi
 import hwswap.core.CorePort
-import hwswap.mirror.{DumpJob, HintJob, HintJobKind, JobResult, ResyncJob}
 import hwswap.tables.{TableJob, TableResult}
 
 /** Carries commands out, in order and one at a time. The next command is checked while the present one runs.
   *
-  * What touches hints or records from outside the poll loop (RESYNC, RECALL, DUMP, and both SWAPOFFs in advisory
-  * mode) runs while the poll loop pauses between two CPUs, so it meets no half-done round. Swap tables are nothing the
-  * poll loop knows of. A SWAPOFF takes the device's tables before the core forgets where its clusters are.
+  * A SWAPOFF takes the device's tables before the core forgets where its clusters are.
   */
 class CommandExec(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -22,20 +19,10 @@ class CommandExec(implicit p: Params) extends Module {
 
     /** Nothing is begun any more; what was not begun is forgotten. */
     val stop = Input(Bool())
-    val advisory = Input(Bool())
     val tableWrites = Input(Bool())
-    val claimed = Input(Vec(p.devices, Bool()))
     val core = new CorePort
-
-    /** Asks the poll loop to pause; it answers, and stays paused until the request goes. */
-    val pause = Output(Bool())
-    val paused = Input(Bool())
-    val resync = Decoupled(new ResyncJob)
-    val resyncDone = Flipped(Valid(new JobResult))
-    val recall = Decoupled(new HintJob)
-    val recallDone = Flipped(Valid(new JobResult))
     val dump = Decoupled(new DumpJob)
-    val dumpDone = Flipped(Valid(new JobResult))
+    val dumpDone = Flipped(Valid(UInt(MemMap.Completion.Info.Status.width.W)))
     val table = Decoupled(new TableJob)
     val tableDone = Flipped(Valid(new TableResult))
     val busy = Output(Bool())
@@ -46,13 +33,13 @@ class CommandExec(implicit p: Params) extends Module {
   })
 
   object State extends ChiselEnum {
-    val idle, pause, recall, recallWait, job, jobWait, table, tableWait, core, coreWait, complete = Value
+    val idle, dump, dumpWait, table, tableWait, core, coreWait, complete = Value
   }
 
   // Check one command ahead: a command makes room for the next when the core takes it.
   // While the place is free it takes in whatever is there, so that only one bit depends on whether a command came.
   val decoded = RegInit(false.B)
-  val command = RegEnable(CommandDecode(io.in.bits, io.advisory, io.tableWrites), !decoded)
+  val command = RegEnable(CommandDecode(io.in.bits, io.tableWrites), !decoded)
   io.in.ready := !decoded
 
   val state = RegInit(State.idle)
@@ -66,14 +53,10 @@ class CommandExec(implicit p: Params) extends Module {
   // What is still needed of a command when the core has taken it.
   val opcode = Reg(chiselTypeOf(command.opcode))
   val irq = Reg(Bool())
-  val recallFirst = Reg(Bool())
   when(state === State.idle) {
     opcode := command.opcode
     irq := command.irq
-    recallFirst := command.recallFirst
   }
-  val isClaimed = if (p.devices == 1) io.claimed(0) else io.claimed(command.device(p.deviceBits - 1, 0))
-  val unclaimed = (place === CommandPlace.resync || place === CommandPlace.recall) && !command.all && !isClaimed
 
   cycles := cycles + 1.U
   val coreResp = io.core.resp.fire
@@ -84,26 +67,15 @@ class CommandExec(implicit p: Params) extends Module {
     carried && isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit)
   private val hasOffset = carried && (hasDevice || isOne(OpcodeCode.Check, OpcodeCode.DiscardTake))
 
-  // A core command in authoritative mode starts at once; everything else passes through the states.
+  // A core command starts at once; everything else passes through the states.
   val refused = command.refusal.any
   val begins = decoded && !io.stop
-  val straight = place === CommandPlace.core && !command.recallFirst && !command.takeFirst && !refused
+  val straight = place === CommandPlace.core && !command.takeFirst && !refused
   io.core.req.valid := (state === State.idle && begins && straight) || state === State.core
   io.core.req.bits := command.core
   io.core.resp.ready := state === State.coreWait && io.out.ready
 
-  io.pause := state.isOneOf(State.pause, State.recall, State.recallWait, State.job, State.jobWait) ||
-    (state.isOneOf(State.table, State.tableWait, State.core, State.coreWait) && recallFirst)
-
-  io.recall.valid := state === State.recall || (state === State.job && place === CommandPlace.recall)
-  io.recall.bits := 0.U.asTypeOf(new HintJob)
-  io.recall.bits.kind := HintJobKind.recall
-  io.recall.bits.device := command.device
-  io.recall.bits.all := command.all
-  io.resync.valid := state === State.job && place === CommandPlace.resync
-  io.resync.bits.all := false.B
-  io.resync.bits.device := command.device
-  io.dump.valid := state === State.job && place === CommandPlace.dump
+  io.dump.valid := state === State.dump
   io.dump.bits.cluster := command.low
   io.dump.bits.count := command.nr
   io.dump.bits.target := command.arg1
@@ -115,11 +87,6 @@ class CommandExec(implicit p: Params) extends Module {
   io.table.bits.kinds := command.kinds
   io.table.bits.arg1 := command.arg1
   io.table.bits.arg2 := command.arg2
-
-  val done = MuxCase(
-    io.dumpDone,
-    Seq((place === CommandPlace.resync) -> io.resyncDone, (place === CommandPlace.recall) -> io.recallDone)
-  )
 
   // At once: the completion of a core command leaves in the cycle of the core's answer.
   val fromCore = state === State.coreWait
@@ -155,35 +122,16 @@ class CommandExec(implicit p: Params) extends Module {
           complete(command.refusal.status, 0.U)
         }.elsewhen(place === CommandPlace.atOnce) {
           complete(StatusCode.Ok.U, 0.U)
-        }.elsewhen(unclaimed) {
-          complete(StatusCode.BadDevice.U, 0.U)
         }.otherwise {
-          val now = place === CommandPlace.table || (command.takeFirst && !command.recallFirst)
-          state := Mux(now, State.table, State.pause)
+          state := Mux(place === CommandPlace.dump, State.dump, State.table)
         }
       }
     }
-    is(State.pause) {
+    is(State.dump) {
       cycles := 1.U
-      when(io.paused)(state := Mux(command.recallFirst, State.recall, State.job))
+      when(io.dump.fire)(state := State.dumpWait)
     }
-    is(State.recall)(when(io.recall.fire)(state := State.recallWait))
-    is(State.recallWait) {
-      when(io.recallDone.valid) {
-        when(io.recallDone.bits.error) {
-          complete(StatusCode.BusError.U, 0.U)
-        }.otherwise(state := Mux(command.takeFirst, State.table, State.core))
-      }
-    }
-    is(State.job)(when(io.recall.fire || io.resync.fire || io.dump.fire)(state := State.jobWait))
-    is(State.jobWait) {
-      when(done.valid) {
-        complete(
-          Mux(done.bits.error, StatusCode.BusError.U, StatusCode.Ok.U),
-          Mux(place === CommandPlace.recall, done.bits.count, 0.U)
-        )
-      }
-    }
+    is(State.dumpWait)(when(io.dumpDone.valid)(complete(io.dumpDone.bits, 0.U)))
     is(State.table) {
       when(place === CommandPlace.table)(cycles := 1.U)
       when(io.table.fire)(state := State.tableWait)

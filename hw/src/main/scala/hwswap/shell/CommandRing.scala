@@ -6,7 +6,6 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.DmaPort
 import hwswap.core.CorePort
-import hwswap.mirror.{DumpJob, HintJob, JobResult, ResyncJob}
 import hwswap.tables.{TableJob, TableResult}
 
 /** The command ring from doorbell to completion: fetch, carry out, complete, each a module of its own with queues in
@@ -17,16 +16,9 @@ class CommandRing(implicit p: Params) extends Module {
     val settings = Input(new Settings)
     val fetchDma = new DmaPort
     val completionDma = new DmaPort
-    val claimed = Input(Vec(p.devices, Bool()))
     val core = new CorePort
-    val pause = Output(Bool())
-    val paused = Input(Bool())
-    val resync = Decoupled(new ResyncJob)
-    val resyncDone = Flipped(Valid(new JobResult))
-    val recall = Decoupled(new HintJob)
-    val recallDone = Flipped(Valid(new JobResult))
     val dump = Decoupled(new DumpJob)
-    val dumpDone = Flipped(Valid(new JobResult))
+    val dumpDone = Flipped(Valid(UInt(MemMap.Completion.Info.Status.width.W)))
     val table = Decoupled(new TableJob)
     val tableDone = Flipped(Valid(new TableResult))
 
@@ -50,16 +42,8 @@ class CommandRing(implicit p: Params) extends Module {
 
   exec.io.in <> fetch.io.out
   exec.io.stop := io.settings.stopped
-  exec.io.advisory := io.settings.advisory
   exec.io.tableWrites := io.settings.tableWrites
-  exec.io.claimed := io.claimed
   io.core <> exec.io.core
-  io.pause := exec.io.pause
-  exec.io.paused := io.paused
-  io.resync <> exec.io.resync
-  exec.io.resyncDone := io.resyncDone
-  io.recall <> exec.io.recall
-  exec.io.recallDone := io.recallDone
   io.dump <> exec.io.dump
   exec.io.dumpDone := io.dumpDone
   io.table <> exec.io.table

@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.bus.Axi
 import hwswap.core.Policy
 
-/** The registers that only the core and the units around it have use for: sizes of rings, policies, doorbell.
+/** The registers that only the core and the units around it have use for: the ring's size, policies, doorbell.
   *
   * @param file
   *   they are declared in
@@ -30,25 +30,15 @@ private[shell] class CoreRegisters(
   import MapAccess.{get, merge, word}
   import file.{readOnly, readWrite}
 
-  // Sizes that are not built are not taken over, so that no ring's offset has more bits than there are for it.
-  private def ringLog2(offset: Int, field: MapField, built: Range): UInt = {
-    val log2 = RegInit(0.U(field.width.W))
-    val wanted = get(write.bits.data, field)
-    when(write.valid && write.bits.starts(offset)) {
-      log2 := Mux(wanted >= built.start.U && wanted <= built.end.U, wanted, 0.U)
-    }
-    readOnly(offset, word(field -> log2))
-    log2
+  // A size that is not built is not taken over, so that the ring's offset has no more bits than there are for it.
+  private val size = RegMap.CmdSize
+  private val log2 = RegInit(0.U(size.Log2.width.W))
+  when(write.valid && write.bits.starts(size.Offset)) {
+    val wanted = get(write.bits.data, size.Log2)
+    log2 := Mux(wanted >= Settings.CmdLog2.start.U && wanted <= Settings.CmdLog2.end.U, wanted, 0.U)
   }
-  settings.cmdLog2 := ringLog2(RegMap.CmdSize.Offset, RegMap.CmdSize.Log2, Settings.CmdLog2)
-  settings.noticeLog2 := ringLog2(RegMap.NoticeSize.Offset, RegMap.NoticeSize.Log2, Settings.NoticeLog2)
-  settings.pollCycles := get(readWrite(RegMap.Poll.Offset, RegMap.Poll.Cycles), RegMap.Poll.Cycles)
-
-  private val depth = RegMap.HintDepth
-  private val depthWord = readWrite(depth.Offset, depth.Slots, depth.CapMin, depth.CapShift)
-  settings.depthSlots := get(depthWord, depth.Slots)
-  settings.capMin := get(depthWord, depth.CapMin)
-  settings.capShift := get(depthWord, depth.CapShift)
+  readOnly(size.Offset, word(size.Log2 -> log2))
+  settings.cmdLog2 := log2
 
   // Only an engine with its clusters in DRAM has these registers.
   private def inDram(offset: Int, field: MapField): UInt =
@@ -102,8 +92,5 @@ private[shell] class CoreRegisters(
   settings.cmdTail := tail
 
   readOnly(RegMap.CmdHead.Offset, word(RegMap.CmdHead.Head -> state.cmdHead))
-  readOnly(
-    RegMap.Usage.Offset,
-    word(RegMap.Usage.Slots -> state.freeSlots, RegMap.Usage.Hinted -> state.hintedSlots)
-  )
+  readOnly(RegMap.Usage.Offset, word(RegMap.Usage.Slots -> state.freeSlots))
 }

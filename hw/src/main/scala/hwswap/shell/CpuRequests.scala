@@ -17,7 +17,6 @@ class CpuRequests(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
     val core = new CorePort
-    val advisory = Input(Bool())
 
     /** A request is under way. */
     val busy = Output(Bool())
@@ -61,7 +60,6 @@ class CpuRequests(implicit p: Params) extends Module {
       MuxCase(
         StatusCode.BadOpcode.U,
         Seq(
-          io.advisory -> StatusCode.BadOpcode.U,
           (opcode === OpcodeCode.Alloc.U) -> Mux(order < p.orders.U, StatusCode.Ok.U, StatusCode.BadCpu.U),
           (opcode === OpcodeCode.Free.U) ->
             Mux(get(request, map.Request.Type) < p.devices.U, StatusCode.Ok.U, StatusCode.BadDevice.U)

@@ -32,8 +32,7 @@ class DeviceTable(implicit p: Params) extends Module {
     map.State.Priority -> device.priority.asUInt,
     map.State.Claimed -> device.claimed,
     map.State.Writeok -> device.writeok,
-    map.State.Available -> device.available,
-    map.State.Epoch -> device.epoch
+    map.State.Available -> device.available
   )
   io.regs.readData := RegNext(Mux(ours, Mux(isState, state, size), 0.U))
 }

@@ -9,9 +9,6 @@ import hwswap.core.Policy
 /** What the core and the units around it tell the registers. */
 class CoreState extends Bundle {
 
-  /** A device is claimed: the mode stays as it is. */
-  val anyClaimed = Bool()
-
   /** Level, for STATUS. */
   val busy = Bool()
 
@@ -20,7 +17,6 @@ class CoreState extends Bundle {
   val completionIrq = Bool()
   val cmdHead = UInt(RegMap.CmdHead.Head.width.W)
   val freeSlots = UInt(RegMap.Usage.Slots.width.W)
-  val hintedSlots = UInt(RegMap.Usage.Hinted.width.W)
 }
 
 /** The engine's own registers: identity, control and interrupt, and those in CoreRegisters. Addresses, statistics, the
@@ -65,10 +61,8 @@ class Registers(implicit p: Params) extends Module {
     word(
       RegMap.Caps.Devices -> p.devices.U,
       RegMap.Caps.Cpus -> p.cpus.U,
-      RegMap.Caps.HintRingLog2 -> (if (p.core) p.hintRingLog2.U else 0.U),
       RegMap.Caps.Orders -> p.orders.U,
       RegMap.Caps.Dram -> p.dram.nonEmpty.B,
-      RegMap.Caps.Advisory -> p.advisory.B,
       RegMap.Caps.Tables -> p.tables.B,
       RegMap.Caps.Pool -> p.pool.B,
       RegMap.Caps.Index -> p.indexed.B,
@@ -80,12 +74,9 @@ class Registers(implicit p: Params) extends Module {
     )
   )
 
-  // CONTROL, but for RESET, which ResetControl has. The mode changes only while the engine is off and no device is
-  // claimed; a fault switches off until RESET.
+  // CONTROL, but for RESET, which ResetControl has. A fault switches off until RESET.
   private val control = RegMap.Control
   val enable = RegInit(false.B)
-  val advisory = RegInit(false.B)
-  val hints = RegInit(false.B)
   val tableWrites = RegInit(false.B)
   val dmaError = RegInit(false.B)
   val fault = RegInit(false.B)
@@ -96,21 +87,12 @@ class Registers(implicit p: Params) extends Module {
   val stopped = dmaError || fault || io.dmaError || io.ofCore.fault
   when(write.valid && write.bits.starts(control.Offset)) {
     enable := get(write.bits.data, control.Enable)
-    if (p.core) {
-      hints := get(write.bits.data, control.Hints)
-      tableWrites := get(write.bits.data, control.TableWrites)
-    }
-    if (p.advisory) when(!enable && !io.ofCore.anyClaimed)(advisory := get(write.bits.data, control.Advisory))
+    if (p.core) tableWrites := get(write.bits.data, control.TableWrites)
   }
   when(stopped)(enable := false.B)
   readOnly(
     control.Offset,
-    word(
-      control.Enable -> enable,
-      control.Advisory -> advisory,
-      control.Hints -> hints,
-      control.TableWrites -> tableWrites
-    )
+    word(control.Enable -> enable, control.TableWrites -> tableWrites)
   )
   readOnly(
     RegMap.Status.Offset,
@@ -147,8 +129,6 @@ class Registers(implicit p: Params) extends Module {
   io.settings := 0.U.asTypeOf(io.settings)
   io.nodes := 0.U.asTypeOf(io.nodes)
   io.settings.enable := enable
-  io.settings.advisory := advisory
-  io.settings.hints := hints
   io.settings.tableWrites := tableWrites
   io.settings.stopped := dmaError || fault
 

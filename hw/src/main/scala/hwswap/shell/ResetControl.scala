@@ -17,7 +17,7 @@ class ResetControl(timeoutLog2: Int) extends Module {
     val regs = new RegPort
     val dmaIdle = Input(Bool())
 
-    /** The memories of core and rings are cleared. */
+    /** The memories are cleared. */
     val cleared = Input(Bool())
 
     /** Ends the transfer under way and keeps the DMA from starting another. */

@@ -21,10 +21,8 @@ class StatEvents extends Bundle {
 /** Those of an engine with a core alone. */
 class CoreStatEvents extends Bundle {
   val busyCycles = Bool()
-  val commands, commandErrors = UInt(3.W)
+  val commands, commandErrors = UInt(2.W)
   val core = new CoreEvents
-  val notices, fetches, fetchRetries = Bool()
-  val hintsMade, hintsUsedUp, hintsRecalled, polls = Bool()
   val memory = new MemoryEvents
   val tables = new TableEvents
 }
@@ -57,13 +55,6 @@ class Stats(implicit p: Params) extends Module {
     RegMap.StatFrees.Offset -> ofCore(c.core.freed),
     RegMap.StatScans.Offset -> ofCore(c.core.scan),
     RegMap.StatListMoves.Offset -> ofCore(c.core.listMove),
-    RegMap.StatNotices.Offset -> ofCore(c.notices),
-    RegMap.StatFetches.Offset -> ofCore(c.fetches),
-    RegMap.StatFetchRetries.Offset -> ofCore(c.fetchRetries),
-    RegMap.StatHintsMade.Offset -> ofCore(c.hintsMade),
-    RegMap.StatHintsUsedUp.Offset -> ofCore(c.hintsUsedUp),
-    RegMap.StatHintsRecalled.Offset -> ofCore(c.hintsRecalled),
-    RegMap.StatPolls.Offset -> ofCore(c.polls),
     RegMap.StatDmaReadBeats.Offset -> Some(e.dmaReadBeats),
     RegMap.StatDmaWriteBeats.Offset -> Some(e.dmaWriteBeats),
     RegMap.StatStoreAccesses.Offset -> ofCore(c.memory.accesses),

@@ -70,7 +70,7 @@ class MemoryEvents extends Bundle {
   * its neighbours' records alone.
   *
   * In memory, from `base` on: a bitmap of 64 bytes a cluster, then a record of 16 bytes a cluster
-  * (MemMap.StoreRecord). Slots in hints and the kernel's last word have no place there, so there is none of them.
+  * (MemMap.StoreRecord).
   *
   * The user works on in cycles in which `run` is high, and only in those are its ports looked at; see LineCache.
   */
@@ -160,7 +160,6 @@ class CachedClusterMemory(dram: DramStore)(implicit p: Params) extends Module {
     port.data := field.data
   }
   for (field <- Seq(meta, next, prev)) field.enable := 1.U
-  store.line.kernel := 0.U.asTypeOf(store.line.kernel)
   private val partBits = used.data.getWidth / p.words
   for ((word, w) <- store.line.words.zipWithIndex) {
     word.used := used.data(w * partBits + p.wordSlots - 1, w * partBits)

@@ -13,34 +13,29 @@ class StoredWord(implicit p: Params) extends Bundle {
   val orders = UInt(log2Ceil(p.wordOrders + 1).W)
 }
 
-/** All that is read of a cluster at once: its row, word by word, the engine's count, flag and order, and what the
-  * kernel said last. Which slots are in outstanding hints (advisory mode) is in HintedSlots.
-  */
+/** All that is read of a cluster at once: its row, word by word, and its count, flag and order. */
 class StoredCluster(implicit p: Params) extends Bundle {
   val words = Vec(p.words, new StoredWord)
   val meta = new ClusterMeta
-  val kernel = new KernelMeta
 }
 
-/** A write of one cluster: the same word at each of the places that `words` names, and count, flag and order, and the
-  * kernel's word, if they are valid.
+/** A write of one cluster: the same word at each of the places that `words` names, and count, flag and order, if
+  * they are valid.
   */
 class StoreWrite(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val words = UInt(p.words.W)
   val word = new StoredWord
   val meta = Valid(new ClusterMeta)
-  val kernel = Valid(new KernelMeta)
 
   /** It writes something. */
-  def any: Bool = words.orR || meta.valid || kernel.valid
+  def any: Bool = words.orR || meta.valid
 }
 
 /** The cluster store: a line a cluster, read as a whole, written word by word.
   *
   * A read takes one cycle, and what was read is there for that cycle only. A word that is written in the cycle in which
-  * its cluster is read is not defined in what was read; who reads puts the new word in its place. Without advisory mode
-  * the kernel has no last word.
+  * its cluster is read is not defined in what was read; who reads puts the new word in its place.
   */
 class ClusterStore(implicit p: Params) extends Module {
   val io = IO(new StorePort)
@@ -61,9 +56,6 @@ class ClusterStore(implicit p: Params) extends Module {
   }
   for (w <- 0 until p.words) io.line.words(w) := bank(io.write.word, io.write.words(w))
   io.line.meta := bank(io.write.meta.bits, io.write.meta.valid)
-  io.line.kernel := (
-    if (p.advisory) bank(io.write.kernel.bits, io.write.kernel.valid) else 0.U.asTypeOf(new KernelMeta)
-  )
 }
 
 object ClusterStore {

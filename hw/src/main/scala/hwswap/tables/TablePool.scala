@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.bus.Axi
 import hwswap.core.PoolPort
 
-/** The pool of swap tables (authoritative mode): a cluster that comes into use gets one of those the host has left in
+/** The pool of swap tables: a cluster that comes into use gets one of those the host has left in
   * an array, and gives it back when it gets empty (`swap_cluster_alloc_table()`, `swap_cluster_free_table()`).
   *
   * The core says that a cluster changes; the address is read or written, and the directory changed, later, one cluster
@@ -19,7 +19,6 @@ import hwswap.core.PoolPort
 class TablePool(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
-    val advisory = Input(Bool())
     val core = Flipped(new PoolPort)
 
     /** What is to be done, and its end. */
@@ -54,7 +53,7 @@ class TablePool(implicit p: Params) extends Module {
   private val write = io.regs.write
   when(write.valid && write.bits.at(RegMap.PoolBase.Offset))(base := merge(base, write.bits.data, write.bits.strb))
   private val nr = get(sizeWord, size.Nr)
-  private val on = RegNext(nr =/= 0.U && !io.advisory, false.B)
+  private val on = RegNext(nr =/= 0.U, false.B)
   io.on := on
 
   private val changes = Module(new Queue(new Change, TablePool.Places))

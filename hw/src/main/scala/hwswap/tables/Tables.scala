@@ -23,7 +23,6 @@ class Tables(implicit p: Params) extends Module {
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val dma = new TableDmaPort
     val directoryBase = Input(UInt(Axi.AddrBits.W))
-    val advisory = Input(Bool())
     val pool = Flipped(new PoolPort)
 
     /** The directory is cleared. */
@@ -76,10 +75,7 @@ class Tables(implicit p: Params) extends Module {
       done.bits := unit.io.done.bits
     }
     noPool()
-    for (pool <- pool) {
-      pool.io.advisory := io.advisory
-      pool.io.core <> io.pool
-    }
+    for (pool <- pool) pool.io.core <> io.pool
     unit.io.pooled := pool.map(_.io.on).getOrElse(false.B)
 
     val blocks = registers.io.regs +: pool.map(_.io.regs).toSeq
