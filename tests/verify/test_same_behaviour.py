@@ -179,7 +179,7 @@ def test_unknown_commit_is_refused(tmp_path):
 
 
 def test_folders_of_engines_are_found(tmp_path):
-    for name in ("full", "linux"):
+    for name in ("full", "grants"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "HwSwap.sv").write_text("")
-    assert list(equivalent.engines(str(tmp_path), [], tmp_path)) == ["full", "linux"]
+    assert list(equivalent.engines(str(tmp_path), [], tmp_path)) == ["full", "grants"]

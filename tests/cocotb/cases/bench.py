@@ -17,7 +17,8 @@ from cocotb.triggers import ClockCycles, Event, RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 from cocotbext.axi.address_space import MemoryInterface
 from cocotbext.axi.sparse_memory import SparseMemory
-from hwswap.model.host_memory import Command
+from hwswap.model.golden import Allocator
+from hwswap.model.host_memory import ClusterState, Command
 from hwswap_map import Opcode, Status
 
 CLOCK_NS = 10
@@ -30,13 +31,25 @@ GUARD = 0xA5
 
 ADDRESSES = 1 << 64
 
+DUMPED = 64
+"""Clusters of one DUMP."""
+
 
 class DmaDenied(Exception):
     """The test told host memory to refuse an access; the bus model answers SLVERR."""
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A part of memory that somebody else holds, given and taken by offsets in it."""
+
+    zone: range
+    load: Callable[[int, int], bytes]
+    store: Callable[[int, bytes], None]
+
+
 class HostMemory(MemoryInterface):
-    """Sparse 64-bit host memory that can refuse accesses and tells who wants to know of each read."""
+    """Sparse 64-bit host memory that can refuse accesses."""
 
     def __init__(self) -> None:
         """Make memory full of guard bytes."""
@@ -44,15 +57,13 @@ class HostMemory(MemoryInterface):
         self.bytes = SparseMemory(1 << 64)
         self.denied: list[range] = []
         self.denied_writes: list[range] = []
-        self.on_read: Callable[[int], None] | None = None
+        self.shown: list[Shown] = []
         self.reads = 0
         self.writes: list[tuple[int, int]] = []
 
     async def _read(self, address: int, length: int, **_: Any) -> bytes:
         self.reads += 1
         self.allow(address)
-        if self.on_read is not None:
-            self.on_read(address)
         return self.get(address, length)
 
     async def _write(self, address: int, data: bytes, **_: Any) -> None:
@@ -69,10 +80,17 @@ class HostMemory(MemoryInterface):
 
     def get(self, address: int, length: int) -> bytes:
         """Read for the host, in no time."""
+        for part in self.shown:
+            if address in part.zone:
+                return part.load(address - part.zone.start, length)
         return self.bytes.read(address, length)
 
     def put(self, address: int, data: bytes) -> None:
         """Write for the host, in no time."""
+        for part in self.shown:
+            if address in part.zone:
+                part.store(address - part.zone.start, data)
+                return
         self.bytes.write(address, data)
 
     def word(self, address: int) -> int:
@@ -128,11 +146,6 @@ class Layout:
 
     commands: int = 0x0000_0012_3456_7FC0
     completions: int = 0x0000_0BAD_0000_0FC0
-    cpu_lines: int = 0x0000_7FFF_FFFF_0040
-    engine_lines: int = 0x0000_0000_0001_0FC0
-    states: int = 0x0000_1000_0000_0010
-    notices: int = 0x0000_2000_0000_0F80
-    hints: int = 0x0000_3000_0000_0FC0
     dump: int = 0x0000_4000_0000_0FF8
 
     @classmethod
@@ -187,11 +200,17 @@ class Bench:
     @classmethod
     async def start(cls, dut: Any, **control: bool) -> "Bench":
         """Reset the engine, set up its rings and enable it; `control` sets further bits of CONTROL."""
+        bench = await cls.after_reset(dut)
+        await bench.setup(**control)
+        return bench
+
+    @classmethod
+    async def after_reset(cls, dut: Any) -> "Bench":
+        """Reset the engine."""
         bench = cls(dut)
         bench.pauses()
         bench.clock.start()
         await bench.reset()
-        await bench.setup(**control)
         return bench
 
     def pauses(self) -> None:
@@ -301,15 +320,6 @@ class Bench:
             await self.cycles(20)
         raise AssertionError("the engine does not get idle")
 
-    async def rounds(self, count: int = 2) -> None:
-        """Wait until so many polling rounds were finished from now on, and the engine is idle."""
-        start = int(self.dut.round.value)
-        for _ in range(TIMEOUT_CYCLES // 20):
-            if (int(self.dut.round.value) - start) % (1 << 32) >= count and self.dut.idle.value == 1:
-                return
-            await self.cycles(20)
-        raise AssertionError("the engine does not poll, or does not get idle")
-
     # Commands
 
     def post(self, command: Command) -> None:
@@ -378,6 +388,28 @@ class Bench:
             done = await self.do(Command(Opcode.CHECK, type_))
             assert (done.status, done.slot) == (Status.OK, 0), f"CHECK of device {type_}: {done}"
         assert await self.read(m.STATUS_OFFSET) & ~m.STATUS_BUSY.put(1) == 0
+
+    async def dump(self, first: int, count: int) -> list[ClusterState]:
+        """Let the engine write what it holds of some clusters."""
+        at = self.layout.dump
+        guard = bytes([GUARD]) * 64
+        size = m.MEM_CLUSTER_STATE_BYTES * count
+        self.memory.put(at - 64, guard + bytes(size) + guard)
+        await self.must(Command(Opcode.DUMP, nr=count, arg0=first, arg1=at))
+        assert self.memory.get(at - 64, 64) == guard == self.memory.get(at + size, 64)
+        data = self.memory.get(at, size)
+        step = m.MEM_CLUSTER_STATE_BYTES
+        return [ClusterState.unpack(data[start : start + step]) for start in range(0, size, step)]
+
+    async def same_clusters(self, model: Allocator) -> None:
+        """Let the engine check itself, and compare all clusters of its devices with the model's."""
+        await self.no_faults(model.devices)
+        for type_, device in model.devices.items():
+            for first in range(0, len(device.clusters), DUMPED):
+                wanted = model.dump(type_)[first : first + DUMPED]
+                found = await self.dump(device.base + first, len(wanted))
+                for number, (seen, state) in enumerate(zip(found, wanted, strict=True), first):
+                    assert seen == state, f"cluster {number} of device {type_}: {seen}, expected {state}"
 
     def guards(self) -> None:
         """See that the bytes around the rings are untouched."""

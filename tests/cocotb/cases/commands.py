@@ -81,9 +81,8 @@ async def each_command_says_why_it_refuses(dut):
         (Command(15), Status.BAD_OPCODE),
         (Command(23), Status.BAD_OPCODE),
         (Command(255), Status.BAD_OPCODE),
-        (Command(Opcode.RESYNC, 1), Status.BAD_OPCODE),
-        (Command(Opcode.RECALL, 1), Status.BAD_OPCODE),
-        (Command(Opcode.DUMP, nr=1), Status.BAD_OPCODE),
+        (Command(8, 1), Status.BAD_OPCODE),
+        (Command(9, 1), Status.BAD_OPCODE),
         # SWAPON_PREPARE
         (prepare(1, 2000, 20, SSD), Status.BAD_DEVICE),
         (prepare(devices, 2000, 20, SSD), Status.BAD_DEVICE),
@@ -105,6 +104,11 @@ async def each_command_says_why_it_refuses(dut):
         (Command(Opcode.SWAPOFF, 2), Status.BAD_DEVICE),
         (Command(Opcode.SWAPOFF, 31), Status.BAD_DEVICE),
         (Command(Opcode.CHECK, 2), Status.BAD_DEVICE),
+        # DUMP
+        (Command(Opcode.DUMP, nr=2, arg0=clusters - 1, arg1=bench.layout.dump), Status.BAD_RANGE),
+        (Command(Opcode.DUMP, nr=1, arg0=clusters, arg1=bench.layout.dump), Status.BAD_RANGE),
+        (Command(Opcode.DUMP, nr=1, arg0=1 << 32, arg1=bench.layout.dump), Status.BAD_RANGE),
+        (Command(Opcode.DUMP, nr=1, arg0=0, arg1=bench.layout.dump + 4), Status.BAD_RANGE),
         # DISCARD_TAKE, DISCARD_DONE
         (Command(Opcode.DISCARD_TAKE, 2), Status.BAD_DEVICE),
         (Command(Opcode.DISCARD_DONE, 2, arg0=512), Status.BAD_DEVICE),
@@ -187,12 +191,11 @@ async def the_device_table_shows_a_device_through_its_life(dut):
         return [field.get(state) for field in fields]
 
     assert await seen() == [0, 0, 0]
-    await bench.must(prepare(3, 4321, 77, SSD, priority=-5, epoch=0xA7))
+    await bench.must(prepare(3, 4321, 77, SSD, priority=-5))
     assert await seen() == [1, 0, 0]
     assert await bench.read(at) == m.DEVICE_SIZE_PAGES.put(4321) | m.DEVICE_SIZE_BASE.put(77)
     state = await bench.read(at + m.DEVICE_STATE_OFFSET)
     assert m.DEVICE_STATE_PRIORITY.get(state) == -5 & 0xFFFF
-    assert m.DEVICE_STATE_EPOCH.get(state) == 0xA7
     assert m.DEVICE_STATE_USED.get(state) == 1 + 9 * 512 - 4321
     assert m.USAGE_SLOTS.get(await bench.read(m.USAGE_OFFSET)) == 0
     await bench.must(Command(Opcode.SWAPON, 3))

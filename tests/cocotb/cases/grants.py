@@ -21,6 +21,7 @@ from hwswap.model.steering import Host
 from hwswap_map import Flag
 
 from cases.grants_bench import BUILDER, RINGS, Bench, entry_at
+from cases.grants_work import USED_ORDERS, Work, finish
 
 SEED = int(os.environ["HWSWAP_SEED"])
 CLUSTERS = int(os.environ["HWSWAP_CLUSTERS"])
@@ -36,7 +37,6 @@ BASES = {0: 0, 1: 61, 2: 70, 5: 128, 6: CLUSTERS - 7}
 
 SIZES = {0: 3, 1: 6, 2: 4, 5: 2, 6: 7}
 FLAGS: dict[int, dict[str, bool]] = {2: {"file": True}, 5: {"rotating": True}}
-USED_ORDERS = (0, 0, 1, 2, 3, 4, 6, 8, 9)
 
 
 class LoggedLines(Lines):
@@ -48,46 +48,6 @@ class LoggedLines(Lines):
         """Store and take note."""
         super().store(cpu, order, index, which, value)
         self.log.append((RINGS + ring_place(cpu, order, index, self.log2) + 8 * which, value))
-
-
-def finish(steps: Iterator[str]) -> Any:
-    """Do all steps; return what comes of them."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-
-
-class Work:
-    """Random allocations and frees of a host, and which slots are whose."""
-
-    def __init__(self, host: Host, rng: random.Random) -> None:
-        """Begin with nothing."""
-        self.host = host
-        self.rng = rng
-        self.owned: dict[tuple[int, int], int] = {}
-
-    def begin(self, cpu: int, order: int) -> tuple[int, Iterator[str]]:
-        """Begin an allocation, or now and then to free something."""
-        if self.owned and self.rng.random() < 0.35:
-            place = self.rng.choice(list(self.owned))
-            return -1, self.host.free(*place, self.owned.pop(place))
-        return order, self.host.alloc(cpu, order)
-
-    def ended(self, order: int, found: Any) -> None:
-        """Take note of what an allocation has brought; no slot may be given twice."""
-        if order < 0 or found is None:
-            return
-        slots = set(range(found[1], found[1] + (1 << order)))
-        for (type_, at), size in self.owned.items():
-            assert type_ != found[0] or not slots & set(range(at, at + (1 << size))), "given twice"
-        self.owned[found[0], found[1]] = order
-
-    def gone(self, type_: int) -> None:
-        """Forget what a device had."""
-        for place in [place for place in self.owned if place[0] == type_]:
-            del self.owned[place]
 
 
 def known(dut: Any, cluster: int) -> tuple[Summary, int]:

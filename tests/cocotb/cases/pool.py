@@ -12,8 +12,8 @@ from hwswap.model.rows import SLOTS
 from hwswap.stimulus.table_commands import Bytes
 from hwswap_map import Opcode, Status
 
-from cases.authoritative import compare_state
 from cases.bench import Bench
+from cases.operations import compare_state
 from cases.tabled import TableHost
 
 SSD = BLKDEV | SOLIDSTATE

@@ -22,8 +22,8 @@ from hwswap.traces.stream import EVERYTHING, Shape, Stream
 from hwswap.traces.trace import ClusterMap
 from hwswap_map import Opcode, Status
 
-from cases.authoritative import command_of, compare_state, write_rules
 from cases.bench import Bench
+from cases.operations import command_of, compare_state, write_rules
 
 SSD = BLKDEV | SOLIDSTATE
 

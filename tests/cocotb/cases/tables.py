@@ -7,14 +7,13 @@ import cocotb
 import hwswap_map as m
 from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
-from hwswap.model.rows import ALL, SLOTS
+from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, folio_word, shadow_word
 from hwswap.model.tables import Answer
 from hwswap.stimulus.table_commands import PAGE
 from hwswap_map import Opcode, Readahead, Status, TableKind
 
 from cases.bench import Bench
-from cases.host import Host
 from cases.tabled import TableHost
 
 SSD = BLKDEV | SOLIDSTATE
@@ -32,7 +31,7 @@ class Device:
 
 
 async def start(dut, sizes: dict[int, int] | None = None) -> tuple[Bench, TableHost]:
-    """Start an engine in authoritative mode whose devices are claimed; one of them had its SWAPON."""
+    """Start an engine whose devices are claimed; one of them had its SWAPON."""
     bench = await Bench.start(dut)
     return bench, await tabled(bench, sizes or SIZES)
 
@@ -371,75 +370,6 @@ async def swapoff_takes_all_tables(dut):
         Command(Opcode.TABLE_COUNT, 3, arg0=0, arg2=target),
         Command(Opcode.TABLE_TAKE, 0, nr=6, arg0=0),
     )
-
-
-# Beside everything else
-
-
-@cocotb.test()
-async def in_advisory_mode_beside_notices_and_hints(dut):
-    """Table commands, the poll loop, notices, hints and lookups at the same time; nobody disturbs the other."""
-    bench = Bench(dut)
-    bench.pauses()
-    bench.clock.start()
-    await bench.reset()
-    host = await Host.start(bench, hints=True)
-    for type_, pages, base in ((0, 3000, 0), (5, 1024, 6)):
-        await host.swapon(type_, pages, base, epoch=type_ + 7)
-    tables = TableHost(bench, host.devices)
-    host.want = [0x3FF] * 4
-    numbers = list(host.records)
-    went_on = []
-    for size in (40, *bench.rng.choices((4, 16, 40), k=13)):
-        batch = tables.generator.draw(size)
-        for _ in range(6):
-            cpu, number = bench.rng.randrange(4), bench.rng.choice(numbers)
-            record = host.records[number]
-            bits = bench.rng.getrandbits(SLOTS) & ~1 & ALL
-            if host.room(cpu):
-                host.change(number, record.bitmap | bits, 0)
-                host.notify(cpu, number)
-        start = int(dut.round.value)
-        host.publish_all()
-        lookup = cocotb.start_soon(beside(tables))
-        bench.memory.writes.clear()
-        for address, word in batch.puts:
-            bench.memory.put_word(address, word)
-        done = await bench.run(*[command for command, _ in batch.commands])
-        for (command, answer), got in zip(batch.commands, done, strict=True):
-            assert (got.status, got.result) == answer, f"{command}: {got}, expected {answer}"
-        await lookup
-        assert all(bench.memory.word(address) == word for address, word in tables.memory.words.items())
-        if size == 40:
-            went_on.append(int(dut.round.value) != start)
-        for cpu, order, hint in host.new_hints():
-            assert not hint.valid or hint.order == order, f"ring ({cpu}, {order}): {hint}"
-    # A round of polling can take longer than 40 commands: at a slow pace, when most of them are refused.
-    assert 2 * sum(went_on) > len(went_on), "the poll loop waits for table commands"
-    await bench.rounds()
-    assert await host.recall(None) >= 0
-    for number in numbers:
-        host.change(number, host.records[number].bitmap, 0)
-    host.resync[0] = 1
-    host.want = [0] * 4
-    host.publish_all()
-    await bench.rounds()
-    assert await host.differences() == []
-    await bench.no_faults(host.devices)
-
-
-async def beside(tables: TableHost) -> None:
-    """Look slots up of which only the number is known to be right: tables change meanwhile."""
-    bench = tables.bench
-    for number in range(4):
-        await bench.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(number) | m.LOOKUP_SEQ.put(number + 1))
-        for _ in range(2000):
-            info = await bench.read(m.LOOKUP_INFO_OFFSET)
-            if not m.LOOKUP_INFO_BUSY.get(info):
-                break
-        else:
-            raise AssertionError("the lookup has no end")
-        assert m.LOOKUP_INFO_STATUS.get(info) in (Status.OK, Status.NO_TABLE)
 
 
 # What goes wrong on the bus

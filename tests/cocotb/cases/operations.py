@@ -41,7 +41,7 @@ def command_of(record: Record, clusters: ClusterMap) -> Command:
 
 
 async def compare_state(bench: Bench, model: Allocator) -> None:
-    """Compare device table, usage and statistics with the model, and let the engine check itself."""
+    """Compare device table, usage, statistics and all clusters with the model, and let the engine check itself."""
     await bench.idle()
     for type_ in range(model.limit_devices):
         state = await bench.read(m.DEVICE_BASE + type_ * m.DEVICE_STRIDE + m.DEVICE_STATE_OFFSET)
@@ -57,7 +57,7 @@ async def compare_state(bench: Bench, model: Allocator) -> None:
         assert counted == model.counts.by_path[path], f"STAT_ALLOC_{path.upper()}: {counted}"
     assert await bench.read(m.STAT_FREES_OFFSET) == model.counts.frees
     assert await bench.read(m.STAT_SCANS_OFFSET) == model.counts.scans
-    await bench.no_faults(model.devices)
+    await bench.same_clusters(model)
 
 
 async def write_rules(bench: Bench, record: Record) -> None:

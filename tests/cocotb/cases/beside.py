@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Marks and grants in an engine with a core: beside its commands and swap tables, and what goes wrong on the bus."""
+
+import cocotb
+import hwswap_map as m
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.host_memory import Command, prepare
+from hwswap_map import Opcode, Status
+
+from cases.bench import Bench
+from cases.faults import expect_stop, reset
+from cases.kernel import BYTES, Kernel
+from cases.tabled import TableHost
+
+SSD = BLKDEV | SOLIDSTATE
+PAGE = 4096
+ADDRESSES = ("GROUP", "DIRTY", "WORD", "LINE", "NO_RUN", "RING")
+READ = ("group", "dirty", "word", "bitmap", "line")
+WRITTEN = ("group", "dirty", "no_run", "ring")
+
+
+async def start(dut) -> tuple[Bench, Kernel]:
+    """Start an engine that makes grants for a kernel with devices, with its error interrupt enabled."""
+    bench = await Bench.after_reset(dut)
+    kernel = await Kernel.start(bench)
+    await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
+    return bench, kernel
+
+
+async def again(bench: Bench) -> Kernel:
+    """RESET, and another kernel."""
+    await reset(bench)
+    assert await bench.read(m.GRANT_CONTROL_OFFSET) == 0
+    kernel = await Kernel.start(bench)
+    await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
+    return kernel
+
+
+async def expect_grants(bench: Bench, kernel: Kernel) -> None:
+    """The engine makes grants, as if nothing had been."""
+    kernel.begin(0.5)
+    await bench.cycles(6000)
+    await kernel.expect_right()
+
+
+@cocotb.test()
+async def says_that_it_makes_grants(dut):
+    bench = await Bench.after_reset(dut)
+    caps = await bench.read(m.CAPS_OFFSET)
+    assert (m.CAPS_GRANTS.get(caps), m.CAPS_GRANTS_ONLY.get(caps)) == (1, 0)
+    assert await bench.read(m.GRANT_CONTROL_OFFSET) == 0
+    values = {getattr(m, f"GRANT_{name}_BASE_OFFSET"): bench.rng.getrandbits(58) << 6 for name in ADDRESSES}
+    for offset, value in values.items():
+        await bench.write(offset, value)
+    for offset, value in values.items():
+        assert await bench.read(offset) == value
+    await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
+    await bench.until_not_resetting()
+    for offset in values:
+        assert await bench.read(offset) == 0
+
+
+@cocotb.test()
+async def grants_beside_commands_and_swap_tables(dut):
+    """Allocations and table commands of the core, lookups, marks and grants at the same time: all come out right."""
+    bench, kernel = await start(dut)
+    model = Allocator(8, 4, 2048)
+    for type_, pages, base in ((0, 3000, 0), (5, 1024, 6)):
+        model.prepare(type_, pages, base, SSD)
+        model.swapon(type_)
+        await bench.must(prepare(type_, pages, base, SSD), Command(Opcode.SWAPON, type_))
+    tables = TableHost(bench, model.devices)
+    kernel.begin(0.7)
+    went_on = []
+    for size in (40, *bench.rng.choices((4, 16, 40), k=13)):
+        batch = tables.generator.draw(size)
+        start_round = int(dut.round.value)
+        lookup = cocotb.start_soon(beside(tables))
+        for address, word in batch.puts:
+            bench.memory.put_word(address, word)
+        done = await bench.run(*[command for command, _ in batch.commands])
+        for (command, answer), got in zip(batch.commands, done, strict=True):
+            assert (got.status, got.result) == answer, f"{command}: {got}, expected {answer}"
+        await lookup
+        assert all(bench.memory.word(address) == word for address, word in tables.memory.words.items())
+        if size == 40:
+            went_on.append(int(dut.round.value) != start_round)
+        await allocate(bench, model)
+    assert 2 * sum(went_on) > len(went_on), "the search for marks waits for table commands"
+    await kernel.expect_right()
+    bench.log.info("%s", dict(kernel.host.counts))
+    assert kernel.host.counts["hit"] > 100
+    assert await bench.read(m.STAT_GRANTS_OFFSET) > 20
+    for type_ in range(8):
+        state = await bench.read(m.DEVICE_BASE + m.DEVICE_STRIDE * type_ + m.DEVICE_STATE_OFFSET)
+        assert m.DEVICE_STATE_USED.get(state) == (model.devices[type_].used if type_ in model.devices else 0)
+    bench.guards()
+
+
+async def allocate(bench: Bench, model: Allocator) -> None:
+    """Let the core allocate."""
+    asked = [(bench.rng.randrange(4), bench.rng.choice((0, 0, 1, 4))) for _ in range(8)]
+    done = await bench.run(*[Command(Opcode.ALLOC, cpu=cpu, order=order) for cpu, order in asked])
+    for (cpu, order), got in zip(asked, done, strict=True):
+        found = model.alloc(cpu, order)
+        assert (got.status, got.type, got.slot) == (Status.OK, *found) if found else got.status == Status.NO_SPACE
+
+
+async def beside(tables: TableHost) -> None:
+    """Look slots up of which only the number is known to be right: tables change meanwhile."""
+    bench = tables.bench
+    for number in range(4):
+        await bench.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(number) | m.LOOKUP_SEQ.put(number + 1))
+        for _ in range(2000):
+            info = await bench.read(m.LOOKUP_INFO_OFFSET)
+            if not m.LOOKUP_INFO_BUSY.get(info):
+                break
+        else:
+            raise AssertionError("the lookup has no end")
+        assert m.LOOKUP_INFO_STATUS.get(info) in (Status.OK, Status.NO_TABLE)
+
+
+@cocotb.test()
+async def an_error_of_each_transfer(dut):
+    """Memory answers each kind of read, and of write, with an error."""
+    bench, kernel = await start(dut)
+    cases = [(name, False) for name in READ] + [(name, True) for name in WRITTEN]
+    bench.rng.shuffle(cases)
+    for name, write in cases:
+        bench.log.info("an error: %s, %s", name, "written" if write else "read")
+        zone = range(kernel.places[name], kernel.places[name] + BYTES)
+        (bench.memory.denied_writes if write else bench.memory.denied).append(zone)
+        kernel.begin(0.9)
+        await expect_stop(bench)
+        kernel.load = 0.0
+        kernel = await again(bench)
+    await expect_grants(bench, kernel)
+
+
+@cocotb.test()
+async def nothing_is_read_or_written_outside_of_the_windows(dut):
+    """Each kind of read, and of write, is refused where no window permits it, and the register says which it was."""
+    bench, kernel = await start(dut)
+    cases = [(name, False) for name in READ] + [(name, True) for name in WRITTEN]
+    bench.rng.shuffle(cases)
+    for name, write in cases:
+        bench.log.info("refused: %s, %s", name, "written" if write else "read")
+        first = kernel.places[name] & -PAGE
+        limit = first + BYTES + PAGE
+        await bench.window(0, first, limit, read=write, write=not write)
+        await bench.window(1, 0, first)
+        await bench.window(2, limit, (1 << 64) - PAGE)
+        await bench.window(3, 0, 0, read=False, write=False)
+        kernel.begin(0.9)
+        await expect_stop(bench)
+        kernel.load = 0.0
+        assert m.STATUS_DMA_REFUSED.get(await bench.read(m.STATUS_OFFSET)) == 1
+        word = await bench.read(m.DMA_REFUSED_OFFSET)
+        assert (m.DMA_REFUSED_VALID.get(word), m.DMA_REFUSED_WRITE.get(word)) == (1, write)
+        assert first <= m.DMA_REFUSED_ADDR.get(word) << 3 < limit
+        kernel = await again(bench)
+    await expect_grants(bench, kernel)
+
+
+@cocotb.test()
+async def reset_at_any_time(dut):
+    """RESET while grants are made and commands carried out; the engine begins anew."""
+    bench, kernel = await start(dut)
+    for _ in range(6):
+        kernel.begin(0.9)
+        for _ in range(20):
+            bench.post(Command(Opcode.ALLOC))
+        await bench.ring()
+        await bench.cycles(bench.rng.randrange(3000))
+        kernel.load = 0.0
+        kernel = await again(bench)
+    await expect_grants(bench, kernel)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host with marks and grants does: random allocations and frees, a step at a time."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from hwswap.model.steering import Host
+
+USED_ORDERS = (0, 0, 1, 2, 3, 4, 6, 8, 9)
+
+
+def finish(steps: Iterator[str]) -> Any:
+    """Do all steps; return what comes of them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+class Work:
+    """Random allocations and frees of a host, and which slots are whose."""
+
+    def __init__(self, host: Host, rng: random.Random) -> None:
+        """Begin with nothing."""
+        self.host = host
+        self.rng = rng
+        self.owned: dict[tuple[int, int], int] = {}
+
+    def begin(self, cpu: int, order: int) -> tuple[int, Iterator[str]]:
+        """Begin an allocation, or now and then to free something."""
+        if self.owned and self.rng.random() < 0.35:
+            place = self.rng.choice(list(self.owned))
+            return -1, self.host.free(*place, self.owned.pop(place))
+        return order, self.host.alloc(cpu, order)
+
+    def ended(self, order: int, found: Any) -> None:
+        """Take note of what an allocation has brought; no slot may be given twice."""
+        if order < 0 or found is None:
+            return
+        slots = set(range(found[1], found[1] + (1 << order)))
+        for (type_, at), size in self.owned.items():
+            assert type_ != found[0] or not slots & set(range(at, at + (1 << size))), "given twice"
+        self.owned[found[0], found[1]] = order
+
+    def gone(self, type_: int) -> None:
+        """Forget what a device had."""
+        for place in [place for place in self.owned if place[0] == type_]:
+            del self.owned[place]
