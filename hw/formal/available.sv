@@ -5,8 +5,8 @@
 // Changes are two cycles apart, an added device is not on the list, a removed or requeued one is (the assumptions).
 // Proved for all such uses, of any length:
 //   members    the devices on the list
-//   first      the first of those that may be named
-//   successor  the first of those behind the cursor that may be named
+//   first      the first of the list
+//   successor  the one behind the cursor
 //   order      (of the specification itself:) of two devices one stands in front, and not below the other's priority
 //   change     what the first cycle of a change notes for the second
 //   legal      of the specification alone: one change at a time, of a device that is on the list or not as it needs
@@ -21,7 +21,6 @@ module available_proof #(
     input logic requeue,
     input logic [$clog2(DEVICES)-1:0] device,
     input logic signed [15:0] priority_in,
-    input logic [DEVICES-1:0] eligible,
     input logic [$clog2(DEVICES)-1:0] cursor
 );
   localparam int Bits = $clog2(DEVICES);
@@ -43,7 +42,6 @@ module available_proof #(
       .io_requeue(requeue),
       .io_device(device),
       .io_priority(priority_in),
-      .io_eligible(eligible),
       .io_view_first_valid(first_valid),
       .io_view_first_bits(first),
       .io_cursor(cursor),
@@ -113,8 +111,6 @@ module available_proof #(
   always_comb
     for (int d = 0; d < DEVICES; d++) behind_cursor[d] = on[d] && 32'(cursor) != d && ahead[cursor][d];
   wire settled = running;
-  wire [DEVICES-1:0] nameable = on & eligible;
-  wire [DEVICES-1:0] later = behind_cursor & eligible;
   always_ff @(posedge clock)
     if (settled) begin
       // What the first cycle of a change leaves for the second.
@@ -126,11 +122,11 @@ module available_proof #(
       change_kind : assert ({dut.adding, dut.removing, dut.requeueing} == {adds, removes, requeues});
       legal_one : assert (32'(adds) + 32'(removes) + 32'(requeues) <= 1);
       members_are_right : assert (members == on);
-      first_exists : assert (first_valid == |nameable);
-      first_leads : assert (!first_valid || leads(32'(first), nameable));
+      first_exists : assert (first_valid == |on);
+      first_leads : assert (!first_valid || leads(32'(first), on));
       if (on[cursor]) begin
-        successor_exists : assert (successor_valid == |later);
-        successor_leads : assert (!successor_valid || leads(32'(successor), later));
+        successor_exists : assert (successor_valid == |behind_cursor);
+        successor_leads : assert (!successor_valid || leads(32'(successor), behind_cursor));
       end
     end
   wire [DEVICES-1:0] here = {dut.here_3, dut.here_2, dut.here_1, dut.here_0};

@@ -5,7 +5,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 /** What the emitted SystemVerilog has and has not. */
 class EmitSpec extends AnyFunSpec {
-  private implicit val p: Params = Params(devices = 2, cpus = 1, clusters = 8, hintRingLog2 = 1)
+  private implicit val p: Params = Params(devices = 2, cpus = 1, clusters = 8)
 
   it("has the ports the harnesses look for") {
     val top = Emit.verilog(p, synthesis = false).split("module HwSwap\\(")(1).takeWhile(_ != ';')
@@ -40,7 +40,7 @@ class EmitSpec extends AnyFunSpec {
   }
 
   it("has a gated clock and caches with clusters in DRAM alone") {
-    val dram = p.copy(clusters = 8192, advisory = false, dram = Some(DramStore(8, 8, 2)))
+    val dram = p.copy(clusters = 8192, dram = Some(DramStore(8, 8, 2)))
     val text = Emit.verilog(dram, synthesis = true)
     assert(text.contains("module ClockGate") && text.contains("DCCA") && text.contains("module LineCache"))
     // Nothing on chip grows with the number of clusters.
@@ -55,7 +55,7 @@ class EmitSpec extends AnyFunSpec {
       "devices is 33: choose 1 to 32" -> (() => Params(devices = 33)),
       "cpus is 0: choose 1 to 64" -> (() => Params(cpus = 0)),
       "clusters is 9: choose a power of two from 8 to 65536" -> (() => Params(clusters = 9)),
-      "hintRingLog2 is 9: choose 1 to 8" -> (() => Params(hintRingLog2 = 9)),
+      "grantRingLog2 is 7: choose 1 to 6" -> (() => Params(grantRingLog2 = 7)),
       "there is nothing left, choose one of the two" -> (() =>
         Params.grantsOnly(Params(grants = true)).copy(grants = false)
       ),

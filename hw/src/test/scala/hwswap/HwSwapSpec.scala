@@ -6,7 +6,8 @@ import org.scalatest.exceptions.TestFailedException
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
-import hwswap.shell.{EngineHost, HostCommand, HostHint, HostRecord}
+import hwswap.bus.AxiMemory
+import hwswap.shell.{EngineHost, HostCommand}
 
 /** The whole engine with its real core, seen from a host. One model, one test after the other; CONTROL.RESET in
   * between.
@@ -19,7 +20,6 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       devices = 3,
       cpus = 2,
       clusters = 16,
-      hintRingLog2 = 2,
       buildHash = BigInt("123456789abcdef0", 16),
       resetTimeoutLog2 = 8
     )
@@ -27,19 +27,19 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val ssd = put(flags.Blkdev, 1) | put(flags.Solidstate, 1)
   private val fourClusters = 4 * 512
 
-  private def prepare(device: Int, pages: Int, base: Int, epoch: Int = 0): HostCommand =
+  private def prepare(device: Int, pages: Int, base: Int): HostCommand =
     HostCommand(
       OpcodeCode.SwaponPrepare,
       device,
       arg0 = BigInt(pages) | BigInt(base) << 32,
       arg1 = ssd,
-      arg2 = BigInt(0xffff) | BigInt(epoch) << 16
+      arg2 = 0xffff
     )
 
   private def alloc(cpu: Int, order: Int): HostCommand = HostCommand(OpcodeCode.Alloc, cpu = cpu, order = order)
 
-  private def on(host: EngineHost, device: Int, base: Int, epoch: Int = 0): Unit = {
-    host.ok(prepare(device, fourClusters, base, epoch))
+  private def on(host: EngineHost, device: Int, base: Int): Unit = {
+    host.ok(prepare(device, fourClusters, base))
     host.ok(HostCommand(OpcodeCode.Swapon, device))
   }
 
@@ -52,17 +52,15 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val scenarios = mutable.ArrayBuffer.empty[(String, HwSwap => Unit)]
 
   /** One thing the engine does, tried on the engine fresh from reset with a memory of its own. */
-  private def scenario(name: String, advisory: Boolean, hints: Boolean = false, depth: Int = 64, eager: Int = 70)(
-      body: Body
-  ): Unit = scenarios += name -> { dut =>
+  private def scenario(name: String, eager: Int = 70)(body: Body): Unit = scenarios += name -> { dut =>
     val host = new EngineHost(dut, seeded(), eager)
     host.start()
-    host.setUp(advisory, hints, depth)
+    host.setUp()
     body(host, dut)
     assert(host.field(RegMap.Status.Offset, RegMap.Status.Fault) == 0, "STATUS.FAULT")
   }
 
-  scenario("runs a device's life through the command ring, registers and CPU pages", advisory = false) { (host, _) =>
+  scenario("runs a device's life through the command ring, registers and CPU pages") { (host, _) =>
     assert(host.field(RegMap.Id.Offset, RegMap.Id.Magic) == RegMap.Id.Magic.reset)
     assert(host.read(RegMap.Build.Offset) == p.buildHash)
     assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Clusters) == p.clusters)
@@ -115,12 +113,14 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     assert(host.run(HostCommand(OpcodeCode.Check, 1)).status == StatusCode.BadDevice)
   }
 
-  scenario("refuses what is wrong, and says why", advisory = false, eager = 30) { (host, _) =>
+  scenario("refuses what is wrong, and says why", eager = 30) { (host, _) =>
     val wrong = Seq(
       HostCommand(99) -> StatusCode.BadOpcode,
-      HostCommand(OpcodeCode.Dump) -> StatusCode.BadOpcode,
-      HostCommand(OpcodeCode.Recall) -> StatusCode.BadOpcode,
-      HostCommand(OpcodeCode.Resync) -> StatusCode.BadOpcode,
+      HostCommand(8) -> StatusCode.BadOpcode,
+      HostCommand(9) -> StatusCode.BadOpcode,
+      HostCommand(OpcodeCode.Dump, nr = 2, arg0 = p.clusters - 1, arg1 = Target) -> StatusCode.BadRange,
+      HostCommand(OpcodeCode.Dump, nr = 1, arg0 = BigInt(1) << 32, arg1 = Target) -> StatusCode.BadRange,
+      HostCommand(OpcodeCode.Dump, nr = 1, arg1 = Target + 4) -> StatusCode.BadRange,
       HostCommand(OpcodeCode.Swapon, p.devices) -> StatusCode.BadDevice,
       HostCommand(OpcodeCode.Swapon, 1) -> StatusCode.BadDevice,
       alloc(p.cpus, 0) -> StatusCode.BadCpu,
@@ -134,7 +134,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     assert(host.read(RegMap.StatCommandErrors.Offset) == wrong.length - 1)
   }
 
-  scenario("raises the interrupt, and stops at a DMA error until RESET", advisory = false) { (host, dut) =>
+  scenario("raises the interrupt, and stops at a DMA error until RESET") { (host, dut) =>
     host.write(RegMap.IrqEnable.Offset, 3)
     host.ok(HostCommand(OpcodeCode.Nop))
     dut.irq.expect(false)
@@ -162,11 +162,10 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       RegMap.CmdBase.Offset
     )
     for (offset <- zero) assert(host.read(offset) == 0, f"register $offset%x after RESET")
-    assert(host.field(RegMap.HintDepth.Offset, RegMap.HintDepth.Slots) == RegMap.HintDepth.Slots.reset)
     assert(host.field(RegMap.CmdHead.Offset, RegMap.CmdHead.Head) == 0)
   }
 
-  scenario("makes no burst outside of its windows", advisory = false) { (host, dut) =>
+  scenario("makes no burst outside of its windows") { (host, dut) =>
     on(host, 0, base = 0)
     host.window(0, 0, 0, reads = false, writes = false)
     host.window(2, Commands, Commands + 4096, writes = false)
@@ -191,7 +190,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     assert(host.read(refused.Offset) == 0 && host.read(status.Offset) == 0)
   }
 
-  scenario("ends RESET behind a bus that hangs, and takes no late answer for another", advisory = false) {
+  scenario("ends RESET behind a bus that hangs, and takes no late answer for another") {
     (host, dut) =>
       val owed = RegMap.Status.BusOwed
       for (wait <- 0 until 24) {
@@ -211,7 +210,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         }
         host.commands = 0
         host.clearCompletions()
-        host.setUp(advisory = false)
+        host.setUp()
         host.queue(HostCommand(OpcodeCode.Check, 2))
         host.doorbell()
         for (_ <- 0 until 100) host.step()
@@ -224,142 +223,59 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         reset(host)
         host.commands = 0
         host.clearCompletions()
-        host.setUp(advisory = false)
+        host.setUp()
       }
   }
 
-  scenario("mirrors what notices name, and dumps it", advisory = true) { (host, _) =>
-    on(host, 0, base = 2, epoch = 5)
-    assert(host.run(alloc(0, 0)).status == StatusCode.BadOpcode)
-    host.settle()
-    val random = seeded()
-    val records = (2 until 6).map { c =>
-      val bitmap = if (c == 2) BigInt(512, random) | 1 else BigInt(512, random)
-      c -> HostRecord(bitmap, FlagCode.Nonfull, order = if (c == 2) 0 else 3, seq = 40 + c, epoch = 5)
-    }
-    for ((c, r) <- records) {
-      host.record(c, r)
-      host.notice(c % 2, c, r.seq)
-    }
-    // One that names no cluster, and one that is written while the engine reads it
-    host.notice(0, p.clusters + 1, 1)
-    host.settle()
-    assert(get(host.engineLine(0), MemMap.EngineLine.Notice.NoticeHead) == 3)
-    host.ok(HostCommand(OpcodeCode.Dump, nr = 4, arg0 = 2, arg1 = Target))
-    for ((c, r) <- records; i <- 0 until 10)
-      assert(
-        host.memory(Target + 80 * (c - 2) + 8 * i) == host.memory(States + 80 * c + 8 * i),
-        s"word $i of cluster $c of $r"
-      )
-    assert(host.read(RegMap.StatFetches.Offset) == 4)
-    assert(host.read(RegMap.StatNotices.Offset) == 5)
-    assert(host.ok(HostCommand(OpcodeCode.Check, 0)).slot == 0)
-
-    // Overflow: the host asks to look at everything again.
-    for ((c, r) <- records) host.record(c, r.copy(seq = r.seq + 1, bitmap = r.bitmap | 6))
-    host.resync(1, 9)
-    host.settle()
-    assert(get(host.engineLine(1), MemMap.EngineLine.Notice.ResyncAck) == 9)
-    host.ok(HostCommand(OpcodeCode.Dump, nr = 4, arg0 = 2, arg1 = Target))
-    for ((c, _) <- records) assert(host.memory(Target + 80 * (c - 2)) == host.memory(States + 80 * c))
-
-    // And by command
-    for ((c, r) <- records) host.record(c, r.copy(seq = r.seq + 2))
-    host.ok(HostCommand(OpcodeCode.Resync, 0))
-    host.ok(HostCommand(OpcodeCode.Dump, nr = 4, arg0 = 2, arg1 = Target))
-    for ((c, _) <- records) assert(host.memory(Target + 80 * (c - 2)) == host.memory(States + 80 * c))
-    assert(host.run(HostCommand(OpcodeCode.Resync, 1)).status == StatusCode.BadDevice)
-    assert(host.run(HostCommand(OpcodeCode.Dump, nr = 2, arg0 = p.clusters - 1)).status == StatusCode.BadRange)
-  }
-
-  scenario("reads a torn record again", advisory = true) { (host, _) =>
-    on(host, 0, base = 0)
-    host.settle()
+  scenario("dumps what it holds of clusters, wherever the target lies") { (host, _) =>
+    on(host, 0, base = 2)
     val map = MemMap.ClusterState
-    host.record(1, HostRecord(BigInt(0xff), FlagCode.Nonfull, seq = 8))
-    host.memory(States + map.Bytes + map.Tail.Offset) = 9
-    var reads = 0
-    host.memory.onRead = address =>
-      if (address == States + map.Bytes) {
-        reads += 1
-        if (reads == 3) host.record(1, HostRecord(BigInt(0xfff), FlagCode.Nonfull, seq = 9))
+    def dumps(target: Long, clusters: Int*): Unit = {
+      for (i <- -1 to clusters.size * 9) host.memory(target + 8 * i) = 0x5a5aL
+      assert(host.ok(HostCommand(OpcodeCode.Dump, nr = clusters.size, arg0 = clusters.head, arg1 = target)).result == 0)
+      assert(host.memory(target - 8) == 0x5a5aL && host.memory(target + 72 * clusters.size) == 0x5a5aL)
+    }
+    def row(target: Long): BigInt =
+      (0 until 8).map(w => AxiMemory.unsigned(host.memory(target + map.Bitmap.Offset + 8 * w)) << (64 * w)).sum
+    def meta(target: Long): (Int, Int, Int) = {
+      val word = AxiMemory.unsigned(host.memory(target))
+      (get(word, map.Meta.Count).toInt, get(word, map.Meta.Order).toInt, get(word, map.Meta.Flag).toInt)
+    }
+    // Order 0 in the cluster of the header, order 6 in an empty one; of that a half is freed, then another one filled.
+    for (_ <- 0 until 3) host.ok(alloc(0, 0))
+    assert(host.ok(alloc(0, 6)).slot == 512)
+    host.ok(HostCommand(OpcodeCode.Free, 0, nr = 32, arg0 = 512))
+    assert(host.ok(alloc(1, 9)).slot == 1024)
+    for (target <- Seq(Target, Target + 4096 - 80, Target + 4096 - 8)) {
+      dumps(target, 2, 3, 4, 5)
+      val half = (BigInt(1) << 64) - (BigInt(1) << 32)
+      val expected = Seq(
+        (BigInt(15), (4, 0, FlagCode.Frag)),
+        (half, (32, 6, FlagCode.Nonfull)),
+        ((BigInt(1) << 512) - 1, (512, 9, FlagCode.Full)),
+        (BigInt(0), (0, 0, FlagCode.Free))
+      )
+      for (((slots, (count, order, flag)), c) <- expected.zipWithIndex) {
+        assert(row(target + 72 * c) == slots, s"the row of cluster ${c + 2}")
+        assert(meta(target + 72 * c) == ((count, order, flag)), s"cluster ${c + 2}")
       }
-    host.notice(0, 1, 9)
+    }
+    assert(host.ok(HostCommand(OpcodeCode.Dump, nr = 0, arg1 = Target)).result == 0)
+    assert(host.ok(HostCommand(OpcodeCode.Check, 0)).slot == 0)
+    assert(host.ok(alloc(0, 0)).slot == 4)
+
+    // The second cluster goes where no window is: the engine stops behind that.
+    host.window(1, Target, Target + 4096)
+    host.window(0, 0, Target)
+    host.queue(HostCommand(OpcodeCode.Dump, nr = 3, arg0 = 2, arg1 = Target + 4096 - 72))
+    host.doorbell()
+    host.until("the error")(host.field(RegMap.Status.Offset, RegMap.Status.DmaRefused) == 1)
     host.settle()
-    assert(reads == 3)
-    assert(host.read(RegMap.StatFetchRetries.Offset) == 2)
-    host.ok(HostCommand(OpcodeCode.Dump, nr = 1, arg0 = 1, arg1 = Target))
-    assert(host.memory(Target + 8) == 0xfff)
+    assert(meta(Target + 4096 - 72)._1 == 5)
+    assert(host.completion(host.commands - 1).status == StatusCode.BusError)
   }
 
-  scenario(
-    "makes hints when they are wanted, releases what was popped, recalls the rest",
-    advisory = true,
-    hints = true,
-    depth = 8
-  ) { (host, _) =>
-    on(host, 2, base = 8, epoch = 3)
-    host.settle()
-    assert(host.hint(0, 0, 0, p.hintRingLog2).isEmpty)
-    host.want(0, 0, 2)
-    host.settle()
-    // Depth 8 slots: 4 entries (the ring's size) of order 0, 2 of order 2.
-    for (i <- 0 until 4)
-      assert(host.hint(0, 0, i, p.hintRingLog2).contains(HostHint(valid = true, 0, 2, 3, 1L + i)))
-    assert(host.hint(0, 2, 0, p.hintRingLog2).contains(HostHint(valid = true, 2, 2, 3, 512)))
-    assert(host.hint(0, 2, 1, p.hintRingLog2).contains(HostHint(valid = true, 2, 2, 3, 516)))
-    assert(host.hint(0, 2, 2, p.hintRingLog2).isEmpty)
-    assert(host.field(RegMap.Usage.Offset, RegMap.Usage.Hinted) == 4 + 8)
-
-    // Two taken by the kernel, then popped.
-    host.record(8, HostRecord(BigInt(7), FlagCode.Frag, seq = 1, epoch = 3))
-    host.notice(0, 8, 1)
-    host.popped(0, 0, 2)
-    host.settle()
-    assert(host.read(RegMap.StatHintsUsedUp.Offset) == 2)
-    assert(host.field(RegMap.Usage.Offset, RegMap.Usage.Hinted) == 4 + 8)
-    for (i <- 2 until 6) assert(host.hint(0, 0, i, p.hintRingLog2).exists(h => h.valid && h.slot == 1L + i))
-
-    // Recalled: void entries in their places, phases as before.
-    host.want(0)
-    host.settle()
-    val recalled = host.ok(HostCommand(OpcodeCode.Recall, 2)).slot
-    assert(recalled == 6)
-    for (i <- 2 until 6) assert(host.hint(0, 0, i, p.hintRingLog2).exists(!_.valid))
-    assert(host.field(RegMap.Usage.Offset, RegMap.Usage.Hinted) == 0)
-    assert(host.ok(HostCommand(OpcodeCode.Recall, 31, arg0 = 1)).slot == 0)
-
-    // The host pops the void ones; nothing is released twice; the ring goes on.
-    host.popped(0, 0, 6)
-    host.popped(0, 2, 2)
-    host.want(0, 0)
-    host.settle()
-    assert(host.read(RegMap.StatHintsUsedUp.Offset) == 2)
-    assert(host.hint(0, 0, 6, p.hintRingLog2).exists(_.valid))
-
-    // SWAPOFF_BEGIN recalls by itself.
-    host.ok(HostCommand(OpcodeCode.SwapoffBegin, 2))
-    assert(host.field(RegMap.Usage.Offset, RegMap.Usage.Hinted) == 0)
-    assert(host.hint(0, 0, 6, p.hintRingLog2).exists(!_.valid))
-    host.settle()
-    assert(host.ok(HostCommand(OpcodeCode.Check, 2)).slot == 0)
-    host.ok(HostCommand(OpcodeCode.Swapoff, 2))
-  }
-
-  scenario("gives a ring up whose host popped more than there was", advisory = true, hints = true, depth = 2) {
-    (host, _) =>
-      on(host, 0, base = 0)
-      host.want(1, 0)
-      host.settle()
-      assert(host.hint(1, 0, 1, p.hintRingLog2).exists(_.valid))
-      host.popped(1, 0, 1000)
-      host.settle()
-      assert(host.field(RegMap.Usage.Offset, RegMap.Usage.Hinted) == 0)
-      assert(host.read(RegMap.StatCommandErrors.Offset) == 1)
-      assert(host.read(RegMap.StatHintsMade.Offset) == 2)
-  }
-
-  scenario("answers within some dozens of cycles", advisory = true, hints = true, depth = 4, eager = 100) { (host, _) =>
+  scenario("answers within some dozens of cycles", eager = 100) { (host, _) =>
     on(host, 0, base = 0)
     host.settle()
     host.queue(HostCommand(OpcodeCode.Nop))
@@ -367,20 +283,8 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     host.doorbell()
     host.completion(2)
     val nop = host.cycle - rung
-    host.settle()
-    host.record(1, HostRecord(BigInt(1), FlagCode.Nonfull, seq = 1))
-    host.notice(0, 1, 1)
-    var read = -1L
-    val last = States + MemMap.ClusterState.Bytes + MemMap.ClusterState.Tail.Offset
-    host.memory.onRead = address => if (address == last) read = host.cycle
-    val noticed = host.cycle
-    host.until("the fetch of the record", 1000)(read >= 0)
-    val fetched = read - noticed
-    host.settle()
-    host.want(0, 0)
-    val hinted = host.until("a hint", 1000)(host.hint(0, 0, 0, p.hintRingLog2).nonEmpty)
-    info(s"cycles: NOP $nop, notice to its record $fetched, want to hint $hinted (poll interval 16)")
-    assert(nop < 60 && fetched < 200 && hinted < 200)
+    info(s"cycles: NOP $nop")
+    assert(nop < 60)
   }
 
   it("does what a host may count on") {

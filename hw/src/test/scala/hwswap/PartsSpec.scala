@@ -4,13 +4,13 @@ package hwswap
 import _root_.circt.stage.ChiselStage
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
-import hwswap.shell.{EngineHost, HostCommand, HostHint, HostRecord}
+import hwswap.shell.{EngineHost, HostCommand}
 
 /** Engines without parts that not everybody needs: each can be left out, the rest works, and CAPS says so. */
 class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost._
 
-  private val full = Params(devices = 3, cpus = 2, clusters = 64, hintRingLog2 = 1)
+  private val full = Params(devices = 3, cpus = 2, clusters = 64)
   private val lean = full.copy(tables = false, pool = false, index = false, steps = false, check = false)
   private val flags = MemMap.DeviceFlags.Flags
   private val ssd = put(flags.Blkdev, 1) | put(flags.Solidstate, 1)
@@ -22,8 +22,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
     (RegMap.Caps.Pool, Seq("TablePool"), full.copy(pool = false)),
     (RegMap.Caps.Index, Seq("ClusterIndex", "IndexFeed"), full.copy(index = false)),
     (RegMap.Caps.Steps, Seq("StepUnit"), full.copy(steps = false)),
-    (RegMap.Caps.Check, Seq("CheckUnit"), full.copy(check = false)),
-    (RegMap.Caps.Advisory, Seq("HintRings", "Poller", "MirrorUnit"), full.copy(advisory = false))
+    (RegMap.Caps.Check, Seq("CheckUnit", "DumpUnit", "Dump"), full.copy(check = false))
   )
 
   private val steps = Seq(
@@ -48,9 +47,9 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
     OpcodeCode.Window
   )
 
-  private def on(host: EngineHost, device: Int, base: Int, epoch: Int): Unit = {
+  private def on(host: EngineHost, device: Int, base: Int): Unit = {
     val sizes = BigInt(pages) | BigInt(base) << 32
-    val prepare = HostCommand(OpcodeCode.SwaponPrepare, device, arg0 = sizes, arg1 = ssd, arg2 = BigInt(epoch) << 16)
+    val prepare = HostCommand(OpcodeCode.SwaponPrepare, device, arg0 = sizes, arg1 = ssd)
     host.ok(prepare)
     host.ok(HostCommand(OpcodeCode.Swapon, device))
   }
@@ -61,7 +60,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   private def says(host: EngineHost, p: Params): Unit = {
     val caps = host.read(RegMap.Caps.Offset)
-    val expected = Seq(p.tables, p.pool, p.index, p.steps, p.check, p.advisory)
+    val expected = Seq(p.tables, p.pool, p.index, p.steps, p.check)
     for (((field, _, _), there) <- parts.zip(expected)) assert(get(caps, field) == (if (there) 1 else 0))
   }
 
@@ -78,13 +77,13 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
     assert(intercept[IllegalArgumentException](full.copy(tables = false)).getMessage.contains("leave out both"))
   }
 
-  it("mirrors, hints and recalls with nothing but that, and refuses the rest") {
+  it("allocates without tables and all else, and refuses the rest") {
     simulate(new HwSwap()(lean)) { dut =>
       val host = new EngineHost(dut, seeded())
       host.start()
-      host.setUp(advisory = true, hints = true, depth = 2)
+      host.setUp()
       says(host, lean)
-      refuses(host, tables ++ steps :+ OpcodeCode.Check)
+      refuses(host, tables ++ steps ++ Seq(OpcodeCode.Check, OpcodeCode.Dump))
       val placement = RegMap.Policy.Placement
       host.write(RegMap.Policy.Offset, put(placement, PlacementPolicyCode.Indexed))
       assert(host.field(RegMap.Policy.Offset, placement) == PlacementPolicyCode.Linux)
@@ -94,45 +93,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
       }
       assert(host.read(RegMap.LookupInfo.Offset) == 0 && host.read(RegMap.Readahead.Offset) == 0)
 
-      on(host, 2, base = 8, epoch = 3)
-      host.want(0, 0, 2)
-      host.settle()
-      for (i <- 0 until 2)
-        assert(host.hint(0, 0, i, lean.hintRingLog2).contains(HostHint(valid = true, 0, 2, 3, 1L + i)))
-      assert(host.hint(0, 2, 0, lean.hintRingLog2).contains(HostHint(valid = true, 2, 2, 3, 512)))
-      // The kernel takes the first two, and half of the third.
-      host.record(8, HostRecord(BigInt(7), FlagCode.Frag, seq = 1, epoch = 3))
-      host.record(9, HostRecord(BigInt(3), FlagCode.Nonfull, order = 2, seq = 1, epoch = 3))
-      for (c <- 8 to 9) host.notice(0, c, 1)
-      host.want(0)
-      host.settle()
-      assert(host.field(RegMap.Usage.Offset, RegMap.Usage.Hinted) == 2)
-      host.popped(0, 0, 2)
-      host.popped(0, 2, 1)
-      host.settle()
-      assert(host.field(RegMap.Usage.Offset, RegMap.Usage.Hinted) == 0)
-      assert(host.field(RegMap.Usage.Offset, RegMap.Usage.Slots) == pages - 3 - 2)
-      host.ok(HostCommand(OpcodeCode.Dump, nr = 2, arg0 = 8, arg1 = Target))
-      for (c <- 0 until 2; i <- 0 until 9) {
-        val record = MemMap.ClusterState.Bytes * c + 8 * i
-        assert(host.memory(Target + record) == host.memory(States + MemMap.ClusterState.Bytes * 8 + record))
-      }
-      host.ok(HostCommand(OpcodeCode.SwapoffBegin, 2))
-      host.ok(HostCommand(OpcodeCode.Swapoff, 2))
-      assert(host.field(RegMap.Status.Offset, RegMap.Status.Fault) == 0)
-    }
-  }
-
-  it("allocates without advisory mode, tables and all else") {
-    val least = lean.copy(advisory = false)
-    simulate(new HwSwap()(least)) { dut =>
-      val host = new EngineHost(dut, seeded())
-      host.start()
-      host.setUp(advisory = true)
-      says(host, least)
-      assert(host.field(RegMap.Control.Offset, RegMap.Control.Advisory) == 0)
-      refuses(host, tables ++ steps ++ Seq(OpcodeCode.Check, OpcodeCode.Dump, OpcodeCode.Recall, OpcodeCode.Resync))
-      on(host, 1, base = 4, epoch = 0)
+      on(host, 1, base = 4)
       val taken = for (order <- 0 to 3) yield host.ok(HostCommand(OpcodeCode.Alloc, order = order)).slot
       assert(taken.distinct.size == taken.size)
       for ((slot, order) <- taken.zipWithIndex)
@@ -150,10 +111,10 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
     simulate(new HwSwap()(p)) { dut =>
       val host = new EngineHost(dut, seeded())
       host.start()
-      host.setUp(advisory = false)
+      host.setUp()
       says(host, p)
       refuses(host, steps)
-      on(host, 0, base = 0, epoch = 0)
+      on(host, 0, base = 0)
       host.memory(Target) = Target + 0x1000
       host.ok(HostCommand(OpcodeCode.TableGive, 0, nr = 1, arg2 = Target))
       host.memory(Target + 0x1000 + 8 * 5) = 0x123L << 8

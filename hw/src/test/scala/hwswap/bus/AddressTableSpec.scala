@@ -10,12 +10,7 @@ import org.scalatest.funspec.AnyFunSpec
 class AddressTableSpec extends AnyFunSpec with ChiselSim with Seeded {
   private val registers = Seq(
     DmaBase.commands -> RegMap.CmdBase.Offset,
-    DmaBase.completions -> RegMap.CplBase.Offset,
-    DmaBase.cpuLines -> RegMap.CpuLineBase.Offset,
-    DmaBase.engineLines -> RegMap.EngineLineBase.Offset,
-    DmaBase.states -> RegMap.StateBase.Offset,
-    DmaBase.notices -> RegMap.NoticeBase.Offset,
-    DmaBase.hints -> RegMap.HintBase.Offset
+    DmaBase.completions -> RegMap.CplBase.Offset
   )
 
   private class Bench(dut: AddressTable) {

@@ -17,9 +17,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
       count: Int,
       rows: Int,
       next: Int,
-      prev: Int,
-      hinted: Int = 0,
-      stray: Boolean = false
+      prev: Int
   )
 
   /** Device 1: clusters 3 to 6. 3 and 5 are on FRAG[2] (list 13), 4 is FULL (21), 6 FREE (0). */
@@ -27,12 +25,11 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
       lines: Map[Int, Line] = Map(
         3 -> Line(ClusterFlag.frag, 2, 9, 9, next = 5, prev = 0),
         4 -> Line(ClusterFlag.full, 1, 512, 512, next = 0, prev = 0),
-        5 -> Line(ClusterFlag.frag, 2, 4, 4, next = 0, prev = 3, hinted = 4),
+        5 -> Line(ClusterFlag.frag, 2, 4, 4, next = 0, prev = 3),
         6 -> Line(ClusterFlag.free, 0, 0, 0, next = 0, prev = 0)
       ),
       lists: Map[Int, (Int, Int)] = Map(13 -> (3, 5), 21 -> (4, 4), 0 -> (6, 6)),
       used: Int = 525,
-      hinted: Int = 4,
       available: Boolean = true,
       member: Boolean = true
   ) {
@@ -50,10 +47,8 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
     view.device.info.available.poke(state.available)
     view.device.clusters.poke(4)
     view.device.listed.poke(true)
-    view.device.hinted.poke(state.hinted)
     view.available.members.poke(if (state.member) 2 else 0)
     view.lists.nonEmpty(1).poke(state.lists.keys.map(1 << _).sum)
-    view.advisory.poke(false)
     dut.io.req.device.poke(1)
 
     // What was asked for in the cycles before: counts take some cycles, everything else two.
@@ -86,8 +81,6 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
       view.walked.poke(counting == 1)
       for (cluster <- open if counting == 1) {
         view.used.poke(state.lines(cluster).rows)
-        view.hinted.poke(state.lines(cluster).hinted)
-        view.stray.poke(state.lines(cluster).stray)
       }
       for (cluster <- looked) {
         view.lists.next.poke(state.lines(cluster).next)
@@ -107,7 +100,6 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
 
   private val broken: Seq[(String, State)] = Seq(
     "a count that differs from the rows" -> sound.change(3)(_.copy(count = 8)),
-    "a hinted slot that is not in use" -> sound.change(5)(_.copy(stray = true)),
     "a FREE cluster with an order" -> sound.change(6)(_.copy(order = 1)),
     "a FULL cluster with a free slot" -> sound.change(4)(_.copy(count = 511, rows = 511)).copy(used = 524),
     "a cluster on another list than it says" -> sound.change(5)(_.copy(order = 3)),
@@ -116,7 +108,6 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
     "a list that goes in a circle" -> sound.change(5)(_.copy(next = 3)).copy(lists = sound.lists.updated(13, (3, 6))),
     "a cluster on no list" -> sound.copy(lists = sound.lists - 0),
     "a device count that differs" -> sound.copy(used = 526),
-    "a hint count that differs" -> sound.copy(hinted = 3),
     "a device that is not available but should be" -> sound.copy(available = false),
     "a device that is not on the available list" -> sound.copy(member = false)
   )

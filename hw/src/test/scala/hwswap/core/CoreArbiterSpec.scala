@@ -22,7 +22,7 @@ class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   }
 
   it("hands the core no request that was taken back, and gives the next user its turn") {
-    simulate(new CoreArbiter(users, 2)(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
+    simulate(new CoreArbiter(users)(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
       reset(dut)
       for (waits <- 0 until 4) {
         dut.io.users(0).req.valid.poke(true)
@@ -53,7 +53,7 @@ class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   it("answers each user as often as its requests were taken, whoever takes one back") {
     val random = seeded()
-    simulate(new CoreArbiter(users, 2)(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
+    simulate(new CoreArbiter(users)(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
       reset(dut)
       val owed, answered = Array.fill(users)(0)
       val wants = Array.fill(users)(false)

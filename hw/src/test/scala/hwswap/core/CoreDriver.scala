@@ -9,29 +9,19 @@ import org.scalatest.{Assertions, Informing, TestSuite}
 import org.scalatest.exceptions.TestFailedException
 
 import scala.collection.mutable
-import hwswap.bus.Axi
 
-/** A response of the core, and the cycles from the request's acceptance to it. */
+/** A response of the core, the cycles from the request's acceptance to it, and what a dump shows. */
 final case class Answer(
     status: Int,
     device: Int,
     offset: Int,
-    epoch: Int,
-    taken: Boolean,
-    record: Record,
     cycles: Int,
-    more: Int = 0
+    more: Int = 0,
+    dumped: Option[Dumped] = None
 )
 
-/** A cluster-state record. */
-final case class Record(
-    bitmap: BigInt,
-    flag: Int,
-    order: Int = 0,
-    seq: Long = 0,
-    epoch: Int = 0,
-    count: Option[Int] = None
-)
+/** A cluster. */
+final case class Dumped(bitmap: BigInt, flag: Int, order: Int, count: Int)
 
 /** Drives a core, one request at a time. Each call is one request; `ok` wants it to succeed.
   *
@@ -54,21 +44,15 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
   /** Events of the last request, by name, with how often they came. */
   var seen: Map[String, Int] = Map.empty
 
-  /** The bitmap of the record that is applied, and the word of it that the core asks for in this cycle. */
-  private var record = BigInt(0)
-  private def showBitmap(): Unit = {
-    val bits = p.wordSlots
-    val index = io.applied.index.peek().litValue.toInt
-    io.applied.word.poke(((record >> (index * bits)) & ((BigInt(1) << bits) - 1)).U)
-  }
-
-  /** The bitmap that was dumped. */
-  private def bitmap(): BigInt = {
-    val bits = Axi.DataBits
-    (0 until p.slots / bits).map { word =>
-      io.dumped.index.poke(word)
-      io.dumped.word.peek().litValue << (word * bits)
-    }.sum
+  /** The cluster that is dumped. */
+  private def dumped(): Dumped = {
+    val bits = p.dumpBits
+    val words = (0 until p.slots / bits).map { word =>
+      io.dumped.bitmap.index.poke(word)
+      io.dumped.bitmap.word.peek().litValue << (word * bits)
+    }
+    val meta = io.dumped.meta
+    Dumped(words.sum, meta.flag.peek().litValue.toInt, int(meta.order), int(meta.count))
   }
 
   /** The request's fields, all 0 at first, as a host that names only what an operation needs. */
@@ -87,34 +71,21 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
     io.req.valid.poke(false)
     seen = Map.empty
     var cycles = 1
-    showBitmap()
     while (!bit(io.resp.valid)) {
       assert(cycles < 200000, "the core does not answer")
       for ((name, event) <- events if bit(event))
         seen = seen.updated(name, seen.getOrElse(name, 0) + 1)
       step(1)
-      showBitmap()
       cycles += 1
     }
     val resp = io.resp.bits
-    val dumped = if (op == CoreOp.dump && resp.status.peek().litValue == StatusCode.Ok) bitmap() else BigInt(0)
-    def int(value: UInt): Int = value.peek().litValue.toInt
     val answer = Answer(
       int(resp.status),
       int(resp.device),
       int(resp.offset),
-      int(resp.epoch),
-      bit(resp.taken),
-      Record(
-        dumped,
-        int(resp.record.flag),
-        int(resp.record.order),
-        resp.record.seq.peek().litValue.toLong,
-        int(resp.record.epoch),
-        Some(int(resp.record.count))
-      ),
       cycles,
-      int(resp.more)
+      int(resp.more),
+      Option.when(op == CoreOp.dump && resp.status.peek().litValue == StatusCode.Ok)(dumped())
     )
     io.resp.ready.poke(true)
     step(1)
@@ -133,7 +104,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
       base: Long,
       flags: Int = CoreDriver.Ssd,
       priority: Int = -1,
-      epoch: Int = 0,
       node: Int = 0
   ): Answer = request(CoreOp.swaponPrepare) { r =>
     r.node.poke(node)
@@ -142,7 +112,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
     r.base.poke(base)
     r.flags.poke(flags)
     r.priority.poke(priority)
-    r.epoch.poke(epoch)
   }
 
   private def onDevice(op: CoreOp.Type, device: Int): Answer = request(op)(_.device.poke(device))
@@ -170,7 +139,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
     r.order.poke(order)
   }
   def alloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.alloc, cpu, order)
-  def hintAlloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.hintAlloc, cpu, order)
 
   /** An allocation that asks what can be reclaimed. */
   def ask(cpu: Int, order: Int): Answer = request(CoreOp.alloc) { r =>
@@ -223,21 +191,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
   def stepAvailable(device: Int, joins: Boolean): Answer =
     onRange(CoreOp.stepAvailable, device, if (joins) 1 else 0, 0)
 
-  def apply(cluster: Int, record: Record): Answer = request(CoreOp.apply_) { r =>
-    this.record = record.bitmap
-    r.cluster.poke(cluster)
-    r.record.flag.poke(record.flag)
-    r.record.order.poke(record.order)
-    r.record.seq.poke(record.seq)
-    r.record.epoch.poke(record.epoch)
-    r.record.count.poke(record.bitmap.bitCount)
-  }
-  def release(device: Int, offset: Long, order: Int, epoch: Int): Answer = request(CoreOp.release) { r =>
-    r.device.poke(device)
-    r.offset.poke(offset)
-    r.order.poke(order)
-    r.epoch.poke(epoch)
-  }
   def dump(cluster: Int): Answer = request(CoreOp.dump)(_.cluster.poke(cluster))
 
   /** A device of so many pages, listed and with write permission. */
@@ -247,10 +200,9 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
       base: Long,
       flags: Int = CoreDriver.Ssd,
       priority: Int = -1,
-      epoch: Int = 0,
       node: Int = 0
   ): Unit = {
-    ok(prepare(device, pages, base, flags, priority, epoch, node))
+    ok(prepare(device, pages, base, flags, priority, node))
     ok(swapon(device))
   }
 
@@ -266,7 +218,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
   def used(device: Int): Int = io.devices(device).used.peek().litValue.toInt
   def available(device: Int): Boolean = bit(io.devices(device).available)
   def freeSlots: Int = io.freeSlots.peek().litValue.toInt
-  def hintedSlots: Int = io.hintedSlots.peek().litValue.toInt
 
   /** The self-test of a device finds nothing, and no internal check has failed. */
   def sound(devices: Int*): Unit = {
@@ -336,8 +287,8 @@ trait CoreTest extends ChiselSim with Peeks { this: TestSuite with Informing =>
   protected def rule(name: String)(body: CoreDriver => Unit): Unit = rules += name -> body
 
   /** Tries all rules on one core, which is cleared before each. All that are broken are reported. */
-  protected def keepsTheRules(advisory: Boolean): Unit =
-    withCore(small, advisory) { core =>
+  protected def keepsTheRules(): Unit =
+    withCore() { core =>
       val broken = rules.toSeq.flatMap { case (name, body) =>
         core.clear()
         try {
@@ -355,12 +306,11 @@ trait CoreTest extends ChiselSim with Peeks { this: TestSuite with Informing =>
   /** Four devices, three CPUs, 16 clusters: numbers that are no power of two where they may be. */
   protected val small: Params = Params(devices = 5, cpus = 3, clusters = 16)
 
-  protected def withCore(p: Params = small, advisory: Boolean = false)(body: CoreDriver => Unit): Unit =
+  protected def withCore(p: Params = small)(body: CoreDriver => Unit): Unit =
     simulate(new Core()(p)) { dut =>
       dut.io.req.valid.poke(false)
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
-      dut.io.advisory.poke(advisory)
       val core = new CoreDriver(dut.io, cycles => dut.clock.step(cycles), p)
       core.policy()
       body(core)

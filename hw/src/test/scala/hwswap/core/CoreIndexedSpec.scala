@@ -210,27 +210,35 @@ class CoreIndexedSpec extends AnyFunSpec with CoreTest {
 
   describe("the core with policy INDEXED") {
     it("chooses clusters by what it knows of them") {
-      keepsTheRules(advisory = false)
+      keepsTheRules()
     }
 
-    it("follows the kernel's records, also where a cluster changes its order from one to the next") {
-      withCore(advisory = true) { core =>
+    it("follows a host's steps, also where a cluster changes its order from one to the next") {
+      withCore() { core =>
         indexed(core)
         core.on(0, 3 * 512, 0)
-        val half = (BigInt(1) << 256) - 1
-        val odd = (0 until 512 by 2).map(BigInt(1) << _).reduce(_ | _)
-        core.apply(1, Record(half, FlagCode.Nonfull, 2, 1))
-        core.apply(2, Record(half, FlagCode.Frag, 3, 1))
-        core.apply(0, Record(odd, FlagCode.Nonfull, 0, 1))
-        assert(core.place(core.hintAlloc(0, 2)) == (0, 512 + 256))
-        assert(core.place(core.hintAlloc(0, 3)) == (0, 1024 + 256))
-        core.apply(1, Record(half, FlagCode.Frag, 3, 2))
-        assert(core.place(core.hintAlloc(1, 3)) == (0, 512 + 264), "behind the hinted slots")
-        assert(core.hintAlloc(1, 2).status == NoSpace)
-        core.apply(1, Record(odd, FlagCode.Frag, 3, 3))
-        core.apply(2, Record((BigInt(1) << 512) - 1, FlagCode.Full, 3, 2))
-        assert(core.hintAlloc(2, 3).status == NoSpace)
-        assert(core.place(core.hintAlloc(2, 0)) == (0, 1))
+        def put(cluster: Int, from: Int, was: Int, flag: Int, order: Int): Unit = {
+          val offset = cluster * 512
+          core.ok(core.stepTake(0, from, was, named = Some(offset.toLong)))
+          if (from != FlagCode.Free) core.ok(core.stepFree(0, offset, 264))
+          core.ok(core.stepGive(0, offset, 256, order))
+          core.ok(core.stepPut(0, offset, flag, order))
+        }
+        put(1, FlagCode.Free, 0, FlagCode.Nonfull, 2)
+        put(2, FlagCode.Free, 0, FlagCode.Frag, 3)
+        assert(core.place(core.alloc(0, 2)) == (0, 512 + 256))
+        assert(core.place(core.alloc(0, 2)) == (0, 512 + 260))
+        assert(core.place(core.alloc(0, 3)) == (0, 1024 + 256))
+        put(1, FlagCode.Frag, 2, FlagCode.Nonfull, 3)
+        assert(core.place(core.alloc(1, 3)) == (0, 512 + 256))
+        assert(core.alloc(1, 2).status == NoSpace)
+        // Every second slot of the rest of one, and all of the other.
+        for (slot <- 264 until 512 by 2) core.ok(core.stepGive(0, 512 + slot, 1))
+        core.ok(core.stepTake(0, FlagCode.Frag, 3, named = Some(1024)))
+        core.ok(core.stepGive(0, 1024 + 264, 248))
+        core.ok(core.stepPut(0, 1024, FlagCode.Full, 3))
+        assert(core.alloc(2, 3).status == NoSpace)
+        assert(core.place(core.alloc(2, 0)) == (0, 1))
         core.sound(0)
       }
     }

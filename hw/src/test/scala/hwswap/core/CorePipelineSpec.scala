@@ -18,7 +18,7 @@ private final case class Give(device: Int, offset: Int, nr: Int) extends Step
 private final case class Outcome(status: Int, device: Int, offset: Int)
 
 /** Keeps the core's input full, or nearly so. */
-private class CoreStream(dut: Core, hinting: Boolean) extends Peeks with Assertions {
+private class CoreStream(dut: Core) extends Peeks with Assertions {
 
   /** All steps in a row.
     *
@@ -58,7 +58,7 @@ private class CoreStream(dut: Core, hinting: Boolean) extends Peeks with Asserti
     val bits = dut.io.req.bits
     step match {
       case Take(cpu, order) =>
-        bits.op.poke(if (hinting) CoreOp.hintAlloc else CoreOp.alloc)
+        bits.op.poke(CoreOp.alloc)
         bits.cpu.poke(cpu)
         bits.order.poke(order)
       case Give(device, offset, nr) =>
@@ -76,15 +76,14 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
   private implicit val p: Params = Params(devices = 3, cpus = 3, clusters = 16)
   private val devices = Seq((0, 4 * Slots, 0, -1), (1, 5 * Slots, 4, 3), (2, 6 * Slots - 77, 9, -1))
 
-  private def withStream(p: Params, hinting: Boolean = false)(body: (CoreDriver, CoreStream) => Unit): Unit =
+  private def withStream(p: Params)(body: (CoreDriver, CoreStream) => Unit): Unit =
     simulate(new Core()(p)) { dut =>
       dut.io.req.valid.poke(false)
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
-      dut.io.advisory.poke(hinting)
       val core = new CoreDriver(dut.io, cycles => dut.clock.step(cycles), p)
       core.policy()
-      body(core, new CoreStream(dut, hinting))
+      body(core, new CoreStream(dut))
     }
 
   /** Random steps, chosen while they are done one at a time, and what came back. Some make no sense. */
@@ -224,19 +223,6 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
         for (c <- few) core.ok(core.free(0, c * Slots + 5, 1))
         val short = core.alloc(1, 7)
         assert(scan.cycles - short.cycles == 3 * (clusters.size - few.size), "cycles a scanned cluster")
-        core.sound(0)
-      }
-    }
-
-    it("notes an allocation's hinted slots before the next one's") {
-      withStream(p, hinting = true) { (core, stream) =>
-        core.on(0, 4 * Slots, 0)
-        for ((order, expected) <- Seq(0 -> 6, 4 -> 6, 5 -> 4, 6 -> 5)) {
-          val results = stream.run(Seq.fill(6)(Take(0, order)))
-          assert(results.forall(_._1.status == StatusCode.Ok))
-          val cycles = results.map(_._2).sliding(2).map(pair => pair(1) - pair(0)).toSeq
-          assert(cycles.drop(1).forall(_ == expected), s"order $order: $cycles")
-        }
         core.sound(0)
       }
     }

@@ -139,7 +139,7 @@ class CoreStepSpec extends AnyFunSpec with CoreTest {
 
   describe("the core, step by step") {
     it("does single steps") {
-      keepsTheRules(advisory = false)
+      keepsTheRules()
     }
   }
 }

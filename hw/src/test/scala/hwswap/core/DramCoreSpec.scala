@@ -31,7 +31,7 @@ class DramCoreUnderTest(implicit p: Params) extends Module {
 /** A core with its clusters in DRAM answers as one that has them on chip, whatever memory does. */
 class DramCoreSpec extends AnyFunSpec with CoreTest with Seeded {
   private val onChip = Params(devices = 3, cpus = 2, clusters = 128)
-  private val inDram = onChip.copy(advisory = false, dram = Some(DramStore(bitmapLines = 8, recordLines = 8, ways = 2)))
+  private val inDram = onChip.copy(dram = Some(DramStore(bitmapLines = 8, recordLines = 8, ways = 2)))
   private val base = 0x87654321000L
   private val slots = onChip.slots
   private val trunks = HintPolicyCode.RandomTrunk
@@ -80,7 +80,6 @@ class DramCoreSpec extends AnyFunSpec with CoreTest with Seeded {
       dut.io.req.valid.poke(false)
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
-      dut.io.advisory.poke(false)
       dut.flush.poke(false)
       dut.base.poke(base)
       val memory = new AxiMemory(AxiSignals(dut.axi), seeded(), eager)
@@ -221,8 +220,6 @@ class DramCoreSpec extends AnyFunSpec with CoreTest with Seeded {
   }
 
   it("refuses what DRAM has no place for") {
-    val failure = intercept[IllegalArgumentException](onChip.copy(dram = Some(DramStore())))
-    assert(failure.getMessage.contains("advisory is true and the clusters are in DRAM"))
     assertThrows[IllegalArgumentException](inDram.copy(clusters = 1 << 21))
     assertThrows[IllegalArgumentException](onChip.copy(clusters = 1 << 20))
     assertThrows[IllegalArgumentException](DramStore(bitmapLines = 100))

@@ -24,11 +24,10 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   val key = IO(Output(new HintKey))
   val resp = IO(Valid(new UnitResp))
   val move = IO(Valid(new ListMove))
-  val respRoom, moveRoom, hintsRoom = IO(Input(Bool()))
+  val respRoom, moveRoom = IO(Input(Bool()))
   val newHint = IO(Valid(new HintWrite))
   val change = IO(Output(new DeviceChange))
   val devices = IO(Input(Vec(p.devices, new SwapDevice)))
-  val hints = IO(Valid(new SlotRange))
   val unitDone = IO(Input(Bool()))
 
   // The store's reader; the slow path.
@@ -58,8 +57,6 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   newHint := executor.io.forward.newHint
   change := executor.io.change
   executor.io.devices := devices
-  hints := executor.io.hints
-  executor.io.room.hints := hintsRoom
   executor.io.turn.done := unitDone
   executor.io.walkPick := 0.U
   executor.io.halfUsed := false.B
@@ -91,8 +88,6 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   cluster.io.newMeta.valid := executor.io.newMeta.valid || put.valid
   cluster.io.newMeta.bits := Mux(put.valid, free, executor.io.newMeta.bits)
   cluster.io.newEmpty := executor.io.newEmpty || put.valid
-  cluster.io.newKernel.valid := put.valid
-  cluster.io.newKernel.bits := 0.U.asTypeOf(new KernelMeta)
   cluster.io.put := put
   cluster.io.newWord := 0.U
   cluster.io.change := executor.io.rowChange
@@ -102,7 +97,7 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
 
 /** A request as it comes to the executor. */
 private sealed trait Work
-private final case class Wants(cpu: Int, order: Int, hinting: Boolean) extends Work
+private final case class Wants(cpu: Int, order: Int) extends Work
 private final case class Frees(cluster: Int, first: Int, nr: Int) extends Work
 private final case class Refused(status: Int) extends Work
 private case object ForUnit extends Work
@@ -135,7 +130,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     case 0 => Refused(Seq(StatusCode.BadCpu, StatusCode.BadRange, StatusCode.BadDevice)(random.nextInt(3)))
     case 1 if random.nextInt(3) == 0 => ForUnit
     case n if n < 12 =>
-      Wants(random.nextInt(2), if (random.nextBoolean()) 0 else random.nextInt(p.orders), random.nextInt(4) == 0)
+      Wants(random.nextInt(2), if (random.nextBoolean()) 0 else random.nextInt(p.orders))
     case _ =>
       val cluster = clusters(random.nextInt(clusters.size))
       val from = random.nextInt(p.slots)
@@ -175,11 +170,10 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     c.order = order
   }
 
-  private def adjusts(device: Int, delta: Int, hinted: Int): Unit = {
+  private def adjusts(device: Int, delta: Int): Unit = {
     assert(dut.change.op.peek().litValue == DeviceOp.adjust.litValue)
     dut.change.device.expect(device)
     assert(dut.change.usedDelta.peek().litValue == delta)
-    assert(dut.change.hintedDelta.peek().litValue == hinted)
   }
   private def unchanged(): Unit = assert(dut.change.op.peek().litValue == DeviceOp.none.litValue)
 
@@ -189,12 +183,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     dut.resp.bits.status.expect(StatusCode.Ok)
     dut.resp.bits.device.expect(c.device)
     dut.resp.bits.offset.expect((c.number - bases(c.device)) * p.slots + slot)
-    adjusts(c.device, 1 << w.order, if (w.hinting) 1 << w.order else 0)
-    dut.hints.valid.expect(w.hinting)
-    if (w.hinting) {
-      dut.hints.bits.start.expect(slot)
-      dut.hints.bits.last.expect(end)
-    }
+    adjusts(c.device, 1 << w.order)
     val order = if (c.count == 0) w.order else c.order
     (slot to end).foreach(c.used(_) = true)
     becomes(c, if (c.count == p.slots) ClusterFlag.full else ClusterFlag.frag, order, listed)
@@ -210,7 +199,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
   }
 
   private def start(): Unit = {
-    for (port <- Seq(dut.op.valid, dut.respRoom, dut.moveRoom, dut.hintsRoom, dut.unitDone, dut.slowFailed))
+    for (port <- Seq(dut.op.valid, dut.respRoom, dut.moveRoom, dut.unitDone, dut.slowFailed))
       port.poke(false)
     for (port <- Seq(dut.read, dut.slowOpen)) port.valid.poke(false)
     dut.put.valid.poke(false)
@@ -218,7 +207,6 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
       val device = dut.devices(i)
       device.info.claimed.poke(true)
       device.info.base.poke(bases(i))
-      device.info.epoch.poke(0)
       val solid = 1 << MemMap.DeviceFlags.Flags.Solidstate.lsb
       device.info.flags.poke(if (discards(i)) solid | 1 << MemMap.DeviceFlags.Flags.Discard.lsb else solid)
       device.info.writeok.poke(true)
@@ -319,7 +307,6 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
       dut.respRoom.poke(random.nextInt(100) < takes)
       dut.slowFailed.poke(fails)
       dut.moveRoom.poke(random.nextInt(100) < moves)
-      dut.hintsRoom.poke(random.nextInt(8) > 0)
       dut.unitDone.poke(unitLeft == 0)
 
       val take = bit(dut.take)
@@ -377,7 +364,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
             if (slots.forall(c.used(_))) {
               seen(if (f.first / p.wordSlots == slots.last / p.wordSlots) "freed" else "freed several words") += 1
               dut.resp.bits.status.expect(StatusCode.Ok)
-              adjusts(c.device, -f.nr, 0)
+              adjusts(c.device, -f.nr)
               slots.foreach(c.used(_) = false)
               val empty = c.count == 0
               val discard = empty && discards(c.device) && writeok(c.device)
@@ -398,10 +385,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
             unchanged()
           case other => fail(s"an answer to $other")
         }
-        else {
-          dut.move.valid.expect(false)
-          dut.hints.valid.expect(false)
-        }
+        else dut.move.valid.expect(false)
       }
       if (unitLeft >= 0) assert(bit(dut.unitTurn) && exclusive, "a unit's turn ends too early")
 
@@ -456,7 +440,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     bits.alloc.poke(work.isInstanceOf[Wants])
     bits.free.poke(work.isInstanceOf[Frees])
     bits.refused.poke(work.isInstanceOf[Refused])
-    Seq(bits.hinting, bits.reclaim, bits.resumes, bits.tried, bits.key.ofDevice, bits.hint.whole).foreach(_.poke(false))
+    Seq(bits.reclaim, bits.resumes, bits.tried, bits.key.ofDevice, bits.hint.whole).foreach(_.poke(false))
     bits.status.poke(StatusCode.Ok)
     bits.hint.valid.poke(hint.valid)
     bits.hint.device.poke(hint.device)
@@ -466,10 +450,9 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     dut.needsCluster.poke(target.isDefined)
     for (c <- target) dut.next.poke(c)
     work match {
-      case Wants(cpu, order, hinting) =>
+      case Wants(cpu, order) =>
         bits.cpu.poke(cpu)
         bits.order.poke(order)
-        bits.hinting.poke(hinting)
         bits.key.index.poke(cpu)
         bits.key.order.poke(order)
       case Frees(cluster, first, nr) =>

@@ -32,7 +32,7 @@ private final case class Place(valid: Boolean, device: Int, cluster: Int, last: 
 /** Plays everybody around the intake: requests that come when they like, the hints' memory, an executor that takes
   * requests when it likes and writes hints, units.
   */
-private class IntakeBench(dut: Intake, random: Random, advisory: Boolean, shared: Boolean)(implicit p: Params)
+private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit p: Params)
     extends Peeks
     with Assertions {
   private val drives = Seq(
@@ -43,12 +43,29 @@ private class IntakeBench(dut: Intake, random: Random, advisory: Boolean, shared
     Drive(claimed = true, listed = true, 1, 3)
   )
   private val hints = mutable.Map.empty[(Int, Int), Place]
-  private val plain = Seq(CoreOp.alloc, CoreOp.hintAlloc, CoreOp.free, CoreOp.reclaimDone)
+  private val plain = Seq(CoreOp.alloc, CoreOp.free, CoreOp.reclaimDone)
   private val units = CoreOp.all.filterNot(plain.contains)
+
+  /** What is not built. */
+  private val missing = Option.when(!p.check)(Seq(CoreOp.check, CoreOp.dump)).toSeq.flatten ++
+    Option
+      .when(!p.steps)(
+        Seq(
+          CoreOp.stepTake,
+          CoreOp.stepPut,
+          CoreOp.stepGive,
+          CoreOp.stepFree,
+          CoreOp.stepNext,
+          CoreOp.stepVisit,
+          CoreOp.stepAvailable
+        )
+      )
+      .toSeq
+      .flatten
 
   def draw(): Entered = {
     val op = random.nextInt(10) match {
-      case 0 | 1 | 2 | 3 => if (advisory) CoreOp.hintAlloc else CoreOp.alloc
+      case 0 | 1 | 2 | 3 => CoreOp.alloc
       case 4 | 5 | 6 => CoreOp.free
       case 7 => CoreOp.reclaimDone
       case 8 => units(random.nextInt(units.size))
@@ -80,19 +97,16 @@ private class IntakeBench(dut: Intake, random: Random, advisory: Boolean, shared
     )
   }
 
-  private def isAlloc(r: Entered): Boolean = r.op == CoreOp.alloc || r.op == CoreOp.hintAlloc
+  private def isAlloc(r: Entered): Boolean = r.op == CoreOp.alloc
   private def isPlain(r: Entered): Boolean = plain.contains(r.op)
 
   /** Why it is refused, as the interface has it; the first reason counts. */
   private def status(r: Entered): Int = {
-    val allowed =
-      if (CoreOp.authoritativeOnly.contains(r.op)) !advisory
-      else advisory || !Seq(CoreOp.hintAlloc, CoreOp.apply_, CoreOp.release, CoreOp.dump).contains(r.op)
     val resumes = r.op == CoreOp.reclaimDone
     val free = r.op == CoreOp.free
     val drive = drives.lift(r.device).filter(d => d.claimed && d.listed)
     val inCluster = r.nr > 0 && r.offset > 0 && r.offset % 512 + r.nr <= 512
-    if (!allowed) StatusCode.BadOpcode
+    if (missing.contains(r.op)) StatusCode.BadOpcode
     else if ((isAlloc(r) || resumes) && (r.cpu >= p.cpus || r.order >= p.orders)) StatusCode.BadCpu
     else if ((free || resumes) && drive.isEmpty) StatusCode.BadDevice
     else if (free && !(inCluster && r.offset + r.nr <= drive.get.pages)) StatusCode.BadRange
@@ -122,7 +136,6 @@ private class IntakeBench(dut: Intake, random: Random, advisory: Boolean, shared
   private def someKey(): (Int, Int) = (random.nextInt(if (shared) 1 else p.cpus), random.nextInt(p.orders))
 
   private def start(): Unit = {
-    dut.io.advisory.poke(advisory)
     dut.io.policy.hint.poke(if (shared) HintPolicyCode.Shared else HintPolicyCode.PerCpu)
     dut.io.req.valid.poke(false)
     dut.io.forward.newHint.valid.poke(false)
@@ -150,7 +163,6 @@ private class IntakeBench(dut: Intake, random: Random, advisory: Boolean, shared
     else {
       if (isAlloc(r)) {
         val hint = hints.getOrElse(key(r), Place(valid = false, 0, 0, 0))
-        op.hinting.expect(r.op == CoreOp.hintAlloc)
         assert((int(op.key.index), int(op.key.order)) == key(r))
         op.cpu.expect(r.cpu)
         op.order.expect(r.order)
@@ -180,8 +192,7 @@ private class IntakeBench(dut: Intake, random: Random, advisory: Boolean, shared
         if (r.offset % 512 != 0) op.hint.last.expect(r.offset % 512 - 1)
       }
       val drive = drives.lift(r.device).filter(d => d.claimed && r.offset < d.pages)
-      val named = r.op == CoreOp.apply_ || r.op == CoreOp.dump
-      if (named) dut.io.next.cluster.expect(r.cluster)
+      if (r.op == CoreOp.dump) dut.io.next.cluster.expect(r.cluster)
       else if (r.op == CoreOp.free || r.op == CoreOp.reclaimDone || CoreOp.ofSlot.contains(r.op)) {
         dut.io.next.needsCluster.expect(true)
         for (d <- drive) dut.io.next.cluster.expect((d.base + r.offset / 512) % p.clusters)
@@ -308,27 +319,26 @@ private class IntakeBench(dut: Intake, random: Random, advisory: Boolean, shared
 
 /** Requests leave the intake in order, checked, with the newest hint and with their cluster read, whatever the pace. */
 class IntakeSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
-  private implicit val p: Params = Params(devices = 5, cpus = 3, clusters = 16)
+  private val whole = Params(devices = 5, cpus = 3, clusters = 16)
+  private val lean = whole.copy(steps = false, check = false)
 
   // Requests are offered in so many per cent of the cycles, and taken in so many.
   for (
-    (name, offers, takes, advisory, shared) <- Seq(
-      ("both sides at once", 100, 100, false, false),
-      ("idle cycles", 25, 100, false, false),
-      ("back-pressure", 100, 25, false, true),
-      ("advisory mode", 60, 60, true, false)
+    (name, offers, takes, p, shared) <- Seq(
+      ("both sides at once", 100, 100, whole, false),
+      ("idle cycles", 25, 100, whole, false),
+      ("back-pressure", 100, 25, whole, true),
+      ("without steps and self-tests", 60, 60, lean, false)
     )
   )
     it(s"lets requests through as they are: $name") {
       val random = seeded()
-      simulate(new Intake) { dut =>
-        val statuses = new IntakeBench(dut, random, advisory, shared).run(900, offers, takes)
+      simulate(new Intake()(p)) { dut =>
+        val statuses = new IntakeBench(dut, random, shared)(p).run(900, offers, takes)
         assert(statuses(StatusCode.Ok) > 300)
-        assert(statuses(StatusCode.BadOpcode) > 10)
-        if (!advisory) {
-          for (status <- Seq(StatusCode.BadCpu, StatusCode.BadDevice, StatusCode.BadRange))
-            assert(statuses(status) > 10)
-        }
+        for (status <- Seq(StatusCode.BadCpu, StatusCode.BadDevice, StatusCode.BadRange))
+          assert(statuses(status) > 10)
+        assert((statuses.getOrElse(StatusCode.BadOpcode, 0) > 10) == (p == lean))
       }
     }
 }

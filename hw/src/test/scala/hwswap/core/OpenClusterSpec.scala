@@ -45,8 +45,7 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       dut.io.open.valid,
       dut.io.blank,
       dut.io.recordOnly,
-      dut.io.newMeta.valid,
-      dut.io.newKernel.valid
+      dut.io.newMeta.valid
     ).foreach(
       _.poke(false)
     )
@@ -68,12 +67,10 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         dut.io.newMeta.valid.poke(w == p.words - 1)
         dut.io.newMeta.bits.poke(chiselMeta(0))
         dut.io.newEmpty.poke(true)
-        dut.io.newKernel.valid.poke(w == 0)
         dut.clock.step()
       }
       dut.io.put.valid.poke(false)
       dut.io.newMeta.valid.poke(false)
-      dut.io.newKernel.valid.poke(false)
       dut.clock.step()
       rows(c).indices.foreach(rows(c)(_) = false)
       counts(c) = 0

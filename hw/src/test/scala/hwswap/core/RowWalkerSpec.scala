@@ -32,29 +32,18 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   it("changes and counts what a walk is about, at any pace of walks") {
     val random = seeded()
     simulate(new RowWalker) { dut =>
-      var used, hinted, record, kernel = BigInt(0)
-      var kernelKnown = false
+      var used, counted = BigInt(0)
+      var isCounted = false
       dut.io.walk.poke(RowWalk.none)
       // What was named two cycles ago is there.
       var picks = Seq(0, 0)
-      var reads = Seq.fill(3)(Option.empty[Int])
-      var lookedUp, finished = false
+      var finished = false
 
       def step(): Unit = {
         dut.io.used.poke(wordOf(used, picks.head).U)
-        dut.io.hinted.poke(reads.head.map(wordOf(hinted, _)).getOrElse(BigInt(p.wordSlots, random)).U)
-        dut.io.record.word.poke(wordOf(record, dut.io.record.index.peek().litValue.toInt).U)
         picks = picks.drop(1) :+ dut.io.pick.peek().litValue.toInt
-        reads = reads.drop(1) :+
-          Option.when(bit(dut.io.readHinted.valid)) {
-            assert(lookedUp, "hinted slots are read that were not looked up")
-            dut.io.readHinted.bits.peek().litValue.toInt
-          }
-        lookedUp ||= bit(dut.io.lookUpHinted)
         if (bit(dut.io.put.valid))
           used = withWord(used, dut.io.put.bits.peek().litValue.toInt, dut.io.newUsed.peek().litValue)
-        if (bit(dut.io.writeHinted.valid))
-          hinted = withWord(hinted, dut.io.writeHinted.bits.peek().litValue.toInt, dut.io.newHinted.peek().litValue)
         finished = bit(dut.io.walked)
         dut.clock.step()
       }
@@ -67,9 +56,7 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         val ends = Seq.fill(2)(random.nextInt(p.slots)).sorted
         val (first, last) = if (random.nextInt(4) == 0) (0, p.slots - 1) else (ends.head, ends.last)
         used = anyRow(random)
-        hinted = if (random.nextInt(5) == 0) anyRow(random) else anyRow(random) & used
-        record = anyRow(random)
-        val (before, beforeHinted, range) = (used, hinted, slotsOf(first, last))
+        val (before, range) = (used, slotsOf(first, last))
         dut.io.range.start.poke(first)
         dut.io.range.last.poke(last)
         dut.io.walk.poke(walk)
@@ -78,7 +65,6 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         dut.io.range.start.poke(random.nextInt(p.slots))
         dut.io.range.last.poke(random.nextInt(p.slots))
         var cycles = 0
-        lookedUp = false
         finished = false
         while (!finished) {
           assert(cycles < 100, "the walk does not end")
@@ -87,41 +73,28 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         }
 
         withClue(s"walk $i, $walk of $first to $last: ") {
-          val (newUsed, newHinted) = walk match {
-            case RowWalk.load => (record | beforeHinted, beforeHinted & ~record)
-            case RowWalk.release => (before & ~(beforeHinted & range), beforeHinted & ~range)
-            case RowWalk.init => (all & ~range, BigInt(0))
-            case RowWalk.mark => (before | range, beforeHinted)
-            case RowWalk.clear => (before & ~range, beforeHinted)
-            case _ => (before, beforeHinted)
+          val after = walk match {
+            case RowWalk.init => all & ~range
+            case RowWalk.mark => before | range
+            case RowWalk.clear => before & ~range
+            case _ => before
           }
-          assert(used == newUsed, "slots used")
-          assert(hinted == newHinted, "slots hinted")
-          def count(what: UInt, slots: BigInt): Unit = assert(what.peek().litValue == slots.bitCount)
+          assert(used == after, "slots used")
           walk match {
             case RowWalk.count =>
-              count(dut.io.usedCount, before)
-              count(dut.io.hintedCount, beforeHinted)
-              dut.io.stray.expect((beforeHinted & ~before) != 0)
-              kernel = before & ~beforeHinted
-              kernelKnown = true
-            case RowWalk.load =>
-              count(dut.io.usedCount, newUsed)
-              count(dut.io.hintedCount, beforeHinted & record)
-              dut.io.hintedLeft.expect((beforeHinted & ~record) != 0)
-            case RowWalk.release =>
-              count(dut.io.hintedCount, beforeHinted & range)
-            case RowWalk.probe =>
-              count(dut.io.usedCount, before & range)
+              dut.io.usedCount.expect(before.bitCount)
+              counted = before
+              isCounted = true
+            case RowWalk.probe => dut.io.usedCount.expect((before & range).bitCount)
             case _ =>
           }
-          // Whoever reads what the kernel had in use may do so until the next walk that counts.
-          if (kernelKnown) {
+          // Whoever reads the row that was counted may do so until the next walk that counts.
+          if (isCounted) {
             val seen = (0 until p.slots / p.dumpBits).map { index =>
-              dut.io.kernel.index.poke(index)
-              dut.io.kernel.word.peek().litValue << (index * p.dumpBits)
+              dut.io.counted.index.poke(index)
+              dut.io.counted.word.peek().litValue << (index * p.dumpBits)
             }.sum
-            assert(seen == kernel, "what the kernel had in use")
+            assert(seen == counted, "the row that was counted")
           }
         }
         for (_ <- 1 to random.nextInt(5)) step()

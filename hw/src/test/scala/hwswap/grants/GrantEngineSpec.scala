@@ -139,7 +139,7 @@ class GrantEngineSpec extends AnyFunSpec with ChiselSim with Seeded {
       }
     assert(sentence(Params(clusters = 32)).contains("choose a power of two from 64"))
     assert(
-      sentence(Params(clusters = 8192, advisory = false, dram = Some(DramStore())))
+      sentence(Params(clusters = 8192, dram = Some(DramStore())))
         .contains("choose a size without dram")
     )
     assert(intercept[IllegalArgumentException](Params(grantRingLog2 = 7)).getMessage.endsWith("choose 1 to 6"))

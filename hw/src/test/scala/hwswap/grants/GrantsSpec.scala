@@ -14,7 +14,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   import MarksMemory._
 
   private val p =
-    Params(devices = 4, cpus = 2, clusters = 128, hintRingLog2 = 2, resetTimeoutLog2 = 10, grants = true)
+    Params(devices = 4, cpus = 2, clusters = 128, resetTimeoutLog2 = 10, grants = true)
   private val engines = Seq("beside a core" -> p, "without a core" -> Params.grantsOnly(p))
   private val state = RegMap.GrantState
   private val control = RegMap.GrantControl
@@ -25,7 +25,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     host.start()
 
     def settings(): Unit = {
-      host.setUp(advisory = false)
+      host.setUp()
       for (
         (register, address) <- Seq(
           RegMap.GrantGroupBase.Offset -> Groups,
@@ -141,10 +141,10 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     }
   }
 
-  it("has no core, command ring, mirror and swap tables where it is all of the engine, and their registers read 0") {
+  it("has no core, command ring and swap tables where it is all of the engine, and their registers read 0") {
     val engine = Params.grantsOnly(p)
     val text = ChiselStage.emitCHIRRTL(new HwSwap()(engine))
-    for (gone <- Seq("Core", "CommandRing", "Mirror", "Tables", "Dma", "CpuRequests", "AddressTable", "AxiMerge"))
+    for (gone <- Seq("Core", "CommandRing", "Tables", "Dma", "CpuRequests", "AddressTable", "AxiMerge"))
       assert(s"(?m)^ *(?:public )?module $gone ".r.findFirstIn(text).isEmpty, gone)
     simulate(new HwSwap()(engine)) { dut =>
       val bench = new Bench(dut, 70)
@@ -152,7 +152,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.GrantsOnly) == 1)
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Grants) == 1)
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Clusters) == engine.clusters)
-      for (field <- Seq(RegMap.Caps.Advisory, RegMap.Caps.Tables, RegMap.Caps.HintRingLog2, RegMap.Caps.Check))
+      for (field <- Seq(RegMap.Caps.Tables, RegMap.Caps.Steps, RegMap.Caps.Check))
         assert(host.field(RegMap.Caps.Offset, field) == 0)
       settings()
       assert(host.read(RegMap.Control.Offset) == put(RegMap.Control.Enable, 1))
@@ -162,13 +162,10 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
           RegMap.CmdSize.Offset,
           RegMap.Policy.Offset,
           RegMap.Usage.Offset,
-          RegMap.HintDepth.Offset,
-          RegMap.Poll.Offset,
           RegMap.Lookup.Offset,
           RegMap.Device.Base,
           RegMap.CpuPage.Base,
-          RegMap.StatCommands.Offset,
-          RegMap.StatPolls.Offset
+          RegMap.StatCommands.Offset
         )
       ) {
         host.write(offset, (BigInt(1) << 64) - 1)

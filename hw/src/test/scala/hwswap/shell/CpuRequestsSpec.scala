@@ -14,7 +14,6 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim with Peeks {
   private val map = RegMap.CpuPage
 
   private class Bench(dut: CpuRequests) {
-    dut.io.advisory.poke(false)
     private val regs = new RegisterAccess(dut.io.regs, () => dut.clock.step())
     regs.idle()
     dut.io.core.req.ready.poke(false)
@@ -116,10 +115,6 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim with Peeks {
         assert(get(bench.response(0), map.Response.Status) == status)
         assert(get(bench.response(0), map.Response.Seq) == get(word, map.Request.Seq))
       }
-      dut.io.advisory.poke(true)
-      bench.write(0, map.Request.Offset, request(OpcodeCode.Alloc, 4))
-      assert(!bench.asked())
-      assert(get(bench.response(0), map.Response.Status) == StatusCode.BadOpcode)
     }
   }
 

@@ -8,7 +8,7 @@ import org.scalatest.Assertions
 import scala.util.Random
 import hwswap.bus.{Axi, AxiMemory, AxiSignals}
 
-/** A host of the whole engine: memory, registers, the command ring, and the structures of advisory mode.
+/** A host of the whole engine: memory, registers and the command ring.
   *
   * @param eager
   *   chance, of 100, that memory is ready in a cycle
@@ -88,30 +88,14 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70, bytes: Boolean = 
 
   def field(address: Int, f: MapField): BigInt = get(read(address), f)
 
-  /** Sets every address and size, then CONTROL. */
-  def setUp(advisory: Boolean, hints: Boolean = false, depth: BigInt = RegMap.HintDepth.Slots.reset): Unit = {
+  /** Sets the ring's addresses and size, and a window, then CONTROL. */
+  def setUp(): Unit = {
     write(RegMap.CmdBase.Offset, Commands)
     write(RegMap.CplBase.Offset, Completions)
     write(RegMap.CmdSize.Offset, RingLog2)
-    write(RegMap.CpuLineBase.Offset, CpuLines)
-    write(RegMap.EngineLineBase.Offset, EngineLines)
-    write(RegMap.StateBase.Offset, States)
-    write(RegMap.NoticeBase.Offset, Notices)
-    write(RegMap.NoticeSize.Offset, NoticeLog2)
-    write(RegMap.HintBase.Offset, Hints)
-    write(RegMap.Poll.Offset, 16)
     window(0, 0, Everything)
-    val cap = RegMap.HintDepth
-    write(cap.Offset, put(cap.Slots, depth) | put(cap.CapMin, cap.CapMin.reset) | put(cap.CapShift, cap.CapShift.reset))
     val c = RegMap.Control
-    val one = BigInt(1)
-    write(
-      c.Offset,
-      put(c.Enable, one) | put(c.TableWrites, one) | put(c.Advisory, if (advisory) 1 else 0) | put(
-        c.Hints,
-        if (hints) 1 else 0
-      )
-    )
+    write(c.Offset, put(c.Enable, 1) | put(c.TableWrites, 1))
   }
 
   /** Lets the engine make bursts from one address to before another, by a DMA window. */
@@ -179,75 +163,8 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70, bytes: Boolean = 
     done
   }
 
-  /** Clocks until the engine has nothing to do, two rounds of polling on when it polls. */
-  def settle(): Unit = {
-    def round: Long = dut.round.peek().litValue.toLong
-    val since = round
-    val polls = get(read(RegMap.Control.Offset), RegMap.Control.Advisory) == 1
-    until("idle", 200000)(bit(dut.idle) && (!polls || round - since >= 2))
-  }
-
-  // Advisory mode, as the kernel's side writes it.
-
-  private val notices = scala.collection.mutable.Map.empty[Int, Int].withDefaultValue(0)
-
-  private def line(cpu: Int): Long = CpuLines + MemMap.CpuLine.Bytes * cpu
-
-  /** Writes a cluster's record in the order of its fields' barriers. */
-  def record(cluster: Int, r: HostRecord): Unit = {
-    val map = MemMap.ClusterState
-    val at = States + map.Bytes * cluster
-    memory(at + map.Tail.Offset) = r.seq
-    for (i <- 0 until 8) memory(at + map.Bitmap.Offset + 8 * i) = (r.bitmap >> (64 * i)).toLong
-    memory(at) = meta(r).toLong
-  }
-
-  def notice(cpu: Int, cluster: Int, seq: Long): Unit = {
-    val n = notices(cpu)
-    memory(Notices + 8 * ((cpu << NoticeLog2) + n % (1 << NoticeLog2))) = (BigInt(cluster) | BigInt(seq) << 32).toLong
-    notices(cpu) = n + 1
-    publish(cpu, resync = None)
-  }
-
-  private def publish(cpu: Int, resync: Option[Long]): Unit = {
-    val word = line(cpu) + MemMap.CpuLine.Notice.Offset
-    val old = AxiMemory.unsigned(memory(word))
-    val r = resync.map(BigInt(_)).getOrElse(get(old, MemMap.CpuLine.Notice.Resync))
-    memory(word) = (put(MemMap.CpuLine.Notice.NoticeTail, notices(cpu)) | put(MemMap.CpuLine.Notice.Resync, r)).toLong
-  }
-
-  def resync(cpu: Int, value: Long): Unit = publish(cpu, Some(value))
-
-  def want(cpu: Int, orders: Int*): Unit =
-    memory(line(cpu) + MemMap.CpuLine.Want.Offset) = orders.map(1L << _).sum
-
-  /** Says that the CPU has popped `count` hints of the order in all. */
-  def popped(cpu: Int, order: Int, count: Long): Unit = {
-    val word = line(cpu) + MemMap.CpuLine.HintHead.Offset + 8 * (order / 2)
-    val old = AxiMemory.unsigned(memory(word))
-    val (f, other) =
-      if (order % 2 == 0) (MemMap.CpuLine.HintHead.Even, MemMap.CpuLine.HintHead.Odd)
-      else (MemMap.CpuLine.HintHead.Odd, MemMap.CpuLine.HintHead.Even)
-    memory(word) = (put(f, count) | put(other, get(old, other))).toLong
-  }
-
-  /** Entry `number` of a ring, when its phase says that it is there. */
-  def hint(cpu: Int, order: Int, number: Long, ringLog2: Int): Option[HostHint] = {
-    val h = MemMap.Hint.Hint
-    val at = Hints + 8 * (((cpu * 10L + order) << ringLog2) + number % (1 << ringLog2))
-    val word = AxiMemory.unsigned(memory(at))
-    Option.when(get(word, h.Phase) == 1 - (number >> ringLog2 & 1)) {
-      HostHint(
-        get(word, h.Valid) == 1,
-        get(word, h.Order).toInt,
-        get(word, h.Type).toInt,
-        get(word, h.Epoch).toInt,
-        get(word, h.Slot).toLong
-      )
-    }
-  }
-
-  def engineLine(cpu: Int): BigInt = AxiMemory.unsigned(memory(EngineLines + MemMap.EngineLine.Bytes * cpu))
+  /** Clocks until the engine has nothing to do. */
+  def settle(): Unit = until("idle", 200000)(bit(dut.idle))
 }
 
 object EngineHost {
@@ -257,23 +174,10 @@ object EngineHost {
   val Commands: Long = 0x1000
   val Completions: Long = 0x2fc0
   val RingLog2: Int = 3
-  val CpuLines: Long = 0x4000
-  val EngineLines: Long = 0x5000
-
-  /** So that some records cross a 4 KiB line. */
-  val States: Long = 0x6fd0
-  val Notices: Long = 0x9000
-  val NoticeLog2: Int = 3
-  val Hints: Long = 0xa000
   val Target: Long = 0x20000
 
   def get(word: BigInt, f: MapField): BigInt = word >> f.lsb & ((BigInt(1) << f.width) - 1)
   def put(f: MapField, value: BigInt): BigInt = value << f.lsb
-  def meta(r: HostRecord): BigInt = {
-    val m = MemMap.ClusterState.Meta
-    put(m.Seq, r.seq) | put(m.Count, r.bitmap.bitCount) | put(m.Order, r.order) | put(m.Flag, r.flag) |
-      put(m.Epoch, r.epoch)
-  }
 }
 
 /** A command's fields. */
@@ -291,9 +195,3 @@ final case class HostCommand(
 
 /** A completion's fields, and RESULT as a whole. */
 final case class Done(status: Int, device: Int, slot: Long, opcode: Int, cycles: Long, result: BigInt)
-
-/** A hint ring's entry. */
-final case class HostHint(valid: Boolean, order: Int, device: Int, epoch: Int, slot: Long)
-
-/** A cluster-state record. */
-final case class HostRecord(bitmap: BigInt, flag: Int, order: Int = 0, seq: Long = 0, epoch: Int = 0)

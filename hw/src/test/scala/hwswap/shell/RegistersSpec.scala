@@ -15,7 +15,6 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
   private class Bench(dut: Registers) {
     for (
       b <- Seq(
-        dut.io.ofCore.anyClaimed,
         dut.io.ofCore.busy,
         dut.io.dmaError,
         dut.io.ofCore.fault,
@@ -49,8 +48,6 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
       assert(get(bench.read(RegMap.Version.Offset), RegMap.Version.Major) == RegMap.Version.Major.reset)
       assert(bench.read(RegMap.Build.Offset) == 77)
       assert(get(bench.read(RegMap.Caps.Offset), RegMap.Caps.Cpus) == p.cpus)
-      assert(get(bench.read(RegMap.HintDepth.Offset), RegMap.HintDepth.CapShift) == RegMap.HintDepth.CapShift.reset)
-      assert(bench.read(RegMap.Poll.Offset) == RegMap.Poll.Cycles.reset)
       assert(bench.read(RegMap.Control.Offset) == 0)
       assert(bench.read(RegMap.Usage.Offset + 8) == 0)
     }
@@ -80,8 +77,9 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     val random = seeded()
     registers { (_, bench) =>
       val masks = Seq(
-        RegMap.Poll.Offset -> BigInt("ffffffff", 16),
-        RegMap.HintDepth.Offset -> BigInt("000fffff0000ffff", 16)
+        RegMap.IrqEnable.Offset -> BigInt(3),
+        RegMap.CmdTail.Offset -> BigInt("ffffffff", 16),
+        RegMap.CpuNode.Base -> BigInt("ffff", 16)
       )
       for ((offset, mask) <- masks) {
         var expected = bench.read(offset)
@@ -97,19 +95,14 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
-  it("takes over the sizes of rings that are built, and no others") {
+  it("takes over the sizes of the ring that are built, and no others") {
     registers { (dut, bench) =>
-      for (
-        (offset, built, value) <- Seq(
-          (RegMap.CmdSize.Offset, 1 to 12, dut.io.settings.cmdLog2),
-          (RegMap.NoticeSize.Offset, 3 to 12, dut.io.settings.noticeLog2)
-        );
-        log2 <- 0 to 15
-      ) {
+      val offset = RegMap.CmdSize.Offset
+      for (log2 <- 0 to 15) {
         bench.write(offset, log2 | 0xfff0)
-        val expected = if (built.contains(log2)) log2 else 0
-        assert(bench.read(offset) == expected, f"register $offset%x")
-        value.expect(expected)
+        val expected = if ((1 to 12).contains(log2)) log2 else 0
+        assert(bench.read(offset) == expected)
+        dut.io.settings.cmdLog2.expect(expected)
         bench.write(offset, 7)
         bench.write(offset, 3, 0xfe)
         assert(bench.read(offset) == 7)
@@ -150,23 +143,16 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
-  it("changes the mode only while it is off and has no device") {
+  it("has the bits of CONTROL that are there, and starts nothing by the upper bytes") {
     registers { (dut, bench) =>
       val c = RegMap.Control
-      val advisory = put(c.Advisory, 1)
       val enable = put(c.Enable, 1)
-      dut.io.ofCore.anyClaimed.poke(true)
-      bench.write(c.Offset, advisory)
-      dut.io.settings.advisory.expect(false)
-      dut.io.ofCore.anyClaimed.poke(false)
-      bench.write(c.Offset, advisory | enable)
-      dut.io.settings.advisory.expect(true)
-      dut.io.settings.enable.expect(true)
-      bench.write(c.Offset, enable)
-      dut.io.settings.advisory.expect(true)
-      // The upper bytes alone start nothing.
+      bench.write(c.Offset, enable | put(MapField(1, 2, 0), 3))
+      assert(bench.read(c.Offset) == enable)
       bench.write(c.Offset, 0, 0xfe)
       dut.io.settings.enable.expect(true)
+      bench.write(c.Offset, 0)
+      dut.io.settings.enable.expect(false)
     }
   }
 

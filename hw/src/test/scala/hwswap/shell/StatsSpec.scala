@@ -17,7 +17,7 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         RegMap.StatBusyCycles.Offset -> c.busyCycles,
         RegMap.StatAllocFast.Offset -> c.core.allocFast,
         RegMap.StatListMoves.Offset -> c.core.listMove,
-        RegMap.StatNotices.Offset -> c.notices,
+        RegMap.StatScans.Offset -> c.core.scan,
         RegMap.StatDmaWriteBeats.Offset -> e.dmaWriteBeats,
         RegMap.StatTableEntriesRead.Offset -> c.tables.wordsRead,
         RegMap.StatTableBusyCycles.Offset -> c.tables.busy
@@ -31,13 +31,6 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         c.core.allocSteal,
         c.core.allocFail,
         c.core.freed,
-        c.core.scan,
-        c.fetches,
-        c.fetchRetries,
-        c.hintsMade,
-        c.hintsUsedUp,
-        c.hintsRecalled,
-        c.polls,
         e.dmaReadBeats,
         c.memory.held,
         c.memory.waits,
@@ -62,7 +55,7 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
             if (set) counts(offset) += 1
           }
           for ((offset, number) <- numbers) {
-            val n = if (quiet || random.nextInt(100) >= density) 0 else random.nextInt(5)
+            val n = if (quiet || random.nextInt(100) >= density) 0 else random.nextInt(4)
             number.poke(n)
             counts(offset) += n
           }
@@ -86,7 +79,7 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         }
         step(quiet = true)
         for (offset <- offsets) assert(read(offset, quiet = true) == counts(offset), f"register $offset%x")
-        assert(read(RegMap.StatPolls.Offset, quiet = true) == 0)
+        assert(read(RegMap.StatFrees.Offset, quiet = true) == 0)
         assert(read(RegMap.StatTableBusyCycles.Offset + 8, quiet = true) == 0)
         assert(read(RegMap.StatCycles.Offset - 8, quiet = true) == 0)
       }

@@ -12,8 +12,8 @@ import hwswap.bus.AxiMemory
 class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost._
 
-  private val onChip = Params(devices = 2, cpus = 1, clusters = 16, hintRingLog2 = 1)
-  private val inDram = onChip.copy(clusters = 64, advisory = false, dram = Some(DramStore(8, 8, 2)))
+  private val onChip = Params(devices = 2, cpus = 1, clusters = 16)
+  private val inDram = onChip.copy(clusters = 64, dram = Some(DramStore(8, 8, 2)))
   private val store = 0x200000L
   private val directory = 0x300000L
   private val tables = 0x400000L
@@ -36,20 +36,20 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.ok(HostCommand(OpcodeCode.Swapon, 1))
   }
 
-  private def start(host: EngineHost, p: Params, advisory: Boolean): Unit = {
+  private def start(host: EngineHost, p: Params): Unit = {
     if (p.dram.nonEmpty) {
       host.write(RegMap.StoreBase.Offset, store)
       host.write(RegMap.DirectoryBase.Offset, directory)
       for (c <- 0 until p.clusters) host.memory(directory + 8 * c) = 0
     }
-    host.setUp(advisory)
+    host.setUp()
   }
 
-  private def life(p: Params, advisory: Boolean, dut: HwSwap): Unit = {
+  private def life(p: Params, dut: HwSwap): Unit = {
     val random = seeded()
     val host = new EngineHost(dut, random)
     host.start()
-    start(host, p, advisory)
+    start(host, p)
     assert(host.run(table(OpcodeCode.TableLookup, 5)).status == StatusCode.BadDevice)
     on(host)
     assert(host.run(table(OpcodeCode.TableLookup, 5)).status == StatusCode.NoTable)
@@ -123,7 +123,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.until("the end of RESET")(host.field(RegMap.Control.Offset, RegMap.Control.Reset) == 0)
     host.commands = 0
     for (i <- 0 until 16) host.memory(Completions + 8 * i) = 0
-    start(host, p, advisory)
+    start(host, p)
     on(host)
     host.ok(table(OpcodeCode.TableGive, 0, nr = 1, arg2 = Target))
     host.queue(table(OpcodeCode.TableScan, 0, kinds = 64))
@@ -133,7 +133,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.until("the end of RESET")(host.field(RegMap.Control.Offset, RegMap.Control.Reset) == 0)
     host.commands = 0
     for (i <- 0 until 16) host.memory(Completions + 8 * i) = 0
-    start(host, p, advisory)
+    start(host, p)
     on(host)
     assert(host.run(table(OpcodeCode.TableLookup, 3)).status == StatusCode.NoTable)
     assert(host.field(RegMap.Status.Offset, RegMap.Status.Fault) == 0, "STATUS.FAULT")
@@ -143,7 +143,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
   private def pooled(p: Params, dut: HwSwap): Unit = {
     val host = new EngineHost(dut, seeded())
     host.start()
-    start(host, p, advisory = false)
+    start(host, p)
     val pool = 0x600000L
     host.memory(pool) = tables
     host.memory(pool + 8) = tables + 4096
@@ -180,17 +180,16 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     assert(state == ((0, 0)))
   }
 
-  it("works from the ring and by register, in both modes, on chip") {
+  it("works from the ring and by register, on chip") {
     simulate(new HwSwap()(onChip)) { dut =>
-      life(onChip, advisory = false, dut)
-      life(onChip, advisory = true, dut)
+      life(onChip, dut)
       pooled(onChip, dut)
     }
   }
 
   it("works from the ring and by register, in DRAM") {
     simulate(new HwSwap()(inDram)) { dut =>
-      life(inDram, advisory = false, dut)
+      life(inDram, dut)
       pooled(inDram, dut)
     }
   }

@@ -22,7 +22,6 @@ class TablesUnderTest(implicit p: Params) extends Module {
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val directoryBase = Input(UInt(Axi.AddrBits.W))
     val flush = Input(Bool())
-    val advisory = Input(Bool())
     val pool = Flipped(new PoolPort)
     val ready, busy, idle, error = Output(Bool())
     val events = Output(new TableEvents)
@@ -40,7 +39,6 @@ class TablesUnderTest(implicit p: Params) extends Module {
   io.done := tables.io.done
   tables.io.devices := io.devices
   tables.io.directoryBase := io.directoryBase
-  tables.io.advisory := io.advisory
   tables.io.pool <> io.pool
   io.ready := tables.io.ready
   io.busy := tables.io.busy
@@ -215,7 +213,7 @@ final case class TableModelJob(
   */
 class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val onChip = Params(devices = 3, cpus = 1, clusters = 32)
-  private val inDram = onChip.copy(advisory = false, dram = Some(DramStore(8, 8, 2)))
+  private val inDram = onChip.copy(dram = Some(DramStore(8, 8, 2)))
 
   /** Pages and base of the devices there are: device 1 is not. */
   private val devices = Map(0 -> ((7 * 512 - 100, 3)), 2 -> ((18 * 512 + 1, 11)))
@@ -237,7 +235,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     regs.idle()
     dut.io.job.valid.poke(false)
     dut.io.flush.poke(false)
-    dut.io.advisory.poke(false)
     dut.io.pool.event.valid.poke(false)
     dut.clear.poke(false)
     dut.io.directoryBase.poke(directoryAt)
@@ -601,11 +598,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       }
       assert(held > 0 && least == 0, "neither the pool nor its queue was ever used up")
       assert(bare > 0, "every cluster that got empty had a table")
-      // In advisory mode there is none.
-      dut.io.advisory.poke(true)
-      bench.step()
-      bench.step()
-      dut.io.pool.none.expect(false)
     }
   }
 
