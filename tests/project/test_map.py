@@ -53,8 +53,8 @@ def test_a_changed_view_is_noticed(copy, view):
 def test_a_changed_map_is_noticed(copy):
     path = copy / "hw/map/hwswap.rdl"
     text = path.read_text()
-    assert "POLL @ 0x0a0" in text
-    path.write_text(text.replace("POLL @ 0x0a0", "POLL @ 0x0b0"))
+    assert "CMD_SIZE @ 0x050" in text
+    path.write_text(text.replace("CMD_SIZE @ 0x050", "CMD_SIZE @ 0x0a0"))
     assert check(copy).returncode == 1
 
 
