@@ -190,41 +190,40 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     assert(host.read(refused.Offset) == 0 && host.read(status.Offset) == 0)
   }
 
-  scenario("ends RESET behind a bus that hangs, and takes no late answer for another") {
-    (host, dut) =>
-      val owed = RegMap.Status.BusOwed
-      for (wait <- 0 until 24) {
-        host.queue(HostCommand(OpcodeCode.Nop))
-        host.queue(alloc(0, 0))
-        host.doorbell()
-        for (_ <- 0 until wait) host.step()
-        host.memory.hold = true
-        host.write(RegMap.CmdTail.Offset, BigInt(host.commands + 1))
-        for (_ <- 0 until 60) host.step()
-        val cycles = host.cycle
-        reset(host)
-        val took = host.cycle - cycles
-        if (host.field(RegMap.Status.Offset, owed) == 1) {
-          assert(took > (1 << p.resetTimeoutLog2) && took < 3 * (1 << p.resetTimeoutLog2), s"RESET took $took cycles")
-          dut.idle.expect(false)
-        }
-        host.commands = 0
-        host.clearCompletions()
-        host.setUp()
-        host.queue(HostCommand(OpcodeCode.Check, 2))
-        host.doorbell()
-        for (_ <- 0 until 100) host.step()
-        assert(host.read(RegMap.StatCommands.Offset) == 0, "a command was fetched while the bus owed answers")
-        host.memory.hold = false
-        val done = host.completion(0)
-        assert(done.opcode == OpcodeCode.Check && done.status == StatusCode.BadDevice)
-        assert(host.field(RegMap.Status.Offset, owed) == 0)
-        host.settle()
-        reset(host)
-        host.commands = 0
-        host.clearCompletions()
-        host.setUp()
+  scenario("ends RESET behind a bus that hangs, and takes no late answer for another") { (host, dut) =>
+    val owed = RegMap.Status.BusOwed
+    for (wait <- 0 until 24) {
+      host.queue(HostCommand(OpcodeCode.Nop))
+      host.queue(alloc(0, 0))
+      host.doorbell()
+      for (_ <- 0 until wait) host.step()
+      host.memory.hold = true
+      host.write(RegMap.CmdTail.Offset, BigInt(host.commands + 1))
+      for (_ <- 0 until 60) host.step()
+      val cycles = host.cycle
+      reset(host)
+      val took = host.cycle - cycles
+      if (host.field(RegMap.Status.Offset, owed) == 1) {
+        assert(took > (1 << p.resetTimeoutLog2) && took < 3 * (1 << p.resetTimeoutLog2), s"RESET took $took cycles")
+        dut.idle.expect(false)
       }
+      host.commands = 0
+      host.clearCompletions()
+      host.setUp()
+      host.queue(HostCommand(OpcodeCode.Check, 2))
+      host.doorbell()
+      for (_ <- 0 until 100) host.step()
+      assert(host.read(RegMap.StatCommands.Offset) == 0, "a command was fetched while the bus owed answers")
+      host.memory.hold = false
+      val done = host.completion(0)
+      assert(done.opcode == OpcodeCode.Check && done.status == StatusCode.BadDevice)
+      assert(host.field(RegMap.Status.Offset, owed) == 0)
+      host.settle()
+      reset(host)
+      host.commands = 0
+      host.clearCompletions()
+      host.setUp()
+    }
   }
 
   scenario("dumps what it holds of clusters, wherever the target lies") { (host, _) =>

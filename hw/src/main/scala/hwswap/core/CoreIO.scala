@@ -5,7 +5,7 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** What the core can be asked to do: what commands ask for. */
+/** What the core can be asked to do: commands of the same names. */
 object CoreOp extends ChiselEnum {
   val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
   val reclaimDone, stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable, dump = Value

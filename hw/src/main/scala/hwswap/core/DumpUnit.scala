@@ -5,7 +5,7 @@ package core
 import chisel3._
 
 /** DUMP: walks over the row of a cluster, which then stays open until the answer is taken, so that DumpPort shows it.
-  * Whether a device has the cluster does not matter. 24 cycles from the start on.
+  * Whether a device has the cluster does not matter. 22 cycles from the start on.
   */
 class DumpUnit(implicit p: Params) extends CoreUnit {
   private val walking = RegInit(false.B)

@@ -79,9 +79,8 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
         view.meta.count.poke(line.count)
       }
       view.walked.poke(counting == 1)
-      for (cluster <- open if counting == 1) {
+      for (cluster <- open if counting == 1)
         view.used.poke(state.lines(cluster).rows)
-      }
       for (cluster <- looked) {
         view.lists.next.poke(state.lines(cluster).next)
         view.lists.prev.poke(state.lines(cluster).prev)

@@ -445,7 +445,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     val failing = core.alloc(2, 8)
     assert(failing.status == NoSpace && core.seen("scan") == 2)
     assert(failing.cycles == 32, "the scans of a NONFULL and a FRAG cluster fail")
-    assert(core.dump(0).cycles == 31)
+    assert(core.dump(0).cycles == 30)
   }
 
   describe("the core") {
