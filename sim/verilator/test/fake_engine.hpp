@@ -26,8 +26,8 @@ public:
     ++resets;
     registers = {{HWSWAP_REG_ID, HWSWAP_ID_MAGIC_RESET},
                  {HWSWAP_REG_VERSION, field(HWSWAP_VERSION_MAJOR_SHIFT, 1)},
-                 {HWSWAP_REG_CAPS, field(HWSWAP_CAPS_CPUS_SHIFT, 2) | field(HWSWAP_CAPS_ORDERS_SHIFT, 10) |
-                                       field(HWSWAP_CAPS_HINT_RING_LOG2_SHIFT, 2)}};
+                 {HWSWAP_REG_CAPS, field(HWSWAP_CAPS_CPUS_SHIFT, 2) | field(HWSWAP_CAPS_ORDERS_SHIFT, 10)},
+                 {HWSWAP_REG_GRANT_STATE, field(HWSWAP_GRANT_STATE_RING_LOG2_SHIFT, 2)}};
     irq_ = rose_ = false;
     busy_until = 0;
   }

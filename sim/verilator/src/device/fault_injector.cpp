@@ -23,61 +23,72 @@ uint64_t FaultInjector::register_read(uint32_t address, uint64_t value) {
   }
   if (lying && fault_ == InjectedFault::larger && address == HWSWAP_REG_CAPS) {
     ++injected_;
-    return value + field_put(HWSWAP_CAPS_CLUSTERS, field_get(value, HWSWAP_CAPS_CLUSTERS)) +
-           field_put(HWSWAP_CAPS_HINT_RING_LOG2, 1);
+    return value + field_put(HWSWAP_CAPS_CLUSTERS, field_get(value, HWSWAP_CAPS_CLUSTERS));
   }
   return value;
 }
 
 uint64_t FaultInjector::register_write(uint32_t address, uint64_t value) {
-  if (!active() || fault_ != InjectedFault::astray || address != HWSWAP_REG_STATE_BASE)
+  if (address == HWSWAP_REG_GRANT_DEVICE)
+    epochs_[field_get(value, HWSWAP_GRANT_DEVICE_TYPE)] = field_get(value, HWSWAP_GRANT_DEVICE_EPOCH);
+  if (!active() || fault_ != InjectedFault::astray || address != HWSWAP_REG_GRANT_GROUP_BASE)
     return value;
   ++injected_;
   return value ^ (256u << 20);
 }
 
-void FaultInjector::set_hint_rings(uint64_t base, uint64_t bytes) {
-  hint_base_ = base;
-  hint_bytes_ = bytes;
+void FaultInjector::set_rings(uint64_t base, uint64_t bytes) {
+  ring_base_ = base;
+  ring_bytes_ = bytes;
 }
 
-uint64_t FaultInjector::random_hint(uint64_t like) {
-  uint64_t hint = random_();
+uint64_t FaultInjector::other_device(uint64_t place) const {
+  const uint64_t type = field_get(place, HWSWAP_GRANT_PLACE_TYPE) ^ 1;
+  return (place & ~(HWSWAP_GRANT_PLACE_TYPE | HWSWAP_GRANT_PLACE_EPOCH)) | field_put(HWSWAP_GRANT_PLACE_TYPE, type) |
+         field_put(HWSWAP_GRANT_PLACE_EPOCH, epochs_[type]);
+}
+
+uint64_t FaultInjector::random_place(uint64_t like) {
+  uint64_t place = random_();
   // Entirely random words are recognised at once by their phase, order or epoch. The dangerous ones look right, so
   // each field that could give it away is kept with an even chance, and offsets are mostly small.
   const uint64_t keep = random_();
   const auto copy = [&](unsigned bit, uint64_t mask) {
     if (keep >> bit & 1)
-      hint = (hint & ~mask) | (like & mask);
+      place = (place & ~mask) | (like & mask);
   };
-  copy(0, HWSWAP_HINT_HINT_PHASE);
-  copy(1, HWSWAP_HINT_HINT_VALID);
-  copy(2, HWSWAP_HINT_HINT_ORDER);
-  copy(3, HWSWAP_HINT_HINT_TYPE);
-  copy(4, HWSWAP_HINT_HINT_EPOCH);
+  copy(0, HWSWAP_GRANT_PLACE_PHASE);
+  copy(1, HWSWAP_GRANT_PLACE_VALID);
+  copy(2, HWSWAP_GRANT_PLACE_ORDER);
+  copy(3, HWSWAP_GRANT_PLACE_TYPE);
+  copy(4, HWSWAP_GRANT_PLACE_EPOCH);
   if (keep >> 5 & 3) {
-    const uint64_t small = field_get(hint, HWSWAP_HINT_HINT_SLOT) & 0x3ffff;
-    hint = (hint & ~HWSWAP_HINT_HINT_SLOT) | field_put(HWSWAP_HINT_HINT_SLOT, small);
+    const uint64_t small = field_get(place, HWSWAP_GRANT_PLACE_SLOT) & 0x3ffff;
+    place = (place & ~HWSWAP_GRANT_PLACE_SLOT) | field_put(HWSWAP_GRANT_PLACE_SLOT, small);
   }
-  return hint;
+  return place;
 }
 
 bool FaultInjector::dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes) {
-  if (!wants_hint_rings() || !active() || !in_hint_rings(address) || strobes != 0xff)
+  if (!wants_rings() || !active() || !in_rings(address) || strobes != 0xff)
     return memory.write(address, data, strobes);
+  const bool is_place = (address - ring_base_) % HWSWAP_GRANT_SIZE == HWSWAP_GRANT_PLACE_OFFSET;
   if (fault_ == InjectedFault::device) {
+    if (!is_place)
+      return memory.write(address, data, strobes);
     ++injected_;
-    return memory.write(address, data ^ field_put(HWSWAP_HINT_HINT_TYPE, 1), strobes);
+    return memory.write(address, other_device(data), strobes);
   }
   const uint64_t dice = random_();
   if ((dice & 3) != 0) {
     ++injected_;
-    data = random_hint(data);
+    data = is_place ? random_place(data) : random_();
   }
-  if ((dice >> 2 & 7) == 0) {
+  if (is_place && (dice >> 2 & 7) == 0) {
     ++injected_;
-    const uint64_t other = hint_base_ + random_() % (hint_bytes_ / HWSWAP_HINT_SIZE) * HWSWAP_HINT_SIZE;
-    memory.write(other, random_hint(data), 0xff);
+    const uint64_t other = ring_base_ + random_() % (ring_bytes_ / HWSWAP_GRANT_SIZE) * HWSWAP_GRANT_SIZE;
+    memory.write(other + HWSWAP_GRANT_MASK_OFFSET, random_(), 0xff);
+    memory.write(other + HWSWAP_GRANT_PLACE_OFFSET, random_place(data), 0xff);
   }
   return memory.write(address, data, strobes);
 }

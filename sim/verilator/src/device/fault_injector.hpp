@@ -4,6 +4,7 @@
 
 #include "bus/bus_memory.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -16,11 +17,11 @@ enum class InjectedFault {
   none,
   version, ///< VERSION.MAJOR is one too high
   ones,    ///< registers read as all ones and ignore writes: a device that is gone
-  garbage, ///< random hints
+  garbage, ///< random grants
   build,   ///< BUILD is that of another engine
-  larger,  ///< CAPS has twice the clusters and hint rings twice the size
-  device,  ///< hints of swap device 0 name device 1, and the other way round
-  astray,  ///< the cluster-state array is looked for 256 MB away from where the host has it
+  larger,  ///< CAPS has twice the clusters
+  device,  ///< grants of swap device 0 name device 1, with its epoch, and the other way round
+  astray,  ///< marks of groups are looked for 256 MB away from where the host has them
 };
 
 class FaultInjector {
@@ -37,15 +38,16 @@ public:
   /// Whether register writes get lost.
   bool drops_writes() const { return active() && fault_ == InjectedFault::ones; }
 
-  /// Whether the device has to say where its hint rings lie.
-  bool wants_hint_rings() const { return fault_ == InjectedFault::garbage || fault_ == InjectedFault::device; }
+  /// Whether the device has to say where its rings of grants lie.
+  bool wants_rings() const { return fault_ == InjectedFault::garbage || fault_ == InjectedFault::device; }
 
-  /// The hint rings are `bytes` bytes from bus address `base` on.
-  void set_hint_rings(uint64_t base, uint64_t bytes);
+  /// The rings of grants are `bytes` bytes from bus address `base` on.
+  void set_rings(uint64_t base, uint64_t bytes);
 
-  /// Write a word for the engine's DMA: into a hint ring, with `garbage`, most words become something else, and now and
-  /// then another entry of the rings is overwritten too; with `device` the swap device is another one. The rings are
-  /// written only while the engine itself writes them, so that memory which the host has taken back stays untouched.
+  /// Write a word for the engine's DMA: into a ring of grants, with `garbage`, most words become something else, and
+  /// now and then another entry of the rings is overwritten too; with `device` the swap device is another one. The
+  /// rings are written only while the engine itself writes them, so that memory which the host has taken back stays
+  /// untouched.
   bool dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes);
 
   /// Words spoiled or values replaced so far.
@@ -53,17 +55,21 @@ public:
 
 private:
   bool active() const { return fault_ != InjectedFault::none && reads_ >= after_; }
-  bool in_hint_rings(uint64_t address) const { return address - hint_base_ < hint_bytes_; }
-  /// A random hint; the phase bit of `like` half of the time.
-  uint64_t random_hint(uint64_t like);
+  bool in_rings(uint64_t address) const { return address - ring_base_ < ring_bytes_; }
+  /// `place` as the other one of devices 0 and 1 has it (2 and 3, and so on).
+  uint64_t other_device(uint64_t place) const;
+  /// A random second word of a grant; each field of `like` half of the time.
+  uint64_t random_place(uint64_t like);
 
   InjectedFault fault_;
   uint64_t after_;
   std::mt19937_64 random_;
   uint64_t reads_ = 0;
   uint64_t injected_ = 0;
-  uint64_t hint_base_ = 0;
-  uint64_t hint_bytes_ = 0;
+  uint64_t ring_base_ = 0;
+  uint64_t ring_bytes_ = 0;
+  /// What the host has said last of each swap device.
+  std::array<uint64_t, 32> epochs_ = {};
 };
 
 } // namespace hwswap

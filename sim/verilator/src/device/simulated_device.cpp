@@ -111,8 +111,8 @@ void SimulatedDevice::write_register(uint32_t offset, uint64_t data, uint8_t str
     return;
   const uint64_t begin = engine_.cycles();
   engine_.write_register(offset, injector_.register_write(offset, data), strobes);
-  if (offset == HWSWAP_REG_HINT_BASE && injector_.wants_hint_rings())
-    find_hint_rings();
+  if (offset == HWSWAP_REG_GRANT_RING_BASE && injector_.wants_rings())
+    find_rings();
   pacer_.accessed(begin);
   after_cycles();
 }
@@ -128,11 +128,11 @@ void SimulatedDevice::write_control(uint64_t offset, uint64_t data, uint8_t stro
   }
 }
 
-void SimulatedDevice::find_hint_rings() {
+void SimulatedDevice::find_rings() {
   const uint64_t caps = engine_.read_register(HWSWAP_REG_CAPS);
   const uint64_t rings = field_get(caps, HWSWAP_CAPS_CPUS) * field_get(caps, HWSWAP_CAPS_ORDERS);
-  injector_.set_hint_rings(engine_.read_register(HWSWAP_REG_HINT_BASE),
-                           (rings * HWSWAP_HINT_SIZE) << field_get(caps, HWSWAP_CAPS_HINT_RING_LOG2));
+  const uint64_t log2 = field_get(engine_.read_register(HWSWAP_REG_GRANT_STATE), HWSWAP_GRANT_STATE_RING_LOG2);
+  injector_.set_rings(engine_.read_register(HWSWAP_REG_GRANT_RING_BASE), (rings * HWSWAP_GRANT_SIZE) << log2);
 }
 
 void SimulatedDevice::after_cycles() {
@@ -158,7 +158,7 @@ void SimulatedDevice::reset() {
   pacer_.reset();
   guest_time_ = 0;
   msix_table_ = {};
-  injector_.set_hint_rings(0, 0);
+  injector_.set_rings(0, 0);
 }
 
 void SimulatedDevice::client_gone() {

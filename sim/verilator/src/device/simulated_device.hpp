@@ -50,7 +50,7 @@ private:
   void write_control(uint64_t offset, uint64_t data, uint8_t strobes);
   /// The engine's clock has run: pass its interrupt on, count its polling rounds.
   void after_cycles();
-  void find_hint_rings();
+  void find_rings();
 
   Engine &engine_;
   PciConfig &config_;
