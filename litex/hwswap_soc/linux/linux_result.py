@@ -17,7 +17,7 @@ TROUBLE = re.compile(
 SOFTWARE = ("off", "tuned")
 """Modes without the engine."""
 
-HINTED = ("hint", "trusted")
+PLACING = ("hint", "trusted")
 """Modes in which the engine places folios."""
 
 WRITTEN = {"tuned": "software", "trusted": "the engine"}
@@ -115,8 +115,8 @@ class Collected:
 
 
 def placed(bench: dict[str, Any]) -> int:
-    """How many folios of a line of the kernel's bench the engine placed, by hints or by grants."""
-    return bench["hinted"] + bench.get("granted", 0)
+    """How many folios of a line of the kernel's bench went where a grant said."""
+    return bench["granted"]
 
 
 def failures(collected: Collected, wanted: tuple[str, ...]) -> list[str]:
@@ -150,11 +150,11 @@ def _mode_failures(name: str, mode: Mode) -> list[str]:
     for bench in mode.benches:
         if bench["failed"] or not bench["n"]:
             found.append(f"{name}: {bench['failed']} of {bench['n']} {bench['op']} of order {bench['order']} failed.")
-        if name in HINTED and bench["op"] == "alloc" and not placed(bench):
+        if name in PLACING and bench["op"] == "alloc" and not placed(bench):
             found.append(f"{name}: no folio of order {bench['order']} was placed by the engine.")
     if name not in SOFTWARE:
         if mode.mirror is None or mode.mirror["differences"]:
-            found.append(f"{name}: the engine's mirror differs from the kernel's tables: {mode.mirror}.")
+            found.append(f"{name}: what the engine reads differs from the kernel's tables: {mode.mirror}.")
         if mode.driver.get("detaches") or mode.driver.get("timeouts"):
             found.append(f"{name}: the driver gave the engine up.")
     if name in WRITTEN:

@@ -49,15 +49,13 @@ def swap_table(collected: Collected, clock_hz: int) -> Table:
     row("CPU cycles a page out, 64 kB folios", lambda mode: cycles(mode, "out_ns", 4))
     row("CPU cycles a page in, 64 kB folios", lambda mode: cycles(mode, "in_ns", 4))
     for name in (
-        "slots_engine",
-        "slots_software",
-        "hints_taken",
-        "hints_refused",
-        "hint_misses",
-        "notices",
         "grant_units",
         "grants_popped",
         "grants_claimed",
+        "grants_stray",
+        "shadow_same",
+        "shadow_good",
+        "shadow_stale",
         "fills",
         "clears",
         "fills_busy",
