@@ -66,7 +66,7 @@ def panels(text: str) -> list[tuple[str, list[Row]]]:
         return Row(f"{cpu}, {what}", stock, tuned, register)
 
     def in_linux(order: int) -> Row:
-        off, tuned, _, hint = (number(cell) for cell in linux[f"allocate order {order}"][:4])
+        off, tuned, hint = (number(cell) for cell in linux[f"allocate order {order}"][:3])
         return Row(f"order {order}", off, tuned, hint)
 
     def in_guest(order: int) -> Row:
@@ -80,7 +80,7 @@ def panels(text: str) -> list[tuple[str, list[Row]]]:
             [on_metal(cpu, what) for cpu in ("VexRiscv", "Rocket") for what in states],
         ),
         (
-            "Linux on the SoC's Rocket, empty device: hints (CPU cycles, make soc-linux)",
+            "Linux on the SoC's Rocket, empty device: grants (CPU cycles, make soc-linux)",
             [in_linux(k) for k in (0, 4, 9)],
         ),
         ("Linux in a guest, engine behind PCI: grants (instructions, make demo)", [in_guest(k) for k in (0, 4, 9)]),

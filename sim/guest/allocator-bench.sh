@@ -8,7 +8,7 @@ BENCH=/sys/kernel/debug/swap_alloc_bench
 # percentile.
 BENCH_TICK_US=200
 
-# Guest time between two calls of the bench, a page: enough for 16 hints, a full ring, to last from step to step.
+# Guest time between two calls of the bench, a page: what a ring of grants holds lasts from step to step.
 GAP_NS=20000
 
 # settle: until the engine, if there is one, has had guest time to follow

@@ -55,7 +55,7 @@ if [ "$KERNEL" = unpatched ]; then
 	exit
 fi
 
-insmod /lib/modules/hwswap_tablebench.ko || exit 1
+insmod /lib/modules/hwswap_tablebench.ko clusters=$((MEMORY_MB / 2)) || exit 1
 swapctl make -s "${MEMORY_MB}m" /dev/ram0 && swapctl on /dev/ram0 || exit 1
 echo "@phase memory filling and emptying a swap device"
 for size in $FILLS; do
@@ -66,8 +66,6 @@ for percent in $FREES; do
 	held empty "$largest" "$percent" || exit 1
 done
 
-# All hints together may take a 64th of what is free, and a ring that was asked for once stays full: on a smaller device
-# those of the small orders leave nothing for the largest one.
 swap_on 1 2 3 || exit 1
 bench stock || exit 1
 insmod /lib/modules/hwswap_testbackend.ko fill_order=0 fill_verify=n || exit 1

@@ -85,8 +85,8 @@ def test_one_cpu_by_pcie_costs_what_its_instructions_say():
 
 
 def test_what_was_not_measured_has_no_cost():
-    assert cost.kernel(KNOWN, "hint ring", "90 % full", 0, LINKS[0]) is None
-    assert cost.grants_break_even(KNOWN, "hint ring", "unpatched", "90 % full", 0, LINKS[0]) is None
+    assert cost.kernel(KNOWN, "grants", "90 % full", 1, LINKS[0]) is None
+    assert cost.grants_break_even(KNOWN, "grants", "unpatched", "90 % full", 1, LINKS[0]) is None
     assert cost.bare_metal(KNOWN, {}, "register", "empty", 0) is None
     assert cost.register_break_even(KNOWN, {}, "tuned", "empty", 0) is None
 

@@ -15,7 +15,7 @@ def line(event: str, values: str, cpu: int = 0, task: str = "usemem-77") -> str:
 
 
 ON = line("swap_device_on", f"type=1 max=1025 pages=1024 prio=-1 flags={SSD:#x}")
-ALLOC = line("swap_slots_alloc", "order=0 type=1 offset=1 nr=1 hinted=0")
+ALLOC = line("swap_slots_alloc", "order=0 type=1 offset=1 nr=1")
 PREPARED = trace.prepare(1, 1025, SSD, -1)
 
 
@@ -33,8 +33,8 @@ def test_each_event_becomes_its_record():
         ON,
         line("sched_switch", "prev_comm=a"),
         ALLOC,
-        line("swap_slots_alloc", "order=4, type=1, offset=528, nr=16, hinted=0", cpu=1),
-        line("swap_slots_alloc", "order=9 type=0 offset=0 nr=0 hinted=0"),
+        line("swap_slots_alloc", "order=4, type=1, offset=528, nr=16", cpu=1),
+        line("swap_slots_alloc", "order=9 type=0 offset=0 nr=0"),
         line("swap_slots_free", "type=1 offset=528 nr=3", cpu=1, task="<idle>-0"),
         line("swap_device_off", "type=1 stage=0"),
         line("swap_device_off", "type=1 stage=2"),
@@ -79,10 +79,9 @@ def test_a_line_with_a_thread_group_and_one_without_a_task_are_read():
         ([ON, "CPU:0 [LOST 1234 EVENTS]\n", ALLOC], "line 2: the kernel lost events"),
         (["# entries-in-buffer/entries-written: 100/205   #P:1\n", ON], "line 1: the kernel kept 100 of 205"),
         ([ALLOC], "line 1: device 1 is used, but its swapon is not in the recording"),
-        ([ON, line("swap_slots_alloc", "order=0 type=1 offset=1 nr=1 hinted=1")], "a hinted allocation"),
-        ([ON, line("swap_slots_alloc", "order=0 type=1 offset=1 hinted=0")], "swap_slots_alloc without nr"),
-        ([ON, line("swap_slots_alloc", "order=2 type=1 offset=4 nr=1 hinted=0")], "of order 2 with 1 slots"),
-        ([ON, line("swap_slots_alloc", "order=12 type=1 offset=4 nr=1 hinted=0")], "of order 12"),
+        ([ON, line("swap_slots_alloc", "order=0 type=1 offset=1")], "swap_slots_alloc without nr"),
+        ([ON, line("swap_slots_alloc", "order=2 type=1 offset=4 nr=1")], "of order 2 with 1 slots"),
+        ([ON, line("swap_slots_alloc", "order=12 type=1 offset=4 nr=1")], "of order 12"),
         ([ON, ON], "line 2: device 1 comes on twice"),
         ([ON, ALLOC, line("swap_bad_slot", "type=1 offset=5")], "after its first allocation"),
         ([ON, line("swap_device_off", "type=1 stage=3")], "with stage 3"),

@@ -87,12 +87,12 @@ class Driver:
             assert time.monotonic() < deadline, f"{counter} is {value} after {timeout} s"
             time.sleep(0.2)
 
-    def wait_engine_places(self, beyond: int = 0, timeout: float = 60.0) -> None:
-        """Wait until the engine has placed more than `beyond` slots."""
-        self.wait_beyond("slots_engine", beyond, timeout)
+    def wait_grants(self, timeout: float = 60.0) -> None:
+        """Wait until a search begins where a grant of the engine said. They are counted from each attach on."""
+        self.wait_beyond("grant_units", self.stats()["grant_units"], timeout)
 
-    def assert_quiet_mirror(self) -> None:
-        """Compare kernel, records and engine while nothing swaps."""
+    def assert_mirror(self) -> None:
+        """Compare what the kernel stores for the engine with its own tables, which has to hold at any time."""
         text = self.guest.run(f"cat {DEBUG}/verify").check()
         last = text.strip().splitlines()[-1].split()
         assert last[0] == "clusters" and int(last[1]) > 0, text

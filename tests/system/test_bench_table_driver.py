@@ -62,7 +62,7 @@ def test_the_patches_alone_cost_little(report: dict) -> None:
         assert stock[op, 0] - unpatched[op, 0] <= A_FEW, (stock, unpatched)
 
 
-def test_what_is_unpatched_lacks_the_hooks_and_nothing_else() -> None:
+def test_what_is_unpatched_lacks_our_options_and_nothing_else() -> None:
     patched, unpatched = (
         set((kernel.path().parent / "config").read_text().splitlines())
         for kernel in (artifacts.KERNEL, artifacts.KERNEL_UNPATCHED)
@@ -74,24 +74,24 @@ def test_what_is_unpatched_lacks_the_hooks_and_nothing_else() -> None:
         "# CONFIG_SWAP_TABLE_RANGES is not set",
     }
     assert unpatched - patched == set()
-    # What a hook that is switched off costs, and one that is called, hangs on these.
+    # What costs nothing but a NOP while it is switched off, and what a hook costs that is called, hangs on these.
     assert {"CONFIG_JUMP_LABEL=y", "CONFIG_HAVE_STATIC_CALL_INLINE=y"} <= patched
 
 
-def test_a_column_of_hints_is_of_hints(report: dict) -> None:
-    """A call that finds no hint is software's: its figure must not stand in a column of the engine's."""
+def test_a_column_of_grants_is_of_grants(report: dict) -> None:
+    """A call that finds no grant is software's: its figure must not stand in a column of the engine's."""
     for entry in report["bench"]:
-        if entry["mode"] in driver.HINTED:
-            assert entry["hint_share"] >= driver.LEAST_HINTED, entry
+        if entry["mode"] in driver.GRANTED:
+            assert entry["granted_share"] >= driver.LEAST_GRANTED, entry
         else:
-            assert entry["hint_share"] == 0, entry
+            assert entry["granted_share"] == 0, entry
     assert driver.fallbacks(report) == []
 
 
 def test_fallbacks_are_told(report: dict) -> None:
-    poor = [{**entry, "hint_share": 0.5} if entry["order"] == 9 else entry for entry in report["bench"]]
+    poor = [{**entry, "granted_share": 0.5} if entry["order"] == 9 else entry for entry in report["bench"]]
     told = driver.fallbacks({"bench": poor})
-    assert len(told) == len(driver.HINTED)
+    assert len(told) == len(driver.GRANTED)
     assert "mode hint, order 9: 50 %" in told[0]
 
 

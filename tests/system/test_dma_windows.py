@@ -51,11 +51,11 @@ def reach(guest: Guest) -> tuple[list[Window], bool]:
 
 
 def assert_own_memory(windows: list[Window]) -> None:
-    """The first two are the driver's memory: one part is written, the other read, and it is not much."""
+    """The first two are the driver's memory: what is written and what is read, marks are both, and it is not much."""
     written, read = windows[:2]
     assert written.write and not written.read, windows
     assert read.read and not read.write, windows
-    assert written.start < written.end == read.start < read.end, windows
+    assert written.start < read.start < written.end < read.end, windows
     assert read.end - written.start < 1 << 20, windows
 
 
@@ -75,7 +75,7 @@ def memory(guest: Guest) -> tuple[int, int]:
 
 def test_hint_reaches_the_drivers_memory_alone(guest: Guest, driver: Driver) -> None:
     load = Load(guest, LOAD)
-    driver.wait_engine_places()
+    driver.wait_grants()
     assert_no_tables(guest)
     load.stop(300)
     assert_no_tables(guest)
@@ -122,14 +122,14 @@ def test_windows_come_back_with_the_engine(guest: Guest, driver: Driver) -> None
     """A reset closes them all."""
     load = Load(guest, LOAD)
     guest.run(f"echo 1 >{DEBUG}/reattach").check()
-    driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
+    driver.wait_grants()
     load.stop(300)
     assert_no_tables(guest)
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()
 
 
 def test_engine_that_goes_astray(folder: Path, kernel_log: Path) -> None:
-    """It looks for records where there are none: that is refused, and the driver says so and lets go of it."""
+    """It looks for marks where there are none: that is refused, and the driver says so and lets go of it."""
     engine = EngineServer(folder, arguments=("--bad", "astray"))
     with Guest(Machine(cpus=2), engine, log=kernel_log) as guest:
         swap_on(guest)
@@ -139,4 +139,4 @@ def test_engine_that_goes_astray(folder: Path, kernel_log: Path) -> None:
         assert driver.state() == "detached: it wanted to use memory that it was not given"
         lines = driver.messages("was refused: that is in none of its windows")
         assert lines and "its DMA read at bus address" in lines[0], lines
-        assert driver.stats()["slots_engine"] == 0
+        assert driver.stats()["grant_units"] == 0

@@ -3,8 +3,10 @@
 
 from pathlib import Path
 
+import pytest
 from driver import Driver, Load, swap_on, swapload, unless_qemu_ends
 from hwswap.guest.qemu import Guest, Machine
+from hwswap.project import artifacts
 from hwswap.rtl.device_server import EngineServer
 
 MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
@@ -18,7 +20,7 @@ def kill_and_attach_again(engine: EngineServer, kernel_log: Path) -> None:
         driver.load("hint")
         driver.wait_attached()
         load = Load(guest, MIXED)
-        driver.wait_engine_places()
+        driver.wait_grants()
         load.assert_running()
 
         guest.kill_engine()
@@ -32,13 +34,21 @@ def kill_and_attach_again(engine: EngineServer, kernel_log: Path) -> None:
 
         guest.restart_engine()
         driver.wait_attached(60)
-        driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
+        driver.wait_grants()
         load.stop()
-        driver.assert_quiet_mirror()
+        driver.assert_mirror()
 
 
-def test_killed_and_attached_again(engine: EngineServer, kernel_log: Path) -> None:
-    unless_qemu_ends(lambda: kill_and_attach_again(engine, kernel_log), kernel_log)
+@pytest.mark.parametrize("program", [artifacts.DEVICE_GRANTS, artifacts.DEVICE_GRANTS_ONLY], ids=["whole", "no-core"])
+def test_killed_and_attached_again(folder: Path, kernel_log: Path, program: artifacts.Artifact) -> None:
+    def scenario() -> None:
+        server = EngineServer(folder, program=program)
+        try:
+            kill_and_attach_again(server, kernel_log)
+        finally:
+            server.stop()
+
+    unless_qemu_ends(scenario, kernel_log)
 
 
 def test_reset_reboot_and_a_second_guest(engine: EngineServer, kernel_log: Path) -> None:
@@ -51,13 +61,13 @@ def test_reset_reboot_and_a_second_guest(engine: EngineServer, kernel_log: Path)
         driver.load("hint")
         driver.wait_attached()
         load = Load(guest, MIXED)
-        driver.wait_engine_places()
+        driver.wait_grants()
         load.stop()
-        driver.assert_quiet_mirror()
+        driver.assert_mirror()
 
     with Guest(MACHINE, engine, log=kernel_log) as guest:
         use(guest)
-        Load(guest, MIXED)  # the reset comes while hints are out
+        Load(guest, MIXED)  # the reset comes while grants are out
         guest.reset()
         use(guest)
         guest.reboot()

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters have bounds, mode trusted taints the kernel, and a verification can be interrupted."""
+"""Parameters have bounds, and mode trusted taints the kernel."""
 
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from driver import DEBUG, PARAMETERS, Driver, swap_on
+from driver import PARAMETERS, Driver, swap_on
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
@@ -23,8 +21,6 @@ BOUNDS = {
 """The smallest and the largest value of each parameter that can be written."""
 TAINT_USER = 1 << 6
 """Somebody asked for something dangerous (Documentation/admin-guide/tainted-kernels.rst)."""
-LATENCY = 500
-"""Engine clock cycles a transfer: the engine's picture of 1,024 clusters takes some seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +55,9 @@ def test_bounds(guest: Guest, driver: Driver, name: str) -> None:
 
 def test_bounds_when_it_is_loaded(guest: Guest, driver: Driver) -> None:
     driver.unload()
-    for setting in ("depth=0", "depth=65536", "quarantine_ms=10001"):
+    for setting in ("pause_cycles=-1", "pause_cycles=65536", "quarantine_ms=10001"):
         assert guest.run(f"insmod /lib/modules/hwswap.ko {setting}").code != 0
-    assert driver.messages("parameter depth is a number from 1 to 65535, not 65536: left at 512")
+    assert driver.messages("parameter pause_cycles is a number from 0 to 65535, not 65536: left at 64")
     driver.load("hint")
     driver.wait_attached()
 
@@ -78,22 +74,3 @@ def test_mode_trusted_taints_the_kernel(guest: Guest, driver: Driver) -> None:
     assert tainted()
     lines = driver.messages("taints the kernel")
     assert len(lines) == 1 and "mode trusted lets a device write to the kernel's own swap tables" in lines[0], lines
-
-
-def test_verification_is_interrupted(folder: Path, kernel_log: Path) -> None:
-    engine = EngineServer(folder, latency=LATENCY)
-    with Guest(Machine(cpus=2, disk_mb=512), engine, log=kernel_log) as guest:
-        swap_on(guest)
-        driver = Driver.attached(guest, "hint", 120)
-        before = driver.stats()
-        began = time.monotonic()
-        driver.assert_quiet_mirror()
-        whole = time.monotonic() - began
-        assert driver.since(before)["verifies"] == 1
-        guest.run(f"timeout {whole / 4:.2f} cat {DEBUG}/verify >/tmp/verify; [ $? -ne 0 ]").check()
-        assert guest.run("cat /tmp/verify").check() == ""
-        driver.set_mode("off")  # waits for the locks that the verification had
-        # One that does not look for signals goes on to its end, and is counted, whatever becomes of the reader.
-        assert driver.since(before)["verifies"] == 1
-        driver.set_mode("hint")
-        driver.wait_attached(120)

@@ -51,18 +51,18 @@ def test_reset_under_load(guest: Guest, driver: Driver, method: str) -> None:
     before, said = driver.stats(), len(driver.messages("PCI function is being reset"))
     load = Load(guest, MIXED)
     for _ in range(3):
-        driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
+        driver.wait_grants()
         guest.run(f"echo 1 >{device}/reset").check()
         load.assert_running()
         driver.wait_attached()
-    driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
+    driver.wait_grants()
     load.stop()
     seen = driver.since(before)
     assert seen["detaches"] == seen["attaches"] == 3, seen
     assert seen["timeouts"] == 0, seen
     assert len(driver.messages("PCI function is being reset")) == said + 3
     assert_ordered(driver)
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()
 
 
 @pytest.mark.parametrize("error", [COMPLETION_TIMEOUT, MALFORMED])
@@ -75,11 +75,11 @@ def test_reported_error_under_load(guest: Guest, driver: Driver, error: int) -> 
     text = "".join(f"\\x{byte:02x}" for byte in message)
     before, recovered = driver.stats(), guest.kernel_log().count("device recovery successful")
     load = Load(guest, MIXED)
-    driver.wait_engine_places(beyond=before["slots_engine"])
+    driver.wait_grants()
     guest.run(f"printf '{text}' >/dev/aer_inject").check()
     driver.wait_beyond("detaches", before["detaches"])
     driver.wait_attached()
-    driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
+    driver.wait_grants()
     load.stop()
     seen = driver.since(before)
     assert seen["detaches"] == seen["attaches"] == 1, seen
@@ -87,7 +87,7 @@ def test_reported_error_under_load(guest: Guest, driver: Driver, error: int) -> 
     assert driver.messages("a PCI error was reported")
     assert guest.kernel_log().count("device recovery successful") == recovered + 1
     assert_ordered(driver)
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()
 
 
 def test_reset_while_nothing_is_attached(guest: Guest, driver: Driver) -> None:
@@ -98,4 +98,4 @@ def test_reset_while_nothing_is_attached(guest: Guest, driver: Driver) -> None:
     assert driver.state() == "detached: mode is off"
     driver.set_mode("hint")
     driver.wait_attached()
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hints do not overrule priorities: what has to go to an encrypted device does not end up on a plain one."""
+"""Grants do not overrule priorities: what has to go to an encrypted device does not end up on a plain one."""
 
 from pathlib import Path
 
@@ -27,8 +27,8 @@ def swap_on_both(guest: Guest, size: str) -> None:
     guest.run(f"swapctl make {SECOND} && swapctl on -p 1 {SECOND}").check()
 
 
-def test_hints_of_a_lower_priority_are_refused(folder: Path, kernel_log: Path) -> None:
-    """An engine that names the second device in each hint."""
+def test_grants_of_a_lower_priority_are_refused(folder: Path, kernel_log: Path) -> None:
+    """An engine that names the second device in each grant of the first."""
     engine = EngineServer(folder, arguments=("--bad", "device"))
     with Guest(Machine(cpus=2, disks=2), engine, log=kernel_log) as guest:
         swap_on_both(guest, "64m")
@@ -39,13 +39,13 @@ def test_hints_of_a_lower_priority_are_refused(folder: Path, kernel_log: Path) -
         stats = driver.stats()
         assert used(guest, FIRST) > 0
         assert used(guest, SECOND) == 0, stats
-        assert stats["refused_priority"] > 0, stats
-        assert stats["slots_engine"] == 0, stats
+        assert stats["grants_refused_priority"] > 0, stats
+        assert stats["grant_units"] == 0, stats
         verify_half(guest)
 
 
 def test_a_full_device_is_no_reason(folder: Path, kernel_log: Path) -> None:
-    """An honest engine: when the first device is full, hints of the second are taken."""
+    """An honest engine: when the first device is full, grants of the second are taken."""
     with Guest(Machine(cpus=2, disks=2), EngineServer(folder), log=kernel_log) as guest:
         swap_on_both(guest, "4m")
         driver = Driver.attached(guest, "hint")
@@ -53,8 +53,8 @@ def test_a_full_device_is_no_reason(folder: Path, kernel_log: Path) -> None:
         assert used(guest, FIRST) == 4092  # all but its header; and it stays so
         assert used(guest, SECOND) > 0
         load = Load(guest, MIXED)
-        driver.wait_engine_places(beyond=driver.stats()["slots_engine"])
+        driver.wait_grants()
         assert used(guest, FIRST) == 4092
         load.stop()
         verify_half(guest)
-        driver.assert_quiet_mirror()
+        driver.assert_mirror()

@@ -68,7 +68,7 @@ def test_swapoff_half_full_under_load(guest: Guest, driver: Driver, fixed: str) 
     assert seen["windows_same"] > 0, seen
     assert seen["tables_given"] > 0, seen
     assert seen["timeouts"] == seen["detaches"] == 0, seen
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()
 
 
 def test_searches_find_what_is_there(guest: Guest, driver: Driver) -> None:
@@ -106,4 +106,4 @@ def test_mode_changes_under_load(guest: Guest, driver: Driver) -> None:
         load.assert_running()
     load.stop(300)
     driver.wait_attached()
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()

@@ -45,7 +45,7 @@ def test_folios_of_mixed_orders(guest: Guest, driver: Driver, verify: str) -> No
     for load in loads:
         load.stop(300)
     assert_orderly(driver.since(before))
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()
 
 
 @pytest.mark.parametrize("order", [0, 2, 4, 7, 9])
@@ -56,7 +56,7 @@ def test_every_order(guest: Guest, driver: Driver, order: int) -> None:
     # The waits let others have the command ring between two calls.
     guest.run(f"echo '{order} 32 500000' >{BENCH}", 300).check()
     assert_orderly(driver.since(before))
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()
 
 
 def test_below_the_order_software_writes(guest: Guest, driver: Driver) -> None:
@@ -79,7 +79,7 @@ def test_swapoff_under_load(guest: Guest, driver: Driver) -> None:
     for load in loads:
         load.stop(300)
     assert_orderly(driver.since(before))
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()
 
 
 def test_mode_changes_under_load(guest: Guest, driver: Driver) -> None:
@@ -92,4 +92,4 @@ def test_mode_changes_under_load(guest: Guest, driver: Driver) -> None:
     for load in loads:
         load.stop(300)
     driver.wait_attached()
-    driver.assert_quiet_mirror()
+    driver.assert_mirror()

@@ -70,7 +70,7 @@ static void set_mode(const char *mode)
 		die("in mode %s the engine is not used: %s", mode, state);
 }
 
-/* Kernel tables, records and the engine's own picture are compared; the last line of the file counts. */
+/* What the kernel stores for the engine is compared with its own tables. */
 static void report_mirror(const char *mode)
 {
 	static char text[4096];
@@ -91,7 +91,7 @@ static void report_mirror(const char *mode)
 	table_mirror(mode, differences);
 }
 
-/* The kernel has room for one module behind its hooks: the driver, or the software that mode tuned is. */
+/* The kernel lets one module write words of its swap tables: the driver, or the software that mode tuned is. */
 static void provide(const char *path, const char *other, const char *parameters)
 {
 	if (*other && module_is_loaded(other))

@@ -15,10 +15,9 @@ struct call {
 };
 
 /* Counters of the driver's `stats`, and behind them what `verify` says. */
-static const char *const count_names[] = {"slots_engine",      "slots_software", "hints_taken", "hints_refused",
-					  "hint_misses",       "notices",	 "grant_units", "grants_popped",
-					  "grants_claimed",    "fills",		 "clears",	"fills_busy",
-					  "mirror_differences"};
+static const char *const count_names[] = {"grant_units", "grants_popped", "grants_claimed",    "grants_stray",
+					  "shadow_same", "shadow_good",	  "shadow_stale",      "fills",
+					  "clears",	 "fills_busy",	  "mirror_differences"};
 #define COUNTS (sizeof(count_names) / sizeof(*count_names))
 
 /* What one mode gave. */
@@ -82,7 +81,7 @@ void table_bench(const char *mode, const char *line)
 	call->n = member(line, "n");
 	call->avg = member(line, "avg");
 	call->p50 = member(line, "p50");
-	call->placed = member(line, "hinted") + member(line, "granted");
+	call->placed = member(line, "granted");
 }
 
 static void count(const char *mode, unsigned int name, unsigned long value)
@@ -130,7 +129,7 @@ static const char *grouped(unsigned long value)
 	return at;
 }
 
-/* "hints_taken" as "hints taken". */
+/* "grant_units" as "grant units". */
 static const char *spaced(const char *name)
 {
 	static char text[LABEL_CHARS];

@@ -186,7 +186,7 @@ def result(seed: int) -> int:
     started = time.monotonic()
     collected = Collected()
     run_guest("unpatched", seed, console, collected)
-    with clocked_by_guest(OUTPUT / "engine.log", artifacts.DEVICE_GRANTS) as engine:
+    with clocked_by_guest(OUTPUT / "engine.log") as engine:
         release, text = run_guest("all", seed, console, collected, engine)
         served = engine.statistics()
     cycles = replay_trace(text, release, seed, console)

@@ -28,11 +28,11 @@ from hwswap.rtl.device_server import EngineError, EngineServer
 OUTPUT = paths.BUILD / "bench-table"
 GUEST = paths.ROOT / "sim/guest"
 MODES = ("unpatched", "stock", "tuned", "hint", "trusted", "believed")
-HINTED = ("hint", "trusted", "believed")
-"""Modes in which a call takes a hint; one that finds none is software's, with hooks."""
+GRANTED = ("hint", "trusted", "believed")
+"""Modes in which a grant places a folio; a call that finds none is software's."""
 
-LEAST_HINTED = 0.9
-"""The share of calls that have to be served by a hint for a figure to be one of hints."""
+LEAST_GRANTED = 0.9
+"""The share of folios that grants have to place for a figure to be one of grants."""
 
 PUBLISHED = {
     1: (26.8, 21.3),
@@ -165,7 +165,6 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
     job = f"SEED={seed}\nRUNS='{runs}'\nMEMORY_MB={MEMORY_MB}\nFILLS='{' '.join(map(str, size.fills))}'\n"
     job += f"FREES='{' '.join(map(str, size.frees))}'\n. /bench-table\n"
     files = {name: (GUEST / f"{name}.sh").read_bytes() for name in ("bench-table", "allocator-bench")}
-    # The engine offers a 64th of what is free: that has to hold the rings of all orders that are measured.
     machine = Machine(cpus=1, icount=True, disks=4, disk_mb=128)
     run_guest("unpatched", machine, "KERNEL=unpatched\n" + job, files, collected, kernel=artifacts.KERNEL_UNPATCHED)
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
@@ -199,26 +198,26 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
 
 
 def with_shares(bench: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the entries with the share of folios that a hint placed; what is freed was allocated just before."""
-    # The bench of a kernel without hooks does not count them.
-    shares = {(e["mode"], e["order"]): e.get("hinted", 0) / e["n"] for e in bench if e["op"] == "alloc"}
-    return [{**e, "hint_share": round(shares[e["mode"], e["order"]], 4)} for e in bench]
+    """Returns the entries with the share of folios that grants placed; what is freed was allocated just before."""
+    # The bench of an unpatched kernel does not count them.
+    shares = {(e["mode"], e["order"]): e.get("granted", 0) / e["n"] for e in bench if e["op"] == "alloc"}
+    return [{**e, "granted_share": round(shares[e["mode"], e["order"]], 4)} for e in bench]
 
 
 def fallbacks(report: Report) -> list[str]:
-    """Returns which figures are of software, though their column is of hints; a sentence each."""
+    """Returns which figures are of software, though their column is of grants; a sentence each."""
     return [
-        f"mode {e['mode']}, order {e['order']}: {100 * e['hint_share']:.0f} % of the calls were served by a hint, less "
-        f"than {100 * LEAST_HINTED:.0f} %: these figures are software's"
+        f"mode {e['mode']}, order {e['order']}: {100 * e['granted_share']:.0f} % of the folios were placed by grants, "
+        f"less than {100 * LEAST_GRANTED:.0f} %: these figures are software's"
         for e in report["bench"]
-        if e["mode"] in HINTED and e["op"] == "alloc" and e["hint_share"] < LEAST_HINTED
+        if e["mode"] in GRANTED and e["op"] == "alloc" and e["granted_share"] < LEAST_GRANTED
     ]
 
 
 def folio_table(report: Report) -> Table:
     """Instructions of one call, in each mode."""
     table = Table(
-        title="Guest instructions a call, p50 / average; share placed by a hint. Trusted: with the wait for the engine"
+        title="Guest instructions a call, p50 / average; share placed by grants. Trusted: with the wait for the engine"
     )
     for title in ("", *MODES):
         table.add_column(title, justify="right" if title else "left")
@@ -227,7 +226,7 @@ def folio_table(report: Report) -> Table:
             cells = []
             for mode in MODES:
                 entry = next(e for e in report["bench"] if (e["mode"], e["op"], e["order"]) == (mode, op, order))
-                share = f"; {100 * entry['hint_share']:.0f} %" if mode in HINTED else ""
+                share = f"; {100 * entry['granted_share']:.0f} %" if mode in GRANTED else ""
                 cells.append(f"{entry['p50']:,} / {entry['avg']:,}{share}")
             table.add_row(f"{verb} order {order}", *cells)
     return table
@@ -297,7 +296,7 @@ def notes(report: Report) -> tuple[str, ...]:
         (
             "unpatched: Linux as it is, but for the bench. stock: all patches, no backend. tuned: the kernel's "
             "placement, the words of a folio by memset64, not looked at again. "
-            "hint: placed by the engine's hints. trusted: that, and the engine writes the words, which the kernel "
+            "hint: placed by the engine's grants. trusted: that, and the engine writes the words, which the kernel "
             "looks at; believed: which it does not."
         ),
         (

@@ -94,7 +94,7 @@ def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
         log = output / f"fallbacks-{devices}.kernel.log"
         script = job(devices, seed, short)
         with (
-            clocked_by_guest(output / "engine.log", artifacts.DEVICE_GRANTS) as engine,
+            clocked_by_guest(output / "engine.log") as engine,
             Guest(
                 machine, engine, files=files, job=script, log=log, kernel=artifacts.KERNEL, boot_timeout=600
             ) as guest,

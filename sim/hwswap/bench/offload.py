@@ -103,7 +103,7 @@ def measure(seed: int, short: bool) -> dict[str, Any]:
         machine = Machine(cpus=1, icount=True, disks=4, disk_mb=128)
         log = OUTPUT / f"{column.replace(' ', '')}.kernel.log"
         script = job(seed, backend, short)
-        engine = clocked_by_guest(OUTPUT / "engine.log", artifacts.DEVICE_GRANTS)
+        engine = clocked_by_guest(OUTPUT / "engine.log")
         with (
             engine if backend == "engine" else nullcontext() as server,
             Guest(machine, server, files=files, job=script, log=log, kernel=kernel, boot_timeout=600) as guest,

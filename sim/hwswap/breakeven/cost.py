@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from hwswap.breakeven import queueing, soc_fit
 from hwswap.breakeven.figures import Figures, Link
 
-BY_ENGINE = ("hint ring", "grants", "tuned + grants")
-FALLS_BACK_TO = {"hint ring": "unpatched", "grants": "unpatched", "tuned + grants": "tuned"}
+BY_ENGINE = ("grants", "tuned + grants")
+FALLS_BACK_TO = {"grants": "unpatched", "tuned + grants": "tuned"}
 
 
 @dataclass(frozen=True)
@@ -97,25 +97,21 @@ def turnaround(figures: Figures, latency: float) -> float:
     return max(0.0, first + (last - first) * (latency - low) / (high - low))
 
 
-def engine_time(figures: Figures, mode: str, order: int, link: Link) -> float:
+def engine_time(figures: Figures, order: int, link: Link) -> float:
     """Return host cycles that the engine, or the link, needs for each folio."""
     latency = (figures["line_transfer"] + link.round_trip.value) * figures["engine_clock"] / 1000
-    if mode == "hint ring":
-        spent = 2 * (figures["hint_refill_cycles"] - figures["hint_refill_latency"] + latency)
-        size = figures["hint_bytes"]
-    else:
-        spent = turnaround(figures, latency) / units(figures, order)
-        size = figures["grant_bytes"] / units(figures, order) + figures["mark_bytes"]
+    spent = turnaround(figures, latency) / units(figures, order)
+    size = figures["grant_bytes"] / units(figures, order) + figures["mark_bytes"]
     nanoseconds = spent * 1000 / figures["engine_clock"]
     return cycles(figures, max(nanoseconds, size / link.bandwidth.value))
 
 
 def crossing(figures: Figures, mode: str, order: int, link: Link) -> float:
     """Return host cycles of waiting for lines that the engine wrote, for each folio."""
-    lines = {"hint ring": figures["hint_lines"], "grants": figures["grant_lines"] / units(figures, order)}
-    lines["tuned + grants"] = lines["grants"]
+    if mode not in BY_ENGINE:
+        return 0.0
     across = link.round_trip.value if link.coherent else 0
-    return cycles(figures, lines.get(mode, 0.0) * (figures["line_transfer"] + across))
+    return cycles(figures, figures["grant_lines"] / units(figures, order) * (figures["line_transfer"] + across))
 
 
 def shared(
@@ -169,7 +165,7 @@ def kernel(
     software = figures.kernel[FALLS_BACK_TO[mode], state, order]
     # It has looked for a grant in vain, and marks what it frees all the same.
     late = at(max(sum(calls), software[0] + calls[1]) * rate)
-    capacity = 1000 * pages / engine_time(figures, mode, order, link)
+    capacity = 1000 * pages / engine_time(figures, order, link)
 
     def mixed(share: float) -> Cost:
         parts = ((getattr(in_time, name), getattr(late, name)) for name in ("work", "crossing", "waiting"))

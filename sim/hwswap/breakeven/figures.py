@@ -19,8 +19,6 @@ UNITS = {
     "engine_clock": "MHz",
     "soc_clock": "MHz",
     "engine_cycles_an_operation": "cycles",
-    "hint_refill_cycles": "cycles",
-    "hint_refill_latency": "cycles",
     "free_keeps_list": "instructions",
     "free_changes_list": "instructions",
     "si_lock_lines": "cache lines",
@@ -32,15 +30,13 @@ UNITS = {
     "cluster_slots": "slots",
     "register_reads_allocate": "round trips",
     "register_reads_free": "round trips",
-    "hint_lines": "cache lines",
-    "hint_bytes": "bytes",
     "grant_lines": "cache lines",
     "grant_bytes": "bytes",
     "mark_bytes": "bytes",
 }
 """The figures that have to be there, and their units."""
 
-MAY_BE_ZERO = {"hint_lines", "grant_lines", "si_lock_lines", "round_trip"}
+MAY_BE_ZERO = {"grant_lines", "si_lock_lines", "round_trip"}
 
 KINDS = {
     "measured": ("command", "commit", "platform"),
@@ -52,10 +48,10 @@ KINDS = {
 """Kinds of sources, and what each has to say."""
 
 STATES = ("empty", "half full", "90 % full")
-MODES = ("unpatched", "tuned", "hint ring", "grants", "tuned + grants")
+MODES = ("unpatched", "tuned", "grants", "tuned + grants")
 """Of a running kernel. No kernel allocates by MMIO, so there is no such mode."""
 
-SCHEMES = ("stock", "tuned", "register", "hint", "grants")
+SCHEMES = ("stock", "tuned", "register", "grants")
 FLOOR = "words"
 """A scheme of the bench that writes table entries and does nothing else: what all others do, too."""
 

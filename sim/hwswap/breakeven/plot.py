@@ -18,8 +18,6 @@ COLOURS = {
     "stock": "#7f7f7f",
     "tuned": "#2ca02c",
     "register": "#ff7f0e",
-    "hint": "#1f77b4",
-    "hint ring": "#1f77b4",
     "grants": "#9467bd",
     "tuned + grants": "#8c564b",
 }

@@ -129,7 +129,7 @@ def register_break_evens(figures: Figures) -> list[Row]:
 def grant_break_evens(figures: Figures, cpus: Sequence[int]) -> list[Row]:
     """Return the round trip up to which a mode of the engine costs no more than software, in a kernel."""
     rows = []
-    pairs = (("grants", "unpatched"), ("grants", "tuned"), ("tuned + grants", "tuned"), ("hint ring", "unpatched"))
+    pairs = (("grants", "unpatched"), ("grants", "tuned"), ("tuned + grants", "tuned"))
     link = next(link for link in figures.links.values() if link.coherent)
     for number in (cpus[0], cpus[-1]):
         for load in LOADS:
@@ -160,7 +160,7 @@ def knees(figures: Figures, link: Link) -> list[Row]:
             grants = figures.kernel.get(("grants", state, 0))
             engine = None
             if grants is not None:
-                busy = cost.engine_time(figures, "grants", 0, link)
+                busy = cost.engine_time(figures, 0, link)
                 engine = (think(figures, load) + sum(grants) * rate) / busy
             rows.append(
                 {"state": state, "load": load, "link": link.name, "lock_cpus": lock, "grant_engine_cpus": engine}

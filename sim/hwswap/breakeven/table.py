@@ -10,7 +10,7 @@ from rich.table import Table
 from hwswap.breakeven import report
 from hwswap.breakeven.figures import MODES, STATES
 
-NAMES = {"register": "MMIO", "hint": "hint ring"}
+NAMES = {"register": "MMIO"}
 
 
 @dataclass(frozen=True)

@@ -199,8 +199,6 @@ class Parser:
 
     def _swap_slots_alloc(self, cpu: int, values: dict[str, int]) -> None:
         order, type_, offset = values["order"], values["type"], values["offset"]
-        if values.get("hinted"):
-            raise TraceError("a hinted allocation: record with the hwswap module absent or in mode off")
         if not 0 <= order < ORDERS:
             raise TraceError(f"an allocation of order {order}")
         if not values["nr"]:

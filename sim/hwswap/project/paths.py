@@ -25,11 +25,9 @@ REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 REPLAY_COVERAGE = BUILD / "model-coverage" / "hwswap-replay"
 """The replayer that counts lines and toggles (`make coverage`)."""
 
-DEVICE = BUILD / "model" / "hwswap-device"
-"""Server of the Verilated engine as a PCI device (`make model`)."""
-
 DEVICE_GRANTS = BUILD / "model-driver" / "hwswap-device"
-"""The same for an engine with marks and grants."""
+"""Server of the Verilated engine, with marks and grants and all else the driver uses, as a PCI device
+(`make model-driver`)."""
 
 DEVICE_GRANTS_ONLY = BUILD / "model-grants-only" / "hwswap-device"
 """The same for an engine of marks and grants alone, without a core (`make model-grants-only`)."""

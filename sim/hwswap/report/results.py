@@ -96,7 +96,7 @@ def offload(report: Report, place: str) -> list[Dataset]:
 
 
 def driver(report: Report, place: str) -> list[Dataset]:
-    """The driver's part of `make bench-table`: hints, entries written by the engine, swapoff's readahead."""
+    """The driver's part of `make bench-table`: entries written by the engine, swapoff's readahead."""
     rows = calls_of((e["mode"], (e["op"], e["order"], ""), e) for e in report["bench"])
     cells: dict[tuple[str, ...], dict[str, float | None]] = {}
     for run in report["swapoff"]:
@@ -104,7 +104,7 @@ def driver(report: Report, place: str) -> list[Dataset]:
         cells.setdefault((str(run["page_cluster"]),), {})[column] = run["nsec"] / 1e6
     source = source_of(report, place)
     return [
-        Calls("hints", "guest instructions", rows, source),
+        Calls("words", "guest instructions", rows, source),
         Matrix("swapoff", ("page_cluster",), dict(sorted(cells.items())), source),
     ]
 
@@ -158,7 +158,7 @@ def size_words(gib: int) -> str:
     return f"{gib} GiB" if gib < 1024 else f"{gib // 1024} TiB"
 
 
-SCHEMES = {"register": "MMIO", "hint": "hint ring", "ring": "command ring", "words": "table entries alone"}
+SCHEMES = {"register": "MMIO", "ring": "command ring", "words": "table entries alone"}
 SCHEMES |= {"trusted": "MMIO, entries by the engine"}
 
 

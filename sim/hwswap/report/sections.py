@@ -36,7 +36,6 @@ SOC = "simulated SoC, CPU and engine in one clock"
 BARE_METAL = {
     "MMIO": "engine by MMIO",
     "tuned": "tuned software",
-    "hint ring": "hint ring",
     "grants": "grants",
     "command ring": "command ring",
 }
@@ -102,17 +101,17 @@ ABOUT = {
         "unpatched",
         {"tuned": "tuned software", "off": "patched, nothing registered"},
     ),
-    "hints": About(
-        "Hints, and entries that the engine writes",
-        "Interface 1: each allocation takes a hint (`hint`), and the engine writes the words of a folio, which the "
-        "kernel looks at (`trusted`) or not (`believed`). It does not pay in a running kernel.",
+    "words": About(
+        "Entries that the engine writes",
+        "Grants place a folio (`hint`), and the engine also writes its entries in the swap table, which the kernel "
+        "looks at (`trusted`) or not (`believed`). The latter two do not pay in a running kernel.",
         "make bench-table",
         f"{COUNTING}; the engine's RTL as a PCI device, 100 MHz, 50 cycles a transfer; waiting included",
         "Cache misses.",
         "docs/swap-table.md",
         "unpatched",
         {
-            "hint": "hints",
+            "hint": "grants, the engine's RTL",
             "tuned": "tuned software",
             "trusted": "the engine writes entries",
             "believed": "the same, not verified",
@@ -120,8 +119,8 @@ ABOUT = {
     ),
     "soc-vexriscv": About(
         "Bare metal, VexRiscv",
-        "CPU cycles with CPU and engine in the same clock. By MMIO the engine is the allocator itself; with hints and "
-        "grants software is.",
+        "CPU cycles with CPU and engine in the same clock. By MMIO the engine is the allocator itself; with grants "
+        "software is.",
         "make bench-soc",
         f"{SOC}; VexRiscv, no kernel",
         "A kernel, locks, folios, other load. Both software allocators are ours, written from the rules.",
@@ -142,7 +141,7 @@ ABOUT = {
     "soc-linux": About(
         "Linux on the SoC",
         "Linux on the simulated SoC swaps in every mode; the kernel's bench counts CPU cycles. Mode `hint` places by "
-        "grants where the engine has them.",
+        "grants.",
         "make soc-linux",
         f"{SOC}; Rocket; empty device",
         "A nearly full device.",
@@ -202,7 +201,7 @@ ABOUT = {
 """By dataset, in the order of the page."""
 
 GROUPS = (
-    ("kernel", "In a running kernel", ("offload", "offload-engine", "fallbacks", "demo", "tuned", "hints", "swapoff")),
+    ("kernel", "In a running kernel", ("offload", "offload-engine", "fallbacks", "demo", "tuned", "words", "swapoff")),
     ("soc", "In CPU cycles", ("soc-linux", "soc-vexriscv", "soc-rocket")),
     ("hardware", "The engine itself", ("engine", "scale", "table-commands", "bitstreams")),
 )

@@ -35,10 +35,7 @@ WAYS = (
     Way("soc-rocket", "MMIO", "MMIO, bare metal, Rocket", "stock", "tuned"),
     Way("soc-vexriscv", "grants", "Grants, bare metal, VexRiscv", "stock", "tuned"),
     Way("soc-rocket", "grants", "Grants, bare metal, Rocket", "stock", "tuned"),
-    Way("soc-vexriscv", "hint ring", "Hint ring, bare metal, VexRiscv", "stock", "tuned"),
-    Way("soc-rocket", "hint ring", "Hint ring, bare metal, Rocket", "stock", "tuned"),
-    Way("hints", "hint", "Hints (interface 1), guest", "unpatched", "tuned"),
-    Way("hints", "trusted", "Engine writes entries, guest", "unpatched", "tuned"),
+    Way("words", "trusted", "Engine writes entries, guest", "unpatched", "tuned"),
     Way("soc-linux", "trusted", "Engine writes entries, Linux on the SoC", "off", "tuned"),
 )
 """In the order of the page."""

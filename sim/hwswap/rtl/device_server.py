@@ -29,8 +29,8 @@ class EngineServer:
     latency: int = 50
     """Engine clock cycles that the link adds to each DMA transfer."""
     arguments: Sequence[str] = ()
-    program: artifacts.Artifact = artifacts.DEVICE
-    """Which engine: artifacts.DEVICE_GRANTS is one with marks and grants."""
+    program: artifacts.Artifact = artifacts.DEVICE_GRANTS
+    """Which engine: artifacts.DEVICE_GRANTS_ONLY is one without a core."""
     log: Path | None = None
     """What the server prints; by default in the folder."""
     process: Popen[bytes] | None = field(default=None, init=False)
@@ -93,7 +93,7 @@ class EngineServer:
 
 
 @contextmanager
-def clocked_by_guest(log: Path, program: artifacts.Artifact = artifacts.DEVICE) -> Iterator[EngineServer]:
+def clocked_by_guest(log: Path, program: artifacts.Artifact = artifacts.DEVICE_GRANTS) -> Iterator[EngineServer]:
     """Have an engine at hand, in a folder of its own, that runs in the guest's time; a guest starts it."""
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         yield EngineServer(Path(folder), pace="guest", log=log, program=program)

@@ -5,6 +5,7 @@
  * engine that was given up might still write to it.
  */
 #include <linux/dma-mapping.h>
+#include <linux/math.h>
 #include <linux/mm.h>
 
 #include "arena.h"
@@ -15,33 +16,25 @@
  */
 static size_t hwswap_divide(struct hwswap *hw)
 {
-	const size_t grants = hw->has_grants, core = !hw->grants_only;
+	const size_t tables = hwswap_has_tables(hw);
 	const struct {
 		struct hwswap_dma *mem;
 		size_t size;
 		bool written, read;
 	} pieces[] = {
-		{ &hw->elines, core * hw->cpus * HWSWAP_ENGINE_LINE_SIZE, true },
-		{ &hw->hints, core * hw->cpus * HWSWAP_ORDERS * HWSWAP_HINT_SIZE << hw->hint_log2,
+		{ &hw->grants, hw->cpus * HWSWAP_ORDERS * HWSWAP_GRANT_SIZE << hw->grant_log2,
 		  true },
-		{ &hw->cpls, core * HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2, true },
-		{ &hw->dump, core * HWSWAP_DUMP_CLUSTERS * HWSWAP_CLUSTER_STATE_SIZE, true },
-		{ &hw->found, core * HWSWAP_FOUND_SIZE, true },
-		{ &hw->grants,
-		  grants * hw->cpus * HWSWAP_ORDERS * HWSWAP_GRANT_SIZE << hw->grant_log2, true },
-		{ &hw->no_run, grants * HWSWAP_NO_RUN_SIZE, true },
+		{ &hw->no_run, HWSWAP_NO_RUN_SIZE, true },
+		{ &hw->cpls, tables * HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2, true },
+		{ &hw->found, tables * HWSWAP_FOUND_SIZE, true },
 		/* The engine looks at all groups, whatever there is memory for. */
-		{ &hw->groups, grants * hw->clusters / HWSWAP_GROUP, true, true },
-		{ &hw->dirty, grants * hw->usable, true, true },
-		{ &hw->words, grants * hw->usable * sizeof(u32), false, true },
-		{ &hw->used, grants * hw->usable * HWSWAP_SLOTS / 8, false, true },
-		{ &hw->grant_lines, grants * hw->cpus * HWSWAP_GRANT_LINE_SIZE, false, true },
-		{ &hw->lines, core * hw->cpus * HWSWAP_CPU_LINE_SIZE, false, true },
-		{ &hw->notices, core * hw->cpus * HWSWAP_NOTICE_SIZE << HWSWAP_NOTICE_LOG2, false,
-		  true },
-		{ &hw->cmds, core * HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2, false, true },
-		{ &hw->gives, core * HWSWAP_GIVE_SIZE, false, true },
-		{ &hw->state, core * hw->usable * HWSWAP_CLUSTER_STATE_SIZE, false, true },
+		{ &hw->groups, hw->clusters / HWSWAP_GROUP, true, true },
+		{ &hw->dirty, hw->usable, true, true },
+		{ &hw->words, hw->usable * sizeof(u32), false, true },
+		{ &hw->used, (size_t)hw->usable * HWSWAP_SLOTS / 8, false, true },
+		{ &hw->grant_lines, hw->cpus * HWSWAP_GRANT_LINE_SIZE, false, true },
+		{ &hw->cmds, tables * HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2, false, true },
+		{ &hw->gives, tables * HWSWAP_GIVE_SIZE, false, true },
 	};
 	size_t at = 0;
 	int i;
@@ -73,7 +66,8 @@ int hwswap_arena_alloc(struct hwswap *hw)
 	struct hwswap_dma *arena = &hw->arena;
 
 	/* One contiguous piece: where memory is scattered, rather for fewer clusters. */
-	for (hw->usable = hw->clusters; hw->usable >= 8; hw->usable /= 2) {
+	for (hw->usable = hw->clusters; hw->usable;
+	     hw->usable = round_down(hw->usable / 2, HWSWAP_GROUP)) {
 		arena->size = hwswap_divide(hw);
 		arena->cpu = dma_alloc_coherent(hw->dev, arena->size, &arena->bus,
 						GFP_KERNEL | __GFP_NOWARN);

@@ -5,8 +5,6 @@
 #include "hwswap.h"
 
 #define HWSWAP_CMD_LOG2		5
-#define HWSWAP_NOTICE_LOG2	10
-#define HWSWAP_DUMP_CLUSTERS	32	/* clusters of one DUMP */
 #define HWSWAP_GIVE_SIZE	4096	/* bytes of addresses of one TABLE_GIVE */
 #define HWSWAP_FOUND_SIZE	64	/* bytes of a cluster's bitmap */
 

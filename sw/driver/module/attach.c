@@ -5,7 +5,7 @@
  *
  * The kernel's own tables stay the truth. Whatever the engine does or fails to
  * do, the answer is the same: detach it, go on in software, reset it after a
- * while and show it everything again.
+ * while, and mark all clusters for it.
  */
 #include <linux/device.h>
 #include <linux/jiffies.h>
@@ -19,13 +19,10 @@
 #include "devices.h"
 #include "engine.h"
 #include "grants.h"
-#include "hints.h"
 #include "hooks.h"
 #include "lock.h"
-#include "mirror.h"
 #include "stats.h"
 #include "tables.h"
-#include "trusted.h"
 #include "work.h"
 
 #define HWSWAP_WATCH_PERIOD	(HZ / 2)
@@ -112,8 +109,6 @@ void hwswap_went_well(void)
 void hwswap_free_memory(struct hwswap *hw)
 {
 	hwswap_arena_free(hw);
-	hwswap_grants_free(hw);
-	hwswap_mirror_free(hw);
 	hwswap_tables_free(hw);
 }
 
@@ -124,7 +119,7 @@ static int hwswap_alloc_memory(struct hwswap *hw)
 		return 0;
 	if (hwswap_arena_alloc(hw))
 		return -ENOMEM;
-	if (!hwswap_mirror_alloc(hw) && !hwswap_tables_alloc(hw))
+	if (!hwswap_tables_alloc(hw))
 		return 0;
 	hwswap_free_memory(hw);
 	return -ENOMEM;
@@ -139,37 +134,6 @@ static void hwswap_shut(struct hwswap *hw)
 		hwswap_tables_release(hw);
 }
 
-/* By grants, or by hooks, which mode shadow and work on swap tables need. */
-static bool hwswap_wants_grants(const struct hwswap *hw)
-{
-	return hw->has_grants && IS_ENABLED(CONFIG_SWAP_GRANTS) && hwswap_mode == HWSWAP_HINT;
-}
-
-/* Register the hooks, and tell the engine all: NULL if it worked, else why not. */
-static const char *hwswap_hook_in(struct hwswap *hw)
-{
-	const char *why;
-
-	if (swap_offload_register(&hwswap_ops))
-		return "another module provides hints already";
-	if (hwswap_run_jobs(hw)) {
-		why = hwswap_trouble(hw) ?: "it refuses a command";
-		goto unregister;
-	}
-	if (hwswap_trusted_apply(hw, &hwswap_ops)) {
-		why = hwswap_trouble(hw) ?: "this kernel's swap tables cannot be written to";
-		goto unregister;
-	}
-	/* Hints from now on, when it knows what is in use. */
-	hw->hints_on = true;
-	hwswap_control(hw);
-	return NULL;
-
-unregister:
-	swap_offload_unregister(&hwswap_ops);
-	return why;
-}
-
 /* Why attaching failed, and no hook is registered: NULL if it worked. */
 static const char *hwswap_try_attach(struct hwswap *hw)
 {
@@ -178,11 +142,6 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	why = hwswap_identify(hw, &hwswap_retry);
 	if (why)
 		return why;
-	hw->by_grants = hwswap_wants_grants(hw);
-	if (hw->grants_only && !hw->by_grants) {
-		hwswap_retry = false;
-		return "it has marks and grants alone: they take mode hint and CONFIG_SWAP_GRANTS";
-	}
 	if (hwswap_alloc_memory(hw))
 		return "there is no memory for its rings";
 	hwswap_pin(hw);
@@ -194,10 +153,6 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	hwswap_tables_release(hw);
 	hw->tables_dir = DMA_NONE;
 	hw->tables_incoherent = false;
-	hw->hints_on = false;
-	WRITE_ONCE(hw->closing, false);
-	hwswap_mirror_reset(hw);
-	hwswap_hints_reset(hw);
 	hwswap_cmd_reset(hw);
 	hwswap_devices_reset(hw);
 	WRITE_ONCE(hw->doubt, NULL);
@@ -206,19 +161,26 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 
 	hwswap_bus_master(hw, true);
 	hwswap_program(hw);
-	if (!hw->grants_only && hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
+	if (hwswap_has_tables(hw) && hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
 		why = hwswap_trouble(hw) ?: "it refuses a command that does nothing";
 		goto stop;
 	}
 
 	hwswap_active = hw;
-	why = hw->by_grants ? hwswap_grants_start(hw) : hwswap_hook_in(hw);
+	hw->shadow = hwswap_mode == HWSWAP_SHADOW;
+	why = hwswap_grants_start(hw);
+	if (why)
+		goto inactive;
+	why = hwswap_hooks_follow(hw);
 	if (!why)
 		return NULL;
+	hwswap_hooks_out(hw);
+	hwswap_grants_stop();
+inactive:
 	hwswap_active = NULL;
-	hwswap_devices_reset(hw);
 stop:
 	hwswap_shut(hw);
+	hwswap_devices_reset(hw);
 	return why;
 }
 
@@ -242,13 +204,13 @@ void hwswap_try_later(void)
 }
 
 /**
- * hwswap_check_tables - say so if the mode asks for what the engine cannot do
+ * hwswap_check_tables - say so if the mode asks for what cannot be done
  * @hw: the engine
  */
 void hwswap_check_tables(const struct hwswap *hw)
 {
-	if (hwswap_mode >= HWSWAP_SCAN && !hw->has_tables)
-		dev_warn(hw->dev, "the engine was built without commands on swap tables: mode %s does what mode hint does\n",
+	if (hwswap_mode >= HWSWAP_SCAN && !hwswap_has_tables(hw))
+		dev_warn(hw->dev, "%s: mode %s does what mode hint does\n", hw->no_tables,
 			 hwswap_mode_names[hwswap_mode]);
 }
 
@@ -282,9 +244,8 @@ void hwswap_attach(void)
 	hwswap_attached_since = jiffies;
 	WRITE_ONCE(hwswap_reason, NULL);
 	hwswap_count(HWSWAP_STAT_ATTACHES);
-	dev_info(hw->dev, "attached by %s: %u swap devices, %u CPUs, %u clusters, rings of %u, build %016llx\n",
-		 hw->by_grants ? "grants" : "hints", hw->devices, hw->cpus, hw->usable,
-		 1U << (hw->by_grants ? hw->grant_log2 : hw->hint_log2), hw->build);
+	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, rings of %u, build %016llx\n",
+		 hw->devices, hw->cpus, hw->usable, 1U << hw->grant_log2, hw->build);
 	hwswap_check_tables(hw);
 	hwswap_watch_in(HWSWAP_WATCH_PERIOD);
 }
@@ -303,27 +264,14 @@ void hwswap_detach(const char *why)
 	WRITE_ONCE(hwswap_reason, why);
 	if (!hwswap_is_attached)
 		return;
-	/* When this returns no hook runs. Those that wait for the ring give up. */
-	WRITE_ONCE(hw->closing, true);
-	if (hw->by_grants)
-		hwswap_grants_stop(hw);
-	else
-		swap_offload_unregister(&hwswap_ops);
+	/* When these return no hook runs, and the kernel uses none of its memory. */
+	hwswap_hooks_out(hw);
+	hwswap_grants_stop();
 	hwswap_active = NULL;
 	hwswap_is_attached = false;
 	hwswap_shut(hw);
 	hwswap_devices_reset(hw);
 	hwswap_count(HWSWAP_STAT_DETACHES);
-}
-
-/**
- * hwswap_attached_as_wanted - is the way in which it is attached that of the mode?
- *
- * Context: under hwswap_mutex, attached.
- */
-bool hwswap_attached_as_wanted(void)
-{
-	return hwswap_engine->by_grants == hwswap_wants_grants(hwswap_engine);
 }
 
 /**

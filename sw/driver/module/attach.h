@@ -18,7 +18,6 @@ void hwswap_try_later(void);
 void hwswap_check_tables(const struct hwswap *hw);
 void hwswap_attach(void);
 void hwswap_attach_anew(const char *why);
-bool hwswap_attached_as_wanted(void);
 void hwswap_detach(const char *why);
 void hwswap_fail(struct hwswap *hw, const char *why);
 void hwswap_free_memory(struct hwswap *hw);

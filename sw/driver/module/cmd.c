@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command ring. Commands are rare (swapon, swapoff, resync, dump, searches)
- * and posted one at a time, under hwswap_mutex, by somebody who can sleep. Only mode
- * trusted has commands for which somebody waits who cannot.
+ * The command ring. Commands are rare (swapon, swapoff, swap tables, searches) and
+ * posted one at a time, under hwswap_mutex, by somebody who can sleep. Only mode trusted
+ * has commands for which somebody waits who cannot.
  */
 #include <linux/bitfield.h>
 #include <linux/delay.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What people and tests look at: /sys/kernel/debug/hwswap. */
-#include <linux/bitmap.h>
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
@@ -12,7 +11,6 @@
 #include "registers.h"
 #include "stats.h"
 #include "tables.h"
-#include "verify.h"
 #include "windows.h"
 
 static struct dentry *hwswap_dir;
@@ -78,29 +76,13 @@ static int engine_show(struct seq_file *m, void *unused)
 		{ "busy_cycles", HWSWAP_REG_STAT_BUSY_CYCLES },
 		{ "commands", HWSWAP_REG_STAT_COMMANDS },
 		{ "command_errors", HWSWAP_REG_STAT_COMMAND_ERRORS },
-		{ "alloc_fast", HWSWAP_REG_STAT_ALLOC_FAST },
-		{ "alloc_nonfull", HWSWAP_REG_STAT_ALLOC_NONFULL },
-		{ "alloc_free", HWSWAP_REG_STAT_ALLOC_FREE },
-		{ "alloc_frag", HWSWAP_REG_STAT_ALLOC_FRAG },
-		{ "alloc_steal", HWSWAP_REG_STAT_ALLOC_STEAL },
-		{ "alloc_fail", HWSWAP_REG_STAT_ALLOC_FAIL },
-		{ "frees", HWSWAP_REG_STAT_FREES },
-		{ "scans", HWSWAP_REG_STAT_SCANS },
-		{ "list_moves", HWSWAP_REG_STAT_LIST_MOVES },
-		{ "notices", HWSWAP_REG_STAT_NOTICES },
-		{ "fetches", HWSWAP_REG_STAT_FETCHES },
-		{ "fetch_retries", HWSWAP_REG_STAT_FETCH_RETRIES },
-		{ "hints_made", HWSWAP_REG_STAT_HINTS_MADE },
-		{ "hints_used_up", HWSWAP_REG_STAT_HINTS_USED_UP },
-		{ "hints_recalled", HWSWAP_REG_STAT_HINTS_RECALLED },
-		{ "polls", HWSWAP_REG_STAT_POLLS },
 		{ "grants", HWSWAP_REG_STAT_GRANTS },
 		{ "dma_read_beats", HWSWAP_REG_STAT_DMA_READ_BEATS },
 		{ "dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS },
 		{ "dma_refused", HWSWAP_REG_STAT_DMA_REFUSED },
 	};
 	struct hwswap *hw;
-	u64 usage, state, size;
+	u64 state, size;
 	unsigned int i;
 	u32 reg;
 
@@ -118,27 +100,18 @@ static int engine_show(struct seq_file *m, void *unused)
 	seq_printf(m, "control %llx\n", hwswap_read(hw, HWSWAP_REG_CONTROL));
 	seq_printf(m, "status %llx\n", hwswap_read(hw, HWSWAP_REG_STATUS));
 	hwswap_windows_show(hw, m);
-	if (!hw->grants_only) {
-		usage = hwswap_read(hw, HWSWAP_REG_USAGE);
-		seq_printf(m, "hint_ring %u\nfree_slots %llu\nhinted_slots %llu\n",
-			   1U << hw->hint_log2, FIELD_GET(HWSWAP_USAGE_SLOTS, usage),
-			   FIELD_GET(HWSWAP_USAGE_HINTED, usage));
-	}
+	seq_printf(m, "grant_ring %u\n", 1U << hw->grant_log2);
 	for (i = 0; i < ARRAY_SIZE(regs); i++)
 		seq_printf(m, "%s %llu\n", regs[i].name, hwswap_read(hw, regs[i].reg));
-	for (i = 0; i < hw->devices; i++) {
+	for (i = 0; hwswap_has_tables(hw) && i < hw->devices; i++) {
 		reg = HWSWAP_REG_DEVICE_BASE + i * HWSWAP_REG_DEVICE_STRIDE;
 		state = hwswap_read(hw, reg + HWSWAP_REG_DEVICE_STATE);
 		size = hwswap_read(hw, reg + HWSWAP_REG_DEVICE_SIZE);
 		if (state & HWSWAP_DEVICE_STATE_CLAIMED)
-			seq_printf(m, "device%u pages %llu base %llu used %llu priority %d writeok %u available %u epoch %llu\n",
-				   i, FIELD_GET(HWSWAP_DEVICE_SIZE_PAGES, size),
+			seq_printf(m, "device%u pages %llu base %llu writeok %u\n", i,
+				   FIELD_GET(HWSWAP_DEVICE_SIZE_PAGES, size),
 				   FIELD_GET(HWSWAP_DEVICE_SIZE_BASE, size),
-				   FIELD_GET(HWSWAP_DEVICE_STATE_USED, state),
-				   (s16)FIELD_GET(HWSWAP_DEVICE_STATE_PRIORITY, state),
-				   !!(state & HWSWAP_DEVICE_STATE_WRITEOK),
-				   !!(state & HWSWAP_DEVICE_STATE_AVAILABLE),
-				   FIELD_GET(HWSWAP_DEVICE_STATE_EPOCH, state));
+				   !!(state & HWSWAP_DEVICE_STATE_WRITEOK));
 	}
 	hwswap_unlock();
 	return 0;
@@ -152,12 +125,12 @@ static int tables_show(struct seq_file *m, void *unused)
 
 	hwswap_lock();
 	hw = hwswap_active;
-	if (!hw || !hw->has_tables) {
+	if (!hw || !hwswap_has_tables(hw)) {
 		seq_puts(m, hw ? "the engine knows no swap tables\n" : "detached\n");
 		goto out;
 	}
-	seq_printf(m, "given %u\nquarantined %u\nwanted %u\n", hw->tables_given,
-		   hwswap_tables_quarantined(hw), bitmap_weight(hw->wanted, hw->usable));
+	seq_printf(m, "given %u\nquarantined %u\n", hw->tables_given,
+		   hwswap_tables_quarantined(hw));
 	seq_printf(m, "entries_read %llu\nentries_written %llu\nbusy_cycles %llu\n",
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_READ),
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_WRITTEN),
@@ -174,17 +147,12 @@ DEFINE_SHOW_ATTRIBUTE(tables);
 
 static int verify_show(struct seq_file *m, void *unused)
 {
-	struct hwswap *hw;
 	int ret;
 
 	ret = hwswap_lock_interruptible();
 	if (ret)
 		return ret;
-	hw = hwswap_active;
-	if (!hw)
-		ret = -ENODEV;
-	else
-		ret = hw->by_grants ? hwswap_grants_verify(hw, m) : hwswap_verify(hw, m);
+	ret = hwswap_active ? hwswap_grants_verify(m) : -ENODEV;
 	hwswap_unlock();
 	return ret;
 }

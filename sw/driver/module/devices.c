@@ -1,53 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Swap devices come and go. swapon and swapoff do not wait for the engine: they
- * leave a job, and a worker tells the engine, in order. Until then the device
- * simply is not mirrored.
+ * Swap devices come and go. The engine knows of them in two places.
+ *
+ * Marks and grants have a table of devices in registers. A device's entry is written
+ * inside of swapon and swapoff, which wait for it: before its place is another's,
+ * nothing of it may be on offer any more.
+ *
+ * The engine's core, which has the commands on swap tables, is told by commands, whatever
+ * the mode is, so that a mode can change at any time. swapon and swapoff do not wait for
+ * these: they leave a job, and a worker tells the core, in order. Until then the
+ * device's tables are searched by software.
  */
-#include <linux/device.h>
+#include <linux/bitfield.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include "cmd.h"
 #include "devices.h"
 #include "lock.h"
-#include "mirror.h"
+#include "registers.h"
 #include "tables.h"
 #include "work.h"
 
-/** enum hwswap_job_kind - what the engine is to be told */
-enum hwswap_job_kind {
-	HWSWAP_JOB_ON,
-	HWSWAP_JOB_OFF_BEGIN,
-	HWSWAP_JOB_OFF_ABORTED,
-	HWSWAP_JOB_OFF_DONE,
-};
+/* How long a device's entry may take: its clusters are gone through, and all rings. */
+#define HWSWAP_ENTRY_MS		2000
+/* The same in looks, for a guest whose clock runs ahead of its devices. */
+#define HWSWAP_ENTRY_LOOKS	1000
 
-/** struct hwswap_job - something to tell the engine */
+/**
+ * struct hwswap_job - something to tell the engine's core
+ * @list: in the list of jobs
+ * @stage: what has become of the device
+ * @generation: which swapon that was about, if it is one
+ * @dev: the device, as the kernel has told of it then
+ */
 struct hwswap_job {
 	struct list_head list;
-	enum hwswap_job_kind kind;
-	unsigned int type;
+	enum swap_grants_stage stage;
 	u32 generation;
+	struct swap_grants_device dev;
 };
 
 /*
- * Guards the job list, and what struct hwswap_swapdev says. Taken inside swapon
- * and swapoff: never held while the engine is waited for.
+ * Guards the job list, and which devices there are. Taken inside swapon and swapoff:
+ * never held while the engine is waited for.
  */
 static DEFINE_MUTEX(devices_lock);
-
-/* Under devices_lock. */
-static void hwswap_add_job(struct hwswap *hw, enum hwswap_job_kind kind, unsigned int type)
-{
-	struct hwswap_job *job = kzalloc_obj(*job, GFP_KERNEL | __GFP_NOFAIL);
-
-	job->kind = kind;
-	job->type = type;
-	job->generation = hw->swapdev[type].generation;
-	list_add_tail(&job->list, &hw->jobs);
-	hwswap_kick_jobs();
-}
 
 /**
  * hwswap_devices_reset - forget all swap devices and jobs
@@ -56,185 +57,165 @@ static void hwswap_add_job(struct hwswap *hw, enum hwswap_job_kind kind, unsigne
 void hwswap_devices_reset(struct hwswap *hw)
 {
 	struct hwswap_job *job, *next;
-	u8 epoch;
-	int i;
 
 	mutex_lock(&devices_lock);
 	list_for_each_entry_safe(job, next, &hw->jobs, list) {
 		list_del(&job->list);
 		kfree(job);
 	}
-	for (i = 0; i < HWSWAP_MAX_TYPES; i++) {
-		/* Hints of the time before must not be taken for new ones. */
-		epoch = hw->swapdev[i].epoch;
-		memset(&hw->swapdev[i], 0, sizeof(hw->swapdev[i]));
-		hw->swapdev[i].epoch = epoch;
-	}
+	memset(hw->swapdev, 0, sizeof(hw->swapdev));
 	mutex_unlock(&devices_lock);
+}
+
+/* Marks and grants */
+
+/* Give a device a new entry; true when it has taken effect. */
+static bool hwswap_entry_write(struct hwswap *hw, const struct swap_grants_device *dev, bool live)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(HWSWAP_ENTRY_MS);
+	unsigned int looks = 0;
+	u64 state;
+
+	hwswap_write(hw, HWSWAP_REG_GRANT_RANGE,
+		     FIELD_PREP(HWSWAP_GRANT_RANGE_BASE, (u64)dev->base) |
+		     FIELD_PREP(HWSWAP_GRANT_RANGE_CLUSTERS, (u64)dev->clusters));
+	hwswap_write(hw, HWSWAP_REG_GRANT_DEVICE,
+		     FIELD_PREP(HWSWAP_GRANT_DEVICE_TYPE, dev->type) |
+		     FIELD_PREP(HWSWAP_GRANT_DEVICE_LIVE, live) |
+		     FIELD_PREP(HWSWAP_GRANT_DEVICE_FILE, !(dev->flags & SWAP_GRANTS_BLKDEV)) |
+		     FIELD_PREP(HWSWAP_GRANT_DEVICE_ROTATING,
+				!(dev->flags & SWAP_GRANTS_SOLIDSTATE)) |
+		     FIELD_PREP(HWSWAP_GRANT_DEVICE_EPOCH, dev->epoch) |
+		     FIELD_PREP(HWSWAP_GRANT_DEVICE_PRIORITY, (u64)(u16)dev->prio));
+	do {
+		state = hwswap_read(hw, HWSWAP_REG_GRANT_STATE);
+		if (state == ~0ULL)
+			return false;
+		if (!(state & HWSWAP_GRANT_STATE_DEVICE_BUSY))
+			return true;
+		usleep_range(20, 100);
+	} while (time_before(jiffies, deadline) || ++looks < HWSWAP_ENTRY_LOOKS);
+	return false;
+}
+
+/* The core */
+
+static void hwswap_add_job(struct hwswap *hw, const struct swap_grants_device *dev,
+			   enum swap_grants_stage stage)
+{
+	struct hwswap_job *job = kzalloc_obj(*job, GFP_KERNEL | __GFP_NOFAIL);
+	struct hwswap_swapdev *sd = &hw->swapdev[dev->type];
+
+	job->stage = stage;
+	job->dev = *dev;
+	mutex_lock(&devices_lock);
+	if (stage == SWAP_GRANTS_ON) {
+		sd->generation = ++hw->generation;
+		job->generation = sd->generation;
+	} else if (stage == SWAP_GRANTS_OFF_DONE) {
+		/* No hook runs for it any more, and none may till it is on again. */
+		WRITE_ONCE(sd->live, false);
+		sd->generation = 0;
+	}
+	list_add_tail(&job->list, &hw->jobs);
+	mutex_unlock(&devices_lock);
+	hwswap_kick_jobs();
 }
 
 /**
- * hwswap_device_on - a swap device is about to be available
- * @dev: what the kernel says of it
+ * hwswap_device - a swap device comes or goes
+ * @dev: the device
+ * @stage: where it is
+ *
+ * A device that the engine has no entry for stays with software.
+ *
+ * Context: inside swapon, swapoff and registration; of one device at a time. Sleeps, but
+ * not for hwswap_mutex, which who registers holds.
  */
-void hwswap_device_on(const struct swap_offload_device *dev)
+void hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage)
 {
+	bool live = stage == SWAP_GRANTS_ON || stage == SWAP_GRANTS_OFF_ABORTED;
 	struct hwswap *hw = hwswap_active;
-	struct hwswap_swapdev *sd;
 
-	if (dev->type >= HWSWAP_MAX_TYPES)
+	if (dev->type >= hw->devices) {
+		if (stage == SWAP_GRANTS_ON)
+			dev_warn(hw->dev, "swap device %u stays with software: the engine was built for %u swap devices\n",
+				 dev->type, hw->devices);
 		return;
+	}
+	if (!READ_ONCE(hw->doubt) && !hwswap_entry_write(hw, dev, live))
+		hwswap_doubt(hw, "it does not take a swap device's entry");
+	if (hwswap_has_tables(hw))
+		hwswap_add_job(hw, dev, stage);
+}
+
+/* Is this still the swapon that a job is about? It may have gone meanwhile. */
+static bool hwswap_still_on(const struct hwswap_swapdev *sd, const struct hwswap_job *job)
+{
+	bool on;
+
 	mutex_lock(&devices_lock);
-	sd = &hw->swapdev[dev->type];
-	sd->dev = *dev;
-	sd->present = true;
-	sd->warned = false;
-	sd->generation = ++hw->generation;
-	hwswap_add_job(hw, HWSWAP_JOB_ON, dev->type);
+	on = sd->generation == job->generation;
 	mutex_unlock(&devices_lock);
+	return on;
 }
 
-/**
- * hwswap_device_off - swapoff makes progress
- * @type: number of the swap device
- * @stage: how far
- */
-void hwswap_device_off(unsigned int type, enum swap_offload_off stage)
+static int hwswap_tell_on(struct hwswap *hw, struct hwswap_swapdev *sd,
+			  const struct hwswap_job *job)
 {
-	struct hwswap *hw = hwswap_active;
-	struct hwswap_swapdev *sd;
-
-	if (type >= HWSWAP_MAX_TYPES)
-		return;
-	mutex_lock(&devices_lock);
-	sd = &hw->swapdev[type];
-	if (sd->present) {
-		switch (stage) {
-		case SWAP_OFFLOAD_OFF_BEGIN:
-			hwswap_add_job(hw, HWSWAP_JOB_OFF_BEGIN, type);
-			break;
-		case SWAP_OFFLOAD_OFF_ABORTED:
-			hwswap_add_job(hw, HWSWAP_JOB_OFF_ABORTED, type);
-			break;
-		case SWAP_OFFLOAD_OFF_DONE:
-			hwswap_add_job(hw, HWSWAP_JOB_OFF_DONE, type);
-			/* No update runs for it any more, and none may till it is on again. */
-			WRITE_ONCE(sd->live, false);
-			sd->present = false;
-			break;
-		}
-	}
-	mutex_unlock(&devices_lock);
-}
-
-/* First fit in rising order; clusters of a device are contiguous in the engine. */
-static bool hwswap_find_base(const struct hwswap *hw, u32 clusters, u32 *base)
-{
-	const struct hwswap_swapdev *sd;
-	u32 at = 0;
-	int i;
-
-	if (clusters > hw->usable)
-		return false;
-again:
-	for (i = 0; i < HWSWAP_MAX_TYPES; i++) {
-		sd = &hw->swapdev[i];
-		if (sd->on_engine && at < sd->base + sd->clusters && sd->base < at + clusters) {
-			at = sd->base + sd->clusters;
-			goto again;
-		}
-	}
-	*base = at;
-	return at <= hw->usable - clusters;
-}
-
-/*
- * Give the device a place in the engine and let its changes flow into the mirror.
- * Under devices_lock, so that a swapoff cannot come in between.
- */
-static bool hwswap_go_live(struct hwswap *hw, struct hwswap_swapdev *sd)
-{
-	const char *what = "clusters";
-	u32 base = 0;
-
-	if (sd->dev.type >= hw->devices)
-		what = "swap devices";
-	if (sd->dev.type >= hw->devices || !hwswap_find_base(hw, sd->dev.clusters, &base)) {
-		if (!sd->warned)
-			dev_warn(hw->dev,
-				 "swap device %u (%u clusters) stays with software: the engine was built for %u swap devices and %u clusters, and has no %s left\n",
-				 sd->dev.type, sd->dev.clusters, hw->devices, hw->usable, what);
-		sd->warned = true;
-		return false;
-	}
-	sd->base = base;
-	sd->clusters = sd->dev.clusters;
-	WRITE_ONCE(sd->epoch, sd->epoch + 1);
-	sd->on_engine = true;
-	hwswap_tables_new(hw, sd);
-	/* Pairs with the acquire in hwswap_update(). */
-	smp_store_release(&sd->live, true);
-	return true;
-}
-
-static int hwswap_tell_on(struct hwswap *hw, struct hwswap_swapdev *sd)
-{
-	u64 flags = 0;
-	u64 arg[3];
+	const struct swap_grants_device *dev = &job->dev;
+	/* The core gives no slots: neither flags nor priority make a difference. */
+	const u64 arg[3] = { dev->max | (u64)dev->base << 32, 0, 0 };
 	int ret;
 
-	/* The device may go while it is read: a job that says so follows. */
-	ret = hwswap_mirror_read(hw, sd);
-	if (ret == -ENODEV)
-		return 0;
-
-	if (sd->dev.flags & SWAP_OFFLOAD_BLKDEV)
-		flags |= HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV;
-	if (sd->dev.flags & SWAP_OFFLOAD_DISCARD)
-		flags |= HWSWAP_DEVICE_FLAGS_FLAGS_DISCARD;
-	if (sd->dev.flags & SWAP_OFFLOAD_SOLIDSTATE)
-		flags |= HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE;
-	else
-		flags |= HWSWAP_DEVICE_FLAGS_FLAGS_NO_HINTS;
-
-	/* PREPARE: pages and base; flags; priority and epoch. */
-	arg[0] = sd->dev.max | (u64)sd->base << 32;
-	arg[1] = flags;
-	arg[2] = (u16)sd->dev.prio | (u64)sd->epoch << 16;
-	ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON_PREPARE, sd->dev.type, 0, arg, NULL);
+	ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON_PREPARE, dev->type, 0, arg, NULL);
 	if (!ret)
-		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON, sd->dev.type, 0, NULL, NULL);
-	/* Bad slots, and all that was in use before the engine came. */
-	if (!ret)
-		ret = hwswap_cmd(hw, HWSWAP_OPCODE_RESYNC, sd->dev.type, 0, NULL, NULL);
-	return ret;
+		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON, dev->type, 0, NULL, NULL);
+	if (ret)
+		return ret;
+
+	sd->on_engine = true;
+	sd->closing = false;
+	sd->type = dev->type;
+	sd->epoch = dev->epoch;
+	sd->base = dev->base;
+	sd->clusters = dev->clusters;
+	mutex_lock(&devices_lock);
+	if (sd->generation == job->generation) {
+		/* Pairs with the acquire of who looks for it without a lock. */
+		smp_store_release(&sd->live, true);
+	}
+	mutex_unlock(&devices_lock);
+	return 0;
 }
 
 static int hwswap_run_job(struct hwswap *hw, const struct hwswap_job *job)
 {
-	struct hwswap_swapdev *sd = &hw->swapdev[job->type];
-	bool go;
+	struct hwswap_swapdev *sd = &hw->swapdev[job->dev.type];
 	int ret = 0;
 
-	switch (job->kind) {
-	case HWSWAP_JOB_ON:
-		mutex_lock(&devices_lock);
-		go = sd->present && sd->generation == job->generation && hwswap_go_live(hw, sd);
-		mutex_unlock(&devices_lock);
-		return go ? hwswap_tell_on(hw, sd) : 0;
-	case HWSWAP_JOB_OFF_BEGIN:
-		if (sd->on_engine)
-			ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF_BEGIN, job->type, 0, NULL, NULL);
+	/* What follows on a swapon that was passed over is passed over as well. */
+	if (job->stage != SWAP_GRANTS_ON && !sd->on_engine)
+		return 0;
+	switch (job->stage) {
+	case SWAP_GRANTS_ON:
+		if (hwswap_still_on(sd, job))
+			ret = hwswap_tell_on(hw, sd, job);
 		break;
-	case HWSWAP_JOB_OFF_ABORTED:
-		if (sd->on_engine)
-			ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON, job->type, 0, NULL, NULL);
+	case SWAP_GRANTS_OFF_BEGIN:
+		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF_BEGIN, job->dev.type, 0, NULL, NULL);
+		sd->closing = true;
 		break;
-	case HWSWAP_JOB_OFF_DONE:
-		if (sd->on_engine)
-			ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF, job->type, 0, NULL, NULL);
+	case SWAP_GRANTS_OFF_ABORTED:
+		/* Nobody has told of a swapoff that began before registration. */
+		if (sd->closing)
+			ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON, job->dev.type, 0, NULL, NULL);
+		sd->closing = false;
+		break;
+	case SWAP_GRANTS_OFF_DONE:
+		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF, job->dev.type, 0, NULL, NULL);
 		/* That takes back its tables, too. If it did not, they are still held. */
-		if (sd->on_engine && !ret)
+		if (!ret)
 			hwswap_tables_off(hw, sd);
 		sd->on_engine = false;
 		break;
@@ -243,11 +224,11 @@ static int hwswap_run_job(struct hwswap *hw, const struct hwswap_job *job)
 }
 
 /**
- * hwswap_run_jobs - tell the engine what has piled up
+ * hwswap_run_jobs - tell the engine's core what has piled up
  * @hw: the engine
  *
- * Context: under hwswap_mutex.
- * Return: 0, or the first error: then the engine no longer knows what it should.
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0, or the first error: then the core no longer knows what it should.
  */
 int hwswap_run_jobs(struct hwswap *hw)
 {
@@ -265,8 +246,8 @@ int hwswap_run_jobs(struct hwswap *hw)
 			break;
 		ret = hwswap_run_job(hw, job);
 		if (ret)
-			dev_dbg(hw->dev, "job %d of swap device %u: %d\n", job->kind, job->type,
-				ret);
+			dev_dbg(hw->dev, "stage %d of swap device %u: %d\n", job->stage,
+				job->dev.type, ret);
 		kfree(job);
 	}
 	return ret;

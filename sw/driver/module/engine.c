@@ -6,24 +6,26 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
-#include <linux/moduleparam.h>
 
 #include "arena.h"
 #include "engine.h"
-#include "params.h"
 #include "registers.h"
 #include "windows.h"
 #include "work.h"
 
 #define HWSWAP_RESET_MS		2000
 
-static unsigned int depth = 512;
-hwswap_param_bounded(depth, depth, 1, 65535, NULL, 0444);
-MODULE_PARM_DESC(depth, "Slots that a hint ring holds at most (default 512); its size bounds it too");
-
-static unsigned int poll_cycles = 256;
-module_param(poll_cycles, uint, 0444);
-MODULE_PARM_DESC(poll_cycles, "Engine clock cycles between two looks at the CPU lines (default 256)");
+/* Why an engine with these capabilities is not asked about swap tables, or NULL. */
+static const char *hwswap_why_no_tables(u64 caps)
+{
+	if (!IS_ENABLED(CONFIG_SWAP_OFFLOAD))
+		return "the kernel was built without CONFIG_SWAP_OFFLOAD";
+	if (!(caps & HWSWAP_CAPS_TABLES))
+		return "the engine was built without commands on swap tables";
+	if (caps & HWSWAP_CAPS_DRAM)
+		return "the engine wants memory for clusters that this driver has none for";
+	return NULL;
+}
 
 /**
  * hwswap_identify - is there an engine, and one that we know how to use?
@@ -55,12 +57,9 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 		return "it has another interface version";
 	}
 
-	hw->has_tables = caps & HWSWAP_CAPS_TABLES;
-	hw->has_grants = caps & HWSWAP_CAPS_GRANTS;
-	hw->grants_only = caps & HWSWAP_CAPS_GRANTS_ONLY;
-	if (!(caps & HWSWAP_CAPS_ADVISORY) && !hw->grants_only) {
+	if (!(caps & HWSWAP_CAPS_GRANTS)) {
 		*retry = false;
-		return "it was built without advisory mode";
+		return "it was built without marks and grants";
 	}
 	hw->build = build;
 	if (hw->build_known && hw->build != hw->build_wanted) {
@@ -76,13 +75,12 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
 	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
-	hw->hint_log2 = FIELD_GET(HWSWAP_CAPS_HINT_RING_LOG2, caps);
-	hw->grant_log2 = hw->has_grants ? FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2,
-						    hwswap_read(hw, HWSWAP_REG_GRANT_STATE)) : 0;
-	if (!hw->devices || !hw->cpus || hw->clusters < 8 || hw->clusters > 1 << 24 ||
-	    hw->grants_only == !!hw->hint_log2 || hw->hint_log2 > 8 ||
-	    (hw->has_grants && (hw->clusters % HWSWAP_GROUP || !hw->grant_log2 ||
-				hw->grant_log2 > 6)) ||
+	hw->no_tables = hwswap_why_no_tables(caps);
+	hw->grant_log2 = FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2,
+				   hwswap_read(hw, HWSWAP_REG_GRANT_STATE));
+	if (!hw->devices || !hw->cpus || !hw->clusters || hw->clusters % HWSWAP_GROUP ||
+	    hw->clusters > HWSWAP_REG_GRANT_CHUNK_COUNT * HWSWAP_CHUNK ||
+	    !hw->grant_log2 || hw->grant_log2 > 6 ||
 	    FIELD_GET(HWSWAP_CAPS_ORDERS, caps) != HWSWAP_ORDERS) {
 		return "its capabilities make no sense";
 	}
@@ -155,33 +153,12 @@ const char *hwswap_reset(struct hwswap *hw)
 
 /**
  * hwswap_control - write CONTROL of an attached engine
- * @hw: the engine; hints_on and tables_dir say what it may do
+ * @hw: the engine; tables_dir says what it may do
  */
 void hwswap_control(struct hwswap *hw)
 {
-	hwswap_write(hw, HWSWAP_REG_CONTROL,
-		     (hw->by_grants ? 0 : HWSWAP_CONTROL_ADVISORY) | HWSWAP_CONTROL_ENABLE |
-		     (hw->hints_on ? HWSWAP_CONTROL_HINTS : 0) |
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE |
 		     (hw->tables_dir == DMA_BIDIRECTIONAL ? HWSWAP_CONTROL_TABLE_WRITES : 0));
-}
-
-/* Rings, lines and records that an engine without a core knows nothing of. */
-static void hwswap_program_core(struct hwswap *hw)
-{
-	hwswap_write(hw, HWSWAP_REG_CMD_BASE, hw->cmds.bus);
-	hwswap_write(hw, HWSWAP_REG_CPL_BASE, hw->cpls.bus);
-	hwswap_write(hw, HWSWAP_REG_CMD_SIZE, HWSWAP_CMD_LOG2);
-	hwswap_write(hw, HWSWAP_REG_CPU_LINE_BASE, hw->lines.bus);
-	hwswap_write(hw, HWSWAP_REG_ENGINE_LINE_BASE, hw->elines.bus);
-	hwswap_write(hw, HWSWAP_REG_STATE_BASE, hw->state.bus);
-	hwswap_write(hw, HWSWAP_REG_NOTICE_BASE, hw->notices.bus);
-	hwswap_write(hw, HWSWAP_REG_NOTICE_SIZE, HWSWAP_NOTICE_LOG2);
-	hwswap_write(hw, HWSWAP_REG_HINT_BASE, hw->hints.bus);
-	hwswap_write(hw, HWSWAP_REG_HINT_DEPTH,
-		     FIELD_PREP(HWSWAP_HINT_DEPTH_SLOTS, depth) |
-		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_MIN, HWSWAP_HINT_DEPTH_CAP_MIN_RESET) |
-		     FIELD_PREP(HWSWAP_HINT_DEPTH_CAP_SHIFT, HWSWAP_HINT_DEPTH_CAP_SHIFT_RESET));
-	hwswap_write(hw, HWSWAP_REG_POLL, poll_cycles);
 }
 
 /**
@@ -193,14 +170,14 @@ void hwswap_program(struct hwswap *hw)
 	hw->programmed = true;
 	/* Before anything of which DMA could come. */
 	hwswap_windows_open(hw);
-	if (!hw->grants_only)
-		hwswap_program_core(hw);
+	if (hwswap_has_tables(hw)) {
+		hwswap_write(hw, HWSWAP_REG_CMD_BASE, hw->cmds.bus);
+		hwswap_write(hw, HWSWAP_REG_CPL_BASE, hw->cpls.bus);
+		hwswap_write(hw, HWSWAP_REG_CMD_SIZE, HWSWAP_CMD_LOG2);
+	}
 	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, ~0ULL);
 	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE,
 		     hw->irq ? HWSWAP_IRQ_ENABLE_COMPLETION | HWSWAP_IRQ_ENABLE_ERROR : 0);
-	/* ADVISORY is taken only while ENABLE is 0. */
-	if (!hw->by_grants)
-		hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ADVISORY);
 	hwswap_control(hw);
 }
 

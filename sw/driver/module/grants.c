@@ -3,30 +3,26 @@
  * Marks and grants (docs/marks-and-grants.md). The kernel stores which clusters have
  * changed, and takes grants, in memory that it is given here; the engine reads and
  * writes the same memory by itself. So there is nothing to do for an allocation or a
- * free: what is left are swap devices that come and go, which the engine is told by
- * its registers.
+ * free: what is left are swap devices that come and go (devices.c).
  */
 #include <linux/bitfield.h>
-#include <linux/delay.h>
-#include <linux/dma-mapping.h>
-#include <linux/jiffies.h>
 #include <linux/moduleparam.h>
-#include <linux/mutex.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/swap_grants.h>
 
-#include "engine.h"
+#include "devices.h"
 #include "grants.h"
 #include "lock.h"
 #include "params.h"
 #include "registers.h"
-#include "work.h"
+#include "stats.h"
 
-/* How long a device's entry may take: its clusters are gone through, and all rings. */
-#define HWSWAP_ENTRY_MS		2000
-/* The same in looks, for a guest whose clock runs ahead of its devices. */
-#define HWSWAP_ENTRY_LOOKS	1000
+static_assert(HWSWAP_CHUNK == SWAP_MARKS_CHUNK);
+static_assert(HWSWAP_GROUP == SWAP_MARKS_GROUP);
+static_assert(HWSWAP_ORDERS == SWAP_GRANTS_ORDERS);
+static_assert(sizeof(struct swap_grant) == HWSWAP_GRANT_SIZE);
+static_assert(sizeof(struct swap_grants_line) == HWSWAP_GRANT_LINE_SIZE);
 
 static unsigned int pause_cycles = 64;
 hwswap_param_bounded(pause_cycles, pause_cycles, 0, 65535, NULL, 0444);
@@ -36,11 +32,12 @@ static bool open_placement;
 module_param_named(open, open_placement, bool, 0444);
 MODULE_PARM_DESC(open, "Grants of any order in any cluster; the kernel has to permit it: /sys/kernel/mm/swap/grants_open (default n)");
 
-/* What the kernel is given, and whose it is; under hwswap_mutex but for the hooks. */
+/* What the kernel is given; under hwswap_mutex. */
 static struct swap_grants_map hwswap_map;
-static struct hwswap *hwswap_granting;
-/* The registers of a device's entry are one at a time's. */
-static DEFINE_MUTEX(hwswap_entry_mutex);
+
+static const struct swap_grants_ops hwswap_grants_ops = {
+	.device = hwswap_device,
+};
 
 /* Memory */
 
@@ -51,10 +48,9 @@ static int hwswap_map_memory(struct hwswap *hw)
 		&hw->grant_lines, &hw->grants, &hw->no_run,
 	};
 	struct swap_grants_map *map = &hwswap_map;
-	unsigned int chunks = DIV_ROUND_UP(hw->usable, SWAP_MARKS_CHUNK), i;
+	unsigned int chunks = DIV_ROUND_UP(hw->usable, HWSWAP_CHUNK), i;
 
-	if (!map->bitmaps)
-		map->bitmaps = kcalloc(chunks, sizeof(*map->bitmaps), GFP_KERNEL);
+	map->bitmaps = kcalloc(chunks, sizeof(*map->bitmaps), GFP_KERNEL);
 	if (!map->bitmaps)
 		return -ENOMEM;
 	for (i = 0; i < chunks; i++)
@@ -68,78 +64,12 @@ static int hwswap_map_memory(struct hwswap *hw)
 	map->lines = hw->grant_lines.cpu;
 	map->rings = hw->grants.cpu;
 	map->no_run = hw->no_run.cpu;
+	map->shadow = hw->shadow;
 	/* Of the time before nothing may be left: the engine begins with empty rings. */
 	for (i = 0; i < ARRAY_SIZE(shared); i++)
 		memset(shared[i]->cpu, 0, shared[i]->size);
 	return 0;
 }
-
-/**
- * hwswap_grants_free - give back what is not in the arena
- * @hw: the engine, stopped
- */
-void hwswap_grants_free(struct hwswap *hw)
-{
-	kfree(hwswap_map.bitmaps);
-	hwswap_map.bitmaps = NULL;
-}
-
-/* Devices */
-
-/* Give a device a new entry; true when it has taken effect. */
-static bool hwswap_entry_write(struct hwswap *hw, const struct swap_grants_device *dev, bool live)
-{
-	unsigned long deadline = jiffies + msecs_to_jiffies(HWSWAP_ENTRY_MS);
-	unsigned int looks = 0;
-	u64 state;
-
-	hwswap_write(hw, HWSWAP_REG_GRANT_RANGE,
-		     FIELD_PREP(HWSWAP_GRANT_RANGE_BASE, (u64)dev->base) |
-		     FIELD_PREP(HWSWAP_GRANT_RANGE_CLUSTERS, (u64)dev->clusters));
-	hwswap_write(hw, HWSWAP_REG_GRANT_DEVICE,
-		     FIELD_PREP(HWSWAP_GRANT_DEVICE_TYPE, dev->type) |
-		     FIELD_PREP(HWSWAP_GRANT_DEVICE_LIVE, live) |
-		     FIELD_PREP(HWSWAP_GRANT_DEVICE_FILE, !(dev->flags & SWAP_GRANTS_BLKDEV)) |
-		     FIELD_PREP(HWSWAP_GRANT_DEVICE_ROTATING,
-				!(dev->flags & SWAP_GRANTS_SOLIDSTATE)) |
-		     FIELD_PREP(HWSWAP_GRANT_DEVICE_EPOCH, dev->epoch) |
-		     FIELD_PREP(HWSWAP_GRANT_DEVICE_PRIORITY, (u64)(u16)dev->prio));
-	do {
-		state = hwswap_read(hw, HWSWAP_REG_GRANT_STATE);
-		if (state == ~0ULL)
-			return false;
-		if (!(state & HWSWAP_GRANT_STATE_DEVICE_BUSY))
-			return true;
-		usleep_range(20, 100);
-	} while (time_before(jiffies, deadline) || ++looks < HWSWAP_ENTRY_LOOKS);
-	return false;
-}
-
-/*
- * Inside swapon, swapoff and registration. A device that the engine has no entry for
- * stays with software. The engine takes back what it has granted of the device before
- * the entry takes effect, so that its place can be another's behind this.
- */
-static void hwswap_grants_device(const struct swap_grants_device *dev, enum swap_grants_stage stage)
-{
-	struct hwswap *hw = hwswap_granting;
-	bool live = stage == SWAP_GRANTS_ON || stage == SWAP_GRANTS_OFF_ABORTED;
-
-	if (dev->type >= hw->devices) {
-		if (stage == SWAP_GRANTS_ON)
-			dev_warn(hw->dev, "swap device %u stays with software: the engine was built for %u swap devices\n",
-				 dev->type, hw->devices);
-		return;
-	}
-	mutex_lock(&hwswap_entry_mutex);
-	if (!READ_ONCE(hw->doubt) && !hwswap_entry_write(hw, dev, live))
-		hwswap_doubt(hw, "it does not take a swap device's entry");
-	mutex_unlock(&hwswap_entry_mutex);
-}
-
-static const struct swap_grants_ops hwswap_grants_ops = {
-	.device = hwswap_grants_device,
-};
 
 /* Begin and end */
 
@@ -153,7 +83,7 @@ static void hwswap_grants_program(struct hwswap *hw)
 	hwswap_write(hw, HWSWAP_REG_GRANT_LINE_BASE, hw->grant_lines.bus);
 	hwswap_write(hw, HWSWAP_REG_GRANT_NO_RUN_BASE, hw->no_run.bus);
 	hwswap_write(hw, HWSWAP_REG_GRANT_RING_BASE, hw->grants.bus);
-	for (i = 0; i < DIV_ROUND_UP(hw->usable, SWAP_MARKS_CHUNK); i++)
+	for (i = 0; i < DIV_ROUND_UP(hw->usable, HWSWAP_CHUNK); i++)
 		hwswap_write(hw, HWSWAP_REG_GRANT_CHUNK_BASE + i * HWSWAP_REG_GRANT_CHUNK_STRIDE,
 			     hw->used.bus + i * HWSWAP_CHUNK_BYTES);
 	hwswap_write(hw, HWSWAP_REG_GRANT_CONTROL,
@@ -163,8 +93,8 @@ static void hwswap_grants_program(struct hwswap *hw)
 }
 
 /**
- * hwswap_grants_start - let the engine's grants steer the allocator
- * @hw: the engine, reset and programmed
+ * hwswap_grants_start - let the kernel take the engine's grants
+ * @hw: the engine, reset and programmed; shadow says whether they are to steer
  *
  * All devices that are in use are told of, and marked, before this returns.
  *
@@ -173,31 +103,36 @@ static void hwswap_grants_program(struct hwswap *hw)
  */
 const char *hwswap_grants_start(struct hwswap *hw)
 {
+	int ret;
+
 	lockdep_assert_held(&hwswap_mutex);
 	if (hwswap_map_memory(hw))
 		return "there is no memory for its bitmaps";
 	hwswap_grants_program(hw);
-	hwswap_granting = hw;
-	if (swap_grants_register(&hwswap_map, &hwswap_grants_ops)) {
-		hwswap_granting = NULL;
+	ret = swap_grants_register(&hwswap_map, &hwswap_grants_ops);
+	if (!ret)
+		return NULL;
+	kfree(hwswap_map.bitmaps);
+	switch (ret) {
+	case -EBUSY:
 		return "another module gives grants already";
+	case -EOPNOTSUPP:
+		return "the kernel's swap clusters have not 512 slots, as the engine's have";
+	default:
+		return "the kernel does not take its memory for marks and grants";
 	}
-	return NULL;
 }
 
 /**
  * hwswap_grants_stop - the kernel stores no mark and takes no grant any more
- * @hw: the engine
  *
- * Context: under hwswap_mutex. Sleeps.
+ * Context: under hwswap_mutex, after hwswap_grants_start(). Sleeps.
  */
-void hwswap_grants_stop(struct hwswap *hw)
+void hwswap_grants_stop(void)
 {
 	lockdep_assert_held(&hwswap_mutex);
-	if (!hwswap_granting)
-		return;
 	swap_grants_unregister(&hwswap_grants_ops);
-	hwswap_granting = NULL;
+	kfree(hwswap_map.bitmaps);
 }
 
 /* For people and tests */
@@ -219,6 +154,9 @@ static const char *const hwswap_grant_names[SWAP_GRANTS_NR_COUNTS] = {
 	[SWAP_GRANTS_STRAY] = "grants_stray",
 	[SWAP_GRANTS_STALE] = "grants_stale",
 	[SWAP_GRANTS_NO_RUN] = "grants_no_run",
+	[SWAP_GRANTS_SHADOW_SAME] = "shadow_same",
+	[SWAP_GRANTS_SHADOW_GOOD] = "shadow_good",
+	[SWAP_GRANTS_SHADOW_STALE] = "shadow_stale",
 };
 
 /**
@@ -237,7 +175,6 @@ void hwswap_grants_show(struct seq_file *m)
 
 /**
  * hwswap_grants_verify - compare bitmaps and words with the kernel's own tables
- * @hw: the engine
  * @m: where the result goes
  *
  * What the kernel stores there is right at any time.
@@ -245,7 +182,7 @@ void hwswap_grants_show(struct seq_file *m)
  * Context: under hwswap_mutex. Sleeps.
  * Return: 0, or -EINTR.
  */
-int hwswap_grants_verify(struct hwswap *hw, struct seq_file *m)
+int hwswap_grants_verify(struct seq_file *m)
 {
 	unsigned int looked = 0, different = 0, type, c;
 	int differ;
@@ -263,5 +200,6 @@ int hwswap_grants_verify(struct hwswap *hw, struct seq_file *m)
 		}
 	}
 	seq_printf(m, "clusters %u differences %u\n", looked, different);
+	hwswap_count(HWSWAP_STAT_VERIFIES);
 	return 0;
 }

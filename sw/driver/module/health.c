@@ -11,7 +11,6 @@
 #include "devices.h"
 #include "engine.h"
 #include "health.h"
-#include "lines.h"
 #include "lock.h"
 #include "registers.h"
 #include "tables.h"
@@ -21,10 +20,7 @@
 /* A number that changes as long as the engine looks at what it is told. */
 static u32 hwswap_beat(struct hwswap *hw)
 {
-	if (hw->by_grants)
-		return FIELD_GET(HWSWAP_GRANT_STATE_PASSES,
-				 hwswap_read(hw, HWSWAP_REG_GRANT_STATE));
-	return le64_to_cpu(READ_ONCE(hwswap_engine_line(hw, 0)->heartbeat));
+	return FIELD_GET(HWSWAP_GRANT_STATE_PASSES, hwswap_read(hw, HWSWAP_REG_GRANT_STATE));
 }
 
 /* Something is wrong with a live engine, or NULL. */

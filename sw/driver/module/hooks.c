@@ -1,61 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is registered with the swap allocator. Each hook is that of one part of the
- * driver, but for update: a change of a cluster concerns several of them, which know
- * nothing of each other.
+ * What the kernel asks the engine for in modes scan and trusted, beside grants: each hook
+ * is that of one part of the driver. They come and go with the mode, while grants go on.
  */
+#include <linux/swap_offload.h>
+
 #include "devices.h"
-#include "hints.h"
+#include "engine.h"
 #include "hooks.h"
 #include "lock.h"
-#include "mirror.h"
 #include "scan.h"
-#include "stats.h"
 #include "tables.h"
 #include "trusted.h"
 
-/* The update hook: under the cluster lock, perhaps with interrupts off. */
-static void hwswap_update(const struct swap_offload_change *change)
-{
-	struct hwswap *hw = hwswap_active;
-	struct hwswap_swapdev *sd = &hw->swapdev[change->type];
-	int shadow_order = -1;
-	u32 cluster;
-
-	if (change->delta < 0)
-		hwswap_count_add(HWSWAP_STAT_SLOTS_FREED, change->nr);
-	else if (change->hinted)
-		hwswap_count_add(HWSWAP_STAT_SLOTS_ENGINE, change->nr);
-	else if (change->delta > 0)
-		hwswap_count_add(HWSWAP_STAT_SLOTS_SOFTWARE, change->nr);
-
-	/* What the engine would have done is compared with the state before. */
-	if (change->delta > 0 && READ_ONCE(hwswap_mode) == HWSWAP_SHADOW)
-		shadow_order = hwswap_shadow_compare(hw, change);
-
-	/* Pairs with the release in hwswap_go_live(): base, clusters and epoch. */
-	if (smp_load_acquire(&sd->live) && change->cluster < sd->clusters) {
-		cluster = sd->base + change->cluster;
-		hwswap_mirror_update(hw, cluster, sd->epoch, change);
-		hwswap_tables_note(hw, cluster, change->list);
-	}
-
-	/* The notice went first: see hints.c. */
-	if (shadow_order >= 0)
-		hwswap_publish_head(hw, shadow_order);
-}
-
-/* The hooks; hwswap_active is set as long as they are registered. */
-const struct swap_offload_ops hwswap_ops = {
-	.hint		= hwswap_hint,
-	.hint_done	= hwswap_hint_done,
-	.update		= hwswap_update,
-	.device_on	= hwswap_device_on,
-	.device_off	= hwswap_device_off,
+/* hwswap_active is set as long as they are registered. */
+static const struct swap_offload_ops hwswap_ops = {
+	.table_freed	= hwswap_table_freed,
 	.search		= hwswap_search,
 	.searched	= hwswap_searched,
 	.window		= hwswap_window,
 	.fill		= hwswap_fill,
 	.clear		= hwswap_clear,
-	.repaired		= hwswap_repaired,
+	.repaired	= hwswap_repaired,
 };
+
+/* In a mode that has use for swap tables. */
+static const char *hwswap_hooks_in(struct hwswap *hw)
+{
+	int ret;
+
+	/* Until it knows a device it has no answer. */
+	if (hwswap_run_jobs(hw))
+		return hwswap_trouble(hw) ?: "it refuses a command";
+	if (!hw->hooked) {
+		WRITE_ONCE(hw->closing, false);
+		if (swap_offload_register(&hwswap_ops))
+			return "another module searches swap tables already";
+		hw->hooked = true;
+	}
+	ret = hwswap_trusted_apply(hw, &hwswap_ops);
+	if (ret == -EOPNOTSUPP)
+		return "this kernel's swap tables cannot be written to";
+	if (ret)
+		return hwswap_trouble(hw) ?: "its swap tables cannot change hands";
+	return NULL;
+}
+
+/**
+ * hwswap_hooks_follow - have the hooks registered or not, and trusted or not, as mode and
+ *	parameters say
+ * @hw: the engine, with grants
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: NULL, or why that is not so; completes the sentence "detached: ...".
+ */
+const char *hwswap_hooks_follow(struct hwswap *hw)
+{
+	lockdep_assert_held(&hwswap_mutex);
+	if (!hwswap_has_tables(hw))
+		return NULL;
+	if (hwswap_mode >= HWSWAP_SCAN)
+		return hwswap_hooks_in(hw);
+	hwswap_hooks_out(hw);
+	if (hwswap_tables_use(hw, DMA_NONE))
+		return hwswap_trouble(hw) ?: "it does not give back a swap table";
+	return NULL;
+}
+
+/**
+ * hwswap_hooks_out - no hook is called any more
+ * @hw: the engine
+ *
+ * When this returns none runs. Those that wait for the command ring give up.
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ */
+void hwswap_hooks_out(struct hwswap *hw)
+{
+	lockdep_assert_held(&hwswap_mutex);
+	if (!hwswap_has_tables(hw) || !hw->hooked)
+		return;
+	WRITE_ONCE(hw->closing, true);
+	swap_offload_unregister(&hwswap_ops);
+	hw->hooked = false;
+}

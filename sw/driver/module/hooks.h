@@ -2,8 +2,9 @@
 #ifndef HWSWAP_HOOKS_H
 #define HWSWAP_HOOKS_H
 
-#include <linux/swap_offload.h>
+#include "hwswap.h"
 
-extern const struct swap_offload_ops hwswap_ops;
+const char *hwswap_hooks_follow(struct hwswap *hw);
+void hwswap_hooks_out(struct hwswap *hw);
 
 #endif /* HWSWAP_HOOKS_H */

@@ -2,9 +2,9 @@
 /*
  * Who may use the engine: the locks, and what the hooks find under them.
  *
- * Locks, from the outside in: hwswap_mutex (with the command ring) > the hooks'
- * registration > devices_lock; cluster lock > hwswap_cpus.lock. The hooks device_on and
- * device_off never take hwswap_mutex, so attaching can register inside it.
+ * Locks, from the outside in: hwswap_mutex (with the command ring) > the kernel's, of
+ * registration > devices_lock; cluster lock > the command ring, by trying once. The hook
+ * for devices never takes hwswap_mutex, so attaching can register inside it.
  */
 #include <linux/bitops.h>
 #include <linux/delay.h>

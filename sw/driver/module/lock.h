@@ -9,9 +9,9 @@ struct hwswap;
 
 /** enum hwswap_mode - what the engine is used for */
 enum hwswap_mode {
-	HWSWAP_OFF,	/* nothing: no hook is registered */
-	HWSWAP_SHADOW,	/* it follows, software decides, differences are counted */
-	HWSWAP_HINT,	/* its proposals are used */
+	HWSWAP_OFF,	/* nothing: nothing is registered */
+	HWSWAP_SHADOW,	/* software chooses, what grants would have done is counted */
+	HWSWAP_HINT,	/* its grants say where searches begin */
 	HWSWAP_SCAN,	/* it also searches swap tables and chooses readahead */
 	HWSWAP_TRUSTED,	/* it also writes to them, for large folios */
 	HWSWAP_MODES,	/* how many there are */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hwswap: proposals of an engine for the swap allocator.
+ * hwswap: an engine that says where the swap allocator finds room.
  *
  * The module comes and goes. docs/driver.md has a table of the other files, from the
  * highest layer to the lowest: each uses those of layers below its own, and no other.
  */
+#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/swap_offload.h>
 
 #include "debugfs.h"
 #include "health.h"
@@ -18,9 +18,9 @@ static int __init hwswap_init(void)
 {
 	int ret;
 
-	if (PAGE_SIZE != 4096 || swap_offload_cluster_slots() != HWSWAP_SLOTS) {
-		pr_err("this kernel has swap clusters of %u slots of %lu bytes; the engine knows %u of 4096 only (CONFIG_THP_SWAP with 4 KiB pages)\n",
-		       swap_offload_cluster_slots(), PAGE_SIZE, HWSWAP_SLOTS);
+	if (PAGE_SIZE != 4096) {
+		pr_err("this kernel has swap slots of %lu bytes; the engine knows 4096 only\n",
+		       PAGE_SIZE);
 		return -EINVAL;
 	}
 	ret = hwswap_work_init(&hwswap_workers);
@@ -54,7 +54,7 @@ static void __exit hwswap_exit(void)
 module_init(hwswap_init);
 module_exit(hwswap_exit);
 
-MODULE_DESCRIPTION("Swap slots proposed by an hwswap engine");
+MODULE_DESCRIPTION("Swap slots granted by an hwswap engine");
 MODULE_AUTHOR("hwswap developers <hwswap@localhost>");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS("SWAP_OFFLOAD");

@@ -10,20 +10,26 @@
 #include <linux/sysfs.h>
 
 #include "attach.h"
-#include "engine.h"
 #include "hooks.h"
 #include "lock.h"
 #include "params.h"
-#include "tables.h"
 #include "trusted.h"
-#include "work.h"
+
+/* Under hwswap_mutex, attached. */
+static void hwswap_follow(void)
+{
+	const char *why = hwswap_hooks_follow(hwswap_engine);
+
+	if (why)
+		hwswap_fail(hwswap_engine, why);
+}
 
 /* A parameter of mode trusted has changed. */
 static void hwswap_trusted_changed(void)
 {
 	hwswap_lock();
-	if (hwswap_is_attached && hwswap_trusted_apply(hwswap_engine, &hwswap_ops))
-		hwswap_doubt(hwswap_engine, "it does not give back a swap table");
+	if (hwswap_is_attached)
+		hwswap_follow();
 	hwswap_unlock();
 }
 
@@ -47,23 +53,10 @@ MODULE_PARM_DESC(trusted_min_order, "Mode trusted: the engine writes the entries
 module_param_cb(trusted_verify, &hwswap_verify_ops, &hwswap_trusted_verify, 0644);
 MODULE_PARM_DESC(trusted_verify, "Mode trusted: look at each entry that it has written (default y)");
 
-/* The engine keeps swap tables in modes scan and trusted only; under hwswap_mutex. */
-static void hwswap_mode_tables(void)
-{
-	struct hwswap *hw = hwswap_engine;
-
-	hwswap_check_tables(hw);
-	if (hwswap_trusted_apply(hw, &hwswap_ops)) {
-		hwswap_fail(hw, hwswap_trouble(hw) ?: "its swap tables cannot change hands");
-		return;
-	}
-	if (hwswap_mode < HWSWAP_SCAN && hw->tables_given && hwswap_tables_drop(hw))
-		hwswap_fail(hw, hwswap_trouble(hw) ?: "it does not give back a swap table");
-}
-
 static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 {
 	int mode = sysfs_match_string(hwswap_mode_names, val);
+	bool shadow = mode == HWSWAP_SHADOW;
 
 	if (mode < 0) {
 		pr_warn("mode is off, shadow, hint, scan or trusted\n");
@@ -81,10 +74,13 @@ static int hwswap_mode_set(const char *val, const struct kernel_param *kp)
 			hwswap_detach("mode is off");
 	} else {
 		hwswap_forget_failures();
-		if (hwswap_is_attached && hwswap_attached_as_wanted())
-			hwswap_mode_tables();
-		else
+		/* Grants are registered to steer or to be counted; all else can change. */
+		if (hwswap_is_attached && hwswap_engine->shadow == shadow) {
+			hwswap_check_tables(hwswap_engine);
+			hwswap_follow();
+		} else {
 			hwswap_attach_anew("the mode has changed");
+		}
 	}
 	hwswap_unlock();
 	return 0;
@@ -101,4 +97,4 @@ static const struct kernel_param_ops hwswap_mode_ops = {
 };
 
 module_param_cb(mode, &hwswap_mode_ops, NULL, 0644);
-MODULE_PARM_DESC(mode, "off (default), shadow: the engine follows and is compared with, hint: its hints are used, scan: it also searches swap tables and chooses readahead, trusted: it also writes to them");
+MODULE_PARM_DESC(mode, "off (default), shadow: software chooses, and what the engine's grants would have done is counted, hint: grants say where searches begin, scan: the engine also searches swap tables and chooses readahead, trusted: it also writes to them");

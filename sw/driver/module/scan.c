@@ -80,28 +80,23 @@ static void hwswap_take_bitmap(const struct hwswap *hw, unsigned long *slots)
 	bitmap_from_arr64(slots, bits, HWSWAP_SLOTS);
 }
 
-/* Under hwswap_mutex. */
-static int hwswap_do_search(struct hwswap *hw, struct hwswap_swapdev *sd,
-			    struct swap_offload_search *search)
+/* Search a range of slots; under hwswap_mutex. */
+static int hwswap_search_range(struct hwswap *hw, const struct hwswap_swapdev *sd,
+			       struct swap_offload_search *search, unsigned long from,
+			       unsigned long nr)
 {
 	u64 kinds = BIT(HWSWAP_TABLE_KIND_UNUSED), result;
-	u64 arg[3] = { 0, 0, hw->found.bus };
+	u64 arg[3] = { 0, nr, hw->found.bus };
 	unsigned int status;
 	int ret;
 
-	if (!hwswap_serves(hw, sd))
-		return -EAGAIN;
-	ret = hwswap_tables_give(hw, sd);
-	if (ret)
-		return ret;
 	/* Whatever the kernel would not take for free. */
 	if (search->kind == SWAP_OFFLOAD_FIND_USED)
 		kinds |= BIT(HWSWAP_TABLE_KIND_SHADOW) | BIT(HWSWAP_TABLE_KIND_CACHED) |
 			 BIT(HWSWAP_TABLE_KIND_POINTER) | BIT(HWSWAP_TABLE_KIND_OTHER);
-	arg[0] = FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_SLOT, search->from) |
+	arg[0] = FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_SLOT, from) |
 		 FIELD_PREP(HWSWAP_TABLE_SCAN_SLOTS_KINDS, kinds);
-	ret = hwswap_cmd_status(hw, HWSWAP_OPCODE_TABLE_SCAN, sd->dev.type, 0, arg, &result,
-				&status);
+	ret = hwswap_cmd_status(hw, HWSWAP_OPCODE_TABLE_SCAN, sd->type, 0, arg, &result, &status);
 	if (ret)
 		return ret;
 	if (status == HWSWAP_STATUS_NO_SPACE)
@@ -111,6 +106,34 @@ static int hwswap_do_search(struct hwswap *hw, struct hwswap_swapdev *sd,
 	search->found = result;
 	hwswap_take_bitmap(hw, search->slots);
 	return 1;
+}
+
+/*
+ * Under hwswap_mutex. So many clusters at a time as one command can give the tables of:
+ * most searches end among the first, and look at no others then.
+ */
+static int hwswap_do_search(struct hwswap *hw, const struct hwswap_swapdev *sd,
+			    struct swap_offload_search *search)
+{
+	unsigned long from = search->from, next;
+	u32 first, nr;
+	int ret;
+
+	if (!hwswap_serves(hw, sd))
+		return -EAGAIN;
+	for (; from < search->end; from = next) {
+		first = from / HWSWAP_SLOTS;
+		if (first >= sd->clusters)
+			break;
+		nr = min(sd->clusters - first, HWSWAP_GIVE_MAX);
+		next = (unsigned long)(first + nr) * HWSWAP_SLOTS;
+		ret = hwswap_tables_give(hw, sd, first, nr);
+		if (!ret)
+			ret = hwswap_search_range(hw, sd, search, from, next - from);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 /**
@@ -127,11 +150,11 @@ int hwswap_search(struct swap_offload_search *search)
 	unsigned int noio;
 	int ret;
 
-	if (READ_ONCE(hwswap_mode) < HWSWAP_SCAN || !hw->has_tables ||
-	    search->type >= hw->devices)
+	if (search->type >= hw->devices)
 		return -EOPNOTSUPP;
 	sd = &hw->swapdev[search->type];
-	if (!READ_ONCE(sd->live) || sd->clusters < READ_ONCE(scan_min_clusters))
+	/* Pairs with the release in hwswap_tell_on(). */
+	if (!smp_load_acquire(&sd->live) || sd->clusters < READ_ONCE(scan_min_clusters))
 		return -EOPNOTSUPP;
 	if (!hwswap_enter(hw, READ_ONCE(scan_wait_ms))) {
 		hwswap_count(HWSWAP_STAT_SEARCHES_BUSY);
@@ -175,7 +198,7 @@ void hwswap_searched(unsigned int type, enum swap_offload_kind kind, unsigned in
 }
 
 /* Under hwswap_mutex. */
-static int hwswap_do_window(struct hwswap *hw, struct hwswap_swapdev *sd,
+static int hwswap_do_window(struct hwswap *hw, const struct hwswap_swapdev *sd,
 			    struct swap_offload_window *window)
 {
 	u64 arg[3] = { window->offset, 0, hw->found.bus };
@@ -188,7 +211,7 @@ static int hwswap_do_window(struct hwswap *hw, struct hwswap_swapdev *sd,
 		return -EAGAIN;
 	/* A stale table would hide pages, one that it does not know all of them. */
 	if (!hw->tables[cluster].page || test_bit(cluster, hw->freed)) {
-		ret = hwswap_tables_give(hw, sd);
+		ret = hwswap_tables_give(hw, sd, cluster - sd->base, 1);
 		if (ret)
 			return ret;
 	}
@@ -200,7 +223,7 @@ static int hwswap_do_window(struct hwswap *hw, struct hwswap_swapdev *sd,
 		 FIELD_PREP(HWSWAP_TABLE_WINDOW_WINDOW_HITS, window->hits);
 	if (!table)
 		arg[2] = 0;
-	ret = hwswap_cmd(hw, HWSWAP_OPCODE_WINDOW, sd->dev.type, 0, arg, &result);
+	ret = hwswap_cmd(hw, HWSWAP_OPCODE_WINDOW, sd->type, 0, arg, &result);
 	if (ret)
 		return ret;
 	if (FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_SLOT, result) == window->start &&
@@ -229,8 +252,7 @@ bool hwswap_window(struct swap_offload_window *window)
 	unsigned int noio;
 	int ret;
 
-	if (READ_ONCE(hwswap_mode) < HWSWAP_SCAN || !hw->has_tables ||
-	    window->type >= hw->devices ||
+	if (window->type >= hw->devices ||
 	    window->page_cluster < READ_ONCE(window_min_page_cluster) || window->page_cluster > 9)
 		return false;
 	sd = &hw->swapdev[window->type];

@@ -4,9 +4,10 @@
  *
  * Reading /sys/kernel/debug/hwswap_tablebench looks at each swap device, builds a
  * tree (an XArray for each 64 MiB, which is what swap caches were before there were
- * swap tables) with an entry for each slot in use, and gives a line of JSON:
+ * swap tables) with an entry for each slot in use, and gives a line of JSON. It looks at
+ * so many clusters of a device as parameter clusters says:
  *
- *   clusters, tables       clusters of the device, and those that have a swap table
+ *   clusters, tables       that number, and those of them that have a swap table
  *   table_bytes            what the tables take
  *   in_use                 slots in use, bad ones not included
  *   tree_nodes, tree_bytes what the tree takes, without the memory of the slab around
@@ -47,19 +48,20 @@ struct bench_device {
 	u32 *slots;
 };
 
+static unsigned int clusters;
+module_param(clusters, uint, 0444);
+MODULE_PARM_DESC(clusters, "How many clusters a device has, or the largest of them");
+
 static struct dentry *bench_file;
 
-static void bench_nothing(const struct swap_offload_snapshot *snap, void *data)
+/* The first slot is never given, so its cluster has a table as long as the device is used. */
+static bool bench_there(unsigned int type)
 {
-}
+	struct page *page = swap_offload_get_table(type, 0);
 
-static unsigned int bench_clusters(unsigned int type)
-{
-	unsigned int nr = 0;
-
-	while (!swap_offload_snapshot(type, nr, bench_nothing, NULL))
-		nr++;
-	return nr;
+	if (page)
+		put_page(page);
+	return page;
 }
 
 /* Hold the tables, and build the tree. */
@@ -178,11 +180,11 @@ static void bench_report(struct seq_file *m, const struct bench_device *dev)
 
 static int bench_device(struct seq_file *m, unsigned int type)
 {
-	struct bench_device dev = { .type = type, .clusters = bench_clusters(type) };
+	struct bench_device dev = { .type = type, .clusters = clusters };
 	unsigned int i;
 	int ret = -ENOMEM;
 
-	if (!dev.clusters)
+	if (!bench_there(type))
 		return 0;
 	dev.trees = DIV_ROUND_UP(dev.clusters * SLOTS, 1U << TREE_SHIFT);
 	dev.cluster = kvcalloc(dev.clusters, sizeof(*dev.cluster), GFP_KERNEL);
@@ -223,9 +225,13 @@ DEFINE_SHOW_ATTRIBUTE(bench);
 
 static int __init bench_init(void)
 {
-	if (PAGE_SIZE != 4096 || swap_offload_cluster_slots() != SLOTS) {
+	if (PAGE_SIZE != 4096 || !IS_ENABLED(CONFIG_THP_SWAP)) {
 		pr_err("hwswap_tablebench: knows swap clusters of %u slots of 4096 bytes only\n",
 		       SLOTS);
+		return -EINVAL;
+	}
+	if (!clusters) {
+		pr_err("hwswap_tablebench: say how many clusters the swap devices have (clusters=)\n");
 		return -EINVAL;
 	}
 	bench_file = debugfs_create_file("hwswap_tablebench", 0400, NULL, NULL, &bench_fops);

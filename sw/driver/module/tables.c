@@ -7,22 +7,25 @@
  * the page as long as the engine may use it: from before TABLE_GIVE until TABLE_TAKE
  * (or SWAPOFF) is completed, or until the engine is known to be quiet. So when the
  * kernel frees a table, the page stays in quarantine until then, and nobody waits:
- * the update hook, under the cluster lock, sets a bit, and a worker takes the table
- * back.
+ * the hook table_freed, under the cluster lock, sets the cluster's bit in @freed, and a
+ * worker takes the table back. Who has the command ring clears the bit, before the kernel
+ * is asked for the cluster's table: what happens to that later sets it again.
  *
- * Two bits a cluster, set by the hook and cleared by who has the command ring:
- * @wanted: it was seen to have a table that the engine does not know;
- * @freed: it came to the free list, so the table that the engine knows is no more.
- * A bit is cleared before the kernel is asked for the table. So whatever happens
- * to the cluster after that sets it again.
+ * Nobody tells of a cluster that gets a table. So the kernel is asked for those that the
+ * engine does not know when it is about to need them; but not for a cluster that has
+ * none, as its word among the marks says.
  */
+#include <linux/bitfield.h>
 #include <linux/dma-mapping.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/swap_grants.h>
+#include <linux/swap_offload.h>
 
 #include "arena.h"
 #include "cmd.h"
+#include "engine.h"
 #include "lock.h"
 #include "params.h"
 #include "stats.h"
@@ -35,22 +38,22 @@ hwswap_param_bounded(quarantine_ms, quarantine_ms, 0, 10000, NULL, 0644);
 MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds, at most 10000 (default 10)");
 
 /* Addresses in one TABLE_GIVE: its buffer is a page, and NR has ten bits. */
-#define HWSWAP_GIVE_MAX		512U
 static_assert(HWSWAP_GIVE_MAX * sizeof(__le64) <= HWSWAP_GIVE_SIZE);
 static_assert((HWSWAP_COMMAND_HEAD_NR >> HWSWAP_COMMAND_HEAD_NR_SHIFT) >= HWSWAP_GIVE_MAX);
 
 /**
  * hwswap_tables_alloc - allocate what is kept of each cluster
- * @hw: the engine
+ * @hw: the engine; one that is not asked about swap tables needs none of it
  *
  * Return: 0, or -ENOMEM: then hwswap_tables_free() is still to be called.
  */
 int hwswap_tables_alloc(struct hwswap *hw)
 {
+	if (!hwswap_has_tables(hw))
+		return 0;
 	hw->tables = kvcalloc(hw->usable, sizeof(*hw->tables), GFP_KERNEL);
-	hw->wanted = kvcalloc(BITS_TO_LONGS(hw->usable), sizeof(long), GFP_KERNEL);
 	hw->freed = kvcalloc(BITS_TO_LONGS(hw->usable), sizeof(long), GFP_KERNEL);
-	return hw->tables && hw->wanted && hw->freed ? 0 : -ENOMEM;
+	return hw->tables && hw->freed ? 0 : -ENOMEM;
 }
 
 /**
@@ -60,10 +63,8 @@ int hwswap_tables_alloc(struct hwswap *hw)
 void hwswap_tables_free(struct hwswap *hw)
 {
 	kvfree(hw->tables);
-	kvfree(hw->wanted);
 	kvfree(hw->freed);
 	hw->tables = NULL;
-	hw->wanted = NULL;
 	hw->freed = NULL;
 }
 
@@ -73,26 +74,28 @@ static void hwswap_tables_kick(void)
 	hwswap_kick_tables(msecs_to_jiffies(READ_ONCE(quarantine_ms)));
 }
 
-/* The uncommon part of hwswap_tables_note(). */
-void __hwswap_tables_note(struct hwswap *hw, u32 cluster, unsigned int list)
-{
-	if (list != SWAP_OFFLOAD_LIST_FREE)
-		set_bit(cluster, hw->wanted);
-	else if (!test_and_set_bit(cluster, hw->freed) && READ_ONCE(hw->tables[cluster].page))
-		hwswap_tables_kick();
-}
-
 /**
- * hwswap_tables_new - a device has got its place in the engine
- * @hw: the engine
- * @sd: the device, not live yet
+ * hwswap_table_freed - a cluster's swap table is about to be freed
+ * @type: number of the swap device
+ * @cluster: number of the cluster in it
+ *
+ * Context: under the cluster lock, perhaps with interrupts off. Does not sleep.
  */
-void hwswap_tables_new(struct hwswap *hw, const struct hwswap_swapdev *sd)
+void hwswap_table_freed(unsigned int type, unsigned int cluster)
 {
-	u32 i;
+	struct hwswap *hw = hwswap_active;
+	struct hwswap_swapdev *sd;
 
-	for (i = sd->base; i < sd->base + sd->clusters; i++)
-		set_bit(i, hw->wanted);
+	if (type >= hw->devices)
+		return;
+	sd = &hw->swapdev[type];
+	/* Pairs with the release in hwswap_tell_on(). */
+	if (!smp_load_acquire(&sd->live) || cluster >= sd->clusters)
+		return;
+	cluster += sd->base;
+	/* A full barrier between the two: see hwswap_table_get(). */
+	if (!test_and_set_bit(cluster, hw->freed) && READ_ONCE(hw->tables[cluster].page))
+		hwswap_tables_kick();
 }
 
 /* The engine does not read the table any more. */
@@ -108,8 +111,6 @@ static void hwswap_table_put(struct hwswap *hw, u32 cluster)
 	if (!--hw->tables_given)
 		hwswap_windows_no_tables(hw);
 	put_page(page);
-	/* It may have another one already. */
-	set_bit(cluster, hw->wanted);
 }
 
 /* The address of a table for the engine; false when there is none. */
@@ -130,6 +131,16 @@ static bool hwswap_table_map(struct hwswap *hw, struct page *page, dma_addr_t *b
 	return false;
 }
 
+/* A cluster on the free list has no table. Its word is of this swapon, or means nothing. */
+static bool hwswap_table_absent(const struct hwswap *hw, const struct hwswap_swapdev *sd,
+				u32 cluster)
+{
+	u32 word = READ_ONCE(((u32 *)hw->words.cpu)[cluster]);
+
+	return FIELD_GET(SWAP_MARKS_WORD_LIST, word) == SWAP_GRANTS_LIST_FREE &&
+	       FIELD_GET(SWAP_MARKS_WORD_EPOCH, word) == sd->epoch;
+}
+
 /* Hold the table of a cluster, if it has one. */
 static bool hwswap_table_get(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 cluster)
 {
@@ -140,7 +151,7 @@ static bool hwswap_table_get(struct hwswap *hw, const struct hwswap_swapdev *sd,
 	clear_bit(cluster, hw->freed);
 	/* Before the cluster's lock is taken to look. */
 	smp_mb__after_atomic();
-	page = swap_offload_get_table(sd->dev.type, cluster - sd->base);
+	page = swap_offload_get_table(sd->type, cluster - sd->base);
 	if (!page)
 		return false;
 	if (!hwswap_table_map(hw, page, &bus)) {
@@ -150,7 +161,8 @@ static bool hwswap_table_get(struct hwswap *hw, const struct hwswap_swapdev *sd,
 	table->bus = bus;
 	WRITE_ONCE(table->page, page);
 	hw->tables_given++;
-	/* Freed meanwhile: the hook may have looked before there was a page. */
+	/* Freed meanwhile: the hook has seen the page, or the bit is seen here. */
+	smp_mb();
 	if (test_bit(cluster, hw->freed))
 		hwswap_tables_kick();
 	return true;
@@ -184,7 +196,7 @@ int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u3
 		return -EOPNOTSUPP;
 	get_page(page);
 	addresses[0] = cpu_to_le64(bus);
-	ret = hwswap_cmd_atomic(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->dev.type, 1, arg, timeout_ns,
+	ret = hwswap_cmd_atomic(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->type, 1, arg, timeout_ns,
 				&status);
 	if (ret || status != HWSWAP_STATUS_OK) {
 		dma_unmap_page(hw->dev, bus, PAGE_SIZE, hw->tables_dir);
@@ -200,7 +212,6 @@ int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u3
 	table->bus = bus;
 	WRITE_ONCE(table->page, page);
 	clear_bit(cluster, hw->freed);
-	clear_bit(cluster, hw->wanted);
 	hwswap_count(HWSWAP_STAT_TABLES_GIVEN);
 	return 0;
 }
@@ -215,7 +226,7 @@ static int hwswap_take_range(struct hwswap *hw, const struct hwswap_swapdev *sd,
 		held += !!hw->tables[i].page;
 	if (!held)
 		return 0;
-	ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_TAKE, sd->dev.type, nr, arg, NULL);
+	ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_TAKE, sd->type, nr, arg, NULL);
 	if (ret)
 		return ret;
 	for (i = first; i < first + nr; i++)
@@ -256,58 +267,50 @@ int hwswap_tables_take(struct hwswap *hw)
 }
 
 /**
- * hwswap_tables_give - let the engine know all tables of a device
+ * hwswap_tables_give - let the engine know the tables of some clusters
  * @hw: the engine
  * @sd: the device
+ * @first: the first of them, in the device
+ * @nr: how many, at most HWSWAP_GIVE_MAX
  *
- * Tables that were freed are taken back first.
+ * Tables that were freed are taken back first, of all devices.
  *
  * Context: under hwswap_mutex. Sleeps.
  * Return: 0, -EOPNOTSUPP when it cannot read them, or an error of a command.
  */
-int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd)
+int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 first, u32 nr)
 {
-	u32 at, end = sd->base + sd->clusters, nr, i, last;
-	const struct hwswap_table *table;
+	u32 at, end = sd->base + first + nr, begin = end, last = 0;
 	__le64 *addresses = hw->gives.cpu;
 	u64 arg[3] = { 0, 0, hw->gives.bus };
 	int ret;
 
+	if (!hwswap_has_tables(hw))
+		return -EOPNOTSUPP;
 	ret = hwswap_tables_take(hw);
 	if (ret)
 		return ret;
-	for (at = sd->base; (at = find_next_bit(hw->wanted, end, at)) < end; at += nr) {
-		nr = min(end - at, HWSWAP_GIVE_MAX);
-		for (i = 0, last = 0; i < nr; i++) {
-			table = &hw->tables[at + i];
-			if (test_and_clear_bit(at + i, hw->wanted) && !table->page &&
-			    hwswap_table_get(hw, sd, at + i)) {
-				hwswap_count(HWSWAP_STAT_TABLES_GIVEN);
-				last = i + 1;
-			}
-			/* Those it knows are given again: one command for all of them. */
-			addresses[i] = cpu_to_le64(table->page ? table->bus : 0);
-		}
-		if (hw->tables_incoherent)
-			return -EOPNOTSUPP;
-		if (!last)
+	for (at = sd->base + first; at < end; at++) {
+		if (hw->tables[at].page || hwswap_table_absent(hw, sd, at) ||
+		    !hwswap_table_get(hw, sd, at))
 			continue;
-		arg[0] = (u64)(at - sd->base) * HWSWAP_SLOTS;
-		ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->dev.type, last, arg, NULL);
-		if (ret)
-			return ret;
+		hwswap_count(HWSWAP_STAT_TABLES_GIVEN);
+		begin = min(begin, at);
+		last = at;
 	}
-	return 0;
+	if (hw->tables_incoherent)
+		return -EOPNOTSUPP;
+	if (begin == end)
+		return 0;
+	/* Those that it knows in between are given again: one command for all of them. */
+	for (at = begin; at <= last; at++)
+		addresses[at - begin] = cpu_to_le64(hw->tables[at].page ? hw->tables[at].bus : 0);
+	arg[0] = (u64)(begin - sd->base) * HWSWAP_SLOTS;
+	return hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->type, last - begin + 1, arg, NULL);
 }
 
-/**
- * hwswap_tables_drop - take back all tables
- * @hw: the engine
- *
- * Context: under hwswap_mutex. Sleeps.
- * Return: 0, or an error of a command.
- */
-int hwswap_tables_drop(struct hwswap *hw)
+/* Take back all tables. Under hwswap_mutex. */
+static int hwswap_tables_drop(struct hwswap *hw)
 {
 	u32 i;
 
@@ -316,6 +319,39 @@ int hwswap_tables_drop(struct hwswap *hw)
 			set_bit(i, hw->freed);
 	}
 	return hwswap_tables_take(hw);
+}
+
+/**
+ * hwswap_tables_use - say what the engine may do with swap tables
+ * @hw: the engine; it is not asked for entries meanwhile
+ * @dir: DMA_TO_DEVICE: read them; DMA_BIDIRECTIONAL: write to them, too; DMA_NONE: it is
+ *	given none from now on
+ *
+ * Those that it knows were mapped for another use, so they are taken back.
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0, or an error: then it is as before, and the engine not to be used.
+ */
+int hwswap_tables_use(struct hwswap *hw, enum dma_data_direction dir)
+{
+	int ret;
+
+	lockdep_assert_held(&hwswap_mutex);
+	/* A fenced engine stays off until it is attached again. */
+	if (READ_ONCE(hw->doubt))
+		return -EPROTO;
+	if (dir == hw->tables_dir)
+		return 0;
+	if (hw->tables_given) {
+		ret = hwswap_tables_drop(hw);
+		if (ret)
+			return ret;
+	}
+	/* What was opened for tables has the permission of the other use. */
+	hwswap_windows_no_tables(hw);
+	hw->tables_dir = dir;
+	hwswap_control(hw);
+	return 0;
 }
 
 /**
@@ -329,7 +365,6 @@ void hwswap_tables_off(struct hwswap *hw, const struct hwswap_swapdev *sd)
 
 	for (i = sd->base; i < sd->base + sd->clusters; i++) {
 		hwswap_table_put(hw, i);
-		clear_bit(i, hw->wanted);
 		clear_bit(i, hw->freed);
 	}
 }
@@ -346,7 +381,6 @@ void hwswap_tables_release(struct hwswap *hw)
 		return;
 	for (i = 0; i < hw->usable; i++)
 		hwswap_table_put(hw, i);
-	bitmap_zero(hw->wanted, hw->usable);
 	bitmap_zero(hw->freed, hw->usable);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hwswap_testbackend: a backend of swap slots that is all software, and honest
- * or not: it shows that the kernel's hooks for searches and readahead believe
- * nothing, and that its tables are right in the end whoever wrote to them. It gives
- * no hints. For tests; keep the real driver out meanwhile.
+ * hwswap_testbackend: a backend for searches of swap tables that is all software, and
+ * honest or not: it shows that the kernel's hooks for searches and readahead believe
+ * nothing, and that its tables are right in the end whoever wrote to them. For tests;
+ * keep the real driver out of modes scan and trusted meanwhile.
  *
  * /sys/module/hwswap_testbackend/parameters/lie says how it answers:
  *
@@ -38,7 +38,6 @@
 #include <linux/swap_offload.h>
 
 #define SLOTS		512
-#define MAX_TYPES	32
 
 /* Entries of a swap table, see mm/swap_table.h */
 #define ENTRY_BAD	(~0UL << 3)
@@ -55,7 +54,6 @@ static const char *const lies[] = { "none", "nothing", "skip", "noise", "outside
 static enum lie lie;
 static unsigned int fill_order = 10;
 static bool fill_verify = true;
-static unsigned int slots_of[MAX_TYPES];	/* of each swap device */
 
 static atomic_t searches = ATOMIC_INIT(0);
 static atomic_t right = ATOMIC_INIT(0);
@@ -97,7 +95,7 @@ static int honest_search(struct swap_offload_search *s)
 {
 	unsigned int cluster, from = s->from % SLOTS;
 
-	for (cluster = s->from / SLOTS; cluster * SLOTS < slots_of[s->type]; cluster++) {
+	for (cluster = s->from / SLOTS; cluster * SLOTS < s->end; cluster++) {
 		if (look(s->type, cluster, s->kind, from, s->slots)) {
 			s->found = cluster * SLOTS + find_first_bit(s->slots, SLOTS);
 			return 1;
@@ -114,19 +112,19 @@ static int test_search(struct swap_offload_search *s)
 	unsigned int i;
 	int ret;
 
-	if (s->type >= MAX_TYPES || !slots_of[s->type] || how == SILENT)
+	if (how == SILENT)
 		return -EAGAIN;
 	atomic_inc(&searches);
 	switch (how) {
 	case NOTHING:
 		return 0;
 	case NOISE:
-		s->found = s->from + get_random_u32_below(slots_of[s->type]);
+		s->found = s->from + get_random_u32_below(s->end);
 		bitmap_fill(s->slots, SLOTS);
 		return 1;
 	case OUTSIDE:
 		s->found = get_random_u32_below(2) ? s->from - 1 :
-			   slots_of[s->type] + get_random_u32_below(SLOTS);
+			   s->end + get_random_u32_below(SLOTS);
 		bitmap_fill(s->slots, SLOTS);
 		return 1;
 	default:
@@ -275,44 +273,13 @@ static void test_repaired(const struct swap_offload_entries *w, unsigned int nr)
 	atomic_add(nr, &repaired);
 }
 
-static bool test_hint(unsigned int order, struct swap_offload_hint *hint)
-{
-	return false;
-}
-
-static void test_hint_done(unsigned int order, const struct swap_offload_hint *hint,
-			   enum swap_offload_outcome outcome)
-{
-}
-
-static void test_update(const struct swap_offload_change *change)
-{
-}
-
-static void test_device_on(const struct swap_offload_device *dev)
-{
-	if (dev->type < MAX_TYPES)
-		slots_of[dev->type] = dev->max;
-}
-
-static void test_device_off(unsigned int type, enum swap_offload_off stage)
-{
-	if (type < MAX_TYPES && stage == SWAP_OFFLOAD_OFF_DONE)
-		slots_of[type] = 0;
-}
-
 static const struct swap_offload_ops test_ops = {
-	.hint		= test_hint,
-	.hint_done	= test_hint_done,
-	.update		= test_update,
-	.device_on	= test_device_on,
-	.device_off	= test_device_off,
 	.search		= test_search,
 	.searched	= test_searched,
 	.window		= test_window,
 	.fill		= test_fill,
 	.clear		= test_clear,
-	.repaired		= test_repaired,
+	.repaired	= test_repaired,
 };
 
 static int lie_set(const char *val, const struct kernel_param *kp)
@@ -405,7 +372,7 @@ static int __init test_init(void)
 {
 	int ret;
 
-	if (PAGE_SIZE != 4096 || swap_offload_cluster_slots() != SLOTS) {
+	if (PAGE_SIZE != 4096 || !IS_ENABLED(CONFIG_THP_SWAP)) {
 		pr_err("hwswap_testbackend: knows swap clusters of %u slots of 4096 bytes only\n",
 		       SLOTS);
 		return -EINVAL;
@@ -429,7 +396,7 @@ static void __exit test_exit(void)
 module_init(test_init);
 module_exit(test_exit);
 
-MODULE_DESCRIPTION("An honest or lying backend of swap slots, for tests");
+MODULE_DESCRIPTION("An honest or lying backend for searches of swap tables, for tests");
 MODULE_AUTHOR("hwswap developers <hwswap@localhost>");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS("SWAP_OFFLOAD");

@@ -22,7 +22,6 @@
 #include "stats.h"
 #include "tables.h"
 #include "trusted.h"
-#include "windows.h"
 
 /*
  * By `make bench-table` it pays at no order: waiting takes an engine of 100 MHz longer
@@ -67,7 +66,7 @@ static int hwswap_write_entries(struct hwswap *hw, struct hwswap_swapdev *sd,
 	if (hw->tables[cluster].page != entries->table &&
 	    hwswap_table_give_now(hw, sd, cluster, entries->table, timeout_ns))
 		return 0;
-	ret = hwswap_cmd_atomic(hw, opcode, sd->dev.type, entries->nr, arg, timeout_ns, &status);
+	ret = hwswap_cmd_atomic(hw, opcode, sd->type, entries->nr, arg, timeout_ns, &status);
 	if (ret)
 		return ret == -EAGAIN ? 0 : ret;
 	return status == HWSWAP_STATUS_OK;
@@ -83,7 +82,7 @@ static int hwswap_change_entries(const struct swap_offload_entries *entries,
 	if (entries->type >= hw->devices)
 		return 0;
 	sd = &hw->swapdev[entries->type];
-	/* Pairs with the release in hwswap_go_live(). */
+	/* Pairs with the release in hwswap_tell_on(). */
 	if (!smp_load_acquire(&sd->live))
 		return 0;
 	if (!hwswap_ring_try()) {
@@ -161,40 +160,32 @@ static void hwswap_taint(void)
 }
 
 /**
- * hwswap_trusted_apply - let the engine write to swap tables, or do not
+ * hwswap_trusted_apply - let the engine read swap tables, or write to them, too
  * @hw: the engine
- * @ops: the hooks that are registered
+ * @ops: the hooks for searches and entries, which are registered
  *
- * In mode trusted the engine may write to the tables that it knows, and is asked
- * to; else neither. Those that it knows were mapped for the other mode, so they are
- * taken back.
+ * In mode trusted it may write to the tables that it knows, and is asked to; else
+ * neither.
  *
  * Context: under hwswap_mutex. Sleeps.
  * Return: 0, or an error: then it is as before, or the engine is not to be used.
  */
 int hwswap_trusted_apply(struct hwswap *hw, const struct swap_offload_ops *ops)
 {
-	bool trusted = hwswap_mode == HWSWAP_TRUSTED && hw->has_tables;
+	bool trusted = hwswap_mode == HWSWAP_TRUSTED;
 	enum dma_data_direction dir = trusted ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 	int ret;
 
-	/* There are no hooks, and it knows no table. */
-	if (hw->by_grants)
-		return 0;
-	/* A fenced engine stays off until it is attached again. */
-	if (READ_ONCE(hw->doubt))
-		return -EPROTO;
+	if (!hwswap_has_tables(hw))
+		return -EOPNOTSUPP;
 	if (dir != hw->tables_dir) {
 		ret = swap_offload_set_fill(ops, HWSWAP_ORDERS, true);
-		if (!ret && hw->tables_given)
-			ret = hwswap_tables_drop(hw);
 		if (ret)
 			return ret;
-		/* What was opened for tables has the permission of the other mode. */
-		hwswap_windows_no_tables(hw);
-		hw->tables_dir = dir;
-		hwswap_control(hw);
 	}
+	ret = hwswap_tables_use(hw, dir);
+	if (ret)
+		return ret;
 	if (trusted)
 		hwswap_taint();
 	return swap_offload_set_fill(ops, trusted ? hwswap_trusted_min_order : HWSWAP_ORDERS,
