@@ -69,9 +69,9 @@ test-cocotb_packages := compare model stimulus traces
 test-trace_packages := bench cli compare guest kernel model project rtl stimulus traces
 test-system_packages := $(test-trace_packages)
 
-test-cocotb: verilog rtl-grants
+test-cocotb: verilog rtl-grants model-driver
 	@$(PHASE) $@ $(of_tests) tests/cocotb tests/data $(call packages,$($@_packages)) \
-		$(call link,rtl) $(call link,rtl-grants) -- $(tests) tests/cocotb
+		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-driver) -- $(tests) tests/cocotb
 
 test-trace: model model-wide model-scale
 	@$(PHASE) $@ $(of_tests) tests/rtl tests/scale tests/data $(call packages,$($@_packages)) \

@@ -19,7 +19,7 @@ REGISTERS = 0xB000_0000
 def main() -> None:
     """Builds the SoC and runs it, with the terminal as its serial line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", default="full", help="the engine: full or linux")
+    parser.add_argument("--profile", default="full", help="the engine: full or grants-only")
     parser.add_argument("--output", type=Path, default=Path("hwswap-sim"), help="folder for the SoC")
     parser.add_argument("--no-run", action="store_true", help="DIR/gateware/build_sim.sh then compiles it")
     options = parser.parse_args()

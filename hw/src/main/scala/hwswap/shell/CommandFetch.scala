@@ -59,7 +59,7 @@ class CommandFetch extends Module {
   private val wordIndex = RegInit(0.U(log2Ceil(words).W))
   private val complete = RegNext(io.dma.rdata.valid && wordIndex === (words - 1).U, false.B)
   val size = RegNext(1.U(16.W) << io.log2)
-  val mask = (size - 1.U)(14, 0)
+  val mask = (size - 1.U)(Settings.CmdLog2.end - 1, 0)
   val tail = RegNext(io.tail, 0.U)
   val pending = RegNext(tail - asked, 0.U)
   val low = asked(batchLog2 - 1, 0)
@@ -88,7 +88,7 @@ class CommandFetch extends Module {
   io.dma.req.valid := state === State.request
   io.dma.req.bits.write := false.B
   io.dma.req.bits.base := DmaBase.commands
-  io.dma.req.bits.offset := Cat(asked(14, 0) & mask, 0.U(log2Ceil(words).W))
+  io.dma.req.bits.offset := Cat(asked(Settings.CmdLog2.end - 1, 0) & mask, 0.U(log2Ceil(words).W))
   io.dma.req.bits.words := Cat(count, 0.U(log2Ceil(words).W))
 
   switch(state) {

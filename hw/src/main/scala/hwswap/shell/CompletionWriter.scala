@@ -56,7 +56,7 @@ class CompletionWriter extends Module {
   private val batchLog2 = log2Ceil(CompletionWriter.Depth)
   private val completionWords = MapAccess.words(MemMap.Completion.Bytes)
   val size = RegNext(1.U(16.W) << io.log2)
-  val mask = (size - 1.U)(14, 0)
+  val mask = (size - 1.U)(Settings.CmdLog2.end - 1, 0)
   val ringMask = mask(batchLog2 - 1, 0)
   val toEnd = ringMask - (head(batchLog2 - 1, 0) & ringMask) +& 1.U
   val batch = Mux(queue.io.count < toEnd, queue.io.count, toEnd)(batchLog2, 0)
@@ -74,7 +74,7 @@ class CompletionWriter extends Module {
   io.dma.req.valid := state === State.request
   io.dma.req.bits.write := true.B
   io.dma.req.bits.base := DmaBase.completions
-  io.dma.req.bits.offset := Cat(head(14, 0) & mask, 0.U(log2Ceil(completionWords).W))
+  io.dma.req.bits.offset := Cat(head(Settings.CmdLog2.end - 1, 0) & mask, 0.U(log2Ceil(completionWords).W))
   io.dma.req.bits.words := Cat(count, 0.U(log2Ceil(completionWords).W))
   io.dma.wdata.valid := state === State.data && left =/= 0.U
   io.dma.wdata.bits := Mux(second, infoWord, front.result)
