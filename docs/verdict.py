@@ -66,8 +66,8 @@ def panels(text: str) -> list[tuple[str, list[Row]]]:
         return Row(f"{cpu}, {what}", stock, tuned, register)
 
     def in_linux(order: int) -> Row:
-        off, tuned, hint = (number(cell) for cell in linux[f"allocate order {order}"][:3])
-        return Row(f"order {order}", off, tuned, hint)
+        off, hint = (number(cell) for cell in linux[f"allocate order {order}"][:2])
+        return Row(f"order {order}", off, None, hint)
 
     def in_guest(order: int) -> Row:
         unpatched, _, hint = (number(cell, 1) for cell in guest[f"allocate order {order}"][:3])

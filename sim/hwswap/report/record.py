@@ -230,7 +230,7 @@ def scale() -> Matrix:
 def soc_linux() -> Calls:
     """Linux on the simulated SoC."""
     found = table("docs/results.md", "CPU cycles a call in Linux")
-    names = {name: name for name in ("off", "tuned", "hint")}
+    names = {name: name for name in ("off", "hint")}
     return calls("soc-linux", "CPU cycles", found, source(found), names)
 
 
