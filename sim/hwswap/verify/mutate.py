@@ -5,9 +5,10 @@ Each fault of the model with faults (build/mutants, see make_mutants.py) is swit
 scripts (hwswap.stimulus) and streams (hwswap.traces.stream), short, fixed by their seeds, and passed by the engine
 without fault. A fault is found by a decision or a word that differs, by one of the RTL's assertions, by the check of
 the bus protocol, or by a hang. One that only makes the engine take another number of cycles than without fault is
-counted by itself: no model says how long anything takes, but a fault that costs time is seen. What survives is listed, without those that are proved to be no faults at all (equivalence.py) or to matter in
-no state that can be reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where
-it stopped; a fault that was killed stays so as long as model and test are the same.
+counted by itself: no model says how long anything takes, but a fault that costs time is seen. What survives is
+listed, without those that are proved to be no faults at all (equivalence.py) or to matter in no state that can be
+reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where it stopped; a fault
+that was killed stays so as long as model and test are the same.
 """
 
 import argparse

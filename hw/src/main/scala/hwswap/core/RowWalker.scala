@@ -24,8 +24,8 @@ class BitmapPort(implicit p: Params) extends Bundle {
 }
 
 /** Carries walks out, a word a cycle: probe, mark and clear over the words that the range touches, the others over all
-  * 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed and counted;
-  * the counts are added up. So a walk is over 5 cycles after its last word was named.
+  * 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed and
+  * counted; the counts are added up. So a walk is over 5 cycles after its last word was named.
   */
 class RowWalker(implicit p: Params) extends Module {
   val io = IO(new Bundle {
