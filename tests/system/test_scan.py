@@ -14,7 +14,6 @@ from driver import (
     hold_half,
     queued_guest,
     search_for_ever,
-    swapload,
     verify_half,
 )
 from hwswap.guest.qemu import Guest
@@ -84,16 +83,23 @@ def test_searches_find_what_is_there(guest: Guest, driver: Driver) -> None:
 
 
 def test_tables_are_given_back(guest: Guest, driver: Driver) -> None:
-    swapload(guest, "--size 3m --limit 2m --folio 4k --access random", 300)
-    assert tables(guest)["given"] > 0
+    """By a mode without use for them, under a load; and by swapoff, which had them given."""
+    given = driver.stats()["tables_given"]
+    load = Load(guest, LOAD)
+    driver.wait_beyond("tables_given", given)
     driver.set_mode("hint")
     wait_no_tables(guest)
+    given = driver.stats()["tables_given"]
     driver.set_mode("scan")
-    swapload(guest, "--size 3m --limit 2m --folio 4k --access random", 300)
-    assert tables(guest)["given"] > 0
+    driver.wait_beyond("tables_given", given)
+    load.stop(300)
+    hold_half(guest, seed=9)
+    before = driver.stats()
     for disk in QUEUED:
         guest.run(f"swapctl off {disk}", 300).check()
+    assert driver.since(before)["tables_given"] > 0
     wait_no_tables(guest)
+    verify_half(guest)
     for disk in QUEUED:
         guest.run(f"swapctl on -p 5 {disk}").check()
 
