@@ -40,8 +40,8 @@ DEVICE_TREE = 0x83F0_0000
 """Where the device tree is loaded; at most 1 MiB."""
 
 BOOTARGS = "earlycon console=liteuart brd.rd_size=524288"
-"""Where the console is, and a RAM disk of 512 MiB: it takes memory only for what is written, and grants of each order may
-hold four of its 256 clusters."""
+"""Where the console is, and a RAM disk of 512 MiB: it takes memory only for what is written, and grants of each order
+may hold four of its 256 clusters."""
 
 
 class Soc:
