@@ -70,7 +70,8 @@ class RandomCommands:
 
     def absent(self) -> int:
         """Return the number of a device that is not there."""
-        return max(set(range(self.model.limit_devices + 1)) - set(self.model.devices))
+        named = min(self.model.limit_devices + 1, 1 << m.MEM_COMMAND_HEAD_TYPE.width)
+        return max(set(range(named)) - set(self.model.devices))
 
     def cluster(self) -> tuple[Device, Cluster]:
         """Draw a cluster."""

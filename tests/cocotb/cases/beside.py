@@ -88,9 +88,10 @@ async def grants_beside_commands_and_swap_tables(dut):
         await allocate(bench, model)
     assert any(went_on), "the search for marks waits for table commands"
     await kernel.expect_right()
-    bench.log.info("%s", dict(kernel.host.counts))
-    assert kernel.host.counts["hit"] > 0
-    assert await bench.read(m.STAT_GRANTS_OFFSET) >= kernel.host.counts["popped"]
+    counts = kernel.host.counts
+    bench.log.info("%s", dict(counts))
+    assert counts["hit"] > counts["stray"] + counts["stale"] + counts["unusable"], counts
+    assert await bench.read(m.STAT_GRANTS_OFFSET) > 20
     for type_ in range(8):
         state = await bench.read(m.DEVICE_BASE + m.DEVICE_STRIDE * type_ + m.DEVICE_STATE_OFFSET)
         assert m.DEVICE_STATE_USED.get(state) == (model.devices[type_].used if type_ in model.devices else 0)
@@ -147,13 +148,13 @@ async def nothing_is_read_or_written_outside_of_the_windows(dut):
         bench.log.info("refused: %s, %s", name, "written" if write else "read")
         first = kernel.places[name] & -PAGE
         limit = first + BYTES + PAGE
-        # Nothing may be asked for while the windows change one by one.
-        await kernel.pause()
+        # Windows change one after the other: what is asked for meanwhile would be refused, whatever it is.
+        await kernel.rest()
         await bench.window(0, first, limit, read=write, write=not write)
         await bench.window(1, 0, first)
         await bench.window(2, limit, (1 << 64) - PAGE)
         await bench.window(3, 0, 0, read=False, write=False)
-        await kernel.switch(True)
+        await kernel.switch(on=True)
         kernel.begin(0.9)
         await expect_stop(bench)
         kernel.load = 0.0
