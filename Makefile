@@ -136,7 +136,7 @@ witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: 
 fuzz: model guest kernel-unpatched ## random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
-bench-table: model model-scale model-driver guest kernel-unpatched ## work on swap tables: engine, guest, swapoff [SHORT=1]
+bench-table: model model-scale model-driver guest kernel-unpatched ## swap tables: engine, guest, swapoff [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap bench driver $(if $(SHORT),--short)
 
