@@ -103,7 +103,7 @@ test-debug: model-driver ## the driver on a kernel with lockdep, KASAN, UBSAN, D
 		HWSWAP_INITRAMFS=$(CURDIR)/build/guest-debug/initramfs.cpio.gz \
 		$(PYTEST) tests/system/debug_kernel.py --junitxml=build/test-debug/junit.xml
 
-test-patches: guest model-driver ## each patch alone: builds without a new warning, boots, swaps: build/test-patches
+test-patches: guest model-driver ## each patch of the series alone builds without a new warning, boots, swaps
 	@$(ENV) python -m hwswap patches
 
 test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
@@ -136,7 +136,7 @@ witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: 
 fuzz: model guest kernel-unpatched ## random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
-bench-table: model model-scale model-driver guest kernel-unpatched ## cost of work on swap tables [SHORT=1]
+bench-table: model model-scale model-driver guest kernel-unpatched ## swap tables: engine, guest, swapoff [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap bench driver $(if $(SHORT),--short)
 

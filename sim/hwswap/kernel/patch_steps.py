@@ -4,8 +4,8 @@
 One tree: Linux 7.3 as it is, then patch after patch, then the whole series without searches, and without grants.
 After each step the kernel is built, incrementally, and mm/ a second time at warning level 1 in a folder of its own; a
 warning that the kernel without patches does not have fails the step. Then the kernel boots and swaps in software, every
-byte verified, and what the patches so far have added is used. The driver is refused until all that it needs is there;
-then it is built against that tree, attaches an engine and has its grants place slots. It needs no searches.
+byte verified, and what the patches so far have added is used. The driver is refused until all it needs is there; then
+it is built against that tree, attaches an engine and has its grants place slots. It needs no searches.
 
 Results, with logs beside them: build/test-patches/result.json.
 """

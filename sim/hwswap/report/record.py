@@ -137,23 +137,6 @@ def demo() -> Calls:
     )
 
 
-def words() -> Calls:
-    """Entries written by the engine, in a guest: allocations and frees share a cell."""
-    found = table("docs/swap-table.md", "| unpatched | stock")
-    rows: dict[Call, dict[str, Stat]] = {}
-    names = ["unpatched", "stock", "tuned", "hint", "trusted", "believed"]
-    for title, *row in found.rows:
-        if call(title, "alloc") is None:
-            continue
-        for column, cell in zip(names, row, strict=True):
-            for op, part in zip(("alloc", "free"), cell.split(" / "), strict=True):
-                value, kind = stat(part), call(title, op)
-                if value is not None and kind is not None:
-                    rows.setdefault(kind, {})[column] = value
-    where = source(found, r"all other figures below of commit ([0-9a-f]{7,})")
-    return Calls("words", "guest instructions", rows, where)
-
-
 def fallbacks() -> Matrix:
     """Large folios that are split; the row in brackets is of an earlier engine."""
     found = table("docs/results.md", "of ")
@@ -282,7 +265,7 @@ def read() -> Figures:
     for cpu, which in (("vexriscv", 0), ("rocket", 1)):
         found = table(soc_page, "CPU cycles a call, mean over all", which)
         figures.add(calls(f"soc-{cpu}", "CPU cycles", found, source(found)))
-    for make in (demo, words, fallbacks, swapoff, table_commands, engine, scale, soc_linux, bitstreams):
+    for make in (demo, fallbacks, swapoff, table_commands, engine, scale, soc_linux, bitstreams):
         figures.add(make())
     figures.checks = checks()
     return figures
