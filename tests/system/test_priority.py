@@ -30,7 +30,7 @@ def swap_on_both(guest: Guest, size: str) -> None:
 def test_grants_of_a_lower_priority_are_refused(folder: Path, kernel_log: Path) -> None:
     """An engine that names the second device in each grant of the first, and the first in those of the second.
 
-    The latter, of sizes that there is no room for on the first, may be taken: there, a search begins at the wrong place.
+    The latter, of sizes that there is no room for on the first, may be taken: a search begins at the wrong place there.
     """
     engine = EngineServer(folder, arguments=("--bad", "device"))
     with Guest(Machine(cpus=2, disks=2), engine, log=kernel_log) as guest:
