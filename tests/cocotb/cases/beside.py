@@ -36,6 +36,13 @@ async def again(bench: Bench) -> Kernel:
     return kernel
 
 
+def transfers(bench: Bench) -> list[tuple[str, bool]]:
+    """Return each kind of transfer in any order: what it is of, and whether it is a write."""
+    kinds = [(name, False) for name in READ] + [(name, True) for name in WRITTEN]
+    bench.rng.shuffle(kinds)
+    return kinds
+
+
 async def expect_grants(bench: Bench, kernel: Kernel) -> None:
     """The engine makes grants, as if nothing had been."""
     kernel.begin(0.5)
@@ -125,9 +132,7 @@ async def beside(tables: TableHost) -> None:
 async def an_error_of_each_transfer(dut):
     """Memory answers each kind of read, and of write, with an error."""
     bench, kernel = await start(dut)
-    cases = [(name, False) for name in READ] + [(name, True) for name in WRITTEN]
-    bench.rng.shuffle(cases)
-    for name, write in cases:
+    for name, write in transfers(bench):
         bench.log.info("an error: %s, %s", name, "written" if write else "read")
         zone = range(kernel.places[name], kernel.places[name] + BYTES)
         (bench.memory.denied_writes if write else bench.memory.denied).append(zone)
@@ -142,9 +147,7 @@ async def an_error_of_each_transfer(dut):
 async def nothing_is_read_or_written_outside_of_the_windows(dut):
     """Each kind of read, and of write, is refused where no window permits it, and the register says which it was."""
     bench, kernel = await start(dut)
-    cases = [(name, False) for name in READ] + [(name, True) for name in WRITTEN]
-    bench.rng.shuffle(cases)
-    for name, write in cases:
+    for name, write in transfers(bench):
         bench.log.info("refused: %s, %s", name, "written" if write else "read")
         first = kernel.places[name] & -PAGE
         limit = first + BYTES + PAGE
