@@ -18,7 +18,7 @@ ATTEMPTS = 4
 
 
 def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> bool:
-    """Kill the engine under load; return whether it was the answer to a command on a swap table that did not come."""
+    """Kill the engine under load; return whether it left a table perhaps half written."""
     with Guest(Machine(cpus=2, disks=2, disk_mb=64), engine, log=kernel_log) as guest:
         swap_on(guest, "/dev/ram0", "/dev/ram1")
         driver = Driver.attached(guest, "trusted", 60)
@@ -38,17 +38,18 @@ def kill_while_it_writes(engine: EngineServer, kernel_log: Path) -> bool:
         load.stop(300)
         stats = driver.stats()
         # Somebody waited for an answer, nearly always that of a FILL or a CLEAR: each needs several transfers, and
-        # tables are given once for many. Or nobody did, and the watch saw that the engine is gone. What the engine had
-        # not written by then, the kernel did.
+        # tables are given once for many; a table that was not given yet was not written to, which is no failed fill.
+        # Or nobody waited, and the watch saw that the engine is gone. What the engine had not written, the kernel did.
         messages = driver.messages("detached:")
         assert len(messages) == 1, messages
         assert stats["timeouts"] == ("does not answer a command" in messages[0]), (messages, stats)
-        wrote = "on a swap table" in messages[0]
-        assert wrote <= stats["fills_failed"] <= 1, (messages, stats)
+        assert stats["fills_failed"] <= 1, (messages, stats)
+        waited = "on a swap table" in messages[0]
+        assert not waited or stats["fills_failed"] + stats["fills_refused"] > 0, (messages, stats)
         assert stats["entries_repaired"] == 0, stats
         swapload(guest, "--size 24m --limit 12m --folio 2m --access sequential --rounds 2", 300)
         guest.run("swapctl off /dev/ram0 /dev/ram1", 300).check()
-    return wrote
+    return stats["fills_failed"] == 1
 
 
 def test_engine_killed_while_it_writes(folder: Path, kernel_log: Path) -> None:
