@@ -6,8 +6,8 @@ import chisel3.util._
 import hwswap.bus.{Axi4, AxiGate, AxiLitePins, AxiLiteSlave, AxiMerge, AxiPins, Dma}
 import hwswap.core.{Core, CoreIO, DramCore}
 import hwswap.grants.Grants
-import hwswap.shell.{GrantShell, HostSide, ResetControl, Shell}
-import hwswap.tables.TableDma
+import hwswap.shell.{CommandRing, GrantShell, HostSide, ResetControl, Shell}
+import hwswap.tables.TableReader
 
 /** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for whoever
   * simulates it.
@@ -35,8 +35,8 @@ class HwSwap(implicit val p: Params) extends Module {
   val gate = Module(new AxiGate)
   private def resettable[M <: Module](module: => M): M =
     withReset(reset.asBool || resetControl.io.pulse)(Module(module))
-  private val dma = Option.when(p.core)(resettable(new Dma))
-  private val tableDma = Option.when(p.tables)(resettable(new TableDma(p.tableBursts)))
+  private val dma = Option.when(p.core)(resettable(new Dma(CommandRing.Reader, CommandRing.Bursts)))
+  private val tableDma = Option.when(p.tables)(resettable(new Dma(TableReader(), p.tableBursts)))
   private val grants = Option.when(p.grants)(resettable(new Grants).io)
   val shell: HostSide = if (p.core) resettable(new Shell) else resettable(new GrantShell)
 
@@ -79,9 +79,9 @@ class HwSwap(implicit val p: Params) extends Module {
   }
 
   /** The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master. */
-  private def joinCore(shell: Shell, dma: Dma): Unit = {
+  private def joinCore(shell: Shell, dma: Dma[UInt]): Unit = {
     dma.io.port <> shell.io.dma
-    shell.io.lookup <> dma.io.lookup
+    shell.io.dmaError := dma.io.error
     shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
     val core: CoreIO = p.dram match {
       case None =>

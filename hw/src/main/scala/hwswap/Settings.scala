@@ -2,6 +2,7 @@
 package hwswap
 
 import chisel3._
+import hwswap.bus.Dma
 import hwswap.core.Policy
 
 object Settings {
@@ -16,6 +17,9 @@ class Settings extends Bundle {
 
   /** An error has switched the engine off, until RESET: no command is begun. */
   val stopped = Bool()
+
+  /** Where commands and completions are, as numbers of 64-bit words in memory. */
+  val cmdBase, cplBase = UInt(Dma.AddrBits.W)
 
   /** 0: there is no ring. */
   val cmdLog2 = UInt(RegMap.CmdSize.Log2.width.W)

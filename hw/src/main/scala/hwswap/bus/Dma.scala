@@ -5,197 +5,172 @@ package bus
 import chisel3._
 import chisel3.util._
 
-/** Sizes of DMA requests. */
+/** Sizes of transfers. */
 object Dma {
 
-  /** Bits of a request's length; a request moves 1 to 255 words. */
-  val WordBits: Int = 8
+  /** Bits of a transfer's length: 1 to 1023 words. */
+  val WordBits: Int = 10
 
-  /** Bits of a request's offset, in words: the largest structure is the command ring, 4096 * 4 words. */
-  val OffsetBits: Int = 14
+  /** Bits of the number of a word in memory. */
+  val AddrBits: Int = Axi.AddrBits - log2Ceil(Axi.DataBytes)
 
-  /** Lower bits of the number of a word in memory, which are added first. */
-  private val LowBits: Int = 30
+  private val inBurst = log2Ceil(Axi.MaxBeats)
+
+  /** Beats of the next burst: to where a multiple of the longest burst ends, so no burst crosses 4 KiB, and those in
+    * the middle of a transfer have full length.
+    *
+    * @param low
+    *   number of the burst's first word, or its lowest bits
+    * @param left
+    *   words of the transfer that are left
+    */
+  def beats(low: UInt, left: UInt): UInt = {
+    val room = Axi.MaxBeats.U((inBurst + 1).W) - low(inBurst - 1, 0)
+    Mux(left <= room, left, room)(inBurst, 0)
+  }
+
+  /** Where the burst behind this one begins: a multiple of the longest burst, whatever this one's length. */
+  def behind(wordAddr: UInt): UInt = (wordAddr(AddrBits - 1, inBurst) + 1.U) ## 0.U(inBurst.W)
+
+  /** The address of a burst, in bytes. */
+  def address(wordAddr: UInt, beats: UInt): AxiAddress = {
+    val out = Wire(new AxiAddress)
+    out.id := 0.U
+    out.addr := wordAddr ## 0.U(log2Ceil(Axi.DataBytes).W)
+    out.len := beats - 1.U
+    out
+  }
 }
 
-/** What a transfer's offset counts from: the structures whose addresses the host has set, and a command's target. */
-object DmaBase extends ChiselEnum {
-  val commands, completions, target = Value
-}
-
-/** A transfer: `words` (1 to 255) 64-bit words, from `offset` words after the structure's address on. */
-class DmaReq extends Bundle {
-  val write = Bool()
-  val base = DmaBase()
-  val offset = UInt(Dma.OffsetBits.W)
+/** A read: `words` (1 to 1023) 64-bit words from the word with number `address` on.
+  *
+  * @param gen
+  *   says who of a port's readers they are for; it comes back with each word
+  */
+class DmaReadReq[R <: Data](gen: R) extends Bundle {
+  val reader = gen.cloneType
+  val address = UInt(Dma.AddrBits.W)
   val words = UInt(Dma.WordBits.W)
 }
 
-/** Asks for the address of a structure, in bytes; the answer comes in the same cycle. The lowest three bits are taken
-  * as 0.
+/** A word that was read.
+  *
+  * @param gen
+  *   as of the request
   */
-class AddressLookup extends Bundle {
-  val base = Output(DmaBase())
-  val address = Input(UInt(Axi.AddrBits.W))
+class DmaReadWord[R <: Data](gen: R) extends Bundle {
+  val reader = gen.cloneType
+  val word = UInt(Axi.DataBits.W)
+
+  /** The bus answered with an error: the word means nothing. Those before it are good. */
+  val error = Bool()
+
+  /** The transfer's last. */
+  val last = Bool()
 }
 
-/** What a DMA client sees. After `req` is taken, either `words` words come on `rdata`, which it has to take at once, or
-  * as many are taken from `wdata`; `done` pulses once, not before the last word. After an error
-  * response the rest is left out: fewer words are moved, and `done.bits` (error) is true.
+/** What a client of the reading half sees. Requests may follow each other while answers are still to come; words come
+  * in the order of the requests, every word of each, after an error, too.
   */
-class DmaPort extends Bundle {
-  val req = Decoupled(new DmaReq)
-  val wdata = Decoupled(UInt(Axi.DataBits.W))
-  val rdata = Flipped(Valid(UInt(Axi.DataBits.W)))
-  val done = Flipped(Valid(Bool()))
+class DmaReadPort[R <: Data](gen: R) extends Bundle {
+  val req = Decoupled(new DmaReadReq(gen))
+  val data = Flipped(Decoupled(new DmaReadWord(gen)))
 
-  /** Ties off the outputs of a client that only reads. */
-  def neverWrites(): Unit = {
-    wdata.valid := false.B
-    wdata.bits := 0.U
-  }
+  /** Throws away all that was asked for. Held until `idle`. */
+  val drop = Output(Bool())
+
+  /** All that was asked for has come from the bus; it may still wait in `data`. */
+  val settled = Input(Bool())
+
+  /** Nothing is under way. */
+  val idle = Input(Bool())
 }
 
-/** AXI4 master: one request at a time, cut into INCR bursts of at most 16 beats that do not cross 4 KiB, one burst
-  * in flight.
+/** A write: `words` (1 to 1023) 64-bit words from the word with number `address` on. */
+class DmaWriteReq extends Bundle {
+  val address = UInt(Dma.AddrBits.W)
+  val words = UInt(Dma.WordBits.W)
+}
+
+/** A word to write; without `keep` what is in memory stays. */
+class DmaWriteWord extends Bundle {
+  val word = UInt(Axi.DataBits.W)
+  val keep = Bool()
+}
+
+/** The end of a write: whether there was an error, and how many words were written for certain. */
+class DmaWritten extends Bundle {
+  val error = Bool()
+  val good = UInt(Dma.WordBits.W)
+}
+
+/** What a client of the writing half sees: one transfer at a time. `done` comes when memory has answered all of it;
+  * after an error fewer words are taken. Who has a request taken gives the data without waiting for any other transfer.
+  */
+class DmaWritePort extends Bundle {
+  val req = Decoupled(new DmaWriteReq)
+  val data = Decoupled(new DmaWriteWord)
+  val done = Flipped(Valid(new DmaWritten))
+}
+
+/** The two halves, independent of each other. */
+class DmaPort[R <: Data](gen: R) extends Bundle {
+  val read = new DmaReadPort(gen)
+  val write = new DmaWritePort
+}
+
+/** AXI4 master: reads and writes of one word or many, several bursts in flight, independent of each other.
   *
   * `flush` ends whatever is under way without the client: reads are thrown away, missing write data is made up with
   * all byte strobes off, and nothing new is started. It is held until `idle`.
+  *
+  * @param gen
+  *   tells the port's readers from each other
+  * @param bursts
+  *   reads in flight, and writes
   */
-class Dma extends Module {
+class Dma[R <: Data](gen: R, bursts: Int) extends Module {
   val io = IO(new Bundle {
     val axi = new Axi4
-    val port = Flipped(new DmaPort)
-    val lookup = new AddressLookup
+    val port = Flipped(new DmaPort(gen))
     val flush = Input(Bool())
     val idle = Output(Bool())
+
+    /** A transfer was answered with an error (one cycle). */
+    val error = Output(Bool())
+
+    /** A beat goes over the bus, for the statistics. */
     val readBeat = Output(Bool())
     val writeBeat = Output(Bool())
   })
+  private val axi = io.axi
+  val reads = Module(new DmaReads(gen, bursts))
+  val writes = Module(new DmaWrites(bursts))
 
-  object State extends ChiselEnum {
-    val idle, plan, burst, finish = Value
-  }
-  private val boundaryWords = Axi.BoundaryBytes / Axi.DataBytes
-  private val beatBits = log2Ceil(Axi.MaxBeats + 1)
+  reads.io.req <> io.port.read.req
+  io.port.read.data <> reads.io.data
+  reads.io.flush := io.flush || io.port.read.drop
+  io.port.read.settled := reads.io.settled
+  io.port.read.idle := reads.io.idle
+  axi.ar <> reads.io.address
+  axi.r.ready := true.B
+  reads.io.beat.valid := axi.r.valid
+  reads.io.beat.bits.data := axi.r.bits.data
+  reads.io.beat.bits.error := axi.r.bits.isError
+  reads.io.beat.bits.last := axi.r.bits.last
 
-  val state = RegInit(State.idle)
-  val write = Reg(Bool())
+  writes.io.req <> io.port.write.req
+  writes.io.data <> io.port.write.data
+  io.port.write.done := writes.io.done
+  writes.io.flush := io.flush
+  axi.aw <> writes.io.address
+  axi.w <> writes.io.beat
+  axi.b.ready := true.B
+  writes.io.answer.valid := axi.b.valid
+  writes.io.answer.bits := axi.b.bits.isError
 
-  // The address, in words. The upper half of a sum is made one cycle after the lower one, in `plan`.
-  private val wordAddrBits = Axi.AddrBits - 3
-  val low = Reg(UInt(Dma.LowBits.W))
-  val high = Reg(UInt((wordAddrBits - Dma.LowBits).W))
-  val carry = Reg(Bool())
-  val wordAddr = high ## low
-  private def addTo(start: UInt, addend: UInt): Unit = {
-    val sum = start +& addend
-    low := sum(Dma.LowBits - 1, 0)
-    carry := sum(Dma.LowBits)
-  }
-  val left = Reg(UInt(Dma.WordBits.W))
-  val error = Reg(Bool())
-  val beats = Reg(UInt(beatBits.W))
-  val addrValid = RegInit(false.B)
-  val beatsLeft = Reg(UInt(beatBits.W))
-  val lastBurst = Reg(Bool())
-
-  // Beats of the next burst: what is left, a burst's limit, and what fits below the 4 KiB line, which is near only in
-  // the last 16 words before it.
-  private val inBurst = log2Ceil(Axi.MaxBeats)
-  val nearBoundary = wordAddr(log2Ceil(boundaryWords) - 1, inBurst).andR
-  val limit = Mux(nearBoundary, Axi.MaxBeats.U - wordAddr(inBurst - 1, 0), Axi.MaxBeats.U)
-  val planLast = left <= limit
-  val plan = Mux(planLast, left, limit)(beatBits - 1, 0)
-
-  // Write data passes through a register, so that a flush never changes a beat that is already on the bus.
-  class Beat extends AxiWriteBeat
-  val wQueue = Module(new Queue(new Beat, 2))
-
-  when(state === State.plan) {
-    high := high + carry
-    carry := false.B
-    when(io.flush || error || left === 0.U) {
-      state := State.finish
-    }.otherwise {
-      state := State.burst
-      beats := plan
-      beatsLeft := plan
-      lastBurst := planLast
-      addrValid := true.B
-    }
-  }
-
-  // Address channels
-  io.axi.aw.valid := addrValid && write
-  io.axi.ar.valid := addrValid && !write
-  when(io.axi.aw.fire || io.axi.ar.fire)(addrValid := false.B)
-  for (address <- Seq(io.axi.aw.bits, io.axi.ar.bits)) {
-    address.id := 0.U
-    address.addr := Cat(wordAddr, 0.U(3.W))
-    address.len := beats - 1.U
-  }
-
-  // Write data
-  val feeding = state === State.burst && write && beatsLeft =/= 0.U
-  wQueue.io.enq.valid := feeding && (io.port.wdata.valid || io.flush)
-  wQueue.io.enq.bits.data := io.port.wdata.bits
-  wQueue.io.enq.bits.strb := Fill(Axi.DataBytes, !io.flush)
-  wQueue.io.enq.bits.last := beatsLeft === 1.U
-  io.port.wdata.ready := feeding && wQueue.io.enq.ready && !io.flush
-  io.axi.w <> wQueue.io.deq
-  io.writeBeat := io.axi.w.fire
-
-  // Read data
-  val reading = state === State.burst && !write
-  io.axi.r.ready := reading
-  io.readBeat := io.axi.r.fire
-  io.port.rdata.valid := RegNext(io.readBeat && !io.flush, false.B)
-  io.port.rdata.bits := RegNext(io.axi.r.bits.data)
-
-  when(wQueue.io.enq.fire || io.readBeat)(beatsLeft := beatsLeft - 1.U)
-
-  // End of a burst: the last beat read, or the write's answer
-  io.axi.b.ready := state === State.burst && write
-  val readEnd = io.readBeat && beatsLeft === 1.U
-  val writeEnd = io.axi.b.fire
-  when(io.readBeat && io.axi.r.bits.isError)(error := true.B)
-  when(writeEnd && io.axi.b.bits.isError)(error := true.B)
-  when(readEnd || writeEnd) {
-    state := Mux(lastBurst, State.finish, State.plan)
-    left := left - beats
-    addTo(low, beats)
-  }
-
-  // The next request may come in while the end of the last one is signalled.
-  when(state === State.finish)(state := State.idle)
-  io.port.req.ready := (state === State.idle || state === State.finish) && !io.flush
-  io.lookup.base := io.port.req.bits.base
-  when(io.port.req.fire) {
-    state := State.plan
-    write := io.port.req.bits.write
-    val base = io.lookup.address(Axi.AddrBits - 1, 3)
-    high := base >> Dma.LowBits
-    addTo(base(Dma.LowBits - 1, 0), io.port.req.bits.offset)
-    left := io.port.req.bits.words
-    error := false.B
-  }
-  io.port.done.valid := state === State.finish
-  io.port.done.bits := error
-  io.idle := state === State.idle
-
-  // The bus rules, checked here so that every simulation checks them.
-  private def stable(name: String, channel: ReadyValidIO[Data], payload: UInt): Unit = {
-    val waiting = RegNext(channel.valid && !channel.ready, false.B)
-    assert(!waiting || channel.valid, s"AXI4: ${name}valid fell before ${name}ready")
-    assert(!waiting || payload === RegNext(payload), s"AXI4: $name payload changed before ${name}ready")
-  }
-  stable("aw", io.axi.aw, Cat(io.axi.aw.bits.addr, io.axi.aw.bits.len))
-  stable("ar", io.axi.ar, Cat(io.axi.ar.bits.addr, io.axi.ar.bits.len))
-  stable("w", io.axi.w, io.axi.w.bits.asUInt)
-  val lastWord = wordAddr(log2Ceil(boundaryWords) - 1, 0) +& beats - 1.U
-  assert(!addrValid || (beats =/= 0.U && beats <= Axi.MaxBeats.U), "AXI4: burst of no or more than 16 beats")
-  assert(!addrValid || lastWord < boundaryWords.U, "AXI4: burst crosses 4 KiB")
-  assert(!io.readBeat || io.axi.r.bits.last === (beatsLeft === 1.U), "AXI4: the slave's rlast is not at the last beat")
-  assert(!writeEnd || (beatsLeft === 0.U && !addrValid), "AXI4: the slave answered a write before its end")
+  io.idle := reads.io.idle && writes.io.idle
+  io.readBeat := axi.r.fire
+  io.writeBeat := axi.w.fire
+  io.error := (axi.r.valid && axi.r.bits.isError) || (axi.b.valid && axi.b.bits.isError)
 }

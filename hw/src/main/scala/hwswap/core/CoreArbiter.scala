@@ -23,7 +23,8 @@ object CorePort {
   }
 }
 
-/** Shares the core: each response goes back to the user whose request it answers. Users take turns (round-robin), and
+/** Shares the core: each response goes back to the user whose request it answers. Several requests may be in the core,
+  * of one user or of several; their responses come in the same order. Users take turns (round-robin), and
   * the turn is given one cycle before the core sees the request. A user may take its request back until the core takes
   * it, as the command ring does when the engine stops: the turn is over then.
   *
@@ -35,24 +36,28 @@ class CoreArbiter(users: Int)(implicit p: Params) extends Module {
     val users = Vec(CoreArbiter.this.users, Flipped(new CorePort))
     val core = new CorePort
 
-    /** A request is at the core. */
+    /** A request is at the core, or will be in the next cycle. */
     val busy = Output(Bool())
   })
 
   val granted = RegInit(false.B)
-  val busy = RegInit(false.B)
   val owner = RegInit(0.U(log2Ceil(users).max(1).W))
 
-  // The turn goes to the next user after the last that wants it; it is given again while the last response leaves.
+  /** Whose requests the core has not answered. */
+  val asked = Module(new Queue(chiselTypeOf(owner), CoreArbiter.Depth))
+
+  // The turn goes to the next user after the last that wants it, while there is a place for what it asks.
   private val wants = io.users.map(_.req.valid)
-  when(!granted && (!busy || io.core.resp.fire) && VecInit(wants).asUInt.orR) {
+  when(!granted && asked.io.enq.ready && VecInit(wants).asUInt.orR) {
     granted := true.B
     owner := RoundRobin(wants, owner)
   }
   private val wanted = VecInit(wants)(owner)
   when(granted && (io.core.req.ready || !wanted))(granted := false.B)
-  busy := io.core.req.fire || (busy && !io.core.resp.fire)
-  io.busy := busy || granted
+  asked.io.enq.valid := io.core.req.fire
+  asked.io.enq.bits := owner
+  asked.io.deq.ready := io.core.resp.fire
+  io.busy := asked.io.deq.valid || granted
 
   io.core.req.valid := granted && wanted
   io.core.req.bits := VecInit(io.users.map(_.req.bits))(owner)
@@ -60,11 +65,18 @@ class CoreArbiter(users: Int)(implicit p: Params) extends Module {
 
   io.core.resp.ready := false.B
   for ((user, i) <- io.users.zipWithIndex) {
-    val mine = busy && owner === i.U
+    val mine = asked.io.deq.valid && asked.io.deq.bits === i.U
     user.resp.valid := mine && io.core.resp.valid
     user.resp.bits := io.core.resp.bits
     when(mine)(io.core.resp.ready := user.resp.ready)
   }
 
-  assert(busy || !io.core.resp.valid, "core: a response without a request")
+  assert(asked.io.deq.valid || !io.core.resp.valid, "core: a response without a request")
+  assert(!io.core.req.fire || asked.io.enq.ready, "core: more requests than there are places")
+}
+
+object CoreArbiter {
+
+  /** Requests in the core at once; it has room for fewer. */
+  val Depth: Int = 8
 }

@@ -4,11 +4,13 @@ package shell
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
-import hwswap.core.CorePort
+import hwswap.bus.{Axi, Dma}
+import hwswap.core.{CoreArbiter, CorePort}
 import hwswap.tables.{TableJob, TableResult}
 
-/** Carries commands out, in order and one at a time. The next command is checked while the present one runs.
+/** Carries commands out, in order. Those for the core follow each other into its pipeline, and complete as it answers;
+  * any other begins when all before it have completed, and is alone until it has. The next command is checked
+  * beforehand.
   *
   * A SWAPOFF takes the device's tables before the core forgets where its clusters are.
   */
@@ -17,7 +19,7 @@ class CommandExec(implicit p: Params) extends Module {
     val in = Flipped(Decoupled(new Command))
     val out = Decoupled(new Completion)
 
-    /** Nothing is begun any more; what was not begun is forgotten. */
+    /** Nothing is begun any more; what was not begun is forgotten. What the core has taken ends. */
     val stop = Input(Bool())
     val tableWrites = Input(Bool())
     val core = new CorePort
@@ -33,7 +35,15 @@ class CommandExec(implicit p: Params) extends Module {
   })
 
   object State extends ChiselEnum {
-    val idle, dump, dumpWait, table, tableWait, core, coreWait, complete = Value
+    val idle, dump, dumpWait, table, tableWait, core, complete = Value
+  }
+
+  /** What is still needed of a command that is in the core: what it completes with, and which of the core's answers go
+    * into RESULT if the core has carried it out.
+    */
+  private class InCore extends Bundle {
+    val opcode = UInt(MemMap.Completion.Info.Opcode.width.W)
+    val irq, device, offset = Bool()
   }
 
   // Check one command ahead: a command makes room for the next when the core takes it.
@@ -50,35 +60,34 @@ class CommandExec(implicit p: Params) extends Module {
   val value = Reg(UInt(Axi.DataBits.W))
   val place = command.place
 
-  // What is still needed of a command when the core has taken it.
-  val opcode = Reg(chiselTypeOf(command.opcode))
-  val irq = Reg(Bool())
-  when(state === State.idle) {
-    opcode := command.opcode
-    irq := command.irq
-  }
-
-  cycles := cycles + 1.U
-  val coreResp = io.core.resp.fire
-  private val carried =
-    Seq(StatusCode.Ok, StatusCode.NeedReclaim).map(io.core.resp.bits.status === _.U).reduce(_ || _)
-  private def isOne(codes: Int*): Bool = codes.map(opcode === _.U).reduce(_ || _)
-  private val hasDevice =
-    carried && isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit)
-  private val hasOffset = carried && (hasDevice || isOne(OpcodeCode.Check, OpcodeCode.DiscardTake))
-
-  // A core command starts at once; everything else passes through the states.
+  // A core command starts at once; everything else passes through the states, alone.
+  private val inCore = Module(new Queue(new InCore, CoreArbiter.Depth))
   val refused = command.refusal.any
   val begins = decoded && !io.stop
   val straight = place === CommandPlace.core && !command.takeFirst && !refused
-  io.core.req.valid := (state === State.idle && begins && straight) || state === State.core
+  val alone = !inCore.io.deq.valid
+  private val mayGo = (state === State.idle && begins && straight) || state === State.core
+  io.core.req.valid := mayGo && inCore.io.enq.ready
   io.core.req.bits := command.core
-  io.core.resp.ready := state === State.coreWait && io.out.ready
+  private def isOne(codes: Int*): Bool = codes.map(command.opcode === _.U).reduce(_ || _)
+  private val answersDevice =
+    isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit)
+  inCore.io.enq.valid := io.core.req.fire
+  inCore.io.enq.bits.opcode := command.opcode
+  inCore.io.enq.bits.irq := command.irq
+  inCore.io.enq.bits.device := answersDevice
+  inCore.io.enq.bits.offset := answersDevice || isOne(OpcodeCode.Check, OpcodeCode.DiscardTake)
+
+  val coreResp = io.core.resp.fire
+  io.core.resp.ready := !alone && io.out.ready
+  inCore.io.deq.ready := coreResp
+  private val carried =
+    Seq(StatusCode.Ok, StatusCode.NeedReclaim).map(io.core.resp.bits.status === _.U).reduce(_ || _)
 
   io.dump.valid := state === State.dump
   io.dump.bits.cluster := command.low
   io.dump.bits.count := command.nr
-  io.dump.bits.target := command.arg1
+  io.dump.bits.target := command.arg1(Axi.DataBits - 1, Axi.DataBits - Dma.AddrBits)
   io.table.valid := state === State.table
   io.table.bits.op := command.table
   io.table.bits.device := command.device
@@ -89,22 +98,29 @@ class CommandExec(implicit p: Params) extends Module {
   io.table.bits.arg2 := command.arg2
 
   // At once: the completion of a core command leaves in the cycle of the core's answer.
-  val fromCore = state === State.coreWait
+  val fromCore = !alone
+  private val answered = inCore.io.deq.bits
   io.out.valid := (fromCore && io.core.resp.valid) || state === State.complete
-  io.out.bits.opcode := opcode
-  io.out.bits.irq := irq
+  io.out.bits.opcode := Mux(fromCore, answered.opcode, command.opcode)
+  io.out.bits.irq := Mux(fromCore, answered.irq, command.irq)
   io.out.bits.cycles := cycles
   io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
   private val result = MemMap.Completion.Result
   private val coreResult = MapAccess.word(
     Seq(
-      result.Slot -> Mux(hasOffset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U),
-      result.Type -> Mux(hasDevice, io.core.resp.bits.device, 0.U)
+      result.Slot -> Mux(carried && answered.offset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U),
+      result.Type -> Mux(carried && answered.device, io.core.resp.bits.device, 0.U)
     ) ++ Option.when(p.dram.nonEmpty)(result.Waits -> io.core.resp.bits.waits): _*
   )
   io.out.bits.result := Mux(fromCore, coreResult, value)
   decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
   when(io.stop && state === State.idle)(decoded := false.B)
+
+  // Cycles of a command in the core: from when it was taken, or the one before it was answered, until its answer is
+  // there. What it waits for the place behind does not count.
+  when((alone && state === State.idle) || coreResp) {
+    cycles := 1.U
+  }.elsewhen(state =/= State.complete && !io.core.resp.valid)(cycles := cycles + 1.U)
 
   private def complete(code: UInt, result: UInt): Unit = {
     state := State.complete
@@ -114,11 +130,8 @@ class CommandExec(implicit p: Params) extends Module {
 
   switch(state) {
     is(State.idle) {
-      cycles := 1.U
-      when(begins) {
-        when(straight) {
-          when(io.core.req.fire)(state := State.coreWait)
-        }.elsewhen(refused) {
+      when(begins && !straight && alone) {
+        when(refused) {
           complete(command.refusal.status, 0.U)
         }.elsewhen(place === CommandPlace.atOnce) {
           complete(StatusCode.Ok.U, 0.U)
@@ -142,12 +155,11 @@ class CommandExec(implicit p: Params) extends Module {
         when(command.takeFirst && io.tableDone.bits.status === StatusCode.Ok.U)(state := State.core)
       }
     }
-    is(State.core)(when(io.core.req.fire)(state := State.coreWait))
-    is(State.coreWait)(when(coreResp)(state := State.idle))
+    is(State.core)(when(io.core.req.fire)(state := State.idle))
     is(State.complete)(when(io.out.fire)(state := State.idle))
   }
 
-  io.busy := decoded || io.in.valid || state =/= State.idle
+  io.busy := decoded || io.in.valid || state =/= State.idle || !alone
   io.finished := io.out.fire
   private val fine = Seq(StatusCode.Ok, StatusCode.NoSpace, StatusCode.NeedReclaim)
   io.failed := io.out.fire && !fine.map(io.out.bits.status === _.U).reduce(_ || _)

@@ -4,18 +4,18 @@ package shell
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.DmaPort
-import hwswap.core.CorePort
+import hwswap.bus.{DmaReadPort, DmaWritePort}
+import hwswap.core.{CoreArbiter, CorePort}
 import hwswap.tables.{TableJob, TableResult}
 
 /** The command ring from doorbell to completion: fetch, carry out, complete, each a module of its own with queues in
-  * between.
+  * between, and several commands in each at a time.
   */
 class CommandRing(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val settings = Input(new Settings)
-    val fetchDma = new DmaPort
-    val completionDma = new DmaPort
+    val fetchDma = new DmaReadPort(CommandRing.Reader)
+    val completionDma = new DmaWritePort
     val core = new CorePort
     val dump = Decoupled(new DumpJob)
     val dumpDone = Flipped(Valid(UInt(MemMap.Completion.Info.Status.width.W)))
@@ -36,6 +36,7 @@ class CommandRing(implicit p: Params) extends Module {
 
   fetch.io.enable := io.settings.enable
   fetch.io.stop := io.settings.stopped
+  fetch.io.base := io.settings.cmdBase
   fetch.io.log2 := io.settings.cmdLog2
   fetch.io.tail := io.settings.cmdTail
   io.fetchDma <> fetch.io.dma
@@ -49,6 +50,7 @@ class CommandRing(implicit p: Params) extends Module {
   io.table <> exec.io.table
   exec.io.tableDone := io.tableDone
 
+  writer.io.base := io.settings.cplBase
   writer.io.log2 := io.settings.cmdLog2
   writer.io.in <> exec.io.out
   io.completionDma <> writer.io.dma
@@ -59,9 +61,18 @@ class CommandRing(implicit p: Params) extends Module {
   io.finished := exec.io.finished
   io.failed := exec.io.failed
 
-  // Fetched, checked, at work, completed, and on their way to memory.
+  // Fetched, checked, in the core, completed, and on their way to memory.
   assert(
-    fetch.io.asked - io.head <= (CommandFetch.Depth + 2 + 2 * CompletionWriter.Depth).U,
+    fetch.io.asked - io.head <= (CommandFetch.Depth + 1 + CoreArbiter.Depth + 2 * CompletionWriter.Depth).U,
     "command ring: more commands under way than there are places"
   )
+}
+
+object CommandRing {
+
+  /** Of the DMA's reading half the ring is the only reader. */
+  val Reader: UInt = 0.U(0.W)
+
+  /** Bursts of commands on their way, and of completions. */
+  val Bursts: Int = 4
 }

@@ -4,7 +4,7 @@ package shell
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, DmaBase, DmaPort}
+import hwswap.bus.{Axi, Dma, DmaWritePort}
 
 /** The outcome of a command; the writer adds number and phase. */
 class Completion extends Bundle {
@@ -17,18 +17,21 @@ class Completion extends Bundle {
 
 object CompletionWriter {
 
-  /** Completions held between the executor and memory; also the most one burst takes. */
-  val Depth: Int = Axi.MaxBeats / MapAccess.words(MemMap.Completion.Bytes)
+  /** Completions held between the executor and memory; also the most one transfer takes. */
+  val Depth: Int = 16
 }
 
-/** Writes completions to the completion ring, as many in a burst as are waiting, and counts them in CMD_HEAD once
+/** Writes completions to the completion ring, as many in a transfer as are waiting, and counts them in CMD_HEAD once
   * memory has answered.
   */
 class CompletionWriter extends Module {
   val io = IO(new Bundle {
+
+    /** The ring: number of its first word in memory, and its size. */
+    val base = Input(UInt(Dma.AddrBits.W))
     val log2 = Input(UInt(RegMap.CmdSize.Log2.width.W))
     val in = Flipped(Decoupled(new Completion))
-    val dma = new DmaPort
+    val dma = new DmaWritePort
 
     /** Commands ever completed. */
     val head = Output(UInt(32.W))
@@ -40,7 +43,7 @@ class CompletionWriter extends Module {
 
   import MapAccess.word
   object State extends ChiselEnum {
-    val idle, request, data = Value
+    val idle, request, data, drop = Value
   }
   val state = RegInit(State.idle)
   val head = RegInit(0.U(32.W))
@@ -71,22 +74,26 @@ class CompletionWriter extends Module {
     info.Cycles -> front.cycles
   )
 
+  /** Where the next completion goes: known a cycle before it is asked for. */
+  private val offset = Cat(head(Settings.CmdLog2.end - 1, 0) & mask, 0.U(log2Ceil(completionWords).W))
+  private val address = RegNext(io.base + offset)
+
   io.dma.req.valid := state === State.request
-  io.dma.req.bits.write := true.B
-  io.dma.req.bits.base := DmaBase.completions
-  io.dma.req.bits.offset := Cat(head(Settings.CmdLog2.end - 1, 0) & mask, 0.U(log2Ceil(completionWords).W))
+  io.dma.req.bits.address := address
   io.dma.req.bits.words := Cat(count, 0.U(log2Ceil(completionWords).W))
-  io.dma.wdata.valid := state === State.data && left =/= 0.U
-  io.dma.wdata.bits := Mux(second, infoWord, front.result)
-  queue.io.deq.ready := io.dma.wdata.fire && second
-  when(io.dma.wdata.fire) {
-    second := !second
-    when(second) {
-      sent := sent + 1.U
-      left := left - 1.U
-      irq := irq || front.irq
-    }
+  io.dma.data.valid := state === State.data && left =/= 0.U
+  io.dma.data.bits.word := Mux(second, infoWord, front.result)
+  io.dma.data.bits.keep := true.B
+  private val handed = io.dma.data.fire && second
+  // What a transfer that failed left out is forgotten: those behind it go to their own places.
+  private val dropped = state === State.drop && left =/= 0.U
+  queue.io.deq.ready := handed || dropped
+  when(io.dma.data.fire)(second := !second)
+  when(handed) {
+    sent := sent + 1.U
+    irq := irq || front.irq
   }
+  when(handed || dropped)(left := left - 1.U)
 
   val finished = state === State.data && io.dma.done.valid
   switch(state) {
@@ -101,15 +108,18 @@ class CompletionWriter extends Module {
     is(State.request)(when(io.dma.req.fire)(state := State.data))
     is(State.data) {
       when(io.dma.done.valid) {
-        state := State.idle
+        state := Mux(left === 0.U, State.idle, State.drop)
         head := head + count
         irq := false.B
+        second := false.B
       }
     }
+    is(State.drop)(when(left === 0.U)(state := State.idle))
   }
   io.irq := finished && irq
   io.head := head
   io.busy := state =/= State.idle || queue.io.deq.valid
 
-  assert(!io.dma.wdata.valid || queue.io.deq.valid, "completion ring: nothing to write")
+  assert(!finished || left === 0.U || io.dma.done.bits.error, "completion ring: a transfer took too few completions")
+  assert(!io.dma.data.valid || queue.io.deq.valid, "completion ring: nothing to write")
 }

@@ -4,7 +4,7 @@ package shell
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
+import hwswap.bus.{Axi, Dma}
 import hwswap.core.Policy
 
 /** The registers that only the core and the units around it have use for: the ring's size, policies, doorbell.
@@ -39,6 +39,12 @@ private[shell] class CoreRegisters(
   }
   readOnly(size.Offset, word(size.Log2 -> log2))
   settings.cmdLog2 := log2
+
+  // The lowest bits of these addresses are taken as 0: what they are of lies in whole words.
+  private def words(offset: Int, field: MapField): UInt =
+    readWrite(offset, field)(field.msb, field.msb + 1 - Dma.AddrBits)
+  settings.cmdBase := words(RegMap.CmdBase.Offset, RegMap.CmdBase.Addr)
+  settings.cplBase := words(RegMap.CplBase.Offset, RegMap.CplBase.Addr)
 
   // Only an engine with its clusters in DRAM has these registers.
   private def inDram(offset: Int, field: MapField): UInt =

@@ -4,14 +4,14 @@ package shell
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, Dma, DmaBase, DmaPort}
+import hwswap.bus.{Axi, Dma, DmaWritePort}
 import hwswap.core.{CoreOp, CorePort, DumpPort}
 
-/** Write `count` clusters from `cluster` on to `target`. */
+/** Write `count` clusters from `cluster` on to memory, from the word with number `target` on. */
 class DumpJob extends Bundle {
   val cluster = UInt(32.W)
   val count = UInt(MemMap.Command.Head.Nr.width.W)
-  val target = UInt(Axi.AddrBits.W)
+  val target = UInt(Dma.AddrBits.W)
 }
 
 /** DUMP: writes clusters as the core holds them to host memory (MemMap.ClusterState). The DMA takes a cluster word by
@@ -23,14 +23,11 @@ class Dump(implicit p: Params) extends Module {
 
     /** The job's end, and its status: OK, BUS_ERROR, or that with which the core refused. */
     val done = Valid(UInt(MemMap.Completion.Info.Status.width.W))
-    val dma = new DmaPort
+    val dma = new DmaWritePort
     val core = new CorePort
 
     /** The cluster that goes with the core's response. */
     val cluster = new DumpPort
-
-    /** Where the first one goes. */
-    val target = Output(UInt(Axi.AddrBits.W))
   })
 
   import MapAccess.word
@@ -41,7 +38,6 @@ class Dump(implicit p: Params) extends Module {
   }
   val state = RegInit(State.idle)
   val job = Reg(new DumpJob)
-  val offset = Reg(UInt(Dma.OffsetBits.W))
   val written = Reg(chiselTypeOf(job.count))
   val index = Reg(UInt(log2Ceil(words + 1).W))
   val status = Reg(chiselTypeOf(io.done.bits))
@@ -58,11 +54,8 @@ class Dump(implicit p: Params) extends Module {
   private val metaWord =
     word(map.Meta.Count -> meta.count, map.Meta.Order -> meta.order, map.Meta.Flag -> meta.flag.asUInt)
   io.dma.req.valid := state === State.request
-  io.dma.req.bits.write := true.B
-  io.dma.req.bits.base := DmaBase.target
-  io.dma.req.bits.offset := offset
+  io.dma.req.bits.address := job.target
   io.dma.req.bits.words := words.U
-  io.target := job.target
 
   // A word is taken from the core in one cycle and offered in the next: by a queue, so that who takes it is not waited
   // for in the same cycle.
@@ -71,7 +64,10 @@ class Dump(implicit p: Params) extends Module {
   io.cluster.bitmap.index := (index - bitmapAt.U)(log2Ceil(bitmapWords) - 1, 0)
   private val out = Module(new Queue(UInt(Axi.DataBits.W), 2, hasFlush = true))
   out.io.flush.get := io.dma.done.valid
-  io.dma.wdata <> out.io.deq
+  io.dma.data.valid := out.io.deq.valid
+  io.dma.data.bits.word := out.io.deq.bits
+  io.dma.data.bits.keep := true.B
+  out.io.deq.ready := io.dma.data.ready
   out.io.enq.valid := state === State.data && index =/= words.U
   out.io.enq.bits := Mux(index === (map.Meta.Offset / Axi.DataBytes).U, metaWord, io.cluster.bitmap.word)
   when(out.io.enq.fire)(index := index + 1.U)
@@ -79,7 +75,6 @@ class Dump(implicit p: Params) extends Module {
   switch(state) {
     is(State.idle) {
       written := 0.U
-      offset := 0.U
       status := StatusCode.Ok.U
       when(io.job.valid) {
         job := io.job.bits
@@ -97,10 +92,10 @@ class Dump(implicit p: Params) extends Module {
     is(State.request)(when(io.dma.req.fire)(state := State.data))
     is(State.data) {
       when(io.dma.done.valid) {
-        when(io.dma.done.bits)(status := StatusCode.BusError.U)
+        when(io.dma.done.bits.error)(status := StatusCode.BusError.U)
         written := written + 1.U
         job.cluster := job.cluster + 1.U
-        offset := offset + words.U
+        job.target := job.target + words.U
         state := State.next
       }
     }

@@ -4,22 +4,24 @@ package shell
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{AddressLookup, AddressTable, Axi, DmaArbiter, DmaPort}
+import hwswap.bus.{Axi, DmaPort, DmaWriteArbiter}
 import hwswap.core.{CoreArbiter, CoreIO}
 import hwswap.store.MemoryEvents
-import hwswap.tables.{TableDmaPort, Tables}
+import hwswap.tables.{TableReader, Tables}
 
 /** Everything between the two buses and the core: registers, command ring, CPU pages, swap tables, statistics, and
   * the arbiters of DMA and core.
   */
 class Shell(implicit p: Params) extends HostSide {
   val io = IO(new Bundle {
-    val dma = new DmaPort
-    val lookup = Flipped(new AddressLookup)
+
+    /** The DMA of commands and completions, and of DUMP; a transfer of it was answered with an error (one cycle). */
+    val dma = new DmaPort(CommandRing.Reader)
+    val dmaError = Input(Bool())
     val core = Flipped(new CoreIO)
 
     /** The DMA of swap tables. */
-    val tableDma = new TableDmaPort
+    val tableDma = new DmaPort(TableReader())
 
     /** A store in DRAM: where it is, a transfer that was answered with an error (one cycle), and what it did. */
     val storeBase = Output(UInt(Axi.AddrBits.W))
@@ -33,7 +35,6 @@ class Shell(implicit p: Params) extends HostSide {
     val ready = Output(Bool())
   })
 
-  val addresses = Module(new AddressTable)
   val table = Module(new DeviceTable)
   val requests = Module(new CpuRequests)
   val ring = Module(new CommandRing)
@@ -43,15 +44,14 @@ class Shell(implicit p: Params) extends HostSide {
 
   table.io.devices := io.core.devices
 
-  answer(Seq(addresses.io.regs, table.io.regs, requests.io.regs, tables.io.regs))
+  answer(Seq(table.io.regs, requests.io.regs, tables.io.regs))
 
   // DMA
-  private val dmaClients = Seq(ring.io.fetchDma, ring.io.completionDma) ++ dump.map(_.io.dma)
-  val dma = Module(new DmaArbiter(dmaClients.length))
-  for ((port, client) <- dma.io.clients.zip(dmaClients)) port <> client
-  io.dma <> dma.io.dma
-  addresses.io.lookup <> io.lookup
-  addresses.io.target := dump.map(_.io.target).getOrElse(0.U)
+  io.dma.read <> ring.io.fetchDma
+  private val writers = Seq(ring.io.completionDma) ++ dump.map(_.io.dma)
+  val writes = Module(new DmaWriteArbiter(writers.length))
+  for ((port, writer) <- writes.io.clients.zip(writers)) port <> writer
+  io.dma.write <> writes.io.dma
 
   // Core
   private val coreUsers = Seq(ring.io.core, requests.io.core) ++ dump.map(_.io.core)
@@ -85,7 +85,7 @@ class Shell(implicit p: Params) extends HostSide {
   // State for the host
   val busy = ring.io.busy || requests.io.busy || tables.io.busy
   registers.io.ofCore.busy := busy
-  registers.io.dmaError := (io.dma.done.valid && io.dma.done.bits) || io.storeError || tables.io.error ||
+  registers.io.dmaError := io.dmaError || io.storeError || tables.io.error ||
     host.refused.valid || host.grantsFailed
   io.storeBase := settings.storeBase
   registers.io.ofCore.fault := io.core.fault

@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
+import hwswap.bus.{Axi, DmaReadReq, DmaReadWord, DmaWritePort}
 import hwswap.store.ClusterStore
 
 /** Entries of the directory. */
@@ -67,9 +67,9 @@ abstract class Directory(implicit p: Params) extends Module {
 
     /** In host memory: DIRECTORY_BASE, and what is read and written there. */
     val base = Input(UInt(Axi.AddrBits.W))
-    val readReq = Decoupled(new TableReadReq)
-    val readData = Flipped(Decoupled(new TableReadWord))
-    val write = new TableWritePort
+    val readReq = Decoupled(new DmaReadReq(TableReader()))
+    val readData = Flipped(Decoupled(new DmaReadWord(TableReader())))
+    val write = new DmaWritePort
   })
 }
 

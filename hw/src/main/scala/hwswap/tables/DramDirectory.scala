@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
+import hwswap.bus.{Axi, Dma}
 
 /** The directory in host memory: a word of 8 bytes a cluster, from DIRECTORY_BASE on; the address of its table, or 0.
   *
@@ -21,8 +21,8 @@ class DramDirectory(implicit p: Params) extends Directory {
   val state = RegInit(State.idle)
   val at = Reg(UInt(p.clusterBits.W))
   val left = Reg(UInt(p.clusterCountBits.W))
-  private val address = Reg(UInt(TableDma.AddrBits.W))
-  private val batch = Reg(UInt(TableDma.WordBits.W))
+  private val address = Reg(UInt(Dma.AddrBits.W))
+  private val batch = Reg(UInt(Dma.WordBits.W))
   private val entries = Module(new Queue(new DirectoryEntry, Axi.MaxBeats, hasFlush = true))
   entries.io.flush.get := port.drop
   port.entries <> entries.io.deq
@@ -39,7 +39,7 @@ class DramDirectory(implicit p: Params) extends Directory {
 
   io.write.req.valid := state === State.setAsk
   io.write.req.bits.address := address
-  io.write.req.bits.words := left.pad(TableDma.WordBits)(TableDma.WordBits - 1, 0)
+  io.write.req.bits.words := left.pad(Dma.WordBits)(Dma.WordBits - 1, 0)
   io.write.data.valid := port.values.valid && state === State.set
   io.write.data.bits.word := port.values.bits.page ## 0.U(log2Ceil(Directory.TableBytes).W)
   io.write.data.bits.keep := port.values.bits.keep
@@ -50,8 +50,8 @@ class DramDirectory(implicit p: Params) extends Directory {
   port.idle := state === State.idle && !entries.io.deq.valid
   port.req.ready := port.idle
   when(state.isOneOf(State.place, State.setPlace)) {
-    address := io.base(Axi.AddrBits - 1, Axi.AddrBits - TableDma.AddrBits) + at
-    batch := TableDma.beats(at.pad(log2Ceil(Axi.MaxBeats)), left)
+    address := io.base(Axi.AddrBits - 1, Axi.AddrBits - Dma.AddrBits) + at
+    batch := Dma.beats(at.pad(log2Ceil(Axi.MaxBeats)), left)
   }
   switch(state) {
     is(State.idle) {

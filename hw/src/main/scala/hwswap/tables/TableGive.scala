@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
+import hwswap.bus.{Axi, Dma, DmaReadReq, DmaReadWord, DmaWritePort}
 
 /** Changes of the directory: clusters get tables, lose them one by one and are counted, or all of a device do, or one
   * gets a table out of the pool or gives it back.
@@ -17,7 +17,7 @@ class GiveJob(implicit p: Params) extends Bundle {
   val count = UInt(p.clusterCountBits.W)
 
   /** give, populate: where the addresses of the tables are, as the number of the first word; release: where it goes. */
-  val source = UInt(TableDma.AddrBits.W)
+  val source = UInt(Dma.AddrBits.W)
 }
 
 /** Its end. */
@@ -41,12 +41,12 @@ class TableGive(implicit p: Params) extends Module {
     val entries = Flipped(Decoupled(new DirectoryEntry))
     val values = Decoupled(new DirectoryValue)
     val directoryDone = Flipped(Valid(Bool()))
-    val readReq = Decoupled(new TableReadReq)
-    val readData = Flipped(Decoupled(new TableReadWord))
+    val readReq = Decoupled(new DmaReadReq(TableReader()))
+    val readData = Flipped(Decoupled(new DmaReadWord(TableReader())))
     val settled = Input(Bool())
 
     /** Where a table goes that is given back; and that it is being written. */
-    val write = new TableWritePort
+    val write = new DmaWritePort
     val writing = Output(Bool())
   })
   import MapAccess.low

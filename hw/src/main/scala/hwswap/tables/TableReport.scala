@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
+import hwswap.bus.{Axi, Dma, DmaWritePort, DmaWriteWord}
 
 /** What is written to host memory. */
 object ReportKind extends ChiselEnum {
@@ -16,7 +16,7 @@ object ReportKind extends ChiselEnum {
 /** Something to write: so many words from the word with number `address` on. */
 class ReportJob(implicit p: Params) extends Bundle {
   val kind = ReportKind()
-  val address = UInt(TableDma.AddrBits.W)
+  val address = UInt(Dma.AddrBits.W)
   val count = UInt(p.countBits.W)
 
   /** words: the first slot, and what each word becomes but for the flags. Without `flags`, words become 0. */
@@ -37,7 +37,7 @@ class TableReport(implicit p: Params) extends Module {
     val row = Input(new SlotMarkRow)
     val flagsIndex = Output(UInt(p.slotBits.W))
     val flags = Input(UInt(TableEntry.FlagBits.W))
-    val write = new TableWritePort
+    val write = new DmaWritePort
   })
   import MapAccess.word
   object State extends ChiselEnum {
@@ -56,7 +56,7 @@ class TableReport(implicit p: Params) extends Module {
 
   // A word is made in one cycle and offered in the next: by a queue, so that who takes it decides about no address in
   // the same cycle. The flags of the word that is made were asked for before.
-  private val words = Module(new Queue(new TableWriteWord, 2, hasFlush = true))
+  private val words = Module(new Queue(new DmaWriteWord, 2, hasFlush = true))
   words.io.flush.get := io.write.done.valid
   io.write.data <> words.io.deq
   private val make = state === State.data && index =/= job.count && words.io.enq.ready

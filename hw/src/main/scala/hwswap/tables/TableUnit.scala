@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
+import hwswap.bus.{Axi, DmaPort, DmaReadReq, DmaWritePort}
 import hwswap.core.DeviceInfo
 
 /** Carries jobs on swap tables out, one at a time and in order. What a job says is checked before its first access: the
@@ -16,7 +16,7 @@ class TableUnit(implicit p: Params) extends Module {
     val job = Flipped(Decoupled(new TableJob))
     val done = Valid(new TableResult)
     val devices = Input(Vec(p.devices, new DeviceInfo))
-    val dma = new TableDmaPort
+    val dma = new DmaPort(TableReader())
 
     /** DIRECTORY_BASE. */
     val directoryBase = Input(UInt(Axi.AddrBits.W))
@@ -76,7 +76,7 @@ class TableUnit(implicit p: Params) extends Module {
 
   // Reads: words find their way back by who asked for them.
   private val read = io.dma.read
-  private val reads = Module(new Arbiter(new TableReadReq, 3))
+  private val reads = Module(new Arbiter(new DmaReadReq(TableReader()), 3))
   for ((in, user) <- reads.io.in.zip(Seq(directory.io.readReq, give.io.readReq, walk.io.readReq))) in <> user
   read.req <> reads.io.out
   private val readers = Seq(
@@ -99,7 +99,7 @@ class TableUnit(implicit p: Params) extends Module {
     give.io.write -> returning,
     report.io.write -> !giving
   )
-  private def ofWriter[T <: Data](field: TableWritePort => T): T =
+  private def ofWriter[T <: Data](field: DmaWritePort => T): T =
     Mux1H(writers.map { case (user, its) => its -> field(user) })
   write.req.valid := ofWriter(_.req.valid)
   write.req.bits := ofWriter(_.req.bits)

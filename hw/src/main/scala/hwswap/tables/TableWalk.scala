@@ -4,6 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
+import hwswap.bus.DmaReadReq
 
 /** A range of slots. */
 class TableRange(implicit p: Params) extends Bundle {
@@ -28,7 +29,7 @@ class TableWalk(implicit p: Params) extends Module {
     val start = Flipped(Decoupled(new TableRange))
     val directoryReq = Decoupled(new DirectoryReq)
     val entries = Flipped(Decoupled(new DirectoryEntry))
-    val readReq = Decoupled(new TableReadReq)
+    val readReq = Decoupled(new DmaReadReq(TableReader()))
     val pieces = Decoupled(new TablePiece)
 
     /** Where the table of the last piece is. */

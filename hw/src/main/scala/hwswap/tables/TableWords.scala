@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
+import hwswap.bus.{Axi, DmaReadWord}
 
 /** What is wanted of the words of a range of slots. */
 class WordsJob extends Bundle {
@@ -55,7 +55,7 @@ class TableWords(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val start = Flipped(Decoupled(new WordsJob))
     val pieces = Flipped(Decoupled(new TablePiece))
-    val words = Flipped(Decoupled(new TableReadWord))
+    val words = Flipped(Decoupled(new DmaReadWord(TableReader())))
 
     /** All has been looked at, or enough; `found` stays until the next start. */
     val done = Output(Bool())

@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.Axi
+import hwswap.bus.{Axi, DmaPort}
 import hwswap.core.{DeviceInfo, PoolPort}
 
 /** What the statistics count of swap tables. */
@@ -21,7 +21,7 @@ class Tables(implicit p: Params) extends Module {
     val job = Flipped(Decoupled(new TableJob))
     val done = Valid(new TableResult)
     val devices = Input(Vec(p.devices, new DeviceInfo))
-    val dma = new TableDmaPort
+    val dma = new DmaPort(TableReader())
     val directoryBase = Input(UInt(Axi.AddrBits.W))
     val pool = Flipped(new PoolPort)
 

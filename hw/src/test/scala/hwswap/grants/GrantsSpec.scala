@@ -144,7 +144,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   it("has no core, command ring and swap tables where it is all of the engine, and their registers read 0") {
     val engine = Params.grantsOnly(p)
     val text = ChiselStage.emitCHIRRTL(new HwSwap()(engine))
-    for (gone <- Seq("Core", "CommandRing", "Tables", "Dma", "CpuRequests", "AddressTable", "AxiMerge"))
+    for (gone <- Seq("Core", "CommandRing", "Tables", "Dma", "CpuRequests", "DmaWriteArbiter", "AxiMerge"))
       assert(s"(?m)^ *(?:public )?module $gone ".r.findFirstIn(text).isEmpty, gone)
     simulate(new HwSwap()(engine)) { dut =>
       val bench = new Bench(dut, 70)

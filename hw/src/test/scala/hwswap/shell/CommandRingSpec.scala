@@ -9,7 +9,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi4, AxiMemory, AxiSignals, Dma, DmaArbiter, DmaBase}
+import hwswap.bus.{Axi4, AxiMemory, AxiSignals, Dma}
 import hwswap.core.CorePort
 
 /** The command ring with a DMA; core, other parts and settings are the test's. */
@@ -23,20 +23,18 @@ class CommandRingBench(implicit p: Params) extends Module {
   val irq = IO(Output(Bool()))
 
   val ring = Module(new CommandRing)
-  val arbiter = Module(new DmaArbiter(2))
-  val dma = Module(new Dma)
+  val dma = Module(new Dma(CommandRing.Reader, CommandRing.Bursts))
   axi <> dma.io.axi
   dma.io.flush := false.B
-  dma.io.lookup.address := Mux(dma.io.lookup.base === DmaBase.commands, base, completions)
-  assert(dma.io.lookup.base === DmaBase.commands || dma.io.lookup.base === DmaBase.completions || dma.io.idle)
-  dma.io.port <> arbiter.io.dma
-  arbiter.io.clients(0) <> ring.io.fetchDma
-  arbiter.io.clients(1) <> ring.io.completionDma
+  dma.io.port.read <> ring.io.fetchDma
+  dma.io.port.write <> ring.io.completionDma
 
   // As the registers do: an error stops the ring until it is reset.
   val failed = RegInit(false.B)
-  when(dma.io.port.done.valid && dma.io.port.done.bits)(failed := true.B)
+  when(dma.io.error)(failed := true.B)
   ring.io.settings := settings
+  ring.io.settings.cmdBase := base >> 3
+  ring.io.settings.cplBase := completions >> 3
   ring.io.settings.enable := settings.enable && !failed
   ring.io.settings.stopped := settings.stopped || failed
   core <> ring.io.core
@@ -61,13 +59,24 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private implicit val p: Params = Params(devices = 4, cpus = 2, clusters = 16)
   private val base = 0x1fc0L
   private val completions = 0x3ff0L
-  private val log2 = 4
 
-  private class Host(dut: CommandRingBench, random: Random, eager: Int) extends Peeks with Assertions {
-    val memory = new AxiMemory(AxiSignals(dut.axi), random, eager)
+  /** Memory and core, each with a latency beside the random waiting. */
+  private class Host(
+      dut: CommandRingBench,
+      random: Random,
+      eager: Int,
+      latency: Int = 0,
+      coreWaits: Int = 12,
+      val log2: Int = 4
+  ) extends Peeks
+      with Assertions {
+    val memory = new AxiMemory(AxiSignals(dut.axi), random, eager, latency)
     val asked = mutable.Queue.empty[(BigInt, BigInt)]
-    private var answerIn = -1
-    private var cycles = 0
+
+    /** What the core has taken and not answered: the answer, and the cycle from which it may come. */
+    private val inCore = mutable.Queue.empty[(BigInt, Int)]
+    var most = 0
+    var cycles = 0
 
     dut.settings.elements.foreach {
       case (_, b: Bool) => b.poke(false)
@@ -85,26 +94,30 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     dut.clock.step()
     dut.reset.poke(false)
 
-    /** One cycle, the core's part included: it takes a request at random times and answers OK with the request's
-      * number.
+    /** One cycle, the core's part included: it takes requests at random times, several before it answers, and answers
+      * OK with the request's number.
       */
     def step(): Unit = {
-      val ready = answerIn < 0 && random.nextInt(100) < eager
+      val ready = inCore.length < 6 && random.nextInt(100) < eager
       dut.core.req.ready.poke(ready)
       val takes = ready && bit(dut.core.req.valid)
-      if (takes) asked.enqueue((dut.core.req.bits.op.peek().litValue, dut.core.req.bits.offset.peek().litValue))
-      dut.core.resp.valid.poke(answerIn == 0)
-      if (answerIn == 0) {
+      val answer = inCore.headOption.filter(_._2 <= cycles).map(_._1)
+      dut.core.resp.valid.poke(answer.nonEmpty)
+      for (offset <- answer) {
         dut.core.resp.bits.status.poke(StatusCode.Ok)
         dut.core.resp.bits.device.poke(3)
-        dut.core.resp.bits.offset.poke(asked.last._2.U)
+        dut.core.resp.bits.offset.poke(offset.U)
       }
-      val handed = answerIn == 0 && bit(dut.core.resp.ready)
+      if (answer.nonEmpty && bit(dut.core.resp.ready)) inCore.dequeue()
+      if (takes) {
+        val offset = dut.core.req.bits.offset.peek().litValue
+        asked.enqueue((dut.core.req.bits.op.peek().litValue, offset))
+        inCore.enqueue((offset, cycles + 1 + random.nextInt(coreWaits)))
+        most = most.max(inCore.length)
+      }
       memory.before()
       dut.clock.step()
       memory.after()
-      if (handed) answerIn = -1 else if (answerIn > 0) answerIn -= 1
-      if (takes) answerIn = random.nextInt(6)
       cycles += 1
       assert(cycles < 100000, "the ring stands still")
     }
@@ -132,7 +145,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         while (checked < 120) {
           // The host keeps at most a ring of commands under way.
           if (random.nextInt(4) == 0) {
-            val room = (1 << log2) - (expected.length - checked).toInt
+            val room = (1 << host.log2) - (expected.length - checked).toInt
             for (_ <- 0 until random.nextInt(room + 1)) {
               val opcode = opcodes(random.nextInt(opcodes.length))
               val irq = random.nextInt(3)
@@ -169,12 +182,31 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         }
         assert(dut.head.peek().litValue == expected.length)
         assert(irqs > 0 && irqs <= askedIrqs)
+        assert(host.most > 1, "no two commands were in the core at once")
       }
     }
   }
 
   private def allocs(host: Host, numbers: Range): Unit =
     for (number <- numbers) host.write(number, Seq(put(MemMap.Command.Head.Opcode, OpcodeCode.Alloc), number, 0, 0))
+
+  it("takes at most 6 cycles a command, with a memory of 16 cycles latency") {
+    val random = seeded()
+    simulate(new CommandRingBench) { dut =>
+      val host = new Host(dut, random, eager = 100, latency = 16, coreWaits = 1, log2 = 6)
+      val commands = 400
+      for (number <- 0 until commands) {
+        // As the driver of a full ring: one more for each that has completed.
+        while (number - dut.head.peek().litValue.toInt >= (1 << host.log2)) host.step()
+        host.write(number, Seq(put(MemMap.Command.Head.Opcode, OpcodeCode.Alloc), number, 0, 0))
+        dut.settings.cmdTail.poke(number + 1)
+      }
+      while (dut.head.peek().litValue != commands) host.step()
+      info(f"${host.cycles.toDouble / commands}%.2f cycles a command")
+      assert(host.cycles <= 6 * commands)
+      assert(host.asked.map(_._2.toInt) == (0 until commands))
+    }
+  }
 
   it("carries out no command of a transfer that ends in an error, wherever that is") {
     val random = seeded()
@@ -232,7 +264,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     val random = seeded()
     simulate(new CommandRingBench) { dut =>
       val host = new Host(dut, random, 100)
-      dut.settings.cmdTail.poke((1 << log2) + 1)
+      dut.settings.cmdTail.poke((1 << host.log2) + 1)
       for (_ <- 0 until 100) host.step()
       assert(host.memory.bursts.isEmpty)
       dut.busy.expect(false)

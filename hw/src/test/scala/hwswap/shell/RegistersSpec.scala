@@ -76,9 +76,12 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
   it("writes the bytes that are strobed and the bits that exist") {
     val random = seeded()
     registers { (_, bench) =>
+      val whole = (BigInt(1) << 64) - 1
       val masks = Seq(
         RegMap.IrqEnable.Offset -> BigInt(3),
         RegMap.CmdTail.Offset -> BigInt("ffffffff", 16),
+        RegMap.CmdBase.Offset -> whole,
+        RegMap.CplBase.Offset -> whole,
         RegMap.CpuNode.Base -> BigInt("ffff", 16)
       )
       for ((offset, mask) <- masks) {
@@ -92,6 +95,15 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
           assert(bench.read(offset) == expected, f"register $offset%x, strobes $strobes%x")
         }
       }
+    }
+  }
+
+  it("takes the rings' addresses as those of whole words") {
+    registers { (dut, bench) =>
+      bench.write(RegMap.CmdBase.Offset, BigInt("fedcba9876543217", 16))
+      bench.write(RegMap.CplBase.Offset, 0x4f)
+      dut.io.settings.cmdBase.expect(BigInt("fedcba9876543217", 16) >> 3)
+      dut.io.settings.cplBase.expect(9)
     }
   }
 

@@ -9,7 +9,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi, Axi4, AxiMemory, AxiSignals}
+import hwswap.bus.{Axi, Axi4, AxiMemory, AxiSignals, Dma}
 import hwswap.core.{DeviceInfo, PoolPort}
 
 /** Tables and their DMA on one AXI4 port; devices and commands are the test's. */
@@ -30,7 +30,7 @@ class TablesUnderTest(implicit p: Params) extends Module {
   /** Resets what CONTROL.RESET resets: not the DMA. */
   val clear = IO(Input(Bool()))
   private val tables = withReset(reset.asBool || clear)(Module(new Tables))
-  private val dma = Module(new TableDma(p.tableBursts))
+  private val dma = Module(new Dma(TableReader(), p.tableBursts))
   dma.io.port <> tables.io.dma
   dma.io.flush := io.flush
   axi <> dma.io.axi

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package hwswap
-package tables
+package bus
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, AxiAddress, AxiWriteBeat}
 
 /** A beat to write, as the bus takes it. */
-class TableWriteBeat extends AxiWriteBeat
+class DmaWriteBeat extends AxiWriteBeat
 
-/** The writing half of TableDma: three places in a transfer move along, each at its own pace: that of the next address,
+/** The writing half of Dma: three places in a transfer move along, each at its own pace: that of the next address,
   * of the next word, and of the next answer.
   *
   * @param bursts
   *   bursts that wait for their answer
   */
-class TableWrites(bursts: Int) extends Module {
+class DmaWrites(bursts: Int) extends Module {
   val io = IO(new Bundle {
-    val req = Flipped(Decoupled(new TableWriteReq))
-    val data = Flipped(Decoupled(new TableWriteWord))
-    val done = Valid(new TableWritten)
+    val req = Flipped(Decoupled(new DmaWriteReq))
+    val data = Flipped(Decoupled(new DmaWriteWord))
+    val done = Valid(new DmaWritten)
     val address = Decoupled(new AxiAddress)
-    val beat = Decoupled(new TableWriteBeat)
+    val beat = Decoupled(new DmaWriteBeat)
 
     /** A burst was answered; with an error. */
     val answer = Flipped(Valid(Bool()))
@@ -36,12 +35,12 @@ class TableWrites(bursts: Int) extends Module {
 
   /** The bus answered with an error, or a flush came: nothing new begins, and what is under way ends. */
   private val stop = Reg(Bool())
-  private val good = Reg(UInt(TableDma.WordBits.W))
+  private val good = Reg(UInt(Dma.WordBits.W))
 
   // The next address, the next word, the next answer.
-  private val at = Reg(new TableWriteReq)
+  private val at = Reg(new DmaWriteReq)
   private val dataLow, answerLow = Reg(UInt(inBurst.W))
-  private val dataLeft, answerLeft = Reg(UInt(TableDma.WordBits.W))
+  private val dataLeft, answerLeft = Reg(UInt(Dma.WordBits.W))
 
   private val inFlight = RegInit(0.U(log2Ceil(bursts + 1).W))
   private val owed = RegInit(0.U(log2Ceil(bursts * Axi.MaxBeats + 1).W))
@@ -49,7 +48,7 @@ class TableWrites(bursts: Int) extends Module {
   private val address = Reg(new AxiAddress)
 
   /** Of the next burst: known one cycle after the place is. */
-  private val beats = RegNext(TableDma.beats(at.address, at.words))
+  private val beats = RegNext(Dma.beats(at.address, at.words))
   private val measured = RegInit(false.B)
   private val issue = busy && measured && !stop && !io.flush && at.words =/= 0.U && inFlight =/= bursts.U &&
     (!addressValid || io.address.ready)
@@ -60,8 +59,8 @@ class TableWrites(bursts: Int) extends Module {
 
   // Addresses run ahead.
   when(issue) {
-    address := TableDma.address(at.address, beats)
-    at.address := TableDma.behind(at.address)
+    address := Dma.address(at.address, beats)
+    at.address := Dma.behind(at.address)
     at.words := at.words - beats
   }
   when(issue)(addressValid := true.B).elsewhen(io.address.ready)(addressValid := false.B)
@@ -69,7 +68,7 @@ class TableWrites(bursts: Int) extends Module {
   io.address.bits := address
 
   // Words follow, for addresses that are out. They pass a register, so that a flush changes no beat on the bus.
-  private val out = Module(new Queue(new TableWriteBeat, 2))
+  private val out = Module(new Queue(new DmaWriteBeat, 2))
   private val feeding = owed =/= 0.U
   out.io.enq.valid := feeding && (io.data.valid || io.flush)
   out.io.enq.bits.data := io.data.bits.word
@@ -84,7 +83,7 @@ class TableWrites(bursts: Int) extends Module {
   io.beat <> out.io.deq
 
   // Answers come in order, as all bursts have the same identifier.
-  private val answered = TableDma.beats(answerLow, answerLeft)
+  private val answered = Dma.beats(answerLow, answerLeft)
   inFlight := inFlight + issue - io.answer.valid
   when(io.answer.valid) {
     answerLow := 0.U

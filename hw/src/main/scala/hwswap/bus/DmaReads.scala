@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package hwswap
-package tables
+package bus
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, AxiAddress, BlockFifo}
 
 /** A beat that was read, as the bus gives it. */
-class TableReadBeat extends Bundle {
+class DmaReadBeat extends Bundle {
   val data = UInt(Axi.DataBits.W)
   val error, last = Bool()
 }
 
-/** The reading half of TableDma. A burst is asked for when there is a place for each of its beats in the queue, so that
+/** The reading half of Dma. A burst is asked for when there is a place for each of its beats in the queue, so that
   * the bus never waits for who takes the words: others share it, and some buses let no write pass a read that waits.
   *
+  * @param gen
+  *   tells readers from each other
   * @param bursts
   *   bursts in flight; the queue holds as many full ones
   */
-class TableReads(bursts: Int) extends Module {
+class DmaReads[R <: Data](gen: R, bursts: Int) extends Module {
   val io = IO(new Bundle {
-    val req = Flipped(Decoupled(new TableReadReq))
-    val data = Decoupled(new TableReadWord)
+    val req = Flipped(Decoupled(new DmaReadReq(gen)))
+    val data = Decoupled(new DmaReadWord(gen))
     val address = Decoupled(new AxiAddress)
-    val beat = Flipped(Valid(new TableReadBeat))
+    val beat = Flipped(Valid(new DmaReadBeat))
 
     /** Throws all away and asks for nothing more; held until `idle`. */
     val flush = Input(Bool())
@@ -35,17 +36,17 @@ class TableReads(bursts: Int) extends Module {
 
   /** A burst that was asked for. */
   class Burst extends Bundle {
-    val reader = TableReader()
+    val reader = gen.cloneType
     val last = Bool()
   }
   private val places = bursts * Axi.MaxBeats
 
   // The transfer whose bursts are being asked for.
   private val asking = RegInit(false.B)
-  private val at = Reg(new TableReadReq)
+  private val at = Reg(new DmaReadReq(gen))
 
   /** Of the next burst: known one cycle after the place is. */
-  private val beats = RegNext(TableDma.beats(at.address, at.words))
+  private val beats = RegNext(Dma.beats(at.address, at.words))
   private val measured = RegInit(false.B)
   private val lastBurst = beats === at.words
 
@@ -63,8 +64,8 @@ class TableReads(bursts: Int) extends Module {
     at := io.req.bits
   }
   when(issue) {
-    address := TableDma.address(at.address, beats)
-    at.address := TableDma.behind(at.address)
+    address := Dma.address(at.address, beats)
+    at.address := Dma.behind(at.address)
     at.words := at.words - beats
     when(lastBurst)(asking := false.B)
   }
@@ -78,7 +79,7 @@ class TableReads(bursts: Int) extends Module {
   inFlight.io.enq.bits.last := lastBurst
   inFlight.io.deq.ready := io.beat.valid && io.beat.bits.last
 
-  private val queue = Module(new BlockFifo(new TableReadWord, places))
+  private val queue = Module(new BlockFifo(new DmaReadWord(gen), places))
   queue.io.clear := io.flush
   queue.io.enq.valid := io.beat.valid && !io.flush
   queue.io.enq.bits.reader := inFlight.io.deq.bits.reader
@@ -87,7 +88,7 @@ class TableReads(bursts: Int) extends Module {
   queue.io.enq.bits.last := io.beat.bits.last && inFlight.io.deq.bits.last
 
   // So that neither who takes a word nor what the word is decides about the RAM's next address in the same cycle.
-  private val front = Module(new Queue(new TableReadWord, 2, hasFlush = true))
+  private val front = Module(new Queue(new DmaReadWord(gen), 2, hasFlush = true))
   front.io.flush.get := io.flush
   front.io.enq <> queue.io.deq
   io.data <> front.io.deq
