@@ -59,6 +59,12 @@ GRANTS = Engine(
 """The engine of marks and grants alone; tests look at its memories."""
 
 
+def grants_of(gib: int) -> Engine:
+    """Return the engine of marks and grants for so many GiB of swap, 512 clusters each."""
+    name = f"rtl-grants-of-{gib}"
+    return Engine(name, "GrantPins", name, f"sim/setup/build {name}", {"CPUS": 4, "CLUSTERS": 512 * gib}, False)
+
+
 class PortsOnly(Verilator):
     """The runner's Verilator, without making each signal of the design public: that is slow to build and to run."""
 

@@ -449,10 +449,17 @@ async def mark_to_grant(dut: Any, alone: bool) -> list[int]:
 async def measured(dut: Any, name: str, alone: bool) -> None:
     """Measure, and leave the result in a file."""
     cycles = sorted(await mark_to_grant(dut, alone))
-    result = {"p50": statistics.median(cycles), "p99": cycles[len(cycles) * 99 // 100], "max": cycles[-1]}
+    result = {
+        "clusters": CLUSTERS,
+        "latency": MEASURED_LATENCY,
+        "p50": statistics.median(cycles),
+        "p99": cycles[len(cycles) * 99 // 100],
+        "max": cycles[-1],
+    }
     Path(f"mark-to-grant-{name}.json").write_text(json.dumps(result))
     cocotb.log.info("cycles from mark to grant, %s, %d clusters, %d CPUs: %s", name, CLUSTERS, CPUS, result)
-    assert cycles[-1] < 2000 + 40 * max(0, MEASURED_LATENCY - 16)
+    # A round reads all of GROUP, 64 bytes at a time.
+    assert cycles[-1] < 2000 + 40 * max(0, MEASURED_LATENCY - 16) + CLUSTERS // 64 // 64 * (MEASURED_LATENCY + 40)
 
 
 @cocotb.test()

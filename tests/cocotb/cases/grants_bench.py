@@ -234,8 +234,9 @@ class Bench:
         possible = [burst for burst in first.values() if burst.due <= self.cycle]
         return self.rng.choice(possible) if possible and self.rng.random() < self.eager else None
 
-    async def until(self, what: Callable[[], bool], cycles: int = 200_000) -> None:
-        """Wait until something holds; ask on each falling edge."""
+    async def until(self, what: Callable[[], bool]) -> None:
+        """Wait until something holds; ask on each falling edge. A sweep takes some cycles for each cluster."""
+        cycles = 200_000 + 8 * self.memory.arrays.clusters
         for _ in range(cycles):
             if self.running.done():
                 await self.running

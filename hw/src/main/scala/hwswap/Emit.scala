@@ -80,7 +80,7 @@ object Emit {
       @arg(doc = "folder to write to; made when missing") targetDir: String,
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
-      @arg(doc = "clusters of the store, a power of two from 8 to 65536, with --dram to 1048576") clusters: Int = 1024,
+      @arg(doc = "clusters, a power of two from 8 to 65536, with --dram or --no-core to 1048576") clusters: Int = 1024,
       @arg(doc = "what register BUILD reads, at most 16 hexadecimal digits") buildHash: String = "0",
       @arg(doc = "the clusters are in DRAM, behind caches") dram: Flag,
       @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,
@@ -108,23 +108,25 @@ object Emit {
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
     val p = sizes {
       val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
-      val whole = Params(
+      val core = !noCore.value
+      val tables = core && !noTables.value
+      Params(
         devices,
         cpus,
         clusters,
         BigInt(buildHash, 16),
         caches,
-        tables = !noTables.value,
-        pool = !noTables.value && !noPool.value,
-        index = !noIndex.value,
-        steps = !noSteps.value,
-        check = !noCheck.value,
+        tables = tables,
+        pool = tables && !noPool.value,
+        index = core && !noIndex.value,
+        steps = core && !noSteps.value,
+        check = core && !noCheck.value,
         resetTimeoutLog2 = resetTimeoutLog2,
         grants = grants.value,
         grantRingLog2 = grantRingLog2,
-        openPlacement = !noOpen.value
+        openPlacement = !noOpen.value,
+        core = core
       )
-      if (noCore.value) Params.grantsOnly(whole) else whole
     }
     write(targetDir, "HwSwap.sv", verilog(p, synthesis.value, locations.value))
     if (!synthesis.value) write(targetDir, "core_ops.h", operations)

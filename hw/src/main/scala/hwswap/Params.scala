@@ -29,7 +29,8 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   * @param cpus
   *   CPUs with a place to go on and rings of grants of their own, 1 to 64; the first 16 have a register page each
   * @param clusters
-  *   clusters in the store, shared by all devices, a power of two: from 8 to 65536 on chip, to 1048576 in DRAM
+  *   clusters, shared by all devices, a power of two: from 8 to 65536 with the core's store on chip, to 1048576 with it
+  *   in DRAM or without a core
   * @param buildHash
   *   what register BUILD reads, 64 bits
   * @param dram
@@ -108,7 +109,7 @@ final case class Params(
     require(core || !there, s"$what is there and core is false: it needs the core, leave out both")
 
   private val leastClusters: Int = if (slots == 512) 8 else 2
-  private val mostClusters: Int = if (dram.isEmpty) 65536 else 1048576
+  private val mostClusters: Int = if (core && dram.isEmpty) 65536 else 1048576
 
   require(
     powerOfTwo(clusters, leastClusters, mostClusters),
