@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of `make bench-offload`: how many large folios are split on their way out under a churn of all sizes.
-# Everything it prints is read by hwswap.bench.fallbacks. From the host: DISKS, numbers of the RAM disks that are swap;
-# FILLS, "PERCENT MB CHURN_MB" a line; PLACEMENTS: linux, or indexed and open, by the engine in software, or, with
+# Everything it prints is read by hwswap.bench.fallbacks. From the host: DISKS, "NUMBER:PRIORITY" of the RAM disks that are
+# swap; FILLS, "PERCENT MB CHURN_MB" a line; PLACEMENTS: linux, or indexed and open, by the engine in software, or, with
 # engine- before them, by the simulated one; PERIOD_US and ENGINE_PERIOD_US; SEED.
 THP=/sys/kernel/mm/transparent_hugepage
 OPEN=/sys/kernel/mm/swap/grants_open
 SIZES="16 32 64 128"
 
-# swaps on|off: all disks, at one priority
+# swaps on|off: all disks
 swaps() {
-	for disk in $DISKS; do
+	for each in $DISKS; do
+		disk=${each%:*}
 		if [ "$1" = on ]; then
-			swapctl make /dev/ram"$disk" && swapctl on -p 5 /dev/ram"$disk" || return 1
+			swapctl make /dev/ram"$disk" && swapctl on -p "${each#*:}" /dev/ram"$disk" || return 1
 		else
 			swapctl off /dev/ram"$disk" || return 1
 		fi

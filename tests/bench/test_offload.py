@@ -90,7 +90,7 @@ SPLITS = {"linux": 120, "indexed": 15, "open": 3, "engine-indexed": 16, "engine-
 
 
 def test_fallbacks_are_counted_and_judged() -> None:
-    entries = fallbacks.entries(2, mixed(SPLITS), short=True)
+    entries = fallbacks.entries((5, 5), mixed(SPLITS), short=True)
     rates = fallbacks.rates({"runs": entries})
     assert rates[2, 92, "indexed"] == 0.015
     names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates))]
@@ -98,15 +98,25 @@ def test_fallbacks_are_counted_and_judged() -> None:
     assert fallbacks.table({"runs": entries}).row_count == len(SPLITS)
 
 
+def test_devices_of_different_priority_are_told_apart_and_not_judged() -> None:
+    runs = [
+        *fallbacks.entries((5, 5), mixed(SPLITS), short=True),
+        *fallbacks.entries((7, 5), mixed(SPLITS), short=True),
+    ]
+    assert {fallbacks.devices_of(run) for run in runs} == {"2", "2 (7 5)"}
+    assert fallbacks.rates({"runs": runs}) == fallbacks.rates({"runs": runs[: len(SPLITS)]})
+    assert "DISKS='0:7 1:5'" in fallbacks.job((7, 5), 1, short=True)
+
+
 def test_wrong_bytes_are_refused() -> None:
     with pytest.raises(GuestError, match="not what was written"):
-        fallbacks.entries(2, mixed(SPLITS, mismatches=1), short=True)
+        fallbacks.entries((5, 5), mixed(SPLITS, mismatches=1), short=True)
 
 
 @pytest.mark.parametrize("wrong", ["kernel 2", "clusters 128 differences 2"])
 def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
     with pytest.raises(GuestError, match="2 words of the mirror"):
-        fallbacks.entries(2, mixed(SPLITS).replace("kernel 0", wrong, 1), short=True)
+        fallbacks.entries((5, 5), mixed(SPLITS).replace("kernel 0", wrong, 1), short=True)
 
 
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:

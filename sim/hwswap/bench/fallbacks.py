@@ -26,7 +26,14 @@ PLACEMENTS = ("linux", "indexed", "open", "engine-indexed", "engine-open")
 """The kernel's own; grants by the engine in software; by the Verilated engine."""
 FILLS: Sequence[int] = (85, 92, 96)
 SHORT_FILLS: Sequence[int] = (92,)
+Setup = tuple[int, ...]
+"""The priorities of the swap devices, a device each; all are of one size."""
+
+SETUPS: Sequence[Setup] = ((5,), (5, 5), (5, 5, 5, 5), (7, 5), (7, 7, 5, 5))
+SHORT_SETUPS: Sequence[Setup] = ((5, 5),)
 SWAP_MB = 256
+"""Of all devices together."""
+
 SIZES = (16, 32, 64, 128)
 PERIOD_US = 50
 """Of the guest's clock: less than a folio takes on its way out."""
@@ -38,13 +45,21 @@ CHURN = 2
 Entry = dict[str, Any]
 
 
-def job(devices: int, seed: int, short: bool) -> str:
+def devices_of(run: Entry) -> str:
+    """Returns what a run's table calls its devices: how many, and their priorities if they differ."""
+    priorities = run["priorities"]
+    return (
+        str(len(priorities)) if len(set(priorities)) == 1 else f"{len(priorities)} ({' '.join(map(str, priorities))})"
+    )
+
+
+def job(setup: Setup, seed: int, short: bool) -> str:
     """Returns the guest's script."""
     fills = []
     for percent in SHORT_FILLS if short else FILLS:
         size = SWAP_MB * percent // 100
         fills.append(f"{percent} {size} {size // 2 if short else CHURN * size}")
-    disks = " ".join(map(str, range(devices)))
+    disks = " ".join(f"{disk}:{priority}" for disk, priority in enumerate(setup))
     names = " ".join(PLACEMENTS)
     return (
         f"SEED={seed}\nDISKS='{disks}'\nPLACEMENTS='{names}'\nPERIOD_US={PERIOD_US}\n"
@@ -52,7 +67,7 @@ def job(devices: int, seed: int, short: bool) -> str:
     )
 
 
-def entries(devices: int, output: str, short: bool) -> list[Entry]:
+def entries(setup: Setup, output: str, short: bool) -> list[Entry]:
     """Returns what the guest has printed, an entry for each run; raises GuestError if that is not right."""
     found: dict[tuple[str, int], Entry] = {}
     for line in output.splitlines():
@@ -60,11 +75,9 @@ def entries(devices: int, output: str, short: bool) -> list[Entry]:
         if not line.startswith("@") or len(words) < 4:
             continue
         kind, placement, percent = words[0], words[1], int(words[2])
-        where = f"{placement}, {percent} % full, {devices} devices"
-        entry = found.setdefault(
-            (placement, percent),
-            {"devices": devices, "placement": placement, "percent": percent, "whole": {}, "split": {}, "stats": {}},
-        )
+        first: Entry = {"priorities": list(setup), "placement": placement, "percent": percent}
+        where = f"{placement}, {percent} % full, devices: {devices_of(first)}"
+        entry = found.setdefault((placement, percent), first | {"whole": {}, "split": {}, "stats": {}})
         if kind == "@count":
             sign = 1 if words[3] == "after" else -1
             for name, value in (("whole", words[5]), ("split", words[6])):
@@ -84,15 +97,15 @@ def entries(devices: int, output: str, short: bool) -> list[Entry]:
 
 
 def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
-    """Runs a guest for each number of devices; returns the report."""
+    """Runs a guest for each setup of devices; returns the report."""
     commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
     files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
     found: list[Entry] = []
-    for devices in (2,) if short else (1, 2):
-        print(f"bench-offload: fall-backs, devices: {devices}", file=sys.stderr)
-        machine = Machine(cpus=1, icount=True, disks=devices, disk_mb=SWAP_MB // devices)
-        log = output / f"fallbacks-{devices}.kernel.log"
-        script = job(devices, seed, short)
+    for setup in SHORT_SETUPS if short else SETUPS:
+        print(f"bench-offload: fall-backs, devices of priority {', '.join(map(str, setup))}", file=sys.stderr)
+        machine = Machine(cpus=1, icount=True, disks=len(setup), disk_mb=SWAP_MB // len(setup))
+        log = output / f"fallbacks-{'-'.join(map(str, setup))}.kernel.log"
+        script = job(setup, seed, short)
         with (
             clocked_by_guest(output / "engine.log") as engine,
             Guest(
@@ -102,7 +115,7 @@ def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
             result = guest.wait_job(7200)
             if result.code:
                 raise GuestError(f"fall-backs: ended with code {result.code}:\n{result.output[-1500:]}")
-            found += entries(devices, result.output, short)
+            found += entries(setup, result.output, short)
             release = guest.release
     return {
         "seed": seed,
@@ -115,11 +128,12 @@ def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
 
 
 def rates(report: dict[str, Any]) -> Rates:
-    """Returns the share of large folios that were split, of each run."""
+    """Returns the share of large folios that were split, of each run on devices of one priority."""
     return {
-        (run["devices"], run["percent"], run["placement"]): sum(run["split"].values())
+        (len(run["priorities"]), run["percent"], run["placement"]): sum(run["split"].values())
         / max(1, sum(run["split"].values()) + sum(run["whole"].values()))
         for run in report["runs"]
+        if len(set(run["priorities"])) == 1
     }
 
 
@@ -128,15 +142,14 @@ def table(report: dict[str, Any]) -> Table:
     view = Table(title="Large folios that were split, of those that were swapped out")
     for title in ("devices", "full", "placement", "16 to 128 kB", *(f"{size} kB" for size in SIZES), "verified"):
         view.add_column(title, justify="left" if title == "placement" else "right")
-    share = rates(report)
-    for run in sorted(report["runs"], key=lambda run: (run["devices"], run["percent"])):
+    for run in sorted(report["runs"], key=lambda run: (devices_of(run), run["percent"])):
         cells = [
             f"{run['split'][str(size)]:,} of {run['split'][str(size)] + run['whole'][str(size)]:,}" for size in SIZES
         ]
         split, whole = sum(run["split"].values()), sum(run["whole"].values())
-        rate = share[run["devices"], run["percent"], run["placement"]]
+        rate = split / max(1, split + whole)
         view.add_row(
-            str(run["devices"]),
+            devices_of(run),
             f"{run['percent']} %",
             run["placement"],
             f"{split:,} of {split + whole:,} ({100 * rate:.2f} %)",

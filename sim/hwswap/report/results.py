@@ -90,7 +90,9 @@ def offload(report: Report, place: str) -> list[Dataset]:
             split = {f"{size} kB": number for size, number in run["split"].items()}
             every = sum(run["split"].values())
             row = {**split, "all": every, "of": every + sum(run["whole"].values())}
-            cells[str(run["devices"]), f"{run['percent']} %", run["placement"]] = row
+            priorities = run["priorities"]
+            different = f" ({' '.join(map(str, priorities))})" if len(set(priorities)) > 1 else ""
+            cells[f"{len(priorities)}{different}", f"{run['percent']} %", run["placement"]] = row
         found.append(Matrix("fallbacks", ("devices", "full", "placement"), cells, source_of(fall, place)))
     return found
 
