@@ -307,7 +307,7 @@ soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the se
 		--output build/soc-linux-card/card.img
 	@$(ENV) python -m hwswap soc linux --modes off --card build/soc-linux-card/card.img \
 		--output build/soc-linux-card/run --max-mcycles 1000 --bootargs \
-		"hwswap_area=/dev/mmcblk0p2 hwswap_pages=$(or $(PAGES),1000) hwswap_folios=0 hwswap_bench=0:8"
+		"hwswap_area=/dev/mmcblk0p2 hwswap_pages=$(or $(PAGES),1000) hwswap_folios=0 hwswap_bench=0:8 hwswap_full=0"
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)

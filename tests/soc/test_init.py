@@ -130,6 +130,12 @@ def test_tables_are_those_of_make_soc_linux(program):
                 item = {"kind": "bench", "mode": mode, "gap_ns": 1, "result": result}
                 collected.feed("HWSWAP-JSON " + json.dumps(item), 0)
                 fed.append(f"bench {mode} {json.dumps(result, separators=(',', ':'))}")
+        for op, average in (("alloc", 777 + number), ("free", 555 - number)):
+            result = {"op": op, "order": 0, "n": 24, "failed": 0, "granted": 24 if mode == "hint" else 0}
+            result |= {"p50": average - 77, "avg": average}
+            item = {"kind": "full", "mode": mode, "gap_ns": 1, "result": result}
+            collected.feed("HWSWAP-JSON " + json.dumps(item), 0)
+            fed.append(f"full {mode} {json.dumps(result, separators=(',', ':'))}")
     collected.modes["hint"].mirror = {"differences": 3}
     fed.append("mirror hint 3")
     done = subprocess.run(
@@ -155,6 +161,7 @@ def test_tables_are_those_of_make_soc_linux(program):
     assert {
         "allocate order 9",
         "free order 0",
+        "free order 0, 90 % full",
         "pages out",
         "bytes wrong",
         "CPU cycles a page in, 64 kB",

@@ -17,11 +17,11 @@ def line(**fields) -> str:
     return "HWSWAP-JSON " + json.dumps(fields, separators=(",", ":"))
 
 
-def bench(mode: str, op: str, order: int, cycles: int, placed: int) -> str:
+def bench(mode: str, op: str, order: int, cycles: int, placed: int, kind: str = "bench") -> str:
     """Return a line of the kernel's bench."""
     result = {"op": op, "order": order, "n": 8, "failed": 0, "granted": placed, "timer": 2}
     result |= {"min": cycles, "p50": cycles, "avg": cycles + 1, "p99": cycles + 2, "max": cycles + 3}
-    return line(kind="bench", mode=mode, gap_ns=20000, result=result)
+    return line(kind=kind, mode=mode, gap_ns=20000, result=result)
 
 
 def swap(mode: str, order: int, **changes) -> str:
@@ -40,6 +40,7 @@ def console() -> list[str]:
         lines += [line(kind="mode", mode=mode), swap(mode, 0), swap(mode, 4)]
         for order, cycles in ((0, 2000), (9, 60000)):
             lines += [bench(mode, "alloc", order, cycles + placed, placed), bench(mode, "free", order, cycles, 0)]
+        lines += [bench(mode, "alloc", 0, 1500, placed, "full"), bench(mode, "free", 0, 1400, 0, "full")]
         counters = {"fills": 24, "clears": 20} if mode in ("tuned", "trusted") else {}
         if placed:
             lines += [line(kind="mirror", mode=mode, clusters=64, differences=0)]

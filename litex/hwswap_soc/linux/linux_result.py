@@ -39,6 +39,8 @@ class Mode:
 
     swaps: list[dict[str, Any]] = field(default_factory=list)
     benches: list[dict[str, Any]] = field(default_factory=list)
+    full: list[dict[str, Any]] = field(default_factory=list)
+    """The same lines, of an area that is 90 % full."""
     mirror: dict[str, Any] | None = None
     driver: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
@@ -47,6 +49,10 @@ class Mode:
         """The line of the kernel's bench for `alloc` or `free` of an order."""
         lines = (line for line in self.benches if line["op"] == op and line["order"] == order)
         return next(lines, None)
+
+    def bench_full(self, op: str) -> dict[str, Any] | None:
+        """That of order 0 on an area that is 90 % full."""
+        return next((line for line in self.full if line["op"] == op), None)
 
 
 @dataclass
@@ -94,6 +100,8 @@ class Collected:
             mode.swaps.append(item)
         elif kind == "bench":
             mode.benches.append(item["result"] | {"gap_ns": item["gap_ns"]})
+        elif kind == "full":
+            mode.full.append(item["result"] | {"gap_ns": item["gap_ns"]})
         elif kind == "mirror":
             mode.mirror = item
         elif kind in ("driver", "engine"):
@@ -147,11 +155,13 @@ def _mode_failures(name: str, mode: Mode) -> list[str]:
             found.append(f"{name}: {swap['wrong_bytes']} of {swap['verified_bytes']} verified bytes are wrong.")
     if not mode.benches:
         found.append(f"{name}: the kernel's bench gave nothing.")
-    for bench in mode.benches:
-        if bench["failed"] or not bench["n"]:
-            found.append(f"{name}: {bench['failed']} of {bench['n']} {bench['op']} of order {bench['order']} failed.")
-        if name in PLACING and bench["op"] == "alloc" and not placed(bench):
-            found.append(f"{name}: no folio of order {bench['order']} was placed by the engine.")
+    for where, benches in (("", mode.benches), (" on an area that is nearly full", mode.full)):
+        for bench in benches:
+            what = f"{bench['op']} of order {bench['order']}{where}"
+            if bench["failed"] or not bench["n"]:
+                found.append(f"{name}: {bench['failed']} of {bench['n']} {what} failed.")
+            if name in PLACING and bench["op"] == "alloc" and not placed(bench):
+                found.append(f"{name}: no folio of order {bench['order']} was placed by the engine{where}.")
     if name not in SOFTWARE:
         if mode.mirror is None or mode.mirror["differences"]:
             found.append(f"{name}: what the engine reads differs from the kernel's tables: {mode.mirror}.")

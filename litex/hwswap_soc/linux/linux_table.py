@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of Linux on the simulated SoC, as tables and as a picture."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 from rich.table import Table
@@ -65,6 +68,16 @@ def swap_table(collected: Collected, clock_hz: int) -> Table:
     return table
 
 
+def _calls(collected: Collected) -> dict[str, Callable[[Mode, str], dict[str, Any] | None]]:
+    """What was benched, by the name of its rows, and how to get a mode's line of it, `alloc` or `free`."""
+    calls: dict[str, Callable[[Mode, str], dict[str, Any] | None]] = {
+        str(order): partial(lambda mode, op, order: mode.bench(op, order), order=order) for order in collected.orders
+    }
+    if any(mode.full for mode in collected.modes.values()):
+        calls["0, 90 % full"] = lambda mode, op: mode.bench_full(op)
+    return calls
+
+
 def cycles_table(collected: Collected) -> Table:
     """CPU cycles of one call of the allocator, by the kernel's own bench; ratios to the first mode."""
     table = Table(title="CPU cycles a call: mean over all calls (median), ratio of means to software")
@@ -74,15 +87,15 @@ def cycles_table(collected: Collected) -> Table:
         table.add_column(name, justify="right")
         if name != names[0]:
             table.add_column("ratio", justify="right")
-    for order in collected.orders:
+    for what, bench in _calls(collected).items():
         for op, verb in OPS.items():
-            cells, first = [], collected.modes[names[0]].bench(op, order)
+            cells, first = [], bench(collected.modes[names[0]], op)
             for name in names:
-                line = collected.modes[name].bench(op, order)
+                line = bench(collected.modes[name], op)
                 cells.append(f"{line['avg']:,} ({line['p50']:,})" if line else "-")
                 if name != names[0]:
                     cells.append(f"{line['avg'] / first['avg']:.2f}" if line and first and first["avg"] else "-")
-            table.add_row(f"{verb} order {order}", *cells)
+            table.add_row(f"{verb} order {what}", *cells)
     return table
 
 
@@ -91,9 +104,9 @@ def placed_table(collected: Collected) -> Table:
     table = Table(title="Folios of the bench that the engine placed")
     for title in ("order", *collected.modes):
         table.add_column(title, justify="right")
-    for order in collected.orders:
-        lines = [mode.bench("alloc", order) for mode in collected.modes.values()]
-        table.add_row(str(order), *(f"{placed(line)} of {line['n']}" if line else "-" for line in lines))
+    for what, bench in _calls(collected).items():
+        lines = [bench(mode, "alloc") for mode in collected.modes.values()]
+        table.add_row(what, *(f"{placed(line)} of {line['n']}" if line else "-" for line in lines))
     return table
 
 

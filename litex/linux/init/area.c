@@ -17,7 +17,7 @@ struct header {
 
 _Static_assert(sizeof(struct header) == PAGE_BYTES, "the header is one page");
 
-unsigned int area_make(const char *path)
+unsigned int area_make(const char *path, unsigned int most)
 {
 	static struct header header = {.version = 1};
 	unsigned long size;
@@ -31,7 +31,7 @@ unsigned int area_make(const char *path)
 		die("%s is no block device (errno %d)", path, errno);
 	if (size < 10 * PAGE_BYTES || size / PAGE_BYTES > UINT32_MAX)
 		die("%s has %lu bytes; a swap area needs 40 kB at least and 16 TB at most", path, size);
-	header.last_page = size / PAGE_BYTES - 1;
+	header.last_page = (most && size / PAGE_BYTES > most ? most : size / PAGE_BYTES) - 1;
 	memcpy(header.signature, "SWAPSPACE2", sizeof(header.signature));
 	if (write(fd, &header, sizeof(header)) != sizeof(header) || fsync(fd))
 		die("the header of %s cannot be written (errno %d)", path, errno);
@@ -47,7 +47,7 @@ void area_start(const char *path, int flags)
 
 void area_on(const char *path)
 {
-	unsigned int pages = area_make(path);
+	unsigned int pages = area_make(path, 0);
 
 	area_start(path, 0);
 	report("{\"kind\":\"area\",\"path\":\"%s\",\"pages\":%u}", path, pages);

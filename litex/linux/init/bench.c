@@ -12,7 +12,7 @@ static void command(const char *text)
 		die("the kernel's bench refuses '%s' (errno %d)", text, error);
 }
 
-static void run(const char *mode, unsigned long order, unsigned long count, unsigned long gap_ns)
+static void run(const char *mode, unsigned long order, unsigned long count, unsigned long gap_ns, bool full)
 {
 	static char text[1024];
 	char line[64], *end;
@@ -29,8 +29,9 @@ static void run(const char *mode, unsigned long order, unsigned long count, unsi
 	read_text(BENCH, text, sizeof(text));
 	for (char *at = text; (end = strchr(at, '\n')); at = end + 1) {
 		*end = '\0';
-		table_bench(mode, at);
-		report("{\"kind\":\"bench\",\"mode\":\"%s\",\"gap_ns\":%lu,\"result\":%s}", mode, gap_ns, at);
+		table_bench(mode, at, full);
+		report("{\"kind\":\"%s\",\"mode\":\"%s\",\"gap_ns\":%lu,\"result\":%s}", full ? "full" : "bench", mode,
+		       gap_ns, at);
 	}
 }
 
@@ -47,7 +48,25 @@ void bench_run(const char *mode, const struct plan *plan)
 		count = strtoul(end + 1, &end, 10);
 		if (*end && *end != ',')
 			die("hwswap_bench= takes ORDER:COUNT[,ORDER:COUNT...], not '%s'", plan->bench);
-		run(mode, order, count, plan->gap_ns);
+		run(mode, order, count, plan->gap_ns, false);
 		at = *end ? end + 1 : end;
 	}
+}
+
+void bench_fill(unsigned int pages)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "fill %u 1 10", pages - 1);
+	command(text);
+}
+
+void bench_drop(void)
+{
+	command("drop");
+}
+
+void bench_full(const char *mode, const struct plan *plan)
+{
+	run(mode, 0, plan->full, plan->gap_ns, true);
 }

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/reboot.h>
 
-#define PRIORITY_FLAG 0x8000 /* of swapon(2) */
 #define PRIORITY_MAX 0x7fff
 #define LOG_READ_ALL 3 /* of syslog(2) */
 
@@ -224,7 +223,7 @@ static void make_area(const char *path, int flags)
 {
 	if (flags)
 		die("a priority is said when an area is switched on");
-	printf("%s has %u pages\n", path, area_make(path));
+	printf("%s has %u pages\n", path, area_make(path, 0));
 }
 
 static void stop_area(const char *path, int flags)

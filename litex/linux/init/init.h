@@ -33,6 +33,8 @@ struct plan {
 	unsigned long folios; /* 64 kB folios that are swapped out and in, in each mode */
 	unsigned long trusted_order; /* in mode trusted the engine writes the words of folios from this order on */
 	unsigned long gap_ns;	     /* what the bench waits before each call, an order-0 folio */
+	unsigned long full;	     /* folios of order 0 that it allocates and frees on an area that is 90 % full */
+	const char *full_area;	     /* block device of that area; its content is lost */
 };
 
 /* The plan of the kernel's command line; NAME=VALUE among the words goes before. */
@@ -85,8 +87,11 @@ void unload_module(const char *path);
 
 /* area.c */
 
-/* Writes the header of a swap area over the start of the block device; returns how many pages it has. */
-unsigned int area_make(const char *path);
+/* Writes the header of a swap area over the start of the block device; returns how many pages it has, at most so many
+   unless 0. */
+unsigned int area_make(const char *path, unsigned int most);
+#define PRIORITY_FLAG 0x8000 /* of swapon(2): the lowest 15 bits are the area's priority */
+
 /* The flags are swapon(2)'s. */
 void area_start(const char *path, int flags);
 void area_off(const char *path);
@@ -116,6 +121,14 @@ void load_pages(unsigned long pages, bool folios);
 /* Has the kernel measure its allocator, order by order; reports. */
 void bench_run(const char *mode, const struct plan *plan);
 
+/* Takes all slots but the header's of an area of so many pages and frees a tenth of them, chosen at random; gives back
+   what is left. Nothing else may be free: the area has the highest priority. */
+void bench_fill(unsigned int pages);
+void bench_drop(void);
+
+/* Has the kernel measure it at order 0 on what bench_fill() has left; reports. */
+void bench_full(const char *mode, const struct plan *plan);
+
 /* table.c: what `make soc-linux` prints of a run, for people; collected while it runs. */
 
 /* What a round of swapping was: in pages of 4 kB, bytes and nanoseconds of the device tree's clocks. */
@@ -126,8 +139,8 @@ struct swapped {
 };
 
 void table_swap(const char *mode, bool folios, unsigned long pages, const struct swapped *sum);
-/* The line is what the kernel's bench printed, an object of JSON. */
-void table_bench(const char *mode, const char *line);
+/* The line is what the kernel's bench printed, an object of JSON; on an empty area or on one that is nearly full. */
+void table_bench(const char *mode, const char *line, bool full);
 /* Takes the driver's counters. */
 void table_driver(const char *mode);
 /* Takes those of the software behind mode tuned. */

@@ -2,6 +2,9 @@
 // What is measured: loads and benches in each mode.
 #include "init.h"
 
+#define FULL_PAGES 4096 /* of the area that is filled: each slot of it is taken once in each mode */
+#define FULL_PRIORITY 9
+
 static int given_count;
 static char **given_words;
 
@@ -49,6 +52,8 @@ struct plan plan_read(int count, char **words)
 	    .folios = number_option("folios", 4),
 	    .trusted_order = number_option("trusted_order", 0),
 	    .gap_ns = number_option("gap_ns", 10000),
+	    .full = number_option("full", 96),
+	    .full_area = text_option("full_area", "/dev/ram1"),
 	};
 }
 
@@ -109,6 +114,27 @@ static void provide_driver(const struct plan *plan)
 	provide(plan->module, plan->tuned, parameters);
 }
 
+/* What a call costs where it has to search: on an area of its own that goes before the other. */
+static void run_full(const char *mode, const struct plan *plan)
+{
+	bool engine = strcmp(mode, "off") && strcmp(mode, "tuned");
+	unsigned int pages;
+
+	if (!plan->full)
+		return;
+	pages = area_make(plan->full_area, FULL_PAGES);
+	area_start(plan->full_area, PRIORITY_FLAG | FULL_PRIORITY);
+	/* The engine keeps free clusters back, so the kernel's own search fills it. */
+	if (engine)
+		set_mode("off");
+	bench_fill(pages);
+	if (engine)
+		set_mode(mode);
+	bench_full(mode, plan);
+	bench_drop();
+	area_off(plan->full_area);
+}
+
 static void run_tuned(const char *mode, const struct plan *plan)
 {
 	unsigned long fills, clears;
@@ -122,6 +148,7 @@ static void run_tuned(const char *mode, const struct plan *plan)
 	report("{\"kind\":\"driver\",\"mode\":\"%s\",\"counters\":{\"fills\":%lu,\"clears\":%lu}}", mode, fills,
 	       clears);
 	table_tuned(mode, fills, clears);
+	run_full(mode, plan);
 }
 
 static void run_mode(const char *mode, const struct plan *plan)
@@ -146,6 +173,7 @@ static void run_mode(const char *mode, const struct plan *plan)
 		table_driver(mode);
 		report_counters("engine", mode, DRIVER_FILES "engine");
 	}
+	run_full(mode, plan);
 }
 
 /* Before anything is changed: a mode that nobody knows would leave the area in use. */

@@ -7,6 +7,7 @@
 
 #define MODES_MAX 8
 #define ORDERS 10
+#define FULL ORDERS /* the row of order 0 on an area that is nearly full */
 #define LABEL_CHARS 34
 #define CELL_CHARS 20
 
@@ -25,7 +26,7 @@ struct column {
 	char mode[16];
 	struct swapped sum;
 	unsigned long pages[2], out_ns[2], in_ns[2]; /* of 4 kB folios, of 64 kB folios */
-	struct call calls[ORDERS][2];		     /* allocate, free */
+	struct call calls[ORDERS + 1][2];	     /* allocate, free; the last: order 0, nearly full */
 	unsigned long counts[COUNTS];
 	unsigned int counted;
 };
@@ -70,14 +71,14 @@ static unsigned long member(const char *object, const char *name)
 	return at ? strtoul(at + strlen(key), NULL, 10) : 0;
 }
 
-void table_bench(const char *mode, const char *line)
+void table_bench(const char *mode, const char *line, bool full)
 {
 	unsigned long order = member(line, "order");
 	struct call *call;
 
 	if (order >= ORDERS)
 		return;
-	call = &column_of(mode)->calls[order][!strstr(line, "\"op\":\"alloc\"")];
+	call = &column_of(mode)->calls[full ? FULL : order][!strstr(line, "\"op\":\"alloc\"")];
 	call->n = member(line, "n");
 	call->avg = member(line, "avg");
 	call->p50 = member(line, "p50");
@@ -246,12 +247,22 @@ static void swap_table(void)
 	}
 }
 
+static const char *order_name(unsigned int order)
+{
+	static char text[32];
+
+	if (order == FULL)
+		return "order 0, 90 % full";
+	snprintf(text, sizeof(text), "order %u", order);
+	return text;
+}
+
 static void call_line(unsigned int order, bool is_free)
 {
 	unsigned long first = columns[0].calls[order][is_free].avg;
 	char text[64];
 
-	snprintf(text, sizeof(text), "%s order %u", is_free ? "free" : "allocate", order);
+	snprintf(text, sizeof(text), "%s %s", is_free ? "free" : "allocate", order_name(order));
 	put(text, LABEL_CHARS, false);
 	for (unsigned int i = 0; i < used; i++) {
 		const struct call *call = &columns[i].calls[order][is_free];
@@ -281,17 +292,16 @@ static void calls_table(void)
 	char text[48];
 	bool any = false;
 
-	for (unsigned int order = 0; order < ORDERS; order++)
+	for (unsigned int order = 0; order <= FULL; order++)
 		any |= benched(order);
 	if (!any)
 		return;
 	puts("Folios of the bench that the engine placed");
 	titles(false);
-	for (unsigned int order = 0; order < ORDERS; order++) {
+	for (unsigned int order = 0; order <= FULL; order++) {
 		if (!benched(order))
 			continue;
-		snprintf(text, sizeof(text), "order %u", order);
-		put(text, LABEL_CHARS, false);
+		put(order_name(order), LABEL_CHARS, false);
 		for (unsigned int i = 0; i < used; i++) {
 			const struct call *call = &columns[i].calls[order][0];
 
@@ -302,7 +312,7 @@ static void calls_table(void)
 	}
 	puts("CPU cycles a call: mean over all calls (median), ratio of means to software");
 	titles(true);
-	for (unsigned int order = 0; order < ORDERS; order++) {
+	for (unsigned int order = 0; order <= FULL; order++) {
 		if (!benched(order))
 			continue;
 		call_line(order, false);

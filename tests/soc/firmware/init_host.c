@@ -40,8 +40,8 @@ int main(int argc, char **argv) {
     }
     mode = strtok(rest, " ");
     rest = strtok(NULL, "\n");
-    if (!strncmp(line, "bench", 5))
-      table_bench(mode, rest);
+    if (!strncmp(line, "bench", 5) || !strncmp(line, "full", 4))
+      table_bench(mode, rest, *line == 'f');
     else
       table_mirror(mode, strtoul(rest, NULL, 10));
   }
