@@ -23,6 +23,9 @@ GROUPS = 0x0000_1234_5678_9000
 DIRTY = 0x0000_0BAD_0001_0040
 CLUSTER_WORDS = 0x0000_7FFF_FFF0_0080
 BITMAPS = 0x0000_2000_0020_0000
+CHUNK, APART = 2 << 20, 4 << 20
+"""Bytes of a chunk of bitmaps, and from one to the next: they need not lie behind each other."""
+
 CPU_LINES = 0x0000_3000_0000_0FC0
 ENGINE_LINE = 0x0000_0000_0001_0FC0
 RINGS = 0x0000_4000_0000_0F80
@@ -58,7 +61,8 @@ class Memory:
             for cluster in (at, at + 1):
                 self.on_word(cluster, arrays.word[cluster])
             return arrays.word[at] | arrays.word[at + 1] << 32
-        if 0 <= (at := (address - BITMAPS) // 8) < arrays.clusters * WORDS:
+        chunk, place = divmod(address - BITMAPS, APART)
+        if place < CHUNK and 0 <= (at := (chunk * CHUNK + place) // 8) < arrays.clusters * WORDS:
             cluster, number = divmod(at, WORDS)
             value = arrays.bitmap[cluster][number]
             self.on_bitmap(client, cluster, number, value)
@@ -133,6 +137,7 @@ class Bench:
     async def start(self, pause: int = 0) -> None:
         """Reset the engine and give it its settings; scan and grants are off."""
         dut = self.dut
+        chunks = -(-self.memory.arrays.clusters * WORDS * 8 // CHUNK)
         values = {
             "scan": 0,
             "grant": 0,
@@ -141,7 +146,7 @@ class Bench:
             "groups": GROUPS,
             "dirty": DIRTY,
             "words": CLUSTER_WORDS,
-            "chunks_0": BITMAPS,
+            **{f"chunks_{chunk}": BITMAPS + chunk * APART for chunk in range(chunks)},
             "cpuLines": CPU_LINES,
             "engineLine": ENGINE_LINE,
             "rings": RINGS,
