@@ -43,7 +43,7 @@ model-wide: setup ## the Verilated engine with 32 devices and 64 CPUs: build/mod
 bench-scale: model model-scale ## cycles, dependent memory accesses and cache hits, 1 GiB to 1 TiB x DRAM latency
 	@$(ENV) python -m hwswap bench scale $(if $(SIZES),--sizes $(SIZES)) $(if $(LATENCIES),--latencies $(LATENCIES))
 
-bench-marks: setup ## cycles from a mark to the grant that follows [SIZES="1 4 64 1024" GiB] [LATENCY=16]: build/bench-marks
+bench-marks: setup ## cycles from a mark to its grant, by GiB of swap [SIZES="1 4 64 1024"] [LATENCY=16]
 	@$(B) $(foreach gib,$(or $(SIZES),1 4 64 1024),rtl-grants-of-$(gib))
 	@HWSWAP_GIB="$(or $(SIZES),1 4 64 1024)" $(if $(LATENCY),HWSWAP_LATENCY=$(LATENCY)) \
 		$(PYTEST) -s tests/cocotb/mark_to_grant.py

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of `make bench-offload`: how many large folios are split on their way out under a churn of all sizes.
-# Everything it prints is read by hwswap.bench.fallbacks. From the host: DISKS, "NUMBER:PRIORITY" of the RAM disks that are
-# swap; FILLS, "PERCENT MB CHURN_MB" a line; PLACEMENTS: linux, or indexed and open, by the engine in software, or, with
-# engine- before them, by the simulated one; PERIOD_US and ENGINE_PERIOD_US; SEED.
+# Everything it prints is read by hwswap.bench.fallbacks. From the host: DISKS, "NUMBER:PRIORITY" of the RAM disks that
+# are swap; FILLS, "PERCENT MB CHURN_MB" a line; PLACEMENTS: linux, or indexed and open, by the engine in software, or,
+# with engine- before them, by the simulated one; PERIOD_US and ENGINE_PERIOD_US; SEED.
 THP=/sys/kernel/mm/transparent_hugepage
 OPEN=/sys/kernel/mm/swap/grants_open
 SIZES="16 32 64 128"

@@ -7,7 +7,8 @@ import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 
-/** Clients of the writing half: each has its transfers made, word by word, and its own ends, and none waits for ever. */
+/** Clients of the writing half: each has its transfers made, word by word, and sees its own ends; none waits for ever.
+  */
 class DmaWriteArbiterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val clients = 3
 
