@@ -18,7 +18,7 @@ KNOWN_TO_ALL = {
     "GeneratedMap": [],
     "MapAccess": ["bus"],
     "Params": ["bus"],
-    "Settings": ["core"],
+    "Settings": ["bus", "core"],
     "Stage": [],
 }
 """Files of the root that every package sees, with what they may import themselves: widths of addresses, and the
