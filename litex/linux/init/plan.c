@@ -117,7 +117,7 @@ static void provide_driver(const struct plan *plan)
 /* What a call costs where it has to search: on an area of its own that goes before the other. */
 static void run_full(const char *mode, const struct plan *plan)
 {
-	bool engine = strcmp(mode, "off") && strcmp(mode, "tuned");
+	bool engine = strcmp(mode, "off");
 	unsigned int pages;
 
 	if (!plan->full)
@@ -148,7 +148,6 @@ static void run_tuned(const char *mode, const struct plan *plan)
 	report("{\"kind\":\"driver\",\"mode\":\"%s\",\"counters\":{\"fills\":%lu,\"clears\":%lu}}", mode, fills,
 	       clears);
 	table_tuned(mode, fills, clears);
-	run_full(mode, plan);
 }
 
 static void run_mode(const char *mode, const struct plan *plan)
@@ -173,7 +172,9 @@ static void run_mode(const char *mode, const struct plan *plan)
 		table_driver(mode);
 		report_counters("engine", mode, DRIVER_FILES "engine");
 	}
-	run_full(mode, plan);
+	/* It takes long, and in the other modes software or grants find the slots as well. */
+	if (!engine || !strcmp(mode, "hint"))
+		run_full(mode, plan);
 }
 
 /* Before anything is changed: a mode that nobody knows would leave the area in use. */
