@@ -33,8 +33,8 @@ struct plan {
 	unsigned long folios; /* 64 kB folios that are swapped out and in, in each mode */
 	unsigned long trusted_order; /* in mode trusted the engine writes the words of folios from this order on */
 	unsigned long gap_ns;	     /* what the bench waits before each call, an order-0 folio */
-	unsigned long full; /* modes off and hint: folios of order 0 that it takes on an area that is 90 % full */
-	const char *full_area;	     /* block device of that area; its content is lost */
+	unsigned long full;    /* modes off and hint: folios of order 0 that it takes on an area that is 90 % full */
+	const char *full_area; /* block device of that area; its content is lost */
 };
 
 /* The plan of the kernel's command line; NAME=VALUE among the words goes before. */
