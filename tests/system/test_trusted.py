@@ -15,6 +15,9 @@ MIXED = (
     "--size 24m --limit 12m --folio 2m --access sequential",
 )
 
+TIMES = 5
+"""Runs of the bench, at most, until the engine has written and taken back words."""
+
 
 @pytest.fixture(scope="module")
 def guest(engine: EngineServer) -> Iterator[Guest]:
@@ -53,9 +56,14 @@ def test_every_order(guest: Guest, driver: Driver, order: int) -> None:
     driver.set_parameter("trusted_min_order", str(order))
     driver.set_parameter("trusted_verify", "y")
     before = driver.stats()
-    # The waits let others have the command ring between two calls.
-    guest.run(f"echo '{order} 32 500000' >{BENCH}", 300).check()
-    assert_orderly(driver.since(before))
+    # The waits let others have the command ring between two calls. While somebody has it, a folio's words are the
+    # kernel's; on a busy host one command of another may last as long as all frees.
+    runs, seen = 0, {"fills": 0, "clears": 0}
+    while runs < TIMES and not (seen["fills"] and seen["clears"]):
+        guest.run(f"echo '{order} 32 500000' >{BENCH}", 300).check()
+        runs, seen = runs + 1, driver.since(before)
+    print(f"order {order}: words written and taken back, runs of 32 folios: {runs}; ring busy: {seen['fills_busy']}")
+    assert_orderly(seen)
     driver.assert_mirror()
 
 
