@@ -36,10 +36,13 @@ def test_engine_that_gives_random_grants(folder: Path, kernel_log: Path) -> None
         driver.load("hint")
         load = Load(guest, "--processes 2 --size 16m --limit 16m --folio 64k --access random")
         swapload(guest, SMALL)
-        # The kernel's checks catch it at it, of each kind that can be seen without knowing the device.
-        for why in ("epoch", "order", "place"):
-            driver.wait_beyond(f"grants_refused_{why}")
+        guest.run("sleep 1").check()
         load.stop()
+        # The kernel's checks have caught it at it. Which of them do is chance: a few grants are looked at in that time.
+        stats = driver.stats()
+        refused = {why: stats[f"grants_refused_{why}"] for why in ("epoch", "order", "place")}
+        print(f"grants refused: {refused}")
+        assert sum(refused.values()) > 0, refused
         # What the kernel stores does not come from grants.
         driver.assert_mirror()
         driver.unload()
