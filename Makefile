@@ -295,9 +295,9 @@ bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles; [CPU
 	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(NO_SWEEP),--no-sweep)
 
-soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, verified and measured
+soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
-	@$(ENV) python -m hwswap soc linux
+	@$(ENV) python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
 
 # The card is one that a board could boot from; what it swaps is in the image afterwards.
 soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the second partition of a simulated SD card
