@@ -2,6 +2,7 @@
 """What `make bench-offload` makes of the lines of its guests, and when a target is missed."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hwswap.bench import fallbacks, offload, offload_targets
@@ -71,10 +72,10 @@ def test_what_is_not_as_it_should_be_is_refused(before: str, after: str) -> None
         offload.entries("grants", text.replace(before, after), short=True)
 
 
-def mixed(splits: dict[str, int], mismatches: int = 0) -> str:
+def mixed(splits: dict[str, int], mismatches: int = 0, setup: fallbacks.Setup = (5, 5)) -> str:
     """Return what a guest prints of the fall-backs, short form, of 1,000 folios of each size."""
     lines = []
-    for placement in fallbacks.PLACEMENTS:
+    for placement in fallbacks.placements(setup):
         for percent in fallbacks.SHORT_FILLS:
             head = f"{placement} {percent}"
             for size in fallbacks.SIZES:
@@ -101,7 +102,7 @@ def test_fallbacks_are_counted_and_judged() -> None:
 def test_devices_of_different_priority_are_told_apart_and_not_judged() -> None:
     runs = [
         *fallbacks.entries((5, 5), mixed(SPLITS), short=True),
-        *fallbacks.entries((7, 5), mixed(SPLITS), short=True),
+        *fallbacks.entries((7, 5), mixed(SPLITS, setup=(7, 5)), short=True),
     ]
     assert {fallbacks.devices_of(run) for run in runs} == {"2", "2 (7 5)"}
     assert fallbacks.rates({"runs": runs}) == fallbacks.rates({"runs": runs[: len(SPLITS)]})
@@ -122,3 +123,30 @@ def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:
     rates = {(2, 92, placement): 0.0 for placement in fallbacks.PLACEMENTS}
     assert len(missed(offload_targets.fallbacks(rates))) == len(SPLITS) - 1
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[fallbacks.Setup] = []
+
+    def guest(setup: fallbacks.Setup, _seed: int, short: bool, _output: Path) -> tuple[str, list[fallbacks.Entry]]:
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        asked.append(setup)
+        return "7.3.4", fallbacks.entries(setup, mixed(SPLITS, setup=setup), short)
+
+    monkeypatch.setattr(fallbacks, "SETUPS", [(5,), (5, 5), (7, 5)])
+    monkeypatch.setattr(fallbacks, "FILLS", fallbacks.SHORT_FILLS)
+    monkeypatch.setattr(fallbacks, "measure_setup", guest)
+    monkeypatch.setattr(fallbacks.provenance, "commit", lambda: "0123456789ab")
+    monkeypatch.setattr(fallbacks.provenance, "qemu", lambda: "QEMU")
+    with pytest.raises(KeyboardInterrupt):
+        fallbacks.measure(1, False, tmp_path)
+    done, asked[:] = list(asked), []
+    report = fallbacks.measure(1, False, tmp_path)
+    assert (done, asked) == ([(5,), (5, 5)], [(7, 5)])
+    assert {tuple(run["priorities"]) for run in report["runs"]} == {(5,), (5, 5), (7, 5)}
+    # Another seed is another run, and what is complete is not taken for interrupted.
+    asked[:] = []
+    with pytest.raises(KeyboardInterrupt):
+        fallbacks.measure(2, False, tmp_path)
+    assert asked == [(5,), (5, 5)]

@@ -22,8 +22,11 @@ from hwswap.project import artifacts, paths, provenance
 from hwswap.rtl.device_server import clocked_by_guest
 
 GUEST = paths.ROOT / "sim/guest"
+RTL_PLACEMENTS = ("linux", "engine-indexed", "engine-open")
+"""The kernel's own; grants by the Verilated engine."""
+
 PLACEMENTS = ("linux", "indexed", "open", "engine-indexed", "engine-open")
-"""The kernel's own; grants by the engine in software; by the Verilated engine."""
+"""The same, and grants by the engine in software: on the setup that targets are for."""
 FILLS: Sequence[int] = (85, 92, 96)
 SHORT_FILLS: Sequence[int] = (92,)
 Setup = tuple[int, ...]
@@ -39,7 +42,7 @@ PERIOD_US = 50
 """Of the guest's clock: less than a folio takes on its way out."""
 ENGINE_PERIOD_US = 200
 """As for the calls: each step costs the host the simulation of some rounds of polling, however short it is."""
-CHURN = 2
+CHURN = 1
 """Times what is kept in swap that is freed and written anew."""
 
 Entry = dict[str, Any]
@@ -53,6 +56,11 @@ def devices_of(run: Entry) -> str:
     )
 
 
+def placements(setup: Setup) -> tuple[str, ...]:
+    """Returns the placements that are measured on a setup of devices."""
+    return PLACEMENTS if setup in SHORT_SETUPS else RTL_PLACEMENTS
+
+
 def job(setup: Setup, seed: int, short: bool) -> str:
     """Returns the guest's script."""
     fills = []
@@ -60,7 +68,7 @@ def job(setup: Setup, seed: int, short: bool) -> str:
         size = SWAP_MB * percent // 100
         fills.append(f"{percent} {size} {size // 2 if short else CHURN * size}")
     disks = " ".join(f"{disk}:{priority}" for disk, priority in enumerate(setup))
-    names = " ".join(PLACEMENTS)
+    names = " ".join(placements(setup))
     return (
         f"SEED={seed}\nDISKS='{disks}'\nPLACEMENTS='{names}'\nPERIOD_US={PERIOD_US}\n"
         f"ENGINE_PERIOD_US={ENGINE_PERIOD_US}\nFILLS='" + "\n".join(fills) + "'\n. /bench-fallbacks\n"
@@ -90,41 +98,64 @@ def entries(setup: Setup, output: str, short: bool) -> list[Entry]:
             entry["stats"][words[3]] = int(words[4])
         elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
             raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
-    wanted = len(PLACEMENTS) * len(SHORT_FILLS if short else FILLS)
+    wanted = len(placements(setup)) * len(SHORT_FILLS if short else FILLS)
     if len(found) != wanted or any("mix" not in entry for entry in found.values()):
         raise GuestError(f"{len(found)} of {wanted} runs; the guest's last words:\n{output[-1500:]}")
     return list(found.values())
 
 
-def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
-    """Runs a guest for each setup of devices; returns the report."""
-    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
+def progress(line: str) -> None:
+    """Says that a run has come to its end, when the guest prints what swapmix found."""
+    if line.startswith("@mix "):
+        _, placement, percent, _ = line.split(" ", 3)
+        print(f"bench-offload: {placement}, {percent} % full: done", file=sys.stderr)
+
+
+def measure_setup(setup: Setup, seed: int, short: bool, output: Path) -> tuple[str, list[Entry]]:
+    """Runs a guest with these devices; returns its kernel's release, and an entry for each run."""
+    machine = Machine(cpus=1, icount=True, disks=len(setup), disk_mb=SWAP_MB // len(setup))
+    log = output / f"fallbacks-{'-'.join(map(str, setup))}.kernel.log"
     files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
-    found: list[Entry] = []
-    for setup in SHORT_SETUPS if short else SETUPS:
-        print(f"bench-offload: fall-backs, devices of priority {', '.join(map(str, setup))}", file=sys.stderr)
-        machine = Machine(cpus=1, icount=True, disks=len(setup), disk_mb=SWAP_MB // len(setup))
-        log = output / f"fallbacks-{'-'.join(map(str, setup))}.kernel.log"
-        script = job(setup, seed, short)
-        with (
-            clocked_by_guest(output / "engine.log") as engine,
-            Guest(
-                machine, engine, files=files, job=script, log=log, kernel=artifacts.KERNEL, boot_timeout=600
-            ) as guest,
-        ):
-            result = guest.wait_job(7200)
-            if result.code:
-                raise GuestError(f"fall-backs: ended with code {result.code}:\n{result.output[-1500:]}")
-            found += entries(setup, result.output, short)
-            release = guest.release
-    return {
+    script = job(setup, seed, short)
+    with (
+        clocked_by_guest(output / "engine.log") as engine,
+        Guest(machine, engine, files=files, job=script, log=log, kernel=artifacts.KERNEL, boot_timeout=600) as guest,
+    ):
+        result = guest.wait_job(7200, progress)
+        if result.code:
+            raise GuestError(f"fall-backs: ended with code {result.code}:\n{result.output[-1500:]}")
+        return guest.release, entries(setup, result.output, short)
+
+
+def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
+    """Runs a guest for each setup of devices; returns the report.
+
+    What an interrupted run of the same commit has measured is in `output/fallbacks.part.json`, and not measured again.
+    """
+    report: dict[str, Any] = {
         "seed": seed,
         "short": short,
-        "commits": commits,
-        "linux": release,
+        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "qemu": provenance.qemu(),
-        "runs": found,
+        "runs": [],
     }
+    kept = output / "fallbacks.part.json"
+    before = json.loads(kept.read_text()) if kept.exists() else {}
+    clean = not report["commits"]["hwswap"].endswith("-dirty")
+    if clean and all(before.get(name) == report[name] for name in ("seed", "short", "commits", "qemu")):
+        report = before
+    done = {tuple(run["priorities"]) for run in report["runs"]}
+    for setup in SHORT_SETUPS if short else SETUPS:
+        where = f"bench-offload: fall-backs, devices of priority {', '.join(map(str, setup))}"
+        print(where + (": kept from an interrupted run" if setup in done else ""), file=sys.stderr)
+        if setup not in done:
+            report["linux"], found = measure_setup(setup, seed, short, output)
+            report["runs"] += found
+            part = kept.with_suffix(".new")
+            part.write_text(json.dumps(report) + "\n")
+            part.replace(kept)
+    kept.unlink(missing_ok=True)
+    return report
 
 
 def rates(report: dict[str, Any]) -> Rates:
