@@ -152,6 +152,10 @@ bench-tuned: guest kernel-unpatched kernel-tuned ## software alone: swap tables 
 bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls and fall-backs [SHORT=1] [PART=calls]
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
 
+bench-loads: guest kernel-unpatched kernel-tuned model-driver ## swap benchmarks: usemem, memhog, Redis... [SHORT=1] [LOADS=..]
+	@$(B) $(if $(SHORT),,redis memhog stress-ng)
+	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
+
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench engine
 

@@ -74,6 +74,18 @@ def fill_offload(parser: Parser) -> Run:
     return offload.run
 
 
+def fill_loads(parser: Parser) -> Run:
+    """Add the arguments of `bench loads`."""
+    from hwswap.loads import command as loads
+
+    parser.describe(loads)
+    options.short(parser)
+    loads.add_arguments(parser)
+    options.seed(parser)
+    options.output_folder(parser, loads.OUTPUT)
+    return loads.run
+
+
 def fill_break_even(parser: Parser) -> Run:
     """Add the arguments of `break-even`."""
     from hwswap.breakeven import command as break_even
@@ -122,4 +134,5 @@ def add_commands(commands: Commands) -> None:
     command(
         actions, "offload", "marks and grants: cost of calls, and fall-backs of large folios, in Linux", fill_offload
     )
+    command(actions, "loads", "swap benchmarks by the names of maintainers: usemem, memhog, Redis, ...", fill_loads)
     command(actions, "tuned", "swap tables written and searched by ranges: software alone, in Linux", fill_tuned)

@@ -2,9 +2,11 @@
 // swapload: processes that write more memory than they may keep, in the manner of usemem, and verify every byte.
 //
 // Each process owns a region of granules, one folio each. A round visits every granule once, in sequential, random
-// or strided order: it verifies what the round before wrote and writes the new round's pattern, which depends on
-// the seed, the process, the page's address and the round. At the end everything is verified once more. One line of
-// JSON comes out; the exit code is 1 when a byte was wrong or a process died.
+// or strided order, or makes as many visits of which four in five are to a fifth of them: it verifies what was written
+// there last and writes the new round's pattern, which depends on
+// the seed, the process, the page's address and the round. At the end everything is verified once more, and freed. One
+// line of JSON comes out, with the CPU time that rounds and freeing took; the exit code is 1 when a byte was wrong or a
+// process died.
 
 #include "common.h"
 
@@ -17,14 +19,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PROCESSES_MAX 64
 #define SYSFS_THP "/sys/kernel/mm/transparent_hugepage"
 
-enum access { SEQUENTIAL, RANDOM, STRIDED };
+enum access { SEQUENTIAL, RANDOM, STRIDED, HOT, ACCESSES };
 
-static const char *const access_names[] = {"sequential", "random", "strided"};
+static const char *const access_names[] = {"sequential", "random", "strided", "hot"};
 
 struct options {
 	unsigned int processes;
@@ -43,11 +46,15 @@ struct result {
 	uint64_t rounds;
 	uint64_t verified_bytes;
 	uint64_t mismatches; /* bytes */
+	uint64_t rounds_ns; /* CPU time */
+	uint64_t free_ns;
 	uint64_t finished;
 };
 
 struct region {
 	char *base;
+	void *map; /* all of the mapping, and its length */
+	uint64_t length;
 	uint64_t granules;
 	uint64_t per_block; /* granules in each 2 MB of address space */
 };
@@ -65,7 +72,7 @@ static void usage(FILE *out)
 	fputs("usage: swapload [options]\n"
 	      "  -p, --processes N   processes (1 to 64; default 1)\n"
 	      "  -s, --size SIZE     memory of each process (default 64m)\n"
-	      "  -a, --access ORDER  sequential, random or strided (default sequential)\n"
+	      "  -a, --access ORDER  sequential, random, strided or hot: 80 % to a fifth (default sequential)\n"
 	      "  -t, --stride N      granules between two visits of a strided run (default 7)\n"
 	      "  -f, --folio SIZE    folio to ask for, and unit of access: 4k to 2m, a power of two (default 4k)\n"
 	      "  -r, --rounds N      times everything is written; 0: until SIGTERM (default 1)\n"
@@ -103,10 +110,10 @@ static void parse_options(int argc, char **argv, struct options *o)
 			o->size = parse_size(optarg, "--size");
 			break;
 		case 'a':
-			for (a = 0; a < 3 && strcmp(optarg, access_names[a]); a++)
+			for (a = 0; a < ACCESSES && strcmp(optarg, access_names[a]); a++)
 				;
-			if (a == 3)
-				die("--access must be sequential, random or strided, not '%s'", optarg);
+			if (a == ACCESSES)
+				die("--access must be sequential, random, strided or hot, not '%s'", optarg);
 			o->access = a;
 			break;
 		case 't':
@@ -174,6 +181,8 @@ static struct region map_region(const struct options *o)
 	map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
 		die("cannot map %" PRIu64 " bytes: %s", length, strerror(errno));
+	r.map = map;
+	r.length = length;
 	r.base = (char *)(((uintptr_t)map + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
 	if (madvise(r.base, blocks * HUGE_BYTES, o->folio == PAGE_BYTES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE) &&
 	    o->folio != PAGE_BYTES)
@@ -213,6 +222,8 @@ static void make_order(uint32_t *order, uint64_t n, const struct options *o, uin
 		stride++;
 	for (uint64_t i = 0; i < n; i++)
 		order[i] = o->access == STRIDED ? i * stride % n : i;
+	for (uint64_t i = 0; o->access == HOT && i < n; i++)
+		order[i] = random_below(random, random_below(random, 5) ? (n + 4) / 5 : n);
 	for (uint64_t i = n - 1; o->access == RANDOM && i > 0; i--) {
 		uint64_t j = random_below(random, i + 1);
 		uint32_t kept = order[i];
@@ -230,6 +241,16 @@ static void verify(char *granule, uint64_t folio, uint64_t seed, uint64_t round,
 	}
 }
 
+/* What this process has taken of the CPU, in nanoseconds. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now))
+		die("the CPU time cannot be read: %s", strerror(errno));
+	return now.tv_sec * 1000000000UL + now.tv_nsec;
+}
+
 static void work(const struct options *o, unsigned int process, struct result *result)
 {
 	uint64_t seed = mix64(o->seed * PROCESSES_MAX + process);
@@ -237,9 +258,11 @@ static void work(const struct options *o, unsigned int process, struct result *r
 	struct region r = map_region(o);
 	uint32_t *order = malloc(r.granules * sizeof(*order));
 	uint32_t *written = calloc(r.granules, sizeof(*written)); /* round that wrote the granule; 0: none */
+	uint64_t begin;
 
 	if (!order || !written)
 		die("no memory for the bookkeeping of %" PRIu64 " granules", r.granules);
+	begin = cpu_ns();
 	for (uint64_t round = 1; !stop && (!o->rounds || round <= o->rounds); round++) {
 		make_order(order, r.granules, o, &random);
 		for (uint64_t i = 0; i < r.granules && !stop; i++) {
@@ -255,10 +278,18 @@ static void work(const struct options *o, unsigned int process, struct result *r
 		}
 		result->rounds = round;
 	}
+	result->rounds_ns = cpu_ns() - begin;
 	for (uint64_t i = 0; i < r.granules; i++) {
-		if (written[order[i]])
-			verify(granule_address(&r, o->folio, order[i]), o->folio, seed, written[order[i]], result);
+		/* Of the others' order, each granule comes up once. */
+		uint64_t g = o->access == HOT ? i : order[i];
+
+		if (written[g])
+			verify(granule_address(&r, o->folio, g), o->folio, seed, written[g], result);
 	}
+	begin = cpu_ns();
+	if (munmap(r.map, r.length))
+		die("munmap: %s", strerror(errno));
+	result->free_ns = cpu_ns() - begin;
 	result->finished = 1;
 }
 
@@ -303,14 +334,17 @@ int main(int argc, char **argv)
 		sum.rounds += results[p].rounds;
 		sum.verified_bytes += results[p].verified_bytes;
 		sum.mismatches += results[p].mismatches;
+		sum.rounds_ns += results[p].rounds_ns;
+		sum.free_ns += results[p].free_ns;
 		sum.finished += results[p].finished;
 	}
 	memory_group_leave();
 	printf("{\"tool\":\"swapload\",\"processes\":%u,\"size\":%" PRIu64 ",\"access\":\"%s\",\"folio\":%" PRIu64
 	       ",\"rounds\":%" PRIu64 ",\"seed\":%" PRIu64 ",\"limit\":%" PRIu64 ",\"rounds_done\":%" PRIu64
-	       ",\"pages_written\":%" PRIu64 ",\"verified_bytes\":%" PRIu64 ",\"mismatches\":%" PRIu64
-	       ",\"died\":%" PRIu64 "}\n",
+	       ",\"pages_written\":%" PRIu64 ",\"rounds_ns\":%" PRIu64 ",\"free_ns\":%" PRIu64
+	       ",\"verified_bytes\":%" PRIu64 ",\"mismatches\":%" PRIu64 ",\"died\":%" PRIu64 "}\n",
 	       o.processes, o.size, access_names[o.access], o.folio, o.rounds, o.seed, o.limit, sum.rounds,
-	       sum.pages_written, sum.verified_bytes, sum.mismatches, o.processes - sum.finished);
+	       sum.pages_written, sum.rounds_ns, sum.free_ns, sum.verified_bytes, sum.mismatches,
+	       o.processes - sum.finished);
 	return sum.mismatches || sum.finished != o.processes;
 }

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# title: all sizes, swap 80 % full
+# Folios of 4 to 128 kB that come and go, while the mix of sizes changes.
+swapmix --fill "$((SWAP_MB * 80 / 100))m" --churn "$(mb 128)" --seed "$SEED"

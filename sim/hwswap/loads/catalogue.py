@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loads: a script each in sim/guest/loads, whose comments say what it is and what it needs beside the guest's own.
+
+`# title:` is what tables call it, `# needs:` names a folder of build/ that has a program of the host's Debian.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from hwswap.project import paths
+
+SCRIPTS = paths.ROOT / "sim/guest/loads"
+
+_TITLE = re.compile(r"^# title: (.+)$", re.MULTILINE)
+_NEEDS = re.compile(r"^# needs: (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load."""
+
+    name: str
+    title: str
+    needs: str | None
+    """A folder of build/."""
+    script: bytes
+
+    def files(self) -> dict[str, bytes]:
+        """Returns what it is made of, for the guest: path -> content. Stops with one sentence when a part is missing."""
+        found = {f"loads/{self.name}": self.script}
+        if self.needs:
+            folder = paths.BUILD / self.needs
+            if not folder.is_dir():
+                raise ValueError(f"{self.name} needs {folder}, which is not there: run 'sim/setup/build {self.needs}'")
+            found |= {f"{self.needs}/{file.name}": file.read_bytes() for file in sorted(folder.iterdir())}
+        return found
+
+
+def read(file: Path) -> Load:
+    """Returns the load of a script."""
+    text = file.read_text()
+    title, needs = _TITLE.search(text), _NEEDS.search(text)
+    if not title:
+        raise ValueError(f"{file}: there is no line '# title: ...', which says what the load is called")
+    return Load(file.stem, title[1], needs[1] if needs else None, file.read_bytes())
+
+
+def loads(names: list[str] | None = None, folder: Path = SCRIPTS) -> list[Load]:
+    """Returns the loads of these names, or all; ValueError names those that there are."""
+    found = {file.stem: file for file in sorted(folder.glob("*.sh"))}
+    for name in names or []:
+        if name not in found:
+            raise ValueError(f"there is no load '{name}': choose of {', '.join(found)}")
+    return [read(found[name]) for name in names or found]

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hwswap bench loads`: swap benchmarks by the names that maintainers use, on kernels and in modes of the driver.
+
+A guest of 768 MB with one CPU whose clock counts instructions, and four RAM disks for swap. In the columns of the
+driver's modes the engine is the Verilated one, as a PCI device. Each load runs several times, with another seed each
+time; a table has the median and, in brackets, the least and the greatest.
+"""
+
+import argparse
+import json
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.loads import catalogue
+from hwswap.loads.figures import Collected, faults, figures, spread
+from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.rtl.device_server import clocked_by_guest
+
+OUTPUT = paths.BUILD / "bench-loads"
+GUEST = paths.ROOT / "sim/guest"
+KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "tuned": artifacts.KERNEL_TUNED}
+"""Columns of kernels without the driver; all others are modes of it."""
+
+COLUMNS = ("unpatched", "tuned", "off", "hint", "scan", "trusted")
+DEFAULT = ("unpatched", "tuned", "off", "hint")
+DISKS, DISK_MB = 4, 64
+TICK_US = 100
+"""Of the guest's time, between two steps of the simulated engine."""
+
+SHORT_LOADS = ("usemem-sequential", "usemem-random", "mixed-90")
+SHORT_SCALE = 25
+TIMEOUT = 4 * 3600
+"""Seconds for all loads in one column."""
+
+Report = dict[str, Any]
+
+
+def job(column: str, loads: list[catalogue.Load], runs: int, seed: int, scale: int) -> str:
+    """Returns the guest's script."""
+    names = " ".join(load.name for load in loads)
+    return (
+        f"COLUMN={column}\nLOADS='{names}'\nRUNS={runs}\nSEED={seed}\nSCALE={scale}\n"
+        f"SWAP_MB={DISKS * DISK_MB}\nTICK_US={TICK_US}\n. /bench-loads\n"
+    )
+
+
+def run_column(column: str, loads: list[catalogue.Load], options: argparse.Namespace) -> tuple[Collected, str]:
+    """Runs all loads in a guest; returns what it printed, and the kernel's release."""
+    files = {"bench-loads": (GUEST / "bench-loads.sh").read_bytes()}
+    for load in loads:
+        files |= load.files()
+    collected = Collected()
+    engine = nullcontext() if column in KERNELS else clocked_by_guest(options.output / "engine.log")
+    machine = Machine(cpus=1, icount=True, disks=DISKS, disk_mb=DISK_MB)
+    script = job(column, loads, options.runs, options.seed, options.scale)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(f"{column}: booting Linux", total=None)
+
+        def on_line(line: str) -> None:
+            if line.startswith("@phase "):
+                progress.update(task, description=f"{column}: {line.removeprefix('@phase ')}")
+            collected.feed(line)
+
+        with (
+            engine as server,
+            Guest(
+                machine,
+                server,
+                files=files,
+                job=script,
+                log=options.output / f"{column}.kernel.log",
+                kernel=KERNELS.get(column, artifacts.KERNEL),
+                boot_timeout=600,
+            ) as guest,
+        ):
+            result = guest.wait_job(TIMEOUT, on_line)
+            if result.code or not collected.done:
+                raise GuestError(f"{column}: ended with code {result.code}; its last words:\n{result.output[-1500:]}")
+            return collected, guest.release
+
+
+def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
+    """Runs a guest for each column; returns the report."""
+    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
+    measured: dict[str, dict[str, list[dict[str, float | None]]]] = {load.name: {} for load in loads}
+    failed: list[str] = []
+    release = ""
+    for column in options.columns:
+        collected, release = run_column(column, loads, options)
+        failed += [f"{column}: {fault}" for fault in faults(collected.runs)]
+        for load in loads:
+            runs = (collected.runs[load.name, number] for number in range(options.runs))
+            measured[load.name][column] = [figures(run) for run in runs]
+    return {
+        "seed": options.seed,
+        "runs": options.runs,
+        "scale": options.scale,
+        "commits": commits,
+        "linux": release,
+        "qemu": provenance.qemu(),
+        "titles": {load.name: load.title for load in loads},
+        "loads": measured,
+        "failures": failed,
+    }
+
+
+def _cell(value: tuple[float, float, float] | None) -> str:
+    if value is None:
+        return "-"
+    median, least, greatest = (f"{number:,.0f}" for number in value)
+    return median if least == greatest else f"{median} ({least} to {greatest})"
+
+
+def tables(report: Report) -> list[Table]:
+    """Returns a table for each load: a row a figure, a column a kernel or mode. Rows that say nothing are left out."""
+    views = []
+    for name, columns in report["loads"].items():
+        view = Table(title=f"{name}: {report['titles'][name]}")
+        view.add_column("median (least to greatest)")
+        for column in columns:
+            view.add_column(column, justify="right")
+        values = {column: spread(runs) for column, runs in columns.items()}
+        for row in next(iter(values.values())):
+            cells = [values[column][row] for column in columns]
+            if any(cell is not None and any(cell) for cell in cells):
+                view.add_row(row, *map(_cell, cells))
+        views.append(view)
+    return views
+
+
+def column_list(text: str) -> list[str]:
+    """Returns the columns that are named, with commas between."""
+    names = text.split(",")
+    if unknown := [name for name in names if name not in COLUMNS]:
+        raise argparse.ArgumentTypeError(f"'{unknown[0]}' is no column: choose of {', '.join(COLUMNS)}")
+    return names
+
+
+def positive(text: str) -> int:
+    """Returns a whole number from 1 on."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1 on")
+    return int(text)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument("loads", nargs="*", metavar="LOAD", help="loads (default: all of sim/guest/loads)")
+    parser.add_argument(
+        "--columns",
+        type=column_list,
+        default=list(DEFAULT),
+        help=f"of {', '.join(COLUMNS)}, with commas between (default: {','.join(DEFAULT)})",
+    )
+    parser.add_argument("--runs", type=positive, default=3, help="runs of each load (default 3)")
+    parser.add_argument("--scale", type=positive, default=100, help="percent of the loads' sizes (default 100)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measures; what stops it is said in one message. Returns 1 if bytes came back wrong or nothing was swapped."""
+    started = time.monotonic()
+    if options.short:
+        options.loads = options.loads or list(SHORT_LOADS)
+        options.runs, options.scale = 1, SHORT_SCALE
+    loads = catalogue.loads(options.loads)
+    output: Path = options.output
+    output.mkdir(parents=True, exist_ok=True)
+    report = measure(loads, options)
+    (output / "loads.json").write_text(json.dumps(report, indent=1) + "\n")
+    views = tables(report)
+    console = Console(width=170)
+    for view in views:
+        console.print(view)
+    commits = report["commits"]
+    notes = [
+        f"Linux {report['linux']}, {report['qemu']}, hwswap {commits['hwswap']}, patches {commits['patches']}",
+        f"seed {report['seed']}, {report['runs']} runs, {report['scale']} % of the sizes",
+        "instructions are those of one guest CPU: blind to waiting and to cache misses; the engine's own are not in them",
+    ]
+    (output / "loads.md").write_text(markdown.page(views, notes))
+    print("\n".join(notes))
+    for failure in report["failures"]:
+        print(f"bench loads: {failure}", file=sys.stderr)
+    print(f"{time.monotonic() - started:.0f} s; {output / 'loads.md'}")
+    return 1 if report["failures"] else 0

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the guest's counters come to: figures of a run, and their median and spread over several."""
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
+"""kB of large folios that the kernel counts."""
+
+PAGE_KB = 4
+
+
+@dataclass
+class Run:
+    """A load's run: counters before and behind it, what it said itself, and what was found wrong with the mirror."""
+
+    before: dict[str, int] = field(default_factory=dict)
+    after: dict[str, int] = field(default_factory=dict)
+    said: list[dict[str, Any]] = field(default_factory=list)
+    mirror: list[str] = field(default_factory=list)
+
+    def count(self, name: str) -> int:
+        """Returns how far a counter went up; 0 for one that this kernel has not."""
+        return self.after.get(name, 0) - self.before.get(name, 0)
+
+
+@dataclass
+class Collected:
+    """Everything that a guest printed, by load and number of the run."""
+
+    runs: dict[tuple[str, int], Run] = field(default_factory=dict)
+    done: bool = False
+    _counters: dict[str, int] | None = None
+
+    def feed(self, line: str) -> None:
+        """Takes a line of the guest's output."""
+        if self._counters is not None:
+            if line == "@end":
+                self._counters = None
+            elif line:
+                name, value = line.split()
+                self._counters[name] = int(value)
+            return
+        kind, *rest = line.split(" ", 3)
+        if kind == "@counters":
+            self._counters = getattr(self._run(rest), rest[2])
+        elif kind == "@load" and rest[2].startswith("{"):
+            self._run(rest).said.append(json.loads(rest[2]))
+        elif kind == "@verify":
+            self._run(rest).mirror.append(rest[2])
+        elif kind == "@done":
+            self.done = True
+
+    def _run(self, words: list[str]) -> Run:
+        return self.runs.setdefault((words[0], int(words[1])), Run())
+
+
+def folios_out(run: Run) -> int:
+    """Returns how many folios were swapped out: single pages, and large ones whole."""
+    large = sum(run.count(f"swpout_{size}") for size in SIZES)
+    pages = sum(run.count(f"swpout_{size}") * size // PAGE_KB for size in SIZES)
+    return run.count("pswpout") - pages + large
+
+
+def _per(value: float, of: float) -> float | None:
+    return value / of if of else None
+
+
+def figures(run: Run) -> dict[str, float | None]:
+    """Returns the figures of a run; None where there is nothing to divide by.
+
+    A microsecond of the guest's clock is a thousand instructions.
+    """
+    out, into = run.count("pswpout"), run.count("pswpin")
+    written = sum(said.get("pages_written", 0) for said in run.said)
+    tried = {size: run.count(f"swpout_{size}") + run.count(f"swpout_fallback_{size}") for size in SIZES}
+    splits = {f"fall-backs, {size} kB": run.count(f"swpout_fallback_{size}") if tried[size] else None for size in SIZES}
+    granted = run.count("grant_units") if "grant_units" in run.after else None
+    return {
+        "pages out": out,
+        "pages in": into,
+        "instructions": 1000.0 * run.count("usage_usec"),
+        "of them in the kernel": 1000.0 * run.count("system_usec"),
+        "in the kernel, a page out or in": _per(1000.0 * run.count("system_usec"), out + into),
+        "to write a page of the load": _per(sum(said.get("rounds_ns", 0) for said in run.said), written),
+        "to free a page of the load": _per(sum(said.get("free_ns", 0) for said in run.said), written),
+        "folios out": folios_out(run),
+        "placed by grants": granted,
+        "grants taken": run.count("grants_popped") if granted is not None else None,
+        "grants refused": run.count("grants_stray") if granted is not None else None,
+        "large folios split": sum(run.count(f"swpout_fallback_{size}") for size in SIZES),
+        **splits,
+        "pages read ahead": run.count("swap_ra"),
+        "of them used": run.count("swap_ra_hit"),
+    }
+
+
+def spread(runs: Iterable[Mapping[str, float | None]]) -> dict[str, tuple[float, float, float] | None]:
+    """Returns of each figure the median, the least and the greatest over the runs; None if a run has none."""
+    found: dict[str, list[float | None]] = {}
+    for run in runs:
+        for name, value in run.items():
+            found.setdefault(name, []).append(value)
+    result: dict[str, tuple[float, float, float] | None] = {}
+    for name, values in found.items():
+        numbers = [value for value in values if value is not None]
+        whole = len(numbers) == len(values) and numbers
+        result[name] = (statistics.median(numbers), min(numbers), max(numbers)) if whole else None
+    return result
+
+
+def faults(runs: Mapping[tuple[str, int], Run]) -> list[str]:
+    """Returns what is wrong with the runs, a sentence each: bytes that came back wrong, a load that swapped nothing."""
+    found = []
+    for (load, number), run in runs.items():
+        wrong = sum(said.get("mismatches", 0) for said in run.said)
+        if wrong:
+            found.append(f"{load}, run {number}: {wrong} bytes came back wrong.")
+        if not run.count("pswpout"):
+            found.append(f"{load}, run {number}: nothing was swapped out; a greater --scale makes the load larger.")
+    return found

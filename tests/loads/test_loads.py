@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loads, what is made of a guest's counters, and what is refused. No guest is started."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hwswap.cli import main as cli
+from hwswap.loads import catalogue, command
+from hwswap.loads.figures import Collected, faults, figures, folios_out, spread
+from rich.console import Console
+
+
+def counters(load: str, run: int, when: str, **values: int) -> str:
+    """Return a block of counters as the guest prints it."""
+    lines = [f"@counters {load} {run} {when}", *(f"{name} {value}" for name, value in values.items()), "@end"]
+    return "\n".join(lines)
+
+
+def printed(pages: int, mismatches: int = 0, grants: bool = True) -> str:
+    """Return what a guest prints of two runs of a load; the second has twice as many pages."""
+    lines = []
+    for run in (0, 1):
+        after = {"pswpout": 100 + pages * (run + 1), "pswpin": 50, "swpout_64": 12, "swpout_fallback_64": 4}
+        after |= {"usage_usec": 900, "system_usec": 500}
+        before = {"pswpout": 100, "pswpin": 50, "swpout_64": 2, "swpout_fallback_64": 1, "system_usec": 100}
+        if grants:
+            before, after = before | {"grant_units": 0}, after | {"grant_units": 30, "grants_popped": 3}
+        said = {"tool": "swapload", "pages_written": 1000, "rounds_ns": 5000, "free_ns": 3000, "mismatches": mismatches}
+        lines += [counters("a", run, "before", **before), counters("a", run, "after", **after)]
+        lines += [f"@load a {run} {json.dumps(said)}", f"@load a {run} not of ours", f"@verify a {run} kernel 0"]
+    return "\n".join([*lines, "@done"])
+
+
+def collect(text: str) -> Collected:
+    """Feed a guest's output."""
+    collected = Collected()
+    for line in text.splitlines():
+        collected.feed(line)
+    return collected
+
+
+def test_every_load_has_a_title_and_says_what_it_needs():
+    found = catalogue.loads()
+    assert {"usemem-sequential", "memhog", "stress-ng-vm", "redis-bgsave", "mixed-98", "hot-set"} <= {
+        load.name for load in found
+    }
+    assert {load.needs for load in found} == {None, "memhog", "redis", "stress-ng"}
+    assert set(command.SHORT_LOADS) <= {load.name for load in found}
+    assert all(not catalogue.loads([name])[0].needs for name in command.SHORT_LOADS), "the short form downloads nothing"
+
+
+def test_a_program_that_is_not_built_is_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(catalogue.paths, "BUILD", tmp_path)
+    with pytest.raises(ValueError, match="run 'sim/setup/build memhog'"):
+        catalogue.loads(["memhog"])[0].files()
+    (tmp_path / "memhog").mkdir()
+    (tmp_path / "memhog/run").write_bytes(b"x")
+    assert catalogue.loads(["memhog"])[0].files()["memhog/run"] == b"x"
+
+
+def test_a_script_without_a_title_is_refused(tmp_path):
+    (tmp_path / "x.sh").write_text("true\n")
+    with pytest.raises(ValueError, match="no line '# title"):
+        catalogue.loads(folder=tmp_path)
+
+
+def test_figures_are_differences_of_counters():
+    collected = collect(printed(400))
+    assert collected.done
+    run = collected.runs["a", 0]
+    # 10 folios of 16 pages, and the rest single pages.
+    assert folios_out(run) == 400 - 160 + 10
+    found = figures(run)
+    assert found["pages out"] == 400
+    assert found["instructions"] == 900_000
+    assert found["in the kernel, a page out or in"] == 1000
+    assert found["to write a page of the load"] == 5
+    assert found["to free a page of the load"] == 3
+    assert found["placed by grants"] == 30
+    assert (found["fall-backs, 64 kB"], found["fall-backs, 128 kB"]) == (3, None)
+    assert figures(collect(printed(400, grants=False)).runs["a", 0])["placed by grants"] is None
+
+
+def test_median_and_spread_are_over_the_runs():
+    collected = collect(printed(400))
+    found = spread(figures(collected.runs["a", run]) for run in (0, 1))
+    assert found["pages out"] == (600, 400, 800)
+    assert found["fall-backs, 128 kB"] is None
+
+
+def test_wrong_bytes_and_loads_that_swap_nothing_are_faults():
+    assert faults(collect(printed(400)).runs) == []
+    assert "7 bytes came back wrong" in faults(collect(printed(400, mismatches=7)).runs)[0]
+    assert "nothing was swapped out" in faults(collect(printed(0)).runs)[0]
+
+
+def test_the_table_has_what_was_counted():
+    runs = [figures(collect(printed(400)).runs["a", run]) for run in (0, 1)]
+    report = {"titles": {"a": "A"}, "loads": {"a": {"off": runs, "hint": runs}}}
+    console = Console(width=160, record=True, file=io.StringIO())
+    (view,) = command.tables(report)
+    console.print(view)
+    text = console.export_text()
+    assert "600 (400 to 800)" in text
+    assert "128 kB" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["none"], "there is no load 'none': choose of hot-set"),
+        (["--columns", "fast"], "'fast' is no column: choose of unpatched, tuned"),
+        (["--runs", "0"], "'0' is no whole number from 1 on"),
+    ],
+)
+def test_what_there_is_not_is_one_sentence(arguments, words, capsys, tmp_path: Path):
+    try:
+        code = cli.main(["bench", "loads", "--output", str(tmp_path), *arguments])
+    except SystemExit as end:
+        code = end.code
+    assert code
+    assert words in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_the_guest_is_told_what_to_run():
+    text = command.job("hint", catalogue.loads(["memhog", "swarm"]), 2, 5, 50)
+    assert "LOADS='memhog swarm'\nRUNS=2\nSEED=5\nSCALE=50" in text
