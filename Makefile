@@ -156,6 +156,10 @@ bench-loads: guest kernel-unpatched kernel-tuned model-driver ## swap benchmarks
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
 
+bench-locks: guest model-driver ## how often swap's locks are taken under those loads, and how long held [SHORT=1] [LOADS=..]
+	@$(B) kernel-lockstat modules-lockstat guest-lockstat kernel-unpatched-lockstat
+	@$(ENV) python -m hwswap bench loads --locks $(if $(SHORT),--short) $(LOADS)
+
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench engine
 

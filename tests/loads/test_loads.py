@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.cli import main as cli
-from hwswap.loads import catalogue, command
+from hwswap.loads import catalogue, command, lock_stat
 from hwswap.loads.figures import Collected, faults, figures, folios_out, spread
 from rich.console import Console
 
@@ -96,6 +96,11 @@ def test_wrong_bytes_and_loads_that_swap_nothing_are_faults():
     assert "nothing was swapped out" in faults(collect(printed(0)).runs)[0]
 
 
+def test_a_mirror_that_differs_is_a_fault():
+    text = printed(400).replace("@verify a 1 kernel 0", "@verify a 1 kernel 2")
+    assert faults(collect(text).runs) == ["a, run 1: 2 words of the mirror are not what the kernel's tables say."]
+
+
 def test_the_table_has_what_was_counted():
     runs = [figures(collect(printed(400)).runs["a", run]) for run in (0, 1)]
     report = {"titles": {"a": "A"}, "loads": {"a": {"off": runs, "hint": runs}}}
@@ -122,6 +127,35 @@ def test_what_there_is_not_is_one_sentence(arguments, words, capsys, tmp_path: P
         code = end.code
     assert code
     assert words in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_kernel_that_counts_locks_is_not_there_for_every_column(capsys, tmp_path):
+    assert cli.main(["bench", "loads", "--locks", "--columns", "off,tuned", "--output", str(tmp_path)]) == 1
+    assert "leave tuned out of --columns" in capsys.readouterr().err
+
+
+LOCK_STAT = """\
+@lock a 0 &p->lock: 0 0 0.00 0.00 0.00 0.00 0 5 0.10 0.90 2.00 0.40
+@lock a 0 &p->lock#2: 0 3 0.00 0.00 0.00 0.00 0 500 0.10 7.25 100.00 0.20
+@lock a 0 swap_avail_lock: 0 0 0.00 0.00 0.00 0.00 0 125 0.01 0.50 10.00 0.08
+"""
+
+
+def test_locks_are_told_for_a_thousand_folios():
+    run = collect(LOCK_STAT + printed(400)).runs["a", 0]
+    found = figures(run)
+    # 250 folios, and seq_file's lock of the same name left out.
+    assert found["si->lock, taken for 1,000 folios out"] == 2000
+    assert found["si->lock, mean hold"] == 200
+    assert found["si->lock, longest hold"] == 7250
+    assert found["swap_avail_lock, taken for 1,000 folios out"] == 500
+    assert (found["ci->lock, taken for 1,000 folios out"], found["ci->lock, mean hold"]) == (0, None)
+    assert figures(collect(printed(400)).runs["a", 0])["si->lock, taken for 1,000 folios out"] is None
+
+
+def test_a_line_that_counts_no_lock_is_refused():
+    with pytest.raises(ValueError, match="no line of /proc/lock_stat: 'swap_avail_lock: 1 2'"):
+        lock_stat.read("swap_avail_lock: 1 2")
 
 
 def test_the_guest_is_told_what_to_run():

@@ -11,7 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from hwswap.bench import demo_plot, demo_table, mirror
+from hwswap.bench import demo_plot, demo_table
+from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.guest.qmp import QmpError
 from hwswap.kernel import ftrace

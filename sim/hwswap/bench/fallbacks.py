@@ -15,8 +15,8 @@ from typing import Any
 
 from rich.table import Table
 
-from hwswap.bench import mirror
 from hwswap.bench.offload_targets import Rates
+from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, paths, provenance
 from hwswap.rtl.device_server import clocked_by_guest

@@ -23,8 +23,9 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.bench import fallbacks, mirror, offload_targets
+from hwswap.bench import fallbacks, offload_targets
 from hwswap.bench.offload_targets import FAIL, STATES, Figures
+from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.guest.qmp import QmpError
 from hwswap.project import artifacts, markdown, paths, provenance

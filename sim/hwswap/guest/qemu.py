@@ -87,6 +87,8 @@ class Guest:
     """Where the kernel log goes; by default into the guest's own temporary folder."""
     kernel: artifacts.Artifact = artifacts.KERNEL
     """What boots; one without the hooks cannot load the driver's modules."""
+    base: artifacts.Artifact = artifacts.INITRAMFS
+    """Workloads, and the driver's modules, which have to be of this kernel's configuration."""
     boot_timeout: float = 120.0
     patience: float = 1.0
     """Factor on every time-out; a kernel that checks itself is slow."""
@@ -150,7 +152,7 @@ class Guest:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _initrd(self) -> Path:
-        base = artifacts.INITRAMFS.path()
+        base = self.base.path()
         extra = {path.lstrip("/"): (0o755, content) for path, content in self.files.items()}
         if self.job is not None:
             extra["job"] = (0o755, self.job.encode())

@@ -29,8 +29,12 @@ GUEST = paths.ROOT / "sim/guest"
 KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "tuned": artifacts.KERNEL_TUNED}
 """Columns of kernels without the driver; all others are modes of it."""
 
+LOCK_KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED_LOCKSTAT}
+"""The same of the kernels with lock statistics."""
+
 COLUMNS = ("unpatched", "tuned", "off", "hint", "scan", "trusted")
 DEFAULT = ("unpatched", "tuned", "off", "hint")
+LOCK_COLUMNS = ("unpatched", "off", "hint")
 DISKS, DISK_MB = 4, 64
 TICK_US = 100
 """Of the guest's time, between two steps of the simulated engine."""
@@ -58,6 +62,10 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
     for load in loads:
         files |= load.files()
     collected = Collected()
+    if options.locks:
+        kernel = LOCK_KERNELS.get(column, artifacts.KERNEL_LOCKSTAT)
+    else:
+        kernel = KERNELS.get(column, artifacts.KERNEL)
     engine = nullcontext() if column in KERNELS else clocked_by_guest(options.output / "engine.log")
     machine = Machine(cpus=1, icount=True, disks=DISKS, disk_mb=DISK_MB)
     script = job(column, loads, options.runs, options.seed, options.scale)
@@ -78,7 +86,8 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
                 files=files,
                 job=script,
                 log=options.output / f"{column}.kernel.log",
-                kernel=KERNELS.get(column, artifacts.KERNEL),
+                kernel=kernel,
+                base=artifacts.INITRAMFS_LOCKSTAT if options.locks else artifacts.INITRAMFS,
                 boot_timeout=600,
             ) as guest,
         ):
@@ -158,8 +167,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns",
         type=column_list,
-        default=list(DEFAULT),
-        help=f"of {', '.join(COLUMNS)}, with commas between (default: {','.join(DEFAULT)})",
+        help=f"of {', '.join(COLUMNS)}, with commas between (default: {','.join(DEFAULT)}; "
+        f"with --locks {','.join(LOCK_COLUMNS)})",
+    )
+    parser.add_argument(
+        "--locks",
+        action="store_true",
+        help="on kernels with lock statistics: how often swap's locks are taken, and how long they are held",
     )
     parser.add_argument("--runs", type=positive, default=3, help="runs of each load (default 3)")
     parser.add_argument("--scale", type=positive, default=100, help="percent of the loads' sizes (default 100)")
@@ -171,11 +185,18 @@ def run(options: argparse.Namespace) -> int:
     if options.short:
         options.loads = options.loads or list(SHORT_LOADS)
         options.runs, options.scale = 1, SHORT_SCALE
+    options.columns = options.columns or list(LOCK_COLUMNS if options.locks else DEFAULT)
+    if options.locks and "tuned" in options.columns:
+        print(
+            "bench loads: there is no tuned kernel with lock statistics: leave tuned out of --columns", file=sys.stderr
+        )
+        return 1
     loads = catalogue.loads(options.loads)
     output: Path = options.output
     output.mkdir(parents=True, exist_ok=True)
     report = measure(loads, options)
-    (output / "loads.json").write_text(json.dumps(report, indent=1) + "\n")
+    name = "locks" if options.locks else "loads"
+    (output / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
     views = tables(report)
     console = Console(width=170)
     for view in views:
@@ -184,11 +205,12 @@ def run(options: argparse.Namespace) -> int:
     notes = [
         f"Linux {report['linux']}, {report['qemu']}, hwswap {commits['hwswap']}, patches {commits['patches']}",
         f"seed {report['seed']}, {report['runs']} runs, {report['scale']} % of the sizes",
+        *(["kernels with lock statistics: what they count takes instructions, too"] if options.locks else []),
         "instructions are those of one guest CPU: blind to waiting and to cache misses; the engine's own are not in them",
     ]
-    (output / "loads.md").write_text(markdown.page(views, notes))
+    (output / f"{name}.md").write_text(markdown.page(views, notes))
     print("\n".join(notes))
     for failure in report["failures"]:
         print(f"bench loads: {failure}", file=sys.stderr)
-    print(f"{time.monotonic() - started:.0f} s; {output / 'loads.md'}")
+    print(f"{time.monotonic() - started:.0f} s; {output / f'{name}.md'}")
     return 1 if report["failures"] else 0

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hwswap.guest import mirror
+from hwswap.loads import lock_stat
+
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
 """kB of large folios that the kernel counts."""
 
@@ -15,12 +18,14 @@ PAGE_KB = 4
 
 @dataclass
 class Run:
-    """A load's run: counters before and behind it, what it said itself, and what was found wrong with the mirror."""
+    """A load's run: counters before and behind it, what it said itself, the mirror's differences, and the locks."""
 
     before: dict[str, int] = field(default_factory=dict)
     after: dict[str, int] = field(default_factory=dict)
     said: list[dict[str, Any]] = field(default_factory=list)
     mirror: list[str] = field(default_factory=list)
+    locks: dict[str, lock_stat.Lock] = field(default_factory=dict)
+    """By name; empty for a kernel without lock statistics."""
 
     def count(self, name: str) -> int:
         """Returns how far a counter went up; 0 for one that this kernel has not."""
@@ -51,6 +56,9 @@ class Collected:
             self._run(rest).said.append(json.loads(rest[2]))
         elif kind == "@verify":
             self._run(rest).mirror.append(rest[2])
+        elif kind == "@lock":
+            found = lock_stat.read(rest[2])
+            self._run(rest).locks[found.name] = found
         elif kind == "@done":
             self.done = True
 
@@ -79,22 +87,28 @@ def figures(run: Run) -> dict[str, float | None]:
     tried = {size: run.count(f"swpout_{size}") + run.count(f"swpout_fallback_{size}") for size in SIZES}
     splits = {f"fall-backs, {size} kB": run.count(f"swpout_fallback_{size}") if tried[size] else None for size in SIZES}
     granted = run.count("grant_units") if "grant_units" in run.after else None
+    refused = sum(run.count(name) for name in run.after if name.startswith("grants_refused_"))
     return {
         "pages out": out,
         "pages in": into,
         "instructions": 1000.0 * run.count("usage_usec"),
-        "of them in the kernel": 1000.0 * run.count("system_usec"),
+        "of them in the kernel (seen at ticks)": 1000.0 * run.count("system_usec"),
         "in the kernel, a page out or in": _per(1000.0 * run.count("system_usec"), out + into),
         "to write a page of the load": _per(sum(said.get("rounds_ns", 0) for said in run.said), written),
         "to free a page of the load": _per(sum(said.get("free_ns", 0) for said in run.said), written),
         "folios out": folios_out(run),
         "placed by grants": granted,
         "grants taken": run.count("grants_popped") if granted is not None else None,
-        "grants refused": run.count("grants_stray") if granted is not None else None,
+        "grants refused": refused if granted is not None else None,
+        "searches from a grant that found a place further on": run.count("grants_stray")
+        if granted is not None
+        else None,
+        "... that found none": run.count("grants_stale") if granted is not None else None,
         "large folios split": sum(run.count(f"swpout_fallback_{size}") for size in SIZES),
         **splits,
         "pages read ahead": run.count("swap_ra"),
         "of them used": run.count("swap_ra_hit"),
+        **lock_stat.figures(run.locks, folios_out(run)),
     }
 
 
@@ -113,12 +127,14 @@ def spread(runs: Iterable[Mapping[str, float | None]]) -> dict[str, tuple[float,
 
 
 def faults(runs: Mapping[tuple[str, int], Run]) -> list[str]:
-    """Returns what is wrong with the runs, a sentence each: bytes that came back wrong, a load that swapped nothing."""
+    """Returns what is wrong with the runs, a sentence each: wrong bytes, a mirror that differs, nothing swapped."""
     found = []
     for (load, number), run in runs.items():
         wrong = sum(said.get("mismatches", 0) for said in run.said)
         if wrong:
             found.append(f"{load}, run {number}: {wrong} bytes came back wrong.")
+        if differing := sum(max(0, mirror.differences(line)) for line in run.mirror):
+            found.append(f"{load}, run {number}: {differing} words of the mirror are not what the kernel's tables say.")
         if not run.count("pswpout"):
             found.append(f"{load}, run {number}: nothing was swapped out; a greater --scale makes the load larger.")
     return found

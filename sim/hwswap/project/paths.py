@@ -47,11 +47,20 @@ KERNEL_UNPATCHED_IMAGE = BUILD / "kernel-unpatched" / "bzImage"
 KERNEL_TUNED_IMAGE = BUILD / "kernel-tuned" / "bzImage"
 """The patched kernel with swap tables written and searched by ranges (`make kernel-tuned`)."""
 
+KERNEL_LOCKSTAT_IMAGE = BUILD / "kernel-lockstat" / "bzImage"
+"""The patched kernel with lock statistics (`make bench-locks`)."""
+
+KERNEL_UNPATCHED_LOCKSTAT_IMAGE = BUILD / "kernel-unpatched-lockstat" / "bzImage"
+"""The unpatched kernel with lock statistics (`make bench-locks`)."""
+
 MODULES = BUILD / "modules"
 """Folder with hwswap.ko and hwswap_simclock.ko (`make modules`)."""
 
 INITRAMFS = BUILD / "guest" / "initramfs.cpio.gz"
 """The guest's initramfs with workloads and modules (`make guest`)."""
+
+INITRAMFS_LOCKSTAT = BUILD / "guest-lockstat" / "initramfs.cpio.gz"
+"""The same with modules for the kernel with lock statistics (`make bench-locks`)."""
 
 REDIS = BUILD / "redis"
 """Folder with redis-server, its libraries and its client, for the guest (`make redis`)."""
@@ -68,6 +77,9 @@ TARGETS = {
     "kernel": "kernel",
     "kernel-unpatched": "kernel-unpatched",
     "kernel-tuned": "kernel-tuned",
+    "kernel-lockstat": "bench-locks",
+    "kernel-unpatched-lockstat": "bench-locks",
+    "guest-lockstat": "bench-locks",
     "modules": "modules",
     "guest": "guest",
     "redis": "redis",
