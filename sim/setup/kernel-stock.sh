@@ -39,7 +39,7 @@ version=$(make -s -C "$source" kernelversion)
 : >"$out/dropped"
 while read -r line; do
 	name=${line%%=*}
-	if grep -rqxE --include='Kconfig*' "(menu)?config ${name#CONFIG_}" "$source"; then
+	if grep -rqxE --include='Kconfig*' "[[:space:]]*(menu)?config ${name#CONFIG_}[[:space:]]*" "$source"; then
 		printf '%s\n' "$line"
 	else
 		printf '%s\n' "$name" >>"$out/dropped"

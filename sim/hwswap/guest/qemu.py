@@ -64,7 +64,7 @@ class Machine:
     in_turn: bool = False
     """CPUs run in turn, in one thread of the host: what waits for another CPU gets it, however busy the host is."""
     nodes: int = 1
-    """NUMA nodes; each has as many CPUs, and the first one all memory."""
+    """NUMA nodes; each is a socket and has as many CPUs, and the first one has all memory."""
     memory_mb: int = 768
     disks: int = 4
     """RAM disks /dev/ram0 and up, for swap."""
@@ -182,7 +182,7 @@ class Guest:
         # The engine reads and writes the guest's memory, so it has to be a file that can be shared.
         command += ["-object", f"memory-backend-memfd,id=ram,size={machine.memory_mb}M,share=on"]
         # Without the random number instructions a run can be repeated.
-        command += ["-cpu", "max,-rdrand,-rdseed", "-smp", str(machine.cpus), "-seed", "1"]
+        command += ["-cpu", "max,-rdrand,-rdseed", "-smp", f"{machine.cpus},sockets={machine.nodes}", "-seed", "1"]
         command += ["-rtc", "base=2026-01-01T00:00:00,clock=vm"]
         if machine.icount:
             command += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
