@@ -9,13 +9,13 @@ from hwswap.experiments.fallbacks import AFTER, BEFORE, LOADS, OPEN, Run
 from hwswap.experiments.folio_mix import Folios
 from hwswap.guest.qemu import GuestError
 
-ALONE, FULLER = LOADS[0], LOADS[2]
+ALONE, LESS_FULL = LOADS[:2]
 
 
 @pytest.fixture(scope="module")
 def runs():
-    """The fullest load on the golden model, by placement."""
-    return {run.system: run for run in fallbacks.modelled(FULLER, fallbacks.SHORT_SWAP_MB, seed=1)}
+    """A load on the golden model, by placement."""
+    return {run.system: run for run in fallbacks.modelled(LESS_FULL, 128, seed=1)}
 
 
 def test_all_placements_get_the_same_folios(runs):
@@ -23,14 +23,15 @@ def test_all_placements_get_the_same_folios(runs):
     assert len(tried) == 4 and all(one == tried[0] for one in tried)
 
 
-def test_free_clusters_first_leave_none_for_2_mb(runs):
+def test_free_clusters_first_leave_fewer_for_2_mb(runs):
     assert runs["engine, free-first"].share(2048) > 0.4
     assert runs["engine, free-first"].share(2048) > runs["engine, linux"].share(2048)
 
 
-def test_open_clusters_split_the_fewest(runs):
+def test_open_clusters_split_nothing_that_any_cluster_could_take(runs):
+    """2 MB needs a cluster that is empty, which OPEN does not make more of."""
+    assert set(+runs[OPEN].folios.split) <= {2048}
     splits = {system: run.folios.split.total() for system, run in runs.items()}
-    assert splits[OPEN] == min(splits.values())
     assert splits["engine, free-first"] == max(splits.values())
 
 
@@ -40,31 +41,28 @@ def test_published_shares():
     assert fallbacks.published_share(64, AFTER) == 0
 
 
-def said(load, **changes):
-    """What the guest's script says of a load: 64 kB, 30 folios, 4 of them split, with counters that ran before."""
+def said(**changes):
+    """What the guest's script says: 64 kB, 30 folios, 4 of them split, with counters that ran before."""
     mix = {"mismatches": 0, "verified_bytes": 4096, "paged_out_4": 9, "paged_out_64": 30, **changes}
     return [
-        ["before", load.name, "16", "1", "1"],
-        ["before", load.name, "64", "100", "10"],
-        ["after", load.name, "16", "1", "1"],
-        ["after", load.name, "64", "126", "14"],
-        ["mix", load.name, json.dumps(mix, separators=(",", ":"))],
+        ["before", "64", "100", "10"],
+        ["after", "64", "126", "14"],
+        ["mix", json.dumps(mix, separators=(",", ":"))],
     ]
 
 
 def test_a_guests_counters_are_read():
-    found = fallbacks.counted(ALONE, said(ALONE))
-    assert (found.whole[64], found.split[64], found.split[16]) == (26, 4, 0)
+    found = fallbacks.counted(ALONE, said())
+    assert (found.whole, found.split) == ({64: 26}, {64: 4})
 
 
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        (said(ALONE, mismatches=1), "not what was written"),
-        (said(ALONE, verified_bytes=0), "not what was written"),
-        (said(ALONE)[:-1], "not what was written"),
-        (said(ALONE, paged_out_64=31), "of 31 folios of 64 kB 26 went out whole and 4 were split"),
-        (said(FULLER), "not what was written"),
+        (said(mismatches=1), "not what was written"),
+        (said(verified_bytes=0), "not what was written"),
+        (said()[:-1], "not what was written"),
+        (said(paged_out_64=31), "of 31 folios of 64 kB 26 went out whole and 4 were split"),
     ],
 )
 def test_what_a_guest_says_is_checked(lines, complaint):
@@ -73,10 +71,8 @@ def test_what_a_guest_says_is_checked(lines, complaint):
 
 
 def test_the_script_is_told_what_to_run():
-    told = fallbacks.variables(512, 9)
-    assert told["SIZES"].split()[0] == "16" and told["SIZES"].split()[-1] == "2048"
-    first = told["LOADS"].splitlines()[0]
-    assert first == "alone-90 swapmix --sizes 4k,64k --fill 460m --churn 460m --seed 9"
+    told = fallbacks.variables(ALONE, 512, 9)
+    assert told == {"MIX": "swapmix --sizes 4k,64k --fill 460m --churn 460m --seed 9", "SIZES": "64"}
 
 
 def test_the_result_has_published_and_ours_of_each_system(monkeypatch):

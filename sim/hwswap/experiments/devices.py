@@ -2,10 +2,10 @@
 """How much of four equal swap devices is in use, by how a device is chosen: on Linux 6.12, on 7.3, and by the engine.
 
 Each CPU has the same share of what is in swap, all of them as much as the published machine had, by the size of a
-device. In guests these are processes that write memory and page it out (swapfrag); in the golden model each CPU
-allocates as many slots, in batches of MADV_PAGEOUT's, the CPUs in random order.
+device. In guests these are processes that write memory and page it out, 1 MB at a time (swapfrag); in the golden model
+each CPU allocates as many slots, as many at a time, the CPUs in random order.
 
-There are eight nodes with a CPU each. The devices of the second case are on the first four.
+There are eight nodes with a CPU each. Where nodes matter, the devices are on the first four.
 """
 
 import random
@@ -25,7 +25,7 @@ DEVICES = 4
 NODES = 8
 DISK_MB, SHORT_DISK_MB = 128, 32
 BATCH = 256
-"""Pages that are paged out at a time (swapfrag)."""
+"""Pages that are paged out at a time."""
 
 MB = 256
 """Pages."""

@@ -22,7 +22,7 @@ from hwswap.model.granted import GrantedAllocator
 from hwswap.model.policy import Placement, Policy, Scan
 from hwswap.model.rows import SLOTS
 
-SWAP_MB, SHORT_SWAP_MB = 512, 128
+SWAP_MB, SHORT_SWAP_MB = 256, 64
 PAGES_A_MB = 256
 SCRIPT = "folio-mix.sh"
 ENGINE_EVERY = 4
@@ -42,9 +42,6 @@ BEFORE, AFTER = "before", "after"
 @dataclass(frozen=True)
 class Load:
     """A mix of folios at a level."""
-
-    name: str
-    """For the guest's script, a word."""
 
     sizes: tuple[int, ...]
     percent: int
@@ -66,9 +63,9 @@ class Load:
 
 
 LOADS = (
-    Load("alone-90", ALONE, 90, (64,)),
-    Load("all-80", ALL_SIZES, 80, (512, 2048)),
-    Load("all-90", ALL_SIZES, 90, (512, 2048)),
+    Load(ALONE, 90, (64,)),
+    Load(ALL_SIZES, 80, (512, 2048)),
+    Load(ALL_SIZES, 90, (512, 2048)),
 )
 
 
@@ -101,23 +98,20 @@ def published_share(kb: int, era: str) -> float:
 ERAS = {LINUX_6_12: BEFORE, LINUX_7_3: AFTER}
 
 
-def variables(swap_mb: int, seed: int) -> dict[str, str]:
+def variables(load: Load, swap_mb: int, seed: int) -> dict[str, str]:
     """Return what the guest's script is told."""
-    return {
-        "LOADS": "\n".join(f"{load.name} {load.mix(swap_mb, seed).command()}" for load in LOADS),
-        "SIZES": " ".join(str(4 * pages) for pages in ALL_SIZES[1:]),
-    }
+    return {"MIX": load.mix(swap_mb, seed).command(), "SIZES": " ".join(str(4 * pages) for pages in load.sizes[1:])}
 
 
 def counted(load: Load, said: Sequence[Sequence[str]]) -> Folios:
     """Read what the guest's script says of a load; raises GuestError if that is not right."""
     found = Folios()
     for words in said:
-        if words[1:2] == [load.name] and words[0] in ("before", "after"):
+        if words[0] in ("before", "after"):
             sign = 1 if words[0] == "after" else -1
-            found.whole[int(words[2])] += sign * int(words[3])
-            found.split[int(words[2])] += sign * int(words[4])
-    mix = next((json.loads(words[2]) for words in said if words[:2] == ["mix", load.name]), None)
+            found.whole[int(words[1])] += sign * int(words[2])
+            found.split[int(words[1])] += sign * int(words[3])
+    mix = next((json.loads(words[1]) for words in said if words[0] == "mix"), None)
     if mix is None or mix["mismatches"] or not mix["verified_bytes"]:
         raise GuestError(f"{load.said}: swapped data was not what was written: {mix}")
     for pages in load.sizes[1:]:
@@ -131,10 +125,10 @@ def counted(load: Load, said: Sequence[Sequence[str]]) -> Folios:
 
 
 def measured(kernel: Kernel, swap_mb: int, seed: int) -> Iterator[Run]:
-    """Run the loads on a kernel in a guest."""
+    """Run the loads on a kernel, each in a guest of its own."""
     machine = Machine(cpus=1, icount=True, memory_mb=768 + 2 * swap_mb, disks=1, disk_mb=swap_mb)
-    said = kernels.run(kernel, machine, SCRIPT, variables(swap_mb, seed))
     for load in LOADS:
+        said = kernels.run(kernel, machine, SCRIPT, variables(load, swap_mb, seed))
         yield Run(kernel.name, ERAS[kernel], load, counted(load, said))
 
 
