@@ -46,14 +46,11 @@ def test_as_much_is_in_use_as_in_the_published_tables():
         assert part == pytest.approx(sum(gb) / 64, abs=0.01)
 
 
-def said(case, *used_kb, mismatches=0, nodes=NODES):
-    """What the guest's script says of a case."""
+def said(*used_kb, mismatches=0, nodes=NODES):
+    """What the guest's script says."""
     lines = [["nodes", str(nodes)]]
-    lines += [
-        ["swaps", case.name, f"/dev/ram{at}", "partition", "32764", str(kb), str(-2 - at)]
-        for at, kb in enumerate(used_kb)
-    ]
-    return lines + [["held", case.name, f'{{"tool":"swapfrag","mismatches":{mismatches}}}']] * NODES
+    lines += [["swaps", f"/dev/ram{at}", "partition", "32764", str(kb), str(-2 - at)] for at, kb in enumerate(used_kb)]
+    return lines + [["held", f'{{"tool":"swapfrag","mismatches":{mismatches}}}']] * NODES
 
 
 FALLING, ON_NODES = CASES[0], CASES[1]
@@ -61,7 +58,7 @@ FULL = (32764, 2052, 0, 0)
 
 
 def test_the_tables_of_a_guest_are_read():
-    (usage,) = devices.usages([FALLING], said(FALLING, *FULL), disk_mb=32)
+    usage = devices.usage(FALLING, said(*FULL), disk_mb=32)
     assert usage.system == "Linux 6.12" and usage.policy == SEQUENTIAL
     assert usage.areas[1] == Area("/dev/ram1", 32764, 2052, -3)
     assert usage.share(0) == pytest.approx(32764 / 34816)
@@ -70,28 +67,26 @@ def test_the_tables_of_a_guest_are_read():
 @pytest.mark.parametrize(
     ("case", "lines", "complaint"),
     [
-        (FALLING, said(FALLING, *FULL, mismatches=1), "of the 8 loads"),
-        (FALLING, said(FALLING, *FULL)[:-1], "of the 8 loads"),
-        (FALLING, said(FALLING, *FULL[:3]), "3 devices"),
-        (FALLING, said(FALLING, 30000, 2052, 0, 0), "less is in use"),
-        (ON_NODES, said(ON_NODES, *FULL, nodes=1), "has 1 nodes"),
+        (FALLING, said(*FULL, mismatches=1), "of the 8 loads"),
+        (FALLING, said(*FULL)[:-1], "of the 8 loads"),
+        (FALLING, said(*FULL[:3]), "3 devices"),
+        (FALLING, said(30000, 2052, 0, 0), "less is in use"),
+        (ON_NODES, said(*FULL, nodes=1), "has 1 nodes"),
     ],
 )
 def test_what_a_guest_says_is_checked(case, lines, complaint):
     with pytest.raises(GuestError, match=complaint):
-        list(devices.usages([case], lines, disk_mb=32))
+        devices.usage(case, lines, disk_mb=32)
 
 
 def test_the_script_is_told_what_each_cpu_has():
-    told = devices.variables(CASES[:2], 128, 5)
-    assert told == {"CASES": "falling ram default 17\nnodes node default 25", "DISK_MB": "128", "SEED": "5"}
+    told = devices.variables(ON_NODES, 128, 5)
+    assert told == {"KIND": "node", "PRIORITY": "default", "MB": "25", "DISK_MB": "128", "SEED": "5"}
 
 
 def test_the_result_has_published_and_ours_of_each_system(monkeypatch):
-    def measured(kernel, disk_mb, seed):
-        for case in CASES:
-            if case.kernel is kernel:
-                yield Usage(case.system, case.policy, [Area(f"/dev/ram{at}", 32764, 1000, -1) for at in range(4)])
+    def measured(case, disk_mb, seed):
+        return Usage(case.system, case.policy, [Area(f"/dev/ram{at}", 32764, 1000, -1) for at in range(4)])
 
     monkeypatch.setattr(devices, "measured", measured)
     result = devices.run(seed=1, short=True)

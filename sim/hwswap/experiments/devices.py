@@ -9,7 +9,7 @@ There are eight nodes with a CPU each. Where nodes matter, the devices are on th
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,16 +38,13 @@ SEQUENTIAL, NODE_FIRST, IN_TURN = published.DEVICES_USED
 class Case:
     """A way to choose a device, on a kernel."""
 
-    name: str
-    """For the guest's script, a word."""
-
     policy: str
     """Of published.DEVICES_USED."""
 
     kernel: Kernel
+    said: str = ""
     kind: str = "ram"
     priority: str = "default"
-    said: str = ""
 
     @property
     def system(self) -> str:
@@ -56,10 +53,10 @@ class Case:
 
 
 CASES = (
-    Case("falling", SEQUENTIAL, LINUX_6_12),
-    Case("nodes", NODE_FIRST, LINUX_6_12, kind="node", said=", devices on nodes"),
-    Case("equal", IN_TURN, LINUX_6_12, priority="5", said=", equal priorities"),
-    Case("default", IN_TURN, LINUX_7_3),
+    Case(SEQUENTIAL, LINUX_6_12),
+    Case(NODE_FIRST, LINUX_6_12, ", devices on nodes", kind="node"),
+    Case(IN_TURN, LINUX_6_12, ", equal priorities", priority="5"),
+    Case(IN_TURN, LINUX_7_3),
 )
 
 ENGINE = {SEQUENTIAL: DeviceOrder.SEQUENTIAL, NODE_FIRST: DeviceOrder.NODE_FIRST, IN_TURN: DeviceOrder.ROUND_ROBIN}
@@ -103,35 +100,34 @@ def share_mb(policy: str, disk_mb: int) -> int:
 # Guests
 
 
-def variables(cases: Sequence[Case], disk_mb: int, seed: int) -> dict[str, str]:
+def variables(case: Case, disk_mb: int, seed: int) -> dict[str, str]:
     """Return what the guest's script is told."""
-    lines = [f"{case.name} {case.kind} {case.priority} {share_mb(case.policy, disk_mb)}" for case in cases]
-    return {"CASES": "\n".join(lines), "DISK_MB": str(disk_mb), "SEED": str(seed)}
+    return {
+        "KIND": case.kind,
+        "PRIORITY": case.priority,
+        "MB": str(share_mb(case.policy, disk_mb)),
+        "DISK_MB": str(disk_mb),
+        "SEED": str(seed),
+    }
 
 
-def usages(cases: Sequence[Case], said: Sequence[Sequence[str]], disk_mb: int) -> Iterator[Usage]:
+def usage(case: Case, said: Sequence[Sequence[str]], disk_mb: int) -> Usage:
     """Read what the guest's script says; raises GuestError if that is not right."""
     nodes = next((int(words[1]) for words in said if words[0] == "nodes"), 0)
-    for case in cases:
-        if case.kind == "node" and nodes != NODES:
-            raise GuestError(f"{case.system}: the guest has {nodes} nodes, not {NODES}")
-        areas = [
-            Area(words[2], int(words[4]), int(words[5]), int(words[6]))
-            for words in said
-            if words[:2] == ["swaps", case.name]
-        ]
-        held = [words for words in said if words[:2] == ["held", case.name]]
-        if len(areas) != DEVICES or len(held) != NODES or not all('"mismatches":0' in words[2] for words in held):
-            raise GuestError(f"{case.system}: {len(areas)} devices, and of the {NODES} loads {held}")
-        pages = share_mb(case.policy, disk_mb) * MB * NODES
-        if sum(area.used_kb for area in areas) < 4 * pages:
-            raise GuestError(f"{case.system}: less is in use than the {pages} pages that were paged out: {areas}")
-        yield Usage(case.system, case.policy, areas)
+    if case.kind == "node" and nodes != NODES:
+        raise GuestError(f"{case.system}: the guest has {nodes} nodes, not {NODES}")
+    areas = [Area(words[1], int(words[3]), int(words[4]), int(words[5])) for words in said if words[0] == "swaps"]
+    held = [words for words in said if words[0] == "held"]
+    if len(areas) != DEVICES or len(held) != NODES or not all('"mismatches":0' in words[1] for words in held):
+        raise GuestError(f"{case.system}: {len(areas)} devices, and of the {NODES} loads {held}")
+    pages = share_mb(case.policy, disk_mb) * MB * NODES
+    if sum(area.used_kb for area in areas) < 4 * pages:
+        raise GuestError(f"{case.system}: less is in use than the {pages} pages that were paged out: {areas}")
+    return Usage(case.system, case.policy, areas)
 
 
-def measured(kernel: Kernel, disk_mb: int, seed: int) -> Iterator[Usage]:
-    """Run the cases of a kernel in a guest."""
-    cases = [case for case in CASES if case.kernel is kernel]
+def measured(case: Case, disk_mb: int, seed: int) -> Usage:
+    """Run a case in a guest."""
     machine = Machine(
         cpus=NODES,
         nodes=NODES,
@@ -141,7 +137,7 @@ def measured(kernel: Kernel, disk_mb: int, seed: int) -> Iterator[Usage]:
         disk_mb=disk_mb,
         kernel_arguments="null_blk.nr_devices=0",
     )
-    yield from usages(cases, kernels.run(kernel, machine, SCRIPT, variables(cases, disk_mb, seed)), disk_mb)
+    return usage(case, kernels.run(case.kernel, machine, SCRIPT, variables(case, disk_mb, seed)), disk_mb)
 
 
 # The golden model
@@ -176,16 +172,16 @@ def rows(found: Sequence[Usage]) -> list[Row]:
     """Return the figures that were published, and ours."""
     return [
         Row(
-            f"% of what is in use, {policy}, device {at}: {usage.system}",
-            100 * usage.share(at),
+            f"% of what is in use, {policy}, device {at}: {one.system}",
+            100 * one.share(at),
             100 * published_share(policy, at),
             published.ROUND_ROBIN,
             digits=1,
         )
         for policy in published.DEVICES_USED
         for at in range(DEVICES)
-        for usage in found
-        if usage.policy == policy
+        for one in found
+        if one.policy == policy
     ]
 
 
@@ -194,34 +190,32 @@ def size(kb: int) -> str:
     return f"{kb / 1024:.1f}M" if kb else "0B"
 
 
-def grid(usage: Usage) -> Grid:
+def grid(of: Usage) -> Grid:
     """Return swapon's table."""
-    lines = [
-        [area.name, "partition", size(area.size_kb), size(area.used_kb), str(area.priority)] for area in usage.areas
-    ]
-    return Grid(f"{usage.system}: {usage.policy}", ("NAME", "TYPE", "SIZE", "USED", "PRIO"), lines)
+    lines = [[area.name, "partition", size(area.size_kb), size(area.used_kb), str(area.priority)] for area in of.areas]
+    return Grid(f"{of.system}: {of.policy}", ("NAME", "TYPE", "SIZE", "USED", "PRIO"), lines)
 
 
 def points(found: Sequence[Usage]) -> list[dict[str, Any]]:
     """Return all that was counted."""
     return [
-        {"system": usage.system, "policy": usage.policy, "device": at, **vars(area)}
-        for usage in found
-        for at, area in enumerate(usage.areas)
+        {"system": one.system, "policy": one.policy, "device": at, **vars(area)}
+        for one in found
+        for at, area in enumerate(one.areas)
     ]
 
 
 def run(seed: int, short: bool) -> Result:
     """Do the experiment."""
     disk_mb = SHORT_DISK_MB if short else DISK_MB
-    found = [usage for kernel in kernels.KERNELS for usage in measured(kernel, disk_mb, seed)]
+    found = [measured(case, disk_mb, seed) for case in CASES]
     found += [modelled(policy, disk_mb, seed) for policy in published.DEVICES_USED]
-    found.sort(key=lambda usage: list(published.DEVICES_USED).index(usage.policy))
+    found.sort(key=lambda one: list(published.DEVICES_USED).index(one.policy))
     return Result(
         "devices",
         f"Four equal swap devices of {disk_mb} MB: which part of what is in use is on each",
         rows(found),
-        [grid(usage) for usage in found],
+        [grid(one) for one in found],
         (
             (
                 "Which nodes the published machine has, and which device is on which, is not told. Ours has eight, and "

@@ -110,8 +110,8 @@ def draw_devices(result: Result) -> Figure:
             axes.barh(list(bars), [shares[at] for shares in bars.values()], left=left, color=COLOURS[at])
         axes.invert_yaxis()
         axes.set_title(policy)
-        axes.set_xlabel("% of what is in use, by device")
         axes.tick_params(axis="y", labelsize=7)
+    figure.supxlabel("% of what is in use, by device")
     return figure
 
 
