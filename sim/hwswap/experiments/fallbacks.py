@@ -22,7 +22,7 @@ from hwswap.model.granted import GrantedAllocator
 from hwswap.model.policy import Placement, Policy, Scan
 from hwswap.model.rows import SLOTS
 
-SWAP_MB, SHORT_SWAP_MB = 384, 64
+SWAP_MB, SHORT_SWAP_MB = 256, 64
 PAGES_A_MB = 256
 SCRIPT = "folio-mix.sh"
 ENGINE_EVERY = 4
