@@ -44,8 +44,8 @@ while read -r line; do
 	else
 		printf '%s\n' "$name" >>"$out/dropped"
 	fi
-done < <(awk -F= '/^CONFIG_/ { value[$1] = $0 } END { for (name in value) print value[name] }' "${fragments[@]}" | sort) \
-	>"$work/fragment"
+done < <(awk -F= '/^CONFIG_/ { value[$1] = $0 } END { for (name in value) print value[name] }' "${fragments[@]}" |
+	sort) >"$work/fragment"
 
 say "configuring Linux $version"
 kernel_make -s tinyconfig

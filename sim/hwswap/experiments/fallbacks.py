@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large folios that are split on their way out for want of room: on Linux 6.12, on 7.3, and by the engine's placements.
 
-A mix of all sizes that changes (swapmix; folio_mix.py is the same on models) keeps one device at a level. What goes out,
-and in which order it is freed, is the same for all: the golden model's allocator with the placements of the kernels
+A mix of all sizes that changes (swapmix; folio_mix.py is the same on models) keeps one device at a level. What goes
+out, and in which order it is freed, is the same for all: the golden model's allocator with the placements of the kernels
 before and after the cluster scan series, and with the engine's: indexed, and grants with open clusters.
 """
 
@@ -236,12 +236,12 @@ def run(seed: int, short: bool) -> Result:
                 "zram, which comes and goes. Ours is kept at a level."
             ),
             (
-                "Theirs has many short processes on 96 CPUs, each with a cluster of its own for each size; ours has one "
-                "CPU, so fewer clusters are begun."
+                "Theirs has many short processes on 96 CPUs, each with a cluster of its own for each size; ours has "
+                "one CPU, so fewer clusters are begun."
             ),
             (
-                "Published before and after are two kernels of August 2025 that differ by the series alone. Linux 6.12 is "
-                "older, and keeps a cache of single slots; 7.3 is newer."
+                "Published before and after are two kernels of August 2025 that differ by the series alone. Linux 6.12 "
+                "is older, and keeps a cache of single slots; 7.3 is newer."
             ),
             "A ratio is missing where none was split in what was published.",
         ),

@@ -3,11 +3,11 @@
 //
 // Each granule is a folio in a mapping of its own, so that the kernel can give it no larger one. Sizes are drawn at
 // random, unless others are asked for out of 4, 16, 32, 64 and 128 kB. What is wanted changes: one size, another one
-// every 16 MB, has four times as many pages as each of the others. Were the mix always the same,
-// each size would fit into the holes that its like has left, and no folio would ever be split. Granules are written and
-// paged out until the pages wanted are in use; then one that is chosen at random is read back, verified and freed, and
-// new ones take its place, again and again. At the end all that are left are verified, every byte. A line of JSON says
-// how many folios of each size were paged out; how many of them had to be split, the kernel counts
+// every 16 MB, has four times as many pages as each of the others. Were the mix always the same, each size would fit
+// into the holes that its like has left, and no folio would ever be split. Granules are written and paged out until
+// the pages wanted are in use; then one that is chosen at random is read back, verified and freed, and new ones take
+// its place, again and again. At the end all that are left are verified, every byte. A line of JSON says how many
+// folios of each size were paged out; how many of them had to be split, the kernel counts
 // (hugepages-*kB/stats/swpout_fallback). The exit code is 1 when a byte was wrong.
 
 #include "common.h"
