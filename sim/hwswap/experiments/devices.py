@@ -235,8 +235,8 @@ def run(seed: int, short: bool) -> Result:
             "Throughput (18 % more by round robin than node first): nothing is timed.",
             "Sizes: theirs are zram devices of 16 GB, ours RAM disks, filled to the same part of all four together.",
             (
-                "The first published table is of a kernel that did not ask for nodes, with priorities from -1 on. Linux "
-                "6.12 does the same with devices that are on no node."
+                "The first published table is of a kernel that did not ask for nodes, with priorities from -1 on. "
+                "Linux 6.12 does the same with devices that are on no node."
             ),
         ),
         points(found),

@@ -2,8 +2,8 @@
 """Large folios that are split on their way out for want of room: on Linux 6.12, on 7.3, and by the engine's placements.
 
 A mix of all sizes that changes (swapmix; folio_mix.py is the same on models) keeps one device at a level. What goes
-out, and in which order it is freed, is the same for all: the golden model's allocator with the placements of the kernels
-before and after the cluster scan series, and with the engine's: indexed, and grants with open clusters.
+out, and in which order it is freed, is the same for all: the golden model's allocator with the placements of the
+kernels before and after the cluster scan series, and with the engine's: indexed, and grants with open clusters.
 """
 
 import json
