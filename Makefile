@@ -16,7 +16,7 @@ PYTEST := $(ENV) python -m pytest
 REPORT := $(ENV) build/python-report/bin/python
 
 help: ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup: ## get all that is needed: Debian packages, Python, sbt, QEMU, kernel source
 	@sim/setup/setup
@@ -53,6 +53,9 @@ kernel: setup ## Linux 7.3 with the patches: build/kernel
 
 kernel-unpatched: setup ## the same without the patches, but for the bench: what others are compared with
 	@$(B) kernel-unpatched
+
+kernel-6.12: setup ## Linux 6.12 as it is, the swap allocator before swap tables, to compare with: build/kernel-6.12
+	@$(B) kernel-6.12
 
 kernel-tuned: setup ## the patched kernel that writes and searches swap tables by ranges: build/kernel-tuned
 	@$(B) kernel-tuned
@@ -168,8 +171,9 @@ break-even: setup ## where offload pays, calculated: build/break-even [LINK=cxl]
 	@$(ENV) python -m hwswap break-even $(if $(LINK),--link $(LINK)) $(if $(ORDER),--order $(ORDER)) \
 		$(if $(DOCS),--docs)
 
-# ONLY="swapoff offsets cache": these alone.
-experiments: setup ## published tables on swap allocation, made again in kind: build/experiments [ONLY=cache] [SHORT=1]
+# ONLY="swapoff offsets cache": these alone; "devices fallbacks" need guests, and are made when they are named.
+experiments: setup $(if $(filter devices fallbacks,$(ONLY)),guest kernel-unpatched kernel-6.12)
+experiments: ## published tables on swap allocation, made again in kind: build/experiments [ONLY=cache] [SHORT=1]
 	@$(ENV) python -m hwswap experiments $(ONLY) $(if $(SHORT),--short)
 
 report-env: setup ## the Python environment of report and sweep: build/python-report
@@ -349,4 +353,4 @@ distclean: clean ## clean, and remove the cache that all clones share
 	rm -rf "$$HWSWAP_CACHE"
 
 # Every target is a name.
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
+.PHONY: $(shell sed -n 's/^\([a-z0-9.-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))

@@ -7,6 +7,7 @@ import pytest
 from hwswap.cli import main as cli
 from hwswap.experiments import command, comparison, published, show
 from hwswap.experiments.comparison import Result, Row
+from hwswap.guest.qemu import GuestError
 from rich.console import Console
 
 SOURCE = published.Source("On slots", "A. Nobody", "letter", "1970")
@@ -39,11 +40,28 @@ def test_all_are_done_unless_names_are_given(tmp_path, capsys, monkeypatch):
     def made(name: str) -> Result:
         return Result(name, name, [Row("a figure", 1.0)], [], ("because",), ("all",))
 
-    monkeypatch.setattr(command, "EXPERIMENTS", {name: lambda *_, name=name: made(name) for name in ("one", "two")})
+    names = ("one", "two", "three")
+    monkeypatch.setattr(command, "EXPERIMENTS", {name: lambda *_, name=name: made(name) for name in names})
+    monkeypatch.setattr(command, "IN_GUESTS", ("three",))
     monkeypatch.setattr("hwswap.experiments.plot.draw", lambda *_: None)
     assert cli.main(["experiments", "-o", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"one.json", "two.json"}
     assert "no figure was published" in capsys.readouterr().out
+    assert cli.main(["experiments", "three", "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "three.json").exists()
+
+
+def test_a_guest_that_fails_is_one_message(tmp_path, capsys, monkeypatch):
+    def fails(seed, short):
+        raise GuestError("it did not boot")
+
+    monkeypatch.setitem(command.EXPERIMENTS, "devices", fails)
+    assert cli.main(["experiments", "devices", "-o", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "experiments: devices: it did not boot\n"
+
+
+def test_what_boots_guests_is_an_experiment():
+    assert set(command.IN_GUESTS) < command.EXPERIMENTS.keys()
 
 
 def test_a_wrong_name_is_one_sentence(capsys):
@@ -51,7 +69,7 @@ def test_a_wrong_name_is_one_sentence(capsys):
         cli.main(["experiments", "zoned"])
     assert ended.value.code == 2
     said = capsys.readouterr().err
-    assert "there is no experiment zoned: choose swapoff, offsets, cache" in said
+    assert "there is no experiment zoned: choose swapoff, offsets, cache, devices, fallbacks" in said
     assert said.count("\n") == 1
 
 

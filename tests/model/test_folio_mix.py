@@ -1,43 +1,128 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many large folios are split under a changing mix of sizes, by placement: the models' side of bench-offload."""
 
-from folio_mix import MB, PAGES, Boundless, Kernel, folio_mix
+from collections import Counter
+
+import pytest
+from hwswap.experiments.folio_mix import DEFAULT_SIZES, Draw, Mix, swap_out
+from hwswap.model.golden import Allocator, Slots
+from hwswap.model.granted import GrantedAllocator
 from hwswap.model.grants import Grants, Placement
 from hwswap.model.rows import SLOTS
+from hwswap_map import Status
+
+MB = 256
+DEVICES = 2
+CLUSTERS = MB // 2
+AT_92 = Mix(fill_mb=MB * 92 // 100, churn_mb=MB * 92 // 200, seed=1)
 
 
-def splits(percent, sparing=None):
-    """Return how many large folios were split; with no engine if `sparing` is None."""
+class Emptied:
+    """Counts the clusters that become free."""
 
-    def engine(arrays, lines):
-        return Grants(arrays, lines, Placement.INDEXED, sparing)
+    emptied = 0
 
-    kernel = Kernel(2, None if sparing is None else engine)
-    whole, split = folio_mix(kernel, percent)
+    def free_cluster(self, device, cluster):
+        """Take note."""
+        self.emptied += 1
+        super().free_cluster(device, cluster)
+
+
+class Kernel(Emptied, Allocator):
+    """The kernel's own placement."""
+
+    def __init__(self):
+        """Use two devices of one priority."""
+        super().__init__(devices=DEVICES, cpus=1, clusters=CLUSTERS)
+        for type_ in range(DEVICES):
+            self.prepare(type_, CLUSTERS // DEVICES * SLOTS, type_ * CLUSTERS // DEVICES)
+            self.swapon(type_)
+
+
+class Granted(Emptied, GrantedAllocator):
+    """The kernel with an engine, which has its say behind every fourth folio."""
+
+    def __init__(self, placement, sparing=True):
+        """Use two devices of one priority."""
+        super().__init__(DEVICES, CLUSTERS, lambda arrays, lines: Grants(arrays, lines, placement, sparing))
+
+    def after(self, number):
+        """Let the engine have its say."""
+        if number % 4 == 0:
+            self.engine()
+
+
+def splits(kernel):
+    """Return what was split, and how many large folios there were."""
+    folios = swap_out(kernel, AT_92, getattr(kernel, "after", lambda number: None))
     assert not kernel.faults()
-    assert kernel.emptied == 0, "a cluster gets another order after all"
-    print(f"{percent} % full, sparing {sparing}: {sum(split.values())} split, {dict(split)}")
-    return sum(split.values()), whole, split
+    print(f"{type(kernel).__name__}: {sum(folios.split.values())} split, {dict(folios.split)}")
+    return +folios.split, sum((folios.split + folios.whole)[4 * pages] for pages in DEFAULT_SIZES[1:])
 
 
 def test_the_kernel_splits_as_many_as_in_a_guest():
     """The very folios that `make bench-offload` counts at 92 %, seed 1, short form: the model is the kernel's."""
-    _, whole, split = splits(92)
-    assert split == {16: 122, 32: 87}
-    assert sum(whole[size] + split[size] for size in (16, 32, 64, 128)) == 9733
+    kernel = Kernel()
+    assert splits(kernel) == ({16: 122, 32: 87}, 9733)
+    assert kernel.emptied == 0, "a cluster gets another order after all"
 
 
 def test_a_sparing_engine_splits_fewer():
     """Granted in advance, free clusters are gone when an order that has nothing else comes for them."""
-    kernel, eager, sparing = (splits(92, how)[0] for how in (None, False, True))
-    assert eager > kernel
-    assert sparing < kernel / 2
+    eager, sparing = Granted(Placement.INDEXED, sparing=False), Granted(Placement.INDEXED)
+    kernel, eagerly, sparingly = (splits(one)[0].total() for one in (Kernel(), eager, sparing))
+    assert eagerly > kernel
+    assert sparingly < kernel / 2
+    assert eager.emptied == sparing.emptied == 0
+
+
+def test_open_clusters_end_it():
+    """Any order may go into any cluster, as in a guest."""
+    assert splits(Granted(Placement.OPEN)) == ({}, 9733)
+
+
+class Boundless:
+    """An allocator that always has room, and takes note of how many slots each order has at most."""
+
+    def __init__(self):
+        """Begin with nothing in use; the offset of what is allocated is its order."""
+        self.used, self.most = Counter(), Counter()
+
+    def alloc(self, cpu, order):
+        """Give some place."""
+        self.used[order] += 1 << order
+        self.most[order] = max(self.most[order], self.used[order])
+        return Slots(cpu, order)
+
+    def free(self, type_, offset, nr):
+        """Take note."""
+        self.used[offset] -= nr
+        return Status.OK
 
 
 def test_a_cluster_an_order_leaves_nothing_to_spare():
     """Each order's most, at whatever time, is together all of swap, at 92 %: clusters of one order hardly suffice."""
     boundless = Boundless()
-    folio_mix(boundless, 92)
-    most = {4 * pages: boundless.most[pages.bit_length() - 1] / SLOTS for pages in PAGES}
-    print({size: round(clusters, 1) for size, clusters in most.items()}, f"of {MB // 2} clusters")
-    assert sum(most.values()) > MB // 2
+    swap_out(boundless, AT_92)
+    most = {4 * pages: boundless.most[pages.bit_length() - 1] / SLOTS for pages in DEFAULT_SIZES}
+    print({size: round(clusters, 1) for size, clusters in most.items()}, f"of {CLUSTERS} clusters")
+    assert sum(most.values()) > CLUSTERS
+
+
+def test_each_size_has_as_many_pages_but_for_the_favourite():
+    draw = Draw(Mix(1, 1, seed=3, sizes=(1, 16, 128, 512)))
+    drawn = Counter()
+    favourites = Counter()
+    for _ in range(200_000):
+        pages = draw.size()
+        drawn[pages] += pages
+        favourites[draw.sizes[draw.favourite]] += pages
+    assert set(drawn) == {1, 16, 128, 512}
+    for pages in drawn:
+        # Four of seven parts while it is the favourite, one of seven else.
+        expected = (4 * favourites[pages] + favourites.total() - favourites[pages]) / 7
+        assert drawn[pages] == pytest.approx(expected, rel=0.1)
+
+
+def test_the_programs_arguments():
+    assert Mix(409, 100, 7, (1, 16, 512)).command() == "swapmix --sizes 4k,64k,2048k --fill 409m --churn 100m --seed 7"

@@ -35,10 +35,10 @@ def stand_in(env: dict[str, str], name: str, script: str) -> Path:
     return program
 
 
-def run(script: str, env: dict[str, str], **changes: str) -> subprocess.CompletedProcess[str]:
+def run(script: str, env: dict[str, str], *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
     """Run a set-up script to its end."""
     return subprocess.run(
-        [SETUP / script],
+        [SETUP / script, *arguments],
         check=False,
         env={**env, **changes},
         stdin=subprocess.DEVNULL,
@@ -157,19 +157,20 @@ def test_kernel_tree_of_ones_own(env: dict[str, str], tmp_path: Path) -> None:
     assert run("kernel-source", env, KERNEL_SRC=str(tmp_path)).stdout.strip() == str(tmp_path)
 
 
-def package_root(env: dict[str, str], tmp_path: Path, version: str) -> str:
+def package_root(env: dict[str, str], tmp_path: Path, version: str, series: str = "7.3") -> str:
     """Have mmdebstrap's stand-in give a root with a package of that version; return the package's SHA-256."""
-    tree = tmp_path / "linux-source-7.3"
+    name = f"linux-source-{series}"
+    tree = tmp_path / name
     tree.mkdir()
     (tree / "Makefile").write_text("SUBLEVEL = 9\n")
     package = tmp_path / "package"
     (package / "DEBIAN").mkdir(parents=True)
     (package / "DEBIAN" / "control").write_text(
-        f"Package: linux-source-7.3\nVersion: {version}\nArchitecture: all\nMaintainer: a <a@b.c>\nDescription: d\n"
+        f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: a <a@b.c>\nDescription: d\n"
     )
     (package / "usr" / "src").mkdir(parents=True)
-    with tarfile.open(package / "usr" / "src" / "linux-source-7.3.tar.xz", "w:xz") as archive:
-        archive.add(tree, "linux-source-7.3")
+    with tarfile.open(package / "usr" / "src" / f"{name}.tar.xz", "w:xz") as archive:
+        archive.add(tree, name)
     fetched = tmp_path / "root" / "fetched"
     fetched.mkdir(parents=True)
     subprocess.run(["dpkg-deb", "--build", package, fetched], check=True, capture_output=True)
@@ -224,6 +225,18 @@ def test_another_kernel_source_when_asked_for(env: dict[str, str], tmp_path: Pat
     assert (tree / "Makefile").read_text() == "SUBLEVEL = 9\n"
     assert (tree.parent / "version").read_text() == f"7.3.9-1 {sha256}\n"
     refused(run("kernel-source", env), "not 7.3.4-1~bpo13+1")
+
+
+def test_the_source_of_6_12_is_another_package(env: dict[str, str], tmp_path: Path) -> None:
+    """It is pinned as well, and a tree of one's own is not taken for it."""
+    package_root(env, tmp_path, "6.12.9-1", "6.12")
+    result = run("kernel-source", env, "6.12", KERNEL_SRC=str(ROOT))
+    refused(result, "Debian 13 has linux-source-6.12 6.12.9-1, not 6.12.", "KERNEL_ANY=1")
+    assert nothing_kept(tmp_path)
+    result = run("kernel-source", env, "6.12", KERNEL_ANY="1")
+    assert result.returncode == 0, result.stderr
+    assert (Path(result.stdout.strip()).parent / "version").read_text().startswith("6.12.9-1 ")
+    refused(run("kernel-source", env, "6.6"), "knows Linux 7.3 and 6.12, not 6.6")
 
 
 def test_the_pinned_kernel_source_is_taken(env: dict[str, str], tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 """What an experiment returns: published figures beside ours, tables of ours alone, and what to think of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hwswap.experiments.published import Source
@@ -47,7 +47,7 @@ class Result:
     incomparable: Sequence[str]
     """What cannot be compared, a sentence each."""
 
-    points: list[Mapping[str, Any]] = field(default_factory=list)
+    points: Sequence[Mapping[str, Any]] = ()
     """All that was counted, for JSON and the picture."""
 
     def json(self) -> dict[str, Any]:

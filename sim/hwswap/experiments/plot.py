@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from hwswap.experiments import cache, offsets, swapoff
+from hwswap.experiments import cache, devices, fallbacks, offsets, published, swapoff
 from hwswap.experiments.comparison import Result
 
 COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd")
@@ -96,7 +96,52 @@ def draw_cache(result: Result) -> Figure:
     return figure
 
 
-PICTURES = {"swapoff": draw_swapoff, "offsets": draw_offsets, "cache": draw_cache}
+def draw_devices(result: Result) -> Figure:
+    """Which part of what is in use is on each device, published and ours."""
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    for axes, policy in zip(figure.subplots(1, len(published.DEVICES_USED), sharex=True), devices.ENGINE, strict=True):
+        own = select(result.points, policy=policy)
+        bars = {"published": [100 * devices.published_share(policy, at) for at in range(devices.DEVICES)]}
+        for system in dict.fromkeys(point["system"] for point in own):
+            used = [point["used_kb"] for point in select(own, system=system)]
+            bars[system] = [100 * kb / sum(used) for kb in used]
+        for at in range(devices.DEVICES):
+            left = [sum(shares[:at]) for shares in bars.values()]
+            axes.barh(list(bars), [shares[at] for shares in bars.values()], left=left, color=COLOURS[at])
+        axes.invert_yaxis()
+        axes.set_title(policy)
+        axes.tick_params(axis="y", labelsize=7)
+    figure.supxlabel("% of what is in use, by device")
+    return figure
+
+
+def draw_fallbacks(result: Result) -> Figure:
+    """Which part of the folios of each size is split."""
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for axes, load in zip(figure.subplots(1, len(fallbacks.LOADS), sharey=True), fallbacks.LOADS, strict=True):
+        own = select(result.points, load=load.said)
+        for at, system in enumerate(dict.fromkeys(point["system"] for point in own)):
+            of_it = select(own, system=system)
+            shares = [100 * point["split"] / max(1, point["split"] + point["whole"]) for point in of_it]
+            axes.plot([str(point["kb"]) for point in of_it], shares, "o-", color=f"C{at}", label=system, alpha=0.7)
+        for marker, era in (("k^", fallbacks.BEFORE), ("kv", fallbacks.AFTER)):
+            places = [100 * fallbacks.published_share(kb, era) for kb in load.published]
+            axes.plot([str(kb) for kb in load.published], places, marker, label=f"published, {era} the series")
+        axes.set_title(load.said)
+        axes.set_xlabel("kB a folio")
+        axes.tick_params(axis="x", rotation=60)
+    figure.axes[0].set_ylabel("% of folios that are split")
+    figure.axes[1].legend(fontsize=7, loc="upper left")
+    return figure
+
+
+PICTURES = {
+    "swapoff": draw_swapoff,
+    "offsets": draw_offsets,
+    "cache": draw_cache,
+    "devices": draw_devices,
+    "fallbacks": draw_fallbacks,
+}
 
 
 def draw(result: Result, folder: Path) -> None:

@@ -84,3 +84,33 @@ SWAP_TABLE = Source(
 
 SWAP_TABLE_MEMORY = 1.0
 """Of SWAP_TABLE, in words: the memory is about the same as before on average, in a few cases about 1 % more."""
+
+ROUND_ROBIN = Source(
+    "mm/swap: select swap device with default priority round robin",
+    "Baoquan He",
+    "patch, as it went into the kernel",
+    "28 October 2025",
+)
+
+DEVICE_GB = 16.0
+DEVICES_USED = {
+    "one after the other": (16.0, 966.2 / 1024, 0.0, 0.0),
+    "node first": (15.7, 3.4, 3.4, 2.6),
+    "round robin": (6.6, 6.6, 6.6, 6.6),
+}
+"""Of ROUND_ROBIN: GB in use of four devices of DEVICE_GB (swapon's table), by how the kernel chooses one."""
+
+CLUSTER_SCAN = Source(
+    "mm, swap: improve cluster scan strategy",
+    "Kairui Song",
+    "cover letter of a patch series, version 2, on the kernel's mailing lists",
+    "6 August 2025",
+)
+
+FOLIOS_SPLIT = {
+    64: ((20_917, 1_787_051), (0, 1_811_598)),
+    512: ((1_767, 11_663), (6, 14_480)),
+    2048: ((1_442, 24), (7, 1_329)),
+}
+"""Of CLUSTER_SCAN: folios of so many kB that were split on their way out (swpout_fallback), and that went out whole
+(swpout), before the series and after. Those of 64 kB are of a run in which no other large size was permitted."""

@@ -63,6 +63,8 @@ class Machine:
     """One instruction takes one nanosecond of guest time; one CPU only. Idle time is skipped."""
     in_turn: bool = False
     """CPUs run in turn, in one thread of the host: what waits for another CPU gets it, however busy the host is."""
+    nodes: int = 1
+    """NUMA nodes; each is a socket and has as many CPUs, and the first one has all memory."""
     memory_mb: int = 768
     disks: int = 4
     """RAM disks /dev/ram0 and up, for swap."""
@@ -97,6 +99,8 @@ class Guest:
         """Checks what cannot be booted."""
         if self.machine.icount and self.machine.cpus != 1:
             raise ValueError("a guest whose clock counts instructions has one CPU")
+        if self.machine.cpus % self.machine.nodes:
+            raise ValueError("each node of a guest has as many CPUs")
         self._qemu: Popen[bytes] | None = None
         self._channel: socket.socket | None = None
         self._qmp: Qmp | None = None
@@ -175,11 +179,12 @@ class Guest:
             machine.kernel_arguments,
         ]
         command: list[str | Path] = [artifacts.QEMU.path(), "-nodefaults", "-no-user-config", "-display", "none"]
-        command += ["-machine", "q35,memory-backend=ram", "-m", f"{machine.memory_mb}M"]
+        command += ["-machine", "q35" if machine.nodes > 1 else "q35,memory-backend=ram", "-m", f"{machine.memory_mb}M"]
+        command += self._nodes()
         # The engine reads and writes the guest's memory, so it has to be a file that can be shared.
         command += ["-object", f"memory-backend-memfd,id=ram,size={machine.memory_mb}M,share=on"]
         # Without the random number instructions a run can be repeated.
-        command += ["-cpu", "max,-rdrand,-rdseed", "-smp", str(machine.cpus), "-seed", "1"]
+        command += ["-cpu", "max,-rdrand,-rdseed", "-smp", f"{machine.cpus},sockets={machine.nodes}", "-seed", "1"]
         command += ["-rtc", "base=2026-01-01T00:00:00,clock=vm"]
         if machine.icount:
             command += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
@@ -201,6 +206,15 @@ class Guest:
         self._channel = self._connect("channel")
         self._channel.settimeout(0.2)
         self._qmp = Qmp(self._connect("qmp"))
+
+    def _nodes(self) -> list[str]:
+        """QEMU's arguments for more than one node."""
+        nodes, each = self.machine.nodes, self.machine.cpus // self.machine.nodes
+        command = []
+        for node in range(nodes) if nodes > 1 else ():
+            memory = "" if node else ",memdev=ram"
+            command += ["-numa", f"node,nodeid={node},cpus={node * each}-{node * each + each - 1}{memory}"]
+        return command
 
     def _device(self) -> dict[str, object]:
         assert self.engine

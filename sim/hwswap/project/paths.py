@@ -44,6 +44,9 @@ KERNEL_IMAGE = KERNEL / "bzImage"
 KERNEL_UNPATCHED_IMAGE = BUILD / "kernel-unpatched" / "bzImage"
 """Linux as it is, but for the bench of its allocator (`make kernel-unpatched`)."""
 
+KERNEL_6_12_IMAGE = BUILD / "kernel-6.12" / "bzImage"
+"""Linux 6.12 as it is, to compare with (`make kernel-6.12`)."""
+
 KERNEL_TUNED_IMAGE = BUILD / "kernel-tuned" / "bzImage"
 """The patched kernel with swap tables written and searched by ranges (`make kernel-tuned`)."""
 
@@ -76,6 +79,7 @@ TARGETS = {
     "qemu": "setup",
     "kernel": "kernel",
     "kernel-unpatched": "kernel-unpatched",
+    "kernel-6.12": "kernel-6.12",
     "kernel-tuned": "kernel-tuned",
     "kernel-lockstat": "bench-locks",
     "kernel-unpatched-lockstat": "bench-locks",

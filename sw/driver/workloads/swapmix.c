@@ -2,13 +2,13 @@
 // swapmix: keeps swap as full as it is told to, with folios of several sizes that come and go.
 //
 // Each granule is a folio in a mapping of its own, so that the kernel can give it no larger one. Sizes are drawn at
-// random out of 4, 16, 32, 64 and 128 kB. What is wanted changes: one size, another one every 16 MB, has half of the
-// pages, and the others have the same share of the rest. Were the mix always the same, each size would fit into the
-// holes that its like has left, and no folio would ever be split. Granules are written and paged out until the pages
-// wanted are in use; then one that is chosen at random is read back, verified and freed, and new ones take its place,
-// again and again. At the end all that are left are verified, every byte. A line of JSON says how many folios of each
-// size were paged out; how many of them had to be split, the kernel counts (hugepages-*kB/stats/swpout_fallback). The
-// exit code is 1 when a byte was wrong.
+// random, unless others are asked for out of 4, 16, 32, 64 and 128 kB. What is wanted changes: one size, another one
+// every 16 MB, has four times as many pages as each of the others. Were the mix always the same, each size would fit
+// into the holes that its like has left, and no folio would ever be split. Granules are written and paged out until
+// the pages wanted are in use; then one that is chosen at random is read back, verified and freed, and new ones take
+// its place, again and again. At the end all that are left are verified, every byte. A line of JSON says how many
+// folios of each size were paged out; how many of them had to be split, the kernel counts
+// (hugepages-*kB/stats/swpout_fallback). The exit code is 1 when a byte was wrong.
 
 #include "common.h"
 
@@ -21,13 +21,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SIZES 5
-#define PLACE (256UL << 10) /* of the address space, for a granule of any size and what keeps it apart */
-
-static const unsigned int pages_of[SIZES] = {1, 4, 8, 16, 32};
-static const unsigned int weight_of[SIZES] = {32, 8, 4, 2, 1}; /* as many pages of each */
-#define FAVOURED 4					       /* times as many of one */
-#define PHASE (16UL << 20)				       /* bytes until another one is favoured */
+#define SIZES_MAX 10
+#define FAVOURED 4	   /* times as many of one size */
+#define PHASE (16UL << 20) /* bytes until another one is favoured */
 
 struct granule {
 	unsigned int size; /* index of pages_of */
@@ -35,21 +31,22 @@ struct granule {
 };
 
 static const struct option longs[] = {
-    {"fill", required_argument, NULL, 'f'},
-    {"churn", required_argument, NULL, 'c'},
-    {"seed", required_argument, NULL, 'S'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"sizes", required_argument, NULL, 's'}, {"fill", required_argument, NULL, 'f'},
+    {"churn", required_argument, NULL, 'c'}, {"seed", required_argument, NULL, 'S'},
+    {"help", no_argument, NULL, 'h'},	     {NULL, 0, NULL, 0},
 };
 
+static unsigned int sizes = 5, pages_of[SIZES_MAX] = {1, 4, 8, 16, 32};
+static uint64_t place_bytes; /* of the address space, for a granule of any size and what keeps it apart */
 static char *base;
 static struct granule *granules;
 static uint32_t *there; /* places of the granules that are there, in no order */
-static uint64_t nr_there, pages_there, places, verified, mismatches, paged_out[SIZES], round_now, seed = 1;
+static uint64_t nr_there, pages_there, places, verified, mismatches, paged_out[SIZES_MAX], round_now, seed = 1;
 
 static void usage(FILE *out)
 {
 	fputs("usage: swapmix [options]\n"
+	      "  -s, --sizes LIST   sizes of folios, rising powers of two from 4k to 2m (default 4k,16k,32k,64k,128k)\n"
 	      "  -f, --fill SIZE    memory to keep in swap (default 64m)\n"
 	      "  -c, --churn SIZE   memory to free and to write anew behind that (default: --fill)\n"
 	      "  -S, --seed N       seed of the pattern and of all choices (default 1)\n"
@@ -57,12 +54,30 @@ static void usage(FILE *out)
 	      out);
 }
 
+static void parse_sizes(char *list)
+{
+	unsigned int before = 0;
+
+	sizes = 0;
+	for (char *part = strtok(list, ","); part; part = strtok(NULL, ",")) {
+		uint64_t bytes = parse_size(part, "each of --sizes");
+
+		if (bytes < PAGE_BYTES || bytes > HUGE_BYTES || bytes & (bytes - 1) || bytes / PAGE_BYTES <= before)
+			die("--sizes must be rising powers of two from 4k to 2m, and %s is not", part);
+		before = pages_of[sizes++] = bytes / PAGE_BYTES;
+	}
+	if (!sizes)
+		die("--sizes must name at least one size");
+}
+
 static void allow_folios(void)
 {
 	char path[128];
 	int error;
 
-	for (unsigned int s = 1; s < SIZES; s++) {
+	for (unsigned int s = 0; s < sizes; s++) {
+		if (pages_of[s] == 1)
+			continue;
 		snprintf(path, sizeof(path), "/sys/kernel/mm/transparent_hugepage/hugepages-%lukB/enabled",
 			 pages_of[s] * PAGE_BYTES >> 10);
 		error = write_text(path, "madvise");
@@ -74,7 +89,7 @@ static void allow_folios(void)
 
 static char *address(uint32_t place)
 {
-	return base + place * PLACE;
+	return base + place * place_bytes;
 }
 
 /* Draws a size. */
@@ -82,15 +97,16 @@ static unsigned int any_size(uint64_t *random)
 {
 	static unsigned int favourite;
 	static uint64_t left;
-	unsigned int weight[SIZES], all = 0, size = 0;
+	unsigned int weight[SIZES_MAX], all = 0, size = 0;
 	uint64_t drawn;
 
 	if (!left) {
-		favourite = random_below(random, SIZES);
+		favourite = random_below(random, sizes);
 		left = PHASE / PAGE_BYTES;
 	}
-	for (unsigned int s = 0; s < SIZES; s++) {
-		weight[s] = weight_of[s] * (s == favourite ? FAVOURED : 1);
+	for (unsigned int s = 0; s < sizes; s++) {
+		/* As many pages of each size, but for the favourite. */
+		weight[s] = pages_of[sizes - 1] / pages_of[s] * (s == favourite ? FAVOURED : 1);
 		all += weight[s];
 	}
 	for (drawn = random_below(random, all); drawn >= weight[size]; size++)
@@ -108,7 +124,7 @@ static void add(uint32_t place, unsigned int size)
 	if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
 	    at)
 		die("cannot map %" PRIu64 " bytes: %s", bytes, strerror(errno));
-	if (size && madvise(at, bytes, MADV_HUGEPAGE))
+	if (pages_of[size] > 1 && madvise(at, bytes, MADV_HUGEPAGE))
 		die("the kernel refuses large folios (madvise: %s)", strerror(errno));
 	round_now++;
 	for (uint64_t i = 0; i < bytes; i += PAGE_BYTES)
@@ -147,8 +163,11 @@ int main(int argc, char **argv)
 	uint64_t nr_empty = 0;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "f:c:S:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:f:c:S:h", longs, NULL)) != -1) {
 		switch (c) {
+		case 's':
+			parse_sizes(optarg);
+			break;
 		case 'f':
 			fill = parse_size(optarg, "--fill");
 			break;
@@ -169,19 +188,22 @@ int main(int argc, char **argv)
 	if (optind != argc)
 		die("'%s' is not understood; see --help", argv[optind]);
 	wanted = fill / PAGE_BYTES;
+	if (wanted < pages_of[sizes - 1])
+		die("--fill must hold at least one folio of each size");
+	place_bytes = 2 * pages_of[sizes - 1] * PAGE_BYTES;
 	left = (churn ? churn : fill) / PAGE_BYTES;
 	places = wanted + 64; /* as many as single pages, at worst */
 	random = mix64(seed);
 	allow_folios();
 	if (write_text("/proc/sys/vm/max_map_count", "1000000"))
 		die("vm.max_map_count cannot be raised, and each granule is a mapping");
-	base = mmap(NULL, (places + 1) * PLACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	base = mmap(NULL, (places + 1) * place_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	granules = calloc(places, sizeof(*granules));
 	there = calloc(places, sizeof(*there));
 	empty = calloc(places, sizeof(*empty));
 	if (base == MAP_FAILED || !granules || !there || !empty)
 		die("no memory for the bookkeeping of %" PRIu64 " granules", places);
-	base = (char *)(((uintptr_t)base + PLACE - 1) & ~(PLACE - 1));
+	base = (char *)(((uintptr_t)base + place_bytes - 1) & ~(place_bytes - 1));
 
 	while (left) {
 		unsigned int size = any_size(&random);
@@ -200,7 +222,7 @@ int main(int argc, char **argv)
 	printf("{\"tool\":\"swapmix\",\"fill\":%" PRIu64 ",\"seed\":%" PRIu64 ",\"verified_bytes\":%" PRIu64
 	       ",\"mismatches\":%" PRIu64,
 	       fill, seed, verified, mismatches);
-	for (unsigned int s = 0; s < SIZES; s++)
+	for (unsigned int s = 0; s < sizes; s++)
 		printf(",\"paged_out_%lu\":%" PRIu64, pages_of[s] * PAGE_BYTES >> 10, paged_out[s]);
 	printf("}\n");
 	return mismatches != 0;

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's allocator as patches 0006 to 0008 have it: grants steer it, and what it does is told by marks.
+
+The golden model is the allocator, the specification of grants (grants.py) the engine. The engine has its say when
+`engine` is called, not at each step: how late it is in a guest depends on the machine.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from hwswap_map import Flag, Status
+
+from hwswap.model.clusters import Cluster, Device, Slots
+from hwswap.model.golden import Allocator
+from hwswap.model.grants import LISTED, DeviceEntry, Grant, Grants, Lines, Placement
+from hwswap.model.marks import Arrays, Scanner, Word, change, mark
+from hwswap.model.rows import SLOTS
+from hwswap.model.search import Search_
+from hwswap.model.steps import Operation
+
+TURNS = 128
+"""Of so many folios that NO_RUN fails the kernel looks for one: SWAP_GRANTS_TURNS."""
+
+Make = Callable[[Arrays, Lines], Grants]
+"""Makes an engine that knows no device."""
+
+
+class GrantedAllocator(Allocator):
+    """An allocator with one CPU, devices of one priority, and an engine."""
+
+    def __init__(self, devices: int, clusters: int, make: Make) -> None:
+        """Use devices.
+
+        Args:
+            devices: how many.
+            clusters: of all of them together, the same number each.
+            make: the engine.
+        """
+        super().__init__(devices=devices, cpus=1, clusters=clusters)
+        each = clusters // devices
+        for type_ in range(devices):
+            self.prepare(type_, each * SLOTS, type_ * each)
+            self.swapon(type_)
+        self.masks: dict[int, tuple[int, Grant]] = {}
+        self.failed = 0
+        self.changed = set(range(clusters))
+        self.arrays, self.lines = Arrays(clusters), Lines(1)
+        self.grants = make(self.arrays, self.lines)
+        for device in self.devices.values():
+            entry = DeviceEntry(device.type, device.base, len(device.clusters), device.priority, device.type + 1)
+            self.grants.set_device(entry)
+        self.rounds, self.passes = Scanner(self.arrays, self.grants.index).steps(), self.grants.steps()
+        for _ in range(2):  # until then it says of no order that there is no room
+            self.engine()
+
+    def engine(self) -> None:
+        """Let the engine see what has changed, and look at all rings."""
+        for device in self.devices.values():
+            for cluster in device.clusters:
+                number = device.base + cluster.index
+                word = Word(cluster.order, cluster.flag, device.type + 1)
+                if self.arrays.used(number) != cluster.used or self.arrays.word[number] != word.pack():
+                    for _ in change(self.arrays, number, cluster.used, word):
+                        pass
+                if number in self.changed:
+                    for _ in mark(self.arrays, number):
+                        pass
+        self.changed.clear()
+        while next(self.rounds) != "round":
+            pass
+        self.grants.round_finished()
+        while next(self.passes) != "pass":
+            pass
+
+    def tell(self, slots: Slots | None) -> Slots | None:
+        """Mark the cluster of some slots, or of none."""
+        if slots is not None:
+            self.changed.add(self.devices[slots.type].base + slots.offset // SLOTS)
+        return slots
+
+    def isolate(  # type: ignore[override]
+        self, device: Device, flag: Flag, order: int
+    ) -> Cluster | None:
+        """Take a cluster off a list: its list has changed."""
+        cluster = super().isolate(device, flag, order)
+        if cluster is not None:
+            self.changed.add(device.base + cluster.index)
+        return cluster
+
+    def free(self, type_: int, offset: int, nr: int) -> Status:
+        """Give back slots, and mark their cluster."""
+        self.changed.add(self.devices[type_].base + offset // SLOTS)
+        return super().free(type_, offset, nr)
+
+    def usable(self, cluster: Cluster, order: int) -> bool:  # type: ignore[override]
+        """Tell whether the CPU may go on in a cluster: with placement OPEN whatever its order is."""
+        return super().usable(cluster, 0 if self.grants.placement is Placement.OPEN else order)
+
+    def alloc(self, cpu: int, order: int) -> Slots | None:
+        """Find slots: by a grant, where the CPU goes on, by a search."""
+        operation = Operation(cpu, order)
+        hint = self.hint_of(cpu, order)
+        found = self.granted(operation)
+        if found is None and hint.device is not None and hint.offset:
+            found = self.tell(self.finish(self.resume(operation, hint.device, hint.offset)))
+        if found is None and order and self.lines.no_run >> order & 1:
+            self.failed += 1
+            if self.failed % TURNS:
+                return None
+        return found or self.tell(self.finish(self.alloc_slow(operation)))
+
+    def finish(self, search: Search_) -> Slots | None:
+        """Do a search to its end."""
+        answer: Any = None
+        while True:
+            try:
+                answer = self.perform(search.send(answer))
+            except StopIteration as end:
+                found: Slots | None = end.value
+                return found
+
+    def granted(self, operation: Operation) -> Slots | None:
+        """Take the next place of a grant, if there is one and it is any good."""
+        order = operation.order
+        mask, grant = self.masks.pop(order, (0, None))
+        if not mask:
+            if grant is not None:
+                self.tell(self.place(grant, 0))
+            mask, grant = self.pop(order)
+        if grant is None:
+            return None
+        type_, offset = self.place(grant, (mask & -mask).bit_length() - 1)
+        device = self.devices[type_]
+        cluster = device.clusters[offset // SLOTS]
+        listed = cluster.flag in LISTED and self.usable(cluster, order)
+        found = None
+        if listed or cluster.flag == Flag.FREE:
+            if not listed:
+                del device.free[cluster.index]
+                cluster.flag = Flag.NONE
+            found = self.finish(self.scan(operation, device, cluster, offset % SLOTS))
+        if found is not None:
+            self.masks[order] = mask & mask - 1, grant
+        if found is None or found.offset != offset:
+            self.tell(self.place(grant, 0))
+        return found
+
+    @staticmethod
+    def place(grant: Grant, unit: int) -> Slots:
+        """Return where a unit of a grant is."""
+        return Slots(grant.type, grant.slot + (unit << grant.order))
+
+    def pop(self, order: int) -> tuple[int, Grant | None]:
+        """Take the next grant out of a ring: its mask, and all of it."""
+        head = self.lines.head[0]
+        while (grant := self.lines.entry(0, order, head[order])) is not None:
+            head[order] += 1
+            if grant.mask:
+                return grant.mask, grant
+        self.lines.want[0] |= 1 << order
+        return 0, None
