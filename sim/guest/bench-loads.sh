@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of `hwswap bench loads`: each load in turn, several times, each on swap that is new. Everything it
-# prints is read by hwswap.loads. From the host: COLUMN: unpatched, tuned, or a mode of the driver; LOADS: their names, in
-# /loads; RUNS; SEED; SCALE: percent of the loads' sizes; SWAP_MB: of all four disks together; TICK_US: guest time between
-# two steps of the simulated engine. A kernel with lock statistics prints those of swap's locks as well.
+# prints is read by hwswap.loads. From the host: COLUMN: unpatched, tuned, or a mode of the driver; LOADS: their names,
+# in /loads; RUNS; SEED; SCALE: percent of the loads' sizes; SWAP_MB: of all four disks together; TICK_US: guest time
+# between two steps of the simulated engine. A kernel with lock statistics prints those of swap's locks as well.
 THP=/sys/kernel/mm/transparent_hugepage
 DISKS="0 1 2 3"
 

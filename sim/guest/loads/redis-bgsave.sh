@@ -9,7 +9,8 @@ echo 1 >/proc/sys/vm/overcommit_memory
 limited "$(mb 14)" /redis/ld-linux-x86-64.so.2 --library-path /redis --preload /redis/pipes.so /redis/redis-server \
 	--port 0 --unixsocket /tmp/redis --dir /tmp --save "" --disable-thp no >/tmp/redis.log 2>&1 &
 server=$!
-/redis/redisload $REDIS_REQUESTS $REDIS_REPLIES "$((20000 * SCALE / 100))" "$((8000 * SCALE / 100))" "$SEED" >/dev/null &
+/redis/redisload $REDIS_REQUESTS $REDIS_REPLIES "$((20000 * SCALE / 100))" "$((8000 * SCALE / 100))" "$SEED" \
+	>/dev/null &
 client=$!
 # Without its server the client would wait for ever.
 wait $server || { cat /tmp/redis.log; kill $client; exit 1; }

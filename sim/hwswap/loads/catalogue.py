@@ -27,7 +27,7 @@ class Load:
     script: bytes
 
     def files(self) -> dict[str, bytes]:
-        """Returns what it is made of, for the guest: path -> content. Stops with one sentence when a part is missing."""
+        """Returns its files for the guest, path -> content; ValueError says which part is missing."""
         found = {f"loads/{self.name}": self.script}
         if self.needs:
             folder = paths.BUILD / self.needs

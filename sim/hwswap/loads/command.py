@@ -206,7 +206,7 @@ def run(options: argparse.Namespace) -> int:
         f"Linux {report['linux']}, {report['qemu']}, hwswap {commits['hwswap']}, patches {commits['patches']}",
         f"seed {report['seed']}, {report['runs']} runs, {report['scale']} % of the sizes",
         *(["kernels with lock statistics: what they count takes instructions, too"] if options.locks else []),
-        "instructions are those of one guest CPU: blind to waiting and to cache misses; the engine's own are not in them",
+        "instructions are those of one guest CPU, blind to waiting and cache misses; the engine's own are not in them",
     ]
     (output / f"{name}.md").write_text(markdown.page(views, notes))
     print("\n".join(notes))

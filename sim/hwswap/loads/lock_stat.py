@@ -47,7 +47,7 @@ def read(line: str) -> Lock:
 def find(found: dict[str, Lock], name: str) -> Lock | None:
     """Returns the class of this name; of several, the one that was registered last.
 
-    seq_file's mutex is called `&p->lock`, too; it is there from boot on, so the one of swap devices has a `#2` behind it.
+    seq_file's mutex is called `&p->lock`, too; it is there from boot on, so the one of swap devices has a `#2`.
     """
     of_name = [lock for full, lock in sorted(found.items()) if full.split("#")[0] == name]
     return of_name[-1] if of_name else None

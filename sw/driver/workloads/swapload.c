@@ -46,7 +46,7 @@ struct result {
 	uint64_t rounds;
 	uint64_t verified_bytes;
 	uint64_t mismatches; /* bytes */
-	uint64_t rounds_ns; /* CPU time */
+	uint64_t rounds_ns;  /* CPU time */
 	uint64_t free_ns;
 	uint64_t finished;
 };
