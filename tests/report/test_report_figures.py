@@ -25,8 +25,7 @@ def run(tmp_path):
 
 
 def test_all_that_the_page_can_show_is_on_record(recorded):
-    # Whole calls in mode trusted were not measured since grants place the folios.
-    assert set(recorded.datasets) == set(sections.ABOUT) - {"words"}
+    assert set(recorded.datasets) == set(sections.ABOUT)
     for name, dataset in recorded.datasets.items():
         assert dataset.source.kind == "record"
         assert dataset.source.commits, f"{name}: no commit is beside the table in {dataset.source.place}"

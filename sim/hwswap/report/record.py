@@ -158,6 +158,19 @@ def fallbacks() -> Matrix:
     )
 
 
+def words() -> Calls:
+    """Entries written by the engine, in a guest: allocations and frees share a cell."""
+    found = table("docs/swap-table.md", "| unpatched | stock")
+    rows: dict[Call, dict[str, Stat]] = {}
+    for title, *row in found.rows:
+        for column, cell in zip(found.head[1:], row, strict=True):
+            for op, part in zip(("alloc", "free"), cell.split(" / "), strict=True):
+                value, kind = stat(part), call(title, op)
+                if value is not None and kind is not None:
+                    rows.setdefault(kind, {})[column] = value
+    return Calls("words", "guest instructions", rows, source(found, r"figures below are of commit ([0-9a-f]{7,})"))
+
+
 def swapoff() -> Matrix:
     """What swapoff takes; the table has a column a page_cluster."""
     found = table("docs/swap-table.md", "page_cluster")
@@ -166,7 +179,7 @@ def swapoff() -> Matrix:
         if words.endswith(", modelled ms"):
             for page_cluster, cell in zip(found.head[1:], row, strict=True):
                 rows.setdefault((page_cluster,), {})[words.replace("modelled ms", "ms")] = number(cell)
-    where = source(found, r"all other figures below of commit ([0-9a-f]{7,})")
+    where = source(found, r"figures below are of commit ([0-9a-f]{7,})")
     return Matrix("swapoff", ("page_cluster",), rows, where)
 
 
@@ -265,7 +278,7 @@ def read() -> Figures:
     for cpu, which in (("vexriscv", 0), ("rocket", 1)):
         found = table(soc_page, "CPU cycles a call, mean over all", which)
         figures.add(calls(f"soc-{cpu}", "CPU cycles", found, source(found)))
-    for make in (demo, fallbacks, swapoff, table_commands, engine, scale, soc_linux, bitstreams):
+    for make in (demo, words, fallbacks, swapoff, table_commands, engine, scale, soc_linux, bitstreams):
         figures.add(make())
     figures.checks = checks()
     return figures
