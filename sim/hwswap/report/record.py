@@ -190,7 +190,7 @@ def table_commands() -> Matrix:
     rows: dict[tuple[str, ...], dict[str, float | None]] = {}
     for command, of, *row in found.rows:
         rows[command, of] = {name: number(cell) for name, cell in zip(names, row, strict=True)}
-    where = source(found, r"Cycles of the engine are of commit ([0-9a-f]{7,})")
+    where = source(found, r"figures below are of commit ([0-9a-f]{7,})")
     return Matrix("table-commands", ("command", "of"), rows, where)
 
 
