@@ -180,6 +180,8 @@ def run(plan_: Plan, options: argparse.Namespace) -> int:
         faults = measure(options, points, journal, common)
     except KeyboardInterrupt:
         interrupted = True
+        # What the file holds is done: the signal may have come between a point's line there and its row here.
+        journal = Journal(journal.path)
     rows = [journal.rows[key] for key in points if key in journal.rows]
     target = folder / "sweep.parquet"
     parquet.write(target, facts(plan_, len(rows), _versions()), rows)
