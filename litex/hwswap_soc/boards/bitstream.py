@@ -34,8 +34,15 @@ MINUTES = 60
 _FREE_GB = 3
 # How many seeds are tried at most for each that is to be routed.
 _TRIES = 3
-# nextpnr's default router is the better one for timing, but where Rocket crowds the FPGA it searches without end.
-_ROUTERS = {"vexriscv": "router1", "rocket": "router2"}
+
+
+def _router(board: str, cpu: str) -> str:
+    """The router of nextpnr for a board and CPU.
+
+    Its default one is the better one for timing, but where Rocket crowds the FPGA it searches without end; and so it
+    does on the ULX3S, whose grade makes most of what it has to route critical.
+    """
+    return "router2" if cpu == "rocket" or board == "ulx3s" else "router1"
 
 
 def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
@@ -119,7 +126,7 @@ def build(
     sys_mhz, floor = constraints.clocks(facts["board"], facts["cpu"])
     if sys_mhz != facts["sys_mhz"]:
         raise InputError(f"{folder} was made for {facts['sys_mhz']} MHz, constraints/clocks.toml says {sys_mhz}.")
-    options = [*facts["nextpnr"], "--router", _ROUTERS[cpu]]
+    options = [*facts["nextpnr"], "--router", _router(board, cpu)]
     tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
     work = _work(folder, options, tools, placements)
     free = shutil.disk_usage(work).free / 1e9

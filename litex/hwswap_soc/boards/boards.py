@@ -114,8 +114,8 @@ def _ulx3s_memory(soc: BoardSoC) -> None:
     """32 MiB of single data rate memory at the SoC's clock.
 
     The bus has a register in front of the L2 cache, without which all masters wait for the comparison with its tags
-    within the cycle; and the cache is small enough for LUT RAM, because at grade 6 a block RAM takes a third of a cycle
-    at 60 MHz until it shows what it read, and of so few lines that the comparison needs no tree of multiplexers.
+    within the cycle; and the cache is small enough for LUT RAM, because at grade 6 a block RAM takes more than 5 ns
+    until it shows what it read, and of so few lines that the comparison needs no tree of multiplexers.
     """
     soc.sdrphy = GENSDRPHY(soc.platform.request("sdram"), soc.sys_clk_freq)
     soc.add_litedram(soc.sdrphy, modules.MT48LC16M16(soc.sys_clk_freq, "1:1"), l2_cache_size=512, bus_register=True)

@@ -89,6 +89,8 @@ def load(board: str, folder: Path = FOLDER) -> Constraints:
 def clocks(board: str, cpu: str, folder: Path = FOLDER) -> tuple[float, float]:
     """The frequency the PLL gives sys and the floor a bitstream has to reach, both in MHz.
 
+    A board has floors of its own where it has a table `floor.<board>`, else those that hold for all.
+
     Args:
         board: name of the board.
         cpu: name of the CPU.
@@ -97,7 +99,8 @@ def clocks(board: str, cpu: str, folder: Path = FOLDER) -> tuple[float, float]:
     path = folder / "clocks.toml"
     try:
         table = tomllib.loads(path.read_text())
-        sys, floor = float(table["sys"][board][cpu]), float(table["floor"][cpu])
+        floors = table["floor"] | table["floor"].get(board, {})
+        sys, floor = float(table["sys"][board][cpu]), float(floors[cpu])
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:
