@@ -13,7 +13,7 @@ import pytest
 from distributed import LocalCluster
 from hwswap.cli import main as cli
 from hwswap.project import paths
-from hwswap.sweep import clusters, command, parquet, plan
+from hwswap.sweep import clusters, command, journal, parquet, plan
 
 ROOT = Path(__file__).parents[2]
 GRID = """name = "tiny"
@@ -87,26 +87,41 @@ def test_what_was_done_before_an_interrupt_is_kept(grid, tmp_path, hwswap, numbe
     slow = os.environ | {"HWSWAP_REPLAY": replayer(tmp_path, "sleep 0.7")}
     words = [sys.executable, "-m", "hwswap", "sweep", str(grid), "-o", str(out), "--jobs", "1"]
     running = subprocess.Popen(words, env=slow, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    journal = out / "points.jsonl"
+    points = out / "points.jsonl"
     deadline = time.monotonic() + 120
-    while not (journal.exists() and journal.read_text().count("\n") >= 2):
+    while not (points.exists() and points.read_text().count("\n") >= 2):
         assert running.poll() is None and time.monotonic() < deadline, running.communicate()
         time.sleep(0.05)
     running.send_signal(number)
     _, said = running.communicate(timeout=120)
     assert running.returncode == 130
-    kept = journal.read_text().count("\n")
+    kept = points.read_text().count("\n")
     assert 2 <= kept < 8
     assert f"interrupted: {kept} of 8 points are done, the same command goes on" in " ".join(said.split())
     assert "Traceback" not in said
     assert len(parquet.read(out / "sweep.parquet").rows) == kept
     if number == signal.SIGINT:
         # A line that a crash has cut off counts as nothing.
-        with journal.open("a") as file:
+        with points.open("a") as file:
             file.write('{"key": "cut off')
         done = hwswap("sweep", grid, "-o", out, "--jobs", "1", HWSWAP_REPLAY=slow["HWSWAP_REPLAY"])
         assert done.returncode == 0, done.stderr
         assert f"8 of 8 points, {8 - kept} of them measured now" in done.stdout
+
+
+def test_a_point_whose_line_is_written_is_done_wherever_the_signal_comes(grid, tmp_path, capsys, monkeypatch):
+    def interrupt(_file: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(journal.os, "fsync", interrupt)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert cli.main(["sweep", str(grid), "-o", str(tmp_path / "out"), "--jobs", "1"]) == 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "interrupted: 1 of 8 points are done, the same command goes on" in said
+    assert len(parquet.read(tmp_path / "out/sweep.parquet").rows) == 1
 
 
 def test_a_point_that_fails_is_one_sentence_and_the_others_are_done(grid, tmp_path, hwswap, monkeypatch):

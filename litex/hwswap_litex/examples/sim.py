@@ -5,6 +5,7 @@ python sim.py --output DIR      # builds it, and runs it: `mem_read 0xb0000000` 
 """
 
 import argparse
+import os
 from pathlib import Path
 
 from hwswap_litex import add_hwswap, prebuilt
@@ -31,7 +32,8 @@ def main() -> None:
     config.add_clocker("sys_clk", freq_hz=1_000_000)
     config.add_module("serial2console", "serial")
     builder = Builder(soc, output_dir=str(options.output), csr_json=str(options.output / "csr.json"))
-    builder.build(sim_config=config, opt_level="O1", run=not options.no_run)
+    # Without jobs, make starts a compiler a file.
+    builder.build(sim_config=config, opt_level="O1", jobs=os.cpu_count(), run=not options.no_run)
 
 
 if __name__ == "__main__":
