@@ -284,9 +284,9 @@ def headline(judged: Sequence[Judged], against: str) -> str:
 
 def answer(kernel: Sequence[Judged], tuned: Sequence[Judged]) -> list[Section]:
     """Return the first parts: each way to use the engine beside software, over all kinds of call."""
-    quoted, source = record.verdict()
-    quote = "".join(f"<p>{tables.rich(text)}</p>" for text in quoted)
-    said = f"<blockquote>{quote}<p>{tables.badge(source)} {source.place}</p></blockquote>"
+    on_record = record.verdict()
+    found = "".join(tables.table(one.head, [[tables.rich(cell) for cell in row] for row in one.rows]) for one in on_record)
+    source = Source("record", on_record[0].page, note="each figure's command and commit is in README's table below")
     lede = (
         "Each point is a kind of call: an allocation or a free, an order, a state of swap. Nothing is chosen: all that "
         "were measured with the engine and without are there, as averages over all calls, failed ones included. "
@@ -301,7 +301,7 @@ def answer(kernel: Sequence[Judged], tuned: Sequence[Judged]) -> list[Section]:
         numbers = tables.table(VERDICT_HEAD, verdict_rows(judged), 5, f"Beside {against}, averages")
         chart = charts.verdict(judged)
         parts.append(Section(name, title, text, None, chart, "", numbers, {}, level, headline(judged, against)))
-    return [*parts, Section("words", "In words", "", None, None, said, level=3)]
+    return [*parts, Section("readme", "README's answer", "", source, None, found, level=3)]
 
 
 EVEN = 0.05
