@@ -285,7 +285,7 @@ def headline(judged: Sequence[Judged], against: str) -> str:
 def answer(kernel: Sequence[Judged], tuned: Sequence[Judged]) -> list[Section]:
     """Return the first parts: each way to use the engine beside software, over all kinds of call."""
     on_record = record.verdict()
-    found = "".join(tables.table(one.head, [[tables.rich(cell) for cell in row] for row in one.rows]) for one in on_record)
+    found = "".join(tables.table(one.head, [[escape(cell) for cell in row] for row in one.rows]) for one in on_record)
     source = Source("record", on_record[0].page, note="each figure's command and commit is in README's table below")
     lede = (
         "Each point is a kind of call: an allocation or a free, an order, a state of swap. Nothing is chosen: all that "
