@@ -37,6 +37,14 @@ def grid(tmp_path):
     return path
 
 
+@pytest.fixture
+def here():
+    """Return what runs the command in this process, and take back what it does at SIGTERM."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield cli.main
+    signal.signal(signal.SIGTERM, before)
+
+
 def replayer(tmp_path: Path, before: str) -> str:
     """Return a replayer that does something before it is the real one."""
     path = tmp_path / "replayer"
@@ -109,16 +117,12 @@ def test_what_was_done_before_an_interrupt_is_kept(grid, tmp_path, hwswap, numbe
         assert f"8 of 8 points, {8 - kept} of them measured now" in done.stdout
 
 
-def test_a_point_whose_line_is_written_is_done_wherever_the_signal_comes(grid, tmp_path, capsys, monkeypatch):
+def test_a_point_whose_line_is_written_is_done_wherever_the_signal_comes(grid, here, tmp_path, capsys, monkeypatch):
     def interrupt(_file: int) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(journal.os, "fsync", interrupt)
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        assert cli.main(["sweep", str(grid), "-o", str(tmp_path / "out"), "--jobs", "1"]) == 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    assert here(["sweep", str(grid), "-o", str(tmp_path / "out"), "--jobs", "1"]) == 130
     said = " ".join(capsys.readouterr().err.split())
     assert "interrupted: 1 of 8 points are done, the same command goes on" in said
     assert len(parquet.read(tmp_path / "out/sweep.parquet").rows) == 1
@@ -135,24 +139,16 @@ def test_a_point_that_fails_is_one_sentence_and_the_others_are_done(grid, tmp_pa
     assert {row["latency"] for row in rows} == {16}
 
 
-def test_a_scheduler_elsewhere_does_the_work(grid, tmp_path, capsys):
+def test_a_scheduler_elsewhere_does_the_work(grid, here, tmp_path, capsys):
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
         words = ["sweep", str(grid), "-o", str(tmp_path / "out"), "--scheduler", cluster.scheduler_address]
-        before = signal.getsignal(signal.SIGTERM)
-        try:
-            assert cli.main(words) == 0
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        assert here(words) == 0
     assert "8 of 8 points, 8 of them measured now" in capsys.readouterr().out
 
 
-def test_no_scheduler_is_one_sentence(grid, tmp_path, capsys, monkeypatch):
+def test_no_scheduler_is_one_sentence(grid, here, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT_SECONDS", 1)
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        assert cli.main(["sweep", str(grid), "-o", str(tmp_path / "out"), "--scheduler", "tcp://127.0.0.1:9"]) == 1
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    assert here(["sweep", str(grid), "-o", str(tmp_path / "out"), "--scheduler", "tcp://127.0.0.1:9"]) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert "no scheduler answers at tcp://127.0.0.1:9" in said
 
