@@ -202,13 +202,26 @@ def test_priority_first_then_in_turn():
         DeviceEntry(4, 8, 2, 7, EPOCH, file=True),
         DeviceEntry(5, 10, 2, 8, EPOCH + 1),
     ]
-    grants = engine(*[(Flag.FREE, 0, 0)] * 12, entries=entries)
+    full = [(Flag.FULL, 0, 0)] * 2
+    free = [(Flag.FREE, 0, 0)] * 2
+    grants = engine(*free, *free, *free, *full, *full, *free, entries=entries)
     found = []
     while (cluster := grants.choose(4)) is not None:
         grants.granted[cluster] = 0, 4
         found.append(cluster)
-    assert found == [2, 4, 3, 5, 0, 1]
-    assert grants.choose(0) == 8
+    assert found == [2, 4, 3, 5], "what is granted still has slots left, so nothing is chosen of the lower one"
+
+
+@pytest.mark.parametrize("upper", [{}, {"file": True}, {"rotating": True}])
+def test_nothing_below_a_device_with_a_slot_left(upper):
+    """As swap_alloc_slow(): a large folio goes to the best device that is available or nowhere."""
+    entries = [DeviceEntry(0, 0, 1, 5, EPOCH, **upper), DeviceEntry(1, 1, 1, 1, EPOCH)]
+    grants = engine((Flag.NONFULL, 0, ALL - 1), (Flag.FREE, 0, 0), entries=entries)
+    assert grants.choose(4) is None
+    assert grants.choose(0) == (None if upper.get("rotating") else 0)
+    assert not grants.no_run() >> 4 & 1, "it says what there is anywhere"
+    grants = engine((Flag.FULL, 0, ALL), (Flag.FREE, 0, 0), entries=entries)
+    assert grants.choose(4) == 1
 
 
 def test_a_ring_stays_in_its_cluster_and_lets_it_go_behind_head():

@@ -46,6 +46,13 @@ def legal(entry, summary, order, placement):
     return order == 0 or placement is Placement.OPEN or summary.word.order == order
 
 
+def has_room(entry, summary):
+    """Tell, by the rules as they are written, whether the kernel finds a slot in a cluster."""
+    if summary.word.epoch != entry.epoch or not entry.live:
+        return False
+    return summary.run >= 0 and summary.word.list in (Flag.FREE, Flag.NONFULL, Flag.FRAG)
+
+
 class Watched(Grants):
     """The builder of grants, with each of its choices and grants looked at."""
 
@@ -76,6 +83,13 @@ class Watched(Grants):
 
     def choose(self, order, alone=True):
         """Compare a choice with the rules: priority, turn, and the kind of cluster."""
+        summaries = self.index.summaries
+        room = [
+            entry.priority
+            for entry in self.devices.values()
+            if entry.type not in self.recalling
+            and any(has_room(entry, summaries[c]) for c in range(entry.base, entry.base + entry.clusters))
+        ]
         ready = {}
         for entry in self.devices.values():
             open_ = self.opens(entry, order, alone)
@@ -87,16 +101,14 @@ class Watched(Grants):
                 and entry.type not in self.recalling
                 and (open_ or self.index.summaries[cluster].word.list != Flag.FREE)
             ]
-            if found:
+            if found and entry.priority == max(room):
                 ready[entry.type] = found
         cluster = super().choose(order, alone)
         if not ready:
             assert cluster is None
             return None
         type_ = self.type_of(cluster)
-        best = max(self.devices[t].priority for t in ready)
-        equals = [t for t in ready if self.devices[t].priority == best]
-        assert type_ == min(equals, key=self.last.__getitem__), "not the one whose turn it is"
+        assert type_ == min(ready, key=self.last.__getitem__), "not the one whose turn it is"
         self.time += 1
         self.last[type_] = self.time
         assert cluster in ready[type_]

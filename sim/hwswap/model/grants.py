@@ -268,6 +268,10 @@ class Grants:
             return False
         return self.placement is Placement.OPEN or order in (0, found.word.order)
 
+    def has(self, device: DeviceEntry, order: int) -> bool:
+        """Tell whether any cluster of a device may serve an order, whoever it is granted to."""
+        return any(self.usable(device, cluster, order) for cluster in range(device.base, device.base + device.clusters))
+
     def rank(self, cluster: int, order: int) -> tuple[int, int, int]:
         """Return what the choice goes by, lowest first: kind of cluster, its order, its number.
 
@@ -323,27 +327,25 @@ class Grants:
         return min(found, key=lambda cluster: self.rank(cluster, order), default=None)
 
     def choose(self, order: int, alone: bool = True) -> int | None:
-        """Return the next cluster for a ring: of the best priority that has one; devices of equal priority in turn.
+        """Return the next cluster for a ring: of the best priority that has a slot left, devices of equal one in turn.
+
+        The kernel puts a large folio there or nowhere (swap_alloc_slow()), and refuses what is granted of a lower one.
 
         Args:
             order: the ring's.
             alone: nothing is on offer in the ring.
         """
-        chosen: tuple[DeviceEntry, int] | None = None
-        for type_ in self.turn:
-            device = self.devices[type_]
-            if type_ in self.recalling:
-                continue  # what is still in the rings would be granted twice
-            if device.serves(order) and (chosen is None or device.priority > chosen[0].priority):
+        # What is still in the rings of a device that is taken back would be granted twice.
+        devices = [self.devices[type_] for type_ in self.turn if type_ not in self.recalling]
+        least = max((device.priority for device in devices if device.live and self.has(device, 0)), default=None)
+        for device in devices:
+            if device.priority == least and device.serves(order):
                 cluster = self.best(device, order, alone)
                 if cluster is not None:
-                    chosen = device, cluster
-        if chosen is None:
-            return None
-        device, cluster = chosen
-        self.turn.remove(device.type)
-        self.turn.append(device.type)
-        return cluster
+                    self.turn.remove(device.type)
+                    self.turn.append(device.type)
+                    return cluster
+        return None
 
     def no_run(self) -> int:
         """Return NO_RUN: bit k is set if no cluster that may be granted has a run of order k.
@@ -354,12 +356,7 @@ class Grants:
             return 0
         found = 0
         for order in range(ORDERS):
-            if not any(
-                self.usable(device, cluster, order)
-                for device in self.devices.values()
-                if device.serves(order)
-                for cluster in range(device.base, device.base + device.clusters)
-            ):
+            if not any(device.serves(order) and self.has(device, order) for device in self.devices.values()):
                 found |= 1 << order
         return found
 

@@ -343,23 +343,50 @@ static struct device *device_of(u32 cluster)
 	return NULL;
 }
 
+static bool any_usable(const struct device *d, unsigned int order)
+{
+	u32 c;
+
+	for (c = 0; c < d->is.clusters; c++)
+		if (usable(d, d->is.base + c, order))
+			return true;
+	return false;
+}
+
 /*
- * The next cluster for a ring: of the best priority that has one, equals in turn.
- * alone: nothing is on offer in the ring.
+ * The best priority of those that have a slot left. The kernel puts a large folio
+ * there or nowhere (swap_alloc_slow()), and refuses what is granted of a lower one.
+ */
+static int least_priority(void)
+{
+	int least = INT_MIN;
+	unsigned int i;
+
+	for (i = 0; i < MAX_TYPES; i++) {
+		const struct device *d = &devices[i];
+
+		if (d->known && d->live && !d->recalling && d->is.prio > least && any_usable(d, 0))
+			least = d->is.prio;
+	}
+	return least;
+}
+
+/*
+ * The next cluster for a ring: of the best priority that has a slot left, equals in
+ * turn. alone: nothing is on offer in the ring.
  */
 static u32 choose(unsigned int order, bool alone)
 {
 	struct device *chosen = NULL;
+	int least = least_priority();
 	u32 cluster = NONE, c;
 	unsigned int i;
 
 	for (i = 0; i < MAX_TYPES; i++) {
 		struct device *d = &devices[i];
 
-		if (d->recalling || !serves(d, order) ||
-		    (chosen &&
-		     (d->is.prio < chosen->is.prio ||
-		      (d->is.prio == chosen->is.prio && d->turn > chosen->turn))))
+		if (d->recalling || !serves(d, order) || d->is.prio < least ||
+		    (chosen && d->turn > chosen->turn))
 			continue;
 		c = best(d, order, alone);
 		if (c != NONE) {
@@ -375,7 +402,7 @@ static u32 choose(unsigned int order, bool alone)
 static u32 no_run(void)
 {
 	unsigned int order, i;
-	u32 c, found = 0;
+	u32 found = 0;
 
 	if (unsettled)
 		return 0;
@@ -383,12 +410,9 @@ static u32 no_run(void)
 		bool any = false;
 
 		for (i = 0; i < MAX_TYPES && !any; i++) {
-			struct device *d = &devices[i];
+			const struct device *d = &devices[i];
 
-			if (!serves(d, order))
-				continue;
-			for (c = 0; c < d->is.clusters && !any; c++)
-				any = usable(d, d->is.base + c, order);
+			any = serves(d, order) && any_usable(d, order);
 		}
 		if (!any)
 			found |= BIT(order);

@@ -6,7 +6,10 @@ import chisel3._
 import chisel3.util._
 
 /** Chooses the cluster that a ring's next grants are of (choose(), best() and rank() of the golden model): of the
-  * devices with the best priority that have one, that whose turn it is; there, what placement takes first.
+  * devices with the best priority that has a slot left, that whose turn it is; there, what placement takes first.
+  *
+  * The kernel puts a large folio on a device of that priority or nowhere (swap_alloc_slow()), and refuses what is
+  * granted of a lower one. So nothing is found where only a lower one has a cluster for the order.
   */
 class DeviceChooser(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -54,8 +57,12 @@ class DeviceChooser(implicit p: Params) extends Module {
   private val number = Reg(UInt(log2Ceil(p.devices + 1).W))
   private val best = Reg(Valid(UInt(p.deviceBits.W)))
   private val priority = Reg(SInt(p.priorityBits.W))
+
+  /** The best priority that has a slot left, also on a device that serves no large orders, or none by grants. */
+  private val least = Reg(Valid(SInt(p.priorityBits.W)))
   private val candidate = At(turn, number(p.deviceBits - 1, 0))
   private val entry = At(io.devices, candidate)
+  private val hasRoom = entry.live && At(io.orders, candidate)(0)
   private val eligible = entry.serves(order) && At(io.orders, candidate)(order) && !At(tried, candidate)
 
   private val toLast = WireDefault(io.last)
@@ -134,6 +141,7 @@ class DeviceChooser(implicit p: Params) extends Module {
     state := State.pick
     number := 0.U
     best.valid := false.B
+    least.valid := false.B
   }
   private def giveUp(): Unit = {
     At(tried, best.bits) := true.B
@@ -160,11 +168,15 @@ class DeviceChooser(implicit p: Params) extends Module {
           best.bits := candidate
           priority := entry.priority
         }
+        when(hasRoom && (!least.valid || entry.priority > least.bits)) {
+          least.valid := true.B
+          least.bits := entry.priority
+        }
       }
     }
     is(State.picked) {
       kinds := Mux(order === GrantLayout.TopOrder.U, Kinds.free, Kinds.own)
-      state := Mux(best.valid, State.ask, State.done)
+      state := Mux(best.valid && !(least.valid && priority < least.bits), State.ask, State.done)
     }
     is(State.ask) {
       when(io.request.fire)(state := State.asked)
