@@ -7,7 +7,9 @@
 lazy val suitesPerJvm = 5
 
 Test / testGrouping := {
-  val options = (Test / forkOptions).value
+  // A CPU each.
+  val jvm = (ThisBuild / baseDirectory).value.getParentFile / "sim" / "setup" / "jvm"
+  val options = (Test / forkOptions).value.withJavaHome(jvm)
   (Test / definedTests).value.sortBy(_.name).grouped(suitesPerJvm).toSeq.map { suites =>
     Tests.Group(suites.head.name, suites, Tests.SubProcess(options))
   }

@@ -37,7 +37,7 @@ unpatched tuned:
 	@$(PHASE) $@ -- $(RUN) kernel-$@
 
 test-hw:
-	@$(PHASE) $@ $(call recipe,$@) hw/src hw/build.sbt hw/test.sbt hw/project sim/setup/sbt \
+	@$(PHASE) $@ $(call recipe,$@) hw/src hw/build.sbt hw/test.sbt hw/project sim/setup/sbt sim/setup/jvm \
 		$(call link,python) "$$(java -version 2>&1 | head -n 1)" -- $(RUN) $@
 
 test-harness: model
