@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `make bench-offload` makes of the lines of its guests, and when a target is missed."""
 
+import argparse
 import json
 from pathlib import Path
 
@@ -86,12 +87,13 @@ def mixed(splits: dict[str, int], mismatches: int = 0, setup: fallbacks.Setup = 
     return "\n".join(lines)
 
 
+SHORT = fallbacks.Form.of(short=True)
 SPLITS = {"linux": 120, "indexed": 15, "open": 3, "engine-indexed": 16, "engine-open": 2}
 """Folios of each size that are split: `indexed` and `engine-open` are as good as they have to be."""
 
 
 def test_fallbacks_are_counted_and_judged() -> None:
-    entries = fallbacks.entries((5, 5), mixed(SPLITS), short=True)
+    entries = fallbacks.entries((5, 5), mixed(SPLITS), SHORT)
     rates = fallbacks.rates({"runs": entries})
     assert rates[2, 92, "indexed"] == 0.015
     names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates))]
@@ -101,23 +103,44 @@ def test_fallbacks_are_counted_and_judged() -> None:
 
 def test_devices_of_different_priority_are_told_apart_and_not_judged() -> None:
     runs = [
-        *fallbacks.entries((5, 5), mixed(SPLITS), short=True),
-        *fallbacks.entries((7, 5), mixed(SPLITS, setup=(7, 5)), short=True),
+        *fallbacks.entries((5, 5), mixed(SPLITS), SHORT),
+        *fallbacks.entries((7, 5), mixed(SPLITS, setup=(7, 5)), SHORT),
     ]
     assert {fallbacks.devices_of(run) for run in runs} == {"2", "2 (7 5)"}
     assert fallbacks.rates({"runs": runs}) == fallbacks.rates({"runs": runs[: len(SPLITS)]})
-    assert "DISKS='0:7 1:5'" in fallbacks.job((7, 5), 1, short=True)
+    assert "DISKS='0:7 1:5'" in fallbacks.job((7, 5), 1, SHORT)
+
+
+def test_devices_and_levels_can_be_named() -> None:
+    assert fallbacks.Form.of(True) == fallbacks.Form(((5, 5),), (92,), True)
+    assert fallbacks.Form.of(False).setups == fallbacks.SETUPS
+    named = fallbacks.Form.of(True, [fallbacks.setup_of("7,5")], [fallbacks.fill_of("85")])
+    assert (named.setups, named.fills) == ([(7, 5)], [85])
+    script = fallbacks.job((7, 5), 1, named)
+    assert "FILLS='85 217 108'" in script
+
+
+@pytest.mark.parametrize("text", ["", "7;5", "7,", "-1", "40000", "1,1,1,1,1,1,1,1,1"])
+def test_what_is_no_list_of_devices_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is no list of devices: give 1 to 8 priorities"):
+        fallbacks.setup_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "49", "99", "92.5"])
+def test_what_is_no_level_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="give 50 to 98 percent"):
+        fallbacks.fill_of(text)
 
 
 def test_wrong_bytes_are_refused() -> None:
     with pytest.raises(GuestError, match="not what was written"):
-        fallbacks.entries((5, 5), mixed(SPLITS, mismatches=1), short=True)
+        fallbacks.entries((5, 5), mixed(SPLITS, mismatches=1), SHORT)
 
 
 @pytest.mark.parametrize("wrong", ["kernel 2", "clusters 128 differences 2"])
 def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
     with pytest.raises(GuestError, match="2 words of the mirror"):
-        fallbacks.entries((5, 5), mixed(SPLITS).replace("kernel 0", wrong, 1), short=True)
+        fallbacks.entries((5, 5), mixed(SPLITS).replace("kernel 0", wrong, 1), SHORT)
 
 
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:
@@ -128,25 +151,26 @@ def test_without_fallbacks_there_is_nothing_to_judge() -> None:
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[fallbacks.Setup] = []
 
-    def guest(setup: fallbacks.Setup, _seed: int, short: bool, _output: Path) -> tuple[str, list[fallbacks.Entry]]:
+    def guest(
+        setup: fallbacks.Setup, _seed: int, form: fallbacks.Form, _output: Path
+    ) -> tuple[str, list[fallbacks.Entry]]:
         if len(asked) == 2:
             raise KeyboardInterrupt
         asked.append(setup)
-        return "7.3.4", fallbacks.entries(setup, mixed(SPLITS, setup=setup), short)
+        return "7.3.4", fallbacks.entries(setup, mixed(SPLITS, setup=setup), form)
 
-    monkeypatch.setattr(fallbacks, "SETUPS", [(5,), (5, 5), (7, 5)])
-    monkeypatch.setattr(fallbacks, "FILLS", fallbacks.SHORT_FILLS)
+    form = fallbacks.Form.of(False, [(5,), (5, 5), (7, 5)], fallbacks.SHORT_FILLS)
     monkeypatch.setattr(fallbacks, "measure_setup", guest)
     monkeypatch.setattr(fallbacks.provenance, "commit", lambda: "0123456789ab")
     monkeypatch.setattr(fallbacks.provenance, "qemu", lambda: "QEMU")
     with pytest.raises(KeyboardInterrupt):
-        fallbacks.measure(1, False, tmp_path)
+        fallbacks.measure(1, form, tmp_path)
     done, asked[:] = list(asked), []
-    report = fallbacks.measure(1, False, tmp_path)
+    report = fallbacks.measure(1, form, tmp_path)
     assert (done, asked) == ([(5,), (5, 5)], [(7, 5)])
     assert {tuple(run["priorities"]) for run in report["runs"]} == {(5,), (5, 5), (7, 5)}
     # Another seed is another run, and what is complete is not taken for interrupted.
     asked[:] = []
     with pytest.raises(KeyboardInterrupt):
-        fallbacks.measure(2, False, tmp_path)
+        fallbacks.measure(2, form, tmp_path)
     assert asked == [(5,), (5, 5)]

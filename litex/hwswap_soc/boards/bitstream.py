@@ -37,12 +37,8 @@ _TRIES = 3
 
 
 def _router(board: str, cpu: str) -> str:
-    """The router of nextpnr for a board and CPU.
-
-    Its default one is the better one for timing, but where Rocket crowds the FPGA it searches without end; and so it
-    does on the ULX3S, whose grade makes most of what it has to route critical.
-    """
-    return "router2" if cpu == "rocket" or board == "ulx3s" else "router1"
+    """The router of nextpnr for a board and CPU: router1 searches without end where Rocket crowds the FPGA."""
+    return "router2" if cpu == "rocket" else boards.BOARDS[board].router
 
 
 def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:

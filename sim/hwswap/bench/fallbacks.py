@@ -9,7 +9,9 @@ ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
 
 import json
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ Setup = tuple[int, ...]
 
 SETUPS: Sequence[Setup] = ((5,), (5, 5), (5, 5, 5, 5), (7, 5), (7, 7, 5, 5))
 SHORT_SETUPS: Sequence[Setup] = ((5, 5),)
+MOST_DEVICES = 8
 SWAP_MB = 256
 """Of all devices together."""
 
@@ -61,12 +64,56 @@ def placements(setup: Setup) -> tuple[str, ...]:
     return PLACEMENTS if setup in SHORT_SETUPS else RTL_PLACEMENTS
 
 
-def job(setup: Setup, seed: int, short: bool) -> str:
+@dataclass(frozen=True)
+class Form:
+    """What is measured.
+
+    Attributes:
+        setups: of swap devices, a guest each.
+        fills: how full they are kept, percent.
+        short: each run churns through half of what is kept in swap, not all of it.
+    """
+
+    setups: Sequence[Setup]
+    fills: Sequence[int]
+    short: bool
+
+    @classmethod
+    def of(cls, short: bool, setups: Sequence[Setup] = (), fills: Sequence[int] = ()) -> "Form":
+        """Returns the short or the long form, or of it what is named."""
+        return cls(
+            setups or (SHORT_SETUPS if short else SETUPS),
+            fills or (SHORT_FILLS if short else FILLS),
+            short,
+        )
+
+
+def setup_of(text: str) -> Setup:
+    """Reads the priorities of swap devices, as of `7,5`; raises ArgumentTypeError."""
+    try:
+        found = tuple(int(word) for word in text.split(","))
+    except ValueError:
+        found = ()
+    if not 1 <= len(found) <= MOST_DEVICES or not all(0 <= priority <= 32767 for priority in found):
+        raise ArgumentTypeError(
+            f"'{text}' is no list of devices: give 1 to {MOST_DEVICES} priorities from 0 to 32767, as 7,5"
+        )
+    return found
+
+
+def fill_of(text: str) -> int:
+    """Reads how full the devices are to be kept, percent; raises ArgumentTypeError."""
+    if not text.isdecimal() or not 50 <= int(text) <= 98:
+        raise ArgumentTypeError(f"'{text}' is no level to keep swap at: give 50 to 98 percent")
+    return int(text)
+
+
+def job(setup: Setup, seed: int, form: Form) -> str:
     """Returns the guest's script."""
     fills = []
-    for percent in SHORT_FILLS if short else FILLS:
+    for percent in form.fills:
         size = SWAP_MB * percent // 100
-        fills.append(f"{percent} {size} {size // 2 if short else CHURN * size}")
+        fills.append(f"{percent} {size} {size // 2 if form.short else CHURN * size}")
     disks = " ".join(f"{disk}:{priority}" for disk, priority in enumerate(setup))
     names = " ".join(placements(setup))
     return (
@@ -75,7 +122,7 @@ def job(setup: Setup, seed: int, short: bool) -> str:
     )
 
 
-def entries(setup: Setup, output: str, short: bool) -> list[Entry]:
+def entries(setup: Setup, output: str, form: Form) -> list[Entry]:
     """Returns what the guest has printed, an entry for each run; raises GuestError if that is not right."""
     found: dict[tuple[str, int], Entry] = {}
     for line in output.splitlines():
@@ -98,7 +145,7 @@ def entries(setup: Setup, output: str, short: bool) -> list[Entry]:
             entry["stats"][words[3]] = int(words[4])
         elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
             raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
-    wanted = len(placements(setup)) * len(SHORT_FILLS if short else FILLS)
+    wanted = len(placements(setup)) * len(form.fills)
     if len(found) != wanted or any("mix" not in entry for entry in found.values()):
         raise GuestError(f"{len(found)} of {wanted} runs; the guest's last words:\n{output[-1500:]}")
     return list(found.values())
@@ -111,12 +158,12 @@ def progress(line: str) -> None:
         print(f"bench-offload: {placement}, {percent} % full: done", file=sys.stderr)
 
 
-def measure_setup(setup: Setup, seed: int, short: bool, output: Path) -> tuple[str, list[Entry]]:
+def measure_setup(setup: Setup, seed: int, form: Form, output: Path) -> tuple[str, list[Entry]]:
     """Runs a guest with these devices; returns its kernel's release, and an entry for each run."""
     machine = Machine(cpus=1, icount=True, disks=len(setup), disk_mb=SWAP_MB // len(setup))
     log = output / f"fallbacks-{'-'.join(map(str, setup))}.kernel.log"
     files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
-    script = job(setup, seed, short)
+    script = job(setup, seed, form)
     with (
         clocked_by_guest(output / "engine.log") as engine,
         Guest(machine, engine, files=files, job=script, log=log, kernel=artifacts.KERNEL, boot_timeout=600) as guest,
@@ -124,17 +171,18 @@ def measure_setup(setup: Setup, seed: int, short: bool, output: Path) -> tuple[s
         result = guest.wait_job(7200, progress)
         if result.code:
             raise GuestError(f"fall-backs: ended with code {result.code}:\n{result.output[-1500:]}")
-        return guest.release, entries(setup, result.output, short)
+        return guest.release, entries(setup, result.output, form)
 
 
-def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
+def measure(seed: int, form: Form, output: Path) -> dict[str, Any]:
     """Runs a guest for each setup of devices; returns the report.
 
     What an interrupted run of the same commit has measured is in `output/fallbacks.part.json`, and not measured again.
     """
     report: dict[str, Any] = {
         "seed": seed,
-        "short": short,
+        "short": form.short,
+        "fills": list(form.fills),
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "qemu": provenance.qemu(),
         "runs": [],
@@ -142,14 +190,14 @@ def measure(seed: int, short: bool, output: Path) -> dict[str, Any]:
     kept = output / "fallbacks.part.json"
     before = json.loads(kept.read_text()) if kept.exists() else {}
     clean = not report["commits"]["hwswap"].endswith("-dirty")
-    if clean and all(before.get(name) == report[name] for name in ("seed", "short", "commits", "qemu")):
+    if clean and all(before.get(name) == report[name] for name in ("seed", "short", "fills", "commits", "qemu")):
         report = before
     done = {tuple(run["priorities"]) for run in report["runs"]}
-    for setup in SHORT_SETUPS if short else SETUPS:
+    for setup in form.setups:
         where = f"bench-offload: fall-backs, devices of priority {', '.join(map(str, setup))}"
         print(where + (": kept from an interrupted run" if setup in done else ""), file=sys.stderr)
         if setup not in done:
-            report["linux"], found = measure_setup(setup, seed, short, output)
+            report["linux"], found = measure_setup(setup, seed, form, output)
             report["runs"] += found
             part = kept.with_suffix(".new")
             part.write_text(json.dumps(report) + "\n")

@@ -155,11 +155,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="what is measured (default: all); the other part is taken from the last run, if there was one",
     )
+    parser.add_argument(
+        "--devices",
+        type=fallbacks.setup_of,
+        nargs="+",
+        metavar="PRIORITIES",
+        help="fall-backs on these swap devices alone: the priority of each, as 7,5; a guest a list",
+    )
+    parser.add_argument(
+        "--full", type=fallbacks.fill_of, nargs="+", metavar="PERCENT", help="fall-backs at these levels alone"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Measures and judges; what stops it is said in one message. Returns 1 if a target is missed."""
     started = time.monotonic()
+    form = fallbacks.Form.of(options.short, options.devices or (), options.full or ())
     OUTPUT.mkdir(parents=True, exist_ok=True)
     file = OUTPUT / "offload.json"
     report: dict[str, Any] = json.loads(file.read_text()) if options.part != "all" and file.exists() else {}
@@ -167,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
         if options.part != "fall-backs":
             report["calls"] = measure(options.seed, options.short)
         if options.part != "calls":
-            report["fallbacks"] = fallbacks.measure(options.seed, options.short, OUTPUT)
+            report["fallbacks"] = fallbacks.measure(options.seed, form, OUTPUT)
     except (GuestError, QmpError, RuntimeError, ValueError, OSError) as error:
         print(f"bench-offload: {error}", file=sys.stderr)
         return 1
