@@ -12,6 +12,9 @@ PHASE := sim/setup/phase
 # the Makefile is no word by itself, or each change of it would run all phases again; what a target does is an input.
 RUN := $(MAKE) --file=Makefile --no-print-directory
 recipe = "$$($(RUN) --dry-run $(1) | sed 's|$(CURDIR)|.|g' | sha256sum | cut -c1-16)"
+# A test in a process uses one CPU mostly: as many at once as there are, or by file, where its tests share what they make.
+at_once = -n $$(nproc) --dist worksteal
+files_at_once = -n $$(nproc) --dist loadfile
 # What build/NAME points to: its name has a hash of all that it was made from.
 link = "$$(basename "$$(readlink build/$(1))")"
 
@@ -71,11 +74,11 @@ test-system_packages := $(test-trace_packages)
 
 test-cocotb: verilog rtl-grants model-driver
 	@$(PHASE) $@ $(of_tests) tests/cocotb tests/data $(call packages,$($@_packages)) \
-		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-driver) -- $(tests) tests/cocotb
+		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-driver) -- $(tests) $(at_once) tests/cocotb
 
 test-trace: model model-wide model-scale
 	@$(PHASE) $@ $(of_tests) tests/rtl tests/scale tests/data $(call packages,$($@_packages)) \
-		$(call link,model) $(call link,model-wide) $(call link,model-scale) -- $(tests) tests/rtl tests/scale
+		$(call link,model) $(call link,model-wide) $(call link,model-scale) -- $(tests) $(at_once) tests/rtl tests/scale
 
 test-system: model model-driver model-grants-only model-wide model-scale guest unpatched tuned
 	@$(PHASE) $@ $(of_tests) tests/system tests/model $(call packages,$($@_packages)) sim/guest $(call link,qemu) \
@@ -87,7 +90,7 @@ test-system: model model-driver model-grants-only model-wide model-scale guest u
 # the engines of the boards.
 pytest: model model-scale model-wide model-driver model-grants-only guest unpatched tuned soc-model litex-example \
 	proof-rtl rtl-grants capacity
-	@$(PHASE) $@ -- $(tests) $(addprefix --ignore=tests/,cocotb rtl scale system)
+	@$(PHASE) $@ -- $(tests) $(files_at_once) $(addprefix --ignore=tests/,cocotb rtl scale system)
 
 # In an environment of its own, so the phase before does not collect it. The page is of README, docs and the results.
 test-report: report-env model

@@ -132,8 +132,6 @@ class Board:
         crg: LiteX-Boards' clock generator, called with the platform and the frequency of sys in Hz.
         memory: adds main RAM to a SoC.
         no_cpu: CPUs it cannot have, each with the reason, a sentence.
-        router: of nextpnr. Its default, router1, is the better one for timing; router2 comes to an end where most of what
-            is to be routed is critical, as at the ULX3S's grade.
         lut_ram: memories of the SoC, by their names in Verilog, that go into LUT RAM whatever Yosys would choose.
         loader: what openFPGALoader calls the board; None where its USB boot loader is used.
         dfu: vendor and product of that boot loader.
@@ -145,7 +143,6 @@ class Board:
     crg: Callable
     memory: Callable[[BoardSoC], None]
     no_cpu: dict[str, str] = field(default_factory=dict)
-    router: str = "router1"
     lut_ram: tuple[str, ...] = ()
     loader: str | None = None
     dfu: tuple[str, str] | None = None
@@ -177,7 +174,6 @@ BOARDS = {
             ulx3s_target._CRG,
             _ulx3s_memory,
             no_cpu={"rocket": "the ULX3S has 32 MB of RAM, too little for Rocket: use CPU=vexriscv or another board"},
-            router="router2",
             lut_ram=("tag_mem",),
             loader="ulx3s",
         ),
