@@ -78,7 +78,7 @@ def test_what_passed_without_a_report_is_not_run_again_either(project):
 def test_a_change_of_the_makefile_counts_only_where_a_target_does_something_else(project):
     for name in ("phases.mk", "sbt"):
         shutil.copy(SETUP / name, project / "sim/setup")
-    for name in ("hw/src", "hw/project", "build"):
+    for name in ("hw/src", "hw/project", "sim/setup/jvm", "build"):
         (project / name).mkdir(parents=True)
     for name in ("hw/build.sbt", "hw/test.sbt"):
         (project / name).write_text("")
