@@ -60,10 +60,22 @@ class DeviceChooser(implicit p: Params) extends Module {
 
   /** The best priority that has a slot left, also on a device that serves no large orders, or none by grants. */
   private val least = Reg(Valid(SInt(p.priorityBits.W)))
-  private val candidate = At(turn, number(p.deviceBits - 1, 0))
-  private val entry = At(io.devices, candidate)
-  private val hasRoom = entry.live && At(io.orders, candidate)(0)
-  private val eligible = entry.serves(order) && At(io.orders, candidate)(order) && !At(tried, candidate)
+
+  // A device is looked up in one cycle and compared in the next: both at once were an engine's longest path.
+  private class Candidate extends Bundle {
+    val device = UInt(p.deviceBits.W)
+    val priority = SInt(p.priorityBits.W)
+    val eligible, hasRoom = Bool()
+  }
+  private val lookup = Wire(Valid(new Candidate))
+  private val entry = At(io.devices, lookup.bits.device)
+  private val finds = At(io.orders, lookup.bits.device)
+  lookup.valid := state === State.pick && number =/= p.devices.U
+  lookup.bits.device := At(turn, number(p.deviceBits - 1, 0))
+  lookup.bits.priority := entry.priority
+  lookup.bits.eligible := entry.serves(order) && finds(order) && !At(tried, lookup.bits.device)
+  lookup.bits.hasRoom := entry.live && finds(0)
+  private val candidate = Pipe(lookup)
 
   private val toLast = WireDefault(io.last)
   private val passed = turn.scanLeft(false.B)((before, d) => before || d === toLast.bits).tail
@@ -159,18 +171,17 @@ class DeviceChooser(implicit p: Params) extends Module {
       }
     }
     is(State.pick) {
-      when(number === p.devices.U) {
-        state := State.picked
-      }.otherwise {
-        number := number + 1.U
-        when(eligible && (!best.valid || entry.priority > priority)) {
+      when(lookup.valid)(number := number + 1.U).otherwise(state := State.picked)
+      when(candidate.valid) {
+        val seen = candidate.bits
+        when(seen.eligible && (!best.valid || seen.priority > priority)) {
           best.valid := true.B
-          best.bits := candidate
-          priority := entry.priority
+          best.bits := seen.device
+          priority := seen.priority
         }
-        when(hasRoom && (!least.valid || entry.priority > least.bits)) {
+        when(seen.hasRoom && (!least.valid || seen.priority > least.bits)) {
           least.valid := true.B
-          least.bits := entry.priority
+          least.bits := seen.priority
         }
       }
     }
