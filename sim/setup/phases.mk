@@ -12,7 +12,7 @@ PHASE := sim/setup/phase
 # the Makefile is no word by itself, or each change of it would run all phases again; what a target does is an input.
 RUN := $(MAKE) --file=Makefile --no-print-directory
 recipe = "$$($(RUN) --dry-run $(1) | sed 's|$(CURDIR)|.|g' | sha256sum | cut -c1-16)"
-# A test in a process uses one CPU mostly: as many at once as there are, or by file, where its tests share what they make.
+# A test uses one CPU mostly, so as many at once as there are; by file, where a file's tests share what they make.
 at_once = -n $$(nproc) --dist worksteal
 files_at_once = -n $$(nproc) --dist loadfile
 # What build/NAME points to: its name has a hash of all that it was made from.
