@@ -32,10 +32,13 @@ MINUTES = 60
 """How long a seed may take unless the caller says: three times what the slowest took on two cores."""
 
 _FREE_GB = 3
-# Of nextpnr. Its default one takes four times as long where an FPGA is crowded, and did not come to an end with Rocket.
-_ROUTER = "router2"
 # How many seeds are tried at most for each that is to be routed.
 _TRIES = 3
+
+
+def _router(board: str, cpu: str) -> str:
+    """The router of nextpnr for a board and CPU: router1 searches without end where Rocket crowds the FPGA."""
+    return "router2" if cpu == "rocket" else boards.BOARDS[board].router
 
 
 def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
@@ -119,7 +122,7 @@ def build(
     sys_mhz, floor = constraints.clocks(facts["board"], facts["cpu"])
     if sys_mhz != facts["sys_mhz"]:
         raise InputError(f"{folder} was made for {facts['sys_mhz']} MHz, constraints/clocks.toml says {sys_mhz}.")
-    options = [*facts["nextpnr"], "--router", _ROUTER]
+    options = [*facts["nextpnr"], "--router", _router(board, cpu)]
     tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
     work = _work(folder, options, tools, placements)
     free = shutil.disk_usage(work).free / 1e9

@@ -132,6 +132,8 @@ class Board:
         crg: LiteX-Boards' clock generator, called with the platform and the frequency of sys in Hz.
         memory: adds main RAM to a SoC.
         no_cpu: CPUs it cannot have, each with the reason, a sentence.
+        router: of nextpnr, with a VexRiscv. Its default, router1, is the better one for timing: 60 MHz on the OrangeCrab
+            need it. router2 comes to an end in a quarter of the time, and where most of the wires are critical.
         lut_ram: memories of the SoC, by their names in Verilog, that go into LUT RAM whatever Yosys would choose.
         loader: what openFPGALoader calls the board; None where its USB boot loader is used.
         dfu: vendor and product of that boot loader.
@@ -143,6 +145,7 @@ class Board:
     crg: Callable
     memory: Callable[[BoardSoC], None]
     no_cpu: dict[str, str] = field(default_factory=dict)
+    router: str = "router1"
     lut_ram: tuple[str, ...] = ()
     loader: str | None = None
     dfu: tuple[str, str] | None = None
@@ -174,6 +177,7 @@ BOARDS = {
             ulx3s_target._CRG,
             _ulx3s_memory,
             no_cpu={"rocket": "the ULX3S has 32 MB of RAM, too little for Rocket: use CPU=vexriscv or another board"},
+            router="router2",
             lut_ram=("tag_mem",),
             loader="ulx3s",
         ),
