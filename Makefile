@@ -151,7 +151,7 @@ bench-table: model model-scale model-driver guest kernel-unpatched ## swap table
 bench-tuned: guest kernel-unpatched kernel-tuned ## software alone: swap tables written and searched by ranges
 	@$(ENV) python -m hwswap bench tuned
 
-# PART=calls or PART=fall-backs: one half alone. PRIORITIES="7,5 5,5,5,5", of devices, and FULL="85 92": fall-backs there.
+# PART=calls or PART=fall-backs: one half. PRIORITIES="7,5 5,5,5,5", of devices, and FULL="85 92": fall-backs there.
 bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls, fall-backs [SHORT=1] [PRIORITIES=7,5]
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART)) \
 		$(if $(PRIORITIES),--devices $(PRIORITIES)) $(if $(FULL),--full $(FULL))

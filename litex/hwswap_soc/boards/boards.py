@@ -132,8 +132,8 @@ class Board:
         crg: LiteX-Boards' clock generator, called with the platform and the frequency of sys in Hz.
         memory: adds main RAM to a SoC.
         no_cpu: CPUs it cannot have, each with the reason, a sentence.
-        router: of nextpnr, with a VexRiscv. Its default, router1, is the better one for timing: 60 MHz on the OrangeCrab
-            need it. router2 comes to an end in a quarter of the time, and where most of the wires are critical.
+        router: of nextpnr, with a VexRiscv. Its default, router1, is the better one for timing: the OrangeCrab's 60 MHz
+            need it. router2 ends in a quarter of the time, and where most wires are critical.
         lut_ram: memories of the SoC, by their names in Verilog, that go into LUT RAM whatever Yosys would choose.
         loader: what openFPGALoader calls the board; None where its USB boot loader is used.
         dfu: vendor and product of that boot loader.
