@@ -200,7 +200,9 @@ def test_an_interrupted_run_ends_what_it_began_and_keeps_what_it_had(tmp_path):
     command_list(tmp_path, run="echo $$ > started; sleep 600", name="two")
     program = tmp_path / "program.py"
     program.write_text(
-        "import argparse, pathlib, sys\n"
+        "import argparse, pathlib, signal, sys\n"
+        # Where the tests run in the background it would be ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from rich.console import Console\n"
         "from hwswap.artifact import claims, verdicts\n"
         "folder = pathlib.Path(sys.argv[1])\n"
