@@ -89,7 +89,8 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
         entry = None
         if type_ not in host.devices:
             epoch = epoch % 255 + 1
-            priority = rng.choice((-1, -1, 5))
+            # One that serves few orders, or none, keeps others from the rest while it is first: by a change alone.
+            priority = -1 if type_ in FLAGS else rng.choice((-1, -1, 5))
             entry = DeviceEntry(type_, BASES[type_], SIZES[type_], priority, epoch, **FLAGS.get(type_, {}))
             finish(host.swapon(entry, entry.clusters * SLOTS - rng.choice((0, 3, 300))))
         elif rng.random() < 0.2:
@@ -153,7 +154,7 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
                 assert summary == golden.index.summaries[cluster], f"phase {phase}, cluster {cluster}"
                 if device.live:
                     assert (refs > 0) == (cluster in golden.granted), f"phase {phase}, cluster {cluster}"
-    assert written > 40 * phases / 10
+    assert written > phases
     cocotb.log.info("%d words of entries in %d phases, %d cycles", written, phases, bench.cycle)
 
 
