@@ -89,7 +89,8 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
         entry = None
         if type_ not in host.devices:
             epoch = epoch % 255 + 1
-            # One that serves few orders, or none, keeps others from the rest while it is first: by a change alone.
+            # One that serves few orders, or none, would keep the others from the rest while it is first; the chooser's
+            # own tests have such.
             priority = -1 if type_ in FLAGS else rng.choice((-1, -1, 5))
             entry = DeviceEntry(type_, BASES[type_], SIZES[type_], priority, epoch, **FLAGS.get(type_, {}))
             finish(host.swapon(entry, entry.clusters * SLOTS - rng.choice((0, 3, 300))))
@@ -99,7 +100,8 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
             work.gone(type_)
         elif rng.random() < 0.2:
             finish(host.drop_masks(lambda _, held, gone=type_: held.type == gone))
-            entry = dataclasses.replace(host.devices[type_].entry, priority=rng.choice((-1, 5)))
+            priority = -1 if type_ in FLAGS else rng.choice((-1, 5))
+            entry = dataclasses.replace(host.devices[type_].entry, priority=priority)
             host.devices[type_].entry = entry
         if rng.random() < 0.1:
             finish(host.cpu_gone(rng.randrange(CPUS)))
@@ -154,7 +156,7 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
                 assert summary == golden.index.summaries[cluster], f"phase {phase}, cluster {cluster}"
                 if device.live:
                     assert (refs > 0) == (cluster in golden.granted), f"phase {phase}, cluster {cluster}"
-    assert written > phases
+    assert written > 40 * phases / 10
     cocotb.log.info("%d words of entries in %d phases, %d cycles", written, phases, bench.cycle)
 
 
