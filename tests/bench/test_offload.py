@@ -95,20 +95,35 @@ SPLITS = {"linux": 120, "indexed": 15, "open": 3, "engine-indexed": 16, "engine-
 def test_fallbacks_are_counted_and_judged() -> None:
     entries = fallbacks.entries((5, 5), mixed(SPLITS), SHORT)
     rates = fallbacks.rates({"runs": entries})
-    assert rates[2, 92, "indexed"] == 0.015
+    assert rates["2", 92, "indexed"] == 0.015
     names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates))]
     assert names == ["engine-indexed", "open"]
     assert fallbacks.table({"runs": entries}).row_count == len(SPLITS)
 
 
-def test_devices_of_different_priority_are_told_apart_and_not_judged() -> None:
+def test_devices_of_different_priority_are_told_apart_and_judged_by_another_rule() -> None:
+    splits = {"linux": 120, "engine-indexed": 120, "engine-open": 121}
     runs = [
         *fallbacks.entries((5, 5), mixed(SPLITS), SHORT),
-        *fallbacks.entries((7, 5), mixed(SPLITS, setup=(7, 5)), SHORT),
+        *fallbacks.entries((7, 5), mixed(splits, setup=(7, 5)), SHORT),
     ]
     assert {fallbacks.devices_of(run) for run in runs} == {"2", "2 (7 5)"}
-    assert fallbacks.rates({"runs": runs}) == fallbacks.rates({"runs": runs[: len(SPLITS)]})
+    of_equals = offload_targets.fallbacks(fallbacks.rates({"runs": runs[: len(SPLITS)]}))
+    judged = offload_targets.fallbacks(fallbacks.rates({"runs": runs}))
+    assert judged[: len(of_equals)] == of_equals
+    assert [(target.name, target.met) for target in judged[len(of_equals) :]] == [
+        ("fall-backs, devices 2 (7 5), 92 % full, engine-indexed", True),
+        ("fall-backs, devices 2 (7 5), 92 % full, engine-open", False),
+    ]
     assert "DISKS='0:7 1:5'" in fallbacks.job((7, 5), 1, SHORT)
+
+
+def test_devices_and_levels_are_of_fallbacks(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    offload.add_arguments(parser)
+    for given in (["--devices", "7,5"], ["--full", "85"]):
+        assert offload.run(parser.parse_args(["--part", "calls", *given])) == 2
+        assert "--devices and --full are of fall-backs" in capsys.readouterr().err
 
 
 def test_devices_and_levels_can_be_named() -> None:
@@ -144,7 +159,7 @@ def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
 
 
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:
-    rates = {(2, 92, placement): 0.0 for placement in fallbacks.PLACEMENTS}
+    rates = {("2", 92, placement): 0.0 for placement in fallbacks.PLACEMENTS}
     assert len(missed(offload_targets.fallbacks(rates))) == len(SPLITS) - 1
 
 

@@ -15,6 +15,7 @@ PARAMETERS = f"/sys/module/{MODULE}/parameters"
 DEBUG = f"/sys/kernel/debug/{MODULE}"
 BENCH = "/sys/kernel/debug/swap_alloc_bench"
 OPEN = "/sys/kernel/mm/swap/grants_open"
+THP = "/sys/kernel/mm/transparent_hugepage"
 SMALL = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 LARGE = "--processes 2 --size 16m --limit 12m --folio 64k --access random"
 ROUNDS = "--rounds 2"
@@ -206,6 +207,54 @@ def test_the_better_device_comes_first(guest: Guest) -> None:
     verify_half(guest)
     engine.unload()
     guest.run(f"swapctl off {DISKS[0]} && swapctl on {DISKS[0]}").check()
+
+
+def whole_and_split(guest: Guest) -> tuple[int, int]:
+    """Return how many folios of 64 kB were swapped out whole so far, and how many were split for want of room."""
+    words = guest.run(f"cd {THP}/hugepages-64kB/stats && cat swpout swpout_fallback").check().split()
+    return int(words[0]), int(words[1])
+
+
+def page_out_64k(guest: Guest, megabytes: int) -> tuple[int, int]:
+    """Page out so much in folios of 64 kB, and one folio more; return how many went whole, and how many were split."""
+    before = whole_and_split(guest)
+    judge(guest.run(f"swapmix --sizes 64k --fill {megabytes}m --churn 64k --seed 1", 300).check())
+    after = whole_and_split(guest)
+    return after[0] - before[0], after[1] - before[1]
+
+
+def test_large_folios_stay_for_as_many_slots_as_a_cluster_has(kernel_log: Path) -> None:
+    """The best device has single slots, and more of them than are asked for; the other one has room for large folios.
+
+    Who came to the other one when the first was full stays for 512 slots, 32 folios; who did not is refused. What is
+    left of the last grant, and of the cluster that the CPU is in, comes on top.
+    """
+    with Guest(Machine(cpus=1, disks=2, disk_mb=64), log=kernel_log) as guest:
+        guest.run(f"swapctl make -s 16m {DISKS[0]} && swapctl on -p 9 {DISKS[0]}").check()
+        guest.run(f"swapctl make {DISKS[1]} && swapctl on -p 1 {DISKS[1]}").check()
+        hold_half(guest, seed=11, size="16m")
+        engine = Engine(guest, "first=1 period_us=50")
+        before = engine.counters()
+        whole, split = page_out_64k(guest, 7)
+        assert (whole, split) == (0, 113), engine.since(before)
+        # Every single slot of the first device is taken for a while, and in that while the other one is the best.
+        guest.run(
+            "swapfrag --size 10m --free 0 --seed 12 >/tmp/all & echo $! >/tmp/all.pid; "
+            "until grep -q ready /tmp/all; do kill -0 $(cat /tmp/all.pid) || exit 1; sleep 0.1; done",
+            300,
+        ).check()
+        assert used_of(guest)[DISKS[0]] == 16 * 1024 - 4
+        assert page_out_64k(guest, 1) == (17, 0)
+        guest.run("kill $(cat /tmp/all.pid); while kill -0 $(cat /tmp/all.pid) 2>/dev/null; do sleep 0.1; done", 300)
+        judge(guest.run("cat /tmp/all").check().strip().splitlines()[-1])
+        before = engine.counters()
+        whole, split = page_out_64k(guest, 7)
+        assert 32 <= whole <= 3 * 32, (whole, engine.since(before))
+        assert split == 113 - whole > 0
+        assert engine.since(before)["refused_priority"] > 0
+        verify_half(guest)
+        engine.assert_mirror()
+        engine.unload()
 
 
 def test_cpus_come_and_go_under_load(guest: Guest) -> None:

@@ -37,6 +37,7 @@ Setup = tuple[int, ...]
 SETUPS: Sequence[Setup] = ((5,), (5, 5), (5, 5, 5, 5), (7, 5), (7, 7, 5, 5))
 SHORT_SETUPS: Sequence[Setup] = ((5, 5),)
 MOST_DEVICES = 8
+"""Swap devices of a setup, as many as the Verilated engine has."""
 SWAP_MB = 256
 """Of all devices together."""
 
@@ -207,12 +208,11 @@ def measure(seed: int, form: Form, output: Path) -> dict[str, Any]:
 
 
 def rates(report: dict[str, Any]) -> Rates:
-    """Returns the share of large folios that were split, of each run on devices of one priority."""
+    """Returns the share of large folios that were split, of each run."""
     return {
-        (len(run["priorities"]), run["percent"], run["placement"]): sum(run["split"].values())
+        (devices_of(run), run["percent"], run["placement"]): sum(run["split"].values())
         / max(1, sum(run["split"].values()) + sum(run["whole"].values()))
         for run in report["runs"]
-        if len(set(run["priorities"])) == 1
     }
 
 

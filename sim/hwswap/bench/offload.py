@@ -170,6 +170,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measures and judges; what stops it is said in one message. Returns 1 if a target is missed."""
     started = time.monotonic()
+    if options.part == "calls" and (options.devices or options.full):
+        print("bench-offload: --devices and --full are of fall-backs: leave them out, or --part calls", file=sys.stderr)
+        return 2
     form = fallbacks.Form.of(options.short, options.devices or (), options.full or ())
     OUTPUT.mkdir(parents=True, exist_ok=True)
     file = OUTPUT / "offload.json"

@@ -14,8 +14,8 @@ FAIL = "fail"
 Figures = Mapping[tuple[str, str, int, str], Mapping[str, Any]]
 """Column, operation, order, state -> a line of the bench."""
 
-Rates = Mapping[tuple[int, int, str], float]
-"""Devices, percent full, placement -> share of large folios that were split."""
+Rates = Mapping[tuple[str, int, str], float]
+"""Devices as fallbacks.devices_of() calls them, percent full, placement -> share of large folios that were split."""
 
 OFF = 5
 """Instructions that the series may cost with nothing registered."""
@@ -103,14 +103,22 @@ def fallbacks(rates: Rates) -> list[Target]:
     """Returns the targets for fall-backs, as far as there are figures for them."""
     found = []
     for percent, placement, share in FALLBACKS:
-        if (2, percent, placement) not in rates:
+        if ("2", percent, placement) not in rates:
             continue
-        before, after = rates[2, percent, "linux"], rates[2, percent, placement]
+        before, after = rates["2", percent, "linux"], rates["2", percent, placement]
         name = f"fall-backs, two devices, {percent} % full, {placement}"
         measured = f"{100 * before:.2f} % -> {100 * after:.2f} %"
         # Where nothing falls back without grants, nothing was shown.
         met = before > 0 and after <= before * share
         found.append(Target(name, measured, f"1/{round(1 / share)} of them", met))
+    for (devices, percent, placement), after in rates.items():
+        # Of different priority: the best one has single slots and no more, which is where large folios are split.
+        if placement == "linux" or "(" not in devices:
+            continue
+        before = rates[devices, percent, "linux"]
+        name = f"fall-backs, devices {devices}, {percent} % full, {placement}"
+        measured = f"{100 * before:.2f} % -> {100 * after:.2f} %"
+        found.append(Target(name, measured, "not more", after <= before))
     return found
 
 

@@ -355,7 +355,8 @@ static bool any_usable(const struct device *d, unsigned int order)
 
 /*
  * The best priority of those that have a slot left. The kernel puts a large folio
- * there or nowhere (swap_alloc_slow()), and refuses what is granted of a lower one.
+ * there or nowhere (swap_alloc_slow()), and refuses what is granted of a lower one,
+ * unless the CPU came there when there was no better one, and that not for long.
  */
 static int least_priority(void)
 {
