@@ -125,6 +125,7 @@ class Load:
         Load.number += 1
         self.guest = guest
         self.output = f"/tmp/load{Load.number}"
+        self.pages = swapped_out(guest)
         self.pid = guest.run(f"swapload --rounds 0 {arguments} >{self.output} 2>&1 & echo $!").check().strip()
 
     def assert_running(self) -> None:
@@ -133,7 +134,11 @@ class Load:
         assert alive, self.guest.run(f"cat {self.output}").output
 
     def stop(self, timeout: float = 120.0) -> dict[str, Any]:
-        """End it, and return its result after having judged it."""
+        """End it, and return its result after having judged it: not before it had something to verify."""
+        deadline = time.monotonic() + timeout
+        while swapped_out(self.guest) <= self.pages:
+            assert time.monotonic() < deadline, f"nothing was swapped out in {timeout} s"
+            time.sleep(0.2)
         self.assert_running()
         self.guest.run(f"kill {self.pid}; while kill -0 {self.pid} 2>/dev/null; do sleep 0.1; done", timeout)
         return judge(self.guest.run(f"cat {self.output}").check())
