@@ -136,7 +136,7 @@ def test_engine_that_goes_astray(folder: Path, kernel_log: Path) -> None:
         driver = Driver(guest)
         driver.load("hint")
         swapload(guest, f"{LOAD} --rounds 2")
-        assert driver.state() == "detached: it wanted to use memory that it was not given"
+        assert driver.wait_detached() == "detached: it wanted to use memory that it was not given"
         lines = driver.messages("was refused: that is in none of its windows")
         assert lines and "its DMA read at bus address" in lines[0], lines
         assert driver.stats()["grant_units"] == 0
