@@ -90,7 +90,8 @@ class StoreHost:
         device = self.model.devices[0]
         lines = []
         for cluster in self.rng.sample([c for c in device.clusters if c.count == SLOTS], count):
-            offset = cluster.index * SLOTS + self.rng.randrange(SLOTS)
+            # Slot 0 of a device is its header, which nobody frees.
+            offset = cluster.index * SLOTS + self.rng.randrange(0 if cluster.index else 1, SLOTS)
             lines.append(Expected(Command(Opcode.FREE, 0, nr=1, arg0=offset), self.model.free(0, offset, 1)))
         for _ in range(count):
             cpu = self.rng.randrange(self.sizes.cpus)
