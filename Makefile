@@ -151,10 +151,11 @@ bench-table: model model-scale model-driver guest kernel-unpatched ## swap table
 bench-tuned: guest kernel-unpatched kernel-tuned ## software alone: swap tables written and searched by ranges
 	@$(ENV) python -m hwswap bench tuned
 
-# PART=calls or PART=fall-backs: one half. PRIORITIES="7,5 5,5,5,5", of devices, and FULL="85 92": fall-backs there.
+# PART=calls or PART=fall-backs: one half. Fall-backs: PRIORITIES="7,5 5,5,5,5" of devices, FULL="85 92" percent,
+# SIZES=64,2048 of folios, kB.
 bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls, fall-backs [SHORT=1] [PRIORITIES=7,5]
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART)) \
-		$(if $(PRIORITIES),--devices $(PRIORITIES)) $(if $(FULL),--full $(FULL))
+		$(if $(PRIORITIES),--devices $(PRIORITIES)) $(if $(FULL),--full $(FULL)) $(if $(SIZES),--sizes $(SIZES))
 
 bench-loads: guest kernel-unpatched kernel-tuned model-driver ## swap benchmarks: usemem, Redis... [SHORT=1] [LOADS=..]
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of `make bench-offload`: how many large folios are split on their way out under a churn of all sizes.
 # Everything it prints is read by hwswap.bench.fallbacks. From the host: DISKS, "NUMBER:PRIORITY" of the RAM disks that
-# are swap; FILLS, "PERCENT MB CHURN_MB" a line; PLACEMENTS: linux, or indexed and open, by the engine in software, or,
-# with engine- before them, by the simulated one; PERIOD_US and ENGINE_PERIOD_US; SEED.
+# are swap; FILLS, "PERCENT MB CHURN_MB" a line; SIZES of folios, kB; PLACEMENTS: linux, or indexed and open, by the
+# engine in software, or, with engine- before them, by the simulated one; PERIOD_US and ENGINE_PERIOD_US; SEED.
 THP=/sys/kernel/mm/transparent_hugepage
 OPEN=/sys/kernel/mm/swap/grants_open
-SIZES="16 32 64 128"
+MIX=$(echo "$SIZES" | sed 's/ /k,/g')k
 
 # swaps on|off: all disks
 swaps() {
@@ -22,6 +22,7 @@ swaps() {
 # counts: of each size, folios swapped out whole and those that had to be split
 counts() {
 	for size in $SIZES; do
+		[ "$size" -gt 4 ] || continue
 		folder=$THP/hugepages-${size}kB/stats
 		echo "$size $(cat "$folder/swpout") $(cat "$folder/swpout_fallback")"
 	done
@@ -59,7 +60,7 @@ for placement in $PLACEMENTS; do
 		swaps on || exit 1
 		grants_on "$placement" || exit 1
 		counts | sed "s/^/@count $placement $percent before /"
-		swapmix --fill "${size}m" --churn "${churn}m" --seed "$SEED" >/tmp/mix || exit 1
+		swapmix --sizes "$MIX" --fill "${size}m" --churn "${churn}m" --seed "$SEED" >/tmp/mix || exit 1
 		sed "s/^/@mix $placement $percent /" /tmp/mix
 		counts | sed "s/^/@count $placement $percent after /"
 		if [ "$module" ]; then

@@ -73,13 +73,18 @@ def test_what_is_not_as_it_should_be_is_refused(before: str, after: str) -> None
         offload.entries("grants", text.replace(before, after), short=True)
 
 
-def mixed(splits: dict[str, int], mismatches: int = 0, setup: fallbacks.Setup = (5, 5)) -> str:
+SHORT = fallbacks.Form.of(short=True)
+
+
+def mixed(
+    splits: dict[str, int], mismatches: int = 0, setup: fallbacks.Setup = (5, 5), form: fallbacks.Form = SHORT
+) -> str:
     """Return what a guest prints of the fall-backs, short form, of 1,000 folios of each size."""
     lines = []
     for placement in fallbacks.placements(setup):
         for percent in fallbacks.SHORT_FILLS:
             head = f"{placement} {percent}"
-            for size in fallbacks.SIZES:
+            for size in form.large:
                 lines.append(f"@count {head} before {size} 7 3")
                 lines.append(f"@count {head} after {size} {1007 - splits[placement]} {3 + splits[placement]}")
             lines.append(f"@mix {head} " + json.dumps({"mismatches": mismatches, "verified_bytes": 4096}))
@@ -87,7 +92,6 @@ def mixed(splits: dict[str, int], mismatches: int = 0, setup: fallbacks.Setup = 
     return "\n".join(lines)
 
 
-SHORT = fallbacks.Form.of(short=True)
 SPLITS = {"linux": 120, "indexed": 15, "open": 3, "engine-indexed": 16, "engine-open": 2}
 """Folios of each size that are split: `indexed` and `engine-open` are as good as they have to be."""
 
@@ -96,9 +100,9 @@ def test_fallbacks_are_counted_and_judged() -> None:
     entries = fallbacks.entries((5, 5), mixed(SPLITS), SHORT)
     rates = fallbacks.rates({"runs": entries})
     assert rates["2", 92, "indexed"] == 0.015
-    names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates))]
+    names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates, shares=True))]
     assert names == ["engine-indexed", "open"]
-    assert fallbacks.table({"runs": entries}).row_count == len(SPLITS)
+    assert fallbacks.table({"runs": entries, "sizes": fallbacks.SIZES}).row_count == len(SPLITS)
 
 
 def test_devices_of_different_priority_are_told_apart_and_judged_by_another_rule() -> None:
@@ -108,8 +112,8 @@ def test_devices_of_different_priority_are_told_apart_and_judged_by_another_rule
         *fallbacks.entries((7, 5), mixed(splits, setup=(7, 5)), SHORT),
     ]
     assert {fallbacks.devices_of(run) for run in runs} == {"2", "2 (7 5)"}
-    of_equals = offload_targets.fallbacks(fallbacks.rates({"runs": runs[: len(SPLITS)]}))
-    judged = offload_targets.fallbacks(fallbacks.rates({"runs": runs}))
+    of_equals = offload_targets.fallbacks(fallbacks.rates({"runs": runs[: len(SPLITS)]}), shares=True)
+    judged = offload_targets.fallbacks(fallbacks.rates({"runs": runs}), shares=True)
     assert judged[: len(of_equals)] == of_equals
     assert [(target.name, target.met) for target in judged[len(of_equals) :]] == [
         ("fall-backs, devices 2 (7 5), 92 % full, engine-indexed", True),
@@ -121,9 +125,9 @@ def test_devices_of_different_priority_are_told_apart_and_judged_by_another_rule
 def test_devices_and_levels_are_of_fallbacks(capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
     offload.add_arguments(parser)
-    for given in (["--devices", "7,5"], ["--full", "85"]):
+    for given in (["--devices", "7,5"], ["--full", "85"], ["--sizes", "64,2048"]):
         assert offload.run(parser.parse_args(["--part", "calls", *given])) == 2
-        assert "--devices and --full are of fall-backs" in capsys.readouterr().err
+        assert "--devices, --full and --sizes are of fall-backs" in capsys.readouterr().err
 
 
 def test_devices_and_levels_can_be_named() -> None:
@@ -133,6 +137,32 @@ def test_devices_and_levels_can_be_named() -> None:
     assert (named.setups, named.fills) == ([(7, 5)], [85])
     script = fallbacks.job((7, 5), 1, named)
     assert "FILLS='85 217 108'" in script
+    assert "SIZES='4 16 32 64 128'" in script
+
+
+def test_sizes_can_be_named_and_have_no_targets_of_shares() -> None:
+    form = fallbacks.Form.of(True, sizes=fallbacks.sizes_of("64,2048"))
+    assert form.large == form.sizes == (64, 2048)
+    assert "SIZES='64 2048'" in fallbacks.job((5, 5), 1, form)
+    printed = mixed(SPLITS, form=form)
+    runs = fallbacks.entries((5, 5), printed, form)
+    assert [set(run["split"]) for run in runs] == [{"64", "2048"}] * len(SPLITS)
+    assert offload_targets.fallbacks(fallbacks.rates({"runs": runs}), shares=False) == []
+    headers = [column.header for column in fallbacks.table({"runs": runs, "sizes": form.sizes}).columns]
+    assert headers[4:6] == ["64 kB", "2048 kB"]
+    with pytest.raises(GuestError, match="runs; the guest's last words"):
+        fallbacks.entries((5, 5), printed, SHORT)
+
+
+@pytest.mark.parametrize("text", ["", "64;2048", "2048,64", "64,64", "4,8", "4,4096", "48", "-64"])
+def test_what_are_no_sizes_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is no list of sizes: give powers of two"):
+        fallbacks.sizes_of(text)
+
+
+def test_single_pages_alone_are_refused() -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is no large folio"):
+        fallbacks.sizes_of("4")
 
 
 @pytest.mark.parametrize("text", ["", "7;5", "7,", "-1", "40000", "1,1,1,1,1,1,1,1,1"])
@@ -160,7 +190,7 @@ def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
 
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:
     rates = {("2", 92, placement): 0.0 for placement in fallbacks.PLACEMENTS}
-    assert len(missed(offload_targets.fallbacks(rates))) == len(SPLITS) - 1
+    assert len(missed(offload_targets.fallbacks(rates, shares=True))) == len(SPLITS) - 1
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The second half of `make bench-offload`: large folios that are split on their way out, by placement.
 
-swapmix keeps swap at a level with folios of 4 to 128 kB that come and go; the kernel counts those that it has to split
-as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions. Grants are given by the engine in
+swapmix keeps swap at a level with folios that come and go, of 4 to 128 kB unless other sizes are named; the kernel
+counts those that it has to split as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions. Grants are given by the engine in
 software, which runs every PERIOD_US of that clock, and by the Verilated one, which is clocked by it in steps of
 ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
 """
@@ -12,6 +12,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,12 @@ MOST_DEVICES = 8
 SWAP_MB = 256
 """Of all devices together."""
 
-SIZES = (16, 32, 64, 128)
+Sizes = tuple[int, ...]
+"""Of folios that come and go, kB, rising."""
+SIZES: Sizes = (4, 16, 32, 64, 128)
+"""What targets are for."""
+PAGE_KB = 4
+HUGE_KB = 2048
 PERIOD_US = 50
 """Of the guest's clock: less than a folio takes on its way out."""
 ENGINE_PERIOD_US = 200
@@ -73,20 +79,28 @@ class Form:
         setups: of swap devices, a guest each.
         fills: how full they are kept, percent.
         short: each run churns through half of what is kept in swap, not all of it.
+        sizes: of folios.
     """
 
     setups: Sequence[Setup]
     fills: Sequence[int]
     short: bool
+    sizes: Sizes = SIZES
 
     @classmethod
-    def of(cls, short: bool, setups: Sequence[Setup] = (), fills: Sequence[int] = ()) -> "Form":
+    def of(cls, short: bool, setups: Sequence[Setup] = (), fills: Sequence[int] = (), sizes: Sizes = SIZES) -> "Form":
         """Returns the short or the long form, or of it what is named."""
         return cls(
             setups or (SHORT_SETUPS if short else SETUPS),
             fills or (SHORT_FILLS if short else FILLS),
             short,
+            sizes,
         )
+
+    @property
+    def large(self) -> Sizes:
+        """Sizes of which the kernel counts how many folios it had to split."""
+        return tuple(size for size in self.sizes if size > PAGE_KB)
 
 
 def setup_of(text: str) -> Setup:
@@ -109,6 +123,19 @@ def fill_of(text: str) -> int:
     return int(text)
 
 
+def sizes_of(text: str) -> Sizes:
+    """Reads sizes of folios, as of `64,2048`; raises ArgumentTypeError."""
+    found = tuple(int(word) if word.isdecimal() else 0 for word in text.split(","))
+    rising = all(a < b for a, b in pairwise(found))
+    if not rising or not all(PAGE_KB <= size <= HUGE_KB and size.bit_count() == 1 for size in found) or 8 in found:
+        raise ArgumentTypeError(
+            f"'{text}' is no list of sizes: give powers of two from 4 to 2048 but 8, kB, rising, as 64,2048"
+        )
+    if found == (PAGE_KB,):
+        raise ArgumentTypeError(f"'{text}' is no large folio, and no other one is split: name a larger size, too")
+    return found
+
+
 def job(setup: Setup, seed: int, form: Form) -> str:
     """Returns the guest's script."""
     fills = []
@@ -118,7 +145,7 @@ def job(setup: Setup, seed: int, form: Form) -> str:
     disks = " ".join(f"{disk}:{priority}" for disk, priority in enumerate(setup))
     names = " ".join(placements(setup))
     return (
-        f"SEED={seed}\nDISKS='{disks}'\nPLACEMENTS='{names}'\nPERIOD_US={PERIOD_US}\n"
+        f"SEED={seed}\nSIZES='{' '.join(map(str, form.sizes))}'\nDISKS='{disks}'\nPLACEMENTS='{names}'\nPERIOD_US={PERIOD_US}\n"
         f"ENGINE_PERIOD_US={ENGINE_PERIOD_US}\nFILLS='" + "\n".join(fills) + "'\n. /bench-fallbacks\n"
     )
 
@@ -147,7 +174,8 @@ def entries(setup: Setup, output: str, form: Form) -> list[Entry]:
         elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
             raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
     wanted = len(placements(setup)) * len(form.fills)
-    if len(found) != wanted or any("mix" not in entry for entry in found.values()):
+    counted = {str(size) for size in form.large}
+    if len(found) != wanted or any("mix" not in entry or set(entry["split"]) != counted for entry in found.values()):
         raise GuestError(f"{len(found)} of {wanted} runs; the guest's last words:\n{output[-1500:]}")
     return list(found.values())
 
@@ -184,6 +212,7 @@ def measure(seed: int, form: Form, output: Path) -> dict[str, Any]:
         "seed": seed,
         "short": form.short,
         "fills": list(form.fills),
+        "sizes": list(form.sizes),
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "qemu": provenance.qemu(),
         "runs": [],
@@ -191,7 +220,9 @@ def measure(seed: int, form: Form, output: Path) -> dict[str, Any]:
     kept = output / "fallbacks.part.json"
     before = json.loads(kept.read_text()) if kept.exists() else {}
     clean = not report["commits"]["hwswap"].endswith("-dirty")
-    if clean and all(before.get(name) == report[name] for name in ("seed", "short", "fills", "commits", "qemu")):
+    if clean and all(
+        before.get(name) == report[name] for name in ("seed", "short", "fills", "sizes", "commits", "qemu")
+    ):
         report = before
     done = {tuple(run["priorities"]) for run in report["runs"]}
     for setup in form.setups:
@@ -207,6 +238,11 @@ def measure(seed: int, form: Form, output: Path) -> dict[str, Any]:
     return report
 
 
+def sizes_in(report: dict[str, Any]) -> Sizes:
+    """Returns the sizes of a report's folios, which one of before they could be named does not say."""
+    return tuple(report.get("sizes", SIZES))
+
+
 def rates(report: dict[str, Any]) -> Rates:
     """Returns the share of large folios that were split, of each run."""
     return {
@@ -218,12 +254,14 @@ def rates(report: dict[str, Any]) -> Rates:
 
 def table(report: dict[str, Any]) -> Table:
     """A row for each run."""
-    view = Table(title="Large folios that were split, of those that were swapped out")
-    for title in ("devices", "full", "placement", "16 to 128 kB", *(f"{size} kB" for size in SIZES), "verified"):
+    sizes = [size for size in sizes_in(report) if size > PAGE_KB]
+    mix = ", ".join(map(str, sizes_in(report)))
+    view = Table(title=f"Large folios that were split, of those that were swapped out; folios of {mix} kB")
+    for title in ("devices", "full", "placement", "all large ones", *(f"{size} kB" for size in sizes), "verified"):
         view.add_column(title, justify="left" if title == "placement" else "right")
     for run in sorted(report["runs"], key=lambda run: (devices_of(run), run["percent"])):
         cells = [
-            f"{run['split'][str(size)]:,} of {run['split'][str(size)] + run['whole'][str(size)]:,}" for size in SIZES
+            f"{run['split'][str(size)]:,} of {run['split'][str(size)] + run['whole'][str(size)]:,}" for size in sizes
         ]
         split, whole = sum(run["split"].values()), sum(run["whole"].values())
         rate = split / max(1, split + whole)

@@ -165,15 +165,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full", type=fallbacks.fill_of, nargs="+", metavar="PERCENT", help="fall-backs at these levels alone"
     )
+    parser.add_argument(
+        "--sizes",
+        type=fallbacks.sizes_of,
+        metavar="KB",
+        help="fall-backs of folios of these sizes, as 64,2048 (default: 4,16,32,64,128, which targets are for)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Measures and judges; what stops it is said in one message. Returns 1 if a target is missed."""
     started = time.monotonic()
-    if options.part == "calls" and (options.devices or options.full):
-        print("bench-offload: --devices and --full are of fall-backs: leave them out, or --part calls", file=sys.stderr)
+    if options.part == "calls" and (options.devices or options.full or options.sizes):
+        print(
+            "bench-offload: --devices, --full and --sizes are of fall-backs: leave them out, or --part calls",
+            file=sys.stderr,
+        )
         return 2
-    form = fallbacks.Form.of(options.short, options.devices or (), options.full or ())
+    form = fallbacks.Form.of(options.short, options.devices or (), options.full or (), options.sizes or fallbacks.SIZES)
     OUTPUT.mkdir(parents=True, exist_ok=True)
     file = OUTPUT / "offload.json"
     report: dict[str, Any] = json.loads(file.read_text()) if options.part != "all" and file.exists() else {}
@@ -193,7 +202,9 @@ def run(options: argparse.Namespace) -> int:
         targets += offload_targets.calls(figures(report["calls"]))
     if "fallbacks" in report:
         tables.append(fallbacks.table(report["fallbacks"]))
-        targets += offload_targets.fallbacks(fallbacks.rates(report["fallbacks"]))
+        targets += offload_targets.fallbacks(
+            fallbacks.rates(report["fallbacks"]), fallbacks.sizes_in(report["fallbacks"]) == fallbacks.SIZES
+        )
     tables.append(offload_targets.table(targets))
     console = Console(width=170)
     for view in tables:

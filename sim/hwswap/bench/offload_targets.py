@@ -99,10 +99,10 @@ def calls(figures: Figures) -> list[Target]:
     return found
 
 
-def fallbacks(rates: Rates) -> list[Target]:
-    """Returns the targets for fall-backs, as far as there are figures for them."""
+def fallbacks(rates: Rates, shares: bool) -> list[Target]:
+    """Returns the targets for fall-backs, as far as there are figures for them; of shares if the sizes are theirs."""
     found = []
-    for percent, placement, share in FALLBACKS:
+    for percent, placement, share in FALLBACKS if shares else ():
         if ("2", percent, placement) not in rates:
             continue
         before, after = rates["2", percent, "linux"], rates["2", percent, placement]
