@@ -7,8 +7,8 @@ import pytest
 from hwswap.experiments.folio_mix import DEFAULT_SIZES, Draw, Mix, swap_out
 from hwswap.model.golden import Allocator, Slots
 from hwswap.model.granted import GrantedAllocator
-from hwswap.model.grants import Grants, Placement
-from hwswap.model.rows import SLOTS
+from hwswap.model.grants import TOP_ORDER, Grants, Placement
+from hwswap.model.rows import ORDERS, SLOTS
 from hwswap_map import Status
 
 MB = 256
@@ -79,6 +79,51 @@ def test_a_sparing_engine_splits_fewer():
 def test_open_clusters_end_it():
     """Any order may go into any cluster, as in a guest."""
     assert splits(Granted(Placement.OPEN)) == ({}, 9733)
+
+
+class Buddy:
+    """A buddy allocator over all clusters of both devices, of one mind: it knows each free of the moment it comes."""
+
+    def __init__(self):
+        """Begin with all clusters free."""
+        self.blocks = [set() for _ in range(ORDERS)]
+        self.blocks[-1] = {cluster * SLOTS for cluster in range(CLUSTERS)}
+
+    def alloc(self, cpu, order):
+        """Take the smallest block that is large enough, of equals the lowest, and leave what is too much of it free."""
+        found = next((size for size in range(order, ORDERS) if self.blocks[size]), None)
+        if found is None:
+            return None
+        offset = min(self.blocks[found])
+        self.blocks[found].remove(offset)
+        for size in range(order, found):
+            self.blocks[size].add(offset + (1 << size))
+        return Slots(0, offset)
+
+    def free(self, type_, offset, nr):
+        """Join what is free with its neighbour, as far as that is free, too."""
+        size = nr.bit_length() - 1
+        while size < TOP_ORDER and (offset ^ 1 << size) in self.blocks[size]:
+            self.blocks[size].remove(offset ^ 1 << size)
+            offset &= ~(1 << size)
+            size += 1
+        self.blocks[size].add(offset)
+        return Status.OK
+
+
+@pytest.mark.parametrize(("percent", "kernel", "least"), [(92, 1041, {128: 39}), (96, 2474, {64: 69, 128: 85})])
+def test_what_best_fit_leaves_under_twice_the_churn(percent, kernel, least):
+    """No order has clusters of its own, no grant is ahead of its time: what is left is the load's own fragmentation.
+
+    The load is that of the long form. A 60th and a 30th of what the kernel splits, which were wanted of `open`, would be
+    17 and 82.
+    """
+    fill = MB * percent // 100
+    load = Mix(fill_mb=fill, churn_mb=fill, seed=1)
+    assert swap_out(Kernel(), load).split.total() == kernel
+    folios = swap_out(Buddy(), load)
+    print(f"{percent} % full: kernel {kernel}, best fit {folios.split.total()}, {dict(folios.split)}")
+    assert +folios.split == least
 
 
 class Boundless:
