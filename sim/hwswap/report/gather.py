@@ -56,9 +56,6 @@ def gather(folder: Path) -> Gathered:
     """Take a folder's figures, and what is on record for all it has none of."""
     recorded, run = record.read(), results.read(folder)
     found = Gathered(unread=run.unread)
-    # A run has both in one table.
-    if "offload" in run.datasets:
-        recorded.datasets.pop("offload-engine", None)
     for name in dict.fromkeys((*recorded.datasets, *run.datasets)):
         if name in run.datasets:
             found.datasets[name] = run.datasets[name]

@@ -36,20 +36,15 @@ def cells(line: str) -> list[str]:
     return [plain(cell.replace("\\|", "|")) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
-def table(page: str, beginning: str, number: int = 0, behind: str = "") -> Table:
+def table(page: str, beginning: str, number: int = 0) -> Table:
     """Return a table of a page.
 
     Args:
         page: its name in the repository.
         beginning: how the table's head begins, behind the first bar.
         number: which of those, the first being 0.
-        behind: text that comes before it.
     """
-    text = (paths.ROOT / page).read_text()
-    if behind not in text:
-        raise ReportError(f"{page} has no text '{behind}' any more, before a table that the report reads")
-    start = text.index(behind)
-    lines = text[start:].splitlines()
+    lines = (paths.ROOT / page).read_text().splitlines()
     heads = [at for at, line in enumerate(lines) if line.startswith(f"| {beginning}")]
     if len(heads) <= number:
         raise ReportError(f"{page} has no table that begins with '{beginning}' any more, which the report reads")
@@ -59,7 +54,7 @@ def table(page: str, beginning: str, number: int = 0, behind: str = "") -> Table
         page,
         cells(lines[at]),
         [cells(line) for line in lines[at + 2 : end]],
-        text[:start] + "\n".join(lines[:at]),
+        "\n".join(lines[:at]),
         "\n".join(lines[end:]),
     )
 
@@ -268,10 +263,8 @@ def read() -> Figures:
     results_page, soc_page = "docs/results.md", "docs/bench-soc.md"
     offload = table(results_page, "guest instructions a call, p50 / average / p99 (patch series")
     patches = re.search(r"patch series ([0-9a-f]+)", offload.head[0])
-    where = source(offload, r"(?!)", **({"patches": patches[1]} if patches else {}))
+    where = source(offload, **({"patches": patches[1]} if patches else {}))
     figures.add(calls("offload", "guest instructions", offload, where))
-    again = table(results_page, " | unpatched | off", behind="### The same with the Verilated engine")
-    figures.add(calls("offload-engine", "guest instructions", again, source(again)))
     tuned = table(results_page, "guest instructions a call, p50 / average / p99 (commit")
     names = {name: name for name in ("unpatched", "off", "tuned")}
     figures.add(calls("tuned", "guest instructions", tuned, source(tuned), names))

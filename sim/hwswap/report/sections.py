@@ -45,7 +45,8 @@ ABOUT = {
     "offload": About(
         "Marks and grants: what a call costs",
         "With marks and grants the kernel allocates from places that the engine has granted. Columns: Linux with the "
-        "bench alone, the patches with nothing registered, grants, tuned software, and tuned software with grants.",
+        "bench alone, the patches with nothing registered, grants, tuned software, tuned software with grants, and the "
+        "driver's mode hint with the Verilated engine as a PCI device that the guest's time clocks.",
         "make bench-offload PART=calls",
         f"{COUNTING}; four RAM disks",
         "In columns `grants` the engine is software of ours between the calls, and what it takes is in no figure. "
@@ -58,17 +59,6 @@ ABOUT = {
             "tuned": "tuned software",
             "tuned + grants": "tuned, with grants",
         },
-    ),
-    "offload-engine": About(
-        "The same with the engine's RTL",
-        "Column `engine` is the driver's mode hint, with the Verilated engine as a PCI device that the guest's time "
-        "clocks.",
-        "make bench-offload PART=calls SHORT=1",
-        f"{COUNTING}; the engine's RTL as a PCI device, 100 MHz, 50 cycles a transfer",
-        "Waiting and cache misses.",
-        "docs/results.md",
-        "unpatched",
-        {"engine": "grants, the engine's RTL", "tuned": "tuned software", "tuned + grants": "tuned, with grants"},
     ),
     "fallbacks": About(
         "Large folios that find no room",
@@ -201,7 +191,7 @@ ABOUT = {
 """By dataset, in the order of the page."""
 
 GROUPS = (
-    ("kernel", "In a running kernel", ("offload", "offload-engine", "fallbacks", "demo", "tuned", "words", "swapoff")),
+    ("kernel", "In a running kernel", ("offload", "fallbacks", "demo", "tuned", "words", "swapoff")),
     ("soc", "In CPU cycles", ("soc-linux", "soc-vexriscv", "soc-rocket")),
     ("hardware", "The engine itself", ("engine", "scale", "table-commands", "bitstreams")),
 )

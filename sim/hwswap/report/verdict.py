@@ -25,7 +25,6 @@ class Way:
 
 
 WAYS = (
-    Way("offload-engine", "engine", "Grants, the engine's RTL, guest", "unpatched", "tuned"),
     Way("offload", "engine", "Grants, the engine's RTL, guest", "unpatched", "tuned"),
     Way("offload", "grants", "Grants, an engine in software, guest", "unpatched", "tuned"),
     Way("offload", "tuned + grants", "Grants on a tuned kernel, guest", None, "tuned"),
