@@ -115,8 +115,7 @@ class Buddy:
 def test_what_best_fit_leaves_under_twice_the_churn(percent, kernel, least):
     """No order has clusters of its own, no grant is ahead of its time: what is left is the load's own fragmentation.
 
-    The load is that of the long form. A 60th and a 30th of what the kernel splits, which were wanted of `open`, would be
-    17 and 82.
+    The load is that of the long form. A 60th and a 30th of what the kernel splits, wanted of `open`, are 17 and 82.
     """
     fill = MB * percent // 100
     load = Mix(fill_mb=fill, churn_mb=fill, seed=1)

@@ -2,9 +2,9 @@
 """The second half of `make bench-offload`: large folios that are split on their way out, by placement.
 
 swapmix keeps swap at a level with folios that come and go, of 4 to 128 kB unless other sizes are named; the kernel
-counts those that it has to split as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions. Grants are given by the engine in
-software, which runs every PERIOD_US of that clock, and by the Verilated one, which is clocked by it in steps of
-ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
+counts those that it has to split as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions.
+Grants are given by the engine in software, which runs every PERIOD_US of that clock, and by the Verilated one, which is
+clocked by it in steps of ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
 """
 
 import json
@@ -145,7 +145,8 @@ def job(setup: Setup, seed: int, form: Form) -> str:
     disks = " ".join(f"{disk}:{priority}" for disk, priority in enumerate(setup))
     names = " ".join(placements(setup))
     return (
-        f"SEED={seed}\nSIZES='{' '.join(map(str, form.sizes))}'\nDISKS='{disks}'\nPLACEMENTS='{names}'\nPERIOD_US={PERIOD_US}\n"
+        f"SEED={seed}\nSIZES='{' '.join(map(str, form.sizes))}'\nDISKS='{disks}'\nPLACEMENTS='{names}'\n"
+        f"PERIOD_US={PERIOD_US}\n"
         f"ENGINE_PERIOD_US={ENGINE_PERIOD_US}\nFILLS='" + "\n".join(fills) + "'\n. /bench-fallbacks\n"
     )
 
