@@ -94,6 +94,8 @@ def test_what_was_done_before_an_interrupt_is_kept(grid, tmp_path, hwswap, numbe
     out = tmp_path / "out"
     slow = os.environ | {"HWSWAP_REPLAY": replayer(tmp_path, "sleep 0.7")}
     words = [sys.executable, "-m", "hwswap", "sweep", str(grid), "-o", str(out), "--jobs", "1"]
+    # Where the tests run as a shell's background job, which ignores SIGINT, a child would inherit that.
+    words = ["env", "--default-signal=INT", *words]
     running = subprocess.Popen(words, env=slow, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     points = out / "points.jsonl"
     deadline = time.monotonic() + 120
