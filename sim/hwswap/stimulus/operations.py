@@ -123,12 +123,30 @@ class Host:
                 held[offset] = value & mask
             for offset, value in held.items():
                 s.read(offset, value)
+        self.at_once(held, masks)
         self.holes()
         for offset, value in held.items():
             s.read(offset, value)
         s.write(m.IRQ_ENABLE_OFFSET, 0)
         s.add("irq", 0)
         self.policies()
+
+    def at_once(self, held: dict[int, int], masks: dict[int, int]) -> None:
+        """Reads and writes of several registers, none of which waits for an answer; `held` is what they hold."""
+        self.script.note("registers, several at once")
+        for _ in range(12):
+            offsets = self.rng.sample(sorted(masks), min(8, len(masks)))
+            written = set(self.rng.sample(offsets, self.rng.randrange(len(offsets))))
+            with self.script.together():
+                for offset in offsets:
+                    if offset in written:
+                        value = self.rng.getrandbits(64)
+                        self.script.write(offset, value)
+                        held[offset] = value & masks[offset]
+                    else:
+                        self.script.read(offset, held[offset])
+            for offset in sorted(written):
+                self.script.read(offset, held[offset])
 
     def holes(self) -> None:
         """Where no register is, reads give 0 and writes do nothing."""

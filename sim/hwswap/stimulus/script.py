@@ -4,7 +4,8 @@
 sim/verilator/src/script/script.hpp has their lines.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import hwswap_map as m
@@ -111,6 +112,13 @@ class Script:
     def read(self, address: int, value: int, mask: int = WORD) -> None:
         """A register must have a value."""
         self.add("read", address, mask, value & mask)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Reads and writes of registers meanwhile are asked for at once; which of the two comes first is not said."""
+        first = len(self.lines)
+        yield
+        self.lines.insert(first, f"together {len(self.lines) - first:#x}")
 
     def expect(self, offset: int, value: int, mask: int = WORD) -> None:
         """A word of memory must have a value."""

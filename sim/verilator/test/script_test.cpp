@@ -71,6 +71,13 @@ TEST_F(ScriptTest, WhatIsNotAsItMustBeIsNamed) {
   EXPECT_EQ(outcome("irq 1\n"), "line 2 (): the interrupt is 0x0 and must be 0x1");
 }
 
+TEST_F(ScriptTest, AccessesTogetherAreEachSeenTo) {
+  const std::string three = "together 3\nwrite 0x40 0x1008 0xff\nwrite 0x48 0x10 0xff\nread 0x60 0xff ";
+  EXPECT_EQ(outcome(three + "0\nread 0x40 0xffff 0x1008\nread 0x48 0xff 0x10\n"), "");
+  EXPECT_EQ(outcome(three + "5\n"), "line 5 (): register 0x60 is 0x0 and must be 0x5");
+  EXPECT_THROW(outcome("together 2\nread 0x40 0 0\npass 1\n"), UserError);
+}
+
 TEST_F(ScriptTest, WhatTheEngineWritesElsewhereIsFound) {
   // The engine copies the word at 0x1008 to 0x1010 and to nowhere else.
   const std::string copy = "put 8 0x55\nwrite 0x40 0x1008 0xff\nwrite 0x48 0x1010 0xff\nwrite 0x58 1 0xff\n";

@@ -3,8 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace hwswap {
+
+/// A transaction on the register bus. Bit i of `strobes` names byte i of `data`; a read has neither.
+struct RegisterAccess {
+  bool write;
+  uint32_t address;
+  uint64_t data = 0;
+  uint8_t strobes = 0xff;
+};
 
 /// A simulated engine with its memory behind it. Time passes only inside these calls.
 class Engine {
@@ -23,6 +32,20 @@ public:
 
   /// Bit i of `strobes` names byte i of `data`.
   virtual void write_register(uint32_t address, uint64_t data, uint8_t strobes = 0xff) = 0;
+
+  /// Several of them, without waiting for answers where the bus can have more than one under way: reads come in their
+  /// sequence, and so do writes, but nothing is said of which of a read and a write comes first. Returns what each read
+  /// gave.
+  virtual std::vector<uint64_t> access_registers(const std::vector<RegisterAccess> &accesses) {
+    std::vector<uint64_t> words;
+    for (const RegisterAccess &access : accesses) {
+      if (access.write)
+        write_register(access.address, access.data, access.strobes);
+      else
+        words.push_back(read_register(access.address));
+    }
+    return words;
+  }
 
   /// The interrupt wire (level), as of the last cycle.
   virtual bool irq() const = 0;

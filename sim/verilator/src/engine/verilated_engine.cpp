@@ -161,8 +161,9 @@ void VerilatedEngine::step() {
   m.eval();
   dump_waves();
   ++cycles_;
-  if (!m.reset)
-    memory_.clock(request);
+  if (m.reset)
+    return;
+  memory_.clock(request);
   registers_.clock(response);
 }
 
@@ -174,28 +175,47 @@ void VerilatedEngine::dump_waves() {
 #endif
 }
 
+namespace {
+
+std::string at(const char *what, uint32_t address) {
+  std::ostringstream text;
+  text << what << " at 0x" << std::hex << address;
+  return text.str();
+}
+
+} // namespace
+
 uint64_t VerilatedEngine::read_register(uint32_t address) {
   registers_.start_read(address);
-  finish_transaction("read", address);
-  return registers_.response() == axi_okay ? registers_.data() : ~uint64_t{0};
+  return finish_transactions(at("a register read", address)).front();
 }
 
 void VerilatedEngine::write_register(uint32_t address, uint64_t data, uint8_t strobes) {
   registers_.start_write(address, data, strobes);
-  finish_transaction("write", address);
+  finish_transactions(at("a register write", address));
 }
 
-void VerilatedEngine::finish_transaction(const char *what, uint32_t address) {
+std::vector<uint64_t> VerilatedEngine::access_registers(const std::vector<RegisterAccess> &accesses) {
+  for (const RegisterAccess &access : accesses) {
+    if (access.write)
+      registers_.start_write(access.address, access.data, access.strobes);
+    else
+      registers_.start_read(access.address);
+  }
+  return finish_transactions(std::to_string(accesses.size()) + " register accesses at once");
+}
+
+std::vector<uint64_t> VerilatedEngine::finish_transactions(const std::string &what) {
   const uint64_t begin = cycles_;
   while (registers_.busy()) {
-    if (cycles_ - begin > patience_) {
-      std::ostringstream text;
-      text << "the engine has not answered a register " << what << " at 0x" << std::hex << address << " for "
-           << std::dec << patience_ << " cycles";
-      throw EngineError(text.str());
-    }
+    if (cycles_ - begin > patience_)
+      throw EngineError("the engine has not answered " + what + " for " + std::to_string(patience_) + " cycles");
     step();
   }
+  std::vector<uint64_t> words;
+  for (const AxilMaster::Answer &answer : registers_.take_answers())
+    words.push_back(answer.response == axi_okay ? answer.data : ~uint64_t{0});
+  return words;
 }
 
 bool VerilatedEngine::take_irq_rise() {

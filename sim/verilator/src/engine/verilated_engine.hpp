@@ -56,6 +56,7 @@ public:
   void step() override;
   uint64_t read_register(uint32_t address) override;
   void write_register(uint32_t address, uint64_t data, uint8_t strobes = 0xff) override;
+  std::vector<uint64_t> access_registers(const std::vector<RegisterAccess> &accesses) override;
   bool irq() const override { return irq_; }
   bool idle() const override { return idle_; }
   uint32_t round() const override { return round_; }
@@ -71,7 +72,7 @@ public:
 
 private:
   void drive();
-  void finish_transaction(const char *what, uint32_t address);
+  std::vector<uint64_t> finish_transactions(const std::string &what);
   void dump_waves();
 
   std::unique_ptr<VerilatedContext> context_;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <sstream>
+#include <utility>
 #include <zlib.h>
 
 namespace hwswap {
@@ -22,7 +23,7 @@ const std::map<std::string, Form> forms = {
     {"expect", {ScriptOp::expect, 3}}, {"read", {ScriptOp::read, 3}},     {"irq", {ScriptOp::irq, 1}},
     {"idle", {ScriptOp::idle, 1}},     {"mark", {ScriptOp::mark, 0}},     {"beats", {ScriptOp::beats, 2}},
     {"reset", {ScriptOp::reset, 0}},   {"show", {ScriptOp::show, 1}},     {"clock", {ScriptOp::clock, 0}},
-    {"note", {ScriptOp::note, 0}},     {"hold", {ScriptOp::hold, 1}},
+    {"note", {ScriptOp::note, 0}},     {"hold", {ScriptOp::hold, 1}},     {"together", {ScriptOp::together, 1}},
 };
 
 std::string hex(uint64_t value) {
@@ -86,6 +87,8 @@ public:
   std::optional<std::string> step(const ScriptLine &line, size_t number) {
     number_ = number;
     const auto &[a, b, c, d] = line.arguments;
+    if (together_)
+      return gather(line);
     switch (line.op) {
     case ScriptOp::put:
       named(a) = b;
@@ -111,6 +114,9 @@ public:
       return same("memory at " + hex(a), named(a) & b, c);
     case ScriptOp::read:
       return same("register " + hex(a), engine_.read_register(static_cast<uint32_t>(a)) & b, c);
+    case ScriptOp::together:
+      together_ = a;
+      break;
     case ScriptOp::irq:
       return same("the interrupt", engine_.irq(), a);
     case ScriptOp::idle:
@@ -163,6 +169,29 @@ private:
     return word;
   }
 
+  /// Keeps a register access until all that are asked for with it are there, then makes them.
+  std::optional<std::string> gather(const ScriptLine &line) {
+    const auto &[address, b, c, d] = line.arguments;
+    if (line.op != ScriptOp::read && line.op != ScriptOp::write)
+      throw UserError(where() + "'together' is for lines that read and write registers: correct its number");
+    const bool write = line.op == ScriptOp::write;
+    accesses_.push_back({write, static_cast<uint32_t>(address), b, static_cast<uint8_t>(c)});
+    gathered_.push_back(line);
+    if (accesses_.size() < together_)
+      return std::nullopt;
+    together_ = 0;
+    const std::vector<uint64_t> words = engine_.access_registers(std::exchange(accesses_, {}));
+    size_t answered = 0;
+    for (const ScriptLine &asked : std::exchange(gathered_, {})) {
+      if (asked.op != ScriptOp::read)
+        continue;
+      const auto &[from, mask, value, unused] = asked.arguments;
+      if (auto wrong = same("register " + hex(from), words.at(answered++) & mask, value))
+        return wrong;
+    }
+    return std::nullopt;
+  }
+
   std::string where() const { return "line " + std::to_string(number_) + " (" + note_ + "): "; }
 
   std::optional<std::string> same(const std::string &what, uint64_t is, uint64_t must) const {
@@ -186,6 +215,10 @@ private:
   std::vector<bool> named_;
   /// Beats read and written at the last mark.
   std::array<uint64_t, 2> marked_{};
+  /// How many lines are made at once, if any, and those of them that are there.
+  uint64_t together_ = 0;
+  std::vector<RegisterAccess> accesses_;
+  std::vector<ScriptLine> gathered_;
   size_t number_ = 0;
   std::string note_;
 };

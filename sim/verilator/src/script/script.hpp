@@ -24,6 +24,8 @@ namespace hwswap {
 ///   pass CYCLES                   ... so much
 ///   expect OFFSET MASK VALUE      a word of memory, masked, must be VALUE
 ///   read ADDRESS MASK VALUE       ... a register
+///   together COUNT                the next COUNT lines, all of them write or read, are asked for at once, and seen to
+///                                 when all are answered; which of a read and a write comes first is not said
 ///   irq LEVEL                     the interrupt wire must be at LEVEL
 ///   idle LEVEL                    so must the wire that says that nothing is under way
 ///   mark                          beats of DMA count from here
@@ -42,6 +44,7 @@ enum class ScriptOp {
   pass,
   expect,
   read,
+  together,
   irq,
   idle,
   mark,
