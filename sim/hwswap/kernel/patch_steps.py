@@ -17,6 +17,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -75,7 +76,7 @@ FEATURES = (
     Feature("marks", 6, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
     Feature("grants", 7, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
     Feature("any order", 8, "echo false >/sys/kernel/mm/swap/grants_open", "SWAP_GRANTS"),
-    Feature("shadow", 9, _SYMBOL.format("swap_alloc_shadow"), "SWAP_GRANTS"),
+    Feature("shadow", 9, _SYMBOL.format("swap_shadow_take"), "SWAP_GRANTS"),
     Feature("granted", 10, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
     Feature("searches", 11, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),
     Feature("words", 12, _SYMBOL.format("swap_offload_set_fill"), "SWAP_OFFLOAD"),
@@ -397,10 +398,13 @@ def run(_: argparse.Namespace) -> int:
     """Does all steps and shows them; the exit status is 1 if one failed."""
     os.environ.update(KBUILD_BUILD_TIMESTAMP="@0", KBUILD_BUILD_USER="hwswap", KBUILD_BUILD_HOST="localhost")
     console = Console(stderr=True, highlight=False)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the build under way ends, too
     try:
         outcomes = series(console)
     except KeyboardInterrupt:
         console.print("interrupted; what was done is in " + str(OUTPUT / "result.json"))
         return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
     Console().print(table(outcomes))
     return 0 if all(outcome.passed() for outcome in outcomes) else 1
