@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from hwswap.verify import make_mutants, mutate
+from hwswap.verify import make_mutants, mutate, yosys
 from hwswap.verify.netlist import Netlist, Site
+from hwswap.verify.reachable import Effort
 
 VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/core/Core.scala:12:7", "    b;", "endmodule", ""]
 
@@ -292,9 +293,11 @@ class Proves:
         self.tried.append(number)
         return number % 2 == 0
 
-    def unreachable(self, number: int, _: Path, seconds: int, rings: int) -> bool:
+    def unreachable(self, number: int, _: Path, effort: Effort) -> bool:
         """Tell whether a fault matters never."""
-        return number % 5 == 0 and seconds * rings > 8
+        if number == 11:
+            raise yosys.OutOfTimeError("ABC was ended")
+        return number % 5 == 0 and effort.conflicts > 8
 
 
 def test_survivors_that_never_matter_are_told_apart(monkeypatch, tmp_path):
@@ -304,20 +307,24 @@ def test_survivors_that_never_matter_are_told_apart(monkeypatch, tmp_path):
     monkeypatch.setattr(Proves, "tried", [])
     path = tmp_path / "proofs.jsonl"
     engine = replace(mutate.ON_CHIP, folder=tmp_path)
-    mutate.prove(engine, [4, 5, 7], mutate.Proofs(path, "faults"), 4, 2, jobs=1)
+    little, more = Effort(9, 8, 2), Effort(9, 9, 2)
+    mutate.prove(engine, [4, 5, 7, 11], mutate.Proofs(path, "faults"), little, jobs=1)
     proofs = mutate.Proofs(path, "faults")
-    assert [proofs.of(n, 4, 2) for n in (4, 5, 7, 8)] == [mutate.NONE, "", "", None]
-    assert [proofs.of(n, 5, 2) for n in (4, 5, 7)] == [mutate.NONE, None, None]
-    mutate.prove(engine, [4, 5, 7], proofs, 5, 2, jobs=2)
-    mutate.prove(engine, [4, 5, 7], proofs, 5, 2, jobs=2)
-    assert sorted(Proves.tried) == [4, 5, 5, 7, 7]
-    assert mutate.Proofs(path, "faults").of(5, 4, 2) == mutate.UNREACHABLE
-    assert mutate.Proofs(path, "others").of(5, 4, 2) is None
-    outcomes = [mutate.Outcome(n, "", proofs.of(n, 5, 2) or "", "", 1.0) for n in (4, 5, 7)]
-    listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in (4, 5, 7)]
+    assert [proofs.of(n, little) for n in (4, 5, 7, 8)] == [mutate.NONE, "", "", None]
+    assert [proofs.of(n, more) for n in (4, 5, 7)] == [mutate.NONE, None, None]
+    assert proofs.of(11, little) == mutate.OUT_OF_TIME
+    assert proofs.of(11, more) is None
+    mutate.prove(engine, [4, 5, 7], proofs, more, jobs=2)
+    mutate.prove(engine, [4, 5, 7], proofs, more, jobs=2)
+    assert sorted(Proves.tried) == [4, 5, 5, 7, 7, 11]
+    assert mutate.Proofs(path, "faults").of(5, little) == mutate.UNREACHABLE
+    assert mutate.Proofs(path, "others").of(5, little) is None
+    numbers = (4, 5, 7, 11)
+    outcomes = [mutate.Outcome(n, "", proofs.of(n, little) or "", "", 1.0) for n in numbers]
+    listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in numbers]
     values = mutate.report(outcomes, listed, 1)
-    assert (values["seeded"], values["proved_to_be_none"], values["proved_unreachable"]) == (3, 1, 1)
-    assert (values["faults"], values["killed"]) == (1, 0)
+    assert (values["seeded"], values["proved_to_be_none"], values["proved_unreachable"]) == (4, 1, 1)
+    assert (values["faults"], values["killed"], values["proofs_out_of_time"]) == (2, 0, 1)
 
 
 def test_killers_must_pass_without_a_fault(model, monkeypatch):
@@ -326,13 +333,38 @@ def test_killers_must_pass_without_a_fault(model, monkeypatch):
         mutate.without_fault(TWO, model, model)
 
 
+def test_other_cycles_than_on_record_are_an_error(tmp_path):
+    """An engine that takes other cycles is found out, and so is a test that was changed."""
+    path = tmp_path / "cycles.json"
+    tests = {"first": "aa", "second": "bb"}
+    sound = {
+        "first": mutate.Sound(100, ("100 cycles",)),
+        "second": mutate.Sound(50, ("register 0x8 is 0x1", "50 cycles")),
+    }
+    with pytest.raises(mutate.MutateError, match="takes 100 cycles, and none are on record.*is new or was changed"):
+        mutate.as_on_record("mutants", tests, sound, path)
+    mutate.record("mutants", tests, sound, path)
+    mutate.record("mutants-dram", tests, sound, path)
+    mutate.as_on_record("mutants", tests, sound, path)
+    slower = sound | {"first": mutate.Sound(101, ("101 cycles",))}
+    with pytest.raises(
+        mutate.MutateError, match="101 cycles, and 100 are on record.*the engine was changed.*hwswap mutate-dram"
+    ):
+        mutate.as_on_record("mutants-dram", tests, slower, path)
+    busier = sound | {"second": mutate.Sound(50, ("register 0x8 is 0x2", "50 cycles"))}
+    with pytest.raises(mutate.MutateError, match="its counters differ"):
+        mutate.as_on_record("mutants", tests, busier, path)
+    with pytest.raises(mutate.MutateError, match="is new or was changed"):
+        mutate.as_on_record("mutants", tests | {"second": "cc"}, sound, path)
+
+
 def test_what_time_it_took():
     said = "line 7: register 0x100 is 0x12\n9 lines, all as they must be; 300 cycles"
     assert mutate.time_of(said) == ("register 0x100 is 0x12", "300 cycles")
 
 
 def test_survivors_are_listed(capsys):
-    """Those that only cost cycles, and those without a verdict, are counted by themselves, and are not found."""
+    """Those that only cost cycles are counted by themselves as well; those without a verdict are not found."""
     listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in range(1, 11)]
     how = {4: "", 5: "cycles", 6: mutate.NO_VERDICT}
     outcomes = [
@@ -340,10 +372,10 @@ def test_survivors_are_listed(capsys):
         for m in listed
     ]
     values = mutate.report(outcomes, listed, 1)
-    assert (values["faults"], values["killed"], values["score"]) == (10, 7, 0.7)
-    assert (values["by_cycles_alone"], values["score_with_cycles"], values["without_verdict"]) == (1, 0.8, 1)
+    assert (values["faults"], values["killed"], values["score"]) == (10, 8, 0.8)
+    assert (values["by_cycles_alone"], values["score_without_cycles"], values["without_verdict"]) == (1, 0.7, 1)
     assert [survivor["number"] for survivor in values["survivors"]] == [4]
-    assert values["modules"] == {"Core": {"faults": 10, "killed": 7, "cycles": 1}}
+    assert values["modules"] == {"Core": {"faults": 10, "killed": 8, "cycles": 1}}
     said = capsys.readouterr().out
     assert "survivor: fault 4" in said
     assert "cycles alone: fault 5" in said

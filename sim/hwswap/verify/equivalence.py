@@ -27,8 +27,11 @@ REGISTER = "$_DFF_P_"
 
 GATES = ("$_NOT_", "$_AND_", "$_OR_", "$_XOR_", "$_XNOR_", "$_MUX_")
 
-SECONDS = 60.0
-"""After so long a proof has not succeeded."""
+CONFLICTS = 100_000
+"""Conflicts of ABC's solver after which a proof has not succeeded: a count, so that no verdict depends on the machine."""
+
+SECONDS = 600.0
+"""A proof that takes so long is ended whatever it was to do: its caller is told."""
 
 FALSE, TRUE = 0, 1
 
@@ -216,14 +219,17 @@ def pins_of(ports: dict[str, list[Any]]) -> list[Any]:
     return [bit for port in ("A", "B", "S") for bit in ports.get(port, ())]
 
 
-def never(graph: Graph, literal: int, name: str, folder: Path) -> bool:
-    """Tell whether a literal is proved to be false for all inputs; a file for ABC goes into `folder` meanwhile."""
+def never(graph: Graph, literal: int, name: str, folder: Path) -> bool | None:
+    """Tell whether a literal is proved to be false for all inputs, None if ABC was ended for the time it took.
+
+    A file for ABC goes into `folder` meanwhile.
+    """
     if literal in (FALSE, TRUE):
         return literal == FALSE
     (folder / name).write_bytes(graph.aiger(literal))
-    said = yosys.abc(f"read_aiger {name}; strash; iprove", folder, SECONDS)
+    said = yosys.abc(f"read_aiger {name}; strash; iprove -M {CONFLICTS}", folder, SECONDS)
     (folder / name).unlink()
-    return said is not None and "UNSATISFIABLE" in said
+    return None if said is None else "UNSATISFIABLE" in said
 
 
 class Prover:
@@ -242,4 +248,7 @@ class Prover:
         if not pairs:
             return True
         miter = self.graph.any(self.graph.differ(a, b) for a, b in sorted(pairs))
-        return never(self.graph, miter, f"fault-{number}.aig", folder)
+        proved = never(self.graph, miter, f"fault-{number}.aig", folder)
+        if proved is None:
+            raise yosys.OutOfTimeError(f"ABC was ended: it may take {SECONDS:.0f} s")
+        return proved

@@ -4,10 +4,10 @@
 Each fault of the model with faults (build/mutants, see make_mutants.py) is switched on in turn while the tests run:
 scripts (hwswap.stimulus) and streams (hwswap.traces.stream), short, fixed by their seeds, and passed by the engine
 without fault. A fault is found by a decision or a word that differs, by one of the RTL's assertions, by the check of
-the bus protocol, or by a hang. One that only makes the engine take another number of cycles than without fault is
-counted by itself: no model says how long anything takes, but a fault that costs time is seen. What survives is
-listed, without those that are proved to be no faults at all (equivalence.py) or to matter in no state that can be
-reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where it stopped; a fault
+the bus protocol, or by a hang; or by the number of cycles alone: how many each test takes without a fault is on record
+(cycles.json), and an engine that takes others fails this command. Those are counted by themselves as well, as no model
+says how long anything takes. What survives is listed, without those that are proved to be no faults at all
+(equivalence.py) or to matter in no state that can be reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where it stopped; a fault
 that was killed stays so as long as model and test are the same.
 """
 
@@ -24,7 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,16 @@ from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream, trace
 from hwswap.verify import equivalence, make_mutants, reachable, yosys
 from hwswap.verify.equivalence import Prover
-from hwswap.verify.reachable import Machine, Reachability
+from hwswap.verify.reachable import Effort, Machine, Reachability
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
 
 PASS = 0.9
-"""Score, without what only cycles show, from which on the exit status is 0."""
+"""Score from which on the exit status is 0."""
+
+RECORD = Path(__file__).with_name("cycles.json")
+"""How long each test takes without a fault, for each engine: another number is an error."""
 
 NONE = "none"
 """What a survivor is that is proved to be no fault: it changes nothing, in whatever state and with whatever input."""
@@ -55,17 +58,11 @@ UNREACHABLE = "unreachable"
 SHORT = 100
 """Faults of a short run."""
 
-SHORT_PASS = 0.87
-"""Score of a short run from which on the exit status is 0: a draw of 100 is four points off, one time in three."""
-
-PROOF_SECONDS = 12
-"""CPU time of one proof that a survivor matters in no state that can be reached; a short run has reachable's."""
-
-PROOF_RINGS = 3
-"""How often registers are added in one; a short run has reachable's."""
+OUT_OF_TIME = "out of time"
+"""What a survivor is of which a proof was ended by the time it took: a survivor, and named."""
 
 CYCLES = "cycles"
-"""How a fault was found that changes nothing but the number of cycles."""
+"""How a fault was found that changes nothing but the number of cycles, which is on record."""
 
 NO_VERDICT = "no verdict"
 """How a test ended that says nothing of a fault: the program was killed, or the simulation itself gave up."""
@@ -179,8 +176,6 @@ class Seeded:
     """The tests' streams, as REPLAYED has them."""
     features: frozenset[str] = stream.EVERYTHING
     """What the streams have."""
-    goal: float = PASS
-    short_goal: float = SHORT_PASS
 
     @property
     def mutants(self) -> Path:
@@ -278,10 +273,15 @@ def attempt(test: MutationTest, model: Path, tests: Path, fault: int, cycles: in
 
 @dataclass(frozen=True)
 class Sound:
-    """How a test went without a fault: cycles it may take with one, and what it said about time."""
+    """How a test went without a fault: the cycles it took, and all that it said about time."""
 
-    limit: int
+    cycles: int
     time: tuple[str, ...]
+
+    @property
+    def limit(self) -> int:
+        """Cycles that it may take with a fault."""
+        return PATIENCE * self.cycles
 
 
 def try_fault(number: int, those: Sequence[MutationTest], model: Path, tests: Path, sound: dict[str, Sound]) -> Outcome:
@@ -312,8 +312,44 @@ def without_fault(those: Sequence[MutationTest], model: Path, tests: Path) -> di
         taken = re.findall(r"(\d+) cycles", said)
         if not taken:
             raise MutateError(f"'{test.name}' does not say how many cycles it took: {said[-400:]}")
-        sound[test.name] = Sound(PATIENCE * int(taken[-1]), time_of(said))
+        sound[test.name] = Sound(int(taken[-1]), time_of(said))
     return sound
+
+
+def timing(tests: Mapping[str, str], sound: Mapping[str, Sound]) -> dict[str, dict[str, object]]:
+    """Return what goes on record of tests, whose hashes are `tests`: cycles, and a hash of all that was said of time."""
+    return {
+        name: {"test": tests[name], "cycles": each.cycles, "times": digest(*(word.encode() for word in each.time))}
+        for name, each in sound.items()
+    }
+
+
+def on_record(engine: str, path: Path = RECORD) -> dict[str, dict[str, object]]:
+    """Return what is on record of an engine's tests."""
+    found: dict[str, dict[str, object]] = json.loads(path.read_text()).get(engine, {}) if path.exists() else {}
+    return found
+
+
+def record(engine: str, tests: Mapping[str, str], sound: Mapping[str, Sound], path: Path = RECORD) -> None:
+    """Put on record how long an engine's tests take."""
+    every = json.loads(path.read_text()) if path.exists() else {}
+    every[engine] = timing(tests, sound)
+    path.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
+
+
+def as_on_record(engine: str, tests: Mapping[str, str], sound: Mapping[str, Sound], path: Path = RECORD) -> None:
+    """Raise a MutateError if a test takes other cycles than those on record."""
+    before = on_record(engine, path)
+    for name, now in timing(tests, sound).items():
+        was = before.get(name, {})
+        if was == now:
+            continue
+        changed = "this test is new or was changed" if was.get("test") != now["test"] else "the engine was changed"
+        raise MutateError(
+            f"without a fault, '{name}' takes {now['cycles']} cycles, and {was.get('cycles', 'none')} are on record, or "
+            f"its counters differ: {changed}; if that is meant, run `./hwswap {engine.replace('mutants', 'mutate')} "
+            "--record-cycles` and commit sim/hwswap/verify/cycles.json"
+        )
 
 
 class Notes:
@@ -373,31 +409,33 @@ class Proofs:
         sources = (Path(str(module.__file__)).read_bytes() for module in (equivalence, reachable, yosys))
         self.key = digest(faults.encode(), *sources)
         self.notes = Notes(path)
-        self.known: dict[int, tuple[str, int, int]] = {}
+        self.known: dict[int, tuple[str, Effort]] = {}
         for values in self.notes.read():
             if values["key"] == self.key:
-                self.known[values["number"]] = values["how"], values["seconds"], values["rings"]
+                self.known[values["number"]] = values["how"], Effort(**values["effort"])
 
-    def of(self, number: int, seconds: int, rings: int) -> str | None:
-        """Return what is known of a fault: "" if nothing was proved with these limits, None if that was not tried."""
-        how, tried_seconds, tried_rings = self.known.get(number, ("", 0, 0))
-        return how if how or (tried_seconds >= seconds and tried_rings >= rings) else None
+    def of(self, number: int, effort: Effort) -> str | None:
+        """Return what is known of a fault: "" if nothing was proved with this effort, None if that was not tried."""
+        how, tried = self.known.get(number, ("", Effort(0, 0, 0)))
+        proved = how in (NONE, UNREACHABLE)
+        return how if proved or all(a >= b for a, b in zip(astuple(tried), astuple(effort), strict=True)) else None
 
-    def add(self, number: int, how: str, seconds: int, rings: int) -> None:
+    def add(self, number: int, how: str, effort: Effort) -> None:
         """Note what came of trying."""
-        self.known[number] = how, seconds, rings
-        self.notes.add(key=self.key, number=number, how=how, seconds=seconds, rings=rings)
+        self.known[number] = how, effort
+        self.notes.add(key=self.key, number=number, how=how, effort=asdict(effort))
 
 
-def try_all(engine: Seeded, numbers: Sequence[int], jobs: int, results: Results) -> None:
-    """Try faults of an engine, `jobs` at a time, with progress."""
+def try_all(engine: Seeded, tests: Mapping[str, str], numbers: Sequence[int], jobs: int, results: Results) -> None:
+    """Try faults of an engine, `jobs` at a time, with progress; `tests` are hashes."""
     left = [n for n in numbers if n not in results.known or results.known[n].how == NO_VERDICT]
     if not left:
         return
-    tests = engine.folder / "tests"
-    sound = without_fault(engine.tests, engine.model, tests)
+    folder = engine.folder / "tests"
+    sound = without_fault(engine.tests, engine.model, folder)
+    as_on_record(engine.name, tests, sound)
     in_parallel(
-        lambda number: results.add(try_fault(number, engine.tests, engine.model, tests, sound)),
+        lambda number: results.add(try_fault(number, engine.tests, engine.model, folder, sound)),
         left,
         "faults",
         len(numbers) - len(left),
@@ -424,9 +462,9 @@ def in_parallel(work: Callable[[int], None], numbers: Sequence[int], title: str,
             raise
 
 
-def prove(engine: Seeded, survivors: Sequence[int], proofs: Proofs, seconds: int, rings: int, jobs: int) -> None:
+def prove(engine: Seeded, survivors: Sequence[int], proofs: Proofs, effort: Effort, jobs: int) -> None:
     """Find out which survivors are no faults, or matter in no state that can be reached."""
-    left = [number for number in survivors if proofs.of(number, seconds, rings) is None]
+    left = [number for number in survivors if proofs.of(number, effort) is None]
     if not left:
         return
     gates = engine.mutants / make_mutants.GATES
@@ -436,11 +474,14 @@ def prove(engine: Seeded, survivors: Sequence[int], proofs: Proofs, seconds: int
 
     def one(number: int) -> None:
         # One at a time where the graphs grow; the proofs themselves are other processes.
-        with building:
-            how = NONE if prover.no_fault(number, engine.folder) else ""
-        if not how and reach.unreachable(number, engine.folder, seconds, rings):
-            how = UNREACHABLE
-        proofs.add(number, how, seconds, rings)
+        try:
+            with building:
+                how = NONE if prover.no_fault(number, engine.folder) else ""
+            if not how and reach.unreachable(number, engine.folder, effort):
+                how = UNREACHABLE
+        except yosys.OutOfTimeError:
+            how = OUT_OF_TIME
+        proofs.add(number, how, effort)
 
     in_parallel(one, left, "survivors: proofs that they matter never", 0, jobs)
 
@@ -452,14 +493,19 @@ def again(engine: Seeded, number: int) -> int:
         raise MutateError(f"there is no fault {number}: choose 1 to {len(all_mutants)}")
     OUT.print(f"fault {number}: {all_mutants[number - 1]}", highlight=False, soft_wrap=True)
     model = engine.wave_model if engine.wave_model.exists() else engine.model
+    waves = ("--waves", str(engine.folder / f"fault-{number}.fst")) if model == engine.wave_model else ()
+    tests = engine.folder / "tests"
+    sound = without_fault(engine.tests, engine.model, tests)
     for test in engine.tests:
-        command = test.command(model, engine.folder / "tests", number)
-        if model == engine.wave_model:
-            command += ["--waves", str(engine.folder / f"fault-{number}.fst")]
-        OUT.print(" ".join(command), highlight=False, soft_wrap=True)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        OUT.print((done.stdout + done.stderr).strip(), highlight=False, soft_wrap=True, markup=False)
-        if done.returncode:
+        limit = sound[test.name].limit
+        shown = replace(test, options=(*test.options, *waves))
+        OUT.print(" ".join(shown.command(model, tests, number, limit)), highlight=False, soft_wrap=True)
+        found, said = attempt(shown, model, tests, number, limit)
+        OUT.print(said, highlight=False, soft_wrap=True, markup=False)
+        if found is None and time_of(said) != sound[test.name].time:
+            found = CYCLES
+        if found not in (None, NO_VERDICT):
+            OUT.print(f"found: {found}", highlight=False)
             return 0
     return 1
 
@@ -473,11 +519,11 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], s
     for outcome in outcomes:
         modules.setdefault(by_number[outcome.number].kind, []).append(outcome.how)
     spread = {
-        module: {"faults": len(found), "killed": sum(how not in ("", CYCLES, NO_VERDICT) for how in found)}
+        module: {"faults": len(found), "killed": sum(how not in ("", OUT_OF_TIME, NO_VERDICT) for how in found)}
         | {CYCLES: found.count(CYCLES)}
         for module, found in sorted(modules.items())
     }
-    table = Table("module", "faults", "killed", "by cycles alone")
+    table = Table("module", "faults", "killed", "of these by cycles alone")
     for module, counts in spread.items():
         table.add_row(module, *map(str, counts.values()))
     OUT.print(table)
@@ -491,7 +537,8 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], s
     for word, numbers in (("cycles alone", slow), (NO_VERDICT, unknown), ("survivor", survivors)):
         for number in numbers:
             OUT.print(f"{word}: fault {number}: {by_number[number]}", highlight=False, soft_wrap=True)
-    killed = len(outcomes) - len(survivors) - len(slow) - len(unknown)
+    killed = len(outcomes) - len(survivors) - len(unknown)
+    faults = max(len(outcomes), 1)
     return {
         "commit": provenance.commit(),
         "seed": seed,
@@ -500,10 +547,11 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], s
         "proved_unreachable": proved[UNREACHABLE],
         "faults": len(outcomes),
         "killed": killed,
-        "score": round(killed / max(len(outcomes), 1), 4),
+        "score": round(killed / faults, 4),
         "by_cycles_alone": len(slow),
+        "score_without_cycles": round((killed - len(slow)) / faults, 4),
         "without_verdict": len(unknown),
-        "score_with_cycles": round((killed + len(slow)) / max(len(outcomes), 1), 4),
+        "proofs_out_of_time": sum(outcome.how == OUT_OF_TIME for outcome in outcomes),
         "by": dict(kinds),
         "first_found_by": dict(tests),
         "modules": spread,
@@ -525,12 +573,12 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
         numbers = sorted(random.Random(sample).sample(numbers, count))
     begin = time.monotonic()
     results = Results(engine.folder / "results.jsonl", os.path.realpath(engine.model), tests)
-    try_all(engine, numbers, jobs, results)
+    try_all(engine, tests, numbers, jobs, results)
     proofs = Proofs(engine.folder / "proofs.jsonl", os.path.realpath(engine.mutants))
-    seconds, rings = (reachable.SECONDS, reachable.RINGS) if short else (PROOF_SECONDS, PROOF_RINGS)
-    prove(engine, [number for number in numbers if not results.known[number].by], proofs, seconds, rings, jobs)
+    effort = reachable.SHORT if short else reachable.LONG
+    prove(engine, [number for number in numbers if not results.known[number].by], proofs, effort, jobs)
     outcomes = [results.known[number] for number in numbers]
-    outcomes = [one if one.by else replace(one, how=proofs.of(one.number, seconds, rings) or "") for one in outcomes]
+    outcomes = [one if one.by else replace(one, how=proofs.of(one.number, effort) or "") for one in outcomes]
     values = report(outcomes, listed, seed)
     values["seconds"] = round(time.monotonic() - begin, 1)
     values["sample"] = sample if count is not None else None
@@ -540,20 +588,25 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
         f"{values['proved_to_be_none']} of them proved to be no faults, "
         f"{values['proved_unreachable']} to matter in no state that can be reached; "
         f"{values['killed']} of {values['faults']} faults killed, {100 * values['score']:.1f} %; "
-        f"{values['by_cycles_alone']} more cost cycles and nothing else, {100 * values['score_with_cycles']:.1f} %; "
-        f"no verdict on {values['without_verdict']}, which count as not found; raw: {values['killed']} of "
+        f"{values['by_cycles_alone']} of them by the number of cycles alone, "
+        f"{100 * values['score_without_cycles']:.1f} % without; "
+        f"no verdict on {values['without_verdict']}, which count as not found, as do {values['proofs_out_of_time']} "
+        f"of which a proof was ended by time; raw: {values['killed']} of "
         f"{values['seeded']}, {100 * values['killed'] / values['seeded']:.1f} % "
         f"(seed {seed}{f', sample {sample}' if count is not None else ''}); {values['seconds']:.0f} s",
         highlight=False,
         soft_wrap=True,
     )
-    return 0 if values["score"] >= (engine.short_goal if short else engine.goal) else 1
+    return 0 if values["score"] >= PASS else 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument("--count", type=int, metavar="N", help="N faults only, drawn by --sample")
     parser.add_argument("--sample", type=int, default=1, help="seed of that draw (default 1)")
+    parser.add_argument(
+        "--record-cycles", action="store_true", help="put on record how long the tests take, and try no fault"
+    )
     parser.add_argument("--fault", type=int, metavar="N", help="run this fault again, with waves if they were built")
 
 
@@ -563,4 +616,9 @@ def run(options: argparse.Namespace, engine: Seeded = ON_CHIP) -> int:
     if options.fault is not None:
         engine.write_tests()
         return again(engine, options.fault)
+    if options.record_cycles:
+        tests = engine.write_tests()
+        record(engine.name, tests, without_fault(engine.tests, engine.model, engine.folder / "tests"))
+        OUT.print(f"written: {RECORD}", highlight=False, soft_wrap=True)
+        return 0
     return mutate(engine, options.short, options.count, options.jobs, options.sample)

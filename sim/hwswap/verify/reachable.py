@@ -23,17 +23,34 @@ import json
 import subprocess
 import threading
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hwswap.verify import yosys
 from hwswap.verify.equivalence import FALSE, MEMORIES, REGISTER, TRUE, Gates, Graph
 
-SECONDS = 2
-"""CPU time of one proof after which it has not succeeded."""
 
-RINGS = 2
-"""How often registers are added."""
+@dataclass(frozen=True)
+class Effort:
+    """After what a proof has not succeeded; all of it is counted, so that no verdict depends on the machine."""
+
+    frames: int
+    """Cycles that ABC looks ahead at most."""
+    conflicts: int
+    """Conflicts of one question to its solver at most."""
+    rings: int
+    """How often registers are added."""
+
+
+SHORT = Effort(frames=50, conflicts=1_000, rings=2)
+"""Of a short run of `hwswap mutate`."""
+
+LONG = Effort(frames=100, conflicts=10_000, rings=3)
+"""Of a long one."""
+
+CPU_SECONDS = 600
+"""CPU time of one proof that is ended whatever it was to do: its caller is told."""
 
 NARROW = 6
 """Bits of the widest register that is kept at first, and, if it is reset, later."""
@@ -196,7 +213,7 @@ class Reachability:
                 found.add(self.register_of[node])
         return found
 
-    def unreachable(self, fault: int, folder: Path, seconds: int = SECONDS, rings: int = RINGS) -> bool:
+    def unreachable(self, fault: int, folder: Path, effort: Effort = SHORT) -> bool:
         """Tell whether a fault is proved to matter in no state that can be reached; files go into `folder`."""
         faulty = self.machine.after_reset(fault)
         if any(faulty.get(q) != value for q, value in self.begin.items()):
@@ -213,22 +230,20 @@ class Reachability:
         if FALSE in (bad, unseen):
             return True
         path = folder / f"reach-{fault}.aig"
-        if self.never(bad, {}, {}, path, seconds, rings):
+        if self.never(bad, {}, {}, path, effort):
             return True
-        return len(twins) <= TWINS and self.never(unseen, twins, behind, path, seconds, rings)
+        return len(twins) <= TWINS and self.never(unseen, twins, behind, path, effort)
 
-    def never(
-        self, bad: int, twins: Mapping[int, int], behind: Mapping[int, int], path: Path, seconds: int, rings: int
-    ) -> bool:
+    def never(self, bad: int, twins: Mapping[int, int], behind: Mapping[int, int], path: Path, effort: Effort) -> bool:
         """Tell whether something is proved to be never; `behind` is what comes next in the twins."""
         kept = set(twins)
         edge = self.depends_on([bad, *behind.values()])
-        for ring in range(rings):
+        for ring in range(effort.rings):
             new = {q for q in edge - kept if self.machine.widths.get(q, 1) <= NARROW and (not ring or q in self.begin)}
             if ring and not new:
                 return False
             kept |= new
-            proved = prove(self.with_registers(kept, bad, twins, behind), path, seconds)
+            proved = prove(self.with_registers(kept, bad, twins, behind), path, effort)
             if proved is not False:
                 return bool(proved)
             edge = self.depends_on(self.next[q] for q in new)
@@ -292,19 +307,23 @@ def aiger(graph: Graph, latches: list[tuple[int, int, int]], output: int) -> byt
     return bytes(made + graph.encoded(gates, number))
 
 
-def prove(machine: bytes, path: Path, seconds: int) -> bool | None:
-    """Tell whether a machine's output is never 1; None if `seconds` of CPU time were not enough."""
+def prove(machine: bytes, path: Path, effort: Effort) -> bool | None:
+    """Tell whether a machine's output is never 1; None if `effort` was not enough."""
     path.write_bytes(machine)
     try:
-        limited = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(seconds), str(yosys.abc_program()), "-q"]
-        commands = f"read_aiger {path.name}; strash; pdr"
+        limited = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(CPU_SECONDS), str(yosys.abc_program()), "-q"]
+        commands = f"read_aiger {path.name}; strash; pdr -F {effort.frames} -C {effort.conflicts}"
         done = subprocess.run([*limited, commands], cwd=path.parent, capture_output=True, text=True, check=False)
     finally:
         path.unlink()
+    if done.returncode < 0:
+        raise yosys.OutOfTimeError(
+            f"ABC was ended by signal {-done.returncode}: it may take {CPU_SECONDS} s of CPU time"
+        )
     if "Property proved" in done.stdout:
         return True
     if "was asserted in frame" in done.stdout:
         return False
-    if done.returncode >= 0:
-        raise yosys.YosysError(f"ABC ended with status {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
-    return None
+    if "Property UNDECIDED" in done.stdout:
+        return None
+    raise yosys.YosysError(f"ABC ended with status {done.returncode}: {(done.stdout + done.stderr)[-300:]}")

@@ -21,6 +21,10 @@ class YosysError(RuntimeError):
     """Yosys or ABC did not do what was asked; the message is one sentence and the end of the log."""
 
 
+class OutOfTimeError(RuntimeError):
+    """A proof was ended by its time, whatever it was to do: nothing is known."""
+
+
 def abc_program() -> Path:
     """Return the ABC that comes with pyosys."""
     found = importlib.util.find_spec("pyosys")
