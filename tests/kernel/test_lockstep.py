@@ -52,16 +52,30 @@ def test_faults_are_differences_what_is_missing_and_too_many_forced():
     assert "more than 6" in faults([row("a-1", 1000, forced=7)], {})[0]
 
 
-def test_locks_that_were_taken_have_a_bound_of_their_own():
-    """They hang on the host's load; of one trace more may be than of a run."""
-    bad, good = row("a-1", 100_000), row("b-1", 300_000)
-    bad.causes = {lockstep.SKIPPED: 479}
+def test_locks_that_were_taken_count_in_a_run_and_have_a_bound_of_their_own_in_a_trace():
+    """How many they are hangs on the host's load."""
+    bad, good = row("a-1", 100_000), row("b-1", 4_700_000)
+    bad.causes = {lockstep.SKIPPED: 480}
     assert faults([bad], {}) == []
     assert faults([bad, good], {}) == []
-    assert "479 of 390,000 decisions are forced by a lock" in faults([bad, row("b-1", 290_000)], {})[0]
+    (fault,) = faults([bad, row("b-1", 4_690_000)], {})
+    assert "480 of 4,790,000 decisions are forced (480 of them by a lock that was taken), more than 0.01 %" in fault
+    assert "run it again with FRESH=1 on a host with free processors, or with more decisions" in fault
     bad.causes = {lockstep.SKIPPED: 501}
     assert faults([bad], {})[0].startswith("a-1: 501 of 100,000 decisions are forced by a lock that was taken")
     assert faults([row("a-1", 1000, difference="operation 7: other")], {}) == ["a-1: operation 7: other"]
+
+
+def test_all_causes_together_are_bounded():
+    """Locks and others are each within the bound; a few are allowed in a short run."""
+    both = row("a-1", 50_000)
+    both.causes = {lockstep.SKIPPED: 6, lockstep.GONE: 5}
+    (fault,) = faults([both, row("b-1", 50_000)], {})
+    assert "11 of 100,000 decisions are forced (6 of them by a lock" in fault
+    assert faults([both, row("b-1", 60_000)], {}) == []
+    both.causes = {lockstep.SKIPPED: 3, lockstep.GONE: 3}
+    assert faults([both, row("b-1", 1_000)], {}) == []
+    assert "host" not in faults([row("a-1", 1000, forced=7), row("b-1", 1_000)], {})[0], "that is not the locks' doing"
 
 
 def test_one_cpu_runs_free_but_for_what_a_swapoff_leaves_behind():
