@@ -18,6 +18,7 @@ from hwswap.cli.verify import fill_lockstep
 from hwswap.kernel import lockstep, recordings
 from hwswap.kernel.lockstep import Row, best, faults, figure, finish, missing, sequence_of, total
 from hwswap.project.paths import ROOT
+from hwswap.traces import trace
 from hwswap.traces.records import Op
 from hwswap.traces.turns import DECISIONS, DISCARDS, MINIMUM, STEALS
 from tracepoint_text import FIRST, ON, SECOND, made_of, text
@@ -76,6 +77,31 @@ def test_all_causes_together_are_bounded():
     both.causes = {lockstep.SKIPPED: 3, lockstep.GONE: 3}
     assert faults([both, row("b-1", 1_000)], {}) == []
     assert "host" not in faults([row("a-1", 1000, forced=7), row("b-1", 1_000)], {})[0], "that is not the locks' doing"
+
+
+def test_the_available_list_that_was_put_right_is_no_decision_but_bounded_like_one():
+    """So it cannot stand for a decision that was lost."""
+    both = row("a-1", 1000)
+    both.causes = {lockstep.GONE: 2, lockstep.AVAILABLE_LIST: 1}
+    assert (both.forced, both.told) == (2, 3)
+    lockstep.check_complete("a-1", 1000, 998, both.forced)
+    for wanted in (997, 999):
+        with pytest.raises(AssertionError, match=f"a-1: 1000 decisions, of which {wanted} are the RTL's and 2 are"):
+            lockstep.check_complete("a-1", 1000, wanted, both.forced)
+    both.causes = {lockstep.AVAILABLE_LIST: 7}
+    assert "7 of 1,000 decisions are forced by other causes" in faults([both], {})[0]
+
+
+def test_a_run_that_loses_a_decision_on_the_way_fails(tmp_path, monkeypatch):
+    """Also where the available list has been put right as often."""
+    recorded = made_of(text(*ON, *FIRST, *SECOND))
+    trace.write(tmp_path / "a.hwst", recorded.header, recorded.records)
+    sequence, _, _ = sequence_of(recorded)
+    last = max(at for at, record in enumerate(sequence.records) if record.op == Op.ALLOC)
+    lost = trace.complete(sequence.header, sequence.records[:last])
+    monkeypatch.setattr(lockstep, "sequence_of", lambda _: (lost, Counter({lockstep.AVAILABLE_LIST: 1}), ""))
+    with pytest.raises(AssertionError, match="2 decisions, of which 1 are the RTL's and 0 are forced"):
+        lockstep.run_trace(tmp_path / "a.hwst", "a")
 
 
 def test_one_cpu_runs_free_but_for_what_a_swapoff_leaves_behind():

@@ -353,7 +353,7 @@ class Linear:
     decisions: int = 0
     """Decisions that are the engine's to make."""
     forced: Counter[str] = field(default_factory=Counter)
-    """Allocations that are carried out step by step, by cause."""
+    """Allocations that are carried out step by step, by cause; and by AVAILABLE_LIST how often that was put right."""
     steps: int = 0
     """Records of steps."""
 

@@ -31,7 +31,7 @@ from rich.table import Table
 
 from hwswap.compare import check, state_looks
 from hwswap.compare.forced import GONE, SKIPPED
-from hwswap.compare.linear import as_trace, linearise
+from hwswap.compare.linear import AVAILABLE_LIST, as_trace, linearise
 from hwswap.kernel import recordings
 from hwswap.model.follower import Mismatch
 from hwswap.project import paths, processes, provenance
@@ -102,7 +102,7 @@ class Row:
     compared: int = 0
     """Those that the RTL made, all equal, as its replay reports."""
     causes: dict[str, int] = field(default_factory=dict)
-    """Those that were forced from the trace, by cause."""
+    """What was forced from the trace, by cause: decisions, and by AVAILABLE_LIST the list between them."""
     steps: int = 0
     """STEP commands that forced them, or made what the kernel did between operations: reclaim in the background."""
     looks: int = 0
@@ -119,6 +119,11 @@ class Row:
     @property
     def forced(self) -> int:
         """Decisions that were forced from the trace."""
+        return self.told - self.causes.get(AVAILABLE_LIST, 0)
+
+    @property
+    def told(self) -> int:
+        """How often the RTL was told what the kernel did: forced decisions, and the available list, which is none."""
         return sum(self.causes.values())
 
     @property
@@ -128,7 +133,7 @@ class Row:
 
 
 def sequence_of(loaded: Trace) -> tuple[Trace, Counter[str], str]:
-    """Return what the RTL shall do one after the other, the forced decisions by cause, and the first difference."""
+    """Return what the RTL shall do one after the other, what is forced by cause, and the first difference."""
     if not loaded.detailed:
         difference = check.check(loaded)
         return initial_steps.replayable(loaded), Counter(), str(difference or "")
@@ -155,8 +160,7 @@ def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
     counts = sequence.header.counts
     wanted = sum(counts.get(kind, 0) for kind in ("alloc", "discard_take", "ask"))
     row.steps = sum(number for kind, number in counts.items() if kind.startswith("step_"))
-    if wanted + row.forced < row.decisions:
-        raise AssertionError(f"{name}: {row.decisions} decisions, of which {wanted} and {row.forced} are left")
+    check_complete(name, row.decisions, wanted, row.forced)
     looked = state_looks.with_looks(sequence)
     sequence = looked.trace
     with tempfile.TemporaryDirectory(prefix="hwswap-lockstep-") as folder:
@@ -173,6 +177,12 @@ def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
     row.operations, row.cycles = outcome.report.get("ops", 0), outcome.report.get("cycles", 0)
     row.seconds["RTL"] = time.monotonic() - began - row.seconds["golden model"]
     return row
+
+
+def check_complete(name: str, decisions: int, wanted: int, forced: int) -> None:
+    """Insist that a sequence has each of the kernel's decisions once: for the RTL to make, or forced."""
+    if wanted + forced != decisions:
+        raise AssertionError(f"{name}: {decisions} decisions, of which {wanted} are the RTL's and {forced} are forced")
 
 
 def equal_decisions(report: dict[str, Any]) -> int:
@@ -344,15 +354,16 @@ def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
     for row in rows:
         causes.update(row.causes)
     every = counts[DECISIONS]
-    share = 100 * sum(causes.values()) / max(every, 1)
+    all_forced = sum(row.forced for row in rows)
+    share = 100 * all_forced / max(every, 1)
     compared = sum(row.compared for row in rows)
     traces.add_section()
     steps = f"{sum(row.steps for row in rows):,}"
-    forced = f"{causes.total():,}"
+    forced = f"{all_forced:,}"
     traces.add_row("all", "", f"{every:,}", f"{every:,}", f"{compared:,}", forced, f"{share:.4f}", steps)
-    by_cause = Table(title="Forced decisions by cause")
+    by_cause = Table(title="Forced, by cause")
     by_cause.add_column("cause")
-    by_cause.add_column("decisions", justify="right")
+    by_cause.add_column("times", justify="right")
     by_cause.add_column("%", justify="right")
     for cause, number in causes.most_common():
         by_cause.add_row(cause, f"{number:,}", f"{100 * number / max(every, 1):.4f}")
@@ -379,7 +390,7 @@ def too_many_in_all(rows: Sequence[Row]) -> list[str]:
 
     One trace alone is no run: a single lock that is held for long says nothing of it, so locks have MOST_LOCKED there.
     """
-    forced, locked = sum(row.forced for row in rows), sum(row.locked for row in rows)
+    forced, locked = sum(row.told for row in rows), sum(row.locked for row in rows)
     every = total(rows)[DECISIONS]
     others = too_many("", forced - locked, every, " by other causes than a lock", MOST_FORCED)
     if len(rows) == 1 or others:
@@ -408,8 +419,9 @@ def figure(rows: Sequence[Row]) -> str:
     differ = sum(bool(row.difference) for row in rows)
     if differ:
         return f"lockstep: {differ} of {len(rows)} traces differ"
+    equal = sum(row.compared for row in rows) + forced
     return (
-        f"lockstep: {every:,} of {every:,} decisions equal, {forced:,} of them forced "
+        f"lockstep: {equal:,} of {every:,} decisions equal, {forced:,} of them forced "
         f"({100 * forced / max(every, 1):.4f} %); {sum(row.steps for row in rows):,} STEP commands; "
         f"the RTL's state equal {sum(row.looks for row in rows):,} times; {origin(rows)}"
     )
