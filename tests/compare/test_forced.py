@@ -5,13 +5,21 @@ import random
 
 import pytest
 from hwswap.compare import check
-from hwswap.compare.forced import LATE, RECLAIMED_CLUSTER, RECLAIMED_SLOTS, SKIPPED, SLEPT_FOR_TABLE, WITHOUT_TABLE
+from hwswap.compare.forced import (
+    LATE,
+    OTHER_MOMENT,
+    RECLAIMED_CLUSTER,
+    RECLAIMED_SLOTS,
+    SKIPPED,
+    SLEPT_FOR_TABLE,
+    WITHOUT_TABLE,
+)
 from hwswap.model.clusters import DISCARD
 from hwswap.traces import trace
 from hwswap.traces.records import FAILED, Op, Record
 from hwswap_map import Flag
 from run_seed import SEED
-from tracepoint_text import FIRST, FREES, KINDS, ON, SECOND, SSD, Writer, made_of, text
+from tracepoint_text import FIRST, FREES, FULL_AND_FREED, KINDS, ON, SECOND, SSD, Writer, made_of, text
 
 
 def test_the_text_of_one_cpu_becomes_records_and_the_model_agrees():
@@ -93,35 +101,6 @@ def test_a_free_of_another_cpu_between_the_steps_is_seen():
     assert outcome.forced == {SLEPT_FOR_TABLE: 1}
 
 
-FULL_AND_FREED = (
-    f"0 1 device_on type=0 max=3 pages=2 prio=-1 flags={SSD}",
-    "0 1 device_writeok type=0 state=1",
-    "0 1 device_available type=0 state=1",
-    "0 7 alloc_begin order=0",
-    "0 7 device_visit type=0 state=1",
-    "0 7 cluster_isolate type=0 cluster=0 flag=2 order=0",
-    "0 7 slots_alloc order=0 type=0 offset=1 nr=1",
-    "0 7 cluster_move type=0 cluster=0 flag=3 order=0",
-    "0 7 alloc_end order=0 found=1",
-    "0 7 alloc_begin order=0",
-    "0 7 device_available type=0 state=0",
-    "0 7 slots_alloc order=0 type=0 offset=2 nr=1",
-    "0 7 cluster_move type=0 cluster=0 flag=4 order=0",
-    "0 7 alloc_end order=0 found=1",
-    "0 8 device_available type=0 state=1",
-    "0 8 slots_free type=0 offset=1 nr=1",
-    "0 8 cluster_move type=0 cluster=0 flag=2 order=0",
-    "1 9 alloc_begin order=0",
-    "1 9 device_visit type=0 state=1",
-    "1 9 cluster_isolate type=0 cluster=0 flag=2 order=0",
-    "1 9 slots_alloc order=0 type=0 offset=1 nr=1",
-    "1 9 cluster_move type=0 cluster=0 flag=4 order=0",
-    "1 9 alloc_end order=0 found=1",
-    "0 8 slots_free type=0 offset=2 nr=1",
-    "0 8 cluster_move type=0 cluster=0 flag=2 order=0",
-)
-
-
 def test_a_free_under_way_keeps_a_full_device_available():
     """CPU 0 counts slot 2 as free, CPU 1 takes slot 1, and then the trace says that slot 2 was freed."""
     outcome = check.replay(made_of(text(*FULL_AND_FREED)))
@@ -192,6 +171,57 @@ def test_slots_may_be_refused_just_before_write_permission_is_seen_to_go():
     assert outcome.forced == {LATE: 1}
     staying = tuple(line for line in refused if line not in going)
     assert "nothing, the model device 0 offset 512" in str(check.replay(made_of(text(*ON, *staying))).difference)
+
+
+def test_slots_are_not_given_long_after_write_permission_went():
+    """An allocation that begins behind the swapoff sees the flag."""
+    going = ("1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0")
+    outcome = check.replay(made_of(text(*ON, *FIRST, *going, *SECOND)))
+    assert "the model gives none of device 0, which has long been going" in str(outcome.difference)
+    assert check.replay(made_of(text(*ON, *FIRST, SECOND[0], *going, *SECOND[1:]))).forced == {LATE: 1}
+
+
+LAST_FREE = (
+    "1 9 alloc_begin order=9",
+    "1 9 device_visit type=0 state=1",
+    "1 9 cluster_isolate type=0 cluster=1 flag=1 order=0",
+    "1 9 cluster_table type=0 cluster=1 state=0",
+    "1 9 slots_alloc order=9 type=0 offset=512 nr=512",
+    "1 9 cluster_move type=0 cluster=1 flag=4 order=9",
+    "1 9 alloc_end order=9 found=1",
+)
+NOTHING_FREE = (
+    "0 7 alloc_begin order=9",
+    "0 7 device_visit type=0 state=1",
+    "0 7 cluster_isolate type=0 cluster=-1 flag=1 order=0",
+    "0 7 half_used type=0 state=1",
+    "0 7 cluster_isolate type=0 cluster=-1 flag=4 order=0",
+    "0 7 slots_alloc order=9 type=0 offset=0 nr=0",
+    "0 7 alloc_end order=9 found=0",
+)
+
+
+def test_half_used_may_be_seen_before_the_slots_that_make_it_so_are_recorded():
+    """CPU 1 has counted the slots that it is in the middle of giving; before that, more than half is not used."""
+    small = changed(ON, "max=2048 pages=2047", "max=1024 pages=1023")
+    outcome = check.replay(made_of(text(*small, *LAST_FREE[:4], *NOTHING_FREE, *LAST_FREE[4:])))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.forced == {OTHER_MOMENT: 1}
+    outcome = check.replay(made_of(text(*small, *LAST_FREE[:3], *NOTHING_FREE, *LAST_FREE[3:])))
+    assert "half used: True, the model half used: False" in str(outcome.difference), "its table comes first"
+
+
+def test_half_used_may_be_seen_after_slots_that_were_recorded_since_it_was_asked():
+    """The event comes behind the look: CPU 1 may have given slots in between, but not before the last event."""
+    small = changed(ON, "max=2048 pages=2047", "max=1024 pages=1023")
+    unused = tuple(line.replace("state=1", "state=0") if "half_used" in line else line for line in NOTHING_FREE)
+    unused = tuple(line for line in unused if "flag=4" not in line)
+    before, after = unused[:3], unused[3:]
+    outcome = check.replay(made_of(text(*small, *LAST_FREE[:4], *before, *LAST_FREE[4:], *after)))
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.forced == {OTHER_MOMENT: 1}
+    outcome = check.replay(made_of(text(*small, *LAST_FREE, *unused)))
+    assert "half used: False, the model half used: True" in str(outcome.difference)
 
 
 RECLAIM = (

@@ -18,9 +18,11 @@ step by step leads to.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from heapq import heapify, heappop, heappush
+from itertools import combinations, zip_longest
 from typing import Any
 
 from hwswap_map import Flag, Status
@@ -35,6 +37,10 @@ from hwswap.compare.forced import (
     SLEPT_FOR_TABLE,
     WITHOUT_TABLE,
     ForcedReplay,
+    half_used_near,
+    in_the_middle,
+    names_its_cpu,
+    turned,
 )
 from hwswap.model.clusters import Cluster, Device
 from hwswap.model.golden import Allocator
@@ -52,15 +58,21 @@ from hwswap.model.steps import (
     Turn,
     Visit,
 )
-from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, FROM_FULL, NO_CLUSTER, NO_MEMORY, Op, Record
+from hwswap.traces.records import FAILED, FIRST_DETAIL, FROM_FULL, NO_CLUSTER, NO_MEMORY, SLEPT, Op, Record
 from hwswap.traces.trace import ClusterMap, Trace, complete
 
 INTERLEAVED = "CPUs came between each other's steps"
 MIGRATED = "went on at another CPU"
 AVAILABLE_LIST = "the available list changed at another moment"
 
+NOBODY = "and no other operation was under way"
+
 CHECKED = 20_000
 """Operations between two comparisons of the whole state."""
+
+
+class NotOnRecord(AssertionError):
+    """What the engine would do otherwise than the kernel has no cause that the trace's records show."""
 
 
 class Unequal(Exception):  # not an error: then the allocation is forced
@@ -114,11 +126,18 @@ class Node:
         """Tell whether one of two began before the other had ended."""
         return self.at[0] < other.at[-1] and other.at[0] < self.at[-1]
 
+    def changes(self, type_: int) -> bool:
+        """Tell whether it changes how much of a device is in use, or whether that is available."""
+        return any(record.type == type_ and record.op in _USAGE for record in self.records)
+
     def add(self, at: int, record: Record, uses: list[Use]) -> None:
         """Note one more record."""
         self.records.append(record)
         self.uses.append(uses)
         self.at.append(at)
+
+
+_USAGE = frozenset((Op.ALLOC, Op.FREE, Op.AVAILABLE, Op.SWAPON, Op.SWAPOFF_BEGIN))
 
 
 class Shared:
@@ -369,6 +388,10 @@ class Lineariser:
         self.collector = Collector(trace)
         self.engine = Engine(max(header.devices, 1), header.cpus, max(header.clusters, 1))
         self.clusters = ClusterMap()
+        self.going: set[int] = set()
+        """Devices whose swapoff has begun."""
+        self.loose: set[tuple[int, int]] = set()
+        """Clusters that the reclaim in the background has taken off FULL: devices and numbers."""
 
     def run(self, progress: Callable[[int], None] | None = None) -> Linear:
         """Do all of it; a Mismatch tells of a trace that the golden model decides otherwise."""
@@ -381,7 +404,7 @@ class Lineariser:
                 continue
             for node in nodes if len(nodes) == 1 else arrange(nodes):
                 self.carry_out(node, nodes)
-            self.reconcile()
+            self.reconcile(nodes)
             since += len(nodes)
             if since > CHECKED:
                 since = 0
@@ -394,8 +417,8 @@ class Lineariser:
     def carry_out(self, node: Node, others: list[Node]) -> None:
         """Do what a node says, as a command if the engine would come to the same, else in steps.
 
-        That CPUs came between each other's steps is believed only of an allocation that was under way together with
-        another operation of those collected, the `others`.
+        A cause is believed only where the trace's records show it. That CPUs came between each other's steps is that
+        the allocation was under way together with another operation of those collected, the `others`.
         """
         if not node.number:
             for record in node.records:
@@ -405,15 +428,11 @@ class Lineariser:
             self.result.forced[INTERLEAVED] += node.records[0].op == Op.BEGIN
             self.in_steps(node.records, node.order)
             return
-        trial = Trial(self.engine, node)
+        together = (other for other in others if other is not node and node.overlaps(other))
+        trial = Trial(self.engine, node, Around(self.trace, together, self.going))
         try:
             trial.run()
         except Unequal as unequal:
-            if str(unequal) == INTERLEAVED and not any(node.overlaps(other) for other in others if other is not node):
-                raise AssertionError(
-                    f"allocation {node.number}, up to record {node.at[-1]}, differs at once and not in steps, "
-                    "and no other operation was under way"
-                ) from unequal
             self.result.forced[str(unequal)] += 1
             self.put(*trial.steps)
             self.in_steps(node.records[trial.done :], node.order)
@@ -428,13 +447,18 @@ class Lineariser:
 
     def operation(self, record: Record) -> None:
         """Do an operation that is no allocation's, or a step of what goes on in the background."""
-        op, _, order, type_, a, b, _ = record
+        op, _, _, type_, a, b, _ = record
         if op >= FIRST_DETAIL:
             if op == Op.ISOLATE and a != NO_CLUSTER:  # from FULL, by the reclaim in the background
                 self.step(Record(Op.STEP_TAKE, 0, 0, type_, a, b))
+                self.loose.add((type_, a))
             elif op == Op.MOVE:
-                self.put_back(type_, a, b, order)
+                self.moved(record)
             return  # the available list is looked after by `reconcile`
+        if op == Op.SWAPOFF_BEGIN or (op == Op.INIT_DEVICE and not a):
+            self.going.add(type_)
+        elif op in (Op.SWAPON, Op.SWAPOFF):
+            self.going.discard(type_)
         if op == Op.DISCARD_TAKE:
             self.result.decisions += 1
             self.engine.discard_take(type_)
@@ -442,6 +466,18 @@ class Lineariser:
             status = operations.step(self.engine, self.clusters, record)
             assert status == Status.OK, f"{record}: {status.name}"
         self.put(record._replace(c=0) if op == Op.FREE else record)
+
+    def moved(self, record: Record) -> None:
+        """Put a cluster where the reclaim in the background does; behind another operation it has to be there."""
+        _, _, order, type_, index, flag, _ = record
+        if (type_, index) in self.loose:
+            self.loose.discard((type_, index))
+            self.put_back(type_, index, flag, order)
+        elif (there := self.engine.devices[type_].clusters[index].flag) != flag:
+            raise NotOnRecord(
+                f"up to record {self.collector.at}, cluster {index} of device {type_} goes to {Flag(flag).name}, "
+                f"and at once to {there.name}"
+            )
 
     def put_back(self, type_: int, index: int, flag: int, order: int) -> None:
         """Put a cluster where the trace has it, unless it is there."""
@@ -478,16 +514,45 @@ class Lineariser:
                 goes_on = cluster.count < SLOTS and a % SLOTS + 2 * nr <= SLOTS
                 self.step(next_step(self.engine, cpu, order, type_, a + nr if goes_on else 0))
 
-    def reconcile(self) -> None:
-        """Let the engine's available list follow the kernel's where that changed at another moment."""
+    def reconcile(self, nodes: list[Node]) -> None:
+        """Let the engine's available list follow the kernel's where operations that overlap changed it in between."""
         engine, model = self.engine, self.collector.model
-        if [device.type for device in engine.available] == [device.type for device in model.available]:
+        mine, theirs = ([device.type for device in model_.available] for model_ in (engine, model))
+        if mine == theirs:
             return
+        others = {type_ for pair in zip_longest(mine, theirs) if pair[0] != pair[1] for type_ in pair}
+        doubtful = set(mine) ^ set(theirs)
+        shown = {type_ for type_ in others - {None} if self.changed_between(nodes, type_)}
+        if doubtful - shown or not shown:
+            raise NotOnRecord(
+                f"up to record {self.collector.at}, the available list is {theirs}, and {mine} where operations are "
+                "carried out at once, though no two that were under way together changed that"
+            )
         self.result.forced[AVAILABLE_LIST] += 1
         for device in list(engine.available):
             self.step(Record(Op.STEP_AVAILABLE, 0, 0, device.type, b=0))
         for device in model.available:
             self.step(Record(Op.STEP_AVAILABLE, 0, 0, device.type, b=1))
+
+    def changed_between(self, nodes: list[Node], type_: int) -> bool:
+        """Tell whether two operations that were under way together changed how much of a device is in use.
+
+        One of them may be a free that has not come to its record yet: slots are counted before that.
+        """
+        records, cpus = self.trace.records, self.trace.header.cpus
+        coming = in_the_middle(records, self.collector.at, cpus)
+        if any(record.op == Op.FREE and record.type == type_ for record in coming):
+            return True
+        spans = [(self.begun(node), node.at[-1]) for node in nodes if node.changes(type_)]
+        return any(one[0] < two[1] and two[0] < one[1] for one, two in combinations(spans, 2))
+
+    def begun(self, node: Node) -> int:
+        """Return behind which record an operation began: the last one of its CPU, where there is no BEGIN."""
+        if node.number:
+            return node.at[0]
+        records = self.trace.records
+        before = range(node.at[0] - 1, -1, -1)
+        return next((at for at in before if names_its_cpu(records[at]) and records[at].cpu == node.cpu), -1)
 
     def compare(self) -> None:
         """Insist that the engine's state is that of the replay step by step."""
@@ -520,20 +585,46 @@ def unequal(one: Allocator, other: Allocator) -> str | None:
     return None if available[0] == available[1] else f"available are {available[0]} and {available[1]}"
 
 
+@dataclass
+class Around:
+    """What the trace has around an allocation: there a cause has to be seen."""
+
+    trace: Trace
+    together: Iterable[Node] = ()
+    """Operations that were under way together with it; gone through once, when a cause is looked for."""
+    going: Collection[int] = ()
+    """Devices whose swapoff has begun."""
+
+    @cached_property
+    def others(self) -> list[Node]:
+        """Operations that were under way together with it."""
+        return list(self.together)
+
+    def turned(self, first: int, last: int, type_: int) -> bool:
+        """Tell whether a device was turned on or off from one record until soon behind another."""
+        return turned(self.trace.records, first, last, type_)
+
+    def half_used(self, engine: Engine, at: int) -> set[bool]:
+        """Return whether more than half may have been used at a record, by what the others did at that time."""
+        others = [record for other in self.others for record in other.records]
+        return half_used_near(self.trace.records, at, self.trace.header.cpus, engine, others)
+
+
 class Trial:
     """Carries an allocation out at once on an engine's state, as long as it does what the kernel did."""
 
-    def __init__(self, engine: Engine, node: Node) -> None:
+    def __init__(self, engine: Engine, node: Node, around: Around) -> None:
         """Prepare the allocation of a node."""
         self.engine = engine
         self.node = node
+        self.around = around
         self.done = 0
         """Records of the node that need not be done any more."""
         self.steps: list[Record] = []
         """What has been done, in steps."""
         self.found = FAILED, 0
         self.skipped: set[tuple[int, int]] = set()
-        """Clusters whose lock somebody else had: devices and numbers."""
+        """Clusters of the list looked at next whose lock somebody else had: devices and numbers."""
         self.asked = any(map(reclaims, node.records))
         """It reclaimed, or tried to: the engine asks."""
         self.command = Record(Op.ASK if self.asked else Op.ALLOC, node.cpu, node.order, FAILED)
@@ -564,7 +655,7 @@ class Trial:
                 self.done += 1
                 record = self.expect()
             if record is not None:
-                raise Unequal(self.cause()) from None
+                raise self.unequal() from None
         finally:
             search.close()
             self.engine.waits = False
@@ -585,13 +676,38 @@ class Trial:
             self.done += 1
         return None
 
-    def cause(self, met: tuple[int, int] | None = None) -> str:
-        """Say why the search does not come to the same; `met` is the cluster that it would take, if that is why."""
+    def because(self, cause: str, shown: bool) -> Unequal:
+        """Return that it has to be forced by a cause, if the trace's records show that."""
+        if not shown:
+            raise NotOnRecord(
+                f"allocation {self.node.number}, up to record {self.node.at[-1]}, differs at once and not in steps, "
+                + (NOBODY if cause == INTERLEAVED else f"and the records do not show why ({cause})")
+            )
+        return Unequal(cause)
+
+    def unequal(self, met: tuple[int, int] | None = None) -> Unequal:
+        """Return why the search does not come to the same; `met` is the cluster that it would take, if that is why."""
         if met in self.skipped:
-            return SKIPPED
-        if any(record.op == Op.TABLE and record.b not in (AT_ONCE, NO_MEMORY) for record in self.node.records):
-            return SLEPT_FOR_TABLE
-        return INTERLEAVED
+            return Unequal(SKIPPED)
+        together = bool(self.around.others)
+        if self.slept and (together or self.elsewhere):
+            return Unequal(SLEPT_FOR_TABLE)
+        return self.because(INTERLEAVED, together)
+
+    @property
+    def slept(self) -> bool:
+        """Tell whether it has slept for a table."""
+        return any(record.op == Op.TABLE and record.b == SLEPT for record in self.node.records[: self.done])
+
+    @property
+    def elsewhere(self) -> bool:
+        """Tell whether it goes on at another CPU than where it began."""
+        return any(record.cpu != self.node.cpu for record in self.node.records[: self.done + 1])
+
+    @property
+    def place(self) -> int:
+        """Return the record that comes next, by its number in the trace."""
+        return self.node.at[min(self.done, len(self.node.at) - 1)]
 
     def note_moves(self) -> None:
         """Note the steps that put clusters where the search has put them."""
@@ -613,7 +729,7 @@ class Trial:
             self.resume(step, record)
             return None
         if record is None:
-            raise Unequal(self.cause())
+            raise self.unequal()
         if isinstance(step, Visit):
             return self.visit(step, record)
         if isinstance(step, Isolate):
@@ -621,14 +737,16 @@ class Trial:
         if isinstance(step, Populate):
             step.cluster.bare = False
             if record.op != Op.TABLE or record.a != step.cluster.index:
-                raise Unequal(self.cause())
+                raise self.unequal()
             if record.b == NO_MEMORY:
                 raise Unequal(WITHOUT_TABLE)
             self.done += 1
             return True
         if isinstance(step, HalfUsed):
-            if record.op != Op.HALF_USED or bool(record.a) != engine.half_used:
-                raise Unequal(OTHER_MOMENT)
+            if record.op != Op.HALF_USED:
+                raise self.unequal()
+            if bool(record.a) != engine.half_used:
+                raise self.because(OTHER_MOMENT, bool(record.a) in self.around.half_used(engine, self.place))
             self.done += 1
             return engine.half_used
         if isinstance(step, ReclaimFull):
@@ -656,15 +774,15 @@ class Trial:
     def resume(self, step: Resume, record: Record | None) -> None:
         """Compare whether a remembered place can be used."""
         if not step.device.writeok:
-            raise Unequal(GONE)
+            raise self.because(GONE, step.device.type in self.around.going)
         usable = self.engine.usable(step.device.clusters[step.offset // SLOTS], self.node.order)
         refused = record is not None and record.op == Op.REFUSED
         if usable == refused:
-            raise Unequal(self.cause())
+            raise self.unequal()
         if refused:
             assert record is not None
             if (record.type, record.a) != (step.device.type, step.offset):
-                raise Unequal(self.cause())
+                raise self.unequal()
             self.done += 1
 
     def visit(self, step: Visit, record: Record) -> Any:
@@ -672,11 +790,11 @@ class Trial:
         available = self.engine.available
         if not available:
             if (record.op, record.type) != (Op.ALLOC, FAILED):
-                raise Unequal(self.cause())
+                raise self.unequal()
             return None, None
         device = step.device if step.device in available else available[0]
         if record.op != Op.VISIT or record.type != device.type:
-            raise Unequal(self.cause())
+            raise self.unequal()
         self.done += 1
         self.steps.append(Record(Op.STEP_VISIT, 0, 0, device.type))
         return self.engine.visit(step.device, self.node.cpu)
@@ -687,7 +805,8 @@ class Trial:
         index = next(iter(clusters), NO_CLUSTER)
         wanted = step.device.type, step.flag, step.order, index
         if record.op != Op.ISOLATE or (record.type, record.b, record.order, record.a) != wanted:
-            raise Unequal(self.cause((step.device.type, index)))
+            raise self.unequal((step.device.type, index))
+        self.skipped.clear()
         self.done += 1
         if index == NO_CLUSTER:
             return None
@@ -706,15 +825,16 @@ class Trial:
             return None
         slot = record.a - first
         if not asks or record.type != step.device.type or not step.start <= slot < end:
-            raise Unequal(RECLAIMED_SLOTS)
+            together = bool(self.around.others) or True in self.around.half_used(self.engine, self.place)
+            raise self.because(RECLAIMED_SLOTS, together)
         if record.cpu != self.node.cpu:
-            raise Unequal(MIGRATED)
+            raise self.because(MIGRATED, self.slept)
         self.question(step.device.type, first + step.start, end - step.start)
         self.done += 1
         self.frees()
         ended = self.expect()
         if ended is None or ended.op != Op.RECLAIMED:
-            raise Unequal(RECLAIMED_SLOTS)
+            raise self.because(RECLAIMED_SLOTS, bool(self.around.others))
         self.done += 1
         self.reply(record.a, 1)
         self.engine.waits = True
@@ -749,13 +869,16 @@ class Trial:
     def at_scan(self, step: Attempt | Scanned, record: Record, offset: int) -> None:
         """Compare what a scan finds, and on which CPU."""
         if record.op not in (Op.ALLOC, Op.SCANNED) or record.type != step.device.type:
-            raise Unequal(self.cause())
+            raise self.unequal()
         if (record.op == Op.ALLOC) != bool(offset) or record.a // SLOTS != step.cluster.index:
-            raise Unequal(self.cause() if step.device.writeok == (record.op == Op.ALLOC) else LATE)
+            late = step.device.writeok != (record.op == Op.ALLOC)
+            if late and self.around.turned(self.node.at[0], self.place, step.device.type):
+                raise Unequal(LATE)
+            raise self.unequal()
         if offset and record.a != offset:
-            raise Unequal(self.cause())
+            raise self.unequal()
         if record.cpu != self.node.cpu and not step.device.rotating:
-            raise Unequal(MIGRATED)
+            raise self.because(MIGRATED, self.slept)
 
 
 _FOLLOWS = frozenset((Op.BEGIN, Op.END, Op.AVAILABLE, Op.MOVE))
