@@ -45,12 +45,13 @@ def test_fails(number): assert number < 1000
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path, monkeypatch):
     """A folder with this one's conftest, and tests that draw in all ways."""
     for name in ("conftest.py", "run_seed.py"):
         (tmp_path / name).write_text(FILE.with_name(name).read_text())
     (tmp_path / "test_own.py").write_text(RANDOM)
     (tmp_path / "test_failed_seeds.py").write_text("def test_first(): print('first')\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT / 'sim'}")
     return tmp_path
 
 
@@ -58,7 +59,7 @@ def outcome(project, **environment):
     """Run those tests; return what they printed."""
     command = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", "--rootdir", str(project), str(project)]
     clean = {name: value for name, value in os.environ.items() if name not in (VARIABLE, "CI")}
-    env = {**clean, "PYTHONPATH": str(project), **environment}
+    env = {**clean, **environment}
     done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=300, check=False)
     return done.stdout
 

@@ -20,8 +20,8 @@ link = "$$(basename "$$(readlink build/$(1))")"
 
 # pytest in a phase, with its own report, and what every test depends on.
 tests = sim/setup/env python -m pytest --junitxml=build/reports/$@.xml
-of_tests = tests/conftest.py tests/run_seed.py pyproject.toml hw/generated/python $(call link,python) \
-	"$${HWSWAP_SEED:-}"
+of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyproject.toml hw/generated/python \
+	$(call link,python) "$${HWSWAP_SEED:-}"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
 	formal mutate guest unpatched tuned soc-model litex-example capacity test-cocotb test-trace test-system pytest \

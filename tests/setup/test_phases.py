@@ -100,16 +100,20 @@ def test_a_change_of_the_makefile_counts_only_where_a_target_does_something_else
     assert make(target.replace(">>count", ">>count; true")) == 2
 
 
+def imports_of(path: Path) -> set[str]:
+    """Returns the modules that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return found
+
+
 def imports(folder: Path) -> set[str]:
     """Returns the modules that a folder's tests import."""
-    found = set()
-    for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                found |= {name.name for name in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
-    return found
+    return set().union(*map(imports_of, folder.rglob("*.py")))
 
 
 def needed(graph: grimp.ImportGraph, direct: set[str]) -> set[str]:
@@ -136,6 +140,18 @@ def test_the_packages_that_tests_import_are_inputs_of_their_phase(phase, folders
     direct = set().union(*(imports(ROOT / "tests" / folder) for folder in folders)) & graph.modules
     assert direct
     assert needed(graph, direct) == set(named.split())
+
+
+def test_what_conftest_imports_is_an_input_of_what_it_is_for():
+    """Also where tests import nothing of its package."""
+    text = (SETUP / "phases.mk").read_text()
+    (named,) = re.findall(r"^of_tests = ((?:.*\\\n)*.*)$", text, re.MULTILINE)
+    graph = grimp.build_graph("hwswap", cache_dir=None)
+    left = [*(imports_of(ROOT / "tests/conftest.py") & graph.modules - {"hwswap", "hwswap.project"})]
+    assert left
+    for module in left:
+        assert f"sim/{module.replace('.', '/')}.py" in named.split()
+        left += [each for each in graph.find_modules_directly_imported_by(module) if each not in left]
 
 
 def test_what_failed_or_names_no_inputs_is_run_every_time(project):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.project import artifacts
+from hwswap.project import artifacts, retries
 from hwswap.rtl.device_server import EngineServer
 
 PARAMETERS = "/sys/module/hwswap/parameters"
@@ -250,7 +250,7 @@ def unless_qemu_ends(scenario: Callable[[], None], kernel_log: Path, times: int 
     """Run a scenario in which the engine is killed, again if QEMU ends of it.
 
     QEMU 11.1 fails an assertion when its device's server dies in the middle of an access to a register. That says
-    nothing of the driver.
+    nothing of the driver. It is counted, and printed at the end of the run.
     """
     for left in reversed(range(times)):
         try:
@@ -259,6 +259,7 @@ def unless_qemu_ends(scenario: Callable[[], None], kernel_log: Path, times: int 
             said = kernel_log.with_name(f"{kernel_log.stem}.qemu.log").read_text()
             if not left or "error_setv: Assertion" not in said:
                 raise
+            retries.count("scenario whose QEMU ended with the engine")
         else:
             return
 

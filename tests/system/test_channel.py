@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands reach the guest whole, or are sent again."""
+"""Commands reach the guest whole, or are sent again, which is counted."""
 
 from collections.abc import Callable
 
 import pytest
 from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.project import retries
 
 
 class Lossy:
@@ -42,14 +43,20 @@ def guest(tmp_path_factory: pytest.TempPathFactory):
 @pytest.mark.parametrize("lose", LOSSES.values(), ids=LOSSES)
 def test_a_command_of_which_a_part_is_lost_is_sent_again(guest: Guest, lose, monkeypatch, capsys) -> None:
     monkeypatch.setattr(guest, "_channel", Lossy(guest._channel, lose, 2))
-    assert guest.run("echo one; echo two").check().split() == ["one", "two"]
+    with retries.Collection(apart=True) as tried:
+        assert guest.run("echo one; echo two").check().split() == ["one", "two"]
+    assert tried.counts == {"command sent to a guest": 2}
     assert capsys.readouterr().err.count("sent again: 18 echo one; echo two") == 2
 
 
 def test_a_channel_that_always_loses_something_is_an_error(guest: Guest, monkeypatch) -> None:
     monkeypatch.setattr(guest, "_channel", Lossy(guest._channel, LOSSES["its middle"], 99))
-    with pytest.raises(GuestError, match="did not arrive whole in the guest, 5 times"):
+    with (
+        retries.Collection(apart=True) as tried,
+        pytest.raises(GuestError, match="did not arrive whole in the guest, 5 times"),
+    ):
         guest.run("echo one; echo two")
+    assert tried.counts == {"command sent to a guest": 4}
 
 
 def test_lines_and_letters_of_all_kinds(guest: Guest) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from hwswap.cli import bench, report, soc, traces, verify
 from hwswap.cli.parser import Parser
 from hwswap.model.follower import Mismatch
+from hwswap.project import retries
 
 ERR = Console(stderr=True, highlight=False)
 
@@ -51,7 +52,19 @@ def parser() -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status. What the user can mend is one sentence on the error output."""
+    """Run the command; return its exit status. What the user can mend is one sentence on the error output.
+
+    A command that may try something again, such as one that starts a guest, says there how often it did.
+    """
+    with retries.Collection() as tried:
+        status = _run(arguments)
+        if tried.could:
+            ERR.print(retries.sentence(tried.counts), soft_wrap=True, markup=False)
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run the command; return its exit status."""
     try:
         options = parser().parse_args(arguments)
         return options.run(options)

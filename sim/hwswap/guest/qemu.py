@@ -18,7 +18,7 @@ from typing import Self
 
 from hwswap.guest import initramfs, kernel_log
 from hwswap.guest.qmp import Qmp
-from hwswap.project import artifacts, processes
+from hwswap.project import artifacts, processes, retries
 from hwswap.rtl.device_server import EngineServer
 
 _PCI = "/sys/bus/pci/devices/*"
@@ -115,6 +115,7 @@ class Guest:
 
     def __enter__(self) -> Self:
         """Boots."""
+        retries.may_come()
         self.folder = Path(tempfile.mkdtemp(prefix="hwswap-"))
         self.log = self.log or self.folder / "kernel.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -271,6 +272,7 @@ class Guest:
         if self._times == _TIMES:
             raise GuestError(f"a command did not arrive whole in the guest, {_TIMES} times: {self._sent.decode()}")
         self._times += 1
+        retries.count("command sent to a guest")
         print(f"guest: part of a command was lost, it is sent again: {self._sent.decode().strip()}", file=sys.stderr)
         self._channel.sendall(self._sent)
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is tried again is counted, in whatever process, and printed at the end of pytest and of the command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hwswap.cli import main as cli
+from hwswap.guest.qemu import Guest, GuestError
+from hwswap.project import retries
+
+TESTS = Path(__file__).parents[1]
+
+
+def test_what_was_tried_again_is_told_by_name():
+    assert retries.sentence({}) == "retries: none"
+    assert retries.sentence({"kill": 2, "boot": 1}) == "retries: boot 1, kill 2"
+
+
+def test_a_collection_has_what_it_and_processes_count_and_hands_it_to_those_around_it():
+    child = "from hwswap.project import retries; retries.count('kill', 3)"
+    path = os.pathsep.join(sys.path)
+    with retries.Collection(apart=True) as outer:
+        with retries.Collection() as inner:
+            assert (inner.could, inner.counts) == (False, {})
+            retries.may_come()
+            assert (inner.could, inner.counts) == (True, {})
+            retries.count("boot of a guest")
+            retries.count("kill", 0)
+            subprocess.run([sys.executable, "-c", child], env={**os.environ, "PYTHONPATH": path}, check=True)
+        retries.count("kill")
+        with retries.Collection(apart=True) as apart:
+            retries.count("kill", 100)
+    retries.may_come()
+    assert inner.counts == {"boot of a guest": 1, "kill": 3}
+    assert outer.counts == {"boot of a guest": 1, "kill": 4}
+    assert apart.counts == {"kill": 100}
+
+
+def test_counts_of_all_that_is_around_are_as_before():
+    before = os.environ[retries.VARIABLE]
+    with pytest.raises(RuntimeError), retries.Collection():
+        assert os.environ[retries.VARIABLE].endswith(before) and os.environ[retries.VARIABLE] != before
+        raise RuntimeError
+    assert os.environ[retries.VARIABLE] == before
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [("retries.count('boot')", "retries: boot 6"), ("retries.may_come()", "retries: none"), ("pass", "retries: none")],
+)
+def test_a_run_of_pytest_says_what_was_tried_again(tmp_path, workers, call, line):
+    for name in ("conftest.py", "run_seed.py"):
+        (tmp_path / name).write_text((TESTS / name).read_text())
+    imports = "import pytest\nfrom hwswap.project import retries\n"
+    tests = f"@pytest.mark.parametrize('n', range(6))\ndef test(n): {call}\n"
+    (tmp_path / "test_it.py").write_text(imports + tests)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        *workers,
+        ".",
+    ]
+    environment = {name: value for name, value in os.environ.items() if name != retries.VARIABLE}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0 and "6 passed" in done.stdout, done.stdout + done.stderr
+    assert [text for text in done.stdout.splitlines() if text.startswith("retries: ")] == [line]
+
+
+@pytest.mark.parametrize(
+    ("tried", "said"),
+    [
+        (lambda: retries.count("boot", 2), "retries: boot 2\n"),
+        (lambda: retries.may_come(), "retries: none\n"),
+        (lambda: None, ""),
+    ],
+)
+def test_the_command_says_it_on_its_error_output(tried, said, monkeypatch, capsys, tmp_path):
+    """One that begins nothing of the kind says nothing."""
+    monkeypatch.setattr("hwswap.stimulus.page_outs.scenes", lambda *_: tried() or [])
+    monkeypatch.setattr("hwswap.kernel.witness.KERNELS", {})
+    with retries.Collection(apart=True):
+        assert cli.main(["witness", "--operations", "5", "--seed", "1", "-o", str(tmp_path / "w.json")]) == 0
+    assert [line for line in capsys.readouterr().err.splitlines(keepends=True) if "retries" in line] == (
+        [said] if said else []
+    )
+
+
+def test_a_command_that_ends_in_an_error_says_it_too(monkeypatch, capsys):
+    def fails(_):
+        retries.count("boot")
+        raise RuntimeError("it does not boot")
+
+    monkeypatch.setattr("hwswap.kernel.witness.run", fails)
+    with retries.Collection(apart=True):
+        assert cli.main(["witness"]) == 1
+    assert capsys.readouterr().err == "hwswap: it does not boot\nretries: boot 1\n"
+
+
+def test_a_guest_may_try_something_again(monkeypatch, tmp_path):
+    guest = Guest(log=tmp_path / "kernel.log")
+    monkeypatch.setattr(guest, "_start_qemu", lambda: (_ for _ in ()).throw(GuestError("no QEMU here")))
+    with retries.Collection(apart=True) as tried, pytest.raises(GuestError, match="no QEMU here"), guest:
+        pass
+    assert tried.could and tried.counts == {}
