@@ -12,7 +12,6 @@ def test_unpatched_kernel_patched_kernel_and_golden_model_come_to_the_same_slots
     report, accounts = witness.work(fresh_seed, OPERATIONS, tmp_path, lambda text: None)
     assert report["faults"] == [], f"HWSWAP_SEED={fresh_seed}"
     assert [each.kernel for each in accounts] == ["unpatched", "patched, mode off"]
-    assert all(each.thrown_away < 0.01 * report["folios"] for each in accounts)
     assert report["folios"] > OPERATIONS // 3
     assert accounts[0].lines == accounts[1].lines
     assert [len(lines) for lines in accounts[0].lines] == [
