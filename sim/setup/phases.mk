@@ -24,8 +24,8 @@ of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyp
 	$(call link,python) "$${HWSWAP_SEED:-}"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
-	formal mutate guest unpatched tuned soc-model litex-example capacity test-cocotb test-trace test-system pytest \
-	test-report
+	formal mutate guest unpatched tuned soc-model litex-example capacity failed-seeds test-cocotb test-trace \
+	test-system pytest test-report
 .PHONY: all $(phases) model-coverage model-mutants proof-rtl rtl-grants report-env
 
 all: $(phases)
@@ -72,6 +72,15 @@ test-cocotb_packages := compare model stimulus traces
 test-trace_packages := bench cli compare guest kernel model project rtl stimulus traces
 test-system_packages := $(test-trace_packages)
 
+# What tests may want that is built. Capacity is there for the engines of the boards.
+built := model model-scale model-wide model-driver model-grants-only guest unpatched tuned soc-model litex-example \
+	proof-rtl rtl-grants capacity
+
+# What once failed, each time and before all phases that draw a seed; it may be of any folder. They do not need it, so
+# that they run where it fails; side by side with others it begins when all is built.
+failed-seeds: $(built)
+	@$(PHASE) $@ -- $(tests) tests/test_failed_seeds.py
+
 test-cocotb: verilog rtl-grants model-driver
 	@$(PHASE) $@ $(of_tests) tests/cocotb tests/data $(call packages,$($@_packages)) \
 		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-driver) -- $(tests) $(at_once) tests/cocotb
@@ -86,11 +95,9 @@ test-system: model model-driver model-grants-only model-wide model-scale guest u
 		$(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
 		$(call link,kernel-unpatched) $(call link,kernel-tuned) -- $(tests) tests/system
 
-# All others, each time, after all that they want built: what once failed may be of any folder. Capacity is there for
-# the engines of the boards.
-pytest: model model-scale model-wide model-driver model-grants-only guest unpatched tuned soc-model litex-example \
-	proof-rtl rtl-grants capacity
-	@$(PHASE) $@ -- $(tests) $(files_at_once) $(addprefix --ignore=tests/,cocotb rtl scale system)
+# All others, each time, after all that they want built.
+pytest: $(built)
+	@$(PHASE) $@ -- $(tests) $(files_at_once) $(addprefix --ignore=tests/,cocotb rtl scale system test_failed_seeds.py)
 
 # In an environment of its own, so the phase before does not collect it. The page is of README, docs and the results.
 test-report: report-env model

@@ -4,6 +4,7 @@
 import ast
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -140,6 +141,33 @@ def test_the_packages_that_tests_import_are_inputs_of_their_phase(phase, folders
     direct = set().union(*(imports(ROOT / "tests" / folder) for folder in folders)) & graph.modules
     assert direct
     assert needed(graph, direct) == set(named.split())
+
+
+def commands() -> list[list[str]]:
+    """Returns the phases of `make test` in their order, each as the words of its call."""
+    command = ["make", "-C", str(ROOT), "--no-print-directory", "--dry-run", "-f", "sim/setup/phases.mk", "all"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    return [shlex.split(line) for line in said.splitlines() if line.startswith("sim/setup/phase ")]
+
+
+def named_by(words: list[str]) -> str:
+    """Returns a phase's name."""
+    return words[1]
+
+
+def pytest_words(words: list[str]) -> list[str]:
+    """Returns what pytest is told in a phase, after its report; of another phase nothing."""
+    return words[words.index("pytest") + 2 :] if "pytest" in words[words.index("--") :] else []
+
+
+def test_what_once_failed_runs_first_each_time_and_once():
+    phases = commands()
+    (first, *others) = [words for words in phases if pytest_words(words)]
+    assert named_by(first) == "failed-seeds"
+    assert first[2] == "--", "no inputs: it runs each time"
+    assert pytest_words(first) == ["tests/test_failed_seeds.py"]
+    (rest,) = [words for words in others if named_by(words) == "pytest"]
+    assert "--ignore=tests/test_failed_seeds.py" in pytest_words(rest)
 
 
 def test_what_conftest_imports_is_an_input_of_what_it_is_for():
