@@ -20,12 +20,13 @@ link = "$$(basename "$$(readlink build/$(1))")"
 
 # pytest in a phase, with its own report, and what every test depends on.
 tests = sim/setup/env python -m pytest --junitxml=build/reports/$@.xml
+not_fresh = -m 'not fresh'
 of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyproject.toml hw/generated/python \
 	$(call link,python) "$${HWSWAP_SEED:-}"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
-	formal mutate guest unpatched tuned soc-model litex-example capacity failed-seeds test-cocotb test-trace \
-	test-system pytest test-report
+	formal mutate guest unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb \
+	test-trace test-system pytest test-report
 .PHONY: all $(phases) model-coverage model-mutants proof-rtl rtl-grants report-env
 
 all: $(phases)
@@ -81,19 +82,26 @@ built := model model-scale model-wide model-driver model-grants-only guest unpat
 failed-seeds: $(built)
 	@$(PHASE) $@ -- $(tests) tests/test_failed_seeds.py
 
+# Short random tests of each of the next three phases, each time, as those are not run again while their inputs are the
+# same; they leave these out. One after the other: guests want theirs in time.
+fresh: verilog rtl-grants model model-wide model-scale guest unpatched tuned
+	@$(PHASE) $@ -- $(tests) -m fresh --durations=0 --durations-min=5 tests/system tests/cocotb tests/rtl
+
 test-cocotb: verilog rtl-grants model-driver
 	@$(PHASE) $@ $(of_tests) tests/cocotb tests/data $(call packages,$($@_packages)) \
-		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-driver) -- $(tests) $(at_once) tests/cocotb
+		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-driver) -- $(tests) $(not_fresh) $(at_once) tests/cocotb
 
 test-trace: model model-wide model-scale
 	@$(PHASE) $@ $(of_tests) tests/rtl tests/scale tests/data $(call packages,$($@_packages)) \
-		$(call link,model) $(call link,model-wide) $(call link,model-scale) -- $(tests) $(at_once) tests/rtl tests/scale
+		$(call link,model) $(call link,model-wide) $(call link,model-scale) -- $(tests) $(not_fresh) $(at_once) \
+		tests/rtl tests/scale
 
 test-system: model model-driver model-grants-only model-wide model-scale guest unpatched tuned
 	@$(PHASE) $@ $(of_tests) tests/system tests/model $(call packages,$($@_packages)) sim/guest $(call link,qemu) \
 		$(call link,model) $(call link,model-driver) $(call link,model-grants-only) $(call link,model-wide) \
 		$(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
-		$(call link,kernel-unpatched) $(call link,kernel-tuned) -- $(tests) tests/system
+		$(call link,kernel-unpatched) $(call link,kernel-tuned) -- $(tests) $(not_fresh) \
+		tests/system
 
 # All others, each time, after all that they want built.
 pytest: $(built)

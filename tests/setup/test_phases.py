@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 import tomllib
 from pathlib import Path
@@ -168,6 +169,41 @@ def test_what_once_failed_runs_first_each_time_and_once():
     assert pytest_words(first) == ["tests/test_failed_seeds.py"]
     (rest,) = [words for words in others if named_by(words) == "pytest"]
     assert "--ignore=tests/test_failed_seeds.py" in pytest_words(rest)
+
+
+MARK = "pytest.mark." + "fresh"  # in two parts, as this file has no such test
+
+
+def collected(*words: str) -> list[str]:
+    """Returns the tests that pytest would run, without their parameters."""
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line.partition("[")[0] for line in done.stdout.splitlines() if "::" in line]
+
+
+FRESH = {"tests/cocotb", "tests/rtl", "tests/system"}
+"""Folders of random tests whose phases are not run again while their inputs are the same."""
+
+
+def test_a_few_random_tests_of_each_folder_run_each_time_and_once():
+    phases = {named_by(words): words for words in commands()}
+    fresh = phases["fresh"]
+    assert fresh[2] == "--", "no inputs: it runs each time"
+    assert pytest_words(fresh)[:2] == ["-m", "fresh"]
+    assert {word for word in pytest_words(fresh) if "/" in word} == FRESH
+    others = [phases[name] for name in ("test-cocotb", "test-trace", "test-system")]
+    assert all(pytest_words(words)[:2] == ["-m", "not fresh"] for words in others)
+    left_out = {word for words in others for word in pytest_words(words) if word.startswith("tests/")}
+    assert left_out >= FRESH
+    tests = collected("-m", "fresh", *sorted(FRESH))
+    assert {str(Path(name).parent) for name in tests} == FRESH
+    assert {f"tests/system/test_{name}.py" for name in ("fuzz_guest", "witness_guest", "lockstep_fresh")} == {
+        name.partition("::")[0] for name in tests if name.startswith("tests/system/")
+    }
+    # What is marked elsewhere would not be run each time, or by two phases.
+    marked = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py") if MARK in path.read_text()}
+    assert marked == {name.partition("::")[0] for name in tests}
 
 
 def test_what_conftest_imports_is_an_input_of_what_it_is_for():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The short form of `make fuzz`: fresh operations, their seed printed; HWSWAP_SEED=n asks for those of a seed."""
 
+import pytest
 from hwswap.kernel import fuzz
 from hwswap.stimulus import kernel_streams
 from wrong_models import FreesToHead
@@ -8,6 +9,7 @@ from wrong_models import FreesToHead
 OPERATIONS = 100_000
 
 
+@pytest.mark.fresh
 def test_kernels_golden_model_and_rtl_give_the_same_answers(tmp_path, fresh_seed):
     tally, found = fuzz.compare(fresh_seed, OPERATIONS, tmp_path, lambda text: None)
     assert found is None, f"{found.who}: {found.said} HWSWAP_SEED={fresh_seed}"
