@@ -12,8 +12,6 @@ from hwswap.traces.stream import Shape
 from hwswap.traces.trace import Op
 from run_seed import SEED
 
-REPLAY = paths.BUILD / "model-scale" / "hwswap-replay"
-
 
 @pytest.mark.parametrize("features", [frozenset(), stream.IN_DRAM], ids=["linux", "everything"])
 @pytest.mark.parametrize(
@@ -25,7 +23,7 @@ def test_streams_on_small_and_large_devices(features, span, options, tmp_path):
     made = stream.generate(shape)
     path = tmp_path / "stream.hwst"
     trace.write(path, made.header, made.records)
-    outcome = replay.replay(path, options, timeout=600, build=REPLAY)
+    outcome = replay.replay(path, options, timeout=600, build=paths.REPLAY_DRAM)
     assert outcome.equal, outcome.output
     assert outcome.report["ops"] == shape.ops
 
@@ -38,5 +36,5 @@ def test_streams_on_small_and_large_devices(features, span, options, tmp_path):
     at = max(number for number, record in given if other(record))
     made.records[at] = made.records[at]._replace(a=other(made.records[at]))
     trace.write(path, made.header, made.records[: at + 1])
-    outcome = replay.replay(path, options, timeout=600, build=REPLAY)
+    outcome = replay.replay(path, options, timeout=600, build=paths.REPLAY_DRAM)
     assert not outcome.equal and f"operation {at} " in outcome.output

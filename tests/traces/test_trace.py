@@ -58,6 +58,19 @@ def test_what_is_written_is_read_again(tmp_path, name):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_header_can_be_read_alone(tmp_path):
+    path = tmp_path / "a.hwst.gz"
+    trace.write(path, header(seed=5), RECORDS)
+    assert trace.read_header(path) == trace.read(path).header
+    # Where the records are damaged, that is not noticed, as nobody looks at them; a header that is damaged is.
+    path.write_bytes(gzip.compress(raw()[:-1]))
+    assert trace.read_header(path).counts["records"] == len(RECORDS)
+    for data in (raw(), gzip.compress(raw(magic=b"HWSWAPTX")), gzip.compress(raw(cpus=0)), gzip.compress(b"HWSWAP")):
+        path.write_bytes(data)
+        with pytest.raises(TraceError, match=str(path)):
+            trace.read_header(path)
+
+
 def test_the_same_trace_gives_the_same_bytes(tmp_path):
     trace.write(tmp_path / "a.hwst.gz", header(), RECORDS)
     trace.write(tmp_path / "b.hwst.gz", header(), RECORDS)

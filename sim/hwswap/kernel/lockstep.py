@@ -144,8 +144,11 @@ def sequence_of(loaded: Trace) -> tuple[Trace, Counter[str], str]:
     return initial_steps.replayable(as_trace(linear)), linear.forced, ""
 
 
-def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
-    """Replay one trace on the golden model and on the RTL; a sequence that differs is kept in the folder `keep`."""
+def run_trace(path: Path, name: str, keep: Path | None = None, build: Path = paths.REPLAY) -> Row:
+    """Replay one trace on the golden model and on the RTL; a sequence that differs is kept in the folder `keep`.
+
+    `build` is the replay program of the engine it shall run on, which has to have as many devices and CPUs.
+    """
     began = time.monotonic()
     loaded = trace.read(path)
     if loaded.header.kind == trace.STATISTICAL:
@@ -166,7 +169,7 @@ def run_trace(path: Path, name: str, keep: Path | None = None) -> Row:
     with tempfile.TemporaryDirectory(prefix="hwswap-lockstep-") as folder:
         file = Path(folder) / f"{name}.hwst"
         trace.write(file, sequence.header, sequence.records)
-        outcome = replay.replay(file, looked.options)
+        outcome = replay.replay(file, looked.options, build=build)
         row.compared = equal_decisions(outcome.report)
         row.looks = outcome.report.get("asides", 0)
         row.difference = outcome.output if not outcome.equal else too_few(outcome.report, wanted, len(looked.looks))

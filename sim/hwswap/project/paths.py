@@ -22,6 +22,9 @@ REPLAY = BUILD / "model" / "hwswap-replay"
 REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 """The replayer that can keep waves (`make regress WAVES=1`)."""
 
+REPLAY_DRAM = BUILD / "model-scale" / "hwswap-replay"
+"""The replayer of the engine that has its clusters in DRAM (`make model-scale`)."""
+
 REPLAY_COVERAGE = BUILD / "model-coverage" / "hwswap-replay"
 """The replayer that counts lines and toggles (`make coverage`)."""
 

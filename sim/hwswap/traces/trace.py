@@ -207,6 +207,18 @@ def read(path: Path) -> Trace:
         raise TraceError(f"{path}: {error}") from error
 
 
+def read_header(path: Path) -> Header:
+    """Read the header of a compressed trace alone, which takes no time; the records are not looked at."""
+    try:
+        with gzip.open(path) as file:
+            prefix = file.read(_PREFIX.size)
+            if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
+                raise TraceError("not a trace: it does not begin with HWSWAPTR")
+            return parse_header(file.read(_PREFIX.unpack(prefix)[2]))
+    except (OSError, EOFError, zlib.error, TraceError) as error:
+        raise TraceError(f"{path}: {error}") from error
+
+
 def parse(data: bytes) -> Trace:
     """Read a trace from bytes, compressed or not."""
     if data.startswith(_GZIP):
