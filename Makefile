@@ -117,9 +117,10 @@ test-patches: guest model-driver ## each patch of the series alone builds withou
 test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) tests/soc
 
-# What a failing case prints leads here: its SEED, its CASE, and WAVES=1.
-regress: model ## cocotb, random streams, traces with SEEDS=n fresh seeds in parallel [SEED=first] [CASE=name] [WAVES=1]
-	@$(if $(WAVES),$(B) model-wave,true)
+# What a failing case prints leads here: its SEED, its CASE, and WAVES=1. The case says whose waves they are.
+regress: model model-scale ## cocotb, streams, traces, SEEDS=n fresh seeds of each [SEED=first] [CASE=name] [WAVES=1]
+	@$(if $(WAVES),$(B) $(if $(findstring in-dram,$(CASE)),model-scale-wave,model-wave \
+		$(if $(findstring on-chip,$(CASE)),,model-scale-wave)),true)
 	@$(PYTEST) tests/regress -n $(or $(JOBS),$(shell nproc)) --dist worksteal --seeds $(or $(SEEDS),1) \
 		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
 		$(if $(WAVES),--waves)

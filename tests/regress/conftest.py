@@ -96,7 +96,7 @@ def pytest_runtest_makereport(item, call):
     if report.failed and callspec and "seed" in callspec.params:
         seed = callspec.params["seed"]
         run = f"make regress SEED={seed} SEEDS=1 CASE='{item.name}' WAVES=1"
-        show = f"gtkwave build/regress/*{seed}.fst {VIEW.relative_to(ROOT)}"
+        show = f"gtkwave build/regress/*{seed}*.fst {VIEW.relative_to(ROOT)}"
         report.sections.append(("again, with waves", f"{run}\n{show}"))
     return report
 

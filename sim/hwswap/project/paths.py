@@ -25,6 +25,9 @@ REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 REPLAY_DRAM = BUILD / "model-scale" / "hwswap-replay"
 """The replayer of the engine that has its clusters in DRAM (`make model-scale`)."""
 
+REPLAY_DRAM_WAVES = BUILD / "model-scale-wave" / "hwswap-replay"
+"""The same that can keep waves (`make regress WAVES=1`)."""
+
 REPLAY_COVERAGE = BUILD / "model-coverage" / "hwswap-replay"
 """The replayer that counts lines and toggles (`make coverage`)."""
 
