@@ -129,9 +129,9 @@ coverage: verilog ## lines, toggles and functional bins the simulations reach: b
 	@$(B) model-coverage
 	@$(ENV) python -m hwswap coverage $(if $(SHORT),--short)
 
-coverage-dram: verilog ## the same of the engine with its clusters in DRAM, what it has of its own: build/coverage-dram
+coverage-dram: verilog ## the same of what an engine in DRAM has of its own: build/coverage-dram [SHORT=1]
 	@$(B) rtl-scale model-scale-coverage
-	@$(ENV) python -m hwswap coverage-dram
+	@$(ENV) python -m hwswap coverage-dram $(if $(SHORT),--short)
 
 # Recordings are taken out of the cache where it has them, unless FRESH=1; the long form is fresh unless FRESH=0.
 lockstep: model guest redis ## kernel, golden model, RTL: 1 million decisions; LONG=1: 10 million [FRESH=1] [SEED=n]

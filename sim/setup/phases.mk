@@ -25,9 +25,9 @@ of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyp
 	$(call link,python) "$${HWSWAP_SEED:-}"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
-	formal mutate guest unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb \
+	coverage-dram formal mutate guest unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb \
 	test-trace test-system pytest test-report
-.PHONY: all $(phases) model-coverage model-mutants proof-rtl rtl-grants report-env
+.PHONY: all $(phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants report-env
 
 all: $(phases)
 
@@ -53,6 +53,13 @@ model-coverage: verilog
 coverage: model-coverage
 	@$(PHASE) $@ $(call recipe,$@ SHORT=1) sim/hwswap hw/generated/python tests/cocotb tests/run_seed.py \
 		tests/coverage tests/data $(call link,python) $(call link,rtl) $(call link,model-coverage) -- $(RUN) $@ SHORT=1
+
+model-scale-coverage: verilog model-scale
+	@$(PHASE) $@ -- sim/setup/build $@
+
+coverage-dram: model-scale-coverage
+	@$(PHASE) $@ $(call recipe,$@ SHORT=1) sim/hwswap hw/generated/python $(call link,python) $(call link,rtl) \
+		$(call link,rtl-scale) $(call link,model-scale-coverage) -- $(RUN) $@ SHORT=1
 
 proof-rtl rtl-grants:
 	@$(PHASE) $@ -- sim/setup/build $@

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `hwswap coverage-dram` counts and what it runs; the runs themselves take minutes."""
 
+import argparse
 import re
 
+import pytest
 from hwswap.traces import trace
 from hwswap.verify import dram_coverage, rtl_coverage
 
@@ -25,11 +27,11 @@ def test_only_modules_of_its_own_count(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(dram_coverage, "IN_DRAM", engine)
     monkeypatch.setattr(dram_coverage, "simulate", lambda *_: None)
 
-    def covered(lines):
+    def covered(lines, short=False):
         of_core = ((1, 1, "v_line/Core", "block"), 0)
         of_cache = [((4, n, "v_line/LineCache", "block"), count) for n, count in enumerate(lines)]
         coverage_file(tmp_path / "a.dat", of_core, *of_cache, ((5, 9, "v_toggle/LineCache", "x"), 1))
-        return dram_coverage.run(None)
+        return dram_coverage.run(argparse.Namespace(short=short))
 
     assert covered([1] * 9 + [0]) == 0
     assert re.search(r"clusters in DRAM: lines 90\.0 %, toggles 100\.0 %", capsys.readouterr().out)
@@ -37,10 +39,16 @@ def test_only_modules_of_its_own_count(tmp_path, monkeypatch, capsys):
     assert "line coverage is below" in capsys.readouterr().err
     assert "LineCache 4 block" in (tmp_path / "missed.txt").read_text()
     assert "Core" not in (tmp_path / "missed.txt").read_text()
+    # The short form has goals of its own.
+    monkeypatch.setattr(dram_coverage, "SHORT_GOALS", {"line": 0.6, "toggle": 0.6})
+    assert covered([1] * 7 + [0] * 3) == 1
+    assert covered([1] * 7 + [0] * 3, short=True) == 0
+    assert covered([1] * 5 + [0] * 5, short=True) == 1
 
 
-def test_each_run_has_a_name_of_its_own_and_a_file(tmp_path):
-    jobs = list(dram_coverage.jobs())
+@pytest.mark.parametrize("short", [False, True])
+def test_each_run_has_a_name_of_its_own_and_a_file(short, tmp_path):
+    jobs = list(dram_coverage.jobs(short))
     assert len({job.name for job in jobs}) == len(jobs)
     for job in jobs:
         if job.name.startswith("stream"):

@@ -128,10 +128,11 @@ def fill_coverage(parser: Parser) -> Run:
 
 
 def fill_coverage_dram(parser: Parser) -> Run:
-    """Add the arguments of `coverage-dram`, which has none."""
+    """Add the arguments of `coverage-dram`."""
     from hwswap.verify import dram_coverage
 
     parser.describe(dram_coverage)
+    options.short(parser)
     return dram_coverage.run
 
 
