@@ -83,7 +83,11 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
     scan, steps = scanner.steps(), golden.steps()
     epoch = 0
     written = 0
-    for phase in range(phases):
+    # As in anything_goes(): some seeds, as 860968366, come to few grants, and so have more phases.
+    for phase in range(2 * phases):
+        if phase >= phases and written > 40 * phases / 10:
+            break
+        run = phase + 1
         # Devices: one change a phase, since two at once are taken back in another order.
         type_ = rng.choice(sorted(BASES))
         entry = None
@@ -157,7 +161,7 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
                 if device.live:
                     assert (refs > 0) == (cluster in golden.granted), f"phase {phase}, cluster {cluster}"
     assert written > 40 * phases / 10
-    cocotb.log.info("%d words of entries in %d phases, %d cycles", written, phases, bench.cycle)
+    cocotb.log.info("%d words of entries in %d phases, %d cycles", written, run, bench.cycle)
 
 
 @cocotb.test()
