@@ -117,7 +117,8 @@ class _Redo:
                 self.leaving.discard(type_)
                 return self.model.swapon(type_) == Status.OK
             case Op.SWAPOFF_BEGIN:
-                if device is None or self.model.swapoff_begin(type_) != Status.OK:
+                # Only what is on, and not under way already.
+                if device is None or not device.writeok or self.model.swapoff_begin(type_) != Status.OK:
                     return False
                 self.leaving.add(type_)
                 return True
