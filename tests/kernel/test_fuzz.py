@@ -7,10 +7,13 @@ import pytest
 from hwswap.cli.main import main
 from hwswap.kernel import fuzz
 from hwswap.kernel.fuzz import FuzzError, Tally
+from hwswap.model.golden import DISCARD
+from hwswap.model.rows import SLOTS
 from hwswap.rtl.replay import ReplayError
 from hwswap.stimulus import kernel_streams
 from hwswap.traces import trace
 from hwswap.traces.stream import Shape
+from hwswap.traces.trace import Trace
 
 CASE = next(iter(kernel_streams.cases(1, 2_000)))
 MADE, PATHS = kernel_streams.generate(CASE.shape)
@@ -42,6 +45,18 @@ def test_another_answer_is_named_with_its_operation():
     assert said == f"operation {number}, a free of {MADE.records[number].b} slots: error -22"
 
 
+def test_other_discards_are_named_with_both_numbers():
+    records = [trace.prepare(3, 4 * SLOTS, DISCARD, -1), trace.swapon(3), trace.alloc(0, 0, None)]
+    for offset in (SLOTS, 2 * SLOTS):
+        records += [trace.discard_take(3, offset), trace.discard_done(3, offset)]
+    made = Trace(MADE.header, [*records, trace.discard_take(3, 0)])
+    said = fuzz.answer({"record": 7, "answer": 3}, made)
+    assert said == "operation 7, discards of device 3: the kernel has 3 clusters, the golden model 2"
+    assert "the kernel has error -19, the golden model 2" in fuzz.answer({"record": 7, "answer": -19}, made)
+    made.records[3:7] = []
+    assert fuzz.answer({"record": 3, "answer": 1}, made).endswith("the kernel has 1 clusters, the golden model 0")
+
+
 def test_batches_alternate_between_the_kernels_and_have_all_streams():
     drawn = list(fuzz.batches(5, 60_000))
     assert [kernel for kernel, _ in drawn][:3] == list(fuzz.KERNELS)
@@ -63,6 +78,8 @@ def test_a_run_has_to_have_enough_of_everything():
         ("paths", "steal", "allocations that ended at steal"),
         ("allocated", 7, "allocations of order 7"),
         ("events", "files", "files"),
+        ("events", "clusters discarded when asked", "clusters discarded when asked"),
+        ("events", "allocations that discarded", "allocations that discarded"),
     ):
         tally = counted()
         getattr(tally, what)[key] -= 1

@@ -2,6 +2,8 @@
 """Golden models with one wrong rule each, for tests of what has to find it."""
 
 from hwswap.model.golden import Allocator
+from hwswap.model.rows import SLOTS
+from hwswap_map import Flag
 
 
 class NeverRequeues(Allocator):
@@ -17,4 +19,15 @@ class FreesToHead(Allocator):
     def free_cluster(self, device, cluster):
         """Put it there."""
         super().free_cluster(device, cluster)
-        device.free.move_to_end(cluster.index, last=False)
+        if cluster.flag == Flag.FREE:
+            device.free.move_to_end(cluster.index, last=False)
+
+
+class DiscardsToHead(Allocator):
+    """A cluster that has been discarded comes to the head of FREE."""
+
+    def discard_done(self, type_, offset):
+        """Put it there."""
+        status = super().discard_done(type_, offset)
+        self.devices[type_].free.move_to_end(offset // SLOTS, last=False)
+        return status

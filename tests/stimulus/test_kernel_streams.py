@@ -6,14 +6,17 @@ from collections import Counter
 
 import pytest
 from hwswap.compare.check import check
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, VISITS, Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus import kernel_streams
+from hwswap.stimulus.kernel_discards import KernelDiscards
 from hwswap.traces import trace
 from hwswap.traces.records import Op
+from hwswap.traces.stream import Shape
 from run_seed import SEED
 
 CASES = list(kernel_streams.cases(SEED + 11, 120_000))
+DISCARDING = Shape(seed=5, ops=2_500, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +89,63 @@ def test_cpus_stay_for_some_operations(made):
             changes += sum(one != other for one, other in itertools.pairwise(cpus))
             allocations += len(cpus)
     assert 0.03 < changes / allocations < 0.15
+
+
+def test_discards_are_asked_for_as_a_whole_or_belong_to_an_allocation_that_failed(made):
+    ended = Counter()
+    for stream in [kernel_streams.generate(DISCARDING)[0], *(stream for _, stream, _ in made)]:
+        records = iter(enumerate(stream.records))
+        for number, record in records:
+            if record.op != Op.DISCARD_TAKE:
+                assert record.op != Op.DISCARD_DONE
+                continue
+            failed, type_ = stream.records[number - 1], record.type
+            while record.op == Op.DISCARD_TAKE and record.a:
+                done = next(records)[1]
+                assert (done.op, done.type, done.a) == (Op.DISCARD_DONE, type_, record.a)
+                record = next(records)[1]
+            if record.op == Op.ALLOC:
+                assert (failed.op, failed.type, failed.order) == (Op.ALLOC, trace.FAILED, 0)
+                assert (record.cpu, record.order, record.type) == (failed.cpu, 0, type_)
+            else:
+                assert (record.op, record.type, record.a) == (Op.DISCARD_TAKE, type_, 0)
+            ended[record.op] += 1
+    assert ended[Op.ALLOC] and ended[Op.DISCARD_TAKE], ended
+
+
+class Noting(Allocator):
+    """Notes how many devices an allocation visits at most."""
+
+    visits = longest = 0
+
+    def alloc(self, cpu, order):
+        """Allocate."""
+        self.visits = 0
+        found = super().alloc(cpu, order)
+        type(self).longest = max(self.longest, self.visits)
+        return found
+
+    def visit(self, device, cpu):
+        """Visit a device."""
+        self.visits += 1
+        return super().visit(device, cpu)
+
+
+def test_no_allocation_goes_round_between_devices_without_end(monkeypatch):
+    equals = Shape(seed=19, ops=8_000, devices=2, cpus=2, clusters=64, span=4, features=frozenset({"discard"}))
+    for shape in [equals, *(case.shape for case in CASES if "discard" in case.shape.features)]:
+        monkeypatch.setattr(Noting, "longest", 0)
+        kernel_streams.generate(shape, Noting)
+        assert Noting.longest <= shape.devices
+    # Where nobody takes care one does.
+    monkeypatch.setattr(KernelDiscards, "goes_round", lambda self: False)
+    kernel_streams.generate(equals, Noting)
+    assert Noting.longest == VISITS
+
+
+def test_where_an_allocation_ends_is_counted_once(made):
+    for stream, ended in [kernel_streams.generate(DISCARDING), *(each[1:] for each in made)]:
+        retried = sum(
+            one.op == Op.DISCARD_DONE and other.op == Op.ALLOC for one, other in itertools.pairwise(stream.records)
+        )
+        assert sum(ended.values()) == sum(record.op == Op.ALLOC for record in stream.records) - retried

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cutting a stream down: what is left still shows it, and is short."""
 
+import itertools
 import random
+from collections import Counter
 
 import pytest
 from hwswap.compare.check import check
@@ -13,23 +15,25 @@ from hwswap.traces import trace
 from hwswap.traces.records import Op
 from hwswap.traces.stream import Shape, header
 from run_seed import SEED
-from wrong_models import NeverRequeues
+from wrong_models import DiscardsToHead, NeverRequeues
 
 SHAPE = Shape(seed=5, ops=3_000, devices=4, cpus=4, clusters=64, span=4)
+DISCARDING = Shape(seed=5, ops=2_500, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
 
 
-def shows(kept):
+def shows(kept, kind=NeverRequeues):
     """Whether what the wrong model makes of operations differs from the right one's."""
-    return check(again(kept, SHAPE, NeverRequeues)) is not None
+    return check(again(kept, SHAPE, kind)) is not None
 
 
-def first(candidates):
-    return next((at for at, kept in enumerate(candidates) if shows(kept)), None)
+def first(candidates, kind=NeverRequeues):
+    return next((at for at, kept in enumerate(candidates) if shows(kept, kind)), None)
 
 
-def test_operations_without_their_outcomes_come_to_the_same_outcomes():
-    made, _ = kernel_streams.generate(SHAPE)
-    redone = again(steps(made), SHAPE)
+@pytest.mark.parametrize("shape", [SHAPE, DISCARDING])
+def test_operations_without_their_outcomes_come_to_the_same_outcomes(shape):
+    made, _ = kernel_streams.generate(shape)
+    redone = again(steps(made), shape)
     # A free of several allocations at once has become one for each of them.
     assert sum(record.b for record in redone.records if record.op == Op.FREE) == sum(
         record.b for record in made.records if record.op == Op.FREE
@@ -39,13 +43,37 @@ def test_operations_without_their_outcomes_come_to_the_same_outcomes():
     assert check(redone) is None
 
 
+def test_an_allocation_that_has_discarded_is_one_operation():
+    made, _ = kernel_streams.generate(DISCARDING)
+    pairs = [(one.op, other.op) for one, other in itertools.pairwise(made.records)]
+    assert pairs.count((Op.DISCARD_DONE, Op.ALLOC)) and pairs.count((Op.DISCARD_DONE, Op.DISCARD_TAKE))
+    kept = steps(made)
+    ops = Counter(step.record.op for step in kept)
+    retried = pairs.count((Op.DISCARD_DONE, Op.ALLOC))
+    assert ops[Op.ALLOC] == sum(record.op == Op.ALLOC for record in made.records) - retried
+    assert ops[Op.DISCARD_TAKE] == sum(record.op == Op.DISCARD_TAKE and not record.a for record in made.records)
+    assert not ops[Op.DISCARD_DONE]
+    assert [step.number for step in kept if step.record.op == Op.ALLOC] == list(range(ops[Op.ALLOC]))
+
+
+@pytest.mark.parametrize("shape", [SHAPE, DISCARDING])
 @pytest.mark.parametrize("seed", range(5))
-def test_any_operations_that_are_left_have_a_meaning(seed):
-    made, _ = kernel_streams.generate(SHAPE)
+def test_any_operations_that_are_left_have_a_meaning(seed, shape):
+    made, _ = kernel_streams.generate(shape)
     rng = random.Random(SEED + seed)
     kept = [step for step in steps(made) if rng.random() < 0.7]
-    assert check(again(kept, SHAPE)) is None
-    assert again(kept, SHAPE, NeverRequeues).records
+    redone = again(kept, shape)
+    trace.validate(redone.records, shape.cpus)
+    assert check(redone) is None
+    assert again(kept, shape, NeverRequeues).records
+
+
+def test_a_difference_behind_discards_is_cut_down_to_a_few_operations():
+    kept = steps(kernel_streams.generate(DISCARDING, DiscardsToHead)[0])
+    assert shows(kept, DiscardsToHead)
+    short = shrink(kept, lambda candidates: first(candidates, DiscardsToHead))
+    assert shows(short, DiscardsToHead) and len(short) <= 10, [step.record for step in short]
+    assert any(record.op == Op.DISCARD_DONE for record in again(short, SHAPE).records)
 
 
 def test_a_difference_is_cut_down_to_a_few_operations():

@@ -4,7 +4,7 @@
 import pytest
 from hwswap.kernel import fuzz
 from hwswap.stimulus import kernel_streams
-from wrong_models import FreesToHead
+from wrong_models import DiscardsToHead, FreesToHead
 
 OPERATIONS = 100_000
 
@@ -21,13 +21,14 @@ def test_kernels_golden_model_and_rtl_give_the_same_answers(tmp_path, fresh_seed
     assert tally.events["swapons"] and tally.events["swapoffs"], tally.events
 
 
-def test_a_wrong_rule_is_found_on_the_kernel_and_on_the_rtl(tmp_path):
-    tally, found = fuzz.compare(1, 40_000, tmp_path, lambda text: None, FreesToHead)
+@pytest.mark.parametrize(("kind", "seed"), [(FreesToHead, 1), (DiscardsToHead, 4)])
+def test_a_wrong_rule_is_found_on_the_kernel_and_on_the_rtl(tmp_path, kind, seed):
+    tally, found = fuzz.compare(seed, 40_000, tmp_path, lambda text: None, kind)
     assert found is not None and found.who in fuzz.KERNELS and tally.operations < 40_000
     assert "the kernel has device" in found.said
     # The engine has the right rule too, so that it can stand for the kernel where the stream is cut down.
     assert fuzz.on_rtl(found.case, found.made)
-    short = fuzz.shortest(fuzz.Difference("rtl", found.case, found.made, ""), lambda text: None, FreesToHead)
+    short = fuzz.shortest(fuzz.Difference("rtl", found.case, found.made, ""), lambda text: None, kind)
     assert len(short.records) < 100
     (said,) = fuzz.on_kernel("patched", [short], None)
     assert "answer" in said and "the golden model" in fuzz.answer(said, short)

@@ -47,7 +47,19 @@ LEAST = {"free": 5e-3, "nonfull": 2e-3, "frag": 1e-3, "steal": 5e-5, "fail": 5e-
 LEAST_ORDER = 5e-3
 """Share that has to be allocations of each order, by what the kernel did."""
 
-LEAST_EVENTS = {"swapons": 2e-4, "swapoffs": 1e-4, "swapoffs interrupted": 2e-5, "files": 2e-5, "rotating": 2e-5}
+LEAST_EVENTS = {
+    "swapons": 2e-4,
+    "swapoffs": 1e-4,
+    "swapoffs interrupted": 2e-5,
+    "files": 2e-5,
+    "rotating": 2e-5,
+    "discarding": 2e-5,
+    "allocations on files": 1e-2,
+    "allocations on rotating devices": 1e-2,
+    "allocations on discarding devices": 1e-2,
+    "clusters discarded when asked": 2e-4,
+    "allocations that discarded": 2e-5,
+}
 """Share that has to be such events, by what the kernel did."""
 
 ENOUGH = 1_000_000
@@ -179,9 +191,20 @@ def on_rtl(case: Case, made: Trace) -> str:
     return "" if outcome.equal else outcome.output
 
 
+def discards(said: dict[str, Any], made: Trace) -> str:
+    """Return what a kernel discarded when it was asked to, and what it should have."""
+    first = said["record"]
+    while first and made.records[first - 1].op == trace.Op.DISCARD_DONE:
+        first -= 2
+    found = f"error {said['answer']}" if said["answer"] < 0 else f"{said['answer']} clusters"
+    return f"the kernel has {found}, the golden model {(said['record'] - first) // 2}"
+
+
 def answer(said: dict[str, Any], made: Trace) -> str:
     """Return a kernel's answer that is not the trace's, in one sentence."""
     record = made.records[said["record"]]
+    if record.op == trace.Op.DISCARD_TAKE:
+        return f"operation {said['record']}, discards of device {record.type}: {discards(said, made)}"
     if record.op == trace.Op.FREE:
         return f"operation {said['record']}, a free of {record.b} slots: error {said['answer']}"
     expected = "no slots" if record.type == trace.FAILED else f"device {record.type}, slot {record.a}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hwswap_map import Status
 
 from hwswap.model.golden import Allocator
+from hwswap.stimulus.kernel_discards import KernelDiscards
 from hwswap.traces import trace
 from hwswap.traces.records import Op, Record
 from hwswap.traces.stream import Shape, header
@@ -31,7 +32,8 @@ class Step:
     """An operation without its outcome.
 
     Attributes:
-        record: as it was; of an allocation and a free only CPU and order count.
+        record: as it was; of an allocation and a free only CPU and order count. A DISCARD_TAKE stands for all discards
+            that a script asked for; those of an allocation belong to it.
         number: of an allocation, counted from 0.
         parts: of a free: number of the allocation, first slot in it, slots.
     """
@@ -46,8 +48,13 @@ def steps(made: Trace) -> list[Step]:
     owners: dict[tuple[int, int], tuple[int, int]] = {}
     found: list[Step] = []
     allocations = 0
+    before = -1
     for record in made.records:
         if record.op == Op.ALLOC:
+            if before == Op.DISCARD_DONE:
+                # The one that failed before, again.
+                found.pop()
+                allocations -= 1
             if record.type != trace.FAILED:
                 for slot in range(1 << record.order):
                     owners[record.type, record.a + slot] = allocations, slot
@@ -62,8 +69,9 @@ def steps(made: Trace) -> list[Step]:
                 else:
                     parts.append((number, at, 1))
             found.append(Step(record, parts=tuple(parts)))
-        else:
+        elif record.op != Op.DISCARD_DONE and not (record.op == Op.DISCARD_TAKE and record.a):
             found.append(Step(record))
+        before = record.op
     return found
 
 
@@ -72,6 +80,7 @@ class _Redo:
 
     def __init__(self, shape: Shape, kind: type[Allocator]) -> None:
         self.model = kind(shape.devices, shape.cpus, shape.clusters)
+        self.kernel = KernelDiscards(self.model)
         self.clusters = ClusterMap()
         self.places: dict[int, tuple[int, int]] = {}
         self.held: dict[int, int] = {}
@@ -82,11 +91,8 @@ class _Redo:
         """Carry one out, if it has a meaning."""
         record = step.record
         if record.op == Op.ALLOC:
-            result = self.model.alloc(record.cpu, record.order)
-            self.records.append(trace.alloc(record.cpu, record.order, result))
-            if result is not None:
-                self.places[step.number] = result.type, result.offset
-                self.held[result.type] += 1 << record.order
+            if record.order or not self.kernel.goes_round():
+                self.alloc(step.number, record.cpu, record.order)
         elif record.op == Op.FREE:
             for number, first, nr in step.parts:
                 if number in self.places:
@@ -94,8 +100,24 @@ class _Redo:
                     self.model.free(type_, offset + first, nr)
                     self.held[type_] -= nr
                     self.records.append(trace.free(record.cpu, type_, offset + first, nr))
+        elif record.op == Op.DISCARD_TAKE:
+            device = self.model.devices.get(record.type)
+            # A swapoff that has nothing left to wait for may have come to its end.
+            if device is not None and (device.writeok or self.held[record.type]):
+                self.records += self.kernel.ask(record.type)
         elif self.device(record):
+            self.kernel.note(record)
             self.records.append(record)
+
+    def alloc(self, number: int, cpu: int, order: int) -> None:
+        """Allocate."""
+        self.records.append(trace.alloc(cpu, order, self.model.alloc(cpu, order)))
+        if not order and self.records[-1].type == trace.FAILED:
+            self.records += self.kernel.retry(cpu)
+        made = self.records[-1]
+        if made.type != trace.FAILED:
+            self.places[number] = made.type, made.a
+            self.held[made.type] += 1 << order
 
     def device(self, record: Record) -> bool:
         """Carry out what is done to a device; False if it cannot be."""

@@ -4,7 +4,9 @@
 // Devices of the trace are RAM disks with the same number, or, where the trace says that large orders are refused, a
 // file in a file system on that disk. Allocations and frees go through the kernel's swap_alloc_script, on the CPU that
 // the trace names; swapoff is under way from SWAPOFF_BEGIN until all slots are free, or it is interrupted. All of it
-// is one sequence. The first answer that is another ends the run. What was done is printed as a line of JSON.
+// is one sequence. Discards end with a DISCARD_TAKE of no cluster where they are asked for; an ALLOC behind a
+// DISCARD_DONE is the allocation that had failed before, found clusters to discard, and tried again by itself. The
+// first answer that is another ends the run. What was done is printed as a line of JSON.
 
 #include "common.h"
 
@@ -24,8 +26,8 @@
 #include <unistd.h>
 
 /* Records of a trace. */
-enum { PREPARE = 1, BAD, SWAPON, SWAPOFF_BEGIN, SWAPOFF, ALLOC, FREE };
-enum { BLKDEV = 1, SOLIDSTATE = 2 };
+enum { PREPARE = 1, BAD, SWAPON, SWAPOFF_BEGIN, SWAPOFF, ALLOC, FREE, DISCARD_TAKE, DISCARD_DONE };
+enum { BLKDEV = 1, SOLIDSTATE = 2, DISCARD = 4 };
 #define FAILED 255
 
 struct record {
@@ -38,6 +40,7 @@ struct record {
 #define ASK_ALLOC(order) (1ULL << 60 | (order))
 #define ASK_FREE(type, offset, nr) (2ULL << 60 | (uint64_t)(nr) << 50 | (uint64_t)(type) << 32 | (offset))
 #define ASK_ON(type) (3ULL << 60 | (uint64_t)(type) << 32)
+#define ASK_DISCARD(type) (4ULL << 60 | (uint64_t)(type) << 32)
 #define TYPE(answer) ((unsigned)((answer) >> 32) & 0x1f)
 #define OFFSET(answer) ((uint32_t)(answer))
 #define MOST 4096 /* operations in one write */
@@ -45,6 +48,9 @@ struct record {
 #define DEVICES 32
 #define BAD_LIST 8192 /* characters */
 #define NONE (~0U)
+
+/* In <linux/swap.h> of the kernel alone. */
+#define DISCARD_PAGES 0x40000
 
 static struct device {
 	char area[64];
@@ -62,7 +68,8 @@ static int script;
 static uint64_t ops[MOST];
 static const struct record *records, *asked[MOST];
 static size_t nr_ops;
-static uint64_t allocations[10], failures[10], frees, switches, on, off, given_up, files, rotating;
+static uint64_t allocations[10], failures[10], frees, switches, on, off, given_up, files, rotating, discarding;
+static uint64_t discarded, retries, on_files, on_rotating, on_discarding; /* the last three: allocations */
 
 /* Runs a command; dies if it fails. */
 __attribute__((format(printf, 1, 2))) static void command(const char *format, ...)
@@ -90,13 +97,40 @@ static void ask(void)
 __attribute__((noreturn)) static void differ(const struct record *record, int64_t answer)
 {
 	printf("{\"record\": %zu, \"answer\": ", (size_t)(record - records));
-	if (answer < 0)
+	if (answer < 0 || record->op == DISCARD_TAKE)
 		printf("%" PRId64 "}\n", answer);
 	else
 		printf("[%u, %u]}\n", of_type[TYPE(answer)], OFFSET(answer));
 	fflush(stdout);
 	/* Closing the file frees the slots, and lets a swapoff that is under way come to its end. */
 	_exit(1);
+}
+
+/* Whether an allocation has discarded, and tried again. */
+static bool retried(const struct record *record)
+{
+	return record > records && record[-1].op == DISCARD_DONE;
+}
+
+/* How many clusters are discarded before a DISCARD_TAKE that finds none any more. */
+static int64_t clusters(const struct record *record)
+{
+	const struct record *first = record;
+
+	while (first > records && first[-1].op == DISCARD_DONE)
+		first -= 2;
+	return (record - first) / 2;
+}
+
+static void count_allocation(const struct record *record)
+{
+	uint32_t flags = devices[record->type].flags;
+
+	allocations[record->order]++;
+	retries += retried(record);
+	on_files += !(flags & BLKDEV);
+	on_rotating += !(flags & SOLIDSTATE);
+	on_discarding += !!(flags & DISCARD);
 }
 
 static void flush(void)
@@ -112,12 +146,15 @@ static void flush(void)
 		if (record->op == FREE) {
 			equal = !answer;
 			frees++;
+		} else if (record->op == DISCARD_TAKE) {
+			equal = answer == clusters(record);
+			discarded += answer;
 		} else if (record->type == FAILED) {
 			equal = answer == -ENOMEM;
 			failures[record->order]++;
 		} else {
 			equal = answer >= 0 && of_type[TYPE(answer)] == record->type && OFFSET(answer) == record->a;
-			allocations[record->order]++;
+			count_allocation(record);
 		}
 		if (!equal)
 			differ(record, answer);
@@ -136,11 +173,19 @@ static void operation(const struct record *record)
 {
 	static unsigned now = NONE;
 
+	if (record->op == ALLOC && retried(record)) {
+		if (!nr_ops || asked[nr_ops - 1]->op != ALLOC)
+			die("record %zu: no allocation has failed before it", (size_t)(record - records));
+		asked[nr_ops - 1] = record;
+		return;
+	}
 	if (nr_ops == MOST)
 		flush();
 	if (record->op == FREE) {
 		/* Which CPU frees does not matter to the allocator. */
 		ops[nr_ops] = ASK_FREE(device(record)->type, record->a, record->b);
+	} else if (record->op == DISCARD_TAKE) {
+		ops[nr_ops] = ASK_DISCARD(device(record)->type);
 	} else {
 		if (record->cpu != now)
 			flush();
@@ -179,9 +224,11 @@ static void come(const struct record *record)
 	struct device *made = device(record);
 	unsigned disk = record->type, type = 0;
 	int flags = made->priority < 0 ? 0 : SWAP_FLAG_PREFER | made->priority;
-	bool file = !(made->flags & BLKDEV);
+	bool file = !(made->flags & BLKDEV), discards = made->flags & DISCARD;
 	char path[64], word[2] = {made->flags & SOLIDSTATE ? '0' : '1'};
 
+	if (discards)
+		flags |= SWAP_FLAG_DISCARD | DISCARD_PAGES;
 	snprintf(path, sizeof(path), "/sys/block/ram%u/queue/rotational", disk);
 	if (write_text(path, word))
 		die("cannot write %s", path);
@@ -204,6 +251,7 @@ static void come(const struct record *record)
 	on++;
 	files += file;
 	rotating += word[0] == '1';
+	discarding += discards;
 }
 
 static void *leave(void *argument)
@@ -285,6 +333,12 @@ static void carry_out(const struct record *record)
 {
 	if (record->op == ALLOC || record->op == FREE) {
 		operation(record);
+		return;
+	}
+	if (record->op == DISCARD_TAKE || record->op == DISCARD_DONE) {
+		/* Those that find a cluster are a part of the operation behind them. */
+		if (record->op == DISCARD_TAKE && !record->a)
+			operation(record);
 		return;
 	}
 	flush();
@@ -377,7 +431,11 @@ int main(int argc, char **argv)
 	print_counts("failed", failures);
 	printf("\"freed\": %" PRIu64 ", \"changes of CPU\": %" PRIu64 ", \"swapons\": %" PRIu64
 	       ", \"swapoffs\": %" PRIu64 ", \"swapoffs interrupted\": %" PRIu64 ", \"files\": %" PRIu64
-	       ", \"rotating\": %" PRIu64 "}\n",
-	       frees, switches, on, off, given_up, files, rotating);
+	       ", \"rotating\": %" PRIu64 ", \"discarding\": %" PRIu64 ", \"clusters discarded when asked\": %" PRIu64
+	       ", \"allocations that discarded\": %" PRIu64 ", \"allocations on files\": %" PRIu64
+	       ", \"allocations on rotating devices\": %" PRIu64 ", \"allocations on discarding devices\": %" PRIu64
+	       "}\n",
+	       frees, switches, on, off, given_up, files, rotating, discarding, discarded, retries, on_files,
+	       on_rotating, on_discarding);
 	return 0;
 }
