@@ -43,13 +43,13 @@ class Effort:
     """How often registers are added."""
 
 
-SHORT = Effort(frames=50, conflicts=1_000, rings=2)
+SHORT = Effort(frames=30, conflicts=500, rings=2)
 """Of a short run of `hwswap mutate`."""
 
 LONG = Effort(frames=100, conflicts=10_000, rings=3)
 """Of a long one."""
 
-CPU_SECONDS = 600
+CPU_SECONDS = 120
 """CPU time of one proof that is ended whatever it was to do: its caller is told."""
 
 NARROW = 6
