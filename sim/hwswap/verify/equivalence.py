@@ -28,7 +28,7 @@ REGISTER = "$_DFF_P_"
 GATES = ("$_NOT_", "$_AND_", "$_OR_", "$_XOR_", "$_XNOR_", "$_MUX_")
 
 CONFLICTS = 100_000
-"""Conflicts of ABC's solver after which a proof has not succeeded: a count, so that no verdict depends on the machine."""
+"""Conflicts of ABC's solver after which a proof has not succeeded: a count, so no verdict depends on the machine."""
 
 SECONDS = 600.0
 """A proof that takes so long is ended whatever it was to do: its caller is told."""

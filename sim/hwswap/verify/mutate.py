@@ -7,8 +7,8 @@ without fault. A fault is found by a decision or a word that differs, by one of 
 the bus protocol, or by a hang; or by the number of cycles alone: how many each test takes without a fault is on record
 (cycles.json), and an engine that takes others fails this command. Those are counted by themselves as well, as no model
 says how long anything takes. What survives is listed, without those that are proved to be no faults at all
-(equivalence.py) or to matter in no state that can be reached (reachable.py). Results are kept as they come, so that an interrupted run goes on where it stopped; a fault
-that was killed stays so as long as model and test are the same.
+(equivalence.py) or to matter in no state that can be reached (reachable.py). Results are kept as they come, so that an
+interrupted run goes on where it stopped; a fault that was killed stays so as long as model and test are the same.
 """
 
 import argparse
@@ -317,7 +317,7 @@ def without_fault(those: Sequence[MutationTest], model: Path, tests: Path) -> di
 
 
 def timing(tests: Mapping[str, str], sound: Mapping[str, Sound]) -> dict[str, dict[str, object]]:
-    """Return what goes on record of tests, whose hashes are `tests`: cycles, and a hash of all that was said of time."""
+    """Return what goes on record of tests, whose hashes are `tests`: cycles, and a hash of all said of time."""
     return {
         name: {"test": tests[name], "cycles": each.cycles, "times": digest(*(word.encode() for word in each.time))}
         for name, each in sound.items()
@@ -346,8 +346,8 @@ def as_on_record(engine: str, tests: Mapping[str, str], sound: Mapping[str, Soun
             continue
         changed = "this test is new or was changed" if was.get("test") != now["test"] else "the engine was changed"
         raise MutateError(
-            f"without a fault, '{name}' takes {now['cycles']} cycles, and {was.get('cycles', 'none')} are on record, or "
-            f"its counters differ: {changed}; if that is meant, run `./hwswap {engine.replace('mutants', 'mutate')} "
+            f"without a fault, '{name}' takes {now['cycles']} cycles, and {was.get('cycles', 'none')} are on record, "
+            f"or its counters differ: {changed}; if that is meant, run `./hwswap {engine.replace('mutants', 'mutate')} "
             "--record-cycles` and commit sim/hwswap/verify/cycles.json"
         )
 
