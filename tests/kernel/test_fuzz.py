@@ -2,14 +2,16 @@
 """What becomes of what a kernel answers; no guest is started."""
 
 import json
+from collections import Counter
 
 import pytest
 from hwswap.cli.main import main
+from hwswap.guest.qemu import GuestError
 from hwswap.kernel import fuzz
 from hwswap.kernel.fuzz import FuzzError, Tally
-from hwswap.model.golden import DISCARD
+from hwswap.model.golden import DISCARD, Allocator
 from hwswap.model.rows import SLOTS
-from hwswap.rtl.replay import ReplayError
+from hwswap.rtl.replay import Outcome, ReplayError
 from hwswap.stimulus import kernel_streams
 from hwswap.traces import trace
 from hwswap.traces.stream import Shape
@@ -65,9 +67,10 @@ def test_batches_alternate_between_the_kernels_and_have_all_streams():
 
 def counted():
     """Return the tally of a run that had exactly enough of everything."""
-    tally = Tally(operations=1_000_000)
-    tally.paths.update({name: round(share * 1e6) for name, share in fuzz.LEAST.items()})
-    tally.allocated.update(dict.fromkeys(range(10), round(fuzz.LEAST_ORDER * 1e6)))
+    tally = Tally(operations=1_000_000, traced=500_000)
+    tally.paths["free"] = 7
+    tally.taken.update({name: round(share * 5e5) for name, share in fuzz.LEAST_TAKEN.items()})
+    tally.allocated.update({order: round(share * 1e6) for order, share in enumerate(fuzz.LEAST_ORDERS)})
     tally.events.update({name: round(share * 1e6) for name, share in fuzz.LEAST_EVENTS.items()})
     return tally
 
@@ -75,7 +78,9 @@ def counted():
 def test_a_run_has_to_have_enough_of_everything():
     assert fuzz.missing(counted()) == []
     for what, key, text in (
-        ("paths", "steal", "allocations that ended at steal"),
+        ("taken", "frag", "clusters taken off lists FRAG"),
+        ("events", "allocations that failed", "allocations that failed"),
+        ("events", "allocations on large devices, nearly full", "on large devices, nearly full"),
         ("allocated", 7, "allocations of order 7"),
         ("events", "files", "files"),
         ("events", "clusters discarded when asked", "clusters discarded when asked"),
@@ -96,8 +101,38 @@ def test_tallies_add_up():
     total, part = counted(), counted()
     part.largest = 77
     total.add(part)
-    assert total.operations == 2_000_000 and total.largest == 77
-    assert total.paths["free"] == 2 * part.paths["free"] and fuzz.missing(total) == []
+    assert (total.operations, total.traced, total.largest) == (2_000_000, 1_000_000, 77)
+    assert total.paths["free"] == 14 and fuzz.missing(total) == []
+
+
+def test_operations_count_for_lists_only_where_the_kernel_has_tracepoints(monkeypatch, tmp_path):
+    said = {"records": len(MADE.records), "allocated": [1] * 10, "failed": [2] * 10}
+    said |= dict.fromkeys(fuzz._COUNTS, 3)
+    for taken, traced in ((Counter(), 0), (Counter(free=9), len(MADE.records))):
+        monkeypatch.setattr(fuzz, "on_kernel", lambda *_, taken=taken: fuzz.Said([said], taken))
+        monkeypatch.setattr(fuzz, "on_rtl", lambda *_: "")
+        tally, found = fuzz.carry_out("patched", [CASE], tmp_path / "a.log", Allocator)
+        assert found is None and (tally.taken, tally.traced) == (taken, traced)
+        assert tally.events["allocations that failed"] == 20 and tally.events["swapons"] == 3
+
+
+def test_streams_of_a_guest_that_dies_are_kept(monkeypatch, tmp_path):
+    def dies(*_):
+        raise GuestError("the guest did not come up")
+
+    monkeypatch.setattr(fuzz, "on_kernel", dies)
+    with pytest.raises(FuzzError, match="did not come up; its streams: .*, for hwswap fuzz --replay"):
+        fuzz.carry_out("tuned", [CASE], tmp_path / "a.log", Allocator)
+    (kept,) = tmp_path.glob("died-tuned-*/0000.hwst")
+    assert trace.read(kept).records == MADE.records
+
+
+def test_an_engine_that_was_given_less_than_the_stream_is_not_equal(monkeypatch):
+    report = {"ops": len(MADE.records) - 1}
+    monkeypatch.setattr(fuzz.replay, "replay", lambda *_, **__: Outcome(True, "", report))
+    assert fuzz.on_rtl(CASE, MADE) == f"of {len(MADE.records)} operations the engine was given {report['ops']}"
+    report["ops"] += 1
+    assert not fuzz.on_rtl(CASE, MADE)
 
 
 def test_a_guest_that_ends_early_is_an_error(monkeypatch):
@@ -115,10 +150,11 @@ def test_a_guest_that_ends_early_is_an_error(monkeypatch):
             pass
 
         def wait_job(self, timeout):
-            return type("Done", (), {"check": lambda self: '@case 0000 {"records": 2000}\n'})()
+            out = '@case 0000 {"records": 2000}\n@taken free 30\n@taken frag 1\n@taken free 12\n'
+            return type("Done", (), {"check": lambda self: out})()
 
     monkeypatch.setattr(fuzz, "Guest", Guest)
-    assert fuzz.on_kernel("patched", [MADE], None) == [{"records": 2000}]
+    assert fuzz.on_kernel("patched", [MADE], None) == fuzz.Said([{"records": 2000}], Counter(free=42, frag=1))
     with pytest.raises(FuzzError, match="patched: of 2 streams 1 came to their end"):
         fuzz.on_kernel("patched", [MADE, MADE], None)
 
@@ -134,13 +170,31 @@ def test_wrong_words_are_refused(capsys):
     assert "0 operations are too few" in capsys.readouterr().err
 
 
-def test_waves_of_a_trace_that_is_too_large_are_refused_before_anything_is_run(tmp_path, capsys):
-    shape = Shape(seed=1, ops=200, devices=2, cpus=kernel_streams.CPUS, clusters=8, span=2)
+def test_a_trace_that_fits_no_engine_is_refused_before_anything_is_run(tmp_path, capsys):
+    shape = Shape(seed=1, ops=200, devices=32, cpus=65, clusters=512, span=2)
     made, _ = kernel_streams.generate(shape)
     path = tmp_path / "a.hwst"
     trace.write(path, made.header, made.records)
-    assert main(["fuzz", "--replay", str(path), "--waves", str(tmp_path / "a.fst")]) == 1
-    assert "too large for the engine that keeps waves" in capsys.readouterr().err
+    assert main(["fuzz", "--replay", str(path)]) == 1
+    assert "too large for each engine: they have 8 devices, 4 CPUs and 1024 clusters" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("cpus", "clusters", "build"), [(4, 8, "model"), (8, 8, "model-wide"), (4, 4096, "model-scale")])
+def test_waves_are_of_the_first_engine_that_has_room(tmp_path, monkeypatch, cpus, clusters, build):
+    span = clusters // 2
+    made, _ = kernel_streams.generate(Shape(seed=1, ops=50, devices=1, cpus=cpus, clusters=clusters, span=span))
+    path = tmp_path / "a.hwst"
+    trace.write(path, made.header, made.records)
+    given = []
+
+    def replayed(trace, options, build):
+        given.append((build.parent.name, bool(options)))
+        return Outcome(True, "", {})
+
+    monkeypatch.setattr(fuzz, "on_kernel", lambda *_: fuzz.Said([{}], Counter()))
+    monkeypatch.setattr(fuzz.replay, "replay", replayed)
+    assert main(["fuzz", "--replay", str(path), "--waves", str(tmp_path / "a.fst")]) == 0
+    assert given[0] == (f"{build}-wave", True) and not any(waves for _, waves in given[1:])
 
 
 def test_what_was_counted_is_a_json_file():

@@ -16,7 +16,7 @@ from hwswap.traces.stream import Shape
 from run_seed import SEED
 
 CASES = list(kernel_streams.cases(SEED + 11, 120_000))
-DISCARDING = Shape(seed=5, ops=2_500, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
+DISCARDING = Shape(seed=18, ops=2_500, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,31 @@ def test_cpus_stay_for_some_operations(made):
     assert 0.03 < changes / allocations < 0.15
 
 
+def test_the_only_device_of_a_stream_is_filled_if_it_is_large():
+    shape = Shape(seed=SEED + 3, ops=6_000, devices=1, cpus=2, clusters=8192, span=kernel_streams.LARGEST)
+    made, _ = kernel_streams.generate(shape)
+    (size,) = (record.a for record in made.records if record.op == Op.PREPARE)
+    assert -(-size // SLOTS) == kernel_streams.LARGEST
+    used = most = 0
+    for record in made.records:
+        if record.op == Op.ALLOC and record.type != trace.FAILED:
+            used += 1 << record.order
+        elif record.op == Op.FREE:
+            used -= record.b
+        most = max(most, used)
+    assert most > 0.99 * size
+
+
+def test_what_a_cpu_frees_it_frees_among_its_allocations(made):
+    changes = operations = 0
+    for case, stream, _ in made:
+        if case.shape.cpus > 1:
+            cpus = [record.cpu for record in stream.records if record.op in (Op.ALLOC, Op.FREE)]
+            changes += sum(one != other for one, other in itertools.pairwise(cpus))
+            operations += len(cpus)
+    assert 0.03 < changes / operations < 0.15
+
+
 def test_discards_are_asked_for_as_a_whole_or_belong_to_an_allocation_that_failed(made):
     ended = Counter()
     for stream in [kernel_streams.generate(DISCARDING)[0], *(stream for _, stream, _ in made)]:
@@ -132,7 +157,7 @@ class Noting(Allocator):
 
 
 def test_no_allocation_goes_round_between_devices_without_end(monkeypatch):
-    equals = Shape(seed=19, ops=8_000, devices=2, cpus=2, clusters=64, span=4, features=frozenset({"discard"}))
+    equals = Shape(seed=38, ops=8_000, devices=2, cpus=2, clusters=64, span=4, features=frozenset({"discard"}))
     for shape in [equals, *(case.shape for case in CASES if "discard" in case.shape.features)]:
         monkeypatch.setattr(Noting, "longest", 0)
         kernel_streams.generate(shape, Noting)

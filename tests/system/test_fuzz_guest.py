@@ -19,6 +19,8 @@ def test_kernels_golden_model_and_rtl_give_the_same_answers(tmp_path, fresh_seed
     assert set(tally.engines) == {engine.build for engine in kernel_streams.ENGINES}
     assert all(tally.allocated[order] for order in range(10)), tally.allocated
     assert tally.events["swapons"] and tally.events["swapoffs"], tally.events
+    # Kernels with tracepoints counted what they took off lists.
+    assert 0 < tally.traced < OPERATIONS and all(tally.taken[name] for name in fuzz.LEAST_TAKEN), tally.taken
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(FreesToHead, 1), (DiscardsToHead, 4)])
@@ -30,5 +32,5 @@ def test_a_wrong_rule_is_found_on_the_kernel_and_on_the_rtl(tmp_path, kind, seed
     assert fuzz.on_rtl(found.case, found.made)
     short = fuzz.shortest(fuzz.Difference("rtl", found.case, found.made, ""), lambda text: None, kind)
     assert len(short.records) < 100
-    (said,) = fuzz.on_kernel("patched", [short], None)
+    (said,) = fuzz.on_kernel("patched", [short], None).answers
     assert "answer" in said and "the golden model" in fuzz.answer(said, short)

@@ -23,7 +23,7 @@ CPUS = 8
 """CPUs of the guest."""
 
 DEVICES = 28
-"""What a kernel with page migration has numbers for."""
+"""What a kernel has numbers for: of 32 page migration takes three, markers in page tables one (MAX_SWAPFILES)."""
 
 FILE_CLUSTERS = 4
 """Clusters of a file at most: its blocks take memory, those of a RAM disk only once they are written."""
@@ -40,8 +40,11 @@ _STAY = 0.85
 _NOT_SINGLE = (0,) + (1,) * (ORDERS - 1)
 """Weights of orders, where order 0 may not be drawn."""
 
-_TO_FILL = 3000
+_TO_FILL = LARGEST + 1000
 """Allocations at most by which all is filled up."""
+
+_LARGE = 1024
+"""Clusters from which on a device is large: if it is the only one, it is filled to begin with."""
 
 _FEWEST = SLOTS // 2
 """Slots of a device at least: so many that bad ones leave some."""
@@ -63,6 +66,9 @@ FEATURES = {"rotating": 0.6, "discard": 0.4}
 
 ENGINES = (Engine("model", 8, 4, 1024), Engine("model-wide", 32, 64, 512), Engine("model-scale", 2, 4, 2 * LARGEST))
 """Of all, the second has more devices and CPUs, the third more clusters, in DRAM."""
+
+ROOM = ", ".join(f"{each.devices} devices, {each.cpus} CPUs and {each.clusters} clusters" for each in ENGINES)
+"""What they have room for, in words."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,21 @@ class KernelStream(Stream):
                 yield from self.retry(record.cpu)
             elif record.op in (Op.ALLOC, Op.FREE) and "discard" in self.shape.features:
                 yield from self.ask_in_need()
+
+    def arrive(self) -> Iterator[Record]:
+        """Bring on the first devices; fill a large one, or a stream would hardly ever see one that is nearly full."""
+        yield from super().arrive()
+        if self.large:
+            yield from self.fill()
+
+    @property
+    def large(self) -> bool:
+        """Tell whether this is a stream of one large device."""
+        return self.shape.devices == 1 and self.shape.span >= _LARGE
+
+    def freeing_cpu(self) -> int:
+        """Free where allocations are made: a change of CPU costs more than a free, too."""
+        return self.some_cpu()
 
     def retry(self, cpu: int) -> Iterator[Record]:
         """Discard as an allocation of order 0 does that found nothing, and allocate again."""
@@ -176,8 +197,8 @@ class KernelStream(Stream):
 
     def size(self) -> int:
         """Draw the slots of a device; that it is to be a file is drawn here, too."""
-        self.file = self.rng.random() < 0.15
-        clusters = (super().size() + SLOTS - 1) // SLOTS
+        self.file = not self.large and self.rng.random() < 0.15
+        clusters = self.shape.span if self.large else (super().size() + SLOTS - 1) // SLOTS
         if "discard" in self.shape.features:
             # The first one has the header, and the last one may have bad slots: they never get empty.
             clusters = max(clusters, min(self.shape.span, 4))
@@ -216,14 +237,17 @@ def cases(seed: int, operations: int) -> Iterator[Case]:
         devices = min(engine.devices, DEVICES)
         # Most devices are so small that a stream fills them.
         span = min(engine.clusters // 2, rng.choice((1, 3, 6, 12, 24, 24, 48, LARGEST)))
-        count = rng.choice((1, 2, min(devices, 4), devices))
+        count = rng.choice((1, 2, min(devices, 4), rng.randint(1, devices), devices))
         features = frozenset(name for name, share in FEATURES.items() if rng.random() < share)
         if "discard" in features and rng.random() < 0.6:
             # An allocation discards by itself only where no device at all has anything else to give.
             count, span = min(count, 2), rng.choice((4, 8))
+        length = rng.choice((OPERATIONS // 8, OPERATIONS // 4, OPERATIONS // 2, OPERATIONS))
+        if span >= _LARGE and rng.random() < 0.5:
+            count, length = 1, OPERATIONS
         shape = Shape(
             seed=rng.getrandbits(32),
-            ops=min(operations, rng.choice((OPERATIONS // 8, OPERATIONS // 4, OPERATIONS // 2, OPERATIONS))),
+            ops=min(operations, length),
             devices=count,
             cpus=rng.choice((1, 2, 4, min(engine.cpus, CPUS))),
             clusters=engine.clusters,

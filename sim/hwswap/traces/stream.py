@@ -194,9 +194,7 @@ class Stream:
         """Yield records without end: some devices, then phases and comings and goings of devices."""
         if "node" in self.shape.features:
             yield from self.nodes()
-        count = self.rng.randint(min(2, self.shape.devices), self.shape.devices)
-        for type_ in self.rng.sample(range(self.shape.devices), count):
-            yield from self.come(type_)
+        yield from self.arrive()
         while True:
             if self.shape.features & set(CHOICES) and self.rng.random() < 0.6:
                 yield self.switch()
@@ -214,6 +212,12 @@ class Stream:
                 yield from self.go(give_up=event < 0.15)
             elif event < 0.8:
                 yield from self.some_device_comes()
+
+    def arrive(self) -> Iterator[trace.Record]:
+        """Bring on the first devices."""
+        count = self.rng.randint(min(2, self.shape.devices), self.shape.devices)
+        for type_ in self.rng.sample(range(self.shape.devices), count):
+            yield from self.come(type_)
 
     # Policies
 
@@ -448,7 +452,11 @@ class Stream:
         """Free slots that are in use."""
         self.must(self.model.free(type_, offset, nr))
         self.in_use[type_].remove(offset, nr)
-        return trace.free(self.rng.randrange(self.shape.cpus), type_, offset, nr)
+        return trace.free(self.freeing_cpu(), type_, offset, nr)
+
+    def freeing_cpu(self) -> int:
+        """Draw who frees."""
+        return self.rng.randrange(self.shape.cpus)
 
     @staticmethod
     def must(status: Status) -> None:

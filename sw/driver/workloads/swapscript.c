@@ -47,10 +47,19 @@ struct record {
 
 #define DEVICES 32
 #define BAD_LIST 8192 /* characters */
+#define SLOTS 512U	/* of a cluster */
+#define LARGE 1024	/* clusters of a device that counts as large */
+#define MANY 8		/* so many devices, and more count as many */
 #define NONE (~0U)
 
 /* In <linux/swap.h> of the kernel alone. */
 #define DISCARD_PAGES 0x40000
+
+/* A cluster, by what the kernel answered. */
+struct cluster {
+	uint16_t taken; /* slots that cannot be had: in use, bad, or behind the device's end */
+	uint8_t order;	/* of the allocation that found it empty */
+};
 
 static struct device {
 	char area[64];
@@ -58,6 +67,8 @@ static struct device {
 	int32_t priority;
 	char bad[BAD_LIST];
 	unsigned type; /* the kernel's number; NONE: off */
+	struct cluster *clusters;
+	uint32_t nr_clusters, nr_bad, used; /* the last two in slots; used by what the kernel answered */
 	bool going;
 	pthread_t leaver;
 	int result; /* of swapoff: an errno */
@@ -69,7 +80,10 @@ static uint64_t ops[MOST];
 static const struct record *records, *asked[MOST];
 static size_t nr_ops;
 static uint64_t allocations[10], failures[10], frees, switches, on, off, given_up, files, rotating, discarding;
-static uint64_t discarded, retries, on_files, on_rotating, on_discarding; /* the last three: allocations */
+static uint64_t discarded, retries, frees_elsewhere;
+static unsigned now_on; /* devices */
+/* Allocations, by where the slots lie, and by the CPU. */
+static uint64_t in_empty, in_others, on_files, on_rotating, on_discarding, on_bad, on_partial, on_large, of_many, on_high;
 
 /* Runs a command; dies if it fails. */
 __attribute__((format(printf, 1, 2))) static void command(const char *format, ...)
@@ -124,13 +138,41 @@ static int64_t clusters(const struct record *record)
 
 static void count_allocation(const struct record *record)
 {
-	uint32_t flags = devices[record->type].flags;
+	struct device *from = &devices[record->type];
+	struct cluster *cluster = &from->clusters[record->a / SLOTS];
+	uint32_t flags = from->flags;
 
+	if (!cluster->taken) {
+		cluster->order = record->order;
+		in_empty++;
+	}
+	/* Order 0 alone goes into clusters of others: it has stolen there, or goes on where it has. */
+	in_others += cluster->order != record->order;
+	on_bad += from->nr_bad != 0;
+	on_partial += from->pages % SLOTS != 0;
+	on_large += from->nr_clusters >= LARGE && from->used >= from->pages / 10 * 9;
+	of_many += now_on > MANY;
+	on_high += record->cpu >= 4;
+	cluster->taken += 1U << record->order;
+	from->used += 1U << record->order;
 	allocations[record->order]++;
 	retries += retried(record);
 	on_files += !(flags & BLKDEV);
 	on_rotating += !(flags & SOLIDSTATE);
 	on_discarding += !!(flags & DISCARD);
+}
+
+static void count_free(const struct record *record)
+{
+	struct device *of = &devices[record->type];
+	struct cluster *cluster = &of->clusters[record->a / SLOTS];
+
+	frees++;
+	frees_elsewhere += record->cpu != 0;
+	of->used -= record->b;
+	cluster->taken -= record->b;
+	if (!cluster->taken)
+		cluster->order = 0;
 }
 
 static void flush(void)
@@ -145,7 +187,7 @@ static void flush(void)
 
 		if (record->op == FREE) {
 			equal = !answer;
-			frees++;
+			count_free(record);
 		} else if (record->op == DISCARD_TAKE) {
 			equal = answer == clusters(record);
 			discarded += answer;
@@ -181,16 +223,16 @@ static void operation(const struct record *record)
 	}
 	if (nr_ops == MOST)
 		flush();
+	if (record->op != DISCARD_TAKE && record->cpu != now) {
+		flush();
+		now = record->cpu;
+		switches += run_on_cpu(now);
+	}
 	if (record->op == FREE) {
-		/* Which CPU frees does not matter to the allocator. */
 		ops[nr_ops] = ASK_FREE(device(record)->type, record->a, record->b);
 	} else if (record->op == DISCARD_TAKE) {
 		ops[nr_ops] = ASK_DISCARD(device(record)->type);
 	} else {
-		if (record->cpu != now)
-			flush();
-		now = record->cpu;
-		switches += run_on_cpu(now);
 		ops[nr_ops] = ASK_ALLOC(record->order);
 	}
 	asked[nr_ops++] = record;
@@ -204,6 +246,15 @@ static void prepare(const struct record *record)
 	made->flags = record->b;
 	made->priority = record->c;
 	made->bad[0] = 0;
+	made->nr_bad = 0;
+	made->used = 0;
+	made->nr_clusters = (made->pages + SLOTS - 1) / SLOTS;
+	free(made->clusters);
+	made->clusters = calloc(made->nr_clusters, sizeof(*made->clusters));
+	if (!made->clusters)
+		die("no memory for the clusters of device %u", record->type);
+	made->clusters[0].taken = 1; /* the header */
+	made->clusters[made->nr_clusters - 1].taken += made->nr_clusters * SLOTS - made->pages;
 }
 
 static void mark_bad(const struct record *record)
@@ -216,6 +267,8 @@ static void mark_bad(const struct record *record)
 			die("record %zu: too many bad slots", (size_t)(record - records));
 		length += sprintf(made->bad + length, "%s%u", length ? "," : "-b ", slot);
 	}
+	made->nr_bad += record->b;
+	made->clusters[record->a / SLOTS].taken += record->b;
 }
 
 /* Makes the area, and switches it on. */
@@ -249,6 +302,7 @@ static void come(const struct record *record)
 	of_type[type] = disk;
 	made->type = type;
 	on++;
+	now_on++;
 	files += file;
 	rotating += word[0] == '1';
 	discarding += discards;
@@ -309,6 +363,7 @@ static void go(const struct record *record)
 	if (!(leaving->flags & BLKDEV))
 		command("umount /tmp/disk%u", record->type);
 	off++;
+	now_on--;
 }
 
 static void stay(struct device *leaving)
@@ -429,13 +484,18 @@ int main(int argc, char **argv)
 	printf("{\"records\": %zu, ", nr);
 	print_counts("allocated", allocations);
 	print_counts("failed", failures);
-	printf("\"freed\": %" PRIu64 ", \"changes of CPU\": %" PRIu64 ", \"swapons\": %" PRIu64
+	printf("\"freed\": %" PRIu64 ", \"frees on other CPUs than the first\": %" PRIu64 ", \"changes of CPU\": %" PRIu64 ", \"swapons\": %" PRIu64
 	       ", \"swapoffs\": %" PRIu64 ", \"swapoffs interrupted\": %" PRIu64 ", \"files\": %" PRIu64
 	       ", \"rotating\": %" PRIu64 ", \"discarding\": %" PRIu64 ", \"clusters discarded when asked\": %" PRIu64
 	       ", \"allocations that discarded\": %" PRIu64 ", \"allocations on files\": %" PRIu64
 	       ", \"allocations on rotating devices\": %" PRIu64 ", \"allocations on discarding devices\": %" PRIu64
-	       "}\n",
-	       frees, switches, on, off, given_up, files, rotating, discarding, discarded, retries, on_files,
-	       on_rotating, on_discarding);
+	       ", \"allocations in empty clusters\": %" PRIu64 ", \"allocations in clusters of a larger order\": %" PRIu64
+	       ", \"allocations on devices with bad slots\": %" PRIu64
+	       ", \"allocations on devices with a part of a cluster\": %" PRIu64
+	       ", \"allocations on large devices, nearly full\": %" PRIu64
+	       ", \"allocations with more than 8 devices\": %" PRIu64
+	       ", \"allocations on CPUs 4 to 7\": %" PRIu64 "}\n",
+	       frees, frees_elsewhere, switches, on, off, given_up, files, rotating, discarding, discarded, retries,
+	       on_files, on_rotating, on_discarding, in_empty, in_others, on_bad, on_partial, on_large, of_many, on_high);
 	return 0;
 }
