@@ -179,7 +179,9 @@ def test_a_trace_that_fits_no_engine_is_refused_before_anything_is_run(tmp_path,
     assert "too large for each engine: they have 8 devices, 4 CPUs and 1024 clusters" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("cpus", "clusters", "build"), [(4, 8, "model"), (8, 8, "model-wide"), (4, 4096, "model-scale")])
+@pytest.mark.parametrize(
+    ("cpus", "clusters", "build"), [(4, 8, "model"), (8, 8, "model-wide"), (4, 4096, "model-scale")]
+)
 def test_waves_are_of_the_first_engine_that_has_room(tmp_path, monkeypatch, cpus, clusters, build):
     span = clusters // 2
     made, _ = kernel_streams.generate(Shape(seed=1, ops=50, devices=1, cpus=cpus, clusters=clusters, span=span))

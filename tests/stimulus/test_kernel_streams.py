@@ -16,7 +16,7 @@ from hwswap.traces.stream import Shape
 from run_seed import SEED
 
 CASES = list(kernel_streams.cases(SEED + 11, 120_000))
-DISCARDING = Shape(seed=18, ops=2_500, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
+DISCARDING = Shape(seed=5, ops=4_000, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
 
 
 @pytest.fixture(scope="module")

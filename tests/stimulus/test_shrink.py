@@ -18,7 +18,7 @@ from run_seed import SEED
 from wrong_models import DiscardsToHead, NeverRequeues
 
 SHAPE = Shape(seed=5, ops=3_000, devices=4, cpus=4, clusters=64, span=4)
-DISCARDING = Shape(seed=18, ops=2_500, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
+DISCARDING = Shape(seed=5, ops=4_000, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
 
 
 def shows(kept, kind=NeverRequeues):

@@ -47,9 +47,9 @@ struct record {
 
 #define DEVICES 32
 #define BAD_LIST 8192 /* characters */
-#define SLOTS 512U	/* of a cluster */
-#define LARGE 1024	/* clusters of a device that counts as large */
-#define MANY 8		/* so many devices, and more count as many */
+#define SLOTS 512U    /* of a cluster */
+#define LARGE 1024    /* clusters of a device that counts as large */
+#define MANY 8	      /* so many devices, and more count as many */
 #define NONE (~0U)
 
 /* In <linux/swap.h> of the kernel alone. */
@@ -83,7 +83,36 @@ static uint64_t allocations[10], failures[10], frees, switches, on, off, given_u
 static uint64_t discarded, retries, frees_elsewhere;
 static unsigned now_on; /* devices */
 /* Allocations, by where the slots lie, and by the CPU. */
-static uint64_t in_empty, in_others, on_files, on_rotating, on_discarding, on_bad, on_partial, on_large, of_many, on_high;
+static uint64_t in_empty, in_others, on_files, on_rotating, on_discarding;
+static uint64_t on_bad, on_partial, on_large, of_many, on_high;
+
+/* What is printed, beside counts by order. */
+static const struct {
+	const char *name;
+	const uint64_t *number;
+} counts[] = {
+    {"freed", &frees},
+    {"frees on other CPUs than the first", &frees_elsewhere},
+    {"changes of CPU", &switches},
+    {"swapons", &on},
+    {"swapoffs", &off},
+    {"swapoffs interrupted", &given_up},
+    {"files", &files},
+    {"rotating", &rotating},
+    {"discarding", &discarding},
+    {"clusters discarded when asked", &discarded},
+    {"allocations that discarded", &retries},
+    {"allocations in empty clusters", &in_empty},
+    {"allocations in clusters of a larger order", &in_others},
+    {"allocations on files", &on_files},
+    {"allocations on rotating devices", &on_rotating},
+    {"allocations on discarding devices", &on_discarding},
+    {"allocations on devices with bad slots", &on_bad},
+    {"allocations on devices with a part of a cluster", &on_partial},
+    {"allocations on large devices, nearly full", &on_large},
+    {"allocations with more than 8 devices", &of_many},
+    {"allocations on CPUs 4 to 7", &on_high},
+};
 
 /* Runs a command; dies if it fails. */
 __attribute__((format(printf, 1, 2))) static void command(const char *format, ...)
@@ -442,11 +471,11 @@ static const struct record *map(const char *path, size_t *nr)
 	return (const struct record *)(text + 16 + header);
 }
 
-static void print_counts(const char *name, const uint64_t *counts)
+static void print_orders(const char *name, const uint64_t *by_order)
 {
 	printf("\"%s\": [", name);
 	for (unsigned order = 0; order < 10; order++)
-		printf("%s%" PRIu64, order ? ", " : "", counts[order]);
+		printf("%s%" PRIu64, order ? ", " : "", by_order[order]);
 	printf("], ");
 }
 
@@ -482,20 +511,10 @@ int main(int argc, char **argv)
 			command("umount /tmp/disk%u", i);
 	}
 	printf("{\"records\": %zu, ", nr);
-	print_counts("allocated", allocations);
-	print_counts("failed", failures);
-	printf("\"freed\": %" PRIu64 ", \"frees on other CPUs than the first\": %" PRIu64 ", \"changes of CPU\": %" PRIu64 ", \"swapons\": %" PRIu64
-	       ", \"swapoffs\": %" PRIu64 ", \"swapoffs interrupted\": %" PRIu64 ", \"files\": %" PRIu64
-	       ", \"rotating\": %" PRIu64 ", \"discarding\": %" PRIu64 ", \"clusters discarded when asked\": %" PRIu64
-	       ", \"allocations that discarded\": %" PRIu64 ", \"allocations on files\": %" PRIu64
-	       ", \"allocations on rotating devices\": %" PRIu64 ", \"allocations on discarding devices\": %" PRIu64
-	       ", \"allocations in empty clusters\": %" PRIu64 ", \"allocations in clusters of a larger order\": %" PRIu64
-	       ", \"allocations on devices with bad slots\": %" PRIu64
-	       ", \"allocations on devices with a part of a cluster\": %" PRIu64
-	       ", \"allocations on large devices, nearly full\": %" PRIu64
-	       ", \"allocations with more than 8 devices\": %" PRIu64
-	       ", \"allocations on CPUs 4 to 7\": %" PRIu64 "}\n",
-	       frees, frees_elsewhere, switches, on, off, given_up, files, rotating, discarding, discarded, retries,
-	       on_files, on_rotating, on_discarding, in_empty, in_others, on_bad, on_partial, on_large, of_many, on_high);
+	print_orders("allocated", allocations);
+	print_orders("failed", failures);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		printf("%s\"%s\": %" PRIu64, i ? ", " : "", counts[i].name, *counts[i].number);
+	printf("}\n");
 	return 0;
 }
