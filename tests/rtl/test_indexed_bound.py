@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long an allocation takes under PLACEMENT: INDEXED, on streams that are made to take long (docs/engine.md).
+
+What is promised is for one visit of a device, and for each further one: the golden model counts the visits, and the
+longest allocation of a stream may not take longer than its longest walk along the devices may.
+"""
+
+import random
+
+import pytest
+from hwswap.bench.engine_cycles import INDEXED, measure
+from hwswap.compare import fallback, operations
+from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, VISITS, Allocator
+from hwswap.model.policy import Placement, Policy
+from hwswap.model.rows import SLOTS
+from hwswap.traces import trace
+from hwswap.traces.stream import Shape, generate, header
+from run_seed import SEED
+
+ROTATING = 12
+"""Cycles more where a rotating device is visited: its own place is read first, and its cluster searched twice."""
+
+FURTHER = 8
+"""Cycles of each further visit."""
+
+FURTHER_ROTATING = 3
+"""So many more if that device rotates."""
+
+
+class Walking(Allocator):
+    """Notes the longest walk: (visits, those of rotating devices)."""
+
+    longest = 0, 0
+
+    def alloc(self, cpu, order):
+        """Allocate."""
+        self.walk = 0, 0
+        found = super().alloc(cpu, order)
+        most, rotating = type(self).longest
+        type(self).longest = max(most, self.walk[0]), max(rotating, self.walk[1])
+        return found
+
+    def visit(self, device, cpu):
+        """Visit a device."""
+        found = super().visit(device, cpu)
+        if found[0] is not None:
+            self.walk = self.walk[0] + 1, self.walk[1] + found[0].rotating
+        return found
+
+
+@pytest.fixture
+def walking(monkeypatch):
+    """Have the golden model note its walks."""
+    monkeypatch.setattr(Walking, "longest", (0, 0))
+    monkeypatch.setattr(operations, "Allocator", Walking)
+    return Walking
+
+
+def promised(visits: int, rotating: int) -> int:
+    """Return the most cycles that an allocation with so many visits takes, some of them of rotating devices."""
+    return INDEXED + FURTHER * max(visits - 1, 0) + (ROTATING + FURTHER_ROTATING * rotating if rotating else 0)
+
+
+def longest(records, shape: Shape) -> int:
+    """Return the cycles of the longest allocation on the core."""
+    groups = measure(trace.complete(header(shape), records), "longest")["groups"]
+    return max(int(cycles) for group in groups if group["kind"] == "alloc" for cycles, _ in group["cycles"])
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_no_allocation_of_a_random_stream_takes_longer_than_promised(walking, number):
+    rng = random.Random(SEED + number)
+    features = frozenset(name for name in ("discard", "rotating") if rng.random() < 0.7)
+    devices, span = rng.choice((1, 2, 3, 4, 8)), rng.choice((3, 12, 24))
+    shape = Shape(rng.getrandbits(32), 6000, devices, cpus=3, clusters=128, span=span, features=features)
+    _, done = fallback.redo(generate(shape), fallback.POLICIES["indexed"])
+    took = longest(done, shape)
+    assert 20 <= took <= promised(*walking.longest), walking.longest
+
+
+@pytest.mark.parametrize("devices", [2, 3, 8])
+@pytest.mark.parametrize("flags", [SOLIDSTATE | BLKDEV | DISCARD, BLKDEV | DISCARD])
+def test_devices_that_wait_for_discards_are_visited_as_often_as_there_is_patience(walking, devices, flags):
+    model = Walking(devices, 2, 128)
+    policy = Policy(placement=Placement.INDEXED)
+    model.set_policy(policy)
+    records = [trace.policy(policy)]
+    for type_ in range(devices):
+        model.prepare(type_, 3 * SLOTS, 3 * type_, flags, -1)
+        model.swapon(type_)
+        records += [trace.prepare(type_, 3 * SLOTS, flags, -1), trace.swapon(type_)]
+
+    def alloc(order):
+        found = model.alloc(1, order)
+        records.append(trace.alloc(1, order, found))
+        return found
+
+    for order in (9, 0):
+        while alloc(order):
+            pass
+    # Of each device one cluster is emptied: it is not full, and has nothing to give.
+    for type_ in range(devices):
+        model.free(type_, SLOTS, SLOTS)
+        records.append(trace.free(0, type_, SLOTS, SLOTS))
+    for order in (0, 0, 9):
+        assert alloc(order) is None
+    shape = Shape(1, len(records), devices, cpus=2, clusters=128, span=3)
+    visits, rotating = walking.longest
+    assert visits == VISITS and rotating in (0, VISITS)
+    took = longest(records, shape)
+    assert FURTHER * VISITS < took <= promised(visits, rotating), (took, promised(visits, rotating))
