@@ -97,6 +97,16 @@ def test_a_run_has_to_have_enough_of_everything():
     assert fuzz.missing(tally) == []
 
 
+def test_counts_of_kernels_are_the_golden_model_s():
+    tally = counted()
+    for name, path in (("allocations in empty clusters", "free"), ("allocations that failed", "fail")):
+        tally.paths[path] = tally.events[name]
+    assert fuzz.unlike(tally) == []
+    tally.paths["free"] += 1
+    (said,) = fuzz.unlike(tally)
+    assert said.startswith("11,801 allocations ended at free by the golden model, and 11,800 allocations in empty")
+
+
 def test_tallies_add_up():
     total, part = counted(), counted()
     part.largest = 77

@@ -14,6 +14,7 @@ def test_kernels_golden_model_and_rtl_give_the_same_answers(tmp_path, fresh_seed
     tally, found = fuzz.compare(fresh_seed, OPERATIONS, tmp_path, lambda text: None)
     assert found is None, f"{found.who}: {found.said} HWSWAP_SEED={fresh_seed}"
     assert tally.operations == OPERATIONS
+    assert fuzz.unlike(tally) == []
     # Each kernel and each engine had its share, each order was placed, and each kind of event was seen.
     assert set(tally.kernels) == set(fuzz.KERNELS)
     assert set(tally.engines) == {engine.build for engine in kernel_streams.ENGINES}
