@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 FOLDER = Path(__file__).parent
 PROGRAM = paths.BUILD / "readers" / "read-scripts"
-WHOLE = (FOLDER / "scripts" / "every-word.txt").read_bytes()
+WHOLE = (FOLDER / "every-word.script").read_bytes()
 
 DAMAGED = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
