@@ -75,7 +75,8 @@ def test_no_allocation_of_a_random_stream_takes_longer_than_promised(walking, nu
     shape = Shape(rng.getrandbits(32), 6000, devices, cpus=3, clusters=128, span=span, features=features)
     _, done = fallback.redo(generate(shape), fallback.POLICIES["indexed"])
     took = longest(done, shape)
-    assert 20 <= took <= promised(*walking.longest), walking.longest
+    # More than an allocation takes that goes on at its CPU's place: the index was asked.
+    assert 8 < took <= promised(*walking.longest), walking.longest
 
 
 @pytest.mark.parametrize("devices", [2, 3, 8])
