@@ -78,7 +78,7 @@ mutate: model-mutants
 packages = sim/hwswap/__init__.py $(addprefix sim/hwswap/,$(1))
 test-cocotb_packages := compare model stimulus traces
 test-trace_packages := bench cli compare guest kernel model project rtl stimulus traces
-test-system_packages := $(test-trace_packages)
+test-system_packages := $(test-trace_packages) loads
 
 # What tests may want that is built. Capacity is there for the engines of the boards.
 built := model model-scale model-wide model-driver model-grants-only guest unpatched tuned soc-model litex-example \

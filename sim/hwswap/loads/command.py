@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -97,29 +98,27 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
             return collected, guest.release
 
 
-def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
-    """Runs a guest for each column; returns the report."""
-    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
+def measure(loads: list[catalogue.Load], options: argparse.Namespace, keep: Callable[[Report], None]) -> Report:
+    """Runs a guest for each column; returns the report, which `keep` gets after each column, whatever comes then."""
     measured: dict[str, dict[str, list[dict[str, float | None]]]] = {load.name: {} for load in loads}
-    failed: list[str] = []
-    release = ""
-    for column in options.columns:
-        collected, release = run_column(column, loads, options)
-        failed += [f"{column}: {fault}" for fault in faults(collected.runs)]
-        for load in loads:
-            runs = (collected.runs[load.name, number] for number in range(options.runs))
-            measured[load.name][column] = [figures(run) for run in runs]
-    return {
+    report: Report = {
         "seed": options.seed,
         "runs": options.runs,
         "scale": options.scale,
-        "commits": commits,
-        "linux": release,
+        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "qemu": provenance.qemu(),
         "titles": {load.name: load.title for load in loads},
         "loads": measured,
-        "failures": failed,
+        "failures": [],
     }
+    for column in options.columns:
+        collected, report["linux"] = run_column(column, loads, options)
+        report["failures"] += [f"{column}: {fault}" for fault in faults(collected.runs)]
+        for load in loads:
+            runs = (collected.runs[load.name, number] for number in range(options.runs))
+            measured[load.name][column] = [figures(run) for run in runs]
+        keep(report)
+    return report
 
 
 def _cell(value: tuple[float, float, float] | None) -> str:
@@ -194,9 +193,16 @@ def run(options: argparse.Namespace) -> int:
     loads = catalogue.loads(options.loads)
     output: Path = options.output
     output.mkdir(parents=True, exist_ok=True)
-    report = measure(loads, options)
     name = "locks" if options.locks else "loads"
-    (output / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+
+    def keep(report: Report) -> None:
+        (output / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+
+    try:
+        report = measure(loads, options, keep)
+    except GuestError as error:
+        print(f"bench loads: {error}", file=sys.stderr)
+        return 1
     views = tables(report)
     console = Console(width=170)
     for view in views:
