@@ -11,12 +11,13 @@ mb() {
 	echo "$(($1 * SCALE * 1024 / 100))k"
 }
 
-# limited SIZE COMMAND...: in a memory group of that size
+# limited SIZE COMMAND...: in a memory group that is kept to that size. Not by memory.max: programs that touch all of
+# their memory at once, and again, are killed there, as reclaim finds it all in use.
 limited() {
 	group=/sys/fs/cgroup/load
 	[ -d $group ] || mkdir $group || return 1
 	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
-	echo "$1" >$group/memory.max || return 1
+	echo "$1" >$group/memory.high || return 1
 	shift
 	sh -c 'echo 0 >/sys/fs/cgroup/load/cgroup.procs && exec "$@"' limited "$@"
 }
