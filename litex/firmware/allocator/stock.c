@@ -3,12 +3,13 @@
  * The swap allocator of Linux 7.3: its rules, done as stock software does them. Clusters on lists; a cluster's table of
  * words is all that tells which slots are free, and a scan reads it slot by slot in steps of the allocation's size, an
  * empty cluster's too. Every word is read and written by itself, because readers without lock follow it. A table is
- * cleared when a cluster gets it.
+ * cleared when a cluster gets it. Several harts are kept apart by the kernel's locks (locks.h).
  */
 #include "stock.h"
 
 #include "hwswap_map.h"
 #include "list.h"
+#include "locks.h"
 #include "tables.h"
 #include "words.h"
 
@@ -16,11 +17,13 @@
  * struct cluster - 512 slots
  * @link: in the list that the state names
  * @table: one word a slot; NULL while the cluster is on FREE
+ * @lock: of all of it but @link
  */
 struct cluster {
   struct list link;
   uint64_t *table;
   struct stock_state state;
+  union lock lock;
 };
 
 /**
@@ -29,13 +32,17 @@ struct cluster {
  * @available: it is in that list
  * @writeok: slots of it may be given
  * @listed: its clusters are on lists
+ * @used: slots in use
+ * @lock: of the lists of clusters
  */
 struct device {
   struct list link;
   bool available, writeok, listed;
   unsigned type, flags;
   int priority;
-  uint32_t pages, nr_clusters, used;
+  uint32_t pages, nr_clusters;
+  uint32_t used OWN_LINE;
+  union lock lock OWN_LINE;
   struct list free, full, nonfull[SWAP_ORDERS], frag[SWAP_ORDERS];
   struct cluster clusters[];
 };
@@ -46,15 +53,21 @@ struct next_slot {
   uint32_t offset;
 };
 
+/** struct cpu - what a CPU has for itself; no lock, as nothing else runs on it */
+struct cpu {
+  struct next_slot next[SWAP_ORDERS];
+} OWN_LINE;
+
 struct swap {
   struct swap_memory memory;
   struct swap_tables tables;
   unsigned nr_devices, nr_cpus;
+  union lock lock; /* of the list of available devices */
   struct list available;
   struct device *devices[SWAP_DEVICES];
   stock_changed *changed;
   void *context;
-  struct next_slot next[]; /* by CPU and order */
+  struct cpu cpus[];
 };
 
 /* Table words, each access by itself. */
@@ -85,10 +98,12 @@ static void table_take(struct swap *swap, struct cluster *cluster) {
 
 /* The list of available devices: highest priority first, equals in turn. */
 
+static inline uint32_t slots_of(const struct device *device) { return device->nr_clusters * SWAP_SLOTS; }
+
 static void make_available(struct swap *swap, struct device *device) {
   struct list *place;
 
-  if (device->available || device->used == device->nr_clusters * SWAP_SLOTS)
+  if (device->available || count_get(&device->used) == slots_of(device))
     return;
   for (place = swap->available.next; place != &swap->available; place = place->next) {
     if (list_entry(place, struct device, link)->priority < device->priority)
@@ -102,6 +117,28 @@ static void make_unavailable(struct device *device) {
   if (device->available)
     list_remove(&device->link);
   device->available = false;
+}
+
+/*
+ * Slots of a device are taken or freed. Who takes the last one or frees the first one puts the list right; under the
+ * lock it looks again, as another hart may have done the opposite.
+ */
+
+static inline void used_add(struct swap *swap, struct device *device, unsigned nr) {
+  if (count_add(&device->used, nr) != slots_of(device))
+    return;
+  lock_take(&swap->lock, LOCK_LIST);
+  if (count_get(&device->used) == slots_of(device))
+    make_unavailable(device);
+  lock_drop(&swap->lock, LOCK_LIST);
+}
+
+static inline void used_sub(struct swap *swap, struct device *device, unsigned nr) {
+  if (count_add(&device->used, -nr) + nr != slots_of(device) || !device->writeok)
+    return;
+  lock_take(&swap->lock, LOCK_LIST);
+  make_available(swap, device);
+  lock_drop(&swap->lock, LOCK_LIST);
 }
 
 static struct device *next_available(struct swap *swap, struct list *link) {
@@ -129,14 +166,45 @@ static struct list *list_of(struct device *device, unsigned flag, unsigned order
 
 /* To the tail of the list that the flag names. */
 static void move(struct swap *swap, struct device *device, struct cluster *cluster, unsigned flag) {
-  if (cluster->state.flag != HWSWAP_FLAG_NONE)
-    list_remove(&cluster->link);
+  const unsigned before = cluster->state.flag;
+
   cluster->state.flag = (uint8_t)flag;
   if (flag == HWSWAP_FLAG_FREE) {
     cluster->state.order = 0;
     table_take(swap, cluster);
   }
+  lock_take(&device->lock, LOCK_DEVICE);
+  if (before != HWSWAP_FLAG_NONE)
+    list_remove(&cluster->link);
   list_add_before(list_of(device, flag, cluster->state.order), &cluster->link);
+  lock_drop(&device->lock, LOCK_DEVICE);
+}
+
+/* The first cluster of a list that no other hart has, off the list and locked. */
+static struct cluster *isolate(struct device *device, struct list *list) {
+  struct cluster *found = NULL;
+
+  lock_take(&device->lock, LOCK_DEVICE);
+  for (struct list *link = list->next; link != list; link = link->next) {
+    struct cluster *cluster = list_entry(link, struct cluster, link);
+
+    if (lock_try(&cluster->lock, LOCK_CLUSTER)) {
+      list_remove(&cluster->link);
+      cluster->state.flag = HWSWAP_FLAG_NONE;
+      found = cluster;
+      break;
+    }
+  }
+  lock_drop(&device->lock, LOCK_DEVICE);
+  return found;
+}
+
+/* An isolated cluster goes back to the head of FREE. */
+static COLD void give_up(struct device *device, struct cluster *cluster) {
+  cluster->state.flag = HWSWAP_FLAG_FREE;
+  lock_take(&device->lock, LOCK_DEVICE);
+  list_add_before(device->free.next, &cluster->link);
+  lock_drop(&device->lock, LOCK_DEVICE);
 }
 
 /* After a scan: where the count says. */
@@ -167,7 +235,8 @@ static bool range_is_free(const struct cluster *cluster, unsigned slot, unsigned
   return true;
 }
 
-static void commit(struct device *device, struct cluster *cluster, unsigned slot, unsigned order, uint64_t pfn) {
+static void commit(struct swap *swap, struct device *device, struct cluster *cluster, unsigned slot, unsigned order,
+                   uint64_t pfn) {
   const uint64_t word = swap_word_folio(pfn);
   const unsigned nr = 1u << order;
 
@@ -176,9 +245,7 @@ static void commit(struct device *device, struct cluster *cluster, unsigned slot
   for (unsigned i = 0; i < nr; i++)
     word_set(cluster, slot + i, word);
   cluster->state.count = (uint16_t)(cluster->state.count + nr);
-  device->used += nr;
-  if (device->used == device->nr_clusters * SWAP_SLOTS)
-    make_unavailable(device);
+  used_add(swap, device, nr);
 }
 
 /*
@@ -200,7 +267,7 @@ static bool scan(struct swap *swap, struct device *device, struct cluster *clust
     }
   }
   if (found) {
-    commit(device, cluster, slot, order, pfn);
+    commit(swap, device, cluster, slot, order, pfn);
     place->type = device->type;
     place->offset = index_of(device, cluster) * SWAP_SLOTS + slot;
     if (cluster->state.count < SWAP_SLOTS && slot + 2 * nr <= SWAP_SLOTS)
@@ -216,19 +283,20 @@ static bool scan(struct swap *swap, struct device *device, struct cluster *clust
 /* Takes clusters off the head of a list and scans them: the first, or until one has a run. */
 static bool scan_list(struct swap *swap, struct device *device, struct list *list, bool all, struct next_slot *next,
                       unsigned order, uint64_t pfn, struct swap_place *place) {
-  while (!list_empty(list)) {
-    struct cluster *cluster = list_entry(list->next, struct cluster, link);
+  bool found = false;
 
-    if (!cluster->table && !table_give(swap, cluster))
+  do {
+    struct cluster *cluster = isolate(device, list);
+
+    if (!cluster)
       return false;
-    list_remove(&cluster->link);
-    cluster->state.flag = HWSWAP_FLAG_NONE;
-    if (scan(swap, device, cluster, next, order, 0, pfn, place))
-      return true;
-    if (!all)
-      return false;
-  }
-  return false;
+    if (cluster->table || table_give(swap, cluster))
+      found = scan(swap, device, cluster, next, order, 0, pfn, place);
+    else
+      give_up(device, cluster);
+    lock_drop(&cluster->lock, LOCK_CLUSTER);
+  } while (all && !found);
+  return found;
 }
 
 static bool alloc_on(struct swap *swap, struct device *device, struct next_slot *next, unsigned order, uint64_t pfn,
@@ -257,15 +325,17 @@ static bool alloc_fast(struct swap *swap, struct next_slot *next, unsigned order
                        struct swap_place *place) {
   struct device *device = next->device;
   struct cluster *cluster;
+  bool found = false;
 
   if (!device || !next->offset)
     return false;
   cluster = &device->clusters[next->offset / SWAP_SLOTS];
-  if (cluster->state.flag != HWSWAP_FLAG_NONFULL && cluster->state.flag != HWSWAP_FLAG_FRAG)
-    return false;
-  if (order && cluster->state.count && cluster->state.order != order)
-    return false;
-  return scan(swap, device, cluster, next, order, cluster->state.count ? next->offset % SWAP_SLOTS : 0, pfn, place);
+  lock_take(&cluster->lock, LOCK_CLUSTER);
+  if ((cluster->state.flag == HWSWAP_FLAG_NONFULL || cluster->state.flag == HWSWAP_FLAG_FRAG) &&
+      (!order || !cluster->state.count || cluster->state.order == order))
+    found = scan(swap, device, cluster, next, order, cluster->state.count ? next->offset % SWAP_SLOTS : 0, pfn, place);
+  lock_drop(&cluster->lock, LOCK_CLUSTER);
+  return found;
 }
 
 /*
@@ -274,21 +344,26 @@ static bool alloc_fast(struct swap *swap, struct next_slot *next, unsigned order
  */
 static __attribute__((noinline)) bool alloc_slow(struct swap *swap, struct next_slot *next, unsigned order,
                                                  uint64_t pfn, struct swap_place *place) {
-  struct device *device = next_available(swap, &swap->available);
+  struct device *device;
 
+  lock_take(&swap->lock, LOCK_LIST);
+  device = next_available(swap, &swap->available);
   for (unsigned visits = 0; device && visits < 2 * swap->nr_devices; visits++) {
     struct device *successor = next_available(swap, &device->link);
+    bool found;
 
     make_unavailable(device);
     make_available(swap, device);
-    if (alloc_on(swap, device, next, order, pfn, place))
-      return true;
-    if (order)
-      return false;
+    lock_drop(&swap->lock, LOCK_LIST);
+    found = alloc_on(swap, device, next, order, pfn, place);
+    if (found || order)
+      return found;
+    lock_take(&swap->lock, LOCK_LIST);
     if (successor && !successor->available)
       successor = next_available(swap, &swap->available);
     device = successor;
   }
+  lock_drop(&swap->lock, LOCK_LIST);
   return false;
 }
 
@@ -298,7 +373,7 @@ static enum swap_status stock_alloc(struct swap *swap, unsigned cpu, unsigned or
 
   if (cpu >= swap->nr_cpus || order >= SWAP_ORDERS)
     return SWAP_BAD_RANGE;
-  next = &swap->next[cpu * SWAP_ORDERS + order];
+  next = &swap->cpus[cpu].next[order];
   if (alloc_fast(swap, next, order, pfn, place) || alloc_slow(swap, next, order, pfn, place))
     return SWAP_OK;
   return SWAP_NO_SPACE;
@@ -313,27 +388,33 @@ static bool placed(const struct swap *swap, unsigned order, struct swap_place pl
 }
 
 bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_place place) {
-  struct next_slot *next = &swap->next[cpu * SWAP_ORDERS + order];
+  struct next_slot *next = &swap->cpus[cpu].next[order];
   struct device *device;
   struct cluster *cluster;
+  bool usable = true;
 
   if (!placed(swap, order, place))
     return false;
   device = swap->devices[place.type];
   cluster = &device->clusters[place.offset / SWAP_SLOTS];
+  lock_take(&cluster->lock, LOCK_CLUSTER);
   if (cluster->state.flag == HWSWAP_FLAG_FREE) {
-    if (!table_give(swap, cluster))
-      return false;
-    cluster->state.order = (uint8_t)order;
-    move(swap, device, cluster, HWSWAP_FLAG_NONFULL);
+    usable = table_give(swap, cluster);
+    if (usable) {
+      cluster->state.order = (uint8_t)order;
+      move(swap, device, cluster, HWSWAP_FLAG_NONFULL);
+    }
   }
+  lock_drop(&cluster->lock, LOCK_CLUSTER);
+  if (!usable)
+    return false;
   next->device = device;
   next->offset = place.offset;
   return true;
 }
 
 void stock_go_on(struct swap *swap, unsigned cpu, unsigned order, uint32_t offset) {
-  swap->next[cpu * SWAP_ORDERS + order].offset = offset;
+  swap->cpus[cpu].next[order].offset = offset;
 }
 
 /* Freeing. */
@@ -348,16 +429,9 @@ static inline bool inside(const struct device *device, uint32_t offset, unsigned
          nr <= device->pages - offset;
 }
 
-static enum swap_status stock_free(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
-  const unsigned slot = offset % SWAP_SLOTS;
-  struct device *device = device_of(swap, type);
-  struct cluster *cluster;
-
-  if (!device || !device->listed)
-    return SWAP_BAD_DEVICE;
-  if (!inside(device, offset, nr))
-    return SWAP_BAD_RANGE;
-  cluster = &device->clusters[offset / SWAP_SLOTS];
+/* Frees slots of a cluster that is locked, if all of them are in use. */
+static inline enum swap_status free_range(struct swap *swap, struct device *device, struct cluster *cluster,
+                                          unsigned slot, unsigned nr) {
   if (!cluster->table)
     return SWAP_BAD_RANGE;
   for (unsigned i = slot; i < slot + nr; i++) {
@@ -369,9 +443,7 @@ static enum swap_status stock_free(struct swap *swap, unsigned type, uint32_t of
   for (unsigned i = slot; i < slot + nr; i++)
     word_set(cluster, i, SWAP_WORD_FREE);
   cluster->state.count = (uint16_t)(cluster->state.count - nr);
-  device->used -= nr;
-  if (device->writeok)
-    make_available(swap, device);
+  used_sub(swap, device, nr);
   if (!cluster->state.count)
     move(swap, device, cluster, HWSWAP_FLAG_FREE);
   else if (cluster->state.flag != HWSWAP_FLAG_NONFULL)
@@ -380,7 +452,23 @@ static enum swap_status stock_free(struct swap *swap, unsigned type, uint32_t of
   return SWAP_OK;
 }
 
-/* Devices come and go. */
+static enum swap_status stock_free(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
+  struct device *device = device_of(swap, type);
+  struct cluster *cluster;
+  enum swap_status status;
+
+  if (!device || !device->listed)
+    return SWAP_BAD_DEVICE;
+  if (!inside(device, offset, nr))
+    return SWAP_BAD_RANGE;
+  cluster = &device->clusters[offset / SWAP_SLOTS];
+  lock_take(&cluster->lock, LOCK_CLUSTER);
+  status = free_range(swap, device, cluster, offset % SWAP_SLOTS, nr);
+  lock_drop(&cluster->lock, LOCK_CLUSTER);
+  return status;
+}
+
+/* Devices come and go, while no other hart allocates or frees. */
 
 static size_t device_bytes(const struct device *device) {
   return sizeof(*device) + device->nr_clusters * sizeof(*device->clusters);
@@ -487,15 +575,17 @@ static COLD enum swap_status stock_swapoff(struct swap *swap, unsigned type) {
 
   if (!device)
     return SWAP_BAD_DEVICE;
-  for (unsigned i = 0; i < swap->nr_cpus * SWAP_ORDERS; i++) {
-    if (swap->next[i].device == device)
-      swap->next[i].device = NULL;
+  for (unsigned cpu = 0; cpu < swap->nr_cpus; cpu++) {
+    for (unsigned order = 0; order < SWAP_ORDERS; order++) {
+      if (swap->cpus[cpu].next[order].device == device)
+        swap->cpus[cpu].next[order].device = NULL;
+    }
   }
   device_destroy(swap, device);
   return SWAP_OK;
 }
 
-static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct next_slot) * cpus * SWAP_ORDERS; }
+static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct cpu) * cpus; }
 
 static COLD struct swap *stock_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
   struct swap *swap = memory->get(memory->context, swap_bytes(cpus));
@@ -506,8 +596,8 @@ static COLD struct swap *stock_create(const struct swap_memory *memory, unsigned
   swap->nr_devices = devices < SWAP_DEVICES ? devices : SWAP_DEVICES;
   swap->tables.memory = &swap->memory;
   list_init(&swap->available);
-  for (unsigned i = 0; i < cpus * SWAP_ORDERS; i++)
-    swap->next[i] = (struct next_slot){0};
+  for (unsigned cpu = 0; cpu < cpus; cpu++)
+    swap->cpus[cpu] = (struct cpu){0};
   return swap;
 }
 

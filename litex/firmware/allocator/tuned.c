@@ -6,11 +6,12 @@
  * allocation looks at one cluster, which has what it looks for, or at none. Inside a cluster two bits for each word of
  * its bitmap say whether there is a run, and whether there is any free slot. Bitmaps are searched by words, a folio's
  * table words are written as one fill, ranges are checked by masks, and a table that comes back is all free words
- * already.
+ * already. Several harts are kept apart by the same locks as stock's (locks.h).
  */
 #include "bits.h"
 #include "hwswap_map.h"
 #include "list.h"
+#include "locks.h"
 #include "swap.h"
 #include "tables.h"
 #include "words.h"
@@ -35,6 +36,7 @@ enum place {
  * @holes: a bit a word of @used: it has a free slot
  * @count: slots in use, bad ones included
  * @first: offset of its first slot
+ * @lock: of all of it but @link; @place changes under the device's lock as well
  *
  * Aligned so that its size is one of 96 or 128 bytes: an index becomes an address without a multiplication.
  */
@@ -47,6 +49,7 @@ struct cluster {
   uint16_t count;
   uint8_t order;
   uint8_t place;
+  union lock lock;
 } __attribute__((aligned(32)));
 
 /**
@@ -54,6 +57,7 @@ struct cluster {
  * @link: in the list of devices with write permission, by priority
  * @ready_orders: orders whose READY list is not empty, a bit each
  * @rest_orders: the same for REST
+ * @lock: of the lists and of which are empty
  */
 struct device {
   struct list link;
@@ -61,6 +65,7 @@ struct device {
   unsigned type, flags;
   int priority;
   uint32_t pages, nr_clusters;
+  union lock lock OWN_LINE;
   uint32_t ready_orders, rest_orders;
   struct list free, ready[SWAP_ORDERS], rest[SWAP_ORDERS];
   struct cluster clusters[];
@@ -72,16 +77,22 @@ struct current {
   struct cluster *cluster;
 };
 
+/** struct cpu - what a CPU has for itself */
+struct cpu {
+  struct current current[SWAP_ORDERS];
+} OWN_LINE;
+
 struct swap {
   struct swap_memory memory;
   struct swap_tables tables;
   unsigned nr_devices, nr_cpus;
+  union lock lock; /* of the list of devices */
   struct list writeok;
   struct device *devices[SWAP_DEVICES];
-  struct current current[]; /* by CPU and order */
+  struct cpu cpus[];
 };
 
-/* Lists. */
+/* Lists, under the device's lock. */
 
 static void put(struct device *device, struct cluster *cluster, unsigned place) {
   const unsigned order = cluster->order;
@@ -111,8 +122,10 @@ static void take_off(struct device *device, struct cluster *cluster) {
 }
 
 static __attribute__((noinline)) void relist(struct device *device, struct cluster *cluster, unsigned place) {
+  lock_take(&device->lock, LOCK_DEVICE);
   take_off(device, cluster);
   put(device, cluster, place);
+  lock_drop(&device->lock, LOCK_DEVICE);
 }
 
 /* To the list its bits name. */
@@ -161,26 +174,27 @@ static __attribute__((noinline)) void look_for_runs(struct cluster *cluster, uns
 
 /* Allocation. */
 
-/* An empty cluster becomes one of this order. */
+/* An empty cluster, which is locked and on no list, becomes one of this order; or stays empty without memory. */
 static __attribute__((noinline)) bool open(struct swap *swap, struct device *device, struct cluster *cluster,
                                            unsigned order) {
   bool fresh;
   uint64_t *table = swap_table_get(&swap->tables, &fresh);
 
-  if (!table)
-    return false;
-  if (fresh)
-    swap_fill(table, SWAP_WORD_FREE, SWAP_SLOTS);
-  else
-    table[0] = SWAP_WORD_FREE;
-  take_off(device, cluster);
-  cluster->table = table;
-  cluster->order = (uint8_t)order;
-  cluster->holes = (uint16_t)((1u << WORDS) - 1);
-  /* One bit in every span words. */
-  cluster->runs = (uint16_t)(((1u << WORDS) - 1) / ((1u << span_of(order)) - 1));
-  put(device, cluster, READY);
-  return true;
+  if (table) {
+    if (fresh)
+      swap_fill(table, SWAP_WORD_FREE, SWAP_SLOTS);
+    else
+      table[0] = SWAP_WORD_FREE;
+    cluster->table = table;
+    cluster->order = (uint8_t)order;
+    cluster->holes = (uint16_t)((1u << WORDS) - 1);
+    /* One bit in every span words. */
+    cluster->runs = (uint16_t)(((1u << WORDS) - 1) / ((1u << span_of(order)) - 1));
+  }
+  lock_take(&device->lock, LOCK_DEVICE);
+  put(device, cluster, table ? READY : FREE);
+  lock_drop(&device->lock, LOCK_DEVICE);
+  return table;
 }
 
 /* Takes the lowest run of the cluster's own order; there is one. */
@@ -220,45 +234,82 @@ static __attribute__((noinline)) unsigned take_hole(struct cluster *cluster) {
   return word * BITS_WORD + slot;
 }
 
-/* The cluster of a device that slots of this order are to come from; NULL: it has none. */
-static struct cluster *choose(struct swap *swap, struct device *device, unsigned order) {
-  struct cluster *cluster;
-  uint32_t orders;
+/* The first cluster of a list that no other hart has, locked. */
+static inline struct cluster *first_of(struct list *list) {
+  for (struct list *link = list->next; link != list; link = link->next) {
+    struct cluster *cluster = list_entry(link, struct cluster, link);
 
-  if (order && !(device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV))
-    return NULL;
-  if (device->ready_orders & 1u << order) {
-    cluster = list_entry(device->ready[order].next, struct cluster, link);
+    if (lock_try(&cluster->lock, LOCK_CLUSTER))
+      return cluster;
+  }
+  return NULL;
+}
+
+/* The first such cluster of several lists, of the lowest order. */
+static inline struct cluster *first_of_orders(struct list lists[SWAP_ORDERS], uint32_t orders) {
+  struct cluster *cluster = NULL;
+
+  for (; orders && !cluster; orders &= orders - 1)
+    cluster = first_of(&lists[bits_lowest32(orders)]);
+  return cluster;
+}
+
+/* The cluster that slots of this order are to come from, locked; an empty one is off its list. NULL: there is none. */
+static struct cluster *choose_listed(struct device *device, unsigned order) {
+  struct cluster *cluster = NULL;
+
+  if (device->ready_orders & 1u << order)
+    cluster = first_of(&device->ready[order]);
+  if (cluster) {
     /* The next CPU finds another one. */
     list_remove(&cluster->link);
     list_add_before(&device->ready[order], &cluster->link);
     return cluster;
   }
-  if (!list_empty(&device->free)) {
-    cluster = list_entry(device->free.next, struct cluster, link);
-    return open(swap, device, cluster, order) ? cluster : NULL;
+  cluster = first_of(&device->free);
+  if (cluster) {
+    take_off(device, cluster);
+    cluster->place = FULL;
+    return cluster;
   }
   if (order)
     return NULL;
   /* Rather what no other order can use. */
-  orders = device->rest_orders;
-  if (orders)
-    return list_entry(device->rest[bits_lowest32(orders)].next, struct cluster, link);
-  orders = device->ready_orders;
-  if (orders)
-    return list_entry(device->ready[bits_lowest32(orders)].next, struct cluster, link);
+  cluster = first_of_orders(device->rest, device->rest_orders);
+  return cluster ? cluster : first_of_orders(device->ready, device->ready_orders);
+}
+
+/* The cluster of a device that slots of this order are to come from, locked; NULL: it has none. */
+static struct cluster *choose(struct swap *swap, struct device *device, unsigned order) {
+  struct cluster *cluster;
+
+  if (order && !(device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV))
+    return NULL;
+  lock_take(&device->lock, LOCK_DEVICE);
+  cluster = choose_listed(device, order);
+  lock_drop(&device->lock, LOCK_DEVICE);
+  if (!cluster || cluster->table || open(swap, device, cluster, order))
+    return cluster;
+  lock_drop(&cluster->lock, LOCK_CLUSTER);
   return NULL;
 }
 
-/* Goes through the devices for a cluster that slots of this order are to come from. */
+/*
+ * Goes through the devices for a cluster that slots of this order are to come from; it is locked. The list may change
+ * while a device is looked at, so that one is missed which another hart has put in front.
+ */
 static __attribute__((noinline)) struct current find(struct swap *swap, unsigned order) {
   struct current found = {0};
+  struct list *link;
 
-  for (struct list *link = swap->writeok.next; link != &swap->writeok; link = link->next) {
+  lock_take(&swap->lock, LOCK_LIST);
+  for (link = swap->writeok.next; link != &swap->writeok; link = link->next) {
     struct device *device = list_entry(link, struct device, link);
 
+    lock_drop(&swap->lock, LOCK_LIST);
     found.device = device;
     found.cluster = choose(swap, device, order);
+    lock_take(&swap->lock, LOCK_LIST);
     if (!found.cluster)
       continue;
     /* Behind its equals, if there are others. */
@@ -268,6 +319,7 @@ static __attribute__((noinline)) struct current find(struct swap *swap, unsigned
     }
     break;
   }
+  lock_drop(&swap->lock, LOCK_LIST);
   return found;
 }
 
@@ -279,11 +331,18 @@ static enum swap_status tuned_alloc(struct swap *swap, unsigned cpu, unsigned or
 
   if (cpu >= swap->nr_cpus || order >= SWAP_ORDERS)
     return SWAP_BAD_RANGE;
-  current = &swap->current[cpu * SWAP_ORDERS + order];
+  current = &swap->cpus[cpu].current[order];
   from = *current;
   cluster = from.cluster;
-  /* Nothing has runs that is empty. */
-  if (!cluster || !cluster->runs || cluster->order != order || !from.device->writeok) {
+  if (cluster) {
+    lock_take(&cluster->lock, LOCK_CLUSTER);
+    /* Nothing has runs that is empty. */
+    if (!cluster->runs || cluster->order != order || !from.device->writeok) {
+      lock_drop(&cluster->lock, LOCK_CLUSTER);
+      cluster = NULL;
+    }
+  }
+  if (!cluster) {
     from = find(swap, order);
     cluster = from.cluster;
     if (!cluster)
@@ -295,6 +354,7 @@ static enum swap_status tuned_alloc(struct swap *swap, unsigned cpu, unsigned or
   settle(from.device, cluster);
   cluster->count = (uint16_t)(cluster->count + (1u << order));
   swap_fill(&cluster->table[slot], swap_word_folio(pfn), 1u << order);
+  lock_drop(&cluster->lock, LOCK_CLUSTER);
   place->type = from.device->type;
   place->offset = cluster->first + slot;
   return SWAP_OK;
@@ -354,24 +414,19 @@ static bool word_look(struct cluster *cluster, unsigned word, bits_t mask) {
 }
 
 static __attribute__((noinline)) void close(struct swap *swap, struct device *device, struct cluster *cluster) {
-  take_off(device, cluster);
   swap_table_put(&swap->tables, cluster->table);
   cluster->table = NULL;
-  cluster->order = 0;
   cluster->runs = 0;
+  lock_take(&device->lock, LOCK_DEVICE);
+  take_off(device, cluster);
+  cluster->order = 0;
   put(device, cluster, FREE);
+  lock_drop(&device->lock, LOCK_DEVICE);
 }
 
-static enum swap_status tuned_free(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
-  const unsigned slot = offset % SWAP_SLOTS;
-  struct device *device = device_of(swap, type);
-  struct cluster *cluster;
-
-  if (!device || !device->listed)
-    return SWAP_BAD_DEVICE;
-  if (!inside(device, offset, nr))
-    return SWAP_BAD_RANGE;
-  cluster = &device->clusters[offset / SWAP_SLOTS];
+/* Frees slots of a cluster that is locked, if all of them are in use. */
+static inline enum swap_status free_range(struct swap *swap, struct device *device, struct cluster *cluster,
+                                          unsigned slot, unsigned nr) {
   if (!cluster->table)
     return SWAP_BAD_RANGE;
   if (slot % BITS_WORD + nr <= BITS_WORD) {
@@ -403,7 +458,23 @@ static enum swap_status tuned_free(struct swap *swap, unsigned type, uint32_t of
   return SWAP_OK;
 }
 
-/* Devices come and go. */
+static enum swap_status tuned_free(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
+  struct device *device = device_of(swap, type);
+  struct cluster *cluster;
+  enum swap_status status;
+
+  if (!device || !device->listed)
+    return SWAP_BAD_DEVICE;
+  if (!inside(device, offset, nr))
+    return SWAP_BAD_RANGE;
+  cluster = &device->clusters[offset / SWAP_SLOTS];
+  lock_take(&cluster->lock, LOCK_CLUSTER);
+  status = free_range(swap, device, cluster, offset % SWAP_SLOTS, nr);
+  lock_drop(&cluster->lock, LOCK_CLUSTER);
+  return status;
+}
+
+/* Devices come and go, while no other hart allocates or frees. */
 
 static size_t device_bytes(uint32_t nr_clusters) {
   return sizeof(struct device) + nr_clusters * sizeof(struct cluster);
@@ -427,8 +498,11 @@ static COLD enum swap_status set_bad(struct swap *swap, struct device *device, u
   struct cluster *cluster = &device->clusters[offset / SWAP_SLOTS];
   const unsigned slot = offset % SWAP_SLOTS;
 
-  if (!cluster->table && !open(swap, device, cluster, 0))
-    return SWAP_NO_MEMORY;
+  if (!cluster->table) {
+    take_off(device, cluster);
+    if (!open(swap, device, cluster, 0))
+      return SWAP_NO_MEMORY;
+  }
   if (!by_word(cluster, slot, nr, word_is_free))
     return SWAP_BAD_RANGE;
   by_word(cluster, slot, nr, word_use);
@@ -510,15 +584,17 @@ static COLD enum swap_status tuned_swapoff(struct swap *swap, unsigned type) {
 
   if (!device)
     return SWAP_BAD_DEVICE;
-  for (unsigned i = 0; i < swap->nr_cpus * SWAP_ORDERS; i++) {
-    if (swap->current[i].device == device)
-      swap->current[i] = (struct current){0};
+  for (unsigned cpu = 0; cpu < swap->nr_cpus; cpu++) {
+    for (unsigned order = 0; order < SWAP_ORDERS; order++) {
+      if (swap->cpus[cpu].current[order].device == device)
+        swap->cpus[cpu].current[order] = (struct current){0};
+    }
   }
   device_destroy(swap, device);
   return SWAP_OK;
 }
 
-static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct current) * cpus * SWAP_ORDERS; }
+static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct cpu) * cpus; }
 
 static COLD struct swap *tuned_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
   struct swap *swap = memory->get(memory->context, swap_bytes(cpus));
@@ -529,8 +605,8 @@ static COLD struct swap *tuned_create(const struct swap_memory *memory, unsigned
   swap->nr_devices = devices < SWAP_DEVICES ? devices : SWAP_DEVICES;
   swap->tables.memory = &swap->memory;
   list_init(&swap->writeok);
-  for (unsigned i = 0; i < cpus * SWAP_ORDERS; i++)
-    swap->current[i] = (struct current){0};
+  for (unsigned cpu = 0; cpu < cpus; cpu++)
+    swap->cpus[cpu] = (struct cpu){0};
   return swap;
 }
 

@@ -81,8 +81,8 @@ void used_take(uint32_t offset, unsigned nr);
 void used_give(uint32_t offset, unsigned nr);
 bool used_has(uint32_t offset);
 
-/* Brings the device into its fragmented state. */
-void fragment(const struct scheme *scheme);
+/* Brings the device into its fragmented state; one in mask + 1 slots is free then, a power of two. */
+void fragment(const struct scheme *scheme, uint32_t mask);
 
 /* Frees all that is in use. */
 void free_everything(const struct scheme *scheme);

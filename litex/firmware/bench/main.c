@@ -41,7 +41,7 @@ static void run(const struct scheme *scheme) {
     shared_reset();
     scheme->start();
     if (fragmented)
-      fragment(scheme);
+      fragment(scheme, 1);
     measure(scheme, fragmented ? "fragmented" : "empty");
     free_everything(scheme);
     check(scheme);

@@ -6,13 +6,27 @@
 #include "words.h"
 
 #define TYPE 0 /* the one device */
-#define CPU 0
 
-static struct engine engine;
-static struct grants grants;
+/** struct own - what each hart has for itself */
+struct own {
+  uint64_t pfn; /* of the next folio */
+} OWN_LINE;
+
+static struct engine engines[SWAP_HARTS];
+static struct grants grants[SWAP_HARTS];
 static struct swap *swap;
 static uint64_t *words;
-static uint64_t pfn;
+static struct own own[SWAP_HARTS];
+
+static inline struct engine *engine(void) { return &engines[hart_number()]; }
+static inline struct grants *granted(void) { return &grants[hart_number()]; }
+static inline uint64_t next_pfn(void) { return own[hart_number()].pfn++; }
+
+static COLD void start_engine(void) {
+  engine_start(&engines[0]);
+  for (unsigned hart = 1; hart < SWAP_HARTS; hart++)
+    engines[hart] = engines[0];
+}
 
 static COLD void *memory_get(void *context, size_t bytes) {
   (void)context;
@@ -31,7 +45,7 @@ static const struct swap_memory memory = {.get = memory_get, .put = memory_put};
 /* Software. */
 
 static COLD void software_create(const struct swap_ops *ops) {
-  swap = ops->create(&memory, 1, 1);
+  swap = ops->create(&memory, 1, SWAP_HARTS);
   if (!swap)
     fail("there is not enough memory for an allocator");
 }
@@ -64,7 +78,7 @@ static COLD void stock_start(void) {
   software_swapon(&swap_stock);
 }
 static enum swap_status stock_alloc(unsigned order, struct swap_place *place) {
-  return swap_stock.alloc(swap, CPU, order, pfn++, place);
+  return swap_stock.alloc(swap, hart_number(), order, next_pfn(), place);
 }
 static enum swap_status stock_free(struct swap_place place, unsigned nr) {
   return swap_stock.free(swap, place.type, place.offset, nr);
@@ -77,7 +91,7 @@ static COLD void tuned_start(void) {
   software_swapon(&swap_tuned);
 }
 static enum swap_status tuned_alloc(unsigned order, struct swap_place *place) {
-  return swap_tuned.alloc(swap, CPU, order, pfn++, place);
+  return swap_tuned.alloc(swap, hart_number(), order, next_pfn(), place);
 }
 static enum swap_status tuned_free(struct swap_place place, unsigned nr) {
   return swap_tuned.free(swap, place.type, place.offset, nr);
@@ -107,7 +121,7 @@ static enum swap_status words_alloc(unsigned order, struct swap_place *place) {
     return SWAP_NO_SPACE;
   *place = (struct swap_place){.type = TYPE, .offset = next_offset};
   next_offset += nr;
-  swap_fill(&words[place->offset], swap_word_folio(pfn++), nr);
+  swap_fill(&words[place->offset], swap_word_folio(next_pfn()), nr);
   return SWAP_OK;
 }
 
@@ -132,33 +146,33 @@ static COLD void words_stop(void) {}
 
 static COLD void authority_start(void) {
   words_start();
-  engine_start(&engine);
+  start_engine();
   engine_enable(0);
-  engine_swapon(&engine, TYPE, BENCH_PAGES);
+  engine_swapon(engine(), TYPE, BENCH_PAGES);
 }
 
 static enum swap_status fill_words(enum swap_status status, unsigned order, const struct swap_place *place) {
   if (status == SWAP_OK)
-    swap_fill(&words[place->offset], swap_word_folio(pfn++), 1u << order);
+    swap_fill(&words[place->offset], swap_word_folio(next_pfn()), 1u << order);
   return status;
 }
 
 static enum swap_status register_alloc(unsigned order, struct swap_place *place) {
-  return fill_words(engine_page_alloc(&engine, order, place), order, place);
+  return fill_words(engine_page_alloc(engine(), order, place), order, place);
 }
 
 static enum swap_status register_free(struct swap_place place, unsigned nr) {
   swap_fill(&words[place.offset], SWAP_WORD_FREE, nr);
-  return engine_page_free(&engine, place, nr);
+  return engine_page_free(engine(), place, nr);
 }
 
 static enum swap_status ring_alloc(unsigned order, struct swap_place *place) {
-  return fill_words(engine_ring_alloc(&engine, order, place), order, place);
+  return fill_words(engine_ring_alloc(engine(), order, place), order, place);
 }
 
 static enum swap_status ring_free(struct swap_place place, unsigned nr) {
   swap_fill(&words[place.offset], SWAP_WORD_FREE, nr);
-  return engine_ring_free(&engine, place, nr);
+  return engine_ring_free(engine(), place, nr);
 }
 
 /*
@@ -174,7 +188,7 @@ static COLD void tables_start(void) {
   size_t pad;
 
   /* First of all, as it may still write to memory that is shared anew. */
-  engine_start(&engine);
+  start_engine();
   got = shared_get(BENCH_CLUSTERS * SWAP_TABLE_BYTES + SWAP_TABLE_BYTES);
   pad = -got.bus % SWAP_TABLE_BYTES;
   tables = (struct shared){.cpu = (volatile char *)got.cpu + pad, .bus = got.bus + pad};
@@ -182,9 +196,9 @@ static COLD void tables_start(void) {
   for (unsigned i = 0; i < BENCH_CLUSTERS; i++)
     shared_write(addresses, i * sizeof(uint64_t), tables.bus + i * SWAP_TABLE_BYTES);
   engine_enable(HWSWAP_CONTROL_TABLE_WRITES);
-  engine_swapon(&engine, TYPE, BENCH_PAGES);
+  engine_swapon(engine(), TYPE, BENCH_PAGES);
   give.arguments[2] = addresses.bus;
-  if (engine_command(&engine, &give, NULL) != HWSWAP_STATUS_OK)
+  if (engine_command(engine(), &give, NULL) != HWSWAP_STATUS_OK)
     fail("the engine does not take the swap tables");
 }
 
@@ -197,30 +211,30 @@ static enum swap_status write_words(unsigned opcode, uint32_t offset, unsigned n
                                                            FIELD_PUT(HWSWAP_TABLE_SCAN_SLOTS_KINDS, 1u << kind),
                                                        value}};
 
-  return engine_command(&engine, &command, NULL) == HWSWAP_STATUS_OK ? SWAP_OK : SWAP_BAD_RANGE;
+  return engine_command(engine(), &command, NULL) == HWSWAP_STATUS_OK ? SWAP_OK : SWAP_BAD_RANGE;
 }
 
 static enum swap_status tables_alloc(unsigned order, struct swap_place *place) {
-  const enum swap_status status = engine_page_alloc(&engine, order, place);
+  const enum swap_status status = engine_page_alloc(engine(), order, place);
 
   if (status != SWAP_OK)
     return status;
-  return write_words(HWSWAP_OPCODE_TABLE_FILL, place->offset, 1u << order, HWSWAP_TABLE_KIND_FREE, pfn++);
+  return write_words(HWSWAP_OPCODE_TABLE_FILL, place->offset, 1u << order, HWSWAP_TABLE_KIND_FREE, next_pfn());
 }
 
 static enum swap_status tables_free(struct swap_place place, unsigned nr) {
   /* Nobody has counted the slots. */
   const enum swap_status status = write_words(HWSWAP_OPCODE_TABLE_CLEAR, place.offset, nr, HWSWAP_TABLE_KIND_UNUSED, 0);
 
-  return status == SWAP_OK ? engine_page_free(&engine, place, nr) : status;
+  return status == SWAP_OK ? engine_page_free(engine(), place, nr) : status;
 }
 
 static COLD const char *engine_is_empty(void) {
-  if (engine_page_settle(&engine) != SWAP_OK)
+  if (engine_page_settle(engine()) != SWAP_OK)
     return "the engine refused a request";
   if ((engine_read(HWSWAP_REG_USAGE) & HWSWAP_USAGE_SLOTS) != BENCH_PAGES - 1)
     return "the engine counts slots in use although all are free";
-  return engine_check(&engine, TYPE);
+  return engine_check(engine(), TYPE);
 }
 
 static COLD const char *tables_check(void) {
@@ -238,52 +252,52 @@ static COLD const char *authority_check(void) {
   return wrong ? wrong : engine_is_empty();
 }
 
-static COLD void authority_stop(void) { engine_swapoff(&engine, TYPE); }
+static COLD void authority_stop(void) { engine_swapoff(engine(), TYPE); }
 
 /* The engine says where the stock allocator's next search begins. */
 
 static COLD void grant_start(void) {
-  engine_start(&engine);
+  start_engine();
   software_create(&swap_stock);
-  grants_start(&grants, &engine, swap, BENCH_PAUSE);
+  grants_start(grants, &engines[0], swap, BENCH_PAUSE);
   software_swapon(&swap_stock);
-  grants_swapon(&grants, TYPE, BENCH_CLUSTERS, 0);
+  grants_swapon(grants, TYPE, BENCH_CLUSTERS, 0);
 }
 
 static enum swap_status grant_alloc(unsigned order, struct swap_place *place) {
-  return grants_alloc(&grants, order, pfn++, place);
+  return grants_alloc(granted(), order, next_pfn(), place);
 }
 
-static enum swap_status grant_free(struct swap_place place, unsigned nr) { return grants_free(&grants, place, nr); }
+static enum swap_status grant_free(struct swap_place place, unsigned nr) { return grants_free(granted(), place, nr); }
 
-static COLD void grant_drop(void) { grants_drop(&grants); }
+static COLD void grant_drop(void) { grants_drop(granted()); }
 
 static COLD const char *grant_check(void) {
   const char *wrong;
 
-  grants_drop(&grants);
+  grants_drop(granted());
   grants_settle();
-  wrong = grants_verify(&grants, TYPE, BENCH_CLUSTERS);
+  wrong = grants_verify(grants, TYPE, BENCH_CLUSTERS);
   if (!wrong)
     wrong = engine_stopped();
   return wrong ? wrong : software_check(&swap_stock);
 }
 
 static COLD void grant_stop(void) {
-  grants_swapoff(&grants, TYPE);
+  grants_swapoff(grants, TYPE);
   stock_follow(swap, NULL, NULL);
   software_stop(&swap_stock);
 }
 
 static COLD void grant_counts(struct bench_count counts[BENCH_COUNTS]) {
-  counts[0] = (struct bench_count){"hits", grants.counts.hits};
-  counts[1] = (struct bench_count){"strays", grants.counts.strays};
-  counts[2] = (struct bench_count){"misses", grants.counts.misses};
-  counts[3] = (struct bench_count){"no_run", grants.counts.no_run};
-  counts[4] = (struct bench_count){"popped", grants.counts.popped};
-  counts[5] = (struct bench_count){"refused", grants.counts.refused};
-  counts[6] = (struct bench_count){"marks", grants.counts.marks};
-  grants.counts = (struct grants_counts){0};
+  counts[0] = (struct bench_count){"hits", granted()->counts.hits};
+  counts[1] = (struct bench_count){"strays", granted()->counts.strays};
+  counts[2] = (struct bench_count){"misses", granted()->counts.misses};
+  counts[3] = (struct bench_count){"no_run", granted()->counts.no_run};
+  counts[4] = (struct bench_count){"popped", granted()->counts.popped};
+  counts[5] = (struct bench_count){"refused", granted()->counts.refused};
+  counts[6] = (struct bench_count){"marks", granted()->counts.marks};
+  granted()->counts = (struct grants_counts){0};
 }
 
 static const struct scheme stock = {.name = "stock",

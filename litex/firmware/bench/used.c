@@ -50,11 +50,11 @@ static uint32_t mix(uint32_t number) {
 }
 
 /*
- * All slots are taken, cluster by cluster in orders 0, 2, 4, 0, 2, 4 ...; then half of them are freed at random. In
+ * All slots are taken, cluster by cluster in orders 0, 2, 4, 0, 2, 4 ...; then a part of them is freed at random. In
  * order 0 clusters slot by slot, in the others alternately slot by slot, which leaves hardly a run, and folio by folio.
  * They are visited in an order that jumps about the device.
  */
-void fragment(const struct scheme *scheme) {
+void fragment(const struct scheme *scheme, uint32_t mask) {
   struct swap_place place;
 
   for (uint32_t cluster = 0; cluster < BENCH_CLUSTERS; cluster++) {
@@ -81,7 +81,7 @@ void fragment(const struct scheme *scheme) {
     const unsigned order = order_of(cluster), nr = order && cluster % 2 == 0 ? 1u << order : 1;
     const uint32_t first = offset & ~(uint32_t)(nr - 1);
 
-    if (first == offset && mix(offset) & 1)
+    if (first == offset && (mix(offset) & mask) == mask)
       give_back(scheme, offset, nr);
   }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ALLOC and FREE by CPU 0's register page. Every request has the next sequence number, and is done when the response
- * carries that number: one whose answer was lost could be written again without taking slots twice.
+ * ALLOC and FREE by the register page of the CPU's own. Every request has the next sequence number, and is done when
+ * the response carries that number: one whose answer was lost could be written again without taking slots twice.
  */
 #include "engine.h"
 
-#define PAGE HWSWAP_REG_CPU_PAGE_BASE
+#define PAGE (HWSWAP_REG_CPU_PAGE_BASE + hart_number() * HWSWAP_REG_CPU_PAGE_STRIDE)
 #define UPPER 4 /* offset of a register's upper half */
 
 #define PATIENCE 2000000u

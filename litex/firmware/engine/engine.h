@@ -9,6 +9,7 @@
 #define HWSWAP_ENGINE_H
 
 #include "hwswap_map.h"
+#include "locks.h"
 #include "platform.h"
 #include "swap.h"
 
@@ -23,13 +24,13 @@
 #define ENGINE_COMMANDS_LOG2 4 /* entries of the command ring */
 
 /**
- * struct engine - the engine
+ * struct engine - the engine, as a hart sees it
  * @devices, @cpus, @clusters: what it was built for
  * @has_check, @has_grants: it has the command CHECK, or marks and grants
  * @build: hash of its build
  * @commands, @completions: the rings
  * @command_count: commands ever written
- * @sequence: number of the last request of CPU 0's page
+ * @sequence: number of the last request of the hart's page
  * @unanswered: that request's response was not looked at yet
  */
 struct engine {
@@ -41,7 +42,7 @@ struct engine {
   uint32_t command_count;
   uint16_t sequence;
   bool unanswered;
-};
+} OWN_LINE;
 
 static inline uint32_t engine_read_half(uint32_t offset) { return *(volatile uint32_t *)(HWSWAP_BASE + offset); }
 
@@ -146,7 +147,8 @@ const char *engine_stopped(void);
  */
 const char *engine_check(struct engine *engine, unsigned type);
 
-/* By the core, asked by CPU 0's page. A free is not waited for: the next request, or engine_page_settle(), does. */
+/* By the core, asked by the hart's own page, on which there is one request at a time. A free is not waited for: the
+ * next request, or engine_page_settle(), does. */
 enum swap_status engine_page_alloc(struct engine *engine, unsigned order, struct swap_place *place);
 enum swap_status engine_page_free(struct engine *engine, struct swap_place place, unsigned nr);
 enum swap_status engine_page_settle(struct engine *engine);

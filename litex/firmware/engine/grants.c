@@ -2,12 +2,16 @@
 /* What has changed, for the engine to read; places from it, for the allocator to begin at. */
 #include "grants.h"
 
-#define CPU 0
 #define PATIENCE 2000000u
 
 static inline size_t entry_of(const struct grants *grants, unsigned order, uint32_t head) {
-  return (((size_t)order << grants->log2) + (head & ((1u << grants->log2) - 1))) * HWSWAP_GRANT_SIZE;
+  const size_t ring = (size_t)hart_number() * SWAP_ORDERS + order;
+
+  return ((ring << grants->log2) + (head & ((1u << grants->log2) - 1))) * HWSWAP_GRANT_SIZE;
 }
+
+/* Where the line of this hart is. */
+static inline size_t line_of(void) { return (size_t)hart_number() * HWSWAP_GRANT_LINE_SIZE; }
 
 static inline void set_byte(struct shared memory, size_t offset) { ((volatile uint8_t *)memory.cpu)[offset] = 1; }
 
@@ -42,7 +46,7 @@ static inline uint32_t word_of(struct stock_state state, uint32_t epoch) {
 
 static void changed(void *context, unsigned type, uint32_t cluster, struct stock_state state, unsigned start,
                     unsigned nr, bool taken) {
-  struct grants *grants = context;
+  struct grants *grants = (struct grants *)context + hart_number();
   const uint32_t number = grants->devices[type].base + cluster, word = word_of(state, grants->devices[type].epoch);
   struct grants_note *note = &grants->notes[number];
   const bool moved = word != note->word;
@@ -101,12 +105,13 @@ static __attribute__((noinline)) bool pop(struct grants *grants, unsigned order)
     held->type = (uint8_t)UPPER_GET(HWSWAP_GRANT_PLACE_TYPE, upper);
     grants->head[order] = head + 1;
     barrier_write();
-    shared_write_half(grants->lines, HWSWAP_GRANT_LINE_HEAD_OFFSET + 4 * order, head + 1);
-    held->live =
-        UPPER_GET(HWSWAP_GRANT_PLACE_VALID, upper) && UPPER_GET(HWSWAP_GRANT_PLACE_ORDER, upper) == order &&
-        held->type < SWAP_DEVICES && UPPER_GET(HWSWAP_GRANT_PLACE_EPOCH, upper) == grants->devices[held->type].epoch &&
-        (held->mask[0] | held->mask[1]) &&
-        stock_steer(grants->swap, CPU, order, (struct swap_place){.type = held->type, .offset = first(held, order)});
+    shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_HEAD_OFFSET + 4 * order, head + 1);
+    held->live = UPPER_GET(HWSWAP_GRANT_PLACE_VALID, upper) && UPPER_GET(HWSWAP_GRANT_PLACE_ORDER, upper) == order &&
+                 held->type < SWAP_DEVICES &&
+                 UPPER_GET(HWSWAP_GRANT_PLACE_EPOCH, upper) == grants->devices[held->type].epoch &&
+                 (held->mask[0] | held->mask[1]) &&
+                 stock_steer(grants->swap, hart_number(), order,
+                             (struct swap_place){.type = held->type, .offset = first(held, order)});
     if (held->live) {
       grants->counts.popped++;
       return true;
@@ -118,7 +123,7 @@ static __attribute__((noinline)) bool pop(struct grants *grants, unsigned order)
   if (!(grants->want & 1u << order)) {
     grants->want |= 1u << order;
     barrier_write();
-    shared_write_half(grants->lines, HWSWAP_GRANT_LINE_WANT_OFFSET, grants->want);
+    shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_WANT_OFFSET, grants->want);
   }
   return false;
 }
@@ -129,7 +134,7 @@ static __attribute__((noinline)) enum swap_status alloc_without(struct grants *g
     grants->counts.no_run++;
     return SWAP_NO_SPACE;
   }
-  return swap_stock.alloc(grants->swap, CPU, order, pfn, place);
+  return swap_stock.alloc(grants->swap, hart_number(), order, pfn, place);
 }
 
 enum swap_status grants_alloc(struct grants *grants, unsigned order, uint64_t pfn, struct swap_place *place) {
@@ -141,9 +146,9 @@ enum swap_status grants_alloc(struct grants *grants, unsigned order, uint64_t pf
     return alloc_without(grants, order, pfn, place);
   offset = first(held, order);
   take_first(held);
-  stock_go_on(grants->swap, CPU, order, offset);
+  stock_go_on(grants->swap, hart_number(), order, offset);
   grants->steered = offset;
-  status = swap_stock.alloc(grants->swap, CPU, order, pfn, place);
+  status = swap_stock.alloc(grants->swap, hart_number(), order, pfn, place);
   grants->steered = 0;
   if (status == SWAP_OK && place->offset == offset) {
     grants->counts.hits++;
@@ -167,6 +172,8 @@ COLD void grants_start(struct grants *grants, struct engine *engine, struct swap
   *grants = (struct grants){.swap = swap, .log2 = (unsigned)FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2, state)};
   if (!engine->has_grants)
     fail("the engine was built without marks and grants: build the SoC with PROFILE=full");
+  if (engine->cpus < SWAP_HARTS)
+    fail("the engine has fewer CPUs than the program has harts: build it with more");
   grants->devices = private_get(SWAP_DEVICES * sizeof(*grants->devices));
   grants->notes = private_get(notes);
   if (!grants->devices || !grants->notes)
@@ -180,6 +187,8 @@ COLD void grants_start(struct grants *grants, struct engine *engine, struct swap
   grants->lines = shared_get((size_t)engine->cpus * HWSWAP_GRANT_LINE_SIZE);
   grants->rings = shared_get((size_t)engine->cpus * SWAP_ORDERS * HWSWAP_GRANT_SIZE << grants->log2);
   grants->no_run = shared_get(64);
+  for (unsigned hart = 1; hart < SWAP_HARTS; hart++)
+    grants[hart] = *grants;
   engine_write(HWSWAP_REG_GRANT_GROUP_BASE, grants->groups.bus);
   engine_write(HWSWAP_REG_GRANT_DIRTY_BASE, grants->dirty.bus);
   engine_write(HWSWAP_REG_GRANT_WORD_BASE, grants->words.bus);
@@ -236,7 +245,7 @@ void grants_drop(struct grants *grants) {
   }
   grants->want = 0;
   barrier_write();
-  shared_write_half(grants->lines, HWSWAP_GRANT_LINE_WANT_OFFSET, 0);
+  shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_WANT_OFFSET, 0);
 }
 
 static uint32_t rounds(void) {

@@ -4,7 +4,8 @@
  * stored where the engine reads it, and marked; a grant says where the allocator's next search begins, and the
  * allocator's own code does the rest.
  *
- * One CPU, number 0 of the engine's.
+ * A hart is the engine's CPU of its number. Each has a struct grants, in an array; what they share, the first one has
+ * got.
  */
 #ifndef HWSWAP_GRANTS_H
 #define HWSWAP_GRANTS_H
@@ -81,11 +82,11 @@ struct grants {
   struct grants_held held[SWAP_ORDERS];
   uint32_t steered;
   struct grants_counts counts;
-};
+} OWN_LINE;
 
 /**
  * grants_start - connect engine and allocator
- * @grants: filled in
+ * @grants: filled in: one for each hart
  * @engine: started, not enabled yet; gets enabled
  * @swap: a stock allocator without devices
  * @pause: engine cycles of rest behind a look at marks or rings that found nothing

@@ -43,7 +43,7 @@ _Noreturn void fail(const char *sentence);
  * the CPU's clock.
  */
 static inline uint32_t cycles_now(void) {
-#ifdef CONFIG_CPU_TYPE_ROCKET
+#if defined(CONFIG_CPU_TYPE_ROCKET) || defined(CONFIG_CPU_TYPE_ROCKET4)
   unsigned long cycles;
 
   __asm__ volatile("csrr %0, mcycle" : "=r"(cycles)::"memory");

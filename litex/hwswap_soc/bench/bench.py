@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares swap allocation by software and by the engine, in CPU cycles of the simulated SoC.
 
-hwswap soc bench --cpu vexriscv [--dram-latency N...] [--engine-ratio R...]
+hwswap soc bench --cpu vexriscv|rocket|rocket4 [--dram-latency N...] [--engine-ratio R...]
 
 One full measurement makes the table; shorter ones sweep the memory's latency, the ratio of the engine's clock to the
 CPU's, and the pace of the operations. A parameter given with one value is not swept: everything is measured with it.
-Results are files in build/bench-soc.
+Results are files in build/bench-soc. With rocket4, which has four harts, other things are measured (`harts`).
 """
 
 import argparse
@@ -28,7 +28,7 @@ from hwswap_litex import InputError
 from rich.console import Console
 from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from hwswap_soc.bench import bench_plot, bench_table
+from hwswap_soc.bench import bench_plot, bench_table, harts
 from hwswap_soc.bench.bench_result import COMPARED, DONE, SCHEMES, Report, parse, verdicts
 from hwswap_soc.simulation.run import LATENCY
 from hwswap_soc.simulation.run import run as simulate
@@ -309,7 +309,7 @@ def show(runs: list[dict], cpu: str, console: Console) -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's own arguments."""
-    parser.add_argument("--cpu", choices=("vexriscv", "rocket"), default="vexriscv")
+    parser.add_argument("--cpu", choices=("vexriscv", "rocket", harts.CPU), default="vexriscv")
     parser.add_argument("--dram-latency", type=int, nargs="+", default=[], metavar="CYCLES")
     parser.add_argument("--engine-ratio", type=float, nargs="+", default=[], metavar="RATIO")
     parser.add_argument("--no-sweep", action="store_true", help="the full measurement alone")
@@ -326,6 +326,9 @@ def run(options: argparse.Namespace) -> int:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     try:
         options.output.mkdir(parents=True, exist_ok=True)
+        if options.cpu == harts.CPU:
+            harts.run(options, engine_of)
+            return 0
         points = plan(options.cpu, options.dram_latency, options.engine_ratio, not options.no_sweep)
         errors = Console(stderr=True, highlight=False)
         target = options.output / f"{options.cpu}.json"

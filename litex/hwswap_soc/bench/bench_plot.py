@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from hwswap_soc.bench.bench_result import COMPARED, OPS, STATES, TITLES, Report
 
-_COLOURS = {"stock": "#7f7f7f", "tuned": "#2ca02c", "register": "#ff7f0e", "ring": "#1f77b4", "grants": "#9467bd"}
-_MARKS = {"stock": "s", "tuned": "^", "register": "o", "ring": "D", "grants": "*"}
+COLOURS = {"stock": "#7f7f7f", "tuned": "#2ca02c", "register": "#ff7f0e", "ring": "#1f77b4", "grants": "#9467bd"}
+MARKS = {"stock": "s", "tuned": "^", "register": "o", "ring": "D", "grants": "*"}
 
 
 def _bars(axes, report: Report, state: str, op: str) -> None:
@@ -22,7 +22,7 @@ def _bars(axes, report: Report, state: str, op: str) -> None:
             at = place + 0.16 * i - 0.32
             label = TITLES[scheme] if place == 0 else None
             hatch = "//" if cell.failures == cell.n else None
-            axes.bar(at, cell.mean, 0.15, color=_COLOURS[scheme], label=label, hatch=hatch, edgecolor="white")
+            axes.bar(at, cell.mean, 0.15, color=COLOURS[scheme], label=label, hatch=hatch, edgecolor="white")
             axes.plot(at, cell.p99, "k_", markersize=8)
     axes.set_yscale("log")
     axes.set_xticks(range(len(orders)), [f"order {order}" for order in orders])
@@ -37,7 +37,7 @@ def _lines(axes, label: str, reports: list[tuple[float, Report]]) -> None:
     for scheme in COMPARED:
         points = [(value, report.pair(scheme, "empty", 0)) for value, report in reports]
         points = [point for point in points if point[1] is not None]
-        axes.plot(*zip(*points, strict=True), marker=_MARKS[scheme], color=_COLOURS[scheme], label=TITLES[scheme])
+        axes.plot(*zip(*points, strict=True), marker=MARKS[scheme], color=COLOURS[scheme], label=TITLES[scheme])
     axes.set_title("order 0, empty, allocation and free", fontsize=10)
     axes.set_xlabel(label)
     axes.set_ylim(bottom=0)

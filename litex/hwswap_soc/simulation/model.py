@@ -39,7 +39,7 @@ def build(
     """Builds a model into `output`.
 
     Args:
-        cpu: `vexriscv` or `rocket`.
+        cpu: `vexriscv`, `rocket` or `rocket4`.
         rtl: folder with HwSwap.sv and engine.json.
         output: folder, made when missing.
         variant: of the CPU; the usual one when None.

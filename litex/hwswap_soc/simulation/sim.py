@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m hwswap_soc.simulation.sim", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("build", help="make a model")
-    make.add_argument("--cpu", required=True, choices=("vexriscv", "rocket"))
+    make.add_argument("--cpu", required=True, choices=("vexriscv", "rocket", "rocket4"))
     make.add_argument("--variant", help="of the CPU (rocket: linux or full)")
     make.add_argument("--rtl", type=Path, default=BUILD / "rtl-soc", help="folder of HwSwap.sv and engine.json")
     make.add_argument(

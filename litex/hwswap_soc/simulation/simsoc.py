@@ -15,6 +15,7 @@ from litex.soc.interconnect import axi
 from migen import ClockDomain, Signal
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
+from hwswap_soc.simulation import rocket4
 from hwswap_soc.simulation.dram import DramModel
 from hwswap_soc.simulation.sdcard_model import add_simulated_sdcard
 from hwswap_soc.system.soc import HwSwapSoC, wishbone_cache
@@ -56,6 +57,17 @@ TRAMPOLINES = {
     # As a boot loader calls OpenSBI: a0 is the hart, a1 the device tree.
     "rocket": (
         0x0000_0513,  # li   a0, 0
+        0x83F0_05B7,  # lui  a1, 0x83f00
+        0x0205_9593,  # slli a1, a1, 32
+        0x0205_D593,  # srli a1, a1, 32
+        0x0010_0293,  # li   t0, 1
+        0x01F2_9293,  # slli t0, t0, 31
+        0x0002_8067,  # jr   t0
+        0x0000_0013,  # nop
+    ),
+    # The same, for all harts.
+    rocket4.NAME: (
+        0xF140_2573,  # csrr a0, mhartid
         0x83F0_05B7,  # lui  a1, 0x83f00
         0x0205_9593,  # slli a1, a1, 32
         0x0205_D593,  # srli a1, a1, 32
@@ -111,11 +123,12 @@ class SimSoC(HwSwapSoC):
 
         Args:
             platform: the simulation's.
-            cpu: `vexriscv` or `rocket`.
+            cpu: `vexriscv`, `rocket` or `rocket4`.
             rtl: folder with HwSwap.sv and engine.json.
             variant: of the CPU.
             own_clock: the engine has a clock of its own, whose ratio to sys is chosen when the simulation starts.
         """
+        rocket4.install()
         engine = "engine" if own_clock else "sys"
         trampoline = list(TRAMPOLINES.get(cpu, ()))
         super().__init__(

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bench on several harts: its parts; docs/bench-harts.md tells what is measured. */
+#ifndef HWSWAP_HARTS_H
+#define HWSWAP_HARTS_H
+
+#include "bench.h"
+
+#if SWAP_HARTS < 2
+#error "this program is for several harts: build it with -DSWAP_HARTS=4"
+#endif
+
+/* Sizes, set by whoever builds the program; all of them are printed. */
+#ifndef HARTS_STEPS
+#define HARTS_STEPS 160 /* timed operations of the hart that is through first */
+#endif
+#ifndef HARTS_WARM
+#define HARTS_WARM 32 /* operations before, which are not timed */
+#endif
+#ifndef HARTS_HELD
+#define HARTS_HELD 64 /* allocations that a hart holds at most */
+#endif
+#ifndef HARTS_MOST
+#define HARTS_MOST SWAP_HARTS /* harts that are measured at most: 1, 2, 4 ... up to it */
+#endif
+#ifndef HARTS_STATES
+#define HARTS_STATES 0x7 /* a bit a state: empty, fragmented, nearly full */
+#endif
+#ifndef HARTS_LOADS
+#define HARTS_LOADS 0xf /* a bit a load of harts_loads */
+#endif
+
+/**
+ * struct load - what harts do
+ * @name: in one word
+ * @orders: that are drawn from, by chance of 1 in 32 each
+ * @passed: what a hart allocates is freed by the next one
+ */
+struct load {
+  const char *name;
+  uint8_t orders[32];
+  bool passed;
+};
+
+extern const struct load harts_loads[];
+extern const unsigned harts_nr_loads;
+
+/* Has the first `nr` harts, this one too, run `work`; returns when all of them have. */
+void harts_run(unsigned nr, void (*work)(unsigned hart));
+
+/* Measures a load on so many harts; `state` is printed. All that is allocated is freed again. */
+void harts_measure(const struct scheme *scheme, const char *state, const struct load *load, unsigned nr);
+
+#endif

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares swap allocation by software and by the engine on 1, 2 and 4 harts, in CPU cycles of the simulated SoC.
+
+What `hwswap soc bench --cpu rocket4` does. Each scheme is a run of its own; what was measured with the same program on
+the same simulated SoC is not run again. Results are files in build/bench-soc: rocket4.json, rocket4.md, rocket4.png.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import platform
+import subprocess
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hwswap.project import markdown, provenance
+from hwswap.project.paths import BUILD, ROOT
+from hwswap_litex import InputError
+from rich.console import Console
+from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from hwswap_soc.bench import harts_plot, harts_result
+from hwswap_soc.bench.bench_result import DONE, SCHEMES
+from hwswap_soc.bench.harts_result import LOADS, STATES, Measured
+from hwswap_soc.simulation.run import LATENCY
+from hwswap_soc.simulation.run import run as simulate
+
+CPU = "rocket4"
+HARTS = 4
+MAX_CYCLES = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Form:
+    """How much is measured: sizes the firmware is built with (litex/firmware/harts/harts.h).
+
+    Attributes:
+        scheme: who allocates.
+        clusters: of the swap device.
+        states: of the device.
+        loads: what harts do.
+        steps: timed operations of a hart.
+        warm: operations before.
+        held: allocations that a hart holds at most.
+        profile: how often locks are taken and how long they are held is counted, which takes cycles; on one hart.
+    """
+
+    scheme: str
+    clusters: int
+    states: tuple[str, ...]
+    loads: tuple[str, ...]
+    steps: int = 160
+    warm: int = 32
+    held: int = 64
+    profile: bool = False
+
+    def defines(self) -> str:
+        """Options for the compiler."""
+        values = {
+            "SWAP_HARTS": HARTS,
+            "BENCH_CLUSTERS": self.clusters,
+            "BENCH_SCHEMES": 1 << SCHEMES.index(self.scheme),
+            "HARTS_STATES": sum(1 << STATES.index(state) for state in self.states),
+            "HARTS_LOADS": sum(1 << LOADS.index(load) for load in self.loads),
+            "HARTS_STEPS": self.steps,
+            "HARTS_WARM": self.warm,
+            "HARTS_HELD": self.held,
+        }
+        if self.profile:
+            values |= {"HARTS_MOST": 1, "SWAP_LOCK_PROFILE": 1}
+        return " ".join(f"-D{name}={value}" for name, value in values.items())
+
+    def __str__(self) -> str:
+        """Names it."""
+        return f"{self.scheme}, {' and '.join(self.states)}{', locks counted' if self.profile else ''}"
+
+
+def plan() -> list[Form]:
+    """All that is measured: an empty device, and a small one in use, as it takes long to fill."""
+    forms = []
+    for scheme in harts_result.SCHEMES:
+        forms.append(Form(scheme, 48, ("empty",), LOADS))
+        forms.append(Form(scheme, 8, ("fragmented", "full"), ("order0", "mixed"), held=32))
+    for scheme in harts_result.SCHEMES:
+        if scheme != "register":
+            forms.append(Form(scheme, 48, ("empty",), LOADS, profile=True))
+    return forms
+
+
+def short() -> list[Form]:
+    """For tests: everything is done, little of it."""
+    sizes = {"steps": 24, "warm": 8, "held": 16}
+    return [Form(scheme, 2, ("full",), ("order0",), **sizes) for scheme in harts_result.SCHEMES]
+
+
+class Interrupted(Exception):
+    """The run was ended before its time."""
+
+
+def build(form: Form, model: Path, output: Path) -> Path:
+    """Builds the firmware of a form; returns the image."""
+    number = hashlib.sha256(form.defines().encode()).hexdigest()[:8]
+    folder = output / f"firmware-harts-{number}"
+    command = ["make", "-s", "-C", str(ROOT / "litex" / "firmware"), f"OUT={folder}", f"SOC={model}", "CPU=rocket"]
+    command += [f"DEFINES={form.defines()}", str(folder / "harts.bin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(f"the firmware could not be built: {(done.stderr or done.stdout).strip()}")
+    return folder / "harts.bin"
+
+
+def digest(image: Path, model: Path, latency: int) -> str:
+    """Names a run by all that decides what it prints."""
+    parts = [image.read_bytes(), (model / "soc-sim").read_bytes(), str(latency).encode()]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
+
+
+def measure(
+    form: Form, model: Path, output: Path, latency: int, stop: threading.Event, progress=None
+) -> dict[str, Any]:
+    """Makes one run, unless it was made before; returns what it printed, with its cycles and seconds."""
+    image = build(form, model, output)
+    kept = output / f"harts-{digest(image, model, latency)}.json"
+    if kept.is_file():
+        return json.loads(kept.read_text())
+
+    def watch(cycles: int, seconds: float) -> None:
+        if stop.is_set():
+            raise Interrupted
+        if progress is not None:
+            progress(cycles, seconds)
+
+    result = simulate(model, image, stop=f"^{DONE}", max_cycles=MAX_CYCLES, dram_latency=latency, on_progress=watch)
+    harts_result.parse(result.lines, Measured())
+    run = {"form": asdict(form), "lines": result.lines, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
+    run |= {"commit": provenance.commit(), "latency": latency}
+    kept.write_text(json.dumps(run, indent=1) + "\n")
+    return run
+
+
+def model_folder() -> Path:
+    """Where the simulated SoC is."""
+    folder = BUILD / f"soc-model-{CPU}"
+    if not (folder / "model.json").is_file():
+        raise InputError(f"{folder} is not there: run 'sim/setup/build rtl-soc4 soc-model-{CPU}' first")
+    return folder.resolve()
+
+
+def _measure_all(forms: list[Form], output: Path, latency: int, jobs: int, console: Console) -> list[dict[str, Any]]:
+    """Makes all runs, some at a time; shows how far they are."""
+    model = model_folder()
+    stop = threading.Event()
+    columns = (TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
+    with (
+        Progress(*columns, console=console) as display,
+        concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool,
+    ):
+
+        def one(form: Form, task: TaskID) -> dict[str, Any]:
+            def show(cycles: int, seconds: float) -> None:
+                rate = cycles / max(seconds, 0.001) / 1e3
+                display.update(task, state=f"{cycles / 1e6:.1f} Mcycles, {rate:.0f} kcycles/s")
+
+            display.start_task(task)
+            run = measure(form, model, output, latency, stop, show)
+            display.update(task, state=f"{run['cycles'] / 1e6:.1f} Mcycles, done")
+            display.stop_task(task)
+            if not console.is_terminal:
+                console.print(f"bench-harts: {form}: {run['cycles'] / 1e6:.1f} Mcycles in {run['seconds']:.0f} s")
+            return run
+
+        tasks = [display.add_task(str(form), start=False, state="waits") for form in forms]
+        futures = [pool.submit(one, form, task) for form, task in zip(forms, tasks, strict=True)]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def collect(runs: list[dict[str, Any]], *, profile: bool) -> Measured:
+    """What runs measured: those in which locks were counted, or the others."""
+    measured = Measured()
+    for run in runs:
+        if run["form"]["profile"] == profile:
+            harts_result.parse(run["lines"], measured)
+    return measured
+
+
+def as_json(runs: list[dict[str, Any]], engine: dict[str, Any]) -> dict[str, Any]:
+    """The results, with what they were measured with."""
+    facts: dict[str, Any] = {"cpu": CPU, "host": platform.platform(), "unit": "CPU cycles", "engine": engine}
+    facts["runs"] = [{name: run[name] for name in ("form", "commit", "latency", "cycles", "seconds")} for run in runs]
+    for name, profile in (("measured", False), ("locks counted", True)):
+        measured = collect(runs, profile=profile)
+        rows = []
+        for key, kinds in measured.locks.items():
+            row: dict[str, Any] = dict(zip(("scheme", "state", "load", "harts"), key, strict=True))
+            row |= {op: asdict(measured.cells[key, op]) for op in ("alloc", "free")} | {"locks": kinds}
+            row["layout_fits"] = all(platform["layout_fits"] for platform in measured.platforms)
+            rows.append(row)
+        facts[name] = rows
+    return facts
+
+
+def run(options: argparse.Namespace, engine_of) -> None:
+    """Measures, shows and writes it.
+
+    Args:
+        options: of `hwswap soc bench`.
+        engine_of: says what the engine in a model was built for.
+    """
+    if options.engine_ratio or len(options.dram_latency) > 1:
+        raise InputError(
+            f"with --cpu {CPU} nothing is swept: leave --engine-ratio out, give one --dram-latency at most"
+        )
+    latency = options.dram_latency[0] if options.dram_latency else LATENCY
+    output = options.output.resolve()
+    runs = _measure_all(plan(), output, latency, options.jobs, Console(stderr=True, highlight=False))
+    measured = collect(runs, profile=False)
+    tables = [
+        harts_result.main_table(measured),
+        harts_result.lock_table(measured),
+        harts_result.failure_table(measured),
+    ]
+    (output / f"{CPU}.json").write_text(json.dumps(as_json(runs, engine_of(model_folder())), indent=1) + "\n")
+    commits = sorted({run["commit"] for run in runs})
+    build_hash, cycles = measured.platforms[0]["build"], sum(run["cycles"] for run in runs) / 1e6
+    platform_of = f"simulated SoC, four Rocket harts, DRAM latency {latency} cycles, engine build {build_hash}"
+    notes = [
+        f"{platform_of}, commit {', '.join(commits)}, {cycles:.0f} Mcycles",
+        "one clock for harts and engine; each hart has caches of 4 KiB each way",
+    ]
+    (output / f"{CPU}.md").write_text(markdown.page(tables, notes))
+    harts_plot.draw(measured, notes[0], output / f"{CPU}.png")
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)
+    console.print(*tables)
+    for note in notes:
+        console.print(note, soft_wrap=True)
+    console.print(f"bench-soc: {output / CPU}.json, .md and .png", soft_wrap=True)

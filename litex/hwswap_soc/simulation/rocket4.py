@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Rocket with four harts, for the simulated SoC alone: no board has room for it beside the engine.
+
+PyPI's pythondata-cpu-rocket has it as LitexLinux4Config: each hart is that of the variant `linux`, with caches of 4 KiB
+each way that are kept coherent. All four start at the ROM; the trampoline says which is which by mhartid.
+"""
+
+from pathlib import Path
+
+from litex import get_data_mod
+from litex.build.generic_platform import GenericPlatform
+from litex.soc.cores import cpu as litex_cpu
+from migen import ResetSignal
+
+from hwswap_soc.system import cpu as cpus
+
+NAME = "rocket4"
+HARTS = 4
+
+
+class Rocket4(cpus.EngineRocket):
+    """Four harts behind the same ports: memory, registers, and the coherent DMA port."""
+
+    name = NAME
+    human_name = "Rocket, four harts"
+    variants = ("linux",)
+
+    def __init__(self, platform: GenericPlatform, variant: str = "linux") -> None:
+        """Makes the CPU.
+
+        Args:
+            platform: the LiteX platform.
+            variant: `linux`.
+        """
+        super().__init__(platform, variant)
+        for hart in range(HARTS):
+            self.cpu_params[f"i_resetctrl_hartIsInReset_{hart}"] = ResetSignal("sys") | self.reset
+
+    @classmethod
+    def add_sources(cls, platform: GenericPlatform, variant: str) -> None:
+        """Adds the Verilog, under the names that the package has."""
+        folder = Path(get_data_mod("cpu", "rocket").data_location)
+        for suffix in ("", ".behav_srams"):
+            platform.add_source(
+                str(folder / "generated-src" / f"freechips.rocketchip.system.LitexLinux4Config{suffix}.v")
+            )
+        for part in ("plusarg_reader", "AsyncResetReg", "EICG_wrapper"):
+            platform.add_source(str(folder / "vsrc" / f"{part}.v"))
+
+
+def install() -> None:
+    """Makes the CPU known to LiteX's SoC builder and to HwSwapSoC."""
+    litex_cpu.CPUS[NAME] = Rocket4
+    cpus.PROFILES[NAME] = cpus.PROFILES["rocket"]
