@@ -7,7 +7,9 @@
 #include "swap.h"
 
 #define SWAP_TABLE_BYTES (SWAP_SLOTS * sizeof(uint64_t))
+#ifndef SWAP_TABLES_KEPT
 #define SWAP_TABLES_KEPT 8 /* by a hart for itself; what is more is for all of them */
+#endif
 
 /** struct swap_spare - tables that no cluster uses; the first word of each leads to the next one */
 struct swap_spare {
