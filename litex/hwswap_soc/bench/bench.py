@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,9 @@ RATIOS = (0.5, 1.0, 2.0)
 """Engine clock to CPU clock in the sweep; 1.0 with two clocks has the synchronisers that 1.0 with one clock lacks."""
 
 MAX_CYCLES = 2_000_000_000
+
+SWEEPS = ("latency", "ratio", "gap")
+"""What can be swept: the memory's latency, the ratio of the clocks, the pace of the operations."""
 
 OUTPUT = BUILD / "bench-soc"
 """Where results go."""
@@ -120,7 +123,9 @@ class Point:
         return {"latency": self.latency, "ratio": self.ratio, "gap": self.form.gap}[self.sweeps]
 
 
-def plan(cpu: str, latencies: list[int], ratios: list[float], sweep: bool = True) -> list[Point]:
+def plan(
+    cpu: str, latencies: list[int], ratios: list[float], sweep: bool = True, kinds: Sequence[str] = SWEEPS
+) -> list[Point]:
     """Which runs to make, the full one first.
 
     Args:
@@ -128,16 +133,17 @@ def plan(cpu: str, latencies: list[int], ratios: list[float], sweep: bool = True
         latencies: DRAM latencies; none: the usual ones.
         ratios: ratios of the clocks; none: the usual ones.
         sweep: whether anything is swept.
+        kinds: what is, if anything is: of `SWEEPS`.
     """
     usual_ratios = RATIOS if cpu == "vexriscv" else ()
     latency = latencies[0] if len(latencies) == 1 else LATENCY
     ratio = ratios[0] if len(ratios) == 1 else None
     points = [Point(FULL, latency, ratio)]
-    if sweep and len(latencies) != 1:
+    if sweep and "latency" in kinds and len(latencies) != 1:
         points += [Point(SWEEP, value, ratio, "latency") for value in latencies or LATENCIES]
-    if sweep and len(ratios) != 1:
+    if sweep and "ratio" in kinds and len(ratios) != 1:
         points += [Point(SWEEP, latency, value, "ratio") for value in ratios or usual_ratios]
-    if sweep:
+    if sweep and "gap" in kinds:
         points += [Point(dataclasses.replace(SWEEP, gap=gap), latency, ratio, "gap") for gap in GAPS]
     return points
 
@@ -313,6 +319,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dram-latency", type=int, nargs="+", default=[], metavar="CYCLES")
     parser.add_argument("--engine-ratio", type=float, nargs="+", default=[], metavar="RATIO")
     parser.add_argument("--no-sweep", action="store_true", help="the full measurement alone")
+    parser.add_argument("--sweep", choices=SWEEPS, nargs="+", help="what is swept (default: all)")
 
 
 def _end(*_) -> None:
@@ -329,7 +336,8 @@ def run(options: argparse.Namespace) -> int:
         if options.cpu == harts.CPU:
             harts.run(options, engine_of)
             return 0
-        points = plan(options.cpu, options.dram_latency, options.engine_ratio, not options.no_sweep)
+        wanted = options.sweep or SWEEPS
+        points = plan(options.cpu, options.dram_latency, options.engine_ratio, not options.no_sweep, wanted)
         errors = Console(stderr=True, highlight=False)
         target = options.output / f"{options.cpu}.json"
         runs: list[dict] = []
@@ -341,7 +349,7 @@ def run(options: argparse.Namespace) -> int:
             target.write_text(json.dumps(as_json(options.cpu, engine, runs), indent=1) + "\n")
         picture = target.with_suffix(".png")
         caption = f"Swap allocation on a simulated SoC, {options.cpu}, {points[0]}"
-        sweeps = {name: swept(runs, name) for name in ("latency", "ratio", "gap")}
+        sweeps = {name: swept(runs, name) for name in SWEEPS}
         bench_plot.draw(runs[0]["report"], sweeps, caption, picture)
         show(runs, options.cpu, console)
         console.print(f"bench-soc: {target} and {picture.name}", soft_wrap=True)
