@@ -114,6 +114,10 @@ test-debug: model-driver ## the driver on a kernel with lockdep, KASAN, UBSAN, D
 test-patches: guest model-driver ## each patch of the series alone builds without a new warning, boots, swaps
 	@$(ENV) python -m hwswap patches
 
+test-harts: setup ## the bench on several harts, in its short form, on a simulated SoC with four
+	@$(B) rtl-soc4 soc-model-rocket4
+	@$(PYTEST) tests/harts
+
 test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) tests/soc
 

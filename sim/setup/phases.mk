@@ -26,8 +26,8 @@ of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyp
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
 	coverage-dram formal mutate guest unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb \
-	test-trace test-system pytest test-report
-.PHONY: all $(phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants report-env
+	test-trace test-system test-harts pytest test-report
+.PHONY: all $(phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants report-env soc-model-rocket4 programs
 
 all: $(phases)
 
@@ -78,7 +78,7 @@ mutate: model-mutants
 packages = sim/hwswap/__init__.py $(addprefix sim/hwswap/,$(1))
 test-cocotb_packages := compare model stimulus traces
 test-trace_packages := bench cli compare guest kernel model project rtl stimulus traces
-test-system_packages := $(test-trace_packages) loads
+test-system_packages := bench cli compare guest kernel loads model project rtl stimulus traces
 
 # What tests may want that is built. Capacity is there for the engines of the boards.
 built := model model-scale model-wide model-driver model-grants-only guest unpatched tuned soc-model litex-example \
@@ -103,16 +103,28 @@ test-trace: model model-wide model-scale
 		$(call link,model) $(call link,model-wide) $(call link,model-scale) -- $(tests) $(not_fresh) $(at_once) \
 		tests/rtl tests/scale
 
-test-system: model model-driver model-grants-only model-wide model-scale guest unpatched tuned
+# Programs of others, from packages, that guests run.
+programs:
+	@$(PHASE) $@ -- sim/setup/build redis memhog stress-ng
+
+test-system: programs model model-driver model-grants-only model-wide model-scale guest unpatched tuned
 	@$(PHASE) $@ $(of_tests) tests/system tests/model $(call packages,$($@_packages)) sim/guest $(call link,qemu) \
 		$(call link,model) $(call link,model-driver) $(call link,model-grants-only) $(call link,model-wide) \
 		$(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
-		$(call link,kernel-unpatched) $(call link,kernel-tuned) -- $(tests) $(not_fresh) \
-		tests/system
+		$(call link,kernel-unpatched) $(call link,kernel-tuned) $(call link,redis) $(call link,memhog) \
+		$(call link,stress-ng) -- $(tests) $(not_fresh) tests/system
+
+# Four harts in simulation, which are slow to build and to run.
+soc-model-rocket4: verilog
+	@$(PHASE) $@ -- sim/setup/build rtl-soc4 $@
+
+test-harts: soc-model-rocket4
+	@$(PHASE) $@ $(of_tests) tests/harts litex/firmware litex/hwswap_soc/bench litex/hwswap_soc/simulation/run.py \
+		$(call link,soc-model-rocket4) "$$(riscv64-unknown-elf-gcc --version)" -- $(tests) tests/harts
 
 # All others, each time, after all that they want built.
 pytest: $(built)
-	@$(PHASE) $@ -- $(tests) $(files_at_once) $(addprefix --ignore=tests/,cocotb rtl scale system test_failed_seeds.py)
+	@$(PHASE) $@ -- $(tests) $(files_at_once) $(addprefix --ignore=tests/,cocotb rtl scale system harts test_failed_seeds.py)
 
 # In an environment of its own, so the phase before does not collect it. The page is of README, docs and the results.
 test-report: report-env model

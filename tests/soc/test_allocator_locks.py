@@ -46,7 +46,15 @@ def compiled(folder: Path, without: str | None = None) -> Path:
         sources.append(copy)
     program = folder / "threads"
     command = ["gcc", "-std=gnu17", "-O1", "-g", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror"]
-    command += [f"-DSWAP_HARTS={HARTS}", "-DSWAP_TABLES_KEPT=1", "-I", ROOT / "hw" / "generated", "-I", headers, *sources]
+    command += [
+        f"-DSWAP_HARTS={HARTS}",
+        "-DSWAP_TABLES_KEPT=1",
+        "-I",
+        ROOT / "hw" / "generated",
+        "-I",
+        headers,
+        *sources,
+    ]
     command += [*(FIRMWARE / "host").glob("*.c"), "-o", program, "-lpthread"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

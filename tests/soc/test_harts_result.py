@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench on several harts: what the firmware says is read, and shown."""
+
+import argparse
+import json
+
+import pytest
+from hwswap_litex import InputError
+from hwswap_soc.bench import harts, harts_plot, harts_result
+from hwswap_soc.bench.harts_result import HARTS, LOCKS, SCHEMES, Measured
+from rich.console import Console
+
+BASE = {"stock": 100, "tuned": 80, "register": 50, "grants": 120}
+
+
+def lines(done: str = "0") -> list[str]:
+    """What a firmware could print: cycles rise with the harts, but not by register."""
+    said = [{"kind": "platform", "build": "0123456789abcdef", "layout_fits": 1}]
+    for scheme in SCHEMES:
+        for count in HARTS:
+            key = {"scheme": scheme, "state": "empty", "load": "order0", "harts": count}
+            cycles = BASE[scheme] * (1 if scheme == "register" else count)
+            for op in ("alloc", "free"):
+                said.append(
+                    {"kind": "cell"} | key | {"op": op, "n": 10, "failures": 0, "sum": 10 * cycles, "max": 9 * cycles}
+                )
+            waited = {f"{lock}_waited": 0 if scheme == "register" else 40 * (count - 1) for lock in LOCKS}
+            said.append({"kind": "locks"} | key | waited)
+    return [f"HWSWAP-JSON {json.dumps(line)}" for line in said] + [f"HWSWAP-DONE {done}"]
+
+
+@pytest.fixture
+def measured() -> Measured:
+    """What they say."""
+    read = Measured()
+    harts_result.parse(lines(), read)
+    return read
+
+
+def text(table) -> str:
+    """What a table prints."""
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
+
+
+def test_growth_is_that_of_an_allocation_and_a_free_together(measured):
+    assert measured.cycles(("stock", "empty", "order0", 4)) == 800
+    assert measured.cycles(("stock", "full", "order0", 4)) is None
+    table = text(harts_result.main_table(measured))
+    assert "200 / 400 / 800" in table
+    assert "4.00" in table
+    assert "100 / 100 / 100" in table
+    assert "1.00" in table
+
+
+def test_waits_are_by_call(measured):
+    # 120 cycles for each kind of lock, of 20 calls, two of which are an allocation and a free.
+    assert measured.waited(("stock", "empty", "order0", 4)) == 2 * 4 * 120 / 20
+    assert "12 / 12 / 12" in text(harts_result.lock_table(measured))
+
+
+def test_a_picture_is_drawn(measured, tmp_path):
+    harts_plot.draw(measured, "made up", tmp_path / "harts.png")
+    assert (tmp_path / "harts.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_did_not_end_well_tells_its_own_words():
+    with pytest.raises(InputError, match="HWSWAP-DONE 1"):
+        harts_result.parse(lines("1"), Measured())
+    with pytest.raises(InputError, match="not JSON"):
+        harts_result.parse(["HWSWAP-JSON {", "HWSWAP-DONE 0"], Measured())
+
+
+def test_everything_is_planned_once_and_locks_are_counted_apart():
+    forms = harts.plan()
+    assert len({form.defines() for form in forms}) == len(forms)
+    assert {form.scheme for form in forms if not form.profile} == set(SCHEMES)
+    assert all("SWAP_LOCK_PROFILE" in form.defines() for form in forms if form.profile)
+
+
+def test_what_it_cannot_sweep_is_one_sentence(tmp_path):
+    options = argparse.Namespace(engine_ratio=[2.0], dram_latency=[], output=tmp_path, jobs=1)
+    with pytest.raises(InputError, match="nothing is swept"):
+        harts.run(options, None)
