@@ -27,7 +27,8 @@ of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyp
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
 	coverage-dram formal mutate guest unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb \
 	test-trace test-system test-harts pytest test-report
-.PHONY: all $(phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants report-env soc-model-rocket4 programs
+.PHONY: all $(phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants report-env \
+	soc-model-rocket4 programs
 
 all: $(phases)
 
@@ -124,7 +125,8 @@ test-harts: soc-model-rocket4
 
 # All others, each time, after all that they want built.
 pytest: $(built)
-	@$(PHASE) $@ -- $(tests) $(files_at_once) $(addprefix --ignore=tests/,cocotb rtl scale system harts test_failed_seeds.py)
+	@$(PHASE) $@ -- $(tests) $(files_at_once) \
+		$(addprefix --ignore=tests/,cocotb rtl scale system harts test_failed_seeds.py)
 
 # In an environment of its own, so the phase before does not collect it. The page is of README, docs and the results.
 test-report: report-env model

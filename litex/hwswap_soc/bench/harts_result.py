@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the firmware `harts` says, read; and its tables.
 
-A run prints a JSON object for the platform, and for each scheme, state of the device, load and number of harts: a *cell*
-for each operation, and what harts waited for each kind of lock (docs/bench-harts.md).
+A run prints a JSON object for the platform, and for each scheme, state of the device, load and number of harts: a
+*cell* for each operation, and what harts waited for each kind of lock (docs/bench-harts.md).
 """
 
 import json

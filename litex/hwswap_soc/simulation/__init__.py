@@ -3,5 +3,6 @@
 
 For the rooms above: `run.run`, which runs an image on a model, and its `Result`; `simsoc.TRAMPOLINES`, how Linux is
 started. `sim` (what sim/setup/build calls) and `model` build a model of `simsoc` and harness.cpp; `sim_run` is the
-command `hwswap soc sim`. `rocket4` is a CPU that it alone can have. `dram`, `sdcard_model` and `simsoc.ModelPlatform` serve tests of other designs as well.
+command `hwswap soc sim`. `rocket4` is a CPU that it alone can have. `dram`, `sdcard_model` and `simsoc.ModelPlatform`
+serve tests of other designs as well.
 """
