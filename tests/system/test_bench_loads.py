@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`hwswap bench loads` in a guest: one load, small, without the engine and with it; each kind of them, smaller still."""
+"""`hwswap bench loads` in a guest: one load, small, without the engine and with it; each kind of them, smaller."""
 
 import json
 from pathlib import Path

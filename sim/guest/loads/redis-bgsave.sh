@@ -8,7 +8,8 @@ rm -f $REDIS_REQUESTS $REDIS_REPLIES && mkfifo $REDIS_REQUESTS $REDIS_REPLIES
 echo always >/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled
 echo 1 >/proc/sys/vm/overcommit_memory
 limited "$((6 * 1024 + 8 * SCALE * 1024 / 100))k" /redis/ld-linux-x86-64.so.2 --library-path /redis \
-	--preload /redis/pipes.so /redis/redis-server --port 0 --unixsocket /tmp/redis --dir /tmp --save "" --disable-thp no >/tmp/redis.log 2>&1 &
+	--preload /redis/pipes.so /redis/redis-server --port 0 --unixsocket /tmp/redis --dir /tmp --save "" \
+	--disable-thp no >/tmp/redis.log 2>&1 &
 server=$!
 /redis/redisload $REDIS_REQUESTS $REDIS_REPLIES "$((20000 * SCALE / 100))" "$((8000 * SCALE / 100))" "$SEED" \
 	>/dev/null &
