@@ -115,3 +115,37 @@ def test_without_a_sweep_nothing_is_put_on_record(tmp_path):
     file.write_text("# nothing\n")
     with pytest.raises(figures.FigureError, match="has no line"):
         record.record([path], file)
+
+
+def several_harts(path: Path) -> Path:
+    """Write what the bench on several harts would; return the path."""
+    measured, counted = [], []
+    for scheme, cycles in (("stock", (1000, 1500, 1750)), ("register", (500, 500, 500)), ("tuned", (900, 900, 900))):
+        key = {"scheme": scheme, "state": "empty", "load": "order0"}
+        for harts, pair in zip((1, 2, 4), cycles, strict=True):
+            calls = {op: {"n": 10, "sum": 5 * pair} for op in ("alloc", "free")}
+            measured.append(key | {"harts": harts} | calls | {"locks": {"device": {"waited": 0}}})
+        if scheme == "stock":
+            counted.append(measured[-3] | {"locks": {"device": {"held": 200}}})
+    data = {"cpu": "rocket4", "engine": {"build_hash": "0123"}, "runs": [{"commit": "1234567"}]}
+    path.write_text(json.dumps(data | {"measured": measured, "locks counted": counted}))
+    return path
+
+
+def test_several_harts_are_put_on_record_where_locks_were_counted(tmp_path):
+    file = tmp_path / "figures.toml"
+    file.write_text(figures.FILE.read_text())
+    runs = [run(None, 16, None, 1), run("latency", 30, None, 200.25), run("latency", 8, None, 100)]
+    record.record([written(tmp_path / "rocket.json", runs), several_harts(tmp_path / "rocket4.json")], file)
+    known = figures.load(file)
+    # The lock is held for 200 cycles in 10 allocations and 10 frees.
+    assert known.harts == {
+        ("stock", "empty", "order0"): figures.Harts((1, 2, 4), (1000, 1500, 1750), 20),
+        ("register", "empty", "order0"): figures.Harts((1, 2, 4), (500, 500, 500), 0),
+    }
+    rows = {(row["scheme"], row["harts"]): row for row in report.harts(known)}
+    assert rows["register", 4]["queueing"] == rows["register", 4]["lines"] == 500
+    # Two harts are what lines are fitted to, so it is met; a hart waits for a lock that is held for a fiftieth.
+    assert rows["stock", 2]["lines"] == pytest.approx(1500, abs=1)
+    assert 1000 < rows["stock", 4]["queueing"] < 1010
+    assert rows["stock", 4]["lines"] == pytest.approx(1750, rel=0.01)

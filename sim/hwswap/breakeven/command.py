@@ -30,6 +30,7 @@ TABLES = (
     "knees",
     "fits",
     "validation",
+    "harts",
     "ratios",
     "points",
 )
@@ -91,12 +92,13 @@ def show(made: Mapping[str, Any], console: Console, points: bool) -> None:
     """Print the tables, Amdahl's bound first."""
     grids = [table.amdahl(made), table.kernel(made), table.kernel_break_even(made, 1), table.register_break_even(made)]
     grids += [table.by_cpus(made, "90 % full", load) for load in report.LOADS]
-    grids += [table.knees(made), table.sensitivity(made), table.fits(made), table.validation(made), table.ratios(made)]
+    grids += [table.knees(made), table.sensitivity(made), table.fits(made), table.validation(made), table.harts(made)]
+    grids.append(table.ratios(made))
     if points:
         grids.append(table.points(made))
     for grid in grids:
         console.print(grid.rich())
-    console.print("More than one CPU was not validated: no measurement has more than one hart yet.")
+    console.print(table.harts_sentence(made), soft_wrap=True)
 
 
 def run(options: argparse.Namespace) -> int:

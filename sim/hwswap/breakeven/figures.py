@@ -57,6 +57,8 @@ FLOOR = "words"
 
 SOC_STATES = ("empty", "fragmented")
 OPS = ("alloc", "free")
+HARTS_STATES = ("empty", "fragmented", "full")
+HARTS_LOADS = ("order0", "passed", "order4", "mixed")
 
 
 class FigureError(ValueError):
@@ -130,6 +132,21 @@ class Soc:
 
 
 @dataclass(frozen=True)
+class Harts:
+    """What an allocation and its free took on several harts of the simulated SoC.
+
+    Attributes:
+        counts: numbers of harts, from 1 on.
+        cycles: with each, waiting included, a mean.
+        held: of them, with one hart, the cycles in which the device's lock was held.
+    """
+
+    counts: tuple[int, ...]
+    cycles: tuple[float, ...]
+    held: float
+
+
+@dataclass(frozen=True)
 class Figures:
     """All of it.
 
@@ -142,6 +159,7 @@ class Figures:
         linux: by mode and order, mean cycles of an allocation and of a free in Linux on the SoC, and their medians.
         turnaround: memory latency, and cycles from a mark to its grant.
         socs: by CPU.
+        harts: by scheme, state and load.
     """
 
     sources: Mapping[str, Mapping[str, str]]
@@ -152,6 +170,7 @@ class Figures:
     linux: Mapping[tuple[str, int], tuple[float, float, float, float]]
     turnaround: tuple[tuple[float, float], ...]
     socs: Mapping[str, Soc]
+    harts: Mapping[tuple[str, str, str], Harts]
 
     def __getitem__(self, name: str) -> float:
         """Return a figure's value."""
@@ -326,6 +345,28 @@ def read_soc(cpu: str, data: Mapping[str, Any], sources: Mapping[str, Mapping[st
     return Soc(cpu, tuple(map(int, latencies)), cells, tuple(map(float, ratios)), by_ratio, ratio_latency)
 
 
+def read_harts(data: Mapping[str, Any], sources: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str, str], Harts]:
+    """Return what was measured with several harts; nothing where no run of them is on record."""
+    if "harts" not in data:
+        return {}
+    part = table(data, "harts")
+    source_of("harts", part, sources)
+    counts = part.get("counts")
+    if not isinstance(counts, list) or counts[:2] != [1, 2]:
+        raise FigureError("harts.counts has to be a list of numbers of harts that begins with 1, 2")
+    found = {}
+    for scheme, state, load, *values in rows(part, "harts", 4 + len(counts)):
+        where = f"harts, {scheme} {state} {load}"
+        key = (one_of(where, scheme, SCHEMES), one_of(where, state, HARTS_STATES), one_of(where, load, HARTS_LOADS))
+        if key in found:
+            raise FigureError(f"harts.rows has {', '.join(key)} twice")
+        *cycles, held = (number(where, value, zero=True) for value in values)
+        if not held < cycles[0]:
+            raise FigureError(f"{where}: the lock is held for longer than the calls take")
+        found[key] = Harts(tuple(counts), tuple(cycles), held)
+    return found
+
+
 def read_links(data: Mapping[str, Any], sources: Mapping[str, Mapping[str, str]]) -> dict[str, Link]:
     """Return the links, the nearest first."""
     links = []
@@ -382,6 +423,7 @@ def parse(data: Mapping[str, Any]) -> Figures:
         read_linux(data, sources, swap_outs),
         turnaround,
         {cpu: read_soc(cpu, soc, sources) for cpu, soc in table(data, "soc").items()},
+        read_harts(data, sources),
     )
 
 

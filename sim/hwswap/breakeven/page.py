@@ -27,6 +27,7 @@ def parts(made: Mapping[str, Any]) -> dict[str, str]:
         "knees": table.knees(made).markdown(),
         "ratios": table.ratios(made).markdown(),
         "validation": table.validation(made).markdown(),
+        "harts": table.harts(made).markdown(),
         "sensitivity": table.sensitivity(made).markdown(),
         "many": table.kernel_break_even(made, most).markdown(),
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts what `make bench-soc` measured into figures.toml, behind the line that says so."""
+"""Puts what `make bench-soc` and `make bench-harts` measured into figures.toml, behind the line that says so."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,8 @@ from typing import Any
 from hwswap.breakeven.figures import FILE, FLOOR, SCHEMES, FigureError
 
 BEGIN = "# soc: by hwswap break-even --record, from JSON of make bench-soc\n"
+HARTS = "rocket4"
+"""The CPU whose file is of several harts."""
 
 
 def means(run: dict[str, Any]) -> dict[tuple[str, str, str, int], float]:
@@ -31,10 +33,47 @@ def rows(key: str, runs: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, "]"]) + "\n"
 
 
+def harts(data: dict[str, Any]) -> str:
+    """Return the part of figures.toml that is of several harts: what was measured, where locks were counted as well."""
+    commits = sorted({run["commit"] for run in data["runs"]})
+    counts = sorted({row["harts"] for row in data["measured"]})
+    means = {
+        (row["scheme"], row["state"], row["load"], row["harts"]): sum(
+            row[op]["sum"] / row[op]["n"] for op in ("alloc", "free")
+        )
+        for row in data["measured"]
+    }
+    held = {
+        (row["scheme"], row["state"], row["load"]): 2
+        * row["locks"]["device"]["held"]
+        / (row["alloc"]["n"] + row["free"]["n"])
+        for row in data["locks counted"]
+    }
+    lines = []
+    for scheme, state, load, number in means:
+        # Who asks by a page of registers takes no lock.
+        lock = 0.0 if scheme == "register" else held.get((scheme, state, load))
+        if number == 1 and lock is not None:
+            values = [*(means[scheme, state, load, count] for count in counts), lock]
+            lines.append(f'  ["{scheme}", "{state}", "{load}", {", ".join(f"{value:.1f}" for value in values)}],')
+    return (
+        "\n[source.bench-harts]\n"
+        'kind = "measured"\ncommand = "make bench-harts"\n'
+        f'commit = "{commits[0]}"\n'
+        f'platform = "simulated SoC, four Rocket harts, engine build {data["engine"]["build_hash"]}; '
+        'docs/bench-harts.md"\n'
+        "\n# Scheme, state, load; cycles of an allocation and its free on so many harts; of them, with one hart, those in\n"
+        "# which the device's lock was held.\n"
+        f'[harts]\nsource = "bench-harts"\ncounts = {counts}\n' + "\n".join(["rows = [", *lines, "]"]) + "\n"
+    )
+
+
 def part(path: Path) -> str:
     """Return the part of figures.toml that a file of the bench makes."""
     try:
         data = json.loads(path.read_text())
+        if data["cpu"] == HARTS:
+            return harts(data)
         commit, cpu, build = data["commit"], data["cpu"], data["engine"]["build_hash"]
         by_latency = sorted((run for run in data["runs"] if run["sweeps"] == "latency"), key=lambda run: run["latency"])
         by_ratio = sorted((run for run in data["runs"] if run["sweeps"] == "ratio"), key=lambda run: run["ratio"])

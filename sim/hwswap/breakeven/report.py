@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hwswap.breakeven import amdahl, cost, queueing, soc_fit
+from hwswap.breakeven import amdahl, cost, many_harts, queueing, soc_fit
 from hwswap.breakeven.figures import MODES, SCHEMES, SOC_STATES, STATES, Figures, Link
 
 CPUS = (1, 2, 4, 8, 16, 32, 64)
@@ -221,6 +221,18 @@ def validation(points: Sequence[soc_fit.Point]) -> list[Row]:
     return rows
 
 
+def harts(figures: Figures) -> list[Row]:
+    """Return what several harts took beside what two calculations say."""
+    return [
+        {name: round(value, 1) if isinstance(value, float) else value for name, value in vars(point).items()}
+        | {
+            "queueing_error": round(point.queueing / point.measured - 1, 4),
+            "lines_error": round(point.lines / point.measured - 1, 4),
+        }
+        for point in many_harts.points(figures)
+    ]
+
+
 def ratios(figures: Figures) -> list[Row]:
     """Return what grants cost beside unpatched on an empty device: by instructions, and by the SoC's cycles."""
     rows = []
@@ -280,6 +292,7 @@ def make(figures: Figures, link: Link, cpus: Sequence[int], order: int) -> dict[
         "sensitivity": sensitivities(figures, link),
         "fits": fits,
         "validation": validation(points),
+        "harts": harts(figures),
         "ratios": ratios(figures),
         "points": [dataclasses.asdict(point) | {"error": round(point.error, 4)} for point in points],
         "figures": {name: dataclasses.asdict(figure) for name, figure in figures.figures.items()},

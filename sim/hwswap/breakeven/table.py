@@ -159,6 +159,36 @@ def validation(made: Mapping[str, Any]) -> Grid:
     return Grid("How far the calculation is off the simulated SoC, one hart", columns, rows, 1)
 
 
+def harts(made: Mapping[str, Any]) -> Grid:
+    """Several harts: measured, and by both calculations."""
+    rows = []
+    for row in made["harts"]:
+        rows.append(
+            [
+                f"{NAMES.get(row['scheme'], row['scheme'])}, {row['state']}, {row['load']}: {row['harts']} harts",
+                f"{row['measured']:,.0f}",
+                f"{row['queueing']:,.0f} ({100 * row['queueing_error']:+.0f} %)",
+                f"{row['lines']:,.0f}" + (f" ({100 * row['lines_error']:+.0f} %)" if row["harts"] > 2 else " (fitted)"),
+            ]
+        )
+    columns = ("an allocation and its free, cycles", "measured", "queueing alone", "with lines that move")
+    return Grid("Several harts of the simulated SoC", columns, rows, 1)
+
+
+def harts_sentence(made: Mapping[str, Any]) -> str:
+    """How far both calculations are off on four harts."""
+    rows = [row for row in made["harts"] if row["harts"] > 2]
+    if not rows:
+        return "More than one CPU was not validated: there is no measurement of several harts."
+    parts = []
+    for name, title in (("queueing", "queueing alone"), ("lines", "lines that move added")):
+        off = [abs(row[f"{name}_error"]) for row in rows]
+        parts.append(
+            f"{title} is off by {100 * sum(off) / len(off):.0f} % in the mean, {100 * max(off):.0f} % at worst"
+        )
+    return f"On {rows[0]['harts']} harts, of {len(rows)} points: {'; '.join(parts)}."
+
+
 def ratios(made: Mapping[str, Any]) -> Grid:
     """What instructions say of grants beside unpatched, and cycles."""
     rows = [
