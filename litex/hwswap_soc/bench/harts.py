@@ -124,7 +124,8 @@ def measure(
 ) -> dict[str, Any]:
     """Makes one run, unless it was made before; returns what it printed, with its cycles and seconds."""
     image = build(form, model, output)
-    kept = output / f"harts-{digest(image, model, latency)}.json"
+    kept = output / "harts" / f"{digest(image, model, latency)}.json"
+    kept.parent.mkdir(exist_ok=True)
     if kept.is_file():
         return json.loads(kept.read_text())
 

@@ -431,6 +431,19 @@ def scale(dataset: Matrix) -> Chart:
     )
 
 
+def harts(dataset: Matrix) -> Chart:
+    """Draw the cycles of an allocation and its free over the number of harts, for the first device and load."""
+    (case, _), *_ = dataset.rows
+    series: dict[str, list[tuple[float, float]]] = {}
+    for (its, count), row in dataset.rows.items():
+        for column, value in row.items():
+            if its == case and value is not None:
+                series.setdefault(column, []).append((float(count), value))
+    counts = sorted({x for points in series.values() for x, _ in points})
+    axis = {"tickvals": counts, "ticktext": [f"{count:g}" for count in counts]}
+    return lines(series, f"harts; {case}", "cycles, allocation and free", axis, {"rangemode": "tozero"}, "cycles")
+
+
 def ratios(pairs: Sequence[tuple[str, float, float]], unit: str) -> Chart:
     """Draw figures of a second run in parts of the first one's; a row a figure: its name, and both."""
     x = [b / a for _, a, b in pairs]

@@ -178,6 +178,27 @@ def bench_soc(report: Report, place: str) -> list[Dataset]:
     return [Calls(f"soc-{report['cpu']}", "CPU cycles", ordered, source)]
 
 
+HARTS_STATES = {"empty": "empty", "fragmented": "fragmented", "full": "nearly full"}
+HARTS_LOADS = {
+    "order0": "order 0",
+    "passed": "order 0, freed by the next hart",
+    "order4": "order 4",
+    "mixed": "orders 0 to 9",
+}
+
+
+def bench_harts(report: Report, place: str) -> list[Dataset]:
+    """`make bench-harts`: an allocation and its free on several harts."""
+    rows: dict[tuple[str, ...], dict[str, float | None]] = {}
+    for row in report["measured"]:
+        key = f"{HARTS_STATES[row['state']]}, {HARTS_LOADS[row['load']]}", str(row["harts"])
+        mean = sum(row[op]["sum"] / row[op]["n"] for op in ("alloc", "free"))
+        rows.setdefault(key, {})[SCHEMES.get(row["scheme"], row["scheme"])] = round(mean, 1)
+    commits = {"hwswap": report["runs"][0]["commit"]}
+    source = Source("run", place, commits, note=f"engine build {report['engine']['build_hash']}")
+    return [Matrix("soc-harts", ("device, load", "harts"), rows, source)]
+
+
 def soc_linux(report: Report, place: str) -> list[Dataset]:
     """`make soc-linux`."""
     rows = calls_of(
@@ -260,6 +281,7 @@ READERS: Mapping[str, Callable[[Report, str], list[Dataset]]] = {
     "bench-scale/bench-scale.json": scale,
     "bench-soc/vexriscv.json": bench_soc,
     "bench-soc/rocket.json": bench_soc,
+    "bench-soc/rocket4.json": bench_harts,
     "soc-linux/linux.json": soc_linux,
     "bitstreams/summary.json": bitstreams,
 }

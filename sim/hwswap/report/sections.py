@@ -144,6 +144,15 @@ ABOUT = {
             "trusted": "the engine writes entries",
         },
     ),
+    "soc-harts": About(
+        "Several CPUs",
+        "Four Rocket harts allocate and free at the same time, with the kernel's locks between them, waiting included. "
+        "In the chart: order 0 on an empty device.",
+        "make bench-harts",
+        f"{SOC}; four Rocket harts, no kernel",
+        "A kernel, folios, other load, a second level of caches. Both software allocators are ours.",
+        "docs/bench-harts.md",
+    ),
     "engine": About(
         "The engine's cycles",
         "Recorded traces on the core alone, its input kept full; every decision is the kernel's.",
@@ -192,7 +201,7 @@ ABOUT = {
 
 GROUPS = (
     ("kernel", "In a running kernel", ("offload", "fallbacks", "demo", "tuned", "words", "swapoff")),
-    ("soc", "In CPU cycles", ("soc-linux", "soc-vexriscv", "soc-rocket")),
+    ("soc", "In CPU cycles", ("soc-linux", "soc-vexriscv", "soc-rocket", "soc-harts")),
     ("hardware", "The engine itself", ("engine", "scale", "table-commands", "bitstreams")),
 )
 """Name, title, and datasets of the page's groups of figures."""
@@ -202,6 +211,7 @@ MATRIX_CHARTS = {
     "swapoff": charts.swapoff,
     "engine": charts.engine,
     "scale": charts.scale,
+    "soc-harts": charts.harts,
     "table-commands": charts.table_commands,
     "bitstreams": charts.bitstreams,
 }
