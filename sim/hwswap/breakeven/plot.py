@@ -124,7 +124,7 @@ def cpus(made: Mapping[str, Any]) -> Figure:
             axes.set_xlabel("CPUs")
         row[0].set_ylabel("cycles a page")
     grid[0][0].legend(fontsize=7)
-    figure.suptitle(f"Not validated beyond one CPU. Order {made['order']}, {made['link']}", fontsize=10)
+    figure.suptitle(f"Beyond one CPU by queueing alone. Order {made['order']}, {made['link']}", fontsize=10)
     return figure
 
 
