@@ -204,6 +204,7 @@ def as_json(runs: list[dict[str, Any]], engine: dict[str, Any]) -> dict[str, Any
         for key, kinds in measured.locks.items():
             row: dict[str, Any] = dict(zip(("scheme", "state", "load", "harts"), key, strict=True))
             row |= {op: asdict(measured.cells[key, op]) for op in ("alloc", "free")} | {"locks": kinds}
+            row["cycles"] = measured.cycles(key)
             row["layout_fits"] = all(platform["layout_fits"] for platform in measured.platforms)
             rows.append(row)
         facts[name] = rows
