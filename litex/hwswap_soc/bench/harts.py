@@ -140,7 +140,8 @@ def measure(
     run = {"form": asdict(form), "lines": result.lines, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
     run |= {"commit": provenance.commit(), "latency": latency}
     kept.write_text(json.dumps(run, indent=1) + "\n")
-    return run
+    # As it is read the next time.
+    return json.loads(kept.read_text())
 
 
 def model_folder() -> Path:
