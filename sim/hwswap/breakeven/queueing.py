@@ -8,10 +8,17 @@ for nearly constant times, so real waits are shorter, and the bounds hold for bo
 M. Reiser and S. S. Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, Journal of the ACM 27(2),
 1980. Bounds: P. J. Denning and J. P. Buzen, The Operational Analysis of Queueing Network Models, ACM Computing Surveys
 10(3), 1978.
+
+Beside it stand points of the simulated SoC with 1, 2 and 4 harts, by two calculations. *Queueing alone* is what the
+tables of costs over CPUs are made of: CPUs meet at the lock of the device. *With lines that move* adds that data which
+all CPUs write was last written by another one with a chance of (n - 1) / n, as far as calls are spread evenly; what
+that costs is fitted to two harts, four are predicted.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from hwswap.breakeven.figures import Figures, Harts
 
 
 @dataclass(frozen=True)
@@ -71,3 +78,59 @@ def knee(think: float, demands: Mapping[str, float]) -> float:
     """Return the number of CPUs from which on the busiest station is the limit."""
     most = max(demands.values(), default=0.0)
     return float("inf") if most == 0 else (think + sum(demands.values())) / most
+
+
+@dataclass(frozen=True)
+class Point:
+    """An allocation and its free on so many harts.
+
+    Attributes:
+        scheme: who allocates.
+        state: of the device.
+        load: what harts do.
+        harts: how many.
+        measured: cycles, waiting included.
+        queueing: the same by the first calculation; lines: by the second one.
+        moved: cycles that all lines which others wrote take, in the second one.
+    """
+
+    scheme: str
+    state: str
+    load: str
+    harts: int
+    measured: float
+    queueing: float
+    lines: float
+    moved: float
+
+
+def call(its: Harts, harts: int, moved: float) -> float:
+    """Return the cycles of an allocation and its free.
+
+    Args:
+        its: what was measured.
+        harts: how many.
+        moved: cycles of lines, if others had written all of them last.
+    """
+    think = its.cycles[0] - its.held + moved * (harts - 1) / harts
+    if not its.held:
+        return think
+    return think + analyse(harts, think, {"device": its.held}).response
+
+
+def moved_lines(its: Harts) -> float:
+    """Return the cycles of lines that explain what two harts take."""
+    second = its.counts.index(2)
+    return max(0.0, 2 * (its.cycles[second] - call(its, 2, 0)))
+
+
+def points(figures: Figures) -> list[Point]:
+    """Return all points of more than one hart."""
+    found = []
+    for (scheme, state, load), its in figures.harts.items():
+        moved = moved_lines(its)
+        for harts, measured in zip(its.counts, its.cycles, strict=True):
+            if harts > 1:
+                alone, with_lines = call(its, harts, 0), call(its, harts, moved)
+                found.append(Point(scheme, state, load, harts, measured, alone, with_lines, moved))
+    return found

@@ -62,8 +62,8 @@ def harts(data: dict[str, Any]) -> str:
         f'commit = "{commits[0]}"\n'
         f'platform = "simulated SoC, four Rocket harts, engine build {data["engine"]["build_hash"]}; '
         'docs/bench-harts.md"\n'
-        "\n# Scheme, state, load; cycles of an allocation and its free on so many harts; of them, with one hart, those in\n"
-        "# which the device's lock was held.\n"
+        "\n# Scheme, state, load; cycles of an allocation and its free on so many harts; of them, with one hart,\n"
+        "# those in which the device's lock was held.\n"
         f'[harts]\nsource = "bench-harts"\ncounts = {counts}\n' + "\n".join(["rows = [", *lines, "]"]) + "\n"
     )
 

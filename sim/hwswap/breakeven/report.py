@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hwswap.breakeven import amdahl, cost, many_harts, queueing, soc_fit
+from hwswap.breakeven import amdahl, cost, queueing, soc_fit
 from hwswap.breakeven.figures import MODES, SCHEMES, SOC_STATES, STATES, Figures, Link
 
 CPUS = (1, 2, 4, 8, 16, 32, 64)
@@ -229,7 +229,7 @@ def harts(figures: Figures) -> list[Row]:
             "queueing_error": round(point.queueing / point.measured - 1, 4),
             "lines_error": round(point.lines / point.measured - 1, 4),
         }
-        for point in many_harts.points(figures)
+        for point in queueing.points(figures)
     ]
 
 
