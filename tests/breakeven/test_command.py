@@ -124,7 +124,7 @@ def several_harts(path: Path) -> Path:
         key = {"scheme": scheme, "state": "empty", "load": "order0"}
         for harts, pair in zip((1, 2, 4), cycles, strict=True):
             calls = {op: {"n": 10, "sum": 5 * pair} for op in ("alloc", "free")}
-            measured.append(key | {"harts": harts} | calls | {"locks": {"device": {"waited": 0}}})
+            measured.append(key | {"harts": harts, "cycles": pair} | calls | {"locks": {"device": {"waited": 0}}})
         if scheme == "stock":
             counted.append(measured[-3] | {"locks": {"device": {"held": 200}}})
     data = {"cpu": "rocket4", "engine": {"build_hash": "0123"}, "runs": [{"commit": "1234567"}]}
@@ -135,9 +135,14 @@ def several_harts(path: Path) -> Path:
 def test_several_harts_are_put_on_record_where_locks_were_counted(tmp_path):
     file = tmp_path / "figures.toml"
     file.write_text(figures.FILE.read_text())
-    runs = [run(None, 16, None, 1), run("latency", 30, None, 200.25), run("latency", 8, None, 100)]
-    record.record([written(tmp_path / "rocket.json", runs), several_harts(tmp_path / "rocket4.json")], file)
+    before = figures.load(file).socs
+    record.record([several_harts(tmp_path / "rocket4.json")], file)
     known = figures.load(file)
+    # What is of one hart stays.
+    assert known.socs == before
+    runs = [run(None, 16, None, 1), run("latency", 30, None, 200.25), run("latency", 8, None, 100)]
+    record.record([written(tmp_path / "rocket.json", runs)], file)
+    assert figures.load(file).harts == known.harts
     # The lock is held for 200 cycles in 10 allocations and 10 frees.
     assert known.harts == {
         ("stock", "empty", "order0"): figures.Harts((1, 2, 4), (1000, 1500, 1750), 20),

@@ -5,10 +5,8 @@ It checks that everything is measured and that every scheme's work is right: the
 got, and ends with an error otherwise. How fast anything is, is not checked.
 """
 
-import threading
-
 import pytest
-from hwswap_soc.bench import bench, harts, harts_result
+from hwswap_soc.bench import harts, harts_result, runs
 from hwswap_soc.bench.bench_result import OPS
 from hwswap_soc.bench.harts_result import HARTS, LOCKS, SCHEMES, Measured
 from hwswap_soc.simulation.run import LATENCY
@@ -24,11 +22,11 @@ def forms():
 def measured(tmp_path_factory, forms):
     """What all of it measured; a second time nothing is run."""
     folder = tmp_path_factory.mktemp("harts")
-    model = harts.model_folder()
+    model = harts.model()
     measured = Measured()
     for form in forms:
-        run = harts.measure(form, model, folder, LATENCY, threading.Event())
-        assert harts.measure(form, model, folder, LATENCY, threading.Event()) == run
+        run = harts.measure(form, model, folder, LATENCY)
+        assert harts.measure(form, model, folder, LATENCY) == run
         harts_result.parse(run["lines"], measured)
     return measured
 
@@ -45,7 +43,7 @@ def test_all_is_there_and_every_call_is_counted(measured, forms):
 
 
 def test_the_engine_has_as_many_cpus_as_there_are_harts(measured):
-    engine = bench.engine_of(harts.model_folder())
+    engine = runs.engine_of(harts.model())
     assert engine["cpus"] >= HARTS[-1]
     assert {platform["build"] for platform in measured.platforms} == {engine["build_hash"]}
 

@@ -10,7 +10,7 @@ import json
 import pytest
 from hwswap.cli import main as cli
 from hwswap_litex import InputError
-from hwswap_soc.bench import bench, bench_plot, bench_result, bench_table
+from hwswap_soc.bench import bench, bench_plot, bench_result, bench_table, runs
 from hwswap_soc.bench.bench import FULL, SHORT, SWEEP, Point
 from hwswap_soc.bench.bench_result import OPS, STATES
 from hwswap_soc.simulation.run import run
@@ -20,7 +20,7 @@ from rich.console import Console
 @pytest.fixture(scope="module")
 def engine():
     """What the engine in the model was built for."""
-    return bench.engine_of(bench.model_folder("vexriscv", own_clock=False))
+    return runs.engine_of(runs.model_folder("soc-model-vexriscv"))
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +105,8 @@ def test_tables_picture_and_json_are_made_of_it(measured, engine, tmp_path):
 
 
 def test_the_self_test_finds_the_engine(tmp_path, engine):
-    model = bench.model_folder("vexriscv", own_clock=False)
-    image = bench.build_firmware(model, "vexriscv", SHORT, tmp_path, "selftest")
+    model = runs.model_folder("soc-model-vexriscv")
+    image = runs.build_firmware(model, "vexriscv", SHORT.defines(), tmp_path, "selftest")
     result = run(model, image, stop="^HWSWAP-DONE", max_cycles=1_000_000)
     assert result.lines[-1] == "HWSWAP-DONE 0"
     (line,) = (line for line in result.lines if line.startswith(bench_result.PREFIX))
@@ -169,7 +169,7 @@ def test_verdicts_say_who_loses():
 
 
 def test_models_of_different_engines_are_not_compared(monkeypatch, tmp_path):
-    monkeypatch.setattr(bench, "BUILD", tmp_path)
+    monkeypatch.setattr(runs, "BUILD", tmp_path)
     points = [Point(SHORT, 16, None), Point(SHORT, 16, 2.0)]
     for name, build in (("soc-model-vexriscv", 7), ("soc-model-vexriscv-own", 7)):
         (tmp_path / name).mkdir()
@@ -185,7 +185,7 @@ def test_models_of_different_engines_are_not_compared(monkeypatch, tmp_path):
         (tmp_path / name / "soc.json").write_text(text)
     models = bench.models_for(points, "vexriscv")
     assert models == {False: tmp_path / "soc-model-vexriscv", True: tmp_path / "soc-model-vexriscv-own"}
-    assert bench.engine_of(models[True])["build_hash"] == "0000000100000007"
+    assert runs.engine_of(models[True])["build_hash"] == "0000000100000007"
     (tmp_path / "soc-model-vexriscv" / "soc.json").write_text(text.replace(": 7", ": 8"))
     with pytest.raises(InputError, match="different engines"):
         bench.models_for(points, "vexriscv")
@@ -197,6 +197,6 @@ def test_what_cannot_be_run_is_one_sentence(capsys, tmp_path):
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
     with pytest.raises(InputError, match="could not be built"):
-        bench.build_firmware(tmp_path, "vexriscv", SHORT, tmp_path)
+        runs.build_firmware(tmp_path, "vexriscv", SHORT.defines(), tmp_path, "bench")
     with pytest.raises(InputError, match="soc-model-"):
-        bench.model_folder("z80", own_clock=False)
+        runs.model_folder("soc-model-z80")

@@ -81,6 +81,6 @@ def test_everything_is_planned_once_and_locks_are_counted_apart():
 
 
 def test_what_it_cannot_sweep_is_one_sentence(tmp_path):
-    options = argparse.Namespace(engine_ratio=[2.0], dram_latency=[], output=tmp_path, jobs=1)
+    options = argparse.Namespace(engine_ratio=[2.0], dram_latency=[], output=tmp_path, jobs=1, sweep=None)
     with pytest.raises(InputError, match="nothing is swept"):
-        harts.run(options, None)
+        harts.run(options)

@@ -9,27 +9,25 @@ Results are files in build/bench-soc. With rocket4, which has four harts, other 
 """
 
 import argparse
-import concurrent.futures
 import dataclasses
 import json
 import os
 import platform
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hwswap.project import provenance
-from hwswap.project.paths import BUILD, ROOT
+from hwswap.project.paths import BUILD
 from hwswap_litex import InputError
 from rich.console import Console
-from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from hwswap_soc.bench import bench_plot, bench_table, harts
 from hwswap_soc.bench.bench_result import COMPARED, DONE, SCHEMES, Report, parse, verdicts
+from hwswap_soc.bench.runs import Show, build_firmware, engine_of, model_folder, together, watch
 from hwswap_soc.simulation.run import LATENCY
 from hwswap_soc.simulation.run import run as simulate
 
@@ -148,36 +146,17 @@ def plan(
     return points
 
 
-class Interrupted(Exception):
-    """The run was ended before its time."""
-
-
-def build_firmware(model: Path, cpu: str, form: Form, output: Path, program: str = "bench") -> Path:
-    """Builds a program of the firmware for a model; returns the image."""
-    command = ["make", "-s", "-C", str(ROOT / "litex" / "firmware"), f"OUT={output}", f"SOC={model}", f"CPU={cpu}"]
-    command += [f"DEFINES={form.defines()}", str(output / f"{program}.bin")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise InputError(f"the firmware could not be built: {(done.stderr or done.stdout).strip()}")
-    return output / f"{program}.bin"
-
-
-def model_folder(cpu: str, own_clock: bool) -> Path:
-    """Where the simulated SoC is."""
-    name = f"soc-model-{cpu}{'-own' if own_clock else ''}"
-    folder = BUILD / name
-    if not (folder / "model.json").is_file():
-        raise InputError(f"{folder} is not there: run 'sim/setup/build rtl-soc {name}' first")
-    # Where the link points to now: it may point elsewhere before a long run ends.
-    return folder.resolve()
+def model_name(cpu: str, own_clock: bool) -> str:
+    """What sim/setup/build calls a simulated SoC."""
+    return f"soc-model-{cpu}{'-own' if own_clock else ''}"
 
 
 def models_for(points: list[Point], cpu: str) -> dict[bool, Path]:
     """The models that the points need, by whether the engine has a clock of its own; all of the same engine."""
-    models = {own: model_folder(cpu, own) for own in sorted({point.ratio is not None for point in points})}
+    models = {own: model_folder(model_name(cpu, own)) for own in sorted({point.ratio is not None for point in points})}
     builds = {engine_of(model)["build_hash"] for model in models.values()}
     if len(builds) > 1:
-        names = " ".join(f"soc-model-{cpu}{'-own' if own else ''}" for own in models)
+        names = " ".join(model_name(cpu, own) for own in models)
         raise InputError(f"the models have different engines: run 'sim/setup/build rtl-soc {names}'")
     return models
 
@@ -197,14 +176,7 @@ def measure(
     """
     form = "-".join(str(number) for number in (point.form.clusters, point.form.count, point.form.gap))
     name = f"firmware-{cpu}-{form}{'-own' if point.ratio is not None else ''}"
-    image = build_firmware(model, cpu, point.form, output / name)
-
-    def watch(cycles: int, seconds: float) -> None:
-        if stop is not None and stop.is_set():
-            raise Interrupted
-        if progress is not None:
-            progress(cycles, seconds)
-
+    image = build_firmware(model, cpu, point.form.defines(), output / name, "bench")
     result = simulate(
         model,
         image,
@@ -212,18 +184,10 @@ def measure(
         max_cycles=MAX_CYCLES,
         dram_latency=point.latency,
         engine_ratio=1.0 if point.ratio is None else point.ratio,
-        on_progress=watch,
+        on_progress=watch(stop, progress),
     )
     report = parse(result.lines)
     return {"point": point, "report": report, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
-
-
-def engine_of(model: Path) -> dict:
-    """What the engine in a model was built for, as the model's exports tell it; the firmware insists on that build."""
-    constants = json.loads((model / "soc.json").read_text())["constants"]
-    facts = {name: constants[f"hwswap_{name}"] for name in ("devices", "cpus", "clusters")}
-    build = constants["hwswap_build_hash_hi"] << 32 | constants["hwswap_build_hash_lo"]
-    return facts | {"build_hash": f"{build:016x}"}
 
 
 def as_json(cpu: str, engine: dict, runs: list[dict]) -> dict:
@@ -243,43 +207,6 @@ def as_json(cpu: str, engine: dict, runs: list[dict]) -> dict:
             | {"cycles": entry["cycles"], "seconds": entry["seconds"], "platform": report.platform, "cells": cells}
         )
     return facts
-
-
-def _measure_all(
-    points: list[Point], cpu: str, models: dict[bool, Path], output: Path, jobs: int, console: Console
-) -> Iterator[dict]:
-    """Makes all runs, some at a time; shows how far they are. Yields what each measured, in the order of `points`."""
-    stop = threading.Event()
-    columns = (TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
-    with (
-        Progress(*columns, console=console) as display,
-        concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool,
-    ):
-
-        def one(point: Point, task: TaskID) -> dict:
-            def show(cycles: int, seconds: float) -> None:
-                rate = cycles / max(seconds, 0.001) / 1e3
-                display.update(task, state=f"{cycles / 1e6:.1f} Mcycles, {rate:.0f} kcycles/s")
-
-            display.start_task(task)
-            entry = measure(point, cpu, models[point.ratio is not None], output, stop, show)
-            text = f"{entry['cycles'] / 1e6:.1f} Mcycles, done"
-            display.update(task, state=text)
-            display.stop_task(task)
-            if not console.is_terminal:
-                console.print(f"bench-soc: {point}: {text} in {entry['seconds']:.0f} s")
-            return entry
-
-        tasks = [display.add_task(str(point), start=False, state="waits") for point in points]
-        futures = [pool.submit(one, point, task) for point, task in zip(points, tasks, strict=True)]
-        try:
-            for future in futures:
-                yield future.result()
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
 
 
 def swept(runs: list[dict], parameter: str) -> list[tuple[float, Report]]:
@@ -334,7 +261,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         options.output.mkdir(parents=True, exist_ok=True)
         if options.cpu == harts.CPU:
-            harts.run(options, engine_of)
+            harts.run(options)
             return 0
         wanted = options.sweep or SWEEPS
         points = plan(options.cpu, options.dram_latency, options.engine_ratio, not options.no_sweep, wanted)
@@ -343,7 +270,12 @@ def run(options: argparse.Namespace) -> int:
         runs: list[dict] = []
         models = models_for(points, options.cpu)
         engine = engine_of(next(iter(models.values())))
-        for entry in _measure_all(points, options.cpu, models, options.output.resolve(), options.jobs, errors):
+        output = options.output.resolve()
+
+        def one(point: Point, stop: threading.Event, show: Show) -> dict:
+            return measure(point, options.cpu, models[point.ratio is not None], output, stop, show)
+
+        for entry in together(points, one, options.jobs, errors):
             # What is measured is kept, whatever becomes of the rest.
             runs.append(entry)
             target.write_text(json.dumps(as_json(options.cpu, engine, runs), indent=1) + "\n")

@@ -6,6 +6,7 @@ an operation (docs/bench-soc.md).
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hwswap_litex import InputError
@@ -101,21 +102,25 @@ _FIELDS = ("n", "failures", "sum", "extra", "p50", "p99", "max")
 _NAMES = ("kind", "scheme", "state", "order", "op")
 
 
-def parse(lines: list[str]) -> Report:
-    """Reads the console of a run that ended well; anything else is an InputError that tells the program's own words."""
+def objects(lines: list[str]) -> Iterator[dict]:
+    """The JSON objects that a run printed which ended well; anything else is an InputError, with the program's words."""
     done = [line.split()[1:] for line in lines if line.startswith(DONE)]
     if done != [["0"]]:
         said = "; ".join(lines[-3:]) or "nothing"
         raise InputError(f"the bench did not end well, it said last: {said}")
+    for line in lines:
+        if line.startswith(PREFIX):
+            try:
+                yield json.loads(line.removeprefix(PREFIX))
+            except ValueError as error:
+                raise InputError(f"a line of the bench is not JSON ({error}): {line}") from error
+
+
+def parse(lines: list[str]) -> Report:
+    """Reads the console of a run."""
     platform: dict = {}
     cells: dict[Key, Cell] = {}
-    for line in lines:
-        if not line.startswith(PREFIX):
-            continue
-        try:
-            values = json.loads(line.removeprefix(PREFIX))
-        except ValueError as error:
-            raise InputError(f"a line of the bench is not JSON ({error}): {line}") from error
+    for values in objects(lines):
         if values["kind"] == "platform":
             platform = values
             continue

@@ -6,11 +6,9 @@ the same simulated SoC is not run again. Results are files in build/bench-soc: r
 """
 
 import argparse
-import concurrent.futures
 import hashlib
 import json
 import platform
-import subprocess
 import sys
 import threading
 from dataclasses import asdict, dataclass
@@ -18,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from hwswap.project import markdown, provenance
-from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import InputError
 from rich.console import Console
-from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from hwswap_soc.bench import harts_plot, harts_result
 from hwswap_soc.bench.bench_result import DONE, SCHEMES
 from hwswap_soc.bench.harts_result import LOADS, STATES, Measured
+from hwswap_soc.bench.runs import Show, build_firmware, engine_of, model_folder, together, watch
 from hwswap_soc.simulation.run import LATENCY
 from hwswap_soc.simulation.run import run as simulate
 
@@ -97,20 +94,10 @@ def short() -> list[Form]:
     return [Form(scheme, 2, ("full",), ("order0",), **sizes) for scheme in harts_result.SCHEMES]
 
 
-class Interrupted(Exception):
-    """The run was ended before its time."""
-
-
 def build(form: Form, model: Path, output: Path) -> Path:
     """Builds the firmware of a form; returns the image."""
     number = hashlib.sha256(form.defines().encode()).hexdigest()[:8]
-    folder = output / f"firmware-harts-{number}"
-    command = ["make", "-s", "-C", str(ROOT / "litex" / "firmware"), f"OUT={folder}", f"SOC={model}", "CPU=rocket"]
-    command += [f"DEFINES={form.defines()}", str(folder / "harts.bin")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise InputError(f"the firmware could not be built: {(done.stderr or done.stdout).strip()}")
-    return folder / "harts.bin"
+    return build_firmware(model, "rocket", form.defines(), output / f"firmware-harts-{number}", "harts")
 
 
 def digest(image: Path, model: Path, latency: int) -> str:
@@ -120,7 +107,7 @@ def digest(image: Path, model: Path, latency: int) -> str:
 
 
 def measure(
-    form: Form, model: Path, output: Path, latency: int, stop: threading.Event, progress=None
+    form: Form, model: Path, output: Path, latency: int, stop: threading.Event | None = None, show: Show | None = None
 ) -> dict[str, Any]:
     """Makes one run, unless it was made before; returns what it printed, with its cycles and seconds."""
     image = build(form, model, output)
@@ -128,14 +115,8 @@ def measure(
     kept.parent.mkdir(exist_ok=True)
     if kept.is_file():
         return json.loads(kept.read_text())
-
-    def watch(cycles: int, seconds: float) -> None:
-        if stop.is_set():
-            raise Interrupted
-        if progress is not None:
-            progress(cycles, seconds)
-
-    result = simulate(model, image, stop=f"^{DONE}", max_cycles=MAX_CYCLES, dram_latency=latency, on_progress=watch)
+    progress = watch(stop, show)
+    result = simulate(model, image, stop=f"^{DONE}", max_cycles=MAX_CYCLES, dram_latency=latency, on_progress=progress)
     harts_result.parse(result.lines, Measured())
     run = {"form": asdict(form), "lines": result.lines, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
     run |= {"commit": provenance.commit(), "latency": latency}
@@ -144,46 +125,9 @@ def measure(
     return json.loads(kept.read_text())
 
 
-def model_folder() -> Path:
+def model() -> Path:
     """Where the simulated SoC is."""
-    folder = BUILD / f"soc-model-{CPU}"
-    if not (folder / "model.json").is_file():
-        raise InputError(f"{folder} is not there: run 'sim/setup/build rtl-soc4 soc-model-{CPU}' first")
-    return folder.resolve()
-
-
-def _measure_all(forms: list[Form], output: Path, latency: int, jobs: int, console: Console) -> list[dict[str, Any]]:
-    """Makes all runs, some at a time; shows how far they are."""
-    model = model_folder()
-    stop = threading.Event()
-    columns = (TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
-    with (
-        Progress(*columns, console=console) as display,
-        concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool,
-    ):
-
-        def one(form: Form, task: TaskID) -> dict[str, Any]:
-            def show(cycles: int, seconds: float) -> None:
-                rate = cycles / max(seconds, 0.001) / 1e3
-                display.update(task, state=f"{cycles / 1e6:.1f} Mcycles, {rate:.0f} kcycles/s")
-
-            display.start_task(task)
-            run = measure(form, model, output, latency, stop, show)
-            display.update(task, state=f"{run['cycles'] / 1e6:.1f} Mcycles, done")
-            display.stop_task(task)
-            if not console.is_terminal:
-                console.print(f"bench-harts: {form}: {run['cycles'] / 1e6:.1f} Mcycles in {run['seconds']:.0f} s")
-            return run
-
-        tasks = [display.add_task(str(form), start=False, state="waits") for form in forms]
-        futures = [pool.submit(one, form, task) for form, task in zip(forms, tasks, strict=True)]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
+    return model_folder(f"soc-model-{CPU}", "rtl-soc4")
 
 
 def collect(runs: list[dict[str, Any]], *, profile: bool) -> Measured:
@@ -205,34 +149,34 @@ def as_json(runs: list[dict[str, Any]], engine: dict[str, Any]) -> dict[str, Any
         for key, kinds in measured.locks.items():
             row: dict[str, Any] = dict(zip(("scheme", "state", "load", "harts"), key, strict=True))
             row |= {op: asdict(measured.cells[key, op]) for op in ("alloc", "free")} | {"locks": kinds}
-            row["cycles"] = measured.cycles(key)
+            row["case"], row["cycles"] = harts_result.case(*key[1:3]), measured.cycles(key)
             row["layout_fits"] = all(platform["layout_fits"] for platform in measured.platforms)
             rows.append(row)
         facts[name] = rows
     return facts
 
 
-def run(options: argparse.Namespace, engine_of) -> None:
-    """Measures, shows and writes it.
-
-    Args:
-        options: of `hwswap soc bench`.
-        engine_of: says what the engine in a model was built for.
-    """
-    if options.engine_ratio or len(options.dram_latency) > 1:
+def run(options: argparse.Namespace) -> None:
+    """Measures, shows and writes it; takes the options of `hwswap soc bench`."""
+    if options.engine_ratio or options.sweep or len(options.dram_latency) > 1:
         raise InputError(
-            f"with --cpu {CPU} nothing is swept: leave --engine-ratio out, give one --dram-latency at most"
+            f"with --cpu {CPU} nothing is swept: leave --engine-ratio and --sweep out, give one --dram-latency at most"
         )
     latency = options.dram_latency[0] if options.dram_latency else LATENCY
     output = options.output.resolve()
-    runs = _measure_all(plan(), output, latency, options.jobs, Console(stderr=True, highlight=False))
+    soc = model()
+
+    def one(form: Form, stop: threading.Event, show: Show) -> dict[str, Any]:
+        return measure(form, soc, output, latency, stop, show)
+
+    runs = list(together(plan(), one, options.jobs, Console(stderr=True, highlight=False)))
     measured = collect(runs, profile=False)
     tables = [
         harts_result.main_table(measured),
         harts_result.lock_table(measured),
         harts_result.failure_table(measured),
     ]
-    (output / f"{CPU}.json").write_text(json.dumps(as_json(runs, engine_of(model_folder())), indent=1) + "\n")
+    (output / f"{CPU}.json").write_text(json.dumps(as_json(runs, engine_of(soc)), indent=1) + "\n")
     commits = sorted({run["commit"] for run in runs})
     build_hash, cycles = measured.platforms[0]["build"], sum(run["cycles"] for run in runs) / 1e6
     platform_of = f"simulated SoC, four Rocket harts, DRAM latency {latency} cycles, engine build {build_hash}"

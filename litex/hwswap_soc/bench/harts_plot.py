@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from hwswap_soc.bench.bench_plot import COLOURS, MARKS
 from hwswap_soc.bench.bench_result import TITLES
-from hwswap_soc.bench.harts_result import HARTS, LOAD_TITLES, LOADS, SCHEMES, STATE_TITLES, STATES, Measured
+from hwswap_soc.bench.harts_result import HARTS, LOADS, SCHEMES, STATES, Measured, case
 
 
 def draw(measured: Measured, caption: str, path: Path) -> None:
@@ -34,7 +34,7 @@ def draw(measured: Measured, caption: str, path: Path) -> None:
             points = [point for point in points if point[1] is not None]
             if points:
                 axes.plot(*zip(*points, strict=True), color=COLOURS[scheme], marker=MARKS[scheme], label=TITLES[scheme])
-        axes.set_title(f"{STATE_TITLES[state]}, {LOAD_TITLES[load]}", fontsize=10)
+        axes.set_title(case(state, load), fontsize=10)
         axes.set_xticks(HARTS)
         axes.set_xlabel("harts")
         axes.set_ylim(bottom=0)

@@ -5,14 +5,12 @@ A run prints a JSON object for the platform, and for each scheme, state of the d
 *cell* for each operation, and what harts waited for each kind of lock (docs/bench-harts.md).
 """
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from hwswap_litex import InputError
 from rich.table import Table
 
-from hwswap_soc.bench.bench_result import DONE, OPS, PREFIX, TITLES
+from hwswap_soc.bench.bench_result import OPS, TITLES, objects
 
 SCHEMES = ("stock", "tuned", "register", "grants")
 STATES = ("empty", "fragmented", "full")
@@ -84,18 +82,14 @@ class Measured:
         return [(scheme, state, load, 1) for scheme, state, load, harts in self.locks if harts == 1]
 
 
+def case(state: str, load: str) -> str:
+    """A device's state and a load, for people."""
+    return f"{STATE_TITLES[state]}, {LOAD_TITLES[load]}"
+
+
 def parse(lines: list[str], into: Measured) -> None:
-    """Reads the console of a run that ended well; anything else is an InputError that tells the program's own words."""
-    if [line.split()[1:] for line in lines if line.startswith(DONE)] != [["0"]]:
-        said = "; ".join(lines[-3:]) or "nothing"
-        raise InputError(f"the bench did not end well, it said last: {said}")
-    for line in lines:
-        if not line.startswith(PREFIX):
-            continue
-        try:
-            values = json.loads(line.removeprefix(PREFIX))
-        except ValueError as error:
-            raise InputError(f"a line of the bench is not JSON ({error}): {line}") from error
+    """Reads the console of a run."""
+    for values in objects(lines):
         if values["kind"] == "platform":
             into.platforms.append(values)
             continue
@@ -132,7 +126,7 @@ def main_table(measured: Measured) -> Table:
         for load in LOADS:
             cells = [cell for scheme in SCHEMES for cell in _growth(measured, scheme, state, load)]
             if any(cell != "-" for cell in cells):
-                table.add_row(f"{STATE_TITLES[state]}, {LOAD_TITLES[load]}", *cells)
+                table.add_row(case(state, load), *cells)
     return table
 
 
@@ -147,7 +141,7 @@ def failure_table(measured: Measured) -> Table:
             found = [measured.cells.get(((scheme, state, load, HARTS[-1]), "alloc")) for scheme in SCHEMES]
             if any(cell and cell.failures for cell in found):
                 texts = [f"{100 * cell.failures / cell.n:.1f}" if cell and cell.n else "-" for cell in found]
-                table.add_row(f"{STATE_TITLES[state]}, {LOAD_TITLES[load]}", *texts)
+                table.add_row(case(state, load), *texts)
     return table
 
 
@@ -170,5 +164,5 @@ def lock_table(measured: Measured) -> Table:
                 calls = sum(measured.cells[key, op].n for op in OPS)
                 texts.append(" / ".join(f"{2 * kinds[lock]['waited'] / calls:,.0f}" for lock in LOCKS[:3]))
             if any(text != "-" for text in texts):
-                table.add_row(f"{STATE_TITLES[state]}, {LOAD_TITLES[load]}", *texts)
+                table.add_row(case(state, load), *texts)
     return table

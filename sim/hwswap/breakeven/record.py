@@ -8,6 +8,7 @@ from typing import Any
 from hwswap.breakeven.figures import FILE, FLOOR, SCHEMES, FigureError
 
 BEGIN = "# soc: by hwswap break-even --record, from JSON of make bench-soc\n"
+BEGIN_HARTS = "# harts: by hwswap break-even --record, from JSON of make bench-harts\n"
 HARTS = "rocket4"
 """The CPU whose file is of several harts."""
 
@@ -35,14 +36,8 @@ def rows(key: str, runs: list[dict[str, Any]]) -> str:
 
 def harts(data: dict[str, Any]) -> str:
     """Return the part of figures.toml that is of several harts: what was measured, where locks were counted as well."""
-    commits = sorted({run["commit"] for run in data["runs"]})
     counts = sorted({row["harts"] for row in data["measured"]})
-    means = {
-        (row["scheme"], row["state"], row["load"], row["harts"]): sum(
-            row[op]["sum"] / row[op]["n"] for op in ("alloc", "free")
-        )
-        for row in data["measured"]
-    }
+    means = {(row["scheme"], row["state"], row["load"], row["harts"]): row["cycles"] for row in data["measured"]}
     held = {
         (row["scheme"], row["state"], row["load"]): 2
         * row["locks"]["device"]["held"]
@@ -59,7 +54,7 @@ def harts(data: dict[str, Any]) -> str:
     return (
         "\n[source.bench-harts]\n"
         'kind = "measured"\ncommand = "make bench-harts"\n'
-        f'commit = "{commits[0]}"\n'
+        f'commit = "{data["runs"][0]["commit"]}"\n'
         f'platform = "simulated SoC, four Rocket harts, engine build {data["engine"]["build_hash"]}; '
         'docs/bench-harts.md"\n'
         "\n# Scheme, state, load; cycles of an allocation and its free on so many harts; of them, with one hart,\n"
@@ -68,12 +63,12 @@ def harts(data: dict[str, Any]) -> str:
     )
 
 
-def part(path: Path) -> str:
-    """Return the part of figures.toml that a file of the bench makes."""
+def part(path: Path) -> tuple[str, str]:
+    """Return the part of figures.toml that a file of the bench makes, behind the line that it belongs to."""
     try:
         data = json.loads(path.read_text())
         if data["cpu"] == HARTS:
-            return harts(data)
+            return BEGIN_HARTS, harts(data)
         commit, cpu, build = data["commit"], data["cpu"], data["engine"]["build_hash"]
         by_latency = sorted((run for run in data["runs"] if run["sweeps"] == "latency"), key=lambda run: run["latency"])
         by_ratio = sorted((run for run in data["runs"] if run["sweeps"] == "ratio"), key=lambda run: run["ratio"])
@@ -96,15 +91,20 @@ def part(path: Path) -> str:
                 f"ratio_latency = {by_ratio[0]['latency']}\n"
                 f"ratios = {[run['ratio'] for run in by_ratio]}\n{rows('ratio_rows', by_ratio)}"
             )
-        return text
+        return BEGIN, text
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise FigureError(f"{path} is not what `make bench-soc` writes: {error}") from error
 
 
 def record(paths: list[Path], file: Path = FILE) -> None:
-    """Write the parts of all files in the place of those that are there."""
-    text = file.read_text()
-    head, found, _ = text.partition(BEGIN)
+    """Write the parts of all files in the place of those of one hart, or of several, that are there."""
+    head, found, rest = file.read_text().partition(BEGIN)
     if not found:
         raise FigureError(f"{file} has no line '{BEGIN.strip()}'")
-    file.write_text(head + BEGIN + "".join(part(path) for path in paths))
+    one, _, several = rest.partition(BEGIN_HARTS)
+    made = [part(path) for path in paths]
+    parts = {BEGIN: one.rstrip("\n") + "\n", BEGIN_HARTS: several}
+    for begin in parts:
+        if new := "".join(text for its, text in made if its == begin):
+            parts[begin] = new
+    file.write_text(head + BEGIN + parts[BEGIN] + "\n" + BEGIN_HARTS + parts[BEGIN_HARTS])

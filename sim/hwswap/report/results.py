@@ -178,22 +178,12 @@ def bench_soc(report: Report, place: str) -> list[Dataset]:
     return [Calls(f"soc-{report['cpu']}", "CPU cycles", ordered, source)]
 
 
-HARTS_STATES = {"empty": "empty", "fragmented": "fragmented", "full": "nearly full"}
-HARTS_LOADS = {
-    "order0": "order 0",
-    "passed": "order 0, freed by the next hart",
-    "order4": "order 4",
-    "mixed": "orders 0 to 9",
-}
-
-
 def bench_harts(report: Report, place: str) -> list[Dataset]:
     """`make bench-harts`: an allocation and its free on several harts."""
     rows: dict[tuple[str, ...], dict[str, float | None]] = {}
     for row in report["measured"]:
-        key = f"{HARTS_STATES[row['state']]}, {HARTS_LOADS[row['load']]}", str(row["harts"])
-        mean = sum(row[op]["sum"] / row[op]["n"] for op in ("alloc", "free"))
-        rows.setdefault(key, {})[SCHEMES.get(row["scheme"], row["scheme"])] = round(mean, 1)
+        column = SCHEMES.get(row["scheme"], row["scheme"])
+        rows.setdefault((row["case"], str(row["harts"])), {})[column] = row["cycles"]
     commits = {"hwswap": report["runs"][0]["commit"]}
     source = Source("run", place, commits, note=f"engine build {report['engine']['build_hash']}")
     return [Matrix("soc-harts", ("device, load", "harts"), rows, source)]
