@@ -308,8 +308,8 @@ soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [D
 # Values given as a list are swept; one value is what everything is measured with (litex/hwswap_soc/bench/bench.py). The
 # ratio of the clocks is swept by itself with a VexRiscv only: a second model of a Rocket takes long to build.
 bench-soc: bench_cpu = $(or $(CPU),vexriscv)
-bench-soc: bench_ratios = $(or $(ENGINE_RATIO),$(if $(NO_SWEEP)$(SWEEP),$(findstring ratio,$(SWEEP)), \
-	$(filter vexriscv,$(bench_cpu))))
+bench-soc: bench_sweeps = $(if $(NO_SWEEP),,$(or $(SWEEP),latency ratio gap))
+bench-soc: bench_ratios = $(or $(ENGINE_RATIO),$(and $(filter vexriscv,$(bench_cpu)),$(filter ratio,$(bench_sweeps))))
 # What is swept is in SWEEP: latency, ratio, gap; all of it by default.
 bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=] [DRAM_LATENCY="8 30"] [ENGINE_RATIO=]
 	@$(B) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu) \

@@ -6,9 +6,11 @@ ends with an error otherwise). How fast anything is, is not checked.
 """
 
 import json
+import subprocess
 
 import pytest
 from hwswap.cli import main as cli
+from hwswap.project.paths import ROOT
 from hwswap_litex import InputError
 from hwswap_soc.bench import bench, bench_plot, bench_result, bench_table, runs
 from hwswap_soc.bench.bench import FULL, SHORT, SWEEP, Point
@@ -200,3 +202,21 @@ def test_what_cannot_be_run_is_one_sentence(capsys, tmp_path):
         runs.build_firmware(tmp_path, "vexriscv", SHORT.defines(), tmp_path, "bench")
     with pytest.raises(InputError, match="soc-model-"):
         runs.model_folder("soc-model-z80")
+
+
+@pytest.mark.parametrize(
+    ("words", "models"),
+    [
+        ([], ["soc-model-vexriscv", "soc-model-vexriscv-own"]),
+        (["NO_SWEEP=1"], ["soc-model-vexriscv"]),
+        (["SWEEP=latency"], ["soc-model-vexriscv"]),
+        (["SWEEP=latency ratio"], ["soc-model-vexriscv", "soc-model-vexriscv-own"]),
+        (["CPU=rocket"], ["soc-model-rocket"]),
+        (["CPU=rocket", "ENGINE_RATIO=0.5"], ["soc-model-rocket", "soc-model-rocket-own"]),
+        (["CPU=rocket4"], ["soc-model-rocket4"]),
+    ],
+)
+def test_make_builds_the_models_that_are_measured(words, models):
+    command = ["make", "-C", str(ROOT), "--no-print-directory", "--dry-run", "bench-soc", *words]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    assert [word for word in said.split() if word.startswith("soc-model-")] == models
