@@ -103,7 +103,7 @@ _NAMES = ("kind", "scheme", "state", "order", "op")
 
 
 def objects(lines: list[str]) -> Iterator[dict]:
-    """The JSON objects that a run printed which ended well; anything else is an InputError, with the program's words."""
+    """The JSON objects of a run that ended well; anything else is an InputError that tells the program's own words."""
     done = [line.split()[1:] for line in lines if line.startswith(DONE)]
     if done != [["0"]]:
         said = "; ".join(lines[-3:]) or "nothing"
