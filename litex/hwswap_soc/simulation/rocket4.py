@@ -5,6 +5,8 @@ PyPI's pythondata-cpu-rocket has it as LitexLinux4Config: each hart is that of t
 each way that are kept coherent. All four start at the ROM; the trampoline says which is which by mhartid.
 """
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from litex import get_data_mod
@@ -48,7 +50,12 @@ class Rocket4(cpus.EngineRocket):
             platform.add_source(str(folder / "vsrc" / f"{part}.v"))
 
 
-def install() -> None:
-    """Makes the CPU known to LiteX's SoC builder and to HwSwapSoC."""
+@contextlib.contextmanager
+def known() -> Iterator[None]:
+    """Has LiteX's SoC builder and HwSwapSoC know the CPU for a while: boards are not to find it."""
     litex_cpu.CPUS[NAME] = Rocket4
     cpus.PROFILES[NAME] = cpus.PROFILES["rocket"]
+    try:
+        yield
+    finally:
+        del litex_cpu.CPUS[NAME], cpus.PROFILES[NAME]

@@ -49,33 +49,24 @@ _IO = [
     ),
 ]
 
+# What follows the number of the hart in a0, as a boot loader calls OpenSBI: a1 is the device tree.
+_ROCKET = (
+    0x83F0_05B7,  # lui  a1, 0x83f00
+    0x0205_9593,  # slli a1, a1, 32
+    0x0205_D593,  # srli a1, a1, 32
+    0x0010_0293,  # li   t0, 1
+    0x01F2_9293,  # slli t0, t0, 31
+    0x0002_8067,  # jr   t0
+    0x0000_0013,  # nop
+)
+
 TRAMPOLINES = {
     "vexriscv": (
         0x4000_02B7,  # lui  t0, 0x40000
         0x0002_8067,  # jr   t0
     ),
-    # As a boot loader calls OpenSBI: a0 is the hart, a1 the device tree.
-    "rocket": (
-        0x0000_0513,  # li   a0, 0
-        0x83F0_05B7,  # lui  a1, 0x83f00
-        0x0205_9593,  # slli a1, a1, 32
-        0x0205_D593,  # srli a1, a1, 32
-        0x0010_0293,  # li   t0, 1
-        0x01F2_9293,  # slli t0, t0, 31
-        0x0002_8067,  # jr   t0
-        0x0000_0013,  # nop
-    ),
-    # The same, for all harts.
-    rocket4.NAME: (
-        0xF140_2573,  # csrr a0, mhartid
-        0x83F0_05B7,  # lui  a1, 0x83f00
-        0x0205_9593,  # slli a1, a1, 32
-        0x0205_D593,  # srli a1, a1, 32
-        0x0010_0293,  # li   t0, 1
-        0x01F2_9293,  # slli t0, t0, 31
-        0x0002_8067,  # jr   t0
-        0x0000_0013,  # nop
-    ),
+    "rocket": (0x0000_0513, *_ROCKET),  # li   a0, 0
+    rocket4.NAME: (0xF140_2573, *_ROCKET),  # csrr a0, mhartid
 }
 """The ROM of each CPU: jumps to the start of main RAM."""
 
@@ -128,20 +119,20 @@ class SimSoC(HwSwapSoC):
             variant: of the CPU.
             own_clock: the engine has a clock of its own, whose ratio to sys is chosen when the simulation starts.
         """
-        rocket4.install()
         engine = "engine" if own_clock else "sys"
         trampoline = list(TRAMPOLINES.get(cpu, ()))
-        super().__init__(
-            platform,
-            SYS_CLK_FREQ,
-            cpu=cpu,
-            variant=variant,
-            rtl=rtl,
-            engine_clock_domain=engine,
-            integrated_rom_size=ROM_SIZE,
-            integrated_rom_init=trampoline,
-            uart_name="sim",
-        )
+        with rocket4.known():
+            super().__init__(
+                platform,
+                SYS_CLK_FREQ,
+                cpu=cpu,
+                variant=variant,
+                rtl=rtl,
+                engine_clock_domain=engine,
+                integrated_rom_size=ROM_SIZE,
+                integrated_rom_init=trampoline,
+                uart_name="sim",
+            )
         self.crg = _Clocks(platform.request("clocks"), engine)
         self.add_constant("HWSWAP_ENGINE_OWN_CLOCK", int(own_clock))
         self.add_system()
