@@ -325,6 +325,10 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
 
+soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: calls beside each other [HARTS=1,2,4]
+	@$(B) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp modules-riscv-smp initramfs-riscv-smp
+	@$(ENV) python -m hwswap soc linux-smp $(if $(HARTS),--harts $(HARTS))
+
 # The card is one that a board could boot from; what it swaps is in the image afterwards.
 soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the second partition of a simulated SD card
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv

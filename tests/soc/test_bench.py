@@ -193,6 +193,14 @@ def test_models_of_different_engines_are_not_compared(monkeypatch, tmp_path):
         bench.models_for(points, "vexriscv")
 
 
+def test_results_of_another_variant_do_not_take_the_place_of_the_usual_ones(tmp_path):
+    names = []
+    for variant in ("linux", "full"):
+        (tmp_path / "model.json").write_text(json.dumps({"variant": variant}))
+        names.append(bench.full_name("rocket", tmp_path))
+    assert names == ["rocket", "rocket-full"]
+
+
 def test_what_cannot_be_run_is_one_sentence(capsys, tmp_path):
     with pytest.raises(SystemExit) as ended:
         cli.main(["soc", "bench", "--jobs", "0", "--output", str(tmp_path)])

@@ -211,3 +211,19 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
 def test_a_board_runs_the_modes_that_its_engine_can_do(without, added, modes):
     engine = EngineInfo(4, 1, 2048, "0" * 16, "some", without, added)
     assert linux_image.modes(engine) == modes.split()
+
+
+def test_a_soc_with_four_harts_has_a_node_and_interrupts_for_each(exported, tmp_path):
+    from hwswap_soc.simulation import rocket4
+
+    assert devicetree.HARTS[rocket4.NAME] == rocket4.HARTS
+    soc = changed(exported, tmp_path, lambda content: content["constants"].update(config_cpu_name=rocket4.NAME))
+    tree = blob(soc, exported / "engine.json", "sim", tmp_path)
+    cpus = [f"/cpus/cpu@{hart}" for hart in range(4)]
+    assert [get(tree, cpu, "reg") for cpu in cpus] == [["0"], ["1"], ["2"], ["3"]]
+    handles = [get(tree, f"{cpu}/interrupt-controller", "phandle")[0] for cpu in cpus]
+    assert len(set(handles)) == 4
+    for node, numbers in (("clint", ("3", "7")), ("interrupt-controller", ("b", "9"))):
+        found = next(name for name in nodes(tree, "/soc") if name.startswith(f"{node}@"))
+        wanted = [cell for handle in handles for number in numbers for cell in (handle, number)]
+        assert get(tree, f"/soc/{found}", "interrupts-extended") == wanted

@@ -151,6 +151,10 @@ def model_name(cpu: str, own_clock: bool) -> str:
     return f"soc-model-{cpu}{'-own' if own_clock else ''}"
 
 
+VARIANTS = {"vexriscv": "standard", "rocket": "linux"}
+"""The variant that a CPU usually is, as on boards."""
+
+
 def models_for(points: list[Point], cpu: str) -> dict[bool, Path]:
     """The models that the points need, by whether the engine has a clock of its own; all of the same engine."""
     models = {own: model_folder(model_name(cpu, own)) for own in sorted({point.ratio is not None for point in points})}
@@ -190,8 +194,19 @@ def measure(
     return {"point": point, "report": report, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
 
 
+def full_name(cpu: str, model: Path) -> str:
+    """Names the CPU in a model, with its variant where that is not the usual one.
+
+    Args:
+        cpu: name of the CPU.
+        model: the simulated SoC.
+    """
+    variant = json.loads((model / "model.json").read_text())["variant"]
+    return cpu if variant == VARIANTS[cpu] else f"{cpu}-{variant}"
+
+
 def as_json(cpu: str, engine: dict, runs: list[dict]) -> dict:
-    """The results, with what they were measured with: the CPU and the engine."""
+    """The results, with what they were measured with: the CPU, as `full_name` has it, and the engine."""
     facts = {"commit": provenance.commit(), "cpu": cpu, "host": platform.platform(), "unit": "CPU cycles"}
     facts["engine"] = engine
     facts["runs"] = []
@@ -266,10 +281,11 @@ def run(options: argparse.Namespace) -> int:
         wanted = options.sweep or SWEEPS
         points = plan(options.cpu, options.dram_latency, options.engine_ratio, not options.no_sweep, wanted)
         errors = Console(stderr=True, highlight=False)
-        target = options.output / f"{options.cpu}.json"
         runs: list[dict] = []
         models = models_for(points, options.cpu)
-        engine = engine_of(next(iter(models.values())))
+        model = next(iter(models.values()))
+        engine, name = engine_of(model), full_name(options.cpu, model)
+        target = options.output / f"{name}.json"
         output = options.output.resolve()
 
         def one(point: Point, stop: threading.Event, show: Show) -> dict:
@@ -278,12 +294,12 @@ def run(options: argparse.Namespace) -> int:
         for entry in together(points, one, options.jobs, errors):
             # What is measured is kept, whatever becomes of the rest.
             runs.append(entry)
-            target.write_text(json.dumps(as_json(options.cpu, engine, runs), indent=1) + "\n")
+            target.write_text(json.dumps(as_json(name, engine, runs), indent=1) + "\n")
         picture = target.with_suffix(".png")
-        caption = f"Swap allocation on a simulated SoC, {options.cpu}, {points[0]}"
+        caption = f"Swap allocation on a simulated SoC, {name}, {points[0]}"
         sweeps = {name: swept(runs, name) for name in SWEEPS}
         bench_plot.draw(runs[0]["report"], sweeps, caption, picture)
-        show(runs, options.cpu, console)
+        show(runs, name, console)
         console.print(f"bench-soc: {target} and {picture.name}", soft_wrap=True)
     except (InputError, OSError) as error:
         print(f"bench-soc: {error}", file=sys.stderr)

@@ -39,6 +39,9 @@ INITRAMFS = 0x8300_0000
 DEVICE_TREE = 0x83F0_0000
 """Where the device tree is loaded; at most 1 MiB."""
 
+HARTS = {"rocket": 1, "rocket4": 4}
+"""How many harts the CPUs have that Linux runs on, by LiteX's names of them."""
+
 BOOTARGS = "earlycon console=liteuart brd.rd_size=524288"
 """Where the console is, and a RAM disk of 512 MiB: it takes memory only for what is written, and grants of each order
 may hold four of its 256 clusters."""
@@ -155,6 +158,17 @@ def _devices(soc: Soc, build_hash: str) -> str:
     return "".join(parts).removesuffix("\n")
 
 
+def _cpus(harts: int, clock: int) -> dict[str, str]:
+    """The parts that grow with the number of harts: their nodes, and who gets timers and other interrupts."""
+    nodes = "\n".join(_part("cpu.dtsi.in", hart=hart, cpu_hz=clock) for hart in range(harts))
+
+    def to_each(*numbers: int) -> str:
+        return ", ".join(f"<&hart{hart} {number}>" for hart in range(harts) for number in numbers)
+
+    # Of a hart: software and timer interrupts in machine mode; others in machine and in supervisor mode.
+    return {"cpus": nodes, "timers": to_each(3, 7), "contexts": to_each(11, 9)}
+
+
 def _initrd(size: int | None) -> str:
     if not size:
         return ""
@@ -175,8 +189,9 @@ def source(soc_json: Path, engine_json: Path, kind: Kind, *, bootargs: str = "",
     if kind not in ("board", "sim"):
         raise InputError(f"'{kind}' is no kind of SoC: use board or sim")
     soc = Soc(soc_json)
-    if soc.constant("config_cpu_name") != "rocket":
-        raise InputError(f"{soc_json} is of a SoC with a {soc.constant('config_cpu_name')}: Linux runs on Rocket here")
+    cpu = soc.constant("config_cpu_name")
+    if cpu not in HARTS:
+        raise InputError(f"{soc_json} is of a SoC with a {cpu}: Linux runs on Rocket here")
     clock = SIM_CLOCK_HZ if kind == "sim" else int(soc.constant("config_clock_frequency"))
     ram_base, ram_size = soc.memory("main_ram")
     if int(ram_base, 16) != FIRMWARE or int(ram_size, 16) < DEVICE_TREE + (1 << 20) - FIRMWARE:
@@ -193,6 +208,7 @@ def source(soc_json: Path, engine_json: Path, kind: Kind, *, bootargs: str = "",
         initrd=_initrd(initramfs_size),
         timebase_hz=clock // CYCLES_PER_TICK,
         cpu_hz=clock,
+        **_cpus(HARTS[cpu], clock),
         ram_base=ram_base,
         ram_size=ram_size,
         clint_base=soc.memory("clint")[0],

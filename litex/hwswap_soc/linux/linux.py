@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -39,16 +40,18 @@ MAX_MCYCLES = 400
 class Watch:
     """Collects the console and shows how far the run is: a live line on a terminal, else a line now and then."""
 
-    def __init__(self, console: Console, log: Path) -> None:
+    def __init__(self, console: Console, log: Path, name: str = "soc-linux") -> None:
         """Makes the display.
 
         Args:
             console: where to.
+            name: what lines begin with.
             log: file that gets every line of the simulated console, and before it when it came, in millions of cycles.
         """
         self.collected = Collected()
         self.cycle = 0
         self._console = console
+        self._name = name
         self._log = log.open("w")
         self._progress = Progress(
             SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console
@@ -79,7 +82,7 @@ class Watch:
         self._log.write(f"{self.cycle / 1e6:7.1f} {line}\n")
         self._log.flush()
         if self.phase != before and not self._console.is_terminal:
-            self._console.print(f"soc-linux: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
+            self._console.print(f"{self._name}: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
 
     def on_progress(self, cycle: int, seconds: float) -> None:
         """Takes the number of cycles simulated so far, and how long that took."""
@@ -89,22 +92,40 @@ class Watch:
             self._progress.update(self._task, description=text)
         elif time.monotonic() - self._told > 30:
             self._told = time.monotonic()
-            self._console.print(f"soc-linux: {text}, {seconds:.0f} s")
+            self._console.print(f"{self._name}: {text}, {seconds:.0f} s")
 
 
-def prepare(model: Path, folder: Path, bootargs: str) -> Path:
+@dataclass(frozen=True)
+class Made:
+    """What is built for a run, but for the SoC.
+
+    Attributes:
+        engine: what the engine in the SoC was built as (engine.json).
+        kernel: Linux.
+        initramfs: with our init program and the driver.
+        cure: what makes what is missing.
+    """
+
+    engine: Path = ENGINE
+    kernel: Path = field(default_factory=lambda: linux_image.KERNEL)
+    initramfs: Path = field(default_factory=lambda: linux_image.INITRAMFS)
+    cure: str = "run 'make soc-linux'"
+
+
+def prepare(model: Path, folder: Path, bootargs: str, made: Made | None = None) -> Path:
     """Makes what RAM holds at the start; returns the file.
 
     Args:
         model: folder of the Verilated SoC.
         folder: where to.
         bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.h).
+        made: what else is built; for one hart when None.
     """
-    cure = "run 'make soc-linux'"
-    initramfs = linux_image.read(linux_image.INITRAMFS, cure)
+    made = made or Made()
+    initramfs = linux_image.read(made.initramfs, made.cure)
     devicetree.write(
         model / "soc.json",
-        ENGINE,
+        made.engine,
         "sim",
         folder / "hwswap.dts",
         folder / "hwswap.dtb",
@@ -113,28 +134,44 @@ def prepare(model: Path, folder: Path, bootargs: str) -> Path:
     )
     parts = {
         devicetree.FIRMWARE: linux_image.read(linux_image.OPENSBI, "run 'sim/setup/build fpga'"),
-        devicetree.KERNEL: linux_image.read(linux_image.KERNEL, cure),
+        devicetree.KERNEL: linux_image.read(made.kernel, made.cure),
         devicetree.INITRAMFS: initramfs,
-        devicetree.DEVICE_TREE: linux_image.read(folder / "hwswap.dtb", cure),
+        devicetree.DEVICE_TREE: linux_image.read(folder / "hwswap.dtb", made.cure),
     }
     linux_image.ram(parts, folder / "ram.bin")
     return folder / "ram.bin"
 
 
-def facts(model: Path, latency: int) -> dict:
+def facts(model: Path, latency: int, engine: Path = ENGINE) -> dict:
     """What a run is made with, to be written as JSON.
 
     Args:
         model: folder of the Verilated SoC.
         latency: of the DRAM, cycles to the first beat.
+        engine: what the engine in it was built as.
     """
     return {
         "model": json.loads((model / "model.json").read_text()),
-        "engine": json.loads(ENGINE.read_text()),
+        "engine": json.loads(engine.read_text()),
         "dram_latency": latency,
         "clock_hz": devicetree.SIM_CLOCK_HZ,
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
     }
+
+
+def unfinished(result: Result, watch: Watch, max_mcycles: int) -> list[str]:
+    """Says why a run did not come to its end; nothing if it did.
+
+    Args:
+        result: what the simulation ended with.
+        watch: who listened.
+        max_mcycles: what it was limited to.
+    """
+    if result.reason == "stop":
+        return []
+    up = result.cycles >= max_mcycles * 1_000_000
+    why = f"{max_mcycles} Mcycles were up" if up else "the simulation was ended from outside"
+    return [f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', {why}."]
 
 
 def report(collected: Collected, result: Result, failed: list[str]) -> dict:
@@ -227,15 +264,7 @@ def run(options: argparse.Namespace) -> int:
         print("soc-linux: interrupted", file=sys.stderr)
         return 130
     collected = watch.collected
-    failed = failures(collected, modes)
-    if result.reason != "stop":
-        limit = options.max_mcycles * 1_000_000
-        why = (
-            f"{options.max_mcycles} Mcycles were up"
-            if result.cycles >= limit
-            else "the simulation was ended from outside"
-        )
-        failed.insert(0, f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', {why}.")
+    failed = unfinished(result, watch, options.max_mcycles) + failures(collected, modes)
     content = report(collected, result, failed) | made_of
     (options.output / "linux.json").write_text(json.dumps(content, indent=1) + "\n")
     show(collected, result, remarks(content["model"]), Console(width=None if sys.stdout.isatty() else 120))

@@ -12,26 +12,47 @@ static void command(const char *text)
 		die("the kernel's bench refuses '%s' (errno %d)", text, error);
 }
 
-static void run(const char *mode, unsigned long order, unsigned long count, unsigned long gap_ns, bool full)
+/* On so many CPUs at once; 0: on this one, as every kernel with the bench can. */
+static void run(const char *mode, unsigned long order, unsigned long count, unsigned long gap_ns, unsigned long cpus,
+		bool full)
 {
 	static char text[1024];
-	char line[64], *end;
+	char line[64], on[24] = "", *end;
 
 	gap_ns <<= order;
 	if (gap_ns > GAP_NS_MAX)
 		gap_ns = GAP_NS_MAX;
+	if (cpus)
+		snprintf(on, sizeof(on), " %lu", cpus);
 	/* The first folio of an order asks the engine for its ring; that is not what the next ones cost. */
-	snprintf(line, sizeof(line), "%lu 1 %lu", order, gap_ns);
+	snprintf(line, sizeof(line), "%lu 1 %lu%s", order, gap_ns, on);
 	command(line);
 	msleep(1);
-	snprintf(line, sizeof(line), "%lu %lu %lu", order, count, gap_ns);
+	snprintf(line, sizeof(line), "%lu %lu %lu%s", order, count, gap_ns, on);
 	command(line);
 	read_text(BENCH, text, sizeof(text));
 	for (char *at = text; (end = strchr(at, '\n')); at = end + 1) {
 		*end = '\0';
-		table_bench(mode, at, full);
+		/* The table is of one CPU. */
+		if (cpus < 2)
+			table_bench(mode, at, full);
 		report("{\"kind\":\"%s\",\"mode\":\"%s\",\"gap_ns\":%lu,\"result\":%s}", full ? "full" : "bench", mode,
 		       gap_ns, at);
+	}
+}
+
+/* On each of the numbers of CPUs. */
+static void run_on(const char *mode, unsigned long order, unsigned long count, const struct plan *plan, bool full)
+{
+	const char *at = plan->cpus;
+
+	if (!*at)
+		run(mode, order, count, plan->gap_ns, 0, full);
+	while (*at) {
+		char *end;
+
+		run(mode, order, count, plan->gap_ns, strtoul(at, &end, 10), full);
+		at = *end ? end + 1 : end;
 	}
 }
 
@@ -48,7 +69,7 @@ void bench_run(const char *mode, const struct plan *plan)
 		count = strtoul(end + 1, &end, 10);
 		if (*end && *end != ',')
 			die("hwswap_bench= takes ORDER:COUNT[,ORDER:COUNT...], not '%s'", plan->bench);
-		run(mode, order, count, plan->gap_ns, false);
+		run_on(mode, order, count, plan, false);
 		at = *end ? end + 1 : end;
 	}
 }
@@ -68,5 +89,5 @@ void bench_drop(void)
 
 void bench_full(const char *mode, const struct plan *plan)
 {
-	run(mode, 0, plan->full, plan->gap_ns, true);
+	run_on(mode, 0, plan->full, plan, true);
 }

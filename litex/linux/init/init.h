@@ -26,6 +26,7 @@
 struct plan {
 	const char *modes;    /* comma-separated, of off, tuned, shadow, hint, trusted */
 	const char *bench;    /* comma-separated ORDER:COUNT, folios that the kernel's bench allocates and frees */
+	const char *cpus;     /* comma-separated: on how many CPUs at once the bench calls; empty: on one */
 	const char *area;     /* block device to swap to; its content is lost */
 	const char *module;   /* the driver; empty: none, so that only off and tuned are possible */
 	const char *tuned;    /* module that writes the words of folios in software, without a look at each */

@@ -45,6 +45,7 @@ struct plan plan_read(int count, char **words)
 	return (struct plan){
 	    .modes = text_option("modes", "off,tuned,shadow,hint,trusted"),
 	    .bench = text_option("bench", "0:96,2:24,4:24,7:8,9:6"),
+	    .cpus = text_option("cpus", ""),
 	    .area = text_option("area", "/dev/ram0"),
 	    .module = text_option("module", "/hwswap.ko"),
 	    .tuned = text_option("tuned", "/hwswap_testbackend.ko"),
@@ -196,12 +197,25 @@ static void check_modes(const char *modes)
 	}
 }
 
+static void check_cpus(const char *cpus)
+{
+	for (const char *at = cpus; *at;) {
+		char *end;
+		unsigned long number = strtoul(at, &end, 10);
+
+		if (!number || (*end && (*end != ',' || !end[1])))
+			die("cpus= takes numbers from 1 on, with commas between, not '%s'", cpus);
+		at = *end ? end + 1 : end;
+	}
+}
+
 void plan_run(const struct plan *plan)
 {
 	static char modes[64];
 	char *mode = modes, *comma;
 
 	check_modes(plan->modes);
+	check_cpus(plan->cpus);
 	area_on(plan->area);
 	load_hold();
 	strlcpy(modes, plan->modes, sizeof(modes));

@@ -39,6 +39,16 @@ def fill_linux(parser: Parser) -> Run:
     return linux.run
 
 
+def fill_linux_smp(parser: Parser) -> Run:
+    """Add the arguments of `soc linux-smp`."""
+    from hwswap_soc.linux import linux_smp
+
+    parser.describe(linux_smp)
+    linux_smp.add_arguments(parser)
+    options.output_folder(parser, linux_smp.OUTPUT)
+    return linux_smp.run
+
+
 def fill_session(parser: Parser) -> Run:
     """Add the arguments of `soc session`."""
     from hwswap_soc.linux import linux_session
@@ -223,6 +233,7 @@ def add_commands(commands: Commands) -> None:
     command(actions, "sim", "run an image on the simulated SoC", fill_sim)
     command(actions, "bench", "compare allocation by software and by the engine in CPU cycles", fill_bench)
     command(actions, "linux", "boot Linux on the simulated SoC, and swap in every mode", fill_linux)
+    command(actions, "linux-smp", "the same on several harts: what calls cost beside each other", fill_linux_smp)
     command(actions, "session", "type commands into the shell of Linux on the simulated SoC", fill_session)
     command(actions, "board", "tell whether a board and a CPU go together", fill_board)
     command(actions, "timing", "show size and timing of a bitstream", fill_timing)
