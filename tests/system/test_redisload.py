@@ -68,10 +68,10 @@ class Server(threading.Thread):
                     replies.write(answer)
 
 
-def run(program, server):
+def run(program, server, *more):
     """Run the client against a server."""
     server.start()
-    arguments = [program, server.requests, server.replies, "200", "300", "7"]
+    arguments = [program, server.requests, server.replies, "200", "300", "7", *more]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
     server.join(10)
     return done
@@ -89,6 +89,22 @@ def test_all_is_filled_saved_read_and_verified(program, tmp_path):
     assert server.commands.count(b"BGSAVE") == 2
     assert server.commands.count(b"INFO") == 4
     assert server.commands[-1] == b"SHUTDOWN"
+
+
+def test_the_same_is_done_where_nothing_is_saved(program, tmp_path):
+    (tmp_path / "saved").mkdir()
+    saved = run(program, Server(tmp_path / "saved"))
+    server = Server(tmp_path)
+    done = run(program, server, "nosave")
+    assert (done.returncode, done.stdout) == (0, saved.stdout), done.stderr
+    assert not {b"BGSAVE", b"INFO"} & set(server.commands)
+    assert run_alone(program, "nosav").startswith("redisload: usage: ")
+
+
+def run_alone(program, word) -> str:
+    """Return what the client says to another word, without a server."""
+    command = [program, "a", "b", "1", "1", "1", word]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
 
 
 def test_one_wrong_byte_is_counted_and_fails(program, tmp_path):

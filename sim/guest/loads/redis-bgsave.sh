@@ -1,21 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # title: Redis, saved in the background
 # needs: redis
-# A data set larger than its memory, filled, saved twice by a child that shares its pages, and read as a whole.
-# 6 MB of what it may keep are what the server takes by itself, at any scale.
-export REDIS_REQUESTS=/tmp/requests REDIS_REPLIES=/tmp/replies
-rm -f $REDIS_REQUESTS $REDIS_REPLIES && mkfifo $REDIS_REQUESTS $REDIS_REPLIES
-echo always >/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled
-echo 1 >/proc/sys/vm/overcommit_memory
-limited "$((6 * 1024 + 8 * SCALE * 1024 / 100))k" /redis/ld-linux-x86-64.so.2 --library-path /redis \
-	--preload /redis/pipes.so /redis/redis-server --port 0 --unixsocket /tmp/redis --dir /tmp --save "" \
-	--disable-thp no >/tmp/redis.log 2>&1 &
-server=$!
-/redis/redisload $REDIS_REQUESTS $REDIS_REPLIES "$((20000 * SCALE / 100))" "$((8000 * SCALE / 100))" "$SEED" \
-	>/dev/null &
-client=$!
-# Without its server the client would wait for ever.
-wait $server || { cat /tmp/redis.log; kill $client; exit 1; }
-wait $client || exit 1
-echo madvise >/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled
-rm -f /tmp/dump.rdb
+# As in redis.sh, saved twice by a child that shares the server's pages.
+. /redis/load.sh
+redis_load || exit 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// redisload: a client of redis-server. Fills it with keys, lets it save all in the background while it reads and writes
-// at random, reads all at the end, and verifies every value, byte by byte.
+// redisload: a client of redis-server. Fills it with keys, reads and writes at random, reads all at the end, and
+// verifies every value, byte by byte. The server saves all in the background meanwhile, twice, unless told `nosave`.
 //
 // Speaks RESP through two named pipes, up to DEPTH requests ahead of the replies. A value's bytes depend on the seed,
 // the key and how often the key was written. A line of JSON ends it; the exit code is 1 when a value was wrong.
@@ -156,10 +156,11 @@ static uint64_t number(char **argv, int at) {
 }
 
 int main(int argc, char **argv) {
+  int save = argc == 6;
   uint64_t keys, operations, state;
 
-  if (argc != 6)
-    die("usage: redisload REQUESTS REPLIES KEYS OPERATIONS SEED");
+  if (!save && (argc != 7 || strcmp(argv[6], "nosave")))
+    die("usage: redisload REQUESTS REPLIES KEYS OPERATIONS SEED [nosave]");
   keys = number(argv, 3);
   operations = number(argv, 4);
   state = seed = number(argv, 5);
@@ -171,7 +172,8 @@ int main(int argc, char **argv) {
   for (uint64_t key = 0; key < keys; key++)
     set(key);
   for (int round = 0; round < 2; round++) {
-    command("BGSAVE");
+    if (save)
+      command("BGSAVE");
     for (uint64_t i = 0; i < operations; i++) {
       uint64_t dice = next(&state), key = next(&state) % keys;
 
@@ -182,7 +184,8 @@ int main(int argc, char **argv) {
       else
         get(key);
     }
-    saved();
+    if (save)
+      saved();
   }
   for (uint64_t key = 0; key < keys; key++)
     get(key);
