@@ -2,6 +2,7 @@
 """`hwswap artifact`: what it reads, what it runs, and what it says of results that are wrong, old or missing."""
 
 import argparse
+import gzip
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hwswap.artifact import claims, page, selection, verdicts
+from hwswap.artifact import claims, keep, page, selection, verdicts
 from hwswap.project import paths
 from rich.console import Console
 
@@ -255,3 +256,47 @@ def test_the_page_has_the_projects_list(monkeypatch, tmp_path):
     other.write_text("no place\n")
     with pytest.raises(page.PageError, match="has no line"):
         page.document(commands, check=False)
+
+
+def result(build: Path, place: str, **content) -> None:
+    """Write a result."""
+    (build / place).parent.mkdir(parents=True, exist_ok=True)
+    (build / place).write_text(json.dumps(content))
+
+
+def test_results_are_kept_compressed_and_the_same_result_is_the_same_file(tmp_path):
+    build, target = tmp_path / "build", tmp_path / "measured"
+    result(build, "bench-loads/loads.json", commits={"hwswap": "0123456789ab"}, loads={"a": 1})
+    result(build, "other/other.json", commit="0123456789ab")
+    first = keep.keep((), build, target)
+    assert [(copy.place, copy.fault) for copy in first] == [("bench-loads/loads.json", "")]
+    file = target / "bench-loads/loads.json.gz"
+    content = file.read_bytes()
+    assert json.loads(gzip.decompress(content))["loads"] == {"a": 1}
+    assert first[0].size == len(content)
+    assert keep.keep((), build, target) == first
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"commit": "0123456789ab-dirty"}, "run its command again in a clean clone"),
+        ({"runs": [{"commits": {"hwswap": "unknown"}}]}, "run its command again in a clean clone"),
+        ({"cycles": 1}, "does not say which commit"),
+        ({"commit": "0123456789ab", "log": "{root}/build/log"}, "a path of this machine"),
+    ],
+)
+def test_a_result_that_nobody_could_make_again_is_not_kept(tmp_path, content, said):
+    build, target = tmp_path / "build", tmp_path / "measured"
+    whole = json.loads(json.dumps(content).replace("{root}", str(tmp_path)))
+    result(build, "experiments/cache.json", **whole)
+    (copy,) = keep.keep((), build, target)
+    assert said in copy.fault
+    assert not target.exists()
+
+
+def test_what_the_list_has_figures_of_is_kept_as_well(tmp_path):
+    build = tmp_path / "build"
+    result(build, "demo/demo.json", commit="0123456789ab")
+    assert keep.places(claims.load(), build) == ["demo/demo.json"]

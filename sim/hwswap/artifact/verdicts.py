@@ -19,7 +19,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.artifact import claims, page, selection
+from hwswap.artifact import claims, keep, page, selection
 from hwswap.artifact.claims import Command, Figure
 from hwswap.project import paths, processes, provenance
 
@@ -203,6 +203,15 @@ def work(commands: Sequence[Command], options: argparse.Namespace, root: Path, c
     return 1 if wrong else 0
 
 
+def show_kept(copies: Sequence[keep.Copy], console: Console) -> int:
+    """Say what was kept and what was not; return the exit status."""
+    for copy in copies:
+        console.print(f"{copy.place}: {copy.fault or f'kept, {copy.size:,} bytes'}", markup=False)
+    if not copies:
+        console.print("hwswap: there are no results in build/: run 'hwswap artifact' first", markup=False)
+    return 1 if not copies or any(copy.fault for copy in copies) else 0
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument("--full", action="store_true", help="everything: hours; otherwise what takes minutes")
@@ -210,6 +219,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="show what would be run, and end")
     parser.add_argument("--no-run", action="store_true", help="only compare the results that are there")
     parser.add_argument("--fresh", action="store_true", help="run again what passed before")
+    parser.add_argument("--keep", action="store_true", help="copy results of build/ to docs/measured, and end")
     parser.add_argument("--docs", choices=("write", "check"), help=f"the list's table in {page.PAGE.name}, and end")
 
 
@@ -221,6 +231,8 @@ def run(options: argparse.Namespace) -> int:
     everything = claims.load()
     if options.docs:
         return page.document(everything, check=options.docs == "check")
+    if options.keep:
+        return show_kept(keep.keep(everything, paths.BUILD), console)
     commands = claims.chosen(everything, full=options.full, only=options.only)
     if options.list:
         console.print(page.commands_table(commands))
