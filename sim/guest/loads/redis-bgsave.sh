@@ -3,4 +3,4 @@
 # needs: redis
 # As in redis.sh, saved twice by a child that shares the server's pages.
 . /redis/load.sh
-redis_load || exit 1
+redis_load 6 || exit 1

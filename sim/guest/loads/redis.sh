@@ -3,4 +3,4 @@
 # needs: redis
 # A data set larger than its memory, filled, read and written at random, and read as a whole; nothing is saved.
 . /redis/load.sh
-redis_load nosave || exit 1
+redis_load 5 nosave || exit 1

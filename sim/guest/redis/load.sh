@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the loads with Redis share; in the guest it is beside the server.
 
-# redis_load [nosave]: a data set larger than its memory, filled, read and written at random, and read as a whole.
-# Unless told otherwise the server saves it meanwhile, twice, by a child that shares its pages.
-# 6 MB of what it may keep are what the server takes by itself, at any scale.
+# redis_load MB [nosave]: a data set larger than its memory, filled, read and written at random, and read as a whole.
+# Unless told otherwise the server saves it meanwhile, twice, by a child that shares its pages. MB of what it may keep
+# are what the server takes by itself, at any scale, and its child.
 redis_load() {
+	own=$1
+	shift
 	export REDIS_REQUESTS=/tmp/requests REDIS_REPLIES=/tmp/replies
 	rm -f $REDIS_REQUESTS $REDIS_REPLIES && mkfifo $REDIS_REQUESTS $REDIS_REPLIES
 	echo always >/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled
 	echo 1 >/proc/sys/vm/overcommit_memory
-	limited "$((6 * 1024 + 8 * SCALE * 1024 / 100))k" /redis/ld-linux-x86-64.so.2 --library-path /redis \
+	limited "$((own * 1024 + 8 * SCALE * 1024 / 100))k" /redis/ld-linux-x86-64.so.2 --library-path /redis \
 		--preload /redis/pipes.so /redis/redis-server --port 0 --unixsocket /tmp/redis --dir /tmp --save "" \
 		--disable-thp no >/tmp/redis.log 2>&1 &
 	server=$!
