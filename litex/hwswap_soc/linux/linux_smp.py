@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make soc-linux-smp`: Linux on several harts of the simulated SoC: what an allocation costs while others allocate.
 
-A check of what bare metal measured on 1, 2 and 4 harts (`make bench-harts`): the kernel's own bench makes the same calls
-on as many CPUs at once, back to back, in modes of the driver. Results are linux-smp.json and linux-smp.md.
+A check of what bare metal measured on 1, 2 and 4 harts (`make bench-harts`): the kernel's own bench makes the same
+calls on as many CPUs at once, back to back, in modes of the driver. Results are linux-smp.json and linux-smp.md.
 """
 
 import argparse
