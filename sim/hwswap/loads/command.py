@@ -33,6 +33,14 @@ KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "tuned": artifacts.KERNEL_TU
 LOCK_KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED_LOCKSTAT}
 """The same of the kernels with lock statistics."""
 
+ENGINES = {
+    "off": artifacts.DEVICE_GRANTS_ONLY,
+    "hint": artifacts.DEVICE_GRANTS_ONLY,
+    "scan": artifacts.DEVICE_GRANTS,
+    "trusted": artifacts.DEVICE_GRANTS,
+}
+"""The engine by mode: one without a core where marks and grants are all that is wanted, as it is simulated faster."""
+
 COLUMNS = ("unpatched", "tuned", "off", "hint", "scan", "trusted")
 DEFAULT = ("unpatched", "tuned", "off", "hint")
 LOCK_COLUMNS = ("unpatched", "off", "hint")
@@ -67,7 +75,7 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
         kernel = LOCK_KERNELS.get(column, artifacts.KERNEL_LOCKSTAT)
     else:
         kernel = KERNELS.get(column, artifacts.KERNEL)
-    engine = nullcontext() if column in KERNELS else clocked_by_guest(options.output / "engine.log")
+    engine = nullcontext() if column in KERNELS else clocked_by_guest(options.output / "engine.log", ENGINES[column])
     machine = Machine(cpus=1, icount=True, disks=DISKS, disk_mb=DISK_MB)
     script = job(column, loads, options.runs, options.seed, options.scale)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
