@@ -39,7 +39,7 @@ MADE = linux.Made(
 
 HARTS = (1, 2, 4)
 MODES = ("off", "hint")
-MAX_MCYCLES = 400
+MAX_MCYCLES = 600
 
 BENCH = {0: 192, 4: 24}
 """Order -> calls of each CPU."""
@@ -157,7 +157,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--harts", type=hart_numbers, default=HARTS, help="numbers of harts (default: 1,2,4)")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument(
-        "--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles (default 400)"
+        "--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles (default 600)"
     )
 
 
