@@ -154,3 +154,39 @@ def test_several_harts_are_put_on_record_where_locks_were_counted(tmp_path):
     assert rows["stock", 2]["lines"] == pytest.approx(1500, abs=1)
     assert 1000 < rows["stock", 4]["queueing"] < 1010
     assert rows["stock", 4]["lines"] == pytest.approx(1750, rel=0.01)
+
+
+def linux_on_harts(path: Path) -> Path:
+    """Write what Linux on several harts would; return the path."""
+    rows = [
+        {"mode": mode, "case": "any", "order": order, "harts": harts, "cycles": cycles, "median": 1}
+        for mode, order, found in (
+            ("off", 0, (2000, 2510, 2700)),
+            ("off", 4, (3000, 4000, 5000)),
+            ("hint", 0, (3000, 4000, None)),
+        )
+        for harts, cycles in zip((1, 2, 4), found, strict=True)
+    ]
+    commits = {"hwswap": "1234567", "patches": "89abcdef"}
+    path.write_text(json.dumps({"commits": commits, "engine": {"build_hash": "0123"}, "measured": rows}))
+    return path
+
+
+def test_linux_on_several_harts_is_held_against_bare_metal(tmp_path):
+    file = tmp_path / "figures.toml"
+    file.write_text(figures.FILE.read_text())
+    record.record([several_harts(tmp_path / "rocket4.json"), linux_on_harts(tmp_path / "linux-smp.json")], file)
+    known = figures.load(file)
+    assert known.linux_harts == {
+        ("stock", "empty", 0): {1: 2000, 2: 2510, 4: 2700},
+    }
+    rows = {(row["order"], row["harts"]): row for row in report.linux_harts(known)}
+    # Bare metal went from 1,000 to 1,500 and 1,750: 500 and 750 cycles are expected in Linux, too.
+    assert rows[0, 2]["lines"] == pytest.approx(2500, abs=2)
+    assert rows[0, 4]["lines"] == pytest.approx(2750, rel=0.01)
+    assert rows[0, 4]["growth"] == 1.35 and rows[0, 4]["bare_growth"] == 1.75
+    assert 2000 < rows[0, 2]["queueing"] < 2010
+    assert set(rows) == {(0, 2), (0, 4)}
+    # What is recorded again takes its own place alone.
+    record.record([several_harts(tmp_path / "rocket4.json")], file)
+    assert figures.load(file) == known

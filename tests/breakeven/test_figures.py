@@ -22,7 +22,7 @@ def test_the_file_loads_and_every_figure_has_a_source():
     used = {figure.source for figure in known.figures.values()}
     used |= {its.source for link in known.links.values() for its in (link.round_trip, link.bandwidth)}
     tables = [DATA["turnaround"], DATA["swap_out"], DATA["linux"], *DATA["kernel"].values(), *DATA["soc"].values()]
-    tables.append(DATA["harts"])
+    tables += [DATA["harts"], DATA["linux_harts"]]
     used |= {table["source"] for table in tables}
     assert used == set(known.sources), "a source that nobody names, or one that is not there"
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which figures the report takes: those of a run where there are any, and those on record where there are none."""
 
+import gzip
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -82,6 +83,20 @@ def test_a_damaged_result_is_said_and_not_left_out(tmp_path, content, said):
     path.parent.mkdir()
     path.write_text(content)
     with pytest.raises(RuntimeError, match=rf"^[^\n]*{said}[^\n]*$"):
+        results.read(tmp_path)
+
+
+def test_results_are_read_as_they_are_kept_too(run, tmp_path):
+    read = results.read(run)
+    for path in run.glob("*/*.json"):
+        kept = tmp_path / f"{path.relative_to(run)}.gz"
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_bytes(gzip.compress(path.read_bytes()))
+    again = results.read(tmp_path)
+    assert (again.datasets, again.checks, again.unread) == (read.datasets, read.checks, read.unread)
+    kept = tmp_path / "demo/demo.json.gz"
+    kept.write_bytes(kept.read_bytes()[:-4])
+    with pytest.raises(RuntimeError, match=r"demo/demo\.json is no JSON: run its command again"):
         results.read(tmp_path)
 
 

@@ -31,6 +31,7 @@ TABLES = (
     "fits",
     "validation",
     "harts",
+    "linux_harts",
     "ratios",
     "points",
 )
@@ -49,7 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--figures", type=Path, default=figures.FILE, metavar="FILE", help="what goes in")
     parser.add_argument("--docs", action="store_true", help="put tables and pictures into docs, too")
     parser.add_argument(
-        "--record", type=Path, nargs="+", metavar="FILE", help="put what `make bench-soc` wrote there into the figures"
+        "--record",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="put what `make bench-soc`, bench-harts or soc-linux-smp wrote there into the figures",
     )
 
 
@@ -93,7 +98,7 @@ def show(made: Mapping[str, Any], console: Console, points: bool) -> None:
     grids = [table.amdahl(made), table.kernel(made), table.kernel_break_even(made, 1), table.register_break_even(made)]
     grids += [table.by_cpus(made, "90 % full", load) for load in report.LOADS]
     grids += [table.knees(made), table.sensitivity(made), table.fits(made), table.validation(made), table.harts(made)]
-    grids.append(table.ratios(made))
+    grids += [table.linux_harts(made), table.ratios(made)]
     if points:
         grids.append(table.points(made))
     for grid in grids:

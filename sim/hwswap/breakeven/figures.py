@@ -160,6 +160,7 @@ class Figures:
         turnaround: memory latency, and cycles from a mark to its grant.
         socs: by CPU.
         harts: by scheme, state and load.
+        linux_harts: of Linux on as many harts, by scheme, state and order; cycles by number of harts.
     """
 
     sources: Mapping[str, Mapping[str, str]]
@@ -171,6 +172,7 @@ class Figures:
     turnaround: tuple[tuple[float, float], ...]
     socs: Mapping[str, Soc]
     harts: Mapping[tuple[str, str, str], Harts]
+    linux_harts: Mapping[tuple[str, str, int], Mapping[int, float]]
 
     def __getitem__(self, name: str) -> float:
         """Return a figure's value."""
@@ -367,6 +369,27 @@ def read_harts(data: Mapping[str, Any], sources: Mapping[str, Mapping[str, str]]
     return found
 
 
+def read_linux_harts(
+    data: Mapping[str, Any], sources: Mapping[str, Mapping[str, str]]
+) -> dict[tuple[str, str, int], dict[int, float]]:
+    """Return what Linux took on several harts; nothing where no run is on record."""
+    if "linux_harts" not in data:
+        return {}
+    part = table(data, "linux_harts")
+    source_of("linux_harts", part, sources)
+    counts = part.get("counts")
+    if not isinstance(counts, list) or counts[:2] != [1, 2]:
+        raise FigureError("linux_harts.counts has to be a list of numbers of harts that begins with 1, 2")
+    found = {}
+    for scheme, state, order, *values in rows(part, "linux_harts", 3 + len(counts)):
+        where = f"linux_harts, {scheme} {state} {order}"
+        key = (one_of(where, scheme, SCHEMES), one_of(where, state, HARTS_STATES), int(number(where, order, zero=True)))
+        if key in found:
+            raise FigureError(f"linux_harts.rows has {', '.join(map(str, key))} twice")
+        found[key] = {count: number(where, value) for count, value in zip(counts, values, strict=True)}
+    return found
+
+
 def read_links(data: Mapping[str, Any], sources: Mapping[str, Mapping[str, str]]) -> dict[str, Link]:
     """Return the links, the nearest first."""
     links = []
@@ -424,6 +447,7 @@ def parse(data: Mapping[str, Any]) -> Figures:
         turnaround,
         {cpu: read_soc(cpu, soc, sources) for cpu, soc in table(data, "soc").items()},
         read_harts(data, sources),
+        read_linux_harts(data, sources),
     )
 
 

@@ -28,6 +28,7 @@ def parts(made: Mapping[str, Any]) -> dict[str, str]:
         "ratios": table.ratios(made).markdown(),
         "validation": table.validation(made).markdown(),
         "harts": table.harts(made).markdown(),
+        "linux-harts": table.linux_harts(made).markdown(),
         "sensitivity": table.sensitivity(made).markdown(),
         "many": table.kernel_break_even(made, most).markdown(),
     }

@@ -12,7 +12,7 @@ M. Reiser and S. S. Lavenberg, Mean-Value Analysis of Closed Multichain Queuing 
 Beside it stand points of the simulated SoC with 1, 2 and 4 harts, by two calculations. *Queueing alone* is what the
 tables of costs over CPUs are made of: CPUs meet at the lock of the device. *With lines that move* adds that data which
 all CPUs write was last written by another one with a chance of (n - 1) / n, as far as calls are spread evenly; what
-that costs is fitted to two harts, four are predicted.
+that costs is fitted to two harts, four are predicted. Linux on several harts is predicted from bare metal's lines.
 """
 
 from collections.abc import Mapping
@@ -133,4 +133,53 @@ def points(figures: Figures) -> list[Point]:
             if harts > 1:
                 alone, with_lines = call(its, harts, 0), call(its, harts, moved)
                 found.append(Point(scheme, state, load, harts, measured, alone, with_lines, moved))
+    return found
+
+
+@dataclass(frozen=True)
+class LinuxPoint:
+    """An allocation and its free in Linux on so many harts, beside what bare metal lets expect.
+
+    Attributes:
+        scheme: who allocates.
+        state: of the device.
+        order: of the folios.
+        harts: how many.
+        measured: cycles.
+        growth: of them, from one hart on.
+        bare_growth: that of bare metal, on a device in the same state; None if that was not measured.
+        queueing: cycles by what one hart takes, and the lock; lines: the same, with what lines cost on bare metal.
+    """
+
+    scheme: str
+    state: str
+    order: int
+    harts: int
+    measured: float
+    growth: float
+    bare_growth: float | None
+    queueing: float
+    lines: float
+
+
+def linux_points(figures: Figures) -> list[LinuxPoint]:
+    """Return Linux on more than one hart.
+
+    What lines cost, and how long the lock is held, are bare metal's on an empty device, where locks were counted.
+    """
+    found = []
+    for (scheme, state, order), cycles in figures.linux_harts.items():
+        load = f"order{order}"
+        bare, same = figures.harts.get((scheme, "empty", load)), figures.harts.get((scheme, state, load))
+        if bare is None:
+            continue
+        its = Harts(tuple(cycles), tuple(cycles.values()), bare.held)
+        for harts, measured in cycles.items():
+            if harts == 1:
+                continue
+            bare_growth = same.cycles[same.counts.index(harts)] / same.cycles[0] if same else None
+            alone, lines = call(its, harts, 0), call(its, harts, moved_lines(bare))
+            found.append(
+                LinuxPoint(scheme, state, order, harts, measured, measured / cycles[1], bare_growth, alone, lines)
+            )
     return found

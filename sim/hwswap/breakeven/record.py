@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts what `make bench-soc` and `make bench-harts` measured into figures.toml, behind the line that says so."""
+"""Puts what `make bench-soc`, bench-harts and soc-linux-smp measured into figures.toml, behind lines that say so."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ from hwswap.breakeven.figures import FILE, FLOOR, SCHEMES, FigureError
 
 BEGIN = "# soc: by hwswap break-even --record, from JSON of make bench-soc\n"
 BEGIN_HARTS = "# harts: by hwswap break-even --record, from JSON of make bench-harts\n"
+BEGIN_LINUX = "# linux_harts: by hwswap break-even --record, from JSON of make soc-linux-smp\n"
 HARTS = "rocket4"
 """The CPU whose file is of several harts."""
 
@@ -63,10 +64,39 @@ def harts(data: dict[str, Any]) -> str:
     )
 
 
+def linux(data: dict[str, Any]) -> str:
+    """Return the part of figures.toml that is of Linux on several harts."""
+    counts = sorted({row["harts"] for row in data["measured"]})
+    cycles: dict[tuple[str, str, int], dict[int, float]] = {}
+    for row in data["measured"]:
+        # There are few calls of other orders, and a single timer tick among them decides their mean.
+        if row["order"]:
+            continue
+        key = ({"off": "stock", "hint": "grants"}[row["mode"]], "empty", row["order"])
+        cycles.setdefault(key, {})[row["harts"]] = row["cycles"]
+    lines = [
+        f'  ["{scheme}", "{state}", {order}, {", ".join(str(its[count]) for count in counts)}],'
+        for (scheme, state, order), its in cycles.items()
+        # What a run that was ended early did not come to is left out.
+        if all(its.values())
+    ]
+    return (
+        "\n[source.soc-linux-smp]\n"
+        'kind = "measured"\ncommand = "make soc-linux-smp"\n'
+        f'commit = "{data["commits"]["hwswap"]}"\n'
+        f'platform = "Linux, patch series {data["commits"]["patches"]}, on the simulated SoC with four Rocket harts, '
+        f'engine build {data["engine"]["build_hash"]}; stock is mode off, grants is mode hint; docs/bench-harts.md"\n'
+        "\n# Scheme, state, order; mean cycles of an allocation and of a free on so many harts.\n"
+        f'[linux_harts]\nsource = "soc-linux-smp"\ncounts = {counts}\n' + "\n".join(["rows = [", *lines, "]"]) + "\n"
+    )
+
+
 def part(path: Path) -> tuple[str, str]:
     """Return the part of figures.toml that a file of the bench makes, behind the line that it belongs to."""
     try:
         data = json.loads(path.read_text())
+        if "measured" in data and "cpu" not in data:
+            return BEGIN_LINUX, linux(data)
         if data["cpu"] == HARTS:
             return BEGIN_HARTS, harts(data)
         commit, cpu, build = data["commit"], data["cpu"], data["engine"]["build_hash"]
@@ -97,14 +127,16 @@ def part(path: Path) -> tuple[str, str]:
 
 
 def record(paths: list[Path], file: Path = FILE) -> None:
-    """Write the parts of all files in the place of those of one hart, or of several, that are there."""
-    head, found, rest = file.read_text().partition(BEGIN)
-    if not found:
-        raise FigureError(f"{file} has no line '{BEGIN.strip()}'")
-    one, _, several = rest.partition(BEGIN_HARTS)
+    """Write the parts of all files in the place of those that are there of the same kind, each behind its line."""
+    text = file.read_text()
+    parts: dict[str, str] = {}
+    for begin in reversed((BEGIN, BEGIN_HARTS, BEGIN_LINUX)):
+        text, found, parts[begin] = text.partition(begin)
+        if not found and begin == BEGIN:
+            raise FigureError(f"{file} has no line '{BEGIN.strip()}'")
     made = [part(path) for path in paths]
-    parts = {BEGIN: one.rstrip("\n") + "\n", BEGIN_HARTS: several}
-    for begin in parts:
-        if new := "".join(text for its, text in made if its == begin):
-            parts[begin] = new
-    file.write_text(head + BEGIN + parts[BEGIN] + "\n" + BEGIN_HARTS + parts[BEGIN_HARTS])
+    for begin in (BEGIN, BEGIN_HARTS, BEGIN_LINUX):
+        new = "".join(its for kind, its in made if kind == begin) or parts[begin]
+        if new:
+            text = text.rstrip("\n") + "\n\n" + begin + new.rstrip("\n") + "\n"
+    file.write_text(text)

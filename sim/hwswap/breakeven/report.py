@@ -233,6 +233,18 @@ def harts(figures: Figures) -> list[Row]:
     ]
 
 
+def linux_harts(figures: Figures) -> list[Row]:
+    """Return what Linux took on several harts beside what bare metal lets expect."""
+    return [
+        {name: round(value, 2) if isinstance(value, float) else value for name, value in vars(point).items()}
+        | {
+            "queueing_error": round(point.queueing / point.measured - 1, 4),
+            "lines_error": round(point.lines / point.measured - 1, 4),
+        }
+        for point in queueing.linux_points(figures)
+    ]
+
+
 def ratios(figures: Figures) -> list[Row]:
     """Return what grants cost beside unpatched on an empty device: by instructions, and by the SoC's cycles."""
     rows = []
@@ -293,6 +305,7 @@ def make(figures: Figures, link: Link, cpus: Sequence[int], order: int) -> dict[
         "fits": fits,
         "validation": validation(points),
         "harts": harts(figures),
+        "linux_harts": linux_harts(figures),
         "ratios": ratios(figures),
         "points": [dataclasses.asdict(point) | {"error": round(point.error, 4)} for point in points],
         "figures": {name: dataclasses.asdict(figure) for name, figure in figures.figures.items()},

@@ -175,6 +175,26 @@ def harts(made: Mapping[str, Any]) -> Grid:
     return Grid("Several harts of the simulated SoC", columns, rows, 1)
 
 
+def linux_harts(made: Mapping[str, Any]) -> Grid:
+    """Linux on several harts: measured, and what bare metal lets expect."""
+    rows = []
+    for row in made["linux_harts"]:
+        name = NAMES.get(row["scheme"], row["scheme"])
+        bare = row["bare_growth"]
+        rows.append(
+            [
+                f"{name}, {row['state']}, order {row['order']}: {row['harts']} harts",
+                f"{row['measured']:,.0f}",
+                f"{row['growth']:.2f}",
+                "-" if bare is None else f"{bare:.2f}",
+                f"{row['queueing']:,.0f} ({100 * row['queueing_error']:+.0f} %)",
+                f"{row['lines']:,.0f} ({100 * row['lines_error']:+.0f} %)",
+            ]
+        )
+    columns = ("Linux: an allocation and its free, cycles", "measured", "growth", "bare metal's growth")
+    return Grid("Linux on several harts", (*columns, "queueing alone", "with bare metal's lines"), rows, 1)
+
+
 def harts_sentence(made: Mapping[str, Any]) -> str:
     """How far both calculations are off on four harts."""
     rows = [row for row in made["harts"] if row["harts"] > 2]

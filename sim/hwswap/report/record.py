@@ -218,16 +218,26 @@ def scale() -> Matrix:
     return Matrix("scale", ("swap", "clusters", "work", "latency"), rows, where)
 
 
-def harts() -> Matrix:
+def harts(name: str, head: str) -> Matrix:
     """Several harts: a cell has the cycles of 1, 2 and 4, the next one how they grow."""
-    found = table("docs/bench-harts.md", "device, load")
+    found = table("docs/bench-harts.md", head)
     rows: dict[tuple[str, ...], dict[str, float | None]] = {}
     for case, *row in found.rows:
         for column, cell in zip(found.head[1:], row, strict=True):
             for count, part in zip((1, 2, 4), cell.split(" / "), strict=False):
                 if column != "growth" and (value := number(part)) is not None:
                     rows.setdefault((case, str(count)), {})[column] = value
-    return Matrix("soc-harts", ("device, load", "harts"), rows, source(found))
+    return Matrix(name, ("device, load", "harts"), rows, source(found))
+
+
+def bare_harts() -> Matrix:
+    """Bare metal on several harts."""
+    return harts("soc-harts", "device, load")
+
+
+def linux_harts() -> Matrix:
+    """Linux on several harts."""
+    return harts("soc-linux-harts", "Linux: device, load")
 
 
 def soc_linux() -> Calls:
@@ -283,7 +293,9 @@ def read() -> Figures:
     for cpu, which in (("vexriscv", 0), ("rocket", 1)):
         found = table(soc_page, "CPU cycles a call, mean over all", which)
         figures.add(calls(f"soc-{cpu}", "CPU cycles", found, source(found)))
-    for make in (demo, words, fallbacks, swapoff, table_commands, engine, scale, soc_linux, harts, bitstreams):
+    for make in (demo, words, fallbacks, swapoff, table_commands, engine, scale, soc_linux):
+        figures.add(make())
+    for make in (bare_harts, linux_harts, bitstreams):
         figures.add(make())
     figures.checks = checks()
     return figures

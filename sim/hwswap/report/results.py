@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result files that commands leave in build/, or in a copy of it, as figures.
+"""The result files that commands leave in build/, or in a copy of it, compressed or not, as figures.
 
 A file that is there and cannot be read ends the report with one sentence: leaving it out would show what is on record
 in its place.
 """
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -189,6 +191,15 @@ def bench_harts(report: Report, place: str) -> list[Dataset]:
     return [Matrix("soc-harts", ("device, load", "harts"), rows, source)]
 
 
+def soc_linux_smp(report: Report, place: str) -> list[Dataset]:
+    """`make soc-linux-smp`: an allocation and its free in Linux on several harts."""
+    rows: dict[tuple[str, ...], dict[str, float | None]] = {}
+    for row in report["measured"]:
+        rows.setdefault((row["case"], str(row["harts"])), {})[row["mode"]] = row["cycles"]
+    note = f"engine build {report['engine']['build_hash']}, DRAM latency {report['dram_latency']}"
+    return [Matrix("soc-linux-harts", ("device, load", "harts"), rows, source_of(report, place, note))]
+
+
 def soc_linux(report: Report, place: str) -> list[Dataset]:
     """`make soc-linux`."""
     rows = calls_of(
@@ -273,6 +284,7 @@ READERS: Mapping[str, Callable[[Report, str], list[Dataset]]] = {
     "bench-soc/rocket.json": bench_soc,
     "bench-soc/rocket4.json": bench_harts,
     "soc-linux/linux.json": soc_linux,
+    "soc-linux-smp/linux-smp.json": soc_linux_smp,
     "bitstreams/summary.json": bitstreams,
 }
 """File in the folder of results -> what reads it."""
@@ -295,11 +307,16 @@ BUILT = ("rtl", "model", "mutants/", "netlist", "bitstream-", "part-", "placemen
 """How folders of build/ begin whose JSON files describe what was built, and measure nothing."""
 
 
+def find(folder: Path, place: str) -> Path | None:
+    """Return a result's file, as its command leaves it or compressed, as in docs/measured; None if neither."""
+    return next((path for path in (folder / place, folder / f"{place}.gz") if path.is_file()), None)
+
+
 def load(path: Path, place: str) -> Report:
     """Read a file."""
     try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        found = json.loads(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_text())
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise ReportError(f"{place} is no JSON: run its command again, or remove it ({error})") from error
     if not isinstance(found, dict):
         raise ReportError(f"{place} is not what its command writes: run that again, or remove it")
@@ -312,8 +329,8 @@ def read(folder: Path) -> Figures:
         raise ReportError(f"there is no folder {folder}: name one with results, as build")
     figures = Figures()
     for place in dict.fromkeys((*READERS, *CHECKS)):
-        path = folder / place
-        if not path.is_file():
+        path = find(folder, place)
+        if path is None:
             continue
         report = load(path, place)
         try:
@@ -335,8 +352,8 @@ def read(folder: Path) -> Figures:
 def unread(folder: Path) -> list[str]:
     """Return the results in a folder that no figure is taken from, so that the page can name them."""
     found = []
-    for path in sorted(folder.glob("*/*.json")):
-        place = path.relative_to(folder).as_posix()
+    for path in sorted((*folder.glob("*/*.json"), *folder.glob("*/*.json.gz"))):
+        place = path.relative_to(folder).as_posix().removesuffix(".gz")
         if not place.startswith(BUILT) and place not in READERS and place not in CHECKS:
             found.append(place)
     return found

@@ -153,6 +153,15 @@ ABOUT = {
         "A kernel, folios, other load, a second level of caches. Both software allocators are ours.",
         "docs/bench-harts.md",
     ),
+    "soc-linux-harts": About(
+        "Linux on several CPUs",
+        "The kernel's bench makes its calls on as many harts at once, back to back: mode `off` is the kernel's own "
+        "search, mode `hint` places by grants.",
+        "make soc-linux-smp",
+        f"{SOC}; four Rocket harts, Linux",
+        "Other load, a second level of caches.",
+        "docs/bench-harts.md",
+    ),
     "engine": About(
         "The engine's cycles",
         "Recorded traces on the core alone, its input kept full; every decision is the kernel's.",
@@ -201,7 +210,7 @@ ABOUT = {
 
 GROUPS = (
     ("kernel", "In a running kernel", ("offload", "fallbacks", "demo", "tuned", "words", "swapoff")),
-    ("soc", "In CPU cycles", ("soc-linux", "soc-vexriscv", "soc-rocket", "soc-harts")),
+    ("soc", "In CPU cycles", ("soc-linux", "soc-vexriscv", "soc-rocket", "soc-harts", "soc-linux-harts")),
     ("hardware", "The engine itself", ("engine", "scale", "table-commands", "bitstreams")),
 )
 """Name, title, and datasets of the page's groups of figures."""
@@ -212,6 +221,7 @@ MATRIX_CHARTS = {
     "engine": charts.engine,
     "scale": charts.scale,
     "soc-harts": charts.harts,
+    "soc-linux-harts": charts.harts,
     "table-commands": charts.table_commands,
     "bitstreams": charts.bitstreams,
 }
