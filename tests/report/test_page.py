@@ -180,7 +180,7 @@ def test_without_results_all_is_on_record(tmp_path):
     (tmp_path / "none").mkdir()
     assert cli.main(["report", str(tmp_path / "none"), "--no-pdf", "-o", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
-    assert "0 of 14 figures are of this run, 14 on record" in page
+    assert "0 of 15 figures are of this run, 15 on record" in page
     assert 'class="badge run"' not in page
 
 
