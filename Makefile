@@ -162,11 +162,11 @@ bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART)) \
 		$(if $(PRIORITIES),--devices $(PRIORITIES)) $(if $(FULL),--full $(FULL)) $(if $(SIZES),--sizes $(SIZES))
 
-bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap benchmarks: usemem, Redis... [SHORT=1] [LOADS=..]
+bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap benchmarks: usemem, Redis [SHORT=1] [LOADS=..]
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
 
-bench-locks: guest model-grants-only ## how often swap's locks are taken under them, and how long held [SHORT=1] [LOADS=..]
+bench-locks: guest model-grants-only ## how often swap's locks are taken under them, how long held [SHORT=1] [LOADS=..]
 	@$(B) kernel-lockstat modules-lockstat guest-lockstat kernel-unpatched-lockstat
 	@$(ENV) python -m hwswap bench loads --locks $(if $(SHORT),--short) $(LOADS)
 
