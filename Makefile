@@ -162,7 +162,7 @@ bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART)) \
 		$(if $(PRIORITIES),--devices $(PRIORITIES)) $(if $(FULL),--full $(FULL)) $(if $(SIZES),--sizes $(SIZES))
 
-bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap benchmarks: usemem, Redis [SHORT=1] [LOADS=..]
+bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap benchmarks [SHORT=1] [LOADS=..]
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
 
