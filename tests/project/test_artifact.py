@@ -82,10 +82,13 @@ commit = "0123456"
 """
 
 
-def command_list(folder: Path, *, run: str, name: str = "bench", bound: str = "within = 0.01") -> Path:
+def command_list(
+    folder: Path, *, run: str, name: str = "bench", bound: str = "within = 0.01", misses: bool = False
+) -> Path:
     """Write a list of one command; return its path."""
     path = folder / f"{name}.toml"
-    path.write_text(COMMAND.format(name=name, run=json.dumps(run), bound=bound))
+    text = COMMAND.format(name=name, run=json.dumps(run), bound=bound)
+    path.write_text(text.replace("form = ", "misses = true\nform = ", 1) if misses else text)
     return path
 
 
@@ -138,6 +141,11 @@ def test_a_command_that_fails_does_not_pass_with_a_good_result(tmp_path):
     entry = judged(tmp_path, leaves(RESULT) + "; echo 'no disk'; exit 3")
     assert not entry["passed"]
     assert "ended with status 3" in entry["said"] and "no disk" in entry["said"]
+
+
+def test_a_command_that_misses_targets_is_judged_by_its_figures(tmp_path):
+    entry = judged(tmp_path, leaves(RESULT) + "; exit 2", misses=True)
+    assert (entry["passed"], entry["status"], entry["said"]) == (True, 2, "")
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,8 @@ class Command:
     cores: int
     """How many it keeps busy."""
     figures: tuple[Figure, ...]
+    misses: bool = False
+    """It fails where a target is missed, as some were on record, too: its status says nothing of the figures then."""
 
 
 def _make(kind: type, values: dict[str, Any], where: str) -> Any:

@@ -111,14 +111,16 @@ def judge(
     since = time.time() - 2 if run else None
     status, seconds = carry_out(command, root, log, tell) if run else (0, 0.0)
     verdicts = [compare(command, figure, root, since) for figure in command.figures]
-    said = "" if status == 0 else f"ended with status {status}; the end of {log}:\n{processes.tail(log, 5)}"
+    well = status == 0 or command.misses
+    said = "" if well else f"ended with status {status}; the end of {log}:\n{processes.tail(log, 5)}"
     return {
         "command": command.name,
         "run": command.run,
         "seconds": round(seconds, 1),
         "status": status,
+        "ended_well": well,
         "said": said,
-        "passed": status == 0 and all(verdict.passed for verdict in verdicts),
+        "passed": well and all(verdict.passed for verdict in verdicts),
         "figures": [asdict(verdict) for verdict in verdicts],
     }
 
@@ -131,7 +133,7 @@ def table(entries: Sequence[dict[str, Any]]) -> Table:
     for entry in entries:
         for row in entry["figures"]:
             measured = "-" if row["measured"] is None else f"{row['measured']:,.4g}"
-            passed = "pass" if row["passed"] and entry["status"] == 0 else "FAIL"
+            passed = "pass" if row["passed"] and entry["ended_well"] else "FAIL"
             view.add_row(
                 row["command"],
                 row["figure"],
