@@ -7,7 +7,7 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 
 import pytest
-from hwswap.breakeven import command, figures, page, plot, record, report
+from hwswap.breakeven import command, figures, page, plot, queueing, record, report
 from hwswap.cli import main as cli
 
 ROOT = Path(__file__).parents[2]
@@ -148,7 +148,7 @@ def test_several_harts_are_put_on_record_where_locks_were_counted(tmp_path):
         ("stock", "empty", "order0"): figures.Harts((1, 2, 4), (1000, 1500, 1750), 20),
         ("register", "empty", "order0"): figures.Harts((1, 2, 4), (500, 500, 500), 0),
     }
-    rows = {(row["scheme"], row["harts"]): row for row in report.harts(known)}
+    rows = {(row["scheme"], row["harts"]): row for row in report.harts(queueing.points(known))}
     assert rows["register", 4]["queueing"] == rows["register", 4]["lines"] == 500
     # Two harts are what lines are fitted to, so it is met; a hart waits for a lock that is held for a fiftieth.
     assert rows["stock", 2]["lines"] == pytest.approx(1500, abs=1)
@@ -180,7 +180,7 @@ def test_linux_on_several_harts_is_held_against_bare_metal(tmp_path):
     assert known.linux_harts == {
         ("stock", "empty", 0): {1: 2000, 2: 2510, 4: 2700},
     }
-    rows = {(row["order"], row["harts"]): row for row in report.linux_harts(known)}
+    rows = {(row["order"], row["harts"]): row for row in report.harts(queueing.linux_points(known))}
     # Bare metal went from 1,000 to 1,500 and 1,750: 500 and 750 cycles are expected in Linux, too.
     assert rows[0, 2]["lines"] == pytest.approx(2500, abs=2)
     assert rows[0, 4]["lines"] == pytest.approx(2750, rel=0.01)

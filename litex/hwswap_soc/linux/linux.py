@@ -40,7 +40,7 @@ MAX_MCYCLES = 400
 class Watch:
     """Collects the console and shows how far the run is: a live line on a terminal, else a line now and then."""
 
-    def __init__(self, console: Console, log: Path, name: str = "soc-linux") -> None:
+    def __init__(self, console: Console, log: Path, name: str) -> None:
         """Makes the display.
 
         Args:
@@ -174,6 +174,29 @@ def unfinished(result: Result, watch: Watch, max_mcycles: int) -> list[str]:
     return [f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', {why}."]
 
 
+def boot(options: argparse.Namespace, image: Path, console: Console, name: str) -> tuple[Watch, Result]:
+    """Boots Linux, and shows how far it is; returns who listened, and what the simulation ended with.
+
+    Args:
+        options: of the command: model, output, dram_latency, max_mcycles, and card if there may be one.
+        image: what RAM holds at the start.
+        console: where it is shown.
+        name: what its lines begin with.
+    """
+    with Watch(console, options.output / "console.log", name) as watch:
+        result = simulate(
+            options.model,
+            image,
+            stop=f"{DONE.pattern}|Kernel panic",
+            max_cycles=options.max_mcycles * 1_000_000,
+            dram_latency=options.dram_latency,
+            sdcard=getattr(options, "card", None),
+            on_line=watch.on_line,
+            on_progress=watch.on_progress,
+        )
+    return watch, result
+
+
 def report(collected: Collected, result: Result, failed: list[str]) -> dict:
     """What came of a run, to be written as JSON."""
     return collected.report() | {
@@ -246,17 +269,7 @@ def run(options: argparse.Namespace) -> int:
         image = prepare(options.model, options.output, bootargs)
         # Before the run: somebody may build something else meanwhile.
         made_of = facts(options.model, options.dram_latency)
-        with Watch(console, options.output / "console.log") as watch:
-            result = simulate(
-                options.model,
-                image,
-                stop=f"{DONE.pattern}|Kernel panic",
-                max_cycles=options.max_mcycles * 1_000_000,
-                dram_latency=options.dram_latency,
-                sdcard=options.card,
-                on_line=watch.on_line,
-                on_progress=watch.on_progress,
-            )
+        watch, result = boot(options, image, console, "soc-linux")
     except (InputError, OSError, subprocess.SubprocessError) as error:
         print(f"soc-linux: {error}", file=sys.stderr)
         return 1

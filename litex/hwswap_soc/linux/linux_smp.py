@@ -20,9 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from hwswap_soc.linux import linux
-from hwswap_soc.linux.linux_result import DONE, Collected, failures
+from hwswap_soc.linux.linux_result import Collected, failures
 from hwswap_soc.simulation.run import LATENCY
-from hwswap_soc.simulation.run import run as simulate
 
 OUTPUT = BUILD / "soc-linux-smp"
 """Where results go."""
@@ -169,16 +168,7 @@ def run(options: argparse.Namespace) -> int:
         image = linux.prepare(options.model, output, bootargs(options.harts, MODES), MADE)
         # Before the run: somebody may build something else meanwhile.
         made_of = linux.facts(options.model, options.dram_latency, MADE.engine)
-        with linux.Watch(console, output / "console.log", "soc-linux-smp") as watch:
-            result = simulate(
-                options.model,
-                image,
-                stop=f"{DONE.pattern}|Kernel panic",
-                max_cycles=options.max_mcycles * 1_000_000,
-                dram_latency=options.dram_latency,
-                on_line=watch.on_line,
-                on_progress=watch.on_progress,
-            )
+        watch, result = linux.boot(options, image, console, "soc-linux-smp")
     except (InputError, OSError, subprocess.SubprocessError) as error:
         print(f"soc-linux-smp: {error}", file=sys.stderr)
         return 1

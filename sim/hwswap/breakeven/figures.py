@@ -347,15 +347,23 @@ def read_soc(cpu: str, data: Mapping[str, Any], sources: Mapping[str, Mapping[st
     return Soc(cpu, tuple(map(int, latencies)), cells, tuple(map(float, ratios)), by_ratio, ratio_latency)
 
 
+def several_harts(
+    data: Mapping[str, Any], name: str, sources: Mapping[str, Mapping[str, str]]
+) -> tuple[Mapping[str, Any], list[int]]:
+    """Return a part of what was measured on several harts, and its numbers of harts."""
+    part = table(data, name)
+    source_of(name, part, sources)
+    counts = part.get("counts")
+    if not isinstance(counts, list) or counts[:2] != [1, 2]:
+        raise FigureError(f"{name}.counts has to be a list of numbers of harts that begins with 1, 2")
+    return part, counts
+
+
 def read_harts(data: Mapping[str, Any], sources: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str, str], Harts]:
     """Return what was measured with several harts; nothing where no run of them is on record."""
     if "harts" not in data:
         return {}
-    part = table(data, "harts")
-    source_of("harts", part, sources)
-    counts = part.get("counts")
-    if not isinstance(counts, list) or counts[:2] != [1, 2]:
-        raise FigureError("harts.counts has to be a list of numbers of harts that begins with 1, 2")
+    part, counts = several_harts(data, "harts", sources)
     found = {}
     for scheme, state, load, *values in rows(part, "harts", 4 + len(counts)):
         where = f"harts, {scheme} {state} {load}"
@@ -375,11 +383,7 @@ def read_linux_harts(
     """Return what Linux took on several harts; nothing where no run is on record."""
     if "linux_harts" not in data:
         return {}
-    part = table(data, "linux_harts")
-    source_of("linux_harts", part, sources)
-    counts = part.get("counts")
-    if not isinstance(counts, list) or counts[:2] != [1, 2]:
-        raise FigureError("linux_harts.counts has to be a list of numbers of harts that begins with 1, 2")
+    part, counts = several_harts(data, "linux_harts", sources)
     found = {}
     for scheme, state, order, *values in rows(part, "linux_harts", 3 + len(counts)):
         where = f"linux_harts, {scheme} {state} {order}"

@@ -147,7 +147,7 @@ class LinuxPoint:
         harts: how many.
         measured: cycles.
         growth: of them, from one hart on.
-        bare_growth: that of bare metal, on a device in the same state; None if that was not measured.
+        bare_growth: that of bare metal.
         queueing: cycles by what one hart takes, and the lock; lines: the same, with what lines cost on bare metal.
     """
 
@@ -157,27 +157,23 @@ class LinuxPoint:
     harts: int
     measured: float
     growth: float
-    bare_growth: float | None
+    bare_growth: float
     queueing: float
     lines: float
 
 
 def linux_points(figures: Figures) -> list[LinuxPoint]:
-    """Return Linux on more than one hart.
-
-    What lines cost, and how long the lock is held, are bare metal's on an empty device, where locks were counted.
-    """
+    """Return Linux on more than one hart, where bare metal was measured on as many; its lock and lines are taken."""
     found = []
     for (scheme, state, order), cycles in figures.linux_harts.items():
-        load = f"order{order}"
-        bare, same = figures.harts.get((scheme, "empty", load)), figures.harts.get((scheme, state, load))
+        bare = figures.harts.get((scheme, state, f"order{order}"))
         if bare is None:
             continue
         its = Harts(tuple(cycles), tuple(cycles.values()), bare.held)
         for harts, measured in cycles.items():
             if harts == 1:
                 continue
-            bare_growth = same.cycles[same.counts.index(harts)] / same.cycles[0] if same else None
+            bare_growth = bare.cycles[bare.counts.index(harts)] / bare.cycles[0]
             alone, lines = call(its, harts, 0), call(its, harts, moved_lines(bare))
             found.append(
                 LinuxPoint(scheme, state, order, harts, measured, measured / cycles[1], bare_growth, alone, lines)

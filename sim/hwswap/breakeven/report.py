@@ -2,7 +2,7 @@
 """Runs the calculation: all costs, curves and errors, as what JSON and CSV can hold."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hwswap.breakeven import amdahl, cost, queueing, soc_fit
@@ -221,27 +221,15 @@ def validation(points: Sequence[soc_fit.Point]) -> list[Row]:
     return rows
 
 
-def harts(figures: Figures) -> list[Row]:
-    """Return what several harts took beside what two calculations say."""
-    return [
-        {name: round(value, 1) if isinstance(value, float) else value for name, value in vars(point).items()}
-        | {
-            "queueing_error": round(point.queueing / point.measured - 1, 4),
-            "lines_error": round(point.lines / point.measured - 1, 4),
-        }
-        for point in queueing.points(figures)
-    ]
-
-
-def linux_harts(figures: Figures) -> list[Row]:
-    """Return what Linux took on several harts beside what bare metal lets expect."""
+def harts(points: Iterable[queueing.Point | queueing.LinuxPoint]) -> list[Row]:
+    """Return what was measured on several harts, and how far two calculations are off."""
     return [
         {name: round(value, 2) if isinstance(value, float) else value for name, value in vars(point).items()}
         | {
             "queueing_error": round(point.queueing / point.measured - 1, 4),
             "lines_error": round(point.lines / point.measured - 1, 4),
         }
-        for point in queueing.linux_points(figures)
+        for point in points
     ]
 
 
@@ -304,8 +292,8 @@ def make(figures: Figures, link: Link, cpus: Sequence[int], order: int) -> dict[
         "sensitivity": sensitivities(figures, link),
         "fits": fits,
         "validation": validation(points),
-        "harts": harts(figures),
-        "linux_harts": linux_harts(figures),
+        "harts": harts(queueing.points(figures)),
+        "linux_harts": harts(queueing.linux_points(figures)),
         "ratios": ratios(figures),
         "points": [dataclasses.asdict(point) | {"error": round(point.error, 4)} for point in points],
         "figures": {name: dataclasses.asdict(figure) for name, figure in figures.figures.items()},

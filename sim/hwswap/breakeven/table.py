@@ -180,13 +180,12 @@ def linux_harts(made: Mapping[str, Any]) -> Grid:
     rows = []
     for row in made["linux_harts"]:
         name = NAMES.get(row["scheme"], row["scheme"])
-        bare = row["bare_growth"]
         rows.append(
             [
                 f"{name}, {row['state']}, order {row['order']}: {row['harts']} harts",
                 f"{row['measured']:,.0f}",
                 f"{row['growth']:.2f}",
-                "-" if bare is None else f"{bare:.2f}",
+                f"{row['bare_growth']:.2f}",
                 f"{row['queueing']:,.0f} ({100 * row['queueing_error']:+.0f} %)",
                 f"{row['lines']:,.0f} ({100 * row['lines_error']:+.0f} %)",
             ]
