@@ -29,8 +29,8 @@ def test_streams_on_small_and_large_devices(features, span, options, tmp_path):
 
     # One decision that is another is found.
     def other(record):
-        """Return the slots beside those of an ALLOC; slot 0 is never given."""
-        return record.a ^ 1 << record.order
+        """Return the slots in front of those of an ALLOC: their device has them, but slot 0 is never given."""
+        return record.a - (1 << record.order)
 
     given = (each for each in enumerate(made.records) if each[1].op == Op.ALLOC and each[1].type != trace.FAILED)
     at = max(number for number, record in given if other(record))
