@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hwswap.breakeven import figures, soc_fit
 from hwswap.breakeven.figures import Soc
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 KNOWN = figures.load()
@@ -59,6 +59,8 @@ def test_one_order_alone_has_no_fit():
 
 
 @given(st.lists(st.lists(st.floats(-10, 10), min_size=3, max_size=3), min_size=4, max_size=8), st.integers(0, 2**30))
+@example([[1e-310, 0.0, 10.0], [0.0, 0.0, 0.0], [0.0, 10.0, -1.0], [0.0, 1.0, 0.0]], 0)
+@pytest.mark.filterwarnings("error")
 def test_least_squares_is_never_negative_and_no_other_is_better(rows, seed):
     matrix = np.array(rows)
     random = np.random.default_rng(seed)

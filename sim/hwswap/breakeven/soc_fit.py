@@ -109,7 +109,8 @@ def least_squares(matrix: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         for subset in itertools.combinations(range(matrix.shape[1]), size):
             part = matrix[:, subset]
             found, *_ = np.linalg.lstsq(part, wanted, rcond=None)
-            if (found < 0).any():
+            # Next to no number at all in a column leaves a coefficient that no float holds.
+            if not np.isfinite(found).all() or (found < 0).any():
                 continue
             rest = wanted - part @ found
             if float(rest @ rest) < least - 1e-12:
