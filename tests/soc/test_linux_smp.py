@@ -13,11 +13,11 @@ from rich.console import Console
 HARTS = (1, 2)
 
 
-def line(mode: str, op: str, order: int, cpus: int, cycles: int) -> str:
+def line(mode: str, op: str, order: int, cpus: int, cycles: int, kind: str = "bench") -> str:
     """Return a line of the kernel's bench."""
     result = {"op": op, "order": order, "cpus": cpus, "n": 8 * cpus, "failed": 0, "granted": 8, "timer": 2}
     result |= {"min": cycles, "p50": cycles - 10, "avg": cycles, "p99": cycles, "max": cycles}
-    return "HWSWAP-JSON " + json.dumps({"kind": "bench", "mode": mode, "gap_ns": 0, "result": result})
+    return "HWSWAP-JSON " + json.dumps({"kind": kind, "mode": mode, "gap_ns": 0, "result": result})
 
 
 def console() -> list[str]:
@@ -28,6 +28,7 @@ def console() -> list[str]:
             cycles = 500 + 500 * cpus - 100 * (mode == "hint")
             for op in ("alloc", "free"):
                 lines += [line(mode, op, order, cpus, cycles) for order in linux_smp.BENCH]
+                lines.append(line(mode, op, 0, cpus, cycles + 7, "full"))
     return lines
 
 
@@ -43,23 +44,23 @@ def test_each_number_of_harts_is_measured_by_itself():
     collected = collect(console())
     assert not linux_smp.missing(collected, HARTS, linux_smp.MODES)
     rows = linux_smp.rows(collected, HARTS, linux_smp.MODES)
-    wanted = {"mode": "off", "case": "empty, order 4", "order": 4}
-    assert wanted | {"harts": 2, "cycles": 3000, "median": 2980} in rows
-    wanted = {"mode": "hint", "case": "empty, order 0", "order": 0}
-    assert wanted | {"harts": 1, "cycles": 1800, "median": 1780} in rows
+    empty = {"mode": "off", "case": "empty, order 4", "order": 4, "full": False}
+    assert empty | {"harts": 2, "cycles": 3000, "median": 2980} in rows
+    full = {"mode": "hint", "case": "90 % full, order 0", "order": 0, "full": True}
+    assert full | {"harts": 1, "cycles": 1814, "median": 1794} in rows
     assert len(rows) == len(linux_smp.MODES) * len(linux_smp.CASES) * len(HARTS)
 
 
 def test_what_was_not_measured_is_said_and_shown_as_such(tmp_path):
-    lines = [text for text in console() if not ('"order": 4' in text and '"cpus": 2' in text and '"hint"' in text)]
+    lines = [text for text in console() if not ('"full"' in text and '"cpus": 2' in text and '"hint"' in text)]
     collected = collect(lines)
-    wanted = ["hint: empty, order 4 on 2 harts was not measured."]
+    wanted = ["hint: 90 % full, order 0 on 2 harts was not measured."]
     assert linux_smp.missing(collected, HARTS, linux_smp.MODES) == wanted
     output = Console(width=150, record=True, file=(tmp_path / "out").open("w"))
     output.print(linux_smp.table(collected, HARTS, linux_smp.MODES))
     cells = [[cell.strip() for cell in row.split("│")] for row in output.export_text().splitlines()]
-    row = next(row for row in cells if "empty, order 4" in row)
-    assert row[2:8] == ["2,000 (1,980)", "3,000 (2,980)", "1.50", "1,800 (1,780)", "-", "-"]
+    row = next(row for row in cells if "90 % full, order 0" in row)
+    assert row[2:8] == ["2,014 (1,994)", "3,014 (2,994)", "1.50", "1,814 (1,794)", "-", "-"]
 
 
 def test_the_kernel_gets_the_largest_number_and_the_bench_all():

@@ -38,10 +38,13 @@ MADE = linux.Made(
 
 HARTS = (1, 2, 4)
 MODES = ("off", "hint")
-MAX_MCYCLES = 400
+MAX_MCYCLES = 600
 
 BENCH = {0: 192, 4: 24}
 """Order -> calls of each CPU."""
+
+FULL = 96
+"""Calls of each CPU, of order 0, on an area that is 90 % full; four times as many slots are free there."""
 
 PAGES, FOLIOS = 16, 1
 """That are swapped out, in and verified in each mode: single pages, and folios of 64 kB."""
@@ -54,16 +57,18 @@ class Case:
     Attributes:
         name: of it.
         order: of the folios.
+        full: on an area that is 90 % full, or on an empty one.
     """
 
     name: str
     order: int
+    full: bool
 
     def line(self, collected: Collected, mode: str, op: str, harts: int) -> dict[str, Any] | None:
         """Returns a line of the kernel's bench, `alloc` or `free`."""
         if mode not in collected.modes:
             return None
-        lines = collected.modes[mode].benches
+        lines = collected.modes[mode].full if self.full else collected.modes[mode].benches
         found = (line for line in lines if (line["op"], line["order"], line.get("cpus")) == (op, self.order, harts))
         return next(found, None)
 
@@ -73,7 +78,7 @@ class Case:
         return sum(line[what] for line in lines if line) if all(lines) else None
 
 
-CASES = (Case("empty, order 0", 0), Case("empty, order 4", 4))
+CASES = (Case("empty, order 0", 0, False), Case("empty, order 4", 4, False), Case("90 % full, order 0", 0, True))
 
 
 def bootargs(harts: tuple[int, ...], modes: tuple[str, ...]) -> str:
@@ -86,7 +91,7 @@ def bootargs(harts: tuple[int, ...], modes: tuple[str, ...]) -> str:
         f"hwswap_cpus={','.join(map(str, harts))}",
         f"hwswap_pages={PAGES}",
         f"hwswap_folios={FOLIOS}",
-        "hwswap_full=0",
+        f"hwswap_full={FULL}",
         "hwswap_gap_ns=0",
     ]
     return " ".join([*words, "hwswap_shell=none"])
@@ -110,6 +115,7 @@ def rows(collected: Collected, harts: tuple[int, ...], modes: tuple[str, ...]) -
             "mode": mode,
             "case": case.name,
             "order": case.order,
+            "full": case.full,
             "harts": number,
             "cycles": case.cycles(collected, mode, number),
             "median": case.cycles(collected, mode, number, "p50"),
@@ -155,7 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--harts", type=hart_numbers, default=HARTS, help="numbers of harts (default: 1,2,4)")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument(
-        "--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles (default 400)"
+        "--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles (default 600)"
     )
 
 

@@ -69,8 +69,8 @@ def linux(data: dict[str, Any]) -> str:
     counts = sorted({row["harts"] for row in data["measured"]})
     cycles: dict[tuple[str, str, int], dict[int, float]] = {}
     for row in data["measured"]:
-        # There are few calls of other orders, and a single timer tick among them decides their mean.
-        if row["order"]:
+        # There are few calls of other orders and on an area that is nearly full: a timer tick decides their mean.
+        if row["order"] or row["full"]:
             continue
         key = ({"off": "stock", "hint": "grants"}[row["mode"]], "empty", row["order"])
         cycles.setdefault(key, {})[row["harts"]] = row["cycles"]
