@@ -321,9 +321,8 @@ async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
         await bench.until(lambda: not operations)
         pace["load"] = load
 
-    # Some seeds come to few grants, as with idle cycles and back-pressure 582793984 does: then there are more phases, up
-    # to six times as many; 346834966 takes more than twice. That is no retry: the same simulation goes on, and all that
-    # it has done counts.
+    # Some seeds come to few grants, as with idle cycles and back-pressure 582793984 and 346834966: then there are more
+    # phases, up to six times as many. That is no retry: the same simulation goes on, and all that it has done counts.
     for phase in range(6 * phases):
         if phase >= phases and watch.granted > 10 * phases / 4:
             break
