@@ -161,7 +161,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--harts", type=hart_numbers, default=HARTS, help="numbers of harts (default: 1,2,4)")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument(
-        "--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles (default 600)"
+        "--max-mcycles",
+        type=int,
+        default=MAX_MCYCLES,
+        help=f"give up after so many million cycles (default {MAX_MCYCLES})",
     )
 
 
