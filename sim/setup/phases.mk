@@ -26,8 +26,9 @@ of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyp
 	$(call link,python) "$${HWSWAP_SEED:-}"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only guest \
-	unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb test-trace test-system pytest test-report
-# Run besides after a change of the engine or of its tests: from nothing it takes longer than continuous integration has.
+	unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb test-trace test-system pytest \
+	test-report
+# Run besides after a change of the engine or of its tests: from nothing they take longer than CI has.
 full_phases := coverage coverage-dram formal mutate test-harts
 .PHONY: all full $(phases) $(full_phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants \
 	report-env soc-model-rocket4 programs
