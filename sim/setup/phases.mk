@@ -29,7 +29,7 @@ phases := lint verilog test-hw model test-harness model-scale model-wide model-d
 	unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb test-trace test-system pytest \
 	test-report
 # Run besides after a change of the engine or of its tests: from nothing they take longer than CI has.
-full_phases := coverage coverage-dram formal mutate test-harts
+full_phases := coverage coverage-dram formal mutate test-harts test-system-rest
 .PHONY: all full $(phases) $(full_phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants \
 	report-env soc-model-rocket4 programs
 
@@ -85,6 +85,9 @@ packages = sim/hwswap/__init__.py $(addprefix sim/hwswap/,$(1))
 test-cocotb_packages := compare model stimulus traces
 test-trace_packages := bench cli compare guest kernel model project rtl stimulus traces
 test-system_packages := bench cli compare guest kernel loads model project rtl stimulus traces
+# Guests that boot once for each load, or for an experiment that no default mode has: `make test-full` alone.
+system_rest := $(addprefix tests/system/test_,trusted.py trusted_engine_lost.py bench_table_driver.py bench_loads.py \
+	sample.py)
 
 # What tests may want that is built. Capacity is there for the engines of the boards.
 built := model model-scale model-wide model-driver model-grants-only guest unpatched tuned soc-model litex-example \
@@ -113,12 +116,13 @@ test-trace: model model-wide model-scale
 programs:
 	@$(PHASE) $@ -- sim/setup/build redis memhog stress-ng
 
-test-system: programs model model-driver model-grants-only model-wide model-scale guest unpatched tuned
-	@$(PHASE) $@ $(of_tests) tests/system tests/model $(call packages,$($@_packages)) sim/guest $(call link,qemu) \
-		$(call link,model) $(call link,model-driver) $(call link,model-grants-only) $(call link,model-wide) \
-		$(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
+test-system test-system-rest: programs model model-driver model-grants-only model-wide model-scale guest unpatched tuned
+	@$(PHASE) $@ $(of_tests) tests/system tests/model $(call packages,$(test-system_packages)) sim/guest \
+		$(call link,qemu) $(call link,model) $(call link,model-driver) $(call link,model-grants-only) \
+		$(call link,model-wide) $(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
 		$(call link,kernel-unpatched) $(call link,kernel-tuned) $(call link,redis) $(call link,memhog) \
-		$(call link,stress-ng) -- $(tests) $(not_fresh) tests/system
+		$(call link,stress-ng) -- $(tests) $(not_fresh) \
+		$(if $(filter %-rest,$@),$(system_rest),$(addprefix --ignore=,$(system_rest)) tests/system)
 
 # Four harts in simulation, which are slow to build and to run.
 soc-model-rocket4: verilog
