@@ -132,7 +132,7 @@ static void hwswap_add_job(struct hwswap *hw, const struct swap_grants_device *d
  * Context: inside swapon, swapoff and registration; of one device at a time. Sleeps, but
  * not for hwswap_mutex, which who registers holds.
  */
-void hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage)
+bool hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage)
 {
 	bool live = stage == SWAP_GRANTS_ON || stage == SWAP_GRANTS_OFF_ABORTED;
 	struct hwswap *hw = hwswap_active;
@@ -141,12 +141,13 @@ void hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage 
 		if (stage == SWAP_GRANTS_ON)
 			dev_warn(hw->dev, "swap device %u stays with software: the engine was built for %u swap devices\n",
 				 dev->type, hw->devices);
-		return;
+		return false;
 	}
 	if (!READ_ONCE(hw->doubt) && !hwswap_entry_write(hw, dev, live))
 		hwswap_doubt(hw, "it does not take a swap device's entry");
 	if (hwswap_has_tables(hw))
 		hwswap_add_job(hw, dev, stage);
+	return dev->flags & SWAP_GRANTS_SOLIDSTATE;
 }
 
 /* Is this still the swapon that a job is about? It may have gone meanwhile. */
