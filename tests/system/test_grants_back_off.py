@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where grants are of no use: devices that the engine does not serve, rings that stay empty, grants that are refused."""
+"""Where grants are of no use: devices that are not served, rings that stay empty, grants that are refused."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_a_device_that_is_not_served_above_one_that_is(kernel_log: Path) -> None
 
 
 def test_no_run_is_not_believed_for_ever(kernel_log: Path) -> None:
-    """The engine says that there is no room, which is wrong: now and then a folio sees for itself, on empty swap too."""
+    """The engine is wrong to say that there is no room: now and then a folio sees for itself, on empty swap too."""
     with Guest(Machine(cpus=1, disks=1, disk_mb=128), log=kernel_log) as guest:
         add_ram(guest, 128)
         engine = Engine(guest, "lie=full")
