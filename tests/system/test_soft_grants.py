@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks and grants in a kernel, with the engine in software: they steer, they lie, devices and CPUs come and go."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,13 +8,10 @@ import pytest
 from driver import DISKS, Load, blink_cpu, change_devices, hold_half, judge, swap_on, swapload, verify_half
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import paths
+from soft_grants import MODULE, Engine, page_out_64k
 
-MODULE = "hwswap_softgrants"
-PARAMETERS = f"/sys/module/{MODULE}/parameters"
-DEBUG = f"/sys/kernel/debug/{MODULE}"
 BENCH = "/sys/kernel/debug/swap_alloc_bench"
 OPEN = "/sys/kernel/mm/swap/grants_open"
-THP = "/sys/kernel/mm/transparent_hugepage"
 SMALL = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 LARGE = "--processes 2 --size 16m --limit 12m --folio 64k --access random"
 ROUNDS = "--rounds 2"
@@ -31,44 +27,6 @@ LIES = {
     "full": "no_run",
 }
 """How the engine lies, and a counter that says that it was seen; none where that depends on what is random."""
-
-
-class Engine:
-    """The engine in software, in a guest."""
-
-    def __init__(self, guest: Guest, arguments: str = "") -> None:
-        """Load it."""
-        self.guest = guest
-        guest.run(f"insmod /lib/modules/{MODULE}.ko {arguments}").check()
-
-    def unload(self) -> None:
-        """Unload it."""
-        self.guest.run(f"rmmod {MODULE}").check()
-
-    def set(self, name: str, value: str) -> None:
-        """Set a parameter."""
-        self.guest.run(f"echo {value} >{PARAMETERS}/{name}").check()
-
-    def counters(self, file: str = "stats") -> dict[str, int]:
-        """Return the numbers of a file in debugfs."""
-        lines = (line.split() for line in self.guest.run(f"cat {DEBUG}/{file}", 300).check().splitlines())
-        return {name: int(value) for name, value in lines}
-
-    def since(self, before: dict[str, int]) -> dict[str, int]:
-        """Return what the counters have risen by."""
-        return {name: value - before[name] for name, value in self.counters().items()}
-
-    def assert_mirror(self, quiet: bool = True) -> None:
-        """Compare what the kernel stores with its tables, and when nothing swaps what the engine keeps, too."""
-        deadline = time.monotonic() + 60
-        while True:
-            found = self.counters("verify")
-            assert found["clusters"] > 0, found
-            assert found["kernel"] == 0, found
-            # What is taken out of a grant is marked when that is used up.
-            if not quiet or not found["engine"]:
-                return
-            assert time.monotonic() < deadline, found
 
 
 @pytest.fixture(scope="module")
@@ -207,20 +165,6 @@ def test_the_better_device_comes_first(guest: Guest) -> None:
     verify_half(guest)
     engine.unload()
     guest.run(f"swapctl off {DISKS[0]} && swapctl on {DISKS[0]}").check()
-
-
-def whole_and_split(guest: Guest) -> tuple[int, int]:
-    """Return how many folios of 64 kB were swapped out whole so far, and how many were split for want of room."""
-    words = guest.run(f"cd {THP}/hugepages-64kB/stats && cat swpout swpout_fallback").check().split()
-    return int(words[0]), int(words[1])
-
-
-def page_out_64k(guest: Guest, megabytes: int) -> tuple[int, int]:
-    """Page out so much in folios of 64 kB, and one folio more; return how many went whole, and how many were split."""
-    before = whole_and_split(guest)
-    judge(guest.run(f"swapmix --sizes 64k --fill {megabytes}m --churn 64k --seed 1", 300).check())
-    after = whole_and_split(guest)
-    return after[0] - before[0], after[1] - before[1]
 
 
 def test_large_folios_stay_for_as_many_slots_as_a_cluster_has(kernel_log: Path) -> None:

@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
@@ -351,6 +351,12 @@ class Guest:
                 f"QEMU ended with code {self._qemu.returncode}:\n{processes.tail(self.folder / 'qemu.log')}\n"
                 f"{self._log_tail()}"
             )
+
+    def trace(self, events: Sequence[str], on: bool) -> None:
+        """Has QEMU write what it traces of these events into its log, or no more."""
+        assert self._qmp
+        for name in events:
+            self._qmp.execute("trace-event-set-state", name=name, enable=on)
 
     # Files
 

@@ -171,7 +171,11 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	why = hwswap_grants_start(hw);
 	if (why)
 		goto inactive;
-	why = hwswap_hooks_follow(hw);
+	/* Not before the engine knows all devices is it attached. */
+	if (hwswap_run_jobs(hw))
+		why = hwswap_trouble(hw) ?: "it refuses a command";
+	else
+		why = hwswap_hooks_follow(hw);
 	if (!why)
 		return NULL;
 	hwswap_hooks_out(hw);

@@ -89,6 +89,7 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		ret = -EBUSY;
 	} else {
 		hwswap_engine = hw;
+		dev_set_drvdata(dev, hw);
 		hwswap_set_reason("mode is off");
 		hwswap_forget_failures();
 		hwswap_attach();
@@ -123,6 +124,7 @@ void hwswap_core_remove(struct device *dev)
 	if (hw->irq)
 		free_irq(hw->irq, hw);
 	hwswap_engine = NULL;
+	dev_set_drvdata(dev, NULL);
 	hwswap_held = 0;
 	hwswap_unlock();
 
@@ -133,9 +135,28 @@ void hwswap_core_remove(struct device *dev)
 		hwswap_tables_release(hw);
 		hwswap_free_memory(hw);
 	} else {
-		dev_err(dev, "its reset does not end, so it may still write to memory: its rings, and the swap tables that it knows, stay allocated\n");
+		dev_err(dev, "%s, so it may still write to memory: its rings, and the swap tables that it knows, stay allocated\n",
+			hwswap_reachable(hw) ? "its reset does not end" : "its bus is frozen");
 	}
 	kfree(hw);
+}
+
+/**
+ * hwswap_core_reach - say whether registers and configuration may be touched
+ * @dev: its device, locked, so that it neither comes nor goes meanwhile
+ * @reach: from now on
+ *
+ * Who waits for the engine finds all ones in the next register that he looks at, and gives
+ * up: so hwswap_core_hold() need not wait for him long.
+ *
+ * Context: any.
+ */
+void hwswap_core_reach(struct device *dev, enum hwswap_reach reach)
+{
+	struct hwswap *hw = dev_get_drvdata(dev);
+
+	if (hw)
+		WRITE_ONCE(hw->reach, reach);
 }
 
 /**
@@ -145,7 +166,8 @@ void hwswap_core_remove(struct device *dev)
  * @reason: completes the sentence "detached: ..."
  *
  * Context: process context, sleeps.
- * Return: 0; -EBUSY, and it is not held, when it may still write to memory.
+ * Return: 0; -EBUSY, and it is not held, when it may still write to memory. One that cannot
+ * be reached is held whatever it does.
  */
 int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reason)
 {
@@ -159,7 +181,7 @@ int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reaso
 			dev_info(dev, "detached: %s; software goes on meanwhile\n", reason);
 		hwswap_held |= why;
 		hwswap_detach(reason);
-		if (!hwswap_is_quiet(hw)) {
+		if (hwswap_reachable(hw) && !hwswap_is_quiet(hw)) {
 			hwswap_held &= ~why;
 			hwswap_set_reason("its reset does not end");
 			hwswap_try_later();

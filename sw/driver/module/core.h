@@ -24,6 +24,7 @@ extern const struct dev_pm_ops hwswap_pm_ops;
 int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		    const struct hwswap_front *front, const u64 *build);
 void hwswap_core_remove(struct device *dev);
+void hwswap_core_reach(struct device *dev, enum hwswap_reach reach);
 int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reason);
 void hwswap_core_release(struct device *dev, enum hwswap_hold why);
 

@@ -2,14 +2,14 @@
 /*
  * Swap devices come and go. The engine knows of them in two places.
  *
- * Marks and grants have a table of devices in registers. A device's entry is written
- * inside of swapon and swapoff, which wait for it: before its place is another's,
- * nothing of it may be on offer any more.
+ * Marks and grants have a table of devices in registers. The engine's core, which has the
+ * commands on swap tables, is told by commands, whatever the mode is, so that a mode can
+ * change at any time.
  *
- * The engine's core, which has the commands on swap tables, is told by commands, whatever
- * the mode is, so that a mode can change at any time. swapon and swapoff do not wait for
- * these: they leave a job, and a worker tells the core, in order. Until then the
- * device's tables are searched by software.
+ * swapon and swapoff hold mutexes of the kernel, so they wait for neither: they leave a
+ * job, and a worker tells the engine, in order. Until then the device is software's. One
+ * whose place was another's is not told of before that one was taken back; what the kernel
+ * pops of the old one meanwhile it refuses, by its epoch.
  */
 #include <linux/bitfield.h>
 #include <linux/delay.h>
@@ -31,7 +31,7 @@
 #define HWSWAP_ENTRY_LOOKS	1000
 
 /**
- * struct hwswap_job - something to tell the engine's core
+ * struct hwswap_job - something to tell the engine
  * @list: in the list of jobs
  * @stage: what has become of the device
  * @generation: which swapon that was about, if it is one
@@ -69,7 +69,7 @@ void hwswap_devices_reset(struct hwswap *hw)
 
 /* Marks and grants */
 
-/* Give a device a new entry; true when it has taken effect. */
+/* Give a device a new entry; true when it has taken effect. Under hwswap_mutex. */
 static bool hwswap_entry_write(struct hwswap *hw, const struct swap_grants_device *dev, bool live)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(HWSWAP_ENTRY_MS);
@@ -83,8 +83,6 @@ static bool hwswap_entry_write(struct hwswap *hw, const struct swap_grants_devic
 		     FIELD_PREP(HWSWAP_GRANT_DEVICE_TYPE, dev->type) |
 		     FIELD_PREP(HWSWAP_GRANT_DEVICE_LIVE, live) |
 		     FIELD_PREP(HWSWAP_GRANT_DEVICE_FILE, !(dev->flags & SWAP_GRANTS_BLKDEV)) |
-		     FIELD_PREP(HWSWAP_GRANT_DEVICE_ROTATING,
-				!(dev->flags & SWAP_GRANTS_SOLIDSTATE)) |
 		     FIELD_PREP(HWSWAP_GRANT_DEVICE_EPOCH, dev->epoch) |
 		     FIELD_PREP(HWSWAP_GRANT_DEVICE_PRIORITY, (u64)(u16)dev->prio));
 	do {
@@ -98,7 +96,43 @@ static bool hwswap_entry_write(struct hwswap *hw, const struct swap_grants_devic
 	return false;
 }
 
-/* The core */
+/* A rotating device is never granted of, so the engine's grants know nothing of it. */
+static int hwswap_run_entry(struct hwswap *hw, const struct hwswap_job *job)
+{
+	bool live = job->stage == SWAP_GRANTS_ON || job->stage == SWAP_GRANTS_OFF_ABORTED;
+
+	if (!(job->dev.flags & SWAP_GRANTS_SOLIDSTATE))
+		return 0;
+	if (READ_ONCE(hw->doubt))
+		return -EPROTO;
+	if (!hwswap_entry_write(hw, &job->dev, live)) {
+		hwswap_doubt(hw, "it does not take a swap device's entry");
+		return -ETIMEDOUT;
+	}
+	if (live)
+		swap_grants_serve(job->dev.type, job->dev.epoch);
+	return 0;
+}
+
+/* What is to be told */
+
+/* Whether a device fits into the engine; says so where it does not. */
+static bool hwswap_fits(const struct hwswap *hw, const struct swap_grants_device *dev, bool say)
+{
+	bool fits = dev->clusters && (u64)dev->base + dev->clusters <= hw->usable;
+
+	if (dev->type < hw->devices && fits)
+		return true;
+	if (!say)
+		return false;
+	if (dev->type >= hw->devices)
+		dev_warn(hw->dev, "swap device %u stays with software: the engine was built for %u swap devices\n",
+			 dev->type, hw->devices);
+	else
+		dev_warn(hw->dev, "swap device %u stays with software: its %u clusters from %u on are not among the %u that there is memory for\n",
+			 dev->type, dev->clusters, dev->base, hw->usable);
+	return false;
+}
 
 static void hwswap_add_job(struct hwswap *hw, const struct swap_grants_device *dev,
 			   enum swap_grants_stage stage)
@@ -127,27 +161,25 @@ static void hwswap_add_job(struct hwswap *hw, const struct swap_grants_device *d
  * @dev: the device
  * @stage: where it is
  *
- * A device that the engine has no entry for stays with software.
+ * A device that does not fit into the engine stays with software, and so does a rotating
+ * one, as long as nobody asks about its swap table.
  *
  * Context: inside swapon, swapoff and registration; of one device at a time. Sleeps, but
- * not for hwswap_mutex, which who registers holds.
+ * neither for the engine nor for hwswap_mutex, which who registers holds.
+ * Return: false: the engine does not serve it as yet. A worker tells the engine, and then
+ * the kernel.
  */
-void hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage)
+bool hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage)
 {
-	bool live = stage == SWAP_GRANTS_ON || stage == SWAP_GRANTS_OFF_ABORTED;
 	struct hwswap *hw = hwswap_active;
 
-	if (dev->type >= hw->devices) {
-		if (stage == SWAP_GRANTS_ON)
-			dev_warn(hw->dev, "swap device %u stays with software: the engine was built for %u swap devices\n",
-				 dev->type, hw->devices);
-		return;
-	}
-	if (!READ_ONCE(hw->doubt) && !hwswap_entry_write(hw, dev, live))
-		hwswap_doubt(hw, "it does not take a swap device's entry");
-	if (hwswap_has_tables(hw))
+	if (hwswap_fits(hw, dev, stage == SWAP_GRANTS_ON) &&
+	    (dev->flags & SWAP_GRANTS_SOLIDSTATE || hwswap_has_tables(hw)))
 		hwswap_add_job(hw, dev, stage);
+	return false;
 }
+
+/* The core */
 
 /* Is this still the swapon that a job is about? It may have gone meanwhile. */
 static bool hwswap_still_on(const struct hwswap_swapdev *sd, const struct hwswap_job *job)
@@ -189,11 +221,13 @@ static int hwswap_tell_on(struct hwswap *hw, struct hwswap_swapdev *sd,
 	return 0;
 }
 
-static int hwswap_run_job(struct hwswap *hw, const struct hwswap_job *job)
+static int hwswap_run_command(struct hwswap *hw, const struct hwswap_job *job)
 {
 	struct hwswap_swapdev *sd = &hw->swapdev[job->dev.type];
 	int ret = 0;
 
+	if (!hwswap_has_tables(hw))
+		return 0;
 	/* What follows on a swapon that was passed over is passed over as well. */
 	if (job->stage != SWAP_GRANTS_ON && !sd->on_engine)
 		return 0;
@@ -224,11 +258,11 @@ static int hwswap_run_job(struct hwswap *hw, const struct hwswap_job *job)
 }
 
 /**
- * hwswap_run_jobs - tell the engine's core what has piled up
+ * hwswap_run_jobs - tell the engine what has piled up
  * @hw: the engine
  *
  * Context: under hwswap_mutex. Sleeps.
- * Return: 0, or the first error: then the core no longer knows what it should.
+ * Return: 0, or the first error: then the engine no longer knows what it should.
  */
 int hwswap_run_jobs(struct hwswap *hw)
 {
@@ -244,7 +278,7 @@ int hwswap_run_jobs(struct hwswap *hw)
 		mutex_unlock(&devices_lock);
 		if (!job)
 			break;
-		ret = hwswap_run_job(hw, job);
+		ret = hwswap_run_entry(hw, job) ?: hwswap_run_command(hw, job);
 		if (ret)
 			dev_dbg(hw->dev, "stage %d of swap device %u: %d\n", job->stage,
 				job->dev.type, ret);

@@ -7,7 +7,7 @@
 #include "hwswap.h"
 
 void hwswap_devices_reset(struct hwswap *hw);
-void hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage);
+bool hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage);
 int hwswap_run_jobs(struct hwswap *hw);
 
 #endif /* HWSWAP_DEVICES_H */

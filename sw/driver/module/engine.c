@@ -111,7 +111,7 @@ void hwswap_pin(struct hwswap *hw)
  */
 void hwswap_bus_master(struct hwswap *hw, bool on)
 {
-	if (hw->front->bus_master)
+	if (hw->front->bus_master && hwswap_reachable(hw))
 		hw->front->bus_master(hw->dev, on);
 }
 
@@ -185,13 +185,18 @@ void hwswap_program(struct hwswap *hw)
  * hwswap_is_quiet - is nothing of the engine's under way to memory any more?
  * @hw: the engine, stopped
  *
- * A reset ends when the last transfer has.
+ * A reset ends when the last transfer has. Where bus mastering is what stops the engine,
+ * it has been stopped, but for one whose bus was frozen first.
  *
  * Return: true if so.
  */
 bool hwswap_is_quiet(struct hwswap *hw)
 {
-	return !hw->programmed || hw->front->bus_master || !hwswap_reset(hw);
+	if (!hw->programmed)
+		return true;
+	if (hw->front->bus_master)
+		return READ_ONCE(hw->reach) != HWSWAP_FROZEN;
+	return !hwswap_reset(hw);
 }
 
 /**
@@ -219,7 +224,8 @@ void hwswap_stop(struct hwswap *hw)
  * be until it is attached again. On PCI, bus mastering is off, and the answer to a
  * read has come after all that it wrote before. On a system on chip its reset has
  * ended; where that does not end, somebody may write to the kernel's tables for
- * ever, and nothing that the kernel could do would be right.
+ * ever, and nothing that the kernel could do would be right. A frozen bus has stopped
+ * the engine itself.
  *
  * Context: any but NMI. Does not sleep.
  */
@@ -231,7 +237,7 @@ void hwswap_fence(struct hwswap *hw, const char *why)
 	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
 	if (hw->front->bus_master) {
 		hwswap_read(hw, HWSWAP_REG_CONTROL);
-		hw->front->bus_master(hw->dev, false);
+		hwswap_bus_master(hw, false);
 		hwswap_read(hw, HWSWAP_REG_CONTROL);
 	} else {
 		looks = 0;

@@ -35,6 +35,15 @@ MODULE_PARM_DESC(open, "Grants of any order in any cluster; the kernel has to pe
 /* What the kernel is given; under hwswap_mutex. */
 static struct swap_grants_map hwswap_map;
 
+/* Of so many grants, at least, it is judged whether they are of use. */
+#define HWSWAP_GRANTS_JUDGED	64
+
+/* How many were, and were not, when that was done last; under hwswap_mutex. */
+static struct {
+	u64 good;
+	u64 wrong;
+} hwswap_judged;
+
 static const struct swap_grants_ops hwswap_grants_ops = {
 	.device = hwswap_device,
 };
@@ -109,6 +118,7 @@ const char *hwswap_grants_start(struct hwswap *hw)
 	if (hwswap_map_memory(hw))
 		return "there is no memory for its bitmaps";
 	hwswap_grants_program(hw);
+	memset(&hwswap_judged, 0, sizeof(hwswap_judged));
 	ret = swap_grants_register(&hwswap_map, &hwswap_grants_ops);
 	if (!ret)
 		return NULL;
@@ -133,6 +143,37 @@ void hwswap_grants_stop(void)
 	lockdep_assert_held(&hwswap_mutex);
 	swap_grants_unregister(&hwswap_grants_ops);
 	kfree(hwswap_map.bitmaps);
+}
+
+/**
+ * hwswap_grants_refused - are the engine's grants mostly such as cannot be right?
+ *
+ * The kernel refuses others as well, which are right and late, or of a device that is not
+ * the best one; these count for nothing.
+ *
+ * Context: under hwswap_mutex, between hwswap_grants_start() and hwswap_grants_stop().
+ * Return: that, for those that were looked at since the last answer that could be given.
+ */
+bool hwswap_grants_refused(void)
+{
+	static const enum swap_grants_count whys[] = {
+		SWAP_GRANTS_DEVICE, SWAP_GRANTS_EPOCH, SWAP_GRANTS_ORDER,
+		SWAP_GRANTS_PLACE,  SWAP_GRANTS_EMPTY,
+	};
+	u64 counts[SWAP_GRANTS_NR_COUNTS], good, wrong = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&hwswap_mutex);
+	swap_grants_counts(counts);
+	for (i = 0; i < ARRAY_SIZE(whys); i++)
+		wrong += counts[whys[i]];
+	wrong -= hwswap_judged.wrong;
+	good = counts[SWAP_GRANTS_POPPED] - hwswap_judged.good;
+	if (good + wrong < HWSWAP_GRANTS_JUDGED)
+		return false;
+	hwswap_judged.wrong += wrong;
+	hwswap_judged.good += good;
+	return wrong > good;
 }
 
 /* For people and tests */

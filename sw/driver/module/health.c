@@ -10,6 +10,7 @@
 #include "attach.h"
 #include "devices.h"
 #include "engine.h"
+#include "grants.h"
 #include "health.h"
 #include "lock.h"
 #include "registers.h"
@@ -41,6 +42,8 @@ static const char *hwswap_look(struct hwswap *hw)
 		return "a DMA transfer failed";
 	if (status & HWSWAP_STATUS_FAULT)
 		return "its internal check failed";
+	if (hwswap_grants_refused())
+		return "most of its grants are refused";
 
 	beat = hwswap_beat(hw);
 	if (beat != hw->heartbeat) {

@@ -30,6 +30,19 @@ static_assert(IS_ENABLED(CONFIG_64BIT));
 static_assert(IS_ENABLED(CONFIG_PCI) || IS_ENABLED(CONFIG_OF));
 
 /**
+ * enum hwswap_reach - whether an engine's registers and configuration may be touched
+ * @HWSWAP_REACHABLE: they may
+ * @HWSWAP_FROZEN: its bus has stopped, until it was reset. What the engine had begun may
+ *	still reach memory
+ * @HWSWAP_DEAD: it is gone for good
+ */
+enum hwswap_reach {
+	HWSWAP_REACHABLE,
+	HWSWAP_FROZEN,
+	HWSWAP_DEAD,
+};
+
+/**
  * struct hwswap_swapdev - a swap device, as the engine's core was told of it
  * @live: the numbers below are those of the kernel's device. Published with release
  *	semantics, after them; under devices_lock, like @generation
@@ -110,12 +123,13 @@ struct hwswap_span {
  * @closing: these are not to wait for the command ring
  * @refused: the last DMA that was refused, as its register says it
  * @programmed: it was told once where all that is
+ * @reach: whether it may be touched; set by its front end, at any time
  * @cmd_count: commands ever posted since the last attach
  * @cmd_done: the interrupt says that a command was completed
  * @doubt: why the engine is no longer trusted, or NULL; set from anywhere
  * @swapdev: swap devices by number
  * @generation: counts swapons
- * @jobs: what the engine's core is to be told, under devices_lock
+ * @jobs: what the engine is to be told, under devices_lock
  * @heartbeat: last one seen
  * @heartbeat_seen: when it last changed, in jiffies
  */
@@ -163,6 +177,7 @@ struct hwswap {
 	bool closing;
 	u64 refused;
 	bool programmed;
+	enum hwswap_reach reach;
 
 	u32 cmd_count;
 	struct completion cmd_done;

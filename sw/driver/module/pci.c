@@ -57,8 +57,19 @@ static int hwswap_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 	return ret;
 }
 
+/* Neither a frozen device nor a dead one is touched. */
+static void hwswap_pci_reach(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	if (state == pci_channel_io_frozen)
+		hwswap_core_reach(&pdev->dev, HWSWAP_FROZEN);
+	else if (state == pci_channel_io_perm_failure)
+		hwswap_core_reach(&pdev->dev, HWSWAP_DEAD);
+}
+
 static void hwswap_pci_remove(struct pci_dev *pdev)
 {
+	/* It may have been pulled out. */
+	hwswap_pci_reach(pdev, pdev->error_state);
 	hwswap_core_remove(&pdev->dev);
 	pci_free_irq_vectors(pdev);
 }
@@ -79,6 +90,8 @@ static void hwswap_pci_reset_done(struct pci_dev *pdev)
 
 static pci_ers_result_t hwswap_pci_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
+	/* First of all: somebody may be about to touch it. */
+	hwswap_pci_reach(pdev, state);
 	hwswap_core_hold(&pdev->dev, HWSWAP_HOLD_ERROR, "a PCI error was reported");
 	switch (state) {
 	case pci_channel_io_normal:
@@ -93,11 +106,15 @@ static pci_ers_result_t hwswap_pci_error_detected(struct pci_dev *pdev, pci_chan
 
 static pci_ers_result_t hwswap_pci_slot_reset(struct pci_dev *pdev)
 {
+	/* As probed: memory is enabled, bus mastering is not. */
 	pci_restore_state(pdev);
 	hwswap_pci_order(pdev);
 	/* For the next time. */
 	pci_save_state(pdev);
-	return pci_device_is_present(pdev) ? PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_DISCONNECT;
+	if (!pci_device_is_present(pdev))
+		return PCI_ERS_RESULT_DISCONNECT;
+	hwswap_core_reach(&pdev->dev, HWSWAP_REACHABLE);
+	return PCI_ERS_RESULT_RECOVERED;
 }
 
 static void hwswap_pci_resume(struct pci_dev *pdev)

@@ -22,6 +22,17 @@ struct hwswap_front {
 };
 
 /**
+ * hwswap_reachable - may registers and configuration be touched?
+ * @hw: the engine
+ *
+ * Return: true if so.
+ */
+static inline bool hwswap_reachable(const struct hwswap *hw)
+{
+	return READ_ONCE(hw->reach) == HWSWAP_REACHABLE;
+}
+
+/**
  * hwswap_read - read a register
  * @hw: the engine
  * @reg: HWSWAP_REG_*
@@ -30,13 +41,15 @@ struct hwswap_front {
  * two, between which a counter can carry from one half into the other: they are
  * read here so that this shows. Ordered like readq().
  *
- * Return: all 64 bits.
+ * Return: all 64 bits; all ones, as of a device that is gone, where it may not be touched.
  */
 static inline u64 hwswap_read(const struct hwswap *hw, u32 reg)
 {
 	void __iomem *addr = hw->regs + reg;
 	u32 low, high, again;
 
+	if (!hwswap_reachable(hw))
+		return ~0ULL;
 	if (!hw->front->on_chip)
 		return readq(addr);
 	high = readl(addr + 4);
@@ -56,10 +69,12 @@ static inline u64 hwswap_read(const struct hwswap *hw, u32 reg)
  * A register that starts something does so on the write that touches its lowest
  * byte, so of two halves the upper one goes first; a 32-bit bus that splits a
  * 64-bit access begins with the lower one. Ordered like writeq(): after all that
- * was written to memory before it.
+ * was written to memory before it. Nothing is written where it may not be touched.
  */
 static inline void hwswap_write(const struct hwswap *hw, u32 reg, u64 value)
 {
+	if (!hwswap_reachable(hw))
+		return;
 	if (hw->front->on_chip)
 		hi_lo_writeq(value, hw->regs + reg);
 	else

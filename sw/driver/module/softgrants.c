@@ -670,7 +670,7 @@ static void run_engine(void)
 
 /* What the kernel tells */
 
-static void device_changes(const struct swap_grants_device *dev, enum swap_grants_stage stage)
+static bool device_changes(const struct swap_grants_device *dev, enum swap_grants_stage stage)
 {
 	struct device *d = &devices[dev->type];
 	struct ring *r;
@@ -697,6 +697,7 @@ static void device_changes(const struct swap_grants_device *dev, enum swap_grant
 	take_back();
 	unsettled = 2;
 	mutex_unlock(&engine);
+	return serves(d, 0);
 }
 
 static void poll_engine(void)

@@ -186,10 +186,10 @@ static int bench_device(struct seq_file *m, unsigned int type)
 
 	if (!bench_there(type))
 		return 0;
-	dev.trees = DIV_ROUND_UP(dev.clusters * SLOTS, 1U << TREE_SHIFT);
+	dev.trees = DIV_ROUND_UP_ULL((u64)dev.clusters * SLOTS, 1U << TREE_SHIFT);
 	dev.cluster = kvcalloc(dev.clusters, sizeof(*dev.cluster), GFP_KERNEL);
 	dev.tree = kvcalloc(dev.trees, sizeof(*dev.tree), GFP_KERNEL);
-	dev.slots = kvcalloc(dev.clusters * SLOTS, sizeof(*dev.slots), GFP_KERNEL);
+	dev.slots = kvcalloc((size_t)dev.clusters * SLOTS, sizeof(*dev.slots), GFP_KERNEL);
 	if (!dev.cluster || !dev.tree || !dev.slots)
 		goto out;
 	for (i = 0; i < dev.trees; i++)
@@ -230,8 +230,9 @@ static int __init bench_init(void)
 		       SLOTS);
 		return -EINVAL;
 	}
-	if (!clusters) {
-		pr_err("hwswap_tablebench: say how many clusters the swap devices have (clusters=)\n");
+	if (!clusters || clusters > U32_MAX / SLOTS) {
+		pr_err("hwswap_tablebench: say how many clusters the swap devices have (clusters=), at most %u\n",
+		       U32_MAX / SLOTS);
 		return -EINVAL;
 	}
 	bench_file = debugfs_create_file("hwswap_tablebench", 0400, NULL, NULL, &bench_fops);

@@ -93,7 +93,7 @@ static bool look(unsigned int type, unsigned int cluster, enum swap_offload_kind
 
 static int honest_search(struct swap_offload_search *s)
 {
-	unsigned int cluster, from = s->from % SLOTS;
+	unsigned long cluster, from = s->from % SLOTS;
 
 	for (cluster = s->from / SLOTS; cluster * SLOTS < s->end; cluster++) {
 		if (look(s->type, cluster, s->kind, from, s->slots)) {

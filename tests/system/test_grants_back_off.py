@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where grants are of no use: devices that are not served, rings that stay empty, grants that are refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from driver import BENCH, Driver, Load, hold_half, kernel_modules, swap_on, swapload, verify_half
+from hwswap.guest.qemu import Guest, Machine
+from hwswap.rtl.device_server import EngineServer
+from soft_grants import Engine, page_out_64k
+
+RAM = "/dev/ram0"
+ROTATING = "/dev/nullb0"
+CALLS = 600
+"""Of the allocator's bench, for each figure."""
+
+
+def add_rotating(guest: Guest, megabytes: int, priority: int = 9) -> None:
+    """Switch on a device that rotates, which no engine serves."""
+    guest.run(
+        "insmod /lib/modules/null_blk.ko nr_devices=1 gb=1 memory_backed=1 rotational=1 irqmode=2 completion_nsec=20000"
+    ).check()
+    guest.run(f"swapctl make -s {megabytes}m {ROTATING} && swapctl on -p {priority} {ROTATING}").check()
+
+
+def add_ram(guest: Guest, megabytes: int, priority: int = 1) -> None:
+    """Switch on a RAM disk."""
+    guest.run(f"swapctl make -s {megabytes}m {RAM} && swapctl on -p {priority} {RAM}").check()
+
+
+@pytest.mark.parametrize("why", ["rotating", "no room"])
+def test_no_run_says_nothing_of_a_device_that_is_not_served(kernel_log: Path, why: str) -> None:
+    """The only device is one that the engine does not serve: no folio of 64 kB is split, as without it."""
+    machine = Machine(cpus=1, disks=1, disk_mb=160)
+    with Guest(machine, files=kernel_modules(), log=kernel_log) as guest:
+        if why == "rotating":
+            add_rotating(guest, 64)
+        else:
+            add_ram(guest, 160)  # 80 clusters, and there is memory for 64
+        engine = Engine(guest, "clusters=64")
+        whole, split = page_out_64k(guest, 40, "20m")
+        assert whole >= 960 and split == 0, (whole, split, engine.counters())
+        engine.unload()
+
+
+def test_a_device_that_is_not_served_above_one_that_is(kernel_log: Path) -> None:
+    """The lower one has no run left, and the engine says so; the upper one, of which it knows nothing, has room."""
+    with Guest(Machine(cpus=1, disks=1, disk_mb=64), files=kernel_modules(), log=kernel_log) as guest:
+        add_ram(guest, 16)
+        hold_half(guest, seed=3, size="16m")
+        engine = Engine(guest)
+        add_rotating(guest, 64)
+        whole, split = page_out_64k(guest, 16)
+        assert whole == 257 and split == 0, (whole, split, engine.counters())
+        verify_half(guest)
+        engine.unload()
+
+
+def test_no_run_is_not_believed_for_ever(kernel_log: Path) -> None:
+    """The engine is wrong to say that there is no room: now and then a folio sees for itself, on empty swap too."""
+    with Guest(Machine(cpus=1, disks=1, disk_mb=128), log=kernel_log) as guest:
+        add_ram(guest, 128)
+        engine = Engine(guest, "lie=full")
+        whole, split = page_out_64k(guest, 40)
+        assert whole >= 2 * 32 and split, (whole, split, engine.counters())
+        assert engine.counters()["no_run"] == split
+        engine.unload()
+
+
+def calls(guest: Guest, order: int = 0) -> tuple[float, float]:
+    """Return how many instructions an allocation and a free take on average, without what the first calls ask for."""
+    guest.run(f"echo {order} {CALLS} 0 >{BENCH}").check()
+    guest.run(f"echo {order} {CALLS} 0 >{BENCH}").check()
+    found = {entry["op"]: entry for entry in map(json.loads, guest.run(f"cat {BENCH}").check().splitlines())}
+    assert found["alloc"]["failed"] == 0, found
+    return found["alloc"]["avg"], found["free"]["avg"]
+
+
+@pytest.mark.parametrize("order", [0, 4])
+def test_a_device_that_is_not_served_costs_what_it_does_without_an_engine(kernel_log: Path, order: int) -> None:
+    """It rotates, above a RAM disk: within 2 % of what allocations and frees take with no backend."""
+    with Guest(Machine(cpus=1, icount=True, disks=1, disk_mb=64), files=kernel_modules(), log=kernel_log) as guest:
+        add_ram(guest, 64)
+        add_rotating(guest, 256)
+        off = calls(guest, order)
+        engine = Engine(guest, "period_us=0")
+        hint = calls(guest, order)
+        print(f"order {order}: allocate, free: {off} with no backend, {hint} with one")
+        assert engine.counters()["popped"] == 0
+        assert hint[0] <= 1.02 * off[0] and hint[1] <= 1.02 * off[1], (off, hint)
+        engine.unload()
+
+
+@pytest.mark.parametrize("lie", ["misaligned", "order", "epoch"])
+def test_refused_grants_cost_no_more_than_none(kernel_log: Path, lie: str) -> None:
+    """An allocation takes what it does while the rings stay empty, within 2 %, however many grants are on offer."""
+    with Guest(Machine(cpus=1, icount=True, disks=1, disk_mb=64), log=kernel_log) as guest:
+        add_ram(guest, 64)
+        engine = Engine(guest, "period_us=0 lie=full")
+        empty, _ = calls(guest)
+        engine.set("lie", lie)
+        before = engine.counters()
+        refused, _ = calls(guest)
+        seen = engine.since(before)
+        print(f"{lie}: {empty} with empty rings, {refused} with grants that are refused; {seen}")
+        assert seen[{"misaligned": "refused_place"}.get(lie, f"refused_{lie}")] > 0, seen
+        assert seen["popped"] == 0, seen
+        assert refused <= 1.02 * empty, (empty, refused)
+        # It mends its ways: within as many folios as go without at most grants are taken again.
+        engine.set("lie", "none")
+        before = engine.counters()
+        calls(guest)
+        assert engine.since(before)["units"] > CALLS
+        engine.unload()
+
+
+def test_an_engine_whose_grants_are_refused_is_detached(folder: Path, kernel_log: Path) -> None:
+    """Grants of random bits: one line, and software goes on."""
+    engine = EngineServer(folder, arguments=("--bad", "garbage"))
+    with Guest(Machine(cpus=2), engine, log=kernel_log) as guest:
+        swap_on(guest)
+        driver = Driver.attached(guest, "hint")
+        load = Load(guest, "--processes 2 --size 16m --limit 8m --folio 4k --access random")
+        assert "most of its grants are refused" in driver.wait_detached(120)
+        assert len(driver.messages("most of its grants are refused; software goes on")) == 1
+        load.stop()
+        guest.run("echo off >/sys/module/hwswap/parameters/mode").check()
+        swapload(guest, "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2")
+        driver.unload()
