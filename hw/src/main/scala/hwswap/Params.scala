@@ -112,6 +112,15 @@ final case class Params(
   // What grants know of clusters is on chip, and their bitmaps are in as many chunks as there are registers for.
   require(!grants || dram.isEmpty, "grants and dram are there: choose one of the two")
   require(!grants || slots == 512, s"slots is $slots: grants are of clusters of 512 slots")
+  // A place of a cache has lines of several clusters, or there would be nothing to tell them apart by.
+  for (
+    store <- dram;
+    (what, lines, items) <- Seq(("bitmapLines", store.bitmapLines, 1), ("recordLines", store.recordLines, 4))
+  )
+    require(
+      clusters / items > lines / store.ways,
+      s"$what is $lines and ways is ${store.ways}: all of $clusters clusters fit, choose more clusters or fewer lines"
+    )
   private val leastClusters: Int = if (grants) GrantLayout.GroupClusters else if (slots == 512) 8 else 2
   private val mostClusters: Int =
     if (core && dram.isEmpty) 65536
