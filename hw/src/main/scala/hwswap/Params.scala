@@ -30,7 +30,7 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   *   CPUs with a place to go on and rings of grants of their own, 1 to 64; the first 16 have a register page each
   * @param clusters
   *   clusters, shared by all devices, a power of two: from 8 to 65536 with the core's store on chip, to 1048576 with it
-  *   in DRAM or without a core
+  *   in DRAM; with grants from 64, without a core to 524288
   * @param buildHash
   *   what register BUILD reads, 64 bits
   * @param dram
@@ -108,8 +108,23 @@ final case class Params(
   )
     require(core || !there, s"$what is there and core is false: it needs the core, leave out both")
 
-  private val leastClusters: Int = if (slots == 512) 8 else 2
-  private val mostClusters: Int = if (core && dram.isEmpty) 65536 else 1048576
+  // What grants know of clusters is on chip, and their bitmaps are in as many chunks as there are registers for.
+  require(!grants || dram.isEmpty, "grants and dram are there: choose one of the two")
+  require(!grants || slots == 512, s"slots is $slots: grants are of clusters of 512 slots")
+  // A place of a cache has lines of several clusters, or there would be nothing to tell them apart by.
+  for (
+    store <- dram;
+    (what, lines, items) <- Seq(("bitmapLines", store.bitmapLines, 1), ("recordLines", store.recordLines, 4))
+  )
+    require(
+      clusters / items > lines / store.ways,
+      s"$what is $lines and ways is ${store.ways}: all of $clusters clusters fit, choose more clusters or fewer lines"
+    )
+  private val leastClusters: Int = if (grants) Params.GroupClusters else if (slots == 512) 8 else 2
+  private val mostClusters: Int =
+    if (core && dram.isEmpty) 65536
+    else if (grants) RegMap.GrantChunk.Count * Params.ChunkClusters
+    else 1048576
 
   require(
     powerOfTwo(clusters, leastClusters, mostClusters),
@@ -171,6 +186,10 @@ final case class Params(
 }
 
 object Params {
+
+  /** Grants: clusters whose marks are one byte of GROUP, and those whose bitmaps are in one chunk of 2 MiB. */
+  val GroupClusters: Int = 64
+  val ChunkClusters: Int = 32768
 
   /** An engine of marks and grants alone.
     *

@@ -12,10 +12,10 @@ import hwswap.bus.Axi
 object GrantLayout {
 
   /** Clusters of a group, and bytes of a read of GROUP or DIRTY: a byte each. */
-  val GroupClusters: Int = 64
+  val GroupClusters: Int = Params.GroupClusters
 
   /** Clusters whose bitmaps are in one chunk of 2 MiB. */
-  val ChunkClusters: Int = 32768
+  val ChunkClusters: Int = Params.ChunkClusters
 
   val SlotsLog2: Int = 9
   val Orders: Int = 10
@@ -128,7 +128,7 @@ class GrantSettings(implicit p: Params) extends Bundle {
   /** Each is looked at when a round of the scan or a pass over the rings begins. */
   val scan, grant = Bool()
 
-  /** Placement OPEN; stays while a device is live. */
+  /** Placement OPEN; another takes effect when no device is live. */
   val open = Bool()
 
   /** Cycles of rest behind a round that found no mark, or a pass that had nothing to do. */
