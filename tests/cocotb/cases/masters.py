@@ -21,8 +21,11 @@ from cases.bench import ADDRESSES, CLOCK_NS, Bench
 from cases.bus import Bus
 from cases.world import PAGE, World
 
-IN_FLIGHT = 400
-"""Cycles within which all has ended that was under way when the engine stopped."""
+IN_FLIGHT = 4000
+"""Cycles within which all has ended that was under way when the engine stopped: a job reads a table, and writes it."""
+
+QUIET = 200
+"""Cycles without a burst after which none is under way."""
 
 RESETS = 3
 """At random cycles of each row's work."""
@@ -53,7 +56,8 @@ class Row:
 
 
 async def bus_error(world: World) -> None:
-    """The command under way ends in BUS_ERROR, with no result."""
+    """The last command has ended in BUS_ERROR, with no result."""
+    world.bench.taken = world.bench.tail - 1
     done = await world.bench.completion()
     assert (done.status, done.result) == (Status.BUS_ERROR, 0)
 
@@ -123,6 +127,7 @@ class Cell:
     async def start(cls, dut, row: Row) -> "Cell | None":
         """Reset an engine; None if it has no such row."""
         cell = cls(await Bench.after_reset(dut), row)
+        cell.bench.rng.seed(f"{cell.bench.seed} {row.name}")
         cell.world = await World.of(cell.bench)
         return cell if row.needs in cell.world.has else None
 
@@ -230,11 +235,22 @@ class Cell:
         if refused:
             assert m.DMA_REFUSED_ADDR.get(word) << 3 in self.hole
             assert m.DMA_REFUSED_WRITE.get(word) == self.row.write
-        await bench.cycles(IN_FLIGHT)
+        await self.ended()
         counted = await bench.read(m.STAT_DMA_REFUSED_OFFSET)
         assert (counted > 0) == refused
         if self.world.zones[self.row.zone].size <= 64 and self.row.zone != "completions":
             assert counted == refused
+
+    async def ended(self) -> None:
+        """What was under way when the engine stopped has ended, and in time."""
+        bench = self.bench
+        for _ in range(IN_FLIGHT // QUIET):
+            bursts = len(self.bus.bursts)
+            await bench.cycles(QUIET)
+            busy = m.STATUS_BUSY.get(await bench.read(m.STATUS_OFFSET))
+            if self.bus.at_rest() and len(self.bus.bursts) == bursts and not busy:
+                return
+        raise AssertionError("a stopped engine goes on")
 
     async def fails(self) -> None:
         """The row's work is told; nothing is done from then on, whatever is asked for."""
@@ -246,13 +262,12 @@ class Cell:
     async def does_nothing(self) -> None:
         """Neither goes on with the row's work, nor begins it, nor can be switched on."""
         bench = self.bench
-        assert self.bus.at_rest(), "a burst is left half"
-        assert m.STATUS_BUSY.get(await bench.read(m.STATUS_OFFSET)) == 0
         bursts = len(self.bus.bursts)
         await bench.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1))
         bench.taken = bench.tail
         async with self.working(self.row):
-            await bench.cycles(IN_FLIGHT)
+            await bench.cycles(2 * QUIET)
+        assert self.bus.at_rest(), "a burst is left half"
         assert len(self.bus.bursts) == bursts, f"a stopped engine makes bursts: {self.bus.bursts[bursts:]}"
         assert m.CONTROL_ENABLE.get(await bench.read(m.CONTROL_OFFSET)) == 0
 

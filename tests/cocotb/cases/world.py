@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import hwswap_map as m
+from cocotb.triggers import Lock
 from cocotbext.axi.sparse_memory import SparseMemory
 from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.grants import Grant, ring_place
@@ -17,7 +18,7 @@ from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.table_words import ANY, FLAGS, KINDS, folio_word, kind_of, shadow_word
 from hwswap_map import Flag, Opcode, Status
 
-from cases.bench import ADDRESSES, GUARD, TIMEOUT_CYCLES, Bench, Layout
+from cases.bench import ADDRESSES, GUARD, TIMEOUT_CYCLES, Bench, Completion, Layout
 from cases.operations import Page
 
 SSD = BLKDEV | SOLIDSTATE
@@ -94,6 +95,7 @@ class World:
         }
         self.window = bench.rng.randrange(m.DMA_WINDOW_COUNT)
         self.stages: dict[str, Callable[[], Awaitable[None]]] = {}
+        self.asking, self.looking = Lock(), Lock()
         self.page = Page(bench, 0)
         self.heads = {(0, 0): 0, (self.cpus - 1, ORDERS - 1): 0}
 
@@ -175,17 +177,24 @@ class World:
 
     async def commands(self) -> None:
         """Fill both rings once."""
-        await self.bench.must(*[Command(Opcode.NOP)] * (1 << RING_LOG2))
+        async with self.asking:
+            await self.bench.must(*[Command(Opcode.NOP)] * (1 << RING_LOG2))
 
     async def dump(self) -> None:
         """Have two clusters dumped; of the first one the header's slot is in use."""
-        states = await self.bench.dump(0, 2)
+        async with self.asking:
+            states = await self.bench.dump(0, 2)
         assert [state.bitmap for state in states] == [1, 0]
+
+    async def do(self, command: Command) -> Completion:
+        """Have a command done, while nobody else asks for anything."""
+        async with self.asking:
+            return await self.bench.do(command)
 
     async def table(self, opcode: Opcode, target: str | None = None, **fields: int) -> int:
         """Do something with the table, and return the result."""
         target_at = self.at[target] if target else 0
-        done = await self.bench.do(Command(opcode, TABLED, **({"arg2": target_at} | fields)))
+        done = await self.do(Command(opcode, TABLED, **({"arg2": target_at} | fields)))
         assert done.status == Status.OK, f"{opcode.name}: {done}"
         return done.result
 
@@ -206,14 +215,16 @@ class World:
     async def look(self, type_: int, slot: int) -> tuple[Status, int]:
         """Look a word up by register."""
         bench, seq = self.bench, self.bench.rng.randrange(1, 1 << 16)
-        await bench.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(type_) | m.LOOKUP_SEQ.put(seq))
 
         async def answered() -> bool:
             self.info = await bench.read(m.LOOKUP_INFO_OFFSET)
             return not m.LOOKUP_INFO_BUSY.get(self.info)
 
-        await self.until(answered, f"the lookup of slot {slot} is not answered")
-        return Status(m.LOOKUP_INFO_STATUS.get(self.info)), await bench.read(m.LOOKUP_ENTRY_OFFSET)
+        word = m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(type_) | m.LOOKUP_SEQ.put(seq)
+        async with self.looking:
+            await bench.write(m.LOOKUP_OFFSET, word)
+            await self.until(answered, f"the lookup of slot {slot} is not answered")
+            return Status(m.LOOKUP_INFO_STATUS.get(self.info)), await bench.read(m.LOOKUP_ENTRY_OFFSET)
 
     async def clear(self) -> None:
         """Let all words become shadows; their flags stay."""
@@ -255,10 +266,10 @@ class World:
 
     async def pool_by_command(self) -> None:
         """Allocate a cluster, and free it, by commands."""
-        done = await self.bench.do(Command(Opcode.ALLOC, order=ORDERS - 1))
+        done = await self.do(Command(Opcode.ALLOC, order=ORDERS - 1))
         assert (done.status, done.type) == (Status.OK, ALLOCATES)
         await self.pooled(done.slot)
-        await self.bench.must(Command(Opcode.FREE, ALLOCATES, nr=SLOTS, arg0=done.slot))
+        await self.do(Command(Opcode.FREE, ALLOCATES, nr=SLOTS, arg0=done.slot))
         await self.back()
 
     async def pool_by_page(self) -> None:
