@@ -6,7 +6,7 @@ Which masters there are is read out of the engine's SystemVerilog, so that one w
 
 import pytest
 import simulator
-from cases.masters import ROWS
+from cases.rows import ROWS
 from masters import masters
 from run_seed import SEED
 

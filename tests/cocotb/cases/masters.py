@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of the engine's DMA masters: each at the ends of a DMA window, with an error, stopped, and with a RESET.
 
-A row is a kind of transfer. Each master of the hardware has one at least (test_masters.py), and no burst may be of a
-kind that has none.
+The rows are those of rows.py. Each cell is a test.
 """
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 
 import cocotb
 import hwswap_map as m
@@ -15,10 +13,10 @@ from cocotb.simtime import get_sim_time
 from cocotb.task import Task
 from cocotb.triggers import First, RisingEdge, Timer
 from cocotbext.axi.constants import AxiResp
-from hwswap_map import Status
 
 from cases.bench import ADDRESSES, CLOCK_NS, Bench
 from cases.bus import Bus
+from cases.rows import KINDS, ROWS, Row
 from cases.world import PAGE, World
 
 IN_FLIGHT = 4000
@@ -29,84 +27,6 @@ QUIET = 200
 
 RESETS = 3
 """At random cycles of each row's work."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A kind of transfer.
-
-    Attributes:
-        name: of the row.
-        master: as masters.py names it.
-        zone: what is read, or written.
-        work: makes it, and sees that it is right.
-        needs: what an engine has that makes it.
-        failed: sees what the work is told when the transfer fails.
-        stage: of the work, before which others read or write the zone, too.
-    """
-
-    name: str
-    master: str
-    zone: str
-    write: bool
-    work: Callable[[World], Awaitable[None]]
-    needs: str = "core"
-    failed: Callable[[World], Awaitable[None]] | None = None
-    stage: str = ""
-
-
-async def bus_error(world: World) -> None:
-    """The last command has ended in BUS_ERROR, with no result."""
-    world.bench.taken = world.bench.tail - 1
-    done = await world.bench.completion()
-    assert (done.status, done.result) == (Status.BUS_ERROR, 0)
-
-
-async def no_completion(world: World) -> None:
-    """No command has ended."""
-    assert m.CMD_HEAD_HEAD.get(await world.bench.read(m.CMD_HEAD_OFFSET)) == world.bench.taken
-
-
-async def lookup_error(world: World) -> None:
-    """The lookup by register ends in BUS_ERROR, with no entry."""
-    info = await world.bench.read(m.LOOKUP_INFO_OFFSET)
-    assert not m.LOOKUP_INFO_BUSY.get(info)
-    assert m.LOOKUP_INFO_STATUS.get(info) == Status.BUS_ERROR
-    assert await world.bench.read(m.LOOKUP_ENTRY_OFFSET) == 0
-
-
-UNIT = "shell.tables.unit"
-SCANNER, BUILDER = (f"Grants.engine.{name}.io_memory" for name in ("scanner", "builder"))
-
-ROWS = [
-    Row("commands", "shell.ring.fetch.io_dma_req", "commands", False, World.commands, failed=no_completion),
-    Row("completions", "shell.ring.writer.io_dma_req", "completions", True, World.commands),
-    Row("dump", "shell.dump.io_dma_req", "dump", True, World.dump, "check", bus_error),
-    Row("words", f"{UNIT}.walk.io_readReq", "table", False, World.lookups, failed=bus_error),
-    Row("words by register", f"{UNIT}.walk.io_readReq", "table", False, World.register_lookups, failed=lookup_error),
-    Row("new words", f"{UNIT}.report.io_write_req", "table", True, World.clear, failed=bus_error),
-    Row("bitmap of words", f"{UNIT}.report.io_write_req", "bitmap", True, World.scan, failed=bus_error),
-    Row("range of words", f"{UNIT}.report.io_write_req", "range", True, World.range, failed=bus_error),
-    Row("counts of words", f"{UNIT}.report.io_write_req", "counts", True, World.count, failed=bus_error),
-    Row("tables given", f"{UNIT}.give.io_readReq", "source", False, World.give, failed=bus_error),
-    Row("table by command", f"{UNIT}.give.io_readReq", "pool", False, World.pool_by_command, "pool"),
-    Row("table by page", f"{UNIT}.give.io_readReq", "pool", False, World.pool_by_page, "pool"),
-    Row("table back by command", f"{UNIT}.give.io_write_req", "pool", True, World.pool_by_command, "pool"),
-    Row("table back by page", f"{UNIT}.give.io_write_req", "pool", True, World.pool_by_page, "pool"),
-    Row("groups", f"{SCANNER}_read", "group", False, World.grants, "grants"),
-    Row("groups cleared", f"{SCANNER}_write", "group", True, World.grants, "grants"),
-    Row("marks", f"{SCANNER}_read", "dirty", False, World.grants, "grants"),
-    Row("marks cleared", f"{SCANNER}_write", "dirty", True, World.grants, "grants"),
-    Row("words of clusters", f"{SCANNER}_read", "word", False, World.grants, "grants"),
-    Row("bitmaps", f"{SCANNER}_read", "bitmaps", False, World.grants, "grants"),
-    Row("bitmaps for grants", f"{BUILDER}_read", "bitmaps", False, World.grants, "grants", stage="want"),
-    Row("CPU lines", f"{BUILDER}_read", "line", False, World.grants, "grants"),
-    Row("rings", f"{BUILDER}_write", "ring", True, World.grants, "grants"),
-    Row("NO_RUN", f"{BUILDER}_write", "no_run", True, World.grants, "grants"),
-]
-
-KINDS = {(row.zone, row.write) for row in ROWS} | {("pooled", False)}
-"""Every transfer that there may be; the tables of the pool are read as others are."""
 
 
 def overlap(one: range, other: range) -> bool:
@@ -227,6 +147,7 @@ class Cell:
         if bench.dut.irq.value == 0:
             await First(RisingEdge(bench.dut.irq), Timer(20_000 * CLOCK_NS, "ns"))
         assert bench.dut.irq.value == 1, "the engine does not stop"
+        bursts = len(self.bus.bursts)
         status = await bench.read(m.STATUS_OFFSET) & ~m.STATUS_BUSY.put(1)
         assert status == m.STATUS_DMA_ERROR.put(1) | m.STATUS_DMA_REFUSED.put(refused)
         assert m.IRQ_STATUS_ERROR.get(await bench.read(m.IRQ_STATUS_OFFSET)) == 1
@@ -236,10 +157,19 @@ class Cell:
             assert m.DMA_REFUSED_ADDR.get(word) << 3 in self.hole
             assert m.DMA_REFUSED_WRITE.get(word) == self.row.write
         await self.ended()
+        # The gate has handed on one burst to read, and one to write; what was begun still completes.
+        late = [write for write, burst in self.bus.bursts[bursts:] if not self.completes(write, burst)]
+        assert late.count(False) <= 1, "a stopped engine goes on to read"
+        assert late.count(True) <= 1, "a stopped engine goes on to write"
         counted = await bench.read(m.STAT_DMA_REFUSED_OFFSET)
         assert (counted > 0) == refused
         if self.world.zones[self.row.zone].size <= 64 and self.row.zone != "completions":
             assert counted == refused
+
+    def completes(self, write: bool, burst: range) -> bool:
+        """Tell whether a burst is of completions."""
+        start = self.world.at["completions"]
+        return write and burst.start in range(start, start + self.world.zones["completions"].size)
 
     async def ended(self) -> None:
         """What was under way when the engine stopped has ended, and in time."""
@@ -262,12 +192,15 @@ class Cell:
     async def does_nothing(self) -> None:
         """Neither goes on with the row's work, nor begins it, nor can be switched on."""
         bench = self.bench
-        bursts = len(self.bus.bursts)
+        bursts, head = len(self.bus.bursts), await bench.read(m.CMD_HEAD_OFFSET)
         await bench.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1))
         bench.taken = bench.tail
         async with self.working(self.row):
             await bench.cycles(2 * QUIET)
+            if self.row.refused:
+                await self.row.refused(self.world)
         assert self.bus.at_rest(), "a burst is left half"
+        assert await bench.read(m.CMD_HEAD_OFFSET) == head, "a stopped engine carries out commands"
         assert len(self.bus.bursts) == bursts, f"a stopped engine makes bursts: {self.bus.bursts[bursts:]}"
         assert m.CONTROL_ENABLE.get(await bench.read(m.CONTROL_OFFSET)) == 0
 
@@ -346,7 +279,7 @@ async def a_stopped_engine(dut, row: Row):
         await cell.denied(other, AxiResp.SLVERR)
         async with cell.working(other):
             if at_once:
-                async with cell.working(row):
+                async with cell.working(row) if row.work != other.work else contextlib.nullcontext():
                     await cell.stopped(refused=False)
             else:
                 await cell.stopped(refused=False)
