@@ -25,7 +25,7 @@ IN_FLIGHT = 4000
 QUIET = 200
 """Cycles without a burst after which none is under way."""
 
-RESETS = 3
+RESETS = 2
 """At random cycles of each row's work."""
 
 
@@ -91,10 +91,10 @@ class Cell:
             if self.hole and number >= self.closed and write == self.row.write:
                 assert not overlap(burst, self.hole), f"a burst outside of the windows: {burst}, writes: {write}"
 
-    async def armed(self, arm: Callable[[], Awaitable[None]]) -> None:
-        """Do something before the row's transfer, as soon as no other row's is like it."""
-        if self.row.stage:
-            self.world.stages[self.row.stage] = arm
+    async def armed(self, row: Row, arm: Callable[[], Awaitable[None]]) -> None:
+        """Do something before a row's transfer, as soon as no other row's is like it."""
+        if row.stage:
+            self.world.stages[row.stage] = arm
         else:
             await arm()
 
@@ -133,7 +133,7 @@ class Cell:
         """Place what the row transfers at the end of a window, with its last beat, or its first, outside or not."""
         await self.again(low_bits, **{self.row.zone: place})
         hole = edge if upper else edge - PAGE
-        await self.armed(lambda: self.open_but(hole))
+        await self.armed(self.row, lambda: self.open_but(hole))
         if fits:
             await self.right()
             return
@@ -216,7 +216,7 @@ class Cell:
             memory = self.bench.memory
             (memory.denied_writes if row.write else memory.denied).append(self.bench.rng.choice(choices))
 
-        await self.armed(deny)
+        await self.armed(row, deny)
 
 
 def places(cell: Cell, edge: int, upper: bool) -> tuple[int, int]:
