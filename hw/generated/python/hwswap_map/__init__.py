@@ -55,7 +55,7 @@ class Status(IntEnum):
     BAD_RANGE = 4  # The slots or clusters named are out of range, cross a cluster, or are not in the state the command needs.
     BAD_CPU = 5  # The CPU or order is beyond what the engine was built for.
     UNSUPPORTED = 6  # The device asks for something this engine version lacks. None of the present device flags does.
-    BUS_ERROR = 7  # A DMA transfer of the command was answered with an error.
+    BUS_ERROR = 7  # A DMA transfer of the command was answered with an error, or the engine has stopped (STATUS.DMA_ERROR, FAULT).
     NEED_RECLAIM = 8  # Only for an ALLOC with RECLAIM set, and RECLAIM_DONE after it: more than half of all swap is in use (vm_swap_full), and at this place the kernel would reclaim slots that only the swap cache holds, if there are any, which the host knows. RESULT: TYPE the device, SLOT[31:0] the offset of the first slot, SLOT[41:32] how many slots: the search passes over them, as in each aligned group of 2^ORDER of them one at least is in use, to a free one behind them or to the cluster's end. SLOT[47] is set for a cluster that was taken off FULL: all its slots, for swap_reclaim_full_clusters. The allocation waits: until RECLAIM_DONE only FREE and NOP are carried out, all else is BAD_OPCODE.
     NO_TABLE = 9  # The cluster has no swap table.
     UNEXPECTED = 10  # Entries of the swap table were not as expected; nothing was written.

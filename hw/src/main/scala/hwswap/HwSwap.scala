@@ -32,7 +32,11 @@ class HwSwap(implicit val p: Params) extends Module {
 
   val slave = Module(new AxiLiteSlave)
   val resetControl = Module(new ResetControl(p.resetTimeoutLog2))
-  val gate = Module(new AxiGate)
+
+  // Behind a stop the completions of what was begun are still written, and a store in DRAM still serves the core.
+  private val completionIds = if (p.core) Seq(0) else Nil
+  private val storeIds = if (p.dram.isEmpty) Nil else Seq.tabulate(DramCore.Masters)((if (p.tables) 2 else 1) + _)
+  val gate = Module(new AxiGate(endsRead = storeIds, endsWrite = completionIds ++ storeIds))
   private def resettable[M <: Module](module: => M): M =
     withReset(reset.asBool || resetControl.io.pulse)(Module(module))
   private val dma = Option.when(p.core)(resettable(new Dma(CommandRing.Reader, CommandRing.Bursts)))
@@ -49,7 +53,8 @@ class HwSwap(implicit val p: Params) extends Module {
   }
   slave.io.regs.readData := blocks.map(_.readData).reduce(_ | _)
 
-  for (flush <- dma.map(_.io.flush) ++ tableDma.map(_.io.flush) ++ grants.map(_.flush)) flush := resetControl.io.flush
+  for (flush <- dma.map(_.io.flush) ++ tableDma.map(_.io.flush) ) flush := resetControl.io.flush
+  for (grants <- grants) grants.flush := resetControl.io.flush || shell.host.stopped
   // Of the masters alone: RESET waits for them, and not for what the gate still ends from before.
   private val mastersIdle = (dma.map(_.io.idle) ++ tableDma.map(_.io.idle) ++ grants.map(_.busIdle)).reduce(_ && _)
   shell.host.dmaIdle := mastersIdle && gate.io.idle
@@ -62,9 +67,13 @@ class HwSwap(implicit val p: Params) extends Module {
   shell.host.writeBeat := writeBeat && !gate.io.takesWrite
 
   gate.io.windows := shell.host.windows
+  gate.io.stop := shell.host.stopped
   gate.io.abandon := resetControl.io.pulse
   shell.host.refused := gate.io.refused
   shell.host.owed := gate.io.owed
+  // A stopped engine ends no round that was begun.
+  private val grantsBusy = grants.map(_.working).getOrElse(false.B) && !shell.host.stopped
+  shell.host.mastersBusy := grantsBusy || !mastersIdle || gate.io.busy
   m_axi.join(gate.io.axi)
 
   // Each with the bits of the identifiers that it uses.

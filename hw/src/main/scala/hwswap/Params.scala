@@ -3,6 +3,7 @@ package hwswap
 
 import chisel3.util.log2Ceil
 import hwswap.bus.Axi
+import hwswap.grants.GrantLayout
 
 /** Sizes of the caches in front of clusters in DRAM.
   *
@@ -30,7 +31,7 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   *   CPUs with a place to go on and rings of grants of their own, 1 to 64; the first 16 have a register page each
   * @param clusters
   *   clusters, shared by all devices, a power of two: from 8 to 65536 with the core's store on chip, to 1048576 with it
-  *   in DRAM or without a core
+  *   in DRAM; with grants from 64, without a core to 524288
   * @param buildHash
   *   what register BUILD reads, 64 bits
   * @param dram
@@ -108,8 +109,14 @@ final case class Params(
   )
     require(core || !there, s"$what is there and core is false: it needs the core, leave out both")
 
-  private val leastClusters: Int = if (slots == 512) 8 else 2
-  private val mostClusters: Int = if (core && dram.isEmpty) 65536 else 1048576
+  // What grants know of clusters is on chip, and their bitmaps are in as many chunks as there are registers for.
+  require(!grants || dram.isEmpty, "grants and dram are there: choose one of the two")
+  require(!grants || slots == 512, s"slots is $slots: grants are of clusters of 512 slots")
+  private val leastClusters: Int = if (grants) GrantLayout.GroupClusters else if (slots == 512) 8 else 2
+  private val mostClusters: Int =
+    if (core && dram.isEmpty) 65536
+    else if (grants) RegMap.GrantChunk.Count * GrantLayout.ChunkClusters
+    else 1048576
 
   require(
     powerOfTwo(clusters, leastClusters, mostClusters),

@@ -18,6 +18,9 @@ class Settings extends Bundle {
   /** An error has switched the engine off, until RESET: no command is begun. */
   val stopped = Bool()
 
+  /** That error is one of the core: nothing that it answers is true. */
+  val fault = Bool()
+
   /** Where commands and completions are, as numbers of 64-bit words in memory. */
   val cmdBase, cplBase = UInt(Dma.AddrBits.W)
 

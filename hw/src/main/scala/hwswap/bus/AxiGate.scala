@@ -5,19 +5,28 @@ package bus
 import chisel3._
 import chisel3.util._
 
-/** What stands between the engine's masters and the bus. A burst that is not in a DMA window with its permission is not
-  * made: it is answered here, with SLVERR. And what the bus still owes when the masters are reset, ends here without
+/** What stands between the engine's masters and the bus. A burst whose first and last beat are not in one page of a DMA
+  * window with its permission is not made: it is answered here, with SLVERR. So is any burst behind a stop, but for
+  * those that end what was begun. And what the bus still owes when the masters are reset, ends here without
   * them: missing write data is made up with all byte strobes off, answers are thrown away, and until all have come no
   * other burst is made, so that no late answer is taken for that of another burst.
   *
   * An address waits three cycles here: one channel's address at a time is compared with all windows, in registers
   * before and behind. A burst of four beats and more costs the bus no beat.
+  *
+  * @param endsRead
+  *   identifiers of reads that are made behind a stop, too
+  * @param endsWrite
+  *   likewise of writes
   */
-class AxiGate extends Module {
+class AxiGate(endsRead: Seq[Int] = Nil, endsWrite: Seq[Int] = Nil) extends Module {
   val io = IO(new Bundle {
     val inner = Flipped(new Axi4)
     val axi = new Axi4
     val windows = Input(Vec(RegMap.DmaWindow.Count, new DmaWindow))
+
+    /** The engine has stopped; stays until the masters are reset. */
+    val stop = Input(Bool())
 
     /** The masters are reset at the end of this cycle. */
     val abandon = Input(Bool())
@@ -32,6 +41,9 @@ class AxiGate extends Module {
     val answersRead = Output(Bool())
     val takesWrite = Output(Bool())
     val idle = Output(Bool())
+
+    /** A burst waits here or is on the bus, those aside that the bus owes. */
+    val busy = Output(Bool())
   })
 
   object State extends ChiselEnum {
@@ -45,6 +57,10 @@ class AxiGate extends Module {
     val owed = RegInit(0.U(AxiGate.OwedBits.W))
     val room = !owed.andR
     def page: UInt = held.addr >> DmaWindow.PageBits
+
+    /** Its last beat is in another page than its first. */
+    def leavesPage: Bool =
+      (held.addr(DmaWindow.PageBits - 1, Axi.AddrBits - Dma.AddrBits) +& held.len)(DmaWindow.PageBits - 3)
   }
   private val read, write = new Channel
   private val draining = RegInit(false.B)
@@ -60,12 +76,16 @@ class AxiGate extends Module {
     val permits = Mux(readTurn, window.read, window.write)
     RegNext(page >= window.start) && RegNext(page < window.limit) && RegNext(permits)
   }
-  private val permitted = inside.reduce(_ || _)
+  private val permitted = inside.reduce(_ || _) && !RegNext(Mux(readTurn, read.leavesPage, write.leavesPage))
+  private def made(channel: Channel, ends: Seq[Int]): Bool =
+    permitted && ends.map(channel.held.id === _.U).foldLeft(!io.stop)(_ || _)
+  private val madeRead = made(read, endsRead)
+  private val madeWrite = made(write, endsWrite)
 
-  private def move(channel: Channel, turn: Bool, taken: Bool): Unit =
+  private def move(channel: Channel, turn: Bool, made: Bool, taken: Bool): Unit =
     switch(channel.state) {
       is(State.compare)(when(turn)(channel.state := State.decide))
-      is(State.decide)(channel.state := Mux(permitted, State.pass, State.refuse))
+      is(State.decide)(channel.state := Mux(made, State.pass, State.refuse))
       is(State.pass)(when(taken)(channel.state := State.empty))
       // All bursts before it, so that those of one identifier are answered in their sequence.
       is(State.refuse)(when(channel.owed === 0.U)(channel.state := State.answer))
@@ -82,16 +102,16 @@ class AxiGate extends Module {
     out.bits := channel.held
   }
 
-  move(read, readTurn, io.axi.ar.ready)
-  move(write, writeTurn, io.axi.aw.ready)
+  move(read, readTurn, madeRead, io.axi.ar.ready)
+  move(write, writeTurn, madeWrite, io.axi.aw.ready)
   take(read, io.inner.ar)
   take(write, io.inner.aw)
   offer(read, io.axi.ar)
   offer(write, io.axi.aw)
 
   private def decided(channel: Channel): Bool = channel.state === State.decide && !io.abandon
-  private val makesRead = decided(read) && permitted
-  private val makesWrite = decided(write) && permitted
+  private val makesRead = decided(read) && madeRead
+  private val makesWrite = decided(write) && madeWrite
   io.refused.valid := (decided(read) || decided(write)) && !permitted
   io.refused.bits.write := decided(write)
   io.refused.bits.address := Mux(decided(write), write.held.addr, read.held.addr)
@@ -159,7 +179,8 @@ class AxiGate extends Module {
   io.owed := draining && !nothingOwed
   io.answersRead := answersRead
   io.takesWrite := swallowing
-  io.idle := Seq(read, write).map(_.state === State.empty).reduce(_ && _) && nothingOwed && !draining
+  io.busy := !draining && (Seq(read, write).map(_.state =/= State.empty).reduce(_ || _) || !nothingOwed)
+  io.idle := !io.busy && !draining
 
   assert(
     !(out.io.enq.fire && !draining) || io.inner.w.bits.last === out.io.enq.bits.last,

@@ -15,7 +15,7 @@ import hwswap.store.{CachedClusterMemory, ClockGate, MemoryEvents}
 class DramCore(dram: DramStore)(implicit p: Params) extends Module {
   val io = IO(new CoreIO)
   val memory = IO(new Bundle {
-    val axi = Vec(2, new Axi4)
+    val axi = Vec(DramCore.Masters, new Axi4)
 
     /** Where the clusters are: an address in bytes, 4 KiB aligned. */
     val base = Input(UInt(Axi.AddrBits.W))
@@ -62,4 +62,10 @@ class DramCore(dram: DramStore)(implicit p: Params) extends Module {
   }.elsewhen(cached.io.events.waits && !waits.andR) {
     waits := waits + 1.U
   }
+}
+
+object DramCore {
+
+  /** Masters of the caches: of bitmaps, and of records. */
+  val Masters: Int = 2
 }

@@ -79,11 +79,14 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val orders = GrantLayout.Orders
   private val refBits = p.grantRingLog2 + 2
 
-  /** Of a cluster: `refs` entries and rings are of it, and `counted`: it is in its device's counts. */
+  /** Of a cluster: `refs` entries and rings are of it, `counted`: it is in its device's counts, `spent`: so it was when
+    * the tree got it, with the placement of then.
+    */
   private class Record extends Bundle {
     val summary = new Summary
     val refs = UInt(refBits.W)
     val counted = Bool()
+    val spent = Bool()
   }
 
   private object State extends ChiselEnum {
@@ -135,9 +138,10 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val takes = after.summary.word.free && valid && after.refs === 0.U
   private val gives = before.summary.word.free && before.counted && !sweeping && before.refs === 0.U
 
-  private def kindOf(summary: Summary): UInt = {
-    val spent = !io.open && summary.word.order =/= 0.U && summary.run <= summary.word.order
-    Mux(summary.word.free, RunTree.Free.U, Mux(spent, RunTree.Spent.U, summary.word.order))
+  after.spent := !io.open && after.summary.word.order =/= 0.U && after.summary.run <= after.summary.word.order
+  private def kindOf(record: Record): UInt = {
+    val word = record.summary.word
+    Mux(word.free, RunTree.Free.U, Mux(record.spent, RunTree.Spent.U, word.order))
   }
   private def listed(word: ClusterWord): Bool = word.free || word.partly
   private val oldKind = Reg(UInt(RunTree.KindBits.W))
@@ -159,6 +163,9 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val stored = counts(countsOf)
   private val fresh = Reg(Bool())
   private val swept = RegInit(VecInit.fill(p.devices)(false.B))
+
+  /** Not from a device's new entry until it is swept: the entry may have come a cycle ago. */
+  private val countsNow = counting && (sweeping || At(swept, countsOf))
   private val counted = VecInit.tabulate(orders + 1) { k =>
     val old = Mux(fresh, 0.U, stored(k))
     Mux(plus(k) && !minus(k), old + 1.U, Mux(minus(k) && !plus(k), old - 1.U, old))
@@ -208,19 +215,18 @@ class ClusterSummaries(implicit p: Params) extends Module {
     is(State.change) {
       plus := takes ## usable
       minus := gives ## gone
-      counting := held && (sweeping || At(swept, device))
+      counting := held
       countsOf := device
-      oldKind := kindOf(before.summary)
-      moves := listed(before.summary.word) && (kindOf(before.summary) =/= kindOf(after.summary) ||
-        !listed(after.summary.word))
-      newKind := kindOf(after.summary)
+      oldKind := kindOf(before)
+      moves := listed(before.summary.word) && (kindOf(before) =/= kindOf(after) || !listed(after.summary.word))
+      newKind := kindOf(after)
       inTree := listed(after.summary.word)
       value := Mux(valid && after.refs === 0.U, after.summary.run, 0.U)
       answer.orders := usable
       state := State.count
     }
     is(State.count) {
-      when(counting) {
+      when(countsNow) {
         counts.write(countsOf, counted)
         At(some, countsOf) := VecInit(counted.init.map(_.orR)).asUInt
         At(spare, countsOf) := counted.last >= (At(io.devices, countsOf).clusters >> log2Ceil(ClusterSummaries.Spared))
@@ -272,7 +278,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
       is(SummaryOp.drop)(assert(before.refs =/= 0.U, "a cluster is let go that nobody has"))
     }
   }
-  when(state === State.count && counting && !fresh) {
+  when(state === State.count && countsNow && !fresh) {
     for (k <- 0 to orders)
       assert(!(minus(k) && !plus(k)) || stored(k) =/= 0.U, "fewer clusters than none are counted")
   }

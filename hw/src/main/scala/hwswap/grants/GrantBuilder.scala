@@ -40,6 +40,9 @@ class GrantBuilder(implicit p: Params) extends Module {
     /** Pulses with each entry written that grants something. */
     val granted = Output(Bool())
     val idle = Output(Bool())
+
+    /** A pass, or a device's new entry, is under way. */
+    val working = Output(Bool())
   })
   private val log2 = p.grantRingLog2
   private val room = 1 << log2
@@ -231,6 +234,7 @@ class GrantBuilder(implicit p: Params) extends Module {
   io.quiet := !worked && !recalling && !io.device.valid && state =/= State.clear &&
     (state === State.idle || !busy)
   io.idle := state === State.idle
+  io.working := !state.isOneOf(State.clear, State.idle, State.pause)
   io.granted := state === State.answer1 && io.memory.written.valid && granting
   io.device.ready := (state === State.change && !At(devices, changed).live) ||
     (state === State.swept && io.answer.valid)

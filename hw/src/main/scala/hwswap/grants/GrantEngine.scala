@@ -3,18 +3,13 @@ package hwswap
 package grants
 
 import chisel3._
+import chisel3.util.RegEnable
 import hwswap.bus.Axi4
 
 /** The engine's part in interface 2 (docs/marks-and-grants.md): finds out which clusters have changed, keeps summaries
   * of all, and grants free places to the CPUs that want any.
   */
 class GrantEngine(implicit p: Params) extends Module {
-  require(p.slots == 512, "grants are of clusters of 512 slots: leave slots as it is")
-  require(
-    p.clusters >= GrantLayout.GroupClusters,
-    s"clusters is ${p.clusters}: choose a power of two from ${GrantLayout.GroupClusters} on for grants"
-  )
-  require(p.dram.isEmpty, "the summaries of grants are on chip: choose a size without dram")
   val settings = IO(Input(new GrantSettings))
   val axi = IO(new Axi4)
 
@@ -37,6 +32,9 @@ class GrantEngine(implicit p: Params) extends Module {
   /** The scan, and the builder of grants, rest until they are enabled. */
   val scanIdle, grantIdle = IO(Output(Bool()))
 
+  /** A round of the scan or a pass over the rings is under way. */
+  val working = IO(Output(Bool()))
+
   /** The bus has answered with an error; nothing is asked of it any more, until reset. */
   val failed = IO(Output(Bool()))
 
@@ -53,7 +51,10 @@ class GrantEngine(implicit p: Params) extends Module {
 
   scanner.io.settings := settings
   builder.io.settings := settings
-  private val open = if (p.openPlacement) settings.open else false.B
+  // What is known of a live device's clusters was found with one placement: another one waits until there is none.
+  private val open =
+    if (p.openPlacement) RegEnable(settings.open, false.B, !builder.io.devices.map(_.live).reduce(_ || _)) else false.B
+  builder.io.settings.open := open
   summaries.io.open := open
   summaries.io.devices := builder.io.devices
   summaries.io.changed := builder.io.changed
@@ -73,6 +74,7 @@ class GrantEngine(implicit p: Params) extends Module {
   roundBegins := scanner.io.roundBegins
   passBegins := builder.io.passBegins
   quiet := scanner.io.quiet && builder.io.quiet
+  working := scanner.io.working || builder.io.working
   scanIdle := scanner.io.idle
   grantIdle := builder.io.idle
 }

@@ -128,7 +128,7 @@ class GrantSettings(implicit p: Params) extends Bundle {
   /** Each is looked at when a round of the scan or a pass over the rings begins. */
   val scan, grant = Bool()
 
-  /** Placement OPEN; stays while a device is live. */
+  /** Placement OPEN; another takes effect when no device is live. */
   val open = Bool()
 
   /** Cycles of rest behind a round that found no mark, or a pass that had nothing to do. */

@@ -15,6 +15,9 @@ class GrantRegisters(implicit p: Params) extends Module {
     val settings = Output(new GrantSettings)
     val device = Decoupled(new DeviceChange)
 
+    /** Pulse: an entry was written that there is no place for. */
+    val refused = Output(Bool())
+
     /** Levels, and pulses, of the engine. */
     val scanIdle, grantIdle = Input(Bool())
     val round, passed = Input(Bool())
@@ -33,16 +36,17 @@ class GrantRegisters(implicit p: Params) extends Module {
   io.settings.open := get(controlWord, control.Open).asBool
   io.settings.pause := get(controlWord, control.Pause)
 
-  io.settings.groups := readWrite(RegMap.GrantGroupBase.Offset, RegMap.GrantGroupBase.Addr)
-  io.settings.dirty := readWrite(RegMap.GrantDirtyBase.Offset, RegMap.GrantDirtyBase.Addr)
-  io.settings.words := readWrite(RegMap.GrantWordBase.Offset, RegMap.GrantWordBase.Addr)
-  io.settings.cpuLines := readWrite(RegMap.GrantLineBase.Offset, RegMap.GrantLineBase.Addr)
-  io.settings.engineLine := readWrite(RegMap.GrantNoRunBase.Offset, RegMap.GrantNoRunBase.Addr)
-  io.settings.rings := readWrite(RegMap.GrantRingBase.Offset, RegMap.GrantRingBase.Addr)
+  private def base(offset: Int, field: MapField): UInt = file.address(offset, field, BaseAlignment.LineLog2)
+  io.settings.groups := base(RegMap.GrantGroupBase.Offset, RegMap.GrantGroupBase.Addr)
+  io.settings.dirty := base(RegMap.GrantDirtyBase.Offset, RegMap.GrantDirtyBase.Addr)
+  io.settings.words := base(RegMap.GrantWordBase.Offset, RegMap.GrantWordBase.Addr)
+  io.settings.cpuLines := base(RegMap.GrantLineBase.Offset, RegMap.GrantLineBase.Addr)
+  io.settings.engineLine := base(RegMap.GrantNoRunBase.Offset, RegMap.GrantNoRunBase.Addr)
+  io.settings.rings := base(RegMap.GrantRingBase.Offset, RegMap.GrantRingBase.Addr)
   require(GrantSettings.chunks <= RegMap.GrantChunk.Count, s"${p.clusters} clusters have too many chunks of bitmaps")
   for ((chunk, i) <- io.settings.chunks.zipWithIndex) {
     val register = RegMap.GrantChunk.Place
-    chunk := readWrite(RegMap.GrantChunk.Base + i * RegMap.GrantChunk.Stride + register.Offset, register.Addr)
+    chunk := base(RegMap.GrantChunk.Base + i * RegMap.GrantChunk.Stride + register.Offset, register.Addr)
   }
 
   // A device's entry waits here until it has taken effect.
@@ -65,10 +69,12 @@ class GrantRegisters(implicit p: Params) extends Module {
   private val known = number < p.devices.U
   private val clusters = get(rangeWord, range.Clusters)
   private val inside = clusters =/= 0.U && (get(rangeWord, range.Base) +& clusters) <= p.clusters.U
-  when(asked && !busy) {
+  private val live = get(deviceWord, device.Live).asBool
+  io.refused := asked && !busy && (!known || (live && !inside))
+  when(asked && !busy && known) {
     busy := true.B
-    change.device := Mux(known, MapAccess.low(number, change.device), 0.U)
-    change.entry.live := get(deviceWord, device.Live).asBool && known && inside
+    change.device := MapAccess.low(number, change.device)
+    change.entry.live := live && inside
     change.entry.file := get(deviceWord, device.File).asBool
     change.entry.rotating := get(deviceWord, device.Rotating).asBool
     change.entry.base := MapAccess.low(get(rangeWord, range.Base), change.entry.base)

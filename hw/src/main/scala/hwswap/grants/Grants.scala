@@ -9,6 +9,9 @@ import hwswap.bus.Axi4
 /** What marks and grants count, as pulses. */
 class GrantEvents extends Bundle {
   val granted = Bool()
+
+  /** An entry of GRANT_DEVICE was refused. */
+  val refused = Bool()
 }
 
 /** Marks and grants, with their registers: an AXI4 master with identifiers of `Grants.IdBits`. */
@@ -27,6 +30,9 @@ class Grants(implicit p: Params) extends Module {
     /** The bus has answered with an error; stays. */
     val failed = Output(Bool())
     val events = Output(new GrantEvents)
+
+    /** A round of the scan, a pass over the rings, or a device's new entry is under way. */
+    val working = Output(Bool())
 
     /** The last look at marks and rings found nothing to do. */
     val quiet = Output(Bool())
@@ -51,6 +57,8 @@ class Grants(implicit p: Params) extends Module {
   io.busIdle := engine.busIdle
   io.failed := engine.failed
   io.events.granted := engine.granted
+  io.events.refused := registers.io.refused
+  io.working := engine.working || registers.io.device.valid
   io.quiet := !registers.io.device.valid && (!io.enable || engine.quiet)
 
   private object Chain extends ChiselEnum {

@@ -32,6 +32,9 @@ class MarkScanner(implicit p: Params) extends Module {
     /** The last round that was finished found no mark, nor has the one under way. */
     val quiet = Output(Bool())
     val idle = Output(Bool())
+
+    /** A round is under way. */
+    val working = Output(Bool())
   })
   private val groups = p.clusters / GroupClusters
   private val groupBits = log2Ceil(groups).max(1)
@@ -120,6 +123,7 @@ class MarkScanner(implicit p: Params) extends Module {
   io.begins.bits := clusterFound
   io.round := state === State.round && io.settled && !out.io.deq.valid
   io.idle := state === State.idle
+  io.working := state =/= State.idle && state =/= State.pause
   io.roundBegins := state === State.idle && io.settings.scan
   private val found = RegInit(false.B)
   when(io.round)(found := busy)

@@ -21,6 +21,9 @@ class CommandExec(implicit p: Params) extends Module {
 
     /** Nothing is begun any more; what was not begun is forgotten. What the core has taken ends. */
     val stop = Input(Bool())
+
+    /** What the core answers is not to be trusted: it completes with BUS_ERROR. */
+    val fault = Input(Bool())
     val tableWrites = Input(Bool())
     val core = new CorePort
     val dump = Decoupled(new DumpJob)
@@ -81,8 +84,8 @@ class CommandExec(implicit p: Params) extends Module {
   val coreResp = io.core.resp.fire
   io.core.resp.ready := !alone && io.out.ready
   inCore.io.deq.ready := coreResp
-  private val carried =
-    Seq(StatusCode.Ok, StatusCode.NeedReclaim).map(io.core.resp.bits.status === _.U).reduce(_ || _)
+  private val coreStatus = Mux(io.fault, StatusCode.BusError.U, io.core.resp.bits.status)
+  private val carried = Seq(StatusCode.Ok, StatusCode.NeedReclaim).map(coreStatus === _.U).reduce(_ || _)
 
   io.dump.valid := state === State.dump
   io.dump.bits.cluster := command.low
@@ -104,7 +107,7 @@ class CommandExec(implicit p: Params) extends Module {
   io.out.bits.opcode := Mux(fromCore, answered.opcode, command.opcode)
   io.out.bits.irq := Mux(fromCore, answered.irq, command.irq)
   io.out.bits.cycles := cycles
-  io.out.bits.status := Mux(fromCore, io.core.resp.bits.status, status)
+  io.out.bits.status := Mux(fromCore, coreStatus, status)
   private val result = MemMap.Completion.Result
   private val coreResult = MapAccess.word(
     Seq(

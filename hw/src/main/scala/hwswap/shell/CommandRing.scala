@@ -43,6 +43,7 @@ class CommandRing(implicit p: Params) extends Module {
 
   exec.io.in <> fetch.io.out
   exec.io.stop := io.settings.stopped
+  exec.io.fault := io.settings.fault
   exec.io.tableWrites := io.settings.tableWrites
   io.core <> exec.io.core
   io.dump <> exec.io.dump

@@ -40,15 +40,14 @@ private[shell] class CoreRegisters(
   readOnly(size.Offset, word(size.Log2 -> log2))
   settings.cmdLog2 := log2
 
-  // The lowest bits of these addresses are taken as 0: what they are of lies in whole words.
   private def words(offset: Int, field: MapField): UInt =
-    readWrite(offset, field)(field.msb, field.msb + 1 - Dma.AddrBits)
+    file.address(offset, field, BaseAlignment.LineLog2)(field.msb, field.msb + 1 - Dma.AddrBits)
   settings.cmdBase := words(RegMap.CmdBase.Offset, RegMap.CmdBase.Addr)
   settings.cplBase := words(RegMap.CplBase.Offset, RegMap.CplBase.Addr)
 
   // Only an engine with its clusters in DRAM has these registers.
   private def inDram(offset: Int, field: MapField): UInt =
-    if (p.dram.nonEmpty) get(readWrite(offset, field), field) else 0.U
+    if (p.dram.nonEmpty) get(file.address(offset, field, BaseAlignment.PageLog2), field) else 0.U
   settings.storeBase := inDram(RegMap.StoreBase.Offset, RegMap.StoreBase.Addr)
   settings.directoryBase := inDram(RegMap.DirectoryBase.Offset, RegMap.DirectoryBase.Addr)
 

@@ -18,6 +18,12 @@ class CpuRequests(implicit p: Params) extends Module {
     val regs = new RegPort
     val core = new CorePort
 
+    /** The engine has stopped: a request that the core has not taken ends in BUS_ERROR. */
+    val stop = Input(Bool())
+
+    /** What the core answers is not to be trusted: it ends in BUS_ERROR, too. */
+    val fault = Input(Bool())
+
     /** A request is under way. */
     val busy = Output(Bool())
 
@@ -60,6 +66,7 @@ class CpuRequests(implicit p: Params) extends Module {
       MuxCase(
         StatusCode.BadOpcode.U,
         Seq(
+          io.stop -> StatusCode.BusError.U,
           (opcode === OpcodeCode.Alloc.U) -> Mux(order < p.orders.U, StatusCode.Ok.U, StatusCode.BadCpu.U),
           (opcode === OpcodeCode.Free.U) ->
             Mux(get(request, map.Request.Type) < p.devices.U, StatusCode.Ok.U, StatusCode.BadDevice.U)
@@ -113,10 +120,10 @@ class CpuRequests(implicit p: Params) extends Module {
   io.core.req.valid := state === State.ask && refusal === StatusCode.Ok.U
   io.core.req.bits := VecInit(pages.map(_.req))(cpu)
   io.core.resp.ready := state === State.wait_
+  private val answer = Mux(io.fault, StatusCode.BusError.U, io.core.resp.bits.status)
   private val refused = state === State.ask && refusal =/= StatusCode.Ok.U
   io.finished := refused || io.core.resp.fire
-  io.failed := refused || (io.core.resp.fire && io.core.resp.bits.status =/= StatusCode.Ok.U &&
-    io.core.resp.bits.status =/= StatusCode.NoSpace.U)
+  io.failed := refused || (io.core.resp.fire && answer =/= StatusCode.Ok.U && answer =/= StatusCode.NoSpace.U)
 
   switch(state) {
     is(State.idle)(when(waiting(cpu))(state := State.ask).otherwise(cpu := next))
@@ -127,9 +134,9 @@ class CpuRequests(implicit p: Params) extends Module {
     when(cpu === i.U) {
       when(refused)(page.finish(refusal, 0.U, 0.U))
       when(io.core.resp.fire) {
-        val isAlloc = page.opcode === OpcodeCode.Alloc.U && io.core.resp.bits.status === StatusCode.Ok.U
+        val isAlloc = page.opcode === OpcodeCode.Alloc.U && answer === StatusCode.Ok.U
         page.finish(
-          io.core.resp.bits.status,
+          answer,
           Mux(isAlloc, io.core.resp.bits.device, 0.U),
           Mux(isAlloc, io.core.resp.bits.offset, 0.U)
         )

@@ -21,6 +21,9 @@ class Dump(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val job = Flipped(Decoupled(new DumpJob))
 
+    /** The engine has stopped: no other cluster is begun. */
+    val stop = Input(Bool())
+
     /** The job's end, and its status: OK, BUS_ERROR, or that with which the core refused. */
     val done = Valid(UInt(MemMap.Completion.Info.Status.width.W))
     val dma = new DmaWritePort
@@ -99,7 +102,11 @@ class Dump(implicit p: Params) extends Module {
         state := State.next
       }
     }
-    is(State.next)(when(io.core.resp.fire)(state := Mux(isOk && written =/= job.count, State.ask, State.finish)))
+    is(State.next) {
+      val more = isOk && written =/= job.count
+      when(io.core.resp.fire)(state := Mux(more && !io.stop, State.ask, State.finish))
+      when(more && io.stop)(status := StatusCode.BusError.U)
+    }
     is(State.finish)(state := State.idle)
   }
   io.done.valid := state === State.finish

@@ -25,6 +25,12 @@ abstract class HostSide(implicit p: Params) extends Module {
     /** Marks and grants: CONTROL.ENABLE, and no fault; a burst of theirs was answered with an error (level). */
     val enable = Output(Bool())
     val grantsFailed = Input(Bool())
+
+    /** The engine has stopped. */
+    val stopped = Output(Bool())
+
+    /** Grants, or the bus, have something under way. */
+    val mastersBusy = Input(Bool())
     val grants = Input(new GrantEvents)
     val irq = Output(Bool())
 
@@ -40,6 +46,8 @@ abstract class HostSide(implicit p: Params) extends Module {
   windows.io.refused := host.refused
   registers.io.refused := host.refused.valid
   registers.io.owed := host.owed
+  registers.io.mastersBusy := host.mastersBusy
+  host.stopped := registers.io.settings.stopped
   host.enable := registers.io.settings.enable
   host.irq := registers.io.irq
   stats.io.events.cycles := true.B

@@ -36,6 +36,9 @@ class Registers(implicit p: Params) extends Module {
     /** Pulse, with `dmaError`: a burst is outside of the windows. */
     val refused = Input(Bool())
 
+    /** Level: grants, or the bus, have something under way. */
+    val mastersBusy = Input(Bool())
+
     /** Level: the bus owes answers from before a reset. */
     val owed = Input(Bool())
     val ofCore = Input(new CoreState)
@@ -80,10 +83,12 @@ class Registers(implicit p: Params) extends Module {
   val tableWrites = RegInit(false.B)
   val dmaError = RegInit(false.B)
   val fault = RegInit(false.B)
-  dmaError := dmaError || io.dmaError
+  // Behind a fault the engine refuses its own bursts, which is no error of the bus.
+  private val busError = io.dmaError && !fault
+  dmaError := dmaError || busError
   fault := fault || io.ofCore.fault
   val refused = RegInit(false.B)
-  refused := refused || io.refused
+  refused := refused || (io.refused && !fault)
   val stopped = dmaError || fault || io.dmaError || io.ofCore.fault
   when(write.valid && write.bits.starts(control.Offset)) {
     enable := get(write.bits.data, control.Enable)
@@ -97,7 +102,7 @@ class Registers(implicit p: Params) extends Module {
   readOnly(
     RegMap.Status.Offset,
     word(
-      RegMap.Status.Busy -> io.ofCore.busy,
+      RegMap.Status.Busy -> (io.ofCore.busy || io.mastersBusy),
       RegMap.Status.DmaError -> dmaError,
       RegMap.Status.Fault -> fault,
       RegMap.Status.DmaRefused -> refused,
@@ -107,7 +112,7 @@ class Registers(implicit p: Params) extends Module {
 
   // Interrupts: a new event wins over the host's clearing of the same bit.
   private val irqFields = Seq(RegMap.IrqStatus.Completion, RegMap.IrqStatus.Error)
-  private val irqEvents = Seq(io.ofCore.completionIrq, (io.dmaError && !dmaError) || (io.ofCore.fault && !fault))
+  private val irqEvents = Seq(io.ofCore.completionIrq, (busError && !dmaError) || (io.ofCore.fault && !fault))
   val irqStatus = irqFields.zip(irqEvents).map { case (field, event) =>
     val bit = RegInit(false.B)
     when(event) {
@@ -131,6 +136,7 @@ class Registers(implicit p: Params) extends Module {
   io.settings.enable := enable
   io.settings.tableWrites := tableWrites
   io.settings.stopped := dmaError || fault
+  io.settings.fault := fault || io.ofCore.fault
 
   if (p.core) new CoreRegisters(file, write, io.ofCore, io.settings, io.nodes)
 

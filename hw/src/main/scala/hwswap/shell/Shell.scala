@@ -43,6 +43,8 @@ class Shell(implicit p: Params) extends HostSide {
   val settings = registers.io.settings
 
   table.io.devices := io.core.devices
+  requests.io.stop := settings.stopped
+  requests.io.fault := settings.fault
 
   answer(Seq(table.io.regs, requests.io.regs, tables.io.regs))
 
@@ -70,6 +72,7 @@ class Shell(implicit p: Params) extends HostSide {
   io.core.dumped.bitmap.index := 0.U
   for (dump <- dump) {
     dump.io.job <> ring.io.dump
+    dump.io.stop := settings.stopped
     ring.io.dumpDone := dump.io.done
     dump.io.cluster <> io.core.dumped
   }
@@ -79,6 +82,7 @@ class Shell(implicit p: Params) extends HostSide {
   ring.io.tableDone := tables.io.done
   tables.io.devices := io.core.devices
   tables.io.directoryBase := settings.directoryBase
+  tables.io.stop := settings.stopped
   tables.io.pool <> io.core.pool
   io.tableDma <> tables.io.dma
 

@@ -40,12 +40,14 @@ class Stats(implicit p: Params) extends Module {
 
   private val e = io.events
   private val c = e.ofCore
+  // Whoever asks, and is refused.
+  private val errors = if (p.core) c.commandErrors + e.grants.refused else e.grants.refused
   private def ofCore(event: Bits): Option[Bits] = Option.when(p.core)(event)
   private val table = Seq[(Int, Option[Bits])](
     RegMap.StatCycles.Offset -> Some(e.cycles),
     RegMap.StatBusyCycles.Offset -> ofCore(c.busyCycles),
     RegMap.StatCommands.Offset -> ofCore(c.commands),
-    RegMap.StatCommandErrors.Offset -> ofCore(c.commandErrors),
+    RegMap.StatCommandErrors.Offset -> Some(errors),
     RegMap.StatAllocFast.Offset -> ofCore(c.core.allocFast),
     RegMap.StatAllocNonfull.Offset -> ofCore(c.core.allocNonfull),
     RegMap.StatAllocFree.Offset -> ofCore(c.core.allocFree),

@@ -42,7 +42,9 @@ class TablePool(implicit p: Params) extends Module {
     val empties = Bool()
   }
 
-  private val base, sizeWord = RegInit(0.U(Axi.DataBits.W))
+  private val file = new RegisterFile(io.regs)
+  private val base = file.address(RegMap.PoolBase.Offset, RegMap.PoolBase.Addr, BaseAlignment.LineLog2)
+  private val sizeWord = RegInit(0.U(Axi.DataBits.W))
 
   /** Tables in the array, without the changes that wait, and the fewest there ever were. */
   private val left, least = RegInit(0.U(countBits.W))
@@ -51,7 +53,6 @@ class TablePool(implicit p: Params) extends Module {
   private val spare = RegInit(0.U(countBits.W))
   private val returning = RegInit(0.U(log2Ceil(TablePool.Places + 1).W))
   private val write = io.regs.write
-  when(write.valid && write.bits.at(RegMap.PoolBase.Offset))(base := merge(base, write.bits.data, write.bits.strb))
   private val nr = get(sizeWord, size.Nr)
   private val on = RegNext(nr =/= 0.U, false.B)
   io.on := on
@@ -123,14 +124,9 @@ class TablePool(implicit p: Params) extends Module {
   io.coming := arrived
   io.busy := change.valid || arrived
 
-  io.regs.readData := RegPort.answer(
-    io.regs.read,
-    Seq(
-      RegMap.PoolBase.Offset -> base,
-      size.Offset -> sizeWord,
-      RegMap.PoolState.Offset -> word(RegMap.PoolState.Left -> left, RegMap.PoolState.Least -> least)
-    )
-  )
+  file.readOnly(size.Offset, sizeWord)
+  file.readOnly(RegMap.PoolState.Offset, word(RegMap.PoolState.Left -> left, RegMap.PoolState.Least -> least))
+  file.finish()
   assert(!io.done.valid || working, "the end of a change that was not begun")
   assert(!on || none === (spare === hasTaken.asUInt), "the core sees another state of the pool than there is")
   assert(waiting === changes.io.count +& arrived, "the pool's changes are miscounted")

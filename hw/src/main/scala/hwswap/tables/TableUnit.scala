@@ -21,6 +21,9 @@ class TableUnit(implicit p: Params) extends Module {
     /** DIRECTORY_BASE. */
     val directoryBase = Input(UInt(Axi.AddrBits.W))
 
+    /** The engine has stopped: a job ends in BUS_ERROR before its first access. */
+    val stop = Input(Bool())
+
     /** Clusters get their tables from the pool. */
     val pooled = Input(Bool())
 
@@ -171,7 +174,7 @@ class TableUnit(implicit p: Params) extends Module {
   io.wordRead := words.io.words.fire
   io.wordWritten := state === State.reportWait && report.io.write.data.fire && doing(TableOp.changing: _*)
 
-  window.io.start := state === State.check && !noDevice && !outOfRange && !unaligned && !wrong && doing(TableOp.window)
+  window.io.start := state === State.check && !io.stop && !noDevice && !outOfRange && !unaligned && !wrong && doing(TableOp.window)
   window.io.slot := job.slot
   window.io.pages := device.pages
   window.io.setting := job.arg1
@@ -267,7 +270,9 @@ class TableUnit(implicit p: Params) extends Module {
         ),
         slots
       )
-      when(ofPool) {
+      when(io.stop) {
+        end(StatusCode.BusError)
+      }.elsewhen(ofPool) {
         state := State.give
         when(broken)(end(StatusCode.BusError))
       }.elsewhen(noDevice) {

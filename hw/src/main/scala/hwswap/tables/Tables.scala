@@ -23,6 +23,9 @@ class Tables(implicit p: Params) extends Module {
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val dma = new DmaPort(TableReader())
     val directoryBase = Input(UInt(Axi.AddrBits.W))
+
+    /** The engine has stopped: jobs end in BUS_ERROR. */
+    val stop = Input(Bool())
     val pool = Flipped(new PoolPort)
 
     /** The directory is cleared. */
@@ -88,6 +91,7 @@ class Tables(implicit p: Params) extends Module {
     registers.io.pages := unit.io.pages
     unit.io.devices := io.devices
     unit.io.directoryBase := io.directoryBase
+    unit.io.stop := io.stop
     io.dma <> unit.io.dma
 
     io.ready := unit.io.ready
