@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gate at the engine's AXI4 master against the rules of AXI4, with any masters that keep them behind it and any
-// memory that keeps them before it, any window that stays, with any permissions, and resets of the masters at any time.
+// memory that keeps them before it, any window that stays, with any permissions, and stops and resets of the masters at
+// any time.
 //
-// Assumed: both sides keep an offer until it is taken; masters' bursts have at most 16 beats and do not cross 4 KiB;
-// their data come in the order of the addresses, with wlast at each end; memory answers what it was asked, a write not
+// Assumed: both sides keep an offer until it is taken; masters' bursts have at most 16 beats of whole words, also
+// across 4 KiB; their data come in the order of the addresses, with wlast at each end; memory answers what it was asked, a write not
 // before it has all data.
 //
 // For all cycles of the bound:
 //   hold      an address or data that were offered on the bus stay until they are taken, whatever happens meanwhile
 //   reset     nothing is offered in the first cycle after reset
 //   window    a burst on the bus lies in a window that permits it, has at most 16 beats and does not cross 4 KiB
+//   stop      no burst is begun behind a stop, as none ends what was begun: no identifier is named that does
 //   data      data on the bus belong to a burst that was offered, with wlast at its end and nowhere else
 //   answer    masters get answers to what they asked for alone, and no other's after a reset
 //   fence     between a reset of the masters and the last answer that was owed then, no burst is begun
@@ -17,6 +19,7 @@
 module gate_proof (
     input logic clock,
     input logic abandon,
+    input logic stop,
     input logic [51:0] any_start,
     input logic [51:0] any_limit,
     input logic [3:0] any_reads,
@@ -139,6 +142,7 @@ module gate_proof (
       .io_windows_3_limit(limit),
       .io_windows_3_read(reads[3]),
       .io_windows_3_write(writes[3]),
+      .io_stop(stop),
       .io_abandon(abandon),
       .io_owed(owed)
   );
@@ -234,6 +238,10 @@ module gate_proof (
     fits = len <= 8'd15 && {1'b0, addr[11:3]} + 10'(len) < 10'd512 && addr[2:0] == '0;
   endfunction
 
+  // A burst is decided about in the cycle before it is offered.
+  logic stopped = 1'b0;
+  always_ff @(posedge clock) stopped <= running && stop;
+
   always_comb begin
     assume (running || !abandon);
     assume (!iaw_held || (inner_awvalid && iaw_was == iaw_now));
@@ -241,8 +249,8 @@ module gate_proof (
     assume (!iar_held || (inner_arvalid && iar_was == iar_now));
     assume (!was_abandon || !(inner_awvalid || inner_wvalid || inner_arvalid));
     assume (running || !(inner_awvalid || inner_wvalid || inner_arvalid));
-    assume (!inner_awvalid || fits(inner_awaddr, inner_awlen));
-    assume (!inner_arvalid || fits(inner_araddr, inner_arlen));
+    assume (!inner_awvalid || (inner_awlen <= 8'd15 && inner_awaddr[2:0] == '0));
+    assume (!inner_arvalid || (inner_arlen <= 8'd15 && inner_araddr[2:0] == '0));
     assume (!inner_awvalid || inner_count < 4'd7);
     assume (!inner_wvalid || (inner_count != '0 && inner_wlast == (inner_beat == inner_lengths[0])));
     assume (!b_held || (bvalid && b_was == b_now));
@@ -262,6 +270,8 @@ module gate_proof (
       reset_quiet : assert (ran || !(awvalid || arvalid || wvalid));
       window_read : assert (!arvalid || (reads_here && fits(araddr, arlen)));
       window_write : assert (!awvalid || (writes_here && fits(awaddr, awlen)));
+      stop_read : assert (!stopped || !arvalid || ar_held);
+      stop_write : assert (!stopped || !awvalid || aw_held);
       data_owned : assert (!wvalid || offers || count != '0);
       data_last : assert (!wvalid || wlast == (beat == length));
       answer_read : assert (!inner_rvalid || inner_reads != '0);

@@ -13,6 +13,7 @@ from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, runs
+from hwswap.model.tables import LINE
 from hwswap.stimulus import engine_state
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.script import DUMP, NOWHERE, PAGE, WORD, Script, Sizes
@@ -99,10 +100,9 @@ class Host:
         s.write(m.CONTROL_OFFSET, WORD ^ m.CONTROL_ENABLE.put(1) ^ m.CONTROL_RESET.put(1))
         s.read(m.CONTROL_OFFSET, m.CONTROL_TABLE_WRITES.put(1))
         s.write(m.CONTROL_OFFSET, 0)
-        addresses = ["CMD_BASE", "CPL_BASE"]
+        widths = dict.fromkeys(("CMD_BASE", "CPL_BASE"), WORD & -LINE) | {"IRQ_ENABLE": 3}
         if self.sizes.dram:
-            addresses += ["STORE_BASE", "DIRECTORY_BASE"]
-        widths = dict.fromkeys(addresses, WORD) | {"IRQ_ENABLE": 3}
+            widths |= dict.fromkeys(("STORE_BASE", "DIRECTORY_BASE"), WORD & -PAGE)
         masks = {getattr(m, f"{name}_OFFSET"): mask for name, mask in widths.items()}
         for window in range(m.DMA_WINDOW_COUNT):
             base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * window

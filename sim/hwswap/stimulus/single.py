@@ -14,6 +14,7 @@ from hwswap_map import Opcode, Status
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
+from hwswap.model.tables import LINE
 from hwswap.stimulus.corners import Corners
 from hwswap.stimulus.operations import SSD
 from hwswap.stimulus.script import Script, Sizes
@@ -22,7 +23,7 @@ WORDS = 16
 WORD_SLOTS = SLOTS // WORDS
 
 ADDRESSES = (m.CMD_BASE_OFFSET, m.CPL_BASE_OFFSET)
-"""Registers that hold addresses: they lie in one memory, whose words are 0 until they are written first."""
+"""Registers that hold addresses of lines: they lie in one memory, whose words are 0 until they are written first."""
 
 
 class Single(Corners):
@@ -168,7 +169,7 @@ def address_registers(script: Script, rng: random.Random) -> None:
                 value = rng.getrandbits(64)
                 script.write(address, value, strobes)
                 mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
-                held[address] = held[address] & ~mask | value & mask
+                held[address] = (held[address] & ~mask | value & mask) & -LINE
                 for at, expected in held.items():
                     script.read(at, expected)
             for address in ADDRESSES:  # what must not be seen behind the next reset

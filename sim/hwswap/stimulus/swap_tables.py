@@ -281,7 +281,7 @@ def registers(s: Script, rng: random.Random) -> None:
             s.write(offset, other, strobes)
             mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
             held[offset] = number & ~mask | other & mask
-            s.read(m.POOL_BASE_OFFSET, held[m.POOL_BASE_OFFSET])
+            s.read(m.POOL_BASE_OFFSET, held[m.POOL_BASE_OFFSET] & -LINE)
         tables = m.POOL_SIZE_NR.get(held[m.POOL_SIZE_OFFSET])
         s.read(m.POOL_SIZE_OFFSET, tables)
         s.read(m.POOL_STATE_OFFSET, m.POOL_STATE_LEFT.put(tables) | m.POOL_STATE_LEAST.put(tables))

@@ -3,7 +3,6 @@ package hwswap
 
 import chisel3.util.log2Ceil
 import hwswap.bus.Axi
-import hwswap.grants.GrantLayout
 
 /** Sizes of the caches in front of clusters in DRAM.
   *
@@ -112,10 +111,19 @@ final case class Params(
   // What grants know of clusters is on chip, and their bitmaps are in as many chunks as there are registers for.
   require(!grants || dram.isEmpty, "grants and dram are there: choose one of the two")
   require(!grants || slots == 512, s"slots is $slots: grants are of clusters of 512 slots")
-  private val leastClusters: Int = if (grants) GrantLayout.GroupClusters else if (slots == 512) 8 else 2
+  // A place of a cache has lines of several clusters, or there would be nothing to tell them apart by.
+  for (
+    store <- dram;
+    (what, lines, items) <- Seq(("bitmapLines", store.bitmapLines, 1), ("recordLines", store.recordLines, 4))
+  )
+    require(
+      clusters / items > lines / store.ways,
+      s"$what is $lines and ways is ${store.ways}: all of $clusters clusters fit, choose more clusters or fewer lines"
+    )
+  private val leastClusters: Int = if (grants) Params.GroupClusters else if (slots == 512) 8 else 2
   private val mostClusters: Int =
     if (core && dram.isEmpty) 65536
-    else if (grants) RegMap.GrantChunk.Count * GrantLayout.ChunkClusters
+    else if (grants) RegMap.GrantChunk.Count * Params.ChunkClusters
     else 1048576
 
   require(
@@ -178,6 +186,10 @@ final case class Params(
 }
 
 object Params {
+
+  /** Grants: clusters whose marks are one byte of GROUP, and those whose bitmaps are in one chunk of 2 MiB. */
+  val GroupClusters: Int = 64
+  val ChunkClusters: Int = 32768
 
   /** An engine of marks and grants alone.
     *

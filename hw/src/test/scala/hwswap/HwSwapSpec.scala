@@ -165,6 +165,52 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     assert(host.field(RegMap.CmdHead.Offset, RegMap.CmdHead.Head) == 0)
   }
 
+  scenario("does nothing behind a stop, whoever asks") { (host, _) =>
+    on(host, 0, base = 0)
+    val table = 0x30000L
+    host.memory(Target) = table
+    host.ok(HostCommand(OpcodeCode.TableGive, 0, nr = 1, arg0 = 0, arg2 = Target))
+    val page = RegMap.CpuPage
+    var seq = 0
+    def allocByPage(): Int = {
+      seq += 1
+      host.write(
+        page.Base + page.Request.Offset,
+        put(page.Request.Opcode, OpcodeCode.Alloc) | put(page.Request.Seq, seq)
+      )
+      host.until("the response")(host.field(page.Base + page.Response.Offset, page.Response.Seq) == seq)
+      host.field(page.Base + page.Response.Offset, page.Response.Status).toInt
+    }
+    def lookup(): Int = {
+      seq += 1
+      host.write(RegMap.Lookup.Offset, put(RegMap.Lookup.Slot, 7) | put(RegMap.Lookup.Seq, seq))
+      val info = RegMap.LookupInfo
+      host.until("the lookup")(host.field(info.Offset, info.Seq) == seq)
+      host.field(info.Offset, info.Status).toInt
+    }
+    val before = host.memory.bursts.length
+    assert(allocByPage() == StatusCode.Ok && lookup() == StatusCode.Ok)
+    assert(host.memory.bursts.length == before + 1)
+    // With a pool, an allocation out of FREE takes a table.
+    host.write(RegMap.PoolBase.Offset, Target + 0x3f)
+    assert(host.read(RegMap.PoolBase.Offset) == Target)
+    host.write(RegMap.PoolSize.Offset, 4)
+
+    host.memory.bad = address => address >= Commands && address < Commands + 0x1000
+    host.queue(HostCommand(OpcodeCode.Nop))
+    host.doorbell()
+    host.until("the error")(host.field(RegMap.Status.Offset, RegMap.Status.DmaError) == 1)
+    host.settle()
+    host.memory.bad = _ => false
+    assert(host.read(RegMap.Status.Offset) == put(RegMap.Status.DmaError, 1))
+    val stopped = host.memory.bursts.length
+    for (_ <- 0 until 3) assert(allocByPage() == StatusCode.BusError && lookup() == StatusCode.BusError)
+    host.settle()
+    assert(host.read(RegMap.Status.Offset) == put(RegMap.Status.DmaError, 1))
+    assert(host.memory.bursts.length == stopped, "a stopped engine makes a burst")
+    reset(host)
+  }
+
   scenario("makes no burst outside of its windows") { (host, dut) =>
     on(host, 0, base = 0)
     host.window(0, 0, 0, reads = false, writes = false)

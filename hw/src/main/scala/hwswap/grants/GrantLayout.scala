@@ -12,10 +12,10 @@ import hwswap.bus.Axi
 object GrantLayout {
 
   /** Clusters of a group, and bytes of a read of GROUP or DIRTY: a byte each. */
-  val GroupClusters: Int = 64
+  val GroupClusters: Int = Params.GroupClusters
 
   /** Clusters whose bitmaps are in one chunk of 2 MiB. */
-  val ChunkClusters: Int = 32768
+  val ChunkClusters: Int = Params.ChunkClusters
 
   val SlotsLog2: Int = 9
   val Orders: Int = 10

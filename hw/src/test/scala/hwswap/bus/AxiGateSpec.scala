@@ -17,7 +17,7 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private class Bench(dut: AxiGate, random: Random, eager: Int = 60) {
     val memory = new AxiMemory(AxiSignals(dut.io.axi), random, eager, latency = random.nextInt(12))
     private val inner = dut.io.inner
-    for (b <- Seq(inner.aw.valid, inner.w.valid, inner.b.ready, inner.ar.valid, inner.r.ready, dut.io.abandon))
+    for (b <- Seq(inner.aw.valid, inner.w.valid, inner.b.ready, inner.ar.valid, inner.r.ready, dut.io.stop, dut.io.abandon))
       b.poke(false)
     for (window <- dut.io.windows; bits <- Seq(window.start, window.limit)) bits.poke(0)
     for (window <- dut.io.windows; bit <- Seq(window.read, window.write)) bit.poke(false)
@@ -149,6 +149,78 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         assert(bench.refused.toSeq == (if (permitted) Nil else Seq((write, address))))
         dut.io.idle.expect(true)
       }
+    }
+  }
+
+  it("makes no burst whose last beat is in another page than its first") {
+    val random = seeded()
+    simulate(new AxiGate) { dut =>
+      val bench = new Bench(dut, random)
+      // The last page has no other window behind it; that before it has.
+      bench.permit(0, inside, inside + 0x2000, reads = true, writes = true)
+      for (page <- Seq(inside, inside + 0x1000); write <- Seq(false, true); left <- Seq(1, 4, 8)) {
+        for (beats <- Seq(left, left + 1, 16)) {
+          val address = page + 4096 - 8 * left
+          val made = bench.memory.bursts.length
+          bench.refused.clear()
+          val response = if (write) {
+            bench.askWrite(address, beats, id = 2)
+            for (i <- 0 until beats) bench.give(i, i == beats - 1)
+            bench.takeWrite()._1
+          } else {
+            bench.askRead(address, beats, id = 2)
+            bench.takeRead().map(_._2).max
+          }
+          val fits = beats <= left
+          assert(response == (if (fits) 0 else 2), s"$beats beats from $address on")
+          assert(bench.memory.bursts.length == made + (if (fits) 1 else 0))
+          assert(bench.refused.toSeq == (if (fits) Nil else Seq((write, address))))
+        }
+      }
+    }
+  }
+
+  it("makes nothing behind a stop but what ends what was begun, and counts none of it as refused") {
+    val random = seeded()
+    simulate(new AxiGate(endsRead = Seq(3), endsWrite = Seq(0, 3))) { dut =>
+      val bench = new Bench(dut, random)
+      bench.permit(0, inside, inside + 0x2000, reads = true, writes = true)
+      for (stop <- Seq(false, true)) {
+        dut.io.stop.poke(stop)
+        for (id <- 0 until 16) {
+          bench.askRead(inside, 2, id)
+          assert(bench.takeRead().map(_._2) == Seq.fill(2)(if (stop && id != 3) 2 else 0), s"read $id")
+          bench.askWrite(inside, 1, id)
+          bench.give(id, last = true)
+          assert(bench.takeWrite()._1 == (if (stop && id != 0 && id != 3) 2 else 0), s"write $id")
+        }
+      }
+      assert(bench.memory(inside) == 3 && bench.refused.isEmpty)
+      dut.io.busy.expect(false)
+      // A burst that no window permits is refused as ever.
+      bench.askWrite(outside, 1, id = 0)
+      bench.give(1, last = true)
+      assert(bench.takeWrite()._1 == 2 && bench.refused.toSeq == Seq((true, outside)))
+    }
+  }
+
+  it("is busy from a burst's address to its last answer, but not with what the bus owes") {
+    val random = seeded()
+    simulate(new AxiGate) { dut =>
+      val bench = new Bench(dut, random)
+      bench.permit(0, inside, inside + 0x2000, reads = true, writes = true)
+      dut.io.busy.expect(false)
+      bench.memory.hold = true
+      bench.askRead(inside, 4, id = 1)
+      for (_ <- 0 until 30) {
+        dut.io.busy.expect(true)
+        bench.step()
+      }
+      dut.io.abandon.poke(true)
+      bench.step()
+      dut.io.abandon.poke(false)
+      dut.io.busy.expect(false)
+      dut.io.owed.expect(true)
     }
   }
 

@@ -25,7 +25,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
-  private class Bench(dut: ClusterSummaries, random: Random, open: Boolean) {
+  private class Bench(dut: ClusterSummaries, random: Random, var open: Boolean) {
     val known: mutable.Map[Int, Known] = mutable.Map.empty.withDefaultValue(Known())
     val refs: mutable.Map[Int, Int] = mutable.Map.empty.withDefaultValue(0)
     val epochs: Array[Int] = Array.fill(p.devices)(0)
@@ -44,7 +44,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
       entry.clusters.poke(clusters)
     }
 
-    private def until(what: => Boolean): Unit = {
+    def until(what: => Boolean): Unit = {
       var cycles = 0
       while (!what) {
         cycles += 1
@@ -127,12 +127,74 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
+  it("finds what is there, and nothing else, when placement changed while devices were down") {
+    val random = seeded()
+    simulate(new ClusterSummaries()(p)) { dut =>
+      val bench = new Bench(dut, random, open = false)
+      import bench._
+      change(2, alive = true)
+      for (round <- 0 until 12) {
+        for (cluster <- 40 until 60)
+          scanned(cluster, Known(random.nextInt(10), random.nextInt(6), epochs(2), random.nextInt(11)))
+        settle()
+        change(2, alive = false)
+        // Clusters are scanned on both sides of the change.
+        for (cluster <- 40 until 46) scanned(cluster, Known(3, FlagCode.Frag, epochs(2), 2))
+        until(dut.io.request.ready.peek().litToBoolean)
+        open = round % 2 == 0
+        dut.io.open.poke(open)
+        for (cluster <- 44 until 50) scanned(cluster, Known(4, FlagCode.Frag, epochs(2), 3))
+        change(2, alive = true)
+        for (kind <- 0 until 12; order <- 0 until 10) {
+          val expected = (40 until 120).find { c =>
+            known(c).kind(open).contains(kind) && known(c).run > order && known(c).epoch == epochs(2)
+          }
+          val answer = request(SummaryOp.find, run = order, kind = kind, of = 2)
+          answer.found.expect(expected.nonEmpty)
+          for (c <- expected) answer.cluster.expect(c)
+          dut.clock.step()
+        }
+        settle()
+      }
+    }
+  }
+
+  it("counts nothing of a device from its new entry until it is swept") {
+    val random = seeded()
+    simulate(new ClusterSummaries()(p)) { dut =>
+      val bench = new Bench(dut, random, open = false)
+      import bench._
+      for (delay <- 0 until 12) {
+        change(0, alive = true)
+        until(dut.io.scanned.ready.peek().litToBoolean)
+        scanned(3, Known(0, FlagCode.Free, epochs(0), 10))
+        for (_ <- 0 until delay) dut.clock.step()
+        dut.io.changed.valid.poke(true)
+        dut.io.changed.bits.poke(0)
+        dut.clock.step()
+        dut.io.changed.valid.poke(false)
+        // A live entry that comes with more clusters, say: until it is swept nothing is known.
+        for (_ <- 0 until 40) {
+          dut.io.orders(0).expect(0)
+          dut.io.spare(0).expect(false)
+          dut.clock.step()
+        }
+        scanned(4, Known(0, FlagCode.Free, epochs(0), 10))
+        for (_ <- 0 until 40) {
+          dut.io.orders(0).expect(0)
+          dut.clock.step()
+        }
+        change(0, alive = false)
+      }
+    }
+  }
+
   for (open <- Seq(false, true))
     it(s"knows, counts and finds clusters, open $open") {
       val random = seeded()
       simulate(new ClusterSummaries()(p)) { dut =>
         val bench = new Bench(dut, random, open)
-        import bench._
+        import bench.{open => _, _}
         for (d <- 0 until p.devices) change(d, alive = true)
         val places = Seq.fill(12)(random.nextInt(128)) ++ Seq(0, 19, 20, 22, 119, 120)
         for (_ <- 0 until 700) {

@@ -131,17 +131,4 @@ class GrantEngineSpec extends AnyFunSpec with ChiselSim with Seeded {
       assert(memory.bursts.length == bursts && memory.quiet && written.isEmpty)
     }
   }
-
-  it("is not made for sizes that it has no place for") {
-    def sentence(p: Params): String =
-      intercept[Exception](Emit.text(new GrantEngine()(p), synthesis = true)) match {
-        case e => Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString
-      }
-    assert(sentence(Params(clusters = 32)).contains("choose a power of two from 64"))
-    assert(
-      sentence(Params(clusters = 8192, dram = Some(DramStore())))
-        .contains("choose a size without dram")
-    )
-    assert(intercept[IllegalArgumentException](Params(grantRingLog2 = 7)).getMessage.endsWith("choose 1 to 6"))
-  }
 }

@@ -37,7 +37,8 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
           RegMap.GrantChunk.Base -> Chunk
         )
       ) {
-        host.write(register, address)
+        // Bits below a line of 64 bytes are not taken over.
+        host.write(register, address + 0x3f)
         assert(host.read(register) == address)
       }
     }
@@ -94,9 +95,21 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
               assert(entry(1, 0, 0) == ((1L << 5, marks.word1(512, 2, 0, 9, 1))))
               assert(host.read(RegMap.StatGrants.Offset) == 1)
               assert(host.field(state.Offset, state.Rounds) > 1 && host.field(state.Offset, state.Passes) > 1)
-              // More devices or clusters than there are: nothing is live.
-              device(9, base = 0, clusters = 4, epoch = 1)
+              // More devices than there are: ignored, and counted; device 0 and its grants stay.
+              device(0, base = 0, clusters = 4, epoch = 3)
+              marks.change(1, Bitmaps.All ^ (BigInt(1) << 6), FlagCode.Frag, 0, 3)
+              marks.want(0, 1)
+              host.until("a grant of device 0")(entry(0, 0, 0)._2 != 0)
+              val granted = entry(0, 0, 0)
+              val errors = host.read(RegMap.StatCommandErrors.Offset)
+              for (live <- Seq(true, false); number <- Seq(p.devices, 9, 31))
+                device(number, base = 0, clusters = 4, epoch = 1, live = live)
+              assert(host.read(RegMap.StatCommandErrors.Offset) == errors + 6)
+              // More clusters than there are: not live, and counted.
               device(3, base = 126, clusters = 3, epoch = 1)
+              assert(host.read(RegMap.StatCommandErrors.Offset) == errors + 7)
+              host.settle()
+              assert(entry(0, 0, 0) == granted && (granted._2 >> 62 & 1) == 1)
               // A device that goes takes its grants along.
               device(2, base = 60, clusters = 6, epoch = 9, live = false)
               assert(entry(1, 0, 0)._1 == 0 && (entry(1, 0, 0)._2 >> 62 & 1) == 0)
@@ -125,7 +138,11 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         assert(host.field(RegMap.DmaRefused.Offset, RegMap.DmaRefused.Addr) << 3 == Chunk + 64)
         assert(host.field(RegMap.Control.Offset, RegMap.Control.Enable) == 0)
         for (_ <- 0 until 60) host.step()
+        assert(host.field(RegMap.Status.Offset, RegMap.Status.Busy) == 0)
         val bursts = host.memory.bursts.length
+        for (_ <- 0 until 600) host.step()
+        // Nor does a device's new entry take anything back.
+        host.write(RegMap.GrantDevice.Offset, 0)
         for (_ <- 0 until 600) host.step()
         assert(host.memory.bursts.length == bursts && host.memory.bursts.forall(_._2 < Chunk))
         assert(entry(0, 0, 0)._2 == 0)
@@ -140,6 +157,30 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       }
     }
   }
+
+  for ((where, engine) <- engines)
+    it(s"is busy until marks and rings rest, so that windows may close then, $where") {
+      simulate(new HwSwap()(engine)) { dut =>
+        for (pause <- 0 until 12) {
+          val bench = new Bench(dut, 30)
+          import bench._
+          settings()
+          device(0, base = 0, clusters = 4, epoch = 1)
+          for (cluster <- 0 until 4) marks.change(cluster, 0, FlagCode.Free, 0, 1)
+          marks.want(0, 3)
+          switch(on = true)
+          for (_ <- 0 until 20 * pause) host.step()
+          host.write(RegMap.Control.Offset, 0)
+          host.until("BUSY to fall")(host.field(RegMap.Status.Offset, RegMap.Status.Busy) == 0)
+          host.window(0, 0, 0, reads = false, writes = false)
+          val bursts = host.memory.bursts.length
+          for (_ <- 0 until 400) host.step()
+          assert(host.memory.quiet && host.memory.bursts.length == bursts, "a burst behind BUSY")
+          assert(host.read(RegMap.Status.Offset) == 0)
+          reset()
+        }
+      }
+    }
 
   it("has no core, command ring and swap tables where it is all of the engine, and their registers read 0") {
     val engine = Params.grantsOnly(p)

@@ -118,6 +118,38 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim with Peeks {
     }
   }
 
+  it("answers no request of a stopped engine out of the core") {
+    simulate(new CpuRequests) { dut =>
+      val bench = new Bench(dut)
+      def alloc(seq: Int): BigInt = request(OpcodeCode.Alloc, seq)
+      val stopped = put(map.Response.Status, StatusCode.BusError)
+      // The core has one that is right, and another waits.
+      for (cpu <- 0 until 2) bench.write(cpu, map.Request.Offset, alloc(1))
+      assert(bench.asked())
+      val first = dut.io.core.req.bits.cpu.peek().litValue.toInt
+      dut.clock.step()
+      dut.io.core.req.ready.poke(false)
+      dut.io.stop.poke(true)
+      bench.answer(StatusCode.Ok, 4, 1024)
+      assert(get(bench.response(first), map.Response.Slot) == 1024)
+      assert(!bench.asked())
+      assert(bench.response(1 - first) == (stopped | put(map.Response.Seq, 1)))
+      dut.io.busy.expect(false)
+      bench.write(0, map.Request.Offset, alloc(2))
+      assert(!bench.asked())
+      assert(bench.response(0) == (stopped | put(map.Response.Seq, 2)))
+      // What a core answers that is wrong is no answer.
+      dut.io.stop.poke(false)
+      bench.write(1, map.Request.Offset, alloc(3))
+      assert(bench.asked())
+      dut.clock.step()
+      dut.io.core.req.ready.poke(false)
+      dut.io.fault.poke(true)
+      bench.answer(StatusCode.Ok, 4, 1024)
+      assert(bench.response(1) == (stopped | put(map.Response.Seq, 3)))
+    }
+  }
+
   it("serves every CPU that asks") {
     simulate(new CpuRequests) { dut =>
       val bench = new Bench(dut)

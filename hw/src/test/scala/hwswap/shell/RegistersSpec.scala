@@ -80,8 +80,8 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
       val masks = Seq(
         RegMap.IrqEnable.Offset -> BigInt(3),
         RegMap.CmdTail.Offset -> BigInt("ffffffff", 16),
-        RegMap.CmdBase.Offset -> whole,
-        RegMap.CplBase.Offset -> whole,
+        RegMap.CmdBase.Offset -> (whole - 63),
+        RegMap.CplBase.Offset -> (whole - 63),
         RegMap.CpuNode.Base -> BigInt("ffff", 16)
       )
       for ((offset, mask) <- masks) {
@@ -98,12 +98,24 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
-  it("takes the rings' addresses as those of whole words") {
+  it("takes the rings' addresses as those of whole lines") {
     registers { (dut, bench) =>
       bench.write(RegMap.CmdBase.Offset, BigInt("fedcba9876543217", 16))
-      bench.write(RegMap.CplBase.Offset, 0x4f)
-      dut.io.settings.cmdBase.expect(BigInt("fedcba9876543217", 16) >> 3)
-      dut.io.settings.cplBase.expect(9)
+      bench.write(RegMap.CplBase.Offset, 0x7f)
+      dut.io.settings.cmdBase.expect(BigInt("fedcba9876543200", 16) >> 3)
+      dut.io.settings.cplBase.expect(8)
+    }
+  }
+
+  it("takes the addresses of what is in DRAM as those of whole pages") {
+    simulate(new Registers()(p.copy(dram = Some(DramStore())))) { dut =>
+      val bench = new Bench(dut)
+      for (offset <- Seq(RegMap.StoreBase.Offset, RegMap.DirectoryBase.Offset)) {
+        bench.write(offset, BigInt("fedcba9876543fff", 16))
+        assert(bench.read(offset) == BigInt("fedcba9876543000", 16))
+      }
+      dut.io.settings.storeBase.expect(BigInt("fedcba9876543000", 16))
+      dut.io.settings.directoryBase.expect(BigInt("fedcba9876543000", 16))
     }
   }
 
@@ -195,6 +207,14 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
       assert(bench.read(s.Offset) == put(s.Error, 1))
       bench.write(RegMap.Control.Offset, 1)
       dut.io.settings.enable.expect(false)
+      dut.io.settings.fault.expect(true)
+      // What the stopped engine refuses itself is no error of the bus.
+      dut.io.dmaError.poke(true)
+      bench.pulse(dut.io.refused)
+      dut.io.dmaError.poke(false)
+      assert(bench.read(RegMap.Status.Offset) == put(RegMap.Status.Fault, 1))
+      dut.io.mastersBusy.poke(true)
+      assert(get(bench.read(RegMap.Status.Offset), RegMap.Status.Busy) == 1)
     }
   }
 }
