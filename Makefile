@@ -101,7 +101,7 @@ test-model: setup ## the golden model, traces, their comparison, and all else in
 		tests/experiments tests/breakeven tests/project
 
 test-cocotb: verilog ## the whole engine, and that of marks and grants, through their ports against the golden model
-	@$(B) rtl-grants rtl-driver
+	@$(B) rtl-grants rtl-grants-only rtl-driver
 	@$(PYTEST) tests/cocotb
 
 test-trace: model model-wide model-scale ## recorded traces and random streams on the engine

@@ -48,6 +48,15 @@ DRIVER = Engine(
 )
 """The one that the driver is given: with marks and grants beside its core."""
 
+GRANTS_ONLY = Engine(
+    "grants-only",
+    "HwSwap",
+    "rtl-grants-only",
+    "sim/setup/build rtl-grants-only",
+    {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 2048},
+)
+"""The one without a core: registers, and marks and grants."""
+
 GRANTS = Engine(
     "GrantPins",
     "GrantPins",

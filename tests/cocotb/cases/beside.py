@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks and grants in an engine with a core: beside its commands and swap tables, and what goes wrong on the bus."""
+"""Marks and grants in an engine with a core: beside its commands and swap tables, and with RESET at any time."""
 
 import cocotb
 import hwswap_map as m
@@ -8,15 +8,12 @@ from hwswap.model.host_memory import Command, prepare
 from hwswap_map import Opcode, Status
 
 from cases.bench import Bench
-from cases.faults import expect_stop, reset
-from cases.kernel import BYTES, Kernel
+from cases.faults import reset
+from cases.kernel import Kernel
 from cases.tabled import TableHost
 
 SSD = BLKDEV | SOLIDSTATE
-PAGE = 4096
 ADDRESSES = ("GROUP", "DIRTY", "WORD", "LINE", "NO_RUN", "RING")
-READ = ("group", "dirty", "word", "bitmap", "line")
-WRITTEN = ("group", "dirty", "no_run", "ring")
 
 
 async def start(dut) -> tuple[Bench, Kernel]:
@@ -34,13 +31,6 @@ async def again(bench: Bench) -> Kernel:
     kernel = await Kernel.start(bench)
     await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
     return kernel
-
-
-def transfers(bench: Bench) -> list[tuple[str, bool]]:
-    """Return each kind of transfer in any order: what it is of, and whether it is a write."""
-    kinds = [(name, False) for name in READ] + [(name, True) for name in WRITTEN]
-    bench.rng.shuffle(kinds)
-    return kinds
 
 
 async def expect_grants(bench: Bench, kernel: Kernel) -> None:
@@ -130,47 +120,6 @@ async def beside(tables: TableHost) -> None:
         else:
             raise AssertionError("the lookup has no end")
         assert m.LOOKUP_INFO_STATUS.get(info) in (Status.OK, Status.NO_TABLE)
-
-
-@cocotb.test()
-async def an_error_of_each_transfer(dut):
-    """Memory answers each kind of read, and of write, with an error."""
-    bench, kernel = await start(dut)
-    for name, write in transfers(bench):
-        bench.log.info("an error: %s, %s", name, "written" if write else "read")
-        zone = range(kernel.places[name], kernel.places[name] + BYTES)
-        (bench.memory.denied_writes if write else bench.memory.denied).append(zone)
-        kernel.begin(0.9)
-        await expect_stop(bench)
-        kernel.load = 0.0
-        kernel = await again(bench)
-    await expect_grants(bench, kernel)
-
-
-@cocotb.test()
-async def nothing_is_read_or_written_outside_of_the_windows(dut):
-    """Each kind of read, and of write, is refused where no window permits it, and the register says which it was."""
-    bench, kernel = await start(dut)
-    for name, write in transfers(bench):
-        bench.log.info("refused: %s, %s", name, "written" if write else "read")
-        first = kernel.places[name] & -PAGE
-        limit = first + BYTES + PAGE
-        # Windows change one after the other: what is asked for meanwhile would be refused, whatever it is.
-        await kernel.rest()
-        await bench.window(0, first, limit, read=write, write=not write)
-        await bench.window(1, 0, first)
-        await bench.window(2, limit, (1 << 64) - PAGE)
-        await bench.window(3, 0, 0, read=False, write=False)
-        await kernel.switch(on=True)
-        kernel.begin(0.9)
-        await expect_stop(bench)
-        kernel.load = 0.0
-        assert m.STATUS_DMA_REFUSED.get(await bench.read(m.STATUS_OFFSET)) == 1
-        word = await bench.read(m.DMA_REFUSED_OFFSET)
-        assert (m.DMA_REFUSED_VALID.get(word), m.DMA_REFUSED_WRITE.get(word)) == (1, write)
-        assert first <= m.DMA_REFUSED_ADDR.get(word) << 3 < limit
-        kernel = await again(bench)
-    await expect_grants(bench, kernel)
 
 
 @cocotb.test()

@@ -72,26 +72,6 @@ async def expect_recovery(bench: Bench) -> None:
 
 
 @cocotb.test()
-async def an_error_on_a_command(dut):
-    bench, _ = await start(dut)
-    bench.memory.denied.append(range(bench.layout.commands, bench.layout.commands + (1 << 16)))
-    bench.post(Command(Opcode.NOP))
-    await bench.ring()
-    await expect_stop(bench)
-    await expect_recovery(bench)
-
-
-@cocotb.test()
-async def an_error_on_a_completion(dut):
-    bench, _ = await start(dut)
-    bench.memory.denied.append(range(bench.layout.completions, bench.layout.completions + (1 << 16)))
-    bench.post(Command(Opcode.NOP))
-    await bench.ring()
-    await expect_stop(bench)
-    await expect_recovery(bench)
-
-
-@cocotb.test()
 async def an_error_in_the_middle_of_a_dump(dut):
     """The record before the one with the error is whole, those behind it are not written."""
     bench, model = await start(dut)

@@ -234,29 +234,3 @@ async def without_a_pool_nothing_is_read_or_written(dut):
     await bench.idle()
     assert await bench.read(m.POOL_STATE_OFFSET) == 0
     assert await bench.read(m.STATUS_OFFSET) == 0
-
-
-@cocotb.test()
-async def an_error_of_the_pool(dut):
-    """A table that cannot be read out of the array, and one that cannot be put back: the engine stops and says so."""
-    bench = await Bench.start(dut)
-    for writes in (False, True):
-        pooled = Pooled(bench, 4)
-        await pooled.begin((6, 5, 4))
-        await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
-        if writes:
-            await bench.must(Command(Opcode.ALLOC, order=9))
-        (bench.memory.denied_writes if writes else bench.memory.denied).append(range(BASE, BASE + 64))
-        command = Command(Opcode.FREE, 0, nr=SLOTS, arg0=SLOTS) if writes else Command(Opcode.ALLOC, order=9)
-        bench.post(command)
-        await bench.ring()
-        await bench.irq_edge()
-        assert m.STATUS_DMA_ERROR.get(await bench.read(m.STATUS_OFFSET)) == 1
-        assert m.CONTROL_ENABLE.get(await bench.read(m.CONTROL_OFFSET)) == 0
-        bench.memory.denied.clear()
-        bench.memory.denied_writes.clear()
-        await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
-        await bench.until_not_resetting()
-        assert await bench.read(m.STATUS_OFFSET) == 0
-        assert await bench.read(m.POOL_STATE_OFFSET) == 0
-        await bench.setup()

@@ -450,30 +450,6 @@ async def fresh(bench: Bench, old: TableHost) -> TableHost:
 
 
 @cocotb.test()
-async def an_error_of_a_lookup_by_register(dut):
-    bench, host = await start(dut)
-    await host.give_all(3)
-    page = host.tables.directory[3, 1]
-    bench.memory.denied.append(range(page, page + PAGE))
-    await bench.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(SLOTS + 9) | m.LOOKUP_TYPE.put(3) | m.LOOKUP_SEQ.put(9))
-    for _ in range(500):
-        info = await bench.read(m.LOOKUP_INFO_OFFSET)
-        if not m.LOOKUP_INFO_BUSY.get(info):
-            break
-    assert m.LOOKUP_INFO_BUSY.get(info) == 0
-    assert m.LOOKUP_INFO_STATUS.get(info) == Status.BUS_ERROR
-    assert await bench.read(m.LOOKUP_ENTRY_OFFSET) == 0
-    bench.memory.denied.clear()
-    await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
-    await bench.until_not_resetting()
-    assert await bench.read(m.LOOKUP_INFO_OFFSET) == 0
-    await bench.setup()
-    host = await tabled(bench, SIZES)
-    await host.give_all(3)
-    await host.lookup(3, SLOTS + 9)
-
-
-@cocotb.test()
 async def reset_in_the_middle_of_table_commands(dut):
     """At random moments; afterwards no word is half written, and everything works as after power-up."""
     bench, host = await start(dut)

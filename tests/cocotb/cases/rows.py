@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's DMA masters, and what each transfers: the rows of the table in masters.py.
+
+Each master of the hardware has a row at least (test_masters.py), and no burst may be of a kind that has none.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import hwswap_map as m
+from hwswap_map import Status
+
+from cases.world import World
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of transfer.
+
+    Attributes:
+        name: of the row.
+        master: as masters.py names it.
+        zone: what is read, or written.
+        work: makes it, and sees that it is right.
+        needs: what an engine has that makes it.
+        failed: sees what the work is told when the transfer fails.
+        refused: sees what it is told by an engine that had stopped before.
+        stage: of the work, before which others read or write the zone, too.
+    """
+
+    name: str
+    master: str
+    zone: str
+    write: bool
+    work: Callable[[World], Awaitable[None]]
+    needs: str = "core"
+    failed: Callable[[World], Awaitable[None]] | None = None
+    refused: Callable[[World], Awaitable[None]] | None = None
+    stage: str = ""
+
+
+async def bus_error(world: World) -> None:
+    """The last command has ended in BUS_ERROR, with no result."""
+    world.bench.taken = world.bench.tail - 1
+    done = await world.bench.completion()
+    assert (done.status, done.result) == (Status.BUS_ERROR, 0)
+
+
+async def no_completion(world: World) -> None:
+    """No command has ended."""
+    assert m.CMD_HEAD_HEAD.get(await world.bench.read(m.CMD_HEAD_OFFSET)) == world.bench.taken
+
+
+async def lookup_error(world: World) -> None:
+    """The lookup by register ends in BUS_ERROR, with no entry."""
+    info = await world.bench.read(m.LOOKUP_INFO_OFFSET)
+    assert not m.LOOKUP_INFO_BUSY.get(info)
+    assert m.LOOKUP_INFO_STATUS.get(info) == Status.BUS_ERROR
+    assert await world.bench.read(m.LOOKUP_ENTRY_OFFSET) == 0
+
+
+async def page_error(world: World) -> None:
+    """The request by a CPU's page has ended in BUS_ERROR, with no slot."""
+    response = await world.bench.read(world.page.base + m.CPU_PAGE_RESPONSE_OFFSET)
+    assert m.CPU_PAGE_RESPONSE_SEQ.get(response) == world.page.seq
+    assert m.CPU_PAGE_RESPONSE_STATUS.get(response) == Status.BUS_ERROR
+    assert (m.CPU_PAGE_RESPONSE_BUSY.get(response), m.CPU_PAGE_RESPONSE_SLOT.get(response)) == (0, 0)
+
+
+UNIT = "shell.tables.unit"
+SCANNER, BUILDER = (f"Grants.engine.{name}.io_memory" for name in ("scanner", "builder"))
+
+ROWS = [
+    Row("commands", "shell.ring.fetch.io_dma_req", "commands", False, World.commands, failed=no_completion),
+    Row("completions", "shell.ring.writer.io_dma_req", "completions", True, World.commands),
+    Row("dump", "shell.dump.io_dma_req", "dump", True, World.dump, "check", bus_error),
+    Row("words", f"{UNIT}.walk.io_readReq", "table", False, World.lookups, failed=bus_error),
+    Row(
+        "words by register",
+        f"{UNIT}.walk.io_readReq",
+        "table",
+        False,
+        World.register_lookups,
+        failed=lookup_error,
+        refused=lookup_error,
+    ),
+    Row("new words", f"{UNIT}.report.io_write_req", "table", True, World.clear, failed=bus_error),
+    Row("bitmap of words", f"{UNIT}.report.io_write_req", "bitmap", True, World.scan, failed=bus_error),
+    Row("range of words", f"{UNIT}.report.io_write_req", "range", True, World.range, failed=bus_error),
+    Row("counts of words", f"{UNIT}.report.io_write_req", "counts", True, World.count, failed=bus_error),
+    Row("tables given", f"{UNIT}.give.io_readReq", "source", False, World.give, failed=bus_error),
+    Row("table by command", f"{UNIT}.give.io_readReq", "pool", False, World.pool_by_command, "pool"),
+    Row("table by page", f"{UNIT}.give.io_readReq", "pool", False, World.pool_by_page, "pool", refused=page_error),
+    Row("table back by command", f"{UNIT}.give.io_write_req", "pool", True, World.pool_by_command, "pool"),
+    Row(
+        "table back by page", f"{UNIT}.give.io_write_req", "pool", True, World.pool_by_page, "pool", refused=page_error
+    ),
+    Row("groups", f"{SCANNER}_read", "group", False, World.grants, "grants"),
+    Row("groups cleared", f"{SCANNER}_write", "group", True, World.grants, "grants"),
+    Row("marks", f"{SCANNER}_read", "dirty", False, World.grants, "grants"),
+    Row("marks cleared", f"{SCANNER}_write", "dirty", True, World.grants, "grants"),
+    Row("words of clusters", f"{SCANNER}_read", "word", False, World.grants, "grants"),
+    Row("bitmaps", f"{SCANNER}_read", "bitmaps", False, World.grants, "grants"),
+    Row("bitmaps for grants", f"{BUILDER}_read", "bitmaps", False, World.grants, "grants", stage="want"),
+    Row("CPU lines", f"{BUILDER}_read", "line", False, World.grants, "grants"),
+    Row("rings", f"{BUILDER}_write", "ring", True, World.grants, "grants"),
+    Row("NO_RUN", f"{BUILDER}_write", "no_run", True, World.grants, "grants"),
+]
+
+KINDS = {(row.zone, row.write) for row in ROWS} | {("pooled", False)}
+"""Every transfer that there may be; the tables of the pool are read as others are."""

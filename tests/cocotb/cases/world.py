@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host with everything that an engine's masters read and write, each thing in a zone of its own, and work for each.
+
+A work makes its master move the zone's first and last beat, and looks whether what comes of it is right.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import hwswap_map as m
+from cocotb.triggers import Lock
+from cocotbext.axi.sparse_memory import SparseMemory
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.grants import Grant, ring_place
+from hwswap.model.host_memory import Command, prepare
+from hwswap.model.marks import Word
+from hwswap.model.rows import ORDERS, SLOTS
+from hwswap.model.table_words import ANY, FLAGS, KINDS, folio_word, kind_of, shadow_word
+from hwswap_map import Flag, Opcode, Status
+
+from cases.bench import ADDRESSES, GUARD, TIMEOUT_CYCLES, Bench, Completion, Layout
+from cases.operations import Page
+
+SSD = BLKDEV | SOLIDSTATE
+PAGE = 4096
+RING_LOG2 = 2
+POOL = 8
+"""Tables in the pool."""
+
+GIVEN = 9
+"""Tables of one TABLE_GIVE: more than a multiple of what its address is aligned to."""
+
+ALLOCATES, TABLED = 0, 3
+"""The device that the core allocates of, and the one whose tables are searched."""
+
+FIRST, LAST = 1, 2
+"""Devices of grants: the first cluster, for order 0, and the last ones, for order 9."""
+
+LAST_CLUSTERS = 4
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A thing in host memory: its bytes, what its address is a multiple of, the register that has the address."""
+
+    size: int
+    align: int = 64
+    register: int | None = None
+
+
+def zones(clusters: int, cpus: int, ring_log2: int) -> dict[str, Zone]:
+    """Return all zones by their names; those of grants are of the engine's size."""
+    grants = {
+        "group": Zone(clusters // 64, register=m.GRANT_GROUP_BASE_OFFSET),
+        "dirty": Zone(clusters, register=m.GRANT_DIRTY_BASE_OFFSET),
+        "word": Zone(4 * clusters, register=m.GRANT_WORD_BASE_OFFSET),
+        "bitmaps": Zone(SLOTS // 8 * clusters, register=m.GRANT_CHUNK_BASE),
+        "line": Zone(m.MEM_GRANT_LINE_BYTES * cpus, register=m.GRANT_LINE_BASE_OFFSET),
+        "no_run": Zone(8, register=m.GRANT_NO_RUN_BASE_OFFSET),
+        "ring": Zone(ring_place(cpus, 0, 0, ring_log2), register=m.GRANT_RING_BASE_OFFSET),
+    }
+    return grants | {
+        "commands": Zone(m.MEM_COMMAND_BYTES << RING_LOG2, register=m.CMD_BASE_OFFSET),
+        "completions": Zone(m.MEM_COMPLETION_BYTES << RING_LOG2, register=m.CPL_BASE_OFFSET),
+        "pool": Zone(8 * POOL, register=m.POOL_BASE_OFFSET),
+        "pooled": Zone(PAGE * POOL, PAGE),
+        "dump": Zone(2 * m.MEM_CLUSTER_STATE_BYTES, 8),
+        "source": Zone(8 * GIVEN),
+        "table": Zone(PAGE, PAGE),
+        "bitmap": Zone(SLOTS // 8),
+        "range": Zone(m.MEM_TABLE_RANGE_BYTES),
+        "counts": Zone(m.MEM_TABLE_COUNTS_BYTES),
+    }
+
+
+class World:
+    """An engine after a reset, told of everything and at rest.
+
+    Attributes:
+        zones: what there is; `at` has the address of each.
+        window: the DMA window that permits everything; the others permit nothing.
+        stages: done when the work under way gets there, once: a name, and what is done.
+    """
+
+    def __init__(self, bench: Bench, caps: int, ring_log2: int) -> None:
+        """Choose places; nothing is told yet."""
+        self.bench = bench
+        self.has = {name for name in ("pool", "check", "grants") if getattr(m, f"CAPS_{name.upper()}").get(caps)}
+        self.has |= set() if m.CAPS_GRANTS_ONLY.get(caps) else {"core"}
+        self.clusters, self.cpus, self.ring_log2 = m.CAPS_CLUSTERS.get(caps), m.CAPS_CPUS.get(caps), ring_log2
+        self.zones = zones(self.clusters, self.cpus, ring_log2)
+        tops = bench.rng.sample(range(1 << 6), len(self.zones))
+        self.at = {
+            name: top << 58 | bench.rng.getrandbits(38) << 20 for name, top in zip(self.zones, tops, strict=True)
+        }
+        self.window = bench.rng.randrange(m.DMA_WINDOW_COUNT)
+        self.stages: dict[str, Callable[[], Awaitable[None]]] = {}
+        self.asking, self.looking = Lock(), Lock()
+        self.page = Page(bench, 0)
+        self.heads = {(0, 0): 0, (self.cpus - 1, ORDERS - 1): 0}
+
+    @classmethod
+    async def of(cls, bench: Bench) -> "World":
+        """Choose places for an engine."""
+        state = await bench.read(m.GRANT_STATE_OFFSET)
+        return cls(bench, await bench.read(m.CAPS_OFFSET), m.GRANT_STATE_RING_LOG2.get(state))
+
+    @classmethod
+    async def begin(cls, bench: Bench, low_bits: bool = False, **places: int) -> "World":
+        """Tell an engine everything.
+
+        Args:
+            bench: of an engine after a reset.
+            low_bits: registers get addresses with bits that the engine is to ignore.
+            places: addresses of zones that do not lie anywhere.
+        """
+        world = await cls.of(bench)
+        world.at |= places
+        bench.memory.bytes = SparseMemory(1 << 64)
+        bench.size_log2, bench.tail, bench.taken = RING_LOG2, 0, 0
+        bench.layout = Layout(*(world.at[name] for name in ("commands", "completions", "dump")))
+        for name, zone in world.zones.items():
+            if zone.register is not None:
+                low = bench.rng.randrange(1, zone.align) if low_bits else 0
+                await bench.write(zone.register, world.at[name] | low)
+        await bench.window(world.window, 0, ADDRESSES - PAGE)
+        await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
+        if "core" in world.has:
+            await bench.write(m.CMD_SIZE_OFFSET, RING_LOG2)
+        if "pool" in world.has:
+            for number in range(POOL):
+                bench.memory.put_word(world.at["pool"] + 8 * number, world.at["pooled"] + PAGE * number)
+            await bench.write(m.POOL_SIZE_OFFSET, POOL)
+        await bench.enable()
+        if "core" in world.has:
+            await world.begin_tables()
+        if "grants" in world.has:
+            switches = m.GRANT_CONTROL_SCAN.put(1) | m.GRANT_CONTROL_GRANT.put(1) | m.GRANT_CONTROL_OPEN.put(1)
+            await bench.write(m.GRANT_CONTROL_OFFSET, switches | m.GRANT_CONTROL_PAUSE.put(3))
+            await world.no_run_is((1 << ORDERS) - 1)
+        return world
+
+    async def begin_tables(self) -> None:
+        """Bring the core's devices on; the first cluster of one gets a table, with words of many kinds."""
+        rng, memory = self.bench.rng, self.bench.memory
+        await self.bench.must(
+            prepare(ALLOCATES, 8 * SLOTS, 0, SSD),
+            Command(Opcode.SWAPON, ALLOCATES),
+            prepare(TABLED, 10 * SLOTS, 16, SSD),
+        )
+        draws = (lambda: shadow_word(rng.getrandbits(40)), lambda: folio_word(rng.getrandbits(40), rng.randrange(15)))
+        self.words = [rng.choice((*draws, int))() for _ in range(SLOTS)]
+        self.words[0], self.words[-1] = (draw() for draw in draws)
+        for slot, word in enumerate(self.words):
+            memory.put_word(self.at["table"] + 8 * slot, word)
+        memory.put_word(self.at["source"], self.at["table"])
+        await self.bench.must(Command(Opcode.TABLE_GIVE, TABLED, nr=1, arg0=0, arg2=self.at["source"]))
+
+    async def reached(self, stage: str) -> None:
+        """Do what is to be done at a stage."""
+        if stage in self.stages:
+            await self.stages.pop(stage)()
+
+    async def until(self, what: Callable[[], Awaitable[bool]], said: str) -> None:
+        """Wait for something."""
+        for _ in range(TIMEOUT_CYCLES // 500):
+            if await what():
+                return
+            await self.bench.cycles(20)
+        raise AssertionError(said)
+
+    def load(self, zone: str, words: int) -> list[int]:
+        """Return the first words of a zone."""
+        return [self.bench.memory.word(self.at[zone] + 8 * i) for i in range(words)]
+
+    # Commands
+
+    async def commands(self) -> None:
+        """Fill both rings once."""
+        async with self.asking:
+            await self.bench.must(*[Command(Opcode.NOP)] * (1 << RING_LOG2))
+
+    async def dump(self) -> None:
+        """Have two clusters dumped; of the first one the header's slot is in use."""
+        async with self.asking:
+            states = await self.bench.dump(0, 2)
+        assert [state.bitmap for state in states] == [1, 0]
+
+    async def do(self, command: Command) -> Completion:
+        """Have a command done, while nobody else asks for anything."""
+        async with self.asking:
+            return await self.bench.do(command)
+
+    async def table(self, opcode: Opcode, target: str | None = None, **fields: int) -> int:
+        """Do something with the table, and return the result."""
+        target_at = self.at[target] if target else 0
+        done = await self.do(Command(opcode, TABLED, **({"arg2": target_at} | fields)))
+        assert done.status == Status.OK, f"{opcode.name}: {done}"
+        return done.result
+
+    def of_kind(self, kind: int) -> int:
+        """Return which words of the table are of a kind, a bit each."""
+        return sum(1 << slot for slot, word in enumerate(self.words) if kind_of(word) == kind)
+
+    async def lookups(self) -> None:
+        """Look the table's first and last word up, by command."""
+        for slot in (0, SLOTS - 1):
+            assert await self.table(Opcode.TABLE_LOOKUP, arg0=slot) == self.words[slot]
+
+    async def register_lookups(self) -> None:
+        """Look them up by register."""
+        for slot in (0, SLOTS - 1):
+            assert await self.look(TABLED, slot) == (Status.OK, self.words[slot])
+
+    async def look(self, type_: int, slot: int) -> tuple[Status, int]:
+        """Look a word up by register."""
+        bench, seq = self.bench, self.bench.rng.randrange(1, 1 << 16)
+
+        async def answered() -> bool:
+            self.info = await bench.read(m.LOOKUP_INFO_OFFSET)
+            return not m.LOOKUP_INFO_BUSY.get(self.info)
+
+        word = m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(type_) | m.LOOKUP_SEQ.put(seq)
+        async with self.looking:
+            await bench.write(m.LOOKUP_OFFSET, word)
+            await self.until(answered, f"the lookup of slot {slot} is not answered")
+            return Status(m.LOOKUP_INFO_STATUS.get(self.info)), await bench.read(m.LOOKUP_ENTRY_OFFSET)
+
+    async def clear(self) -> None:
+        """Let all words become shadows; their flags stay."""
+        value = self.bench.rng.getrandbits(50) << 1 | 1
+        await self.table(Opcode.TABLE_CLEAR, nr=SLOTS, arg0=ANY << 32, arg1=value)
+        self.words = [word & FLAGS | value for word in self.words]
+        assert self.load("table", SLOTS) == self.words
+
+    async def scan(self) -> None:
+        """Find a kind of word, with the bitmap of all."""
+        kind = kind_of(self.words[0])
+        await self.table(Opcode.TABLE_SCAN, "bitmap", arg0=1 << kind << 32, arg1=SLOTS)
+        found = sum(word << 64 * i for i, word in enumerate(self.load("bitmap", SLOTS // 64)))
+        assert found == self.of_kind(kind)
+
+    async def range(self) -> None:
+        """See of what kind each word is."""
+        await self.table(Opcode.TABLE_RANGE, "range", nr=SLOTS)
+        words = self.load("range", m.MEM_TABLE_RANGE_BYTES // 8)
+        for kind in range(KINDS):
+            part = words[8 * kind : 8 * kind + 8]
+            assert sum(word << 64 * i for i, word in enumerate(part)) == self.of_kind(kind)
+        assert m.MEM_TABLE_RANGE_HIGH_TABLE.get(words[m.MEM_TABLE_RANGE_HIGH_OFFSET // 8]) == 1
+
+    async def count(self) -> None:
+        """Count the words of each kind."""
+        await self.table(Opcode.TABLE_COUNT, "counts", arg1=SLOTS)
+        assert self.load("counts", KINDS) == [self.of_kind(kind).bit_count() for kind in range(KINDS)]
+
+    async def give(self) -> None:
+        """Give clusters their tables, and take them away again."""
+        for number in range(GIVEN):
+            address = self.bench.rng.randrange(1, 1 << 50) << 12
+            self.bench.memory.put_word(self.at["source"] + 8 * number, address)
+        await self.table(Opcode.TABLE_GIVE, "source", nr=GIVEN, arg0=SLOTS)
+        assert await self.table(Opcode.TABLE_TAKE, nr=GIVEN, arg0=SLOTS) == GIVEN
+
+    # The pool
+
+    async def pool_by_command(self) -> None:
+        """Allocate a cluster, and free it, by commands."""
+        done = await self.do(Command(Opcode.ALLOC, order=ORDERS - 1))
+        assert (done.status, done.type) == (Status.OK, ALLOCATES)
+        await self.pooled(done.slot)
+        await self.do(Command(Opcode.FREE, ALLOCATES, nr=SLOTS, arg0=done.slot))
+        await self.back()
+
+    async def pool_by_page(self) -> None:
+        """Allocate a cluster, and free it, by a CPU's page."""
+        response = await self.page.ask(Opcode.ALLOC, order=ORDERS - 1)
+        assert m.CPU_PAGE_RESPONSE_STATUS.get(response) == Status.OK
+        slot = m.CPU_PAGE_RESPONSE_SLOT.get(response)
+        await self.pooled(slot)
+        response = await self.page.ask(Opcode.FREE, type_=ALLOCATES, nr=SLOTS, slot=slot)
+        assert m.CPU_PAGE_RESPONSE_STATUS.get(response) == Status.OK
+        await self.back()
+
+    async def left(self, count: int) -> None:
+        """Wait until so many tables are left."""
+
+        async def counted() -> bool:
+            return m.POOL_STATE_LEFT.get(await self.bench.read(m.POOL_STATE_OFFSET)) == count
+
+        await self.until(counted, f"the pool does not come to {count} tables")
+
+    async def pooled(self, slot: int) -> None:
+        """See that a cluster has the pool's last table."""
+        await self.left(POOL - 1)
+        last, mark = self.at["pooled"] + PAGE * (POOL - 1), shadow_word(slot)
+        self.bench.memory.put_word(last, mark)
+        assert await self.look(ALLOCATES, slot) == (Status.OK, mark)
+        self.bench.memory.put_word(last, 0)
+        self.bench.memory.put_word(self.at["pool"] + 8 * (POOL - 1), GUARD)
+
+    async def back(self) -> None:
+        """See that it is back."""
+        await self.left(POOL)
+        assert self.load("pool", POOL)[-1] == self.at["pooled"] + PAGE * (POOL - 1)
+
+    # Marks and grants
+
+    async def grants(self) -> None:
+        """Bring devices on, mark their clusters, have grants made of them, and let the devices go."""
+        self.used = [self.bench.rng.getrandbits(64) | 1 for _ in range(SLOTS // 64)]
+        self.used = [word & ~(1 << self.bench.rng.randrange(1, 64)) for word in self.used]
+        first_of_last = self.clusters - LAST_CLUSTERS
+        await self.device(FIRST, 0, 1)
+        await self.device(LAST, first_of_last, LAST_CLUSTERS)
+        for i, word in enumerate(self.used):
+            self.bench.memory.put_word(self.at["bitmaps"] + 8 * i, word)
+        self.mark(0, Word(0, Flag.NONFULL, FIRST))
+        for cluster in range(first_of_last, self.clusters):
+            self.mark(cluster, Word(0, Flag.FREE, LAST))
+        start = int(self.bench.dut.round.value)
+
+        async def served() -> bool:
+            return int(self.bench.dut.round.value) - start >= 2
+
+        await self.until(served, "the engine does not go round")
+        assert not any(self.load("dirty", self.clusters // 8) + self.load("group", self.clusters // 64 // 8))
+        await self.no_run_is(0)
+        await self.reached("want")
+        for cpu, order in self.heads:
+            self.bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 1 << order)
+        await self.until(self.granted, "the rings are not full")
+        for number, (cpu, order) in enumerate(self.heads):
+            self.bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 0)
+            await self.device((FIRST, LAST)[number], 0, 0)
+            self.heads[cpu, order] += 1 << self.ring_log2
+            head = self.line(cpu) + m.MEM_GRANT_LINE_HEAD_OFFSET + 4 * order
+            self.bench.memory.put(head, self.heads[cpu, order].to_bytes(4, "little"))
+        await self.no_run_is((1 << ORDERS) - 1)
+
+    async def device(self, type_: int, base: int, clusters: int) -> None:
+        """Give a device of grants an entry; without clusters it is gone."""
+        bench = self.bench
+        await bench.write(m.GRANT_RANGE_OFFSET, m.GRANT_RANGE_BASE.put(base) | m.GRANT_RANGE_CLUSTERS.put(clusters))
+        await bench.write(
+            m.GRANT_DEVICE_OFFSET,
+            m.GRANT_DEVICE_TYPE.put(type_) | m.GRANT_DEVICE_LIVE.put(clusters > 0) | m.GRANT_DEVICE_EPOCH.put(type_),
+        )
+
+        async def taken() -> bool:
+            return not m.GRANT_STATE_DEVICE_BUSY.get(await bench.read(m.GRANT_STATE_OFFSET))
+
+        await self.until(taken, f"the engine does not take device {type_} over")
+
+    def mark(self, cluster: int, word: Word) -> None:
+        """Store a cluster's word and mark it."""
+        memory = self.bench.memory
+        memory.put(self.at["word"] + 4 * cluster, word.pack().to_bytes(4, "little"))
+        memory.put(self.at["dirty"] + cluster, b"\1")
+        memory.put(self.at["group"] + cluster // 64, b"\1")
+
+    async def no_run_is(self, orders: int) -> None:
+        """Wait until NO_RUN names these orders."""
+
+        async def said() -> bool:
+            return self.load("no_run", 1) == [orders]
+
+        await self.until(said, f"NO_RUN does not become {orders:#x}")
+
+    def line(self, cpu: int) -> int:
+        """Return where a CPU's line is."""
+        return self.at["line"] + m.MEM_GRANT_LINE_BYTES * cpu
+
+    async def granted(self) -> bool:
+        """Tell whether both rings are full; all that is in them is right."""
+        wanted = [
+            [Grant(~word & (1 << 64) - 1, 64 * i, FIRST, 0, FIRST) for i, word in enumerate(self.used)],
+            [Grant(1, SLOTS * i, LAST, ORDERS - 1, LAST) for i in range(LAST_CLUSTERS)],
+        ]
+        for ((cpu, order), head), grants in zip(self.heads.items(), wanted, strict=True):
+            for number in range(1 << self.ring_log2):
+                place = self.at["ring"] + ring_place(cpu, order, head + number, self.ring_log2)
+                words = (self.bench.memory.word(place + 8 * i) for i in range(2))
+                entry = Grant.unpack(*words, head + number, self.ring_log2)
+                if entry is None:
+                    return False
+                assert entry == grants[number], f"CPU {cpu}, order {order}: {entry}, expected {grants[number]}"
+        return True
