@@ -121,7 +121,8 @@ int hwswap_fill(const struct swap_offload_entries *entries)
  * hwswap_clear - have the engine put shadows in the place of a folio's entries
  * @entries: which, and what
  *
- * Context, return: as hwswap_fill().
+ * Context: as hwswap_fill().
+ * Return: as hwswap_fill().
  */
 int hwswap_clear(const struct swap_offload_entries *entries)
 {
