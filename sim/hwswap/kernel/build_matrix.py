@@ -6,6 +6,7 @@ the whole series in all: the objects of mm/ alone, at warning level 1. A warning
 the cell; those of other files are counted. A configuration asks for every option of the series but those that it says
 otherwise of, and what it refuses must not be in the result.
 
+Folders to build in are shared and begin empty, so what cells have in common is compiled, and warned of, in the first.
 A cell that has passed is not built again while its inputs are the same. Results: build/test-patches/matrix.json, logs
 in build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if something to build with is missing.
 """
@@ -190,9 +191,6 @@ class Builds(Tree):
         try:
             outcome.fault = self.configure(cell, bases, log, what)
             if not outcome.fault and cell.builds:
-                # Only what is compiled is warned of; what has not changed is in ccache.
-                for file in (self.folder(cell) / "mm").rglob("*.o"):
-                    file.unlink()
                 self.call(cell, ["W=1", "mm/"], log, what)
         except StepError:
             outcome.fault = first_error(log.read_text(errors="replace"))
