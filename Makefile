@@ -123,8 +123,14 @@ test-debug: model-driver ## the driver on a kernel with lockdep, KASAN, UBSAN, D
 		HWSWAP_INITRAMFS=$(CURDIR)/build/guest-debug/initramfs.cpio.gz \
 		$(PYTEST) tests/system/debug_kernel.py --junitxml=build/test-debug/junit.xml
 
-test-patches: guest model-driver ## each patch of the series alone builds without a new warning, boots, swaps
+test-patches: guest model-driver ## each patch of the series alone builds, boots, swaps; then test-matrix
 	@$(ENV) python -m hwswap patches
+	@$(MAKE) --no-print-directory test-matrix
+
+# What has passed with the same inputs is not built again; an interrupted run goes on where it stopped.
+test-matrix: setup ## the patches compile, or cannot be chosen, in many configurations and on other architectures
+	@sim/setup/apt-packages cross
+	@$(ENV) python -m hwswap matrix
 
 test-harts: setup ## the bench on several harts, in its short form, on a simulated SoC with four
 	@$(B) rtl-soc4 soc-model-rocket4

@@ -2,6 +2,7 @@
 """What the set-up does when something is missing, interrupted or done twice: one clear sentence, nothing half made."""
 
 import hashlib
+import lzma
 import os
 import re
 import shutil
@@ -157,9 +158,8 @@ def test_kernel_tree_of_ones_own(env: dict[str, str], tmp_path: Path) -> None:
     assert run("kernel-source", env, KERNEL_SRC=str(tmp_path)).stdout.strip() == str(tmp_path)
 
 
-def package_root(env: dict[str, str], tmp_path: Path, version: str, series: str = "7.3") -> str:
+def package_root(env: dict[str, str], tmp_path: Path, version: str, name: str = "linux-source-7.3") -> str:
     """Have mmdebstrap's stand-in give a root with a package of that version; return the package's SHA-256."""
-    name = f"linux-source-{series}"
     tree = tmp_path / name
     tree.mkdir()
     (tree / "Makefile").write_text("SUBLEVEL = 9\n")
@@ -168,7 +168,7 @@ def package_root(env: dict[str, str], tmp_path: Path, version: str, series: str 
     (package / "DEBIAN" / "control").write_text(
         f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: a <a@b.c>\nDescription: d\n"
     )
-    (package / "usr" / "src").mkdir(parents=True)
+    (package / "usr" / "src").mkdir(parents=True, exist_ok=True)
     with tarfile.open(package / "usr" / "src" / f"{name}.tar.xz", "w:xz") as archive:
         archive.add(tree, name)
     fetched = tmp_path / "root" / "fetched"
@@ -229,14 +229,27 @@ def test_another_kernel_source_when_asked_for(env: dict[str, str], tmp_path: Pat
 
 def test_the_source_of_6_12_is_another_package(env: dict[str, str], tmp_path: Path) -> None:
     """It is pinned as well, and a tree of one's own is not taken for it."""
-    package_root(env, tmp_path, "6.12.9-1", "6.12")
+    package_root(env, tmp_path, "6.12.9-1", "linux-source-6.12")
     result = run("kernel-source", env, "6.12", KERNEL_SRC=str(ROOT))
     refused(result, "Debian 13 has linux-source-6.12 6.12.9-1, not 6.12.", "KERNEL_ANY=1")
     assert nothing_kept(tmp_path)
     result = run("kernel-source", env, "6.12", KERNEL_ANY="1")
     assert result.returncode == 0, result.stderr
     assert (Path(result.stdout.strip()).parent / "version").read_text().startswith("6.12.9-1 ")
-    refused(run("kernel-source", env, "6.6"), "knows Linux 7.3 and 6.12, not 6.6")
+    refused(run("kernel-source", env, "6.6"), "knows Linux 7.3 and 6.12, and config, not 6.6")
+
+
+def test_configurations_are_another_package(env: dict[str, str], tmp_path: Path) -> None:
+    """Another content than the pinned one is refused, and taken when that is asked for."""
+    configurations = tmp_path / "package/usr/src/linux-config-7.3"
+    configurations.mkdir(parents=True)
+    with lzma.open(configurations / "config.amd64_none_amd64.xz", "w") as file:
+        file.write(b"CONFIG_SWAP=y\n")
+    package_root(env, tmp_path, pinned("version"), "linux-config-7.3")
+    refused(run("kernel-source", env, "config"), "linux-config-7.3 7.3.4-1~bpo13+1 has the SHA-256", "KERNEL_ANY=1")
+    result = run("kernel-source", env, "config", KERNEL_ANY="1", KERNEL_SRC=str(ROOT))
+    assert result.returncode == 0, result.stderr
+    assert (Path(result.stdout.strip()) / "config.amd64_none_amd64").read_text() == "CONFIG_SWAP=y\n"
 
 
 def test_the_pinned_kernel_source_is_taken(env: dict[str, str], tmp_path: Path) -> None:

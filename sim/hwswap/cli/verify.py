@@ -144,6 +144,14 @@ def fill_patches(parser: Parser) -> Run:
     return patch_steps.run
 
 
+def fill_matrix(parser: Parser) -> Run:
+    """Add the arguments of `matrix`, which has none."""
+    from hwswap.kernel import build_matrix
+
+    parser.describe(build_matrix)
+    return build_matrix.run
+
+
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "lockstep", "compare kernel, golden model and RTL on fresh recordings", fill_lockstep)
@@ -160,3 +168,4 @@ def add_commands(commands: Commands) -> None:
     command(commands, "coverage-dram", "the same of the engine that has its clusters in DRAM", fill_coverage_dram)
     command(commands, "artifact", "run what the figures on record came from, and compare", fill_artifact)
     command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)
+    command(commands, "matrix", "compile the patches in many configurations of the kernel", fill_matrix)

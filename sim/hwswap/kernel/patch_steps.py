@@ -147,28 +147,31 @@ def not_taken(wanted: str, config: str) -> list[str]:
     return missing
 
 
+def copy_source(source: Path, copy: Path) -> None:
+    """Copies a source, by hard links where they can be had; patch puts a new file in the place of an old one."""
+
+    def link(origin: str, to: str) -> None:
+        try:
+            os.link(origin, to)
+        except OSError:
+            shutil.copy2(origin, to)
+
+    mine = shutil.copy2 if (source / ".git").exists() else link
+    shutil.copytree(source, copy, symlinks=True, copy_function=mine, ignore=shutil.ignore_patterns(".git", ".pc"))
+
+
 class Tree:
     """A kernel source that patches are added to, built in two folders: all of it, and mm/ at warning level 1."""
 
     def __init__(self, work: Path, source: Path, progress: Progress) -> None:
-        """Copies the source, by hard links where they can be had; patch puts a new file in the place of an old one."""
+        """Copies the source."""
         self.work, self.progress = work, progress
         self.source, self.build, self.strict = work / "source", work / "build", work / "strict"
         self.task = progress.add_task("copying the source", total=None)
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         OUTPUT.mkdir(parents=True, exist_ok=True)
-
-        def link(origin: str, copy: str) -> None:
-            try:
-                os.link(origin, copy)
-            except OSError:
-                shutil.copy2(origin, copy)
-
-        mine = shutil.copy2 if (source / ".git").exists() else link
-        shutil.copytree(
-            source, self.source, symlinks=True, copy_function=mine, ignore=shutil.ignore_patterns(".git", ".pc")
-        )
+        copy_source(source, self.source)
 
     def say(self, text: str) -> None:
         """Shows what is being done."""
@@ -237,16 +240,16 @@ class Tree:
 
 
 @contextlib.contextmanager
-def work_folder() -> Iterator[Path]:
-    """The folder in which kernels are built, for us alone; removed at the end.
+def work_folder(name: str = "kernel-work") -> Iterator[Path]:
+    """The folder of the cache in which kernels are built, for us alone; removed at the end.
 
-    It is that of `make kernel`: ccache knows files by where they were compiled.
+    Always the same, that of `make kernel` if nothing else is said: ccache knows files by where they were compiled.
     """
     cache = paths.cache()
     (cache / "locks").mkdir(parents=True, exist_ok=True)
-    with (cache / "locks/kernel-work").open("w") as lock:
+    with (cache / "locks" / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        work = cache / "kernel-work"
+        work = cache / name
         try:
             yield work
         finally:

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make test-matrix`: the patches compile, or cannot be chosen, in many configurations of the kernel.
+
+One source tree, to which the patches are added one by one. Each prefix of the series is built in two configurations,
+the whole series in all: the objects of mm/ alone, at warning level 1. A warning in a file that the series touches fails
+the cell; those of other files are counted. A configuration asks for every option of the series but those that it says
+otherwise of, and what it refuses must not be in the result.
+
+Folders to build in are shared and begin empty, so what cells have in common is compiled, and warned of, in the first.
+A cell that has passed is not built again while its inputs are the same. Results: build/test-patches/matrix.json, logs
+in build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if something to build with is missing.
+"""
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hwswap.kernel.patch_steps import OUR_OPTIONS, OUTPUT, PATCHES, StepError, Tree, not_taken, warnings, work_folder
+from hwswap.project import paths, provenance
+
+LOGS = OUTPUT / "matrix"
+BACKEND = ("SWAP_OFFLOAD", "SWAP_GRANTS")
+"""Options that need tables of 512 little-endian entries of 64 bits, each in a page."""
+
+COMPILERS = {"x86_64": "", "i386": "", "arm64": "aarch64-linux-gnu-", "riscv": "riscv64-linux-gnu-"}
+"""The prefix of each architecture's compiler."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A configuration, and what is expected of it."""
+
+    name: str
+    lines: tuple[str, ...] = ()
+    """What is not as in the base: option=value."""
+    refused: tuple[str, ...] = ()
+    """Options of ours that cannot be chosen with that."""
+    arch: str = "x86_64"
+    base: str = "defconfig"
+    """That of the architecture, or the name of one of Debian's."""
+    builds: bool = True
+    """Else only its options are looked at, which takes no compiler but the host's."""
+
+    def fragment(self, known: Sequence[str]) -> str:
+        """Return what is asked for over the base; of our options only those that are `known`."""
+        values = {"DEBUG_FS": "y"} | dict.fromkeys(known, "y") | dict(line.split("=", 1) for line in self.lines)
+        return "".join(
+            f"CONFIG_{option}={value}\n"
+            for option, value in values.items()
+            if option in known or option not in OUR_OPTIONS
+        )
+
+    def fault(self, known: Sequence[str], config: str) -> str:
+        """Return what a configuration made of that has in another way than expected; nothing if there is nothing."""
+        taken = [option for option in self.refused if f"CONFIG_{option}=y" in config.splitlines()]
+        if taken:
+            return f"{', '.join(taken)} can be chosen"
+        missing = not_taken(self.fragment([option for option in known if option not in self.refused]), config)
+        return f"the configuration did not take {', '.join(missing)}" if missing else ""
+
+
+def combinations() -> list[Cell]:
+    """Return a cell for each choice of the series' options but all of them."""
+    cells = []
+    for count in range(len(OUR_OPTIONS)):
+        for chosen in itertools.combinations(OUR_OPTIONS, count):
+            lines = tuple(f"{option}={'y' if option in chosen else 'n'}" for option in OUR_OPTIONS)
+            cells.append(Cell(" + ".join(chosen) or "no option", lines))
+    return cells
+
+
+EACH_PREFIX = (Cell("HIBERNATION=y", ("HIBERNATION=y",)), combinations()[0])
+
+WHOLE_SERIES = (
+    Cell("HIBERNATION=n", ("HIBERNATION=n",)),
+    *combinations()[1:],
+    Cell("MEMCG=n", ("MEMCG=n",)),
+    Cell("TRANSPARENT_HUGEPAGE=n", ("TRANSPARENT_HUGEPAGE=n",), BACKEND),
+    Cell("SWAP=n", ("SWAP=n",), OUR_OPTIONS),
+    Cell("DEBUG_VM=y", ("DEBUG_KERNEL=y", "DEBUG_VM=y")),
+    Cell("JUMP_LABEL=n", ("JUMP_LABEL=n",)),
+    Cell("SMP=n", ("SMP=n",)),
+    Cell("Debian's", base="config.amd64_none_amd64"),
+    Cell("Debian's, PREEMPT_RT", ("PREEMPT_RT=y",), BACKEND, base="config.amd64_none_rt-amd64"),
+    Cell("PREEMPT_RT=y", ("EXPERT=y", "PREEMPT_RT=y"), BACKEND, builds=False),
+    Cell("32 bits", (), OUR_OPTIONS, "i386"),
+    Cell("4 KiB pages", ("ARM64_4K_PAGES=y",), (), "arm64"),
+    Cell("16 KiB pages", ("ARM64_16K_PAGES=y",), BACKEND, "arm64", builds=False),
+    Cell("64 KiB pages", ("ARM64_64K_PAGES=y",), BACKEND, "arm64", builds=False),
+    Cell("defconfig", (), (), "riscv"),
+    Cell("16 KiB pages", ("PAGE_SIZE_16KB=y",), BACKEND, "loongarch", builds=False),
+    Cell("big-endian", ("CPU_BIG_ENDIAN=y",), BACKEND, "s390", builds=False),
+)
+
+
+@dataclass
+class Outcome:
+    """What came of a cell."""
+
+    patch: str
+    cell: Cell
+    compiled: int = 0
+    seconds: float = 0.0
+    warnings: list[str] = field(default_factory=list)
+    """Those in files that the series touches."""
+    elsewhere: int = 0
+    kept: bool = False
+    fault: str = ""
+
+    def passed(self) -> bool:
+        """Say whether all is as expected."""
+        return not self.fault and not self.warnings
+
+    def sentence(self) -> str:
+        """Say in one sentence what failed, and where to read more."""
+        why = self.fault or f"{len(self.warnings)} warnings, the first: {self.warnings[0]}"
+        return f"patch {self.patch}, {self.cell.arch}, {self.cell.name}: {why} (log: {log_of(self)})"
+
+
+def log_of(outcome: Outcome) -> Path:
+    """Return the file that a cell's build logs to."""
+    name = re.sub(r"[^A-Za-z0-9_=]+", "-", f"{outcome.patch} {outcome.cell.arch} {outcome.cell.name}")
+    return LOGS / f"{name}.log"
+
+
+def touched(patches: Sequence[Path]) -> set[str]:
+    """Return the files that patches change or add."""
+    return {name for patch in patches for name in re.findall(r"^\+\+\+ b/(\S+)", patch.read_text(), re.MULTILINE)}
+
+
+def is_in(warning: str, files: set[str]) -> bool:
+    """Say whether a warning is one of these files'."""
+    return any(re.search(rf"(?:^|[ /]){re.escape(name)}[: ]", warning) for name in files)
+
+
+def first_error(log: str) -> str:
+    """Return the first line of a build's log that says what is wrong."""
+    found = re.search(r"^.*(?:\berror: |\bError \d|\*\*\* ).*$", log, re.MULTILINE | re.IGNORECASE)
+    return found[0].strip() if found else "make failed"
+
+
+class Builds(Tree):
+    """A source tree that patches are added to, and a folder to build in for each architecture and base."""
+
+    def call(self, cell: Cell, goal: Sequence[str], log: Path, what: str) -> None:
+        """Call the kernel's make in the folder that a cell and its like are built in."""
+        prefix = COMPILERS[cell.arch] if cell.builds else ""
+        ccache = "ccache " if shutil.which("ccache") else ""
+        command = ["make", "--no-print-directory", "-C", self.source, f"O={self.folder(cell)}", f"ARCH={cell.arch}"]
+        command += [f"CROSS_COMPILE={prefix}", f"CC={ccache}{prefix}gcc", f"HOSTCC={ccache}gcc"]
+        self.run(what, [*command, f"-j{os.environ.get('JOBS') or os.cpu_count() or 1}", *goal], log)
+
+    def folder(self, cell: Cell) -> Path:
+        """Return that folder."""
+        return self.work / "-".join(("build", cell.arch, cell.base, *([] if cell.builds else ["options"])))
+
+    def configure(self, cell: Cell, bases: Path, log: Path, what: str) -> str:
+        """Make a cell's configuration; return what is not as expected in it."""
+        folder = self.folder(cell)
+        folder.mkdir(exist_ok=True)
+        base = folder / "base"
+        if not base.exists():
+            if cell.base == "defconfig":
+                self.call(cell, ["defconfig"], log, what)
+                (folder / ".config").rename(base)
+            else:
+                shutil.copy(bases / cell.base, base)
+        kconfig = (self.source / "mm/Kconfig").read_text()
+        known = [option for option in OUR_OPTIONS if re.search(rf"^config {option}$", kconfig, re.MULTILINE)]
+        (folder / ".config").write_text(base.read_text() + cell.fragment(known))
+        self.call(cell, ["olddefconfig"], log, what)
+        return cell.fault(known, (folder / ".config").read_text())
+
+    def fill(self, outcome: Outcome, bases: Path, files: set[str], what: str) -> None:
+        """Configure and build a cell, and fill in what came of it."""
+        cell, log, began = outcome.cell, log_of(outcome), time.monotonic()
+        try:
+            outcome.fault = self.configure(cell, bases, log, what)
+            if not outcome.fault and cell.builds:
+                self.call(cell, ["W=1", "mm/"], log, what)
+        except StepError:
+            outcome.fault = first_error(log.read_text(errors="replace"))
+        text = log.read_text(errors="replace")
+        found = warnings(text)
+        outcome.warnings = sorted(line for line in found if is_in(line, files))
+        outcome.elsewhere = len(found) - len(outcome.warnings)
+        outcome.compiled = len(re.findall(r"^ +CC ", text, re.MULTILINE))
+        outcome.seconds = round(time.monotonic() - began, 1)
+
+
+def inputs(cell: Cell, patches: Sequence[Path], source: Path, bases: Path) -> str:
+    """Return a hash of all that a cell's outcome comes from."""
+    compiler = f"{COMPILERS[cell.arch] if cell.builds else ''}gcc"
+    version = source.parent / "version"
+    # A tree of one's own may be another one each time.
+    parts = [repr(cell), Path(__file__).read_text(), version.read_text() if version.exists() else os.urandom(8).hex()]
+    parts += [subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout]
+    parts += [] if cell.base == "defconfig" else [(bases / cell.base).read_text()]
+    return hashlib.sha256("\0".join([*parts, *(patch.read_text() for patch in patches)]).encode()).hexdigest()[:16]
+
+
+def table(outcomes: Sequence[Outcome]) -> Table:
+    """Return the outcomes, one a row."""
+    view = Table(title="the patches in configurations")
+    for name in ("patches", "architecture", "configuration", "refuses", "files", "s", "warnings", "elsewhere", ""):
+        view.add_column(name, justify="right" if name in ("files", "s", "warnings", "elsewhere") else "left")
+    for outcome in outcomes:
+        view.add_row(
+            *(outcome.patch, outcome.cell.arch, outcome.cell.name, ", ".join(outcome.cell.refused)),
+            *(str(outcome.compiled), f"{outcome.seconds:.0f}", str(len(outcome.warnings)), str(outcome.elsewhere)),
+            "FAILED" if not outcome.passed() else "kept" if outcome.kept else "ok",
+        )
+    return view
+
+
+def kernel_source(*which: str) -> Path:
+    """Return where sim/setup/kernel-source has that."""
+    script = paths.ROOT / "sim/setup/kernel-source"
+    return Path(subprocess.run([script, *which], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+
+
+def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
+    """Build all cells; one that has passed before is taken as it was."""
+    patches = sorted(PATCHES.glob("*.patch"))
+    cells = [(number, cell) for number in range(1, len(patches) + 1) for cell in EACH_PREFIX]
+    cells += [(len(patches), cell) for cell in WHOLE_SERIES]
+    passed = paths.cache() / "kernel-matrix.json"
+    kept = json.loads(passed.read_text()) if passed.exists() else {}
+    outcomes: list[Outcome] = []
+    LOGS.mkdir(parents=True, exist_ok=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with work_folder("kernel-matrix") as work, Progress(*columns, console=console) as progress:
+        builds, applied = Builds(work, source, progress), 0
+        for step, (number, cell) in enumerate(cells, 1):
+            for patch in patches[applied:number]:
+                builds.patch(patch, LOGS / "patch.log")
+            applied = number
+            outcome = Outcome(f"{number:04}", cell)
+            key = inputs(cell, patches[:number], source, bases)
+            if key in kept:
+                vars(outcome).update(kept[key], kept=True)
+            else:
+                what = f"{step} of {len(cells)}: patch {outcome.patch}, {cell.arch}, {cell.name}"
+                builds.fill(outcome, bases, touched(patches[:number]), what)
+            if outcome.passed():
+                kept[key] = {name: getattr(outcome, name) for name in ("compiled", "seconds", "elsewhere")}
+                passed.write_text(json.dumps(kept, indent=2) + "\n")
+            outcomes.append(outcome)
+            commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
+            report = {"commits": commits, "cells": [asdict(each) for each in outcomes]}
+            (OUTPUT / "matrix.json").write_text(json.dumps(report, indent=2) + "\n")
+    return outcomes
+
+
+def run(_: argparse.Namespace) -> int:
+    """Build all cells and show them."""
+    console = Console(stderr=True, highlight=False)
+    lacking = [f"{prefix}gcc" for prefix in COMPILERS.values() if not shutil.which(f"{prefix}gcc")]
+    if lacking:
+        console.print(f"{', '.join(lacking)} is missing: run sim/setup/apt-packages cross")
+        return 2
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the build under way ends, too
+    try:
+        outcomes = matrix(console, kernel_source(), kernel_source("config"))
+    except subprocess.CalledProcessError:
+        return 2  # it has said why
+    except StepError as error:
+        console.print(f"a patch does not apply: {error}", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print(f"interrupted; what was done is in {OUTPUT / 'matrix.json'}, and is not done again")
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    Console().print(table(outcomes))
+    failed = [outcome for outcome in outcomes if not outcome.passed()]
+    for outcome in failed:
+        console.print(outcome.sentence(), markup=False)
+    return 1 if failed else 0
