@@ -167,7 +167,7 @@ driver_on() {
 	[ "$1" = off ] || until_true 60 driver_attached
 }
 
-# driver_holds MODE: checks, at the end of a report, that the engine is there still and knows what the kernel's tables say
+# driver_holds MODE: checks, at the end of a report, that the engine is there and knows what the kernel's tables say
 driver_holds() {
 	if [ "$1" != off ]; then
 		check "the engine is attached: $(cat $DEBUG/state)" driver_attached
