@@ -81,6 +81,12 @@ on() {
 	swapctl make "$area" && swapctl on "$@" "$area"
 }
 
+# on_disk DEVICE SLOT COUNT: a sum of what is there; not of what the page cache has of it, which swap goes around
+on_disk() {
+	echo 3 >/proc/sys/vm/drop_caches
+	dd if="$1" bs=4096 skip="$2" count="$3" 2>/dev/null | md5sum
+}
+
 # nullb NUMBER MB [ATTRIBUTE=VALUE...]: makes /dev/nullbNUMBER of so many MB, which keeps what is written to it.
 # Attributes are of configfs: discard=1, rotational=1, irqmode=2, completion_nsec=20000.
 nullb() {
