@@ -117,8 +117,8 @@ programs:
 	@$(PHASE) $@ -- sim/setup/build redis memhog stress-ng
 
 test-system test-system-rest: programs model model-driver model-grants-only model-wide model-scale guest unpatched tuned
-	@$(PHASE) $@ $(of_tests) tests/system tests/model $(call packages,$(test-system_packages)) sim/guest \
-		$(call link,qemu) $(call link,model) $(call link,model-driver) $(call link,model-grants-only) \
+	@$(PHASE) $@ $(of_tests) tests/system tests/reports tests/model $(call packages,$(test-system_packages)) \
+		sim/guest $(call link,qemu) $(call link,model) $(call link,model-driver) $(call link,model-grants-only) \
 		$(call link,model-wide) $(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
 		$(call link,kernel-unpatched) $(call link,kernel-tuned) $(call link,redis) $(call link,memhog) \
 		$(call link,stress-ng) -- $(tests) $(not_fresh) \
