@@ -72,11 +72,23 @@ redis: setup ## redis-server for the guest's workload redis-bgsave: build/redis
 demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
 
-test: ## all checks below, in their short forms; what did not change since it passed is not run [FRESH=1]
+# run_phases WHICH
+run_phases = $(MAKE) --no-print-directory -f sim/setup/phases.mk --keep-going -j$(or $(JOBS),$(side_by_side)) \
+	$(if $(filter-out 1,$(or $(JOBS),$(side_by_side))),--output-sync=target) $(1)
+
+test: ## checks in their short forms; what did not change since it passed is not run [FRESH=1]
 	@rm -rf build/reports
 	@sim/setup/phase setup -- $(MAKE) --no-print-directory setup
-	@$(MAKE) --no-print-directory -f sim/setup/phases.mk --keep-going -j$(or $(JOBS),$(side_by_side)) \
-		$(if $(filter-out 1,$(or $(JOBS),$(side_by_side))),--output-sync=target)
+	@$(call run_phases,all)
+
+test-full: ## the same, and coverage, proofs, mutants, several harts
+	@rm -rf build/reports
+	@sim/setup/phase setup -- $(MAKE) --no-print-directory setup
+	@$(call run_phases,full)
+
+# On a Debian 13 made for it, with clone and cache in the home of a user; as root. Once per release at least.
+test-layout: setup ## set-up and proofs as on a new machine
+	@sim/setup/fresh-root 'make setup && make formal SHORT=1'
 
 test-hw: setup ## Chisel unit tests
 	@sim/setup/sbt test; mkdir -p build/reports; cp hw/target/test-reports/*.xml build/reports/
@@ -157,10 +169,11 @@ bench-tuned: guest kernel-unpatched kernel-tuned ## software alone: swap tables 
 	@$(ENV) python -m hwswap bench tuned
 
 # PART=calls or PART=fall-backs: one half. Fall-backs: PRIORITIES="7,5 5,5,5,5" of devices, FULL="85 92" percent,
-# SIZES=64,2048 of folios, kB.
+# SIZES=64,2048 of folios, kB; SEEDS="1 2" of the load.
 bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls, fall-backs [SHORT=1] [PRIORITIES=7,5]
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART)) \
-		$(if $(PRIORITIES),--devices $(PRIORITIES)) $(if $(FULL),--full $(FULL)) $(if $(SIZES),--sizes $(SIZES))
+		$(if $(PRIORITIES),--devices $(PRIORITIES)) $(if $(FULL),--full $(FULL)) $(if $(SIZES),--sizes $(SIZES)) \
+		$(if $(SEEDS),--seeds $(SEEDS))
 
 bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap benchmarks [SHORT=1] [LOADS=..]
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The phases of `make test` and what each needs: one that fails keeps only those back that need it (make --keep-going),
-# and they run side by side where there are cores for it. Called by the Makefile, with MAKEFLAGS as they are needed.
+# The phases of `make test` and `make test-full`, and what each needs: one that fails keeps only those back that need it
+# (make --keep-going), and they run side by side where there are cores for it. Called by the Makefile, with MAKEFLAGS as
+# they are needed.
 #
 # The dearest phases name their inputs: they are not run again while those are the same (sim/setup/phase).
 
@@ -24,13 +25,16 @@ not_fresh = -m 'not fresh'
 of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyproject.toml hw/generated/python \
 	$(call link,python) "$${HWSWAP_SEED:-}"
 
-phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only coverage \
-	coverage-dram formal mutate guest unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb \
-	test-trace test-system test-harts pytest test-report
-.PHONY: all $(phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants report-env \
-	soc-model-rocket4 programs
+phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only guest \
+	unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb test-trace test-system pytest test-report
+# Run besides after a change of the engine or of its tests: from nothing it takes longer than continuous integration has.
+full_phases := coverage coverage-dram formal mutate test-harts
+.PHONY: all full $(phases) $(full_phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants \
+	report-env soc-model-rocket4 programs
 
 all: $(phases)
+
+full: $(phases) $(full_phases)
 
 report-env lint verilog model model-scale model-wide model-driver model-grants-only guest soc-model litex-example \
 capacity:
@@ -109,8 +113,9 @@ programs:
 	@$(PHASE) $@ -- sim/setup/build redis memhog stress-ng
 
 test-system: programs model model-driver model-grants-only model-wide model-scale guest unpatched tuned
-	@$(PHASE) $@ $(of_tests) tests/system tests/model $(call packages,$($@_packages)) sim/guest $(call link,qemu) \
-		$(call link,model) $(call link,model-driver) $(call link,model-grants-only) $(call link,model-wide) \
+	@$(PHASE) $@ $(of_tests) tests/system tests/reports tests/model $(call packages,$($@_packages)) sim/guest \
+		$(call link,qemu) $(call link,model) $(call link,model-driver) $(call link,model-grants-only) \
+		$(call link,model-wide) \
 		$(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
 		$(call link,kernel-unpatched) $(call link,kernel-tuned) $(call link,redis) $(call link,memhog) \
 		$(call link,stress-ng) -- $(tests) $(not_fresh) tests/system

@@ -66,6 +66,17 @@ def test_what_is_asked_of_neighbours_is_one_of_the_parts_assertions(tmp_path):
         proofs.prove(asking, PARTS, tmp_path, 1, lambda text: None)
 
 
+def test_says_with_sources_named_from_yosys_folder_finds_the_message(tmp_path):
+    """The proof's folder and the emitted parts have a folder above them in common, as clone and cache at home have."""
+    slave = next(proof for proof in proofs.PROOFS if proof.name == "axil")
+    parts = tmp_path / "cache" / "proof-rtl"
+    shutil.copytree(PARTS, parts)
+    session = proofs.Session(slave, parts, tmp_path / "clone")
+    own = session.prepare()[proofs.OWN]
+    assert '"../' in (session.folder / "flat.il").read_text()
+    assert not {session.says(cell) for cell in own} & set(own)
+
+
 @pytest.mark.parametrize("proof", [proof for proof in proofs.PROOFS if proof.neighbours], ids=lambda proof: proof.name)
 def test_what_is_asked_of_neighbours_is_proved_in_the_core(proof):
     core = (PARTS / "core.sv").read_text()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The second half of `make bench-offload`: large folios that are split on their way out, by placement.
+"""The second half of `make bench-offload`: large folios that are split on their way out, by placement, over five seeds.
 
 swapmix keeps swap at a level with folios that come and go, of 4 to 128 kB unless other sizes are named; the kernel
 counts those that it has to split as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions.
-Grants are given by the engine in software, which runs every PERIOD_US of that clock, and by the Verilated one, which is
-clocked by it in steps of ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
+Grants are given by the engine in software, which runs every PERIOD_US of that clock, and for the first seed also by the
+Verilated one, which is clocked by it in steps of ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,14 @@ from hwswap.project import artifacts, paths, provenance
 from hwswap.rtl.device_server import clocked_by_guest
 
 GUEST = paths.ROOT / "sim/guest"
-RTL_PLACEMENTS = ("linux", "engine-indexed", "engine-open")
-"""The kernel's own; grants by the Verilated engine."""
+PLACEMENTS = ("linux", "indexed", "open")
+"""The kernel's own; grants by the engine in software."""
 
-PLACEMENTS = ("linux", "indexed", "open", "engine-indexed", "engine-open")
-"""The same, and grants by the engine in software: on the setup that targets are for."""
+RTL_PLACEMENTS = ("engine-indexed", "engine-open")
+"""Grants by the Verilated engine, which takes many times as long: with the first seed alone, on SHORT_SETUPS."""
+
+SEEDS = (1, 2, 3, 4, 7)
+"""One says little: the kernel splits 16 times as many folios with one of them as with another."""
 FILLS: Sequence[int] = (85, 92, 96)
 SHORT_FILLS: Sequence[int] = (92,)
 Setup = tuple[int, ...]
@@ -66,9 +69,9 @@ def devices_of(run: Entry) -> str:
     )
 
 
-def placements(setup: Setup) -> tuple[str, ...]:
-    """Returns the placements that are measured on a setup of devices."""
-    return PLACEMENTS if setup in SHORT_SETUPS else RTL_PLACEMENTS
+def placements(setup: Setup, first: bool) -> tuple[str, ...]:
+    """Return the placements that are measured on a setup of devices, with the first seed or a later one."""
+    return PLACEMENTS + (RTL_PLACEMENTS if first and setup in SHORT_SETUPS else ())
 
 
 @dataclass(frozen=True)
@@ -80,21 +83,31 @@ class Form:
         fills: how full they are kept, percent.
         short: each run churns through half of what is kept in swap, not all of it.
         sizes: of folios.
+        seeds: of the load, a guest each.
     """
 
     setups: Sequence[Setup]
     fills: Sequence[int]
     short: bool
     sizes: Sizes = SIZES
+    seeds: Sequence[int] = SEEDS
 
     @classmethod
-    def of(cls, short: bool, setups: Sequence[Setup] = (), fills: Sequence[int] = (), sizes: Sizes = SIZES) -> "Form":
-        """Returns the short or the long form, or of it what is named."""
+    def of(
+        cls,
+        short: bool,
+        setups: Sequence[Setup] = (),
+        fills: Sequence[int] = (),
+        sizes: Sizes = SIZES,
+        seeds: Sequence[int] = SEEDS,
+    ) -> "Form":
+        """Return the short or the long form, or of it what is named."""
         return cls(
             setups or (SHORT_SETUPS if short else SETUPS),
             fills or (SHORT_FILLS if short else FILLS),
             short,
             sizes,
+            seeds,
         )
 
     @property
@@ -143,7 +156,7 @@ def job(setup: Setup, seed: int, form: Form) -> str:
         size = SWAP_MB * percent // 100
         fills.append(f"{percent} {size} {size // 2 if form.short else CHURN * size}")
     disks = " ".join(f"{disk}:{priority}" for disk, priority in enumerate(setup))
-    names = " ".join(placements(setup))
+    names = " ".join(placements(setup, seed == form.seeds[0]))
     return (
         f"SEED={seed}\nSIZES='{' '.join(map(str, form.sizes))}'\nDISKS='{disks}'\nPLACEMENTS='{names}'\n"
         f"PERIOD_US={PERIOD_US}\n"
@@ -151,16 +164,16 @@ def job(setup: Setup, seed: int, form: Form) -> str:
     )
 
 
-def entries(setup: Setup, output: str, form: Form) -> list[Entry]:
-    """Returns what the guest has printed, an entry for each run; raises GuestError if that is not right."""
+def entries(setup: Setup, seed: int, output: str, form: Form) -> list[Entry]:
+    """Return what the guest has printed, an entry for each run; raises GuestError if that is not right."""
     found: dict[tuple[str, int], Entry] = {}
     for line in output.splitlines():
         words = line.split(" ")
         if not line.startswith("@") or len(words) < 4:
             continue
         kind, placement, percent = words[0], words[1], int(words[2])
-        first: Entry = {"priorities": list(setup), "placement": placement, "percent": percent}
-        where = f"{placement}, {percent} % full, devices: {devices_of(first)}"
+        first: Entry = {"priorities": list(setup), "placement": placement, "percent": percent, "seed": seed}
+        where = f"{placement}, {percent} % full, seed {seed}, devices: {devices_of(first)}"
         entry = found.setdefault((placement, percent), first | {"whole": {}, "split": {}, "stats": {}})
         if kind == "@count":
             sign = 1 if words[3] == "after" else -1
@@ -174,7 +187,7 @@ def entries(setup: Setup, output: str, form: Form) -> list[Entry]:
             entry["stats"][words[3]] = int(words[4])
         elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
             raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
-    wanted = len(placements(setup)) * len(form.fills)
+    wanted = len(placements(setup, seed == form.seeds[0])) * len(form.fills)
     counted = {str(size) for size in form.large}
     if len(found) != wanted or any("mix" not in entry or set(entry["split"]) != counted for entry in found.values()):
         raise GuestError(f"{len(found)} of {wanted} runs; the guest's last words:\n{output[-1500:]}")
@@ -191,7 +204,7 @@ def progress(line: str) -> None:
 def measure_setup(setup: Setup, seed: int, form: Form, output: Path) -> tuple[str, list[Entry]]:
     """Runs a guest with these devices; returns its kernel's release, and an entry for each run."""
     machine = Machine(cpus=1, icount=True, disks=len(setup), disk_mb=SWAP_MB // len(setup))
-    log = output / f"fallbacks-{'-'.join(map(str, setup))}.kernel.log"
+    log = output / f"fallbacks-{'-'.join(map(str, setup))}-seed{seed}.kernel.log"
     files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
     script = job(setup, seed, form)
     with (
@@ -201,16 +214,16 @@ def measure_setup(setup: Setup, seed: int, form: Form, output: Path) -> tuple[st
         result = guest.wait_job(7200, progress)
         if result.code:
             raise GuestError(f"fall-backs: ended with code {result.code}:\n{result.output[-1500:]}")
-        return guest.release, entries(setup, result.output, form)
+        return guest.release, entries(setup, seed, result.output, form)
 
 
-def measure(seed: int, form: Form, output: Path) -> dict[str, Any]:
-    """Runs a guest for each setup of devices; returns the report.
+def measure(form: Form, output: Path) -> dict[str, Any]:
+    """Run a guest for each setup of devices and each seed; return the report.
 
     What an interrupted run of the same commit has measured is in `output/fallbacks.part.json`, and not measured again.
     """
     report: dict[str, Any] = {
-        "seed": seed,
+        "seeds": list(form.seeds),
         "short": form.short,
         "fills": list(form.fills),
         "sizes": list(form.sizes),
@@ -222,14 +235,15 @@ def measure(seed: int, form: Form, output: Path) -> dict[str, Any]:
     before = json.loads(kept.read_text()) if kept.exists() else {}
     clean = not report["commits"]["hwswap"].endswith("-dirty")
     if clean and all(
-        before.get(name) == report[name] for name in ("seed", "short", "fills", "sizes", "commits", "qemu")
+        before.get(name) == report[name] for name in ("seeds", "short", "fills", "sizes", "commits", "qemu")
     ):
         report = before
-    done = {tuple(run["priorities"]) for run in report["runs"]}
-    for setup in form.setups:
-        where = f"bench-offload: fall-backs, devices of priority {', '.join(map(str, setup))}"
-        print(where + (": kept from an interrupted run" if setup in done else ""), file=sys.stderr)
-        if setup not in done:
+    done = {(tuple(run["priorities"]), run["seed"]) for run in report["runs"]}
+    guests = list(product(form.setups, form.seeds))
+    for step, (setup, seed) in enumerate(guests, 1):
+        where = f"bench-offload: guest {step} of {len(guests)}: priorities {', '.join(map(str, setup))}, seed {seed}"
+        print(where + (": kept from an interrupted run" if (setup, seed) in done else ""), file=sys.stderr)
+        if (setup, seed) not in done:
             report["linux"], found = measure_setup(setup, seed, form, output)
             report["runs"] += found
             part = kept.with_suffix(".new")
@@ -239,39 +253,55 @@ def measure(seed: int, form: Form, output: Path) -> dict[str, Any]:
     return report
 
 
-def sizes_in(report: dict[str, Any]) -> Sizes:
-    """Returns the sizes of a report's folios, which one of before they could be named does not say."""
-    return tuple(report.get("sizes", SIZES))
-
-
 def rates(report: dict[str, Any]) -> Rates:
-    """Returns the share of large folios that were split, of each run."""
+    """Return the share of large folios that were split, of each run."""
     return {
-        (devices_of(run), run["percent"], run["placement"]): sum(run["split"].values())
+        (devices_of(run), run["percent"], run["placement"], run["seed"]): sum(run["split"].values())
         / max(1, sum(run["split"].values()) + sum(run["whole"].values()))
         for run in report["runs"]
     }
 
 
+def _cells(runs: Sequence[Entry], sizes: Sequence[str]) -> list[str]:
+    """Return a row's cells: folios split, of all, in the mean of the runs, and bytes verified in all of them."""
+
+    def of(chosen: Sequence[str]) -> str:
+        split = sum(run["split"][size] for run in runs for size in chosen) / len(runs)
+        whole = sum(run["whole"][size] for run in runs for size in chosen) / len(runs)
+        share = f" ({100 * split / max(1, split + whole):.2f} %)" if len(chosen) == len(sizes) else ""
+        return f"{split:,.0f} of {split + whole:,.0f}{share}"
+
+    return [
+        of(sizes),
+        *(of([size]) for size in sizes),
+        f"{sum(run['mix']['verified_bytes'] for run in runs) >> 20:,} MB",
+    ]
+
+
 def table(report: dict[str, Any]) -> Table:
-    """A row for each run."""
-    sizes = [size for size in sizes_in(report) if size > PAGE_KB]
-    mix = ", ".join(map(str, sizes_in(report)))
+    """Return a table with a row for each run, and one for the mean of each placement's seeds."""
+    sizes = [str(size) for size in report["sizes"] if size > PAGE_KB]
+    mix = ", ".join(map(str, report["sizes"]))
     view = Table(title=f"Large folios that were split, of those that were swapped out; folios of {mix} kB")
-    for title in ("devices", "full", "placement", "all large ones", *(f"{size} kB" for size in sizes), "verified"):
+    for title in (
+        "devices",
+        "full",
+        "placement",
+        "seed",
+        "all large ones",
+        *(f"{size} kB" for size in sizes),
+        "verified",
+    ):
         view.add_column(title, justify="left" if title == "placement" else "right")
-    for run in sorted(report["runs"], key=lambda run: (devices_of(run), run["percent"])):
-        cells = [
-            f"{run['split'][str(size)]:,} of {run['split'][str(size)] + run['whole'][str(size)]:,}" for size in sizes
-        ]
-        split, whole = sum(run["split"].values()), sum(run["whole"].values())
-        rate = split / max(1, split + whole)
-        view.add_row(
-            devices_of(run),
-            f"{run['percent']} %",
-            run["placement"],
-            f"{split:,} of {split + whole:,} ({100 * rate:.2f} %)",
-            *cells,
-            f"{run['mix']['verified_bytes'] >> 20:,} MB",
-        )
+
+    def place(run: Entry) -> tuple[str, int, int]:
+        return devices_of(run), run["percent"], (*PLACEMENTS, *RTL_PLACEMENTS).index(run["placement"])
+
+    for _, group in groupby(sorted(report["runs"], key=place), key=place):
+        runs = list(group)
+        head = [devices_of(runs[0]), f"{runs[0]['percent']} %", runs[0]["placement"]]
+        for run in runs:
+            view.add_row(*head, str(run["seed"]), *_cells([run], sizes))
+        if len(runs) > 1:
+            view.add_row(*head, "mean", *_cells(runs, sizes))
     return view

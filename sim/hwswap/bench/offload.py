@@ -147,6 +147,11 @@ def table(report: dict[str, Any]) -> Table:
     return view
 
 
+def seeds_of(part: dict[str, Any]) -> str:
+    """Return what a part's note says of its seeds."""
+    return f"seeds {', '.join(map(str, part['seeds']))}" if "seeds" in part else f"seed {part['seed']}"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command alone."""
     parser.add_argument(
@@ -166,6 +171,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--full", type=fallbacks.fill_of, nargs="+", metavar="PERCENT", help="fall-backs at these levels alone"
     )
     parser.add_argument(
+        "--seeds",
+        type=int,
+        nargs="+",
+        default=fallbacks.SEEDS,
+        metavar="N",
+        help=f"fall-backs with these seeds of the load (default: {' '.join(map(str, fallbacks.SEEDS))})",
+    )
+    parser.add_argument(
         "--sizes",
         type=fallbacks.sizes_of,
         metavar="KB",
@@ -182,7 +195,9 @@ def run(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 2
-    form = fallbacks.Form.of(options.short, options.devices or (), options.full or (), options.sizes or fallbacks.SIZES)
+    form = fallbacks.Form.of(
+        options.short, options.devices or (), options.full or (), options.sizes or fallbacks.SIZES, options.seeds
+    )
     OUTPUT.mkdir(parents=True, exist_ok=True)
     file = OUTPUT / "offload.json"
     report: dict[str, Any] = json.loads(file.read_text()) if options.part != "all" and file.exists() else {}
@@ -190,7 +205,7 @@ def run(options: argparse.Namespace) -> int:
         if options.part != "fall-backs":
             report["calls"] = measure(options.seed, options.short)
         if options.part != "calls":
-            report["fallbacks"] = fallbacks.measure(options.seed, form, OUTPUT)
+            report["fallbacks"] = fallbacks.measure(form, OUTPUT)
     except (GuestError, QmpError, RuntimeError, ValueError, OSError) as error:
         print(f"bench-offload: {error}", file=sys.stderr)
         return 1
@@ -203,7 +218,7 @@ def run(options: argparse.Namespace) -> int:
     if "fallbacks" in report:
         tables.append(fallbacks.table(report["fallbacks"]))
         targets += offload_targets.fallbacks(
-            fallbacks.rates(report["fallbacks"]), fallbacks.sizes_in(report["fallbacks"]) == fallbacks.SIZES
+            fallbacks.rates(report["fallbacks"]), tuple(report["fallbacks"]["sizes"]) == fallbacks.SIZES
         )
     tables.append(offload_targets.table(targets))
     console = Console(width=170)
@@ -211,7 +226,7 @@ def run(options: argparse.Namespace) -> int:
         console.print(view)
     notes = [
         f"{name}: Linux {part['linux']}, {part['qemu']}, hwswap {part['commits']['hwswap']}, patches "
-        f"{part['commits']['patches']}, seed {part['seed']}{', short form' if part['short'] else ''}"
+        f"{part['commits']['patches']}, {seeds_of(part)}{', short form' if part['short'] else ''}"
         for name, part in report.items()
     ]
     notes.append(

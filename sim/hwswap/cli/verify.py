@@ -2,7 +2,7 @@
 """Commands that check: in lock-step with kernels, by proofs, by mutants, by coverage, and patch by patch."""
 
 from hwswap.cli import options
-from hwswap.cli.parser import Commands, Parser, Run, command
+from hwswap.cli.parser import Commands, Parser, Run, command, group
 
 
 def fill_lockstep(parser: Parser) -> Run:
@@ -144,6 +144,16 @@ def fill_patches(parser: Parser) -> Run:
     return patch_steps.run
 
 
+def fill_reports(parser: Parser) -> Run:
+    """Add the arguments of `check reports`."""
+    from hwswap.kernel import fault_reports
+
+    parser.describe(fault_reports)
+    options.short(parser)
+    fault_reports.add_arguments(parser)
+    return fault_reports.run
+
+
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "lockstep", "compare kernel, golden model and RTL on fresh recordings", fill_lockstep)
@@ -160,3 +170,7 @@ def add_commands(commands: Commands) -> None:
     command(commands, "coverage-dram", "the same of the engine that has its clusters in DRAM", fill_coverage_dram)
     command(commands, "artifact", "run what the figures on record came from, and compare", fill_artifact)
     command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)
+    actions = group(commands, "check", "check kernels against what is known from elsewhere")
+    command(
+        actions, "reports", "public reports of faults of the swap allocator, made again on four kernels", fill_reports
+    )

@@ -94,6 +94,8 @@ class Guest:
     boot_timeout: float = 120.0
     patience: float = 1.0
     """Factor on every time-out; a kernel that checks itself is slow."""
+    permits: str = ""
+    """A regular expression of lines of the kernel log that are provoked: they mean no trouble."""
 
     def __post_init__(self) -> None:
         """Checks what cannot be booted."""
@@ -332,6 +334,8 @@ class Guest:
         whole = new[: new.rfind(b"\n") + 1]
         self._log_seen += len(whole)
         for line in kernel_log.troubles(whole.decode(errors="replace")):
+            if self.permits and re.search(self.permits, line):
+                continue
             time.sleep(1)  # the lines that explain it follow
             text = self.kernel_log()
             raise GuestError(f"the guest's kernel complained:\n{text[max(0, text.find(line.strip()) - 500) :][:6000]}")

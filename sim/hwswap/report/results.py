@@ -78,6 +78,17 @@ def tuned(report: Report, place: str) -> list[Dataset]:
     return [Calls("tuned", "guest instructions", rows, source_of(report, place))]
 
 
+def _mean_of_seeds(runs: list[Report]) -> dict[str, float | None]:
+    """Return the folios split of each size, of all, and how many there were, in the mean of runs with several seeds."""
+
+    def mean(kind: str, size: str) -> float:
+        return sum(run[kind][size] for run in runs) / len(runs)
+
+    split = {f"{size} kB": mean("split", size) for size in runs[0]["split"]}
+    every = sum(split.values())
+    return {**split, "all": every, "of": every + sum(mean("whole", size) for size in runs[0]["whole"])}
+
+
 def offload(report: Report, place: str) -> list[Dataset]:
     """`make bench-offload`: its parts are of runs of their own."""
     found: list[Dataset] = []
@@ -87,15 +98,14 @@ def offload(report: Report, place: str) -> list[Dataset]:
             Calls("offload", "guest instructions", dict(sorted(rows.items(), key=_order)), source_of(calls, place))
         )
     if fall := report.get("fallbacks"):
-        cells: dict[tuple[str, ...], dict[str, float | None]] = {}
+        runs: dict[tuple[str, ...], list[Report]] = {}
         for run in fall["runs"]:
-            split = {f"{size} kB": number for size, number in run["split"].items()}
-            every = sum(run["split"].values())
-            row = {**split, "all": every, "of": every + sum(run["whole"].values())}
             priorities = run["priorities"]
             different = f" ({' '.join(map(str, priorities))})" if len(set(priorities)) > 1 else ""
-            cells[f"{len(priorities)}{different}", f"{run['percent']} %", run["placement"]] = row
-        found.append(Matrix("fallbacks", ("devices", "full", "placement"), cells, source_of(fall, place)))
+            runs.setdefault((f"{len(priorities)}{different}", f"{run['percent']} %", run["placement"]), []).append(run)
+        cells = {where: _mean_of_seeds(of_seeds) for where, of_seeds in runs.items()}
+        note = f"means of the seeds {', '.join(map(str, fall['seeds']))}"
+        found.append(Matrix("fallbacks", ("devices", "full", "placement"), cells, source_of(fall, place, note)))
     return found
 
 

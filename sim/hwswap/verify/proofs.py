@@ -389,7 +389,8 @@ class Session:
         )
         if place is None:
             raise yosys.YosysError(f"{cell} has no place in the Verilog: the form of Yosys' netlists has changed")
-        text = "\n".join(Path(place[1]).read_text().splitlines()[int(place[2]) - 1 :])
+        # Yosys names a file from its own folder where that is shorter.
+        text = "\n".join((self.folder / place[1]).read_text().splitlines()[int(place[2]) - 1 :])
         message = SAYS.search(text)
         return message[1] if message else cell
 

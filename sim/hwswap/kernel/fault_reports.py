@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Public reports of faults of the swap allocator, each made again in a guest, on four kernels.
+
+A report is a folder of tests/reports (docs/reports.md): report.toml says what was seen and what must hold, run.sh tries
+it in the guest. Each report has a guest of its own for each kernel: `unpatched`, and the patched one with the driver in
+mode `off`, `hint` and `scan`, the last two with the engine. Results are kept as they come: an interrupted run goes on
+where it stopped, and what has held is not run again while report, kernel, guest and engine are the same. The exit
+status is 1 when something does not hold, 2 when the command is called wrongly.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qmp import QmpError
+from hwswap.project import artifacts, paths, provenance
+from hwswap.rtl.device_server import EngineError, EngineServer
+
+FOLDER = paths.ROOT / "tests" / "reports"
+OUTPUT = paths.BUILD / "reports-corpus"
+WORKLOADS = paths.ROOT / "sw" / "driver" / "workloads"
+
+PATIENCE = 3.0
+"""Factor on time-outs, for hosts that have other work."""
+
+HOLDS, FAILS, KNOWN, GONE = "holds", "fails", "known fault", "gone"
+"""What a run came to; KNOWN and GONE are of reports that name the kernel that has the fault."""
+
+_SAID = re.compile(r"^(holds|fails): (.*)$", re.MULTILINE)
+
+
+class ReportError(RuntimeError):
+    """A report is not as it has to be; the message is one sentence for the user."""
+
+
+UNPATCHED, OFF = "unpatched", "off"
+MODES = (UNPATCHED, OFF, "hint", "scan")
+"""The kernel without the series, and the driver's modes; the engine is there for those after OFF."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What report.toml says."""
+
+    name: str
+    seen: str
+    where: Sequence[str]
+    holds: str
+    checks: int
+    """Lines that run.sh has to print."""
+    short: bool = False
+    needs: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of Machine, and timeout_s, the seconds that run.sh may take."""
+    fault_of: str = ""
+    """The version of Linux that has this fault itself: what fails is known then."""
+    permits: str = ""
+    """A regular expression of lines of the kernel log that the report provokes; others that mean trouble fail it."""
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return FOLDER / self.name
+
+    @property
+    def machine(self) -> Machine:
+        """The guest that it needs."""
+        return Machine(**{"cpus": 2, **{name: value for name, value in self.needs.items() if name != "timeout_s"}})
+
+
+@dataclass
+class Outcome:
+    """What a run came to."""
+
+    status: str
+    said: list[str] = field(default_factory=list)
+    """The lines of run.sh."""
+    wrong: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    key: str = ""
+
+
+def load(name: str, text: str) -> Report:
+    """Return the report that a report.toml describes."""
+    try:
+        report = Report(name=name, **tomllib.loads(text))
+        assert report.machine  # which says what it does not know
+        return report
+    except (TypeError, ValueError) as error:
+        raise ReportError(f"tests/reports/{name}/report.toml: {error}") from error
+
+
+def every() -> list[Report]:
+    """Return all reports, by name."""
+    return [load(file.parent.name, file.read_text()) for file in sorted(FOLDER.glob("*/report.toml"))]
+
+
+def judge(report: Report, output: str, code: int, beside: Iterable[str] = ()) -> Outcome:
+    """Return what a run came to.
+
+    Args:
+        report: that was run.
+        output: of run.sh.
+        code: its exit status.
+        beside: what else was wrong: with the guest, its kernel log, or the driver.
+    """
+    said = [f"{verdict}: {text}" for verdict, text in _SAID.findall(output)]
+    failed = [line for line in said if line.startswith("fails")]
+    beside = list(beside)
+    if code:
+        beside.append(f"run.sh ended with code {code}: {output[-500:]}")
+    if len(said) != report.checks:
+        beside.append(f"run.sh made {len(said)} checks of {report.checks}")
+    if report.fault_of and not beside:
+        gone = [f"the fault of {report.fault_of} is gone, and report.toml says that it is there"]
+        return Outcome(KNOWN if failed else GONE, said, failed or gone)
+    return Outcome(FAILS if failed or beside else HOLDS, said, failed + beside)
+
+
+def kernel_of(mode: str) -> artifacts.Artifact:
+    """Return what boots."""
+    return artifacts.KERNEL_UNPATCHED if mode == UNPATCHED else artifacts.KERNEL
+
+
+def with_engine(mode: str) -> bool:
+    """Say whether the engine is there."""
+    return mode not in (UNPATCHED, OFF)
+
+
+def key(report: Report, mode: str) -> str:
+    """Return a hash of all that a run is made of."""
+    digest = hashlib.sha256(f"{PATIENCE} {mode}".encode())
+    for file in sorted([FOLDER / "lib.sh", *(each for each in report.folder.iterdir() if each.is_file())]):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for artifact in (kernel_of(mode), artifacts.INITRAMFS, *([artifacts.DEVICE_GRANTS] if with_engine(mode) else [])):
+        digest.update(str(artifact.path().resolve()).encode())
+    return digest.hexdigest()[:16]
+
+
+def files(report: Report, mode: str) -> dict[str, bytes]:
+    """Return what the guest is given: the scripts, the report's own programs, and the kernel's own modules."""
+    programs = OUTPUT / report.name / "bin"
+    given = {"reports/lib.sh": FOLDER / "lib.sh", "reports/run.sh": report.folder / "run.sh"}
+    given |= {f"lib/modules/{each.name}": each for each in (kernel_of(mode).path().parent / "modules").glob("*.ko")}
+    for name in sorted(source.stem for source in report.folder.glob("*.c")):
+        command = ["make", "-s", "-C", str(WORKLOADS), f"OUT={programs}", f"PROGRAMS={name}", f"VPATH={report.folder}"]
+        done = subprocess.run([*command, "CFLAGS=-O2 -g0 -I."], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ReportError(f"{report.name}: {name}.c cannot be built:\n{done.stderr}")
+        given[f"bin/{name}"] = programs / name
+    return {name: path.read_bytes() for name, path in sorted(given.items())}
+
+
+@contextmanager
+def guest_of(report: Report, mode: str) -> Iterator[Guest]:
+    """Boot a guest for a report, with the driver loaded in that mode."""
+    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
+        engine = EngineServer(Path(folder)) if with_engine(mode) else None
+        log = OUTPUT / report.name / f"{mode}.kernel.log"
+        kernel = {"kernel": kernel_of(mode), "log": log, "permits": report.permits, "patience": PATIENCE}
+        with Guest(report.machine, engine, files(report, mode), **kernel) as guest:
+            if mode != UNPATCHED:
+                guest.run(f". /reports/lib.sh; driver_on {mode}").check()
+            yield guest
+
+
+def attempt(report: Report, mode: str) -> Outcome:
+    """Run a report in a guest."""
+    began, output, code, beside = time.monotonic(), "", 0, []
+    try:
+        with guest_of(report, mode) as guest:
+            done = guest.run(f"cd /tmp && MODE={mode} sh /reports/run.sh", report.needs.get("timeout_s", 120))
+            output, code = done.output, done.code
+            if mode != UNPATCHED:
+                said = guest.run(f". /reports/lib.sh; driver_holds {mode}").check()
+                beside += [text for verdict, text in _SAID.findall(said) if verdict == "fails"]
+    except (GuestError, EngineError, QmpError, OSError) as error:
+        beside.append(str(error))
+    log = OUTPUT / report.name / f"{mode}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("\n".join([output, *beside]))
+    outcome = judge(report, output, code, beside)
+    outcome.seconds, outcome.key = round(time.monotonic() - began, 1), key(report, mode)
+    return outcome
+
+
+Results = dict[str, Outcome]
+"""Outcomes by step: "REPORT, MODE"."""
+
+
+def kept(file: Path) -> Results:
+    """Return what earlier runs left."""
+    runs = json.loads(file.read_text())["runs"] if file.exists() else {}
+    return {step: Outcome(**run) for step, run in runs.items()}
+
+
+def keep(file: Path, results: Results) -> None:
+    """Write the outcomes, and what the reports say of themselves."""
+    made_with = {"commit": provenance.commit(), "patches": provenance.patches(), "qemu": provenance.qemu()}
+    runs = {step: asdict(run) for step, run in results.items()}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({**made_with, "reports": [asdict(each) for each in every()], "runs": runs}, indent=2))
+
+
+def table(reports: Sequence[Report], modes: Sequence[str], results: Results) -> Table:
+    """Return the outcomes, one report a row."""
+    view = Table("report", *modes, title="public fault reports, made again")
+    for report in reports:
+        view.add_row(report.name, *(results[f"{report.name}, {mode}"].status for mode in modes))
+    return view
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's own arguments."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="reports, folders of tests/reports (default: all)")
+    parser.add_argument(
+        "--modes",
+        type=lambda text: text.split(","),
+        default=list(MODES),
+        metavar="LIST",
+        help=f"kernels and modes (default: {','.join(MODES)})",
+    )
+    parser.add_argument("--fresh", action="store_true", help="run what has held before again, too")
+
+
+def chosen(options: argparse.Namespace) -> list[Report]:
+    """Return the reports that are asked for."""
+    reports = every()
+    wrong = set(options.names) - {report.name for report in reports} | set(options.modes) - set(MODES)
+    if wrong:
+        raise ReportError(f"there is no report and no mode {', '.join(sorted(wrong))}")
+    named = [report for report in reports if not options.names or report.name in options.names]
+    return [report for report in named if report.short or not options.short]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run what is asked for; return the exit status."""
+    console, progress = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False, soft_wrap=True)
+    file = OUTPUT / "result.json"
+    try:
+        reports = chosen(options)
+    except ReportError as error:
+        progress.print(f"hwswap: {error}", markup=False)
+        return 2
+    results = kept(file)
+    steps = {f"{report.name}, {mode}": (report, mode) for report in reports for mode in options.modes}
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: guest and engine end, too
+    try:
+        for number, (step, (report, mode)) in enumerate(steps.items(), 1):
+            old = results.get(step)
+            again = not old or old.status == FAILS or options.fresh or old.key != key(report, mode)
+            if again:
+                results[step] = attempt(report, mode)
+                keep(file, results)
+            took = f"{results[step].seconds:.0f} s" if again else "as before"
+            progress.print(f"step {number} of {len(steps)}: {step}: {results[step].status}, {took}")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    console.print(table(reports, options.modes, results))
+    for step in steps:
+        if results[step].status in (FAILS, GONE):
+            console.print(*(f"{step}: {line}" for line in results[step].wrong), sep="\n", markup=False)
+    console.print(f"figures and logs: {OUTPUT}")
+    return 1 if any(results[step].status == FAILS for step in steps) else 0

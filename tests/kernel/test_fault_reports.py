@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fault reports: what is said of them, and what becomes of a run's output."""
+
+import argparse
+import json
+
+import pytest
+from hwswap.guest.qemu import GuestError
+from hwswap.kernel import fault_reports
+from hwswap.kernel.fault_reports import FAILS, GONE, HOLDS, KNOWN, Outcome, Report, ReportError, judge
+from hwswap.project import paths
+
+REPORT = Report("one", "seen", ["where"], "what holds", checks=2)
+KNOWN_REPORT = Report("two", "seen", ["where"], "what holds", checks=2, fault_of="7.3.4")
+RIGHT = "holds: a\nnoise\nholds: b\n"
+WRONG = "holds: a\nfails: b: 1, not 2\n"
+
+PAGE = (paths.ROOT / "docs/reports.md").read_text()
+
+
+@pytest.mark.parametrize("report", fault_reports.every(), ids=lambda report: report.name)
+def test_each_report_is_whole_and_in_the_table(report: Report) -> None:
+    assert report.seen and report.where and report.holds and report.checks > 0
+    assert (report.folder / "run.sh").read_text().startswith("#!/bin/sh\n")
+    assert f"| `{report.name}` | {report.seen} | {report.holds} |" in PAGE
+
+
+def test_some_are_in_the_short_selection() -> None:
+    assert any(report.short for report in fault_reports.every())
+
+
+@pytest.mark.parametrize(
+    ("report", "output", "code", "beside", "status"),
+    [
+        (REPORT, RIGHT, 0, [], HOLDS),
+        (REPORT, WRONG, 0, [], FAILS),
+        (REPORT, "holds: a\n", 0, [], FAILS),
+        (REPORT, RIGHT + "holds: c\n", 0, [], FAILS),
+        (REPORT, RIGHT, 1, [], FAILS),
+        (REPORT, RIGHT, 0, ["the guest's kernel complained"], FAILS),
+        (KNOWN_REPORT, WRONG, 0, [], KNOWN),
+        (KNOWN_REPORT, RIGHT, 0, [], GONE),
+        (KNOWN_REPORT, WRONG, 0, ["the guest's kernel complained"], FAILS),
+        (KNOWN_REPORT, "fails: a\n", 2, [], FAILS),
+    ],
+)
+def test_what_a_run_comes_to(report: Report, output: str, code: int, beside: list[str], status: str) -> None:
+    outcome = judge(report, output, code, beside)
+    assert outcome.status == status
+    assert bool(outcome.wrong) == (status != HOLDS)
+
+
+@pytest.mark.parametrize("text", ["seen = 1", 'seen = "', "nonsense = 1", "seen = 'a'\nneeds = { cpu = 2 }"])
+def test_a_report_that_is_not_whole_is_one_sentence(text: str) -> None:
+    whole = "where = ['a']\nholds = 'b'\nchecks = 1\n"
+    with pytest.raises(ReportError, match="tests/reports/three/report.toml: "):
+        fault_reports.load("three", whole.replace("holds = 'b'\n", "") + text)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """The command on REPORT in two modes, with outcomes that the test gives in the place of guests."""
+    monkeypatch.setattr(fault_reports, "OUTPUT", tmp_path)
+    monkeypatch.setattr(fault_reports, "every", lambda: [REPORT])
+    monkeypatch.setattr(fault_reports, "key", lambda *_: "same")
+    for each in ("commit", "patches", "qemu"):
+        monkeypatch.setattr(fault_reports.provenance, each, lambda: "one")
+    made = []
+
+    def call(*arguments: str, status: str = HOLDS, stop: str = ""):
+        """Call it; returns its exit status, what was attempted, and what it said."""
+
+        def attempt(report: Report, mode: str) -> Outcome:
+            if mode == stop:
+                raise KeyboardInterrupt
+            made.append(mode)
+            return Outcome(status, ["holds: a"], [] if status == HOLDS else ["b: 1, not 2"], 1.0, "same")
+
+        monkeypatch.setattr(fault_reports, "attempt", attempt)
+        made.clear()
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--short", action="store_true")
+        fault_reports.add_arguments(parser)
+        code = fault_reports.run(parser.parse_args(["--modes", "off,hint", *arguments]))
+        said = capsys.readouterr()
+        return code, [*made], said.out + said.err
+
+    call.result = tmp_path / "result.json"
+    return call
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(command) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        command(stop="hint")
+    assert list(json.loads(command.result.read_text())["runs"]) == ["one, off"]
+    code, made, said = command()
+    assert (code, made) == (0, ["hint"])
+    assert "step 2 of 2: one, hint: holds" in said
+    assert command()[1] == []
+    assert command("--fresh")[1] == ["off", "hint"]
+
+
+def test_what_fails_is_told_and_tried_again(command) -> None:
+    code, made, said = command(status=FAILS)
+    assert (code, made) == (1, ["off", "hint"])
+    assert "one, hint: b: 1, not 2" in said
+    assert command()[:2] == (0, ["off", "hint"])
+
+
+def test_a_fault_that_is_gone_is_told(command) -> None:
+    code, _, said = command(status=GONE)
+    assert code == 0
+    assert "one, hint: b: 1, not 2" in said
+
+
+def test_names_that_are_none_are_one_sentence(command) -> None:
+    code, made, said = command("none-of-this")
+    assert (code, made) == (2, [])
+    assert "there is no report and no mode none-of-this" in said
+    assert command("--modes", "of")[0] == 2
+
+
+def test_a_guest_that_dies_fails_its_report(tmp_path, monkeypatch) -> None:
+    def guest(*_, **__):
+        raise GuestError("QEMU ended")
+
+    monkeypatch.setattr(fault_reports, "OUTPUT", tmp_path)
+    monkeypatch.setattr(fault_reports, "files", lambda *_: {})
+    monkeypatch.setattr(fault_reports, "key", lambda *_: "")
+    monkeypatch.setattr(fault_reports, "Guest", guest)
+    outcome = fault_reports.attempt(REPORT, "off")
+    assert outcome.status == FAILS and outcome.wrong[0] == "QEMU ended"

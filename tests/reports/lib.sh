@@ -1,0 +1,183 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=dash
+# What the reports share. It runs in the guest, under busybox sh: a run.sh begins with `. /reports/lib.sh`. $MODE is
+# unpatched, off, hint or scan. Each check is one line, "holds: ..." or "fails: ...", in any case.
+
+DEBUG=/sys/kernel/debug/hwswap
+GROUP=/sys/fs/cgroup/report
+HUGEPAGES=/sys/kernel/mm/transparent_hugepage
+
+holds() { echo "holds: $*"; }
+fails() { echo "fails: $*"; }
+
+# check TEXT COMMAND...: whether the command succeeds
+check() {
+	local text=$1 said
+	shift
+	if said=$("$@" 2>&1); then holds "$text"; else fails "$text: '$*' ended with $? ($(echo "$said" | tail -n 1))"; fi
+}
+
+# refused TEXT ERROR COMMAND...: whether the command fails, and says ERROR
+refused() {
+	local text=$1 error=$2 said
+	shift 2
+	if said=$("$@" 2>&1); then
+		fails "$text: '$*' succeeded"
+	elif echo "$said" | grep -qi -- "$error"; then
+		holds "$text"
+	else
+		fails "$text: '$*' said '$said', not '$error'"
+	fi
+}
+
+# equal TEXT EXPECTED FOUND
+equal() { if [ "$2" = "$3" ]; then holds "$1"; else fails "$1: $3, not $2"; fi; }
+
+# within TEXT LEAST MOST FOUND
+within() { if [ "$4" -ge "$2" ] && [ "$4" -le "$3" ]; then holds "$1"; else fails "$1: $4, not $2 to $3"; fi; }
+
+# until_true SECONDS COMMAND...: waits until the command succeeds
+until_true() {
+	local left=$(($1 * 5))
+	shift
+	until "$@"; do
+		[ $((left -= 1)) -gt 0 ] || return 1
+		sleep 0.2
+	done
+}
+
+# --- Swap areas
+
+# le32 NUMBER...: as the words of a header
+le32() {
+	local word
+	for word; do
+		# shellcheck disable=SC2059  # made to be a format
+		printf "$(printf '\\%03o\\%03o\\%03o\\%03o' $((word & 255)) $((word >> 8 & 255)) $((word >> 16 & 255)) \
+			$((word >> 24 & 255)))"
+	done
+}
+
+# header AREA LAST_PAGE [BAD_PAGE...]: writes a header that says so, true or not (`swapctl make` writes true ones)
+header() {
+	local area=$1 last=$2
+	shift 2
+	{
+		head -c 1024 /dev/zero
+		le32 1 "$last" $#
+		head -c 500 /dev/zero
+		le32 "$@"
+		head -c 4096 /dev/zero
+	} | head -c 4086 >/tmp/header
+	printf SWAPSPACE2 >>/tmp/header
+	dd if=/tmp/header of="$area" bs=4096 conv=notrunc,fsync 2>/dev/null
+}
+
+# on AREA [OPTION...]: makes a swap area and switches it on; options are those of `swapctl on`
+on() {
+	local area=$1
+	shift
+	swapctl make "$area" && swapctl on "$@" "$area"
+}
+
+# on_disk DEVICE SLOT COUNT: a sum of what is there; not of what the page cache has of it, which swap goes around
+on_disk() {
+	echo 3 >/proc/sys/vm/drop_caches
+	dd if="$1" bs=4096 skip="$2" count="$3" 2>/dev/null | md5sum
+}
+
+# nullb NUMBER MB [ATTRIBUTE=VALUE...]: makes /dev/nullbNUMBER of so many MB, which keeps what is written to it.
+# Attributes are of configfs: discard=1, rotational=1, irqmode=2, completion_nsec=20000.
+nullb() {
+	local folder=/sys/kernel/config/nullb/nullb$1 size=$2 each
+	shift 2
+	[ -d /sys/module/null_blk ] || insmod /lib/modules/null_blk.ko nr_devices=0 || return 1
+	[ -d /sys/kernel/config/nullb ] || mount -t configfs config /sys/kernel/config || return 1
+	mkdir "$folder" || return 1
+	for each in "size=$size" memory_backed=1 "$@" power=1; do
+		echo "${each#*=}" >"$folder/${each%%=*}" || return 1
+	done
+}
+
+# zram NUMBER SIZE: makes /dev/zramNUMBER, of a size such as 64M
+zram() {
+	local module
+	if [ ! -d /sys/module/zram ]; then
+		for module in zsmalloc lzo_compress lzo_decompress lzo lzo-rle; do
+			if [ -f /lib/modules/$module.ko ]; then insmod /lib/modules/$module.ko || return 1; fi
+		done
+		insmod /lib/modules/zram.ko "num_devices=${ZRAM_DEVICES:-1}" || return 1
+	fi
+	echo "$2" >"/sys/block/zram$1/disksize"
+}
+
+# swap_file DISK SIZE [BLOCK]: makes /tmp/diskDISK/swap, of a size such as 64m, on ext2 on /dev/ramDISK
+swap_file() {
+	mkdir -p "/tmp/disk$1" && mke2fs -b "${3:-4096}" "/dev/ram$1" >/dev/null 2>&1 &&
+		mount -t ext2 "/dev/ram$1" "/tmp/disk$1" && swapctl make -s "$2" "/tmp/disk$1/swap"
+}
+
+# --- Counters
+
+# meminfo NAME: kB
+meminfo() { awk -v name="$1:" '$1 == name { print $2 }' /proc/meminfo; }
+# vmstat NAME
+vmstat() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
+# used AREA: kB in use by /proc/swaps; nothing when it is off
+used() { awk -v name="$1" '$1 == name { print $4 }' /proc/swaps; }
+# logged TEXT: how many lines of the kernel log have it
+logged() { dmesg | grep -c -- "$1"; }
+# folios SIZE_KB NAME: a counter of folios of that size, as swpout, swpout_fallback
+folios() { cat "$HUGEPAGES/hugepages-$1kB/stats/$2"; }
+
+# --- Memory, paged out and verified
+
+# group [LIMIT]: makes the control group $GROUP, with a limit of memory such as 16m
+group() {
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir -p $GROUP && echo "${1:-max}" >$GROUP/memory.max
+}
+
+# in_group COMMAND...: runs it there
+in_group() { sh -c "echo \$\$ >$GROUP/cgroup.procs && exec \"\$@\"" sh "$@"; }
+
+# verified FILE: whether the load that wrote this output verified something, and every byte was right
+verified() {
+	tail -n 1 "$1" | grep -q '"mismatches": *0\b' && ! tail -n 1 "$1" | grep -q '"verified_bytes": *0\b' &&
+		! tail -n 1 "$1" | grep -q '"died": *[1-9]'
+}
+
+# hold NAME SIZE [OPTION...]: writes so much and pages it out (swapfrag), and keeps it there until let_go NAME
+hold() {
+	local name=$1 size=$2
+	shift 2
+	swapfrag --size "$size" --free 0 "$@" >"/tmp/$name.out" 2>&1 &
+	echo $! >"/tmp/$name.pid"
+	until_true 120 grep -q -e ready -e : "/tmp/$name.out" && grep -q ready "/tmp/$name.out"
+}
+
+# let_go NAME: ends what hold began; whether every byte was right
+let_go() {
+	kill "$(cat "/tmp/$1.pid")" && wait "$(cat "/tmp/$1.pid")"
+	grep -q '"done"' "/tmp/$1.out" && verified "/tmp/$1.out"
+}
+
+# --- The driver
+
+driver_stat() { awk -v name="$1" '$1 == name { print $2 }' $DEBUG/stats; }
+driver_attached() { grep -q ^attached $DEBUG/state; }
+
+# driver_on MODE: loads it; what has to have the engine waits for it
+driver_on() {
+	insmod /lib/modules/hwswap.ko "mode=$1" || return 1
+	[ "$1" = off ] || until_true 60 driver_attached
+}
+
+# driver_holds MODE: checks, at the end of a report, that the engine is there and knows what the kernel's tables say
+driver_holds() {
+	if [ "$1" != off ]; then
+		check "the engine is attached: $(cat $DEBUG/state)" driver_attached
+		equal "what the engine is told is what the tables say" "differences 0" \
+			"$(tail -n 1 $DEBUG/verify | cut -d' ' -f3-)"
+	fi
+}

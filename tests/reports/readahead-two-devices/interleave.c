@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// interleave: pages whose neighbours lie on another swap device, read and paged out again until SIGTERM.
+//
+// Each CPU allocates slots from a cluster of its own, and devices of equal priority take turns: paged out by two CPUs
+// in turn, neighbours lie on two devices. A line "ready" says that they did. Then the pages are read in random order,
+// verified, and paged out again. At the end a line of JSON.
+
+#include "common.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+
+#define PAGES 2048UL
+#define SEED 7
+
+static volatile sig_atomic_t stop;
+
+static void stopped(int signal) {
+  (void)signal;
+  stop = 1;
+}
+
+static void page_out(char *base) {
+  for (unsigned long i = 0; i < PAGES; i++) {
+    run_on_cpu(i % 2);
+    madvise(base + i * PAGE_BYTES, PAGE_BYTES, MADV_PAGEOUT);
+  }
+}
+
+/* Returns how many pages are on another device than the one before them. */
+static unsigned long neighbours(const char *base) {
+  static uint64_t entries[PAGES];
+  unsigned long found = 0;
+  int fd = open_or_die("/proc/self/pagemap", 0);
+
+  read_pagemap(fd, entries, base, PAGES);
+  for (unsigned long i = 1; i < PAGES; i++)
+    found += entries[i] & entries[i - 1] & PAGEMAP_SWAPPED && PAGEMAP_TYPE(entries[i]) != PAGEMAP_TYPE(entries[i - 1]);
+  return found;
+}
+
+int main(void) {
+  struct sigaction action = {.sa_handler = stopped};
+  char *base = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint64_t random = SEED, verified = 0, mismatches = 0, on_two = 0;
+
+  if (base == MAP_FAILED)
+    die("no memory");
+  madvise(base, PAGES * PAGE_BYTES, MADV_NOHUGEPAGE);
+  sigaction(SIGTERM, &action, NULL);
+  for (unsigned long i = 0; i < PAGES; i++)
+    page_fill(base + i * PAGE_BYTES, SEED, 0);
+  page_out(base);
+  on_two = neighbours(base);
+  if (on_two < PAGES / 2)
+    die("%" PRIu64 " of %lu pages have a neighbour on another device", on_two, PAGES);
+  puts("ready");
+  fflush(stdout);
+  while (!stop) {
+    for (unsigned long i = 0; i < PAGES; i++) {
+      char *page = base + random_below(&random, PAGES) * PAGE_BYTES;
+
+      mismatches += page_check(page, SEED, 0);
+    }
+    page_out(base);
+  }
+  for (unsigned long i = 0; i < PAGES; i++, verified += PAGE_BYTES)
+    mismatches += page_check(base + i * PAGE_BYTES, SEED, 0);
+  printf("{\"on_two\": %" PRIu64 ", \"verified_bytes\": %" PRIu64 ", \"mismatches\": %" PRIu64 "}\n", on_two, verified,
+         mismatches);
+  return mismatches != 0;
+}

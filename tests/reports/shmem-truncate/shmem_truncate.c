@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// shmem_truncate ROUNDS: a file of shmem that is written, paged out, cut or punched across large folios, and verified.
+//
+// Each round writes what is not there, pages all of it out, then cuts the file at a random page and makes it as long
+// again, or punches a hole between two random pages, while another thread reads: entries of large folios are split
+// under the cut. What was cut off has to read as zeros, all else as it was written. The exit status is 1 otherwise.
+
+#include "common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGES 1024UL
+#define BYTES (PAGES * PAGE_BYTES)
+
+static char *base;
+static bool there[PAGES];
+static atomic_bool done;
+
+static void *read_on(void *unused) {
+  uint64_t random = 5, sum = 0;
+
+  while (!done)
+    sum += *(volatile char *)(base + random_below(&random, PAGES) * PAGE_BYTES);
+  (void)unused;
+  return (void *)(uintptr_t)sum;
+}
+
+static void cut(int fd, uint64_t first, uint64_t last) {
+  if (last < PAGES) {
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, first * PAGE_BYTES, (last - first) * PAGE_BYTES))
+      die("punch: %s", strerror(errno));
+  } else if (ftruncate(fd, first * PAGE_BYTES) || ftruncate(fd, BYTES)) {
+    die("truncate: %s", strerror(errno));
+  }
+  memset(there + first, false, last - first);
+}
+
+int main(int argc, char **argv) {
+  uint64_t rounds = parse_number(argc == 2 ? argv[1] : "", "ROUNDS", 1, 100000), random = 3;
+  int fd = memfd_create("shmem", MFD_CLOEXEC);
+  static const char zeros[PAGE_BYTES];
+  pthread_t reader;
+
+  if (fd < 0 || ftruncate(fd, BYTES))
+    die("no file: %s", strerror(errno));
+  base = mmap((void *)0x10000000000, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+  if (base == MAP_FAILED)
+    die("no mapping: %s", strerror(errno));
+  for (uint64_t round = 1; round <= rounds; round++) {
+    uint64_t first = random_below(&random, PAGES - 1);
+    uint64_t last = round % 2 ? PAGES : first + 1 + random_below(&random, PAGES - first - 1);
+
+    for (uint64_t i = 0; i < PAGES; i++)
+      if (!there[i])
+        page_fill(base + i * PAGE_BYTES, 1, 0);
+    memset(there, true, sizeof(there));
+    madvise(base, BYTES, MADV_PAGEOUT);
+    done = false;
+    /* Not in a cut of the end: reading there is SIGBUS. */
+    if (last < PAGES && pthread_create(&reader, NULL, read_on, NULL))
+      die("no thread");
+    cut(fd, first, last);
+    done = true;
+    if (last < PAGES)
+      pthread_join(reader, NULL);
+    for (uint64_t i = 0; i < PAGES; i++) {
+      const char *page = base + i * PAGE_BYTES;
+
+      if (there[i] ? page_check(page, 1, 0) : (size_t)memcmp(page, zeros, PAGE_BYTES)) {
+        printf("round %lu, cut %lu to %lu: page %lu is wrong\n", round, first, last, i);
+        return 1;
+      }
+    }
+  }
+  printf("%lu rounds\n", rounds);
+  return 0;
+}
