@@ -45,23 +45,21 @@ static void on_sigbus(int signal)
 	siglongjmp(killed, signal);
 }
 
-/* Reads pages again; returns how many were not as they were written, and in *bus how many could not be read. */
-static size_t check(size_t first, size_t number, volatile size_t *bus)
+/* Static, as a jump out of a signal leaves what is in registers as it was at some time. */
+static volatile size_t reading, wrong, bus;
+
+/* Reads pages again; counts those that are not as they were written in `wrong`, and in `bus` those that cannot be read. */
+static void check(size_t first, size_t number)
 {
-	volatile size_t wrong = 0;
-
-	*bus = 0;
-	for (volatile size_t page = first; page < first + number; page++) {
-		const char *at = base + page * PAGE_BYTES;
-
-		if (!rounds[page])
+	wrong = bus = 0;
+	for (reading = first; reading < first + number; reading++) {
+		if (!rounds[reading])
 			continue;
 		if (sigsetjmp(killed, 1))
-			(*bus)++;
+			bus++;
 		else
-			wrong += page_check(at, SEED, rounds[page]) != 0;
+			wrong += page_check(base + reading * PAGE_BYTES, SEED, rounds[reading]) != 0;
 	}
-	return wrong;
 }
 
 static size_t swapped(size_t first, size_t number)
@@ -96,7 +94,6 @@ static void say_slot(size_t page, char *said)
 /* A child waits until it is told to go on, and ends with 0 if all that its parent had written is there. */
 static void make_child(void)
 {
-	volatile size_t bus;
 	sigset_t go;
 	int received;
 	pid_t pid;
@@ -108,7 +105,8 @@ static void make_child(void)
 		die("fork: %s", strerror(errno));
 	if (!pid) {
 		sigwait(&go, &received);
-		_exit(check(0, count, &bus) || bus);
+		check(0, count);
+		_exit(wrong || bus);
 	}
 	children[nr_children++] = pid;
 }
@@ -130,8 +128,7 @@ static size_t end_children(void)
 static bool of_pages(const char *verb, uint64_t round, size_t first, size_t number, char *said)
 {
 	char *at = base + first * PAGE_BYTES;
-	volatile size_t bus;
-	size_t wrong, read = 0;
+	size_t read = 0;
 
 	if (!strcmp(verb, "fill")) {
 		for (size_t page = first; page < first + number; page++) {
@@ -144,7 +141,7 @@ static bool of_pages(const char *verb, uint64_t round, size_t first, size_t numb
 			die("cannot page out: %s", strerror(errno));
 		snprintf(said, LINE, "%zu", swapped(first, number));
 	} else if (!strcmp(verb, "check")) {
-		wrong = check(first, number, &bus);
+		check(first, number);
 		for (size_t page = first; page < first + number; page++)
 			read += !!rounds[page];
 		snprintf(said, LINE, "right %zu wrong %zu killed %zu", read - wrong - bus, wrong, bus);

@@ -8,6 +8,8 @@ BAD=/sys/kernel/config/nullb/nullb0/badblocks
 sectors() { echo "$(($1 * 8))-$(($1 * 8 + 7))"; }
 evict() { echo 64m >$GROUP/memory.reclaim 2>/dev/null; }
 
+# Page by page: what one error does to pages that are read with it is another report.
+echo 0 >/proc/sys/vm/page-cluster
 nullb 0 64 && on /dev/nullb0 && group || exit 1
 holder victim 1024 in_group && holder other 1024 in_group || exit 1
 ask victim fill 1 >/dev/null
@@ -23,7 +25,7 @@ equal "it finds its pages far away" "right 256 wrong 0 killed 0" "$(ask victim c
 equal "and all others that can be read" "right 1023 wrong 0 killed 1" "$(ask victim check)"
 equal "another process finds all of its pages" "right 1024 wrong 0 killed 0" "$(ask other check)"
 equal "a page that was written anew is right" "right 1 wrong 0 killed 0" \
-	"$(ask victim fill 3 499 1 >/dev/null; ask victim out >/dev/null; ask victim check 499 1)"
+	"$(ask victim fill 3 499 1 >/dev/null; ask victim out 499 1 >/dev/null; ask victim check 499 1)"
 
 evict
 check "swapoff with an unreadable page in use" swapctl off /dev/nullb0
