@@ -93,9 +93,9 @@ class Outcome:
     said: list[str] = field(default_factory=list)
     """The lines of run.sh."""
     wrong: list[str] = field(default_factory=list)
-    figures: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     key: str = ""
+    figures: dict[str, int] = field(default_factory=dict)
 
 
 def load(name: str, text: str) -> Report:

@@ -10,6 +10,7 @@ areas() { sed 1d /proc/swaps | wc -l; }
 in_use() { awk 'NR > 1 && $4 > 0' /proc/swaps | wc -l; }
 sum() { md5sum /tmp/big | cut -d' ' -f1; }
 claim() { mke2fs -b 4096 "$1" >/dev/null 2>&1 && mount -t ext2 "$1" /tmp/mnt && umount /tmp/mnt; }
+# shellcheck disable=SC2046  # a list
 off_all() { swapctl off $(awk 'NR > 1 { print $1 }' /proc/swaps); }
 
 mkdir -p /tmp/mnt
@@ -27,7 +28,7 @@ equal "the refused one is not among the areas" $MOST "$(areas)"
 equal "the refused one adds nothing" "$total" "$(meminfo SwapTotal)"
 check "nobody holds the refused one: a file system can be made there and mounted" claim /dev/nullb$MOST
 
-group
+group max
 in_group dd if=/dev/urandom of=/tmp/big bs=1M count=44 2>/dev/null
 before=$(sum)
 echo 48m >$GROUP/memory.reclaim 2>/dev/null

@@ -3,7 +3,7 @@
 # shellcheck shell=dash source=tests/reports/lib.sh
 . /reports/lib.sh
 
-nullb 0 64 && on /dev/nullb0 && group && holder victim 1024 in_group || exit 1
+nullb 0 64 && on /dev/nullb0 && group max && holder victim 1024 in_group || exit 1
 ask victim fill 1 >/dev/null
 ask victim out >/dev/null
 echo 64m >$GROUP/memory.reclaim 2>/dev/null

@@ -10,7 +10,7 @@ evict() { echo 64m >$GROUP/memory.reclaim 2>/dev/null; }
 
 # Page by page: what one error does to pages that are read with it is another report.
 echo 0 >/proc/sys/vm/page-cluster
-nullb 0 64 && on /dev/nullb0 && group || exit 1
+nullb 0 64 && on /dev/nullb0 && group max || exit 1
 holder victim 1024 in_group && holder other 1024 in_group || exit 1
 ask victim fill 1 >/dev/null
 ask other fill 2 >/dev/null

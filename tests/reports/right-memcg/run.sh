@@ -5,7 +5,7 @@
 
 A=/sys/fs/cgroup/a
 B=/sys/fs/cgroup/b
-GROUP=$A group && GROUP=$B group || exit 1
+GROUP=$A group max && GROUP=$B group max || exit 1
 current() { cat "$1/memory.current"; }
 swapped() { cat "$1/memory.swap.current"; }
 stat() { awk -v name="$2" '$1 == name { print $2 }' "$1/memory.stat"; }
@@ -18,7 +18,7 @@ ask moved fill 1 >/dev/null
 equal "all pages go out" 2048 "$(ask moved out)"
 within "their group is charged for the slots" $((2000 * 4096)) $((2060 * 4096)) "$(swapped $A)"
 cat $A/cgroup.procs >$B/cgroup.procs
-equal "read by a process that is in another group now, they are right" "right 2048 wrong 0 killed 0" "$(ask moved check)"
+equal "read by a process in another group, they are right" "right 2048 wrong 0 killed 0" "$(ask moved check)"
 within "the group that swapped them out is charged for them" $((1900 * 4096)) $((2400 * 4096)) "$(current $A)"
 within "the other group is not" 0 $((400 * 4096)) "$(current $B)"
 equal "nor is it for slots" 0 "$(swapped $B)"
@@ -34,7 +34,7 @@ check "the other group owes nothing" until_true 20 owes_nothing $B
 swapctl off /dev/ram0
 
 # Slots of two groups by turns: readahead for one reads pages of the other.
-nullb 0 32 && on /dev/nullb0 && GROUP=$A group || exit 1
+nullb 0 32 && on /dev/nullb0 && GROUP=$A group max || exit 1
 echo false >/sys/kernel/mm/swap/vma_ra_enabled
 holder one 128 in_group || exit 1
 GROUP=$B

@@ -6,9 +6,9 @@
 BESIDE=/sys/fs/cgroup/beside
 zero() { [ "$(cat $GROUP/memory.swap.current)" = 0 ]; }
 refused_times() { awk '$1 == "max" { print $2 }' $GROUP/memory.swap.events; }
-alive() { kill -0 "$1" 2>/dev/null; }
+ended() { ! kill -0 "$1" 2>/dev/null; }
 
-on /dev/ram0 -p 5 && on /dev/ram1 -p 5 && group || exit 1
+on /dev/ram0 -p 5 && on /dev/ram1 -p 5 && group max || exit 1
 mkdir $BESIDE
 echo 8m >$GROUP/memory.swap.max
 (echo 0 >$BESIDE/cgroup.procs && exec swapmix --sizes 4k,64k --fill 16m --churn 64m --seed 5) >/tmp/beside &
@@ -36,7 +36,7 @@ echo 8m >$GROUP/memory.swap.max
 ask low end >/dev/null
 check "the group owes nothing after that" until_true 20 zero
 
-until_true 60 eval '! alive $beside'
+until_true 60 ended $beside
 wait $beside
 check "every byte of the group beside it is right" verified /tmp/beside
 check "the group can be removed" rmdir $GROUP

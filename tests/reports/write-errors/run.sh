@@ -4,7 +4,7 @@
 . /reports/lib.sh
 
 BAD=/sys/kernel/config/nullb/nullb0/badblocks
-nullb 0 64 && on /dev/nullb0 && group || exit 1
+nullb 0 64 && on /dev/nullb0 && group max || exit 1
 # A quarter of the device, so that every cluster there has pages that cannot be written, 2 MB to 18 MB.
 echo "+4096-36863" >$BAD
 holder first 6144 in_group || exit 1
