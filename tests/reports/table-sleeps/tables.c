@@ -130,7 +130,7 @@ int main(void) {
   kb = resident(pagemap, mine, PAGES);
   for (size_t page = 0; page < PAGES; page++)
     atomic_fetch_add(&shared->mismatches, page_check(mine + page * PAGE_BYTES, SEED, 1));
-  printf("{\"tool\":\"tables\",\"stayed\":%" PRIu64 ",\"room\":%" PRIu64 ",\"beside\":%lu,\"stayed_after\":%" PRIu64
+  printf("{\"tool\":\"tables\",\"room\":%" PRIu64 ",\"beside\":%lu,\"stayed_after\":%" PRIu64
          ",\"verified_bytes\":%lu,\"mismatches\":%lu}\n",
          stayed, room, atomic_load(&shared->touched), kb, PAGES * PAGE_BYTES, atomic_load(&shared->mismatches));
   return atomic_load(&shared->mismatches) != 0;
