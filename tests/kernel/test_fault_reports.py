@@ -130,3 +130,22 @@ def test_a_guest_that_dies_fails_its_report(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(fault_reports, "Guest", guest)
     outcome = fault_reports.attempt(REPORT, "off")
     assert outcome.status == FAILS and outcome.wrong[0] == "QEMU ended"
+
+
+@pytest.mark.parametrize(
+    ("stock", "patched", "wrong"), [(100, 105, 0), (100, 106, 1), (100, 94, 1), (0, 0, 0), (0, 1, 1), (None, 1, 1)]
+)
+def test_figures_of_mode_off_are_those_of_the_unpatched_kernel(stock: int | None, patched: int, wrong: int) -> None:
+    report = Report("one", "seen", ["where"], "what holds", checks=2, same={"split": 0.05})
+    results = {
+        "one, unpatched": Outcome(HOLDS, figures={} if stock is None else {"split": stock}),
+        "one, off": Outcome(HOLDS, figures={"split": patched}),
+    }
+    assert len(fault_reports.compare([report], results)) == wrong
+    assert not fault_reports.compare([report], {"one, off": Outcome(HOLDS)})
+
+
+def test_each_report_has_its_programs_and_those_that_all_have() -> None:
+    by_name = {report.name: report for report in fault_reports.every()}
+    assert [each.name for each in fault_reports.programs_of(by_name["zero-pages"])] == ["pages.c", "zeros.c"]
+    assert [each.name for each in fault_reports.programs_of(by_name["order-steal"])] == ["pages.c"]

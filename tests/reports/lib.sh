@@ -37,6 +37,9 @@ equal() { if [ "$2" = "$3" ]; then holds "$1"; else fails "$1: $3, not $2"; fi; 
 # within TEXT LEAST MOST FOUND
 within() { if [ "$4" -ge "$2" ] && [ "$4" -le "$3" ]; then holds "$1"; else fails "$1: $4, not $2 to $3"; fi; }
 
+# figure NAME NUMBER: what report.toml compares between kernels (`same`)
+figure() { echo "figure: $1 $2"; }
+
 # until_true SECONDS COMMAND...: waits until the command succeeds
 until_true() {
 	local left=$(($1 * 5))
@@ -118,6 +121,24 @@ swap_file() {
 		mount -t ext2 "/dev/ram$1" "/tmp/disk$1" && swapctl make -s "$2" "/tmp/disk$1/swap"
 }
 
+# scattered_file: makes a swap file of 32 MB, /tmp/disk0/swap, in the holes between others on ext2 on /dev/ram0; the
+# others end where the disk does
+scattered_file() {
+	local number=0
+	mkdir -p /tmp/disk0 && mke2fs -b 4096 /dev/ram0 >/dev/null 2>&1 && mount -t ext2 /dev/ram0 /tmp/disk0 || return 1
+	while dd if=/dev/urandom of=/tmp/disk0/file$number bs=512k count=1 2>/dev/null; do number=$((number + 1)); done
+	while [ $((number -= 2)) -ge 0 ] && [ $number -ge 2 ]; do rm /tmp/disk0/file$number; done
+	sync
+	swapctl make -s 32m /tmp/disk0/swap && md5sum /tmp/disk0/file* >/tmp/files
+}
+# files_same: whether the other files are as they were; files_same_anew: when their disk was unmounted and mounted again
+files_same() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	md5sum -s -c /tmp/files
+}
+files_same_anew() { umount /tmp/disk0 && mount -t ext2 /dev/ram0 /tmp/disk0 && files_same; }
+
 # --- Counters
 
 # meminfo NAME: kB
@@ -126,6 +147,8 @@ meminfo() { awk -v name="$1:" '$1 == name { print $2 }' /proc/meminfo; }
 vmstat() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
 # used AREA: kB in use by /proc/swaps; nothing when it is off
 used() { awk -v name="$1" '$1 == name { print $4 }' /proc/swaps; }
+# swap_is_empty: whether all slots are free
+swap_is_empty() { [ "$(meminfo SwapFree)" = "$(meminfo SwapTotal)" ]; }
 # logged TEXT: how many lines of the kernel log have it
 logged() { dmesg | grep -c -- "$1"; }
 # folios SIZE_KB NAME: a counter of folios of that size, as swpout, swpout_fallback
@@ -160,6 +183,22 @@ hold() {
 let_go() {
 	kill "$(cat "/tmp/$1.pid")" && wait "$(cat "/tmp/$1.pid")"
 	grep -q '"done"' "/tmp/$1.out" && verified "/tmp/$1.out"
+}
+
+# holder NAME PAGES [COMMAND...]: starts `pages` (tests/reports/pages.c) with so many, by a command such as in_group
+holder() {
+	local name=$1 count=$2
+	shift 2
+	"$@" pages "$name" "$count" >"/tmp/$name.out" 2>&1 &
+	until_true 20 [ -p "/tmp/$name.ask" ]
+}
+
+# ask NAME COMMAND...: has the holder carry out a command, and prints what it says
+ask() {
+	local name=$1
+	shift
+	echo "$*" >"/tmp/$name.ask"
+	cat "/tmp/$name.said"
 }
 
 # --- The driver

@@ -41,6 +41,7 @@ PATIENCE = 3.0
 HOLDS, FAILS, KNOWN, GONE = "holds", "fails", "known fault", "gone"
 """What a run came to; KNOWN and GONE are of reports that name the kernel that has the fault."""
 
+_FIGURE = re.compile(r"^figure: (\S+) (\d+)$", re.MULTILINE)
 _SAID = re.compile(r"^(holds|fails): (.*)$", re.MULTILINE)
 
 
@@ -70,6 +71,8 @@ class Report:
     """The version of Linux that has this fault itself: what fails is known then."""
     permits: str = ""
     """A regular expression of lines of the kernel log that the report provokes; others that mean trouble fail it."""
+    same: Mapping[str, float] = field(default_factory=dict)
+    """Figures that mode off must have as the unpatched kernel has them, and the part that they may differ by."""
 
     @property
     def folder(self) -> Path:
@@ -92,6 +95,7 @@ class Outcome:
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
     key: str = ""
+    figures: dict[str, int] = field(default_factory=dict)
 
 
 def load(name: str, text: str) -> Report:
@@ -144,11 +148,17 @@ def with_engine(mode: str) -> bool:
 def key(report: Report, mode: str) -> str:
     """Return a hash of all that a run is made of."""
     digest = hashlib.sha256(f"{PATIENCE} {mode}".encode())
-    for file in sorted([FOLDER / "lib.sh", *(each for each in report.folder.iterdir() if each.is_file())]):
+    own = (each for each in report.folder.iterdir() if each.is_file())
+    for file in sorted({FOLDER / "lib.sh", *own, *programs_of(report)}):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     for artifact in (kernel_of(mode), artifacts.INITRAMFS, *([artifacts.DEVICE_GRANTS] if with_engine(mode) else [])):
         digest.update(str(artifact.path().resolve()).encode())
     return digest.hexdigest()[:16]
+
+
+def programs_of(report: Report) -> list[Path]:
+    """Return the sources of the report's own programs, and of those that all have."""
+    return sorted([*FOLDER.glob("*.c"), *report.folder.glob("*.c")])
 
 
 def files(report: Report, mode: str) -> dict[str, bytes]:
@@ -156,8 +166,9 @@ def files(report: Report, mode: str) -> dict[str, bytes]:
     programs = OUTPUT / report.name / "bin"
     given = {"reports/lib.sh": FOLDER / "lib.sh", "reports/run.sh": report.folder / "run.sh"}
     given |= {f"lib/modules/{each.name}": each for each in (kernel_of(mode).path().parent / "modules").glob("*.ko")}
-    for name in sorted(source.stem for source in report.folder.glob("*.c")):
-        command = ["make", "-s", "-C", str(WORKLOADS), f"OUT={programs}", f"PROGRAMS={name}", f"VPATH={report.folder}"]
+    for source in programs_of(report):
+        name = source.stem
+        command = ["make", "-s", "-C", str(WORKLOADS), f"OUT={programs}", f"PROGRAMS={name}", f"VPATH={source.parent}"]
         done = subprocess.run([*command, "CFLAGS=-O2 -g0 -I."], capture_output=True, text=True, check=False)
         if done.returncode:
             raise ReportError(f"{report.name}: {name}.c cannot be built:\n{done.stderr}")
@@ -194,6 +205,7 @@ def attempt(report: Report, mode: str) -> Outcome:
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("\n".join([output, *beside]))
     outcome = judge(report, output, code, beside)
+    outcome.figures = {name: int(value) for name, value in _FIGURE.findall(output)}
     outcome.seconds, outcome.key = round(time.monotonic() - began, 1), key(report, mode)
     return outcome
 
@@ -214,6 +226,20 @@ def keep(file: Path, results: Results) -> None:
     runs = {step: asdict(run) for step, run in results.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({**made_with, "reports": [asdict(each) for each in every()], "runs": runs}, indent=2))
+
+
+def compare(reports: Iterable[Report], results: Results) -> list[str]:
+    """Return a sentence for each figure that mode off has not as the unpatched kernel has it, of runs that there are."""
+    found = []
+    for report in reports:
+        pair = [results.get(f"{report.name}, {mode}") for mode in (UNPATCHED, OFF)]
+        if not all(pair):
+            continue
+        for name, part in report.same.items():
+            stock, patched = (each.figures.get(name, -1) for each in pair if each)
+            if min(stock, patched) < 0 or abs(patched - stock) > part * stock:
+                found.append(f"{report.name}: {name} is {patched} in mode off, {stock} on the unpatched kernel")
+    return found
 
 
 def table(reports: Sequence[Report], modes: Sequence[str], results: Results) -> Table:
@@ -274,5 +300,8 @@ def run(options: argparse.Namespace) -> int:
     for step in steps:
         if results[step].status in (FAILS, GONE):
             console.print(*(f"{step}: {line}" for line in results[step].wrong), sep="\n", markup=False)
+    differ = compare(reports, results)
+    if differ:
+        console.print(*differ, sep="\n", markup=False)
     console.print(f"figures and logs: {OUTPUT}")
-    return 1 if any(results[step].status == FAILS for step in steps) else 0
+    return 1 if differ or any(results[step].status == FAILS for step in steps) else 0

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=dash source=tests/reports/lib.sh
+. /reports/lib.sh
+
+value() { sed -n 's/.*"'"$1"'":\([0-9]*\).*/\1/p' /tmp/said; }
+# The disk's own memory is there beforehand.
+dd if=/dev/zero of=/dev/ram0 bs=1M count=64 2>/dev/null
+on /dev/ram0 || exit 1
+keep=$(cat /proc/sys/vm/min_free_kbytes)
+tables >/tmp/said
+equal "the program ended well" 0 $?
+equal "the reserve is as it was" "$keep" "$(cat /proc/sys/vm/min_free_kbytes)"
+# The kernel warns of it, as the second try of each table does not ask it to keep still.
+within "the second try, which may sleep, was made" 1 100000 "$(logged 'page allocation failure.*GFP_KERNEL|__GFP_HIGH')"
+within "swap had room for them" 1 10000 "$(value room)"
+within "another process read and freed meanwhile" 1 100000 "$(value beside)"
+equal "all went out when there was memory" 0 "$(value stayed_after)"
+check "every byte is right" verified /tmp/said
+hold all 62m
+within "all clusters can be used" 62000 65536 "$(used /dev/ram0)"
+let_go all
+# Other programs have pages there, too.
+check "swapoff" swapctl off /dev/ram0

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// tables: pages that go out while there is no memory for tables of clusters.
+//
+// A cluster gets its table when it is first used, from memory above half of the reserve (vm.min_free_kbytes), first
+// without sleeping, then with. So the reserve is set to a multiple of what is free, after the free memory was made
+// small: no table can be had, while page-outs go on, and another process reads from swap and frees what it has there.
+// Then the reserve is set back. Prints a line of JSON.
+
+#include "common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RESERVE "/proc/sys/vm/min_free_kbytes"
+#define PAGES 8192UL /* 32 MB */
+#define BESIDE 4096UL
+#define FREE_KB (24UL << 10) /* that are left free */
+#define SEED 1
+
+static struct {
+  atomic_ulong touched, mismatches;
+  atomic_bool begin, stop;
+} *shared;
+
+static uint64_t meminfo(const char *name) {
+  char line[128];
+  uint64_t kb = 0;
+  FILE *file = fopen("/proc/meminfo", "r");
+
+  while (file && fgets(line, sizeof(line), file)) {
+    if (!strncmp(line, name, strlen(name)))
+      sscanf(line, "%*s %" SCNu64, &kb);
+  }
+  if (file)
+    fclose(file);
+  return kb;
+}
+
+static char *map(size_t pages) {
+  char *at = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  if (at == MAP_FAILED)
+    die("no memory: %s", strerror(errno));
+  return at;
+}
+
+static void fill(char *at, size_t pages) {
+  for (size_t page = 0; page < pages; page++)
+    page_fill(at + page * PAGE_BYTES, SEED, 1);
+}
+
+static size_t resident(int fd, char *at, size_t pages) {
+  static uint64_t entries[PAGES];
+  size_t found = 0;
+
+  read_pagemap(fd, entries, at, pages);
+  for (size_t page = 0; page < pages; page++)
+    found += !(entries[page] & PAGEMAP_SWAPPED);
+  return found;
+}
+
+/* Reads one page in eight and gives the others back, as long as it is told to. */
+static int beside(char *at) {
+  unsigned long wrong = 0;
+
+  while (!atomic_load(&shared->begin))
+    usleep(1000);
+  for (size_t page = 0; page < BESIDE && !atomic_load(&shared->stop); page++) {
+    if (page % 8)
+      madvise(at + page * PAGE_BYTES, PAGE_BYTES, MADV_DONTNEED);
+    else
+      wrong += page_check(at + page * PAGE_BYTES, SEED, 1);
+    atomic_fetch_add(&shared->touched, 1);
+    usleep(200);
+  }
+  atomic_fetch_add(&shared->mismatches, wrong);
+  return 0;
+}
+
+int main(void) {
+  char *mine, *other, *hog, before[32], tight[32];
+  uint64_t kb, room;
+  int pagemap = open_or_die("/proc/self/pagemap", O_RDONLY), fd = open_or_die(RESERVE, O_RDWR);
+  pid_t pid;
+
+  shared = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED || read(fd, before, sizeof(before)) <= 0)
+    die("cannot begin: %s", strerror(errno));
+  before[strcspn(before, "\n")] = 0;
+  other = map(BESIDE);
+  fill(other, BESIDE);
+  madvise(other, BESIDE * PAGE_BYTES, MADV_PAGEOUT);
+  pid = fork();
+  if (!pid)
+    _exit(beside(other));
+  munmap(other, BESIDE * PAGE_BYTES);
+  mine = map(PAGES);
+  fill(mine, PAGES);
+  resident(pagemap, mine, PAGES); /* has its own memory from here on */
+  kb = meminfo("MemFree:");
+  if (kb > FREE_KB) {
+    hog = map((kb - FREE_KB) / 4);
+    if (mlock(hog, (kb - FREE_KB) * 1024))
+      die("mlock: %s", strerror(errno));
+  }
+  snprintf(tight, sizeof(tight), "%" PRIu64, meminfo("MemFree:") * 5 / 2);
+
+  if (pwrite(fd, tight, strlen(tight), 0) < 0)
+    die("%s: %s", RESERVE, strerror(errno));
+  atomic_store(&shared->begin, true);
+  for (int time = 0; time < 4; time++)
+    madvise(mine, PAGES * PAGE_BYTES, MADV_PAGEOUT);
+  room = meminfo("SwapFree:") / 4;
+  if (pwrite(fd, before, strlen(before), 0) < 0)
+    die("%s: %s", RESERVE, strerror(errno));
+  atomic_store(&shared->stop, true);
+  waitpid(pid, NULL, 0);
+
+  for (int time = 0; time < 3; time++)
+    madvise(mine, PAGES * PAGE_BYTES, MADV_PAGEOUT);
+  kb = resident(pagemap, mine, PAGES);
+  for (size_t page = 0; page < PAGES; page++)
+    atomic_fetch_add(&shared->mismatches, page_check(mine + page * PAGE_BYTES, SEED, 1));
+  printf("{\"tool\":\"tables\",\"room\":%" PRIu64 ",\"beside\":%lu,\"stayed_after\":%" PRIu64
+         ",\"verified_bytes\":%lu,\"mismatches\":%lu}\n",
+         room, atomic_load(&shared->touched), kb, PAGES * PAGE_BYTES, atomic_load(&shared->mismatches));
+  return atomic_load(&shared->mismatches) != 0;
+}
