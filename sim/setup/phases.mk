@@ -105,7 +105,8 @@ fresh: verilog rtl-grants model model-wide model-scale guest unpatched tuned
 
 test-cocotb: verilog rtl-grants model-grants-only model-driver
 	@$(PHASE) $@ $(of_tests) tests/cocotb tests/data $(call packages,$($@_packages)) \
-		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-grants-only) $(call link,rtl-driver) -- $(tests) $(not_fresh) $(at_once) tests/cocotb
+		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-grants-only) $(call link,rtl-driver) -- \
+		$(tests) $(not_fresh) $(at_once) tests/cocotb
 
 test-trace: model model-wide model-scale
 	@$(PHASE) $@ $(of_tests) tests/rtl tests/scale tests/data $(call packages,$($@_packages)) \
