@@ -1,29 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bus resets the engine, or reports an error of it, while swap is in use; Relaxed Ordering stays off."""
 
-import re
-import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from driver import PCI_DEVICES, Driver, Load, swap_on
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
+from pci_errors import COMPLETION_TIMEOUT, MALFORMED, inject
 
 MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
 DEVICE_CONTROL = 0x58
 """Offset of Device Control in the simulated device's configuration space (sim/verilator/src/device/pci_config.cpp)."""
 RELAXED_ORDERING = 0x10
-
-COMPLETION_TIMEOUT = 0x4000
-"""An uncorrectable error that is not fatal, in Uncorrectable Error Status."""
-MALFORMED = 0x40000
-"""A fatal one: the link is reset."""
-WRITES = ("vfio_region_write", "vfio_pci_write_config", "pci_cfg_write")
-"""Events of QEMU: the engine's registers, its configuration, that of QEMU's own devices."""
-BUS_RESET = re.compile(r"^pci_cfg_write pcie-root-port .*@0x3e <- 0x[0-9a-f]*[4-7c-f][0-9a-f]$")
-"""Secondary Bus Reset, bit 6 of Bridge Control."""
 
 
 @pytest.fixture(scope="module")
@@ -70,16 +60,6 @@ def test_reset_under_load(guest: Guest, driver: Driver, method: str) -> None:
     driver.assert_mirror()
 
 
-def inject(driver: Driver, error: int) -> None:
-    """Have the kernel's own injector report an error of the engine through the root port."""
-    domain, bus, place = driver.address().split(":")
-    slot, function = place.split(".")
-    where = struct.pack("BBBx", int(bus, 16), int(slot, 16), int(function))
-    message = where + struct.pack("IIIIIII", error, 0, 0, 0, 0, 0, int(domain, 16))
-    text = "".join(f"\\x{byte:02x}" for byte in message)
-    driver.guest.run(f"printf '{text}' >/dev/aer_inject").check()
-
-
 @pytest.mark.parametrize("error", [COMPLETION_TIMEOUT, MALFORMED])
 def test_reported_error_under_load(guest: Guest, driver: Driver, error: int) -> None:
     before, recovered = driver.stats(), guest.kernel_log().count("device recovery successful")
@@ -96,41 +76,6 @@ def test_reported_error_under_load(guest: Guest, driver: Driver, error: int) -> 
     assert driver.messages("a PCI error was reported")
     assert guest.kernel_log().count("device recovery successful") == recovered + 1
     assert_ordered(driver)
-    driver.assert_mirror()
-
-
-def accesses(guest: Guest, act: Callable[[], None]) -> list[str]:
-    """Return what QEMU saw of registers and configuration being written meanwhile, in order."""
-    log = guest.folder / "qemu.log"
-    begin = log.stat().st_size
-    guest.trace(WRITES, True)
-    act()
-    guest.trace(WRITES, False)
-    return [line for line in log.read_text(errors="replace")[begin:].splitlines() if line.startswith(WRITES)]
-
-
-def touched(lines: list[str]) -> list[str]:
-    """Return the writes among them to the engine's registers, or to its Command."""
-    return [
-        line for line in lines if re.search(r"^vfio_region_write .*:region0\+|^vfio_pci_write_config .*@0x4,", line)
-    ]
-
-
-def test_a_frozen_engine_is_not_touched(guest: Guest, driver: Driver) -> None:
-    """Between a fatal error and the reset of its link."""
-    driver.set_mode("hint")
-    driver.wait_attached()
-    before = driver.stats()["detaches"]
-
-    def fail() -> None:
-        inject(driver, MALFORMED)
-        driver.wait_beyond("detaches", before)
-        driver.wait_attached()
-
-    lines = accesses(guest, fail)
-    reset = next(number for number, line in enumerate(lines) if BUS_RESET.search(line))
-    assert touched(lines[reset:]), lines  # it is attached again by registers
-    assert not touched(lines[:reset]), lines[:reset]
     driver.assert_mirror()
 
 

@@ -12,7 +12,7 @@ from soft_grants import page_out_64k
 QUEUE = "nr_devices=1 memory_backed=1 irqmode=2 completion_nsec=20000"
 ROTATING = "gb=1 rotational=1"
 TOO_LARGE = "gb=16"
-"""8,192 clusters; the engine knows 4,096."""
+"""8,192 clusters; the engine knows 2,048."""
 DEVICES = 8
 """As many as the engine has entries for."""
 SLOTS = 1023

@@ -81,6 +81,8 @@ class Guest:
     machine: Machine = field(default_factory=Machine)
     engine: EngineServer | None = None
     """Started and stopped by the guest, unless it runs already."""
+    beside: Sequence[str] = ()
+    """QEMU's devices that share the engine's first slot, as further functions."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Added to the initramfs, path -> content; executable."""
     job: str | None = None
@@ -205,6 +207,8 @@ class Guest:
             command += ["-device", f"pcie-root-port,id=port{port},chassis={port + 1},slot={port + 1}"]
         if self.engine:
             command += ["-device", json.dumps(self._device())]
+        for number, device in enumerate(self.beside, 1):
+            command += ["-device", f"{device},bus=port0,addr=0.{number}"]
         self._qemu = processes.start(command, self.folder / "qemu.log")
         self._channel = self._connect("channel")
         self._channel.settimeout(0.2)
@@ -222,7 +226,7 @@ class Guest:
     def _device(self) -> dict[str, object]:
         assert self.engine
         address = {"type": "unix", "path": str(self.engine.socket)}
-        place = {"id": f"engine{self._port}", "bus": f"port{self._port}"}
+        place = {"id": f"engine{self._port}", "bus": f"port{self._port}", "multifunction": bool(self.beside)}
         # A write that lets the simulated engine run has to end before the guest goes on, and may take long.
         manners = {"x-no-posted-writes": True, "x-msg-timeout": 60000}
         return {"driver": "vfio-user-pci", **place, **manners, "socket": address}
