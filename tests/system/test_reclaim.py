@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slots that only the swap cache holds: with grants they are reclaimed as they are without, as swap fills up.
+
+One CPU, whose clock counts instructions, and the engine in software.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from driver import BENCH, QUEUED, judge, kernel_modules
+from hwswap.guest.qemu import Guest, Machine
+
+SIZE_MB = 128
+TOLERANCE = 0.1
+
+
+@contextmanager
+def two_queues(kernel_log: Path, grants: str | None) -> Iterator[Guest]:
+    """Boot a guest with swap on two devices that answer later; with grants, and so the parameters of their engine."""
+    with Guest(Machine(cpus=1, icount=True, disks=0), files=kernel_modules(), log=kernel_log, patience=4) as guest:
+        options = "nr_devices=2 gb=1 memory_backed=1 irqmode=2 completion_nsec=20000"
+        guest.run(f"insmod /lib/modules/null_blk.ko {options}").check()
+        for disk in QUEUED:
+            guest.run(f"swapctl make -s {SIZE_MB // 2}m {disk} && swapctl on -p 5 {disk}").check()
+        if grants is not None:
+            guest.run(f"insmod /lib/modules/hwswap_softgrants.ko {grants}").check()
+        yield guest
+
+
+def fill_up(kernel_log: Path, every: str, grants: str | None) -> list[dict[str, int]]:
+    """Leave 50 MB that only the swap cache holds, page out 90 MB more; return what is used and cached after each 10."""
+    with two_queues(kernel_log, grants) as guest:
+        lines = guest.run(f"swapcached --first 100m --every {every} --more 10m --times 9", 300).check().splitlines()
+        judge(lines[-1])
+        if grants is not None:
+            counted = guest.run("cat /sys/kernel/debug/hwswap_softgrants/stats").check().split()
+            assert int(counted[counted.index("units") + 1]) > 1000, counted
+        return [json.loads(line) for line in lines[:-1]]
+
+
+@pytest.mark.parametrize("every", ["4k", "256k"])
+def test_what_only_the_swap_cache_holds_is_reclaimed_on_the_way(kernel_log: Path, every: str) -> None:
+    """At any fill the swap cache holds about as much as without grants, and no page stays in memory."""
+    off, grants = (fill_up(kernel_log, every, which) for which in (None, ""))
+    assert max(report["used"] for report in off) > 0.75 * SIZE_MB * 1024, off
+    for without, with_them in zip(off, grants, strict=True):
+        assert abs(with_them["cached"] - without["cached"]) <= TOLERANCE * without["cached"], (off, grants)
+        assert with_them["left"] == 0, grants
+
+
+def longest_call(kernel_log: Path, grants: str | None) -> tuple[int, int]:
+    """Fill swap to 90 %; return the mean and the longest of the allocations then, in instructions."""
+    with two_queues(kernel_log, None) as guest:
+        guest.run(f"echo 'fill 32700 1 10' >{BENCH}", 300).check()
+        if grants is not None:
+            guest.run(f"insmod /lib/modules/hwswap_softgrants.ko {grants}").check()
+        guest.run(f"echo 0 2 20000 >{BENCH} && sleep 0.1 && echo 0 1000 20000 >{BENCH}").check()
+        found = json.loads(guest.run(f"cat {BENCH}").check().splitlines()[0])
+        guest.run(f"echo drop >{BENCH}").check()
+    assert found["failed"] == 0, found
+    return found["avg"], found["max"]
+
+
+def test_the_longest_call_is_no_longer(kernel_log: Path) -> None:
+    """To look for what might be reclaimed costs little, and no call much."""
+    mean_off, longest_off = longest_call(kernel_log, None)
+    mean, longest = longest_call(kernel_log, "period_us=0 sparing=0")
+    assert mean < mean_off, (mean, mean_off)
+    assert longest <= (1 + TOLERANCE) * longest_off, (longest, longest_off)
