@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every DMA master of the engine x {ends of a DMA window, error of the bus, stop, RESET}: the table of cases/masters.py.
+"""Every DMA master of the engine x {ends of a window, bus error, stop, RESET}: the table of cases/masters.py.
 
 Which masters there are is read out of the engine's SystemVerilog, so that one without a row is found.
 """

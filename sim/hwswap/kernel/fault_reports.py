@@ -229,7 +229,7 @@ def keep(file: Path, results: Results) -> None:
 
 
 def compare(reports: Iterable[Report], results: Results) -> list[str]:
-    """Return a sentence for each figure that mode off has not as the unpatched kernel has it, of runs that there are."""
+    """Return a sentence for each figure in which mode off differs from the unpatched kernel, of the runs there are."""
     found = []
     for report in reports:
         pair = [results.get(f"{report.name}, {mode}") for mode in (UNPATCHED, OFF)]

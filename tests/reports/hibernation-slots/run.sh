@@ -16,7 +16,9 @@ equal "all of swap is free again" "$(meminfo SwapTotal)" "$(meminfo SwapFree)"
 swapload --processes 2 --size 12m --limit 6m --folio 4k --access random --rounds 4 >/tmp/load.out 2>&1 &
 load=$!
 until_true 60 [ "$(used /dev/ram0)" -gt 0 ]
-for _ in $(seq 20); do snapshot_slots --busy /dev/ram0 300 || fails "300 slots while two CPUs swap"; done >/tmp/busy.out 2>&1
+for _ in $(seq 20); do
+	snapshot_slots --busy /dev/ram0 300 || fails "300 slots while two CPUs swap"
+done >/tmp/busy.out 2>&1
 wait $load
 check "every byte of two CPUs is right" verified /tmp/load.out
 check "300 slots, 20 times, while two CPUs swap: $(head -n 1 /tmp/busy.out)" [ ! -s /tmp/busy.out ]

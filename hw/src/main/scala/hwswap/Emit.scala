@@ -80,7 +80,10 @@ object Emit {
       @arg(doc = "folder to write to; made when missing") targetDir: String,
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
-      @arg(doc = "clusters, a power of two from 8 to 65536, with --dram to 1048576; with --grants from 64, with --no-core to 524288") clusters: Int = 1024,
+      @arg(
+        doc = "clusters, a power of two from 8 to 65536, with --dram to 1048576; with --grants from 64, " +
+          "with --no-core to 524288"
+      ) clusters: Int = 1024,
       @arg(doc = "what register BUILD reads, at most 16 hexadecimal digits") buildHash: String = "0",
       @arg(doc = "the clusters are in DRAM, behind caches") dram: Flag,
       @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,

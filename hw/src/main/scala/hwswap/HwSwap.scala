@@ -53,7 +53,7 @@ class HwSwap(implicit val p: Params) extends Module {
   }
   slave.io.regs.readData := blocks.map(_.readData).reduce(_ | _)
 
-  for (flush <- dma.map(_.io.flush) ++ tableDma.map(_.io.flush) ) flush := resetControl.io.flush
+  for (flush <- dma.map(_.io.flush) ++ tableDma.map(_.io.flush)) flush := resetControl.io.flush
   for (grants <- grants) grants.flush := resetControl.io.flush || shell.host.stopped
   // Of the masters alone: RESET waits for them, and not for what the gate still ends from before.
   private val mastersIdle = (dma.map(_.io.idle) ++ tableDma.map(_.io.idle) ++ grants.map(_.busIdle)).reduce(_ && _)

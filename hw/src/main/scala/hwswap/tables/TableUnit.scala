@@ -174,7 +174,8 @@ class TableUnit(implicit p: Params) extends Module {
   io.wordRead := words.io.words.fire
   io.wordWritten := state === State.reportWait && report.io.write.data.fire && doing(TableOp.changing: _*)
 
-  window.io.start := state === State.check && !io.stop && !noDevice && !outOfRange && !unaligned && !wrong && doing(TableOp.window)
+  window.io.start := state === State.check && !io.stop && !noDevice && !outOfRange && !unaligned && !wrong &&
+    doing(TableOp.window)
   window.io.slot := job.slot
   window.io.pages := device.pages
   window.io.setting := job.arg1

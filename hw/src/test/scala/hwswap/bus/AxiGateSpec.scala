@@ -17,8 +17,8 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private class Bench(dut: AxiGate, random: Random, eager: Int = 60) {
     val memory = new AxiMemory(AxiSignals(dut.io.axi), random, eager, latency = random.nextInt(12))
     private val inner = dut.io.inner
-    for (b <- Seq(inner.aw.valid, inner.w.valid, inner.b.ready, inner.ar.valid, inner.r.ready, dut.io.stop, dut.io.abandon))
-      b.poke(false)
+    private val ofInner = Seq(inner.aw.valid, inner.w.valid, inner.b.ready, inner.ar.valid, inner.r.ready)
+    for (b <- ofInner ++ Seq(dut.io.stop, dut.io.abandon)) b.poke(false)
     for (window <- dut.io.windows; bits <- Seq(window.start, window.limit)) bits.poke(0)
     for (window <- dut.io.windows; bit <- Seq(window.read, window.write)) bit.poke(false)
     dut.reset.poke(true)
@@ -158,7 +158,7 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       val bench = new Bench(dut, random)
       // The last page has no other window behind it; that before it has.
       bench.permit(0, inside, inside + 0x2000, reads = true, writes = true)
-      for (page <- Seq(inside, inside + 0x1000); write <- Seq(false, true); left <- Seq(1, 4, 8)) {
+      for (page <- Seq(inside, inside + 0x1000); write <- Seq(false, true); left <- Seq(1, 4, 8))
         for (beats <- Seq(left, left + 1, 16)) {
           val address = page + 4096 - 8 * left
           val made = bench.memory.bursts.length
@@ -176,7 +176,6 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
           assert(bench.memory.bursts.length == made + (if (fits) 1 else 0))
           assert(bench.refused.toSeq == (if (fits) Nil else Seq((write, address))))
         }
-      }
     }
   }
 
