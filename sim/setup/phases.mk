@@ -29,7 +29,7 @@ phases := lint verilog test-hw model test-harness model-scale model-wide model-d
 	unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb test-trace test-system pytest \
 	test-report
 # Run besides after a change of the engine or of its tests: from nothing they take longer than CI has.
-full_phases := coverage coverage-dram formal mutate test-harts test-system-rest
+full_phases := test-hw-all coverage coverage-dram formal mutate test-harts test-system-rest
 .PHONY: all full $(phases) $(full_phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants \
 	report-env soc-model-rocket4 programs
 
@@ -46,9 +46,10 @@ model: verilog
 unpatched tuned:
 	@$(PHASE) $@ -- $(RUN) kernel-$@
 
-test-hw:
-	@$(PHASE) $@ $(call recipe,$@) hw/src hw/build.sbt hw/test.sbt hw/project sim/setup/sbt sim/setup/jvm \
-		$(call link,python) "$$(java -version 2>&1 | head -n 1)" -- $(RUN) $@
+test-hw test-hw-all:
+	@$(PHASE) $@ $(call recipe,test-hw $(short)) hw/src hw/build.sbt hw/test.sbt hw/project sim/setup/sbt \
+		sim/setup/jvm $(call link,python) "$$(java -version 2>&1 | head -n 1)" -- $(RUN) test-hw $(short)
+test-hw: short = SHORT=1
 
 test-harness: model
 	@$(PHASE) $@ $(call recipe,$@) sim/verilator hw/generated/hwswap_map.h $(call link,model) -- $(RUN) $@
