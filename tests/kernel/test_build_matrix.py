@@ -27,16 +27,16 @@ def test_each_choice_of_options_is_built_once() -> None:
 
 def test_options_that_a_prefix_does_not_have_are_not_asked_for() -> None:
     cell = Cell("c", ("SMP=n", "SWAP_GRANTS=n"))
-    assert cell.fragment([]) == "CONFIG_DEBUG_FS=y\nCONFIG_SMP=n\n"
+    assert cell.fragment([]) == "CONFIG_SMP=n\n"
     assert cell.fragment(["SWAP_GRANTS", "SWAP_OFFLOAD"]) == (
-        "CONFIG_DEBUG_FS=y\nCONFIG_SWAP_GRANTS=n\nCONFIG_SWAP_OFFLOAD=y\nCONFIG_SMP=n\n"
+        "CONFIG_SWAP_GRANTS=n\nCONFIG_SWAP_OFFLOAD=y\nCONFIG_SMP=n\n"
     )
 
 
 def test_what_is_refused_must_not_be_there_and_the_rest_must() -> None:
     cell = Cell("c", ("SMP=n",), ("SWAP_GRANTS",))
     known = ["SWAP_GRANTS", "SWAP_OFFLOAD"]
-    config = "CONFIG_DEBUG_FS=y\n# CONFIG_SMP is not set\nCONFIG_SWAP_OFFLOAD=y\n"
+    config = "# CONFIG_SMP is not set\nCONFIG_SWAP_OFFLOAD=y\n"
     assert not cell.fault(known, config)
     assert cell.fault(known, config + "CONFIG_SWAP_GRANTS=y\n") == "SWAP_GRANTS can be chosen"
     assert "CONFIG_SWAP_OFFLOAD=y" in cell.fault(known, config.replace("CONFIG_SWAP_OFFLOAD=y\n", ""))

@@ -33,6 +33,9 @@ from hwswap.kernel.patch_steps import OUR_OPTIONS, OUTPUT, PATCHES, StepError, T
 from hwswap.project import paths, provenance
 
 LOGS = OUTPUT / "matrix"
+COMMON = "CONFIG_DEBUG_FS=y\nCONFIG_TRANSPARENT_HUGEPAGE=y\n"
+"""Asked for everywhere, as options of ours need it; there are kernels that cannot have it."""
+
 BACKEND = ("SWAP_OFFLOAD", "SWAP_GRANTS")
 """Options that need tables of 512 little-endian entries of 64 bits, each in a page."""
 
@@ -56,8 +59,8 @@ class Cell:
     """Else only its options are looked at, which takes no compiler but the host's."""
 
     def fragment(self, known: Sequence[str]) -> str:
-        """Return what is asked for over the base; of our options only those that are `known`."""
-        values = {"DEBUG_FS": "y"} | dict.fromkeys(known, "y") | dict(line.split("=", 1) for line in self.lines)
+        """Return what a cell is about; of our options only those that are `known`."""
+        values = dict.fromkeys(known, "y") | dict(line.split("=", 1) for line in self.lines)
         return "".join(
             f"CONFIG_{option}={value}\n"
             for option, value in values.items()
@@ -181,7 +184,7 @@ class Builds(Tree):
                 shutil.copy(bases / cell.base, base)
         kconfig = (self.source / "mm/Kconfig").read_text()
         known = [option for option in OUR_OPTIONS if re.search(rf"^config {option}$", kconfig, re.MULTILINE)]
-        (folder / ".config").write_text(base.read_text() + cell.fragment(known))
+        (folder / ".config").write_text(base.read_text() + COMMON + cell.fragment(known))
         self.call(cell, ["olddefconfig"], log, what)
         return cell.fault(known, (folder / ".config").read_text())
 
