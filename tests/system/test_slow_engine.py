@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from driver import DISKS, Driver, change_devices, swap_on, swapload
+from driver import DISKS, Driver, Load, change_devices, swap_on
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.rtl.device_server import EngineServer
 
@@ -37,7 +37,8 @@ def test_swapon_and_swapoff_do_not_wait(folder: Path, kernel_log: Path) -> None:
         hint = time_devices(guest)
         print(f"three devices off and on: {off:.2f} s in mode off, {hint:.2f} s with the engine")
         assert hint < off + WAIT
-        swapload(guest, "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2")
+        load = Load(guest, "--processes 2 --size 8m --limit 6m --folio 4k --access random")
         driver.wait_grants(120)
+        load.stop()
         driver.assert_mirror()
         assert not driver.messages("detached")
