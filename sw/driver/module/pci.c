@@ -68,8 +68,9 @@ static void hwswap_pci_reach(struct pci_dev *pdev, pci_channel_state_t state)
 
 static void hwswap_pci_remove(struct pci_dev *pdev)
 {
-	/* It may have been pulled out. */
-	hwswap_pci_reach(pdev, pdev->error_state);
+	/* It may have been pulled out. All else error_detected() has said. */
+	if (pdev->error_state == pci_channel_io_perm_failure)
+		hwswap_core_reach(&pdev->dev, HWSWAP_DEAD);
 	hwswap_core_remove(&pdev->dev);
 	pci_free_irq_vectors(pdev);
 }
