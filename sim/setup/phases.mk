@@ -26,10 +26,10 @@ of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyp
 	$(call link,python) "$${HWSWAP_SEED:-}"
 
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only guest \
-	unpatched tuned soc-model litex-example capacity failed-seeds fresh test-cocotb test-trace test-system pytest \
-	test-report
+	unpatched tuned failed-seeds fresh test-cocotb test-trace test-system pytest
 # Run besides after a change of the engine or of its tests: from nothing they take longer than CI has.
-full_phases := test-hw-all coverage coverage-dram formal mutate test-harts test-system-rest
+full_phases := test-hw-all coverage coverage-dram formal mutate soc-model litex-example capacity test-soc test-harts \
+	test-system-rest test-report
 .PHONY: all full $(phases) $(full_phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants \
 	report-env soc-model-rocket4 programs
 
@@ -90,9 +90,8 @@ test-system_packages := bench cli compare guest kernel loads model project rtl s
 system_rest := $(addprefix tests/system/test_,trusted.py trusted_engine_lost.py bench_table_driver.py bench_loads.py \
 	sample.py)
 
-# What tests may want that is built. Capacity is there for the engines of the boards.
-built := model model-scale model-wide model-driver model-grants-only guest unpatched tuned soc-model litex-example \
-	proof-rtl rtl-grants capacity
+# What tests may want that is built.
+built := model model-scale model-wide model-driver model-grants-only guest unpatched tuned proof-rtl rtl-grants
 
 # What once failed, each time and before all phases that draw a seed; it may be of any folder. They do not need it, so
 # that they run where it fails; side by side with others it begins when all is built.
@@ -137,7 +136,11 @@ test-harts: soc-model-rocket4
 # All others, each time, after all that they want built.
 pytest: $(built)
 	@$(PHASE) $@ -- $(tests) $(files_at_once) \
-		$(addprefix --ignore=tests/,cocotb rtl scale system harts test_failed_seeds.py)
+		$(addprefix --ignore=tests/,cocotb rtl scale system soc harts test_failed_seeds.py)
+
+# Capacity is there for the engines of the boards.
+test-soc: soc-model litex-example capacity
+	@$(PHASE) $@ -- $(tests) $(files_at_once) tests/soc
 
 # In an environment of its own, so the phase before does not collect it. The page is of README, docs and the results.
 test-report: report-env model
