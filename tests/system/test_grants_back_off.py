@@ -115,6 +115,19 @@ def test_refused_grants_cost_no_more_than_none(kernel_log: Path, lie: str) -> No
         engine.unload()
 
 
+def test_the_search_and_grants_in_one_cluster(kernel_log: Path) -> None:
+    """The engine is late, and the search goes on where it grants: a grant strays once, not with each place."""
+    with Guest(Machine(cpus=1, icount=True, disks=1, disk_mb=128), log=kernel_log) as guest:
+        add_ram(guest, 128)
+        engine = Engine(guest, "period_us=2000")
+        before = engine.counters()
+        swapload(guest, "--processes 1 --size 96m --limit 16m --folio 4k --access sequential --rounds 1", 600)
+        seen = engine.since(before)
+        assert seen["units"] > 5000, seen
+        assert seen["stray"] <= seen["popped"], seen
+        engine.unload()
+
+
 def test_an_engine_whose_grants_are_refused_is_detached(folder: Path, kernel_log: Path) -> None:
     """Grants of random bits: one line, and software goes on."""
     engine = EngineServer(folder, arguments=("--bad", "garbage"))
