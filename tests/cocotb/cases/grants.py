@@ -53,10 +53,9 @@ class LoggedLines(Lines):
 def known(dut: Any, cluster: int) -> tuple[Summary, int]:
     """Return what the engine keeps of a cluster, and how many entries and rings are of it."""
     record = int(dut.engine.summaries.records_ext.Memory[cluster].value)
-    counted = record & 1
-    refs, record = record >> 1 & 15, record >> 5
+    # From the lowest bit: spent and counted, a bit each; refs; the summary.
+    refs, record = record >> 2 & 15, record >> 6
     run, epoch, list_, order = record & 15, record >> 4 & 255, record >> 12 & 7, record >> 15 & 15
-    assert counted in (0, 1)
     return Summary(Word(order, Flag(list_), epoch), run - 1), refs
 
 
