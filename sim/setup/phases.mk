@@ -86,9 +86,9 @@ packages = sim/hwswap/__init__.py $(addprefix sim/hwswap/,$(1))
 test-cocotb_packages := compare model stimulus traces
 test-trace_packages := bench cli compare guest kernel model project rtl stimulus traces
 test-system_packages := bench cli compare guest kernel loads model project rtl stimulus traces
-# Guests that boot once for each load, or for an experiment that no default mode has: `make test-full` alone.
-system_rest := $(addprefix tests/system/test_,trusted.py trusted_engine_lost.py bench_table_driver.py bench_loads.py \
-	sample.py)
+# Guests of all other tests take longer than CI has: `make test-full` alone.
+system_short := $(addprefix tests/system/test_,another_engine.py big_endian.py channel.py dma_windows.py engine_lost.py \
+	grants_back_off.py limits.py modes.py)
 
 # What tests may want that is built.
 built := model model-scale model-wide model-driver model-grants-only guest unpatched tuned proof-rtl rtl-grants
@@ -123,7 +123,7 @@ test-system test-system-rest: programs model model-driver model-grants-only mode
 		$(call link,model-wide) $(call link,model-scale) $(call link,kernel) $(call link,modules) $(call link,guest) \
 		$(call link,kernel-unpatched) $(call link,kernel-tuned) $(call link,redis) $(call link,memhog) \
 		$(call link,stress-ng) -- $(tests) $(not_fresh) \
-		$(if $(filter %-rest,$@),$(system_rest),$(addprefix --ignore=,$(system_rest)) tests/system)
+		$(if $(filter %-rest,$@),$(addprefix --ignore=,$(system_short)) tests/system,$(system_short))
 
 # Four harts in simulation, which are slow to build and to run.
 soc-model-rocket4: verilog

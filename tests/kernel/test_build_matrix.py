@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make test-matrix` makes of configurations and logs; and the configurations that must be refused, as such."""
+"""Configurations and logs of `make test-matrix`: what is asked for, what is refused, what is told of a fault."""
 
 from collections import Counter
-from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from hwswap.kernel import build_matrix
-from hwswap.kernel.build_matrix import BACKEND, EACH_PREFIX, WHOLE_SERIES, Builds, Cell, Outcome
-from hwswap.kernel.patch_steps import OUR_OPTIONS, PATCHES, StepError, work_folder
-from rich.progress import Progress
-
-REFUSING = [cell for cell in WHOLE_SERIES if cell.refused and cell.base == "defconfig"]
+from hwswap.kernel.build_matrix import EACH_PREFIX, WHOLE_SERIES, Cell, Outcome
+from hwswap.kernel.patch_steps import OUR_OPTIONS, PATCHES
 
 
 def test_each_choice_of_options_is_built_once() -> None:
@@ -62,22 +56,3 @@ def test_a_failing_cell_is_told_of_in_a_sentence() -> None:
     warned = Outcome("0007", Cell("HIBERNATION=y"), warnings=["mm/swap.h: warning: this"])
     assert not warned.passed()
     assert "1 warnings, the first: mm/swap.h: warning: this" in warned.sentence()
-
-
-def test_what_is_not_supported_cannot_be_chosen(tmp_path: Path) -> None:
-    """And the rest can: the same way would be seen to refuse everything otherwise."""
-    log = tmp_path / "log"
-    with work_folder("kernel-options") as work:
-        builds = Builds(work, build_matrix.kernel_source(), Progress(disable=True))
-        for patch in sorted(PATCHES.glob("*.patch")):
-            builds.patch(patch, log)
-        faults = {
-            (cell.arch, cell.name): builds.configure(replace(cell, builds=False), tmp_path, log, "")
-            for cell in REFUSING
-        }
-        assert not {name: fault for name, fault in faults.items() if fault}
-        assert not builds.configure(Cell("c", builds=False), tmp_path, log, "")
-        fault = builds.configure(Cell("c", (), BACKEND, builds=False), tmp_path, log, "")
-        assert fault == "SWAP_OFFLOAD, SWAP_GRANTS can be chosen"
-        with pytest.raises(StepError):
-            builds.call(Cell("c", builds=False), ["no-such-target"], log, "")

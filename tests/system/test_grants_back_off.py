@@ -5,9 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from driver import BENCH, Driver, Load, hold_half, kernel_modules, swap_on, swapload, verify_half
+from driver import BENCH, hold_half, kernel_modules, swapload, verify_half
 from hwswap.guest.qemu import Guest, Machine
-from hwswap.rtl.device_server import EngineServer
 from soft_grants import Engine, page_out_64k
 
 RAM = "/dev/ram0"
@@ -126,18 +125,3 @@ def test_the_search_and_grants_in_one_cluster(kernel_log: Path) -> None:
         assert seen["units"] > 5000, seen
         assert seen["stray"] <= seen["popped"], seen
         engine.unload()
-
-
-def test_an_engine_whose_grants_are_refused_is_detached(folder: Path, kernel_log: Path) -> None:
-    """Grants of random bits: one line, and software goes on."""
-    engine = EngineServer(folder, arguments=("--bad", "garbage"))
-    with Guest(Machine(cpus=2), engine, log=kernel_log) as guest:
-        swap_on(guest)
-        driver = Driver.attached(guest, "hint")
-        load = Load(guest, "--processes 2 --size 16m --limit 8m --folio 4k --access random")
-        assert "most of its grants are refused" in driver.wait_detached(120)
-        assert len(driver.messages("most of its grants are refused; software goes on")) == 1
-        load.stop()
-        guest.run("echo off >/sys/module/hwswap/parameters/mode").check()
-        swapload(guest, "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2")
-        driver.unload()
