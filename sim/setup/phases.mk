@@ -28,7 +28,7 @@ of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyp
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only guest \
 	unpatched tuned failed-seeds fresh test-cocotb test-trace test-system pytest
 # Run besides after a change of the engine or of its tests: from nothing they take longer than CI has.
-full_phases := test-hw-all coverage coverage-dram formal mutate soc-model litex-example capacity test-soc test-harts \
+full_phases := test-hw-all test-masters coverage coverage-dram formal mutate soc-model litex-example capacity test-soc test-harts \
 	test-system-rest test-report
 .PHONY: all full $(phases) $(full_phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants \
 	report-env soc-model-rocket4 programs
@@ -106,7 +106,12 @@ fresh: verilog rtl-grants model model-wide model-scale guest unpatched tuned
 test-cocotb: verilog rtl-grants model-grants-only model-driver
 	@$(PHASE) $@ $(of_tests) tests/cocotb tests/data $(call packages,$($@_packages)) \
 		$(call link,rtl) $(call link,rtl-grants) $(call link,rtl-grants-only) $(call link,rtl-driver) -- \
-		$(tests) $(not_fresh) $(at_once) tests/cocotb
+		$(tests) $(not_fresh) $(at_once) --ignore=tests/cocotb/test_masters.py tests/cocotb
+
+# Each master of the engine at windows, errors, stops and RESET.
+test-masters: verilog model-grants-only model-driver
+	@$(PHASE) $@ $(of_tests) tests/cocotb $(call packages,$(test-cocotb_packages)) $(call link,rtl) \
+		$(call link,rtl-grants-only) $(call link,rtl-driver) -- $(tests) $(at_once) tests/cocotb/test_masters.py
 
 test-trace: model model-wide model-scale
 	@$(PHASE) $@ $(of_tests) tests/rtl tests/scale tests/data $(call packages,$($@_packages)) \
