@@ -28,8 +28,8 @@ of_tests = tests/conftest.py tests/run_seed.py sim/hwswap/project/retries.py pyp
 phases := lint verilog test-hw model test-harness model-scale model-wide model-driver model-grants-only guest \
 	unpatched tuned failed-seeds fresh test-cocotb test-trace test-system pytest
 # Run besides after a change of the engine or of its tests: from nothing they take longer than CI has.
-full_phases := test-hw-all test-masters coverage coverage-dram formal mutate soc-model litex-example capacity test-soc test-harts \
-	test-system-rest test-report
+full_phases := test-hw-all test-masters coverage coverage-dram formal mutate soc-model litex-example capacity \
+	test-soc test-harts test-system-rest test-report
 .PHONY: all full $(phases) $(full_phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants \
 	report-env soc-model-rocket4 programs
 
