@@ -87,8 +87,8 @@ test-cocotb_packages := compare model stimulus traces
 test-trace_packages := bench cli compare guest kernel model project rtl stimulus traces
 test-system_packages := bench cli compare guest kernel loads model project rtl stimulus traces
 # Guests of all other tests take longer than CI has: `make test-full` alone.
-system_short := $(addprefix tests/system/test_,another_engine.py big_endian.py channel.py dma_windows.py engine_lost.py \
-	grants_back_off.py limits.py modes.py)
+system_short := $(addprefix tests/system/test_,another_engine.py big_endian.py channel.py dma_windows.py \
+	engine_lost.py grants_back_off.py limits.py modes.py)
 
 # What tests may want that is built.
 built := model model-scale model-wide model-driver model-grants-only guest unpatched tuned proof-rtl rtl-grants
