@@ -280,6 +280,6 @@ def test_what_pytest_is_told_to_leave_out_is_a_phase_of_its_own():
         recipe = subprocess.run([*known, target], capture_output=True, text=True, check=True).stdout
         assert f"-m pytest {folder} " in recipe
         phases = subprocess.run(
-            [*known, "-f", "sim/setup/phases.mk", "all"], capture_output=True, text=True, check=True
+            [*known, "-f", "sim/setup/phases.mk", "full"], capture_output=True, text=True, check=True
         ).stdout
         assert f"sim/setup/phase {target} " in phases
