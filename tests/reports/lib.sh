@@ -13,9 +13,10 @@ fails() { echo "fails: $*"; }
 
 # check TEXT COMMAND...: whether the command succeeds
 check() {
-	local text=$1 said
+	local text=$1
 	shift
-	if said=$("$@" 2>&1); then holds "$text"; else fails "$text: '$*' ended with $? ($(echo "$said" | tail -n 1))"; fi
+	# In this shell, so that the command can wait for what this shell began.
+	if "$@" >/tmp/said 2>&1; then holds "$text"; else fails "$text: '$*' ended with $? ($(tail -n 1 /tmp/said))"; fi
 }
 
 # refused TEXT ERROR COMMAND...: whether the command fails, and says ERROR

@@ -32,7 +32,7 @@ swapctl off /dev/ram0
 while read -r text pages; do
 	# shellcheck disable=SC2086  # a list
 	header /dev/ram1 4095 $pages
-	refused "$text" "invalid argument" swapctl on /dev/ram1
+	refused "a bad page that cannot be: $(echo "$text" | tr _ ' ')" "invalid argument" swapctl on /dev/ram1
 done <<-END
 	slot_0 0
 	twice 7 8 7
