@@ -1,88 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of results: sweeps, and the page of all figures. They have an environment of their own (docs/report.md)."""
+"""Commands of results: compare two folders, the page of all figures, tables of pages, sweeps."""
 
 import argparse
 from pathlib import Path
 
+from rich.console import Console
+
 from hwswap.cli import options
 from hwswap.cli.parser import Commands, Parser, Run, command
-from hwswap.project import paths
 
 
-def with_its_packages(run: Run) -> Run:
-    """Say what to do where the environment of these commands is not there."""
+def fill_compare(parser: Parser) -> Run:
+    """Add the arguments of `compare`."""
+    from hwswap.results import compare, schema
 
-    def running(arguments: argparse.Namespace) -> int:
-        try:
-            return run(arguments)
-        except ModuleNotFoundError as error:
-            raise RuntimeError(
-                f"this command needs the Python package {error.name}: run `make report-env` once, then call ./hwswap "
-                "in the repository"
-            ) from error
-
-    return running
-
-
-def fill_sweep(parser: Parser) -> Run:
-    """Add the arguments of `sweep`."""
     parser.describe(
-        "Measure a grid of engines, loads, policies, latencies and seeds, as FILE has it (docs/report.md), and write\n"
-        "one Parquet file. Ctrl-C ends it; points that are done are kept, so that the next run goes on. The exit\n"
-        "status is 1 where a point failed."
+        "Put the figures of two folders of results beside each other. The exit status is 1 where one is further off\n"
+        "than its tolerance, or is missing in a result that both have."
     )
-    parser.add_argument("file", type=Path, help="the sweep, TOML")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler that runs, as tcp://host:8786")
-    where.add_argument("--slurm", type=options.count, metavar="JOBS", help="run on so many jobs of Slurm")
-    options.jobs(parser)
-    parser.add_argument("--build", action="store_true", help="build engines that FILE names by their sizes")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="folder to write to (default: build/sweep/NAME)"
-    )
+    parser.add_argument("before", type=Path, nargs="?", default=schema.RECORD, help="default: results, the record")
+    parser.add_argument("after", type=Path, nargs="?", default=schema.RUNS, help="default: build/results")
 
     def run(arguments: argparse.Namespace) -> int:
-        from hwswap.sweep import plan
+        before, after = schema.folder(arguments.before), schema.folder(arguments.after)
+        found, gone = compare.pairs(before, after), compare.lost(before, after)
+        console = Console(soft_wrap=True, highlight=False)
+        console.print(compare.table(found))
+        for name in gone:
+            console.print(f"hwswap: missing now: {name}", markup=False)
+        console.print(f"{sum(pair.holds for pair in found)} of {len(found)} figures hold")
+        return 0 if not gone and all(pair.holds for pair in found) else 1
 
-        # Before what takes long to load, and may be missing: what is wrong with the file can be said without it.
-        found = plan.read(arguments.file)
-        from hwswap.sweep import command as sweep
-
-        return sweep.run(found, arguments)
-
-    return with_its_packages(run)
+    return run
 
 
 def fill_report(parser: Parser) -> Run:
     """Add the arguments of `report`."""
-    parser.describe(
-        "Write one HTML page of all figures, and a PDF of it: of a run, of two runs, or of a sweep. Figures that a\n"
-        "run does not have are those that README and docs have on record, and say so."
-    )
-    parser.add_argument(
-        "results",
-        type=Path,
-        nargs="?",
-        default=paths.BUILD,
-        help="folder of results: build, or a copy (default: build)",
-    )
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--compare", nargs=2, metavar=("A", "B"), help="two such folders; `record` is what README and docs have"
-    )
-    what.add_argument("--sweep", type=Path, metavar="FILE", help="a sweep's Parquet file: all is drawn from it alone")
-    parser.add_argument("--no-pdf", dest="pdf", action="store_false", help="the HTML page alone")
-    options.output_folder(parser, paths.BUILD / "report")
+    from hwswap.results import schema
+
+    parser.describe("Write one HTML page of all figures of a folder, beside those on record.")
+    parser.add_argument("results", type=Path, nargs="?", default=schema.RECORD, help="default: results, the record")
+    parser.add_argument("--docs", action="store_true", help="make docs/results.md and README's table of the record")
 
     def run(arguments: argparse.Namespace) -> int:
-        from hwswap.report import command as report
+        from hwswap.results import compare, report, tables
 
-        return report.run(arguments)
+        record, found = schema.folder(schema.RECORD), schema.folder(arguments.results)
+        if arguments.docs:
+            for path, text in tables.pages(record).items():
+                path.write_text(text)
+            return 0
+        report.write(found, pairs=compare.pairs(record, found) if arguments.results != schema.RECORD else None)
+        print(report.OUTPUT)
+        return 0
 
-    return with_its_packages(run)
+    return run
+
+
+def fill_sweep(parser: Parser) -> Run:
+    """Add the arguments of `sweep`."""
+    from hwswap.bench import sweep
+
+    parser.describe(sweep)
+    parser.add_argument("file", type=Path, help="the sweep, TOML: sim/sweeps/example.toml is one with remarks")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler that runs, as tcp://host:8786")
+    where.add_argument("--slurm", type=options.count, metavar="JOBS", help="run on so many jobs of Slurm")
+    options.jobs(parser)
+    return sweep.run
 
 
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
+    command(commands, "compare", "put the figures of two folders of results beside each other", fill_compare)
+    command(commands, "report", "write a page of all figures, beside those on record", fill_report)
     command(commands, "sweep", "measure a grid of engines, loads, policies, latencies and seeds", fill_sweep)
-    command(commands, "report", "write a page of all figures, of a run, of two, or of a sweep", fill_report)

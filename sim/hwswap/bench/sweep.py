@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hwswap sweep`: the engine's cycles over a grid of engines, loads, policies, latencies, stalls and seeds.
+
+Each point is a task of Dask: it does a load under a policy on the golden model, and replays it on an engine, which has
+to decide the same. A point is kept as soon as it is done, so an interrupted run goes on where it was.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import itertools
+import json
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dask.distributed import Client, LocalCluster, as_completed
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from hwswap.compare import fallback
+from hwswap.kernel import convert
+from hwswap.project import paths
+from hwswap.results import schema
+from hwswap.rtl import replay
+from hwswap.traces import stream, trace
+
+ENGINES = {"default": "model", "wide": "model-wide"}
+"""Engine of a sweep file -> folder of build/ that has its replayer."""
+
+AXES: dict[str, tuple[Any, ...]] = {
+    "engine": ("default",),
+    "policy": ("linux",),
+    "latency": (16,),
+    "stall": (0,),
+    "seed": (1,),
+}
+"""What a grid may have beside `load`, and what it has where a file does not say."""
+
+BOUNDS = {"latency": (1, 100_000), "stall": (0, 90), "seed": (1, 2**31 - 2)}
+PATIENCE = 1800.0
+"""Seconds after which a replay is given up."""
+
+
+class SweepError(RuntimeError):
+    """The sweep cannot be done; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement. A load is a recorded trace or a random stream, as its table in the file says."""
+
+    engine: str
+    policy: str
+    latency: int
+    stall: int
+    seed: int
+    load: str
+    table: str
+    """The load's table, as JSON."""
+
+    @property
+    def what(self) -> str:
+        """Its row in the result."""
+        return f"{self.load}, {self.policy}, latency {self.latency}, stall {self.stall} %, seed {self.seed}"
+
+    def key(self) -> str:
+        """Name what is measured: another name when the engine's program or the load is another."""
+        digest = hashlib.sha256(repr(self).encode() + _program(self.engine).read_bytes())
+        if "trace" in (table := json.loads(self.table)):
+            digest.update((paths.ROOT / table["trace"]).read_bytes())
+        return digest.hexdigest()[:16]
+
+    def records(self) -> trace.Trace:
+        """Return the load by the kernel's own policy."""
+        table = json.loads(self.table)
+        if "stream" in table:
+            features = frozenset(table.pop("features", ()))
+            return stream.generate(
+                stream.Shape(seed=self.seed, operations=table.pop("stream"), features=features, **table)
+            )
+        loaded = trace.read(paths.ROOT / table["trace"])
+        if any(record.op >= trace.Op.BEGIN for record in loaded.records):
+            loaded = convert.plain(loaded)
+        most = table.get("operations") or len(loaded.records)
+        return trace.complete(loaded.header, loaded.records[:most])
+
+
+def _program(engine: str) -> Path:
+    """Return an engine's replayer."""
+    return paths.BUILD / ENGINES[engine] / "hwswap-replay"
+
+
+def points(path: Path) -> list[Point]:
+    """Return all combinations of a sweep file's lists.
+
+    Raises:
+        SweepError: the file says something that cannot be measured.
+    """
+    try:
+        found = tomllib.loads(path.read_text())
+        loads, grid = found.pop("load"), found.pop("grid", {})
+    except (OSError, KeyError, ValueError) as error:
+        raise SweepError(f"{path} is no sweep, TOML with a table [load.NAME]: {error}") from error
+    known = {"engine": set(ENGINES), "policy": set(fallback.POLICIES), "load": set(loads)}
+    if odd := (found.keys() | (grid.keys() - AXES.keys() - {"load"})):
+        raise SweepError(f"{path}: nobody knows '{sorted(odd)[0]}': a grid has load, {', '.join(AXES)}")
+    axes = {"load": tuple(loads), **AXES, **grid}
+    for axis, values in axes.items():
+        low, high = BOUNDS.get(axis, (0, 0))
+        for value in values:
+            if not (value in known[axis] if axis in known else isinstance(value, int) and low <= value <= high):
+                raise SweepError(
+                    f"{path}: {axis} cannot be {value!r}: choose {known.get(axis) or f'{low} to {high}'}"
+                )
+    made = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    found_points = [Point(**one, table=json.dumps(loads[one["load"]], sort_keys=True)) for one in made]
+    for point in found_points:
+        if not _program(point.engine).is_file():
+            raise SweepError(f"{_program(point.engine)} is missing: run `make {ENGINES[point.engine]}`")
+    for point in {point.load: point for point in found_points}.values():
+        try:
+            point.records()
+        except (OSError, TypeError, ValueError) as error:
+            raise SweepError(f"{path}: load {point.load} cannot be made: {error}") from error
+    return found_points
+
+
+def measure(point: Point) -> dict[str, Any]:
+    """Do a point's load under its policy on the golden model, and replay it on the engine."""
+    loaded = point.records()
+    policy = fallback.POLICIES[point.policy]
+    rates, records = fallback.redo(loaded, replace(policy, seed=point.seed) if policy.pack() else policy)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "point.hwst.gz"
+        trace.write(path, loaded.header, records)
+        words = [f"--latency={point.latency}", f"--stall={point.stall}", f"--seed={point.seed}"]
+        outcome = replay.replay(path, words, PATIENCE, _program(point.engine))
+    if not outcome.equal:
+        raise SweepError(f"{point.what}: the engine does not decide as the golden model")
+    tried, failed = sum(rates.tried.values()), sum(rates.failed.values())
+    cycles = outcome.report["cycles_per_op"]
+    return {"key": point.key(), "point": asdict(point), "cycles": cycles, "tried": tried, "failed": failed}
+
+
+@contextlib.contextmanager
+def workers(options: argparse.Namespace) -> Iterator[Client]:
+    """Yield the client of workers at a scheduler that runs, of Slurm's, or of this machine's."""
+    if options.scheduler:
+        with Client(options.scheduler, timeout=15) as client:
+            yield client
+        return
+    if options.slurm:
+        from dask_jobqueue import SLURMCluster  # needed for this alone
+
+        cluster = SLURMCluster(cores=1, memory="2GB", python=sys.executable)
+        cluster.scale(jobs=options.slurm)
+    else:
+        cluster = LocalCluster(n_workers=options.jobs, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure what is not there yet, and write the result; return the exit status."""
+    wanted = {point.key(): point for point in points(options.file)}
+    folder = paths.BUILD / "sweep" / options.file.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    journal = folder / "points.jsonl"
+    text = journal.read_text() if journal.exists() else ""
+    # A last line that a crash cut off is measured again.
+    text = text[: text.rfind("\n") + 1]
+    journal.write_text(text)
+    rows = {row["key"]: row for row in map(json.loads, text.splitlines())}
+    left = [point for key, point in wanted.items() if key not in rows]
+    failed = 0
+    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("points", total=len(wanted), completed=len(wanted) - len(left))
+        if left:
+            with workers(options) as client, journal.open("a") as kept:
+                for future in as_completed(client.map(measure, left, pure=False)):
+                    progress.advance(task)
+                    if future.status != "finished":
+                        failed += 1
+                        progress.console.print(f"hwswap: {future.exception()}", markup=False)
+                        continue
+                    row = future.result()
+                    rows[row["key"]] = row
+                    kept.write(json.dumps(row) + "\n")
+                    kept.flush()
+    figures = [
+        figure
+        for key, point in wanted.items()
+        if key in rows
+        for figure in (
+            schema.Figure(point.what, f"{point.engine}, cycles", rows[key]["cycles"], "cycles per operation", {}, 0.0),
+            schema.Figure(
+                point.what, f"{point.engine}, fall back", rows[key]["failed"], "allocations", {"of": rows[key]["tried"]}
+            ),
+        )
+    ]
+    schema.save(
+        f"sweep-{options.file.stem}",
+        figures,
+        title=f"Sweep {options.file.stem}",
+        command=f"./hwswap sweep {options.file}",
+        platform="Verilated engine, through the rings, its own clock",
+        leaves_out="the host's work",
+        folder=folder,
+    )
+    print(f"{len(wanted) - failed} of {len(wanted)} points, {len(left)} of them measured now: {folder}")
+    return 1 if failed else 0

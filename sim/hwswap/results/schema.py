@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a measuring command leaves: figures with units, and what they were made with, as one JSON file.
+
+build/results has those of this machine, results/ in the repository those on record.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from hwswap.project import paths, provenance
+
+RECORD = paths.ROOT / "results"
+"""The figures on record."""
+
+RUNS = paths.BUILD / "results"
+"""Where commands leave theirs."""
+
+BETTER = ("less", "more", "")
+
+
+class ResultError(ValueError):
+    """A file is no result; the message is one sentence that names it."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured number."""
+
+    what: str
+    """What was measured: a row of the result's table."""
+    of: str
+    """Whose it is: a column."""
+    value: float
+    unit: str
+    spread: Mapping[str, float] = field(default_factory=dict)
+    """What else is known of its distribution: p50, p99, least, greatest, seeds."""
+    tolerance: float | None = None
+    """How far another run may be off, as a share of this one; None: as far as it likes."""
+    better: str = ""
+    """In which direction a run may be off as far as it likes: less, more, or none."""
+
+    def holds(self, other: float) -> bool:
+        """Return whether another run's number is close enough to this one."""
+        if self.tolerance is None:
+            return True
+        if (self.better == "less" and other <= self.value) or (self.better == "more" and other >= self.value):
+            return True
+        # What is computed by a division is not the same to the last bit.
+        return abs(other - self.value) <= self.tolerance * abs(self.value) + 1e-9
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one command measured."""
+
+    name: str
+    title: str
+    command: str
+    platform: str
+    leaves_out: str
+    figures: tuple[Figure, ...]
+    commit: str
+    patches: str = ""
+    """Hash of the patch series, of figures of a kernel."""
+    engine: str = ""
+    """Build hash of the engine, where one was run."""
+    seed: int | None = None
+    short: bool = False
+    """The short form: less of everything."""
+
+    def key(self, figure: Figure) -> tuple[str, str, str]:
+        """Return what names a figure in all files."""
+        return self.name, figure.what, figure.of
+
+
+def save(
+    name: str,
+    figures: Iterable[Figure],
+    *,
+    title: str,
+    command: str,
+    platform: str,
+    leaves_out: str,
+    kernel: bool = False,
+    engine: str = "",
+    seed: int | None = None,
+    short: bool = False,
+    folder: Path = RUNS,
+) -> Result:
+    """Write a result, with the commit it is of; the file is there whole, or as it was.
+
+    Args:
+        name: of the file.
+        figures: what was measured.
+        title: one line for tables.
+        command: what is typed for it at the repository's top.
+        platform: what it was measured on, with its clock.
+        leaves_out: what is in no figure.
+        kernel: whether the patch series had part in it.
+        engine: build hash of the engine that had.
+        seed: of everything random.
+        short: whether it is the short form.
+        folder: where the file goes.
+    """
+    result = Result(
+        name,
+        title,
+        command,
+        platform,
+        leaves_out,
+        tuple(figures),
+        provenance.commit(),
+        provenance.patches() if kernel else "",
+        engine,
+        seed,
+        short,
+    )
+    _check(result, name)
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f"{name}.json.part"
+    part.write_text(json.dumps(asdict(result), indent=1) + "\n")
+    part.replace(folder / f"{name}.json")
+    return result
+
+
+def _check(result: Result, where: object) -> None:
+    """Raise ResultError where a result says something that no reader could use."""
+    keys = [result.key(figure) for figure in result.figures]
+    if not keys:
+        raise ResultError(f"{where}: there is no figure in it")
+    if twice := {key for key in keys if keys.count(key) > 1}:
+        raise ResultError(f"{where}: two figures are called '{', '.join(sorted(twice)[0][1:])}'")
+    for figure in result.figures:
+        if figure.better not in BETTER:
+            raise ResultError(f"{where}: '{figure.what}' has better = '{figure.better}': choose less, more, or nothing")
+        if not all(isinstance(number, (int, float)) for number in (figure.value, *figure.spread.values())):
+            raise ResultError(f"{where}: '{figure.what}' has a value that is no number")
+
+
+def _made(kind: type, found: Any, where: object) -> Any:
+    """Return an object of the fields of a file."""
+    known = {each.name for each in fields(kind)}
+    if not isinstance(found, dict) or not set(found) <= known:
+        raise ResultError(f"{where}: it is no result, or that of another version: run its command again")
+    try:
+        return kind(**found)
+    except TypeError as error:
+        raise ResultError(f"{where}: {str(error).partition(' ')[2]}: run its command again") from error
+
+
+def read(path: Path) -> Result:
+    """Return the result that a file has.
+
+    Raises:
+        ResultError: it has none.
+    """
+    try:
+        found = json.loads(path.read_text())
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ResultError(f"{path}: it is damaged ({error}): run its command again") from error
+    if isinstance(found, dict) and isinstance(found.get("figures"), list):
+        found["figures"] = tuple(_made(Figure, figure, path) for figure in found["figures"])
+    result = _made(Result, found, path)
+    _check(result, path)
+    return result
+
+
+def folder(path: Path) -> dict[str, Result]:
+    """Return the results of a folder, by name.
+
+    Raises:
+        ResultError: there is none, or a file is none.
+    """
+    if not path.is_dir():
+        raise ResultError(f"{path} is no folder of results")
+    found = {result.name: result for result in map(read, sorted(path.glob("*.json")))}
+    if not found:
+        raise ResultError(f"there is no result in {path}: commands that measure leave theirs in {RUNS}")
+    return found

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results as data: what a file may say, two folders beside each other, tables of pages, and the page in a browser."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from hwswap.cli import main as cli
+from hwswap.results import compare, report, schema, tables
+from hwswap.results.schema import Figure, ResultError
+
+
+def saved(folder, *figures, **more):
+    """Write a result called calls, and return the folder's."""
+    facts = {"title": "Calls", "command": "make calls", "platform": "a guest", "leaves_out": "waiting"} | more
+    schema.save("calls", figures, folder=folder, **facts)
+    return schema.folder(folder)
+
+
+ALLOC = Figure("allocate order 0", "kernel", 465.0, "instructions", {"p99": 700}, 0.03)
+FREE = Figure("free order 0", "kernel", 329, "instructions", {}, 0.03, "less")
+
+
+def test_what_is_written_is_read(tmp_path):
+    found = saved(tmp_path, ALLOC, FREE, seed=7, kernel=True)["calls"]
+    assert found.figures == (ALLOC, FREE)
+    assert found.seed == 7 and re.fullmatch("[0-9a-f]{12}", found.patches) and found.commit
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is damaged"),
+        ("[]", "is no result"),
+        ('{"name": "x", "more": 1}', "is no result"),
+        ('{"name": "x", "figures": [{"what": "y"}]}', "missing"),
+    ],
+)
+def test_a_file_that_is_no_result_is_named(tmp_path, text, said):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(ResultError, match=f"x.json: .*{said}"):
+        schema.folder(tmp_path)
+
+
+def test_a_figure_that_nobody_could_use_is_not_written(tmp_path):
+    for figures in ((ALLOC, ALLOC), (), (Figure("a", "b", 1, "s", better="most"),)):
+        with pytest.raises(ResultError):
+            saved(tmp_path, *figures)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("figure", "other", "holds"),
+    [
+        (ALLOC, 465 * 1.029, True),
+        (ALLOC, 465 * 1.031, False),
+        (ALLOC, 465 * 0.969, False),
+        (FREE, 100, True),
+        (FREE, 340, False),
+        (Figure("bytes wrong", "", 0, "bytes", {}, 0.0), 1, False),
+        (Figure("time", "", 5, "s"), 500, True),
+    ],
+)
+def test_a_figure_has_a_tolerance(figure, other, holds):
+    assert figure.holds(other) is holds
+
+
+def test_two_folders_beside_each_other(tmp_path, capsys):
+    other = Figure("allocate order 0", "kernel", 500, "instructions")
+    a = saved(tmp_path / "a", ALLOC, FREE)
+    b = saved(tmp_path / "b", other)
+    assert [(pair.holds, pair.after) for pair in compare.pairs(a, b)] == [(False, other)]
+    assert compare.lost(a, b) == ["calls: free order 0 (kernel)"]
+    assert cli.main(["compare", str(tmp_path / "a"), str(tmp_path / "a")]) == 0
+    assert cli.main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 1
+    assert "DIFFERS" in capsys.readouterr().out
+    saved(tmp_path / "c", ALLOC, short=True)
+    assert cli.main(["compare", str(tmp_path / "a"), str(tmp_path / "c")]) == 1
+
+
+def test_tables(tmp_path):
+    found = saved(tmp_path, ALLOC, Figure("allocate order 0", "engine", 2.449, "instructions"), FREE)
+    assert "| allocate order 0 | instructions | 465 (p99 700) | 2.45 |" in tables.markdown(found["calls"])
+    assert "| free order 0 | instructions | 329 | - |" in tables.markdown(found["calls"])
+    assert "465 : 2.45" in tables.short(found, [["calls", "allocate order 0"]])
+    with pytest.raises(ResultError, match="allocate order 1"):
+        tables.short(found, [["calls", "allocate order 1"]])
+
+
+def test_pages_are_those_of_the_record():
+    for path, text in tables.pages(schema.folder(schema.RECORD)).items():
+        assert path.read_text() == text, f"{path.name} is not what results/ says: run `make docs`"
+
+
+def test_the_page_in_a_browser(tmp_path):
+    """Every chart is drawn, and nothing is asked for from elsewhere: there is no network in the page's policy."""
+    there = schema.folder(schema.RECORD)
+    path = tmp_path / "report.html"
+    report.write(there, path, compare.pairs(there, there))
+    policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'unsafe-inline' 'unsafe-eval' data: blob:\">"
+    path.write_text(path.read_text().replace("<head>", f"<head>{policy}"))
+    words = ["chromium", "--headless", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
+    words += ["--no-sandbox"] if os.geteuid() == 0 else []
+    shown = subprocess.run([*words, path.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+    assert f'data-drawn="{len(there)}"' in shown
+    assert "figures are what is on record" in shown
+    assert not re.search(r'(?:src|href)="https?:', shown.split("<script>")[0])
+
+
+def test_a_result_is_plain_json(tmp_path):
+    saved(tmp_path, ALLOC)
+    assert json.loads((tmp_path / "calls.json").read_text())["figures"][0]["value"] == 465
