@@ -22,10 +22,11 @@ from pathlib import Path
 
 from hwswap.project import provenance
 from hwswap.project.paths import BUILD
+from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
 
-from hwswap_soc.bench import bench_plot, bench_table, harts
+from hwswap_soc.bench import bench_table, harts
 from hwswap_soc.bench.bench_result import COMPARED, DONE, SCHEMES, Report, parse, verdicts
 from hwswap_soc.bench.runs import Show, build_firmware, engine_of, model_folder, together, watch
 from hwswap_soc.simulation.run import LATENCY
@@ -295,12 +296,28 @@ def run(options: argparse.Namespace) -> int:
             # What is measured is kept, whatever becomes of the rest.
             runs.append(entry)
             target.write_text(json.dumps(as_json(name, engine, runs), indent=1) + "\n")
-        picture = target.with_suffix(".png")
-        caption = f"Swap allocation on a simulated SoC, {name}, {points[0]}"
-        sweeps = {name: swept(runs, name) for name in SWEEPS}
-        bench_plot.draw(runs[0]["report"], sweeps, caption, picture)
+        schema.save(
+            f"soc-{name}",
+            [
+                schema.Figure(
+                    f"{'allocate' if cell.op == 'alloc' else cell.op} order {cell.order}, {cell.state}",
+                    cell.scheme,
+                    round(cell.mean, 1),
+                    "CPU cycles",
+                    {"p50": cell.p50, "p99": cell.p99},
+                    0,
+                )
+                for cell in runs[0]["report"].cells
+                if cell.n and cell.sum
+            ],
+            title=f"Bare metal, {name}",
+            command=f"make bench-soc CPU={options.cpu} NO_SWEEP=1",
+            platform=f"simulated SoC, CPU and engine in one clock; {name}, {points[0]}; no kernel",
+            leaves_out="a kernel, locks, folios, other load; all software allocators are ours",
+            engine=runs[0]["platform"]["build"],
+        )
         show(runs, name, console)
-        console.print(f"bench-soc: {target} and {picture.name}", soft_wrap=True)
+        console.print(f"bench-soc: {target}", soft_wrap=True)
     except (InputError, OSError) as error:
         print(f"bench-soc: {error}", file=sys.stderr)
         return 2

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from hwswap.project import markdown, provenance
+from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
 
-from hwswap_soc.bench import harts_plot, harts_result
+from hwswap_soc.bench import harts_result
 from hwswap_soc.bench.bench_result import DONE, SCHEMES
 from hwswap_soc.bench.harts_result import LOADS, STATES, Measured
 from hwswap_soc.bench.runs import Show, build_firmware, engine_of, model_folder, together, watch
@@ -185,9 +186,27 @@ def run(options: argparse.Namespace) -> None:
         "one clock for harts and engine; each hart has caches of 4 KiB each way",
     ]
     (output / f"{CPU}.md").write_text(markdown.page(tables, notes))
-    harts_plot.draw(measured, notes[0], output / f"{CPU}.png")
+    schema.save(
+        "soc-harts",
+        [
+            schema.Figure(
+                f"an allocation and its free, {row['case']}, {row['harts']} harts",
+                row["scheme"],
+                round(row["cycles"], 1),
+                "CPU cycles",
+                {},
+                0,
+            )
+            for row in as_json(runs, engine_of(soc))["measured"]
+        ],
+        title="Bare metal, several harts at once",
+        command="make bench-harts",
+        platform=f"{platform_of}, no kernel",
+        leaves_out="a kernel, folios, other load, a second level of caches; all software allocators are ours",
+        engine=str(build_hash),
+    )
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)
     console.print(*tables)
     for note in notes:
         console.print(note, soft_wrap=True)
-    console.print(f"bench-soc: {output / CPU}.json, .md and .png", soft_wrap=True)
+    console.print(f"bench-soc: {output / CPU}.json and .md", soft_wrap=True)

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from hwswap.project import provenance
+from hwswap.results import schema
 from hwswap_litex import EngineInfo, InputError
 from rich.console import Console
 from rich.table import Table
@@ -106,6 +107,23 @@ def make(pairs: list[tuple[str, str]], seeds: int, limit: str, output: Path) -> 
         summary["bitstreams"].append(row(board, cpu, report, reason))
         (output / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
         (output / "summary.md").write_text("\n".join([*overview(summary), "", *modules(summary)]) + "\n")
+    schema.save(
+        "bitstreams",
+        [
+            schema.Figure(f"{made['board']}, {made['cpu']}: {what}", "", value, unit, {}, tolerance, better)
+            for made in summary["bitstreams"]
+            if made.get("reached_mhz")
+            for what, value, unit, tolerance, better in (
+                ("slowest seed", min(made["reached_mhz"].values()), "MHz", 0.03, "more"),
+                ("LUTs", made["percent"]["LUT"], "%", 0.02, "less"),
+                ("block RAMs", made["percent"]["BRAM"], "%", 0.02, "less"),
+            )
+        ],
+        title="Boards",
+        command=f"make bitstreams SEEDS={seeds}",
+        platform="ECP5-85F, Yosys and nextpnr, after place and route",
+        leaves_out="a board: none was at hand",
+    )
     return summary
 
 

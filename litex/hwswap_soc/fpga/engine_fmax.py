@@ -19,8 +19,8 @@ import os
 import statistics
 from pathlib import Path
 
+from hwswap.results import schema
 from hwswap_litex import InputError
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
@@ -146,21 +146,6 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
     return results
 
 
-def draw(results: dict[str, dict], caption: str, path: Path) -> None:
-    """Writes a PNG: a point per seed, a line at the median, by grade."""
-    figure = Figure(figsize=(5, 4), layout="constrained")
-    axes = figure.subplots()
-    for place, result in enumerate(results.values()):
-        axes.plot([place] * len(result["mhz"]), result["mhz"].values(), "o", color="#1f77b4")
-        axes.plot(place, result["median"], "k_", markersize=24)
-    axes.set_xticks(range(len(results)), [f"grade {grade}" for grade in results])
-    axes.set_xlim(-0.5, len(results) - 0.5)
-    axes.set_ylabel("MHz (point: a seed, line: median)")
-    axes.set_ylim(bottom=0)
-    figure.suptitle(caption, fontsize=10)
-    figure.savefig(path, dpi=120)
-
-
 def show(report: dict, console: Console) -> None:
     """Prints the tables, the figure last."""
     title = f"engine alone, {report['engine']['clusters']} clusters, build {report['engine']['build_hash']}"
@@ -214,7 +199,26 @@ def run(options: argparse.Namespace) -> int:
             "grades": measure(design, grades, options.seeds, folder_of(design, versions, output)),
         }
         (output / "fmax.json").write_text(json.dumps(report, indent=2) + "\n")
-        draw(report["grades"], f"Engine alone, ECP5-85F, build {engine['build_hash']}", output / "fmax.png")
+        schema.save(
+            f"fmax-{engine['profile']}",
+            [
+                schema.Figure(
+                    "clock of the engine alone",
+                    f"grade {grade}",
+                    found["median"],
+                    "MHz",
+                    {"least": found["lowest"], "greatest": found["highest"]},
+                    0.03,
+                    "more",
+                )
+                for grade, found in report["grades"].items()
+            ],
+            title=f"Clock of the engine alone, profile {engine['profile']}",
+            command=f"make fmax PROFILE={engine['profile']}",
+            platform=f"LFE5U-85F, placed and routed out of context, median of {options.seeds} seeds",
+            leaves_out="the SoC around it",
+            engine=str(engine["build_hash"]),
+        )
         show(report, Console())
 
     return steps.finish(work)

@@ -8,6 +8,7 @@ import argparse
 import json
 from pathlib import Path
 
+from hwswap.results import schema
 from rich.console import Console
 
 from hwswap_soc.fpga import engine_fmax, fmax_report, fpga_tools, steps
@@ -49,6 +50,16 @@ def run(options: argparse.Namespace) -> int:
             "utilisation": fmax_report.utilisation(design, engine_fmax.module_of),
         }
         (output / "size.json").write_text(json.dumps(report, indent=2) + "\n")
+        total, profile = report["utilisation"]["total"], report["engine"]["profile"]
+        schema.save(
+            f"engine-size-{profile}",
+            [schema.Figure(unit, "", total[unit], unit, {}, 0.02, "less") for unit in ("LUT", "FF", "BRAM")],
+            title=f"Size of the engine alone, profile {profile}",
+            command=f"make engine-size PROFILE={profile}",
+            platform="ECP5, Yosys, mapped for area",
+            leaves_out="the SoC around it",
+            engine=str(report["engine"]["build_hash"]),
+        )
         console = Console()
         fmax_report.show_utilisation(
             f"engine alone, profile {report['engine']['profile']}", report["utilisation"], console

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from hwswap.bench import lines
 from hwswap.project import provenance
 from hwswap.project.paths import BUILD
+from hwswap.results import schema
 from hwswap_litex import EngineInfo, InputError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -281,9 +283,21 @@ def run(options: argparse.Namespace) -> int:
     content = report(collected, result, failed) | made_of
     (options.output / "linux.json").write_text(json.dumps(content, indent=1) + "\n")
     show(collected, result, remarks(content["model"]), Console(width=None if sys.stdout.isatty() else 120))
-    if collected.orders:
-        linux_table.plot(collected, options.output / "linux.png")
-    console.print(f"soc-linux: linux.json, linux.png, console.log, hwswap.dts are in {options.output}")
+    if collected.orders and not failed:
+        schema.save(
+            "soc-linux",
+            lines.figures(
+                ((mode, "", line) for mode, found in content["modes"].items() for line in found["benches"]),
+                "CPU cycles",
+            ),
+            title="Linux on the SoC",
+            command=f"make soc-linux MODES={','.join(modes)}",
+            platform=f"simulated SoC, Rocket and engine in one clock, DRAM latency {options.dram_latency} cycles",
+            leaves_out="a second level of caches",
+            kernel=True,
+            engine=str(content["engine"]["build_hash"]),
+        )
+    console.print(f"soc-linux: linux.json, console.log, hwswap.dts are in {options.output}")
     if failed:
         print(f"soc-linux: failed: {' '.join(failed[:4])} See {options.output / 'console.log'}", file=sys.stderr)
     return 1 if failed else 0

@@ -15,6 +15,7 @@ from typing import Any
 
 from hwswap.project import markdown
 from hwswap.project.paths import BUILD
+from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
 from rich.table import Table
@@ -191,6 +192,27 @@ def run(options: argparse.Namespace) -> int:
     content["measured"] = rows(collected, options.harts, MODES)
     (output / "linux-smp.json").write_text(json.dumps(content, indent=1) + "\n")
     view = table(collected, options.harts, MODES)
+    if not failed:
+        schema.save(
+            "soc-linux-smp",
+            [
+                schema.Figure(
+                    f"an allocation and its free, {row['case']}, {row['harts']} harts",
+                    row["mode"],
+                    row["cycles"],
+                    "CPU cycles",
+                    {},
+                    0.05,
+                )
+                for row in content["measured"]
+            ],
+            title="Linux on several harts of the SoC",
+            command="make soc-linux-smp",
+            platform=f"simulated SoC, four Rocket harts, DRAM latency {options.dram_latency} cycles; calls back to back",
+            leaves_out="other load, a second level of caches",
+            kernel=True,
+            engine=str(made_of["engine"]["build_hash"]),
+        )
     commits = made_of["commits"]
     build_hash = made_of["engine"]["build_hash"]
     notes = [

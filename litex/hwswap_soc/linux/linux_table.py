@@ -3,10 +3,8 @@
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
 from rich.table import Table
 
 from hwswap_soc.linux.linux_result import Collected, Mode, placed
@@ -124,23 +122,3 @@ def phases_table(collected: Collected, cycles: int) -> Table:
     for (name, cycle), end in zip(collected.phases, ends, strict=True):
         table.add_row(name, f"{cycle / 1e6:.1f}", f"{(end - cycle) / 1e6:.1f}")
     return table
-
-
-def plot(collected: Collected, path: Path) -> None:
-    """Writes a PNG: cycles of one call by order, a bar a mode; the lines are medians."""
-    figure = Figure(figsize=(10, 4.5), layout="constrained")
-    names, orders = list(collected.modes), collected.orders
-    width = 0.8 / max(1, len(names))
-    for axes, (op, verb) in zip(figure.subplots(1, 2, sharey=True), OPS.items(), strict=True):
-        for i, name in enumerate(names):
-            lines = [collected.modes[name].bench(op, order) for order in orders]
-            places = [at + (i + 0.5) * width - 0.4 for at, line in enumerate(lines) if line]
-            axes.bar(places, [line["avg"] for line in lines if line], 0.9 * width, label=name)
-            axes.plot(places, [line["p50"] for line in lines if line], "k_", markersize=9)
-        axes.set_yscale("log")
-        axes.set_xticks(range(len(orders)), [f"order {order}" for order in orders])
-        axes.set_title(verb)
-    figure.axes[0].set_ylabel("CPU cycles a call (bar: mean, line: median)")
-    figure.axes[0].legend()
-    figure.suptitle("Linux swap allocator on the simulated SoC, CPU and engine in the same clock")
-    figure.savefig(path, dpi=120)

@@ -22,6 +22,7 @@ from hwswap.bench.offload_targets import Rates
 from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, paths, provenance
+from hwswap.results.schema import Figure
 from hwswap.rtl.device_server import clocked_by_guest
 
 GUEST = paths.ROOT / "sim/guest"
@@ -260,6 +261,22 @@ def rates(report: dict[str, Any]) -> Rates:
         / max(1, sum(run["split"].values()) + sum(run["whole"].values()))
         for run in report["runs"]
     }
+
+
+def figures(report: dict[str, Any]) -> list[Figure]:
+    """Return the large folios that were split, in the mean of the seeds, by devices, fill and placement."""
+    cells: dict[tuple[str, str], list[int]] = {}
+    for run in report["runs"]:
+        cells.setdefault((f"{devices_of(run)} devices, {run['percent']} % full", run["placement"]), []).append(
+            sum(run["split"].values())
+        )
+    of = sum(sum(run["whole"].values()) + sum(run["split"].values()) for run in report["runs"]) / len(report["runs"])
+    return [
+        Figure(
+            what, placement, sum(split) / len(split), "folios", {"least": min(split), "greatest": max(split), "of": of}
+        )
+        for (what, placement), split in cells.items()
+    ]
 
 
 def _cells(runs: Sequence[Entry], sizes: Sequence[str]) -> list[str]:

@@ -23,12 +23,13 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.bench import fallbacks, offload_targets
+from hwswap.bench import fallbacks, lines, offload_targets
 from hwswap.bench.offload_targets import FAIL, STATES, Figures
 from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.guest.qmp import QmpError
 from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.results import schema
 from hwswap.rtl.device_server import EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-offload"
@@ -47,7 +48,10 @@ COLUMNS: dict[str, tuple[artifacts.Artifact, Backend]] = {
 """Name -> kernel, and who gives grants."""
 
 RUNS: Sequence[tuple[int, int, int]] = ((0, 2000, 130_900), (2, 800, 32_256), (4, 300, 8_064), (9, 16, 248))
-"""Orders, how many folios of each are measured, and how many fill swap, as in hwswap.bench.tuned."""
+"""Orders, how many folios of each are measured, and how many fill swap.
+
+A large folio tries one device only, so the last cluster of each is left out.
+"""
 
 SHORT_RUNS: Sequence[tuple[int, int, int]] = ((0, 600, 130_900), (4, 150, 8_064))
 FAILS: Sequence[tuple[int, int]] = ((2, 300), (4, 200), (9, 32))
@@ -147,6 +151,39 @@ def table(report: dict[str, Any]) -> Table:
     return view
 
 
+def save(report: dict[str, Any], part: str) -> None:
+    """Write the results of the parts that were measured."""
+    platform = "Linux 7.3.4 in a guest whose one CPU counts instructions; "
+    if part != "fall-backs":
+        found = report["calls"]
+        states = STATES | {FAIL: "no room"}
+        schema.save(
+            "calls",
+            lines.figures((line["column"], states[line["state"]], line) for line in found["bench"]),
+            title="Calls of the allocator",
+            command="make bench-offload PART=calls" + " SHORT=1" * found["short"],
+            platform=f"{platform}four RAM disks of 128 MB; engine: the RTL as a PCI device, {EngineServer.clock_mhz} MHz, "
+            f"{EngineServer.latency} cycles a transfer; grants: an engine in software between the calls",
+            leaves_out="waiting, cache misses, what the engine does itself",
+            kernel=True,
+            seed=found["seed"],
+            short=found["short"],
+        )
+    if part != "calls":
+        found = report["fallbacks"]
+        schema.save(
+            "fall-backs",
+            fallbacks.figures(found),
+            title="Large folios that are split",
+            command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
+            platform=f"{platform}RAM disks; folios of {', '.join(map(str, found['sizes']))} kB whose mix changes; mean of "
+            f"the seeds {', '.join(map(str, found['seeds']))}",
+            leaves_out="other loads, other sizes of swap",
+            kernel=True,
+            short=found["short"],
+        )
+
+
 def seeds_of(part: dict[str, Any]) -> str:
     """Return what a part's note says of its seeds."""
     return f"seeds {', '.join(map(str, part['seeds']))}" if "seeds" in part else f"seed {part['seed']}"
@@ -210,6 +247,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"bench-offload: {error}", file=sys.stderr)
         return 1
     file.write_text(json.dumps(report, indent=1) + "\n")
+    save(report, options.part)
     tables: list[Table] = []
     targets: list[offload_targets.Target] = []
     if "calls" in report:

@@ -108,15 +108,13 @@ def points(path: Path) -> list[Point]:
         raise SweepError(f"{path} is no sweep, TOML with a table [load.NAME]: {error}") from error
     known = {"engine": set(ENGINES), "policy": set(fallback.POLICIES), "load": set(loads)}
     if odd := (found.keys() | (grid.keys() - AXES.keys() - {"load"})):
-        raise SweepError(f"{path}: nobody knows '{sorted(odd)[0]}': a grid has load, {', '.join(AXES)}")
+        raise SweepError(f"{path}: nobody knows '{min(odd)}': a grid has load, {', '.join(AXES)}")
     axes = {"load": tuple(loads), **AXES, **grid}
     for axis, values in axes.items():
         low, high = BOUNDS.get(axis, (0, 0))
         for value in values:
             if not (value in known[axis] if axis in known else isinstance(value, int) and low <= value <= high):
-                raise SweepError(
-                    f"{path}: {axis} cannot be {value!r}: choose {known.get(axis) or f'{low} to {high}'}"
-                )
+                raise SweepError(f"{path}: {axis} cannot be {value!r}: choose {known.get(axis) or f'{low} to {high}'}")
     made = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     found_points = [Point(**one, table=json.dumps(loads[one["load"]], sort_keys=True)) for one in made]
     for point in found_points:

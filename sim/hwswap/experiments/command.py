@@ -19,6 +19,7 @@ from hwswap.experiments import cache, devices, fallbacks, offsets, show, swapoff
 from hwswap.experiments.comparison import Result
 from hwswap.guest.qemu import GuestError
 from hwswap.project import paths, provenance
+from hwswap.results import schema
 
 OUTPUT = paths.BUILD / "experiments"
 
@@ -33,6 +34,10 @@ EXPERIMENTS: dict[str, Callable[[int, bool], Result]] = {
 
 IN_GUESTS = ("devices", "fallbacks")
 """What boots kernels, so is done only if it is named."""
+
+
+TOLERANCE = 0.03
+"""Of ours, in another run."""
 
 
 def experiment(text: str) -> str:
@@ -60,8 +65,6 @@ def run(options: argparse.Namespace) -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     everything = {}
-    from hwswap.experiments import plot  # takes a while to load
-
     for name in names:
         try:
             result = EXPERIMENTS[name](options.seed, options.short)
@@ -70,13 +73,35 @@ def run(options: argparse.Namespace) -> int:
             return 1
         everything[name] = result.json()
         (options.output / f"{name}.json").write_text(json.dumps({**made, **result.json()}, indent=1) + "\n")
-        plot.draw(result, options.output)
+        schema.save(
+            f"experiment-{name}",
+            [
+                schema.Figure(
+                    row.figure,
+                    whose,
+                    round(value, 4),
+                    "%" if row.figure.startswith("%") else "number",
+                    {},
+                    TOLERANCE if whose == "ours" else 0,
+                )
+                for row in result.rows
+                for whose, value in (("published", row.published), ("ours", row.ours))
+                if value is not None
+            ],
+            title=result.title,
+            command=f"make experiments ONLY={name}",
+            platform="golden model" + " and kernels in a guest" * (name in IN_GUESTS),
+            leaves_out=" ".join(result.incomparable).rstrip("."),
+            kernel=name in IN_GUESTS,
+            seed=options.seed,
+            short=options.short,
+        )
         show.show(result, console)
     if options.json:
         options.json.write_text(json.dumps({**made, "experiments": everything}, indent=1) + "\n")
     compared = sum(row["published"] is not None for result in everything.values() for row in result["rows"])
     print(
-        f"experiments: {compared} published figures beside ours; {options.output}/NAME.json and NAME.png of "
+        f"experiments: {compared} published figures beside ours; {options.output}/NAME.json of "
         f"{', '.join(names)}; commit {made['commit']}"
     )
     return 0

@@ -29,6 +29,7 @@ from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.model.golden import Allocator
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.project import artifacts, paths, provenance
+from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.stimulus import kernel_streams
 from hwswap.stimulus.kernel_streams import Case
@@ -473,6 +474,19 @@ def run(options: argparse.Namespace) -> int:
     report = figures(seed, tally, faults, time.monotonic() - began)
     path = options.output / "fuzz.json"
     path.write_text(json.dumps(report, indent=2) + "\n")
+    schema.save(
+        "fuzz",
+        [
+            schema.Figure("random operations", "", report["operations"], "operations"),
+            schema.Figure("operations with another answer", "", len(faults), "operations", {}, 0),
+        ],
+        title="Random operations: kernels, golden model and RTL",
+        command=f"make fuzz OPERATIONS={options.operations} SEED={seed}",
+        platform="Linux 7.3.4 unpatched, patched, and with swap tables by ranges; golden model; Verilated engines",
+        leaves_out="reclaim, CPUs at the same moment, discards in the background",
+        kernel=True,
+        seed=seed,
+    )
     console.print(table(tally))
     console.print(f"figures: {path}")
     for fault in faults:

@@ -35,6 +35,7 @@ from hwswap.compare.linear import AVAILABLE_LIST, as_trace, linearise
 from hwswap.kernel import recordings
 from hwswap.model.follower import Mismatch
 from hwswap.project import paths, processes, provenance
+from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.traces import initial_steps, trace
 from hwswap.traces.trace import Trace
@@ -457,6 +458,22 @@ def finish(rows: Sequence[Row], seed: int | None, minimum: dict[str, int], outpu
     """Write the figures, print the tables and what is wrong; return the exit status."""
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(report(rows, seed, minimum), indent=2, sort_keys=True) + "\n")
+    schema.save(
+        "lockstep",
+        [
+            schema.Figure("decisions", "", sum(row.decisions for row in rows), "decisions"),
+            schema.Figure("forced", "", sum(sum(row.causes.values()) for row in rows), "decisions"),
+            schema.Figure(
+                "recordings with a difference", "", sum(bool(row.difference) for row in rows), "traces", {}, 0
+            ),
+        ],
+        title="Kernel, golden model and RTL in lock-step",
+        command="make lockstep",
+        platform="recordings of Linux 7.3.4 on 1 to 4 CPUs; golden model and RTL",
+        leaves_out="what CPUs do at the same moment",
+        kernel=True,
+        seed=seed,
+    )
     console = Console(soft_wrap=True)
     for table in tables(rows, minimum):
         console.print(table)

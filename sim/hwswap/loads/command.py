@@ -23,6 +23,7 @@ from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
 from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.results import schema
 from hwswap.rtl.device_server import clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-loads"
@@ -211,6 +212,24 @@ def run(options: argparse.Namespace) -> int:
     except GuestError as error:
         print(f"bench loads: {error}", file=sys.stderr)
         return 1
+    schema.save(
+        f"bench-{name}",
+        [
+            schema.Figure(f"{load}: {row}", column, values[0], row, {"least": values[1], "greatest": values[2]})
+            for load, columns in report["loads"].items()
+            for column, runs in columns.items()
+            for row, values in spread(runs).items()
+            if values is not None and any(values)
+        ],
+        title="Locks of swap under loads" if options.locks else "Whole loads",
+        command="make bench-locks" if options.locks else "make bench-loads",
+        platform=f"Linux 7.3.4 in a guest whose one CPU counts instructions; {DISKS} RAM disks of {DISK_MB} MB, the RTL as "
+        f"a PCI device; medians of {options.runs} runs",
+        leaves_out="waiting, cache misses, what the engine does itself",
+        kernel=True,
+        seed=options.seed,
+        short=options.short,
+    )
     views = tables(report)
     console = Console(width=170)
     for view in views:

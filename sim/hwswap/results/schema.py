@@ -132,7 +132,7 @@ def _check(result: Result, where: object) -> None:
     if not keys:
         raise ResultError(f"{where}: there is no figure in it")
     if twice := {key for key in keys if keys.count(key) > 1}:
-        raise ResultError(f"{where}: two figures are called '{', '.join(sorted(twice)[0][1:])}'")
+        raise ResultError(f"{where}: two figures are called '{', '.join(min(twice)[1:])}'")
     for figure in result.figures:
         if figure.better not in BETTER:
             raise ResultError(f"{where}: '{figure.what}' has better = '{figure.better}': choose less, more, or nothing")

@@ -16,7 +16,9 @@ from hwswap.results.schema import RECORD, Figure, Result, ResultError
 PAGE = paths.ROOT / "docs/results.md"
 README = paths.ROOT / "README.md"
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
-HEAD = "<!-- SPDX-License-Identifier: Apache-2.0 -->\n<!-- Made by `make docs` from results/: edit those. -->\n# Results\n"
+HEAD = (
+    "<!-- SPDX-License-Identifier: Apache-2.0 -->\n<!-- Made by `make docs` from results/: edit those. -->\n# Results\n"
+)
 
 
 def number(value: float) -> str:
@@ -72,7 +74,7 @@ def page(results: Mapping[str, Result], order: Sequence[str], folder: Path = REC
         ResultError: a result is not in the order, or one of the order is not there.
     """
     if set(order) != set(results):
-        odd = sorted(set(order) ^ set(results))[0]
+        odd = min(set(order) ^ set(results))
         raise ResultError(f"{odd} is in results/pages.toml or in results/, not in both")
     parts = [HEAD]
     for name in order:

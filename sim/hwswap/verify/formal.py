@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hwswap.project import paths, provenance
+from hwswap.results import schema
 from hwswap.verify import proofs
 from hwswap.verify.yosys import YosysError
 
@@ -85,6 +86,36 @@ def run(options: argparse.Namespace) -> int:
     }
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "formal.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
+    schema.save(
+        "formal",
+        [
+            schema.Figure(
+                "properties proved for all time",
+                "",
+                sum(v.result == "unbounded" for v in verdicts),
+                "properties",
+                {},
+                0,
+                "more",
+            ),
+            schema.Figure(
+                "properties proved to a bound",
+                "",
+                sum(v.result == "bounded" for v in verdicts),
+                "properties",
+                {},
+                0,
+                "more",
+            ),
+            schema.Figure("properties not proved", "", len(bad), "properties", {}, 0, "less"),
+        ],
+        title="Proofs",
+        command="make formal" + " SHORT=1" * options.short,
+        platform="Yosys and ABC on the emitted Verilog; parts, and a small core",
+        leaves_out="all other parts; the core's real size",
+        seed=options.seed,
+        short=options.short,
+    )
     OUT.print(report(verdicts))
     for verdict in bad:
         text = f"formal: {verdict.proof}.{verdict.name}: {verdict.result} ({verdict.how})"

@@ -33,6 +33,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from hwswap.project import paths, provenance
+from hwswap.results import schema
 from hwswap.stimulus.registry import SCRIPTS, STREAMS, Script
 from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream, trace
@@ -583,6 +584,28 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
     values["seconds"] = round(time.monotonic() - begin, 1)
     values["sample"] = sample if count is not None else None
     (engine.folder / "mutate.json").write_text(json.dumps(values, indent=2) + "\n")
+    schema.save(
+        "mutate",
+        [
+            schema.Figure("mutants found", "", values["killed"], "mutants", {"of": values["faults"]}),
+            schema.Figure("mutants found", "share", round(100 * values["score"], 1), "%", {}, 0.03, "more"),
+            schema.Figure(
+                "mutants found, not by cycles alone",
+                "share",
+                round(100 * values["score_without_cycles"], 1),
+                "%",
+                {},
+                0.03,
+                "more",
+            ),
+        ],
+        title="Mutants of a small engine",
+        command="make mutate" + " SHORT=1" * short,
+        platform="small Verilated engine",
+        leaves_out="what was proved to be no fault",
+        seed=seed,
+        short=short,
+    )
     OUT.print(
         f"{engine.folder.name}: {values['seeded']} seeded, "
         f"{values['proved_to_be_none']} of them proved to be no faults, "

@@ -27,6 +27,7 @@ from rich.table import Table
 
 from hwswap.kernel import lockstep
 from hwswap.project import paths, provenance
+from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.stimulus.registry import SCRIPTS, STREAMS
 from hwswap.traces import stream, trace
@@ -312,6 +313,29 @@ def report(summary: Summary, functional: Functional, short: bool, folder: Path =
         "functional": {"hit": bins - len(missed), "bins": bins, "missed": [list(bin_) for bin_ in missed]},
     }
     folder.joinpath("coverage.json").write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
+    schema.save(
+        "coverage",
+        [
+            *(
+                schema.Figure(
+                    f"{kind}s reached",
+                    "",
+                    round(100 * document[kind]["reached"] / max(document[kind]["points"], 1), 2),
+                    "%",
+                    {},
+                    0.01,
+                    "more",
+                )
+                for kind in ("line", "toggle")
+            ),
+            schema.Figure("functional bins missed", "", len(missed), "bins", {}, 0, "less"),
+        ],
+        title="What the simulations reach of the engine",
+        command="make coverage" + " SHORT=1" * short,
+        platform="Verilator",
+        leaves_out="what is waived (tests/coverage/waivers.toml)",
+        short=short,
+    )
     OUT.print(f"{shares(document)}, functional {bins - len(missed)} of {bins} bins", highlight=False)
     return status
 
