@@ -12,8 +12,6 @@ B := sim/setup/build
 side_by_side := $(shell n=$$(( $$(nproc) / 4 )); echo $$(( n > 1 ? n : 1 )))
 ENV := sim/setup/env
 PYTEST := $(ENV) python -m pytest
-# The environment of sweeps and of the report, which no other target needs.
-REPORT := $(ENV) build/python-report/bin/python
 
 help: ## show this list
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -99,7 +97,7 @@ test-harness: model ## C++ unit tests of the harness
 
 test-model: setup ## the golden model, traces, their comparison, and all else in Python that needs no engine
 	@$(PYTEST) tests/model tests/traces tests/readers tests/compare tests/stimulus tests/kernel tests/guest tests/bench \
-		tests/experiments tests/breakeven tests/project
+		tests/experiments tests/results tests/project
 
 test-cocotb: verilog ## the whole engine, and that of marks and grants, through their ports against the golden model
 	@$(B) rtl-grants rtl-grants-only rtl-driver
@@ -173,9 +171,6 @@ bench-table: model model-scale model-driver guest kernel-unpatched ## swap table
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap bench driver $(if $(SHORT),--short)
 
-bench-tuned: guest kernel-unpatched kernel-tuned ## software alone: swap tables written and searched by ranges
-	@$(ENV) python -m hwswap bench tuned
-
 # PART=calls or PART=fall-backs: one half. Fall-backs: PRIORITIES="7,5 5,5,5,5" of devices, FULL="85 92" percent,
 # SIZES=64,2048 of folios, kB; SEEDS="1 2" of the load.
 bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls, fall-backs [SHORT=1] [PRIORITIES=7,5]
@@ -194,32 +189,25 @@ bench-locks: guest model-grants-only ## how often swap's locks are taken under t
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench engine
 
-# DOCS=1 puts tables and pictures into docs/break-even.md and beside it.
-break-even: setup ## where offload pays, calculated: build/break-even [LINK=cxl] [ORDER=0] [DOCS=1]
-	@$(ENV) python -m hwswap break-even $(if $(LINK),--link $(LINK)) $(if $(ORDER),--order $(ORDER)) \
-		$(if $(DOCS),--docs)
-
 # ONLY="swapoff offsets cache": these alone; "devices fallbacks" need guests, and are made when they are named.
 experiments: setup $(if $(filter devices fallbacks,$(ONLY)),guest kernel-unpatched kernel-6.12)
 experiments: ## published tables on swap allocation, made again in kind: build/experiments [ONLY=cache] [SHORT=1]
 	@$(ENV) python -m hwswap experiments $(ONLY) $(if $(SHORT),--short)
 
-report-env: setup ## the Python environment of report and sweep: build/python-report
-	@sim/setup/report-env
+report: setup ## a page of all figures on record, or of RESULTS=build/results beside them: build/report
+	@$(ENV) python -m hwswap report $(RESULTS)
 
-# Without the browser there is the page all the same, and a sentence in the place of the PDF.
-report: report-env ## a page of all figures, and as PDF: build/report; [RESULTS=folder] [COMPARE="folder folder"]
-	@sim/setup/apt-packages browser || true
-	@$(REPORT) -m hwswap report $(RESULTS) $(if $(COMPARE),--compare $(COMPARE))
+compare: setup ## figures of two folders, with tolerances [A=results] [B=build/results]
+	@$(ENV) python -m hwswap compare $(A) $(B)
 
 # SCHEDULER=tcp://host:8786 or SLURM=jobs in the place of this machine (docs/report.md).
-sweep: report-env model model-wide ## a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
-	@$(REPORT) -m hwswap sweep $(or $(FILE),sim/sweeps/example.toml) --build $(if $(JOBS),--jobs $(JOBS)) \
+sweep: model model-wide ## a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
+	@$(ENV) python -m hwswap sweep $(or $(FILE),sim/sweeps/example.toml) $(if $(JOBS),--jobs $(JOBS)) \
 		$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(SLURM),--slurm $(SLURM))
 
-test-report: report-env model ## sweeps, and the report in a real browser
+test-report: setup ## the report in a real browser
 	@sim/setup/apt-packages browser
-	@$(REPORT) -m pytest tests/report --junitxml=build/reports/report.xml
+	@$(PYTEST) tests/results/browser.py
 
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
@@ -247,15 +235,10 @@ lint: setup ## formatting, static checks, licences, generated files up to date
 format: setup ## put every source in its format
 	@sim/setup/lint --fix
 
-artifact: setup ## run what the figures on record came from, and compare: build/artifact; [FULL=1] [ONLY="demo fuzz"]
-	@$(ENV) python -m hwswap artifact $(if $(FULL),--full) $(if $(ONLY),--only $(ONLY))
-
-docs: setup ## all pages as a site, links checked: build/site
+docs: setup ## tables of results into their pages; all pages as a site, links checked: build/site
+	@$(ENV) python -m hwswap report --docs
 	@$(ENV) python -m mkdocs build --strict --quiet
 	@echo "build/site/index.html"
-
-verdict: setup ## draw docs/verdict.svg from the tables of docs/results.md
-	@$(ENV) python docs/verdict.py
 
 compile-commands: verilog ## how each C++ source is compiled, for clangd: build/compile_commands.json
 	@$(ENV) python sim/setup/compile_commands.py
@@ -263,7 +246,7 @@ compile-commands: verilog ## how each C++ source is compiled, for clangd: build/
 map: setup ## generate all views of the register map from hw/map/hwswap.rdl
 	@$(ENV) python hw/map/generate.py
 
-lock: setup ## bring requirements.txt and requirements-report.txt up to date with what they are written from
+lock: setup ## bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock
 
 # What a bitstream is for; SEEDS=n tries n placements and keeps the fastest. PROFILE= and SOC_CLUSTERS= and so on choose

@@ -31,13 +31,13 @@ phases := lint verilog test-hw model test-harness model-scale model-wide model-d
 full_phases := test-hw-all test-masters coverage coverage-dram formal mutate soc-model litex-example capacity \
 	test-soc test-harts test-system-rest test-report
 .PHONY: all full $(phases) $(full_phases) model-coverage model-scale-coverage model-mutants proof-rtl rtl-grants \
-	report-env soc-model-rocket4 programs
+	soc-model-rocket4 programs
 
 all: $(phases)
 
 full: $(phases) $(full_phases)
 
-report-env lint verilog model model-scale model-wide model-driver model-grants-only guest soc-model litex-example \
+lint verilog model model-scale model-wide model-driver model-grants-only guest soc-model litex-example \
 capacity:
 	@$(PHASE) $@ -- $(RUN) $@
 
@@ -147,7 +147,5 @@ pytest: $(built)
 test-soc: soc-model litex-example capacity
 	@$(PHASE) $@ -- $(tests) $(files_at_once) tests/soc
 
-# In an environment of its own, so the phase before does not collect it. The page is of README, docs and the results.
-test-report: report-env model
-	@$(PHASE) $@ $(call recipe,$@) sim/hwswap sim/sweeps hw/generated/python tests/report tests/data tests/conftest.py \
-		tests/run_seed.py docs README.md pyproject.toml $(call link,python-report) $(call link,model) -- $(RUN) $@
+test-report:
+	@$(PHASE) $@ -- $(RUN) $@

@@ -216,15 +216,3 @@ def test_a_package_that_is_missing_is_one_sentence_and_status_1(capsys, monkeypa
     said = capsys.readouterr().err
     assert "'hwswap soc flash' needs the Python package hwswap_soc" in said
     assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize("words", [["report", "--no-pdf"], ["sweep", "sim/sweeps/example.toml"]])
-def test_what_has_an_environment_of_its_own_says_how_to_get_it(words, tmp_path, capsys, monkeypatch):
-    """In the base environment there is neither Plotly nor Dask."""
-    for name in ("plotly", "dask", "distributed", "pyarrow"):
-        monkeypatch.setitem(sys.modules, name, None)
-    for name in [name for name in sys.modules if name.startswith(("hwswap.report.", "hwswap.sweep."))]:
-        monkeypatch.delitem(sys.modules, name)
-    assert cli.main([*words, "-o", str(tmp_path)]) == 1
-    err = capsys.readouterr().err
-    assert "run `make report-env` once" in err and len(err.splitlines()) == 1

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap.bench import driver_plot, mode_costs
+from hwswap.bench import mode_costs
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.guest.qmp import QmpError
 from hwswap.project import artifacts, markdown, paths, provenance
@@ -352,10 +352,9 @@ def run(options: argparse.Namespace) -> int:
         return 1
     (OUTPUT / "driver.json").write_text(json.dumps(report, indent=1) + "\n")
     (OUTPUT / "driver.md").write_text(markdown.page(tables(report), notes(report)))
-    driver_plot.draw(report, OUTPUT / "driver.png")
     show(report, Console(width=150 if not sys.stdout.isatty() else None))
     wrong = fallbacks(report)
     for sentence in wrong:
         print(f"bench-table-driver: {sentence}", file=sys.stderr)
-    print(f"{OUTPUT / 'driver.json'}, .md, .png: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(f"{OUTPUT / 'driver.json'}, .md: written; {time.monotonic() - started:.0f} s", file=sys.stderr)
     return 1 if wrong else 0

@@ -54,15 +54,6 @@ def fill_driver(parser: Parser) -> Run:
     return driver.run
 
 
-def fill_tuned(parser: Parser) -> Run:
-    """Add the arguments of `bench tuned`."""
-    from hwswap.bench import tuned
-
-    parser.describe(tuned)
-    options.seed(parser)
-    return tuned.run
-
-
 def fill_offload(parser: Parser) -> Run:
     """Add the arguments of `bench offload`."""
     from hwswap.bench import offload
@@ -84,17 +75,6 @@ def fill_loads(parser: Parser) -> Run:
     options.seed(parser)
     options.output_folder(parser, loads.OUTPUT)
     return loads.run
-
-
-def fill_break_even(parser: Parser) -> Run:
-    """Add the arguments of `break-even`."""
-    from hwswap.breakeven import command as break_even
-
-    parser.describe(break_even)
-    break_even.add_arguments(parser)
-    options.output_folder(parser, break_even.OUTPUT)
-    options.json(parser)
-    return break_even.run
 
 
 def fill_experiments(parser: Parser) -> Run:
@@ -122,7 +102,6 @@ def fill_demo(parser: Parser) -> Run:
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "demo", "boot Linux with the engine, swap in every mode, print the comparison", fill_demo)
-    command(commands, "break-even", "calculate where offload pays, from measured figures", fill_break_even)
     command(commands, "experiments", "published tables on swap allocation, made again in kind", fill_experiments)
     actions = group(commands, "bench", "measure the engine and the driver")
     command(actions, "engine", "the engine's cycles on traces, beside the targets", fill_engine)
@@ -135,4 +114,3 @@ def add_commands(commands: Commands) -> None:
         actions, "offload", "marks and grants: cost of calls, and fall-backs of large folios, in Linux", fill_offload
     )
     command(actions, "loads", "swap benchmarks by the names of maintainers: usemem, memhog, Redis, ...", fill_loads)
-    command(actions, "tuned", "swap tables written and searched by ranges: software alone, in Linux", fill_tuned)

@@ -95,17 +95,6 @@ def fill_mutate(parser: Parser) -> Run:
     return mutate.run
 
 
-def fill_artifact(parser: Parser) -> Run:
-    """Add the arguments of `artifact`."""
-    from hwswap.artifact import verdicts
-
-    parser.describe(verdicts)
-    options.short(parser)
-    verdicts.add_arguments(parser)
-    options.output_folder(parser, verdicts.OUTPUT)
-    return verdicts.run
-
-
 def fill_mutate_dram(parser: Parser) -> Run:
     """Add the arguments of `mutate-dram`."""
     from hwswap.verify import dram_mutate, mutate
@@ -176,7 +165,6 @@ def add_commands(commands: Commands) -> None:
     command(commands, "mutate-dram", "the same of the engine that has its clusters in DRAM", fill_mutate_dram)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)
     command(commands, "coverage-dram", "the same of the engine that has its clusters in DRAM", fill_coverage_dram)
-    command(commands, "artifact", "run what the figures on record came from, and compare", fill_artifact)
     command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)
     command(commands, "matrix", "compile the patches in many configurations of the kernel", fill_matrix)
     actions = group(commands, "check", "check kernels against what is known from elsewhere")
