@@ -261,10 +261,7 @@ bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] 
 	@$(ENV) python -m hwswap soc timing build/bitstream-$(BOARD)-$(CPU)
 
 bitstreams: setup ## those of all boards, one after the other, SEEDS=2 each, and a table of them: build/bitstreams
-	@$(ENV) python -m hwswap soc bitstreams make --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
-
-board-tables: setup ## put the table of make bitstreams into README and docs/board.md, and the sizes on record
-	@$(ENV) python -m hwswap soc bitstreams docs
+	@$(ENV) python -m hwswap soc bitstreams --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
 
 capacity: setup ## whether today's engine fits on each board, without synthesis
 	@$(ENV) python -m hwswap soc capacity check --limit $(or $(LIMIT),routable)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bitstreams of all boards: one that fails hides no other; the summary, and the documentation made of it."""
+"""The bitstreams of all boards: one that fails hides no other."""
 
 import json
 import time
@@ -88,14 +88,6 @@ def test_a_board_that_fails_hides_no_other(project, tmp_path):
     reasons = [made["reason"] for made in summary["bitstreams"]]
     assert "could not be synthesised" in reasons[0] and "could not be routed" in reasons[1] and reasons[2] is None
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
-    text = (tmp_path / "out" / "summary.md").read_text()
-    assert (
-        "| ulx3s, vexriscv | full 01234567 | 41,820 (50 %) | 8,364 (10 %) | 104 (50 %) | 60 | 1: 61.0, 2: 66.0 "
-        "| meets its floor |"
-    ) in text
-    assert "| `engine.a` to `b\\|c` | 12.5 | 8.2 |" in text
-    assert text.count("| none: ") == 2
-    assert "yosys 0.52" in text and "nextpnr-ecp5 0.7" in text and summary["commit"] in text
 
 
 def test_a_missed_floor_is_in_the_summary_with_its_figures(project, tmp_path):
@@ -117,42 +109,6 @@ def test_a_netlist_that_is_too_large_is_said_to_be(project, tmp_path, monkeypatc
     monkeypatch.setattr(fmax_report, "utilisation", lambda path: {"total": {"LUT": 1, "FF": 1, "BRAM": 209, "DSP": 0}})
     [made] = bitstreams.make([("ecpix5", "rocket")], 1, "part", tmp_path / "out")["bitstreams"]
     assert made["reason"].startswith("rocket on ecpix5 does not fit: 209 block RAMs")
-
-
-def test_the_documentation_is_what_the_summary_says(project, tmp_path, monkeypatch):
-    summary = bitstreams.make([("ulx3s", "vexriscv")], 1, "routable", tmp_path / "out")
-    record = tmp_path / "bitstreams.json"
-    monkeypatch.setattr(bitstreams, "RECORD", record)
-    pages = bitstreams.blocks(summary)
-    for path, parts in pages.items():
-        path.parent.mkdir(exist_ok=True)
-        marks = [
-            f"{mark.format(name=name)}\n" for name in parts for mark in (bitstreams._BEGIN, "stale", bitstreams._END)
-        ]
-        path.write_text("# Page\n" + "".join(marks) + "the end\n")
-    with pytest.raises(InputError, match="make bitstreams"):
-        bitstreams.document(check=True)
-    record.write_text(json.dumps(summary))
-    with pytest.raises(InputError, match="README.md differs"):
-        bitstreams.document(check=True)
-    bitstreams.document(check=False)
-    bitstreams.document(check=True)
-    for path in pages:
-        text = path.read_text()
-        assert "stale" not in text and "1: 61.0, 2: 66.0" in text and text.endswith("the end\n")
-    path.write_text("# Page\n")
-    with pytest.raises(InputError, match="has no part between"):
-        bitstreams.document(check=False)
-
-
-def test_a_seed_that_was_routed_is_not_routed_again(tmp_path):
-    run = placement.Run("1", [])
-    assert not run.is_done(tmp_path)
-    (tmp_path / "1.json").write_text("{}")
-    assert not run.is_done(tmp_path), "without what the bitstream is made of"
-    assert placement.Run("1", [], config=False).is_done(tmp_path)
-    (tmp_path / "1.config").write_text("")
-    assert run.is_done(tmp_path)
 
 
 @pytest.fixture
@@ -246,10 +202,6 @@ def test_a_seed_whose_router_is_stuck_is_given_up_for_good(router, monkeypatch):
 
 
 def test_a_bitstream_needs_one_seed_that_was_routed(router, project, tmp_path, monkeypatch):
-    made = timing("ulx3s", "vexriscv", {"2": 61.0}) | {"given_up": {"1": {"minutes": 60}}}
-    row = bitstreams.row("ulx3s", "vexriscv", made, None)
-    assert "| 1: not routed in 60 minutes, 2: 61.0 |" in bitstreams.overview({"commit": "c", "bitstreams": [row]})[2]
-
     netlist = tmp_path / "netlist"
     netlist.mkdir()
     facts = {"board": "ulx3s", "cpu": "vexriscv", "sys_mhz": 60.0, "nextpnr": ["1"], "tools": {}}

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the bitstreams of all boards, one after the other, and sums them up.
 
-    hwswap soc bitstreams make --seeds 2     # build/bitstreams/summary.json and summary.md
-    hwswap soc bitstreams docs               # the summary into the documentation, the sizes on record
-
 A board that fails does not keep the others from being made. What has been made (a netlist, a routed seed) is not made
 again, so an interrupted call goes on where it stopped.
 """
 
 import argparse
 import json
-import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -27,10 +22,6 @@ from hwswap_soc.fpga.fmax_report import CAPACITY, UNITS
 
 ROOT = fpga_tools.ROOT
 OUTPUT = ROOT / "build" / "bitstreams"
-RECORD = ROOT / "docs" / "bitstreams.json"
-"""The summary that the documentation shows."""
-
-_BEGIN, _END = "<!-- {name}: by make bitstreams, from docs/bitstreams.json -->", "<!-- {name}: end -->"
 
 
 def _why(board: str, cpu: str, netlist: Path, limit: str) -> str:
@@ -85,7 +76,7 @@ def make(pairs: list[tuple[str, str]], seeds: int, limit: str, output: Path) -> 
         pairs: boards, each with a CPU.
         seeds: placements each.
         limit: how full an FPGA may be (`capacity.allowed`).
-        output: folder for summary.json and summary.md, written after each board.
+        output: folder for summary.json, written after each board.
 
     Returns:
         What summary.json holds.
@@ -106,7 +97,6 @@ def make(pairs: list[tuple[str, str]], seeds: int, limit: str, output: Path) -> 
             report = json.loads(missed.read_text()) if reason.startswith("timing") else None
         summary["bitstreams"].append(row(board, cpu, report, reason))
         (output / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        (output / "summary.md").write_text("\n".join([*overview(summary), "", *modules(summary)]) + "\n")
     schema.save(
         "bitstreams",
         [
@@ -127,115 +117,11 @@ def make(pairs: list[tuple[str, str]], seeds: int, limit: str, output: Path) -> 
     return summary
 
 
-def _lines(rows: list[list[str]]) -> list[str]:
-    """A Markdown table; the first row is its head."""
-    head, *body = ("| " + " | ".join(cells) + " |" for cells in rows)
-    return [head, "|" + "---|" * len(rows[0]), *body]
-
-
 def _reached(made: dict) -> str:
     """The frequencies of the seeds, and which were not routed."""
     speeds = {seed: f"{mhz:.1f}" for seed, mhz in made["reached_mhz"].items()}
     speeds |= {seed: placement.said(after) for seed, after in made["given_up"].items()}
     return ", ".join(f"{seed}: {speeds[seed]}" for seed in sorted(speeds, key=int))
-
-
-def overview(summary: dict) -> list[str]:
-    """A line a bitstream, as a Markdown table.
-
-    Args:
-        summary: result of `make`.
-    """
-    rows = [["board, CPU", "engine", "LUTs", "registers", "block RAMs", "MHz asked", "MHz reached, by seed", ""]]
-    for made in summary["bitstreams"]:
-        cells = [f"{made['board']}, {made['cpu']}"]
-        if "utilisation" not in made:
-            rows.append([*cells, made["profile"], *[""] * 5, f"none: {made['reason']}"])
-            continue
-        total, percent = made["utilisation"]["total"], made["percent"]
-        sizes = [f"{total[unit]:,} ({percent[unit]:.0f} %)" for unit in ("LUT", "FF", "BRAM")]
-        ending = f"none: {made['reason']}" if made["reason"] else "meets its floor"
-        speeds = [f"{made['asked_mhz']:g}", _reached(made)]
-        rows.append([*cells, f"{made['profile']} {made['engine']['build_hash'][:8]}", *sizes, *speeds, ending])
-    tools = {f"{name} {version}" for made in summary["bitstreams"] for name, version in made.get("tools", {}).items()}
-    return [*_lines(rows), "", f"`make bitstreams` at commit {summary['commit']}; {', '.join(sorted(tools))}."]
-
-
-def _register(cell: str) -> str:
-    """The name of a register without what Yosys appends of the cells around it, fit for a Markdown table."""
-    name = re.split(r"_(?:TRELLIS|LUT4|PFUMX|L6MUX|CCU2C|DP16KD|MULT18)", cell)[0]
-    return f"`{name}`".replace("|", "\\|")
-
-
-def modules(summary: dict) -> list[str]:
-    """What each bitstream takes by module, and its slowest path, as Markdown tables.
-
-    Args:
-        summary: result of `make`.
-    """
-    routed = [made for made in summary["bitstreams"] if "utilisation" in made]
-    groups = [group for group in [name for name, _ in fmax_report.GROUPS] + ["total"]]
-    rows = [["LUTs / registers / block RAMs", *(f"{made['board']}, {made['cpu']}" for made in routed)]]
-    for group in groups:
-        counts = [made["utilisation"].get(group) for made in routed]
-        if any(counts):
-            cells = [" / ".join(f"{units[unit]:,}" for unit in UNITS[:3]) if units else "-" for units in counts]
-            rows.append([group, *cells])
-    shares = [" / ".join(f"{made['percent'][unit]:.0f} %" for unit in UNITS[:3]) for made in routed]
-    paths = [["board, CPU", "slowest path of the seed that was taken", "ns", "of them wires"]]
-    for made in routed:
-        if path := made["slowest_path"]:
-            ends = f"{_register(path['from'])} to {_register(path['to'])}"
-            paths.append([f"{made['board']}, {made['cpu']}", ends, f"{path['ns']:.1f}", f"{path['routing_ns']:.1f}"])
-    return [*_lines([*rows, ["of the FPGA", *shares]]), "", *_lines(paths)]
-
-
-def blocks(summary: dict) -> dict[Path, dict[str, list[str]]]:
-    """The parts of the documentation that a summary makes: lines by name of the part, by page."""
-    first, second = ["None has been made of this engine yet."], []
-    if summary["bitstreams"]:
-        first, second = overview(summary), modules(summary)
-    return {
-        ROOT / "README.md": {"bitstreams": first},
-        ROOT / "docs" / "board.md": {"bitstreams": first, "bitstreams by module": second},
-    }
-
-
-def filled(text: str, page: str, parts: dict[str, list[str]]) -> str:
-    """A page with its generated parts put in.
-
-    Args:
-        text: of the page, which has a line each where a part begins and ends.
-        page: its name, for messages.
-        parts: lines by name of the part.
-    """
-    for name, lines in parts.items():
-        begin, end = _BEGIN.format(name=name), _END.format(name=name)
-        if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-            raise InputError(f"{page} has no part between '{begin}' and '{end}'.")
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = "\n".join([before + begin, "", *lines, "", end + after])
-    return text
-
-
-def document(check: bool) -> None:
-    """Fills the generated parts of the documentation from docs/bitstreams.json, or checks that they are filled so.
-
-    Args:
-        check: change nothing.
-    """
-    try:
-        summary = json.loads(RECORD.read_text())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{RECORD} cannot be read: run 'make bitstreams' and 'make board-tables'") from error
-    for path, parts in blocks(summary).items():
-        text = path.read_text()
-        wanted = filled(text, path.name, parts)
-        if check and text != wanted:
-            raise InputError(f"{path} differs from docs/bitstreams.json: run 'make board-tables'")
-        if text != wanted:
-            path.write_text(wanted)
 
 
 def show(summary: dict, console: Console) -> None:
@@ -271,26 +157,7 @@ def run(options: argparse.Namespace) -> int:
         if failed := [made for made in summary["bitstreams"] if made["reason"]]:
             names = ", ".join(f"{made['cpu']} on {made['board']}" for made in failed)
             raise InputError(f"{len(failed)} of {len(summary['bitstreams'])} bitstreams were not made: {names}")
-
-    return steps.finish(work)
-
-
-def add_docs_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the own arguments of the command that writes the documentation."""
-    parser.add_argument("--check", action="store_true", help="only tell whether the documentation agrees")
-
-
-def run_docs(options: argparse.Namespace) -> int:
-    """Puts what was made into the documentation; returns the exit status."""
-
-    def work() -> None:
-        if not options.check:
-            found = OUTPUT / "summary.json"
-            if not found.is_file():
-                raise InputError(f"{found} is missing: run 'make bitstreams' first")
-            shutil.copyfile(found, RECORD)
-            for board, cpu in capacity.pairs():
-                capacity.record(ROOT / "build" / f"netlist-{board}-{cpu}")
-        document(options.check)
+        for board, cpu in capacity.pairs():
+            capacity.record(ROOT / "build" / f"netlist-{board}-{cpu}")
 
     return steps.finish(work)

@@ -161,22 +161,13 @@ def fill_capacity_synthesise(parser: Parser) -> Run:
     return capacity.run_synthesise
 
 
-def fill_bitstreams_make(parser: Parser) -> Run:
-    """Add the arguments of `soc bitstreams make`."""
+def fill_bitstreams(parser: Parser) -> Run:
+    """Add the arguments of `soc bitstreams`."""
     from hwswap_soc.boards import bitstreams
 
     parser.describe(bitstreams)
     bitstreams.add_arguments(parser)
     return bitstreams.run
-
-
-def fill_bitstreams_docs(parser: Parser) -> Run:
-    """Add the arguments of `soc bitstreams docs`."""
-    from hwswap_soc.boards import bitstreams
-
-    parser.describe("Put the summary of the bitstreams into the documentation, and their sizes on record.")
-    bitstreams.add_docs_arguments(parser)
-    return bitstreams.run_docs
 
 
 def fill_flash(parser: Parser) -> Run:
@@ -243,9 +234,7 @@ def add_commands(commands: Commands) -> None:
     capacity = group(actions, "capacity", "whether SoCs fit into their FPGAs")
     command(capacity, "check", "what today's engine will take on each board", fill_capacity_check)
     command(capacity, "synthesise", "synthesise the SoCs of all boards", fill_capacity_synthesise)
-    bitstreams = group(actions, "bitstreams", "the bitstreams of all boards")
-    command(bitstreams, "make", "synthesise, place and route", fill_bitstreams_make)
-    command(bitstreams, "docs", "put what was made into the documentation", fill_bitstreams_docs)
+    command(actions, "bitstreams", "make the bitstreams of all boards", fill_bitstreams)
     card = group(actions, "card", "the SD card that a board boots Linux from")
     command(card, "files", "write what a board boots Linux from", fill_card_files)
     command(card, "make", "make the image of a card", fill_card_make)
