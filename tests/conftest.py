@@ -11,6 +11,7 @@ import random
 
 import pytest
 from hwswap.project import retries
+from hwswap.results import schema
 from hypothesis import settings
 from run_seed import HIGHEST, SEED, VARIABLE
 
@@ -49,6 +50,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run what once failed first."""
     items.sort(key=lambda item: item.path.name != FIRST)
+
+
+@pytest.fixture(autouse=True)
+def results_of_tests(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep made-up figures out of build/results."""
+    monkeypatch.setattr(schema, "RUNS", tmp_path_factory.getbasetemp() / "results")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

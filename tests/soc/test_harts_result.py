@@ -6,7 +6,7 @@ import json
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc.bench import harts, harts_plot, harts_result
+from hwswap_soc.bench import harts, harts_result
 from hwswap_soc.bench.harts_result import HARTS, LOCKS, SCHEMES, Measured
 from rich.console import Console
 
@@ -59,11 +59,6 @@ def test_waits_are_by_call(measured):
     # 120 cycles for each kind of lock, of 20 calls, two of which are an allocation and a free.
     assert measured.waited(("stock", "empty", "order0", 4)) == 2 * 4 * 120 / 20
     assert "12 / 12 / 12" in text(harts_result.lock_table(measured))
-
-
-def test_a_picture_is_drawn(measured, tmp_path):
-    harts_plot.draw(measured, "made up", tmp_path / "harts.png")
-    assert (tmp_path / "harts.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_did_not_end_well_tells_its_own_words():

@@ -118,8 +118,6 @@ def test_tables_show_the_measured_numbers(tmp_path):
     assert "2,009 (2,008)" in text
     assert "swapoff" in text
     assert f"Swapped to {collected.area['path']} and verified" in text
-    linux_table.plot(collected, tmp_path / "p.png")
-    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_ram_image_puts_parts_where_they_are_expected(tmp_path):

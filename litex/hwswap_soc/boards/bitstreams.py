@@ -97,23 +97,6 @@ def make(pairs: list[tuple[str, str]], seeds: int, limit: str, output: Path) -> 
             report = json.loads(missed.read_text()) if reason.startswith("timing") else None
         summary["bitstreams"].append(row(board, cpu, report, reason))
         (output / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-    schema.save(
-        "bitstreams",
-        [
-            schema.Figure(f"{made['board']}, {made['cpu']}: {what}", "", value, unit, {}, tolerance, better)
-            for made in summary["bitstreams"]
-            if made.get("reached_mhz")
-            for what, value, unit, tolerance, better in (
-                ("slowest seed", min(made["reached_mhz"].values()), "MHz", 0.03, "more"),
-                ("LUTs", made["percent"]["LUT"], "%", 0.02, "less"),
-                ("block RAMs", made["percent"]["BRAM"], "%", 0.02, "less"),
-            )
-        ],
-        title="Boards",
-        command=f"make bitstreams SEEDS={seeds}",
-        platform="ECP5-85F, Yosys and nextpnr, after place and route",
-        leaves_out="a board: none was at hand",
-    )
     return summary
 
 
@@ -157,6 +140,23 @@ def run(options: argparse.Namespace) -> int:
         if failed := [made for made in summary["bitstreams"] if made["reason"]]:
             names = ", ".join(f"{made['cpu']} on {made['board']}" for made in failed)
             raise InputError(f"{len(failed)} of {len(summary['bitstreams'])} bitstreams were not made: {names}")
+        schema.save(
+            "bitstreams",
+            [
+                schema.Figure(f"{made['board']}, {made['cpu']}: {what}", "", value, unit, {}, tolerance, better)
+                for made in summary["bitstreams"]
+                if made.get("reached_mhz")
+                for what, value, unit, tolerance, better in (
+                    ("slowest seed", min(made["reached_mhz"].values()), "MHz", 0.03, "more"),
+                    ("LUTs", made["percent"]["LUT"], "%", 0.02, "less"),
+                    ("block RAMs", made["percent"]["BRAM"], "%", 0.02, "less"),
+                )
+            ],
+            title="Boards",
+            command=f"make bitstreams SEEDS={options.seeds}",
+            platform="ECP5-85F, Yosys and nextpnr, after place and route",
+            leaves_out="a board: none was at hand",
+        )
         for board, cpu in capacity.pairs():
             capacity.record(ROOT / "build" / f"netlist-{board}-{cpu}")
 

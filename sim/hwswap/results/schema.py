@@ -88,7 +88,7 @@ def save(
     engine: str = "",
     seed: int | None = None,
     short: bool = False,
-    folder: Path = RUNS,
+    folder: Path | None = None,
 ) -> Result:
     """Write a result, with the commit it is of; the file is there whole, or as it was.
 
@@ -103,7 +103,7 @@ def save(
         engine: build hash of the engine that had.
         seed: of everything random.
         short: whether it is the short form.
-        folder: where the file goes.
+        folder: where the file goes; RUNS if none is named.
     """
     result = Result(
         name,
@@ -119,6 +119,7 @@ def save(
         short,
     )
     _check(result, name)
+    folder = folder or RUNS
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{name}.json.part"
     part.write_text(json.dumps(asdict(result), indent=1) + "\n")
