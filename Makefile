@@ -99,7 +99,7 @@ test-harness: model ## C++ unit tests of the harness
 
 test-model: setup ## the golden model, traces, their comparison, and all else in Python that needs no engine
 	@$(PYTEST) tests/model tests/traces tests/readers tests/compare tests/stimulus tests/kernel tests/guest tests/bench \
-		tests/experiments tests/breakeven tests/project
+		tests/experiments tests/project
 
 test-cocotb: verilog ## the whole engine, and that of marks and grants, through their ports against the golden model
 	@$(B) rtl-grants rtl-grants-only rtl-driver
@@ -193,11 +193,6 @@ bench-locks: guest model-grants-only ## how often swap's locks are taken under t
 
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
 	@$(ENV) python -m hwswap bench engine
-
-# DOCS=1 puts tables and pictures into docs/break-even.md and beside it.
-break-even: setup ## where offload pays, calculated: build/break-even [LINK=cxl] [ORDER=0] [DOCS=1]
-	@$(ENV) python -m hwswap break-even $(if $(LINK),--link $(LINK)) $(if $(ORDER),--order $(ORDER)) \
-		$(if $(DOCS),--docs)
 
 # ONLY="swapoff offsets cache": these alone; "devices fallbacks" need guests, and are made when they are named.
 experiments: setup $(if $(filter devices fallbacks,$(ONLY)),guest kernel-unpatched kernel-6.12)

@@ -86,17 +86,6 @@ def fill_loads(parser: Parser) -> Run:
     return loads.run
 
 
-def fill_break_even(parser: Parser) -> Run:
-    """Add the arguments of `break-even`."""
-    from hwswap.breakeven import command as break_even
-
-    parser.describe(break_even)
-    break_even.add_arguments(parser)
-    options.output_folder(parser, break_even.OUTPUT)
-    options.json(parser)
-    return break_even.run
-
-
 def fill_experiments(parser: Parser) -> Run:
     """Add the arguments of `experiments`."""
     from hwswap.experiments import command as experiments
@@ -122,7 +111,6 @@ def fill_demo(parser: Parser) -> Run:
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "demo", "boot Linux with the engine, swap in every mode, print the comparison", fill_demo)
-    command(commands, "break-even", "calculate where offload pays, from measured figures", fill_break_even)
     command(commands, "experiments", "published tables on swap allocation, made again in kind", fill_experiments)
     actions = group(commands, "bench", "measure the engine and the driver")
     command(actions, "engine", "the engine's cycles on traces, beside the targets", fill_engine)
