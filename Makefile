@@ -330,16 +330,6 @@ soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: call
 	@$(B) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp modules-riscv-smp initramfs-riscv-smp
 	@$(ENV) python -m hwswap soc linux-smp $(if $(HARTS),--harts $(HARTS))
 
-# The card is one that a board could boot from; what it swaps is in the image afterwards.
-soc-linux-card: setup ## Linux on the simulated SoC swaps [PAGES=1000] to the second partition of a simulated SD card
-	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
-	@$(ENV) python -m hwswap soc card files --soc build/soc-model-rocket/soc.json --output build/soc-linux-card
-	@$(ENV) python -m hwswap soc card make --files build/soc-linux-card --swap-mib 64 \
-		--output build/soc-linux-card/card.img
-	@$(ENV) python -m hwswap soc linux --modes off --card build/soc-linux-card/card.img \
-		--output build/soc-linux-card/run --max-mcycles 1000 --bootargs \
-		"hwswap_area=/dev/mmcblk0p2 hwswap_pages=$(or $(PAGES),1000) hwswap_folios=0 hwswap_bench=0:8 hwswap_full=0"
-
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv

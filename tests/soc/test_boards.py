@@ -63,13 +63,6 @@ def generated(tmp_path_factory):
     return make
 
 
-def test_the_boards_are_those_of_the_documentation():
-    text = (ROOT / "docs" / "board.md").read_text()
-    assert set(boards.BOARDS) == {"ecpix5", "orangecrab", "ulx3s"}
-    for board in boards.BOARDS.values():
-        assert f"`{board.name}`" in text, f"docs/board.md says nothing of {board.name}"
-
-
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_elaboration(generated, pair):
     board, name = pair

@@ -15,7 +15,7 @@ from hwswap_soc.linux import card_image, card_write, devicetree, linux_image
 
 MIB = 1 << 20
 NAMES = ("fw_jump.bin", "Image", "initramfs.cpio", "hwswap.dtb", "start.bin")
-BOOT_MIB, SWAP_MIB = 40, 3
+BOOT_MIB = 40
 
 
 def contents() -> dict[str, bytes]:
@@ -45,7 +45,7 @@ def image(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("image")
     for name, content in contents().items():
         (made / name).write_bytes(content)
-    card_image.make(made, made / "card.img", BOOT_MIB, SWAP_MIB)
+    card_image.make(made, made / "card.img", BOOT_MIB)
     return made / "card.img"
 
 
@@ -55,33 +55,26 @@ def tool(*command) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
-def test_other_tools_find_both_partitions_and_every_byte(image, tmp_path):
+def test_other_tools_find_the_partition_and_every_byte(image, tmp_path):
     table = json.loads(tool("sfdisk", "--json", image))["partitiontable"]
     assert table["label"] == "dos"
     parts = [(part["start"] * 512, part["size"] * 512, part["type"]) for part in table["partitions"]]
-    assert parts == [(MIB, BOOT_MIB * MIB, "c"), (MIB + BOOT_MIB * MIB, SWAP_MIB * MIB, "82")]
-    whole = image.read_bytes()
-    for number, (start, size, _) in enumerate(parts):
-        (tmp_path / f"part{number}").write_bytes(whole[start : start + size])
-    assert 'TYPE="vfat"' in tool("blkid", "-p", tmp_path / "part0")
-    tool("fsck.vfat", "-n", tmp_path / "part0")
+    assert parts == [(MIB, BOOT_MIB * MIB, "c")]
+    (tmp_path / "part").write_bytes(image.read_bytes()[MIB:])
+    assert 'TYPE="vfat"' in tool("blkid", "-p", tmp_path / "part")
+    tool("fsck.vfat", "-n", tmp_path / "part")
     for name, content in contents().items():
-        tool("mcopy", "-n", "-i", tmp_path / "part0", f"::{name}", tmp_path / "got")
+        tool("mcopy", "-n", "-i", tmp_path / "part", f"::{name}", tmp_path / "got")
         assert (tmp_path / "got").read_bytes() == content, name
         (tmp_path / "got").unlink()
-    # The swap header, read without a tool: what the kernel looks at.
-    swap = (tmp_path / "part1").read_bytes()
-    assert swap[4086:4096] == b"SWAPSPACE2"
-    assert struct.unpack_from("<III", swap, 1024) == (1, SWAP_MIB * 256 - 1, 0)
-    assert "HWSWAP" in tool("swaplabel", tmp_path / "part1")
 
 
 def test_the_same_files_give_the_same_image_and_holes_stay_holes(image, folder, tmp_path):
-    card_image.make(folder, tmp_path / "again.img", BOOT_MIB, SWAP_MIB)
+    card_image.make(folder, tmp_path / "again.img", BOOT_MIB)
     assert (tmp_path / "again.img").read_bytes() == image.read_bytes()
     assert image.stat().st_blocks * 512 < 8 * MIB
     (folder / "start.bin").write_bytes(b"S" * 32)
-    card_image.make(folder, tmp_path / "other.img", BOOT_MIB, SWAP_MIB)
+    card_image.make(folder, tmp_path / "other.img", BOOT_MIB)
     assert (tmp_path / "other.img").read_bytes()[440:444] != image.read_bytes()[440:444], "the disk's identity"
 
 
@@ -113,10 +106,10 @@ def test_files_that_are_missing_cut_off_or_too_large_are_said(folder, tmp_path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files"], "nothing half made is left"
 
 
-@pytest.mark.parametrize(("boot", "swap"), [(33, 3), (40, 0), (2 << 20, 3)])
-def test_sizes_that_cannot_be_are_said(folder, tmp_path, boot, swap):
-    with pytest.raises(InputError, match="both less than 2 TiB"):
-        card_image.make(folder, tmp_path / "card.img", boot, swap)
+@pytest.mark.parametrize("size", [33, 2 << 20])
+def test_sizes_that_cannot_be_are_said(folder, tmp_path, size):
+    with pytest.raises(InputError, match="less than 2 TiB"):
+        card_image.make(folder, tmp_path / "card.img", size)
 
 
 def test_a_damaged_image_is_found(image, tmp_path):
@@ -131,8 +124,7 @@ def test_a_damaged_image_is_found(image, tmp_path):
 
     assert "not all of one" in refused(good[: 10 * MIB])
     assert "no image of a card" in refused(bytes(2 * MIB))
-    swap = MIB + BOOT_MIB * MIB
-    assert "not fat32 and linux-swap" in refused(good[: swap + 4086] + bytes(10) + good[swap + 4096 :])
+    assert "not one, fat32" in refused(good[:MIB] + bytes(BOOT_MIB * MIB))
     # The second copy of the file allocation table, then a byte of the device tree.
     table = good.index(b"\xf8\xff\xff\x0f", MIB)
     assert "is damaged" in refused(good[: table + 12] + b"\x99" + good[table + 13 :])
@@ -177,9 +169,8 @@ def test_a_card_gets_the_image_and_is_compared(image, tmp_path, capsys):
     assert write(image, fake.device, fake.host) == 0
     assert "were compared" in capsys.readouterr().out
     good, got = image.read_bytes(), fake.device.read_bytes()
-    written = MIB + BOOT_MIB * MIB + 4096
-    assert got[:written] == good[:written]
-    assert got[written:] == b"\xa5" * (50 * MIB - written), "the swap partition behind its header is left alone"
+    assert got[: len(good)] == good
+    assert got[len(good) :] == b"\xa5" * (50 * MIB - len(good))
 
 
 def test_what_is_no_free_card_is_not_written(image, tmp_path, capsys):

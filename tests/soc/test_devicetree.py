@@ -117,29 +117,6 @@ def test_initramfs_is_stated_when_there_is_one(exported, tmp_path):
     assert done.returncode != 0
 
 
-def test_sd_card(exported, tmp_path):
-    content = json.loads((exported / "soc.json").read_text())
-    bases = {name: f"{base:x}" for name, base in content["csr_bases"].items()}
-    tree = blob_of(exported, tmp_path)
-    node = f"/soc/mmc@{bases['sdcard_phy']}"
-    assert get(tree, node, "compatible", "s") == ["litex,mmc"]
-    assert get(tree, node, "interrupts") == [f"{content['constants']['sdcard_irq_interrupt'] + 1:x}"]
-    parts = ("phy", "core", "block2mem", "mem2block", "irq")
-    assert get(tree, node, "reg")[::2] == [bases[f"sdcard_{part}"] for part in parts]
-    assert get(tree, "/regulator", "phandle") == get(tree, node, "vmmc-supply")
-
-    def without(content):
-        del content["csr_bases"]["sdcard_core"]
-
-    tree = blob(changed(exported, tmp_path, without), exported / "engine.json", "board", tmp_path)
-    assert not any(name.startswith("mmc@") for name in nodes(tree, "/soc"))
-
-
-def blob_of(exported: Path, tmp_path: Path) -> Path:
-    """Return the simulated SoC's own tree."""
-    return blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path)
-
-
 def forget_engine(content):
     """Take the engine out of a soc.json."""
     del content["memories"]["hwswap"]

@@ -15,7 +15,7 @@ from rich.console import Console
 
 HERE = Path(__file__).parent
 INIT = ROOT / "litex" / "linux" / "init"
-SOURCES = ("plan", "report", "files", "area", "swapcache", "load", "bench", "table", "shell", "commands")
+SOURCES = ("plan", "report", "files", "area", "load", "bench", "table", "shell", "commands")
 CLOCK = devicetree.SIM_CLOCK_HZ
 
 

@@ -70,7 +70,7 @@ def linux(folder: Path, build_hash: str = HASH) -> None:
     (folder / "start.bin").write_bytes(b"s" * 32)
     names = ("fw_jump.bin", "Image", "initramfs.cpio", "hwswap.dtb", "start.bin")
     (folder / "boot.json").write_text(json.dumps(dict.fromkeys(names, "0x80000000")))
-    card_image.make(folder, folder / "card.img", 40, 1)
+    card_image.make(folder, folder / "card.img", 40)
 
 
 def run(*arguments) -> int:

@@ -131,18 +131,3 @@ def test_the_command_says_what_went_wrong_and_has_a_status(model, probe, tmp_pat
     short = command(model, probe, "--max-cycles", 1000)
     assert short.returncode == 1
     assert "max-cycles" in short.stderr
-
-
-if "rocket" in CPUS:
-    # The only one with a card.
-
-    def test_sd_card_by_dma(tmp_path):
-        model = model_of("rocket")
-        card = tmp_path / "card.img"
-        card.write_bytes(bytes(1 << 20))
-        image = image_of("sdcard", "rocket", model, tmp_path)
-        result = run(model, image, stop=DONE, max_cycles=3_000_000, sdcard=card)
-        assert (result.reason, result.lines[-1]) == ("stop", "HWSWAP-DONE 0"), "\n".join(result.lines)
-        words = [index * 0x9E3779B97F4A7C15 % (1 << 64) for index in range(512)]
-        expected = b"".join(word.to_bytes(8, "little") for word in words)
-        assert card.read_bytes()[16 * 512 : 24 * 512] == expected

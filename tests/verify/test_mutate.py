@@ -11,7 +11,6 @@ from typing import ClassVar
 import pytest
 from hwswap.verify import make_mutants, mutate, yosys
 from hwswap.verify.netlist import Netlist, Site
-from hwswap.verify.reachable import Effort
 
 VERILOG = ["module Core(", "  wire a =\t// src/main/scala/hwswap/core/Core.scala:12:7", "    b;", "endmodule", ""]
 
@@ -224,11 +223,11 @@ def test_an_interrupted_run_goes_on(tmp_path):
 
 
 def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
-    """What no test found, or only by cycles, has to be tried again when any of them has changed."""
+    """What no test found has to be tried again when any of them has changed."""
     path = tmp_path / "results.jsonl"
     results = mutate.Results(path, "model", {"stream": "1", "script": "1"})
     for number, (by, how) in enumerate(
-        [("stream", "hang"), ("script", "difference"), ("stream", mutate.CYCLES), ("", "")]
+        [("stream", "hang"), ("script", "difference"), ("stream", mutate.NO_VERDICT), ("", "")]
     ):
         results.add(mutate.Outcome(number, by, how, "", 1))
     assert list(mutate.Results(path, "model", {"stream": "1", "script": "1"}).known) == [0, 1, 2, 3]
@@ -239,7 +238,7 @@ def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
 
 @pytest.fixture
 def model(tmp_path) -> Path:
-    """Stand in for a model: a difference with fault 1, a hang with 2, nothing with 3, more cycles with 4 and 5.
+    """Stand in for a model: a difference with fault 1, a hang with 2, nothing with 3, more cycles alone with 4.
 
     Of two tests the second finds fault 5 by a difference, and 8 too, of which the first gives no verdict. With 6 the
     program is killed, with 7 its gates do not settle.
@@ -264,24 +263,24 @@ TWO = tuple(mutate.MutationTest(name, "hwswap-fake", name) for name in ("first",
 
 
 def test_faults_are_tried(model):
-    sound = mutate.without_fault(TWO, model, model)
-    found = [mutate.try_fault(number, TWO, model, model, sound) for number in (1, 3, 4, 5, 2, 6, 7, 8)]
-    assert [how.limit for how in sound.values()] == [20_000, 20_000]
+    limits = mutate.without_fault(TWO, model, model)
+    found = [mutate.try_fault(number, TWO, model, model, limits) for number in (1, 3, 4, 5, 2, 6, 7, 8)]
+    assert list(limits.values()) == [20_000, 20_000]
     assert "20000 cycles" in found[4].said
     assert [(outcome.by, outcome.how) for outcome in found] == [
         ("first", "difference"),
         ("", ""),
-        ("first", "cycles"),
+        ("", ""),
         ("second", "difference"),
         ("first", "hang"),
-        ("first", mutate.NO_VERDICT),
-        ("first", mutate.NO_VERDICT),
+        ("second", mutate.NO_VERDICT),
+        ("second", mutate.NO_VERDICT),
         ("second", "difference"),
     ]
 
 
 class Proves:
-    """Stand in for both provers: even faults are none, multiples of 5 unreachable if there is time."""
+    """Stand in for the prover: even faults are none, the proof of 11 takes too long."""
 
     tried: ClassVar[list[int]] = []
 
@@ -291,39 +290,27 @@ class Proves:
     def no_fault(self, number: int, _: Path) -> bool:
         """Tell whether a fault is none."""
         self.tried.append(number)
-        return number % 2 == 0
-
-    def unreachable(self, number: int, _: Path, effort: Effort) -> bool:
-        """Tell whether a fault matters never."""
         if number == 11:
             raise yosys.OutOfTimeError("ABC was ended")
-        return number % 5 == 0 and effort.conflicts > 8
+        return number % 2 == 0
 
 
-def test_survivors_that_never_matter_are_told_apart(monkeypatch, tmp_path):
+def test_survivors_that_are_no_faults_are_told_apart(monkeypatch, tmp_path):
     """What is proved to change nothing counts neither as found nor as not found."""
-    for name in ("Prover", "Reachability", "Machine"):
-        monkeypatch.setattr(mutate, name, Proves)
+    monkeypatch.setattr(mutate, "Prover", Proves)
     monkeypatch.setattr(Proves, "tried", [])
     path = tmp_path / "proofs.jsonl"
     engine = replace(mutate.ON_CHIP, folder=tmp_path)
-    little, more = Effort(9, 8, 2), Effort(9, 9, 2)
-    mutate.prove(engine, [4, 5, 7, 11], mutate.Proofs(path, "faults"), little, jobs=1)
+    mutate.prove(engine, [4, 7, 11], mutate.Proofs(path, "faults"), jobs=1)
     proofs = mutate.Proofs(path, "faults")
-    assert [proofs.of(n, little) for n in (4, 5, 7, 8)] == [mutate.NONE, "", "", None]
-    assert [proofs.of(n, more) for n in (4, 5, 7)] == [mutate.NONE, None, None]
-    assert proofs.of(11, little) == mutate.OUT_OF_TIME
-    assert proofs.of(11, more) is None
-    mutate.prove(engine, [4, 5, 7], proofs, more, jobs=2)
-    mutate.prove(engine, [4, 5, 7], proofs, more, jobs=2)
-    assert sorted(Proves.tried) == [4, 5, 5, 7, 7, 11]
-    assert mutate.Proofs(path, "faults").of(5, little) == mutate.UNREACHABLE
-    assert mutate.Proofs(path, "others").of(5, little) is None
-    numbers = (4, 5, 7, 11)
-    outcomes = [mutate.Outcome(n, "", proofs.of(n, little) or "", "", 1.0) for n in numbers]
-    listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in numbers]
+    assert proofs.known == {4: mutate.NONE, 7: "", 11: mutate.OUT_OF_TIME}
+    mutate.prove(engine, [4, 7, 11], proofs, jobs=2)
+    assert sorted(Proves.tried) == [4, 7, 11]
+    assert not mutate.Proofs(path, "others").known
+    outcomes = [mutate.Outcome(n, "", how, "", 1.0) for n, how in proofs.known.items()]
+    listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in proofs.known]
     values = mutate.report(outcomes, listed, 1)
-    assert (values["seeded"], values["proved_to_be_none"], values["proved_unreachable"]) == (4, 1, 1)
+    assert (values["seeded"], values["proved_to_be_none"]) == (3, 1)
     assert (values["faults"], values["killed"], values["proofs_out_of_time"]) == (2, 0, 1)
 
 
@@ -333,50 +320,19 @@ def test_killers_must_pass_without_a_fault(model, monkeypatch):
         mutate.without_fault(TWO, model, model)
 
 
-def test_other_cycles_than_on_record_are_an_error(tmp_path):
-    """An engine that takes other cycles is found out, and so is a test that was changed."""
-    path = tmp_path / "cycles.json"
-    tests = {"first": "aa", "second": "bb"}
-    sound = {
-        "first": mutate.Sound(100, ("100 cycles",)),
-        "second": mutate.Sound(50, ("register 0x8 is 0x1", "50 cycles")),
-    }
-    with pytest.raises(mutate.MutateError, match="takes 100 cycles, and none are on record.*is new or was changed"):
-        mutate.as_on_record("mutants", tests, sound, path)
-    mutate.record("mutants", tests, sound, path)
-    mutate.record("mutants-dram", tests, sound, path)
-    mutate.as_on_record("mutants", tests, sound, path)
-    slower = sound | {"first": mutate.Sound(101, ("101 cycles",))}
-    with pytest.raises(
-        mutate.MutateError, match="101 cycles, and 100 are on record.*the engine was changed.*hwswap mutate-dram"
-    ):
-        mutate.as_on_record("mutants-dram", tests, slower, path)
-    busier = sound | {"second": mutate.Sound(50, ("register 0x8 is 0x2", "50 cycles"))}
-    with pytest.raises(mutate.MutateError, match="its counters differ"):
-        mutate.as_on_record("mutants", tests, busier, path)
-    with pytest.raises(mutate.MutateError, match="is new or was changed"):
-        mutate.as_on_record("mutants", tests | {"second": "cc"}, sound, path)
-
-
-def test_what_time_it_took():
-    said = "line 7: register 0x100 is 0x12\n9 lines, all as they must be; 300 cycles"
-    assert mutate.time_of(said) == ("register 0x100 is 0x12", "300 cycles")
-
-
 def test_survivors_are_listed(capsys):
-    """Those that only cost cycles are counted by themselves as well; those without a verdict are not found."""
+    """Those without a verdict are not found."""
     listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in range(1, 11)]
-    how = {4: "", 5: "cycles", 6: mutate.NO_VERDICT}
+    how = {4: "", 6: mutate.NO_VERDICT}
     outcomes = [
         mutate.Outcome(m.number, "x" if how.get(m.number, "x") else "", how.get(m.number, "difference"), "", 0.1)
         for m in listed
     ]
     values = mutate.report(outcomes, listed, 1)
     assert (values["faults"], values["killed"], values["score"]) == (10, 8, 0.8)
-    assert (values["by_cycles_alone"], values["score_without_cycles"], values["without_verdict"]) == (1, 0.7, 1)
+    assert values["without_verdict"] == 1
     assert [survivor["number"] for survivor in values["survivors"]] == [4]
-    assert values["modules"] == {"Core": {"faults": 10, "killed": 8, "cycles": 1}}
+    assert values["modules"] == {"Core": {"faults": 10, "killed": 8}}
     said = capsys.readouterr().out
     assert "survivor: fault 4" in said
-    assert "cycles alone: fault 5" in said
     assert "no verdict: fault 6" in said

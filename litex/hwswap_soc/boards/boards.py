@@ -22,7 +22,6 @@ from migen import Record
 
 from hwswap_soc.boards import constraints
 from hwswap_soc.system import cpu
-from hwswap_soc.system.sdcard import add_sdcard
 from hwswap_soc.system.soc import HwSwapSoC, LiteDramMemory
 
 # The window onto main RAM ends where the engine's registers begin, so a CPU with a window sees no more RAM than that.
@@ -67,7 +66,8 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
         )
         self.crg = board.crg(platform, sys_mhz * 1e6)
         self.add_system()
-        add_sdcard(self, platform.request("sdcard"))
+        # What the BIOS boots Linux from: it writes nothing.
+        self.add_sdcard(mode="read")
 
     def add_memory(self) -> None:
         """Makes main RAM as the board's target in LiteX-Boards does."""

@@ -93,8 +93,7 @@ def _readme(board: str, cpu: str, name: str, linux: bool) -> bytes:
             "`xz -dc card.img.xz | sudo dd of=/dev/sdX bs=4M conv=fsync status=progress`.",
             "",
             "Put the card in, connect the serial port (115,200 baud) and reset the board. Linux boots, swaps and",
-            "measures in each mode that its engine can do, and then is a shell; `help` lists its commands. The card's",
-            "second partition is swap space: `swapon /dev/mmcblk0p2`.",
+            "measures in each mode that its engine can do, and then is a shell; `help` lists its commands.",
         ]
     else:
         text += [

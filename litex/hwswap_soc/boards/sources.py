@@ -13,7 +13,6 @@ _PATTERNS = (
     "litex/hwswap_soc/system/soc.py",
     "litex/hwswap_soc/system/cpu.py",
     "litex/hwswap_soc/system/bus_register.py",
-    "litex/hwswap_soc/system/sdcard.py",
     "litex/hwswap_soc/boards/boards.py",
     "litex/hwswap_soc/boards/constraints.py",
     "litex/hwswap_soc/boards/generate.py",

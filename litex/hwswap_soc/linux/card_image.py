@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the image of an SD card that a board boots Linux from, and swaps to.
+"""Makes the image of an SD card that a board boots Linux from.
 
 hwswap soc card make --files DIR --output card.img
 hwswap soc card check card.img
 
-An image has two partitions behind a master boot record: FAT32, with the files of a folder that linux_image has made,
-and swap space. Debian's own tools make it (sfdisk, mkfs.vfat, mcopy, mkswap), without loop devices and without being
-root, and others look at it (fsck.vfat, parted). The same files give the same image, byte for byte. What the swap
-partition holds behind its header is a hole.
+An image has one partition behind a master boot record: FAT32, with the files of a folder that linux_image has made.
+Debian's own tools make it (sfdisk, mkfs.vfat, mcopy), without loop devices and without being root, and others look at
+it (fsck.vfat, parted). The same files give the same image, byte for byte.
 """
 
 import argparse
@@ -30,17 +29,10 @@ MIB = 1 << 20
 BOOT_MIB = 64
 """Size of the boot partition: FAT32 has 65,525 clusters at least, of a sector each here."""
 
-SWAP_MIB = 1024
-"""Size of the swap partition."""
-
 SMALLEST_BOOT_MIB = 34
-SMALLEST_SWAP_MIB = 1
 
 LABEL = "HWSWAP"
-"""Name of the FAT file system, and of the swap space."""
-
-HEADER = 4096
-"""Bytes of the swap partition's header."""
+"""Name of the FAT file system."""
 
 _ENVIRONMENT = {
     # For users other than root, whose search path ends before these.
@@ -162,54 +154,37 @@ def _fat(image: Path, boot: Partition, files: Mapping[str, bytes], identity: str
             _tool("mcopy", "-m", "-i", f"{image}@@{boot.start}", path, f"::{name}")
 
 
-def _swap_header(size: int, identity: str) -> bytes:
-    """What mkswap writes to a partition of `size` bytes."""
-    uuid = "-".join((identity[:8], identity[8:12], identity[12:16], identity[16:20], identity[20:]))
-    with tempfile.NamedTemporaryFile(prefix="card-") as stream:
-        stream.truncate(size)
-        _tool("mkswap", "--pagesize", str(HEADER), "--label", LABEL, "--uuid", uuid, stream.name)
-        return stream.read(HEADER)
-
-
-def make(folder: Path, output: Path, boot_mib: int = BOOT_MIB, swap_mib: int = SWAP_MIB) -> None:
+def make(folder: Path, output: Path, boot_mib: int = BOOT_MIB) -> None:
     """Makes and checks an image; `output` appears when that has succeeded.
 
     Args:
         folder: made by `linux_image card`.
         output: the image to write.
         boot_mib: size of the boot partition, MiB.
-        swap_mib: size of the swap partition, MiB.
     """
-    if boot_mib < SMALLEST_BOOT_MIB or swap_mib < SMALLEST_SWAP_MIB or boot_mib + swap_mib >= 2 << 20:
+    if not SMALLEST_BOOT_MIB <= boot_mib < 2 << 20:
         raise InputError(
-            f"partitions of {boot_mib} and {swap_mib} MiB: the boot partition takes {SMALLEST_BOOT_MIB} at least, the "
-            f"swap partition {SMALLEST_SWAP_MIB}, both less than 2 TiB"
+            f"a boot partition of {boot_mib} MiB: it takes {SMALLEST_BOOT_MIB} at least, and less than 2 TiB"
         )
     files = boot_files(folder)
     identity = _identity(files)
     boot = Partition(MIB, boot_mib * MIB)
-    swap = Partition(boot.start + boot.size, swap_mib * MIB)
     part = output.with_name(output.name + ".part")
     try:
         with part.open("wb") as stream:
-            stream.truncate(swap.start + swap.size)
+            stream.truncate(boot.start + boot.size)
         lines = ["label: dos", f"label-id: 0x{identity[:8]}", "unit: sectors"]
-        for partition, kind in ((boot, "c, bootable"), (swap, "82")):
-            sectors = f"start={partition.start // SECTOR}, size={partition.size // SECTOR}"
-            lines.append(f"{sectors}, type={kind}")
+        lines.append(f"start={boot.start // SECTOR}, size={boot.size // SECTOR}, type=c, bootable")
         _tool("sfdisk", "--quiet", "--no-tell-kernel", part, given="\n".join(lines) + "\n")
         _fat(part, boot, files, identity)
-        with part.open("r+b") as stream:
-            stream.seek(swap.start)
-            stream.write(_swap_header(swap.size, identity))
         check(part, files)
         part.rename(output)
     finally:
         part.unlink(missing_ok=True)
 
 
-def partitions(image: Path) -> tuple[Partition, Partition]:
-    """The boot and the swap partition of an image, as parted sees them.
+def partition(image: Path) -> Partition:
+    """The boot partition of an image, as parted sees it.
 
     Args:
         image: a file, or a card.
@@ -228,10 +203,10 @@ def partitions(image: Path) -> tuple[Partition, Partition]:
         found.append(Partition(int(start.rstrip("B")), int(length.rstrip("B"))))
         kinds.append(kind)
         if int(end.rstrip("B")) >= size:
-            raise InputError(f"{image} ends before its partitions do: {cure}")
-    if len(found) != 2 or kinds[0] != "fat32" or not kinds[1].startswith("linux-swap"):
-        raise InputError(f"{image} has partitions {', '.join(kinds) or 'none'}, not fat32 and linux-swap: {cure}")
-    return found[0], found[1]
+            raise InputError(f"{image} ends before its partition does: {cure}")
+    if kinds != ["fat32"]:
+        raise InputError(f"{image} has partitions {', '.join(kinds) or 'none'}, not one, fat32: {cure}")
+    return found[0]
 
 
 def check(image: Path, files: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
@@ -241,7 +216,7 @@ def check(image: Path, files: Mapping[str, bytes] | None = None) -> dict[str, by
         image: the image.
         files: what it has to hold; what its own boot.json names when None.
     """
-    boot, _ = partitions(image)
+    boot = partition(image)
     with tempfile.TemporaryDirectory(prefix="card-") as folder:
         fat = Path(folder) / "fat"
         with image.open("rb") as source, fat.open("wb") as target:
@@ -270,14 +245,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the own arguments of the command that makes an image."""
     parser.add_argument("--files", type=Path, required=True, metavar="DIR", help="made by 'hwswap soc card files'")
     parser.add_argument("--boot-mib", type=int, default=BOOT_MIB, help="size of the boot partition")
-    parser.add_argument("--swap-mib", type=int, default=SWAP_MIB, help="size of the swap partition")
 
 
 def run(options: argparse.Namespace) -> int:
     """Makes an image; returns the exit status."""
 
     def work() -> None:
-        make(options.files, options.output, options.boot_mib, options.swap_mib)
+        make(options.files, options.output, options.boot_mib)
         held = options.output.stat()
         print(
             f"card_image: {options.output} has {held.st_size // MIB} MiB, {held.st_blocks * 512 // MIB} of them on "

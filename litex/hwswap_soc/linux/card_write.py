@@ -3,8 +3,7 @@
 
 hwswap soc card write card.img /dev/sdX
 
-What the swap partition holds behind its header is not written: it is 1 GiB of nothing. All the rest is, holes of the
-file included, and is read back and compared.
+All of it is written, holes of the file included, and is read back and compared.
 """
 
 import argparse
@@ -110,8 +109,7 @@ def copy(image: Path, device: Path, progress: Progress) -> int:
         device: where to.
         progress: shows how far it is.
     """
-    _, swap = card_image.partitions(image)
-    length = swap.start + card_image.HEADER
+    length = image.stat().st_size
     # O_EXCL on a block device: nobody mounts it meanwhile.
     target = os.open(device, os.O_RDWR | os.O_EXCL)
     try:

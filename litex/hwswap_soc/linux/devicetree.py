@@ -134,24 +134,10 @@ def _part(name: str, **values: Any) -> str:
     return Template(text).substitute(values)
 
 
-def _sdcard(soc: Soc) -> str:
-    return _part(
-        "sdcard.dtsi.in",
-        phy=soc.registers("sdcard_phy"),
-        core=soc.registers("sdcard_core"),
-        reader=soc.registers("sdcard_block2mem"),
-        writer=soc.registers("sdcard_mem2block"),
-        irq=soc.registers("sdcard_irq"),
-        interrupt=soc.interrupt("sdcard_irq"),
-    )
-
-
 def _devices(soc: Soc, build_hash: str) -> str:
     base, size = soc.memory("hwswap")
     parts = [_part("ctrl.dtsi.in", base=soc.registers("ctrl"))] if soc.has("ctrl") else []
     parts.append(_part("uart.dtsi.in", base=soc.registers("uart"), interrupt=soc.interrupt("uart")))
-    if soc.has("sdcard_core"):
-        parts.append(_sdcard(soc))
     parts.append(
         _part("hwswap.dtsi.in", base=base, size=size, interrupt=soc.interrupt("hwswap"), build_hash=build_hash)
     )
@@ -214,7 +200,6 @@ def source(soc_json: Path, engine_json: Path, kind: Kind, *, bootargs: str = "",
         clint_base=soc.memory("clint")[0],
         plic_base=soc.memory("plic")[0],
         devices=devices,
-        supplies=_part("sdcard-supply.dtsi.in") if soc.has("sdcard_core") else "",
     )
 
 

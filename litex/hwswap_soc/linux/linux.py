@@ -180,7 +180,7 @@ def boot(options: argparse.Namespace, image: Path, console: Console, name: str) 
     """Boots Linux, and shows how far it is; returns who listened, and what the simulation ended with.
 
     Args:
-        options: of the command: model, output, dram_latency, max_mcycles, and card if there may be one.
+        options: of the command: model, output, dram_latency, max_mcycles.
         image: what RAM holds at the start.
         console: where it is shown.
         name: what its lines begin with.
@@ -192,7 +192,6 @@ def boot(options: argparse.Namespace, image: Path, console: Console, name: str) 
             stop=f"{DONE.pattern}|Kernel panic",
             max_cycles=options.max_mcycles * 1_000_000,
             dram_latency=options.dram_latency,
-            sdcard=getattr(options, "card", None),
             on_line=watch.on_line,
             on_progress=watch.on_progress,
         )
@@ -252,7 +251,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
     parser.add_argument("--modes", help=f"of {', '.join(MODES)}; in this order (default: all that the engine can do)")
-    parser.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types commands into the shell of Linux on the simulated SoC, and shows what comes.
 
-hwswap soc session --card card.img "partitions" "swapon /dev/mmcblk0p2" "swapload 1000"
+hwswap soc session "zram 8m" "swapload 1000"
 """
 
 import argparse
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -21,9 +20,6 @@ from hwswap_soc.simulation.run import run as simulate
 PROMPT = "hwswap# "
 """What the shell says when it waits for a command (litex/linux/init/init.h)."""
 
-CARD_FOUND = r"\bmmcblk0:(?! mmc)"
-"""What the kernel says with a card's partitions read; the line before, "mmcblk0: mmc0:...", is too early."""
-
 OUTPUT = BUILD / "soc-session"
 """Where the console goes."""
 
@@ -31,24 +27,17 @@ OUTPUT = BUILD / "soc-session"
 class Typist:
     """Types a command at each prompt; after the last one's output the run ends."""
 
-    def __init__(self, commands: Sequence[str], *, after: str | None = None) -> None:
+    def __init__(self, commands: Sequence[str]) -> None:
         """Makes the typist.
 
         Args:
             commands: what is typed.
-            after: regular expression; nothing is typed before a line in which it is found.
         """
         self._left = list(commands)
-        self._after = re.compile(after) if after else None
-
-    def hear(self, line: str) -> None:
-        """Listens to a line of the console."""
-        if self._after and self._after.search(line):
-            self._after = None
 
     def __call__(self, waiting: str) -> str | None:
         """What is typed on a line that waits."""
-        if self._after or not waiting.endswith((PROMPT.rstrip(), PROMPT)):
+        if not waiting.endswith((PROMPT.rstrip(), PROMPT)):
             return ""
         return f"{self._left.pop(0)}\n" if self._left else None
 
@@ -58,31 +47,25 @@ def session(
     *,
     model: Path = linux.MODEL,
     output: Path = OUTPUT,
-    card: Path | None = None,
     bootargs: str = "",
     max_mcycles: int = linux.MAX_MCYCLES,
     dram_latency: int = LATENCY,
 ) -> Result:
     """Boots Linux to its shell and types; the console is also written to `output`/console.log.
 
-    With a card, nothing is typed before the kernel has read its partitions: the shell is there long before them.
-
     Args:
         commands: what is typed.
         model: folder of the Verilated SoC.
         output: folder for the console and what RAM holds.
-        card: what is in the SD card slot; it is written to.
         bootargs: appended to the kernel's command line; the shell comes without a run before it unless it says else.
         max_mcycles: the run ends after so many million cycles.
         dram_latency: cycles to the first beat of data.
     """
     output.mkdir(parents=True, exist_ok=True)
     image = linux.prepare(model, output, bootargs if "hwswap_shell=" in bootargs else f"hwswap_shell=only {bootargs}")
-    typist = Typist(commands, after=CARD_FOUND if card else None)
     with (output / "console.log").open("w") as log:
 
         def on_line(line: str) -> None:
-            typist.hear(line)
             print(line, flush=True)
             log.write(line + "\n")
             log.flush()
@@ -93,9 +76,8 @@ def session(
             stop="Kernel panic",
             max_cycles=max_mcycles * 1_000_000,
             dram_latency=dram_latency,
-            sdcard=card,
             on_line=on_line,
-            on_waiting=typist,
+            on_waiting=Typist(commands),
         )
 
 
@@ -105,7 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", type=Path, default=linux.MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU"
     )
-    parser.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
     parser.add_argument("--max-mcycles", type=int, default=linux.MAX_MCYCLES, help="end after so many million cycles")
 
@@ -117,7 +98,6 @@ def run(options: argparse.Namespace) -> int:
             options.commands,
             model=options.model,
             output=options.output,
-            card=options.card,
             bootargs=options.bootargs,
             max_mcycles=options.max_mcycles,
         )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated SoC: the board's on a model of its DRAM, with a simulated SD card, as a program by Verilator.
+"""The simulated SoC: the board's on a model of its DRAM, as a program by Verilator.
 
 For the rooms above: `run.run`, which runs an image on a model, and its `Result`; `simsoc.TRAMPOLINES`, how Linux is
 started. `sim` (what sim/setup/build calls) and `model` build a model of `simsoc` and harness.cpp; `sim_run` is the
-command `hwswap soc sim`. `rocket4` is a CPU that it alone can have. `dram`, `sdcard_model` and `simsoc.ModelPlatform`
+command `hwswap soc sim`. `rocket4` is a CPU that it alone can have. `dram` and `simsoc.ModelPlatform`
 serve tests of other designs as well.
 """

@@ -19,7 +19,6 @@ from pathlib import Path
 from hwswap_litex import InputError
 from litex.soc.integration.builder import Builder
 
-from hwswap_soc.simulation import sdcard_model
 from hwswap_soc.simulation.simsoc import RAM_SIZE, TOP, ModelPlatform, SimSoC
 
 HARNESS = Path(__file__).with_name("harness.cpp")
@@ -90,8 +89,6 @@ def _verilate(sources: list[str], output: Path, waves: bool, jobs: int) -> None:
     if waves:
         command += ["--trace-fst", "-LDFLAGS", "-llz4"]
     command += ["-Mdir", str(objects), "-o", str(output / PROGRAM), *sources, str(HARNESS)]
-    if str(sdcard_model.MODEL[0]) in sources:
-        command.append(str(sdcard_model.MODEL[1]))
     log = output / "verilator.log"
     with log.open("w") as stream:
         status = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, cwd=output, check=False).returncode

@@ -17,12 +17,6 @@ from hwswap_litex import InputError
 STORAGE = "sim_main_ram_storage.init"
 """The file the DRAM model's memory is read from."""
 
-CARD = "sdcard.img"
-"""The file that the simulated SD card is."""
-
-CARD_UNIT = 1 << 19
-"""A card tells its size in units of so many bytes."""
-
 PAGE = 4096
 """Image bytes looked at together: pages of zeros are left out."""
 
@@ -62,7 +56,6 @@ def run(
     dram_latency: int = LATENCY,
     engine_ratio: float = 1.0,
     wave: Path | None = None,
-    sdcard: Path | None = None,
     on_line: Callable[[str], None] | None = None,
     on_progress: Callable[[int, float], None] | None = None,
     on_waiting: Callable[[str], str | None] | None = None,
@@ -78,7 +71,6 @@ def run(
         dram_latency: cycles from an address to the first beat of data.
         engine_ratio: engine clock to sys clock, for a model with `own_clock`.
         wave: FST file to write, for a model with `waves`.
-        sdcard: what the SD card of a SoC with a Rocket holds; what the SoC writes to the card is written to the file.
         on_line: called with every line of the console.
         on_progress: called about twice a second with cycles and seconds so far.
         on_waiting: called with a line of the console that waits for its end, such as a prompt; what it returns is typed
@@ -107,8 +99,6 @@ def run(
             if initial.name != STORAGE:
                 (Path(folder) / initial.name).symlink_to(initial)
         write_storage(image, Path(folder) / STORAGE, facts["ram_size"])
-        if sdcard is not None:
-            (Path(folder) / CARD).symlink_to(_card(sdcard, facts))
         return _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting)
 
 
@@ -123,21 +113,6 @@ def load_facts(model: Path) -> dict:
     if not (model / "soc-sim").is_file():
         raise InputError(f"{model} is not complete: remove it and build the model again")
     return facts
-
-
-def _card(path: Path, facts: dict) -> Path:
-    """Makes sure that a file can be the SD card of a model; returns where it is."""
-    if facts["cpu"] != "rocket":
-        raise InputError(f"the simulated SoC with a {facts['cpu']} has no SD card: take the one with a Rocket")
-    try:
-        size = Path(path).stat().st_size
-        with Path(path).open("r+b"):
-            pass
-    except OSError as error:
-        raise InputError(f"the card {path} cannot be read and written ({error.strerror}): name a file") from error
-    if size == 0 or size % CARD_UNIT:
-        raise InputError(f"the card {path} has {size} bytes: make it a multiple of {CARD_UNIT}, as cards are")
-    return Path(path).resolve()
 
 
 def write_storage(image: Path, target: Path, size: int) -> None:

@@ -43,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-seconds", type=float, help="wall-clock time")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument("--engine-ratio", type=float, default=1.0, help="engine clock to CPU clock")
-    parser.add_argument("--card", type=Path, metavar="IMAGE", help="what is in the SD card slot; it is written to")
     parser.add_argument("--wave", type=Path, metavar="FST", help="write waves")
 
 
@@ -62,7 +61,6 @@ def _simulate(options: argparse.Namespace) -> int:
             dram_latency=options.dram_latency,
             engine_ratio=options.engine_ratio,
             wave=options.wave,
-            sdcard=options.card,
             on_line=lambda line: print(line, flush=True),
             on_progress=display.progress,
         )

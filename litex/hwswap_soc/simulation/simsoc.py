@@ -17,7 +17,6 @@ from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from hwswap_soc.simulation import rocket4
 from hwswap_soc.simulation.dram import DramModel
-from hwswap_soc.simulation.sdcard_model import add_simulated_sdcard
 from hwswap_soc.system.soc import HwSwapSoC, wishbone_cache
 
 RAM_SIZE = 64 << 20
@@ -105,7 +104,7 @@ class _Clocks(LiteXModule):
 
 
 class SimSoC(HwSwapSoC):
-    """CPU, engine and DRAM model; with a Rocket, a simulated SD card as well."""
+    """CPU, engine and DRAM model."""
 
     def __init__(
         self, platform: ModelPlatform, cpu: str, rtl: Path, variant: str | None = None, own_clock: bool = False
@@ -136,12 +135,6 @@ class SimSoC(HwSwapSoC):
         self.crg = _Clocks(platform.request("clocks"), engine)
         self.add_constant("HWSWAP_ENGINE_OWN_CLOCK", int(own_clock))
         self.add_system()
-        if cpu == "rocket":
-            # Linux swaps to it; the firmware that runs on a VexRiscv has no use for it.
-            add_simulated_sdcard(self)
-            # LiteX's region covers all addresses: its decoder is a constant, in an always block that waits for a change
-            # of its inputs and has none, so that in a simulation no DMA would ever be answered.
-            self.dma_bus.regions["dma"] = SoCRegion(origin=self.mem_map["main_ram"], size=1 << 31)
 
     def add_memory(self) -> None:
         """Main RAM is the DRAM model; a CPU without a memory port reaches it through LiteX's L2 cache, as boards do."""

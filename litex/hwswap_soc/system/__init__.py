@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the SoC of every board and of the simulation has in common: CPU, engine, bus, SD card controller.
+"""What the SoC of every board and of the simulation has in common: CPU, engine, bus.
 
 For the rooms above: `soc.HwSwapSoC` and `soc.LiteDramMemory`, which a concrete SoC derives from, `soc.wishbone_cache`,
-`sdcard.add_sdcard`, `cpu.PROFILES`, and `cpu_verilog`. `bus_register` is for `soc` alone.
+`cpu.PROFILES`, and `cpu_verilog`. `bus_register` is for `soc` alone.
 """

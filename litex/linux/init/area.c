@@ -3,8 +3,6 @@
 
 #include "init.h"
 
-#define WAIT_MS 10000 /* for a device that the kernel finds by and by, such as an SD card */
-
 /* The first page of a swap area, as mkswap(8) writes it. */
 struct header {
 	char boot[1024];
@@ -21,10 +19,8 @@ unsigned int area_make(const char *path, unsigned int most)
 {
 	static struct header header = {.version = 1};
 	unsigned long size;
-	int fd;
+	int fd = open(path, O_RDWR);
 
-	for (int waited = 0; (fd = open(path, O_RDWR)) < 0 && waited < WAIT_MS; waited += 100)
-		msleep(100);
 	if (fd < 0)
 		die("%s cannot be opened to swap to (errno %d)", path, errno);
 	if (ioctl(fd, BLKGETSIZE64, &size))

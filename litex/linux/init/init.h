@@ -100,11 +100,6 @@ void area_off(const char *path);
 /* Both: makes it, and swaps to it. */
 void area_on(const char *path);
 
-/* swapcache.c */
-
-/* Waits until what was paged out is written, and has the kernel drop it from memory: reading it is swapping in then. */
-void swap_cache_drop(void);
-
 /* load.c */
 
 /* Pages that stay swapped out while modes change: each attach has to find slots in use. */

@@ -2,9 +2,6 @@
 """Commands on traces: show, check, record, make and replay them."""
 
 import argparse
-import hashlib
-import secrets
-import signal
 import tempfile
 from pathlib import Path
 
@@ -17,9 +14,8 @@ from hwswap.cli.parser import Commands, Parser, Run, command, group
 from hwswap.compare import check
 from hwswap.compare.linear import as_trace, linearise
 from hwswap.kernel import convert
-from hwswap.project import provenance
 from hwswap.rtl import replay, replay_windows
-from hwswap.traces import samples, statistical, stream, trace
+from hwswap.traces import stream, trace
 from hwswap.traces.initial_steps import replayable
 
 OUT = Console()
@@ -67,10 +63,7 @@ def check_command(options: argparse.Namespace) -> int:
     if outcome.difference is not None:
         ERR.print(f"hwswap: {options.file}: {outcome.difference}", soft_wrap=True, highlight=False)
         return 1
-    whose = ""
-    if loaded.header.kind == trace.STATISTICAL:
-        whose = ", and none is a kernel's: of a statistical trace only the numbers of operations are"
-    OUT.print(f"{options.file}: all {outcome.decisions:,} decisions are equal{whose}", soft_wrap=True, highlight=False)
+    OUT.print(f"{options.file}: all {outcome.decisions:,} decisions are equal", soft_wrap=True, highlight=False)
     steps = sum(outcome.forced.values())
     if steps:
         OUT.print(f"forced steps: {steps:,}, {100 * steps / max(outcome.decisions, 1):.2f} for 100 decisions")
@@ -85,71 +78,6 @@ def record_command(options: argparse.Namespace) -> int:
 
     record(options.workload, options.output, options.seed, options.cpus)
     return 0
-
-
-def beside(output: Path) -> Path:
-    """Return where the samples of a trace are kept."""
-    return output.with_name(output.name.removesuffix(".gz").removesuffix(".hwst") + ".samples.jsonl")
-
-
-def sample_command(options: argparse.Namespace) -> int:
-    """Record the counters of the kernel that runs here, and make a statistical trace of them."""
-    path = beside(options.output)
-    taken = 0
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was sampled is used
-    progress = Progress(console=ERR, transient=True)
-    task = progress.add_task("sampling", total=round(options.seconds / max(options.interval, 0.01)))
-
-    def sampled(number: int, sample: samples.Sample) -> None:
-        nonlocal taken
-        if number == 1:
-            progress.start()
-            for gap in samples.gaps(sample):
-                ERR.print(f"hwswap: {gap}", soft_wrap=True)
-        progress.update(task, completed=number - 1)
-        taken = number
-
-    try:
-        samples.take(samples.System(options.root), path, options.seconds, options.interval, sampled)
-    except KeyboardInterrupt:
-        if not taken:
-            raise
-        ERR.print("hwswap: ended early; the trace is made of what was sampled", soft_wrap=True)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        if taken:
-            progress.stop()
-    OUT.print(f"{path}: {taken:,} samples", soft_wrap=True, highlight=False)
-    make_statistical(path, options.output, options.seed, None, options.discard)
-    return 0
-
-
-def estimate_command(options: argparse.Namespace) -> int:
-    """Make a statistical trace of samples that were taken before."""
-    make_statistical(options.file, options.output, options.seed, options.until, options.discard)
-    return 0
-
-
-def make_statistical(path: Path, output: Path, seed: int | None, until: float | None, discard: bool) -> None:
-    """Make a statistical trace of samples and say how far it is what was counted."""
-    taken = samples.read(path)
-    if until is not None:
-        taken = statistical.until(taken, until)
-    seed = secrets.randbits(32) if seed is None else seed
-    with Progress(console=ERR, transient=True) as progress:
-        task = progress.add_task("making the trace", total=len(taken.taken) - 1)
-        maker = statistical.Maker(taken, seed, discard)
-        made = maker.make(lambda done: progress.update(task, completed=done))
-    header = made.trace.header
-    header.commits = {"hwswap": provenance.commit(), "samples": hashlib.sha256(path.read_bytes()).hexdigest()[:12]}
-    trace.write(output, header, made.trace.records)
-    for line in statistical.summary(made):
-        OUT.print(line, highlight=False, soft_wrap=True)
-    OUT.print(
-        f"{output}: statistical, {len(made.trace.records):,} records of {made.seconds:g} s, seed {seed}",
-        soft_wrap=True,
-        highlight=False,
-    )
 
 
 def convert_command(options: argparse.Namespace) -> int:
@@ -215,15 +143,6 @@ def stream_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def add_discard(parser: Parser) -> None:
-    """Add --discard, which no sample tells."""
-    parser.add_argument(
-        "--discard",
-        action="store_true",
-        help="devices that can discard were switched on with swapon --discard, which no kernel tells",
-    )
-
-
 def fill_info(parser: Parser) -> Run:
     """Add the arguments of `trace info`."""
     parser.describe(info.__doc__)
@@ -249,35 +168,6 @@ def fill_record(parser: Parser) -> Run:
     shared.seed(parser)
     parser.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the workload says)")
     return record_command
-
-
-def fill_sample(parser: Parser) -> Run:
-    """Add the arguments of `trace sample`."""
-    parser.describe(
-        "Read at intervals what a stock kernel counts of its swap, keep that as FILE.samples.jsonl, and make a trace\n"
-        "with as many operations of it. The decisions are the golden model's, and what happens inside an interval is\n"
-        "drawn. Ctrl-C ends it early."
-    )
-    shared.output_file(parser)
-    parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default: 60)")
-    parser.add_argument("--interval", type=float, default=1.0, metavar="S", help="time between samples (default: 1)")
-    parser.add_argument("--root", type=Path, default=Path("/"), metavar="DIR", help="where proc and sys are")
-    shared.seed(parser, None)
-    add_discard(parser)
-    return sample_command
-
-
-def fill_estimate(parser: Parser) -> Run:
-    """Add the arguments of `trace estimate`."""
-    parser.describe(
-        "Make a statistical trace of a file that `trace sample` left. The same samples and seed give the same trace."
-    )
-    parser.add_argument("file", type=Path, help="the samples")
-    shared.output_file(parser)
-    parser.add_argument("--until", type=float, metavar="S", help="end after so many seconds of the samples")
-    shared.seed(parser, None)
-    add_discard(parser)
-    return estimate_command
 
 
 def fill_convert(parser: Parser) -> Run:
@@ -343,8 +233,6 @@ def add_commands(commands: Commands) -> None:
     command(actions, "info", "show what a trace holds", fill_info)
     command(actions, "check", "compare a trace with the golden model", fill_check)
     command(actions, "record", "record a trace from Linux in the virtual machine", fill_record)
-    command(actions, "sample", "make a statistical trace of the kernel that runs here, whichever it is", fill_sample)
-    command(actions, "estimate", "make a statistical trace of samples once more", fill_estimate)
     command(actions, "convert", "make one trace of another, or of tracepoint text", fill_convert)
     command(actions, "replay", "replay a trace on the Verilated RTL", fill_replay)
     command(commands, "stream", "write a random stream as a trace", fill_stream)

@@ -152,8 +152,6 @@ def run_trace(path: Path, name: str, keep: Path | None = None, build: Path = pat
     """
     began = time.monotonic()
     loaded = trace.read(path)
-    if loaded.header.kind == trace.STATISTICAL:
-        raise LockstepError(f"{path} is statistical: its decisions are the golden model's, none is a kernel's")
     row = Row(name, loaded.header.cpus, coverage=dict(coverage(loaded.records)))
     row.decisions = row.coverage[DECISIONS]
     sequence, causes, row.difference = sequence_of(loaded)

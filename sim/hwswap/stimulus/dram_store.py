@@ -105,9 +105,7 @@ class StoreHost:
         engine_state.whole(self.script, self.model, self.sizes)
         self.script.settle()
         self.script.read(m.STATUS_OFFSET, 0)
-        self.script.counters()
-        for name in ("ACCESSES", "MISSES", "WRITE_BACKS", "WAITS", "HELD_CYCLES"):
-            self.script.add("show", getattr(m, f"STAT_STORE_{name}_OFFSET"))
+        self.script.beats()
 
     def used(self) -> None:
         """Begin with a device that is full, and has been used all over."""

@@ -84,4 +84,4 @@ def statistics(script: Script, model: Allocator, requests: int, moves: bool = Tr
     s.read(m.USAGE_OFFSET, m.USAGE_SLOTS.put(free))
     s.read(m.CMD_HEAD_OFFSET, s.tail)
     s.read(m.STATUS_OFFSET, 0)
-    s.counters()
+    s.beats()

@@ -159,17 +159,8 @@ class Script:
             for cluster in range(first, first + LINE_CLUSTERS):
                 self.put(self.directory + ADDRESS_BYTES * cluster, 0)
 
-    def counters(self) -> None:
-        """Compare the beats of DMA with what the bus saw; print what only cycles decide.
-
-        What is printed differs from the engine without fault if a fault costs time. Nothing may be under way.
-        """
-        self.beats()
-        for name in ("CYCLES", "BUSY_CYCLES"):
-            self.add("show", getattr(m, f"STAT_{name}_OFFSET"))
-
     def beats(self) -> None:
-        """Compare the beats of DMA with what the bus saw; of a store in DRAM they are not counted there."""
+        """Compare the beats of DMA with what the bus saw, with nothing under way; of a store in DRAM they are not counted."""
         if not self.kept:
             self.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
 

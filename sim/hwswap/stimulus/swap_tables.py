@@ -250,9 +250,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     host.all_words()
     device_table(s, host.model, sizes)
     s.settle()
-    s.counters()
-    for name in ("ENTRIES_READ", "ENTRIES_WRITTEN", "BUSY_CYCLES"):
-        s.add("show", getattr(m, f"STAT_TABLE_{name}_OFFSET"))
+    s.beats()
     errors(s, host)
     one_with_a_table(s, sizes, seen)
     other = Policy() if sizes.dram else Policy(placement=Placement.INDEXED)

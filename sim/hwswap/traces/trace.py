@@ -64,8 +64,7 @@ MAGIC = b"HWSWAPTR"
 VERSIONS = (1, 2, 3, 4)
 FORMAT = "hwswap-trace"
 RECORDED = "recorded"
-STATISTICAL = "statistical"
-"""Kinds of traces: of the first the decisions are a kernel's, of the second only the numbers of operations are."""
+"""The kind of a trace whose decisions are a kernel's."""
 MAX_HEADER = 1 << 20
 
 _PREFIX = struct.Struct("<8sII")

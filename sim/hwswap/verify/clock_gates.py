@@ -4,7 +4,7 @@
 A clock gate is a latch, open while the clock is low, and an AND gate of clock and latch. Its enable comes from
 registers that change when the clock rises, so what the latch has in the end is what its input is in that cycle: the
 latch is a wire, and a register behind the gate keeps what it has in a cycle in which the enable is low; so does a
-memory. Proofs know one clock alone (equivalence.py, reachable.py).
+memory. Proofs know one clock alone (equivalence.py).
 """
 
 from typing import Any

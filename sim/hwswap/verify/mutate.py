@@ -4,11 +4,9 @@
 Each fault of the model with faults (build/mutants, see make_mutants.py) is switched on in turn while the tests run:
 scripts (hwswap.stimulus) and streams (hwswap.traces.stream), short, fixed by their seeds, and passed by the engine
 without fault. A fault is found by a decision or a word that differs, by one of the RTL's assertions, by the check of
-the bus protocol, or by a hang; or by the number of cycles alone: how many each test takes without a fault is on record
-(cycles.json), and an engine that takes others fails this command. Those are counted by themselves as well, as no model
-says how long anything takes. What survives is listed, without those that are proved to be no faults at all
-(equivalence.py) or to matter in no state that can be reached (reachable.py). Results are kept as they come, so that an
-interrupted run goes on where it stopped; a fault that was killed stays so as long as model and test are the same.
+the bus protocol, or by a hang; one that only costs cycles is not found. What survives is listed, without those that are
+proved to be no faults at all (equivalence.py). Results are kept as they come, so that an interrupted run goes on where
+it stopped; a fault that was killed stays so as long as model and test are the same.
 """
 
 import argparse
@@ -24,7 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +35,8 @@ from hwswap.results import schema
 from hwswap.stimulus.registry import SCRIPTS, STREAMS, Script
 from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream, trace
-from hwswap.verify import equivalence, make_mutants, reachable, yosys
+from hwswap.verify import equivalence, make_mutants, yosys
 from hwswap.verify.equivalence import Prover
-from hwswap.verify.reachable import Effort, Machine, Reachability
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -47,23 +44,14 @@ ERR = Console(stderr=True, highlight=False)
 PASS = 0.9
 """Score from which on the exit status is 0."""
 
-RECORD = Path(__file__).with_name("cycles.json")
-"""How long each test takes without a fault, for each engine: another number is an error."""
-
 NONE = "none"
 """What a survivor is that is proved to be no fault: it changes nothing, in whatever state and with whatever input."""
-
-UNREACHABLE = "unreachable"
-"""What a survivor is that is proved to matter in no state that can be reached."""
 
 SHORT = 100
 """Faults of a short run."""
 
 OUT_OF_TIME = "out of time"
 """What a survivor is of which a proof was ended by the time it took: a survivor, and named."""
-
-CYCLES = "cycles"
-"""How a fault was found that changes nothing but the number of cycles, which is on record."""
 
 NO_VERDICT = "no verdict"
 """How a test ended that says nothing of a fault: the program was killed, or the simulation itself gave up."""
@@ -221,7 +209,7 @@ ON_CHIP = Seeded("mutants", paths.BUILD / "mutate", MUTATION_TESTS, SCRIPTS, PLA
 class Outcome:
     """What became of a fault: `by` which test ("" for a survivor), how ("difference", ...), and what was said.
 
-    How is "" for a survivor, NONE or UNREACHABLE if that is proved of it.
+    How is "" for a survivor, NONE if that is proved of it.
     """
 
     number: int
@@ -249,11 +237,6 @@ def how(said: str) -> str:
     return NO_VERDICT
 
 
-def time_of(said: str) -> tuple[str, ...]:
-    """Return what a test said about time: cycles, and the counters that it was told to show."""
-    return tuple(re.findall(r"\d+ cycles|register 0x\w+ is 0x\w+", said))
-
-
 def attempt(test: MutationTest, model: Path, tests: Path, fault: int, cycles: int = 0) -> tuple[str | None, str]:
     """Run a test on a fault, for `cycles` cycles at most; return how it found the fault, and what it said.
 
@@ -272,40 +255,22 @@ def attempt(test: MutationTest, model: Path, tests: Path, fault: int, cycles: in
     return (NO_VERDICT if "did not converge" in said else how(said)), said
 
 
-@dataclass(frozen=True)
-class Sound:
-    """How a test went without a fault: the cycles it took, and all that it said about time."""
-
-    cycles: int
-    time: tuple[str, ...]
-
-    @property
-    def limit(self) -> int:
-        """Cycles that it may take with a fault."""
-        return PATIENCE * self.cycles
-
-
-def try_fault(number: int, those: Sequence[MutationTest], model: Path, tests: Path, sound: dict[str, Sound]) -> Outcome:
-    """Run tests on a fault until one finds it by more than cycles. Where none does, no verdict comes before cycles."""
+def try_fault(number: int, those: Sequence[MutationTest], model: Path, tests: Path, limits: dict[str, int]) -> Outcome:
+    """Run tests on a fault until one finds it."""
     begin = time.monotonic()
     best = Outcome(number, "", "", "", 0.0)
     for test in those:
-        without = sound[test.name]
-        found, said = attempt(test, model, tests, number, without.limit)
-        if found is None and time_of(said) != without.time:
-            found = CYCLES
-        if found in (CYCLES, NO_VERDICT):
-            if best.how in ("", CYCLES) and best.how != found:
-                best = Outcome(number, test.name, found, said[-400:], 0.0)
-        elif found:
+        found, said = attempt(test, model, tests, number, limits[test.name])
+        if found:
             best = Outcome(number, test.name, found, said[-400:], 0.0)
+        if found not in (None, NO_VERDICT):
             break
     return replace(best, seconds=round(time.monotonic() - begin, 2))
 
 
-def without_fault(those: Sequence[MutationTest], model: Path, tests: Path) -> dict[str, Sound]:
-    """Run tests without a fault, which they must pass; return how each went."""
-    sound = {}
+def without_fault(those: Sequence[MutationTest], model: Path, tests: Path) -> dict[str, int]:
+    """Run tests without a fault, which they must pass; return how many cycles each may take with one."""
+    limits = {}
     for test in those:
         found, said = attempt(test, model, tests, 0)
         if found is not None:
@@ -313,44 +278,8 @@ def without_fault(those: Sequence[MutationTest], model: Path, tests: Path) -> di
         taken = re.findall(r"(\d+) cycles", said)
         if not taken:
             raise MutateError(f"'{test.name}' does not say how many cycles it took: {said[-400:]}")
-        sound[test.name] = Sound(int(taken[-1]), time_of(said))
-    return sound
-
-
-def timing(tests: Mapping[str, str], sound: Mapping[str, Sound]) -> dict[str, dict[str, object]]:
-    """Return what goes on record of tests, whose hashes are `tests`: cycles, and a hash of all said of time."""
-    return {
-        name: {"test": tests[name], "cycles": each.cycles, "times": digest(*(word.encode() for word in each.time))}
-        for name, each in sound.items()
-    }
-
-
-def on_record(engine: str, path: Path = RECORD) -> dict[str, dict[str, object]]:
-    """Return what is on record of an engine's tests."""
-    found: dict[str, dict[str, object]] = json.loads(path.read_text()).get(engine, {}) if path.exists() else {}
-    return found
-
-
-def record(engine: str, tests: Mapping[str, str], sound: Mapping[str, Sound], path: Path = RECORD) -> None:
-    """Put on record how long an engine's tests take."""
-    every = json.loads(path.read_text()) if path.exists() else {}
-    every[engine] = timing(tests, sound)
-    path.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n")
-
-
-def as_on_record(engine: str, tests: Mapping[str, str], sound: Mapping[str, Sound], path: Path = RECORD) -> None:
-    """Raise a MutateError if a test takes other cycles than those on record."""
-    before = on_record(engine, path)
-    for name, now in timing(tests, sound).items():
-        was = before.get(name, {})
-        if was == now:
-            continue
-        changed = "this test is new or was changed" if was.get("test") != now["test"] else "the engine was changed"
-        raise MutateError(
-            f"without a fault, '{name}' takes {now['cycles']} cycles, and {was.get('cycles', 'none')} are on record, "
-            f"or its counters differ: {changed}; if that is meant, run `./hwswap {engine.replace('mutants', 'mutate')} "
-            "--record-cycles` and commit sim/hwswap/verify/cycles.json"
-        )
+        limits[test.name] = PATIENCE * int(taken[-1])
+    return limits
 
 
 class Notes:
@@ -394,7 +323,7 @@ class Results:
 
     def key(self, outcome: Outcome) -> str | None:
         """Return the hash of all that an outcome follows from."""
-        return self.keys.get(outcome.by) if outcome.how not in ("", CYCLES, NO_VERDICT) else self.together
+        return self.keys.get(outcome.by) if outcome.how not in ("", NO_VERDICT) else self.together
 
     def add(self, outcome: Outcome) -> None:
         """Note an outcome."""
@@ -407,36 +336,29 @@ class Proofs:
 
     def __init__(self, path: Path, faults: str) -> None:
         """Read what is there; `faults` is a hash of the netlist with the faults."""
-        sources = (Path(str(module.__file__)).read_bytes() for module in (equivalence, reachable, yosys))
+        sources = (Path(str(module.__file__)).read_bytes() for module in (equivalence, yosys))
         self.key = digest(faults.encode(), *sources)
         self.notes = Notes(path)
-        self.known: dict[int, tuple[str, Effort]] = {}
-        for values in self.notes.read():
-            if values["key"] == self.key:
-                self.known[values["number"]] = values["how"], Effort(**values["effort"])
+        self.known: dict[int, str] = {
+            values["number"]: values["how"] for values in self.notes.read() if values["key"] == self.key
+        }
+        """NONE, OUT_OF_TIME, or "" if nothing was proved."""
 
-    def of(self, number: int, effort: Effort) -> str | None:
-        """Return what is known of a fault: "" if nothing was proved with this effort, None if that was not tried."""
-        how, tried = self.known.get(number, ("", Effort(0, 0, 0)))
-        proved = how in (NONE, UNREACHABLE)
-        return how if proved or all(a >= b for a, b in zip(astuple(tried), astuple(effort), strict=True)) else None
-
-    def add(self, number: int, how: str, effort: Effort) -> None:
+    def add(self, number: int, how: str) -> None:
         """Note what came of trying."""
-        self.known[number] = how, effort
-        self.notes.add(key=self.key, number=number, how=how, effort=asdict(effort))
+        self.known[number] = how
+        self.notes.add(key=self.key, number=number, how=how)
 
 
-def try_all(engine: Seeded, tests: Mapping[str, str], numbers: Sequence[int], jobs: int, results: Results) -> None:
-    """Try faults of an engine, `jobs` at a time, with progress; `tests` are hashes."""
+def try_all(engine: Seeded, numbers: Sequence[int], jobs: int, results: Results) -> None:
+    """Try faults of an engine, `jobs` at a time, with progress."""
     left = [n for n in numbers if n not in results.known or results.known[n].how == NO_VERDICT]
     if not left:
         return
     folder = engine.folder / "tests"
-    sound = without_fault(engine.tests, engine.model, folder)
-    as_on_record(engine.name, tests, sound)
+    limits = without_fault(engine.tests, engine.model, folder)
     in_parallel(
-        lambda number: results.add(try_fault(number, engine.tests, engine.model, folder, sound)),
+        lambda number: results.add(try_fault(number, engine.tests, engine.model, folder, limits)),
         left,
         "faults",
         len(numbers) - len(left),
@@ -463,28 +385,24 @@ def in_parallel(work: Callable[[int], None], numbers: Sequence[int], title: str,
             raise
 
 
-def prove(engine: Seeded, survivors: Sequence[int], proofs: Proofs, effort: Effort, jobs: int) -> None:
-    """Find out which survivors are no faults, or matter in no state that can be reached."""
-    left = [number for number in survivors if proofs.of(number, effort) is None]
+def prove(engine: Seeded, survivors: Sequence[int], proofs: Proofs, jobs: int) -> None:
+    """Find out which survivors are no faults."""
+    left = [number for number in survivors if number not in proofs.known]
     if not left:
         return
-    gates = engine.mutants / make_mutants.GATES
-    prover = Prover(gates, make_mutants.TOP, make_mutants.SELECT)
-    reach = Reachability(Machine(gates, make_mutants.TOP, make_mutants.SELECT))
+    prover = Prover(engine.mutants / make_mutants.GATES, make_mutants.TOP, make_mutants.SELECT)
     building = threading.Lock()
 
     def one(number: int) -> None:
-        # One at a time where the graphs grow; the proofs themselves are other processes.
+        # One at a time, as the graph grows; the proof itself is another process.
         try:
             with building:
                 how = NONE if prover.no_fault(number, engine.folder) else ""
-            if not how and reach.unreachable(number, engine.folder, effort):
-                how = UNREACHABLE
         except yosys.OutOfTimeError:
             how = OUT_OF_TIME
-        proofs.add(number, how, effort)
+        proofs.add(number, how)
 
-    in_parallel(one, left, "survivors: proofs that they matter never", 0, jobs)
+    in_parallel(one, left, "survivors: proofs that they are no faults", 0, jobs)
 
 
 def again(engine: Seeded, number: int) -> int:
@@ -496,15 +414,13 @@ def again(engine: Seeded, number: int) -> int:
     model = engine.wave_model if engine.wave_model.exists() else engine.model
     waves = ("--waves", str(engine.folder / f"fault-{number}.fst")) if model == engine.wave_model else ()
     tests = engine.folder / "tests"
-    sound = without_fault(engine.tests, engine.model, tests)
+    limits = without_fault(engine.tests, engine.model, tests)
     for test in engine.tests:
-        limit = sound[test.name].limit
+        limit = limits[test.name]
         shown = replace(test, options=(*test.options, *waves))
         OUT.print(" ".join(shown.command(model, tests, number, limit)), highlight=False, soft_wrap=True)
         found, said = attempt(shown, model, tests, number, limit)
         OUT.print(said, highlight=False, soft_wrap=True, markup=False)
-        if found is None and time_of(said) != sound[test.name].time:
-            found = CYCLES
         if found not in (None, NO_VERDICT):
             OUT.print(f"found: {found}", highlight=False)
             return 0
@@ -514,17 +430,16 @@ def again(engine: Seeded, number: int) -> int:
 def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], seed: int) -> dict[str, object]:
     """Print tables; return the values of the JSON file."""
     seeded, proved = len(outcomes), Counter(outcome.how for outcome in outcomes)
-    outcomes = [outcome for outcome in outcomes if outcome.how not in (NONE, UNREACHABLE)]
+    outcomes = [outcome for outcome in outcomes if outcome.how != NONE]
     by_number = {mutant.number: mutant for mutant in listed}
     modules: dict[str, list[bool]] = {}
     for outcome in outcomes:
         modules.setdefault(by_number[outcome.number].kind, []).append(outcome.how)
     spread = {
         module: {"faults": len(found), "killed": sum(how not in ("", OUT_OF_TIME, NO_VERDICT) for how in found)}
-        | {CYCLES: found.count(CYCLES)}
         for module, found in sorted(modules.items())
     }
-    table = Table("module", "faults", "killed", "of these by cycles alone")
+    table = Table("module", "faults", "killed")
     for module, counts in spread.items():
         table.add_row(module, *map(str, counts.values()))
     OUT.print(table)
@@ -533,24 +448,19 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], s
     for title, counts in (("killed by", kinds), ("first found by", tests)):
         OUT.print(f"{title}: " + ", ".join(f"{name} {number}" for name, number in counts.most_common()))
     survivors = [outcome.number for outcome in outcomes if not outcome.by]
-    slow = [outcome.number for outcome in outcomes if outcome.how == CYCLES]
     unknown = [outcome.number for outcome in outcomes if outcome.how == NO_VERDICT]
-    for word, numbers in (("cycles alone", slow), (NO_VERDICT, unknown), ("survivor", survivors)):
+    for word, numbers in ((NO_VERDICT, unknown), ("survivor", survivors)):
         for number in numbers:
             OUT.print(f"{word}: fault {number}: {by_number[number]}", highlight=False, soft_wrap=True)
     killed = len(outcomes) - len(survivors) - len(unknown)
-    faults = max(len(outcomes), 1)
     return {
         "commit": provenance.commit(),
         "seed": seed,
         "seeded": seeded,
         "proved_to_be_none": proved[NONE],
-        "proved_unreachable": proved[UNREACHABLE],
         "faults": len(outcomes),
         "killed": killed,
-        "score": round(killed / faults, 4),
-        "by_cycles_alone": len(slow),
-        "score_without_cycles": round((killed - len(slow)) / faults, 4),
+        "score": round(killed / max(len(outcomes), 1), 4),
         "without_verdict": len(unknown),
         "proofs_out_of_time": sum(outcome.how == OUT_OF_TIME for outcome in outcomes),
         "by": dict(kinds),
@@ -574,12 +484,11 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
         numbers = sorted(random.Random(sample).sample(numbers, count))
     begin = time.monotonic()
     results = Results(engine.folder / "results.jsonl", os.path.realpath(engine.model), tests)
-    try_all(engine, tests, numbers, jobs, results)
+    try_all(engine, numbers, jobs, results)
     proofs = Proofs(engine.folder / "proofs.jsonl", os.path.realpath(engine.mutants))
-    effort = reachable.SHORT if short else reachable.LONG
-    prove(engine, [number for number in numbers if not results.known[number].by], proofs, effort, jobs)
+    prove(engine, [number for number in numbers if not results.known[number].by], proofs, jobs)
     outcomes = [results.known[number] for number in numbers]
-    outcomes = [one if one.by else replace(one, how=proofs.of(one.number, effort) or "") for one in outcomes]
+    outcomes = [one if one.by else replace(one, how=proofs.known[one.number]) for one in outcomes]
     values = report(outcomes, listed, seed)
     values["seconds"] = round(time.monotonic() - begin, 1)
     values["sample"] = sample if count is not None else None
@@ -589,15 +498,6 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
         [
             schema.Figure("mutants found", "", values["killed"], "mutants", {"of": values["faults"]}),
             schema.Figure("mutants found", "share", round(100 * values["score"], 1), "%", {}, 0.03, "more"),
-            schema.Figure(
-                "mutants found, not by cycles alone",
-                "share",
-                round(100 * values["score_without_cycles"], 1),
-                "%",
-                {},
-                0.03,
-                "more",
-            ),
         ],
         title="Mutants of a small engine",
         command="make mutate" + " SHORT=1" * short,
@@ -608,11 +508,8 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
     )
     OUT.print(
         f"{engine.folder.name}: {values['seeded']} seeded, "
-        f"{values['proved_to_be_none']} of them proved to be no faults, "
-        f"{values['proved_unreachable']} to matter in no state that can be reached; "
+        f"{values['proved_to_be_none']} of them proved to be no faults; "
         f"{values['killed']} of {values['faults']} faults killed, {100 * values['score']:.1f} %; "
-        f"{values['by_cycles_alone']} of them by the number of cycles alone, "
-        f"{100 * values['score_without_cycles']:.1f} % without; "
         f"no verdict on {values['without_verdict']}, which count as not found, as do {values['proofs_out_of_time']} "
         f"of which a proof was ended by time; raw: {values['killed']} of "
         f"{values['seeded']}, {100 * values['killed'] / values['seeded']:.1f} % "
@@ -627,9 +524,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument("--count", type=int, metavar="N", help="N faults only, drawn by --sample")
     parser.add_argument("--sample", type=int, default=1, help="seed of that draw (default 1)")
-    parser.add_argument(
-        "--record-cycles", action="store_true", help="put on record how long the tests take, and try no fault"
-    )
     parser.add_argument("--fault", type=int, metavar="N", help="run this fault again, with waves if they were built")
 
 
@@ -639,9 +533,4 @@ def run(options: argparse.Namespace, engine: Seeded = ON_CHIP) -> int:
     if options.fault is not None:
         engine.write_tests()
         return again(engine, options.fault)
-    if options.record_cycles:
-        tests = engine.write_tests()
-        record(engine.name, tests, without_fault(engine.tests, engine.model, engine.folder / "tests"))
-        OUT.print(f"written: {RECORD}", highlight=False, soft_wrap=True)
-        return 0
     return mutate(engine, options.short, options.count, options.jobs, options.sample)
