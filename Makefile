@@ -8,10 +8,11 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 B := sim/setup/build
-# Phases of `make test` that run at the same time: most of them can use two cores, and the guests want theirs in time.
-side_by_side := $(shell n=$$(( $$(nproc) / 4 )); echo $$(( n > 1 ? n : 1 )))
 ENV := sim/setup/env
-PYTEST := $(ENV) python -m pytest
+PYTEST := $(ENV) python -m pytest$(if $(REPORT), --junitxml=$(REPORT))
+# A test uses one CPU mostly, so as many at once as there are; by file, where a file's tests share what they make.
+AT_ONCE := -n $(shell nproc) --dist worksteal
+BY_FILE := -n $(shell nproc) --dist loadfile
 
 help: ## show this list
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -70,19 +71,18 @@ redis: setup ## redis-server for the guest's workload redis-bgsave: build/redis
 demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
 
-# run_phases WHICH
-run_phases = $(MAKE) --no-print-directory -f sim/setup/phases.mk --keep-going -j$(or $(JOBS),$(side_by_side)) \
-	$(if $(filter-out 1,$(or $(JOBS),$(side_by_side))),--output-sync=target) $(1)
+# What `make test` is made of, and what `make test-full` is besides: who changes RTL, patches or driver runs those of it.
+parts := lint test-failed-seeds 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
+full_parts := test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' capacity test-soc test-harts \
+	test-system test-report
 
-test: ## checks in their short forms; what did not change since it passed is not run [FRESH=1]
-	@rm -rf build/reports
-	@sim/setup/phase setup -- $(MAKE) --no-print-directory setup
-	@$(call run_phases,all)
+test: setup ## checks in their short forms, all of them each time [FROM=part]
+	@rm -f build/reports/*
+	@sim/setup/parts $(if $(FROM),--from $(FROM)) $(parts)
 
-test-full: ## the same, and coverage, proofs, mutants, several harts
-	@rm -rf build/reports
-	@sim/setup/phase setup -- $(MAKE) --no-print-directory setup
-	@$(call run_phases,full)
+test-full: setup ## the same, and all Chisel tests, coverage, proofs, mutants, SoC, all guests [FROM=part]
+	@rm -f build/reports/*
+	@sim/setup/parts $(if $(FROM),--from $(FROM)) $(parts) $(full_parts)
 
 # On a Debian 13 made for it, with clone and cache in the home of a user; as root. Once per release at least.
 test-layout: setup ## set-up and proofs as on a new machine
@@ -95,25 +95,33 @@ test-hw: setup ## Chisel unit tests; SHORT=1: of the bus alone
 test-harness: model ## C++ unit tests of the harness
 	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
-test-model: setup ## the golden model, traces, their comparison, and all else in Python that needs no engine
-	@$(PYTEST) tests/model tests/traces tests/readers tests/compare tests/stimulus tests/kernel tests/guest tests/bench \
-		tests/experiments tests/results tests/project
+test-python: model model-wide model-driver guest ## all tests in Python that drive no engine and boot no guest
+	@$(B) proof-rtl
+	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl scale soc harts system test_failed_seeds.py)
 
-test-cocotb: verilog ## the whole engine, and that of marks and grants, through their ports against the golden model
-	@$(B) rtl-grants rtl-grants-only rtl-driver
-	@$(PYTEST) tests/cocotb
+test-cocotb: verilog model-driver model-grants-only ## the whole engine, and that of grants, through their ports
+	@$(B) rtl-grants
+	@$(PYTEST) $(AT_ONCE) --ignore=tests/cocotb/test_masters.py tests/cocotb
+
+test-masters: verilog model-driver model-grants-only ## each DMA master at windows, bus errors, stops and RESET
+	@$(PYTEST) $(AT_ONCE) tests/cocotb/test_masters.py
 
 test-trace: model model-wide model-scale ## recorded traces and random streams on the engine
-	@$(PYTEST) tests/rtl
-
-test-scale: model model-scale ## clusters in DRAM: short form of bench-scale
-	@$(PYTEST) tests/scale
+	@$(PYTEST) $(AT_ONCE) tests/rtl tests/scale
 
 test-system fuzz: model-wide model-scale kernel-tuned
 test-system: model-driver model-grants-only
+system_short := $(addprefix tests/system/test_,another_engine.py big_endian.py channel.py dma_windows.py engine_lost.py \
+	fuzz_guest.py grants_back_off.py limits.py lockstep_fresh.py modes.py reports.py witness_guest.py)
 
-test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies
-	@$(PYTEST) tests/system
+test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
+	@$(B) redis memhog stress-ng
+	@$(PYTEST) $(if $(SHORT),$(system_short),tests/system)
+
+# What once failed with a seed: it may be of any folder.
+test-failed-seeds: verilog model model-wide model-driver model-grants-only guest kernel-unpatched kernel-tuned
+	@$(B) rtl-grants
+	@$(PYTEST) tests/test_failed_seeds.py
 
 # Half an hour and more, so not part of `make test`.
 test-debug: model-driver ## the driver on a kernel with lockdep, KASAN, UBSAN, DEBUG_VM and kmemleak: build/test-debug
@@ -137,7 +145,7 @@ test-harts: setup ## the bench on several harts, in its short form, on a simulat
 	@$(PYTEST) tests/harts
 
 test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
-	@$(PYTEST) tests/soc
+	@$(PYTEST) $(BY_FILE) tests/soc
 
 # What a failing case prints leads here: its SEED, its CASE, and WAVES=1. The case says whose waves they are.
 regress: model model-scale ## cocotb, streams, traces, SEEDS=n fresh seeds of each [SEED=first] [CASE=name] [WAVES=1]

@@ -23,7 +23,7 @@ def simulate(module: str, engine: simulator.Engine, first_seed: int, pace: str) 
     simulator.run(runner, module, pace, seed, simulator.BUILD / f"{module}-{pace}", WAVES, engine=engine)
 
 
-@pytest.mark.parametrize("pace", [PACES[0], pytest.param(PACES[1], marks=pytest.mark.fresh)])
+@pytest.mark.parametrize("pace", [PACES[0], PACES[1]])
 def test_grants(pace):
     simulate("grants", simulator.GRANTS, 300, pace)
 

@@ -128,7 +128,6 @@ def test_the_streams_are_long_and_rich_enough():
     assert all(paths[path] >= 100 for path in ("fast", "nonfull", "free", "frag", "steal", "fail")), paths
 
 
-@pytest.mark.fresh
 @pytest.mark.parametrize("shape", STREAMS, ids=lambda shape: f"seed{shape.seed}")
 def test_random_streams_by_the_ring(shape, tmp_path):
     print(shape)
@@ -139,7 +138,6 @@ def test_random_streams_by_the_ring(shape, tmp_path):
     assert report["ops"] == shape.ops
 
 
-@pytest.mark.fresh
 @pytest.mark.parametrize(
     "options",
     [("--registers",), ("--latency", "200"), ("--stall", "60", "--latency", "3")],

@@ -377,19 +377,6 @@ def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> No
     assert (first[1], second[1]) == ("1", "2")
 
 
-def test_phase_keeps_the_exit_status(tmp_path: Path) -> None:
-    shutil.copytree(SETUP, tmp_path / "sim" / "setup")
-    phase = tmp_path / "sim" / "setup" / "phase"
-    assert subprocess.run([phase, "good", "--", "true"], check=False, capture_output=True).returncode == 0
-    assert (
-        subprocess.run([phase, "bad", "--", "bash", "-c", "exit 7"], check=False, capture_output=True).returncode == 7
-    )
-    good, bad = (tmp_path / "build" / "reports" / "phases").read_text().splitlines()
-    assert good.split()[0] == "good"
-    assert good.endswith("ok")
-    assert bad.endswith("FAILED (7)")
-
-
 def test_no_kernel_source_at_all(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "root" / "fetched").mkdir(parents=True)
     stand_in(env, "mmdebstrap", f"tar -C {tmp_path}/root -c .")

@@ -9,7 +9,6 @@ from wrong_models import DiscardsToHead, FreesToHead
 OPERATIONS = 100_000
 
 
-@pytest.mark.fresh
 def test_kernels_golden_model_and_rtl_give_the_same_answers(tmp_path, fresh_seed):
     tally, found = fuzz.compare(fresh_seed, OPERATIONS, tmp_path, lambda text: None)
     assert found is None, f"{found.who}: {found.said} HWSWAP_SEED={fresh_seed}"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fresh recording of two CPUs in lock-step with golden model and RTL; HWSWAP_SEED=n moves its seed."""
 
-import pytest
 import run_seed
 from hwswap.kernel import lockstep
 from hwswap.kernel.record import record
@@ -9,7 +8,6 @@ from hwswap.kernel.record import record
 SEED = 71 + run_seed.SEED
 
 
-@pytest.mark.fresh
 def test_a_fresh_recording_is_decided_the_same_by_all_three(tmp_path):
     path = tmp_path / "brief.hwst.gz"
     record("brief", path, SEED, timeout=600, quiet=True)

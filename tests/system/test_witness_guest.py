@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The short form of `make witness`: a fresh script, its seed printed; HWSWAP_SEED=n asks for that of a seed."""
 
-import pytest
 from hwswap.kernel import page_out_slots, witness
 from hwswap.stimulus import page_outs
 from wrong_models import FreesToHead, NeverRequeues
@@ -9,7 +8,6 @@ from wrong_models import FreesToHead, NeverRequeues
 OPERATIONS = 4_000
 
 
-@pytest.mark.fresh
 def test_unpatched_kernel_patched_kernel_and_golden_model_come_to_the_same_slots(tmp_path, fresh_seed):
     report, accounts = witness.work(fresh_seed, OPERATIONS, tmp_path, lambda text: None)
     assert report["faults"] == [], f"HWSWAP_SEED={fresh_seed}"
