@@ -5,14 +5,18 @@ import json
 from pathlib import Path
 
 import pytest
-from driver import BENCH, hold_half, kernel_modules, swapload, verify_half
+from driver import BENCH, Driver, Load, hold_half, kernel_modules, swapload, verify_half
 from hwswap.guest.qemu import Guest, Machine
+from hwswap.rtl.device_server import EngineServer
 from soft_grants import Engine, page_out_64k
 
 RAM = "/dev/ram0"
 ROTATING = "/dev/nullb0"
-CALLS = 600
+CALLS, RUNS = 600, 4
 """Of the allocator's bench, for each figure."""
+
+REFUSED = "most of its grants are refused"
+"""Why an engine is detached."""
 
 
 def add_rotating(guest: Guest, megabytes: int, priority: int = 9) -> None:
@@ -68,12 +72,18 @@ def test_no_run_is_not_believed_for_ever(kernel_log: Path) -> None:
 
 
 def calls(guest: Guest, order: int = 0) -> tuple[float, float]:
-    """Return how many instructions an allocation and a free take on average, without what the first calls ask for."""
-    guest.run(f"echo {order} {CALLS} 0 >{BENCH}").check()
-    guest.run(f"echo {order} {CALLS} 0 >{BENCH}").check()
-    found = {entry["op"]: entry for entry in map(json.loads, guest.run(f"cat {BENCH}").check().splitlines())}
-    assert found["alloc"]["failed"] == 0, found
-    return found["alloc"]["avg"], found["free"]["avg"]
+    """Return how many instructions an allocation and a free take on average, without what the first calls ask for.
+
+    It is the least of several averages: a tick of the timer may fall into a call.
+    """
+    averages = []
+    for _ in range(RUNS):
+        guest.run(f"echo {order} {CALLS} 0 >{BENCH}").check()
+        found = {entry["op"]: entry for entry in map(json.loads, guest.run(f"cat {BENCH}").check().splitlines())}
+        assert found["alloc"]["failed"] == 0, found
+        averages.append((found["alloc"]["avg"], found["free"]["avg"]))
+    alloc, free = zip(*averages[1:], strict=True)
+    return min(alloc), min(free)
 
 
 @pytest.mark.parametrize("order", [0, 4])
@@ -112,6 +122,49 @@ def test_refused_grants_cost_no_more_than_none(kernel_log: Path, lie: str) -> No
         calls(guest)
         assert engine.since(before)["units"] > CALLS
         engine.unload()
+
+
+def test_a_ring_that_stalls_costs_no_more_than_an_empty_one(kernel_log: Path) -> None:
+    """The phase of its grants is wrong, so none is ever seen: the kernel's own way serves, and all bytes are right."""
+    with Guest(Machine(cpus=1, icount=True, disks=1, disk_mb=64), log=kernel_log) as guest:
+        add_ram(guest, 64)
+        engine = Engine(guest, "period_us=0 lie=full")
+        empty, _ = calls(guest)
+        engine.set("lie", "phase")
+        before = engine.counters()
+        stalled, _ = calls(guest)
+        swapload(guest, "--processes 1 --size 8m --limit 6m --folio 4k --access random --rounds 2", 600)
+        seen = engine.since(before)
+        print(f"{empty} with empty rings, {stalled} with one that stalls; {seen}")
+        assert seen["grants"] > 0, seen
+        assert not any(seen[name] for name in seen if name in ("units", "popped") or name.startswith("refused")), seen
+        assert stalled <= 1.02 * empty, (empty, stalled)
+        # It mends its ways. A ring that was not used for a while is not wanted: its grants are taken back, and it runs.
+        engine.set("lie", "none")
+        engine.set("period_us", "100")
+        guest.run("sleep 30", 600).check()
+        before = engine.counters()
+        calls(guest)
+        assert engine.since(before)["units"] > CALLS
+        engine.unload()
+
+
+def test_an_engine_whose_grants_are_refused_is_detached(folder: Path, kernel_log: Path) -> None:
+    """All grants of the only device name another, which there is not: one line, software goes on, all bytes right."""
+    engine = EngineServer(folder, arguments=("--bad", "device"))
+    with Guest(Machine(cpus=2, disks=1, disk_mb=64), engine, log=kernel_log) as guest:
+        add_ram(guest, 64)
+        driver = Driver.attached(guest, "hint")
+        load = Load(guest, "--processes 2 --size 16m --limit 8m --folio 4k --access random")
+        # Attached again soon, it is detached again, after a longer rest each time.
+        assert driver.wait_detached(120) == f"detached: {REFUSED}"
+        driver.set_mode("off")
+        stats = driver.stats()
+        assert len(driver.messages(f"detached: {REFUSED}; software goes on")) == stats["detaches"] > 0, stats
+        assert stats["grants_refused_device"] > 0, stats
+        assert stats["grants_popped"] == stats["grant_units"] == 0, stats
+        load.stop()
+        driver.unload()
 
 
 def test_the_search_and_grants_in_one_cluster(kernel_log: Path) -> None:

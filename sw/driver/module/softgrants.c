@@ -29,6 +29,7 @@
  *     epoch       the epoch is of another swapon
  *     foreign     any cluster of the device, all of it
  *     noise       all of it is random
+ *     phase       that of another lap: the ring stalls
  *     full        there is none, and NO_RUN says that no order has room
  *
  * debugfs, hwswap_softgrants: stats, lines "name value"; verify, which compares the
@@ -72,11 +73,23 @@ enum lie {
 	EPOCH,
 	FOREIGN,
 	NOISE,
+	PHASE,
 	FULL,
 };
 
-static const char *const lies[] = { "none",	"misaligned", "order",	 "taken", "device",
-				    "priority", "epoch",      "foreign", "noise", "full" };
+static const char *const lies[] = {
+	"none",
+	"misaligned",
+	"order",
+	"taken",
+	"device",
+	"priority",
+	"epoch",
+	"foreign",
+	"noise",
+	"phase",
+	"full",
+};
 static const char *const placements[] = { "indexed", "open" };
 
 enum placement { INDEXED, OPEN };
@@ -438,7 +451,7 @@ static void store(unsigned int cpu, unsigned int order, u32 index, u64 mask, u64
 	struct swap_grant *entry = &map.rings[((cpu * ORDERS + order) << log2) +
 					      (index & ((1U << log2) - 1))];
 
-	if (!(index >> log2 & 1))
+	if (!(index >> log2 & 1) != (READ_ONCE(lie) == PHASE))
 		place |= SWAP_GRANT_PHASE;
 	else
 		place &= ~SWAP_GRANT_PHASE;
@@ -520,6 +533,7 @@ static void spoil(u64 *mask, u64 *place, const struct device *d, unsigned int or
 
 	switch (READ_ONCE(lie)) {
 	case HONEST:
+	case PHASE:
 	case FULL:
 		return;
 	case MISALIGNED:
