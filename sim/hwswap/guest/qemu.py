@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from subprocess import Popen
 from types import TracebackType
@@ -81,6 +81,7 @@ class Guest:
     machine: Machine = field(default_factory=Machine)
     engine: EngineServer | None = None
     """Started and stopped by the guest, unless it runs already."""
+    _: KW_ONLY
     beside: Sequence[str] = ()
     """QEMU's devices that share the engine's first slot, as further functions."""
     files: Mapping[str, bytes] = field(default_factory=dict)

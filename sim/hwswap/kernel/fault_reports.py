@@ -183,7 +183,7 @@ def guest_of(report: Report, mode: str) -> Iterator[Guest]:
         engine = EngineServer(Path(folder)) if with_engine(mode) else None
         log = OUTPUT / report.name / f"{mode}.kernel.log"
         kernel = {"kernel": kernel_of(mode), "log": log, "permits": report.permits, "patience": PATIENCE}
-        with Guest(report.machine, engine, files(report, mode), **kernel) as guest:
+        with Guest(report.machine, engine, files=files(report, mode), **kernel) as guest:
             if mode != UNPATCHED:
                 guest.run(f". /reports/lib.sh; driver_on {mode}").check()
             yield guest
