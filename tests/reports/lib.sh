@@ -175,6 +175,8 @@ verified() {
 hold() {
 	local name=$1 size=$2
 	shift 2
+	# Not what an earlier one of this name said, which is there until the new one opens it.
+	rm -f "/tmp/$name.out"
 	swapfrag --size "$size" --free 0 "$@" >"/tmp/$name.out" 2>&1 &
 	echo $! >"/tmp/$name.pid"
 	until_true 120 grep -q -e ready -e : "/tmp/$name.out" && grep -q ready "/tmp/$name.out"
