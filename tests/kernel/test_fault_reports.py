@@ -141,6 +141,11 @@ def test_figures_of_mode_off_are_those_of_the_unpatched_kernel(stock: int | None
     assert not fault_reports.compare([report], {"one, off": Outcome(HOLDS)})
 
 
+def test_a_guest_with_the_engine_has_no_more_cpus_than_that() -> None:
+    report = Report("one", "seen", ["where"], "what holds", checks=2, needs={"cpus": 8})
+    assert [fault_reports.machine(report, mode).cpus for mode in fault_reports.MODES] == [8, 8, 4, 4]
+
+
 def test_each_report_has_its_programs_and_those_that_all_have() -> None:
     by_name = {report.name: report for report in fault_reports.every()}
     assert [each.name for each in fault_reports.programs_of(by_name["zero-pages"])] == ["pages.c", "zeros.c"]

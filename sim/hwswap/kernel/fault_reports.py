@@ -19,7 +19,7 @@ import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,10 @@ class ReportError(RuntimeError):
 UNPATCHED, OFF = "unpatched", "off"
 MODES = (UNPATCHED, OFF, "hint", "scan")
 """The kernel without the series, and the driver's modes; the engine is there for those after OFF."""
+
+
+ENGINE_CPUS = 4
+"""What the simulated engine was built for: a guest that has it has no more."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,12 @@ def with_engine(mode: str) -> bool:
     return mode not in (UNPATCHED, OFF)
 
 
+def machine(report: Report, mode: str) -> Machine:
+    """Return the guest of a report on a kernel."""
+    its = report.machine
+    return replace(its, cpus=min(its.cpus, ENGINE_CPUS)) if with_engine(mode) else its
+
+
 def key(report: Report, mode: str) -> str:
     """Return a hash of all that a run is made of."""
     digest = hashlib.sha256(f"{PATIENCE} {mode}".encode())
@@ -183,7 +193,7 @@ def guest_of(report: Report, mode: str) -> Iterator[Guest]:
         engine = EngineServer(Path(folder)) if with_engine(mode) else None
         log = OUTPUT / report.name / f"{mode}.kernel.log"
         kernel = {"kernel": kernel_of(mode), "log": log, "permits": report.permits, "patience": PATIENCE}
-        with Guest(report.machine, engine, files=files(report, mode), **kernel) as guest:
+        with Guest(machine(report, mode), engine, files=files(report, mode), **kernel) as guest:
             if mode != UNPATCHED:
                 guest.run(f". /reports/lib.sh; driver_on {mode}").check()
             yield guest
