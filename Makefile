@@ -74,7 +74,7 @@ demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own s
 # What `make test` is made of, and what `make test-full` is besides: who changes RTL, patches or driver runs those of it.
 parts := lint test-failed-seeds 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
 full_parts := test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' capacity test-soc test-harts \
-	test-system test-report
+	test-system fault-reports test-report
 
 test: setup ## checks in their short forms, all of them each time [FROM=part]
 	@rm -f build/reports/*
@@ -119,6 +119,9 @@ test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engin
 	@$(PYTEST) $(if $(SHORT),$(system_short),tests/system)
 
 # What once failed with a seed: it may be of any folder.
+fault-reports: model-driver guest kernel-unpatched ## public reports of faults, made again on four kernels (docs/reports.md)
+	@$(ENV) python -m hwswap check reports
+
 test-failed-seeds: verilog model model-wide model-driver model-grants-only guest kernel-unpatched kernel-tuned
 	@$(B) rtl-grants
 	@$(PYTEST) tests/test_failed_seeds.py
