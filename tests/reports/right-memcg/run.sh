@@ -33,7 +33,7 @@ check "nobody owes slots" until_true 20 swap_is_empty
 check "the other group owes nothing" until_true 20 owes_nothing $B
 swapctl off /dev/ram0
 
-# Slots of two groups by turns: readahead for one reads pages of the other.
+# Slots of two groups by turns, as both page out on the one CPU: readahead for one reads pages of the other.
 nullb 0 32 && on /dev/nullb0 && GROUP=$A group max || exit 1
 echo false >/sys/kernel/mm/swap/vma_ra_enabled
 holder one 128 in_group || exit 1
