@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The short selection of the public fault reports; `hwswap check reports` runs all, on all kernels (docs/reports.md)."""
+"""The short selection of the public fault reports; `hwswap check reports` runs all on all kernels."""
 
 import pytest
 from hwswap.kernel import fault_reports

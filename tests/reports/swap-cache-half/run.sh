@@ -3,12 +3,9 @@
 # shellcheck shell=dash source=tests/reports/lib.sh
 . /reports/lib.sh
 
-# out_at_last NAME PAGES: whether so many are in swap after five tries at most, as reclaim tries again, too. What is still
-# being written cannot be taken back, so that some tries fail.
-out_at_last() {
-	local left=5
-	until [ "$(ask "$1" out)" -ge "$2" ]; do [ $((left -= 1)) -gt 0 ] || return 1; done
-}
+# all_out NAME PAGES: whether so many are in swap. Once all slots are in use no allocation looks at the device, and a
+# worker has to take back what only the swap cache holds: what is tried before that fails, unpatched, too.
+all_out() { [ "$(ask "$1" out)" -ge "$2" ]; }
 
 # Not synchronous: what is read back stays in the swap cache. A rotating one reclaims by another way.
 for rotational in 0 1; do
@@ -22,7 +19,8 @@ for rotational in 0 1; do
 	holder $rest 14336 || exit 1
 	ask $rest fill 1 >/dev/null
 	figure "out_at_once_$rotational" "$(ask $rest out)"
-	check "rotational=$rotational: 56 of 64 MB can be paged out then, but for 256 kB" out_at_last $rest $((14336 - 64))
+	check "rotational=$rotational: 56 of 64 MB can be paged out then, but for 256 kB" until_true 20 \
+		all_out $rest $((14336 - 64))
 	equal "rotational=$rotational: every byte of these is right" "right 14336 wrong 0 killed 0" "$(ask $rest check)"
 	ask $rest end >/dev/null
 	kill $process
