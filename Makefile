@@ -119,7 +119,7 @@ test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engin
 	@$(PYTEST) $(if $(SHORT),$(system_short),tests/system)
 
 # What once failed with a seed: it may be of any folder.
-fault-reports: model-driver guest kernel-unpatched ## public reports of faults, made again on four kernels (docs/reports.md)
+fault-reports: model-driver guest kernel-unpatched ## public fault reports, made again on four kernels
 	@$(ENV) python -m hwswap check reports
 
 test-failed-seeds: verilog model model-wide model-driver model-grants-only guest kernel-unpatched kernel-tuned
