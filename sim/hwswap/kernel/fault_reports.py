@@ -29,6 +29,7 @@ from rich.table import Table
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.guest.qmp import QmpError
 from hwswap.project import artifacts, paths, provenance
+from hwswap.results import schema
 from hwswap.rtl.device_server import EngineError, EngineServer
 
 FOLDER = paths.ROOT / "tests" / "reports"
@@ -260,6 +261,34 @@ def table(reports: Sequence[Report], modes: Sequence[str], results: Results) -> 
     return view
 
 
+def save(reports: Sequence[Report], options: argparse.Namespace, results: Results) -> None:
+    """Write the result, unless reports were named: of each run how many of its checks fail."""
+    if options.names:
+        return
+    schema.save(
+        "fault-reports",
+        [
+            schema.Figure(
+                f"{report.name}{', a fault of Linux ' + report.fault_of if report.fault_of else ''}",
+                mode,
+                len(results[f"{report.name}, {mode}"].wrong),
+                "checks that fail",
+                {"of": report.checks},
+                0,
+                "less",
+            )
+            for report in reports
+            for mode in options.modes
+        ],
+        title="Public fault reports, made again",
+        command="./hwswap check reports",
+        platform="Linux 7.3.4 in guests, unpatched and with the driver; the RTL as a PCI device",
+        leaves_out="more than four CPUs with the engine",
+        kernel=True,
+        short=options.short,
+    )
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="reports, folders of tests/reports (default: all)")
@@ -307,6 +336,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         signal.signal(signal.SIGTERM, before)
     console.print(table(reports, options.modes, results))
+    save(reports, options, results)
     for step in steps:
         if results[step].status in (FAILS, GONE):
             console.print(*(f"{step}: {line}" for line in results[step].wrong), sep="\n", markup=False)
