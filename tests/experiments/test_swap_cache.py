@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads and memory of tables and trees in small, beside what `make bench-table` calculates."""
+"""Loads and memory of tables and trees in small."""
 
 import pytest
-from hwswap.bench.table_memory import LOADS, Filling
 from hwswap.experiments import cache
 from hwswap.experiments.cache import ORDERLY, RANDOM, Cache, Memory, at, look, mean_ratio, measure
 
@@ -46,16 +45,6 @@ def test_a_full_tree_has_three_levels(measured):
         assert by[stream, "tree"].loads == 7
         assert by[stream, "table"].lines == 2 < by[stream, "tree"].lines
         assert by[stream, "table"].misses < by[stream, "tree"].misses or stream == "full, neighbours"
-
-
-def test_memory_is_what_the_bench_calculates(measured):
-    """While a device fills: tables, and nodes that it calculates from the slots in use."""
-    samples = Filling(LOADS[0], 16, 1).run()
-    for drain in cache.DRAINS:
-        for share in (0.25, 0.5, 1.0):
-            ours = at(measured[drain][0], drain, True, share)
-            theirs = next(sample for sample in samples if sample.filling and sample.used == ours.used)
-            assert (ours.table_bytes, ours.tree_bytes + ours.slots) == (theirs.table_bytes, theirs.tree_bytes)
 
 
 def test_tables_stay_where_slots_leave_at_random(measured):

@@ -2,8 +2,7 @@
 """Measures what the engine's work on swap tables costs and what it saves.
 
 The engine's side is measured in its own cycles, each command by size and memory latency, with the directory of the
-tables on chip and in DRAM (table_cycles.py); the memory
-that tables take follows from the golden model's allocations (table_memory.py). Results are files in build/bench-table.
+tables on chip and in DRAM (table_cycles.py). Results are files in build/bench-table.
 """
 
 import argparse
@@ -15,9 +14,8 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.bench import table_cycles, table_memory
+from hwswap.bench import table_cycles
 from hwswap.bench.table_cycles import LATENCIES, Measured
-from hwswap.bench.table_memory import LOADS, Sample
 from hwswap.model.rows import SLOTS
 from hwswap.project import provenance
 from hwswap.project.paths import BUILD
@@ -37,12 +35,6 @@ TARGET_LATENCY = 20
 """The memory latency at which that is asked: what comes before the first word counts in the share, too."""
 
 SHORT_LATENCIES = (TARGET_LATENCY,)
-CLUSTERS, SHORT_CLUSTERS = 256, 32
-"""Of the device that fills and empties."""
-
-MOMENTS = ((True, 0.1), (True, 0.5), (True, 1.0), (False, 0.5), (False, 0.1))
-"""When it is looked at for the table: filling or not, and the share of slots in use."""
-
 OUTPUT = BUILD / "bench-table"
 
 ERR = Console(stderr=True, highlight=False)
@@ -95,18 +87,6 @@ def dram_table(on_chip: Sequence[Measured], in_dram: Sequence[Measured]) -> Tabl
     return by_latency(title, in_dram, "more", lambda of: f"{of.busy - chip[row_of(of), of.latency].busy:+,}")
 
 
-def memory_table(samples: Sequence[Sample]) -> Table:
-    """Return what tables take, and a tree beside it, a row a load."""
-    shown = Table(title=f"KiB of swap tables : of a tree with swap_map; {samples[0].slots:,} slots; % of slots in use")
-    shown.add_column("load")
-    for filling, share in MOMENTS:
-        shown.add_column(f"{'filling' if filling else 'emptying'}, {100 * share:.0f}", justify="right")
-    for load in LOADS:
-        found = [table_memory.at(samples, load.name, filling, share) for filling, share in MOMENTS]
-        shown.add_row(load.name, *(f"{of.table_bytes / 1024:,.0f} : {of.tree_bytes / 1024:,.0f}" for of in found))
-    return shown
-
-
 def misses(figures: Sequence[Measured]) -> list[str]:
     """Return which commands on 512 words miss the target, a sentence each."""
     return [
@@ -131,11 +111,6 @@ def run(options: argparse.Namespace) -> int:
         figures = table_cycles.run(latencies, options.seed)
     with ERR.status("the same with the directory in DRAM"):
         in_dram = table_cycles.run(latencies, options.seed, dram=True)
-    with ERR.status("") as status:
-        clusters = SHORT_CLUSTERS if options.short else CLUSTERS
-        samples = table_memory.run(
-            clusters, options.seed, lambda name: status.update(f"a device fills and empties: {name}")
-        )
     options.output.mkdir(parents=True, exist_ok=True)
     report = {
         "provenance": provenance.commit(),
@@ -144,15 +119,6 @@ def run(options: argparse.Namespace) -> int:
         "commands_dram": [{**asdict(figure), "share": round(figure.share, 4)} for figure in in_dram],
     }
     (options.output / "engine.json").write_text(json.dumps(report, indent=2) + "\n")
-    report = {
-        "provenance": provenance.commit(),
-        "seed": options.seed,
-        "samples": [
-            {**sample._asdict(), "table_bytes": sample.table_bytes, "tree_bytes": sample.tree_bytes}
-            for sample in samples
-        ],
-    }
-    (options.output / "memory.json").write_text(json.dumps(report, indent=2) + "\n")
     schema.save(
         "table-commands",
         [
@@ -180,13 +146,12 @@ def run(options: argparse.Namespace) -> int:
     console.print(
         f"Accesses to the caches of clusters, which a command on tables could wait for: {accesses}.", highlight=False
     )
-    console.print(memory_table(samples))
     wrong = misses(figures)
     for sentence in wrong:
         ERR.print(f"bench-table: {sentence}", soft_wrap=True)
     least = min((figure.share for figure in figures if whole(figure) and figure.latency == min(latencies)), default=0)
     print(
         f"all answers and words as the golden model's; 512 words and more at {100 * least:.1f} % of the port's peak or "
-        f"above; {options.output}/engine.json, memory.json"
+        f"above; {options.output}/engine.json"
     )
     return 1 if wrong else 0
