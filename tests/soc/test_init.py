@@ -1,29 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The initramfs's shell and tables, built for the host: what it understands, refuses, and prints."""
+"""The initramfs's shell, built for the host: what it understands, refuses, and prints."""
 
-import io
-import json
-import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from hwswap.project.paths import ROOT
-from hwswap_soc.linux import devicetree, linux_table
-from hwswap_soc.linux.linux_result import Collected
-from rich.console import Console
 
 HERE = Path(__file__).parent
 INIT = ROOT / "litex" / "linux" / "init"
-SOURCES = ("plan", "report", "files", "area", "load", "bench", "table", "shell", "commands")
-CLOCK = devicetree.SIM_CLOCK_HZ
+SOURCES = ("plan", "report", "files", "area", "load", "bench", "shell", "commands")
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    """The program; the device tree it finds states the simulation's clock."""
+    """The program."""
     folder = tmp_path_factory.mktemp("init")
-    (folder / "clock").write_bytes(CLOCK.to_bytes(4, "big"))
     command = ["gcc", "-std=gnu11", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command += [
         "-Wall",
@@ -31,7 +23,6 @@ def program(tmp_path_factory) -> Path:
         "-Werror",
         "-Wno-unused-result",
         "-Wno-deprecated-declarations",
-        f'-DCPU_CLOCK="{folder}/clock"',
         f"-I{INIT}",
     ]
     command += ["-include", str(HERE / "firmware" / "init_host.h"), "-o", str(folder / "init")]
@@ -112,63 +103,3 @@ def test_help_names_every_command_and_no_line_is_too_long(program):
     assert {"hwswap-bench", "swapload", "mode", "swapctl", "swapon", "swapoff", "zram", "dmesg"} <= set(names)
     assert len(names) == len(set(names)) > 15
     assert shell(program, "echo " + "x" * 5000) == ["x" * 1018], "what is too long for a line is left out"
-
-
-def test_tables_are_those_of_make_soc_linux(program):
-    """Both are fed the same; every figure of the one is at its place in the other."""
-    collected, fed = Collected(), []
-    modes = ("off", "tuned", "hint")
-    for number, mode in enumerate(modes):
-        for order, folio in ((0, 0), (4, 1)):
-            fields = {"pages": 16 + order, "pages_out": 1016 + order, "pages_in": 16 + number, "whole_folios": order}
-            fields |= {"verified_bytes": 65536 * (order + 1), "wrong_bytes": number}
-            fields |= {"out_ns": 7_654_000 + 1000 * number, "in_ns": 6_543_000 + 1000 * order}
-            collected.feed("HWSWAP-JSON " + json.dumps({"kind": "swap", "mode": mode, "order": order} | fields), 0)
-            fed.append(f"swap {mode} {folio} " + " ".join(str(value) for value in fields.values()))
-        for order in (0, 2, 9):
-            for op in ("alloc", "free"):
-                average = 1234 * (order + 1) * (number + 1) + len(op)
-                result = {"op": op, "order": order, "n": 24, "failed": 0, "granted": 20 if mode == "hint" else 0}
-                result |= {"p50": average - 77, "avg": average}
-                item = {"kind": "bench", "mode": mode, "gap_ns": 1, "result": result}
-                collected.feed("HWSWAP-JSON " + json.dumps(item), 0)
-                fed.append(f"bench {mode} {json.dumps(result, separators=(',', ':'))}")
-        for op, average in (("alloc", 777 + number), ("free", 555 - number)):
-            result = {"op": op, "order": 0, "n": 24, "failed": 0, "granted": 24 if mode == "hint" else 0}
-            result |= {"p50": average - 77, "avg": average}
-            item = {"kind": "full", "mode": mode, "gap_ns": 1, "result": result}
-            collected.feed("HWSWAP-JSON " + json.dumps(item), 0)
-            fed.append(f"full {mode} {json.dumps(result, separators=(',', ':'))}")
-    collected.modes["hint"].mirror = {"differences": 3}
-    fed.append("mirror hint 3")
-    done = subprocess.run(
-        [program, "table"], input="\n".join(fed) + "\n", capture_output=True, text=True, check=True, timeout=60
-    )
-    console = Console(width=200, record=True, file=io.StringIO())
-    for table in (
-        linux_table.swap_table(collected, CLOCK),
-        linux_table.placed_table(collected),
-        linux_table.cycles_table(collected),
-    ):
-        console.print(table)
-
-    def rows(text: str) -> dict[str, list[str]]:
-        found = {}
-        for line in re.sub("[│┃]", "  ", text).splitlines():
-            cells = re.split(r"\s{2,}", line.strip())
-            if len(cells) == 1 + len(modes) or len(cells) == 2 * len(modes):
-                found[cells[0].replace(", 4 kB folios", ", 4 kB").replace(", 64 kB folios", ", 64 kB")] = cells[1:]
-        return found
-
-    ours, theirs = rows(done.stdout), rows(console.export_text())
-    assert {
-        "allocate order 9",
-        "free order 0",
-        "free order 0, 90 % full",
-        "pages out",
-        "bytes wrong",
-        "CPU cycles a page in, 64 kB",
-    } <= ours.keys()
-    for name, cells in ours.items():
-        expected = theirs[name if name in theirs else name.removeprefix("order ")]
-        assert cells == expected, name

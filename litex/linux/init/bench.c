@@ -33,9 +33,6 @@ static void run(const char *mode, unsigned long order, unsigned long count, unsi
 	read_text(BENCH, text, sizeof(text));
 	for (char *at = text; (end = strchr(at, '\n')); at = end + 1) {
 		*end = '\0';
-		/* The table is of one CPU. */
-		if (cpus < 2)
-			table_bench(mode, at, full);
 		report("{\"kind\":\"%s\",\"mode\":\"%s\",\"gap_ns\":%lu,\"result\":%s}", full ? "full" : "bench", mode,
 		       gap_ns, at);
 	}

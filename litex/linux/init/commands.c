@@ -283,16 +283,12 @@ static int bench(int count, char **words)
 {
 	struct plan plan;
 
-	report_off = true;
 	for (int i = 1; i < count; i++) {
-		if (!strcmp(words[i], "-j"))
-			report_off = false;
-		else if (!strchr(words[i], '='))
+		if (!strchr(words[i], '='))
 			usage(words[0]);
 	}
 	plan = plan_read(count - 1, words + 1);
 	plan_run(&plan);
-	table_print();
 	return 0;
 }
 
@@ -308,8 +304,7 @@ static int stop(int count, char **words)
 
 const struct command commands[] = {
     {"help", "", "this list", help},
-    {"hwswap-bench", "[-j] [NAME=VALUE]...", "swap and measure in each mode, and print the tables of make soc-linux",
-     bench},
+    {"hwswap-bench", "[NAME=VALUE]...", "swap and measure in each mode, and print that as lines of JSON", bench},
     {"swapload", "[-f] PAGES", "swap so many pages out and in, and verify; -f in 64 kB folios", swapload},
     {"mode", "[MODE]", "what the driver does: off, shadow, hint or trusted", mode},
     {"stats", "", "the driver's counters", stats},

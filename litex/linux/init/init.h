@@ -49,8 +49,7 @@ void plan_mode(const char *mode, const struct plan *plan);
 
 /* report.c: the console, for programs. */
 
-/* Prints "HWSWAP-JSON " and the text as one line, unless report_off. */
-extern bool report_off;
+/* Prints "HWSWAP-JSON " and the text as one line. */
 __attribute__((format(printf, 1, 2))) void report(const char *format, ...);
 
 /* Says in one sentence what is wrong, and finishes with 1. */
@@ -124,25 +123,6 @@ void bench_drop(void);
 
 /* Has the kernel measure it at order 0 on what bench_fill() has left; reports. */
 void bench_full(const char *mode, const struct plan *plan);
-
-/* table.c: what `make soc-linux` prints of a run, for people; collected while it runs. */
-
-/* What a round of swapping was: in pages of 4 kB, bytes and nanoseconds of the device tree's clocks. */
-struct swapped {
-	unsigned long pages_out, pages_in, whole_folios;
-	unsigned long verified, wrong;
-	unsigned long out_ns, in_ns;
-};
-
-void table_swap(const char *mode, bool folios, unsigned long pages, const struct swapped *sum);
-/* The line is what the kernel's bench printed, an object of JSON; on an empty area or on one that is nearly full. */
-void table_bench(const char *mode, const char *line, bool full);
-/* Takes the driver's counters. */
-void table_driver(const char *mode);
-/* Takes those of the software behind mode tuned. */
-void table_tuned(const char *mode, unsigned long fills, unsigned long clears);
-void table_mirror(const char *mode, unsigned long differences);
-void table_print(void);
 
 /* shell.c */
 

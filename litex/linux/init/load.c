@@ -14,6 +14,13 @@ struct memory {
 	unsigned long *words;
 };
 
+/* What a round of swapping was: in pages of 4 kB, bytes and nanoseconds of the device tree's clocks. */
+struct swapped {
+	unsigned long pages_out, pages_in, whole_folios;
+	unsigned long verified, wrong;
+	unsigned long out_ns, in_ns;
+};
+
 static struct memory held;
 
 /* The splitmix64 finaliser: a bijection that mixes every bit into every other. */
@@ -106,14 +113,11 @@ static void run(const char *mode, unsigned long pages, bool folios)
 	       "\"whole_folios\":%lu,\"verified_bytes\":%lu,\"wrong_bytes\":%lu,\"out_ns\":%lu,\"in_ns\":%lu}",
 	       mode, folios ? 4 : 0, pages, sum.pages_out, sum.pages_in, sum.whole_folios, sum.verified, sum.wrong,
 	       sum.out_ns, sum.in_ns);
-	table_swap(mode, folios, pages, &sum);
 }
 
 void load_pages(unsigned long pages, bool folios)
 {
-	report_off = true;
 	run("load", folios ? (pages + FOLIO_PAGES - 1) & ~(FOLIO_PAGES - 1) : pages, folios);
-	table_print();
 }
 
 void load_run(const char *mode, const struct plan *plan)

@@ -94,7 +94,6 @@ static void report_mirror(const char *mode)
 	differences = strtoul(at + strlen("differences "), NULL, 10);
 	report("{\"kind\":\"mirror\",\"mode\":\"%s\",\"clusters\":%lu,\"differences\":%lu}", mode, clusters,
 	       differences);
-	table_mirror(mode, differences);
 }
 
 /* The kernel lets one module write words of its swap tables: the driver, or the software that mode tuned is. */
@@ -148,7 +147,6 @@ static void run_tuned(const char *mode, const struct plan *plan)
 	clears = read_number(TUNED_PARAMETERS "clears");
 	report("{\"kind\":\"driver\",\"mode\":\"%s\",\"counters\":{\"fills\":%lu,\"clears\":%lu}}", mode, fills,
 	       clears);
-	table_tuned(mode, fills, clears);
 }
 
 static void run_mode(const char *mode, const struct plan *plan)
@@ -170,7 +168,6 @@ static void run_mode(const char *mode, const struct plan *plan)
 	if (engine) {
 		report_mirror(mode);
 		report_counters("driver", mode, DRIVER_FILES "stats");
-		table_driver(mode);
 		report_counters("engine", mode, DRIVER_FILES "engine");
 	}
 	/* It takes long, and in the other modes software or grants find the slots as well. */

@@ -6,7 +6,7 @@
 /* One line is one write(2): what the kernel says on the same console goes between lines then, not into them. */
 #define LINE_BYTES 4096
 
-bool report_off, finish_shell;
+bool finish_shell;
 
 static void print_line(const char *start, const char *format, va_list arguments)
 {
@@ -30,8 +30,6 @@ void report(const char *format, ...)
 {
 	va_list arguments;
 
-	if (report_off)
-		return;
 	va_start(arguments, format);
 	print_line("HWSWAP-JSON ", format, arguments);
 	va_end(arguments);
