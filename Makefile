@@ -145,7 +145,7 @@ test-matrix: setup ## the patches compile, or cannot be chosen, in many configur
 
 test-harts: setup ## the bench on several harts, in its short form, on a simulated SoC with four
 	@$(B) rtl-soc4 soc-model-rocket4
-	@$(PYTEST) tests/harts
+	@$(PYTEST) tests/soc/harts.py
 
 test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
 	@$(PYTEST) $(BY_FILE) tests/soc

@@ -59,12 +59,6 @@ def test_a_program_that_is_not_built_is_one_sentence(monkeypatch, tmp_path):
     assert catalogue.loads(["memhog"])[0].files()["memhog/run"] == b"x"
 
 
-def test_a_script_without_a_title_is_refused(tmp_path):
-    (tmp_path / "x.sh").write_text("true\n")
-    with pytest.raises(ValueError, match="no line '# title"):
-        catalogue.loads(folder=tmp_path)
-
-
 def test_figures_are_differences_of_counters():
     collected = collect(printed(400))
     assert collected.done
@@ -89,15 +83,18 @@ def test_median_and_spread_are_over_the_runs():
     assert found["fall-backs, 128 kB"] is None
 
 
-def test_wrong_bytes_and_loads_that_swap_nothing_are_faults():
-    assert faults(collect(printed(400)).runs) == []
-    assert "7 bytes came back wrong" in faults(collect(printed(400, mismatches=7)).runs)[0]
-    assert "nothing was swapped out" in faults(collect(printed(0)).runs)[0]
-
-
-def test_a_mirror_that_differs_is_a_fault():
-    text = printed(400).replace("@verify a 1 kernel 0", "@verify a 1 kernel 2")
-    assert faults(collect(text).runs) == ["a, run 1: 2 words of the mirror are not what the kernel's tables say."]
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (printed(400), ""),
+        (printed(400, mismatches=7), "7 bytes came back wrong"),
+        (printed(0), "nothing was swapped out"),
+        (printed(400).replace("kernel 0", "kernel 2"), "2 words of the mirror are not what the kernel's tables say"),
+    ],
+)
+def test_what_is_a_fault(text, fault):
+    found = faults(collect(text).runs)
+    assert fault in found[0] if fault else found == []
 
 
 def test_the_table_has_what_was_counted():
@@ -117,6 +114,7 @@ def test_the_table_has_what_was_counted():
         (["none"], "there is no load 'none': choose of hot-set"),
         (["--columns", "fast"], "'fast' is no column: choose of unpatched, tuned"),
         (["--runs", "0"], "'0' is no whole number from 1 on"),
+        (["--locks", "--columns", "off,tuned"], "leave tuned out of --columns"),
     ],
 )
 def test_what_there_is_not_is_one_sentence(arguments, words, capsys, tmp_path: Path):
@@ -126,11 +124,6 @@ def test_what_there_is_not_is_one_sentence(arguments, words, capsys, tmp_path: P
         code = end.code
     assert code
     assert words in capsys.readouterr().err.replace("\n", " ")
-
-
-def test_a_kernel_that_counts_locks_is_not_there_for_every_column(capsys, tmp_path):
-    assert cli.main(["bench", "loads", "--locks", "--columns", "off,tuned", "--output", str(tmp_path)]) == 1
-    assert "leave tuned out of --columns" in capsys.readouterr().err
 
 
 LOCK_STAT = """\
@@ -152,11 +145,9 @@ def test_locks_are_told_for_a_thousand_folios():
     assert figures(collect(printed(400)).runs["a", 0])["si->lock, taken for 1,000 folios out"] is None
 
 
-def test_a_line_that_counts_no_lock_is_refused():
+def test_a_script_without_a_title_and_a_line_that_counts_no_lock_are_refused(tmp_path):
+    (tmp_path / "x.sh").write_text("true\n")
+    with pytest.raises(ValueError, match="no line '# title"):
+        catalogue.loads(folder=tmp_path)
     with pytest.raises(ValueError, match="no line of /proc/lock_stat: 'swap_avail_lock: 1 2'"):
         lock_stat.read("swap_avail_lock: 1 2")
-
-
-def test_the_guest_is_told_what_to_run():
-    text = command.job("hint", catalogue.loads(["memhog", "swarm"]), 2, 5, 50)
-    assert "LOADS='memhog swarm'\nRUNS=2\nSEED=5\nSCALE=50" in text
