@@ -97,7 +97,7 @@ test-harness: model ## C++ unit tests of the harness
 
 test-python: model model-wide model-driver guest ## all tests in Python that drive no engine and boot no guest
 	@$(B) proof-rtl
-	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl scale soc harts system test_failed_seeds.py)
+	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl scale soc system test_failed_seeds.py)
 
 test-cocotb: verilog model-driver model-grants-only ## the whole engine, and that of grants, through their ports
 	@$(B) rtl-grants
