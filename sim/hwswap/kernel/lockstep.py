@@ -88,10 +88,6 @@ TIMEOUT = 3600.0
 OUTPUT = paths.BUILD / "lockstep"
 
 
-class LockstepError(RuntimeError):
-    """A run cannot go on; the message is one sentence for the user."""
-
-
 @dataclass
 class Row:
     """What one trace came to."""

@@ -63,8 +63,6 @@ __all__ = [
 MAGIC = b"HWSWAPTR"
 VERSIONS = (1, 2, 3, 4)
 FORMAT = "hwswap-trace"
-RECORDED = "recorded"
-"""The kind of a trace whose decisions are a kernel's."""
 MAX_HEADER = 1 << 20
 
 _PREFIX = struct.Struct("<8sII")
