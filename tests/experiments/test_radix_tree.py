@@ -9,7 +9,7 @@ from hwswap.model.rows import SLOTS
 
 
 def nodes_of(used):
-    """Return how many nodes a tree has with entries at these indices: one for each 64 of them in use, level by level."""
+    """Return how many nodes a tree has with entries at these indices: one for each 64 in use, level by level."""
     nodes, places = 0, set(used)
     while places and max(places):  # index 0 alone is kept in the root
         places = {place >> 6 for place in places}

@@ -160,7 +160,7 @@ class Script:
                 self.put(self.directory + ADDRESS_BYTES * cluster, 0)
 
     def beats(self) -> None:
-        """Compare the beats of DMA with what the bus saw, with nothing under way; of a store in DRAM they are not counted."""
+        """Compare the beats of DMA with what the bus saw, with nothing under way; those of a store are not counted."""
         if not self.kept:
             self.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
 
