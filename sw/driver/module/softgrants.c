@@ -90,6 +90,7 @@ static const char *const lies[] = {
 	"phase",
 	"full",
 };
+
 static const char *const placements[] = { "indexed", "open" };
 
 enum placement { INDEXED, OPEN };
