@@ -71,7 +71,7 @@ redis: setup ## redis-server for the guest's workload redis-bgsave: build/redis
 demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
 
-# What `make test` is made of, and what `make test-full` is besides: who changes RTL, patches or driver runs those of it.
+# What `make test` is made of, and what `make test-full` is besides: for who changes RTL, patches or driver.
 parts := lint test-failed-seeds 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
 full_parts := test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' capacity test-soc test-harts \
 	test-system fault-reports test-report
@@ -111,8 +111,8 @@ test-trace: model model-wide model-scale ## recorded traces and random streams o
 
 test-system fuzz: model-wide model-scale kernel-tuned
 test-system: model-driver model-grants-only
-system_short := $(addprefix tests/system/test_,another_engine.py big_endian.py channel.py dma_windows.py engine_lost.py \
-	fuzz_guest.py grants_back_off.py limits.py lockstep_fresh.py modes.py reports.py witness_guest.py)
+system_short := $(addprefix tests/system/test_,another_engine.py big_endian.py channel.py dma_windows.py \
+	engine_lost.py fuzz_guest.py grants_back_off.py limits.py lockstep_fresh.py modes.py reports.py witness_guest.py)
 
 test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
 	@$(B) redis memhog stress-ng

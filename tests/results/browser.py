@@ -13,7 +13,8 @@ def test_the_page_in_a_browser(tmp_path):
     there = schema.folder(schema.RECORD)
     path = tmp_path / "report.html"
     report.write(there, path, compare.pairs(there, there))
-    policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'unsafe-inline' 'unsafe-eval' data: blob:\">"
+    allowed = "default-src 'unsafe-inline' 'unsafe-eval' data: blob:"
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
     path.write_text(path.read_text().replace("<head>", f"<head>{policy}"))
     words = ["chromium", "--headless", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
     words += ["--no-sandbox"] if os.geteuid() == 0 else []

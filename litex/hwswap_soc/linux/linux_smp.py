@@ -208,7 +208,7 @@ def run(options: argparse.Namespace) -> int:
             ],
             title="Linux on several harts of the SoC",
             command="make soc-linux-smp",
-            platform=f"simulated SoC, four Rocket harts, DRAM latency {options.dram_latency} cycles; calls back to back",
+            platform=f"simulated SoC, four Rocket harts, DRAM latency {options.dram_latency}; calls back to back",
             leaves_out="other load, a second level of caches",
             kernel=True,
             engine=str(made_of["engine"]["build_hash"]),

@@ -243,8 +243,8 @@ def result(seed: int) -> int:
         figures(report),
         title="A running kernel",
         command="make demo",
-        platform="Linux 7.3.4 in a guest whose one CPU counts instructions; the RTL as a PCI device, 100 MHz, 50 cycles "
-        "a transfer; four RAM disks",
+        platform="Linux 7.3.4 in a guest whose one CPU counts instructions; the RTL as a PCI device, 100 MHz, 50 "
+        "cycles a transfer; four RAM disks",
         leaves_out="waiting, cache misses; tables of new clusters, which a worker makes beforehand",
         kernel=True,
         seed=seed,

@@ -162,8 +162,8 @@ def save(report: dict[str, Any], part: str) -> None:
             lines.figures((line["column"], states[line["state"]], line) for line in found["bench"]),
             title="Calls of the allocator",
             command="make bench-offload PART=calls" + " SHORT=1" * found["short"],
-            platform=f"{platform}four RAM disks of 128 MB; engine: the RTL as a PCI device, {EngineServer.clock_mhz} MHz, "
-            f"{EngineServer.latency} cycles a transfer; grants: an engine in software between the calls",
+            platform=f"{platform}four RAM disks of 128 MB; engine: the RTL as a PCI device, "
+            f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles a transfer; grants: an engine in software between the calls",
             leaves_out="waiting, cache misses, what the engine does itself",
             kernel=True,
             seed=found["seed"],
@@ -176,8 +176,8 @@ def save(report: dict[str, Any], part: str) -> None:
             fallbacks.figures(found),
             title="Large folios that are split",
             command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
-            platform=f"{platform}RAM disks; folios of {', '.join(map(str, found['sizes']))} kB whose mix changes; mean of "
-            f"the seeds {', '.join(map(str, found['seeds']))}",
+            platform=f"{platform}RAM disks; folios of {', '.join(map(str, found['sizes']))} kB whose mix changes; "
+            f"mean of the seeds {', '.join(map(str, found['seeds']))}",
             leaves_out="other loads, other sizes of swap",
             kernel=True,
             short=found["short"],

@@ -223,8 +223,8 @@ def run(options: argparse.Namespace) -> int:
         ],
         title="Locks of swap under loads" if options.locks else "Whole loads",
         command="make bench-locks" if options.locks else "make bench-loads",
-        platform=f"Linux 7.3.4 in a guest whose one CPU counts instructions; {DISKS} RAM disks of {DISK_MB} MB, the RTL as "
-        f"a PCI device; medians of {options.runs} runs",
+        platform=f"Linux 7.3.4 in a guest whose one CPU counts instructions; {DISKS} RAM disks of {DISK_MB} MB, the "
+        f"RTL as a PCI device; medians of {options.runs} runs",
         leaves_out="waiting, cache misses, what the engine does itself",
         kernel=True,
         seed=options.seed,
