@@ -122,7 +122,8 @@ test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engin
 fault-reports: model-driver guest kernel-unpatched ## public fault reports, made again on four kernels
 	@$(ENV) python -m hwswap check reports
 
-test-failed-seeds: verilog model model-wide model-driver model-grants-only guest kernel-unpatched kernel-tuned
+test-failed-seeds: verilog model model-wide model-scale model-driver model-grants-only
+test-failed-seeds: guest kernel-unpatched kernel-tuned ## tests with the seeds with which they once failed
 	@$(B) rtl-grants
 	@$(PYTEST) tests/test_failed_seeds.py
 

@@ -163,7 +163,8 @@ def save(report: dict[str, Any], part: str) -> None:
             title="Calls of the allocator",
             command="make bench-offload PART=calls" + " SHORT=1" * found["short"],
             platform=f"{platform}four RAM disks of 128 MB; engine: the RTL as a PCI device, "
-            f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles a transfer; grants: an engine in software between the calls",
+            f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles a transfer; grants: an engine in "
+            "software between the calls",
             leaves_out="waiting, cache misses, what the engine does itself",
             kernel=True,
             seed=found["seed"],
