@@ -95,7 +95,7 @@ test-hw: setup ## Chisel unit tests; SHORT=1: of the bus alone
 test-harness: model ## C++ unit tests of the harness
 	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
-test-python: model model-wide model-scale model-driver guest ## all tests in Python that drive no engine and boot no guest
+test-python: model model-wide model-scale model-driver guest ## all tests in Python that boot no guest
 	@$(B) proof-rtl
 	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl scale soc system test_failed_seeds.py)
 
