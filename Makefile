@@ -72,9 +72,9 @@ demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own s
 	@$(ENV) python -m hwswap demo
 
 # What `make test` is made of, and what `make test-full` is besides: for who changes RTL, patches or driver.
-parts := lint test-failed-seeds 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
-full_parts := test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' capacity test-soc test-harts \
-	test-system fault-reports test-report
+parts := lint 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
+full_parts := test-failed-seeds test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' capacity \
+	test-soc test-harts test-system fault-reports test-report
 
 test: setup ## checks in their short forms, all of them each time [FROM=part]
 	@rm -f build/reports/*
