@@ -17,7 +17,6 @@ def report(tmp_path_factory):
     """Run the short form once: answers and words are compared with the golden model's, and the target is reached."""
     folder = tmp_path_factory.mktemp("bench-table")
     assert cli.main(["bench", "tables", "--short", "--output", str(folder)]) == 0
-    assert (folder / "engine.png").stat().st_size > 10_000
     return json.loads((folder / "engine.json").read_text())
 
 
