@@ -2,7 +2,7 @@
 """Compares swap allocation by software and by the engine on 1, 2 and 4 harts, in CPU cycles of the simulated SoC.
 
 What `hwswap soc bench --cpu rocket4` does. Each scheme is a run of its own; what was measured with the same program on
-the same simulated SoC is not run again. Results are files in build/bench-soc: rocket4.json, rocket4.md, rocket4.png.
+the same simulated SoC is not run again. Results are files in build/bench-soc: rocket4.json and rocket4.md.
 """
 
 import argparse
