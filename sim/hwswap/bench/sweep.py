@@ -80,9 +80,7 @@ class Point:
         table = json.loads(self.table)
         if "stream" in table:
             features = frozenset(table.pop("features", ()))
-            return stream.generate(
-                stream.Shape(seed=self.seed, operations=table.pop("stream"), features=features, **table)
-            )
+            return stream.generate(stream.Shape(seed=self.seed, ops=table.pop("stream"), features=features, **table))
         loaded = trace.read(paths.ROOT / table["trace"])
         if any(record.op >= trace.Op.BEGIN for record in loaded.records):
             loaded = convert.plain(loaded)
