@@ -118,10 +118,10 @@ test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engin
 	@$(B) redis memhog stress-ng
 	@$(PYTEST) $(if $(SHORT),$(system_short),tests/system)
 
-# What once failed with a seed: it may be of any folder.
 fault-reports: model-driver guest kernel-unpatched ## public fault reports, made again on four kernels
 	@$(ENV) python -m hwswap check reports
 
+# Such a test may be of any folder.
 test-failed-seeds: verilog model model-wide model-scale model-driver model-grants-only
 test-failed-seeds: guest kernel-unpatched kernel-tuned ## tests with the seeds with which they once failed
 	@$(B) rtl-grants

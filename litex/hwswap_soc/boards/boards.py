@@ -66,7 +66,7 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
         )
         self.crg = board.crg(platform, sys_mhz * 1e6)
         self.add_system()
-        # What the BIOS boots Linux from: it writes nothing.
+        # The BIOS boots Linux from the card, and never writes to it.
         self.add_sdcard(mode="read")
 
     def add_memory(self) -> None:
