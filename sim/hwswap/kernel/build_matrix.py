@@ -243,6 +243,8 @@ def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
     cells += [(len(patches), cell) for cell in WHOLE_SERIES]
     passed = paths.cache() / "kernel-matrix.json"
     kept = json.loads(passed.read_text()) if passed.exists() else {}
+    # Of its beginning: it takes long, and files may be others in the end.
+    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
     outcomes: list[Outcome] = []
     LOGS.mkdir(parents=True, exist_ok=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -263,7 +265,6 @@ def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
                 kept[key] = {name: getattr(outcome, name) for name in ("compiled", "seconds", "elsewhere")}
                 passed.write_text(json.dumps(kept, indent=2) + "\n")
             outcomes.append(outcome)
-            commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
             report = {"commits": commits, "cells": [asdict(each) for each in outcomes]}
             (OUTPUT / "matrix.json").write_text(json.dumps(report, indent=2) + "\n")
     return outcomes
