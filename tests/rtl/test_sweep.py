@@ -54,6 +54,12 @@ def test_a_sweep_leaves_one_result_and_measures_nothing_twice(grid, capsys, monk
     assert all(json.loads(line)["cycles"] for line in journal.read_text().splitlines())
 
 
+def test_no_slurm_is_one_sentence(grid, capsys, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert cli.main(["sweep", str(grid), "--slurm", "2"]) == 1
+    assert "sbatch is not there" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [

@@ -10,11 +10,14 @@ import contextlib
 import hashlib
 import itertools
 import json
+import os
+import shutil
 import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +72,8 @@ class Point:
         return f"{self.load}, {self.policy}, latency {self.latency}, stall {self.stall} %, seed {self.seed}"
 
     def key(self) -> str:
-        """Name what is measured: another name when the engine's program or the load is another."""
-        digest = hashlib.sha256(repr(self).encode() + _program(self.engine).read_bytes())
+        """Name what is measured: another name when the engine's program, the golden model or the load is another."""
+        digest = hashlib.sha256(f"{self} {_made_of(self.engine)}".encode())
         if "trace" in (table := json.loads(self.table)):
             digest.update((paths.ROOT / table["trace"]).read_bytes())
         return digest.hexdigest()[:16]
@@ -91,6 +94,16 @@ class Point:
 def _program(engine: str) -> Path:
     """Return an engine's replayer."""
     return paths.BUILD / ENGINES[engine] / "hwswap-replay"
+
+
+@cache
+def _made_of(engine: str) -> str:
+    """Return a hash of an engine's replayer, and of the packages that decide beside it."""
+    digest = hashlib.sha256(_program(engine).read_bytes())
+    for package in ("model", "compare", "traces", "kernel"):
+        for source in sorted((paths.ROOT / "sim/hwswap" / package).rglob("*.py")):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
 
 
 def points(path: Path) -> list[Point]:
@@ -153,6 +166,8 @@ def workers(options: argparse.Namespace) -> Iterator[Client]:
     if options.slurm:
         from dask_jobqueue import SLURMCluster  # needed for this alone
 
+        if shutil.which("sbatch") is None:
+            raise SweepError("sbatch is not there: --slurm is for a machine that submits jobs to Slurm")
         cluster = SLURMCluster(cores=1, memory="2GB", python=sys.executable)
         cluster.scale(jobs=options.slurm)
     else:
@@ -161,53 +176,55 @@ def workers(options: argparse.Namespace) -> Iterator[Client]:
         yield client
 
 
+def kept(journal: Path) -> dict[str, dict[str, Any]]:
+    """Return the points that earlier runs have measured, by key; a last line that a crash cut off is taken away."""
+    text = journal.read_text() if journal.exists() else ""
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        os.truncate(journal, len(whole.encode()))
+    return {row["key"]: row for row in map(json.loads, whole.splitlines())}
+
+
+def figures(point: Point, row: dict[str, Any]) -> list[schema.Figure]:
+    """Return a point's cycles, and how many of its allocations fall back."""
+    fall_back = {"of": row["tried"]}
+    return [
+        schema.Figure(point.what, f"{point.engine}, cycles", row["cycles"], "cycles per operation", {}, 0),
+        schema.Figure(point.what, f"{point.engine}, fall back", row["failed"], "allocations", fall_back),
+    ]
+
+
 def run(options: argparse.Namespace) -> int:
     """Measure what is not there yet, and write the result; return the exit status."""
     wanted = {point.key(): point for point in points(options.file)}
     folder = paths.BUILD / "sweep" / options.file.stem
     folder.mkdir(parents=True, exist_ok=True)
     journal = folder / "points.jsonl"
-    text = journal.read_text() if journal.exists() else ""
-    # A last line that a crash cut off is measured again.
-    text = text[: text.rfind("\n") + 1]
-    journal.write_text(text)
-    rows = {row["key"]: row for row in map(json.loads, text.splitlines())}
+    rows = kept(journal)
     left = [point for key, point in wanted.items() if key not in rows]
     failed = 0
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("points", total=len(wanted), completed=len(wanted) - len(left))
-        if left:
-            with workers(options) as client, journal.open("a") as kept:
-                for future in as_completed(client.map(measure, left, pure=False)):
-                    progress.advance(task)
-                    if future.status != "finished":
-                        failed += 1
-                        progress.console.print(f"hwswap: {future.exception()}", markup=False)
-                        continue
-                    row = future.result()
-                    rows[row["key"]] = row
-                    kept.write(json.dumps(row) + "\n")
-                    kept.flush()
-    figures = [
-        figure
-        for key, point in wanted.items()
-        if key in rows
-        for figure in (
-            schema.Figure(point.what, f"{point.engine}, cycles", rows[key]["cycles"], "cycles per operation", {}, 0.0),
-            schema.Figure(
-                point.what, f"{point.engine}, fall back", rows[key]["failed"], "allocations", {"of": rows[key]["tried"]}
-            ),
-        )
-    ]
+        with workers(options) if left else contextlib.nullcontext() as client, journal.open("a") as file:
+            for future in as_completed(client.map(measure, left, pure=False)) if client else ():
+                progress.advance(task)
+                if future.status != "finished":
+                    failed += 1
+                    progress.console.print(f"hwswap: {future.exception()}", markup=False)
+                    continue
+                row = future.result()
+                rows[row["key"]] = row
+                file.write(json.dumps(row) + "\n")
+                file.flush()
     schema.save(
         f"sweep-{options.file.stem}",
-        figures,
+        [figure for key, point in wanted.items() if key in rows for figure in figures(point, rows[key])],
         title=f"Sweep {options.file.stem}",
         command=f"./hwswap sweep {options.file}",
         platform="Verilated engine, through the rings, its own clock",
         leaves_out="the host's work",
         folder=folder,
     )
-    print(f"{len(wanted) - failed} of {len(wanted)} points, {len(left)} of them measured now: {folder}")
+    print(f"{len(wanted) - failed} of {len(wanted)} points, {len(left) - failed} of them measured now: {folder}")
     return 1 if failed else 0
