@@ -24,6 +24,8 @@ def fill_compare(parser: Parser) -> Run:
     def run(arguments: argparse.Namespace) -> int:
         before, after = schema.folder(arguments.before), schema.folder(arguments.after)
         found, gone = compare.pairs(before, after), compare.lost(before, after)
+        if not found:
+            raise ValueError("the two have no figure in common; a short form is not compared with a full one")
         console = Console(soft_wrap=True, highlight=False)
         console.print(compare.table(found))
         for name in gone:
@@ -50,7 +52,7 @@ def fill_report(parser: Parser) -> Run:
             for path, text in tables.pages(record).items():
                 path.write_text(text)
             return 0
-        report.write(found, pairs=compare.pairs(record, found) if arguments.results != schema.RECORD else None)
+        report.write(found, pairs=None if arguments.results == schema.RECORD else compare.pairs(record, found))
         print(report.OUTPUT)
         return 0
 

@@ -32,7 +32,7 @@ def pairs(before: Mapping[str, Result], after: Mapping[str, Result]) -> list[Pai
     """Return the figures that both have, in the order of the first; those of a short form and a full one do not meet.
 
     Raises:
-        ValueError: nothing can be compared, or a figure has another unit.
+        ValueError: a figure has another unit.
     """
     found = []
     for name, first in before.items():
@@ -47,8 +47,6 @@ def pairs(before: Mapping[str, Result], after: Mapping[str, Result]) -> list[Pai
             if other.unit != figure.unit:
                 raise ValueError(f"{name}: '{figure.what}' is in {figure.unit} here, and in {other.unit} there")
             found.append(Pair(name, figure, other))
-    if not found:
-        raise ValueError("the two folders have no figure in common (a short form is not compared with a full one)")
     return found
 
 
