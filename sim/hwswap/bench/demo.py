@@ -15,7 +15,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from hwswap.bench import demo_table
 from hwswap.bench import lines as bench_lines
 from hwswap.guest import mirror
-from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qemu import Guest, GuestError, Machine, counting
 from hwswap.guest.qmp import QmpError
 from hwswap.kernel import ftrace
 from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
@@ -243,7 +243,7 @@ def result(seed: int) -> int:
         figures(report),
         title="A running kernel",
         command="make demo",
-        platform="Linux 7.3.4 in a guest whose one CPU counts instructions; the RTL as a PCI device, 100 MHz, 50 "
+        platform=f"{counting(release)}; the RTL as a PCI device, {EngineServer.clock_mhz} MHz, {EngineServer.latency} "
         "cycles a transfer; four RAM disks",
         leaves_out="waiting, cache misses; tables of new clusters, which a worker makes beforehand",
         kernel=True,

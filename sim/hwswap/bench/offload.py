@@ -26,7 +26,7 @@ from rich.table import Table
 from hwswap.bench import fallbacks, lines, offload_targets
 from hwswap.bench.offload_targets import FAIL, STATES, Figures
 from hwswap.guest import mirror
-from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qemu import Guest, GuestError, Machine, counting
 from hwswap.guest.qmp import QmpError
 from hwswap.project import artifacts, markdown, paths, provenance
 from hwswap.results import schema
@@ -153,7 +153,6 @@ def table(report: dict[str, Any]) -> Table:
 
 def save(report: dict[str, Any], part: str) -> None:
     """Write the results of the parts that were measured."""
-    platform = "Linux 7.3.4 in a guest whose one CPU counts instructions; "
     if part != "fall-backs":
         found = report["calls"]
         states = STATES | {FAIL: "no room"}
@@ -162,7 +161,7 @@ def save(report: dict[str, Any], part: str) -> None:
             lines.figures((line["column"], states[line["state"]], line) for line in found["bench"]),
             title="Calls of the allocator",
             command="make bench-offload PART=calls" + " SHORT=1" * found["short"],
-            platform=f"{platform}four RAM disks of 128 MB; engine: the RTL as a PCI device, "
+            platform=f"{counting(found['linux'])}; four RAM disks of 128 MB; engine: the RTL as a PCI device, "
             f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles a transfer; grants: an engine in "
             "software between the calls",
             leaves_out="waiting, cache misses, what the engine does itself",
@@ -177,7 +176,7 @@ def save(report: dict[str, Any], part: str) -> None:
             fallbacks.figures(found),
             title="Large folios that are split",
             command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
-            platform=f"{platform}RAM disks; folios of {', '.join(map(str, found['sizes']))} kB whose mix changes; "
+            platform=f"{counting(found['linux'])}; RAM disks; folios of {', '.join(map(str, found['sizes']))} kB whose mix changes; "
             f"mean of the seeds {', '.join(map(str, found['seeds']))}",
             leaves_out="other loads, other sizes of swap",
             kernel=True,

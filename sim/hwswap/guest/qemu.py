@@ -39,6 +39,11 @@ class GuestTimeoutError(GuestError):
     """A command took longer than it was given."""
 
 
+def counting(release: str) -> str:
+    """Return what figures of a guest with `icount` are of, for their platform."""
+    return f"Linux {release} in a guest whose one CPU counts instructions"
+
+
 @dataclass(frozen=True)
 class CompletedCommand:
     """A command that ran in the guest: its output (both streams) and its exit code."""

@@ -262,8 +262,8 @@ def table(reports: Sequence[Report], modes: Sequence[str], results: Results) -> 
 
 
 def save(reports: Sequence[Report], options: argparse.Namespace, results: Results) -> None:
-    """Write the result, unless reports were named: of each run how many of its checks fail."""
-    if options.names:
+    """Write the result, unless reports or modes were named: of each run how many of its checks fail."""
+    if options.names or options.modes != list(MODES):
         return
     schema.save(
         "fault-reports",

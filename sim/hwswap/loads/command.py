@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qemu import Guest, GuestError, Machine, counting
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
 from hwswap.project import artifacts, markdown, paths, provenance
@@ -223,7 +223,7 @@ def run(options: argparse.Namespace) -> int:
         ],
         title="Locks of swap under loads" if options.locks else "Whole loads",
         command="make bench-locks" if options.locks else "make bench-loads",
-        platform=f"Linux 7.3.4 in a guest whose one CPU counts instructions; {DISKS} RAM disks of {DISK_MB} MB, the "
+        platform=f"{counting(report['linux'])}; {DISKS} RAM disks of {DISK_MB} MB, the "
         f"RTL as a PCI device; medians of {options.runs} runs",
         leaves_out="waiting, cache misses, what the engine does itself",
         kernel=True,
