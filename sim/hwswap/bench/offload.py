@@ -176,7 +176,8 @@ def save(report: dict[str, Any], part: str) -> None:
             fallbacks.figures(found),
             title="Large folios that are split",
             command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
-            platform=f"{counting(found['linux'])}; RAM disks; folios of {', '.join(map(str, found['sizes']))} kB whose mix changes; "
+            platform=f"{counting(found['linux'])}; RAM disks; folios of {', '.join(map(str, found['sizes']))} kB whose "
+            "mix changes; "
             f"mean of the seeds {', '.join(map(str, found['seeds']))}",
             leaves_out="other loads, other sizes of swap",
             kernel=True,
