@@ -26,8 +26,8 @@ verilog: setup ## the engine as SystemVerilog: build/rtl
 model: verilog ## the Verilated engine, its replayer and its PCI device server: build/model
 	@$(B) model
 
-model-scale: setup ## the Verilated engine with its clusters in DRAM: build/model-scale
-	@$(B) rtl-scale model-scale
+model-large: setup ## the Verilated engine with 8,192 clusters: build/model-large
+	@$(B) rtl-large model-large
 
 model-driver: setup ## the Verilated engine with all that the driver uses: build/model-driver
 	@$(B) rtl-driver model-driver
@@ -37,10 +37,6 @@ model-grants-only: setup ## the Verilated engine of marks and grants alone, with
 
 model-wide: setup ## the Verilated engine with 32 devices and 64 CPUs: build/model-wide
 	@$(B) rtl-wide model-wide
-
-# SIZES="1 1024" [GiB], LATENCIES="20 100" [cycles]: one run a size.
-bench-scale: model model-scale ## cycles, dependent memory accesses and cache hits, 1 GiB to 1 TiB x DRAM latency
-	@$(ENV) python -m hwswap bench scale $(if $(SIZES),--sizes $(SIZES)) $(if $(LATENCIES),--latencies $(LATENCIES))
 
 bench-marks: setup ## cycles from a mark to its grant, by GiB of swap [SIZES="1 4 64 1024"] [LATENCY=16]
 	@$(B) $(foreach gib,$(or $(SIZES),1 4 64 1024),rtl-grants-of-$(gib))
@@ -97,7 +93,7 @@ test-harness: model ## C++ unit tests of the harness
 
 test-python: model model-wide model-scale model-driver guest ## all tests in Python that boot no guest
 	@$(B) proof-rtl
-	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl scale soc system test_failed_seeds.py)
+	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl soc system test_failed_seeds.py)
 
 test-cocotb: verilog model-driver model-grants-only ## the whole engine, and that of grants, through their ports
 	@$(B) rtl-grants
@@ -106,10 +102,10 @@ test-cocotb: verilog model-driver model-grants-only ## the whole engine, and tha
 test-masters: verilog model-driver model-grants-only ## each DMA master at windows, bus errors, stops and RESET
 	@$(PYTEST) $(AT_ONCE) tests/cocotb/test_masters.py
 
-test-trace: model model-wide model-scale ## recorded traces and random streams on the engine
-	@$(PYTEST) $(AT_ONCE) tests/rtl tests/scale
+test-trace: model model-wide ## recorded traces and random streams on the engine
+	@$(PYTEST) $(AT_ONCE) tests/rtl
 
-test-system fuzz: model-wide model-scale kernel-tuned
+test-system fuzz: model-wide model-large kernel-tuned
 test-system: model-driver model-grants-only
 system_short := $(addprefix tests/system/test_,another_engine.py big_endian.py channel.py dma_windows.py \
 	engine_lost.py fuzz_guest.py grants_back_off.py limits.py lockstep_fresh.py modes.py reports.py witness_guest.py)
@@ -152,9 +148,8 @@ test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simu
 	@$(PYTEST) $(BY_FILE) tests/soc
 
 # What a failing case prints leads here: its SEED, its CASE, and WAVES=1. The case says whose waves they are.
-regress: model model-scale ## cocotb, streams, traces, SEEDS=n fresh seeds of each [SEED=first] [CASE=name] [WAVES=1]
-	@$(if $(WAVES),$(B) $(if $(findstring in-dram,$(CASE)),model-scale-wave,model-wave \
-		$(if $(findstring on-chip,$(CASE)),,model-scale-wave)),true)
+regress: model ## cocotb, streams, traces, SEEDS=n fresh seeds of each [SEED=first] [CASE=name] [WAVES=1]
+	@$(if $(WAVES),$(B) model-wave,true)
 	@$(PYTEST) tests/regress -n $(or $(JOBS),$(shell nproc)) --dist worksteal --seeds $(or $(SEEDS),1) \
 		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
 		$(if $(WAVES),--waves)
@@ -162,10 +157,6 @@ regress: model model-scale ## cocotb, streams, traces, SEEDS=n fresh seeds of ea
 coverage: verilog ## lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
 	@$(B) model-coverage
 	@$(ENV) python -m hwswap coverage $(if $(SHORT),--short)
-
-coverage-dram: verilog ## the same of what an engine in DRAM has of its own: build/coverage-dram [SHORT=1]
-	@$(B) rtl-scale model-scale-coverage
-	@$(ENV) python -m hwswap coverage-dram $(if $(SHORT),--short)
 
 # Recordings are taken out of the cache where it has them, unless FRESH=1; the long form is fresh unless FRESH=0.
 lockstep: model guest redis ## kernel, golden model, RTL: 1 million decisions; LONG=1: 10 million [FRESH=1] [SEED=n]
@@ -179,7 +170,7 @@ witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: 
 fuzz: model guest kernel-unpatched ## random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
-bench-table: model model-scale model-driver guest kernel-unpatched ## swap tables: engine, guest, swapoff [SHORT=1]
+bench-table: model model-driver guest kernel-unpatched ## swap tables: engine, guest, swapoff [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
 	@$(ENV) python -m hwswap bench driver $(if $(SHORT),--short)
 
@@ -237,10 +228,6 @@ mutate: setup ## how many of 420 mutants the checks find (docs/verification.md);
 	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants $(if $(FAULT),model-mutants-wave)
 	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short) $(if $(FAULT),--fault $(FAULT))
 
-mutate-dram: setup ## the same of what an engine in DRAM has of its own, 120 mutants; [COUNT=n] [FAULT=n] [SEED=1]
-	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants-dram mutants-dram model-mutants-dram $(if $(FAULT),model-mutants-dram-wave)
-	@$(ENV) python -m hwswap mutate-dram $(if $(COUNT),--count $(COUNT)) $(if $(FAULT),--fault $(FAULT))
-
 lint: setup ## formatting, static checks, licences, generated files up to date
 	@sim/setup/lint
 
@@ -286,7 +273,7 @@ flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command
 	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
 # PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).
-fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G] [PROFILE=dram]
+fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
 	@$(B) rtl-soc fpga part-engine
 	@$(ENV) python -m hwswap soc fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
 		$(if $(GRADES),--grades $(GRADES)) --output build/fmax

@@ -190,7 +190,7 @@ def test_a_trace_that_fits_no_engine_is_refused_before_anything_is_run(tmp_path,
 
 
 @pytest.mark.parametrize(
-    ("cpus", "clusters", "build"), [(4, 8, "model"), (8, 8, "model-wide"), (4, 4096, "model-scale")]
+    ("cpus", "clusters", "build"), [(4, 8, "model"), (8, 8, "model-wide"), (4, 4096, "model-large")]
 )
 def test_waves_are_of_the_first_engine_that_has_room(tmp_path, monkeypatch, cpus, clusters, build):
     span = clusters // 2

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random streams with fresh seeds, decided by the golden model, on the Verilated engines."""
+"""Random streams with fresh seeds, decided by the golden model, on the Verilated engine."""
 
 import pytest
-from engines import ENGINES, TIMEOUT, Engine, memory
+from hwswap.project import paths
 from hwswap.rtl import replay
+from hwswap.stimulus.registry import PLAIN
 from hwswap.traces import stream, trace
 from hwswap.traces.stream import Shape
+from memory import TIMEOUT, memory
 
 OPS = 40_000
 SHORT = 2_000
@@ -25,52 +27,29 @@ SHAPES = {
 }
 """Small devices are full and fragmented soon; large ones have long lists."""
 
-LARGE = {
-    "large": {"span": 2_000},
-    "larger": {"span": 8_192, "features": stream.EVERYTHING},
-}
-"""Devices of more clusters than the caches of an engine in DRAM hold."""
 
-CASES = [("on-chip", name) for name in SHAPES] + [("in-dram", name) for name in SHAPES | LARGE]
-
-MOST = 65_536
-"""Clusters that a stream can have at most."""
-
-
-def shaped(engine: Engine, seed: int, ops: int, span: int, **changes) -> Shape:
-    """Return the shape of a stream that the engine can carry out: no more devices than it has, nor other features."""
-    sizes = engine.sizes
-    devices = min(changes.get("devices", sizes.devices), sizes.devices)
-    features = changes.get("features", frozenset()) & engine.features
-    return Shape(seed, ops, devices, changes.get("cpus", sizes.cpus), min(sizes.clusters, MOST), span, features)
-
-
-def carry_out(engine: Engine, shape: Shape, options, waves, tmp_path) -> dict:
+def carry_out(shape: Shape, options, waves, tmp_path) -> dict:
     """Replay a stream on the engine, with a memory by its seed; every decision must be equal. Return the report."""
     print(shape, *options, *memory(shape.seed))
     made = stream.generate(shape)
     path = tmp_path / "stream.hwst.gz"
     trace.write(path, made.header, made.records)
     options = [*options, *memory(shape.seed)] + ([] if waves is None else ["--waves", str(waves)])
-    outcome = replay.replay(path, options, TIMEOUT, engine.build(waves))
+    outcome = replay.replay(path, options, TIMEOUT, paths.REPLAY if waves is None else paths.REPLAY_WAVES)
     assert outcome.equal, outcome.output
     assert outcome.report["ops"] == shape.ops
     return outcome.report
 
 
-@pytest.mark.parametrize(("where", "name"), CASES)
-def test_stream(where, name, seed, short, waves, tmp_path, record_property):
-    engine = ENGINES[where]
-    shape = shaped(engine, seed, SHORT if short else OPS, **(SHAPES | LARGE)[name])
-    carry_out(engine, shape, [], waves, tmp_path)
+@pytest.mark.parametrize("name", SHAPES)
+def test_stream(name, seed, short, waves, tmp_path, record_property):
+    shape = Shape(seed, SHORT if short else OPS, PLAIN.devices, clusters=PLAIN.clusters, **SHAPES[name])
+    carry_out(shape, [], waves, tmp_path)
     record_property("operations", shape.ops)
 
 
-@pytest.mark.parametrize("where", ENGINES)
-@pytest.mark.parametrize("way", ["registers"])
-def test_stream_by_cpu_pages(where, way, seed, short, waves, tmp_path, record_property):
-    engine = ENGINES[where]
-    shape = shaped(engine, seed, (SHORT if short else OPS) // 4, span=8)
-    report = carry_out(engine, shape, [f"--{way}"], waves, tmp_path)
-    assert report["path"] == way
+def test_stream_by_cpu_pages(seed, short, waves, tmp_path, record_property):
+    shape = Shape(seed, (SHORT if short else OPS) // 4, PLAIN.devices, PLAIN.cpus, PLAIN.clusters, span=8)
+    report = carry_out(shape, ["--registers"], waves, tmp_path)
+    assert report["path"] == "registers"
     record_property("operations", shape.ops)

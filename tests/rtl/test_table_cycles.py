@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands on swap tables measured on build/model, build/model-scale: `make bench-table` of the engine, short form."""
+"""Commands on swap tables measured on build/model: `make bench-table` of the engine, short form."""
 
 import json
 
@@ -22,7 +22,7 @@ def report(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def commands(report):
-    """Return the figures with the directory on chip."""
+    """Return the figures."""
     return report["commands"]
 
 
@@ -42,28 +42,6 @@ def test_no_word_takes_less_than_a_cycle_and_no_trip_less_than_its_job(commands)
     for command in commands:
         assert command["busy"] >= max(command["words_read"], command["words_written"])
         assert command["round_trip"] >= command["busy"]
-
-
-def test_a_directory_in_dram_costs_a_read_of_it(report):
-    """Each command on a table reads its entry first, and so waits for the memory's latency once more."""
-    chip = {(c["command"], c["items"], c["unit"]): c for c in report["commands"]}
-    assert {(c["command"], c["items"], c["unit"]) for c in report["commands_dram"]} == set(chip)
-    for dram in report["commands_dram"]:
-        on_chip = chip[dram["command"], dram["items"], dram["unit"]]
-        more = dram["busy"] - on_chip["busy"]
-        words = ("words_read", "words_written", "result_words")
-        assert [dram[name] for name in words] == [on_chip[name] for name in words]
-        # Nothing on tables goes to the caches of the clusters, so nothing can miss there.
-        assert dram["store_accesses"] == 0
-        once = dram["latency"] + 10
-        if dram["command"] == "WINDOW":
-            assert more == 0, dram
-        elif dram["unit"] == "slots":
-            assert dram["latency"] <= more <= once, dram
-        else:
-            # TAKE reads and writes. 16 entries come in a burst, quicker than the 3 cycles of each on chip.
-            bursts = -(-dram["items"] // 16)
-            assert more <= (2 if dram["command"] == "TAKE" else bursts) * once, dram
 
 
 def test_latency_is_waited_for_once(commands):

@@ -64,21 +64,3 @@ def test_another_netlist_tool_or_option_begins_anew(tmp_path, monkeypatch):
     design.write_text("one")
     monkeypatch.setattr(engine_fmax, "_OPTIONS", ["--freq", "1"])
     assert engine_fmax.folder_of(design, {"yosys": "0.52"}, tmp_path) != first
-
-
-def test_a_path_between_a_clock_and_the_same_behind_a_gate_counts(nextpnr, tmp_path):
-    """One to or from the outside does not; of an engine with one clock nothing is between any."""
-    report = tmp_path / "report.json"
-    slow = [_SEGMENT | {"to": {"cell": "b"}}, _SEGMENT | {"type": "routing", "delay": 7.5, "to": {"cell": "core.tag"}}]
-    outside = {"from": "<async>", "to": "posedge clock", "path": [_SEGMENT | {"delay": 90.0}]}
-    within = {"from": "posedge clock", "to": "posedge clock", "path": [_SEGMENT]}
-    between = {"from": "posedge gated", "to": "posedge clock", "path": slow}
-    report.write_text(json.dumps({"critical_paths": [outside, within]}))
-    assert engine_fmax.between_clocks(report) == []
-    report.write_text(json.dumps({"critical_paths": [outside, within, between]}))
-    [found] = engine_fmax.between_clocks(report)
-    assert (found["clock"], found["ns"], found["routing_ns"], found["to"]) == ("gated to clock", 12.5, 7.5, "core.tag")
-    nextpnr[2].append(between)
-    measured = engine_fmax.measure(tmp_path / "engine.json", ["8"], 1, tmp_path)
-    assert measured["8"]["mhz"] == {1: 80.0}
-    assert measured["8"]["path"]["to"] == "core.tag"

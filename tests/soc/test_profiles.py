@@ -100,9 +100,9 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
 
 def test_the_emitter_knows_what_profiles_leave_out_and_add():
     emitter = (ROOT / "hw/src/main/scala/hwswap/Emit.scala").read_text()
-    found = [profiles.load(name, {}) for name in ("full", "grants-only", "dram", "wide")]
+    found = [profiles.load(name, {}) for name in ("full", "grants-only", "wide")]
     assert {part for profile in found for part in profile.without} == {"core"}
-    assert {part for profile in found for part in profile.added} == {"grants", "dram"}
+    assert {part for profile in found for part in profile.added} == {"grants"}
     for profile in found:
         assert all(f'name = "no-{part}"' in emitter for part in profile.without)
         assert all(f" {part}: Flag" in emitter for part in profile.added)

@@ -7,9 +7,9 @@ import pkgutil
 
 import pytest
 from hwswap import stimulus
-from hwswap.stimulus.registry import DRAM_SCRIPTS, SCRIPTS, STREAMS, Script, by_name
+from hwswap.stimulus.registry import SCRIPTS, STREAMS, Script, by_name
 from hwswap.stimulus.script import Sizes
-from hwswap.verify import dram_coverage, dram_mutate, mutate, rtl_coverage
+from hwswap.verify import mutate, rtl_coverage
 
 
 def generators():
@@ -27,7 +27,7 @@ def generators():
 def test_every_generator_of_scripts_is_in_the_registry():
     found = generators()
     assert len(found) > 12
-    listed = {script.generator for script in (*SCRIPTS.values(), *DRAM_SCRIPTS.values())}
+    listed = {script.generator for script in SCRIPTS.values()}
     assert {name for name, function in found.items() if function not in listed} == set()
     assert listed <= set(found.values())
 
@@ -35,7 +35,7 @@ def test_every_generator_of_scripts_is_in_the_registry():
 def test_names_are_unique_and_tell_what_they_are_of():
     with pytest.raises(ValueError, match="the name single is there twice"):
         by_name(SCRIPTS["single"], SCRIPTS["errors"], SCRIPTS["single"])
-    for entries in (SCRIPTS, DRAM_SCRIPTS, STREAMS):
+    for entries in (SCRIPTS, STREAMS):
         assert len({entry.what for entry in entries.values()}) == len(entries)
 
 
@@ -61,22 +61,5 @@ def test_what_plays_scripts_knows_them_all():
     tests = {name for name, _, _ in mutate.PLAYED.values()}
     covered = {*rtl_coverage.PLAYED, *rtl_coverage.PLAYED_LONG, "alike"}
     assert tests | covered == set(SCRIPTS)
-    assert {name for name, _, _ in dram_mutate.PLAYED.values()} <= set(DRAM_SCRIPTS)
-    assert {"store", *dram_mutate.ELSEWHERE} | {name for name, _, _ in dram_mutate.PLAYED.values()} == set(DRAM_SCRIPTS)
-    assert set(dram_coverage.PLAYED) <= set(DRAM_SCRIPTS)
-    for engine in (mutate.ON_CHIP, dram_mutate.IN_DRAM):
-        files = {test.file.removesuffix(".txt") for test in engine.tests if test.program == mutate.PLAY}
-        assert files == set(engine.played)
-
-
-def test_what_an_engine_in_dram_may_write_is_named():
-    """Where its clusters and its directory are anything may be in the end, as far as a device had clusters there."""
-    script = DRAM_SCRIPTS["operations"].text(1, 50, Sizes(4, 2, 256, 11, dram=True))
-    first = script.splitlines()[0].split()
-    assert (first[0], int(first[1]) % 4096) == ("memory", 0)
-    anything = {
-        int(line.split()[1], 16) for line in script.splitlines() if line.startswith("expect") and " 0x0 0x0" in line
-    }
-    assert anything
-    assert all(0x40000 <= at < int(first[1]) for at in anything)
-    assert not SCRIPTS["operations"].text(1, 50).startswith(f"memory {first[1]} ")
+    files = {test.file.removesuffix(".txt") for test in mutate.MUTATION_TESTS if test.program == mutate.PLAY}
+    assert files == set(mutate.PLAYED)

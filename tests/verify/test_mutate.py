@@ -119,35 +119,6 @@ def test_constants_clocks_and_the_optimisers_cells_are_no_candidates():
     assert not any(port == "CLK" or cell == "own" for cell, port, _ in ports)
 
 
-def test_faults_can_be_in_some_modules_alone():
-    """Modules are named as a shell names files; where no others have faults, one may have more of them."""
-    cells = {"$1": ("$and", {"A": [2, 3], "B": [4, 5], "Y": [10, 11]})}
-    made = netlist(cells, [10, 11])
-    assert list(make_mutants.candidates(made, VERILOG, ["Cache*", "Co?e"])) == ["Core"]
-    assert not make_mutants.candidates(made, VERILOG, ["Cache*", "core", "Cor"])
-    few = pool({"LineCache": 200, "CacheMaster": 30, "ClockGate": 3})
-    with pytest.raises(ValueError, match="only"):
-        make_mutants.choose(few, 60, random.Random(1))
-    lines = lines_of(make_mutants.choose(few, 60, random.Random(1), 0.6))
-    assert sum(lines[line] for line in few["LineCache"]) <= 36
-
-
-def test_a_gated_clock_is_no_candidate():
-    """What a clock gate lets through is one, but neither what comes out of it nor the clock at its latch."""
-    cells = {
-        "$latch": ("$dlatch", {"EN": [1], "D": [2], "Q": [3]}),
-        "$gate": ("$and", {"A": [1], "B": [3], "Y": [4]}),
-        "$register": ("$dff", {"CLK": [4], "D": [10], "Q": [11]}),
-        "$other": ("$dff", {"CLK": [1], "D": [11], "Q": [12]}),
-    }
-    found = make_mutants.candidates(netlist(cells, [12]), VERILOG)["Core"][2]
-    assert {(site.cell, site.port) for site in found if site.cell in ("$latch", "$gate")} == {
-        ("$latch", "D"),
-        ("$latch", "Q"),
-        ("$gate", "B"),
-    }
-
-
 def test_faults_know_their_place():
     """Module, line of the Chisel source, and a name with the path of instances."""
     made = netlist({"$1": ("$and", {"A": [2, 3], "B": ["0", 5], "Y": [10, 11]})}, [10, 11])

@@ -7,9 +7,6 @@ The clock is asked for faster than it will be, so that nextpnr tries. It is next
 environment: the engine gets faster by it than by Debian 13's 0.7 (docs/engine.md). Ports end in no pins: paths through
 them are left out, and in a SoC the engine shares the FPGA with others. A bitstream's own timing is what counts for a
 board.
-
-An engine with its clusters in DRAM has two clocks, of which one is the other behind a gate: what is between them has no
-more time than what is within one, and counts as well.
 """
 
 import argparse
@@ -77,31 +74,6 @@ def folder_of(design: Path, versions: dict[str, str], output: Path) -> Path:
     return folder
 
 
-def between_clocks(report: Path) -> list[dict]:
-    """The slowest paths from a clock to another one, in the form of those in `fmax_report.timing`.
-
-    Args:
-        report: what `nextpnr-ecp5 --report` wrote.
-    """
-    paths = []
-    for critical in json.loads(report.read_text())["critical_paths"]:
-        start, end, hops = critical["from"], critical["to"], critical["path"]
-        if start == end or not hops or not all(side.startswith("posedge ") for side in (start, end)):
-            continue
-        delays = [(hop["delay"], hop["type"]) for hop in hops]
-        paths.append(
-            {
-                "clock": f"{start.removeprefix('posedge ')} to {end.removeprefix('posedge ')}",
-                "ns": round(sum(delay for delay, _ in delays), 2),
-                "routing_ns": round(sum(delay for delay, kind in delays if kind == "routing"), 2),
-                "cells": sum(kind == "logic" for _, kind in delays),
-                "from": hops[0]["from"]["cell"],
-                "to": hops[-1]["to"]["cell"],
-            }
-        )
-    return paths
-
-
 def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[str, dict]:
     """Places and routes the engine once per grade and seed.
 
@@ -130,18 +102,14 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
     results = {}
     for grade in grades:
         by_seed = {seed: timing[runs[grade, seed].name] for seed in range(1, seeds + 1)}
-        between = {seed: between_clocks(output / f"{runs[grade, seed].name}.json") for seed in by_seed}
-        mhz = {}
-        for seed, found in by_seed.items():
-            reached = [clock["achieved"] for clock in found["clocks"].values()]
-            mhz[seed] = min(reached + [round(1000 / path["ns"], 2) for path in between[seed]])
+        mhz = {seed: min(clock["achieved"] for clock in found["clocks"].values()) for seed, found in by_seed.items()}
         middle = sorted(mhz, key=mhz.get)[(seeds - 1) // 2]
         results[grade] = {
             "mhz": mhz,
             "median": round(statistics.median(mhz.values()), 2),
             "lowest": min(mhz.values()),
             "highest": max(mhz.values()),
-            "path": max([*by_seed[middle]["paths"], *between[middle]], key=lambda path: path["ns"]),
+            "path": max(by_seed[middle]["paths"], key=lambda path: path["ns"]),
         }
     return results
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what the engine's work on swap tables costs and what it saves.
 
-The engine's side is measured in its own cycles, each command by size and memory latency, with the directory of the
-tables on chip and in DRAM (table_cycles.py). Results are files in build/bench-table.
+The engine's side is measured in its own cycles, each command by size and memory latency (table_cycles.py). Results
+are files in build/bench-table.
 """
 
 import argparse
@@ -80,11 +80,6 @@ def table(figures: Sequence[Measured]) -> Table:
     return by_latency(title, figures, "peak", lambda of: f"{100 * of.share:.0f} %" if of.share else "-")
 
 
-def dram_table(on_chip: Sequence[Measured], in_dram: Sequence[Measured]) -> Table:
-    """Return the figures with the directory in DRAM, and what of them it costs."""
-    chip = {(row_of(figure), figure.latency): figure for figure in on_chip}
-    title = "The same with the directory in DRAM, and how many cycles more that is than on chip"
-    return by_latency(title, in_dram, "more", lambda of: f"{of.busy - chip[row_of(of), of.latency].busy:+,}")
 
 
 def misses(figures: Sequence[Measured]) -> list[str]:
@@ -109,14 +104,11 @@ def run(options: argparse.Namespace) -> int:
         raise RuntimeError("a memory latency is at least 1 cycle: choose others for --latencies")
     with ERR.status("commands on swap tables, on the RTL and the golden model"):
         figures = table_cycles.run(latencies, options.seed)
-    with ERR.status("the same with the directory in DRAM"):
-        in_dram = table_cycles.run(latencies, options.seed, dram=True)
     options.output.mkdir(parents=True, exist_ok=True)
     report = {
         "provenance": provenance.commit(),
         "seed": options.seed,
         "commands": [{**asdict(figure), "share": round(figure.share, 4)} for figure in figures],
-        "commands_dram": [{**asdict(figure), "share": round(figure.share, 4)} for figure in in_dram],
     }
     (options.output / "engine.json").write_text(json.dumps(report, indent=2) + "\n")
     schema.save(
@@ -141,11 +133,6 @@ def run(options: argparse.Namespace) -> int:
     )
     console = Console(width=int(os.environ.get("COLUMNS", "120")))
     console.print(table(figures))
-    console.print(dram_table(figures, in_dram))
-    accesses = sum(figure.store_accesses for figure in in_dram)
-    console.print(
-        f"Accesses to the caches of clusters, which a command on tables could wait for: {accesses}.", highlight=False
-    )
     wrong = misses(figures)
     for sentence in wrong:
         ERR.print(f"bench-table: {sentence}", soft_wrap=True)

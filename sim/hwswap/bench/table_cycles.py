@@ -9,9 +9,6 @@ what they leave in memory is compared with the golden model's. Of each, three fi
   write of LOOKUP to the read that sees the answer;
 - *words* read and written of tables and results, and their share of the port's peak, a word a cycle, in the busy
   cycles.
-
-All of it with the directory of the tables on chip, or in DRAM: there an engine keeps it that has its clusters in DRAM,
-behind caches. The directory has no cache: its entries are read anew by each command, 16 a burst.
 """
 
 import subprocess
@@ -21,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hwswap.project.paths import BUILD, need
-from hwswap.stimulus.registry import SCALE
 from hwswap.stimulus.table_load import COUNTERS, Case, Load
 
 LATENCIES = (20, 50, 100)
@@ -47,9 +43,6 @@ class Measured:
     result_words: int = 0
     """Written besides: bitmaps and counts."""
 
-    store_accesses: int = 0
-    """Of the engine's caches before its clusters in DRAM, hits and misses."""
-
     @property
     def share(self) -> float:
         """Words moved of those that the port could have moved one after the other in the busy cycles."""
@@ -72,23 +65,18 @@ def measured(cases: Sequence[Case], values: Sequence[int], latency: int) -> list
     for number, case in enumerate(cases):
         *before, begin, end = values[each * number : each * number + len(COUNTERS) + 2]
         after = values[each * number + len(COUNTERS) + 2 : each * (number + 1)]
-        busy, read, written, accesses = (then - now for now, then in zip(before, after, strict=True))
+        busy, read, written = (then - now for now, then in zip(before, after, strict=True))
         found.append(
-            Measured(
-                case.name, case.items, case.unit, latency, busy, end - begin, read, written, case.result_words, accesses
-            )
+            Measured(case.name, case.items, case.unit, latency, busy, end - begin, read, written, case.result_words)
         )
     return found
 
 
-def run(latencies: Sequence[int] = LATENCIES, seed: int = 1, dram: bool = False) -> list[Measured]:
-    """Measure all commands at each memory latency; a wrong answer or word ends it with a sentence that names it.
-
-    With `dram` on the engine that has its clusters and the directory in DRAM.
-    """
-    load = Load(seed, SCALE.store if dram else 0)
+def run(latencies: Sequence[int] = LATENCIES, seed: int = 1) -> list[Measured]:
+    """Measure all commands at each memory latency; a wrong answer or word ends it with a sentence that names it."""
+    load = Load(seed)
     text = load.text()
-    program = need(BUILD / ("model-scale" if dram else "model") / "hwswap-play")
+    program = need(BUILD / "model" / "hwswap-play")
     found: list[Measured] = []
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         path = Path(folder) / "tables"

@@ -19,18 +19,6 @@ def fill_engine(parser: Parser) -> Run:
     return engine_cycles.run
 
 
-def fill_scale(parser: Parser) -> Run:
-    """Add the arguments of `bench scale`."""
-    from hwswap.bench import scale
-
-    parser.describe(scale)
-    options.short(parser)
-    scale.add_arguments(parser)
-    options.seed(parser)
-    options.output_folder(parser, scale.OUTPUT)
-    return scale.run
-
-
 def fill_tables(parser: Parser) -> Run:
     """Add the arguments of `bench tables`."""
     from hwswap.bench import swap_tables
@@ -105,7 +93,6 @@ def add_commands(commands: Commands) -> None:
     command(commands, "experiments", "published tables on swap allocation, made again in kind", fill_experiments)
     actions = group(commands, "bench", "measure the engine and the driver")
     command(actions, "engine", "the engine's cycles on traces, beside the targets", fill_engine)
-    command(actions, "scale", "the engine from 1 GiB to 1 TiB, its clusters in DRAM", fill_scale)
     command(actions, "tables", "the engine's commands on swap tables", fill_tables)
     command(
         actions, "driver", "large folios in each mode, swapoff, and the memory of swap tables, in Linux", fill_driver

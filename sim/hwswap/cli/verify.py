@@ -95,17 +95,6 @@ def fill_mutate(parser: Parser) -> Run:
     return mutate.run
 
 
-def fill_mutate_dram(parser: Parser) -> Run:
-    """Add the arguments of `mutate-dram`."""
-    from hwswap.verify import dram_mutate, mutate
-
-    parser.describe(dram_mutate)
-    options.short(parser)
-    mutate.add_arguments(parser)
-    options.jobs(parser)
-    return dram_mutate.run
-
-
 def fill_coverage(parser: Parser) -> Run:
     """Add the arguments of `coverage`."""
     from hwswap.verify import rtl_coverage
@@ -114,15 +103,6 @@ def fill_coverage(parser: Parser) -> Run:
     options.short(parser)
     rtl_coverage.add_arguments(parser)
     return rtl_coverage.run
-
-
-def fill_coverage_dram(parser: Parser) -> Run:
-    """Add the arguments of `coverage-dram`."""
-    from hwswap.verify import dram_coverage
-
-    parser.describe(dram_coverage)
-    options.short(parser)
-    return dram_coverage.run
 
 
 def fill_patches(parser: Parser) -> Run:
@@ -162,9 +142,7 @@ def add_commands(commands: Commands) -> None:
     command(commands, "equivalent", "prove that a change of the sources changes nothing", fill_equivalent)
     command(commands, "marks-race", "search all orders of marks and of the engine's reads", fill_marks_race)
     command(commands, "mutate", "try mutants on the engine's checks", fill_mutate)
-    command(commands, "mutate-dram", "the same of the engine that has its clusters in DRAM", fill_mutate_dram)
     command(commands, "coverage", "tell what the simulations reach of the engine, and what they do not", fill_coverage)
-    command(commands, "coverage-dram", "the same of the engine that has its clusters in DRAM", fill_coverage_dram)
     command(commands, "patches", "build and boot the kernel with each patch of the series", fill_patches)
     command(commands, "matrix", "compile the patches in many configurations of the kernel", fill_matrix)
     actions = group(commands, "check", "check kernels against what is known from elsewhere")

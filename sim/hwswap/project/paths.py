@@ -22,12 +22,6 @@ REPLAY = BUILD / "model" / "hwswap-replay"
 REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 """The replayer that can keep waves (`make regress WAVES=1`)."""
 
-REPLAY_DRAM = BUILD / "model-scale" / "hwswap-replay"
-"""The replayer of the engine that has its clusters in DRAM (`make model-scale`)."""
-
-REPLAY_DRAM_WAVES = BUILD / "model-scale-wave" / "hwswap-replay"
-"""The same that can keep waves (`make regress WAVES=1`)."""
-
 REPLAY_COVERAGE = BUILD / "model-coverage" / "hwswap-replay"
 """The replayer that counts lines and toggles (`make coverage`)."""
 
@@ -77,8 +71,7 @@ REDIS = BUILD / "redis"
 TARGETS = {
     "rtl": "verilog",
     "model": "model",
-    "rtl-scale": "coverage-dram",
-    "model-scale": "model-scale",
+    "model-large": "model-large",
     "model-wide": "model-wide",
     "model-driver": "model-driver",
     "model-grants-only": "model-grants-only",

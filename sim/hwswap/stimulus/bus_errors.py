@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A script in which the bus answers each kind of transfer of the command ring with an error, and all begins anew then.
 
-Those of commands on swap tables are in swap_tables.py, those of a store in DRAM in dram_store.py.
+Those of commands on swap tables are in swap_tables.py.
 """
 
 import random
@@ -12,7 +12,7 @@ from hwswap_map import Opcode, Status
 
 from hwswap.model.host_memory import Command
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import NOWHERE, PAGE, Script, Sizes
+from hwswap.stimulus.script import MEMORY_BYTES, NOWHERE, PAGE, Script, Sizes
 from hwswap.stimulus.step_commands import KINDS, Player
 
 NOTHING = Expected(Command(Opcode.NOP), Status.OK)
@@ -42,7 +42,7 @@ def dump_nowhere(script: Script, player: Player, target: int) -> None:
     device = player.model.devices[0]
     inside = range(target, target + 8 * m.MEM_CLUSTER_STATE_BYTES, m.MEM_CLUSTER_STATE_BYTES)
     # Permitted, so that it is the bus that says no.
-    script.window(0, script.base, script.base + script.bytes + PAGE)
+    script.window(0, script.base, script.base + MEMORY_BYTES + PAGE)
     number = script.tail
     lines = [Expected(Command(Opcode.DUMP, nr=len(device.clusters), arg0=device.base, arg1=target), Status.BUS_ERROR)]
     script.post(lines)
@@ -50,22 +50,21 @@ def dump_nowhere(script: Script, player: Player, target: int) -> None:
     script.finish(number, lines)
     for at, state in zip(inside, player.model.dump(0), strict=False):
         offset = at - script.base
-        if 0 <= offset < script.bytes:
+        if 0 <= offset < MEMORY_BYTES:
             for number, word in enumerate(state.words()):
                 script.expect(offset + 8 * number, word)
 
 
 def targets(script: Script) -> Iterator[int]:
-    """Yield where a DUMP goes: nowhere; and, where no store is there, to the last record of memory."""
+    """Yield where a DUMP goes: nowhere, and to the last record of memory."""
     yield NOWHERE
-    if not script.store:
-        yield script.base + script.bytes - m.MEM_CLUSTER_STATE_BYTES
+    yield script.base + MEMORY_BYTES - m.MEM_CLUSTER_STATE_BYTES
 
 
 def errors(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all of these once."""
     rng = random.Random(seed)
-    s = Script(store=sizes.store)
+    s = Script()
     s.after_reset()
     for name in ("CMD_BASE", "CPL_BASE"):
         player = used(s, rng, sizes)

@@ -255,7 +255,7 @@ def across_lines(script: Script) -> None:
 
 def corners(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all corners once."""
-    script = Script(store=sizes.store)
+    script = Script()
     script.after_reset()
     player = Corners(script, random.Random(seed), sizes)
     player.prepared_only()

@@ -155,8 +155,6 @@ def first_only(host: Contained) -> None:
     s.window(1, s.base, s.base + COMPLETIONS)
     s.window(2, s.base + COMPLETIONS, s.base + COMPLETIONS + PAGE, write=False)
     s.window(0, 0, 0, read=False, write=False)
-    if host.sizes.dram:
-        s.window(3, s.base + MEMORY_BYTES, s.base + s.bytes)
     s.post([Expected(Command(Opcode.TABLE_LOOKUP, 0, arg0=SLOTS), Status.BUS_ERROR)])
     s.stopped(m.CONTROL_TABLE_WRITES.put(1))
     # The word, and then the completion.
@@ -181,8 +179,6 @@ def dumped(host: Contained) -> None:
     s.give([Expected(prepare(0, SLOTS * 4, 0, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 0), Status.OK)])
     first = DUMP + PAGE - m.MEM_CLUSTER_STATE_BYTES
     s.window(0, s.base, s.base + DUMP + PAGE)
-    if host.sizes.dram:
-        s.window(1, s.base + MEMORY_BYTES, s.base + s.bytes)
     number = s.tail
     lines = [Expected(Command(Opcode.DUMP, nr=3, arg0=1, arg1=s.base + first), Status.BUS_ERROR)]
     s.post(lines)
@@ -235,7 +231,7 @@ def write_protection(host: Contained) -> None:
 
 def windows(seed: int, sizes: Sizes) -> str:
     """Return a script about DMA windows and TABLE_WRITES."""
-    s = Script(FAR_BASE if seed % 2 else MEMORY_BASE, store=sizes.store)
+    s = Script(FAR_BASE if seed % 2 else MEMORY_BASE)
     host = Contained(seed, s, sizes)
     s.after_reset()
     s.note("after reset no access is made")
@@ -266,8 +262,8 @@ def nothing_executed(host: Contained) -> None:
         host.setup()
         s.give([Expected(command, Status.OK, slot=int(command.opcode == Opcode.ALLOC)) for command in before])
         # The two are the last ones of memory; the transfer goes on behind it.
-        first = s.bytes - m.MEM_COMMAND_BYTES * len(lines)
-        s.window(0, s.base, s.base + s.bytes + PAGE)
+        first = MEMORY_BYTES - m.MEM_COMMAND_BYTES * len(lines)
+        s.window(0, s.base, s.base + MEMORY_BYTES + PAGE)
         for number, command in enumerate(lines):
             for i, word in enumerate(command.words()):
                 s.put(first + m.MEM_COMMAND_BYTES * number + 8 * i, word)
@@ -309,8 +305,6 @@ def stop_means_stop(host: Contained) -> None:
     ):
         for i, word in enumerate(command.words()):
             s.put(COMMANDS + m.MEM_COMMAND_BYTES * number + 8 * i, word)
-    if host.sizes.dram:
-        s.keeps(0, clusters)
     s.write(m.CPL_BASE_OFFSET, NOWHERE)
     s.write(m.CMD_TAIL_OFFSET, 6)
     s.stopped()
@@ -399,7 +393,7 @@ def hung_bus(host: Contained) -> None:
 
 def stops(seed: int, sizes: Sizes) -> str:
     """Return a script about errors that stop the engine, rings of no size, and a bus that hangs."""
-    s = Script(store=sizes.store)
+    s = Script()
     host = Contained(seed, s, sizes)
     s.after_reset()
     nothing_executed(host)

@@ -104,7 +104,7 @@ class Runs(Single):
 
 def free_runs(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all words once."""
-    script = Script(MIXED_BASE, store=sizes.store)
+    script = Script(MIXED_BASE)
     script.after_reset()
     player = Runs(script, random.Random(seed), sizes)
     player.one_cluster(3)
@@ -117,11 +117,10 @@ def free_runs(seed: int, sizes: Sizes) -> str:
         player.all_full()
         player.set_right()
     player.flush("all full")
-    if not sizes.dram:
-        player.known_to_the_index(device, device.clusters[1])
-        player.all_full()
-        player.set_right()
-        player.flush("all full again")
+    player.known_to_the_index(device, device.clusters[1])
+    player.all_full()
+    player.set_right()
+    player.flush("all full again")
     player.compare()
     script.settle()
     script.reset_by_register()

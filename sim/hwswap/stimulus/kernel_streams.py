@@ -64,8 +64,8 @@ class Engine:
 FEATURES = {"rotating": 0.6, "discard": 0.4}
 """What streams have beside plain devices, each in such a share of them."""
 
-ENGINES = (Engine("model", 8, 4, 1024), Engine("model-wide", 32, 64, 512), Engine("model-scale", 2, 4, 2 * LARGEST))
-"""Of all, the second has more devices and CPUs, the third more clusters, in DRAM."""
+ENGINES = (Engine("model", 8, 4, 1024), Engine("model-wide", 32, 64, 512), Engine("model-large", 2, 4, 2 * LARGEST))
+"""Of all, the second has more devices and CPUs, the third more clusters."""
 
 ROOM = ", ".join(f"{each.devices} devices, {each.cpus} CPUs and {each.clusters} clusters" for each in ENGINES)
 """What they have room for, in words."""

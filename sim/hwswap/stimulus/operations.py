@@ -18,15 +18,12 @@ from hwswap.stimulus import engine_state
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.script import DUMP, NOWHERE, PAGE, WORD, Script, Sizes
 from hwswap.traces.records import FAILED, Op, Record
-from hwswap.traces.stream import EVERYTHING, IN_DRAM, Shape, Stream
+from hwswap.traces.stream import EVERYTHING, Shape, Stream
 
 SSD = BLKDEV | SOLIDSTATE
 
 LARGE = 112
 """Clusters of a large device: four random trunks, and still set up within the script's limit of cycles."""
-
-MOST_CLUSTERS = 65_536
-"""Clusters that a stream can have."""
 
 BY_DEVICE = (
     Opcode.MARK_BAD,
@@ -92,8 +89,6 @@ class Host:
             | m.CAPS_ORDERS.put(15)
             | m.CAPS_CLUSTERS.put((1 << m.CAPS_CLUSTERS.width) - 1),
         )
-        if sizes.dram:
-            s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(1), m.CAPS_DRAM.put(1) | m.CAPS_INDEX.put(1))
         s.read(m.STATUS_OFFSET, 0)
         s.read(0x3F8, 0)
         s.note("registers keep what is written")
@@ -101,8 +96,6 @@ class Host:
         s.read(m.CONTROL_OFFSET, m.CONTROL_TABLE_WRITES.put(1))
         s.write(m.CONTROL_OFFSET, 0)
         widths = dict.fromkeys(("CMD_BASE", "CPL_BASE"), WORD & -LINE) | {"IRQ_ENABLE": 3}
-        if self.sizes.dram:
-            widths |= dict.fromkeys(("STORE_BASE", "DIRECTORY_BASE"), WORD & -PAGE)
         masks = {getattr(m, f"{name}_OFFSET"): mask for name, mask in widths.items()}
         for window in range(m.DMA_WINDOW_COUNT):
             base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * window
@@ -173,9 +166,7 @@ class Host:
                 if strobes == 0xFF:
                     seed = number
                 s.write(m.POLICY_OFFSET, value | m.POLICY_SEED.put(number), strobes)
-                # The index is on chip, and goes with clusters on chip.
-                known = value & ~m.POLICY_PLACEMENT.put(1) if self.sizes.dram else value
-                s.read(m.POLICY_OFFSET, known | m.POLICY_SEED.put(seed))
+                s.read(m.POLICY_OFFSET, value | m.POLICY_SEED.put(seed))
         s.write(m.POLICY_OFFSET, 0xFFFF_FFFF)
         s.read(m.POLICY_OFFSET, 0)
         for value in (WORD, self.rng.getrandbits(64), 0):
@@ -350,9 +341,8 @@ class Host:
 
     def operations(self, ops: int, span: int) -> Allocator:
         """A random stream, its operations by ring or page; return the model as it is after them."""
-        sizes, features = self.sizes, IN_DRAM if self.sizes.dram else EVERYTHING
-        clusters = min(sizes.clusters, MOST_CLUSTERS)
-        shape = Shape(self.rng.getrandbits(30), ops, sizes.devices, sizes.cpus, clusters, span, features)
+        sizes = self.sizes
+        shape = Shape(self.rng.getrandbits(30), ops, sizes.devices, sizes.cpus, sizes.clusters, span, EVERYTHING)
         source = Stream(shape)
         s = self.script
         s.note(str(shape))
@@ -524,7 +514,7 @@ class Host:
 
 def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     """Return a script about registers, refusals, interrupts, the doorbell, and the order of devices."""
-    s = Script(store=sizes.store)
+    s = Script()
     host = Host(seed, sizes, s)
     host.registers()
     s.begin(m.CONTROL_ENABLE.put(1))
@@ -557,7 +547,7 @@ def registers_and_refusals(seed: int, sizes: Sizes) -> str:
 
 def operations(seed: int, ops: int, sizes: Sizes) -> str:
     """Return a script of random operations, with its statistics, an error of the bus, and some operations once more."""
-    s = Script(store=sizes.store)
+    s = Script()
     host = Host(seed, sizes, s)
     s.after_reset()
     s.begin(m.CONTROL_ENABLE.put(1))

@@ -13,7 +13,6 @@ from hwswap.stimulus import (
     bus_errors,
     corners,
     dma_windows,
-    dram_store,
     free_runs,
     index,
     large_devices,
@@ -27,9 +26,6 @@ from hwswap.traces import stream
 
 PLAIN = Sizes(devices=8, cpus=4, clusters=1024)
 """The engine of `make model`."""
-
-SCALE = Sizes(devices=2, cpus=4, clusters=524_288, dram=True)
-"""The engine of `make model-scale`, which has its clusters in DRAM."""
 
 
 @dataclass(frozen=True)
@@ -126,31 +122,10 @@ SCRIPTS = by_name(
     Script("stops", "stops and a bus that hangs", dma_windows.stops, 62),
     Script("lists", "lists put anew", step_commands.lists, 9, 40),
 )
-"""All scripts of an engine with its clusters on chip.
+"""All scripts.
 
 Their order counts: what plays them all gives each a seed by its place, so a new one comes last.
 """
-
-ALSO_IN_DRAM = (
-    "operations",
-    "registers",
-    "steps",
-    "errors",
-    "tables",
-    "corners",
-    "single",
-    "runs",
-    "windows",
-    "stops",
-    "lists",
-)
-"""Those without the index, which an engine with its clusters in DRAM does not have, and without devices of a size."""
-
-DRAM_SCRIPTS = by_name(
-    *(replace(SCRIPTS[name], sizes=SCALE) for name in ALSO_IN_DRAM),
-    Script("store", "errors and resets while lines of the store move", dram_store.store, 81, 4, SCALE),
-)
-"""All scripts of an engine with its clusters in DRAM."""
 
 STREAMS = by_name(
     Stream("small", "devices that are full and fragmented soon", stream.Shape(101, 20_000, span=3)),

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import hwswap_map as m
-from hwswap_map import Opcode, Status
+from hwswap_map import Status
 
 from hwswap.model.host_memory import Command
-from hwswap.model.rows import SLOTS
 from hwswap.stimulus.commands import Expected
 
 MEMORY_BASE = 0x12_3400_0000
@@ -42,15 +41,6 @@ PAGE = 1 << m.DMA_WINDOW_START_ADDR.lsb
 
 WORD = (1 << 64) - 1
 
-ROW_BYTES = SLOTS // 8
-"""Of a cluster's bitmap in DRAM, in the store's first part; a record of it is in the second."""
-
-LINE_CLUSTERS = 4
-"""Clusters whose records an engine fetches and writes back together."""
-
-ADDRESS_BYTES = 8
-"""Of a cluster's table in DRAM, in the directory."""
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -60,34 +50,16 @@ class Sizes:
     cpus: int = 2
     clusters: int = 64
     reset_timeout_log2: int = 20
-    dram: bool = False
-    """The clusters are in DRAM."""
-
-    @property
-    def store(self) -> int:
-        """Clusters that the engine keeps in memory."""
-        return self.clusters if self.dram else 0
 
 
 class Script:
     """A script being written (sim/verilator/src/script/script.hpp), with commands on top of its lines."""
 
-    def __init__(self, base: int = MEMORY_BASE, limit: int = LIMIT, store: int = 0) -> None:
-        """Begin with the memory, its size and where it is; say after how many cycles a wait counts as failed.
-
-        `store`: clusters that the engine keeps in this memory, with the directory of their tables, behind all else.
-        """
+    def __init__(self, base: int = MEMORY_BASE, limit: int = LIMIT) -> None:
+        """Begin with the memory, its size and where it is; say after how many cycles a wait counts as failed."""
         self.base = base
         self.limit = limit
-        self.store = store
-        self.directory = MEMORY_BYTES
-        """Offset of the directory."""
-        self.rows = self.directory - -(ADDRESS_BYTES * store) // PAGE * PAGE
-        """Offset of the clusters' bitmaps; their records are behind them."""
-        self.bytes = self.rows - -store * (ROW_BYTES + m.MEM_STORE_RECORD_BYTES) // PAGE * PAGE
-        self.kept: set[int] = set()
-        """First clusters of the lines that the engine may have written to its store, or to the directory."""
-        self.lines = [f"memory {self.bytes} {base:#x}"]
+        self.lines = [f"memory {MEMORY_BYTES} {base:#x}"]
         self.tail = 0
         self.errors = 0
         self.log2 = RING_LOG2
@@ -129,40 +101,12 @@ class Script:
         self.add("settle", self.limit)
 
     def text(self) -> str:
-        """Return the script; where the engine keeps its clusters, and nowhere else, anything may be in the end."""
-        for first in sorted(self.kept):
-            for cluster in range(first, first + LINE_CLUSTERS):
-                self.expect(self.directory + ADDRESS_BYTES * cluster, 0, mask=0)
-                for begin, each in ((self.rows, ROW_BYTES), (self.records, m.MEM_STORE_RECORD_BYTES)):
-                    for at in range(0, each, 8):
-                        self.expect(begin + each * cluster + at, 0, mask=0)
-        self.kept.clear()
+        """Return the script."""
         return "\n".join(self.lines) + "\n"
 
-    # A store in DRAM
-
-    @property
-    def records(self) -> int:
-        """Offset of the clusters' records."""
-        return self.rows + ROW_BYTES * self.store
-
-    def keeps(self, first: int, clusters: int) -> None:
-        """The engine gets so many clusters, from the first on: it may write to them in its store."""
-        self.kept |= {at & -LINE_CLUSTERS for at in range(first, first + clusters)}
-
-    def place_store(self) -> None:
-        """Tell the engine where its store and its directory are; the directory is empty."""
-        for name, offset in (("STORE_BASE", self.rows), ("DIRECTORY_BASE", self.directory)):
-            self.write(getattr(m, f"{name}_OFFSET"), self.base + offset)
-            self.read(getattr(m, f"{name}_OFFSET"), self.base + offset)
-        for first in sorted(self.kept):
-            for cluster in range(first, first + LINE_CLUSTERS):
-                self.put(self.directory + ADDRESS_BYTES * cluster, 0)
-
     def beats(self) -> None:
-        """Compare the beats of DMA with what the bus saw, with nothing under way; those of a store are not counted."""
-        if not self.kept:
-            self.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
+        """Compare the beats of DMA with what the bus saw, with nothing under way."""
+        self.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
 
     # Errors and resets
 
@@ -214,8 +158,6 @@ class Script:
         for name, value in (("CMD_BASE", self.base + self.commands), ("CPL_BASE", self.base + self.completions)):
             self.write(getattr(m, f"{name}_OFFSET"), value)
             self.read(getattr(m, f"{name}_OFFSET"), value)
-        if self.store:
-            self.place_store()
         self.write(m.CMD_SIZE_OFFSET, log2)
         self.write(m.CONTROL_OFFSET, control & ~m.CONTROL_ENABLE.put(1))
         self.write(m.CONTROL_OFFSET, control)
@@ -231,7 +173,7 @@ class Script:
 
     def windows(self) -> None:
         """Let the engine make bursts to the memory, and to where none is, so that the bus answers these with errors."""
-        self.window(0, self.base, self.base + self.bytes)
+        self.window(0, self.base, self.base + MEMORY_BYTES)
         self.window(3, 0, 16 * PAGE)
 
     def give(self, lines: Sequence[Expected]) -> None:
@@ -244,9 +186,6 @@ class Script:
     def post(self, lines: Sequence[Expected]) -> None:
         """Give as many commands as the ring has room for, and wait for nothing."""
         for number, line in enumerate(lines, self.tail):
-            if self.store and line.command.opcode == Opcode.SWAPON_PREPARE and line.status == Status.OK:
-                base, pages = divmod(line.command.arg0, 1 << 32)
-                self.keeps(base, -(-pages // SLOTS))
             at = self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
             for i, word in enumerate(line.command.words()):
                 self.put(at + 8 * i, word)

@@ -180,7 +180,7 @@ def address_registers(script: Script, rng: random.Random) -> None:
 def single(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all of this once."""
     rng = random.Random(seed)
-    script = Script(store=sizes.store)
+    script = Script()
     script.after_reset()
     address_registers(script, rng)
     player = Single(script, rng, sizes)

@@ -43,7 +43,7 @@ class Player(RandomCommands):
 def lists(seed: int, rounds: int, sizes: Sizes) -> str:
     """Return a script that puts all clusters anew in each round, by steps, and then allocates of all orders."""
     rng = random.Random(seed)
-    script = Script(store=sizes.store)
+    script = Script()
     script.after_reset()
     for kinds in ((SSD, SSD, SSD | DISCARD, BLKDEV), (SSD | DISCARD, SSD, BLKDEV, SSD)):
         player = Player(script, rng, sizes)
@@ -73,7 +73,7 @@ def lists(seed: int, rounds: int, sizes: Sizes) -> str:
 def steps(seed: int, rounds: int, sizes: Sizes) -> str:
     """Return a script of so many rounds of STEP commands, then questions under each policy that treats them apart."""
     rng = random.Random(seed)
-    script = Script(FAR_BASE, store=sizes.store)
+    script = Script(FAR_BASE)
     script.after_reset()
     player = Player(script, rng, sizes)
     player.bring(KINDS[: sizes.devices], range(2, 6), (-1, -1, 3))

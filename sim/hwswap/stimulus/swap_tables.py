@@ -232,7 +232,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     `seen` counts what the commands come to.
     """
     seen = Counter() if seen is None else seen
-    s = Script(FAR_BASE if seed % 2 else MEMORY_BASE, store=sizes.store)
+    s = Script(FAR_BASE if seed % 2 else MEMORY_BASE)
     s.after_reset()
     host = TableHost(seed, s, sizes, seen)
     registers(s, host.rng)
@@ -253,8 +253,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     s.beats()
     errors(s, host)
     one_with_a_table(s, sizes, seen)
-    other = Policy() if sizes.dram else Policy(placement=Placement.INDEXED)
-    for size, flags, policy in ((3, SSD, Policy()), (5, SSD | DISCARD, other)):
+    for size, flags, policy in ((3, SSD, Policy()), (5, SSD | DISCARD, Policy(placement=Placement.INDEXED))):
         s.reset_by_register()
         s.note(f"a pool of {size}")
         again = TableHost(seed + size, s, sizes, seen)
@@ -291,7 +290,7 @@ def alike(sizes: Sizes) -> str:
     So counts are high. All clusters have one table, that there are few words to write.
     """
     clusters = sizes.clusters // 4
-    s = Script(limit=SLOTS * clusters * 4, store=sizes.store)
+    s = Script(limit=SLOTS * clusters * 4)
     s.after_reset()
     memory = Bytes()
     model = PooledAllocator(memory, sizes.devices, sizes.cpus, clusters)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A script of commands on swap tables, one at a time, each with the engine at rest: what its cycles are measured with.
 
-What they answer and what they leave in memory is compared with the golden model's. The engine has the directory of the
-tables and its clusters on chip, or in DRAM, which is then in the script's memory.
+What they answer and what they leave in memory is compared with the golden model's.
 """
 
 import random
@@ -18,7 +17,7 @@ from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import BAD, WORD_BYTES, folio_word, shadow_word
 from hwswap.model.tables import Answer, Tables
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import ADDRESS_BYTES, Script
+from hwswap.stimulus.script import Script
 from hwswap.stimulus.table_commands import PAGE, Bytes
 
 SLOT_COUNTS = (1, 4, 16, 64, 128, SLOTS)
@@ -33,7 +32,7 @@ TYPE = 0
 # Offsets in the script's memory, behind the rings.
 FIRST_TABLE, SOURCE, TARGET = 0x4000, 0x2A000, 0x2C000
 
-COUNTERS = ("TABLE_BUSY_CYCLES", "TABLE_ENTRIES_READ", "TABLE_ENTRIES_WRITTEN", "STORE_ACCESSES")
+COUNTERS = ("TABLE_BUSY_CYCLES", "TABLE_ENTRIES_READ", "TABLE_ENTRIES_WRITTEN")
 BY_REGISTER = "LOOKUP (register)"
 
 
@@ -57,21 +56,15 @@ class Case:
 class Load:
     """A script that measures commands; `cases` are in the order of what hwswap-play prints of them."""
 
-    def __init__(self, seed: int, store: int = 0) -> None:
-        """Begin with a device whose clusters all have tables, of which every slot is swapped out.
-
-        `store`: clusters that the engine keeps in the script's memory, with the directory.
-        """
+    def __init__(self, seed: int) -> None:
+        """Begin with a device whose clusters all have tables, of which every slot is swapped out."""
         self.rng = random.Random(seed)
         self.memory = Bytes()
         self.pages = CLUSTERS * SLOTS
         self.tables = Tables(self.memory, {TYPE: Extent(self.pages)})
         self.cases: list[Case] = []
-        self.script = s = Script(store=store)
+        self.script = s = Script()
         s.after_reset()
-        s.read(m.CAPS_OFFSET, m.CAPS_DRAM.put(store > 0), m.CAPS_DRAM.put(1))
-        if store:
-            s.read(m.CAPS_OFFSET, m.CAPS_CLUSTERS.put(store), m.CAPS_CLUSTERS.put((1 << m.CAPS_CLUSTERS.width) - 1))
         s.begin(m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1))
         s.give([Expected(prepare(TYPE, self.pages, 0, BLKDEV | SOLIDSTATE), Status.OK)])
         s.give([Expected(Command(Opcode.SWAPON, TYPE), Status.OK)])
@@ -218,7 +211,4 @@ class Load:
         self.windows()
         for address, word in sorted(self.memory.words.items()):
             self.script.expect(address - self.script.base, word)
-        if self.script.store:
-            for (_, cluster), address in self.tables.directory.items():
-                self.script.expect(self.script.directory + ADDRESS_BYTES * cluster, address)
         return self.script.text()

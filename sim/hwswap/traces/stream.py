@@ -22,9 +22,6 @@ FEATURES = ("discard", "rotating", "scan", "sequential", "node", "shared", "trun
 EVERYTHING = frozenset(FEATURES)
 """All of them."""
 
-IN_DRAM = EVERYTHING - {"indexed"}
-"""Those of an engine that has its clusters in DRAM: the index is on chip, and goes with clusters on chip."""
-
 CHOICES = {
     "scan": Scan.FREE_FIRST,
     "sequential": DeviceOrder.SEQUENTIAL,

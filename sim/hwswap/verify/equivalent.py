@@ -31,12 +31,11 @@ SOURCES = ("hw", "sim/setup")
 ENGINES = {
     "full": "",
     "wide": "--devices 32 --cpus 64 --clusters 512",
-    "scale": "--devices 2 --clusters 524288 --dram",
     "grants": "--devices 4 --cpus 4 --clusters 2048 --grants",
     "grants-only": "--devices 4 --cpus 1 --clusters 2048 --grants --no-core",
 }
-"""Arguments of hwswap.Emit: as the simulations have it, as large as can be, with clusters in DRAM, with marks and
-grants, and with nothing else."""
+"""Arguments of hwswap.Emit: as the simulations have it, as large as can be, with marks and grants, and
+with nothing else."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

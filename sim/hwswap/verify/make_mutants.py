@@ -11,13 +11,13 @@ What is no candidate, each by a rule that can be checked:
 
 - a bit from which no path leads to an output of the engine (`Netlist.live`): nothing can show it;
 - a bit that is tied to a constant: the cell beside it has the same fault at its other input;
-- a clock, also one that a gate holds: that would be a fault in the clock tree, not in the logic;
+- a clock: that would be a fault in the clock tree, not in the logic;
 - a cell without a line in the Verilog: the optimiser's own.
 
     python -m hwswap.verify.make_mutants RTL OUTPUT --count 300 --seed 1
 
 writes OUTPUT/HwSwap.sv, with the input `mutsel`, OUTPUT/mutants.json, and OUTPUT/gates.json.gz for proofs
-(equivalence.py), in which a clock gate is an enable of the registers behind it (clock_gates.py).
+(equivalence.py).
 """
 
 import argparse
@@ -27,12 +27,11 @@ import random
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-from hwswap.verify import clock_gates, equivalence, yosys
+from hwswap.verify import equivalence, yosys
 from hwswap.verify.netlist import Netlist, Site
 
 SELECT = "mutsel"
@@ -46,9 +45,6 @@ AT_LEAST = 4
 
 AT_MOST = 0.12
 """Share of all faults that one kind of module may have."""
-
-AT_MOST_OF = 0.4
-"""The same where only some modules have faults at all."""
 
 MEMORY = "memory"
 """The kind of all modules that firtool makes for memories."""
@@ -130,26 +126,23 @@ def modules_of(lines: list[str]) -> list[str]:
     return found
 
 
-def candidates(netlist: Netlist, verilog: list[str], of: Sequence[str] = ("*",)) -> dict[str, dict[int, list[Site]]]:
-    """Return where faults can be, by kind of module and line; `of`: patterns of the names of modules that have some."""
+def candidates(netlist: Netlist, verilog: list[str]) -> dict[str, dict[int, list[Site]]]:
+    """Return where faults can be, by kind of module and line."""
     modules = modules_of(verilog)
-    clocks = netlist.clocks()
     found: dict[str, dict[int, list[Site]]] = defaultdict(lambda: defaultdict(list))
     for site in sorted(netlist.live()):
         line = netlist.cells[site.cell].line
-        if not line or not any(fnmatchcase(modules[line - 1], pattern) for pattern in of):
+        if not line:
             continue
-        if site.port != CLOCK and netlist.bit(site) not in clocks and modules[line - 1] and not netlist.constant(site):
+        if site.port != CLOCK and modules[line - 1] and not netlist.constant(site):
             found[kind_of(modules[line - 1])][line].append(site)
     return found
 
 
-def choose(
-    pool: dict[str, dict[int, list[Site]]], count: int, rng: random.Random, at_most: float = AT_MOST
-) -> list[Site]:
+def choose(pool: dict[str, dict[int, list[Site]]], count: int, rng: random.Random) -> list[Site]:
     """Choose `count` places, spread over all kinds of modules, and in each over its lines.
 
-    Each kind has AT_LEAST; the others are drawn by how many lines a kind has, up to a share of all, `at_most`.
+    Each kind has AT_LEAST; the others are drawn by how many lines a kind has, up to a share of all, AT_MOST.
     """
     per_line: Counter[int] = Counter()
     per_kind: Counter[str] = Counter()
@@ -172,7 +165,7 @@ def choose(
     def open_kinds(limit: float) -> list[str]:
         return [kind for kind in left if left[kind] and per_kind[kind] < limit]
 
-    for limit in (AT_LEAST, at_most * count):
+    for limit in (AT_LEAST, AT_MOST * count):
         while len(chosen) < count and (kinds := open_kinds(limit)):
             weights = [len(pool[kind]) for kind in kinds] if limit > AT_LEAST else None
             take(rng.choices(kinds, weights)[0])
@@ -208,8 +201,8 @@ def command(mutant: Mutant) -> str:
     )
 
 
-def make(rtl: Path, output: Path, count: int, seed: int, of: Sequence[str] = ()) -> list[Mutant]:
-    """Write the Verilog with the faults and the list of them; `of`: patterns of modules, none for all of them."""
+def make(rtl: Path, output: Path, count: int, seed: int) -> list[Mutant]:
+    """Write the Verilog with the faults and the list of them."""
     output.mkdir(parents=True, exist_ok=True)
     yosys.run(
         [
@@ -230,8 +223,8 @@ def make(rtl: Path, output: Path, count: int, seed: int, of: Sequence[str] = ())
     verilog = rtl.read_text().splitlines()
     netlist = Netlist(json.loads((output / "candidates.json").read_text()), TOP)
     rng = random.Random(seed)
-    pool = candidates(netlist, verilog, of or ("*",))
-    chosen = seed_faults(netlist, verilog, choose(pool, count, rng, AT_MOST_OF if of else AT_MOST), rng)
+    pool = candidates(netlist, verilog)
+    chosen = seed_faults(netlist, verilog, choose(pool, count, rng), rng)
     yosys.run(
         [
             "read_rtlil clean.il",
@@ -243,9 +236,7 @@ def make(rtl: Path, output: Path, count: int, seed: int, of: Sequence[str] = ())
         output / "seed.log",
         output,
     )
-    gates = json.loads((output / "gates.json").read_text())
-    clock_gates.replace(gates["modules"][TOP])
-    (output / GATES).write_bytes(gzip.compress(json.dumps(gates).encode(), 1))
+    (output / GATES).write_bytes(gzip.compress((output / "gates.json").read_bytes(), 1))
     values = {
         "seed": seed,
         "candidates": {kind: sum(map(len, lines.values())) for kind, lines in sorted(pool.items())},
@@ -269,16 +260,13 @@ def main() -> int:
     parser.add_argument("rtl", type=Path, help="the engine's SystemVerilog, with locations")
     parser.add_argument("output", type=Path, help="folder to write to")
     parser.add_argument("--count", type=int, default=300, help="how many faults (default 300)")
-    parser.add_argument(
-        "--of", nargs="+", default=[], metavar="MODULE", help="of these modules alone; * and ? as in a shell"
-    )
     parser.add_argument("--seed", type=int, default=1, help="seed of the choice (default 1)")
     args = parser.parse_args()
     if not 1 <= args.count < 1 << SELECT_BITS:
         print(f"--count is {args.count}: choose 1 to {(1 << SELECT_BITS) - 1}", file=sys.stderr)
         return 1
     try:
-        chosen = make(args.rtl.resolve(), args.output, args.count, args.seed, args.of)
+        chosen = make(args.rtl.resolve(), args.output, args.count, args.seed)
     except (yosys.YosysError, ValueError, OSError) as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 1

@@ -163,8 +163,6 @@ class Seeded:
     """The tests' scripts, as PLAYED has them."""
     replayed: Mapping[str, tuple[int, int, int]]
     """The tests' streams, as REPLAYED has them."""
-    features: frozenset[str] = stream.EVERYTHING
-    """What the streams have."""
 
     @property
     def mutants(self) -> Path:
@@ -194,15 +192,13 @@ class Seeded:
             (folder / f"{file}.txt").write_text(self.scripts[name].text(seed, rounds, built))
         of_engine = {"devices": built.devices, "cpus": built.cpus, "clusters": built.clusters}
         for file, (seed, ops, span) in self.replayed.items():
-            shape = STREAMS["everything"].shaped(
-                seed, ops=ops, span=span or built.clusters // 2, features=self.features, **of_engine
-            )
+            shape = STREAMS["everything"].shaped(seed, ops=ops, span=span or built.clusters // 2, **of_engine)
             made = stream.generate(shape)
             trace.write(folder / f"{file}.hwst", made.header, made.records)
         return {test.name: digest(repr(test).encode(), (folder / test.file).read_bytes()) for test in self.tests}
 
 
-ON_CHIP = Seeded("mutants", paths.BUILD / "mutate", MUTATION_TESTS, SCRIPTS, PLAYED, REPLAYED)
+ENGINE = Seeded("mutants", paths.BUILD / "mutate", MUTATION_TESTS, SCRIPTS, PLAYED, REPLAYED)
 
 
 @dataclass
@@ -527,7 +523,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fault", type=int, metavar="N", help="run this fault again, with waves if they were built")
 
 
-def run(options: argparse.Namespace, engine: Seeded = ON_CHIP) -> int:
+def run(options: argparse.Namespace, engine: Seeded = ENGINE) -> int:
     """Run the command; return its exit status."""
     engine.folder.mkdir(parents=True, exist_ok=True)
     if options.fault is not None:

@@ -18,7 +18,7 @@ Bit = int | str
 BITWISE = frozenset({"$and", "$or", "$xor", "$xnor", "$not", "$pos", "$buf", "$mux", "$pmux", "$bmux", "$bwmux"})
 """Bit i of the output depends on bits i of A and B, and on all of S; of $pmux and $bmux on bit i of each choice."""
 
-REGISTERS = frozenset({"$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe", "$dlatch"})
+REGISTERS = frozenset({"$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe"})
 """Bit i of Q depends on bit i of D, and on all of the other ports."""
 
 CARRIES = frozenset({"$add", "$sub", "$neg", "$mul"})
@@ -124,10 +124,6 @@ class Netlist:
     def constant(self, site: Site) -> bool:
         """Tell whether a site is tied to a constant."""
         return isinstance(self.bit(site), str)
-
-    def clocks(self) -> set[Bit]:
-        """Return the nets that are clocks: those at a clock's port."""
-        return {bit for cell in self.cells.values() for bit in cell.ports.get("CLK", ())}
 
     def live(self) -> set[Site]:
         """Return the sites that some output of the design may depend on."""

@@ -96,7 +96,7 @@ class Engine:
         return counts
 
 
-ON_CHIP = Engine(paths.RTL, paths.REPLAY_COVERAGE.parent, paths.BUILD / "coverage")
+ENGINE = Engine(paths.RTL, paths.REPLAY_COVERAGE.parent, paths.BUILD / "coverage")
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def shares(document: Mapping[str, Any]) -> str:
     return ", ".join(f"{kind}s {100 * found['reached'] / max(found['points'], 1):.1f} %" for kind, found in parts)
 
 
-def report(summary: Summary, functional: Functional, short: bool, folder: Path = ON_CHIP.folder) -> int:
+def report(summary: Summary, functional: Functional, short: bool, folder: Path = ENGINE.folder) -> int:
     """Print and write what was reached of the engine with its clusters on chip; return the exit status."""
     status, document = report_code(summary, SHORT_GOALS if short else GOALS, folder)
     missed = functional.missed(POLICIES)
@@ -351,11 +351,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         waivers = read_waivers(WAIVERS)
         if not options.report_only:
-            simulate(ON_CHIP, list(jobs(options.short, functional)))
+            simulate(ENGINE, list(jobs(options.short, functional)))
             if not options.short:
                 with ERR.status("cocotb"):
-                    cocotb(ON_CHIP.folder)
-        return report(summarise(ON_CHIP.counts(), waivers), functional, options.short or options.report_only)
+                    cocotb(ENGINE.folder)
+        return report(summarise(ENGINE.counts(), waivers), functional, options.short or options.report_only)
     except (CoverageError, replay.ReplayError) as error:
         ERR.print(f"hwswap: {error}", soft_wrap=True, highlight=False)
         return 1

@@ -35,8 +35,8 @@ PASSES = (
 )
 """Yosys passes that make gates of a design, of tables too, without making one register of two."""
 
-REGISTERS = {"$_DFF_P_": "C", "$_DLATCH_P_": "E", "$_DLATCH_N_": "E"}
-"""Cells that hold a bit, with the port that says when they take another. A latch is that of a clock gate."""
+REGISTERS = {"$_DFF_P_": "C"}
+"""Cells that hold a bit, with the port that says when they take another."""
 
 SHOWN = 5
 """So many differences are named."""

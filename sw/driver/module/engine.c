@@ -22,8 +22,6 @@ static const char *hwswap_why_no_tables(u64 caps)
 		return "the kernel was built without CONFIG_SWAP_OFFLOAD";
 	if (!(caps & HWSWAP_CAPS_TABLES))
 		return "the engine was built without commands on swap tables";
-	if (caps & HWSWAP_CAPS_DRAM)
-		return "the engine wants memory for clusters that this driver has none for";
 	return NULL;
 }
 

@@ -40,7 +40,6 @@ void check_burst(const char *channel, uint64_t address, uint8_t len, uint8_t siz
 AxiMemory::AxiMemory(BusMemory &memory, AxiTiming timing)
     : memory_(memory), timing_(timing), random_(static_cast<std::minstd_rand::result_type>(timing.seed)) {
   timing_.latency = std::max(1u, timing_.latency);
-  timing_.beat_cycles = std::max(1u, timing_.beat_cycles);
   reset();
 }
 
@@ -96,7 +95,7 @@ void AxiMemory::accept(const AxiRequest &in) {
   if (in.wvalid && out_.wready) {
     beats_.push_back({in.wdata, in.wstrb, in.wlast});
     ++waiting_beats_;
-    next_write_ = now_ + timing_.beat_cycles;
+    next_write_ = now_ + 1;
   }
   if (in.arvalid && out_.arready)
     reads_.push_back({in.arid, in.araddr & ~uint64_t{7}, in.arlen + 1u, 0, now_ + timing_.latency});
@@ -163,7 +162,7 @@ void AxiMemory::present_read() {
   out_.rid = burst.id;
   out_.rlast = burst.done == burst.beats;
   out_.rvalid = true;
-  next_read_ = now_ + 1 + timing_.beat_cycles;
+  next_read_ = now_ + 2;
 }
 
 void AxiMemory::present_write() {

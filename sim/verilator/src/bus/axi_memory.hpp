@@ -20,8 +20,6 @@ struct AxiTiming {
   unsigned stall_percent = 0;
   /// Seed of the withholding.
   uint64_t seed = 1;
-  /// Cycles from one beat to the next, of reads and of writes: 1 is the whole width of the bus; at least 1.
-  unsigned beat_cycles = 1;
   /// Answers of different identifiers overtake each other, and beats read for them are mixed, at random.
   bool reorder = false;
 };

@@ -40,8 +40,6 @@ struct Completion {
   uint32_t cycles = 0;
   uint8_t type = 0;
   uint64_t slot = 0;
-  /// Accesses to a store in DRAM, one depending on the other, that the core waited for; 255: at least so many.
-  uint8_t waits = 0;
 
   static Completion from_words(uint64_t result, uint64_t info) {
     return {static_cast<uint8_t>(field_get(info, HWSWAP_COMPLETION_INFO_STATUS)),
@@ -49,8 +47,7 @@ struct Completion {
             static_cast<uint16_t>(field_get(info, HWSWAP_COMPLETION_INFO_INDEX)),
             static_cast<uint32_t>(field_get(info, HWSWAP_COMPLETION_INFO_CYCLES)),
             static_cast<uint8_t>(field_get(result, HWSWAP_COMPLETION_RESULT_TYPE)),
-            field_get(result, HWSWAP_COMPLETION_RESULT_SLOT),
-            static_cast<uint8_t>(field_get(result, HWSWAP_COMPLETION_RESULT_WAITS))};
+            field_get(result, HWSWAP_COMPLETION_RESULT_SLOT)};
   }
 };
 

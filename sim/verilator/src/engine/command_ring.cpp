@@ -12,18 +12,14 @@ CommandRing::CommandRing(Engine &engine, FlatMemory &memory, unsigned log2, uint
   assert(memory.size() >= bytes(log2));
 }
 
-void CommandRing::permit(unsigned window, uint64_t base, uint64_t bytes) {
-  const uint32_t registers = HWSWAP_REG_DMA_WINDOW_BASE + window * HWSWAP_REG_DMA_WINDOW_STRIDE;
-  engine_.write_register(registers + HWSWAP_REG_DMA_WINDOW_START, base & HWSWAP_DMA_WINDOW_START_ADDR);
-  // What begins or ends within a page has all of it.
-  const uint64_t behind = base + bytes + ~HWSWAP_DMA_WINDOW_LIMIT_ADDR;
-  engine_.write_register(registers + HWSWAP_REG_DMA_WINDOW_LIMIT, (behind & HWSWAP_DMA_WINDOW_LIMIT_ADDR) |
-                                                                      HWSWAP_DMA_WINDOW_LIMIT_READ |
-                                                                      HWSWAP_DMA_WINDOW_LIMIT_WRITE);
-}
-
 void CommandRing::enable() {
-  permit(0, memory_.base(), memory_.size());
+  engine_.write_register(HWSWAP_REG_DMA_WINDOW_BASE + HWSWAP_REG_DMA_WINDOW_START,
+                         memory_.base() & HWSWAP_DMA_WINDOW_START_ADDR);
+  // What begins or ends within a page has all of it.
+  const uint64_t behind = memory_.base() + memory_.size() + ~HWSWAP_DMA_WINDOW_LIMIT_ADDR;
+  engine_.write_register(HWSWAP_REG_DMA_WINDOW_BASE + HWSWAP_REG_DMA_WINDOW_LIMIT,
+                         (behind & HWSWAP_DMA_WINDOW_LIMIT_ADDR) | HWSWAP_DMA_WINDOW_LIMIT_READ |
+                             HWSWAP_DMA_WINDOW_LIMIT_WRITE);
   engine_.write_register(HWSWAP_REG_CMD_BASE, memory_.base());
   engine_.write_register(HWSWAP_REG_CPL_BASE, memory_.base() + (uint64_t{HWSWAP_COMMAND_SIZE} << log2_));
   engine_.write_register(HWSWAP_REG_CMD_SIZE, log2_);

@@ -23,10 +23,7 @@ public:
 
   CommandRing(Engine &engine, FlatMemory &memory, unsigned log2, uint64_t patience = default_patience);
 
-  /// Let the engine read and write so many bytes of the bus, by the DMA window with this number; 0 is the rings'.
-  void permit(unsigned window, uint64_t base, uint64_t bytes);
-
-  /// Tell the engine where the rings are and let it fetch commands.
+  /// Tell the engine where the rings are, permit it their memory by DMA window 0, and let it fetch commands.
   void enable();
 
   unsigned entries() const { return 1u << log2_; }

@@ -23,12 +23,7 @@ nlohmann::json read_statistics(Engine &engine) {
       {"scans", HWSWAP_REG_STAT_SCANS},
       {"list_moves", HWSWAP_REG_STAT_LIST_MOVES},
       {"dma_read_beats", HWSWAP_REG_STAT_DMA_READ_BEATS},
-      {"dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS},
-      {"store_accesses", HWSWAP_REG_STAT_STORE_ACCESSES},
-      {"store_misses", HWSWAP_REG_STAT_STORE_MISSES},
-      {"store_write_backs", HWSWAP_REG_STAT_STORE_WRITE_BACKS},
-      {"store_waits", HWSWAP_REG_STAT_STORE_WAITS},
-      {"store_held_cycles", HWSWAP_REG_STAT_STORE_HELD_CYCLES}};
+      {"dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS}};
   nlohmann::json out;
   for (const auto &[name, offset] : registers)
     out[name] = engine.read_register(offset);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hwswap-replay: a recorded trace on the Verilated engine, every decision compared.
-#include "bus/sparse_memory.hpp"
+#include "bus/flat_memory.hpp"
 #include "common/errors.hpp"
-#include "engine/cluster_store.hpp"
 #include "engine/verilated_engine.hpp"
 #include "replay/replayer.hpp"
 
@@ -60,9 +59,7 @@ int replay(const Options &options) {
     json = open_output(options.json, "--json");
 
   FlatMemory rings(options.memory_base, CommandRing::bytes(Replayer::ring_log2));
-  SparseMemory store(store_base, store_bytes);
-  JoinedMemory memory(rings, store);
-  VerilatedEngine engine(memory, options.simulation);
+  VerilatedEngine engine(rings, options.simulation);
   Replayer replayer(engine, rings, trace, decisions.is_open() ? &decisions : nullptr, options.patience);
   const auto begin = std::chrono::steady_clock::now();
   const auto difference = replayer.run(options.registers, asides);

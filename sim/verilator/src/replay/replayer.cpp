@@ -2,7 +2,6 @@
 #include "replay/replayer.hpp"
 
 #include "common/errors.hpp"
-#include "engine/cluster_store.hpp"
 #include "engine/statistics.hpp"
 
 #include <algorithm>
@@ -59,7 +58,6 @@ void Replayer::clear_engine() {
 std::optional<Difference> Replayer::run(bool registers, const std::vector<Aside> &asides) {
   registers_ = registers;
   clear_engine();
-  give_store(engine_, ring_);
   ring_.enable();
   std::optional<Difference> difference;
   {

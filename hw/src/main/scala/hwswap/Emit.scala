@@ -81,14 +81,9 @@ object Emit {
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
       @arg(
-        doc = "clusters, a power of two from 8 to 65536, with --dram to 1048576; with --grants from 64, " +
-          "with --no-core to 524288"
+        doc = "clusters, a power of two from 8 to 65536; with --grants from 64, with --no-core to 524288"
       ) clusters: Int = 1024,
       @arg(doc = "what register BUILD reads, at most 16 hexadecimal digits") buildHash: String = "0",
-      @arg(doc = "the clusters are in DRAM, behind caches") dram: Flag,
-      @arg(name = "bitmap-lines", doc = "with --dram: clusters whose bitmap is cached") bitmapLines: Int = 256,
-      @arg(name = "record-lines", doc = "with --dram: cached lines of four records each") recordLines: Int = 256,
-      @arg(doc = "with --dram: ways of the caches, 1, 2, 4 or 8") ways: Int = 4,
       @arg(
         name = "reset-timeout-log2",
         doc = "cycles for which RESET waits for the bus, as a power of two exponent, 6 to 32"
@@ -110,7 +105,6 @@ object Emit {
     if (!buildHash.matches("[0-9a-fA-F]{1,16}"))
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
     val p = sizes {
-      val caches = Option.when(dram.value)(DramStore(bitmapLines, recordLines, ways))
       val core = !noCore.value
       val tables = core && !noTables.value
       Params(
@@ -118,7 +112,6 @@ object Emit {
         cpus,
         clusters,
         BigInt(buildHash, 16),
-        caches,
         tables = tables,
         pool = tables && !noPool.value,
         index = core && !noIndex.value,

@@ -30,7 +30,6 @@ object RegMap {
     val Devices: MapField = MapField(0, 8, BigInt("0", 16))
     val Cpus: MapField = MapField(8, 8, BigInt("0", 16))
     val Orders: MapField = MapField(20, 4, BigInt("0", 16))
-    val Dram: MapField = MapField(24, 1, BigInt("0", 16))
     val Tables: MapField = MapField(26, 1, BigInt("0", 16))
     val Pool: MapField = MapField(27, 1, BigInt("0", 16))
     val Index: MapField = MapField(28, 1, BigInt("0", 16))
@@ -96,10 +95,6 @@ object RegMap {
     val Placement: MapField = MapField(12, 2, BigInt("0", 16))
     val Seed: MapField = MapField(32, 32, BigInt("0", 16))
   }
-  object StoreBase {
-    val Offset: Int = 0xf8
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
-  }
   object StatCycles {
     val Offset: Int = 0x100
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
@@ -160,49 +155,25 @@ object RegMap {
     val Offset: Int = 0x170
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatStoreAccesses {
+  object StatTableEntriesRead {
     val Offset: Int = 0x178
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatStoreMisses {
+  object StatTableEntriesWritten {
     val Offset: Int = 0x180
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatStoreWriteBacks {
+  object StatTableBusyCycles {
     val Offset: Int = 0x188
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatStoreWaits {
+  object StatDmaRefused {
     val Offset: Int = 0x190
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
   }
-  object StatStoreHeldCycles {
+  object StatGrants {
     val Offset: Int = 0x198
     val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatTableEntriesRead {
-    val Offset: Int = 0x1a0
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatTableEntriesWritten {
-    val Offset: Int = 0x1a8
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatTableBusyCycles {
-    val Offset: Int = 0x1b0
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatDmaRefused {
-    val Offset: Int = 0x1b8
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object StatGrants {
-    val Offset: Int = 0x1c0
-    val Count: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object DirectoryBase {
-    val Offset: Int = 0x200
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
   }
   object Lookup {
     val Offset: Int = 0x208
@@ -430,7 +401,6 @@ object MemMap {
       val Offset: Int = 0x0
       val Slot: MapField = MapField(0, 48, BigInt("0", 16))
       val Type: MapField = MapField(48, 5, BigInt("0", 16))
-      val Waits: MapField = MapField(56, 8, BigInt("0", 16))
     }
     object Info {
       val Offset: Int = 0x8
@@ -491,18 +461,6 @@ object MemMap {
       val Offset: Int = 0x18
       val Vendor: MapField = MapField(0, 16, BigInt("0", 16))
       val Device: MapField = MapField(16, 16, BigInt("0", 16))
-    }
-  }
-  object StoreRecord {
-    val Bytes: Int = 16
-    object Meta {
-      val Offset: Int = 0x0
-      val Meta: MapField = MapField(0, 32, BigInt("0", 16))
-    }
-    object Links {
-      val Offset: Int = 0x8
-      val Next: MapField = MapField(0, 32, BigInt("0", 16))
-      val Prev: MapField = MapField(32, 32, BigInt("0", 16))
     }
   }
   object TableEntry {

@@ -3,8 +3,8 @@ package hwswap
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi4, AxiGate, AxiLitePins, AxiLiteSlave, AxiMerge, AxiPins, Dma}
-import hwswap.core.{Core, CoreIO, DramCore}
+import hwswap.bus.{AxiGate, AxiLitePins, AxiLiteSlave, AxiMerge, AxiPins, Dma}
+import hwswap.core.Core
 import hwswap.grants.Grants
 import hwswap.shell.{CommandRing, GrantShell, HostSide, ResetControl, Shell}
 import hwswap.tables.TableReader
@@ -33,10 +33,8 @@ class HwSwap(implicit val p: Params) extends Module {
   val slave = Module(new AxiLiteSlave)
   val resetControl = Module(new ResetControl(p.resetTimeoutLog2))
 
-  // Behind a stop the completions of what was begun are still written, and a store in DRAM still serves the core.
-  private val completionIds = if (p.core) Seq(0) else Nil
-  private val storeIds = if (p.dram.isEmpty) Nil else Seq.tabulate(DramCore.Masters)((if (p.tables) 2 else 1) + _)
-  val gate = Module(new AxiGate(endsRead = storeIds, endsWrite = completionIds ++ storeIds))
+  // Behind a stop the completions of what was begun are still written.
+  val gate = Module(new AxiGate(endsWrite = if (p.core) Seq(0) else Nil))
   private def resettable[M <: Module](module: => M): M =
     withReset(reset.asBool || resetControl.io.pulse)(Module(module))
   private val dma = Option.when(p.core)(resettable(new Dma(CommandRing.Reader, CommandRing.Bursts)))
@@ -79,46 +77,27 @@ class HwSwap(implicit val p: Params) extends Module {
   // Each with the bits of the identifiers that it uses.
   private val masters =
     (dma.map(_.io.axi -> 0) ++ tableDma.map(_.io.axi -> 0) ++ grants.map(_.axi -> Grants.IdBits)).toSeq
-  private def share(own: Seq[(Axi4, Int)]): Unit = own match {
+  masters match {
     case Seq((only, _)) => gate.io.inner <> only
     case _ =>
-      val merge = resettable(new AxiMerge(own.map(_._2)))
-      for ((port, (master, _)) <- merge.io.masters.zip(own)) port <> master
+      val merge = resettable(new AxiMerge(masters.map(_._2)))
+      for ((port, (master, _)) <- merge.io.masters.zip(masters)) port <> master
       gate.io.inner <> merge.io.axi
   }
+  resetControl.io.dmaIdle := mastersIdle
 
-  /** The core, with its clusters on chip, or in DRAM behind caches. Both DMAs and the caches share the master. */
   private def joinCore(shell: Shell, dma: Dma[UInt]): Unit = {
     dma.io.port <> shell.io.dma
     shell.io.dmaError := dma.io.error
     shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
-    val core: CoreIO = p.dram match {
-      case None =>
-        share(masters)
-        resetControl.io.dmaIdle := mastersIdle
-        shell.io.storeError := false.B
-        shell.io.memory := 0.U.asTypeOf(shell.io.memory)
-        Module(new Core).io
-      case Some(dram) =>
-        val held = Module(new DramCore(dram))
-        share(masters ++ held.memory.axi.map(_ -> 0))
-        held.memory.base := shell.io.storeBase
-        held.memory.flush := resetControl.io.flush
-        resetControl.io.dmaIdle := mastersIdle && held.memory.idle
-        shell.io.storeError := held.memory.error
-        shell.io.memory := held.memory.events
-        held.io
-    }
+    val core = Module(new Core).io
     core <> shell.io.core
     shell.io.clear := resetControl.io.pulse
     resetControl.io.cleared := core.req.ready && shell.io.ready
   }
   (shell, dma) match {
     case (full: Shell, Some(dma)) => joinCore(full, dma)
-    case _ =>
-      share(masters)
-      resetControl.io.dmaIdle := mastersIdle
-      resetControl.io.cleared := true.B
+    case _ => resetControl.io.cleared := true.B
   }
 
   for (grants <- grants) grants.enable := shell.host.enable

@@ -4,24 +4,6 @@ package hwswap
 import chisel3.util.log2Ceil
 import hwswap.bus.Axi
 
-/** Sizes of the caches in front of clusters in DRAM.
-  *
-  * @param bitmapLines
-  *   clusters whose bitmap is cached, a power of two from 8 to 4096
-  * @param recordLines
-  *   lines of four clusters' records each, a power of two from 8 to 4096
-  * @param ways
-  *   lines that share a place, a power of two from 1 to 8
-  */
-final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways: Int = 4) {
-  for ((what, lines) <- Seq("bitmapLines" -> bitmapLines, "recordLines" -> recordLines))
-    require(
-      lines >= 8 && lines <= 4096 && (lines & (lines - 1)) == 0,
-      s"$what is $lines: choose a power of two from 8 to 4096"
-    )
-  require(Seq(1, 2, 4, 8).contains(ways), s"ways is $ways: choose 1, 2, 4 or 8")
-}
-
 /** Every size of the engine. A value outside its range stops elaboration with one sentence.
   *
   * @param devices
@@ -29,12 +11,9 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   * @param cpus
   *   CPUs with a place to go on and rings of grants of their own, 1 to 64; the first 16 have a register page each
   * @param clusters
-  *   clusters, shared by all devices, a power of two: from 8 to 65536 with the core's store on chip, to 1048576 with it
-  *   in DRAM; with grants from 64, without a core to 524288
+  *   clusters, shared by all devices, a power of two from 8 to 65536; with grants from 64, without a core to 524288
   * @param buildHash
   *   what register BUILD reads, 64 bits
-  * @param dram
-  *   the clusters are in DRAM, behind these caches; on chip if there is none
   * @param slots
   *   slots of a cluster: 512, the kernel's SWAPFILE_CLUSTER. A power of two from 8 on that is smaller makes a core for
   *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
@@ -47,7 +26,7 @@ final case class DramStore(bitmapLines: Int = 256, recordLines: Int = 256, ways:
   * @param pool
   *   the pool of swap tables, from which a cluster gets its table by itself; needs `tables`
   * @param index
-  *   the policy PLACEMENT: INDEXED can be chosen, if the clusters are on chip
+  *   the policy PLACEMENT: INDEXED can be chosen
   * @param steps
   *   the STEP commands
   * @param check
@@ -67,7 +46,6 @@ final case class Params(
     cpus: Int = 4,
     clusters: Int = 1024,
     buildHash: BigInt = 0,
-    dram: Option[DramStore] = None,
     slots: Int = 512,
     tableBursts: Int = 8,
     resetTimeoutLog2: Int = 20,
@@ -98,7 +76,6 @@ final case class Params(
   require(core || grants, "core is false and grants is false: there is nothing left, choose one of the two")
   for (
     (what, there) <- Seq(
-      "dram" -> dram.nonEmpty,
       "tables" -> tables,
       "pool" -> pool,
       "index" -> index,
@@ -108,23 +85,11 @@ final case class Params(
   )
     require(core || !there, s"$what is there and core is false: it needs the core, leave out both")
 
-  // What grants know of clusters is on chip, and their bitmaps are in as many chunks as there are registers for.
-  require(!grants || dram.isEmpty, "grants and dram are there: choose one of the two")
+  // Bitmaps are in as many chunks as there are registers for.
   require(!grants || slots == 512, s"slots is $slots: grants are of clusters of 512 slots")
-  // A place of a cache has lines of several clusters, or there would be nothing to tell them apart by.
-  for (
-    store <- dram;
-    (what, lines, items) <- Seq(("bitmapLines", store.bitmapLines, 1), ("recordLines", store.recordLines, 4))
-  )
-    require(
-      clusters / items > lines / store.ways,
-      s"$what is $lines and ways is ${store.ways}: all of $clusters clusters fit, choose more clusters or fewer lines"
-    )
   private val leastClusters: Int = if (grants) Params.GroupClusters else if (slots == 512) 8 else 2
   private val mostClusters: Int =
-    if (core && dram.isEmpty) 65536
-    else if (grants) RegMap.GrantChunk.Count * Params.ChunkClusters
-    else 1048576
+    if (core) 65536 else RegMap.GrantChunk.Count * Params.ChunkClusters
 
   require(
     powerOfTwo(clusters, leastClusters, mostClusters),
@@ -178,8 +143,8 @@ final case class Params(
   /** Width of a number of clusters, 0 to `clusters`. */
   val clusterCountBits: Int = log2Ceil(clusters + 1)
 
-  /** The policy PLACEMENT: INDEXED can be chosen: its index is on chip, as the clusters are. */
-  val indexed: Boolean = index && dram.isEmpty && slots == 512
+  /** The policy PLACEMENT: INDEXED can be chosen. */
+  val indexed: Boolean = index && slots == 512
 
   /** Width of a number of slots of all clusters, 0 to 512 * `clusters`. */
   val usedBits: Int = slotBits + clusterCountBits

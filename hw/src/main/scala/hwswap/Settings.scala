@@ -28,6 +28,4 @@ class Settings extends Bundle {
   val cmdLog2 = UInt(RegMap.CmdSize.Log2.width.W)
   val cmdTail = UInt(RegMap.CmdTail.Tail.width.W)
   val policy = new Policy
-  val storeBase = UInt(RegMap.StoreBase.Addr.width.W)
-  val directoryBase = UInt(RegMap.DirectoryBase.Addr.width.W)
 }

@@ -41,26 +41,11 @@ class EmitSpec extends AnyFunSpec {
     assert(count("""_R0_data_d0 <= Memory\[R0_addr\]""") > 5 && !synthesis.contains("_addr_d0"))
   }
 
-  it("has a gated clock and caches with clusters in DRAM alone") {
-    val dram = p.copy(clusters = 8192, dram = Some(DramStore(8, 8, 2)))
-    val text = Emit.verilog(dram, synthesis = true)
-    assert(text.contains("module ClockGate") && text.contains("DCCA") && text.contains("module LineCache"))
-    // Nothing on chip grows with the number of clusters.
-    val deepest = """Memory\[0:(\d+)\]""".r.findAllMatchIn(text).map(_.group(1).toInt).max
-    assert(deepest < 1024, s"a memory of ${deepest + 1} words")
-    val onChip = Emit.verilog(p, synthesis = true)
-    assert(!onChip.contains("ClockGate") && !onChip.contains("LineCache"))
-  }
-
   it("elaborates at the ends of what a size may be") {
-    val dram = Params(devices = 1, cpus = 1, clusters = 128, dram = Some(DramStore(8, 8, 1)))
     val ends = Seq(
       Params(devices = 1, cpus = 1, clusters = 8, tableBursts = 4, resetTimeoutLog2 = 6),
       Params(devices = 32, cpus = 64, clusters = 65536, tableBursts = 32, resetTimeoutLog2 = 32),
       Params(devices = 1, cpus = 1, clusters = 64, grants = true, grantRingLog2 = 1),
-      dram,
-      dram.copy(clusters = 8, dram = Some(DramStore(8, 8, 8))),
-      dram.copy(clusters = 1048576, dram = Some(DramStore(4096, 4096, 8))),
       Params.grantsOnly(Params(devices = 1, cpus = 1, grants = true, grantRingLog2 = 1)).copy(clusters = 64),
       Params
         .grantsOnly(Params(devices = 32, cpus = 64, grants = true, grantRingLog2 = 6))
@@ -82,14 +67,10 @@ class EmitSpec extends AnyFunSpec {
       "there is nothing left, choose one of the two" -> (() =>
         Params.grantsOnly(Params(grants = true)).copy(grants = false)
       ),
-      "grants and dram are there: choose one of the two" ->
-        (() => Params(clusters = 4096, dram = Some(DramStore()), grants = true)),
       "slots is 64: grants are of clusters of 512 slots" -> (() => Params(slots = 64, grants = true)),
       "clusters is 32: choose a power of two from 64 to 65536" -> (() => Params(clusters = 32, grants = true)),
       "clusters is 1048576: choose a power of two from 64 to 524288" ->
         (() => Params.grantsOnly(Params(grants = true)).copy(clusters = 1048576)),
-      "recordLines is 256 and ways is 1: all of 1024 clusters fit, choose more clusters or fewer lines" ->
-        (() => Params(dram = Some(DramStore(256, 256, 1)))),
       "tables is there and core is false: it needs the core, leave out both" ->
         (() => Params.grantsOnly(Params(grants = true)).copy(tables = true))
     )

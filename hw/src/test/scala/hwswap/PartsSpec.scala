@@ -18,7 +18,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   /** What CAPS says of a part, the modules that are only there with it, and an engine without it. */
   private val parts = Seq(
-    (RegMap.Caps.Tables, Seq("TableUnit", "OnChipDirectory", "TablePool"), full.copy(tables = false, pool = false)),
+    (RegMap.Caps.Tables, Seq("TableUnit", "Directory", "TablePool"), full.copy(tables = false, pool = false)),
     (RegMap.Caps.Pool, Seq("TablePool"), full.copy(pool = false)),
     (RegMap.Caps.Index, Seq("ClusterIndex", "IndexFeed"), full.copy(index = false)),
     (RegMap.Caps.Steps, Seq("StepUnit"), full.copy(steps = false)),

@@ -14,12 +14,10 @@ import chisel3.util._
   * An address waits three cycles here: one channel's address at a time is compared with all windows, in registers
   * before and behind. A burst of four beats and more costs the bus no beat.
   *
-  * @param endsRead
-  *   identifiers of reads that are made behind a stop, too
   * @param endsWrite
-  *   likewise of writes
+  *   identifiers of writes that are made behind a stop, too
   */
-class AxiGate(endsRead: Seq[Int] = Nil, endsWrite: Seq[Int] = Nil) extends Module {
+class AxiGate(endsWrite: Seq[Int] = Nil) extends Module {
   val io = IO(new Bundle {
     val inner = Flipped(new Axi4)
     val axi = new Axi4
@@ -77,10 +75,8 @@ class AxiGate(endsRead: Seq[Int] = Nil, endsWrite: Seq[Int] = Nil) extends Modul
     RegNext(page >= window.start) && RegNext(page < window.limit) && RegNext(permits)
   }
   private val permitted = inside.reduce(_ || _) && !RegNext(Mux(readTurn, read.leavesPage, write.leavesPage))
-  private def made(channel: Channel, ends: Seq[Int]): Bool =
-    permitted && ends.map(channel.held.id === _.U).foldLeft(!io.stop)(_ || _)
-  private val madeRead = made(read, endsRead)
-  private val madeWrite = made(write, endsWrite)
+  private val madeRead = permitted && !io.stop
+  private val madeWrite = permitted && endsWrite.map(write.held.id === _.U).foldLeft(!io.stop)(_ || _)
 
   private def move(channel: Channel, turn: Bool, made: Bool, taken: Bool): Unit =
     switch(channel.state) {

@@ -107,7 +107,6 @@ class CheckUnit(implicit p: Params) extends CoreUnit {
         state := State.nextList
       }.otherwise {
         access.open.valid := true.B
-        access.recordOnly := true.B
         access.query.look.valid := true.B
         state := State.link
       }

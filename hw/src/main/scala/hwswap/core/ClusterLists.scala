@@ -4,7 +4,7 @@ package core
 
 import chisel3._
 import chisel3.util._
-import hwswap.store.{ClusterLinks, LinksPort}
+import hwswap.store.ClusterLinks
 
 /** A change of a cluster's place: off the list it is on, to the tail of another, or both.
   *
@@ -44,9 +44,6 @@ class ListEnds(implicit p: Params) extends Bundle {
   * cluster not while its links change.
   */
 class ClusterLists(implicit p: Params) extends Module {
-
-  /** Where the links are kept, if not on chip. */
-  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new LinksPort)))
   val io = IO(new Bundle {
     val move = Flipped(Valid(new ListMove))
 
@@ -95,7 +92,7 @@ class ClusterLists(implicit p: Params) extends Module {
   private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
   // What was read: as it comes, and one cycle later.
-  private val links = memory.getOrElse(Module(new ClusterLinks).io)
+  private val links = Module(new ClusterLinks).io
   private val headRead = headRam.read(readHeadAt)
   private val tailRead = tailRam.read(readTailAt)
   private val nextRead = links.next.data

@@ -4,7 +4,6 @@ package core
 
 import chisel3._
 import chisel3.util._
-import hwswap.store.ClusterMemoryPort
 
 /** The core: the swap allocator's state and rules. docs/engine.md has the picture.
   *
@@ -15,9 +14,6 @@ import hwswap.store.ClusterMemoryPort
   */
 class Core(implicit p: Params) extends Module {
   val io = IO(new CoreIO)
-
-  /** The clusters' memory, if it is not on chip. */
-  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new ClusterMemoryPort)))
 
   withReset(reset.asBool || io.clear) {
     body()
@@ -134,23 +130,11 @@ class Core(implicit p: Params) extends Module {
     io.resp.bits.device := answer.device
     io.resp.bits.offset := answer.offset
     io.resp.bits.more := answer.more
-    io.resp.bits.waits := 0.U
 
     // The open cluster. A unit's request is noted in one cycle, read in the next and opened in the one after that.
     val unitRead = RegNext(access.open, 0.U.asTypeOf(access.open))
     val unitOpen = RegNext(unitRead, 0.U.asTypeOf(access.open))
-    val unitBlank = RegNext(access.blank)
     cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitRead.valid
-    for (outside <- memory) {
-      cluster.memory.get <> outside.store
-      lists.memory.get <> outside.links
-      // A line that nobody needs is not worth waiting for.
-      cluster.io.read.valid := (intake.io.read.valid && intake.io.wanted) || slowPath.io.read.valid ||
-        (unitRead.valid && !unitBlank)
-      outside.recordOnly := unitRead.valid && RegNext(access.recordOnly)
-      outside.blank.valid := unitRead.valid && unitBlank
-      outside.blank.bits := unitRead.bits
-    }
     // What the intake reads comes last, and it is far from here to the store.
     cluster.io.read.bits := Mux(
       unitRead.valid || executor.io.next.exclusive,
@@ -163,8 +147,6 @@ class Core(implicit p: Params) extends Module {
       unitOpen.bits,
       Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
     )
-    cluster.io.blank := ShiftRegister(access.blank, Core.OpenCycles)
-    cluster.io.recordOnly := ShiftRegister(access.recordOnly, Core.OpenCycles)
     cluster.io.newMeta.valid := unitMeta.valid || executor.io.newMeta.valid
     cluster.io.newMeta.bits := Mux(unitTurn, unitMeta.bits, executor.io.newMeta.bits)
     cluster.io.newEmpty := Mux(unitTurn, unitMeta.bits.count === 0.U, executor.io.newEmpty)
@@ -274,11 +256,6 @@ class Core(implicit p: Params) extends Module {
 }
 
 object Core {
-
-  /** Cycles from a unit's `open` to that in which the cluster is opened: noted, read (`unitRead`), opened (`unitOpen`).
-    * OpenCluster asserts that what is opened was read one cycle before, or that it is blank.
-    */
-  val OpenCycles: Int = 2
 
   /** Cycles from the cycle after a change of a device to the one in which the available list has followed it: while
     * `settled`, the list and the device table agree, which is asserted.

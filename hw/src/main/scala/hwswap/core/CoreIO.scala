@@ -69,8 +69,6 @@ class CoreReq(implicit p: Params) extends Bundle {
   *   - stepTake: the same, and device; bit 0 of `more`: it was the first of its list
   *   - stepVisit: device: the first of the available list; offset: one more than the device behind, 0 if none
   *   - dump: what is asked for is at DumpPort, until the answer is taken
-  *   - all: waits, the accesses to memory, one depending on the other, for which the core was held since the response
-  *     before (255: at least so many); 0 with the clusters on chip
   */
 class CoreResp extends Bundle {
   val status = UInt(7.W)
@@ -79,7 +77,6 @@ class CoreResp extends Bundle {
 
   /** What goes in front of the offset in RESULT.SLOT. */
   val more = UInt(CoreResp.MoreBits.W)
-  val waits = UInt(MemMap.Completion.Result.Waits.width.W)
 }
 
 object CoreResp {

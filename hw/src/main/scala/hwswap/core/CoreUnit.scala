@@ -13,10 +13,6 @@ class StateAccess(implicit p: Params) extends Bundle {
   // The open cluster: see OpenCluster and RowWalker. It is there three cycles after `open`. The range is that of the
   // walk.
   val open = Valid(UInt(p.clusterBits.W))
-  val blank = Bool()
-
-  /** Of the cluster that is opened, only what is not its row is looked at, and its row is not changed. */
-  val recordOnly = Bool()
   val walk = RowWalk()
   val range = new SlotRange
   val newMeta = Valid(new ClusterMeta)
@@ -36,7 +32,7 @@ class StateAccess(implicit p: Params) extends Bundle {
   def idle(): Unit = {
     this := DontCare
     Seq(open, newMeta, move, query.look, forgetLists, requeue, dropHints, newHint).foreach(_.valid := false.B)
-    Seq(query.peek, blank, recordOnly).foreach(_ := false.B)
+    query.peek := false.B
     walk := RowWalk.none
     change.op := DeviceOp.none
   }

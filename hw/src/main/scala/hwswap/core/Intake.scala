@@ -59,9 +59,6 @@ class Intake(implicit p: Params) extends Module {
 
     /** Reads the store. */
     val read = Valid(UInt(p.clusterBits.W))
-
-    /** Somebody may look at what is read. */
-    val wanted = Output(Bool())
     val next = new NextRequest
     val unit = new UnitRequest
   })
@@ -206,7 +203,6 @@ class Intake(implicit p: Params) extends Module {
   private val slot = fetched.offset(p.slotBits - 1, 0)
   io.read.valid := second.valid && !io.next.exclusive
   io.read.bits := cluster
-  io.wanted := Mux(is.byHint, secondHint.valid, is.ofCluster)
 
   // What is wrong with it.
   private val rangeValid = fetched.nr =/= 0.U && fetched.offset =/= 0.U && slot +& fetched.nr <= p.slots.U &&
@@ -231,7 +227,7 @@ class Intake(implicit p: Params) extends Module {
   checked.bits.status := status
   checked.bits.refused := status =/= StatusCode.Ok.U
   checked.bits.lastSlot := (slot + fetched.nr - 1.U)(p.slotBits - 1, 0)
-  checked.bits.needsCluster := io.wanted
+  checked.bits.needsCluster := Mux(is.byHint, secondHint.valid, is.ofCluster)
 
   // To the executor: the request, with its cluster, which was read in the cycle before.
   io.next.op.valid := second.valid && checked.valid && !io.forward.newHint.valid && !io.next.exclusive

@@ -4,7 +4,7 @@ package core
 
 import chisel3._
 import chisel3.util._
-import hwswap.store.{ClusterStore, FreeRuns, StorePort, StoreWrite}
+import hwswap.store.{ClusterStore, FreeRuns, StoreWrite}
 
 /** A change of the open cluster's slots: those of a range, in one word or of whole words, become used or free. */
 class RowChange(implicit p: Params) extends Bundle {
@@ -29,20 +29,13 @@ class RowChange(implicit p: Params) extends Bundle {
   * No cluster is fetched in that cycle. What the store does not have yet when a cluster is read is put in its place.
   */
 class OpenCluster(implicit p: Params) extends Module {
-
-  /** Where the lines are kept, if not on chip. */
-  val memory = Option.when(p.dram.nonEmpty)(IO(Flipped(new StorePort)))
   val io = IO(new Bundle {
 
     /** Read this cluster's line of the store. */
     val read = Flipped(Valid(UInt(p.clusterBits.W)))
 
-    /** Make this cluster the open one. `blank`: what the store holds of it does not matter. */
+    /** Make this cluster the open one. */
     val open = Flipped(Valid(UInt(p.clusterBits.W)))
-    val blank = Input(Bool())
-
-    /** The row of the cluster that is opened may not have been read; it is neither looked at nor changed. */
-    val recordOnly = Input(Bool())
 
     /** The order that will be looked for in it. */
     val nextOrder = Input(UInt(p.orderBits.W))
@@ -85,7 +78,7 @@ class OpenCluster(implicit p: Params) extends Module {
 
   /** No slot is used: known with `meta`, since a search starts with it. */
   private val empty = Reg(Bool())
-  private val store = memory.getOrElse(Module(new ClusterStore).io)
+  private val store = Module(new ClusterStore).io
   private val line = store.line
   store.read := io.read
 
@@ -193,7 +186,7 @@ class OpenCluster(implicit p: Params) extends Module {
     empty := read.io.empty
   }
   when(fetch) {
-    valid := !io.recordOnly
+    valid := true.B
     cluster := io.open.bits
     meta := Mux(metaLate, write.meta.bits, line.meta)
   }
@@ -252,7 +245,7 @@ class OpenCluster(implicit p: Params) extends Module {
   assert(!(fetch && rowWrite), "a cluster is fetched while slots are changed")
   assert(!(fetch && writing && changed === io.open.bits), "a cluster is fetched that is written too late")
   assert(!io.open.valid || RegNext(io.read.bits) === io.open.bits, "a cluster is opened that was not named before")
-  assert(!fetch || io.blank || read, "a cluster is opened that was not read")
+  assert(!fetch || read, "a cluster is opened that was not read")
   assert(!(io.open.valid && RegNext(io.open.valid, false.B)), "two clusters are opened in consecutive cycles")
   when(io.newMeta.valid) {
     val meta = io.newMeta.bits

@@ -104,7 +104,6 @@ class SwaponUnit(implicit p: Params) extends CoreUnit {
     is(State.init) {
       access.open.valid := true.B
       access.open.bits := (req.base + index)(p.clusterBits - 1, 0)
-      access.blank := true.B
       state := State.cleared
     }
     is(State.cleared) {
@@ -152,7 +151,6 @@ class SwaponUnit(implicit p: Params) extends CoreUnit {
     // SWAPON: the clusters in rising order.
     is(State.openNext) {
       access.open.valid := index < device.clusters
-      access.recordOnly := true.B
       access.open.bits := (device.info.base + index)(p.clusterBits - 1, 0)
       when(index < device.clusters) {
         index := index + 1.U

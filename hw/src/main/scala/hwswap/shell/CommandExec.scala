@@ -110,10 +110,8 @@ class CommandExec(implicit p: Params) extends Module {
   io.out.bits.status := Mux(fromCore, coreStatus, status)
   private val result = MemMap.Completion.Result
   private val coreResult = MapAccess.word(
-    Seq(
-      result.Slot -> Mux(carried && answered.offset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U),
-      result.Type -> Mux(carried && answered.device, io.core.resp.bits.device, 0.U)
-    ) ++ Option.when(p.dram.nonEmpty)(result.Waits -> io.core.resp.bits.waits): _*
+    result.Slot -> Mux(carried && answered.offset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U),
+    result.Type -> Mux(carried && answered.device, io.core.resp.bits.device, 0.U)
   )
   io.out.bits.result := Mux(fromCore, coreResult, value)
   decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)

@@ -45,12 +45,6 @@ private[shell] class CoreRegisters(
   settings.cmdBase := words(RegMap.CmdBase.Offset, RegMap.CmdBase.Addr)
   settings.cplBase := words(RegMap.CplBase.Offset, RegMap.CplBase.Addr)
 
-  // Only an engine with its clusters in DRAM has these registers.
-  private def inDram(offset: Int, field: MapField): UInt =
-    if (p.dram.nonEmpty) get(file.address(offset, field, BaseAlignment.PageLog2), field) else 0.U
-  settings.storeBase := inDram(RegMap.StoreBase.Offset, RegMap.StoreBase.Addr)
-  settings.directoryBase := inDram(RegMap.DirectoryBase.Offset, RegMap.DirectoryBase.Addr)
-
   // POLICY: choices that are not built are not taken over.
   private val policy = RegMap.Policy
   private val policyWord = RegInit(0.U(Axi.DataBits.W))

@@ -65,7 +65,6 @@ class Registers(implicit p: Params) extends Module {
       RegMap.Caps.Devices -> p.devices.U,
       RegMap.Caps.Cpus -> p.cpus.U,
       RegMap.Caps.Orders -> p.orders.U,
-      RegMap.Caps.Dram -> p.dram.nonEmpty.B,
       RegMap.Caps.Tables -> p.tables.B,
       RegMap.Caps.Pool -> p.pool.B,
       RegMap.Caps.Index -> p.indexed.B,

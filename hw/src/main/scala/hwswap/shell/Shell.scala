@@ -4,9 +4,8 @@ package shell
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, DmaPort, DmaWriteArbiter}
+import hwswap.bus.{DmaPort, DmaWriteArbiter}
 import hwswap.core.{CoreArbiter, CoreIO}
-import hwswap.store.MemoryEvents
 import hwswap.tables.{TableReader, Tables}
 
 /** Everything between the two buses and the core: registers, command ring, CPU pages, swap tables, statistics, and
@@ -22,11 +21,6 @@ class Shell(implicit p: Params) extends HostSide {
 
     /** The DMA of swap tables. */
     val tableDma = new DmaPort(TableReader())
-
-    /** A store in DRAM: where it is, a transfer that was answered with an error (one cycle), and what it did. */
-    val storeBase = Output(UInt(Axi.AddrBits.W))
-    val storeError = Input(Bool())
-    val memory = Input(new MemoryEvents)
 
     /** Pulse: the core is to clear everything. */
     val clear = Input(Bool())
@@ -81,7 +75,6 @@ class Shell(implicit p: Params) extends HostSide {
   tables.io.job <> ring.io.table
   ring.io.tableDone := tables.io.done
   tables.io.devices := io.core.devices
-  tables.io.directoryBase := settings.directoryBase
   tables.io.stop := settings.stopped
   tables.io.pool <> io.core.pool
   io.tableDma <> tables.io.dma
@@ -89,9 +82,7 @@ class Shell(implicit p: Params) extends HostSide {
   // State for the host
   val busy = ring.io.busy || requests.io.busy || tables.io.busy
   registers.io.ofCore.busy := busy
-  registers.io.dmaError := io.dmaError || io.storeError || tables.io.error ||
-    host.refused.valid || host.grantsFailed
-  io.storeBase := settings.storeBase
+  registers.io.dmaError := io.dmaError || tables.io.error || host.refused.valid || host.grantsFailed
   registers.io.ofCore.fault := io.core.fault
   registers.io.ofCore.completionIrq := ring.io.irq
   registers.io.ofCore.cmdHead := ring.io.head
@@ -104,6 +95,5 @@ class Shell(implicit p: Params) extends HostSide {
   stats.io.events.ofCore.commands := PopCount(Seq(ring.io.finished, requests.io.finished))
   stats.io.events.ofCore.commandErrors := PopCount(Seq(ring.io.failed, requests.io.failed).map(RegNext(_, false.B)))
   stats.io.events.ofCore.core := io.core.events
-  stats.io.events.ofCore.memory := io.memory
   stats.io.events.ofCore.tables := tables.io.events
 }

@@ -6,7 +6,6 @@ import chisel3._
 import chisel3.util._
 import hwswap.core.CoreEvents
 import hwswap.grants.GrantEvents
-import hwswap.store.MemoryEvents
 import hwswap.tables.TableEvents
 
 /** What the statistics registers count, one field a register: one-cycle pulses, or numbers where several things may
@@ -23,7 +22,6 @@ class CoreStatEvents extends Bundle {
   val busyCycles = Bool()
   val commands, commandErrors = UInt(2.W)
   val core = new CoreEvents
-  val memory = new MemoryEvents
   val tables = new TableEvents
 }
 
@@ -59,11 +57,6 @@ class Stats(implicit p: Params) extends Module {
     RegMap.StatListMoves.Offset -> ofCore(c.core.listMove),
     RegMap.StatDmaReadBeats.Offset -> Some(e.dmaReadBeats),
     RegMap.StatDmaWriteBeats.Offset -> Some(e.dmaWriteBeats),
-    RegMap.StatStoreAccesses.Offset -> ofCore(c.memory.accesses),
-    RegMap.StatStoreMisses.Offset -> ofCore(c.memory.misses),
-    RegMap.StatStoreWriteBacks.Offset -> ofCore(c.memory.writeBacks),
-    RegMap.StatStoreWaits.Offset -> ofCore(c.memory.waits),
-    RegMap.StatStoreHeldCycles.Offset -> ofCore(c.memory.held),
     RegMap.StatTableEntriesRead.Offset -> ofCore(c.tables.wordsRead),
     RegMap.StatTableEntriesWritten.Offset -> ofCore(c.tables.wordsWritten),
     RegMap.StatTableBusyCycles.Offset -> ofCore(c.tables.busy),

@@ -32,6 +32,17 @@ class StoreWrite(implicit p: Params) extends Bundle {
   def any: Bool = words.orR || meta.valid
 }
 
+/** A line of each cluster, read as a whole, written word by word. */
+class StorePort(implicit p: Params) extends Bundle {
+
+  /** Read this cluster; it is there one cycle later, for one cycle. */
+  val read = Flipped(Valid(UInt(p.clusterBits.W)))
+  val line = Output(new StoredCluster)
+
+  /** Write. */
+  val write = Input(new StoreWrite)
+}
+
 /** The cluster store: a line a cluster, read as a whole, written word by word.
   *
   * A read takes one cycle, and what was read is there for that cycle only. A word that is written in the cycle in which

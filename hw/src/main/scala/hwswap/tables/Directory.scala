@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, DmaReadReq, DmaReadWord, DmaWritePort}
+import hwswap.bus.Axi
 import hwswap.store.ClusterStore
 
 /** Entries of the directory. */
@@ -23,9 +23,6 @@ class DirectoryEntry extends Bundle {
   /** The cluster has one. */
   val table = Bool()
   val page = UInt(Directory.PageBits.W)
-
-  /** The bus answered with an error: there is no saying. */
-  val error = Bool()
 }
 
 /** What an entry becomes: the address of a table, or 0 for none; without `keep` it stays as it is. */
@@ -48,43 +45,30 @@ class DirectoryPort(implicit p: Params) extends Bundle {
   /** The entries looked at, in order. */
   val entries = Flipped(Decoupled(new DirectoryEntry))
 
-  /** What is to be set, in order, and its end: whether there was an error. */
+  /** What is to be set, in order, and its end (one cycle). */
   val values = Decoupled(new DirectoryValue)
-  val done = Flipped(Valid(Bool()))
+  val done = Input(Bool())
 
   /** No more entries are wanted; held until `idle`. */
   val drop = Output(Bool())
   val idle = Input(Bool())
 }
 
-/** The directory: from each engine cluster to the address of its swap table. */
-abstract class Directory(implicit p: Params) extends Module {
+/** The directory: from each engine cluster to the address of its swap table; in a memory of its own, cleared at reset. */
+class Directory(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val port = Flipped(new DirectoryPort)
 
     /** It is cleared. */
     val ready = Output(Bool())
-
-    /** In host memory: DIRECTORY_BASE, and what is read and written there. */
-    val base = Input(UInt(Axi.AddrBits.W))
-    val readReq = Decoupled(new DmaReadReq(TableReader()))
-    val readData = Flipped(Decoupled(new DmaReadWord(TableReader())))
-    val write = new DmaWritePort
   })
-}
-
-/** The directory in a memory of its own, cleared at reset. */
-class OnChipDirectory(implicit p: Params) extends Directory {
-  io.readReq.valid := false.B
-  io.readReq.bits := 0.U.asTypeOf(io.readReq.bits)
-  io.readData.ready := false.B
-  io.write.req.valid := false.B
-  io.write.req.bits := 0.U.asTypeOf(io.write.req.bits)
-  io.write.data.valid := false.B
-  io.write.data.bits := 0.U.asTypeOf(io.write.data.bits)
 
   /** An entry as it is stored: the lowest bit says whether there is a table. */
   private val bits = Directory.PageBits + 1
+
+  /** Width of its block RAMs. */
+  private val width = ClusterStore.width(p.clusters)
+
   object State extends ChiselEnum {
     val clear, idle, read, get, offer, set, done = Value
   }
@@ -99,9 +83,9 @@ class OnChipDirectory(implicit p: Params) extends Directory {
   private val write = clearing || (port.values.fire && port.values.bits.keep)
   private val read = Cat(
     Seq
-      .tabulate((bits + OnChipDirectory.width - 1) / OnChipDirectory.width) { i =>
-        val low = i * OnChipDirectory.width
-        val slice = value((low + OnChipDirectory.width).min(bits) - 1, low)
+      .tabulate((bits + width - 1) / width) { i =>
+        val low = i * width
+        val slice = value((low + width).min(bits) - 1, low)
         val ram = SyncReadMem(p.clusters, chiselTypeOf(slice), SyncReadMem.Undefined)
         when(write)(ram.write(at, slice))
         ram.read(at, state === State.read)
@@ -115,10 +99,8 @@ class OnChipDirectory(implicit p: Params) extends Directory {
   port.entries.valid := state === State.offer
   port.entries.bits.table := entry(0)
   port.entries.bits.page := entry >> 1
-  port.entries.bits.error := false.B
   port.values.ready := state === State.set
-  port.done.valid := state === State.done
-  port.done.bits := false.B
+  port.done := state === State.done
 
   private val last = left === 1.U
   when(clearing || port.entries.fire || port.values.fire) {
@@ -145,10 +127,4 @@ class OnChipDirectory(implicit p: Params) extends Directory {
   }
   when(port.drop && state.isOneOf(State.read, State.get, State.offer))(state := State.idle)
   assert(!port.req.fire || port.req.bits.count =/= 0.U, "the directory is asked for no entries")
-}
-
-object OnChipDirectory {
-
-  /** Width of its block RAMs. */
-  private def width(implicit p: Params): Int = ClusterStore.width(p.clusters)
 }

@@ -40,7 +40,7 @@ class TableGive(implicit p: Params) extends Module {
     val directoryReq = Decoupled(new DirectoryReq)
     val entries = Flipped(Decoupled(new DirectoryEntry))
     val values = Decoupled(new DirectoryValue)
-    val directoryDone = Flipped(Valid(Bool()))
+    val directoryDone = Input(Bool())
     val readReq = Decoupled(new DmaReadReq(TableReader()))
     val readData = Flipped(Decoupled(new DmaReadWord(TableReader())))
     val settled = Input(Bool())
@@ -118,9 +118,8 @@ class TableGive(implicit p: Params) extends Module {
       when(io.entries.fire) {
         batch := batch - 1.U
         result.had := result.had + io.entries.bits.table
-        result.error := result.error || io.entries.bits.error
         page := io.entries.bits.page
-        val returns = isRelease && io.entries.bits.table && !io.entries.bits.error
+        val returns = isRelease && io.entries.bits.table
         when(batch === 1.U)(state := Mux(returns, State.write, State.next))
       }
     }
@@ -139,8 +138,7 @@ class TableGive(implicit p: Params) extends Module {
     is(State.settle)(when(io.settled)(state := State.ask))
     is(State.ask)(when(io.directoryReq.fire)(state := State.set))
     is(State.set) {
-      when(io.directoryDone.valid) {
-        when(io.directoryDone.bits)(result.error := true.B)
+      when(io.directoryDone) {
         left := left - batch
         job.cluster := low(job.cluster + batch, job.cluster)
         job.source := job.source + batch

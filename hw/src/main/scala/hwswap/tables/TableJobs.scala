@@ -47,8 +47,8 @@ class TablePiece(implicit p: Params) extends Bundle {
   val first = UInt(p.slotBits.W)
   val count = UInt(p.countBits.W)
 
-  /** The cluster has a table, whose words were asked for; or the bus gave an error instead. */
-  val table, error = Bool()
+  /** The cluster has a table, whose words were asked for. */
+  val table = Bool()
 
   /** The range's last. */
   val last = Bool()

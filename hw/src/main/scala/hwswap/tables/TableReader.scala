@@ -4,9 +4,9 @@ package tables
 
 import chisel3._
 
-/** Who reads: the words of a table go to the pipeline that looks at them, those of the directory to the directory, and
-  * addresses that the host gives to who takes them over.
+/** Who reads: the words of a table go to the pipeline that looks at them, addresses that the host gives to who takes
+  * them over.
   */
 object TableReader extends ChiselEnum {
-  val words, directory, addresses = Value
+  val words, addresses = Value
 }

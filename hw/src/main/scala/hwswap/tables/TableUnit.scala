@@ -18,9 +18,6 @@ class TableUnit(implicit p: Params) extends Module {
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val dma = new DmaPort(TableReader())
 
-    /** DIRECTORY_BASE. */
-    val directoryBase = Input(UInt(Axi.AddrBits.W))
-
     /** The engine has stopped: a job ends in BUS_ERROR before its first access. */
     val stop = Input(Bool())
 
@@ -51,8 +48,7 @@ class TableUnit(implicit p: Params) extends Module {
   import MapAccess.low
   private def doing(ops: TableOp.Type*): Bool = job.op.isOneOf(ops)
 
-  private val directory: Directory =
-    if (p.dram.isEmpty) Module(new OnChipDirectory) else Module(new DramDirectory)
+  private val directory = Module(new Directory)
   private val entries = directory.io.port
   val window = Module(new Window)
   val give = Module(new TableGive)
@@ -74,16 +70,14 @@ class TableUnit(implicit p: Params) extends Module {
   }
   entries.values <> give.io.values
   give.io.directoryDone := entries.done
-  directory.io.base := io.directoryBase
   io.ready := directory.io.ready
 
   // Reads: words find their way back by who asked for them.
   private val read = io.dma.read
-  private val reads = Module(new Arbiter(new DmaReadReq(TableReader()), 3))
-  for ((in, user) <- reads.io.in.zip(Seq(directory.io.readReq, give.io.readReq, walk.io.readReq))) in <> user
+  private val reads = Module(new Arbiter(new DmaReadReq(TableReader()), 2))
+  for ((in, user) <- reads.io.in.zip(Seq(give.io.readReq, walk.io.readReq))) in <> user
   read.req <> reads.io.out
   private val readers = Seq(
-    TableReader.directory -> directory.io.readData,
     TableReader.addresses -> give.io.readData,
     TableReader.words -> words.io.words
   )
@@ -98,7 +92,6 @@ class TableUnit(implicit p: Params) extends Module {
   private val write = io.dma.write
   private val returning = give.io.writing
   private val writers = Seq(
-    directory.io.write -> (giving && !returning),
     give.io.write -> returning,
     report.io.write -> !giving
   )
@@ -119,12 +112,6 @@ class TableUnit(implicit p: Params) extends Module {
   private val mayHave = RegInit(VecInit.fill(p.devices)(false.B))
   private val number = if (p.devices == 1) 0.U(1.W) else job.device(p.deviceBits - 1, 0)
   private val tabled = RegNext(At(mayHave, number) || io.pooled)
-
-  /** The directory was answered with an error, so nobody can tell what it holds. */
-  private val broken = RegInit(false.B)
-  when((entries.entries.fire && entries.entries.bits.error) || (entries.done.valid && entries.done.bits)) {
-    broken := true.B
-  }
 
   // What the job's range is, as numbers.
   private val first = job.slot(p.slotBits - 1, 0)
@@ -275,15 +262,12 @@ class TableUnit(implicit p: Params) extends Module {
         end(StatusCode.BusError)
       }.elsewhen(ofPool) {
         state := State.give
-        when(broken)(end(StatusCode.BusError))
       }.elsewhen(noDevice) {
         end(StatusCode.BadDevice)
       }.elsewhen(outOfRange || unaligned || wrong) {
         end(StatusCode.BadRange)
       }.elsewhen(doing(TableOp.window)) {
         state := State.window
-      }.elsewhen(broken) {
-        end(StatusCode.BusError)
       }.elsewhen(doing(TableOp.take, TableOp.off) && !tabled) {
         end(StatusCode.Ok)
       }.otherwise(state := Mux(doing(TableOp.give, TableOp.take, TableOp.off), State.give, State.range))

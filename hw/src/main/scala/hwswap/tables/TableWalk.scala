@@ -77,7 +77,6 @@ class TableWalk(implicit p: Params) extends Module {
   pieces.io.enq.bits.first := range.first
   pieces.io.enq.bits.count := count
   pieces.io.enq.bits.table := reads
-  pieces.io.enq.bits.error := entry.error && !range.bare
   pieces.io.enq.bits.last := last
   private val moves = pieces.io.enq.fire
   io.entries.ready := moves && !range.bare

@@ -157,10 +157,7 @@ class TableWords(implicit p: Params) extends Module {
         piece := now
         slot := now.first
         left := now.count
-        when(now.error) {
-          found.error := true.B
-          state := State.done
-        }.elsewhen(now.table) {
+        when(now.table) {
           found.tables := found.tables + 1.U
           state := State.words
         }.otherwise {

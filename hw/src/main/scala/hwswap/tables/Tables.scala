@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, DmaPort}
+import hwswap.bus.DmaPort
 import hwswap.core.{DeviceInfo, PoolPort}
 
 /** What the statistics count of swap tables. */
@@ -22,7 +22,6 @@ class Tables(implicit p: Params) extends Module {
     val done = Valid(new TableResult)
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val dma = new DmaPort(TableReader())
-    val directoryBase = Input(UInt(Axi.AddrBits.W))
 
     /** The engine has stopped: jobs end in BUS_ERROR. */
     val stop = Input(Bool())
@@ -90,7 +89,6 @@ class Tables(implicit p: Params) extends Module {
     registers.io.previous := unit.io.previous
     registers.io.pages := unit.io.pages
     unit.io.devices := io.devices
-    unit.io.directoryBase := io.directoryBase
     unit.io.stop := io.stop
     io.dma <> unit.io.dma
 

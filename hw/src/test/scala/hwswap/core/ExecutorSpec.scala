@@ -77,8 +77,6 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   cluster.io.read := read
   cluster.io.open.valid := executor.io.open.valid || slowOpen.valid
   cluster.io.open.bits := Mux(slowOpen.valid, slowOpen.bits, executor.io.open.bits)
-  cluster.io.blank := blank
-  cluster.io.recordOnly := false.B
   cluster.io.nextOrder := Mux(executor.io.next.exclusive, executor.io.search.order, op.bits.order)
   private val free = Wire(new ClusterMeta)
   free.count := 0.U

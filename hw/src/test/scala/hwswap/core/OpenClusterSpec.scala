@@ -38,17 +38,9 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private def wordOf(cluster: Int, word: Int): BigInt =
     (0 until p.wordSlots).filter(i => rows(cluster)(word * p.wordSlots + i)).map(BigInt(1) << _).sum
 
-  /** Everything free: each cluster is opened blank, all its words are replaced by 0. */
+  /** Everything free: each cluster is opened, all its words are replaced by 0. */
   private def blank(dut: OpenCluster): Unit = {
-    Seq(
-      dut.io.read.valid,
-      dut.io.open.valid,
-      dut.io.blank,
-      dut.io.recordOnly,
-      dut.io.newMeta.valid
-    ).foreach(
-      _.poke(false)
-    )
+    Seq(dut.io.read.valid, dut.io.open.valid, dut.io.newMeta.valid).foreach(_.poke(false))
     Seq(dut.io.search.look, dut.io.change.valid, dut.io.put.valid).foreach(_.poke(false))
     dut.io.newWord.poke(0)
     for (c <- 0 until p.clusters) {
@@ -58,7 +50,6 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       dut.io.read.valid.poke(false)
       dut.io.open.valid.poke(true)
       dut.io.open.bits.poke(c)
-      dut.io.blank.poke(true)
       dut.clock.step()
       dut.io.open.valid.poke(false)
       for (w <- 0 until p.words) {
@@ -75,7 +66,6 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       rows(c).indices.foreach(rows(c)(_) = false)
       counts(c) = 0
     }
-    dut.io.blank.poke(false)
   }
 
   private def chiselMeta(count: Int): ClusterMeta = {

@@ -107,18 +107,6 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
-  it("takes the addresses of what is in DRAM as those of whole pages") {
-    simulate(new Registers()(p.copy(dram = Some(DramStore())))) { dut =>
-      val bench = new Bench(dut)
-      for (offset <- Seq(RegMap.StoreBase.Offset, RegMap.DirectoryBase.Offset)) {
-        bench.write(offset, BigInt("fedcba9876543fff", 16))
-        assert(bench.read(offset) == BigInt("fedcba9876543000", 16))
-      }
-      dut.io.settings.storeBase.expect(BigInt("fedcba9876543000", 16))
-      dut.io.settings.directoryBase.expect(BigInt("fedcba9876543000", 16))
-    }
-  }
-
   it("takes over the sizes of the ring that are built, and no others") {
     registers { (dut, bench) =>
       val offset = RegMap.CmdSize.Offset

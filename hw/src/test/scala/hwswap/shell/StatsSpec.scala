@@ -32,11 +32,8 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
         c.core.allocFail,
         c.core.freed,
         e.dmaReadBeats,
-        c.memory.held,
-        c.memory.waits,
         c.tables.wordsWritten
       )
-      Seq(c.memory.accesses, c.memory.misses, c.memory.writeBacks).foreach(_.poke(0))
       unused.foreach(_.poke(false))
       bits.foreach(_._2.poke(false))
       numbers.foreach(_._2.poke(0))

@@ -7,15 +7,12 @@ import org.scalatest.funspec.AnyFunSpec
 import hwswap.bus.AxiMemory
 
 /** Swap tables seen from a host: commands in the ring, registers, statistics, SWAPOFF, errors of the bus; the whole
-  * engine, with its clusters on chip and in DRAM.
+  * engine.
   */
 class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost._
 
-  private val onChip = Params(devices = 2, cpus = 1, clusters = 16)
-  private val inDram = onChip.copy(clusters = 64, dram = Some(DramStore(8, 8, 2)))
-  private val store = 0x200000L
-  private val directory = 0x300000L
+  private val p = Params(devices = 2, cpus = 1, clusters = 16)
   private val tables = 0x400000L
   private val pages = 5 * 512 - 30
   private val flags = MemMap.DeviceFlags.Flags
@@ -36,20 +33,11 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.ok(HostCommand(OpcodeCode.Swapon, 1))
   }
 
-  private def start(host: EngineHost, p: Params): Unit = {
-    if (p.dram.nonEmpty) {
-      host.write(RegMap.StoreBase.Offset, store)
-      host.write(RegMap.DirectoryBase.Offset, directory)
-      for (c <- 0 until p.clusters) host.memory(directory + 8 * c) = 0
-    }
-    host.setUp()
-  }
-
-  private def life(p: Params, dut: HwSwap): Unit = {
+  private def life(dut: HwSwap): Unit = {
     val random = seeded()
     val host = new EngineHost(dut, random)
     host.start()
-    start(host, p)
+    host.setUp()
     assert(host.run(table(OpcodeCode.TableLookup, 5)).status == StatusCode.BadDevice)
     on(host)
     assert(host.run(table(OpcodeCode.TableLookup, 5)).status == StatusCode.NoTable)
@@ -123,7 +111,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.until("the end of RESET")(host.field(RegMap.Control.Offset, RegMap.Control.Reset) == 0)
     host.commands = 0
     for (i <- 0 until 16) host.memory(Completions + 8 * i) = 0
-    start(host, p)
+    host.setUp()
     on(host)
     host.ok(table(OpcodeCode.TableGive, 0, nr = 1, arg2 = Target))
     host.queue(table(OpcodeCode.TableScan, 0, kinds = 64))
@@ -133,17 +121,17 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.until("the end of RESET")(host.field(RegMap.Control.Offset, RegMap.Control.Reset) == 0)
     host.commands = 0
     for (i <- 0 until 16) host.memory(Completions + 8 * i) = 0
-    start(host, p)
+    host.setUp()
     on(host)
     assert(host.run(table(OpcodeCode.TableLookup, 3)).status == StatusCode.NoTable)
     assert(host.field(RegMap.Status.Offset, RegMap.Status.Fault) == 0, "STATUS.FAULT")
   }
 
   /** Three clusters are on FREE, and there are two tables. */
-  private def pooled(p: Params, dut: HwSwap): Unit = {
+  private def pooled(dut: HwSwap): Unit = {
     val host = new EngineHost(dut, seeded())
     host.start()
-    start(host, p)
+    host.setUp()
     val pool = 0x600000L
     host.memory(pool) = tables
     host.memory(pool + 8) = tables + 4096
@@ -180,17 +168,10 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     assert(state == ((0, 0)))
   }
 
-  it("works from the ring and by register, on chip") {
-    simulate(new HwSwap()(onChip)) { dut =>
-      life(onChip, dut)
-      pooled(onChip, dut)
-    }
-  }
-
-  it("works from the ring and by register, in DRAM") {
-    simulate(new HwSwap()(inDram)) { dut =>
-      life(inDram, dut)
-      pooled(inDram, dut)
+  it("works from the ring and by register") {
+    simulate(new HwSwap()(p)) { dut =>
+      life(dut)
+      pooled(dut)
     }
   }
 }

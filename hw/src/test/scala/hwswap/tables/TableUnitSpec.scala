@@ -20,7 +20,6 @@ class TablesUnderTest(implicit p: Params) extends Module {
     val job = Flipped(chisel3.util.Decoupled(new TableJob))
     val done = chisel3.util.Valid(new TableResult)
     val devices = Input(Vec(p.devices, new DeviceInfo))
-    val directoryBase = Input(UInt(Axi.AddrBits.W))
     val flush = Input(Bool())
     val pool = Flipped(new PoolPort)
     val ready, busy, idle, error = Output(Bool())
@@ -38,7 +37,6 @@ class TablesUnderTest(implicit p: Params) extends Module {
   io.job <> tables.io.job
   io.done := tables.io.done
   tables.io.devices := io.devices
-  tables.io.directoryBase := io.directoryBase
   tables.io.pool <> io.pool
   io.ready := tables.io.ready
   io.busy := tables.io.busy
@@ -208,19 +206,17 @@ final case class TableModelJob(
     arg2: Long = 0
 )
 
-/** Random jobs on random tables, on chip and with the directory in host memory, against the model above: answers, every
-  * word of memory, the readahead's state; errors at every place; resets under way; the cycles of whole tables.
+/** Random jobs on random tables against the model above: answers, every word of memory, the readahead's state; errors
+  * at every place; resets under way; the cycles of whole tables.
   */
 class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
-  private val onChip = Params(devices = 3, cpus = 1, clusters = 32)
-  private val inDram = onChip.copy(dram = Some(DramStore(8, 8, 2)))
+  private val p = Params(devices = 3, cpus = 1, clusters = 32)
 
   /** Pages and base of the devices there are: device 1 is not. */
   private val devices = Map(0 -> ((7 * 512 - 100, 3)), 2 -> ((18 * 512 + 1, 11)))
   private val tablesAt = 0x100000L
   private val source = 0x40000L
   private val target = 0x50000L
-  private val directoryAt = 0x70000L
   private val poolAt = 0x70800L
 
   private class Bench(dut: TablesUnderTest, random: Random, eager: Int, latency: Int = 0)
@@ -237,7 +233,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     dut.io.flush.poke(false)
     dut.io.pool.event.valid.poke(false)
     dut.clear.poke(false)
-    dut.io.directoryBase.poke(directoryAt)
     for ((device, i) <- dut.io.devices.zipWithIndex) {
       device.elements.values.foreach {
         case b: Bool => b.poke(false)
@@ -303,12 +298,11 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       val (gotStatus, gotValue, cycles) = run(j)
       assert((gotStatus, gotValue) == ((status, value)), s"of $j")
       before ++= changes
-      for ((address, word) <- memory.words if !inDirectory(address))
+      for ((address, word) <- memory.words)
         assert(word == before.getOrElse(address, 0L), f"at $address%x after $j")
       for ((address, word) <- changes) assert(memory(address) == word, f"at $address%x after $j")
       cycles
     }
-    private def inDirectory(address: Long) = address >= directoryAt && address < directoryAt + 0x1000
 
     def write(offset: Int, data: BigInt, strobes: Int = 255): Unit = regs.write(offset, data, strobes)
     def read(offset: Int): BigInt = regs.read(offset)
@@ -328,7 +322,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       dut.io.flush.poke(false)
       assert(memory.quiet)
       while (!bit(dut.io.ready)) step()
-      for (c <- 0 until onChip.clusters) memory(directoryAt + 8 * c) = 0
       model.directory.clear()
       model.previous = 0
       model.last = 0
@@ -442,19 +435,18 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     }
   }
 
-  private def randomJobs(p: Params, jobs: Int): Unit = {
+  it("does what the map says") {
     val random = seeded()
     simulate(new TablesUnderTest()(p)) { dut =>
       for ((eager, latency) <- Seq((100, 20), (60, 3), (25, 0))) {
         val bench = new Bench(dut, random, eager, latency)
-        for (c <- 0 until onChip.clusters) bench.memory(directoryAt + 8 * c) = 0
         // Before anything is given, nothing is read.
         bench.same(TableModelJob(TableOp.count, 2, arg2 = target))
         bench.same(TableModelJob(TableOp.take, 0, nr = 7))
         assert(bench.memory.bursts.forall(_._1), "reads without tables")
         bench.same(bench.give(0, 0, 7))
         bench.same(bench.give(2, 0, 19))
-        for (_ <- 0 until jobs) bench.same(bench.draw())
+        for (_ <- 0 until 150) bench.same(bench.draw())
         assert(bench.read(RegMap.Readahead.Offset) == (BigInt(bench.model.previous) | BigInt(bench.model.last) << 32))
         bench.same(TableModelJob(TableOp.off, 2))
         for (slot <- Seq(0, 5000)) bench.same(TableModelJob(TableOp.lookup, 2, slot = slot))
@@ -463,12 +455,9 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     }
   }
 
-  it("does what the map says, on chip")(randomJobs(onChip, 150))
-  it("does what the map says, with the directory in host memory")(randomJobs(inDram, 150))
-
   it("ends in BUS_ERROR wherever the bus gives one, and goes on after a reset") {
     val random = seeded()
-    simulate(new TablesUnderTest()(inDram)) { dut =>
+    simulate(new TablesUnderTest()(p)) { dut =>
       val bench = new Bench(dut, random, 80, 4)
       for (round <- 0 until 40) {
         bench.reset()
@@ -478,8 +467,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         // A random job until one touches the address that is wrong.
         val places = bench.model.directory.values.toSeq
         val wrong = round % 4 match {
-          case 0 => directoryAt + 8 * (3 + random.nextInt(27))
-          case 1 => target + 64 * random.nextInt(4) + 8 * random.nextInt(8)
+          case 0 => target + 64 * random.nextInt(4) + 8 * random.nextInt(8)
           case _ => places(random.nextInt(places.length)) + 8 * random.nextInt(512)
         }
         bench.memory.bad = _ == wrong
@@ -498,7 +486,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
               assert(out._2 == 0)
               // Reads change nothing, not even after an error.
               if (!Seq(TableOp.fill, TableOp.clear, TableOp.replace, TableOp.take).contains(job.op))
-                for ((address, word) <- bench.memory.words if address < target || address >= directoryAt + 4096)
+                for ((address, word) <- bench.memory.words if address < target || address >= tablesAt)
                   assert(word == before.getOrElse(address, 0L), f"at $address%x after $job")
             }
           }
@@ -506,16 +494,13 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         }
         assert(bench.errors - errors == (if (status == StatusCode.BusError) 1 else 0))
         bench.memory.bad = _ => false
-        // What the directory holds is in doubt after an error there: no table is touched any more.
-        if (round % 4 == 0 && status == StatusCode.BusError)
-          assert(bench.run(TableModelJob(TableOp.lookup, 0, slot = 5))._1 == StatusCode.BusError)
       }
     }
   }
 
   it("comes to rest on a reset at any moment, and begins anew") {
     val random = seeded()
-    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest()(p)) { dut =>
+    simulate(new TablesUnderTest()(p)) { dut =>
       val bench = new Bench(dut, random, 70, 6)
       for (_ <- 0 until 40) {
         bench.reset()
@@ -532,11 +517,10 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   it("takes tables out of the pool and puts them back, while the core goes on") {
     val random = seeded()
-    for (p <- Seq(onChip, inDram)) simulate(new TablesUnderTest()(p)) { dut =>
+    simulate(new TablesUnderTest()(p)) { dut =>
       val bench = new Bench(dut, random, 60, 4)
       val event = dut.io.pool.event
       val nr = 6
-      for (c <- 0 until onChip.clusters) bench.memory(directoryAt + 8 * c) = 0
       for (i <- 0 until nr) bench.memory(poolAt + 8 * i) = tablesAt + 4096 * i
       bench.write(RegMap.PoolBase.Offset, poolAt)
       bench.write(RegMap.PoolSize.Offset, nr)
@@ -603,7 +587,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   it("looks words up by register, between commands") {
     val random = seeded()
-    simulate(new TablesUnderTest()(onChip)) { dut =>
+    simulate(new TablesUnderTest()(p)) { dut =>
       val bench = new Bench(dut, random, 70, 5)
       val info = RegMap.LookupInfo
       def get(word: BigInt, f: MapField): BigInt = word >> f.lsb & ((BigInt(1) << f.width) - 1)
@@ -637,7 +621,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   it("works on 512 words at 90 % of a beat a cycle and more, with a latency of 20 cycles") {
     val random = seeded()
-    simulate(new TablesUnderTest()(onChip)) { dut =>
+    simulate(new TablesUnderTest()(p)) { dut =>
       val bench = new Bench(dut, random, 100, 20)
       val at = tablesAt
       for (i <- 0 until 16) bench.memory(source + 8 * i) = at + 4096 * i
