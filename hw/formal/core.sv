@@ -3,8 +3,7 @@
 //
 // The device is prepared and switched on by the fixed requests below; then any allocations and frees come, of any
 // order, range and number, as fast as the core takes them, and its answers are taken whenever the host likes. `held`
-// are the slots that the host was given and has not freed. Tables for free clusters are there or not, and the pool
-// holds the core up, as they like. Proved:
+// are the slots that the host was given and has not freed. Proved:
 //   twice     slots that are given were not held, are in the device, and are not the header's
 //   shape     what is given begins at a multiple of its size
 //   freed     slots whose free is answered with OK were all held
@@ -22,9 +21,7 @@ module core_proof #(
     input logic [$clog2($clog2(SLOTS) + 1)-1:0] order,
     input logic [$clog2(SLOTS*CLUSTERS)-1:0] offset,
     input logic [$clog2(SLOTS):0] nr,
-    input logic accept,
-    input logic tableless,
-    input logic pool_full
+    input logic accept
 );
   localparam int Bits = $clog2(SLOTS * CLUSTERS);
   localparam int Orders = $clog2(SLOTS) + 1;
@@ -78,8 +75,6 @@ module core_proof #(
       .io_policy_reseed(1'b0),
       .io_nodes_0('0),
       .io_clear(1'b0),
-      .io_pool_none(tableless),
-      .io_pool_full(pool_full),
       .io_fault(fault)
   );
 
@@ -105,7 +100,7 @@ module core_proof #(
     if (answered && !free_to_ask) setup <= setup + 1;
   end
   always_ff @(posedge clock) begin
-    assume (!STEADY || (want && accept && !pool_full));
+    assume (!STEADY || (want && accept));
     assume (32'(order) < Orders);
     // A free of no slots, or of none there are, is refused for its form; that is not what this is about.
     assume (!want_free || (nr != 0 && offset != 0 && 32'(offset % SLOTS) + 32'(nr) <= SLOTS &&

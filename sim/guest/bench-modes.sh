@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guest's side of the driver's part of `make bench-table`: what a swapoff takes in each mode, and by the thresholds
+# The guest's side of the driver's part of `make bench-table`: what a swapoff takes in each mode, and by the threshold
 # from which on the engine is asked; what a search takes, the engine's and software's. From the host: CONFIGURATIONS,
-# "MODE scan_min_clusters window_min_page_cluster" a line; FREES, percentages; NSEC, what a request takes; SIZE_MB, the
+# "MODE scan_min_clusters" a line; FREES, percentages; NSEC, what a request takes; SIZE_MB, the
 # device; SEARCHES, "MB SLOTS" of devices that are searched, a line each, the first two by the engine as well;
 # SOFTWARE_S and ENGINE_S, for how many seconds; TICK_US, how often the engine is told the time then; SEED.
 DISK=/dev/nullb0
@@ -130,12 +130,12 @@ BEFORE=begin
 # The first one ever does more than the others.
 measured 50 >/dev/null || exit 1
 for free in $FREES; do
-	echo "$CONFIGURATIONS" | while read -r mode clusters windows; do
-		echo "@phase mode swapoff in mode $mode, scan_min_clusters $clusters, window_min_page_cluster $windows"
-		echo "$clusters" >$PARAMETERS/scan_min_clusters && echo "$windows" >$PARAMETERS/window_min_page_cluster || exit 1
+	echo "$CONFIGURATIONS" | while read -r mode clusters; do
+		echo "@phase mode swapoff in mode $mode, scan_min_clusters $clusters"
+		echo "$clusters" >$PARAMETERS/scan_min_clusters || exit 1
 		tick 1000 && engine "$mode" || exit 1
-		measured "$free" @mode "$mode" "$clusters" "$windows" "$free" || exit 1
-		echo "@counted $(counted windows windows_busy windows_failed searches_used searches_busy timeouts)"
+		measured "$free" @mode "$mode" "$clusters" "$free" || exit 1
+		echo "@counted $(counted searches_used searches_busy timeouts)"
 	done || exit 1
 done
 engine off && swapctl off $DISK || exit 1

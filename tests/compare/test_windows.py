@@ -7,11 +7,9 @@ from hwswap.compare import check
 from hwswap.kernel import convert, ftrace
 from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.readahead import Readahead
-from hwswap.rtl import replay_windows
 from hwswap.traces import trace
 from hwswap.traces.records import Op, Record
 from hwswap.traces.trace import TraceError
-from hwswap_map import Opcode
 
 SSD = BLKDEV | SOLIDSTATE
 ON = [trace.prepare(1, 1000, SSD, -1), trace.swapon(1)]
@@ -127,26 +125,3 @@ def test_windows_can_be_cut_off_and_left_out():
     later = convert.cut(made, 6)
     assert later.records[-12:] == made.records[6:]
     assert check.replay(later).difference is None
-
-
-def test_the_script_for_the_engine_asks_for_each_window():
-    """What is not of the trace brings a state about that another CPU left."""
-    records = ON + windows(state=Readahead()) + windows(1, Readahead(333, 16))
-    made = replay_windows.Windows()
-    lines = [line for record in records for line in made.lines(record)]
-    assert made.windows == 2 * len(FAULTS)
-    assert len([line for line in lines if line.command.opcode == Opcode.WINDOW]) > made.windows
-    kernel = {record.b | record.c << 32 for record in records if record.op == Op.READAHEAD}
-    assert kernel <= {line.result for line in lines}
-    text = replay_windows.script(recorded(records, 2))
-    assert text.count("write 0x58 ") == -(-len(lines) // 32)
-
-
-def test_a_trace_of_two_kinds_cannot_be_replayed():
-    with pytest.raises(TraceError, match="record 2 is no window of readahead"):
-        replay_windows.script(recorded([*ON, trace.alloc(0, 0, (1, 1)), *windows()]))
-
-
-def test_a_state_that_no_window_leaves_is_refused():
-    with pytest.raises(TraceError, match="leave offset 44 and 3 slots behind"):
-        replay_windows.script(recorded(ON + windows(state=Readahead(44, 3))))

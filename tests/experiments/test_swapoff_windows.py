@@ -5,8 +5,8 @@ import pytest
 from hwswap.bench import driver
 from hwswap.experiments import published, swapoff
 from hwswap.experiments.swapoff import GUEST, LOADS, WHOLE, Load, runs, swapped_out, walk
+from hwswap.model.readahead import Policy
 from hwswap.model.rows import SLOTS
-from hwswap_map import Readahead as Policy
 
 IN_ORDER = Load("", shuffled=False, freed=0.0)
 

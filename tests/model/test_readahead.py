@@ -2,8 +2,7 @@
 """The readahead window: cases worked out by hand, and a second transcription of the rule."""
 
 import pytest
-from hwswap.model.readahead import Readahead, Window
-from hwswap_map import Readahead as Policy
+from hwswap.model.readahead import Policy, Readahead, Window
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

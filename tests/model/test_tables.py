@@ -294,19 +294,12 @@ def test_a_device_that_is_not_there_is_refused(opcode):
         (Opcode.TABLE_COUNT, 0, {"arg2": 32}),
         (Opcode.TABLE_SCAN, PAGES, {}),
         (Opcode.TABLE_SCAN, 0, {"arg2": 1}),
-        (Opcode.WINDOW, 0, {"arg1": 3}),
-        (Opcode.WINDOW, PAGES, {"arg1": 3}),
-        (Opcode.WINDOW, 1, {"arg1": 10}),
-        (Opcode.WINDOW, 1, {"arg1": 0x1F}),
-        (Opcode.WINDOW, 1, {"arg1": 3, "arg2": 8}),
     ],
 )
 def test_each_bad_range_is_refused(opcode, slot, arguments):
     machine = Machine(8, PAGES, share=1)
-    machine.tables.readahead.previous = 77
     assert machine.do(opcode, slot, ANY, **arguments) == Answer(Status.BAD_RANGE)
     assert machine.memory.writes == []
-    assert machine.tables.readahead.previous == 77
     assert len(machine.tables.directory) == 4
 
 
@@ -328,17 +321,3 @@ def test_an_error_of_the_bus_is_said(opcode):
     assert machine.do(opcode, 8, ANY, **arguments).status == expected
     machine.memory.denied = range(0)
     assert machine.now() == machine.words
-
-
-def test_window_tells_what_is_to_be_read():
-    """Of an aligned block of 8 slots those that are in use and not cached."""
-    machine = Machine(11, PAGES, share=1)
-    words = [0, shadow_word(1), folio_word(1), folio_word(2, 0), 4, BAD, 8, shadow_word(0, 0)]
-    machine.memory.put(machine.addresses[1] + 8 * 8, words)
-    answer = machine.do(Opcode.WINDOW, 512 + 13, arg1=3 | 6 << 32, arg2=RESULT)
-    assert answer == Answer(Status.OK, 520 | 8 << 32)
-    assert machine.memory.bitmap(RESULT) == 0b10000010 << 8
-    machine.do(Opcode.TABLE_TAKE, 512, nr=1)
-    answer = machine.do(Opcode.WINDOW, 512 + 13, arg1=3 | 1 << 4, arg2=RESULT)
-    assert answer == Answer(Status.OK, 520 | 8 << 32)
-    assert machine.memory.bitmap(RESULT) == 0

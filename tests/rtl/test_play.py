@@ -13,10 +13,8 @@ from pathlib import Path
 import hwswap_map as m
 import pytest
 from hwswap.project import paths
-from hwswap.rtl import replay_windows
 from hwswap.stimulus.registry import SCRIPTS
 from hwswap.stimulus.script import DUMP
-from hwswap.traces import trace
 from run_seed import SEED
 
 
@@ -68,26 +66,6 @@ def test_what_differs_is_found(tmp_path):
     done = play(tmp_path / "script", "\n".join(lines) + "\n")
     assert done.returncode == 1
     assert f"line {at + 1} " in done.stderr
-
-
-RECORDED_WINDOWS = Path(__file__).parents[1] / "data/readahead/readahead.hwst.gz"
-
-
-def test_the_engine_chooses_the_windows_of_a_recorded_kernel():
-    recorded = trace.read(RECORDED_WINDOWS)
-    outcome = replay_windows.replay(recorded)
-    assert outcome.equal, outcome.output
-    assert outcome.report["windows"] > 10_000
-
-
-def test_a_window_that_the_kernel_did_not_choose_is_found(tmp_path):
-    recorded = trace.read(RECORDED_WINDOWS)
-    at = max(i for i, record in enumerate(recorded.records[:400]) if record.op == trace.Op.READAHEAD and record.c > 1)
-    record = recorded.records[at]
-    recorded.records[at] = record._replace(c=record.c - 1)
-    outcome = replay_windows.replay(recorded)
-    assert not outcome.equal
-    assert "line" in outcome.output
 
 
 def test_a_simulation_that_does_not_end_hangs(tmp_path):

@@ -180,7 +180,6 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
     ("without", "added", "modes"),
     [
         ([], ["grants"], "off tuned shadow hint trusted"),
-        (["tables", "pool"], ["grants"], "off tuned shadow hint"),
         (["core"], ["grants"], "off tuned shadow hint"),
         ([], [], "off tuned"),
     ],

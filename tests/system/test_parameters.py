@@ -13,7 +13,6 @@ BOUNDS = {
     "quarantine_ms": (0, 10000),
     "timeout_ms": (1, 600000),
     "scan_wait_ms": (0, 10000),
-    "window_min_page_cluster": (0, 10),
     "trusted_min_order": (0, 10),
     "trusted_timeout_us": (1, 1000000),
     "trusted_looks": (1, 1000000),

@@ -271,7 +271,7 @@ def test_survivors_that_are_no_faults_are_told_apart(monkeypatch, tmp_path):
     monkeypatch.setattr(mutate, "Prover", Proves)
     monkeypatch.setattr(Proves, "tried", [])
     path = tmp_path / "proofs.jsonl"
-    engine = replace(mutate.ON_CHIP, folder=tmp_path)
+    engine = replace(mutate.ENGINE, folder=tmp_path)
     mutate.prove(engine, [4, 7, 11], mutate.Proofs(path, "faults"), jobs=1)
     proofs = mutate.Proofs(path, "faults")
     assert proofs.known == {4: mutate.NONE, 7: "", 11: mutate.OUT_OF_TIME}

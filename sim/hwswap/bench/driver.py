@@ -192,7 +192,7 @@ def measure(size: Size, nsec: int, seed: int) -> Report:
         "modes_device": {"mb": size.modes.mb, "nsec": size.modes.nsec},
         "modes": collected.modes.modes,
         "searches": collected.modes.searches,
-        "commands": mode_costs.commands(collected.modes.modes, collected.modes.searches),
+        "commands": mode_costs.searches(collected.modes.searches),
         "published_seconds": PUBLISHED,
     }
 
@@ -307,10 +307,7 @@ def notes(report: Report) -> tuple[str, ...]:
             "swapoff: guest time, instructions and the device's latency; published: seconds of another machine, other "
             "load and kernel, to compare ratios with."
         ),
-        (
-            "A window's time is the difference between swapoffs with the engine's windows and without, divided by the "
-            "windows. A search's follows from swapoffs that find the same slots again and again, with and without it."
-        ),
+        ("A search's follows from swapoffs that find the same slots again and again, with and without it."),
         "A lookup in instructions, of slots in use in random order. The tree has no counts.",
         (
             f"Linux {report['versions']['linux']}, {report['versions']['qemu']}, hwswap {report['commits']['hwswap']}, "

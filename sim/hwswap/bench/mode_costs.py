@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What swapoff takes by mode and threshold, and a command of the engine with its wait: part of `make bench-table`.
+"""What swapoff takes by mode and threshold, and a search by the engine with its wait: part of `make bench-table`.
 
 The guest (sim/guest/bench-modes.sh) switches a half-full device off in each mode, and has a swapoff look for slots that
 belong to nobody, round after round, as software and as the engine searches. Here its lines become figures. All times
@@ -17,22 +17,21 @@ SLOTS_A_MB = 256
 CLUSTER = 512
 """Slots of one."""
 
-MODE_COUNTERS = ("windows", "windows_busy", "windows_failed", "searches_used", "searches_busy", "timeouts")
+MODE_COUNTERS = ("searches_used", "searches_busy", "timeouts")
 """What the guest prints of the driver's counters after each swapoff, in this order."""
 
 Report = dict[str, Any]
 
 
 class Configuration(NamedTuple):
-    """A mode, and the thresholds from which on the engine is asked."""
+    """A mode, and the threshold from which on the engine is asked."""
 
     mode: str
     min_clusters: int
-    min_page_cluster: int
 
     def __str__(self) -> str:
         """As the guest's script takes it."""
-        return f"{self.mode} {self.min_clusters} {self.min_page_cluster}"
+        return f"{self.mode} {self.min_clusters}"
 
 
 PAGE_CLUSTER = 3
@@ -42,17 +41,16 @@ in use in as many; two clusters with a table and two without; twelve more withou
 the engine as well."""
 
 CONFIGURATIONS = (
-    Configuration("off", 4, 10),
-    Configuration("hint", 4, 10),
-    Configuration("scan", 4, 10),
-    Configuration("scan", 1, 10),
-    Configuration("scan", 100_000, 10),
-    Configuration("scan", 4, 1),
-    Configuration("trusted", 4, 10),
+    Configuration("off", 4),
+    Configuration("hint", 4),
+    Configuration("scan", 4),
+    Configuration("scan", 1),
+    Configuration("scan", 100_000),
+    Configuration("trusted", 4),
 )
-"""The defaults in each mode; then a threshold at a time at its end, so that the engine does all of it, or nothing."""
+"""The defaults in each mode; then the threshold at its ends, so that the engine does all of it, or nothing."""
 
-SHORT_CONFIGURATIONS = (Configuration("off", 4, 10), Configuration("scan", 4, 10), Configuration("scan", 4, 1))
+SHORT_CONFIGURATIONS = (Configuration("off", 4), Configuration("scan", 4))
 
 
 @dataclass(frozen=True)
@@ -113,14 +111,14 @@ class Collected:
             self._search(words)
 
     def _mode(self, words: list[str]) -> None:
-        mode, clusters, windows, freed, when, nsec, pages, *stat = words
+        mode, clusters, freed, when, nsec, pages, *stat = words
         # Documentation/block/stat.rst: reads completed, reads merged, sectors read.
         numbers = [int(nsec), int(pages), int(stat[0])]
         if when == "before":
             self._before = numbers
             return
         spent = dict(zip(("nsec", "pages", "reads"), _differences(self._before, numbers), strict=True))
-        labels = {"mode": mode, "min_clusters": int(clusters), "min_page_cluster": int(windows), "freed": int(freed)}
+        labels = {"mode": mode, "min_clusters": int(clusters), "freed": int(freed)}
         self.modes.append({**labels, **spent})
 
     def _search(self, words: list[str]) -> None:
@@ -152,17 +150,6 @@ class Collected:
         counters = dict(zip(names, counted, strict=True))
         # In every other round all of them are found; which round it is that is not over counts as a part of one.
         self.searches.append({**labels, "pairs": counters["used_right"] / int(held), **counters})
-
-
-def windows(modes: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Return how many nanoseconds longer a swapoff takes with the engine's windows, a window, by share freed."""
-    same = ("mode", "min_clusters", "freed")
-    return [
-        (slow["nsec"] - fast["nsec"]) / slow["windows"]
-        for slow in modes
-        for fast in modes
-        if slow["windows"] and not fast["windows"] and all(fast[name] == slow[name] for name in same)
-    ]
 
 
 def searches(measured: Sequence[Mapping[str, Any]]) -> Report:
@@ -213,37 +200,21 @@ def searches(measured: Sequence[Mapping[str, Any]]) -> Report:
     return {name: round(float(value), 2) for name, value in found.items()}
 
 
-def commands(modes: Sequence[Mapping[str, Any]], measured: Sequence[Mapping[str, Any]]) -> Report:
-    """Return what a command takes with the wait for its interrupt, and software in its place; nanoseconds."""
-    return {"window_nsec": [round(nsec) for nsec in windows(modes)], **searches(measured)}
-
-
 def modes_table(report: Report) -> Table:
     """What a swapoff takes, a row a configuration and share of slots freed."""
     table = Table(
         title=f"swapoff by mode and threshold; {report['modes_device']['nsec'] / 1000:g} µs a request, "
         f"{report['modes_device']['mb']} MB, page_cluster {PAGE_CLUSTER}"
     )
-    for title in (
-        "mode",
-        "scan_min_clusters",
-        "window_min_page_cluster",
-        "freed",
-        "pages",
-        "ms",
-        "windows",
-        "searches",
-    ):
+    for title in ("mode", "scan_min_clusters", "freed", "pages", "ms", "searches"):
         table.add_column(title, justify="left" if title == "mode" else "right")
     for run in report["modes"]:
         table.add_row(
             run["mode"],
             f"{run['min_clusters']:,}",
-            str(run["min_page_cluster"]),
             f"{run['freed']} %",
             f"{run['pages']:,}",
             f"{run['nsec'] / 1e6:.1f}",
-            f"{run['windows']:,}",
             f"{run['searches_used']:,}",
         )
     return table
@@ -255,8 +226,6 @@ def commands_table(report: Report) -> Table:
     table = Table(title="A command of the engine with the wait for its interrupt; µs of the guest")
     table.add_column("what")
     table.add_column("µs", justify="right")
-    for nsec in found["window_nsec"]:
-        table.add_row("WINDOW", f"{nsec / 1000:.1f}")
     engine = next(of for of in report["searches"] if of["by"] == "engine")
     of_round = (
         f"a round of swapoff over {(engine['with_table'] + 1) // CLUSTER} clusters, {engine['held']:,} slots in use"

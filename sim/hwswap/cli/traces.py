@@ -14,7 +14,7 @@ from hwswap.cli.parser import Commands, Parser, Run, command, group
 from hwswap.compare import check
 from hwswap.compare.linear import as_trace, linearise
 from hwswap.kernel import convert
-from hwswap.rtl import replay, replay_windows
+from hwswap.rtl import replay
 from hwswap.traces import stream, trace
 from hwswap.traces.initial_steps import replayable
 
@@ -102,6 +102,10 @@ def convert_command(options: argparse.Namespace) -> int:
 def replay_command(options: argparse.Namespace) -> int:
     """Replay a trace on the Verilated RTL."""
     loaded = trace.read(options.file)
+    if loaded.windows:
+        raise trace.TraceError(
+            f"{options.file} has windows of readahead, which the engine does not choose: use `trace check`"
+        )
     arguments = ["--latency", str(options.latency)] if options.latency is not None else []
     if options.registers:
         arguments.append("--registers")
@@ -116,7 +120,7 @@ def replay_command(options: argparse.Namespace) -> int:
         loaded = replayable(loaded)
         trace.write(path, loaded.header, loaded.records)
         with ERR.status("replaying on the RTL"):
-            outcome = replay_windows.replay(loaded) if loaded.windows else replay.replay(path, arguments)
+            outcome = replay.replay(path, arguments)
     if outcome.output:
         OUT.print(outcome.output, highlight=False, soft_wrap=True)
     if options.json is not None:

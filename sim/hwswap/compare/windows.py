@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The windows of the swap readahead: those of a trace beside the golden model's."""
 
-from hwswap_map import Readahead as ReadaheadPolicy
-
 from hwswap.compare.outcome import Difference, Outcome
 from hwswap.model.golden import Allocator
-from hwswap.model.readahead import Readahead
+from hwswap.model.readahead import Policy, Readahead
 from hwswap.traces.records import Op, Record
 
 
@@ -22,7 +20,7 @@ class Windows:
         self.cpus = cpus
         self.outcome = outcome
         self.readahead: Readahead | None = None
-        self.policy = ReadaheadPolicy.ADAPTIVE
+        self.policy = Policy.ADAPTIVE
         self.hits = 0
 
     def compare(self, number: int, record: Record) -> Difference | None:
@@ -41,7 +39,7 @@ class Windows:
         """Take what the next window was made from."""
         found = Readahead(record.a, record.b)
         before, self.readahead = self.readahead, found
-        self.policy = ReadaheadPolicy(record.order)
+        self.policy = Policy(record.order)
         self.hits = record.c
         if before is None or before == found:
             return None

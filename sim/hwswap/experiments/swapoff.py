@@ -15,12 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hwswap_map import Readahead as Policy
-
 from hwswap.experiments import published
 from hwswap.experiments.comparison import Grid, Result, Row
 from hwswap.model.golden import Allocator
-from hwswap.model.readahead import Readahead
+from hwswap.model.readahead import Policy, Readahead
 from hwswap.model.rows import SLOTS
 
 PAGE_CLUSTERS = range(1, 9)

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import hwswap_map as m
-from hwswap_map import Opcode, Readahead, Status, TableKind
+from hwswap_map import Opcode, Status, TableKind
 
 from hwswap.model.host_memory import Command
 from hwswap.model.rows import SLOTS
@@ -22,7 +21,7 @@ class TableBin(NamedTuple):
 
     `of` is, for a command that is done, a kind of slot: the one that LOOKUP or SCAN found, or one that was among those
     that RANGE or COUNT looked at, or that FILL, CLEAR or REPLACE changed; for UNEXPECTED, the kind of the first that
-    was not as expected; for WINDOW the policy and the slots, as the next power of two. Else it is "".
+    was not as expected. Else it is "".
     """
 
     command: str
@@ -36,7 +35,7 @@ def table_goals() -> Iterator[TableBin]:
     REPLACE changes cached slots alone; taking tables needs no access to memory where the directory is on chip.
     """
     for opcode in Opcode:
-        if not Opcode.TABLE_GIVE <= opcode <= Opcode.WINDOW:
+        if not Opcode.TABLE_GIVE <= opcode <= Opcode.TABLE_REPLACE:
             continue
         refusals = [Status.BAD_DEVICE, Status.BAD_RANGE]
         done = [""]
@@ -44,8 +43,6 @@ def table_goals() -> Iterator[TableBin]:
             done = [kind.name for kind in TableKind]
         if opcode == Opcode.TABLE_REPLACE:
             done = [TableKind.CACHED.name, TableKind.UNUSED.name]
-        if opcode == Opcode.WINDOW:
-            done = [f"{policy.name} {1 << log2}" for policy in Readahead for log2 in range(10)]
         if opcode != Opcode.TABLE_TAKE:
             refusals.append(Status.BUS_ERROR)
         if opcode in OF_RANGE or opcode == Opcode.TABLE_LOOKUP:
@@ -85,10 +82,6 @@ class ObservedTables(Tables):
             return {before[answer.result - slot_of(command)].name}
         if status != Status.OK or opcode in (Opcode.TABLE_GIVE, Opcode.TABLE_TAKE):
             return {""}
-        if opcode == Opcode.WINDOW:
-            policy = Readahead(m.MEM_TABLE_WINDOW_WINDOW_POLICY.get(command.arg1))
-            slots = m.MEM_NEED_RECLAIM_SLOTS_NR.get(answer.result)
-            return {f"{policy.name} {1 << (slots - 1).bit_length()}"}
         if opcode == Opcode.TABLE_LOOKUP:
             return {kind_of(answer.result).name}
         if opcode == Opcode.TABLE_SCAN:

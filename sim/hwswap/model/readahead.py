@@ -6,12 +6,15 @@ vma_ra_enabled off. FIXED always reads 2^page_cluster slots: the patch for swapo
 """
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple
 
-from hwswap_map import Readahead as Policy
 
-MAX_PAGE_CLUSTER = 9
-"""Windows stay inside a cluster of 512 slots."""
+class Policy(IntEnum):
+    """How large a window is."""
+
+    ADAPTIVE = 0
+    FIXED = 1
 
 
 class Window(NamedTuple):

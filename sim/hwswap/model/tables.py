@@ -12,10 +12,8 @@ from typing import NamedTuple, Protocol
 
 import hwswap_map as m
 from hwswap_map import Opcode, Status, TableKind
-from hwswap_map import Readahead as ReadaheadPolicy
 
 from hwswap.model.host_memory import Command
-from hwswap.model.readahead import MAX_PAGE_CLUSTER, Readahead
 from hwswap.model.rows import SLOTS, run
 from hwswap.model.table_words import IN_USE, KINDS, WORD_BYTES, kind_of, pfn_of, with_pfn, with_shadow
 
@@ -56,14 +54,13 @@ class Answer(NamedTuple):
 
 
 class Tables:
-    """Directory of the swap tables, the commands on them, and the state of the readahead."""
+    """Directory of the swap tables, and the commands on them."""
 
     def __init__(self, memory: Memory, devices: Mapping[int, Extent]) -> None:
         """Begin without tables; `devices` are those that are claimed at any moment, by type, kept by somebody else."""
         self.memory = memory
         self.devices = devices
         self.directory: dict[tuple[int, int], int] = {}
-        self.readahead = Readahead()
 
     def carry_out(self, command: Command) -> Answer:
         """Carry a command out; BUS_ERROR if the memory refused an access of it."""
@@ -77,7 +74,6 @@ class Tables:
             Opcode.TABLE_FILL: self.fill,
             Opcode.TABLE_CLEAR: self.clear,
             Opcode.TABLE_REPLACE: self.replace,
-            Opcode.WINDOW: self.window,
         }
         if command.type not in self.devices:
             return Answer(Status.BAD_DEVICE)
@@ -279,28 +275,6 @@ class Tables:
             return Answer(Status.UNEXPECTED, cluster * SLOTS + lowest(wrong))
         self.put(address + WORD_BYTES * slot, [becomes(i, word) for i, word in enumerate(words)])
         return Answer(Status.OK, words[0])
-
-    # Readahead
-
-    def window(self, command: Command) -> Answer:
-        """WINDOW: the slots to read around a faulting one (`swap_cluster_readahead`)."""
-        offset = slot_of(command)
-        page_cluster = m.MEM_TABLE_WINDOW_WINDOW_PAGE_CLUSTER.get(command.arg1)
-        end = self.devices[command.type].pages
-        if not 0 < offset < end or page_cluster > MAX_PAGE_CLUSTER or command.arg2 % LINE:
-            return Answer(Status.BAD_RANGE)
-        first, nr = self.readahead.window(
-            offset,
-            m.MEM_TABLE_WINDOW_WINDOW_HITS.get(command.arg1),
-            page_cluster,
-            end,
-            ReadaheadPolicy(m.MEM_TABLE_WINDOW_WINDOW_POLICY.get(command.arg1)),
-        )
-        if command.arg2:
-            cluster, slot = divmod(first, SLOTS)
-            bitmaps = kinds_in(self.words(command.type, cluster, slot, nr), slot)
-            self.put_bitmap(command.arg2, bitmaps[TableKind.SHADOW])  # in use, and not cached
-        return Answer(Status.OK, m.MEM_NEED_RECLAIM_SLOTS_SLOT.put(first) | m.MEM_NEED_RECLAIM_SLOTS_NR.put(nr))
 
 
 def slot_of(command: Command) -> int:

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script of commands on swap tables, of lookups by register, and of allocations with a pool of tables; all random."""
+"""A script of commands on swap tables and of lookups by register; all random."""
 
 import random
 from collections import Counter
 
 import hwswap_map as m
-from hwswap_map import Opcode, Readahead, Status, TableKind
+from hwswap_map import Opcode, Status, TableKind
 
-from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.clusters import BLKDEV, SOLIDSTATE
+from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.observed_tables import OF_RANGE, ObservedTables, TableBin
-from hwswap.model.policy import Placement, Policy
-from hwswap.model.pool import PooledAllocator
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, WORD_BYTES, count_of, folio_word, kind_of, pfn_of, shadow_word, zero_of
-from hwswap.model.tables import LINE, Answer
+from hwswap.model.tables import LINE, Answer, Tables
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
@@ -25,7 +24,7 @@ PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
 """Slots of the devices: with a partial last cluster, with whole ones, and with part of one."""
 
 # Offsets in the script's memory, behind the rings.
-FIRST_TABLE, TABLES, SOURCES, TARGETS, POOL = 0x4000, 36, 0x2A000, 0x2C000, 0x30040
+FIRST_TABLE, TABLES, SOURCES, TARGETS = 0x4000, 36, 0x2A000, 0x2C000
 
 MOST = 1023
 """Clusters that one command can name."""
@@ -59,8 +58,8 @@ class TableHost:
         self.script = script
         self.sizes = sizes
         self.memory = Bytes()
-        self.model = PooledAllocator(self.memory, sizes.devices, sizes.cpus, sizes.clusters)
-        self.model.tables = self.tables = ObservedTables(self.memory, self.model.devices, seen)
+        self.model = Allocator(sizes.devices, sizes.cpus, sizes.clusters)
+        self.tables = ObservedTables(self.memory, self.model.devices, seen)
         base = script.base
         self.places = Places(
             pages=[base + FIRST_TABLE + PAGE * i for i in range(TABLES)],
@@ -69,7 +68,6 @@ class TableHost:
             targets=[base + TARGETS + at for at in (0, PAGE - 64, 2 * PAGE - TARGET_BYTES)],
         )
         self.generator = RandomTableCommands(self.rng, self.tables, self.memory, self.places)
-        self.taken = 0  # a table out of the pool that the host has
         script.begin(CONTROL)
 
     def bring(self, flags: int = SSD) -> None:
@@ -107,16 +105,6 @@ class TableHost:
         """Give commands that the model carries out, too."""
         self.script.give([expected(command, self.tables.carry_out(command)) for command in commands])
 
-    def state(self) -> None:
-        """Compare the registers of readahead and pool."""
-        readahead, pool = self.tables.readahead, self.model.pool
-        self.script.read(
-            m.READAHEAD_OFFSET,
-            m.READAHEAD_PREVIOUS.put(readahead.previous) | m.READAHEAD_PAGES.put(readahead.last),
-        )
-        left, least = (pool.left, pool.least) if pool else (0, 0)
-        self.script.read(m.POOL_STATE_OFFSET, m.POOL_STATE_LEFT.put(left) | m.POOL_STATE_LEAST.put(least))
-
     def all_words(self) -> None:
         """Compare all words of memory that tables and results ever had."""
         for address, word in sorted(self.memory.words.items()):
@@ -144,82 +132,6 @@ class TableHost:
         s.read(m.LOOKUP_INFO_OFFSET, value, mask)
         s.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
 
-    # Allocations with a pool
-
-    def pool(self, size: int) -> None:
-        """Fill the pool with so many tables of zeroes."""
-        base = self.script.base
-        self.put(base + POOL, list(self.places.pages[:size]))
-        for page in self.places.pages[:size]:
-            self.put(page, [0] * SLOTS)
-        self.script.write(m.POOL_BASE_OFFSET, base + POOL)
-        self.script.write(m.POOL_SIZE_OFFSET, size)
-        self.model.set_pool(base + POOL, size)
-        self.state()
-
-    def allocations(self, rounds: int) -> None:
-        """Allocate and free at random, so that the pool is empty again and again."""
-        rng, model = self.rng, self.model
-        held: list[tuple[int, int, int]] = []
-        for number in range(rounds):
-            lines = self.exchange(held)
-            for _ in range(rng.randint(1, 20)):
-                if rng.random() < 0.1:
-                    status, offset = model.discard_take(0)
-                    lines.append(Expected(Command(Opcode.DISCARD_TAKE, 0), status, offset))
-                    if status == Status.OK:
-                        lines.append(
-                            Expected(Command(Opcode.DISCARD_DONE, 0, arg0=offset), model.discard_done(0, offset))
-                        )
-                elif rng.random() < (0.7 if number % 6 < 4 else 0.2) or not held:
-                    cpu, order = rng.randrange(self.sizes.cpus), rng.choice((9, 9, 8, 4, 0))
-                    found = model.alloc(cpu, order)
-                    status = Status.OK if found else Status.NO_SPACE
-                    type_, offset = found or (0, 0)
-                    lines.append(Expected(Command(Opcode.ALLOC, cpu=cpu, order=order), status, offset, type_))
-                    if found:
-                        held.append((type_, offset, 1 << order))
-                else:
-                    type_, offset, nr = held.pop(rng.randrange(len(held)))
-                    command = Command(Opcode.FREE, type_, nr=nr, arg0=offset)
-                    lines.append(Expected(command, model.free(type_, offset, nr)))
-            self.script.give(lines)
-            self.script.settle()
-            self.state()
-            if number % 5 == 4:
-                self.marked()
-
-    def exchange(self, held: list[tuple[int, int, int]]) -> list[Expected]:
-        """Take the table of a cluster in use, which has none to give back then, or give it to one without."""
-        rng, directory = self.rng, self.tables.directory
-        # Those with bad slots are the host's: they never are on FREE.
-        places = [(type_, offset) for type_, offset, _ in held if 0 < offset // SLOTS < PAGES[type_] // SLOTS]
-        with_table = [at for at in places if (at[0], at[1] // SLOTS) in directory]
-        without = [at for at in places if (at[0], at[1] // SLOTS) not in directory]
-        if not self.taken and with_table and rng.random() < 0.3:
-            type_, offset = rng.choice(with_table)
-            self.taken = directory[type_, offset // SLOTS]
-            command = Command(Opcode.TABLE_TAKE, type_, nr=1, arg0=offset)
-        elif self.taken and without and rng.random() < 0.3:
-            type_, offset = rng.choice(without)
-            source = self.places.sources[0]
-            self.put(source, [self.taken])
-            self.taken = 0
-            command = Command(Opcode.TABLE_GIVE, type_, nr=1, arg0=offset, arg2=source)
-        else:
-            return []
-        return [expected(command, self.tables.carry_out(command))]
-
-    def marked(self) -> None:
-        """See by lookups that each cluster has the table that the model gave it."""
-        tables = sorted(self.tables.directory.values())
-        for address in tables:
-            self.put(address, [address >> 12 << 2 | 2])
-        for type_, device in self.model.devices.items():
-            self.same(*(Command(Opcode.TABLE_LOOKUP, type_, arg0=c.index * SLOTS) for c in device.clusters))
-        for address in tables:
-            self.put(address, [0])
-
 
 def expected(command: Command, answer: Answer) -> Expected:
     """Return what a script expects of a command."""
@@ -227,7 +139,7 @@ def expected(command: Command, answer: Answer) -> Expected:
 
 
 def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None = None) -> str:
-    """Return a script of so many batches of table commands, with errors of the bus, resets, and pools.
+    """Return a script of so many batches of table commands, with errors of the bus and resets.
 
     `seen` counts what the commands come to.
     """
@@ -235,53 +147,22 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     s = Script(FAR_BASE if seed % 2 else MEMORY_BASE)
     s.after_reset()
     host = TableHost(seed, s, sizes, seen)
-    registers(s, host.rng)
     host.bring()
     for number in range(rounds):
         s.note(f"table commands, round {number}")
         host.batch(host.rng.choice((1, 2, 5, 16, 32)))
-        host.state()
         type_ = host.rng.choice((0, 2, 3, sizes.devices, 31))
         pages = PAGES.get(type_, 9)
         host.lookup(type_, host.rng.choice((0, 1, pages - 1, pages, 0xFFFF_FFFF, *[host.rng.randrange(pages)] * 6)))
     each_kind(s, host)
     refusals(s, host)
-    windows(s, host)
     host.all_words()
     device_table(s, host.model, sizes)
     s.settle()
     s.beats()
     errors(s, host)
     one_with_a_table(s, sizes, seen)
-    for size, flags, policy in ((3, SSD, Policy()), (5, SSD | DISCARD, Policy(placement=Placement.INDEXED))):
-        s.reset_by_register()
-        s.note(f"a pool of {size}")
-        again = TableHost(seed + size, s, sizes, seen)
-        again.pool(size)
-        again.bring(flags)
-        s.write(m.POLICY_OFFSET, policy.pack())
-        again.model.set_policy(policy)
-        again.allocations(rounds // 2)
-        again.all_words()
     return s.text()
-
-
-def registers(s: Script, rng: random.Random) -> None:
-    """See that the pool's registers keep what is written, byte by byte, and that no number of tables is too large."""
-    s.note("the pool's registers")
-    held = {m.POOL_BASE_OFFSET: 0, m.POOL_SIZE_OFFSET: 0}
-    for number in (0, WORD, rng.getrandbits(64), 0x5A5A_5A5A_5A5A_5A5A, 0xA5A5_A5A5_A5A5_A5A5, 0):
-        for offset in held:
-            s.write(offset, number)
-            strobes = rng.getrandbits(8) if number else 0
-            other = rng.getrandbits(64)
-            s.write(offset, other, strobes)
-            mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
-            held[offset] = number & ~mask | other & mask
-            s.read(m.POOL_BASE_OFFSET, held[m.POOL_BASE_OFFSET] & -LINE)
-        tables = m.POOL_SIZE_NR.get(held[m.POOL_SIZE_OFFSET])
-        s.read(m.POOL_SIZE_OFFSET, tables)
-        s.read(m.POOL_STATE_OFFSET, m.POOL_STATE_LEFT.put(tables) | m.POOL_STATE_LEAST.put(tables))
 
 
 def alike(sizes: Sizes) -> str:
@@ -293,7 +174,8 @@ def alike(sizes: Sizes) -> str:
     s = Script(limit=SLOTS * clusters * 4)
     s.after_reset()
     memory = Bytes()
-    model = PooledAllocator(memory, sizes.devices, sizes.cpus, clusters)
+    model = Allocator(sizes.devices, sizes.cpus, clusters)
+    tables = Tables(memory, model.devices)
     s.begin(CONTROL)
     pages = clusters * SLOTS
     s.give(
@@ -309,7 +191,7 @@ def alike(sizes: Sizes) -> str:
         memory.write(s.base + at, b"".join(word.to_bytes(WORD_BYTES, "little") for word in words))
 
     def same(*commands: Command) -> None:
-        s.give([expected(command, model.tables.carry_out(command)) for command in commands])
+        s.give([expected(command, tables.carry_out(command)) for command in commands])
 
     put(SOURCES, [s.base + FIRST_TABLE] * MOST)
     halves = [(first, min(MOST, clusters - first)) for first in range(0, clusters, MOST)]
@@ -320,38 +202,25 @@ def alike(sizes: Sizes) -> str:
         same(
             Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS),
             Command(Opcode.TABLE_SCAN, 0, arg0=pages - 1 | 1 << 32 + kind, arg2=s.base + TARGETS),
-            Command(Opcode.WINDOW, 0, arg0=pages - 1, arg1=9, arg2=s.base + TARGETS),
-            Command(Opcode.WINDOW, 0, arg0=1, arg1=9, arg2=s.base + TARGETS),
         )
         for at in range(s.base + TARGETS, s.base + TARGETS + LINE, WORD_BYTES):
             s.expect(at - s.base, memory.words[at])
-    neighbours(s, model, pages)
-    lookups_beside_commands(s, model, pages)
+    lookups_beside_commands(s, tables, pages)
     same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
     same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
     s.settle()
     return s.text()
 
 
-def neighbours(s: Script, model: PooledAllocator, pages: int) -> None:
-    """Ask for windows at slots one behind the other, so that each bit of the one before decides whether it is so."""
-    s.note("windows of neighbours")
-    asked = []
-    for bit in range(1, (pages - 1).bit_length()):
-        for slot in (1 << bit, (1 << bit) + 1, 1 << bit, (1 << bit) - 1, (1 << bit) - 2, 1):
-            asked.append(Command(Opcode.WINDOW, 0, arg0=slot, arg1=9))
-    s.give([expected(command, model.tables.carry_out(command)) for command in asked])
-
-
-def lookups_beside_commands(s: Script, model: PooledAllocator, pages: int) -> None:
+def lookups_beside_commands(s: Script, tables: Tables, pages: int) -> None:
     """Look words up by register while commands wait and are carried out."""
     s.note("lookups beside commands")
     counted = Command(Opcode.TABLE_COUNT, 0, arg0=pages - 3 * SLOTS, arg2=s.base + TARGETS)
     for seq in range(1, 25):
-        lines = [expected(counted, model.tables.carry_out(counted)) for _ in range(1 + seq % 3)]
+        lines = [expected(counted, tables.carry_out(counted)) for _ in range(1 + seq % 3)]
         s.post(lines)
         s.add("pass", 60 * seq)
-        answer = model.tables.carry_out(Command(Opcode.TABLE_LOOKUP, 0, arg0=seq))
+        answer = tables.carry_out(Command(Opcode.TABLE_LOOKUP, 0, arg0=seq))
         s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(seq) | m.LOOKUP_SEQ.put(seq))
         waited = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
         s.add("poll", m.LOOKUP_INFO_OFFSET, waited, m.LOOKUP_INFO_SEQ.put(seq), s.limit)
@@ -401,7 +270,7 @@ def refusals(s: Script, host: TableHost) -> None:
     """Let each command be refused: no such device, no such slots, no table, nothing to be found."""
     s.note("refusals")
     target = host.places.targets[0]
-    opcodes = [opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.WINDOW]
+    opcodes = [opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.TABLE_REPLACE]
     host.same(*(Command(opcode, 31, nr=1, arg0=SLOTS, arg2=target) for opcode in opcodes))
     host.same(*(Command(opcode, 3, nr=1, arg0=PAGES[3], arg2=target) for opcode in opcodes))
     # One slot more than the cluster has, from a slot with every bit set and from each with one.
@@ -414,28 +283,6 @@ def refusals(s: Script, host: TableHost) -> None:
         Command(Opcode.TABLE_LOOKUP, 3, arg0=SLOTS),
         *(Command(opcode, 3, nr=9, arg0=SLOTS | ANY << 32, arg2=target) for opcode in OF_RANGE),
     )
-
-
-def windows(s: Script, host: TableHost) -> None:
-    """Ask for windows of all sizes: fixed ones, and adaptive ones that are halved as there are no hits."""
-    s.note("windows of all sizes")
-    slot = 2 * SLOTS + 300
-    setting = m.MEM_TABLE_WINDOW_WINDOW_POLICY.put(Readahead.FIXED)
-    host.same(*(Command(Opcode.WINDOW, 3, arg0=slot, arg1=setting | log2) for log2 in range(10)))
-    # No slot but 0 is the header, whatever bit of its number is set.
-    host.same(*(Command(Opcode.WINDOW, 3, arg0=1 << bit, arg1=setting) for bit in range((PAGES[3] - 1).bit_length())))
-    host.same(Command(Opcode.WINDOW, 3, arg0=slot, arg1=m.MEM_TABLE_WINDOW_WINDOW_HITS.put(510) | 9))
-    host.state()
-    for _ in range(9):
-        host.same(Command(Opcode.WINDOW, 3, arg0=slot, arg1=9))
-        host.state()
-    # The most hits that a window of some size is enough for, and one more; the window before was no larger.
-    for log2 in range(10):
-        for hits in ((1 << log2) - 2, (1 << log2) - 1):
-            if hits > 0:
-                setting = m.MEM_TABLE_WINDOW_WINDOW_HITS.put(hits) | 9
-                host.same(Command(Opcode.WINDOW, 3, arg0=slot, arg1=setting))
-                host.state()
 
 
 def one_with_a_table(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
@@ -473,7 +320,6 @@ def errors(s: Script, host: TableHost) -> None:
         Command(Opcode.TABLE_FILL, 0, nr=9, arg0=arg0),
         Command(Opcode.TABLE_CLEAR, 0, nr=9, arg0=arg0),
         Command(Opcode.TABLE_REPLACE, 0, nr=9, arg0=arg0),
-        Command(Opcode.WINDOW, 0, arg0=arg0, arg1=3 | 1 << 4, arg2=host.places.targets[0]),
     ):
         s.reset_by_register()
         s.note(f"no memory for {Opcode(command.opcode).name}")

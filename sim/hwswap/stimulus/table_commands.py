@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import hwswap_map as m
-from hwswap_map import Opcode, Readahead, Status, TableKind
+from hwswap_map import Opcode, Status, TableKind
 
 from hwswap.model.host_memory import Command
 from hwswap.model.rows import SLOTS
@@ -108,7 +108,6 @@ class RandomTableCommands:
             + [self.fill] * 5
             + [self.clear] * 4
             + [self.replace] * 3
-            + [self.window] * 6
             + [self.wrong] * 3
         )
         while len(self.batch.commands) < nr:
@@ -283,24 +282,12 @@ class RandomTableCommands:
         new = rng.getrandbits(rng.choice((40, 64)))
         self.do(Command(Opcode.TABLE_REPLACE, type_, nr=length, arg0=offset + start, arg1=new, arg2=old))
 
-    def window(self) -> None:
-        """WINDOW, often next to the previous offset."""
-        rng = self.rng
-        type_ = self.device()
-        pages = self.tables.devices[type_].pages
-        near = self.tables.readahead.previous + rng.choice((-1, 1, 1, 2))
-        offset = near if rng.random() < 0.5 and 0 < near < pages else self.slot(type_)
-        hits = rng.choice((0, 0, 0, 1, 2, 3, 5, 6, 7, 14, 30, 255, 1 << rng.randrange(32), (1 << 32) - 1))
-        policy = Readahead.FIXED if rng.random() < 0.2 else Readahead.ADAPTIVE
-        arg1 = rng.randint(0, 9) | policy << 4 | hits << 32
-        self.do(Command(Opcode.WINDOW, type_, arg0=offset, arg1=arg1, arg2=self.target(needed=False)))
-
     def wrong(self) -> None:
         """A command that is refused."""
         rng = self.rng
         type_ = self.device()
         pages = self.tables.devices[type_].pages
-        opcode = rng.choice([opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.WINDOW])
+        opcode = rng.choice([opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.TABLE_REPLACE])
         offset, nr = self.some(type_)
         command = Command(opcode, type_, nr=nr, arg0=offset | ANY << 32, arg1=3, arg2=self.target())
         if opcode == Opcode.TABLE_GIVE:

@@ -107,7 +107,7 @@ class Load:
         """Measure a command, and compare what it answers and what it changes in memory."""
         before = dict(self.memory.words)
         answer = self.tables.carry_out(command)
-        bitmaps = (Opcode.TABLE_SCAN, Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.WINDOW)
+        bitmaps = (Opcode.TABLE_SCAN, Opcode.TABLE_FILL, Opcode.TABLE_CLEAR)
         of_result = dict.fromkeys(bitmaps, SLOTS // 8) if command.arg2 else {}
         of_result |= {Opcode.TABLE_RANGE: m.MEM_TABLE_RANGE_BYTES, Opcode.TABLE_COUNT: m.MEM_TABLE_COUNTS_BYTES}
         self.around(
@@ -189,18 +189,6 @@ class Load:
             self.measure(Command(Opcode.TABLE_SCAN, TYPE, arg0=sought << 32, arg1=limit), nr, "clusters")
             self.put(last, [shadow_word(nr)])
 
-    def windows(self) -> None:
-        """The window alone, and with the bitmap of what of it is to be read."""
-        for page_cluster in (3, 9):
-            hits = m.MEM_TABLE_WINDOW_WINDOW_HITS.put(1 << page_cluster)
-            arg1 = hits | m.MEM_TABLE_WINDOW_WINDOW_PAGE_CLUSTER.put(page_cluster)
-            for target, name in ((0, "WINDOW"), (self.target, "WINDOW, bitmap")):
-                self.measure(
-                    Command(Opcode.WINDOW, TYPE, arg0=9 * SLOTS + 5, arg1=arg1, arg2=target),
-                    1 << page_cluster,
-                    name=name,
-                )
-
     def text(self) -> str:
         """Return the whole script."""
         self.tables_missing()
@@ -208,7 +196,6 @@ class Load:
         self.lookups()
         self.ranges()
         self.searches()
-        self.windows()
         for address, word in sorted(self.memory.words.items()):
             self.script.expect(address - self.script.base, word)
         return self.script.text()

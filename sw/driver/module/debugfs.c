@@ -121,7 +121,6 @@ DEFINE_SHOW_ATTRIBUTE(engine);
 static int tables_show(struct seq_file *m, void *unused)
 {
 	struct hwswap *hw;
-	u64 state;
 
 	hwswap_lock();
 	hw = hwswap_active;
@@ -135,10 +134,6 @@ static int tables_show(struct seq_file *m, void *unused)
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_READ),
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_WRITTEN),
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_BUSY_CYCLES));
-	state = hwswap_read(hw, HWSWAP_REG_READAHEAD);
-	seq_printf(m, "readahead_previous %llu\nreadahead_pages %llu\n",
-		   FIELD_GET(HWSWAP_READAHEAD_PREVIOUS, state),
-		   FIELD_GET(HWSWAP_READAHEAD_PAGES, state));
 out:
 	hwswap_unlock();
 	return 0;

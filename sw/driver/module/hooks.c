@@ -18,7 +18,6 @@ static const struct swap_offload_ops hwswap_ops = {
 	.table_freed	= hwswap_table_freed,
 	.search		= hwswap_search,
 	.searched	= hwswap_searched,
-	.window		= hwswap_window,
 	.fill		= hwswap_fill,
 	.clear		= hwswap_clear,
 	.repaired	= hwswap_repaired,

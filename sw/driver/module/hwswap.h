@@ -111,7 +111,7 @@ struct hwswap_span {
  * @cmds: command ring
  * @cpls: completion ring
  * @gives: addresses for TABLE_GIVE
- * @found: the bitmap of TABLE_SCAN and WINDOW
+ * @found: the bitmap of TABLE_SCAN
  * @tables: the table of each cluster that it knows
  * @freed: clusters whose table the kernel has freed, see tables.c
  * @tables_given: tables that it knows

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mode scan: searches of swap tables and readahead windows by the engine. The
- * kernel calls these hooks where it may sleep, and looks at each answer itself.
+ * Mode scan: searches of swap tables by the engine. The kernel calls these hooks where
+ * it may sleep, and looks at each answer itself.
  *
  * The engine's command ring belongs to whoever has called hwswap_lock(). The hooks
- * only try to take it: who holds it may be waiting for them (hwswap_detach()), and a
- * page fault has better things to do than to queue up.
+ * only try to take it: who holds it may be waiting for them (hwswap_detach()).
  */
 #include <linux/bitfield.h>
 #include <linux/bitmap.h>
@@ -33,15 +32,6 @@ MODULE_PARM_DESC(scan_min_clusters, "Swap devices of fewer clusters are searched
 static unsigned int scan_wait_ms = 100;
 hwswap_param_bounded(scan_wait_ms, scan_wait_ms, 0, 10000, NULL, 0644);
 MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to end, in milliseconds, at most 10000 (default 100)");
-
-/*
- * A window is some dozen instructions in software, and the kernel computes its own in
- * any case. The engine's can only pay by what it keeps from being tried for nothing, so
- * the default, always, is there to be compared, not to be fast.
- */
-static unsigned int window_min_page_cluster = 10;
-hwswap_param_bounded(window_min_page_cluster, window_min_page_cluster, 0, 10, NULL, 0644);
-MODULE_PARM_DESC(window_min_page_cluster, "The engine chooses readahead windows when vm.page-cluster is that large, at most 9; 10: never (default)");
 
 /* Take the command ring; not if somebody else has it for so long. */
 static bool hwswap_enter(struct hwswap *hw, unsigned int wait_ms)
@@ -195,82 +185,4 @@ void hwswap_searched(unsigned int type, enum swap_offload_kind kind, unsigned in
 		hwswap_count_add(HWSWAP_STAT_CACHE_ONLY_RIGHT, right);
 		hwswap_count_add(HWSWAP_STAT_CACHE_ONLY_WRONG, wrong);
 	}
-}
-
-/* Under hwswap_mutex. */
-static int hwswap_do_window(struct hwswap *hw, const struct hwswap_swapdev *sd,
-			    struct swap_offload_window *window)
-{
-	u64 arg[3] = { window->offset, 0, hw->found.bus };
-	u32 cluster = sd->base + window->offset / HWSWAP_SLOTS;
-	bool table;
-	u64 result;
-	int ret;
-
-	if (!hwswap_serves(hw, sd) || window->offset / HWSWAP_SLOTS >= sd->clusters)
-		return -EAGAIN;
-	/* A stale table would hide pages, one that it does not know all of them. */
-	if (!hw->tables[cluster].page || test_bit(cluster, hw->freed)) {
-		ret = hwswap_tables_give(hw, sd, cluster - sd->base, 1);
-		if (ret)
-			return ret;
-	}
-	table = hw->tables[cluster].page;
-
-	arg[1] = FIELD_PREP(HWSWAP_TABLE_WINDOW_WINDOW_PAGE_CLUSTER, window->page_cluster) |
-		 FIELD_PREP(HWSWAP_TABLE_WINDOW_WINDOW_POLICY,
-			    window->fixed ? HWSWAP_READAHEAD_FIXED : HWSWAP_READAHEAD_ADAPTIVE) |
-		 FIELD_PREP(HWSWAP_TABLE_WINDOW_WINDOW_HITS, window->hits);
-	if (!table)
-		arg[2] = 0;
-	ret = hwswap_cmd(hw, HWSWAP_OPCODE_WINDOW, sd->type, 0, arg, &result);
-	if (ret)
-		return ret;
-	if (FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_SLOT, result) == window->start &&
-	    FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_NR, result) == window->nr)
-		hwswap_count(HWSWAP_STAT_WINDOWS_SAME);
-	else
-		hwswap_count(HWSWAP_STAT_WINDOWS_OTHER);
-	window->start = FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_SLOT, result);
-	window->nr = FIELD_GET(HWSWAP_NEED_RECLAIM_SLOTS_NR, result);
-	if (table)
-		hwswap_take_bitmap(hw, window->slots);
-	return 0;
-}
-
-/**
- * hwswap_window - choose what to read ahead
- * @window: for what; filled in
- *
- * Context: page faults and swapoff; sleeps.
- * Return: true when there is a choice.
- */
-bool hwswap_window(struct swap_offload_window *window)
-{
-	struct hwswap *hw = hwswap_active;
-	struct hwswap_swapdev *sd;
-	unsigned int noio;
-	int ret;
-
-	if (window->type >= hw->devices ||
-	    window->page_cluster < READ_ONCE(window_min_page_cluster) || window->page_cluster > 9)
-		return false;
-	sd = &hw->swapdev[window->type];
-	if (!READ_ONCE(sd->live))
-		return false;
-	if (!hwswap_enter(hw, 0)) {
-		hwswap_count(HWSWAP_STAT_WINDOWS_BUSY);
-		return false;
-	}
-	noio = memalloc_noio_save();
-	ret = hwswap_do_window(hw, sd, window);
-	memalloc_noio_restore(noio);
-	if (ret == -EREMOTEIO)
-		hwswap_doubt(hw, "it refuses to choose a readahead window");
-	hwswap_leave();
-	if (ret)
-		hwswap_count(HWSWAP_STAT_WINDOWS_FAILED);
-	else
-		hwswap_count(HWSWAP_STAT_WINDOWS);
-	return !ret;
 }

@@ -7,6 +7,5 @@
 int hwswap_search(struct swap_offload_search *search);
 void hwswap_searched(unsigned int type, enum swap_offload_kind kind, unsigned int right,
 		     unsigned int wrong);
-bool hwswap_window(struct swap_offload_window *window);
 
 #endif /* HWSWAP_SCAN_H */

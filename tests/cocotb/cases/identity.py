@@ -10,7 +10,7 @@ from hwswap.model.host_memory import prepare
 
 from cases.bench import Bench
 
-ADDRESSES = ("CMD_BASE", "CPL_BASE", "POOL_BASE")
+ADDRESSES = ("CMD_BASE", "CPL_BASE")
 LINE = 64
 """What these are multiples of: the bits below are ignored."""
 

@@ -208,9 +208,7 @@ class Cell:
         """Have the bus answer a row's transfers with an error: all, or its first word, or its last."""
         self.bus.error = response
         start, size = self.world.at[row.zone], self.world.zones[row.zone].size
-        choices = [range(start, start + size), range(start + size - 8, start + size)]
-        if row.zone != "pool":
-            choices.append(range(start, start + 8))
+        choices = [range(start, start + size), range(start + size - 8, start + size), range(start, start + 8)]
 
         async def deny() -> None:
             memory = self.bench.memory

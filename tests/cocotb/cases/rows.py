@@ -59,14 +59,6 @@ async def lookup_error(world: World) -> None:
     assert await world.bench.read(m.LOOKUP_ENTRY_OFFSET) == 0
 
 
-async def page_error(world: World) -> None:
-    """The request by a CPU's page has ended in BUS_ERROR, with no slot."""
-    response = await world.bench.read(world.page.base + m.CPU_PAGE_RESPONSE_OFFSET)
-    assert m.CPU_PAGE_RESPONSE_SEQ.get(response) == world.page.seq
-    assert m.CPU_PAGE_RESPONSE_STATUS.get(response) == Status.BUS_ERROR
-    assert (m.CPU_PAGE_RESPONSE_BUSY.get(response), m.CPU_PAGE_RESPONSE_SLOT.get(response)) == (0, 0)
-
-
 UNIT = "shell.tables.unit"
 SCANNER, BUILDER = (f"Grants.engine.{name}.io_memory" for name in ("scanner", "builder"))
 
@@ -89,12 +81,6 @@ ROWS = [
     Row("range of words", f"{UNIT}.report.io_write_req", "range", True, World.range, failed=bus_error),
     Row("counts of words", f"{UNIT}.report.io_write_req", "counts", True, World.count, failed=bus_error),
     Row("tables given", f"{UNIT}.give.io_readReq", "source", False, World.give, failed=bus_error),
-    Row("table by command", f"{UNIT}.give.io_readReq", "pool", False, World.pool_by_command, "pool"),
-    Row("table by page", f"{UNIT}.give.io_readReq", "pool", False, World.pool_by_page, "pool", refused=page_error),
-    Row("table back by command", f"{UNIT}.give.io_write_req", "pool", True, World.pool_by_command, "pool"),
-    Row(
-        "table back by page", f"{UNIT}.give.io_write_req", "pool", True, World.pool_by_page, "pool", refused=page_error
-    ),
     Row("groups", f"{SCANNER}_read", "group", False, World.grants, "grants"),
     Row("groups cleared", f"{SCANNER}_write", "group", True, World.grants, "grants"),
     Row("marks", f"{SCANNER}_read", "dirty", False, World.grants, "grants"),
@@ -107,5 +93,5 @@ ROWS = [
     Row("NO_RUN", f"{BUILDER}_write", "no_run", True, World.grants, "grants"),
 ]
 
-KINDS = {(row.zone, row.write) for row in ROWS} | {("pooled", False)}
-"""Every transfer that there may be; the tables of the pool are read as others are."""
+KINDS = {(row.zone, row.write) for row in ROWS}
+"""Every transfer that there may be."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Swap tables and readahead: every command against the golden model, by ring and by register, and what goes wrong."""
+"""Swap tables: every command against the golden model, by ring and by register, and what goes wrong."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, folio_word, shadow_word
 from hwswap.model.tables import Answer
 from hwswap.stimulus.table_commands import PAGE
-from hwswap_map import Opcode, Readahead, Status, TableKind
+from hwswap_map import Opcode, Status, TableKind
 
 from cases.bench import Bench
 from cases.tabled import TableHost
@@ -19,8 +19,6 @@ from cases.tabled import TableHost
 SSD = BLKDEV | SOLIDSTATE
 SIZES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 6: 300}
 """Pages of the devices of most tests: with a partial last cluster, with whole ones, and with part of one."""
-
-WINDOW_HITS = m.MEM_TABLE_WINDOW_WINDOW_HITS
 
 
 @dataclass
@@ -46,13 +44,6 @@ async def tabled(bench: Bench, sizes: dict[int, int]) -> TableHost:
     return TableHost(bench, {type_: Device(pages) for type_, pages in sizes.items()})
 
 
-async def state_is(bench: Bench, host: TableHost) -> None:
-    """Compare the register of the readahead's state."""
-    state = host.tables.readahead
-    value = m.READAHEAD_PREVIOUS.put(state.previous) | m.READAHEAD_PAGES.put(state.last)
-    assert await bench.read(m.READAHEAD_OFFSET) == value
-
-
 # By the ring
 
 
@@ -62,7 +53,6 @@ async def random_commands_by_the_ring(dut):
     bench, host = await start(dut)
     for _ in range(36):
         await host.run(host.generator.draw(bench.rng.choice((1, 3, 8, 24, 64))))
-        await state_is(bench, host)
     bench.log.info("%s", dict(sorted(host.generator.counts.items())))
     for opcode in Opcode:
         if opcode >= Opcode.TABLE_GIVE:
@@ -180,12 +170,10 @@ async def each_table_command_says_why_it_refuses(dut):
         (Command(Opcode.TABLE_CLEAR, 0, nr=1, arg0=1 | ANY << 32, arg1=2), Status.BAD_RANGE),
         *(
             (Command(opcode, 0, arg0=slot | ANY << 32, arg1=0), Status.BAD_RANGE)
-            for opcode in (Opcode.TABLE_LOOKUP, Opcode.TABLE_COUNT, Opcode.TABLE_SCAN, Opcode.WINDOW)
+            for opcode in (Opcode.TABLE_LOOKUP, Opcode.TABLE_COUNT, Opcode.TABLE_SCAN)
             for slot in (pages, pages + SLOTS, 0xFFFF_FFFF)
         ),
-        (Command(Opcode.WINDOW, 0, arg0=0, arg1=3), Status.BAD_RANGE),
-        *((Command(Opcode.WINDOW, 0, arg0=9, arg1=n), Status.BAD_RANGE) for n in (10, 12, 15, 26)),
-        *((Command(opcode), Status.BAD_OPCODE) for opcode in (24, 31, 41, 47, 49, 63, 160, 176)),
+        *((Command(opcode), Status.BAD_OPCODE) for opcode in (24, 31, 41, 47, 48, 49, 63, 160, 176)),
     ]
     errors = await bench.read(m.STAT_COMMAND_ERRORS_OFFSET)
     bench.memory.writes.clear()
@@ -196,7 +184,6 @@ async def each_table_command_says_why_it_refuses(dut):
         if status != Status.BAD_OPCODE:
             assert host.tables.carry_out(command) == Answer(status), f"the model: {command}"
     host.same_memory()
-    await state_is(bench, host)
     assert await bench.read(m.STAT_COMMAND_ERRORS_OFFSET) == errors + len(wrong)
     for type_ in host.tables.devices:
         await host.same(Command(Opcode.TABLE_COUNT, type_, arg2=target))
@@ -217,42 +204,12 @@ async def tables_before_one_that_is_not_aligned_are_taken_over(dut):
         )
 
 
-# Windows
-
-
 @cocotb.test()
-async def windows_follow_the_faults(dut):
-    """Sequences, jumps, both devices, all page_cluster values, windows of a fixed size in between."""
-    bench, host = await start(dut)
-    for type_ in (0, 3):
-        await host.give_all(type_)
-    rng = bench.rng
-    offset, hits = 1, 0
-    commands = []
-    for _ in range(400):
-        type_ = rng.choice((0, 0, 0, 3))
-        step = rng.choice((1, 1, 1, 1, -1, 2, 8, rng.randrange(SIZES[3])))
-        offset = (offset + step - 1) % (SIZES[type_] - 1) + 1
-        policy = Readahead.FIXED if rng.random() < 0.1 else Readahead.ADAPTIVE
-        arg1 = rng.choice((3, 3, 4, rng.randrange(10))) | policy << 4 | WINDOW_HITS.put(hits)
-        bitmap = rng.choice((0, *host.places.targets))
-        commands.append(Command(Opcode.WINDOW, type_, arg0=offset, arg1=arg1, arg2=bitmap))
-        hits = rng.choice((0, 0, 1, 2, 3, 6, 7, 100))
-    for at in range(0, len(commands), 40):
-        await host.same(*commands[at : at + 40])
-        await state_is(bench, host)
-
-
-@cocotb.test()
-async def a_reset_forgets_tables_and_windows(dut):
+async def a_reset_forgets_tables(dut):
     bench, host = await start(dut)
     await host.give_all(3)
-    await host.same(Command(Opcode.WINDOW, 3, arg0=700, arg1=3 | WINDOW_HITS.put(5)))
-    await host.same(Command(Opcode.WINDOW, 3, arg0=700, arg1=3))
-    await state_is(bench, host)
     await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
     await bench.until_not_resetting()
-    assert await bench.read(m.READAHEAD_OFFSET) == 0
     await bench.setup()
     host = await tabled(bench, SIZES)
     await host.same(*(Command(Opcode.TABLE_LOOKUP, 3, arg0=cluster * SLOTS) for cluster in range(4)))
@@ -411,14 +368,13 @@ async def errors_of_reads_and_writes(dut):
         Command(Opcode.TABLE_FILL, 3, nr=200, arg0=arg0),
         Command(Opcode.TABLE_CLEAR, 3, nr=200, arg0=arg0),
         Command(Opcode.TABLE_REPLACE, 3, nr=200, arg0=arg0),
-        Command(Opcode.WINDOW, 3, arg0=arg0, arg1=4 | 1 << 4, arg2=host.places.targets[0]),
     ]
     cases = [(command, "table", slot, False) for command in table_reads for slot in (3,)]
     cases += [
         (command, "table", 150, False) for command in table_reads if command.nr or command.opcode == Opcode.TABLE_COUNT
     ]
     cases += [(command, "table", slot, True) for command in table_reads[4:6] for slot in (3, 100, 202)]
-    cases += [(command, "target", 0, True) for command in (*table_reads[1:3], table_reads[7])]
+    cases += [(command, "target", 0, True) for command in table_reads[1:3]]
     give = Command(Opcode.TABLE_GIVE, 3, nr=4, arg0=0, arg2=host.places.sources[0])
     cases += [(give, "source", 0, False)]
     bench.rng.shuffle(cases)

@@ -18,15 +18,11 @@ from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.table_words import ANY, FLAGS, KINDS, folio_word, kind_of, shadow_word
 from hwswap_map import Flag, Opcode, Status
 
-from cases.bench import ADDRESSES, GUARD, TIMEOUT_CYCLES, Bench, Completion, Layout
-from cases.operations import Page
+from cases.bench import ADDRESSES, TIMEOUT_CYCLES, Bench, Completion, Layout
 
 SSD = BLKDEV | SOLIDSTATE
 PAGE = 4096
 RING_LOG2 = 2
-POOL = 8
-"""Tables in the pool."""
-
 GIVEN = 9
 """Tables of one TABLE_GIVE: more than a multiple of what its address is aligned to."""
 
@@ -62,8 +58,6 @@ def zones(clusters: int, cpus: int, ring_log2: int) -> dict[str, Zone]:
     return grants | {
         "commands": Zone(m.MEM_COMMAND_BYTES << RING_LOG2, register=m.CMD_BASE_OFFSET),
         "completions": Zone(m.MEM_COMPLETION_BYTES << RING_LOG2, register=m.CPL_BASE_OFFSET),
-        "pool": Zone(8 * POOL, register=m.POOL_BASE_OFFSET),
-        "pooled": Zone(PAGE * POOL, PAGE),
         "dump": Zone(2 * m.MEM_CLUSTER_STATE_BYTES, 8),
         "source": Zone(8 * GIVEN),
         "table": Zone(PAGE, PAGE),
@@ -85,7 +79,7 @@ class World:
     def __init__(self, bench: Bench, caps: int, ring_log2: int) -> None:
         """Choose places; nothing is told yet."""
         self.bench = bench
-        self.has = {name for name in ("pool", "check", "grants") if getattr(m, f"CAPS_{name.upper()}").get(caps)}
+        self.has = {name for name in ("check", "grants") if getattr(m, f"CAPS_{name.upper()}").get(caps)}
         self.has |= set() if m.CAPS_GRANTS_ONLY.get(caps) else {"core"}
         self.clusters, self.cpus, self.ring_log2 = m.CAPS_CLUSTERS.get(caps), m.CAPS_CPUS.get(caps), ring_log2
         self.zones = zones(self.clusters, self.cpus, ring_log2)
@@ -96,7 +90,6 @@ class World:
         self.window = bench.rng.randrange(m.DMA_WINDOW_COUNT)
         self.stages: dict[str, Callable[[], Awaitable[None]]] = {}
         self.asking, self.looking = Lock(), Lock()
-        self.page = Page(bench, 0)
         self.heads = {(0, 0): 0, (self.cpus - 1, ORDERS - 1): 0}
 
     @classmethod
@@ -127,10 +120,6 @@ class World:
         await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
         if "core" in world.has:
             await bench.write(m.CMD_SIZE_OFFSET, RING_LOG2)
-        if "pool" in world.has:
-            for number in range(POOL):
-                bench.memory.put_word(world.at["pool"] + 8 * number, world.at["pooled"] + PAGE * number)
-            await bench.write(m.POOL_SIZE_OFFSET, POOL)
         await bench.enable()
         if "core" in world.has:
             await world.begin_tables()
@@ -261,48 +250,6 @@ class World:
             self.bench.memory.put_word(self.at["source"] + 8 * number, address)
         await self.table(Opcode.TABLE_GIVE, "source", nr=GIVEN, arg0=SLOTS)
         assert await self.table(Opcode.TABLE_TAKE, nr=GIVEN, arg0=SLOTS) == GIVEN
-
-    # The pool
-
-    async def pool_by_command(self) -> None:
-        """Allocate a cluster, and free it, by commands."""
-        done = await self.do(Command(Opcode.ALLOC, order=ORDERS - 1))
-        assert (done.status, done.type) == (Status.OK, ALLOCATES)
-        await self.pooled(done.slot)
-        await self.do(Command(Opcode.FREE, ALLOCATES, nr=SLOTS, arg0=done.slot))
-        await self.back()
-
-    async def pool_by_page(self) -> None:
-        """Allocate a cluster, and free it, by a CPU's page."""
-        response = await self.page.ask(Opcode.ALLOC, order=ORDERS - 1)
-        assert m.CPU_PAGE_RESPONSE_STATUS.get(response) == Status.OK
-        slot = m.CPU_PAGE_RESPONSE_SLOT.get(response)
-        await self.pooled(slot)
-        response = await self.page.ask(Opcode.FREE, type_=ALLOCATES, nr=SLOTS, slot=slot)
-        assert m.CPU_PAGE_RESPONSE_STATUS.get(response) == Status.OK
-        await self.back()
-
-    async def left(self, count: int) -> None:
-        """Wait until so many tables are left."""
-
-        async def counted() -> bool:
-            return m.POOL_STATE_LEFT.get(await self.bench.read(m.POOL_STATE_OFFSET)) == count
-
-        await self.until(counted, f"the pool does not come to {count} tables")
-
-    async def pooled(self, slot: int) -> None:
-        """See that a cluster has the pool's last table."""
-        await self.left(POOL - 1)
-        last, mark = self.at["pooled"] + PAGE * (POOL - 1), shadow_word(slot)
-        self.bench.memory.put_word(last, mark)
-        assert await self.look(ALLOCATES, slot) == (Status.OK, mark)
-        self.bench.memory.put_word(last, 0)
-        self.bench.memory.put_word(self.at["pool"] + 8 * (POOL - 1), GUARD)
-
-    async def back(self) -> None:
-        """See that it is back."""
-        await self.left(POOL)
-        assert self.load("pool", POOL)[-1] == self.at["pooled"] + PAGE * (POOL - 1)
 
     # Marks and grants
 

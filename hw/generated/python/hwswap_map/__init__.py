@@ -102,7 +102,6 @@ class Opcode(IntEnum):
     TABLE_FILL = 38  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, point to a folio: the entry of each becomes PFN ARG1, its first page, 57 bits of it, count and zero flag stay (__swap_cache_do_add_folio). NO_TABLE, and nothing written, when the cluster has none. Each has to be of one of table_scan.KINDS, ARG0[38:32], before; else nothing is written, the status is UNEXPECTED, and RESULT.SLOT is the first that is not. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of those slots of the cluster that are not. RESULT, if done: the word of slot ARG0 as it was.
     TABLE_CLEAR = 39  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, free (ARG1 is 0), or gives them the shadow ARG1[58:0], which has bit 0 set (else BAD_RANGE), and count and zero flag stay (__swap_cache_do_del_folio). What is expected, RESULT, ARG2 and NO_TABLE are as with TABLE_FILL.
     TABLE_REPLACE = 40  # Makes slots ARG0[31:0]..+NR-1, all in one cluster, point to another folio: the entry of each, which has to be that of PFN ARG2, becomes PFN ARG1; count and zero flag stay (__swap_cache_replace_folio). If one has not, nothing is written, the status is UNEXPECTED, and RESULT.SLOT is the first that has not. NO_TABLE as with TABLE_FILL. RESULT, if done: the word of slot ARG0 as it was.
-    WINDOW = 48  # Readahead: the slots to read around slot ARG0[31:0] of device TYPE. ARG1: table_window. RESULT: need_reclaim.SLOT the first, NR how many. If ARG2 is not 0, the 64 bytes there (64-byte aligned) get a bitmap of those slots of the cluster that are in the window and are to be read: in use, and not cached (SHADOW); none without table. Windows are at most 512 slots, so one is always inside a cluster; BAD_RANGE for PAGE_CLUSTER above 9, and for slot 0, the header.
 
 
 class Flag(IntEnum):
@@ -119,11 +118,6 @@ class PciId(IntEnum):
     DEVICE = 21335  # ASCII SW.
 
 
-class Readahead(IntEnum):
-    ADAPTIVE = 0  # As Linux 7.3 (swap_cluster_readahead).
-    FIXED = 1  # Always 2^PAGE_CLUSTER slots, for swapoff (a patch of April 2020 that was not merged). The state of ADAPTIVE stays.
-
-
 BAR_SIZE = 0x20000
 ID_OFFSET = 0x0
 ID_MAGIC = Field(0, 48, 0x485753574150)
@@ -137,7 +131,6 @@ CAPS_DEVICES = Field(0, 8, 0x0)
 CAPS_CPUS = Field(8, 8, 0x0)
 CAPS_ORDERS = Field(20, 4, 0x0)
 CAPS_TABLES = Field(26, 1, 0x0)
-CAPS_POOL = Field(27, 1, 0x0)
 CAPS_INDEX = Field(28, 1, 0x0)
 CAPS_STEPS = Field(29, 1, 0x0)
 CAPS_CHECK = Field(30, 1, 0x0)
@@ -231,16 +224,6 @@ LOOKUP_INFO_KIND = Field(8, 3, 0x0)
 LOOKUP_INFO_COUNT = Field(12, 4, 0x0)
 LOOKUP_INFO_ZERO = Field(16, 1, 0x0)
 LOOKUP_INFO_SEQ = Field(48, 16, 0x0)
-READAHEAD_OFFSET = 0x220
-READAHEAD_PREVIOUS = Field(0, 32, 0x0)
-READAHEAD_PAGES = Field(32, 10, 0x0)
-POOL_BASE_OFFSET = 0x228
-POOL_BASE_ADDR = Field(0, 64, 0x0)
-POOL_SIZE_OFFSET = 0x230
-POOL_SIZE_NR = Field(0, 32, 0x0)
-POOL_STATE_OFFSET = 0x238
-POOL_STATE_LEFT = Field(0, 32, 0x0)
-POOL_STATE_LEAST = Field(32, 32, 0x0)
 DMA_REFUSED_OFFSET = 0x280
 DMA_REFUSED_WRITE = Field(0, 1, 0x0)
 DMA_REFUSED_VALID = Field(1, 1, 0x0)
@@ -404,11 +387,6 @@ MEM_TABLE_SCAN_BYTES = 8
 MEM_TABLE_SCAN_SLOTS_OFFSET = 0x0
 MEM_TABLE_SCAN_SLOTS_SLOT = Field(0, 32, 0x0)
 MEM_TABLE_SCAN_SLOTS_KINDS = Field(32, 7, 0x0)
-MEM_TABLE_WINDOW_BYTES = 8
-MEM_TABLE_WINDOW_WINDOW_OFFSET = 0x0
-MEM_TABLE_WINDOW_WINDOW_PAGE_CLUSTER = Field(0, 4, 0x0)
-MEM_TABLE_WINDOW_WINDOW_POLICY = Field(4, 1, 0x0)
-MEM_TABLE_WINDOW_WINDOW_HITS = Field(32, 32, 0x0)
 MEM_TABLE_RANGE_BYTES = 512
 MEM_TABLE_RANGE_KIND_OFFSET = 0x0
 MEM_TABLE_RANGE_KIND_COUNT = 56

@@ -63,7 +63,6 @@ VerilatedCore::VerilatedCore(uint32_t seed) : context_(std::make_unique<Verilate
   VCore &m = *model_;
   m.io_resp_ready = 1;
   m.io_clear = 0;
-  m.io_pool_none = m.io_pool_full = 0;
   m.io_policy_scan = m.io_policy_device = m.io_policy_hint = m.io_policy_placement = 0;
   m.io_policy_seed = 0;
   m.io_policy_reseed = 0;

@@ -88,17 +88,11 @@ object Emit {
         name = "reset-timeout-log2",
         doc = "cycles for which RESET waits for the bus, as a power of two exponent, 6 to 32"
       ) resetTimeoutLog2: Int = 20,
-      @arg(name = "no-tables", doc = "without commands on swap tables and their registers, and so without their pool")
-      noTables: Flag,
-      @arg(name = "no-pool", doc = "without the pool of swap tables") noPool: Flag,
       @arg(name = "no-index", doc = "without the policy PLACEMENT: INDEXED") noIndex: Flag,
       @arg(name = "no-steps", doc = "without the STEP commands") noSteps: Flag,
       @arg(name = "no-check", doc = "without the commands CHECK and DUMP") noCheck: Flag,
       @arg(doc = "with marks and grants") grants: Flag,
       @arg(name = "no-core", doc = "with nothing but registers and marks and grants; needs --grants") noCore: Flag,
-      @arg(name = "grant-ring-log2", doc = "entries of a ring of grants as a power of two exponent, 1 to 6")
-      grantRingLog2: Int = 2,
-      @arg(name = "no-open", doc = "without placement OPEN of grants") noOpen: Flag,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
       @arg(doc = "with comments that name the lines it comes from") locations: Flag
   ): Unit = {
@@ -106,21 +100,16 @@ object Emit {
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
     val p = sizes {
       val core = !noCore.value
-      val tables = core && !noTables.value
       Params(
         devices,
         cpus,
         clusters,
         BigInt(buildHash, 16),
-        tables = tables,
-        pool = tables && !noPool.value,
         index = core && !noIndex.value,
         steps = core && !noSteps.value,
         check = core && !noCheck.value,
         resetTimeoutLog2 = resetTimeoutLog2,
         grants = grants.value,
-        grantRingLog2 = grantRingLog2,
-        openPlacement = !noOpen.value,
         core = core
       )
     }

@@ -36,14 +36,9 @@ object EmitGrants {
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
       @arg(doc = "clusters, a power of two from 64 to 524288") clusters: Int = 1024,
-      @arg(name = "ring-log2", doc = "entries of a ring as a power of two exponent, 1 to 6") ringLog2: Int = 2,
-      @arg(name = "no-open", doc = "without placement OPEN") noOpen: Flag,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag
   ): Unit = {
-    val p = Emit.sizes {
-      val small = Params(devices, cpus, grants = true, grantRingLog2 = ringLog2, openPlacement = !noOpen.value)
-      Params.grantsOnly(small).copy(clusters = clusters)
-    }
+    val p = Emit.sizes(Params.grantsOnly(Params(devices, cpus, grants = true)).copy(clusters = clusters))
     Emit.write(targetDir, "GrantPins.sv", Emit.text(new GrantPins()(p), synthesis.value))
   }
 

@@ -31,7 +31,6 @@ object RegMap {
     val Cpus: MapField = MapField(8, 8, BigInt("0", 16))
     val Orders: MapField = MapField(20, 4, BigInt("0", 16))
     val Tables: MapField = MapField(26, 1, BigInt("0", 16))
-    val Pool: MapField = MapField(27, 1, BigInt("0", 16))
     val Index: MapField = MapField(28, 1, BigInt("0", 16))
     val Steps: MapField = MapField(29, 1, BigInt("0", 16))
     val Check: MapField = MapField(30, 1, BigInt("0", 16))
@@ -193,24 +192,6 @@ object RegMap {
     val Count: MapField = MapField(12, 4, BigInt("0", 16))
     val Zero: MapField = MapField(16, 1, BigInt("0", 16))
     val Seq: MapField = MapField(48, 16, BigInt("0", 16))
-  }
-  object Readahead {
-    val Offset: Int = 0x220
-    val Previous: MapField = MapField(0, 32, BigInt("0", 16))
-    val Pages: MapField = MapField(32, 10, BigInt("0", 16))
-  }
-  object PoolBase {
-    val Offset: Int = 0x228
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object PoolSize {
-    val Offset: Int = 0x230
-    val Nr: MapField = MapField(0, 32, BigInt("0", 16))
-  }
-  object PoolState {
-    val Offset: Int = 0x238
-    val Left: MapField = MapField(0, 32, BigInt("0", 16))
-    val Least: MapField = MapField(32, 32, BigInt("0", 16))
   }
   object DmaRefused {
     val Offset: Int = 0x280
@@ -486,15 +467,6 @@ object MemMap {
       val Kinds: MapField = MapField(32, 7, BigInt("0", 16))
     }
   }
-  object TableWindow {
-    val Bytes: Int = 8
-    object Window {
-      val Offset: Int = 0x0
-      val PageCluster: MapField = MapField(0, 4, BigInt("0", 16))
-      val Policy: MapField = MapField(4, 1, BigInt("0", 16))
-      val Hits: MapField = MapField(32, 32, BigInt("0", 16))
-    }
-  }
   object TableRange {
     val Bytes: Int = 512
     object Kind {
@@ -666,7 +638,6 @@ object OpcodeCode {
   val TableFill: Int = 38
   val TableClear: Int = 39
   val TableReplace: Int = 40
-  val Window: Int = 48
 }
 
 object FlagCode {
@@ -681,9 +652,4 @@ object FlagCode {
 object PciIdCode {
   val Vendor: Int = 4660
   val Device: Int = 21335
-}
-
-object ReadaheadCode {
-  val Adaptive: Int = 0
-  val Fixed: Int = 1
 }

@@ -7,7 +7,7 @@ import hwswap.bus.{AxiGate, AxiLitePins, AxiLiteSlave, AxiMerge, AxiPins, Dma}
 import hwswap.core.Core
 import hwswap.grants.Grants
 import hwswap.shell.{CommandRing, GrantShell, HostSide, ResetControl, Shell}
-import hwswap.tables.TableReader
+import hwswap.tables.{TableReader, Tables}
 
 /** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for whoever
   * simulates it.
@@ -38,7 +38,7 @@ class HwSwap(implicit val p: Params) extends Module {
   private def resettable[M <: Module](module: => M): M =
     withReset(reset.asBool || resetControl.io.pulse)(Module(module))
   private val dma = Option.when(p.core)(resettable(new Dma(CommandRing.Reader, CommandRing.Bursts)))
-  private val tableDma = Option.when(p.tables)(resettable(new Dma(TableReader(), p.tableBursts)))
+  private val tableDma = Option.when(p.core)(resettable(new Dma(TableReader(), Tables.Bursts)))
   private val grants = Option.when(p.grants)(resettable(new Grants).io)
   val shell: HostSide = if (p.core) resettable(new Shell) else resettable(new GrantShell)
 
@@ -86,17 +86,19 @@ class HwSwap(implicit val p: Params) extends Module {
   }
   resetControl.io.dmaIdle := mastersIdle
 
-  private def joinCore(shell: Shell, dma: Dma[UInt]): Unit = {
-    dma.io.port <> shell.io.dma
-    shell.io.dmaError := dma.io.error
-    shell.io.tableDma <> tableDma.map(_.io.port).getOrElse(DontCare)
+  private def joinCore(shell: Shell): Unit = {
+    for (dma <- dma) {
+      dma.io.port <> shell.io.dma
+      shell.io.dmaError := dma.io.error
+    }
+    for (dma <- tableDma) dma.io.port <> shell.io.tableDma
     val core = Module(new Core).io
     core <> shell.io.core
     shell.io.clear := resetControl.io.pulse
     resetControl.io.cleared := core.req.ready && shell.io.ready
   }
-  (shell, dma) match {
-    case (full: Shell, Some(dma)) => joinCore(full, dma)
+  shell match {
+    case full: Shell => joinCore(full)
     case _ => resetControl.io.cleared := true.B
   }
 

@@ -37,12 +37,6 @@ object MapAccess {
   def words(bytes: Int): Int = bytes / Axi.DataBytes
 }
 
-/** What addresses of arrays in host memory are multiples of, as powers of two. */
-object BaseAlignment {
-  val LineLog2: Int = 6
-  val PageLog2: Int = 12
-}
-
 /** The registers of a block, each declared where it is kept.
   *
   * @param port
@@ -55,10 +49,11 @@ class RegisterFile(port: RegPort) {
   /** What is read at `offset`. */
   def readOnly(offset: Int, value: UInt): Unit = reads += offset -> value
 
-  /** A read-write register with an address that is a multiple of 2^log2: the bits below are not taken over, and read 0.
-    */
-  def address(offset: Int, field: MapField, log2: Int): UInt =
+  /** A read-write register with an address that is a multiple of 64: the bits below are not taken over, and read 0. */
+  def address(offset: Int, field: MapField): UInt = {
+    val log2 = 6
     readWrite(offset, MapField(field.lsb + log2, field.width - log2, field.reset >> log2))
+  }
 
   /** A plain read-write register: only the bits of `fields` exist. Gives the whole word. */
   def readWrite(offset: Int, fields: MapField*): UInt = {

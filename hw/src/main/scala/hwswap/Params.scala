@@ -17,14 +17,8 @@ import hwswap.bus.Axi
   * @param slots
   *   slots of a cluster: 512, the kernel's SWAPFILE_CLUSTER. A power of two from 8 on that is smaller makes a core for
   *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
-  * @param tableBursts
-  *   bursts of swap-table words in flight, reads and writes each: a power of two from 4 to 32
   * @param resetTimeoutLog2
   *   cycles for which CONTROL.RESET waits for the bus, as a power of two exponent, 6 to 32
-  * @param tables
-  *   the commands on swap tables, WINDOW, and the registers LOOKUP and READAHEAD
-  * @param pool
-  *   the pool of swap tables, from which a cluster gets its table by itself; needs `tables`
   * @param index
   *   the policy PLACEMENT: INDEXED can be chosen
   * @param steps
@@ -33,10 +27,6 @@ import hwswap.bus.Axi
   *   the commands CHECK and DUMP
   * @param grants
   *   marks and grants
-  * @param grantRingLog2
-  *   entries of a ring of grants as a power of two exponent, 1 to 6
-  * @param openPlacement
-  *   grants can be placed by OPEN
   * @param core
   *   the allocator, with all that only it has use for: commands and swap tables. Without it there are registers, and
   *   marks and grants
@@ -47,16 +37,11 @@ final case class Params(
     clusters: Int = 1024,
     buildHash: BigInt = 0,
     slots: Int = 512,
-    tableBursts: Int = 8,
     resetTimeoutLog2: Int = 20,
-    tables: Boolean = true,
-    pool: Boolean = true,
     index: Boolean = true,
     steps: Boolean = true,
     check: Boolean = true,
     grants: Boolean = false,
-    grantRingLog2: Int = 2,
-    openPlacement: Boolean = true,
     core: Boolean = true
 ) {
   private def powerOfTwo(value: Int, from: Int, to: Int): Boolean =
@@ -66,18 +51,13 @@ final case class Params(
   require(cpus >= 1 && cpus <= 64, s"cpus is $cpus: choose 1 to 64")
   require(powerOfTwo(slots, 8, 512), s"slots is $slots: choose 512, or a power of two from 8 on for proofs")
 
-  require(powerOfTwo(tableBursts, 4, 32), s"tableBursts is $tableBursts: choose 4, 8, 16 or 32")
   require(
     resetTimeoutLog2 >= 6 && resetTimeoutLog2 <= 32,
     s"resetTimeoutLog2 is $resetTimeoutLog2: choose 6 to 32"
   )
-  require(tables || !pool, "pool is true and tables is false: there is no pool without swap tables, leave out both")
-
   require(core || grants, "core is false and grants is false: there is nothing left, choose one of the two")
   for (
     (what, there) <- Seq(
-      "tables" -> tables,
-      "pool" -> pool,
       "index" -> index,
       "steps" -> steps,
       "check" -> check
@@ -95,7 +75,6 @@ final case class Params(
     powerOfTwo(clusters, leastClusters, mostClusters),
     s"clusters is $clusters: choose a power of two from $leastClusters to $mostClusters"
   )
-  require(grantRingLog2 >= 1 && grantRingLog2 <= 6, s"grantRingLog2 is $grantRingLog2: choose 1 to 6")
   require(buildHash >= 0 && buildHash.bitLength <= 64, "buildHash does not fit in 64 bits")
 
   val slotBits: Int = log2Ceil(slots)
@@ -156,6 +135,9 @@ object Params {
   val GroupClusters: Int = 64
   val ChunkClusters: Int = 32768
 
+  /** Entries of a ring of grants, as a power of two exponent. */
+  val GrantRingLog2: Int = 2
+
   /** An engine of marks and grants alone.
     *
     * @param p
@@ -163,8 +145,6 @@ object Params {
     */
   def grantsOnly(p: Params): Params = p.copy(
     core = false,
-    tables = false,
-    pool = false,
     index = false,
     steps = false,
     check = false

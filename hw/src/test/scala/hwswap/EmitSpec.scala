@@ -43,12 +43,12 @@ class EmitSpec extends AnyFunSpec {
 
   it("elaborates at the ends of what a size may be") {
     val ends = Seq(
-      Params(devices = 1, cpus = 1, clusters = 8, tableBursts = 4, resetTimeoutLog2 = 6),
-      Params(devices = 32, cpus = 64, clusters = 65536, tableBursts = 32, resetTimeoutLog2 = 32),
-      Params(devices = 1, cpus = 1, clusters = 64, grants = true, grantRingLog2 = 1),
-      Params.grantsOnly(Params(devices = 1, cpus = 1, grants = true, grantRingLog2 = 1)).copy(clusters = 64),
+      Params(devices = 1, cpus = 1, clusters = 8, resetTimeoutLog2 = 6),
+      Params(devices = 32, cpus = 64, clusters = 65536, resetTimeoutLog2 = 32),
+      Params(devices = 1, cpus = 1, clusters = 64, grants = true),
+      Params.grantsOnly(Params(devices = 1, cpus = 1, grants = true)).copy(clusters = 64),
       Params
-        .grantsOnly(Params(devices = 32, cpus = 64, grants = true, grantRingLog2 = 6))
+        .grantsOnly(Params(devices = 32, cpus = 64, grants = true))
         .copy(clusters = 524288)
     )
     for (size <- ends) {
@@ -63,7 +63,6 @@ class EmitSpec extends AnyFunSpec {
       "devices is 33: choose 1 to 32" -> (() => Params(devices = 33)),
       "cpus is 0: choose 1 to 64" -> (() => Params(cpus = 0)),
       "clusters is 9: choose a power of two from 8 to 65536" -> (() => Params(clusters = 9)),
-      "grantRingLog2 is 7: choose 1 to 6" -> (() => Params(grantRingLog2 = 7)),
       "there is nothing left, choose one of the two" -> (() =>
         Params.grantsOnly(Params(grants = true)).copy(grants = false)
       ),
@@ -71,8 +70,8 @@ class EmitSpec extends AnyFunSpec {
       "clusters is 32: choose a power of two from 64 to 65536" -> (() => Params(clusters = 32, grants = true)),
       "clusters is 1048576: choose a power of two from 64 to 524288" ->
         (() => Params.grantsOnly(Params(grants = true)).copy(clusters = 1048576)),
-      "tables is there and core is false: it needs the core, leave out both" ->
-        (() => Params.grantsOnly(Params(grants = true)).copy(tables = true))
+      "check is there and core is false: it needs the core, leave out both" ->
+        (() => Params.grantsOnly(Params(grants = true)).copy(check = true))
     )
     for ((sentence, make) <- wrong)
       assert(intercept[IllegalArgumentException](make()).getMessage.endsWith(sentence))

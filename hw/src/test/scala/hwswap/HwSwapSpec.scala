@@ -191,10 +191,6 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     val before = host.memory.bursts.length
     assert(allocByPage() == StatusCode.Ok && lookup() == StatusCode.Ok)
     assert(host.memory.bursts.length == before + 1)
-    // With a pool, an allocation out of FREE takes a table.
-    host.write(RegMap.PoolBase.Offset, Target + 0x3f)
-    assert(host.read(RegMap.PoolBase.Offset) == Target)
-    host.write(RegMap.PoolSize.Offset, 4)
 
     host.memory.bad = address => address >= Commands && address < Commands + 0x1000
     host.queue(HostCommand(OpcodeCode.Nop))

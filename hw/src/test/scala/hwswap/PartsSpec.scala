@@ -11,15 +11,13 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost._
 
   private val full = Params(devices = 3, cpus = 2, clusters = 64)
-  private val lean = full.copy(tables = false, pool = false, index = false, steps = false, check = false)
+  private val lean = full.copy(index = false, steps = false, check = false)
   private val flags = MemMap.DeviceFlags.Flags
   private val ssd = put(flags.Blkdev, 1) | put(flags.Solidstate, 1)
   private val pages = 4 * 512
 
   /** What CAPS says of a part, the modules that are only there with it, and an engine without it. */
   private val parts = Seq(
-    (RegMap.Caps.Tables, Seq("TableUnit", "Directory", "TablePool"), full.copy(tables = false, pool = false)),
-    (RegMap.Caps.Pool, Seq("TablePool"), full.copy(pool = false)),
     (RegMap.Caps.Index, Seq("ClusterIndex", "IndexFeed"), full.copy(index = false)),
     (RegMap.Caps.Steps, Seq("StepUnit"), full.copy(steps = false)),
     (RegMap.Caps.Check, Seq("CheckUnit", "DumpUnit", "Dump"), full.copy(check = false))
@@ -33,18 +31,6 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
     OpcodeCode.StepVisit,
     OpcodeCode.StepAvailable,
     OpcodeCode.StepFree
-  )
-  private val tables = Seq(
-    OpcodeCode.TableGive,
-    OpcodeCode.TableTake,
-    OpcodeCode.TableLookup,
-    OpcodeCode.TableRange,
-    OpcodeCode.TableCount,
-    OpcodeCode.TableScan,
-    OpcodeCode.TableFill,
-    OpcodeCode.TableClear,
-    OpcodeCode.TableReplace,
-    OpcodeCode.Window
   )
 
   private def on(host: EngineHost, device: Int, base: Int): Unit = {
@@ -60,7 +46,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   private def says(host: EngineHost, p: Params): Unit = {
     val caps = host.read(RegMap.Caps.Offset)
-    val expected = Seq(p.tables, p.pool, p.index, p.steps, p.check)
+    val expected = Seq(p.index, p.steps, p.check)
     for (((field, _, _), there) <- parts.zip(expected)) assert(get(caps, field) == (if (there) 1 else 0))
   }
 
@@ -74,24 +60,18 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
       assert(gone.toSet.subsetOf(all))
       assert(modules(p).intersect(gone.toSet).isEmpty)
     }
-    assert(intercept[IllegalArgumentException](full.copy(tables = false)).getMessage.contains("leave out both"))
   }
 
-  it("allocates without tables and all else, and refuses the rest") {
+  it("allocates without all that can be left out, and refuses that") {
     simulate(new HwSwap()(lean)) { dut =>
       val host = new EngineHost(dut, seeded())
       host.start()
       host.setUp()
       says(host, lean)
-      refuses(host, tables ++ steps ++ Seq(OpcodeCode.Check, OpcodeCode.Dump))
+      refuses(host, steps ++ Seq(OpcodeCode.Check, OpcodeCode.Dump))
       val placement = RegMap.Policy.Placement
       host.write(RegMap.Policy.Offset, put(placement, PlacementPolicyCode.Indexed))
       assert(host.field(RegMap.Policy.Offset, placement) == PlacementPolicyCode.Linux)
-      for (offset <- Seq(RegMap.Lookup.Offset, RegMap.PoolBase.Offset, RegMap.PoolSize.Offset)) {
-        host.write(offset, 0x111)
-        assert(host.read(offset) == 0)
-      }
-      assert(host.read(RegMap.LookupInfo.Offset) == 0 && host.read(RegMap.Readahead.Offset) == 0)
 
       on(host, 1, base = 4)
       val taken = for (order <- 0 to 3) yield host.ok(HostCommand(OpcodeCode.Alloc, order = order)).slot
@@ -106,8 +86,8 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
   }
 
-  it("gives a table by command where there is no pool, and counts faults where there is no index") {
-    val p = full.copy(pool = false, index = false, steps = false)
+  it("gives a table by command and counts faults where there is no index") {
+    val p = full.copy(index = false, steps = false)
     simulate(new HwSwap()(p)) { dut =>
       val host = new EngineHost(dut, seeded())
       host.start()

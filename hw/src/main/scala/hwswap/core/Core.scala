@@ -73,8 +73,8 @@ class Core(implicit p: Params) extends Module {
     val unitTurn = executor.io.turn.turn
     val start = RegInit(false.B)
     val indexIdle = WireDefault(true.B)
-    start := unitTurn && turn === Turn.waiting && !start && lists.io.view.idle && settled &&
-      indexIdle && answers.io.empty && !io.pool.full
+    start := unitTurn && turn === Turn.waiting && !start && lists.io.view.idle && settled && indexIdle &&
+      answers.io.empty
     val running = start || turn === Turn.running
     val mine = units.map { case (_, ops) => RegNext(req.op.isOneOf(ops)) }
     for (((unit, _), itsTurn) <- units.zip(mine)) {
@@ -109,14 +109,6 @@ class Core(implicit p: Params) extends Module {
     executor.io.turn.done := answeredNow
     intake.io.unit.done := answeredNow || executor.io.turn.refused
     io.events := Mux(unitTurn, ofUnit(_.events), executor.io.events)
-
-    // Clusters that come into use or get empty. Of the units, one alone empties clusters that had a table.
-    val discarded = unitMeta.valid && req.op === CoreOp.discardDone
-    io.pool.event.valid := executor.io.pool.event.valid || discarded
-    io.pool.event.bits.cluster := cluster.io.opened.cluster
-    io.pool.event.bits.empties := discarded || executor.io.pool.event.bits.empties
-    executor.io.pool.none := io.pool.none
-    executor.io.pool.full := io.pool.full
 
     // The responses. The unit's comes last: before it is at work, all others have been given. A dumped cluster stays
     // open until its response is taken.

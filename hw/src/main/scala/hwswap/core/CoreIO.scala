@@ -119,23 +119,6 @@ object Policy {
   val NodeBits: Int = 4
 }
 
-/** A cluster leaves FREE for an allocation, and comes into use, or comes to FREE. */
-class PoolEvent(implicit p: Params) extends Bundle {
-  val cluster = UInt(p.clusterBits.W)
-  val empties = Bool()
-}
-
-/** What the core says of clusters to whom they get their swap tables from; see TablePool. */
-class PoolPort(implicit p: Params) extends Bundle {
-  val event = Valid(new PoolEvent)
-
-  /** There is no table for a cluster on FREE; of no meaning while `full`. */
-  val none = Input(Bool())
-
-  /** Of events, no more than those of the next two cycles may come. */
-  val full = Input(Bool())
-}
-
 /** A cluster as DUMP shows it. */
 class DumpPort(implicit p: Params) extends Bundle {
   val bitmap = new BitmapPort
@@ -163,7 +146,6 @@ class CoreIO(implicit p: Params) extends Bundle {
   /** Free slots of devices with write permission. */
   val freeSlots = Output(UInt(32.W))
   val events = Output(new CoreEvents)
-  val pool = new PoolPort
 
   /** An internal check failed (sticky until clear). */
   val fault = Output(Bool())

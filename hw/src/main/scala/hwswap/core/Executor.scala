@@ -25,7 +25,7 @@ class ClusterOutcome(implicit p: Params) extends Bundle {
   *
   *   - owner, rotating: the device's number, and what it is
   *   - inDevice: the cluster's number in its device
-  *   - present: the list it is on; onFrag, ofFree, empty: what it was; filled: the allocation fills it
+  *   - present: the list it is on; onFrag, empty: what it was; filled: the allocation fills it
   *   - low: 2^order - 1
   *   - changed, unchanged: what becomes of it with the request carried out, and without
   *   - turnsIfChanged, turnsElse: it comes into use or gets empty then
@@ -37,10 +37,9 @@ class LookStage(implicit p: Params) extends Bundle {
   val rotating = Bool()
   val inDevice = UInt(p.clusterBits.W)
   val present = UInt(p.listBits.W)
-  val onFrag, ofFree, empty, filled = Bool()
+  val onFrag, empty, filled = Bool()
   val low = UInt(p.slotBits.W)
   val changed, unchanged = new ClusterOutcome
-  val turnsIfChanged, turnsElse = Bool()
   val emptied = Bool()
   val delta = SInt((p.countBits + 1).W)
 }
@@ -91,7 +90,6 @@ class Executor(implicit p: Params) extends Module {
     val resp = Valid(new UnitResp)
     val room = Input(new CommitRoom)
     val events = Output(new CoreEvents)
-    val pool = new PoolPort
 
     // More than half of swap is in use; all devices and the available list show what was done.
     val halfUsed = Input(Bool())
@@ -182,7 +180,6 @@ class Executor(implicit p: Params) extends Module {
   look.owner := number
   look.rotating := rotates
   look.onFrag := meta.flag === ClusterFlag.frag
-  look.ofFree := meta.flag === ClusterFlag.free
   look.empty := io.opened.empty
   look.filled := meta.count + slots === p.slots.U
   look.low := SlotRange.lowSlots(op.order)
@@ -202,9 +199,7 @@ class Executor(implicit p: Params) extends Module {
   // Policy INDEXED: a cluster that was reached by a hint and has no run there was not searched, as it were.
   private val skips = p.indexed.B && indexed && !listed && !op.resumes
 
-  /** There is no table for it: it goes back behind the others on FREE, unsearched. (`swap_cluster_populate()`) */
-  private val tableless = io.pool.none && meta.flag === ClusterFlag.free
-  private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full) && !tableless
+  private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
 
   // An answer that names another cluster or order than was asked about.
   private val stray = op.resumes && (io.opened.cluster =/= asked.cluster || op.order =/= asked.order)
@@ -259,7 +254,6 @@ class Executor(implicit p: Params) extends Module {
     Mux(io.opened.empty, 0.U, meta.order),
     Mux(io.opened.empty, ListId.free, Mux(isFull, ListId.full.U, fragOf(meta.order)))
   )
-  when(tableless)(kept.relist := true.B)
   private val empties = meta.count === op.nr
   private val discards = device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard)
   private val left = outcome(
@@ -274,12 +268,6 @@ class Executor(implicit p: Params) extends Module {
   )
   look.changed := Mux(op.alloc, giving, left)
   look.unchanged := kept
-
-  /** It comes into use or gets empty, either way. */
-  private def turnsFree(outcome: ClusterOutcome): Bool =
-    (meta.flag === ClusterFlag.free) =/= (outcome.meta.flag === ClusterFlag.free)
-  look.turnsIfChanged := turnsFree(look.changed)
-  look.turnsElse := turnsFree(look.unchanged)
   look.emptied := empties
   look.delta := Mux(op.alloc, slots.zext, -op.nr.zext)
 
@@ -294,7 +282,7 @@ class Executor(implicit p: Params) extends Module {
     listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.opened.empty || mayFill,
     meta.flag =/= ClusterFlag.nonfull || mayEmpty
   )
-  private val stalled = !io.room.resp || (mayMove && !io.room.move) || (op.reclaim && !weighed) || io.pool.full
+  private val stalled = !io.room.resp || (mayMove && !io.room.move) || (op.reclaim && !weighed)
   private val lookDone = Wire(Bool())
   private val committing = RegInit(false.B)
   private val commitNext = (lookDone || (inCommit && !committing)) && !stalled
@@ -320,9 +308,6 @@ class Executor(implicit p: Params) extends Module {
   when(asks) {
     io.newMeta.bits.flag := ClusterFlag.none
   }
-  io.pool.event.valid := changes && Mux(asPlanned, commit.turnsIfChanged, commit.turnsElse)
-  io.pool.event.bits.cluster := io.opened.cluster
-  io.pool.event.bits.empties := !commit.ofFree
   io.newEmpty := Mux(op.alloc, commit.empty && !allocates, commit.emptied)
   io.rowChange.valid := allocates || frees
   io.rowChange.bits.used := op.alloc
@@ -368,7 +353,7 @@ class Executor(implicit p: Params) extends Module {
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
   private val ends =
-    searched(op.alloc && !rejected && !willAsk && !ofFull && !tableless, listed || op.resumes)
+    searched(op.alloc && !rejected && !willAsk && !ofFull, listed || op.resumes)
   io.forward.newHint.valid := RegNext(ends, false.B)
   private val key = WireDefault(op.key)
   when(commit.rotating) {

@@ -129,9 +129,6 @@ class SlowPath(implicit p: Params) extends Module {
   private val named = io.index.ofOrder.valid || (!large && io.index.ofAny.valid)
   private val ofIndex = Mux(io.index.ofOrder.valid, io.index.ofOrder.bits, io.index.ofAny.bits)
 
-  /** FREE was looked at first, and what the index named is still to be had if that failed: without a table. */
-  private val freeFirst = Reg(Bool())
-
   // A rotating device's own place, or the CPU's, before any device was visited.
   private val resumed = Reg(Bool())
   private val resuming = RegInit(false.B)
@@ -238,10 +235,7 @@ class SlowPath(implicit p: Params) extends Module {
         state := State.recall
       }.elsewhen(io.lists.idle && RegNext(io.lists.idle, false.B)) {
         // What was begun goes on, whatever the policy is now.
-        when(asked && freeFirst && named) {
-          freeFirst := false.B
-          goToNamed()
-        }.elsewhen(asked) {
+        when(asked) {
           leaveDevice()
         }.elsewhen(indexes && position === 0.U) {
           state := State.ask
@@ -279,13 +273,13 @@ class SlowPath(implicit p: Params) extends Module {
         place.cluster := ofIndex
         place.valid := true.B
         place.whole := true.B
-        freeFirst := takesFree
         when(takesFree) {
           io.query.peek := true.B
           position := AllocWalk.Free.U
           state := State.ends
         }.elsewhen(named) {
-          goToNamed()
+          position := Mux(io.index.ofOrder.valid, AllocWalk.Nonfull.U, (AllocWalk.Frag + 1).U)
+          state := State.recalled
         }.otherwise {
           leaveDevice()
         }
@@ -392,12 +386,6 @@ class SlowPath(implicit p: Params) extends Module {
       io.work.search := true.B
       state := State.search
     }
-  }
-
-  /** To the cluster that the index named. */
-  private def goToNamed(): Unit = {
-    position := Mux(io.index.ofOrder.valid, AllocWalk.Nonfull.U, (AllocWalk.Frag + 1).U)
-    state := State.recalled
   }
 
   /** After a hint that led to nothing: the CPU's, which comes before all devices, or a device's. */

@@ -77,7 +77,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
     val settled = Output(Bool())
   })
   private val orders = GrantLayout.Orders
-  private val refBits = p.grantRingLog2 + 2
+  private val refBits = Params.GrantRingLog2 + 2
 
   /** Of a cluster: `refs` entries and rings are of it, `counted`: it is in its device's counts, `spent`: so it was when
     * the tree got it, with the placement of then.

@@ -49,7 +49,6 @@ class DeviceChooser(implicit p: Params) extends Module {
   private val state = RegInit(State.idle)
   private val order = Reg(UInt(4.W))
   private val kinds = Reg(Kinds())
-  private val open = if (p.openPlacement) io.open else false.B
 
   // Turns: the first is the one that waits longest.
   private val turn = RegInit(VecInit.tabulate(p.devices)(_.U(p.deviceBits.W)))
@@ -104,7 +103,7 @@ class DeviceChooser(implicit p: Params) extends Module {
     */
   private val alone = Reg(Bool())
   private val mayOpen =
-    open || (alone && (order === 0.U || order === GrantLayout.TopOrder.U || At(io.spare, best.bits)))
+    io.open || (alone && (order === 0.U || order === GrantLayout.TopOrder.U || At(io.spare, best.bits)))
   private val found = Reg(Valid(UInt(p.clusterBits.W)))
   io.found := found
   io.device := best.bits
@@ -122,7 +121,7 @@ class DeviceChooser(implicit p: Params) extends Module {
     val lastOrder = distance === GrantLayout.TopOrder.U
     switch(kinds) {
       is(Kinds.own) {
-        kinds := Mux(open, Kinds.near, Mux(order === 0.U, Kinds.spent, Kinds.free))
+        kinds := Mux(io.open, Kinds.near, Mux(order === 0.U, Kinds.spent, Kinds.free))
         distance := 1.U
         above := false.B
       }

@@ -44,7 +44,7 @@ class GrantBuilder(implicit p: Params) extends Module {
     /** A pass, or a device's new entry, is under way. */
     val working = Output(Bool())
   })
-  private val log2 = p.grantRingLog2
+  private val log2 = Params.GrantRingLog2
   private val room = 1 << log2
 
   /** Bits of a number of entries that the host is not done with: room + 1 at most. */

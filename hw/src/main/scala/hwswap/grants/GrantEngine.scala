@@ -52,8 +52,7 @@ class GrantEngine(implicit p: Params) extends Module {
   scanner.io.settings := settings
   builder.io.settings := settings
   // What is known of a live device's clusters was found with one placement: another one waits until there is none.
-  private val open =
-    if (p.openPlacement) RegEnable(settings.open, false.B, !builder.io.devices.map(_.live).reduce(_ || _)) else false.B
+  private val open = RegEnable(settings.open, false.B, !builder.io.devices.map(_.live).reduce(_ || _))
   builder.io.settings.open := open
   summaries.io.open := open
   summaries.io.devices := builder.io.devices

@@ -28,15 +28,13 @@ class GrantRegisters(implicit p: Params) extends Module {
   import file.{readOnly, readWrite}
 
   private val control = RegMap.GrantControl
-  private val switches =
-    Seq(control.Scan, control.Grant, control.Pause) ++ Option.when(p.openPlacement)(control.Open)
-  private val controlWord = readWrite(control.Offset, switches: _*)
+  private val controlWord = readWrite(control.Offset, control.Scan, control.Grant, control.Open, control.Pause)
   io.settings.scan := io.enable && get(controlWord, control.Scan).asBool
   io.settings.grant := io.enable && get(controlWord, control.Grant).asBool
   io.settings.open := get(controlWord, control.Open).asBool
   io.settings.pause := get(controlWord, control.Pause)
 
-  private def base(offset: Int, field: MapField): UInt = file.address(offset, field, BaseAlignment.LineLog2)
+  private def base(offset: Int, field: MapField): UInt = file.address(offset, field)
   io.settings.groups := base(RegMap.GrantGroupBase.Offset, RegMap.GrantGroupBase.Addr)
   io.settings.dirty := base(RegMap.GrantDirtyBase.Offset, RegMap.GrantDirtyBase.Addr)
   io.settings.words := base(RegMap.GrantWordBase.Offset, RegMap.GrantWordBase.Addr)
@@ -97,7 +95,7 @@ class GrantRegisters(implicit p: Params) extends Module {
       state.ScanIdle -> io.scanIdle,
       state.GrantIdle -> io.grantIdle,
       state.DeviceBusy -> (busy || asked),
-      state.RingLog2 -> p.grantRingLog2.U,
+      state.RingLog2 -> Params.GrantRingLog2.U,
       state.Rounds -> rounds,
       state.Passes -> passes
     )

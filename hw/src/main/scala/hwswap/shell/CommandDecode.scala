@@ -85,8 +85,7 @@ object CommandDecode {
 
     def is(code: Int): Bool = opcode === code.U
     val steps = p.steps.B && opcode >= OpcodeCode.StepTake.U && opcode <= OpcodeCode.StepFree.U
-    val tables = p.tables.B &&
-      ((opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U) || is(OpcodeCode.Window))
+    val tables = opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U
     val selfTests = p.check.B && (is(OpcodeCode.Check) || is(OpcodeCode.Dump))
     val known = opcode <= OpcodeCode.Free.U ||
       (opcode >= OpcodeCode.DiscardTake.U && opcode <= OpcodeCode.ReclaimDone.U) || selfTests || steps || tables
@@ -123,7 +122,7 @@ object CommandDecode {
     d.irq := get(command.head, head.Irq)
     d.device := device
     d.nr := nr
-    d.takeFirst := p.tables.B && is(OpcodeCode.Swapoff)
+    d.takeFirst := is(OpcodeCode.Swapoff)
     d.table := MuxLookup(opcode, TableOp.off)(
       Seq(
         OpcodeCode.TableGive.U -> TableOp.give,
@@ -134,8 +133,7 @@ object CommandDecode {
         OpcodeCode.TableScan.U -> TableOp.scan,
         OpcodeCode.TableFill.U -> TableOp.fill,
         OpcodeCode.TableClear.U -> TableOp.clear,
-        OpcodeCode.TableReplace.U -> TableOp.replace,
-        OpcodeCode.Window.U -> TableOp.window
+        OpcodeCode.TableReplace.U -> TableOp.replace
       )
     )
     d.kinds := get(command.arg0, MemMap.TableScan.Slots.Kinds)

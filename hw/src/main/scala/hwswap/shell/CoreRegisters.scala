@@ -41,7 +41,7 @@ private[shell] class CoreRegisters(
   settings.cmdLog2 := log2
 
   private def words(offset: Int, field: MapField): UInt =
-    file.address(offset, field, BaseAlignment.LineLog2)(field.msb, field.msb + 1 - Dma.AddrBits)
+    file.address(offset, field)(field.msb, field.msb + 1 - Dma.AddrBits)
   settings.cmdBase := words(RegMap.CmdBase.Offset, RegMap.CmdBase.Addr)
   settings.cplBase := words(RegMap.CplBase.Offset, RegMap.CplBase.Addr)
 

@@ -76,7 +76,6 @@ class Shell(implicit p: Params) extends HostSide {
   ring.io.tableDone := tables.io.done
   tables.io.devices := io.core.devices
   tables.io.stop := settings.stopped
-  tables.io.pool <> io.core.pool
   io.tableDma <> tables.io.dma
 
   // State for the host

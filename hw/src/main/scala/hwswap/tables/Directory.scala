@@ -54,7 +54,9 @@ class DirectoryPort(implicit p: Params) extends Bundle {
   val idle = Input(Bool())
 }
 
-/** The directory: from each engine cluster to the address of its swap table; in a memory of its own, cleared at reset. */
+/** The directory: from each engine cluster to the address of its swap table. It has a memory of its own, cleared at
+  * reset.
+  */
 class Directory(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val port = Flipped(new DirectoryPort)

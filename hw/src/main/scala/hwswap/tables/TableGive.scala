@@ -4,19 +4,17 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, Dma, DmaReadReq, DmaReadWord, DmaWritePort}
+import hwswap.bus.{Axi, Dma, DmaReadReq, DmaReadWord}
 
-/** Changes of the directory: clusters get tables, lose them one by one and are counted, or all of a device do, or one
-  * gets a table out of the pool or gives it back.
-  */
+/** Changes of the directory: clusters get tables, lose them one by one and are counted, or all of a device do. */
 class GiveJob(implicit p: Params) extends Bundle {
 
-  /** give, take, off, populate, release. */
+  /** give, take, off. */
   val op = TableOp()
   val cluster = UInt(p.clusterBits.W)
   val count = UInt(p.clusterCountBits.W)
 
-  /** give, populate: where the addresses of the tables are, as the number of the first word; release: where it goes. */
+  /** give: where the addresses of the tables are, as the number of the first word. */
   val source = UInt(Dma.AddrBits.W)
 }
 
@@ -26,11 +24,11 @@ class GiveResult extends Bundle {
   /** The bus answered with an error; an address was none of a table. */
   val error, bad = Bool()
 
-  /** take, release: how many had a table. */
+  /** take: how many had a table. */
   val had = UInt(MemMap.Command.Head.Nr.width.W)
 }
 
-/** Carries out TABLE_GIVE, TABLE_TAKE, what SWAPOFF takes, and the pool's changes. Addresses are read in batches that
+/** Carries out TABLE_GIVE, TABLE_TAKE and what SWAPOFF takes. Addresses are read in batches that
   * fit in the read queue as a whole, so that nothing is written while a read is under way.
   */
 class TableGive(implicit p: Params) extends Module {
@@ -44,14 +42,10 @@ class TableGive(implicit p: Params) extends Module {
     val readReq = Decoupled(new DmaReadReq(TableReader()))
     val readData = Flipped(Decoupled(new DmaReadWord(TableReader())))
     val settled = Input(Bool())
-
-    /** Where a table goes that is given back; and that it is being written. */
-    val write = new DmaWritePort
-    val writing = Output(Bool())
   })
   import MapAccess.low
   object State extends ChiselEnum {
-    val idle, look, entries, write, written, next, read, settle, ask, set, finish = Value
+    val idle, look, entries, next, read, settle, ask, set, finish = Value
   }
   val state = RegInit(State.idle)
   private val job = Reg(new GiveJob)
@@ -59,9 +53,7 @@ class TableGive(implicit p: Params) extends Module {
   /** Clusters that are left, and those of the present batch. */
   private val left, batch = Reg(UInt(p.clusterCountBits.W))
   private val result = Reg(new GiveResult)
-  private val isGive = job.op.isOneOf(TableOp.give, TableOp.populate)
-  private val isRelease = job.op === TableOp.release
-  private val page = Reg(UInt(Directory.PageBits.W))
+  private val isGive = job.op === TableOp.give
   private val stopped = result.error || result.bad
 
   io.job.ready := state === State.idle
@@ -89,15 +81,6 @@ class TableGive(implicit p: Params) extends Module {
     result.bad := !io.readData.bits.error
   }
 
-  // A table that goes back to the pool, if there was one.
-  io.writing := state.isOneOf(State.write, State.written)
-  io.write.req.valid := state === State.write
-  io.write.req.bits.address := job.source
-  io.write.req.bits.words := 1.U
-  io.write.data.valid := state === State.written
-  io.write.data.bits.word := page ## 0.U(log2Ceil(Directory.TableBytes).W)
-  io.write.data.bits.keep := true.B
-
   io.done.valid := state === State.finish
   io.done.bits := result
   private val most = Mux(isGive, TableGive.Batch.U, TableGive.Cleared.U)
@@ -107,7 +90,7 @@ class TableGive(implicit p: Params) extends Module {
         job := io.job.bits
         left := io.job.bits.count
         result := 0.U.asTypeOf(result)
-        state := Mux(io.job.bits.op.isOneOf(TableOp.take, TableOp.release), State.look, State.next)
+        state := Mux(io.job.bits.op === TableOp.take, State.look, State.next)
       }
     }
     is(State.look) {
@@ -118,16 +101,7 @@ class TableGive(implicit p: Params) extends Module {
       when(io.entries.fire) {
         batch := batch - 1.U
         result.had := result.had + io.entries.bits.table
-        page := io.entries.bits.page
-        val returns = isRelease && io.entries.bits.table
-        when(batch === 1.U)(state := Mux(returns, State.write, State.next))
-      }
-    }
-    is(State.write)(when(io.write.req.fire)(state := State.written))
-    is(State.written) {
-      when(io.write.done.valid) {
-        when(io.write.done.bits.error)(result.error := true.B)
-        state := State.next
+        when(batch === 1.U)(state := State.next)
       }
     }
     is(State.next) {

@@ -5,11 +5,11 @@ package tables
 import chisel3._
 import hwswap.bus.Axi
 
-/** What is done with swap tables: what commands ask for (TABLE_..., WINDOW), `off`: SWAPOFF takes all tables of its
-  * device, and what the pool does: `populate`, an engine cluster gets a table, `release`, it gives it back.
+/** What is done with swap tables: what commands ask for (TABLE_...), and `off`: SWAPOFF takes all tables of its
+  * device.
   */
 object TableOp extends ChiselEnum {
-  val give, take, off, lookup, range, count, scan, fill, clear, replace, window, populate, release = Value
+  val give, take, off, lookup, range, count, scan, fill, clear, replace = Value
 
   /** Slots of one cluster, `nr` of them. */
   val ofRange: Seq[TableOp.Type] = Seq(range, fill, clear, replace)
@@ -18,10 +18,7 @@ object TableOp extends ChiselEnum {
   val changing: Seq[TableOp.Type] = Seq(fill, clear, replace)
 }
 
-/** A command on swap tables, by the fields of MemMap.Command; whether there is such a device is not known yet.
-  *
-  * populate, release: `slot` is the engine cluster, `arg2` where in the pool's array its table is, or goes.
-  */
+/** A command on swap tables, by the fields of MemMap.Command; whether there is such a device is not known yet. */
 class TableJob extends Bundle {
   val op = TableOp()
   val device = UInt(MemMap.Command.Head.Type.width.W)

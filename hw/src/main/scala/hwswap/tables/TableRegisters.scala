@@ -6,9 +6,7 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.Axi
 
-/** The registers of swap tables and readahead: LOOKUP reads a word as TABLE_LOOKUP does, READAHEAD shows the state of
-  * the adaptive window.
-  */
+/** The registers of swap tables: LOOKUP reads a word as TABLE_LOOKUP does. */
 class TableRegisters extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
@@ -16,8 +14,6 @@ class TableRegisters extends Module {
     /** The lookup that was asked for, and its answer. */
     val job = Decoupled(new TableJob)
     val done = Flipped(Valid(new TableResult))
-    val previous = Input(UInt(RegMap.Readahead.Previous.width.W))
-    val pages = Input(UInt(RegMap.Readahead.Pages.width.W))
 
     /** A lookup is under way. */
     val busy = Output(Bool())
@@ -73,10 +69,6 @@ class TableRegisters extends Module {
         info.Count -> Mux(counted, get(found, MemMap.TableEntry.Shadow.Count), 0.U),
         info.Zero -> (counted && get(found, MemMap.TableEntry.Shadow.Zero).asBool),
         info.Seq -> seq
-      ),
-      RegMap.Readahead.Offset -> word(
-        RegMap.Readahead.Previous -> io.previous,
-        RegMap.Readahead.Pages -> io.pages
       )
     )
   )

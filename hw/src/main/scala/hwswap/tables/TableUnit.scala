@@ -4,7 +4,7 @@ package tables
 
 import chisel3._
 import chisel3.util._
-import hwswap.bus.{Axi, DmaPort, DmaReadReq, DmaWritePort}
+import hwswap.bus.{Axi, DmaPort, DmaReadReq}
 import hwswap.core.DeviceInfo
 
 /** Carries jobs on swap tables out, one at a time and in order. What a job says is checked before its first access: the
@@ -21,13 +21,6 @@ class TableUnit(implicit p: Params) extends Module {
     /** The engine has stopped: a job ends in BUS_ERROR before its first access. */
     val stop = Input(Bool())
 
-    /** Clusters get their tables from the pool. */
-    val pooled = Input(Bool())
-
-    /** The state of the readahead, as the register shows it. */
-    val previous = Output(UInt(RegMap.Readahead.Previous.width.W))
-    val pages = Output(UInt(RegMap.Readahead.Pages.width.W))
-
     /** The directory is cleared. */
     val ready = Output(Bool())
     val busy = Output(Bool())
@@ -38,7 +31,7 @@ class TableUnit(implicit p: Params) extends Module {
     val wordWritten = Output(Bool())
   })
   object State extends ChiselEnum {
-    val idle, fetch, measure, check, window, give, giveWait, range, walk, words, bitmap, bitmapWait, report, reportWait,
+    val idle, fetch, measure, check, give, giveWait, range, walk, words, bitmap, bitmapWait, report, reportWait,
         drop, finish = Value
   }
   val state = RegInit(State.idle)
@@ -50,7 +43,6 @@ class TableUnit(implicit p: Params) extends Module {
 
   private val directory = Module(new Directory)
   private val entries = directory.io.port
-  val window = Module(new Window)
   val give = Module(new TableGive)
   val walk = Module(new TableWalk)
   val words = Module(new TableWords)
@@ -89,29 +81,12 @@ class TableUnit(implicit p: Params) extends Module {
   give.io.settled := read.settled
 
   // Writes.
-  private val write = io.dma.write
-  private val returning = give.io.writing
-  private val writers = Seq(
-    give.io.write -> returning,
-    report.io.write -> !giving
-  )
-  private def ofWriter[T <: Data](field: DmaWritePort => T): T =
-    Mux1H(writers.map { case (user, its) => its -> field(user) })
-  write.req.valid := ofWriter(_.req.valid)
-  write.req.bits := ofWriter(_.req.bits)
-  write.data.valid := ofWriter(_.data.valid)
-  write.data.bits := ofWriter(_.data.bits)
-  for ((user, its) <- writers) {
-    user.req.ready := its && write.req.ready
-    user.data.ready := its && write.data.ready
-    user.done.valid := its && write.done.valid
-    user.done.bits := write.done.bits
-  }
+  io.dma.write <> report.io.write
 
   /** A device may have tables. */
   private val mayHave = RegInit(VecInit.fill(p.devices)(false.B))
   private val number = if (p.devices == 1) 0.U(1.W) else job.device(p.deviceBits - 1, 0)
-  private val tabled = RegNext(At(mayHave, number) || io.pooled)
+  private val tabled = RegNext(At(mayHave, number))
 
   // What the job's range is, as numbers.
   private val first = job.slot(p.slotBits - 1, 0)
@@ -126,26 +101,20 @@ class TableUnit(implicit p: Params) extends Module {
   private val none = RegNext(job.nr === 0.U)
   private val limit = job.arg1(31, 0)
   private val unlimited = RegNext(limit === 0.U)
-  private val atZero = RegNext(job.slot === 0.U)
 
   private val outOfRange = MuxCase(
     !inside,
     Seq(
       doing(TableOp.ofRange: _*) -> (!inside || none || leavesCluster || leavesDevice),
       doing(TableOp.give, TableOp.take) -> (none || leavesClusters),
-      doing(TableOp.off) -> false.B,
-      doing(TableOp.window) -> (!inside || atZero)
+      doing(TableOp.off) -> false.B
     )
   )
   private val unaligned = RegNext(
     !doing(TableOp.take, TableOp.off, TableOp.lookup, TableOp.replace) &&
       job.arg2(TableUnit.LineBits - 1, 0) =/= 0.U
   )
-  private val setting = MemMap.TableWindow.Window
-  private val wrong = RegNext(
-    (doing(TableOp.clear) && job.arg1 =/= 0.U && !job.arg1(0)) ||
-      (doing(TableOp.window) && MapAccess.get(job.arg1, setting.PageCluster) > Window.MostLog2.U)
-  )
+  private val wrong = RegNext(doing(TableOp.clear) && job.arg1 =/= 0.U && !job.arg1(0))
   private val noDevice = !device.claimed || RegNext(job.device >= p.devices.U)
 
   // The slots to walk over.
@@ -161,21 +130,9 @@ class TableUnit(implicit p: Params) extends Module {
   io.wordRead := words.io.words.fire
   io.wordWritten := state === State.reportWait && report.io.write.data.fire && doing(TableOp.changing: _*)
 
-  window.io.start := state === State.check && !io.stop && !noDevice && !outOfRange && !unaligned && !wrong &&
-    doing(TableOp.window)
-  window.io.slot := job.slot
-  window.io.pages := device.pages
-  window.io.setting := job.arg1
-  io.previous := window.io.previous
-  io.pages := window.io.last
-
   give.io.job.valid := state === State.give
   give.io.job.bits.op := job.op
-  private val ofPool = doing(TableOp.populate, TableOp.release)
-  give.io.job.bits.cluster := low(
-    Mux(ofPool, job.slot, device.base + Mux(doing(TableOp.off), 0.U, cluster)),
-    range.cluster
-  )
+  give.io.job.bits.cluster := low(device.base + Mux(doing(TableOp.off), 0.U, cluster), range.cluster)
   give.io.job.bits.count := low(Mux(doing(TableOp.off), clusters, job.nr), range.clusters)
   give.io.job.bits.source := job.arg2 >> log2Ceil(Axi.DataBytes)
 
@@ -233,7 +190,7 @@ class TableUnit(implicit p: Params) extends Module {
     result.value := value
     state := next
   }
-  private val wantsBitmap = job.arg2 =/= 0.U && doing(TableOp.scan, TableOp.fill, TableOp.clear, TableOp.window)
+  private val wantsBitmap = job.arg2 =/= 0.U && doing(TableOp.scan, TableOp.fill, TableOp.clear)
   private val hitAt = (cluster + found.cluster)(31 - p.slotBits, 0) ## found.slot
 
   switch(state) {
@@ -260,30 +217,13 @@ class TableUnit(implicit p: Params) extends Module {
       )
       when(io.stop) {
         end(StatusCode.BusError)
-      }.elsewhen(ofPool) {
-        state := State.give
       }.elsewhen(noDevice) {
         end(StatusCode.BadDevice)
       }.elsewhen(outOfRange || unaligned || wrong) {
         end(StatusCode.BadRange)
-      }.elsewhen(doing(TableOp.window)) {
-        state := State.window
       }.elsewhen(doing(TableOp.take, TableOp.off) && !tabled) {
         end(StatusCode.Ok)
       }.otherwise(state := Mux(doing(TableOp.give, TableOp.take, TableOp.off), State.give, State.range))
-    }
-    is(State.window) {
-      when(window.io.done) {
-        val slotsWord = MemMap.NeedReclaim.Slots
-        at := window.io.first
-        slots := window.io.count
-        end(
-          StatusCode.Ok,
-          MapAccess.word(slotsWord.Slot -> window.io.first, slotsWord.Nr -> window.io.count),
-          State.drop
-        )
-        when(wantsBitmap)(state := State.range)
-      }
     }
     is(State.give) {
       when(doing(TableOp.give))(At(mayHave, number) := true.B)
@@ -292,7 +232,7 @@ class TableUnit(implicit p: Params) extends Module {
     is(State.giveWait) {
       when(give.io.done.valid) {
         val outcome = give.io.done.bits
-        end(StatusCode.Ok, Mux(doing(TableOp.take, TableOp.release), outcome.had, 0.U))
+        end(StatusCode.Ok, Mux(doing(TableOp.take), outcome.had, 0.U))
         when(outcome.bad)(end(StatusCode.BadRange))
         when(outcome.error)(end(StatusCode.BusError))
         when(doing(TableOp.off) && !outcome.error)(At(mayHave, number) := false.B)
@@ -323,8 +263,6 @@ class TableUnit(implicit p: Params) extends Module {
             end(StatusCode.Ok, hitAt)
             state := withTarget
           }.otherwise(end(StatusCode.NoSpace))
-        }.elsewhen(doing(TableOp.window)) {
-          state := State.bitmap
         }.elsewhen(found.noTable) {
           end(StatusCode.NoTable)
         }.elsewhen(doing(TableOp.lookup)) {

@@ -122,8 +122,7 @@ class TableWords(implicit p: Params) extends Module {
       TableOp.scan -> listed,
       TableOp.fill -> !listed,
       TableOp.clear -> !listed,
-      TableOp.replace -> !same,
-      TableOp.window -> (kind === TableKindCode.Shadow.U)
+      TableOp.replace -> !same
     )
   )
   private val marks = Module(new SlotMarks)

@@ -108,18 +108,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.sound(0)
   }
 
-  rule("does without FREE while there is no table, and puts what it looked at there behind the others") { core =>
-    core.on(0, 4 * 512, 0)
-    assert(core.place(core.alloc(0, 4)) == (0, 512))
-    core.tables(left = false)
-    assert(core.alloc(0, 9).status == NoSpace && core.seen("fail") == 1)
-    assert(core.place(core.alloc(0, 4)) == (0, 528) && core.seen("fast") == 1)
-    assert(core.place(core.alloc(1, 4)) == (0, 544) && core.seen("frag") == 1)
-    core.tables(left = true)
-    assert(core.place(core.alloc(2, 9)) == (0, 1024), "2 and 3 went behind each other")
-    core.sound(0)
-  }
-
   // Free.
   rule("moves to the tail of NONFULL of the cluster's order once, and to FREE when nothing is left") { core =>
     core.on(0, 3 * 512, 0)

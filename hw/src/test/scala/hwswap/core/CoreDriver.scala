@@ -132,7 +132,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
   def free(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.free, device, offset, nr)
 
   /** There is a table for a cluster on FREE, or there is none. */
-  def tables(left: Boolean): Unit = io.pool.none.poke(!left)
 
   private def forCpu(op: CoreOp.Type, cpu: Int, order: Int): Answer = request(op) { r =>
     r.cpu.poke(cpu)

@@ -72,24 +72,6 @@ class CoreIndexedSpec extends AnyFunSpec with CoreTest {
     core.sound(0, 1)
   }
 
-  rule("takes what it named when there is no table for a free cluster") { core =>
-    indexed(core)
-    core.on(0, 4 * 512, 0, flags = CoreDriver.Discarding)
-    assert(core.place(core.alloc(0, 4)) == (0, 512))
-    core.tables(left = false)
-    // FREE is looked at first, as the device wants discards, and once only.
-    assert(core.place(core.alloc(1, 4)) == (0, 528) && core.seen("frag") == 1)
-    assert(core.alloc(1, 9).status == NoSpace && core.seen("fail") == 1)
-    core.tables(left = true)
-    assert(core.place(core.alloc(2, 9)) == (0, 1024), "two vain looks put 2, then 3, behind the others")
-    core.tables(left = false)
-    assert(core.take(0, 0, 511).last == (0, 511))
-    assert(core.place(core.alloc(1, 0)) == (0, 544) && core.seen("steal") == 1, "a cluster of any order")
-    core.tables(left = true)
-    assert(core.place(core.alloc(2, 9)) == (0, 1536))
-    core.sound(0)
-  }
-
   rule("never looks at a cluster all of whose slots are bad") { core =>
     indexed(core)
     core.ok(core.prepare(0, 3 * 512, 0, flags = CoreDriver.Discarding))

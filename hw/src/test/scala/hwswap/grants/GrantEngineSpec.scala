@@ -23,7 +23,7 @@ class GrantEngineSpec extends AnyFunSpec with ChiselSim with Seeded {
     var rounds, passes = 0
     dut.device.valid.poke(false)
     dut.flush.poke(false)
-    val marks = new MarksMemory(memory, p)
+    val marks = new MarksMemory(memory)
     private val settings = dut.settings
     for (switch <- Seq(settings.scan, settings.grant, settings.open)) switch.poke(false)
     settings.pause.poke(0)

@@ -21,7 +21,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   private class Bench(dut: HwSwap, eager: Int) {
     val host = new EngineHost(dut, seeded(), eager, bytes = true)
-    val marks = new MarksMemory(host.memory, p)
+    val marks = new MarksMemory(host.memory)
     host.start()
 
     def settings(): Unit = {
@@ -78,7 +78,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
           val bench = new Bench(dut, eager)
           import bench._
           assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Grants) == 1)
-          assert(host.field(state.Offset, state.RingLog2) == p.grantRingLog2)
+          assert(host.field(state.Offset, state.RingLog2) == Params.GrantRingLog2)
           for (wait <- Seq(-1, 3, 40, 170, 400)) {
             settings()
             host.commands = 0

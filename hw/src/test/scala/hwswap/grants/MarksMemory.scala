@@ -5,7 +5,7 @@ package grants
 import hwswap.bus.AxiMemory
 
 /** The kernel's side of marks and grants in host memory, for tests: stores what it would store, and finds entries. */
-class MarksMemory(memory: AxiMemory, p: Params) {
+class MarksMemory(memory: AxiMemory) {
   import MarksMemory._
 
   private def byte(address: Long): Unit = {
@@ -27,7 +27,7 @@ class MarksMemory(memory: AxiMemory, p: Params) {
 
   /** Where an entry is. */
   def place(cpu: Int, order: Int, index: Int): Long =
-    Rings + ((cpu * 10 + order) * (1L << p.grantRingLog2) + index) * 16
+    Rings + ((cpu * 10 + order) * (1L << Params.GrantRingLog2) + index) * 16
 
   /** Word 1 of an entry that grants. */
   def word1(slot: Int, device: Int, order: Int, epoch: Int, phase: Int): Long =

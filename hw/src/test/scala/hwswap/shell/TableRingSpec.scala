@@ -66,11 +66,6 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.ok(table(OpcodeCode.TableClear, 512 + 64, nr = 16, kinds = 4, arg1 = 99))
     assert(host.memory(tables + 4096 + 8 * 70) == (2L << 60 | 99))
 
-    // Readahead: hits make the window grow.
-    val window = host.ok(table(OpcodeCode.Window, 600, arg1 = BigInt(5) | BigInt(3) << 32))
-    assert(window.result == (BigInt(600) | BigInt(8) << 32))
-    assert(host.field(RegMap.Readahead.Offset, RegMap.Readahead.Pages) == 8)
-
     // By register, while commands run.
     for (_ <- 0 until 3) host.queue(table(OpcodeCode.TableCount, 0, arg2 = Target + 0x100))
     host.doorbell()
@@ -127,51 +122,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     assert(host.field(RegMap.Status.Offset, RegMap.Status.Fault) == 0, "STATUS.FAULT")
   }
 
-  /** Three clusters are on FREE, and there are two tables. */
-  private def pooled(dut: HwSwap): Unit = {
-    val host = new EngineHost(dut, seeded())
-    host.start()
-    host.setUp()
-    val pool = 0x600000L
-    host.memory(pool) = tables
-    host.memory(pool + 8) = tables + 4096
-    host.memory(tables) = 4
-    host.memory(tables + 4096) = 5
-    host.write(RegMap.PoolBase.Offset, pool)
-    host.write(RegMap.PoolSize.Offset, 2)
-    def state = {
-      val word = host.read(RegMap.PoolState.Offset)
-      (get(word, RegMap.PoolState.Left).toInt, get(word, RegMap.PoolState.Least).toInt)
-    }
-    on(host)
-    assert(state == ((2, 2)))
-    def alloc(order: Int) = host.run(HostCommand(OpcodeCode.Alloc, order = order))
-    def lookup(slot: Long) = host.run(table(OpcodeCode.TableLookup, slot))
-    assert(alloc(4).slot == 512)
-    assert(lookup(512).result == 5)
-    assert(state == ((1, 1)))
-    assert(alloc(9).slot == 1024)
-    assert(lookup(1024).result == 4)
-    assert(alloc(9).status == StatusCode.NoSpace)
-    assert(state == ((0, 0)))
-    // What others hold is of use still.
-    assert(alloc(4).slot == 528)
-    for (slot <- Seq(512, 528)) host.ok(HostCommand(OpcodeCode.Free, 1, nr = 16, arg0 = slot))
-    assert(lookup(512).status == StatusCode.NoTable)
-    assert(host.memory(pool) == tables + 4096)
-    assert(state == ((1, 0)))
-    assert(alloc(9).slot == 1536)
-    assert(lookup(1536).result == 5)
-    assert(host.ok(HostCommand(OpcodeCode.Check, 1)).slot == 0)
-    host.write(RegMap.Control.Offset, BigInt(1) << RegMap.Control.Reset.lsb)
-    host.until("the end of RESET")(host.field(RegMap.Control.Offset, RegMap.Control.Reset) == 0)
-    assert(state == ((0, 0)))
-  }
-
   it("works from the ring and by register") {
-    simulate(new HwSwap()(p)) { dut =>
-      life(dut)
-      pooled(dut)
-    }
+    simulate(new HwSwap()(p))(life)
   }
 }

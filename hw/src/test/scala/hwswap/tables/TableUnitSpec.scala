@@ -10,7 +10,7 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.collection.mutable
 import scala.util.Random
 import hwswap.bus.{Axi, Axi4, AxiMemory, AxiSignals, Dma}
-import hwswap.core.{DeviceInfo, PoolPort}
+import hwswap.core.DeviceInfo
 
 /** Tables and their DMA on one AXI4 port; devices and commands are the test's. */
 class TablesUnderTest(implicit p: Params) extends Module {
@@ -21,7 +21,6 @@ class TablesUnderTest(implicit p: Params) extends Module {
     val done = chisel3.util.Valid(new TableResult)
     val devices = Input(Vec(p.devices, new DeviceInfo))
     val flush = Input(Bool())
-    val pool = Flipped(new PoolPort)
     val ready, busy, idle, error = Output(Bool())
     val events = Output(new TableEvents)
   })
@@ -29,7 +28,7 @@ class TablesUnderTest(implicit p: Params) extends Module {
   /** Resets what CONTROL.RESET resets: not the DMA. */
   val clear = IO(Input(Bool()))
   private val tables = withReset(reset.asBool || clear)(Module(new Tables))
-  private val dma = Module(new Dma(TableReader(), p.tableBursts))
+  private val dma = Module(new Dma(TableReader(), Tables.Bursts))
   dma.io.port <> tables.io.dma
   dma.io.flush := io.flush
   axi <> dma.io.axi
@@ -37,7 +36,6 @@ class TablesUnderTest(implicit p: Params) extends Module {
   io.job <> tables.io.job
   io.done := tables.io.done
   tables.io.devices := io.devices
-  tables.io.pool <> io.pool
   io.ready := tables.io.ready
   io.busy := tables.io.busy
   io.error := tables.io.error
@@ -48,7 +46,6 @@ class TablesUnderTest(implicit p: Params) extends Module {
 /** What jobs on swap tables do to memory and answer, as plain Scala, from the register map's words. */
 class TableModel(memory: Long => Long, devices: Map[Int, (Int, Int)]) {
   val directory = mutable.Map.empty[(Int, Int), Long]
-  var previous, last = 0L
   private val bad = ~7L
 
   def kind(word: Long): Int = word match {
@@ -158,40 +155,9 @@ class TableModel(memory: Long => Long, devices: Map[Int, (Int, Int)]) {
         case TableOp.clear =>
           if (j.arg1 != 0 && (j.arg1 & 1) == 0) status(StatusCode.BadRange)
           else change((w, _) => named(w), (w, _) => if (j.arg1 == 0) 0 else w & flags | j.arg1 & ~flags, map = true)
-        case TableOp.replace =>
-          change((w, _) => (w & ~flags) == page(j.arg2), (w, _) => w & flags | page(j.arg1), map = false)
         case _ =>
-          val pageCluster = (j.arg1 & 15).toInt
-          if (!inside || j.slot == 0 || pageCluster > 9 || !aligned) status(StatusCode.BadRange)
-          else {
-            val (from, count) = window(j.slot, pages, pageCluster, (j.arg1 >> 4 & 1) == 1, j.arg1 >>> 32)
-            val read = Seq.tabulate(count)(from + _).filter(s => kind(words(j.device, s, 1).head) == 1)
-            (StatusCode.Ok, BigInt(from) | BigInt(count) << 32, bitmap(j.arg2, read))
-          }
+          change((w, _) => (w & ~flags) == page(j.arg2), (w, _) => w & flags | page(j.arg1), map = false)
       }
-  }
-
-  private def window(slot: Long, end: Long, pageCluster: Int, fixed: Boolean, hits: Long): (Long, Int) = {
-    val most = 1L << pageCluster
-    var pages = most
-    if (!fixed && most > 1) {
-      pages = hits + 2
-      if (pages == 2) { if (slot != previous + 1 && slot != previous - 1) pages = 1 }
-      else {
-        var up = 4L
-        while (up < pages) up *= 2
-        pages = up
-      }
-      pages = pages.min(most).max(last / 2)
-      if (hits == 0) previous = slot
-      last = pages
-    }
-    if (pages == 1) (slot, 1)
-    else {
-      val from = (slot & ~(pages - 1)).max(1)
-      val to = (slot | (pages - 1)).min(end - 1)
-      (from, (to - from + 1).toInt)
-    }
   }
 }
 
@@ -206,8 +172,8 @@ final case class TableModelJob(
     arg2: Long = 0
 )
 
-/** Random jobs on random tables against the model above: answers, every word of memory, the readahead's state; errors
-  * at every place; resets under way; the cycles of whole tables.
+/** Random jobs on random tables against the model above: answers, every word of memory; errors at every place;
+  * resets under way; the cycles of whole tables.
   */
 class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val p = Params(devices = 3, cpus = 1, clusters = 32)
@@ -217,7 +183,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val tablesAt = 0x100000L
   private val source = 0x40000L
   private val target = 0x50000L
-  private val poolAt = 0x70800L
 
   private class Bench(dut: TablesUnderTest, random: Random, eager: Int, latency: Int = 0)
       extends Peeks
@@ -231,7 +196,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     regs.idle()
     dut.io.job.valid.poke(false)
     dut.io.flush.poke(false)
-    dut.io.pool.event.valid.poke(false)
     dut.clear.poke(false)
     for ((device, i) <- dut.io.devices.zipWithIndex) {
       device.elements.values.foreach {
@@ -323,8 +287,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       assert(memory.quiet)
       while (!bit(dut.io.ready)) step()
       model.directory.clear()
-      model.previous = 0
-      model.last = 0
     }
 
     // Random tables and jobs
@@ -393,7 +355,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       }
       val job = TableModelJob(TableOp.lookup, device, nr, slot, kinds, 0, to)
       val pfn = random.nextLong() >>> (4 + random.nextInt(40))
-      random.nextInt(12) match {
+      random.nextInt(10) match {
         case 0 => job
         case 1 => job.copy(op = TableOp.range)
         case 2 =>
@@ -415,13 +377,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
           val there = model.directory.get((device, (slot / 512).toInt)).map(t => memory(t + 8 * (slot % 512)))
           val page = there.map(_ & ~(0x1fL << 59)).map(_ >>> 2).getOrElse(0L) + (if (random.nextInt(5) == 0) 1 else 0)
           job.copy(op = TableOp.replace, arg1 = pfn, arg2 = page)
-        case 8 | 9 =>
-          val isNear = random.nextInt(3) == 0 && device != 1
-          val near = if (isNear) (model.previous + 1 - 2 * random.nextInt(2)).max(0) else slot
-          val setting = random.nextInt(11).toLong | (if (random.nextInt(4) == 0) 16L else 0L) |
-            (if (random.nextBoolean()) 0L else random.nextInt(1 << random.nextInt(12)).toLong) << 32
-          job.copy(op = TableOp.window, slot = near, arg1 = setting)
-        case 10 => job.copy(op = TableOp.take, nr = 1 + random.nextInt(4))
+        case 8 => job.copy(op = TableOp.take, nr = 1 + random.nextInt(4))
         case _ =>
           if (device == 1) job
           else {
@@ -447,7 +403,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         bench.same(bench.give(0, 0, 7))
         bench.same(bench.give(2, 0, 19))
         for (_ <- 0 until 150) bench.same(bench.draw())
-        assert(bench.read(RegMap.Readahead.Offset) == (BigInt(bench.model.previous) | BigInt(bench.model.last) << 32))
         bench.same(TableModelJob(TableOp.off, 2))
         for (slot <- Seq(0, 5000)) bench.same(TableModelJob(TableOp.lookup, 2, slot = slot))
         assert(bench.errors == 0)
@@ -512,76 +467,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         bench.same(bench.give(0, 0, 3))
         bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
       }
-    }
-  }
-
-  it("takes tables out of the pool and puts them back, while the core goes on") {
-    val random = seeded()
-    simulate(new TablesUnderTest()(p)) { dut =>
-      val bench = new Bench(dut, random, 60, 4)
-      val event = dut.io.pool.event
-      val nr = 6
-      for (i <- 0 until nr) bench.memory(poolAt + 8 * i) = tablesAt + 4096 * i
-      bench.write(RegMap.PoolBase.Offset, poolAt)
-      bench.write(RegMap.PoolSize.Offset, nr)
-      // The pool is there one cycle after its register; no device is in use before.
-      bench.step()
-      bench.step()
-      for (i <- 0 until nr; j <- 0 until 512) bench.memory(tablesAt + 4096 * i + 8 * j) = 0
-      val pool = mutable.ArrayBuffer.tabulate(nr)(i => tablesAt + 4096L * i)
-      val inUse = mutable.Set.empty[(Int, Int)]
-      // A table the host took of a cluster in use: that cluster has none to give back.
-      var taken = Option.empty[Long]
-      var bare = 0
-      var least = nr
-      val clusters = for ((device, (pages, _)) <- devices.toSeq; c <- 0 until (pages + 511) / 512) yield (device, c)
-      var held = 0
-      for (_ <- 0 until 60) {
-        for (_ <- 0 until random.nextInt(30)) {
-          // A core that is stalled waits.
-          val full = bit(dut.io.pool.full)
-          if (!full) dut.io.pool.none.expect(pool.isEmpty)
-          held += (if (full) 1 else 0)
-          val (used, unused) = clusters.partition(inUse)
-          val empties = used.nonEmpty && (pool.isEmpty || random.nextBoolean())
-          if (!full && random.nextInt(3) > 0) {
-            val (device, c) = if (empties) used(random.nextInt(used.length)) else unused(random.nextInt(unused.length))
-            event.valid.poke(true)
-            event.bits.cluster.poke(devices(device)._2 + c)
-            event.bits.empties.poke(empties)
-            if (empties) {
-              inUse -= ((device, c))
-              val table = bench.model.directory.remove((device, c))
-              pool ++= table
-              bare += (if (table.isEmpty) 1 else 0)
-            } else {
-              inUse += ((device, c))
-              bench.model.directory((device, c)) = pool.last
-              pool.dropRightInPlace(1)
-              least = least.min(pool.length)
-            }
-          }
-          bench.step()
-          event.valid.poke(false)
-        }
-        val (device, c) = clusters(random.nextInt(clusters.length))
-        for (address <- bench.model.directory.values) bench.memory(address) = address
-        for ((device, c) <- inUse.toSeq.sorted.headOption) (taken, bench.model.directory.get((device, c))) match {
-          case (None, Some(table)) if random.nextInt(3) == 0 =>
-            bench.same(TableModelJob(TableOp.take, device, 1, slot = 512L * c))
-            taken = Some(table)
-          case (Some(table), None) if random.nextBoolean() =>
-            bench.memory(source) = table
-            bench.same(TableModelJob(TableOp.give, device, 1, slot = 512L * c, arg2 = source))
-            taken = None
-          case _ => ()
-        }
-        bench.same(TableModelJob(TableOp.lookup, device, slot = 512L * c))
-        for ((address, i) <- pool.zipWithIndex) assert(bench.memory(poolAt + 8 * i) == address, s"place $i of the pool")
-        assert(bench.read(RegMap.PoolState.Offset) == (BigInt(pool.length) | BigInt(least) << 32))
-      }
-      assert(held > 0 && least == 0, "neither the pool nor its queue was ever used up")
-      assert(bare > 0, "every cluster that got empty had a table")
     }
   }
 
