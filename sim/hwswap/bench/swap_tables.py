@@ -80,8 +80,6 @@ def table(figures: Sequence[Measured]) -> Table:
     return by_latency(title, figures, "peak", lambda of: f"{100 * of.share:.0f} %" if of.share else "-")
 
 
-
-
 def misses(figures: Sequence[Measured]) -> list[str]:
     """Return which commands on 512 words miss the target, a sentence each."""
     return [
