@@ -9,7 +9,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi, Axi4, AxiMemory, AxiSignals, Dma}
+import hwswap.bus.{Axi4, AxiMemory, AxiSignals, Dma}
 import hwswap.core.DeviceInfo
 
 /** Tables and their DMA on one AXI4 port; devices and commands are the test's. */
