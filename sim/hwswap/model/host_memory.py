@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What lies in the memory that host and engine share: commands, and clusters as DUMP writes them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import hwswap_map as m
 from hwswap_map import Flag, Opcode
 
 from hwswap.model.rows import SLOTS
+
+_WORD = (1 << 64) - 1
+_LINK = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -55,29 +58,54 @@ def prepare(type_: int, pages: int, base: int, flags: int, priority: int = -1, n
 
 @dataclass(frozen=True)
 class ClusterState:
-    """A cluster as DUMP writes it: its slots in use, 512 bits, with its order and the list that it is on."""
+    """A cluster as DUMP writes it: its slots in use, 512 bits, its order, the list that it is on, and its links."""
 
     bitmap: int
     order: int
     flag: Flag
+    before: int | None = None
+    """The engine cluster before it in its list; None: the link has no meaning."""
+    behind: int | None = None
+    """The one behind it."""
 
     def words(self) -> list[int]:
-        """Return the nine words in memory."""
+        """Return the ten words in memory; a link without meaning is 0."""
         meta = (
             m.MEM_CLUSTER_STATE_META_COUNT.put(self.bitmap.bit_count())
             | m.MEM_CLUSTER_STATE_META_ORDER.put(self.order)
             | m.MEM_CLUSTER_STATE_META_FLAG.put(self.flag)
         )
-        return [meta, *(self.bitmap >> at & (1 << 64) - 1 for at in range(0, SLOTS, 64))]
+        links = m.MEM_CLUSTER_STATE_LINKS_NEXT.put(self.behind or 0)
+        links |= m.MEM_CLUSTER_STATE_LINKS_PREV.put(self.before or 0)
+        return [meta, *(self.bitmap >> at & _WORD for at in range(0, SLOTS, 64)), links]
+
+    def masks(self) -> list[int]:
+        """Return the bits of these words that have a meaning."""
+        links = m.MEM_CLUSTER_STATE_LINKS_NEXT.put(_LINK) if self.behind is not None else 0
+        links |= m.MEM_CLUSTER_STATE_LINKS_PREV.put(_LINK) if self.before is not None else 0
+        return [_WORD] * (1 + SLOTS // 64) + [links]
+
+    def is_shown(self, seen: "ClusterState") -> bool:
+        """Tell whether what an engine has written is this."""
+        before = seen.before if self.before is None else self.before
+        behind = seen.behind if self.behind is None else self.behind
+        return seen == replace(self, before=before, behind=behind)
 
     @classmethod
     def unpack(cls, data: bytes) -> "ClusterState":
-        """Read the 72 bytes in memory; a count that is not the bitmap's is a ValueError."""
+        """Read the 80 bytes in memory; a count that is not the bitmap's is a ValueError."""
         if len(data) != m.MEM_CLUSTER_STATE_BYTES:
             raise ValueError(f"a cluster state is {m.MEM_CLUSTER_STATE_BYTES} bytes, not {len(data)}")
         meta = int.from_bytes(data[: m.MEM_CLUSTER_STATE_BITMAP_OFFSET], "little")
-        bitmap = int.from_bytes(data[m.MEM_CLUSTER_STATE_BITMAP_OFFSET :], "little")
+        links = int.from_bytes(data[m.MEM_CLUSTER_STATE_LINKS_OFFSET :], "little")
+        bitmap = int.from_bytes(data[m.MEM_CLUSTER_STATE_BITMAP_OFFSET : m.MEM_CLUSTER_STATE_LINKS_OFFSET], "little")
         count = m.MEM_CLUSTER_STATE_META_COUNT.get(meta)
         if count != bitmap.bit_count():
             raise ValueError(f"COUNT is {count}, the bitmap has {bitmap.bit_count()} slots in use")
-        return cls(bitmap, m.MEM_CLUSTER_STATE_META_ORDER.get(meta), Flag(m.MEM_CLUSTER_STATE_META_FLAG.get(meta)))
+        return cls(
+            bitmap,
+            m.MEM_CLUSTER_STATE_META_ORDER.get(meta),
+            Flag(m.MEM_CLUSTER_STATE_META_FLAG.get(meta)),
+            m.MEM_CLUSTER_STATE_LINKS_PREV.get(links),
+            m.MEM_CLUSTER_STATE_LINKS_NEXT.get(links),
+        )

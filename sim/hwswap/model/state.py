@@ -3,6 +3,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from hwswap_map import Flag, Status
 
@@ -312,7 +313,17 @@ class State:
 
     def dump(self, type_: int) -> list[ClusterState]:
         """DUMP: return what an engine holds of a device's clusters, in their order."""
-        return [ClusterState(c.used, c.order, c.flag) for c in self.devices[type_].clusters]
+        device = self.devices[type_]
+        before: dict[int, int] = {}
+        behind: dict[int, int] = {}
+        for _, _, members in device.lists():
+            for first, second in pairwise(device.base + index for index in members):
+                behind[first], before[second] = second, first
+        numbers = range(device.base, device.base + len(device.clusters))
+        return [
+            ClusterState(c.used, c.order, c.flag, before.get(number), behind.get(number))
+            for number, c in zip(numbers, device.clusters, strict=True)
+        ]
 
     def faults(self) -> list[str]:
         """Return what is wrong with counts, lists and available list, one sentence each; empty when all is well."""

@@ -51,8 +51,8 @@ def dump_nowhere(script: Script, player: Player, target: int) -> None:
     for at, state in zip(inside, player.model.dump(0), strict=False):
         offset = at - script.base
         if 0 <= offset < MEMORY_BYTES:
-            for number, word in enumerate(state.words()):
-                script.expect(offset + 8 * number, word)
+            for number, (word, mask) in enumerate(zip(state.words(), state.masks(), strict=True)):
+                script.expect(offset + 8 * number, word, mask)
 
 
 def targets(script: Script) -> Iterator[int]:

@@ -190,8 +190,9 @@ def dumped(host: Contained) -> None:
         m.DMA_REFUSED_OFFSET,
         m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_WRITE.put(1) | m.DMA_REFUSED_ADDR.put(behind),
     )
-    for at, word in enumerate(ClusterState(0, 0, Flag.FREE).words()):
-        s.expect(first + 8 * at, word)
+    state = ClusterState(0, 0, Flag.FREE, behind=2)
+    for at, (word, mask) in enumerate(zip(state.words(), state.masks(), strict=True)):
+        s.expect(first + 8 * at, word, mask)
         s.expect(DUMP + PAGE + 8 * at, 0)
     s.settle()
     s.reset_by_register()

@@ -12,7 +12,7 @@ from hwswap_map import Opcode, Status
 from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import DUMP, Script, Sizes
+from hwswap.stimulus.script import DUMP, WORD, Script, Sizes
 
 AT_ONCE = 512
 """Clusters of one DUMP."""
@@ -51,13 +51,14 @@ def clusters(script: Script, model: Allocator, types: Iterable[int]) -> None:
         for first in range(0, len(states), AT_ONCE):
             part = states[first : first + AT_ONCE]
             words = [GUARD, *(word for state in part for word in state.words()), GUARD]
+            masks = [WORD, *(mask for state in part for mask in state.masks()), WORD]
             for at in (DUMP, DUMP + 8 * (len(words) - 1)):
                 script.put(at, GUARD)
             target = script.base + DUMP + 8
             command = Command(Opcode.DUMP, nr=len(part), arg0=model.devices[type_].base + first, arg1=target)
             script.give([Expected(command, Status.OK)])
-            for number, word in enumerate(words):
-                script.expect(DUMP + 8 * number, word)
+            for number, (word, mask) in enumerate(zip(words, masks, strict=True)):
+                script.expect(DUMP + 8 * number, word, mask)
 
 
 def whole(script: Script, model: Allocator, sizes: Sizes) -> None:

@@ -83,7 +83,7 @@ async def an_error_in_the_middle_of_a_dump(dut):
     await expect_stop(bench)
     done = await bench.completion()
     assert (done.status, done.result) == (Status.BUS_ERROR, 0)
-    assert ClusterState.unpack(bench.memory.get(at, size)) == model.dump(0)[0]
+    assert model.dump(0)[0].is_shown(ClusterState.unpack(bench.memory.get(at, size)))
     assert bench.memory.get(at + 2 * size, size) == bytes(size)
     await expect_recovery(bench)
 

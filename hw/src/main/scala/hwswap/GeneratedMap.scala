@@ -412,7 +412,7 @@ object MemMap {
     }
   }
   object ClusterState {
-    val Bytes: Int = 72
+    val Bytes: Int = 80
     object Meta {
       val Offset: Int = 0x0
       val Count: MapField = MapField(0, 10, BigInt("0", 16))
@@ -422,6 +422,11 @@ object MemMap {
     object Bitmap {
       val Offset: Int = 0x8
       val Used: MapField = MapField(0, 64, BigInt("0", 16))
+    }
+    object Links {
+      val Offset: Int = 0x48
+      val Next: MapField = MapField(0, 32, BigInt("0", 16))
+      val Prev: MapField = MapField(32, 32, BigInt("0", 16))
     }
   }
   object SimControl {

@@ -272,9 +272,9 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     on(host, 0, base = 2)
     val map = MemMap.ClusterState
     def dumps(target: Long, clusters: Int*): Unit = {
-      for (i <- -1 to clusters.size * 9) host.memory(target + 8 * i) = 0x5a5aL
+      for (i <- -1 to clusters.size * map.Bytes / 8) host.memory(target + 8 * i) = 0x5a5aL
       assert(host.ok(HostCommand(OpcodeCode.Dump, nr = clusters.size, arg0 = clusters.head, arg1 = target)).result == 0)
-      assert(host.memory(target - 8) == 0x5a5aL && host.memory(target + 72 * clusters.size) == 0x5a5aL)
+      assert(host.memory(target - 8) == 0x5a5aL && host.memory(target + map.Bytes * clusters.size) == 0x5a5aL)
     }
     def row(target: Long): BigInt =
       (0 until 8).map(w => AxiMemory.unsigned(host.memory(target + map.Bitmap.Offset + 8 * w)) << (64 * w)).sum
@@ -297,8 +297,8 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         (BigInt(0), (0, 0, FlagCode.Free))
       )
       for (((slots, (count, order, flag)), c) <- expected.zipWithIndex) {
-        assert(row(target + 72 * c) == slots, s"the row of cluster ${c + 2}")
-        assert(meta(target + 72 * c) == ((count, order, flag)), s"cluster ${c + 2}")
+        assert(row(target + map.Bytes * c) == slots, s"the row of cluster ${c + 2}")
+        assert(meta(target + map.Bytes * c) == ((count, order, flag)), s"cluster ${c + 2}")
       }
     }
     assert(host.ok(HostCommand(OpcodeCode.Dump, nr = 0, arg1 = Target)).result == 0)
@@ -308,11 +308,11 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     // The second cluster goes where no window is: the engine stops behind that.
     host.window(1, Target, Target + 4096)
     host.window(0, 0, Target)
-    host.queue(HostCommand(OpcodeCode.Dump, nr = 3, arg0 = 2, arg1 = Target + 4096 - 72))
+    host.queue(HostCommand(OpcodeCode.Dump, nr = 3, arg0 = 2, arg1 = Target + 4096 - MemMap.ClusterState.Bytes))
     host.doorbell()
     host.until("the error")(host.field(RegMap.Status.Offset, RegMap.Status.DmaRefused) == 1)
     host.settle()
-    assert(meta(Target + 4096 - 72)._1 == 5)
+    assert(meta(Target + 4096 - MemMap.ClusterState.Bytes)._1 == 5)
     assert(host.completion(host.commands - 1).status == StatusCode.BusError)
   }
 

@@ -160,6 +160,8 @@ class Core(implicit p: Params) extends Module {
     cluster.io.newWord := walker.io.newUsed
     io.dumped.bitmap <> walker.io.counted
     io.dumped.meta := cluster.io.opened.meta
+    io.dumped.next := lists.io.view.next
+    io.dumped.prev := lists.io.view.prev
     view.walked := walker.io.walked
     view.used := walker.io.usedCount
 

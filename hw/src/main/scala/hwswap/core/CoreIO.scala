@@ -123,6 +123,9 @@ object Policy {
 class DumpPort(implicit p: Params) extends Bundle {
   val bitmap = new BitmapPort
   val meta = Input(new ClusterMeta)
+
+  /** Its neighbours in its list; of no meaning where it has none. */
+  val next, prev = Input(UInt(p.clusterBits.W))
 }
 
 /** The core: requests in order, one at a time; each accepted request gets exactly one response. */

@@ -56,6 +56,7 @@ class Dump(implicit p: Params) extends Module {
   private val meta = io.cluster.meta
   private val metaWord =
     word(map.Meta.Count -> meta.count, map.Meta.Order -> meta.order, map.Meta.Flag -> meta.flag.asUInt)
+  private val linksWord = word(map.Links.Next -> io.cluster.next, map.Links.Prev -> io.cluster.prev)
   io.dma.req.valid := state === State.request
   io.dma.req.bits.address := job.target
   io.dma.req.bits.words := words.U
@@ -72,7 +73,9 @@ class Dump(implicit p: Params) extends Module {
   io.dma.data.bits.keep := true.B
   out.io.deq.ready := io.dma.data.ready
   out.io.enq.valid := state === State.data && index =/= words.U
-  out.io.enq.bits := Mux(index === (map.Meta.Offset / Axi.DataBytes).U, metaWord, io.cluster.bitmap.word)
+  private def at(offset: Int): Bool = index === (offset / Axi.DataBytes).U
+  out.io.enq.bits :=
+    Mux(at(map.Meta.Offset), metaWord, Mux(at(map.Links.Offset), linksWord, io.cluster.bitmap.word))
   when(out.io.enq.fire)(index := index + 1.U)
 
   switch(state) {

@@ -394,11 +394,12 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.take(0, 4, 2) == Seq((0, 512), (0, 528)))
     def row(slots: Range): BigInt = slots.foldLeft(BigInt(0))(_.setBit(_))
     def dumps(cluster: Int): Dumped = core.ok(core.dump(cluster)).dumped.get
-    assert(dumps(4) == Dumped(row(0 until 1), FlagCode.Nonfull, 0, 1))
-    assert(dumps(5) == Dumped(row(0 until 32), FlagCode.Frag, 4, 32))
-    assert(dumps(6) == Dumped(row(502 until 512), FlagCode.Nonfull, 0, 10))
+    assert(dumps(4) == Dumped(row(0 until 1), FlagCode.Nonfull, 0, 1)(0, 0))
+    assert(dumps(5) == Dumped(row(0 until 32), FlagCode.Frag, 4, 32)(0, 0))
+    assert(dumps(6) == Dumped(row(502 until 512), FlagCode.Nonfull, 0, 10)(0, 0))
+    assert(dumps(4).next == 6 && dumps(6).prev == 4, "two of NONFULL, one behind the other")
     core.ok(core.free(0, 512, 16))
-    assert(dumps(5) == Dumped(row(16 until 32), FlagCode.Nonfull, 4, 16))
+    assert(dumps(5) == Dumped(row(16 until 32), FlagCode.Nonfull, 4, 16)(0, 0))
     assert(core.place(core.alloc(0, 4)) == (0, 544) && core.seen("fast") == 1)
     core.sound(0)
   }

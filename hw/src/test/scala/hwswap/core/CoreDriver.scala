@@ -21,7 +21,7 @@ final case class Answer(
 )
 
 /** A cluster. */
-final case class Dumped(bitmap: BigInt, flag: Int, order: Int, count: Int)
+final case class Dumped(bitmap: BigInt, flag: Int, order: Int, count: Int)(val next: Int, val prev: Int)
 
 /** Drives a core, one request at a time. Each call is one request; `ok` wants it to succeed.
   *
@@ -52,7 +52,10 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
       io.dumped.bitmap.word.peek().litValue << (word * bits)
     }
     val meta = io.dumped.meta
-    Dumped(words.sum, meta.flag.peek().litValue.toInt, int(meta.order), int(meta.count))
+    Dumped(words.sum, meta.flag.peek().litValue.toInt, int(meta.order), int(meta.count))(
+      int(io.dumped.next),
+      int(io.dumped.prev)
+    )
   }
 
   /** The request's fields, all 0 at first, as a host that names only what an operation needs. */
