@@ -31,8 +31,8 @@ class TableUnit(implicit p: Params) extends Module {
     val wordWritten = Output(Bool())
   })
   object State extends ChiselEnum {
-    val idle, fetch, measure, check, give, giveWait, range, walk, words, bitmap, bitmapWait, report, reportWait,
-        drop, finish = Value
+    val idle, fetch, measure, check, give, giveWait, range, walk, words, bitmap, bitmapWait, report, reportWait, drop,
+        finish = Value
   }
   val state = RegInit(State.idle)
   private val job = Reg(new TableJob)

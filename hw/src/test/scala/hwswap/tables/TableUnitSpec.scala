@@ -36,6 +36,7 @@ class TablesUnderTest(implicit p: Params) extends Module {
   io.job <> tables.io.job
   io.done := tables.io.done
   tables.io.devices := io.devices
+  tables.io.stop := false.B
   io.ready := tables.io.ready
   io.busy := tables.io.busy
   io.error := tables.io.error
