@@ -8,7 +8,7 @@ from pathlib import Path
 import hwswap_map
 import pytest
 from hwswap_litex import EngineInfo, InputError
-from hwswap_soc.linux import devicetree, linux_image
+from hwswap_soc.linux import devicetree, linux_image, linux_plan
 
 HASH = "0123456789abcdef"
 
@@ -164,7 +164,7 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
     for name in ("OPENSBI", "KERNEL", "INITRAMFS"):
         (tmp_path / name).write_bytes(name.encode())
         monkeypatch.setattr(linux_image, name, tmp_path / name)
-    linux_image.card(exported / "soc.json", exported / "engine.json", tmp_path / "card", "hwswap_pages=4")
+    linux_image.card(exported / "soc.json", exported / "engine.json", tmp_path / "card", "hwswap_modes=off")
     files = json.loads((tmp_path / "card/boot.json").read_text())
     assert all((tmp_path / "card" / name).is_file() for name in files)
     assert list(files)[-1] == "start.bin", "the loader jumps to the last one"
@@ -173,20 +173,22 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
     assert words[:4] == bytes.fromhex("13050000")
     assert int.from_bytes(words[4:8], "little") & ~0xFFF == devicetree.DEVICE_TREE
     assert get(tmp_path / "card/hwswap.dtb", "/chosen", "linux,initrd-end") == [f"{devicetree.INITRAMFS + 9:x}"]
-    assert "hwswap_modes=off,tuned,shadow,hint,trusted hwswap_pages=4" in (tmp_path / "card/hwswap.dts").read_text()
+    tree = (tmp_path / "card/hwswap.dts").read_text()
+    assert "hwswap_modes=off,hint,scan hwswap_plan=swap:0:32," in tree
+    assert tree.index("hwswap_modes=off,hint,scan") < tree.index('hwswap_modes=off"')
 
 
 @pytest.mark.parametrize(
     ("without", "added", "modes"),
     [
-        ([], ["grants"], "off tuned shadow hint trusted"),
-        (["core"], ["grants"], "off tuned shadow hint"),
-        ([], [], "off tuned"),
+        ([], ["grants"], "off hint scan"),
+        (["core"], ["grants"], "off hint"),
+        ([], [], "off"),
     ],
 )
 def test_a_board_runs_the_modes_that_its_engine_can_do(without, added, modes):
     engine = EngineInfo(4, 1, 2048, "0" * 16, "some", without, added)
-    assert linux_image.modes(engine) == modes.split()
+    assert linux_plan.modes(engine) == tuple(modes.split())
 
 
 def test_a_soc_with_four_harts_has_a_node_and_interrupts_for_each(exported, tmp_path):

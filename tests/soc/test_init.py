@@ -1,105 +1,165 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The initramfs's shell, built for the host: what it understands, refuses, and prints."""
+"""The initramfs's program, built for the host, with files in the place of a kernel: what it does for a plan, and says."""
 
+import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from hwswap.project.paths import ROOT
+from hwswap_soc.linux import linux_plan
+from hwswap_soc.linux.linux_result import Collected, failures
 
-HERE = Path(__file__).parent
-INIT = ROOT / "litex" / "linux" / "init"
-SOURCES = ("plan", "report", "files", "area", "load", "bench", "shell", "commands")
+INIT = ROOT / "litex/linux/init/init.c"
+HOST = Path(__file__).parent / "firmware/init_host.h"
+MODE = "write /sys/module/hwswap/parameters/mode"
+BENCH = "write /sys/kernel/debug/swap_alloc_bench"
+CALLS = [{"op": op, "order": 0, "n": 8, "failed": 0, "granted": 8, "avg": 2000} for op in ("alloc", "free")]
+FILES = {
+    "proc/vmstat": "nr_free_pages 1\nthp_swpout 9\npswpin 10\npswpout 20\n",
+    "hwswap.ko": "",
+    "dev/ram0": "",
+    "dev/ram1": "",
+    "dev/zram0": "",
+    "sys/block/zram0/disksize": "",
+    "sys/module/hwswap/parameters/mode": "off\n",
+    "sys/kernel/debug/hwswap/state": "attached\n",
+    "sys/kernel/debug/hwswap/stats": "grants_popped 40\ndetaches 0\n",
+    "sys/kernel/debug/hwswap/engine": "build 97d1bcd2d380d270\ndevice0 pages 1 base 2 writeok 1\n",
+    "sys/kernel/debug/hwswap/verify": "clusters 64 differences 0\n",
+    "sys/kernel/debug/swap_alloc_bench": "".join(json.dumps(line) + "\n" for line in CALLS),
+    "sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled": "never\n",
+    "sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/swpout": "3\n",
+}
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
     """The program."""
-    folder = tmp_path_factory.mktemp("init")
+    output = tmp_path_factory.mktemp("init") / "init"
     command = ["gcc", "-std=gnu11", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command += [
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-Wno-unused-result",
-        "-Wno-deprecated-declarations",
-        f"-I{INIT}",
+    command += ["-Wall", "-Wextra", "-Werror", "-Wno-unused-result", "-Wno-unused-value"]
+    subprocess.run([*command, "-include", HOST, "-o", output, INIT], check=True)
+    return output
+
+
+@pytest.fixture
+def boot(program, tmp_path):
+    """Returns what the program said, and did, for words of the kernel's command line."""
+
+    def run(words: str, **host: str) -> tuple[list[str], list[str]]:
+        for name, text in FILES.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(host.get(Path(name).name, text))
+        environment = dict(word.split("=", 1) for word in words.split())
+        environment |= {"HOST_ROOT": str(tmp_path), "HOST_LOG": str(tmp_path / "log"), "PATH": os.environ["PATH"]}
+        environment |= {name: text for name, text in host.items() if name.isupper()}
+        done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True, timeout=60)
+        assert not done.stderr
+        log = tmp_path / "log"
+        return done.stdout.splitlines(), [
+            line.strip() for line in log.read_text().splitlines()
+        ] if log.is_file() else []
+
+    return run
+
+
+def collect(said: list[str]) -> Collected:
+    """Returns what the host makes of the lines."""
+    collected = Collected()
+    for line in said:
+        collected.feed(line, 0)
+    return collected
+
+
+def test_a_plan_is_done_in_each_mode(boot):
+    said, done = boot(linux_plan.bootargs(("off", "hint"), {4: 24}, pages=2, folios=1, full=96, harts=(1, 2)))
+    collected = collect(said)
+    # That nothing went out or in is the host's doing: its counters stand still.
+    assert {failure.partition(":")[0] for failure in failures(collected, ("off", "hint"))} == {"off", "hint"}
+    assert all("went out" in failure for failure in failures(collected, ("off", "hint")))
+    assert collected.status == 0
+    assert [name for name, _ in collected.phases] == ["init", "mode off", "mode hint", "swapoff"]
+    assert collected.area == {"path": "/dev/ram0"}
+    assert collected.held == {"verified_bytes": 65536, "wrong_bytes": 0}
+    hint = collected.modes["hint"]
+    assert [(swap["order"], swap["pages"], swap["verified_bytes"]) for swap in hint.swaps] == [
+        (0, 2, 8192),
+        (4, 16, 65536),
     ]
-    command += ["-include", str(HERE / "firmware" / "init_host.h"), "-o", str(folder / "init")]
-    command += [str(HERE / "firmware" / "init_host.c"), *(str(INIT / f"{name}.c") for name in SOURCES)]
-    subprocess.run(command, check=True)
-    return folder / "init"
+    assert all(swap["out_ns"] > 0 and swap["in_ns"] > 0 for swap in hint.swaps)
+    assert hint.benches == [line | {"gap_ns": 160_000} for line in CALLS * 2]
+    assert hint.full == [line | {"gap_ns": 10_000} for line in CALLS * 2]
+    assert (hint.mirror, hint.driver) == ({"clusters": 64, "differences": 0}, {"grants_popped": 40})
+    assert hint.engine == {"build": "97d1bcd2d380d270"}
+    assert collected.modes["off"].mirror is None
+    start = done.index(f"{MODE} hint")
+    folios = "write /sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled"
+    assert done[start:] == [
+        f"{MODE} hint",
+        "write /sys/kernel/debug/hwswap/stats 0",
+        "call madvise",
+        f"{folios} always",
+        "call madvise",
+        f"{folios} never",
+        *(f"{BENCH} 4 {count} 160000 {harts}" for harts in (1, 2) for count in (1, 24)),
+        "swapon /dev/ram1",
+        f"{MODE} off",
+        f"{BENCH} fill 4095 1 10",
+        f"{MODE} hint",
+        *(f"{BENCH} 0 {count} 10000 {harts}" for harts in (1, 2) for count in (1, 96)),
+        f"{BENCH} drop",
+        "swapoff /dev/ram1",
+        "swapoff /dev/ram0",
+        "unload hwswap",
+    ]
 
 
-def shell(program: Path, *lines: str) -> list[str]:
-    """What the shell says to lines of commands, without its greeting and prompts."""
-    done = subprocess.run(
-        [program], input="".join(f"{line}\n" for line in lines), capture_output=True, text=True, check=True, timeout=60
-    )
-    assert not done.stderr
-    greeting, _, rest = done.stdout.partition("\n")
-    assert greeting == "A shell; help lists the commands."
-    assert rest.count("hwswap# ") == len(lines) + 1
-    return rest.replace("hwswap# ", "").splitlines()
+def test_compressed_memory_and_a_bench_on_one_cpu(boot):
+    said, done = boot("hwswap_modes=scan hwswap_plan=bench:9:6:200000 hwswap_zram=64M")
+    assert collect(said).area == {"path": "/dev/zram0"}
+    assert done.index("write /sys/block/zram0/disksize 64M") < done.index("swapon /dev/zram0")
+    assert f"{BENCH} 9 6 200000" in done
 
 
-def test_words_quotes_comments_and_several_commands(program):
-    said = shell(
-        program, "echo a  b;echo c ; ;echo 'd  e;'\"f > g\"#h # not this", "  ", "# nothing", "echo", "echo ''x"
-    )
-    assert said == ["a b", "c", "d  e;f > g#h", "", "x"]
-
-
-def test_output_goes_to_a_file(program, tmp_path):
-    file = tmp_path / "out put"
-    said = shell(program, f"echo one >'{file}'", f'echo two>>"{file}"; cat "{file}"', f"echo three > '{file}' more")
-    assert said == ["one", "two"]
-    assert file.read_text() == "three more\n"
-    assert shell(program, f"echo x > {tmp_path}/none/x")[0].startswith(f"{tmp_path}/none/x cannot be written")
+def test_a_bit_that_changed_is_a_wrong_byte(boot):
+    said, _ = boot("hwswap_modes=off hwswap_plan=swap:0:2", HOST_DAMAGE="1")
+    collected = collect(said)
+    assert collected.modes["off"].swaps[0]["wrong_bytes"] == 1
+    assert collected.held["wrong_bytes"] == 1
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("words", "what"),
     [
-        ("nothing", "no command 'nothing'"),
-        ("echo 'a", "a quote is not closed"),
-        ("echo a >", "name is missing"),
-        ("> file", "no command before"),
-        ("echo " + "x " * 64, "too many words"),
-        ("cat", "usage: cat FILE..."),
-        ("cat /none/such", "cannot be opened"),
-        ("ls /none", "no folder"),
-        ("sleep", "usage: sleep"),
-        ("sleep 1s", "the time is a number"),
-        ("swapon", "usage: swapon"),
-        ("swapon -p 99999 /none", "the priority is a number up to 32767"),
-        ("swapon -x /none", "usage: swapon"),
-        ("swapctl", "usage: swapctl make|on|off"),
-        ("swapctl make -p 3 /none", "a priority is said when"),
-        ("swapload", "usage: swapload"),
-        ("swapload many", "the number of pages is a number"),
-        ("zram 1x", "a size is a number"),
-        ("zram", "usage: zram"),
-        ("hwswap-bench fast", "usage: hwswap-bench"),
-        ("hwswap-bench modes=off,quick", "modes= takes off, tuned"),
-        ("hwswap-bench pages=few", "pages= takes a number"),
-        ("hwswap-bench cpus=1,two", "cpus= takes numbers from 1 on"),
-        ("hwswap-bench cpus=1,", "cpus= takes numbers from 1 on"),
-        ("hwswap-bench cpus=0", "cpus= takes numbers from 1 on"),
-        ("insmod", "usage: insmod"),
-        ("insmod /none.ko", "is not in the initramfs"),
-        ("poweroff now", "usage: poweroff"),
+        ("hwswap_plan=swap:0:1", "have to be on the kernel's command line"),
+        ("hwswap_modes=off", "have to be on the kernel's command line"),
+        ("hwswap_modes=off hwswap_plan=swap:0:1,quick:1", "step 2, quick, is none"),
+        ("hwswap_modes=off hwswap_plan=", "step 1, , is none"),
+        ("hwswap_modes=off hwswap_plan=swap:0", "step 1, swap,"),
+        ("hwswap_modes=off hwswap_plan=swap:0:1:2", "step 1, swap,"),
+        ("hwswap_modes=off hwswap_plan=swap:0:few", "step 1, swap,"),
+        ("hwswap_modes=off hwswap_plan=swap:0:", "step 1, swap,"),
+        ("hwswap_modes=off hwswap_plan=counters:1", "step 1, counters,"),
+        ("hwswap_modes=off hwswap_plan=bench:0:1:2:3:4", "step 1, bench,"),
+        ("hwswap_modes=off hwswap_plan=" + ",".join(["counters"] * 65), "step 65, counters,"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence_and_the_shell_goes_on(program, line, words):
-    said = shell(program, line, "echo still here")
-    assert len(said) == 2, said
-    assert words in said[0]
-    assert said[1] == "still here"
+def test_a_plan_that_is_none_changes_nothing(boot, words, what):
+    said, done = boot(words)
+    assert [what in line for line in said] == [False, True, False]
+    assert said[1:] == [said[1], "HWSWAP-DONE 1"]
+    assert said[1].startswith("init: ")
+    assert not done
 
 
-def test_help_names_every_command_and_no_line_is_too_long(program):
-    names = [line.split()[0] for line in shell(program, "help")]
-    assert {"hwswap-bench", "swapload", "mode", "swapctl", "swapon", "swapoff", "zram", "dmesg"} <= set(names)
-    assert len(names) == len(set(names)) > 15
-    assert shell(program, "echo " + "x" * 5000) == ["x" * 1018], "what is too long for a line is left out"
+def test_an_engine_that_is_not_used_ends_it_with_the_drivers_words(boot):
+    said, _ = boot("hwswap_modes=off,hint hwswap_plan=swap:0:1", state="not attached: build hash\n")
+    assert "init: in mode hint the engine is not used: not attached: build hash" in said
+    assert collect(said).status == 1
+
+
+def test_a_number_that_is_missing_is_said(boot):
+    said, _ = boot("hwswap_modes=off hwswap_plan=swap:0:1", vmstat="pgin 1\n")
+    assert any("a number is missing in /proc/vmstat" in line for line in said)

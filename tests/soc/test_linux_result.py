@@ -1,52 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is made of the console of Linux on the simulated SoC, and when that counts as failed."""
 
+import argparse
 import json
 
 import pytest
 from hwswap.cli import main as cli
-from hwswap_soc.linux import linux_image, linux_table
+from hwswap.results import schema
+from hwswap_soc.linux import linux, linux_image, linux_smp
 from hwswap_soc.linux.linux_result import Collected, failures
+from hwswap_soc.simulation import shown
 from rich.console import Console
 
-MODES = ("off", "tuned", "hint", "trusted")
+MODES = ("off", "hint", "scan")
+HARTS = (1, 2)
 
 
-def line(**fields) -> str:
+def line(kind: str, mode: str = "", **fields) -> str:
     """Return a line of results."""
-    return "HWSWAP-JSON " + json.dumps(fields, separators=(",", ":"))
+    return "HWSWAP-JSON " + json.dumps({"kind": kind, "mode": mode, **fields}, separators=(",", ":"))
 
 
-def bench(mode: str, op: str, order: int, cycles: int, placed: int, kind: str = "bench") -> str:
+def bench(mode: str, op: str, order: int, cycles: int, placed: int, kind: str = "bench", **more: int) -> str:
     """Return a line of the kernel's bench."""
-    result = {"op": op, "order": order, "n": 8, "failed": 0, "granted": placed, "timer": 2}
+    result = {"op": op, "order": order, "n": 8, "failed": 0, "granted": placed, "timer": 2, **more}
     result |= {"min": cycles, "p50": cycles, "avg": cycles + 1, "p99": cycles + 2, "max": cycles + 3}
-    return line(kind=kind, mode=mode, gap_ns=20000, result=result)
+    return line(kind, mode, gap_ns=20000, result=result)
 
 
 def swap(mode: str, order: int, **changes) -> str:
     """Return a line of a swap round that went well, but for what is changed."""
     fields = {"pages": 16, "pages_out": 16, "pages_in": 16, "whole_folios": order // 4, "verified_bytes": 65536}
     fields |= {"wrong_bytes": 0, "out_ns": 7_000_000, "in_ns": 6_000_000}
-    return line(kind="swap", mode=mode, order=order, **(fields | changes))
+    return line("swap", mode, order=order, **(fields | changes))
 
 
 def console() -> list[str]:
     """Return the console of a run that went well."""
-    lines = ["OpenSBI v1.6", "[    0.000000] Linux version 7.3.4 (hwswap@localhost)", line(kind="init")]
-    lines += [line(kind="area", path="/dev/ram0", pages=32768)]
+    lines = ["OpenSBI v1.6", "[    0.000000] Linux version 7.3.4 (hwswap@localhost)", line("init", ns=5)]
+    lines += [line("area", path="/dev/ram0")]
     for mode in MODES:
-        placed = 8 if mode in ("hint", "trusted") else 0
-        lines += [line(kind="mode", mode=mode), swap(mode, 0), swap(mode, 4)]
+        placed = 0 if mode == "off" else 8
+        lines += [line("mode", mode, ns=7), swap(mode, 0), swap(mode, 4)]
         for order, cycles in ((0, 2000), (9, 60000)):
             lines += [bench(mode, "alloc", order, cycles + placed, placed), bench(mode, "free", order, cycles, 0)]
         lines += [bench(mode, "alloc", 0, 1500, placed, "full"), bench(mode, "free", 0, 1400, 0, "full")]
-        counters = {"fills": 24, "clears": 20} if mode in ("tuned", "trusted") else {}
         if placed:
-            lines += [line(kind="mirror", mode=mode, clusters=64, differences=0)]
-            counters |= {"grants_popped": 40, "grant_units": 4200}
-        lines += [line(kind="driver", mode=mode, counters=counters)]
-    lines += [line(kind="held", pages=16, verified_bytes=65536, wrong_bytes=0), "HWSWAP-DONE 0"]
+            lines += [line("mirror", mode, text="clusters 64 differences 0;")]
+            lines += [line("driver", mode, text="grants_popped 40;detaches 0;grant_units 4200;two words more;")]
+    lines += [line("held", pages=16, verified_bytes=65536, wrong_bytes=0), "HWSWAP-DONE 0"]
+    return lines
+
+
+def smp_console() -> list[str]:
+    """Return what both modes said: 1,000 cycles a call on one hart, 1,500 on two; 100 less with grants."""
+    lines = []
+    for mode in linux_smp.MODES:
+        for cpus in HARTS:
+            cycles = 500 + 500 * cpus - 100 * (mode == "hint")
+            for op in ("alloc", "free"):
+                lines += [bench(mode, op, order, cycles, 8, cpus=cpus) for order in linux_smp.BENCH]
+                lines.append(bench(mode, op, 0, cycles + 7, 8, "full", cpus=cpus))
     return lines
 
 
@@ -63,8 +77,9 @@ def test_a_good_run_has_no_failures():
     assert failures(collected, MODES) == []
     modes = [f"mode {mode}" for mode in MODES]
     assert [name for name, _ in collected.phases] == ["OpenSBI", "kernel", "init", *modes, "swapoff"]
-    assert collected.orders == [0, 9]
-    assert collected.report()["modes"]["hint"]["driver"]["grant_units"] == 4200
+    hint = collected.report()["modes"]["hint"]
+    assert hint["driver"] == {"grants_popped": 40, "grant_units": 4200}
+    assert hint["mirror"] == {"clusters": 64, "differences": 0}
 
 
 @pytest.mark.parametrize(
@@ -72,15 +87,12 @@ def test_a_good_run_has_no_failures():
     [
         ('"pages_out":16', '"pages_out":15', "15 went out"),
         ('"wrong_bytes":0', '"wrong_bytes":3', "3 of 65536 verified bytes are wrong"),
-        ('"differences":0', '"differences":2', "what the engine reads differs"),
+        ("differences 0", "differences 2", "what the engine reads differs"),
+        ("clusters 64 differences 0", "no such device", "what the engine reads differs"),
         ('"failed":0', '"failed":1', "1 of 8 alloc of order 0 failed"),
         ('"granted":8', '"granted":0', "hint: no folio of order 0 was placed by the engine"),
-        ('"granted":8', '"granted":0', "trusted: no folio of order 9 was placed by the engine"),
-        ('"grants_popped":40', '"detaches":1', "gave the engine up"),
-        ('"fills":24', '"fills":0', "the engine wrote the words of no folio"),
-        ('"clears":20', '"clears":0', "software took the words of no folio back"),
-        ('"fills":24', '"fills":24,"entries_repaired":2', "2 entries that it wrote were wrong"),
-        ('"fills":24', '"fills":24,"fills_failed":1', "1 of its commands failed"),
+        ('"granted":8', '"granted":0', "scan: no folio of order 9 was placed by the engine"),
+        ("grants_popped 40", "detaches 1", "gave the engine up"),
         ("HWSWAP-DONE 0", "HWSWAP-DONE 1", "ended with status 1"),
         ("HWSWAP-DONE 0", "", "did not come to its end"),
         ("OpenSBI v1.6", "init: the kernel does not swap to /dev/ram0 (errno 22)", "does not swap to /dev/ram0"),
@@ -95,7 +107,7 @@ def test_what_went_wrong_is_said(old, new, text):
 
 
 def test_a_mode_that_did_not_run_is_missed():
-    assert "shadow: nothing was swapped." in failures(collect(console()), ("off", "shadow", "hint"))
+    assert "fast: nothing was swapped." in failures(collect(console()), ("off", "fast", "hint"))
 
 
 def test_pages_that_stayed_out_count():
@@ -106,18 +118,54 @@ def test_pages_that_stayed_out_count():
     assert any("stayed swapped out" in found for found in failures(collect(lines), MODES))
 
 
-def test_tables_show_the_measured_numbers(tmp_path):
-    collected = collect(console())
-    output = Console(width=160, record=True, file=(tmp_path / "out").open("w"))
-    output.print(linux_table.swap_table(collected, 100_000_000))
-    output.print(linux_table.cycles_table(collected))
-    output.print(linux_table.phases_table(collected, 20_000_000))
-    text = output.export_text()
+def test_what_was_swapped_is_said():
     # 7 ms at 100 MHz over 16 pages.
-    assert "43,750" in text
-    assert "2,009 (2,008)" in text
-    assert "swapoff" in text
-    assert f"Swapped to {collected.area['path']} and verified" in text
+    assert linux.swapped(collect(console()))[1] == (
+        "off, order 4: 16 pages out, 1 whole folios, 43,750 cycles a page; 16 in, 37,500 cycles a page; "
+        "65,536 bytes verified, 0 wrong"
+    )
+
+
+def test_a_table_has_ratios_to_its_first_column(capsys):
+    figures = [schema.Figure("free", of, value, "cycles", {"p50": 3}) for of, value in (("off", 2000), ("hint", 1500))]
+    figures += [schema.Figure("no room", "hint", 7, "cycles")]
+    Console(width=100).print(shown.table("Cycles", figures))
+    rows = [[cell.strip() for cell in row.split("│")] for row in capsys.readouterr().out.splitlines()]
+    assert ["", "free", "2,000 (p50 3)", "1,500 (p50 3) (0.75)", ""] in rows
+    assert ["", "no room", "-", "7", ""] in rows
+
+
+def test_each_number_of_harts_is_measured_by_itself():
+    collected = collect(smp_console())
+    assert not linux_smp.missing(collected, HARTS, linux_smp.MODES)
+    rows = linux_smp.rows(collected, HARTS, linux_smp.MODES)
+    empty = {"mode": "off", "case": "empty, order 4", "order": 4, "full": False}
+    assert empty | {"harts": 2, "cycles": 3002, "median": 3000} in rows
+    full = {"mode": "hint", "case": "90 % full, order 0", "order": 0, "full": True}
+    assert full | {"harts": 1, "cycles": 1816, "median": 1814} in rows
+    figures = linux_smp.figures(rows)
+    assert len(rows) == len(figures) == len(linux_smp.MODES) * len(linux_smp.CASES) * len(HARTS)
+    assert ("an allocation and its free, empty, order 4, 2 harts", "off", 3002) in [
+        (figure.what, figure.of, figure.value) for figure in figures
+    ]
+
+
+def test_what_was_not_measured_is_said():
+    lines = [text for text in smp_console() if not ('"full"' in text and '"cpus":2' in text and '"hint"' in text)]
+    wanted = ["hint: 90 % full, order 0 on 2 harts was not measured."]
+    assert linux_smp.missing(collect(lines), HARTS, linux_smp.MODES) == wanted
+
+
+def test_the_kernel_gets_the_largest_number_and_the_bench_all():
+    words = dict(word.split("=", 1) for word in linux_smp.bootargs((1, 2), ("off", "hint")).split())
+    assert (words["maxcpus"], words["hwswap_modes"]) == ("2", "off,hint")
+    assert {"bench:4:24:0:1", "bench:4:24:0:2", "bench:0:96:0:2"} <= set(words["hwswap_plan"].split(","))
+
+
+@pytest.mark.parametrize("text", ["2", "1,1", "2,1", "1,5", "1,", "", "1,x"])
+def test_numbers_of_harts_that_make_no_sense_are_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="rising numbers of harts"):
+        linux_smp.hart_numbers(text)
 
 
 def test_ram_image_puts_parts_where_they_are_expected(tmp_path):
@@ -135,7 +183,9 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
 
 def test_missing_parts_are_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(linux_image, "INITRAMFS", tmp_path / "none.cpio")
-    assert cli.main(["soc", "linux", "--model", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
+    assert cli.main(["soc", "linux", "--modes", "off", "--model", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
     assert "run 'make soc-linux'" in capsys.readouterr().err
     assert cli.main(["soc", "linux", "--modes", "fast", "--output", str(tmp_path / "out")]) == 1
-    assert "--modes takes some of off, tuned, shadow" in capsys.readouterr().err
+    assert "--modes takes some of off, hint, scan" in capsys.readouterr().err
+    assert cli.main(["soc", "linux-smp", "--model", str(tmp_path), "-o", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err.startswith("soc-linux-smp: ")

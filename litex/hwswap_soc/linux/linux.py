@@ -18,8 +18,9 @@ from hwswap_litex import EngineInfo, InputError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from hwswap_soc.linux import devicetree, linux_image, linux_table
+from hwswap_soc.linux import devicetree, linux_image, linux_plan
 from hwswap_soc.linux.linux_result import DONE, Collected, failures
+from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY, Result
 from hwswap_soc.simulation.run import run as simulate
 
@@ -31,9 +32,6 @@ MODEL = BUILD / "soc-model-rocket"
 
 ENGINE = BUILD / "rtl-soc/engine.json"
 """What the engine in the model was built as (`sim/setup/build rtl-soc`)."""
-
-MODES = ("off", "tuned", "shadow", "hint", "trusted")
-"""Those of the driver, and `tuned`: software that writes the words of folios without a look at each."""
 
 MAX_MCYCLES = 400
 """Millions of cycles after which a run that has not ended is given up."""
@@ -120,7 +118,7 @@ def prepare(model: Path, folder: Path, bootargs: str, made: Made | None = None) 
     Args:
         model: folder of the Verilated SoC.
         folder: where to.
-        bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.h).
+        bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.c).
         made: what else is built; for one hart when None.
     """
     made = made or Made()
@@ -227,22 +225,18 @@ def remarks(model: dict) -> list[str]:
     return notes
 
 
-def show(collected: Collected, result: Result, notes: list[str], console: Console) -> None:
-    """Prints the tables and the notes."""
-    for table in (
-        phases_table := linux_table.phases_table(collected, result.cycles),
-        linux_table.swap_table(collected, devicetree.SIM_CLOCK_HZ),
-        linux_table.placed_table(collected),
-        linux_table.cycles_table(collected),
-    ):
-        if table is phases_table or collected.modes:
-            console.print(table)
-    for note in notes:
-        console.print(f"- {note}", highlight=False)
-    console.print(
-        f"{result.cycles / 1e6:.1f} Mcycles in {result.seconds / 60:.1f} minutes, {result.rate / 1e3:.0f} kcycles/s",
-        highlight=False,
-    )
+def swapped(collected: Collected) -> list[str]:
+    """Says for each mode what was swapped and verified, and what each of those pages took."""
+    said = []
+    for name, mode in collected.modes.items():
+        for swap in mode.swaps:
+            out, back = (swap[key] * devicetree.SIM_CLOCK_HZ // 10**9 // swap["pages"] for key in ("out_ns", "in_ns"))
+            said.append(
+                f"{name}, order {swap['order']}: {swap['pages_out']} pages out, {swap['whole_folios']} whole folios, "
+                f"{out:,} cycles a page; {swap['pages_in']} in, {back:,} cycles a page; "
+                f"{swap['verified_bytes']:,} bytes verified, {swap['wrong_bytes']} wrong"
+            )
+    return said
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -250,7 +244,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
-    parser.add_argument("--modes", help=f"of {', '.join(MODES)}; in this order (default: all that the engine can do)")
+    parser.add_argument(
+        "--modes", help=f"of {', '.join(linux_plan.MODES)}; in this order (default: all that the engine can do)"
+    )
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
 
 
@@ -259,13 +255,13 @@ def run(options: argparse.Namespace) -> int:
     console = Console(stderr=True, highlight=False)
     try:
         if options.modes is None:
-            modes = tuple(linux_image.modes(EngineInfo.load(ENGINE.parent)))
+            modes = linux_plan.modes(EngineInfo.load(ENGINE.parent))
         else:
             modes = tuple(options.modes.split(","))
-        if set(modes) - set(MODES):
-            raise InputError(f"--modes takes some of {', '.join(MODES)}, separated by commas")
+        if set(modes) - set(linux_plan.MODES):
+            raise InputError(f"--modes takes some of {', '.join(linux_plan.MODES)}, separated by commas")
         options.output.mkdir(parents=True, exist_ok=True)
-        bootargs = f"hwswap_modes={','.join(modes)} {options.bootargs}".strip()
+        bootargs = f"{linux_plan.bootargs(modes)} {options.bootargs}".strip()
         image = prepare(options.model, options.output, bootargs)
         # Before the run: somebody may build something else meanwhile.
         made_of = facts(options.model, options.dram_latency)
@@ -280,14 +276,20 @@ def run(options: argparse.Namespace) -> int:
     failed = unfinished(result, watch, options.max_mcycles) + failures(collected, modes)
     content = report(collected, result, failed) | made_of
     (options.output / "linux.json").write_text(json.dumps(content, indent=1) + "\n")
-    show(collected, result, remarks(content["model"]), Console(width=None if sys.stdout.isatty() else 120))
-    if collected.orders and not failed:
+    figures = lines.figures(
+        ((mode, "", line) for mode, found in content["modes"].items() for line in found["benches"]), "CPU cycles"
+    )
+    full = lines.figures(
+        ((mode, "90 % full", line) for mode, found in content["modes"].items() for line in found["full"]), "CPU cycles"
+    )
+    view = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
+    view.print(shown.table("CPU cycles a call, mean over all calls (ratio to the first mode)", [*figures, *full]))
+    for note in [*swapped(collected), *remarks(content["model"])]:
+        view.print(f"- {note}", soft_wrap=True)
+    if figures and not failed:
         schema.save(
             "soc-linux",
-            lines.figures(
-                ((mode, "", line) for mode, found in content["modes"].items() for line in found["benches"]),
-                "CPU cycles",
-            ),
+            figures,
             title="Linux on the SoC",
             command=f"make soc-linux MODES={','.join(modes)}",
             platform=f"simulated SoC, Rocket and engine in one clock, DRAM latency {options.dram_latency} cycles",

@@ -15,7 +15,7 @@ from hwswap.guest.initramfs import CONSOLE, archive
 from hwswap.project.paths import BUILD
 from hwswap_litex import EngineInfo, InputError
 
-from hwswap_soc.linux import devicetree
+from hwswap_soc.linux import devicetree, linux_plan
 
 OPENSBI = Path(os.environ.get("HWSWAP_OPENSBI") or BUILD / "fpga/opensbi/fw_jump.bin")
 """OpenSBI's fw_jump, as Debian builds it for every RISC-V machine (`sim/setup/build fpga`)."""
@@ -99,17 +99,6 @@ def start() -> bytes:
     return b"".join(word.to_bytes(4, "little") for word in TRAMPOLINES["rocket"])
 
 
-def modes(engine: EngineInfo) -> list[str]:
-    """The modes of the driver that an engine can do, and software beside them, in the order of a run.
-
-    Args:
-        engine: that in the bitstream.
-    """
-    grants = ["shadow", "hint"] if "grants" in engine.added else []
-    tables = ["trusted"] if grants and "core" not in engine.without else []
-    return ["off", "tuned", *grants, *tables]
-
-
 def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") -> None:
     """Writes the files that a board's loader, LiteX's BIOS, reads from an SD card or is sent over the serial line.
 
@@ -117,7 +106,7 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
         soc_json: of the bitstream.
         engine_json: of the engine in the bitstream.
         output: folder.
-        bootargs: appended to the kernel's command line, which has `hwswap_modes=` for that engine already.
+        bootargs: appended to the kernel's command line, which has a plan for that engine already.
     """
     output.mkdir(parents=True, exist_ok=True)
     cure = "build it with 'sim/setup/build fpga kernel-riscv modules-riscv initramfs-riscv'"
@@ -128,8 +117,8 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
     }
     size = len(files["initramfs.cpio"][1])
     tree = output / "hwswap.dtb"
-    if "hwswap_modes=" not in bootargs:
-        bootargs = f"hwswap_modes={','.join(modes(EngineInfo.load(engine_json.parent)))} {bootargs}".strip()
+    plan = linux_plan.bootargs(linux_plan.modes(EngineInfo.load(engine_json.parent)))
+    bootargs = f"{plan} {bootargs}".strip()
     devicetree.write(
         soc_json, engine_json, "board", tree.with_suffix(".dts"), tree, bootargs=bootargs, initramfs_size=size
     )

@@ -14,14 +14,11 @@ TROUBLE = re.compile(
 )
 """Kernel messages after which no result counts."""
 
-SOFTWARE = ("off", "tuned")
-"""Modes without the engine."""
+SOFTWARE = "off"
+"""The mode without the engine; in all others its grants place folios."""
 
-PLACING = ("hint", "trusted")
-"""Modes in which the engine places folios."""
-
-WRITTEN = {"tuned": "software", "trusted": "the engine"}
-"""Modes in which words are written for the kernel, and by whom."""
+MIRROR = re.compile(r"clusters (?P<clusters>\d+) differences (?P<differences>\d+)")
+"""What the driver says when it has compared what the engine reads with the kernel's tables."""
 
 PHASES = (
     (re.compile(r"^OpenSBI v"), "OpenSBI"),
@@ -45,14 +42,12 @@ class Mode:
     driver: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
 
-    def bench(self, op: str, order: int) -> dict[str, Any] | None:
-        """The line of the kernel's bench for `alloc` or `free` of an order."""
-        lines = (line for line in self.benches if line["op"] == op and line["order"] == order)
-        return next(lines, None)
 
-    def bench_full(self, op: str) -> dict[str, Any] | None:
-        """That of order 0 on an area that is 90 % full."""
-        return next((line for line in self.full if line["op"] == op), None)
+def counters(text: str) -> dict[str, int | str]:
+    """The counters of a file with a semicolon for each line's end; those that are 0 stay out, and longer lines."""
+    pairs = (line.split(" ") for line in text.split(";"))
+    named = {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[1] != "0"}
+    return {name: int(value) if value.isdigit() else value for name, value in named.items()}
 
 
 @dataclass
@@ -88,24 +83,26 @@ class Collected:
     def _object(self, text: str) -> None:
         try:
             item = json.loads(text)
-            kind, mode = item.pop("kind"), self.modes.setdefault(item["mode"], Mode()) if "mode" in item else None
+            kind, name = item.pop("kind"), item.pop("mode")
         except (ValueError, KeyError, AttributeError, TypeError):
             self.trouble.append(f"a line of results cannot be read: {text}")
             return
-        if kind in ("held", "area"):
-            setattr(self, kind, item)
-        elif mode is None:
+        if not name:
+            if kind in ("held", "area"):
+                setattr(self, kind, item)
             return
-        elif kind == "swap":
+        mode = self.modes.setdefault(name, Mode())
+        if kind == "swap":
             mode.swaps.append(item)
         elif kind == "bench":
             mode.benches.append(item["result"] | {"gap_ns": item["gap_ns"]})
         elif kind == "full":
             mode.full.append(item["result"] | {"gap_ns": item["gap_ns"]})
         elif kind == "mirror":
-            mode.mirror = item
+            found = MIRROR.search(item["text"])
+            mode.mirror = {key: int(value) for key, value in found.groupdict().items()} if found else None
         elif kind in ("driver", "engine"):
-            setattr(mode, kind, item["counters"])
+            setattr(mode, kind, counters(item["text"]))
 
     @property
     def orders(self) -> list[int]:
@@ -120,11 +117,6 @@ class Collected:
             "held": self.held,
             "modes": {name: vars(mode) for name, mode in self.modes.items()},
         }
-
-
-def placed(bench: dict[str, Any]) -> int:
-    """How many folios of a line of the kernel's bench went where a grant said."""
-    return bench["granted"]
 
 
 def failures(collected: Collected, wanted: tuple[str, ...]) -> list[str]:
@@ -160,27 +152,11 @@ def _mode_failures(name: str, mode: Mode) -> list[str]:
             what = f"{bench['op']} of order {bench['order']}{where}"
             if bench["failed"] or not bench["n"]:
                 found.append(f"{name}: {bench['failed']} of {bench['n']} {what} failed.")
-            if name in PLACING and bench["op"] == "alloc" and not placed(bench):
+            if name != SOFTWARE and bench["op"] == "alloc" and not bench["granted"]:
                 found.append(f"{name}: no folio of order {bench['order']} was placed by the engine{where}.")
-    if name not in SOFTWARE:
+    if name != SOFTWARE:
         if mode.mirror is None or mode.mirror["differences"]:
             found.append(f"{name}: what the engine reads differs from the kernel's tables: {mode.mirror}.")
         if mode.driver.get("detaches") or mode.driver.get("timeouts"):
             found.append(f"{name}: the driver gave the engine up.")
-    if name in WRITTEN:
-        found += _words_failures(name, mode.driver)
-    return found
-
-
-def _words_failures(name: str, driver: dict[str, Any]) -> list[str]:
-    found = []
-    for counter, what in (("fills", "wrote the words of no folio"), ("clears", "took the words of no folio back")):
-        if not driver.get(counter):
-            found.append(f"{name}: {WRITTEN[name]} {what}.")
-    for counter, what in (
-        ("entries_repaired", "entries that it wrote were wrong"),
-        ("fills_failed", "of its commands failed"),
-    ):
-        if driver.get(counter):
-            found.append(f"{name}: {driver[counter]} {what}.")
     return found

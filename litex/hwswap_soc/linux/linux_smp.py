@@ -2,7 +2,7 @@
 """`make soc-linux-smp`: Linux on several harts of the simulated SoC: what an allocation costs while others allocate.
 
 A check of what bare metal measured on 1, 2 and 4 harts (`make bench-harts`): the kernel's own bench makes the same
-calls on as many CPUs at once, back to back, in modes of the driver. Results are linux-smp.json and linux-smp.md.
+calls on as many CPUs at once, back to back, in modes of the driver. Results are in linux-smp.json.
 """
 
 import argparse
@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hwswap.project import markdown
 from hwswap.project.paths import BUILD
 from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
-from rich.table import Table
 
-from hwswap_soc.linux import linux
+from hwswap_soc.linux import linux, linux_plan
 from hwswap_soc.linux.linux_result import Collected, failures
+from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY
 
 OUTPUT = BUILD / "soc-linux-smp"
@@ -84,18 +83,9 @@ CASES = (Case("empty, order 0", 0, False), Case("empty, order 4", 4, False), Cas
 
 def bootargs(harts: tuple[int, ...], modes: tuple[str, ...]) -> str:
     """Returns what is appended to the kernel's command line."""
-    bench = ",".join(f"{order}:{calls}" for order, calls in BENCH.items())
+    plan = linux_plan.bootargs(modes, BENCH, pages=PAGES, folios=FOLIOS, full=FULL, gap_ns=0, harts=harts)
     # A grace period of RCU takes ticks of all CPUs, a million cycles each, unless it is expedited; a boot has many.
-    words = ["rcupdate.rcu_expedited=1", f"maxcpus={max(harts)}", f"hwswap_modes={','.join(modes)}"]
-    words += [
-        f"hwswap_bench={bench}",
-        f"hwswap_cpus={','.join(map(str, harts))}",
-        f"hwswap_pages={PAGES}",
-        f"hwswap_folios={FOLIOS}",
-        f"hwswap_full={FULL}",
-        "hwswap_gap_ns=0",
-    ]
-    return " ".join([*words, "hwswap_shell=none"])
+    return f"rcupdate.rcu_expedited=1 maxcpus={max(harts)} {plan}"
 
 
 def missing(collected: Collected, harts: tuple[int, ...], modes: tuple[str, ...]) -> list[str]:
@@ -127,25 +117,20 @@ def rows(collected: Collected, harts: tuple[int, ...], modes: tuple[str, ...]) -
     ]
 
 
-def table(collected: Collected, harts: tuple[int, ...], modes: tuple[str, ...]) -> Table:
-    """Returns the means of an allocation and its free on each number of harts, medians in brackets, and the growth."""
-    view = Table(title="CPU cycles of an allocation and its free, waiting included: mean (by the medians)")
-    view.add_column("device, load")
-    for mode in modes:
-        for number in harts:
-            view.add_column(f"{mode}, {number}", justify="right")
-        view.add_column("growth", justify="right")
-    for case in CASES:
-        cells = []
-        for mode in modes:
-            means = [case.cycles(collected, mode, number) for number in harts]
-            medians = [case.cycles(collected, mode, number, "p50") for number in harts]
-            cells += [
-                "-" if mean is None else f"{mean:,} ({median:,})" for mean, median in zip(means, medians, strict=True)
-            ]
-            cells.append(f"{means[-1] / means[0]:.2f}" if means[0] and means[-1] else "-")
-        view.add_row(case.name, *cells)
-    return view
+def figures(rows: list[dict[str, Any]]) -> list[schema.Figure]:
+    """Returns the means of what was measured as figures."""
+    return [
+        schema.Figure(
+            f"an allocation and its free, {row['case']}, {row['harts']} harts",
+            row["mode"],
+            row["cycles"],
+            "CPU cycles",
+            {},
+            0.05,
+        )
+        for row in rows
+        if row["cycles"] is not None
+    ]
 
 
 def hart_numbers(text: str) -> tuple[int, ...]:
@@ -191,21 +176,11 @@ def run(options: argparse.Namespace) -> int:
     content = linux.report(collected, result, failed) | made_of
     content["measured"] = rows(collected, options.harts, MODES)
     (output / "linux-smp.json").write_text(json.dumps(content, indent=1) + "\n")
-    view = table(collected, options.harts, MODES)
+    measured = figures(content["measured"])
     if not failed:
         schema.save(
             "soc-linux-smp",
-            [
-                schema.Figure(
-                    f"an allocation and its free, {row['case']}, {row['harts']} harts",
-                    row["mode"],
-                    row["cycles"],
-                    "CPU cycles",
-                    {},
-                    0.05,
-                )
-                for row in content["measured"]
-            ],
+            measured,
             title="Linux on several harts of the SoC",
             command="make soc-linux-smp",
             platform=f"simulated SoC, four Rocket harts, DRAM latency {options.dram_latency}; calls back to back",
@@ -213,18 +188,17 @@ def run(options: argparse.Namespace) -> int:
             kernel=True,
             engine=str(made_of["engine"]["build_hash"]),
         )
-    commits = made_of["commits"]
-    build_hash = made_of["engine"]["build_hash"]
+    view = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
+    view.print(shown.table("CPU cycles, waiting included: mean (ratio to the first mode)", measured))
+    commits, build_hash = made_of["commits"], made_of["engine"]["build_hash"]
     notes = [
-        f"simulated SoC with four harts, DRAM latency {options.dram_latency} cycles, engine build {build_hash}",
-        f"hwswap {commits['hwswap']}, patches {commits['patches']}, {result.cycles / 1e6:.0f} Mcycles",
-        "calls that were made while all harts were making theirs; cycles are each hart's own counter",
+        f"hwswap {commits['hwswap']}, patches {commits['patches']}, engine build {build_hash}",
+        f"{result.cycles / 1e6:.0f} Mcycles; cycles of calls are each hart's own counter",
+        "calls that were made while all harts were making theirs",
     ]
-    (output / "linux-smp.md").write_text(markdown.page([view], notes))
-    Console(width=None if sys.stdout.isatty() else 150).print(view)
     for note in notes:
-        print(note)
-    print(f"soc-linux-smp: linux-smp.json, linux-smp.md and console.log are in {output}", file=sys.stderr)
+        view.print(f"- {note}", soft_wrap=True)
+    print(f"soc-linux-smp: linux-smp.json and console.log are in {output}", file=sys.stderr)
     if failed:
         print(f"soc-linux-smp: failed: {' '.join(failed[:4])} See {output / 'console.log'}", file=sys.stderr)
     return 1 if failed else 0
