@@ -8,7 +8,6 @@ import pytest
 from hwswap_litex import InputError
 from hwswap_soc.bench import harts, harts_result
 from hwswap_soc.bench.harts_result import HARTS, LOCKS, SCHEMES, Measured
-from rich.console import Console
 
 BASE = {"stock": 100, "tuned": 80, "register": 50, "grants": 120}
 
@@ -37,28 +36,23 @@ def measured() -> Measured:
     return read
 
 
-def text(table) -> str:
-    """What a table prints."""
-    console = Console(width=200)
-    with console.capture() as capture:
-        console.print(table)
-    return capture.get()
-
-
 def test_growth_is_that_of_an_allocation_and_a_free_together(measured):
     assert measured.cycles(("stock", "empty", "order0", 4)) == 800
     assert measured.cycles(("stock", "full", "order0", 4)) is None
-    table = text(harts_result.main_table(measured))
-    assert "200 / 400 / 800" in table
-    assert "4.00" in table
-    assert "100 / 100 / 100" in table
-    assert "1.00" in table
+    found = {(figure.what, figure.of): figure.value for figure in harts_result.figures(measured)}
+    what = "an allocation and its free, empty, order 0"
+    assert [found[f"{what}, {count} harts", "stock"] for count in HARTS] == [200, 400, 800]
+    assert [found[f"{what}, {count} harts", "register"] for count in HARTS] == [100, 100, 100]
+    assert len(found) == len(SCHEMES) * len(HARTS)
 
 
 def test_waits_are_by_call(measured):
     # 120 cycles for each kind of lock, of 20 calls, two of which are an allocation and a free.
     assert measured.waited(("stock", "empty", "order0", 4)) == 2 * 4 * 120 / 20
-    assert "12 / 12 / 12" in text(harts_result.lock_table(measured))
+    found = {(figure.what, figure.of): figure.value for figure in harts_result.waits(measured)}
+    assert found["waiting for locks, empty, order 0", "stock"] == 48
+    assert found["waiting for locks, empty, order 0", "register"] == 0
+    assert found["no room, empty, order 0", "stock"] == 0
 
 
 def test_what_did_not_end_well_tells_its_own_words():

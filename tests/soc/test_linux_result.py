@@ -183,7 +183,9 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
 
 def test_missing_parts_are_one_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(linux_image, "INITRAMFS", tmp_path / "none.cpio")
-    assert cli.main(["soc", "linux", "--modes", "off", "--model", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
+    assert (
+        cli.main(["soc", "linux", "--modes", "off", "--model", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
+    )
     assert "run 'make soc-linux'" in capsys.readouterr().err
     assert cli.main(["soc", "linux", "--modes", "fast", "--output", str(tmp_path / "out")]) == 1
     assert "--modes takes some of off, hint, scan" in capsys.readouterr().err

@@ -26,9 +26,10 @@ from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
 
-from hwswap_soc.bench import bench_table, harts
-from hwswap_soc.bench.bench_result import COMPARED, DONE, SCHEMES, Report, parse, verdicts
+from hwswap_soc.bench import harts
+from hwswap_soc.bench.bench_result import COMPARED, DONE, SCHEMES, STATES, Report, parse, verdicts
 from hwswap_soc.bench.runs import Show, build_firmware, engine_of, model_folder, together, watch
+from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY
 from hwswap_soc.simulation.run import run as simulate
 
@@ -230,6 +231,39 @@ def swept(runs: list[dict], parameter: str) -> list[tuple[float, Report]]:
     return [(entry["point"].value, entry["report"]) for entry in runs if entry["point"].sweeps == parameter]
 
 
+def figures(report: Report) -> list[schema.Figure]:
+    """Cycles of each call, by what is allocated or freed, and by whom."""
+    return [
+        schema.Figure(
+            f"{'allocate' if op == 'alloc' else op} order {order}, {state}",
+            scheme,
+            round(cell.mean, 1),
+            "CPU cycles",
+            {"p50": cell.p50, "p99": cell.p99},
+            0,
+        )
+        for (scheme, state, order, op), cell in report.cells.items()
+        if cell.n and cell.sum
+    ]
+
+
+def pairs(values: list[tuple[float, Report]], column: str) -> list[schema.Figure]:
+    """Cycles of an allocation and its free together, by a parameter.
+
+    Args:
+        values: of the parameter, and what was measured with it.
+        column: what it is.
+    """
+    return [
+        schema.Figure(f"order {order}, {state}, {value:g} {column}", scheme, round(cost, 1), "CPU cycles")
+        for state in STATES
+        for order in values[0][1].orders
+        for value, report in values
+        for scheme in COMPARED
+        if (cost := report.pair(scheme, state, order)) is not None
+    ]
+
+
 def show(runs: list[dict], cpu: str, console: Console) -> None:
     """Prints tables and verdicts."""
     base = runs[0]
@@ -243,15 +277,16 @@ def show(runs: list[dict], cpu: str, console: Console) -> None:
         console.print(
             "this compiler's code does not fit the layout that keeps it apart in the caches (docs/bench-soc.md)"
         )
-    console.print(bench_table.main_table(report), bench_table.spread_table(report), bench_table.grant_table(report))
+    console.print(
+        shown.table("CPU cycles a call: mean over hits, misses and failures (ratio to stock)", figures(report))
+    )
     for parameter, title, column in (
         ("latency", "DRAM latency", "cycles"),
         ("ratio", "Clocks", "engine : CPU"),
         ("gap", "Pace", "cycles apart"),
     ):
-        values = [(f"{value:g}", report) for value, report in swept(runs, parameter)]
-        if values:
-            console.print(bench_table.sweep_table(title, column, values))
+        if values := swept(runs, parameter):
+            console.print(shown.table(f"{title}: cycles of an allocation and its free", pairs(values, column)))
     for sentence in verdicts(report):
         console.print(f"bench-soc: {sentence}", soft_wrap=True)
 
@@ -298,18 +333,7 @@ def run(options: argparse.Namespace) -> int:
             target.write_text(json.dumps(as_json(name, engine, runs), indent=1) + "\n")
         schema.save(
             f"soc-{name}",
-            [
-                schema.Figure(
-                    f"{'allocate' if cell.op == 'alloc' else cell.op} order {cell.order}, {cell.state}",
-                    cell.scheme,
-                    round(cell.mean, 1),
-                    "CPU cycles",
-                    {"p50": cell.p50, "p99": cell.p99},
-                    0,
-                )
-                for cell in runs[0]["report"].cells
-                if cell.n and cell.sum
-            ],
+            figures(runs[0]["report"]),
             title=f"Bare metal, {name}",
             command=f"make bench-soc CPU={options.cpu} NO_SWEEP=1",
             platform=f"simulated SoC, CPU and engine in one clock; {name}, {points[0]}; no kernel",

@@ -2,7 +2,7 @@
 """Compares swap allocation by software and by the engine on 1, 2 and 4 harts, in CPU cycles of the simulated SoC.
 
 What `hwswap soc bench --cpu rocket4` does. Each scheme is a run of its own; what was measured with the same program on
-the same simulated SoC is not run again. Results are files in build/bench-soc: rocket4.json and rocket4.md.
+the same simulated SoC is not run again. Results are files in build/bench-soc: rocket4.json.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hwswap.project import markdown, provenance
+from hwswap.project import provenance
 from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
@@ -24,6 +24,7 @@ from hwswap_soc.bench import harts_result
 from hwswap_soc.bench.bench_result import DONE, SCHEMES
 from hwswap_soc.bench.harts_result import LOADS, STATES, Measured
 from hwswap_soc.bench.runs import Show, build_firmware, engine_of, model_folder, together, watch
+from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY
 from hwswap_soc.simulation.run import run as simulate
 
@@ -172,11 +173,6 @@ def run(options: argparse.Namespace) -> None:
 
     runs = list(together(plan(), one, options.jobs, Console(stderr=True, highlight=False)))
     measured = collect(runs, profile=False)
-    tables = [
-        harts_result.main_table(measured),
-        harts_result.lock_table(measured),
-        harts_result.failure_table(measured),
-    ]
     (output / f"{CPU}.json").write_text(json.dumps(as_json(runs, engine_of(soc)), indent=1) + "\n")
     commits = sorted({run["commit"] for run in runs})
     build_hash, cycles = measured.platforms[0]["build"], sum(run["cycles"] for run in runs) / 1e6
@@ -185,20 +181,9 @@ def run(options: argparse.Namespace) -> None:
         f"{platform_of}, commit {', '.join(commits)}, {cycles:.0f} Mcycles",
         "one clock for harts and engine; each hart has caches of 4 KiB each way",
     ]
-    (output / f"{CPU}.md").write_text(markdown.page(tables, notes))
     schema.save(
         "soc-harts",
-        [
-            schema.Figure(
-                f"an allocation and its free, {row['case']}, {row['harts']} harts",
-                row["scheme"],
-                round(row["cycles"], 1),
-                "CPU cycles",
-                {},
-                0,
-            )
-            for row in as_json(runs, engine_of(soc))["measured"]
-        ],
+        harts_result.figures(measured),
         title="Bare metal, several harts at once",
         command="make bench-harts",
         platform=f"{platform_of}, no kernel",
@@ -206,7 +191,8 @@ def run(options: argparse.Namespace) -> None:
         engine=str(build_hash),
     )
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)
-    console.print(*tables)
+    console.print(shown.table("CPU cycles, waiting included (ratio to stock)", harts_result.figures(measured)))
+    console.print(shown.table(f"Of them, on {HARTS} harts (ratio to stock)", harts_result.waits(measured)))
     for note in notes:
         console.print(note, soft_wrap=True)
-    console.print(f"bench-soc: {output / CPU}.json and .md", soft_wrap=True)
+    console.print(f"bench-soc: {output / CPU}.json", soft_wrap=True)

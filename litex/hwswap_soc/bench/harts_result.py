@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the firmware `harts` says, read; and its tables.
+"""What the firmware `harts` says, read; and its figures.
 
 A run prints a JSON object for the platform, and for each scheme, state of the device, load and number of harts: a
 *cell* for each operation, and what harts waited for each kind of lock (docs/bench-harts.md).
@@ -8,9 +8,9 @@ A run prints a JSON object for the platform, and for each scheme, state of the d
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.table import Table
+from hwswap.results.schema import Figure
 
-from hwswap_soc.bench.bench_result import OPS, TITLES, objects
+from hwswap_soc.bench.bench_result import OPS, objects
 
 SCHEMES = ("stock", "tuned", "register", "grants")
 STATES = ("empty", "fragmented", "full")
@@ -105,64 +105,30 @@ def parse(lines: list[str], into: Measured) -> None:
             into.locks[key] = kinds
 
 
-def _growth(measured: Measured, scheme: str, state: str, load: str) -> list[str]:
-    """Cycles by number of harts, and their growth."""
-    values = [measured.cycles((scheme, state, load, harts)) for harts in HARTS]
-    if values[0] is None or values[-1] is None:
-        return ["-", "-"]
-    return [" / ".join(f"{value:,.0f}" if value else "-" for value in values), f"{values[-1] / values[0]:.2f}"]
+def figures(measured: Measured) -> list[Figure]:
+    """Cycles of an allocation and its free together, waiting included."""
+    return [
+        Figure(
+            f"an allocation and its free, {case(state, load)}, {harts} harts",
+            scheme,
+            round(cycles, 1),
+            "CPU cycles",
+            {},
+            0,
+        )
+        for scheme, state, load, harts in measured.locks
+        if (cycles := measured.cycles((scheme, state, load, harts))) is not None
+    ]
 
 
-def main_table(measured: Measured) -> Table:
-    """Cycles of an allocation and a free, on 1, 2 and 4 harts, and how they grow."""
-    table = Table(
-        title="CPU cycles of an allocation and a free on 1 / 2 / 4 harts, waiting included; growth from 1 to 4"
-    )
-    table.add_column("device, load")
-    for scheme in SCHEMES:
-        table.add_column(TITLES[scheme], justify="right")
-        table.add_column("growth", justify="right")
-    for state in STATES:
-        for load in LOADS:
-            cells = [cell for scheme in SCHEMES for cell in _growth(measured, scheme, state, load)]
-            if any(cell != "-" for cell in cells):
-                table.add_row(case(state, load), *cells)
-    return table
-
-
-def failure_table(measured: Measured) -> Table:
-    """Allocations that found no room, in per cent, on 4 harts."""
-    table = Table(title="% of the allocations that found no room, on 4 harts")
-    table.add_column("device, load")
-    for scheme in SCHEMES:
-        table.add_column(TITLES[scheme], justify="right")
-    for state in STATES:
-        for load in LOADS:
-            found = [measured.cells.get(((scheme, state, load, HARTS[-1]), "alloc")) for scheme in SCHEMES]
-            if any(cell and cell.failures for cell in found):
-                texts = [f"{100 * cell.failures / cell.n:.1f}" if cell and cell.n else "-" for cell in found]
-                table.add_row(case(state, load), *texts)
-    return table
-
-
-def lock_table(measured: Measured) -> Table:
-    """Cycles waited for locks in an allocation and a free, on 4 harts, by kind."""
-    table = Table(title="of them, waiting for locks on 4 harts: cluster / device / list of devices")
-    table.add_column("device, load")
-    schemes = [scheme for scheme in SCHEMES if scheme != "register"]
-    for scheme in schemes:
-        table.add_column(TITLES[scheme], justify="right")
-    for state in STATES:
-        for load in LOADS:
-            texts = []
-            for scheme in schemes:
-                key = (scheme, state, load, HARTS[-1])
-                kinds = measured.locks.get(key)
-                if not kinds:
-                    texts.append("-")
-                    continue
-                calls = sum(measured.cells[key, op].n for op in OPS)
-                texts.append(" / ".join(f"{2 * kinds[lock]['waited'] / calls:,.0f}" for lock in LOCKS[:3]))
-            if any(text != "-" for text in texts):
-                table.add_row(case(state, load), *texts)
-    return table
+def waits(measured: Measured) -> list[Figure]:
+    """What of them is waiting for locks, and how many allocations found no room, on the most harts."""
+    said = []
+    for scheme, state, load, harts in measured.locks:
+        key, cell = (scheme, state, load, harts), measured.cells[(scheme, state, load, harts), "alloc"]
+        if harts == HARTS[-1]:
+            said.append(
+                Figure(f"waiting for locks, {case(state, load)}", scheme, round(measured.waited(key), 1), "cycles")
+            )
+            said.append(Figure(f"no room, {case(state, load)}", scheme, round(100 * cell.failures / cell.n, 1), "%"))
+    return said
