@@ -104,11 +104,6 @@ class Collected:
         elif kind in ("driver", "engine"):
             setattr(mode, kind, counters(item["text"]))
 
-    @property
-    def orders(self) -> list[int]:
-        """The orders that were benched, rising."""
-        return sorted({line["order"] for mode in self.modes.values() for line in mode.benches})
-
     def report(self) -> dict[str, Any]:
         """All of it, to be written as JSON."""
         return {
