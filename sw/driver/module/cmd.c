@@ -34,7 +34,7 @@ struct hwswap_cpl {
 static_assert(sizeof(struct hwswap_cpl) == HWSWAP_COMPLETION_SIZE);
 
 static unsigned int timeout_ms = 10000;
-hwswap_param_bounded(timeout_ms, 1, 600000, 0644);
+hwswap_param_bounded(timeout_ms, timeout_ms, 1, 600000, 0644);
 MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds, 1 to 600000 (default 10000)");
 
 /*

@@ -25,7 +25,7 @@ static_assert(sizeof(struct swap_grant) == HWSWAP_GRANT_SIZE);
 static_assert(sizeof(struct swap_grants_line) == HWSWAP_GRANT_LINE_SIZE);
 
 static unsigned int pause_cycles = 64;
-hwswap_param_bounded(pause_cycles, 0, 65535, 0444);
+hwswap_param_bounded(pause_cycles, pause_cycles, 0, 65535, 0444);
 MODULE_PARM_DESC(pause_cycles, "Engine clock cycles of rest behind a look at marks or rings that found nothing (default 64)");
 
 static bool open_placement;

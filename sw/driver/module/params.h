@@ -19,9 +19,9 @@ struct hwswap_bounds {
 extern const struct kernel_param_ops hwswap_bounds_ops;
 
 /* A module parameter @name, kept in a variable of that name, from @low to @high. */
-#define hwswap_param_bounded(name, low, high, perm)			\
+#define hwswap_param_bounded(name, variable, low, high, perm)		\
 	static struct hwswap_bounds hwswap_bounds_##name = {		\
-		.value = &name, .min = (low), .max = (high),		\
+		.value = &(variable), .min = (low), .max = (high),	\
 	};								\
 	module_param_cb(name, &hwswap_bounds_ops, &hwswap_bounds_##name, perm)
 

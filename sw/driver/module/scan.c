@@ -30,7 +30,7 @@ module_param(scan_min_clusters, uint, 0644);
 MODULE_PARM_DESC(scan_min_clusters, "Swap devices of fewer clusters are searched by software (default 4)");
 
 static unsigned int scan_wait_ms = 100;
-hwswap_param_bounded(scan_wait_ms, 0, 10000, 0644);
+hwswap_param_bounded(scan_wait_ms, scan_wait_ms, 0, 10000, 0644);
 MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to end, in milliseconds, at most 10000 (default 100)");
 
 /* Take hwswap_mutex; not if somebody else has it for so long. */

@@ -34,7 +34,7 @@
 #include "work.h"
 
 static unsigned int quarantine_ms = 10;
-hwswap_param_bounded(quarantine_ms, 0, 10000, 0644);
+hwswap_param_bounded(quarantine_ms, quarantine_ms, 0, 10000, 0644);
 MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds, at most 10000 (default 10)");
 
 /* Addresses in one TABLE_GIVE: its buffer is a page, and NR has ten bits. */
