@@ -6,11 +6,9 @@
 #include <linux/bitfield.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
-#include <linux/ktime.h>
 
 #include "arena.h"
 #include "cmd.h"
-#include "engine.h"
 #include "lock.h"
 #include "params.h"
 #include "registers.h"

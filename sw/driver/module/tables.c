@@ -25,7 +25,6 @@
 
 #include "arena.h"
 #include "cmd.h"
-#include "engine.h"
 #include "lock.h"
 #include "params.h"
 #include "stats.h"

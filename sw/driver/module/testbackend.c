@@ -17,7 +17,6 @@
  */
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
-#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/random.h>
