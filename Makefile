@@ -170,9 +170,8 @@ witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: 
 fuzz: model guest kernel-unpatched ## random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
-bench-table: model model-driver guest kernel-unpatched ## swap tables: engine, guest, swapoff [SHORT=1]
+bench-table: model ## the engine's commands on swap tables [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
-	@$(ENV) python -m hwswap bench driver $(if $(SHORT),--short)
 
 # PART=calls or PART=fall-backs: one half. Fall-backs: PRIORITIES="7,5 5,5,5,5" of devices, FULL="85 92" percent,
 # SIZES=64,2048 of folios, kB; SEEDS="1 2" of the load.

@@ -173,15 +173,15 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
     assert words[:4] == bytes.fromhex("13050000")
     assert int.from_bytes(words[4:8], "little") & ~0xFFF == devicetree.DEVICE_TREE
     assert get(tmp_path / "card/hwswap.dtb", "/chosen", "linux,initrd-end") == [f"{devicetree.INITRAMFS + 9:x}"]
-    assert "hwswap_modes=off,tuned,shadow,hint,trusted hwswap_pages=4" in (tmp_path / "card/hwswap.dts").read_text()
+    assert "hwswap_modes=off,hint hwswap_pages=4" in (tmp_path / "card/hwswap.dts").read_text()
 
 
 @pytest.mark.parametrize(
     ("without", "added", "modes"),
     [
-        ([], ["grants"], "off tuned shadow hint trusted"),
-        (["core"], ["grants"], "off tuned shadow hint"),
-        ([], [], "off tuned"),
+        ([], ["grants"], "off hint"),
+        (["core"], ["grants"], "off hint"),
+        ([], [], "off"),
     ],
 )
 def test_a_board_runs_the_modes_that_its_engine_can_do(without, added, modes):

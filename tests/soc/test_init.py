@@ -81,7 +81,7 @@ def test_output_goes_to_a_file(program, tmp_path):
         ("zram 1x", "a size is a number"),
         ("zram", "usage: zram"),
         ("hwswap-bench fast", "usage: hwswap-bench"),
-        ("hwswap-bench modes=off,quick", "modes= takes off, tuned"),
+        ("hwswap-bench modes=off,quick", "modes= takes off, hint"),
         ("hwswap-bench pages=few", "pages= takes a number"),
         ("hwswap-bench cpus=1,two", "cpus= takes numbers from 1 on"),
         ("hwswap-bench cpus=1,", "cpus= takes numbers from 1 on"),

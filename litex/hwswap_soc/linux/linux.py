@@ -32,8 +32,8 @@ MODEL = BUILD / "soc-model-rocket"
 ENGINE = BUILD / "rtl-soc/engine.json"
 """What the engine in the model was built as (`sim/setup/build rtl-soc`)."""
 
-MODES = ("off", "tuned", "shadow", "hint", "trusted")
-"""Those of the driver, and `tuned`: software that writes the words of folios without a look at each."""
+MODES = ("off", "hint")
+"""Those of the driver that are compared."""
 
 MAX_MCYCLES = 400
 """Millions of cycles after which a run that has not ended is given up."""

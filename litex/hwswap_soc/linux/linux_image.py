@@ -105,9 +105,7 @@ def modes(engine: EngineInfo) -> list[str]:
     Args:
         engine: that in the bitstream.
     """
-    grants = ["shadow", "hint"] if "grants" in engine.added else []
-    tables = ["trusted"] if grants and "core" not in engine.without else []
-    return ["off", "tuned", *grants, *tables]
+    return ["off", "hint"] if "grants" in engine.added else ["off"]
 
 
 def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") -> None:

@@ -14,14 +14,8 @@ TROUBLE = re.compile(
 )
 """Kernel messages after which no result counts."""
 
-SOFTWARE = ("off", "tuned")
+SOFTWARE = ("off",)
 """Modes without the engine."""
-
-PLACING = ("hint", "trusted")
-"""Modes in which the engine places folios."""
-
-WRITTEN = {"tuned": "software", "trusted": "the engine"}
-"""Modes in which words are written for the kernel, and by whom."""
 
 PHASES = (
     (re.compile(r"^OpenSBI v"), "OpenSBI"),
@@ -160,27 +154,11 @@ def _mode_failures(name: str, mode: Mode) -> list[str]:
             what = f"{bench['op']} of order {bench['order']}{where}"
             if bench["failed"] or not bench["n"]:
                 found.append(f"{name}: {bench['failed']} of {bench['n']} {what} failed.")
-            if name in PLACING and bench["op"] == "alloc" and not placed(bench):
+            if name not in SOFTWARE and bench["op"] == "alloc" and not placed(bench):
                 found.append(f"{name}: no folio of order {bench['order']} was placed by the engine{where}.")
     if name not in SOFTWARE:
         if mode.mirror is None or mode.mirror["differences"]:
             found.append(f"{name}: what the engine reads differs from the kernel's tables: {mode.mirror}.")
         if mode.driver.get("detaches") or mode.driver.get("timeouts"):
             found.append(f"{name}: the driver gave the engine up.")
-    if name in WRITTEN:
-        found += _words_failures(name, mode.driver)
-    return found
-
-
-def _words_failures(name: str, driver: dict[str, Any]) -> list[str]:
-    found = []
-    for counter, what in (("fills", "wrote the words of no folio"), ("clears", "took the words of no folio back")):
-        if not driver.get(counter):
-            found.append(f"{name}: {WRITTEN[name]} {what}.")
-    for counter, what in (
-        ("entries_repaired", "entries that it wrote were wrong"),
-        ("fills_failed", "of its commands failed"),
-    ):
-        if driver.get(counter):
-            found.append(f"{name}: {driver[counter]} {what}.")
     return found

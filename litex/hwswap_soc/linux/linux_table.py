@@ -54,12 +54,6 @@ def swap_table(collected: Collected, clock_hz: int) -> Table:
         "grants_popped",
         "grants_claimed",
         "grants_stray",
-        "shadow_same",
-        "shadow_good",
-        "shadow_stale",
-        "fills",
-        "clears",
-        "fills_busy",
     ):
         row(name.replace("_", " "), lambda mode, name=name: _count(mode, name))
     row("mirror differences", lambda mode: f"{mode.mirror['differences']}" if mode.mirror else "-")

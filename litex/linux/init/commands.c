@@ -306,7 +306,7 @@ const struct command commands[] = {
     {"help", "", "this list", help},
     {"hwswap-bench", "[NAME=VALUE]...", "swap and measure in each mode, and print that as lines of JSON", bench},
     {"swapload", "[-f] PAGES", "swap so many pages out and in, and verify; -f in 64 kB folios", swapload},
-    {"mode", "[MODE]", "what the driver does: off, shadow, hint or trusted", mode},
+    {"mode", "[MODE]", "what the driver does: off, hint or scan", mode},
     {"stats", "", "the driver's counters", stats},
     {"swapctl", "make|on|off [-p N] AREA...", "make swap areas, and switch them on and off", swapctl},
     {"swapon", "[-p N] AREA...", "swap to an area that is one", swapon},

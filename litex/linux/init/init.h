@@ -17,23 +17,20 @@
 
 #define DRIVER_MODE "/sys/module/hwswap/parameters/mode"
 #define DRIVER_FILES "/sys/kernel/debug/hwswap/"
-#define TUNED_PARAMETERS "/sys/module/hwswap_testbackend/parameters/"
 
 #define PROMPT "hwswap# "
 
 /* What is to be done. Each member can be set on the kernel's command line, as hwswap_NAME=VALUE; there is also
    hwswap_shell=after, only or none: a shell after the run, instead of it, or no shell. */
 struct plan {
-	const char *modes;    /* comma-separated, of off, tuned, shadow, hint, trusted */
-	const char *bench;    /* comma-separated ORDER:COUNT, folios that the kernel's bench allocates and frees */
-	const char *cpus;     /* comma-separated: on how many CPUs at once the bench calls; empty: on one */
-	const char *area;     /* block device to swap to; its content is lost */
-	const char *module;   /* the driver; empty: none, so that only off and tuned are possible */
-	const char *tuned;    /* module that writes the words of folios in software, without a look at each */
-	unsigned long pages;  /* pages that are swapped out and in, one by one, in each mode */
-	unsigned long folios; /* 64 kB folios that are swapped out and in, in each mode */
-	unsigned long trusted_order; /* in mode trusted the engine writes the words of folios from this order on */
-	unsigned long gap_ns;	     /* what the bench waits before each call, an order-0 folio */
+	const char *modes;     /* comma-separated, of off, hint, scan */
+	const char *bench;     /* comma-separated ORDER:COUNT, folios that the kernel's bench allocates and frees */
+	const char *cpus;      /* comma-separated: on how many CPUs at once the bench calls; empty: on one */
+	const char *area;      /* block device to swap to; its content is lost */
+	const char *module;    /* the driver; empty: none, so that only off is possible */
+	unsigned long pages;   /* pages that are swapped out and in, one by one, in each mode */
+	unsigned long folios;  /* 64 kB folios that are swapped out and in, in each mode */
+	unsigned long gap_ns;  /* what the bench waits before each call, an order-0 folio */
 	unsigned long full;    /* modes off and hint: folios of order 0 that it takes on an area that is 90 % full */
 	const char *full_area; /* block device of that area; its content is lost */
 };
@@ -44,7 +41,7 @@ struct plan plan_read(int count, char **words);
 /* plan.c: what is planned, done. */
 void plan_run(const struct plan *plan);
 
-/* Loads the driver unless it is there, and sets its mode, of off, shadow, hint and trusted. */
+/* Loads the driver unless it is there, and sets its mode, of off, hint and scan. */
 void plan_mode(const char *mode, const struct plan *plan);
 
 /* report.c: the console, for programs. */

@@ -43,15 +43,13 @@ struct plan plan_read(int count, char **words)
 	given_count = count;
 	given_words = words;
 	return (struct plan){
-	    .modes = text_option("modes", "off,tuned,shadow,hint,trusted"),
+	    .modes = text_option("modes", "off,hint"),
 	    .bench = text_option("bench", "0:96,2:24,4:24,7:8,9:6"),
 	    .cpus = text_option("cpus", ""),
 	    .area = text_option("area", "/dev/ram0"),
 	    .module = text_option("module", "/hwswap.ko"),
-	    .tuned = text_option("tuned", "/hwswap_testbackend.ko"),
 	    .pages = number_option("pages", 32),
 	    .folios = number_option("folios", 4),
-	    .trusted_order = number_option("trusted_order", 0),
 	    .gap_ns = number_option("gap_ns", 10000),
 	    .full = number_option("full", 96),
 	    .full_area = text_option("full_area", "/dev/ram1"),
@@ -96,22 +94,10 @@ static void report_mirror(const char *mode)
 	       differences);
 }
 
-/* The kernel lets one module write words of its swap tables: the driver, or the software that mode tuned is. */
-static void provide(const char *path, const char *other, const char *parameters)
-{
-	if (*other && module_is_loaded(other))
-		unload_module(other);
-	if (*path && !module_is_loaded(path))
-		load_module(path, parameters);
-}
-
 static void provide_driver(const struct plan *plan)
 {
-	char parameters[48];
-
-	/* By default it is the largest order alone; what the engine takes for the others is to be seen as well. */
-	snprintf(parameters, sizeof(parameters), "trusted_min_order=%lu", plan->trusted_order);
-	provide(plan->module, plan->tuned, parameters);
+	if (*plan->module && !module_is_loaded(plan->module))
+		load_module(plan->module, "");
 }
 
 /* What a call costs where it has to search: on an area of its own that goes before the other. */
@@ -133,20 +119,6 @@ static void run_full(const char *mode, const struct plan *plan)
 	bench_full(mode, plan);
 	bench_drop();
 	area_off(plan->full_area);
-}
-
-static void run_tuned(const char *mode, const struct plan *plan)
-{
-	unsigned long fills, clears;
-
-	report("{\"kind\":\"mode\",\"mode\":\"%s\"}", mode);
-	provide(plan->tuned, plan->module, "fill_order=0 fill_verify=n");
-	load_run(mode, plan);
-	bench_run(mode, plan);
-	fills = read_number(TUNED_PARAMETERS "fills");
-	clears = read_number(TUNED_PARAMETERS "clears");
-	report("{\"kind\":\"driver\",\"mode\":\"%s\",\"counters\":{\"fills\":%lu,\"clears\":%lu}}", mode, fills,
-	       clears);
 }
 
 static void run_mode(const char *mode, const struct plan *plan)
@@ -178,7 +150,7 @@ static void run_mode(const char *mode, const struct plan *plan)
 /* Before anything is changed: a mode that nobody knows would leave the area in use. */
 static void check_modes(const char *modes)
 {
-	static const char *const known[] = {"off", "tuned", "shadow", "hint", "scan", "trusted"};
+	static const char *const known[] = {"off", "hint", "scan"};
 
 	for (const char *at = modes, *end; at; at = *end ? end + 1 : NULL) {
 		bool found = false;
@@ -189,8 +161,7 @@ static void check_modes(const char *modes)
 		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 			found |= strlen(known[i]) == (size_t)(end - at) && !strncmp(known[i], at, end - at);
 		if (!found)
-			die("modes= takes off, tuned, shadow, hint, scan and trusted, with commas between, not '%s'",
-			    modes);
+			die("modes= takes off, hint and scan, with commas between, not '%s'", modes);
 	}
 }
 
@@ -220,17 +191,14 @@ void plan_run(const struct plan *plan)
 		comma = strchr(mode, ',');
 		if (comma)
 			*comma = '\0';
-		if (!strcmp(mode, "tuned"))
-			run_tuned(mode, plan);
-		else
-			run_mode(mode, plan);
+		run_mode(mode, plan);
 		mode = comma + 1;
 	} while (comma);
 	/* With the last mode on: swapoff has to take every slot back from the engine. */
 	load_release();
 	area_off(plan->area);
-	provide("", plan->module, "");
-	provide("", plan->tuned, "");
+	if (*plan->module && module_is_loaded(plan->module))
+		unload_module(plan->module);
 }
 
 void plan_mode(const char *mode, const struct plan *plan)

@@ -4,9 +4,9 @@
 A process's pages are swapped out, by the golden model's allocator; then swapoff walks its page tables and reads back
 what is not in the swap cache, by the golden model's windows. Nobody faults meanwhile, so no window has hits.
 
-Time is modelled as LATENCY for each time that the walk waits, and PAGE_COST a page. Both are those of
-`make bench-table`, which measures the same in a guest: a device that answers any number of requests after 100 µs, and
-what is left of a swapoff with windows of 128 slots.
+Time is modelled as LATENCY for each time that the walk waits, and PAGE_COST a page. Both are those of a guest in which
+the same was measured: a device that answers any number of requests after 100 µs, and what is left of a swapoff with
+windows of 128 slots.
 """
 
 import random
@@ -45,7 +45,7 @@ MEASURED = {
     7: ((3600, 2016), (407, 36)),
     8: ((3600, 2007), (407, 39)),
 }
-"""Of docs/swap-table.md, measured in a guest (`make bench-table`): reads and milliseconds, adaptive and fixed."""
+"""Of docs/swap-table.md, measured in a guest: reads and milliseconds, adaptive and fixed."""
 
 FITTED_AT = 5
 """The page_cluster at which a device's latency is fitted to what was published: where fixed windows win most."""
@@ -66,7 +66,7 @@ class Load:
 
 
 GUEST = Load("half freed", shuffled=False, freed=0.5)
-"""As the guest of `make bench-table` has it (sw/driver/workloads/swapfrag.c)."""
+"""As that guest had it (sw/driver/workloads/swapfrag.c)."""
 
 WHOLE = Load("batches", shuffled=True, freed=0.0)
 """The nearest to what was published: all memory of a machine that hibernated."""
@@ -252,7 +252,7 @@ def guest_grid(found: Walks) -> Grid:
         lines.append([f"{name}, reads", *cells])
         cells = [f"{done.time() / 1000:.0f} : {guest[1][at]}" for done, guest in zip(walked, measured, strict=True)]
         lines.append([f"{name}, ms", *cells])
-    title = "Model : guest (`make bench-table`, docs/swap-table.md), half of the pages freed"
+    title = "Model : guest (docs/swap-table.md), half of the pages freed"
     return Grid(title, ("page_cluster", *map(str, PAGE_CLUSTERS)), lines)
 
 
