@@ -302,7 +302,8 @@ def sentence(row: Row) -> str:
         return f"{row.name}: DIFFERS: {row.difference}"
     seconds = ", ".join(f"{what} {number:.0f} s" for what, number in sorted(row.seconds.items()))
     forced = sum(row.causes.values())
-    return f"{row.name}: {row.decisions:,} decisions equal, {row.compared:,} on the RTL too, {forced:,} steps forced; {seconds}"
+    equal = f"{row.decisions:,} decisions equal, {row.compared:,} on the RTL too"
+    return f"{row.name}: {equal}, {forced:,} steps forced; {seconds}"
 
 
 def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:

@@ -12,10 +12,10 @@ keep=$(cat /proc/sys/vm/min_free_kbytes)
 for _ in 1 2 3 4 5; do
 	tables >/tmp/tables.out
 	status=$?
-	[ $status = 137 ] || break
+	[ "$status" = 137 ] || break
 	echo "$keep" >/proc/sys/vm/min_free_kbytes
 done
-equal "the program ended well" 0 $status
+equal "the program ended well" 0 "$status"
 equal "the reserve is as it was" "$keep" "$(cat /proc/sys/vm/min_free_kbytes)"
 # The kernel warns of it, as the second try of each table does not ask it to keep still.
 within "the second try, which may sleep, was made" 1 100000 "$(logged 'page allocation failure.*GFP_KERNEL|__GFP_HIGH')"
