@@ -56,8 +56,7 @@ SHAPES = [
 SHORT_SHAPES = [STREAMS["everything"].shaped(seed, ops=8_000, span=span) for seed, span in ((121, 4), (122, 16))]
 PLAYED = {
     "operations": 500,
-    "lists": 40,
-    "steps": 60,
+    "lists": 12,
     "registers": None,
     "errors": None,
     "tables": 30,
