@@ -91,7 +91,7 @@ test-hw: setup ## Chisel unit tests; SHORT=1: of the bus alone
 test-harness: model ## C++ unit tests of the harness
 	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
-test-python: model model-wide model-scale model-driver guest ## all tests in Python that boot no guest
+test-python: model model-wide model-driver guest ## all tests in Python that boot no guest
 	@$(B) proof-rtl
 	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl soc system test_failed_seeds.py)
 
@@ -118,7 +118,7 @@ fault-reports: model-driver guest kernel-unpatched ## public fault reports, made
 	@$(ENV) python -m hwswap check reports
 
 # Such a test may be of any folder.
-test-failed-seeds: verilog model model-wide model-scale model-driver model-grants-only
+test-failed-seeds: verilog model model-wide model-driver model-grants-only
 test-failed-seeds: guest kernel-unpatched kernel-tuned ## tests with the seeds with which they once failed
 	@$(B) rtl-grants
 	@$(PYTEST) tests/test_failed_seeds.py
