@@ -59,7 +59,6 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   executor.io.devices := devices
   executor.io.turn.done := unitDone
   executor.io.walkPick := 0.U
-  executor.io.settled := true.B
   executor.io.policy := 0.U.asTypeOf(new Policy)
 
   slowStart := executor.io.slow.start
@@ -67,7 +66,6 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   allocated := executor.io.slow.allocated
   executor.io.slow.search := slowOpen.valid && !blank
   executor.io.slow.resuming := false.B
-  executor.io.slow.mute := false.B
   executor.io.slow.failed := slowFailed
   executor.io.slow.device := slowDevice
   executor.io.slow.list := list

@@ -21,7 +21,9 @@ private final case class Entered(
 )
 
 /** A device, as the intake looks at it. */
-private final case class Drive(claimed: Boolean, listed: Boolean, base: Int, pages: Int)
+private final case class Drive(claimed: Boolean, listed: Boolean, base: Int, pages: Int) {
+  def clusters: Int = (pages + 511) / 512
+}
 
 /** A hint, or none. */
 private final case class Place(valid: Boolean, device: Int, cluster: Int, last: Int)

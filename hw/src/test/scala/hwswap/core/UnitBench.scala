@@ -56,6 +56,7 @@ class UnitBench(dut: CoreUnit) extends Peeks with Assertions {
     view.lists.nonEmpty(1).poke(present.map(1 << _).sum)
     view.lists.ends.head.poke(head)
   }
+
   /** One request. */
   def run(op: CoreOp.Type)(fields: CoreReq => Unit): Asked = {
     val req = dut.io.req
