@@ -186,7 +186,7 @@ def fill_convert(parser: Parser) -> Run:
 def fill_replay(parser: Parser) -> Run:
     """Add the arguments of `trace replay`."""
     parser.describe(
-        "Feed the operations of a trace of one CPU to the RTL and compare every decision.\n"
+        "Feed the operations of a trace to the RTL, one after the other, and compare every decision.\n"
         "Exit status 1 at a difference."
     )
     parser.add_argument("file", type=Path, help=TRACE)

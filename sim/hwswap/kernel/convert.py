@@ -54,8 +54,8 @@ def lost(trace: Trace) -> list[str]:
 
 
 def for_engine(trace: Trace) -> Trace:
-    """Return the operations of a trace of one CPU, which an engine decides as the kernel did."""
-    if trace.header.cpus > 1:
+    """Return the operations of a trace, which an engine decides as they were, one after the other."""
+    if trace.header.cpus > 1 and trace.detailed:
         raise TraceError(
             f"it is of {trace.header.cpus} CPUs, which came between each other's steps, and an engine finishes one "
             "operation before the next: use `trace check`"
