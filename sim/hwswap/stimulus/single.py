@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A script of what a single slot, place, bit or write decides, each by itself.
 
-Frees of ranges in which one slot is not in use; clusters with two runs, each in any word; places to go on from; devices whose priorities differ in one bit; address registers that are written in part before or behind
-others.
+Frees of ranges in which one slot is not in use; clusters with two runs, each in any word; places to go on from; devices
+whose priorities differ in one bit; address registers that are written in part before or after others.
 """
 
 import random

@@ -24,9 +24,9 @@ struct Command {
 
   /// The four words as they lie in the ring.
   std::array<uint64_t, 4> words() const {
-    return {field_put(HWSWAP_COMMAND_HEAD_OPCODE, opcode) |
-                field_put(HWSWAP_COMMAND_HEAD_CPU, cpu) | field_put(HWSWAP_COMMAND_HEAD_ORDER, order) |
-                field_put(HWSWAP_COMMAND_HEAD_TYPE, type) | field_put(HWSWAP_COMMAND_HEAD_NR, nr),
+    return {field_put(HWSWAP_COMMAND_HEAD_OPCODE, opcode) | field_put(HWSWAP_COMMAND_HEAD_CPU, cpu) |
+                field_put(HWSWAP_COMMAND_HEAD_ORDER, order) | field_put(HWSWAP_COMMAND_HEAD_TYPE, type) |
+                field_put(HWSWAP_COMMAND_HEAD_NR, nr),
             arg0, arg1, arg2};
   }
 };
