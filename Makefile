@@ -91,7 +91,7 @@ test-hw: setup ## Chisel unit tests; SHORT=1: of the bus alone
 test-harness: model ## C++ unit tests of the harness
 	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
-test-python: model model-wide model-scale model-driver guest ## all tests in Python that boot no guest
+test-python: model model-wide model-driver guest ## all tests in Python that boot no guest
 	@$(B) proof-rtl
 	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl soc system test_failed_seeds.py)
 
@@ -118,7 +118,7 @@ fault-reports: model-driver guest kernel-unpatched ## public fault reports, made
 	@$(ENV) python -m hwswap check reports
 
 # Such a test may be of any folder.
-test-failed-seeds: verilog model model-wide model-scale model-driver model-grants-only
+test-failed-seeds: verilog model model-wide model-driver model-grants-only
 test-failed-seeds: guest kernel-unpatched kernel-tuned ## tests with the seeds with which they once failed
 	@$(B) rtl-grants
 	@$(PYTEST) tests/test_failed_seeds.py
@@ -170,9 +170,8 @@ witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: 
 fuzz: model guest kernel-unpatched ## random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
-bench-table: model model-driver guest kernel-unpatched ## swap tables: engine, guest, swapoff [SHORT=1]
+bench-table: model ## the engine's commands on swap tables [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
-	@$(ENV) python -m hwswap bench driver $(if $(SHORT),--short)
 
 # PART=calls or PART=fall-backs: one half. Fall-backs: PRIORITIES="7,5 5,5,5,5" of devices, FULL="85 92" percent,
 # SIZES=64,2048 of folios, kB; SEEDS="1 2" of the load.

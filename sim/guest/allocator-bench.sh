@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The allocator's bench, for guests: `make demo` and `make bench-table` run it in one way, so that their figures can be
-# compared. It calls the allocator directly; no event of the allocator may be enabled meanwhile.
+# The allocator's bench, for guests: `make demo` and `make bench-offload` run it in one way, so that their figures can
+# be compared. It calls the allocator directly; no event of the allocator may be enabled meanwhile.
 BENCH=/sys/kernel/debug/swap_alloc_bench
 
 # Guest time between two steps of the simulated engine, when there is one. A step interrupts whatever runs, and its cost

@@ -37,7 +37,7 @@ def test_a_new_warning_fails_a_step() -> None:
 
 def test_what_is_looked_for_among_the_symbols_is_of_its_patch() -> None:
     named = [(feature.patch, re.findall(r"grep -qw (\w+) /proc/kallsyms", feature.command)) for feature in FEATURES]
-    assert sum(len(symbols) for _, symbols in named) >= 5
+    assert sum(len(symbols) for _, symbols in named) >= 3
     for number, symbols in named:
         patch = next(PATCHES.glob(f"{number:04}-*.patch")).read_text()
         for symbol in symbols:

@@ -43,7 +43,8 @@ def carry_out(shape: Shape, options, waves, tmp_path) -> dict:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_stream(name, seed, short, waves, tmp_path, record_property):
-    shape = Shape(seed, SHORT if short else OPS, PLAIN.devices, clusters=PLAIN.clusters, **SHAPES[name])
+    sizes = {"devices": PLAIN.devices, "clusters": PLAIN.clusters}
+    shape = Shape(seed, SHORT if short else OPS, **(sizes | SHAPES[name]))
     carry_out(shape, [], waves, tmp_path)
     record_property("operations", shape.ops)
 

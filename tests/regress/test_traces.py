@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded traces on the Verilated engine, whose registers before reset and whose memory change with the seed.
-
-Those of many CPUs as `make lockstep` replays them: one operation after the other, with STEP commands between.
-"""
+"""Recorded traces of one CPU on the Verilated engine, whose registers before reset and memory change with the seed."""
 
 from pathlib import Path
 
 import pytest
-from hwswap.kernel import lockstep
+from hwswap.kernel import convert
 from hwswap.project import paths
 from hwswap.rtl import replay
 from hwswap.traces import trace
 from memory import TIMEOUT, memory
 
 DATA = Path(__file__).parents[1] / "data"
-NAMES = [path.name.removesuffix(".hwst.gz") for path in sorted(DATA.glob("*.hwst.gz"))]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_trace(name, seed, waves, tmp_path, record_property):
-    path = DATA / f"{name}.hwst.gz"
+@pytest.mark.parametrize("path", trace.of_one_cpu(DATA), ids=lambda path: path.name.partition(".")[0])
+def test_trace(path, seed, waves, tmp_path, record_property):
     print(path.name, *memory(seed))
-    sequence, _, difference = lockstep.sequence_of(trace.read(path))
-    assert difference == ""
-    file = tmp_path / "sequence.hwst"
-    trace.write(file, sequence.header, sequence.records)
+    operations = convert.for_engine(trace.read(path))
+    file = tmp_path / "operations.hwst"
+    trace.write(file, operations.header, operations.records)
     options = memory(seed) + ([] if waves is None else ["--waves", str(waves)])
     outcome = replay.replay(file, options, TIMEOUT, paths.REPLAY if waves is None else paths.REPLAY_WAVES)
     assert outcome.equal, outcome.output

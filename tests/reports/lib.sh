@@ -148,8 +148,11 @@ meminfo() { awk -v name="$1:" '$1 == name { print $2 }' /proc/meminfo; }
 vmstat() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
 # used AREA: kB in use by /proc/swaps; nothing when it is off
 used() { awk -v name="$1" '$1 == name { print $4 }' /proc/swaps; }
-# swap_is_empty: whether all slots are free
-swap_is_empty() { [ "$(meminfo SwapFree)" = "$(meminfo SwapTotal)" ]; }
+# swap_is_empty: whether all slots are free; says what is not
+swap_is_empty() {
+	echo "of $(meminfo SwapTotal) kB $(meminfo SwapFree) are free, the swap cache has $(meminfo SwapCached)"
+	[ "$(meminfo SwapFree)" = "$(meminfo SwapTotal)" ]
+}
 # logged TEXT: how many lines of the kernel log have it
 logged() { dmesg | grep -c -- "$1"; }
 # folios SIZE_KB NAME: a counter of folios of that size, as swpout, swpout_fallback

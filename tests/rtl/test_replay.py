@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces on the Verilated engine (build/model/hwswap-replay): recorded ones and long random streams.
+"""Traces on the Verilated engine (build/model/hwswap-replay): long random streams (recorded ones: see lock-step).
 
 Every decision is compared; afterwards the replayer lets the engine check all its lists and counts (CHECK).
 HWSWAP_SEED=n moves all random seeds by n.
@@ -10,26 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hwswap.compare import check
-from hwswap.kernel import convert
 from hwswap.rtl import replay
 from hwswap.traces import stream, trace
-from hwswap.traces.initial_steps import replayable
 from hwswap.traces.records import FIRST_VERSION
 from hwswap.traces.stream import Shape
 from hwswap.traces.trace import Op
 from run_seed import SEED
 
 DATA = Path(__file__).parents[1] / "data"
-RECORDED = ("random-churn.hwst.gz", "sequential-mixed-orders.hwst.gz")
-# What the model is compared with step by step (tests/compare/test_recorded.py).
-DETAILED = tuple(
-    f"{name}.hwst.gz"
-    for name in ("discard", "fragmented", "hogs", "near-full", "reclaim", "redis-bgsave", "rotating", "swarm")
-)
-OPERATIONS_OF = ("near-full.hwst.gz",)
-
-
 # Small devices are full and fragmented soon; large ones have long lists, and random trunks. The engine's own sizes are
 # the limit.
 STREAMS = [
@@ -52,54 +40,6 @@ def must_be_equal(path: Path, *options: str) -> dict:
     assert outcome.equal, outcome.output
     print(outcome.output)
     return outcome.report
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_a_trace_from_its_middle_on(name, tmp_path):
-    """The state at the cut goes into the engine by operations and steps; then every decision is the kernel's."""
-    recorded = trace.read(DATA / name)
-    rest = replayable(convert.cut(recorded, len(recorded.records) // 2))
-    trace.write(tmp_path / "rest.hwst", rest.header, rest.records)
-    report = must_be_equal(tmp_path / "rest.hwst")
-    assert report["ops"] > len(recorded.records) // 2
-
-
-def test_a_stream_from_its_middle_on(tmp_path):
-    """The same with bad slots, discards, rotating devices and all policies."""
-    made = stream.generate(Shape(SEED + 31, ops=6_000, span=12, features=stream.EVERYTHING))
-    for start in (1_000, 2_500, 4_000):
-        rest = replayable(convert.cut(made, start))
-        trace.write(tmp_path / "rest.hwst", rest.header, rest.records)
-        must_be_equal(tmp_path / "rest.hwst")
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_the_engine_decides_as_the_kernel_did(name):
-    """What Linux did, and the golden model and the RTL do, is one and the same."""
-    recorded = trace.read(DATA / name)
-    assert recorded.header.kind == "recorded"
-    assert recorded.header.kernel.startswith("7.3")
-    assert recorded.header.counts["alloc"] > 10_000
-    difference = check.check(recorded)
-    assert difference is None, str(difference)
-    report = must_be_equal(DATA / name)
-    assert report["ops"] == recorded.header.counts["records"]
-
-
-@pytest.mark.parametrize("name", OPERATIONS_OF)
-def test_the_engine_decides_as_the_kernel_did_by_the_operations_of_a_detailed_trace(name, tmp_path):
-    """Recorded on one CPU, on devices that this engine can be given; what led to the decisions is left out."""
-    made = convert.plain(trace.read(DATA / name))
-    assert convert.lost(trace.read(DATA / name)) == []
-    path = tmp_path / "plain.hwst.gz"
-    trace.write(path, made.header, made.records)
-    report = must_be_equal(path)
-    assert report["ops"] == made.header.counts["records"]
-
-
-def test_every_recorded_trace_is_tested():
-    """Here, or by the model alone."""
-    assert sorted(path.name for path in DATA.glob("*.hwst*")) == sorted([*RECORDED, *DETAILED])
 
 
 def test_the_streams_are_long_and_rich_enough():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hwswap.project import paths
 from hwswap.rtl import replay
-from hwswap.stimulus import step_commands
+from hwswap.stimulus import player
 from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream, trace
 from hwswap.traces.stream import Shape
@@ -50,9 +50,9 @@ def test_streams_of_all_devices_and_cpus(features, sizes, tmp_path):
     assert (len(there) > 25, len(freed) > 8, len(cpus)) == (True, True, sizes.cpus), (there, freed, cpus)
 
 
-def test_steps_and_dumps_with_all_cpus(sizes, tmp_path):
+def test_clusters_in_all_states_and_dumps_with_all_cpus(sizes, tmp_path):
     path: Path = tmp_path / "script"
-    path.write_text(step_commands.steps(SEED + 91, 80, sizes))
+    path.write_text(player.lists(SEED + 91, 8, sizes))
     program = paths.need(MODEL / "hwswap-play")
     done = subprocess.run([program, path], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, f"seed {SEED + 91}: {done.stderr}"

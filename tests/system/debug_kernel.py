@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 from driver import (
-    PARAMETERS,
     QUEUED,
     Driver,
     Load,
@@ -38,7 +37,7 @@ from hwswap.rtl.device_server import EngineServer
 
 pytestmark = pytest.mark.timeout(3600)
 
-MODES = ("off", "shadow", "hint", "scan", "trusted")
+MODES = ("off", "hint", "scan")
 # Small, since every access to memory is checked: a tenth of a usual kernel's speed, or less.
 SMALL = "--processes 2 --size 3m --limit 3m --folio 4k --access random"
 MIXED = "--processes 2 --size 4m --limit 4m --folio 64k --access random"
@@ -53,9 +52,9 @@ WAIT = 300
 OUTPUT = paths.BUILD / "test-debug"
 MACHINE = Machine(cpus=2, memory_mb=1280, disks=2, disk_mb=64)
 
-_EXPECTED = 1 << 12 | 1 << 13 | 1 << 6
-"""Taints that say nothing bad: a module that is not part of the kernel, and has no signature; mode trusted, which is
-asked for (Documentation/admin-guide/tainted-kernels.rst)."""
+_EXPECTED = 1 << 12 | 1 << 13
+"""Taints that say nothing bad: a module that is not part of the kernel, and has no signature
+(Documentation/admin-guide/tainted-kernels.rst)."""
 _KMEMLEAK = "/sys/kernel/debug/kmemleak"
 
 
@@ -103,10 +102,6 @@ def load_driver(guest: Guest, mode: str = "off") -> Driver:
     guest.run(f"echo clear >{_KMEMLEAK}").check()
     driver = Driver(guest)
     driver.load(mode)
-    # The engine writes words from small folios on, which is seldom worth it.
-    driver.set_parameter("trusted_min_order", "2")
-    # The simulated engine does not get faster on a host that is busy with the checks.
-    driver.set_parameter("trusted_timeout_us", "1000000")
     return driver
 
 
@@ -157,18 +152,12 @@ def assert_mode_did_its_work(mode: str, seen: dict[str, int]) -> None:
     placed, popped = seen["grant_units"], seen["grants_popped"]
     if mode == "off":
         assert placed == popped == 0, seen
-    elif mode == "shadow":
-        assert placed == 0 < popped, seen
-        assert seen["shadow_same"] + seen["shadow_good"] > 0, seen
     else:
         assert placed > 0, seen
-    if mode in ("scan", "trusted"):
+    if mode == "scan":
         assert seen["tables_given"] > 0, seen
         assert seen["searches_used"] > 0, seen
         assert seen["used_wrong"] == 0, seen
-    if mode == "trusted":
-        assert seen["fills"] > 0 and seen["clears"] > 0, seen
-        assert seen["entries_repaired"] == seen["fills_failed"] == 0, seen
     assert seen["timeouts"] == 0, seen
 
 
@@ -198,7 +187,7 @@ def test_mode(guest: Guest, driver: Driver, results: Results, mode: str) -> None
     verified += background.stop()["verified_bytes"]
     verify_half(guest)
     search_for_ever(guest, QUEUED[0])
-    if mode in ("scan", "trusted"):
+    if mode == "scan":
         wait_searched(driver, before["searches_used"])
     end_search(guest, QUEUED[0])
     guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
@@ -220,7 +209,7 @@ def test_mode(guest: Guest, driver: Driver, results: Results, mode: str) -> None
 def test_mode_changes_under_load(guest: Guest, driver: Driver, results: Results) -> None:
     began = time.monotonic()
     loads = [Load(guest, SMALL), Load(guest, MIXED)]
-    for mode in ("scan", "trusted", "hint", "trusted", "off", "shadow", "trusted", "scan", "off", "trusted"):
+    for mode in ("scan", "hint", "scan", "off", "hint", "off", "scan"):
         driver.set_mode(mode)
         guest.run("sleep 1").check()
         for load in loads:
@@ -255,10 +244,7 @@ def kill_under_load(engine: EngineServer, mode: str, results: Results) -> None:
         driver = load_driver(guest, mode)
         driver.wait_attached(WAIT)
         loads = [Load(guest, SMALL), Load(guest, MIXED)]
-        if mode == "shadow":
-            guest.run("sleep 5").check()
-        else:
-            driver.wait_grants(WAIT)
+        driver.wait_grants(WAIT)
         guest.kill_engine()
         driver.wait_detached(WAIT)
         for load in loads:
@@ -277,26 +263,6 @@ def kill_under_load(engine: EngineServer, mode: str, results: Results) -> None:
 def test_engine_killed(folder: Path, results: Results, mode: str) -> None:
     engine = EngineServer(folder)
     unless_qemu_ends(lambda: kill_under_load(engine, mode, results), OUTPUT / f"killed-{mode}.log")
-
-
-def test_lockdown(folder: Path, results: Results) -> None:
-    """A kernel that is locked down has no mode trusted; the others are as ever."""
-    began = time.monotonic()
-    with debug_guest(EngineServer(folder), "lockdown") as guest:
-        swap_on_all(guest)
-        driver = load_driver(guest)
-        attach(driver, "trusted")
-        driver.set_mode("off")
-        guest.run("mkdir -p /sys/kernel/security && mount -t securityfs none /sys/kernel/security").check()
-        guest.run("echo integrity >/sys/kernel/security/lockdown").check()
-        for _ in range(2):
-            refused = guest.run(f"echo trusted >{PARAMETERS}/mode")
-            assert refused.code != 0 and "Operation not permitted" in refused.output, refused
-        assert guest.run(f"cat {PARAMETERS}/mode").check().strip() == "off"
-        assert driver.messages("mode trusted is refused: this kernel is locked down")
-        attach(driver, "scan")
-        verified = swapload(guest, f"{SMALL} --rounds 1")["verified_bytes"]
-        results.add("lockdown", began, verified_bytes=verified, **assert_sound(guest))
 
 
 FAULTS = {

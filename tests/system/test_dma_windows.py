@@ -13,7 +13,6 @@ from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
 
 LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
-LARGE = "--processes 2 --size 12m --limit 8m --folio 64k --access random"
 TABLE_WRITES = 0x10
 """CONTROL lets the engine write to swap tables."""
 _WINDOW = re.compile(r"^window\d ([0-9a-f]+)-([0-9a-f]+) read ([01]) write ([01])$", re.MULTILINE)
@@ -98,24 +97,6 @@ def test_scan_reads_tables(guest: Guest, driver: Driver) -> None:
     assert not table_writes
     driver.set_mode("hint")
     assert_no_tables(guest)
-
-
-def test_trusted_writes_tables(guest: Guest, driver: Driver) -> None:
-    driver.set_parameter("trusted_min_order", "2")
-    driver.set_mode("trusted")
-    windows, table_writes = reach(guest)
-    assert table_writes
-    before = driver.stats()
-    load = Load(guest, LARGE)
-    driver.wait_beyond("fills", before["fills"])
-    windows, table_writes = reach(guest)
-    assert_own_memory(windows)
-    assert windows[2].read and windows[2].write, windows
-    assert table_writes
-    driver.set_mode("hint")
-    assert_no_tables(guest)
-    load.stop(300)
-    assert driver.since(before)["detaches"] == 0
 
 
 def test_windows_come_back_with_the_engine(guest: Guest, driver: Driver) -> None:

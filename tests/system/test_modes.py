@@ -28,7 +28,6 @@ ROUNDS = "--rounds 2"
 LOADS = (f"{SMALL} {ROUNDS}", f"{LARGE} {ROUNDS}", f"--size 24m --limit 16m --folio 2m --access sequential {ROUNDS}")
 NEVER = tuple(f"grants_refused_{why}" for why in ("device", "flags", "order", "place", "empty", "epoch"))
 """Why a grant of an honest engine is never refused, as long as no device comes or goes."""
-SHADOW = ("shadow_same", "shadow_good", "shadow_stale")
 
 PROGRAMS = {"whole": artifacts.DEVICE_GRANTS, "no-core": artifacts.DEVICE_GRANTS_ONLY}
 
@@ -63,7 +62,7 @@ def driver(guest: Guest) -> Driver:
     return driver
 
 
-@pytest.mark.parametrize("mode", ["off", "shadow", "hint"])
+@pytest.mark.parametrize("mode", ["off", "hint"])
 def test_swaps_and_verifies(guest: Guest, driver: Driver, mode: str) -> None:
     """Every byte is right; what became of grants is what the mode is for."""
     driver.set_mode(mode)
@@ -82,59 +81,41 @@ def test_swaps_and_verifies(guest: Guest, driver: Driver, mode: str) -> None:
     assert swapped_out(guest) > pages
     seen = driver.since(before)
     if mode == "off":
-        assert not any(count for name, count in seen.items() if "grant" in name or "shadow" in name), seen
+        assert not any(count for name, count in seen.items() if "grant" in name), seen
         return
     assert not any(seen[name] for name in NEVER), seen
     driver.assert_mirror()
-    if mode == "shadow":
-        # Software decided each time; the rest is how the grants would have done.
-        assert seen["grant_units"] == seen["grants_claimed"] == 0, seen
-        assert all(seen[name] > 0 for name in SHADOW[:2]), seen
-        assert seen["shadow_stale"] < seen["shadow_same"] + seen["shadow_good"], seen
-    else:
-        assert seen["grant_units"] > 0 and seen["grants_claimed"] > 0, seen
-        assert not any(seen[name] for name in SHADOW), seen
+    assert seen["grant_units"] > 0 and seen["grants_claimed"] > 0, seen
     assert "grants 0\n" not in guest.run("cat /sys/kernel/debug/hwswap/engine").check()
 
 
 def test_modes_change_under_load(guest: Guest, driver: Driver) -> None:
     load = Load(guest, LARGE)
-    change_modes(guest, driver, load, ("hint", "off", "shadow", "hint", "shadow", "off", "trusted", "scan", "hint"))
+    change_modes(guest, driver, load, ("hint", "off", "hint", "scan", "off", "scan", "hint"))
     driver.wait_attached()
     driver.wait_grants()
     load.stop(300)
     driver.assert_mirror()
 
 
-def test_which_changes_attach_anew(driver: Driver) -> None:
-    """The kernel is told once whether grants steer; searches and words come and go beside them."""
+def test_searches_come_and_go_beside_grants(driver: Driver) -> None:
     driver.set_mode("hint")
     driver.wait_attached()
-    for mode, anew in (
-        ("scan", 0),
-        ("trusted", 0),
-        ("shadow", 1),
-        ("hint", 1),
-        ("scan", 0),
-        ("shadow", 1),
-        ("hint", 1),
-    ):
-        before = driver.stats()
+    before = driver.stats()
+    for mode in ("scan", "hint", "scan"):
         driver.set_mode(mode)
-        driver.set_parameter("trusted_min_order", "4")
         assert driver.state() == "attached"
-        seen = driver.since(before)
-        assert seen["attaches"] == seen["detaches"] == anew, (mode, seen)
+    seen = driver.since(before)
+    assert seen["attaches"] == seen["detaches"] == 0, seen
 
 
 def test_an_engine_without_tables_does_what_hint_does(driver: Driver, program: artifacts.Artifact) -> None:
-    for mode in ("scan", "trusted"):
-        text = f"mode {mode} does what mode hint does"
-        said = len(driver.messages(text))
-        driver.set_mode(mode)
-        assert driver.state() == "attached"
-        without = program is artifacts.DEVICE_GRANTS_ONLY
-        assert len(driver.messages(text)) == said + without, driver.messages(text)
+    text = "mode scan does what mode hint does"
+    said = len(driver.messages(text))
+    driver.set_mode("scan")
+    assert driver.state() == "attached"
+    without = program is artifacts.DEVICE_GRANTS_ONLY
+    assert len(driver.messages(text)) == said + without, driver.messages(text)
     load = Load(driver.guest, SMALL)
     driver.wait_grants()
     load.stop(300)
@@ -178,7 +159,7 @@ def test_a_cpu_comes_and_goes(guest: Guest, driver: Driver) -> None:
 
 def test_rmmod_under_load(guest: Guest, driver: Driver) -> None:
     load = Load(guest, LARGE)
-    for mode in ("hint", "shadow", "hint"):
+    for mode in ("hint", "scan", "hint"):
         guest.run("sleep 0.5").check()
         driver.unload()
         load.assert_running()

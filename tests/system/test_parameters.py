@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters have bounds, and mode trusted taints the kernel."""
+"""Parameters have bounds."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,8 @@ BOUNDS = {
     "quarantine_ms": (0, 10000),
     "timeout_ms": (1, 600000),
     "scan_wait_ms": (0, 10000),
-    "trusted_min_order": (0, 10),
-    "trusted_timeout_us": (1, 1000000),
-    "trusted_looks": (1, 1000000),
 }
 """The smallest and the largest value of each parameter that can be written."""
-TAINT_USER = 1 << 6
-"""Somebody asked for something dangerous (Documentation/admin-guide/tainted-kernels.rst)."""
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +54,3 @@ def test_bounds_when_it_is_loaded(guest: Guest, driver: Driver) -> None:
     assert driver.messages("parameter pause_cycles is a number from 0 to 65535, not 65536: left at 64")
     driver.load("hint")
     driver.wait_attached()
-
-
-def test_mode_trusted_taints_the_kernel(guest: Guest, driver: Driver) -> None:
-    def tainted() -> bool:
-        return bool(int(guest.run("cat /proc/sys/kernel/tainted").check()) & TAINT_USER)
-
-    driver.set_mode("scan")
-    assert not tainted()
-    for mode in ("trusted", "hint", "trusted", "scan"):
-        driver.set_mode(mode)
-    driver.wait_attached()
-    assert tainted()
-    lines = driver.messages("taints the kernel")
-    assert len(lines) == 1 and "mode trusted lets a device write to the kernel's own swap tables" in lines[0], lines

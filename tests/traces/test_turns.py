@@ -48,12 +48,6 @@ def test_every_outcome_is_a_decision_and_so_is_every_discard_taken():
     assert counted(records) == {DISCARDS: 1}
 
 
-def test_an_allocation_that_asks_is_one_decision():
-    """Its questions are not; such records are in a sequence that was made of a recording."""
-    records = [Record(Op.ASK, 0, 0, 0, 512, 8), Record(Op.ANSWER, 0, 0, 0, 516, c=512 << 1)]
-    assert coverage(records)[DECISIONS] == 1
-
-
 def test_a_walk_over_nonfull_counts_once_from_its_second_cluster_on():
     def look(order: int, device: int, cluster: int) -> tuple[Op, int, int, int, int]:
         return Op.ISOLATE, order, device, cluster, Flag.NONFULL

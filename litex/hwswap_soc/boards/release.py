@@ -113,11 +113,7 @@ def _licences(linux: bool) -> bytes:
     ]
     if linux:
         rows += [
-            (
-                "linux/Image, hwswap.ko and hwswap_testbackend.ko in linux/initramfs.cpio",
-                "GPL-2.0-only",
-                "Linux, hwswap",
-            ),
+            ("linux/Image, hwswap.ko in linux/initramfs.cpio", "GPL-2.0-only", "Linux, hwswap"),
             ("linux/initramfs.cpio: init", "Apache-2.0; nolibc: MIT or LGPL-2.1", "hwswap, Linux"),
             ("linux/fw_jump.bin: OpenSBI", "BSD-2-Clause", "Western Digital and others"),
         ]

@@ -28,12 +28,10 @@ from rich.table import Table
 from hwswap.bench.engine_figures import Cycles, Figures, Key
 from hwswap.compare import fallback
 from hwswap.kernel import convert
-from hwswap.kernel.lockstep import sequence_of
 from hwswap.project import paths, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.traces import trace
-from hwswap.traces.records import Op
 
 OUTPUT = paths.BUILD / "bench-engine"
 DATA = paths.ROOT / "tests/data"
@@ -126,11 +124,11 @@ def program() -> Path:
     return path
 
 
-def measure(sequence: trace.Trace, name: str) -> dict[str, Any]:
-    """Run a sequence on the core; return the program's report."""
+def measure(operations: trace.Trace, name: str) -> dict[str, Any]:
+    """Run operations on the core; return the program's report."""
     with tempfile.TemporaryDirectory(prefix="hwswap-bench-") as folder:
         file, report = Path(folder) / f"{name}.hwst", Path(folder) / "report.json"
-        trace.write(file, sequence.header, sequence.records)
+        trace.write(file, operations.header, operations.records)
         command = [str(program()), str(file), "--json", str(report)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -138,11 +136,11 @@ def measure(sequence: trace.Trace, name: str) -> dict[str, Any]:
         return json.loads(report.read_text())
 
 
-def through_rings(sequence: trace.Trace, name: str) -> int:
-    """Return the cycles that a sequence takes as commands of the ring, waiting for memory included."""
+def through_rings(operations: trace.Trace, name: str) -> int:
+    """Return the cycles that operations take as commands of the ring, waiting for memory included."""
     with tempfile.TemporaryDirectory(prefix="hwswap-bench-") as folder:
         file = Path(folder) / f"{name}.hwst"
-        trace.write(file, sequence.header, sequence.records)
+        trace.write(file, operations.header, operations.records)
         outcome = replay.replay(file, ["--latency", str(LATENCY)])
     if not outcome.equal:
         raise BenchError(f"{name}, through the rings: {outcome.output}")
@@ -151,16 +149,15 @@ def through_rings(sequence: trace.Trace, name: str) -> int:
 
 def measure_file(path: Path) -> dict[str, Any]:
     """Measure a trace, and tell its fall-back rates under each policy."""
-    loaded = trace.read(path)
-    sequence, _, difference = sequence_of(loaded)
-    if difference:
-        raise BenchError(f"{path}: {difference}")
+    try:
+        operations = convert.for_engine(trace.read(path))
+    except trace.TraceError as error:
+        raise BenchError(f"{path}: {error}") from error
     name = path.name.partition(".")[0]
-    report = measure(sequence, name)
+    report = measure(operations, name)
     report["name"] = name
-    report["ring_cycles"] = through_rings(sequence, name)
+    report["ring_cycles"] = through_rings(operations, name)
     report["fall_back"], report["placements"] = {}, {}
-    operations = convert.plain(loaded) if any(record.op >= Op.BEGIN for record in loaded.records) else loaded
     for policy, choice in fallback.POLICIES.items():
         found, done = fallback.redo(operations, choice)
         tried = sorted(found.tried)
@@ -343,7 +340,7 @@ def measure_all(named: Sequence[Path], output: Path, jobs: int) -> list[Target]:
 
     Return the targets that were missed.
     """
-    files = named or sorted(DATA.glob("*.hwst.gz"))
+    files = named or trace.of_one_cpu(DATA)
     figures, reports = Figures(), []
     with Progress(console=Console(stderr=True), transient=True) as progress, ProcessPoolExecutor(jobs) as pool:
         task = progress.add_task("measuring", total=len(files))
@@ -366,7 +363,7 @@ def measure_all(named: Sequence[Path], output: Path, jobs: int) -> list[Target]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument("files", nargs="*", type=Path, help="traces (default: all in tests/data)")
+    parser.add_argument("files", nargs="*", type=Path, help="traces of one CPU (default: all such in tests/data)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -31,17 +31,6 @@ def fill_tables(parser: Parser) -> Run:
     return swap_tables.run
 
 
-def fill_driver(parser: Parser) -> Run:
-    """Add the arguments of `bench driver`."""
-    from hwswap.bench import driver
-
-    parser.describe(driver)
-    options.short(parser)
-    driver.add_arguments(parser)
-    options.seed(parser)
-    return driver.run
-
-
 def fill_offload(parser: Parser) -> Run:
     """Add the arguments of `bench offload`."""
     from hwswap.bench import offload
@@ -94,9 +83,6 @@ def add_commands(commands: Commands) -> None:
     actions = group(commands, "bench", "measure the engine and the driver")
     command(actions, "engine", "the engine's cycles on traces, beside the targets", fill_engine)
     command(actions, "tables", "the engine's commands on swap tables", fill_tables)
-    command(
-        actions, "driver", "large folios in each mode, swapoff, and the memory of swap tables, in Linux", fill_driver
-    )
     command(
         actions, "offload", "marks and grants: cost of calls, and fall-backs of large folios, in Linux", fill_offload
     )

@@ -12,11 +12,9 @@ from rich.table import Table
 from hwswap.cli import options as shared
 from hwswap.cli.parser import Commands, Parser, Run, command, group
 from hwswap.compare import check
-from hwswap.compare.linear import as_trace, linearise
 from hwswap.kernel import convert
 from hwswap.rtl import replay
 from hwswap.traces import stream, trace
-from hwswap.traces.initial_steps import replayable
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -101,24 +99,16 @@ def convert_command(options: argparse.Namespace) -> int:
 
 def replay_command(options: argparse.Namespace) -> int:
     """Replay a trace on the Verilated RTL."""
-    loaded = trace.read(options.file)
-    if loaded.windows:
-        raise trace.TraceError(
-            f"{options.file} has windows of readahead, which the engine does not choose: use `trace check`"
-        )
+    try:
+        operations = convert.for_engine(trace.read(options.file))
+    except trace.TraceError as error:
+        raise trace.TraceError(f"{options.file}: {error}") from error
     arguments = ["--latency", str(options.latency)] if options.latency is not None else []
     if options.registers:
         arguments.append("--registers")
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
-        if loaded.detailed:  # the replayer does one after the other
-            with ERR.status("bringing what the CPUs did into one sequence"):
-                linear = linearise(loaded)
-            loaded = as_trace(linear)
-            for cause, number in linear.forced.most_common():
-                ERR.print(f"hwswap: {options.file}: {number:,} decisions are forced: {cause}", soft_wrap=True)
-        path = Path(folder) / "sequence.hwst"
-        loaded = replayable(loaded)
-        trace.write(path, loaded.header, loaded.records)
+        path = Path(folder) / "operations.hwst"
+        trace.write(path, operations.header, operations.records)
         with ERR.status("replaying on the RTL"):
             outcome = replay.replay(path, arguments)
     if outcome.output:
@@ -195,7 +185,10 @@ def fill_convert(parser: Parser) -> Run:
 
 def fill_replay(parser: Parser) -> Run:
     """Add the arguments of `trace replay`."""
-    parser.describe("Feed a trace to the RTL and compare every decision. Exit status 1 at a difference.")
+    parser.describe(
+        "Feed the operations of a trace to the RTL, one after the other, and compare every decision.\n"
+        "Exit status 1 at a difference."
+    )
     parser.add_argument("file", type=Path, help=TRACE)
     parser.add_argument("--latency", type=int, metavar="CYCLES", help="latency of the modelled memory, engine cycles")
     parser.add_argument("--registers", action="store_true", help="allocate and free by the CPU pages, not the ring")

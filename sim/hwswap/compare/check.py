@@ -34,7 +34,7 @@ def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outco
     for number, record in enumerate(trace.records):
         if progress is not None and not number % 4096:
             progress(number)
-        if record.op in (Op.ALLOC, Op.DISCARD_TAKE, Op.ASK):
+        if record.op in (Op.ALLOC, Op.DISCARD_TAKE):
             outcome.decisions += 1
         if record.op >= FIRST_READAHEAD:
             outcome.difference = windows.compare(number, record)

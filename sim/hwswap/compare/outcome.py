@@ -4,7 +4,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hwswap.traces.records import FAILED, FROM_FULL, NAMES, Record
+from hwswap.traces.records import FAILED, NAMES, Record
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,3 @@ class Outcome:
 def place(type_: int, offset: int) -> str:
     """Say where an allocation went."""
     return "no space" if type_ == FAILED else f"device {type_} offset {offset}"
-
-
-def said(type_: int, offset: int, about: int) -> str:
-    """Say how an ASK or ANSWER ended."""
-    return f"a question about {about & ~FROM_FULL} slots from {place(type_, offset)}" if about else place(type_, offset)

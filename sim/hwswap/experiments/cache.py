@@ -6,8 +6,6 @@ is there while its cluster is not on FREE; the trees (radix_tree.py) hold an ent
 table loads the table's address out of the cluster's record, and the word; one of a tree the root, and of each node its
 shift and a slot. What leads to the records and to the roots is left out: it is alike. Each load needs what the one
 before it has read.
-
-`make bench-table` has the memory under loads with large folios, and a look-up's instructions (docs/swap-table.md).
 """
 
 import random

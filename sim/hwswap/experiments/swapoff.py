@@ -4,9 +4,9 @@
 A process's pages are swapped out, by the golden model's allocator; then swapoff walks its page tables and reads back
 what is not in the swap cache, by the golden model's windows. Nobody faults meanwhile, so no window has hits.
 
-Time is modelled as LATENCY for each time that the walk waits, and PAGE_COST a page. Both are those of
-`make bench-table`, which measures the same in a guest: a device that answers any number of requests after 100 µs, and
-what is left of a swapoff with windows of 128 slots.
+Time is modelled as LATENCY for each time that the walk waits, and PAGE_COST a page. Both are those of a guest in which
+the same was measured: a device that answers any number of requests after 100 µs, and what is left of a swapoff with
+windows of 128 slots.
 """
 
 import random
@@ -20,6 +20,7 @@ from hwswap.experiments.comparison import Grid, Result, Row
 from hwswap.model.golden import Allocator
 from hwswap.model.readahead import Policy, Readahead
 from hwswap.model.rows import SLOTS
+from hwswap.results import schema
 
 PAGE_CLUSTERS = range(1, 9)
 CLUSTERS, SHORT_CLUSTERS = 16, 4
@@ -33,19 +34,10 @@ BATCH = 32
 
 LATENCY = 100.0
 PAGE_COST = 37_000 / 3_981
-"""Microseconds, of docs/swap-table.md."""
+"""Microseconds, in the guest of results/swapoff-guest.json: a swapoff with windows of 128 slots."""
 
-MEASURED = {
-    1: ((3602, 2990), (411, 343)),
-    2: ((3600, 2477), (407, 227)),
-    3: ((3600, 2234), (407, 135)),
-    4: ((3600, 2122), (407, 83)),
-    5: ((3600, 2062), (407, 55)),
-    6: ((3600, 2027), (407, 43)),
-    7: ((3600, 2016), (407, 36)),
-    8: ((3600, 2007), (407, 39)),
-}
-"""Of docs/swap-table.md, measured in a guest (`make bench-table`): reads and milliseconds, adaptive and fixed."""
+MEASURED = schema.RECORD / "swapoff-guest.json"
+"""The same, measured in a guest."""
 
 FITTED_AT = 5
 """The page_cluster at which a device's latency is fitted to what was published: where fixed windows win most."""
@@ -66,7 +58,7 @@ class Load:
 
 
 GUEST = Load("half freed", shuffled=False, freed=0.5)
-"""As the guest of `make bench-table` has it (sw/driver/workloads/swapfrag.c)."""
+"""As that guest had it (sw/driver/workloads/swapfrag.c)."""
 
 WHOLE = Load("batches", shuffled=True, freed=0.0)
 """The nearest to what was published: all memory of a machine that hibernated."""
@@ -244,15 +236,17 @@ def waits_grid(found: Walks) -> Grid:
 def guest_grid(found: Walks) -> Grid:
     """Return the model beside the guest."""
     lines = []
-    for at, policy in enumerate((Policy.ADAPTIVE, Policy.FIXED)):
+    measured = {(figure.what, figure.of): figure.value for figure in schema.read(MEASURED).figures}
+    for policy in (Policy.ADAPTIVE, Policy.FIXED):
         name = policy.name.lower()
         walked = [found[GUEST.name, page_cluster, policy, False] for page_cluster in PAGE_CLUSTERS]
-        measured = [MEASURED[page_cluster] for page_cluster in PAGE_CLUSTERS]
-        cells = [f"{done.requests:,} : {guest[0][at]:,}" for done, guest in zip(walked, measured, strict=True)]
+        reads = [measured[f"reads, page_cluster {page_cluster}", name] for page_cluster in PAGE_CLUSTERS]
+        cells = [f"{done.requests:,} : {guest:,g}" for done, guest in zip(walked, reads, strict=True)]
         lines.append([f"{name}, reads", *cells])
-        cells = [f"{done.time() / 1000:.0f} : {guest[1][at]}" for done, guest in zip(walked, measured, strict=True)]
+        times = [measured[f"time, page_cluster {page_cluster}", name] for page_cluster in PAGE_CLUSTERS]
+        cells = [f"{done.time() / 1000:.0f} : {guest:g}" for done, guest in zip(walked, times, strict=True)]
         lines.append([f"{name}, ms", *cells])
-    title = "Model : guest (`make bench-table`, docs/swap-table.md), half of the pages freed"
+    title = "Model : guest (results/swapoff-guest.json), half of the pages freed"
     return Grid(title, ("page_cluster", *map(str, PAGE_CLUSTERS)), lines)
 
 

@@ -4,13 +4,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+from hwswap.compare.check import check
 from hwswap.compare.forced import ForcedReplay
 from hwswap.compare.operations import compare, model_for
 from hwswap.kernel import ftrace
 from hwswap.model.follower import Mismatch
 from hwswap.model.golden import Allocator
 from hwswap.traces import initial
-from hwswap.traces.records import FIRST_DETAIL, FIRST_READAHEAD, NO_MEMORY, Op, TraceError
+from hwswap.traces.records import FIRST_DETAIL, FIRST_INIT, FIRST_READAHEAD, NO_MEMORY, Op, TraceError
 from hwswap.traces.trace import MAGIC, ClusterMap, Header, Trace, complete, read
 
 
@@ -50,6 +51,23 @@ def lost(trace: Trace) -> list[str]:
     if any(record.op == Op.TABLE and record.b == NO_MEMORY for record in trace.records):
         reasons.append("there was no memory for a table")
     return reasons
+
+
+def for_engine(trace: Trace) -> Trace:
+    """Return the operations of a trace, which an engine decides as they were, one after the other."""
+    if trace.header.cpus > 1 and trace.detailed:
+        raise TraceError(
+            f"it is of {trace.header.cpus} CPUs, which came between each other's steps, and an engine finishes one "
+            "operation before the next: use `trace check`"
+        )
+    if trace.windows:
+        raise TraceError("it has windows of readahead, which an engine does not choose: use `trace check`")
+    if any(FIRST_INIT <= record.op < FIRST_DETAIL for record in trace.records):
+        raise TraceError("it begins with a state that an engine cannot be given: use `trace check`")
+    operations = plain(trace)
+    if difference := check(operations):
+        raise TraceError(f"its operations alone are decided otherwise: {difference}")
+    return operations
 
 
 def cut(trace: Trace, start: int) -> Trace:

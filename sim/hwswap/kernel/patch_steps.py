@@ -76,10 +76,8 @@ FEATURES = (
     Feature("marks", 6, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
     Feature("grants", 7, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
     Feature("any order", 8, "echo false >/sys/kernel/mm/swap/grants_open", "SWAP_GRANTS"),
-    Feature("shadow", 9, _SYMBOL.format("swap_shadow_take"), "SWAP_GRANTS"),
-    Feature("granted", 10, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
-    Feature("searches", 11, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),
-    Feature("words", 12, _SYMBOL.format("swap_offload_set_fill"), "SWAP_OFFLOAD"),
+    Feature("granted", 9, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
+    Feature("searches", 10, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),
 )
 
 RANGES = 2

@@ -38,11 +38,10 @@ ENGINES = {
     "off": artifacts.DEVICE_GRANTS_ONLY,
     "hint": artifacts.DEVICE_GRANTS_ONLY,
     "scan": artifacts.DEVICE_GRANTS,
-    "trusted": artifacts.DEVICE_GRANTS,
 }
 """The engine by mode: one without a core where marks and grants are all that is wanted, as it is simulated faster."""
 
-COLUMNS = ("unpatched", "tuned", "off", "hint", "scan", "trusted")
+COLUMNS = ("unpatched", "tuned", "off", "hint", "scan")
 DEFAULT = ("unpatched", "tuned", "off", "hint")
 LOCK_COLUMNS = ("unpatched", "off", "hint")
 DISKS, DISK_MB = 4, 64

@@ -25,14 +25,12 @@ class Command:
     arg1: int = 0
     arg2: int = 0
     irq: bool = False
-    reclaim: bool = False
 
     def words(self) -> tuple[int, int, int, int]:
         """Return the four words in memory."""
         head = (
             m.MEM_COMMAND_HEAD_OPCODE.put(self.opcode)
             | m.MEM_COMMAND_HEAD_IRQ.put(self.irq)
-            | m.MEM_COMMAND_HEAD_RECLAIM.put(self.reclaim)
             | m.MEM_COMMAND_HEAD_CPU.put(self.cpu)
             | m.MEM_COMMAND_HEAD_ORDER.put(self.order)
             | m.MEM_COMMAND_HEAD_TYPE.put(self.type)

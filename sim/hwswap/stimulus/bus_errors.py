@@ -12,8 +12,8 @@ from hwswap_map import Opcode, Status
 
 from hwswap.model.host_memory import Command
 from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.player import KINDS, Player
 from hwswap.stimulus.script import MEMORY_BYTES, NOWHERE, PAGE, Script, Sizes
-from hwswap.stimulus.step_commands import KINDS, Player
 
 NOTHING = Expected(Command(Opcode.NOP), Status.OK)
 

@@ -1,54 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """A script of what random operations seldom do.
 
-Steps on devices that are not on, numbers with one bit too many, page registers byte by byte, addresses without a
+Commands on devices that are not on, numbers with one bit too many, page registers byte by byte, addresses without a
 register beside those of devices that are there, resets in the middle, rings across lines of memory.
 """
 
 import random
 
 import hwswap_map as m
-from hwswap_map import Flag, Opcode, Status
+from hwswap_map import Opcode, Status
 
-from hwswap.model.golden import BLKDEV, DISCARD, Device
+from hwswap.model.golden import BLKDEV, DISCARD
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.operations import LARGE, SSD
+from hwswap.stimulus.player import Player
 from hwswap.stimulus.script import ELSEWHERE, PAGE, Script, Sizes
-from hwswap.stimulus.step_commands import Player
-
-STEPS = (
-    Opcode.STEP_TAKE,
-    Opcode.STEP_PUT,
-    Opcode.STEP_GIVE,
-    Opcode.STEP_FREE,
-    Opcode.STEP_NEXT,
-    Opcode.STEP_VISIT,
-    Opcode.STEP_AVAILABLE,
-)
 
 
 class Corners(Player):
     """A host that seeks corners."""
 
     def prepared_only(self) -> None:
-        """No step and no discard is for a device that was prepared and is not on; SWAPOFF takes it away again."""
+        """No free and no discard is for a device that was prepared and is not on; SWAPOFF takes it away again."""
         for type_ in range(self.sizes.devices):
             for comes in (False, True):
                 base = 3 * type_
                 flags = BLKDEV | DISCARD if type_ == self.sizes.devices - 1 else SSD | DISCARD
                 status = self.model.prepare(type_, 2 * SLOTS, base, flags, -1)
                 self.add(prepare(type_, 2 * SLOTS, base, flags, -1), status)
-                for opcode in STEPS:
+                for opcode in (Opcode.FREE, Opcode.DISCARD_TAKE, Opcode.DISCARD_DONE):
                     self.add(Command(opcode, type_, nr=1, arg0=SLOTS, arg1=1), Status.BAD_DEVICE)
                 if comes:
-                    self.add(Command(Opcode.SWAPON, type_), self.model.swapon(type_))
+                    self.on(type_)
                 else:
-                    self.add(Command(Opcode.SWAPOFF_BEGIN, type_), self.model.swapoff_begin(type_))
-                    self.add(Command(Opcode.SWAPOFF, type_), self.model.swapoff(type_))
+                    self.off(type_)
         self.flush("devices that are prepared only")
 
     def a_bit_too_many(self) -> None:
@@ -56,97 +45,50 @@ class Corners(Player):
         for type_ in self.model.devices:
             for bit in range(10, 32):
                 offset = 1 << bit | SLOTS
-                for opcode in (Opcode.DISCARD_DONE, Opcode.STEP_PUT, Opcode.STEP_NEXT, Opcode.STEP_TAKE):
-                    named = m.MEM_STEP_LIST_LIST_NAMED.put(1) if opcode == Opcode.STEP_TAKE else 1
-                    self.add(Command(opcode, type_, arg0=offset, arg1=named), Status.BAD_RANGE)
-                for opcode in (Opcode.FREE, Opcode.STEP_GIVE, Opcode.STEP_FREE):
+                for opcode in (Opcode.DISCARD_DONE, Opcode.FREE):
                     self.add(Command(opcode, type_, nr=1, arg0=offset), Status.BAD_RANGE)
         self.flush("slots with one bit too many")
 
-    def same_list(self) -> None:
-        """A cluster is not put on the list it is on, for each list, with the slots in use that go with it."""
-        for device in list(self.model.devices.values())[:2]:
-            cluster = device.clusters[1]
-            for order in range(ORDERS):
-                for flag, wanted in (
-                    (Flag.NONFULL, run(3, 5)),
-                    (Flag.FRAG, run(3, 5)),
-                    (Flag.FULL, run(0, SLOTS)),
-                    (Flag.FREE, 0),
-                    (Flag.DISCARD, 0),
-                ):
-                    self.refill(device, cluster, wanted, order, flag)
-                    for again in (flag, *Flag):
-                        self.put(device, cluster, again, order)
-                    self.put(device, cluster, flag, (order + 1) % ORDERS)
-                    self.put(device, cluster, Flag.NONE, cluster.order if cluster.count else order)
-            self.put(device, cluster, Flag.FREE, 0)
-            self.flush(f"lists a cluster is on, device {device.type}")
-
-    def next_at(self, device: Device, cpu: int | None, order: int, offset: int) -> None:
-        """STEP_NEXT of a CPU, or of the device for None."""
-        status = self.model.step_next(device.type, cpu, order, offset)
-        of_device = cpu is None
-        command = Command(Opcode.STEP_NEXT, device.type, cpu=cpu or 0, order=order, arg0=offset, arg1=of_device)
-        self.add(command, status)
-
     def runs_of_words(self) -> None:
-        """Slots from any word to any other are given and freed, while all others are in use; what is free is found."""
+        """Slots from any word to any other are freed at once, while all others are in use; what is free is found."""
         rng = self.rng
+        self.all_full()
         device = next(iter(self.model.devices.values()))
         cluster = device.clusters[1]
+        self.refill(device, cluster, run(0, SLOTS), 5)
         for first in range(16):
             for last in {first, rng.randrange(first, 16), rng.randrange(first, 16), 15}:
-                mask = run(32 * first, 32 * (last - first + 1))
-                self.refill(device, cluster, run(0, SLOTS), 5)
-                self.give(device, cluster, mask, None)
-                self.put(device, cluster, Flag.FRAG, 5)
-                self.set_right()
-                self.next_at(device, 0, 5, 0)
-                self.next_at(device, 1, 5, 0)
+                self.free_mask(device, cluster, run(32 * first, 32 * (last - first + 1)))
                 self.alloc((5,))
-                self.refill(device, cluster, run(0, SLOTS) & ~mask, 5)
-                self.give(device, cluster, mask, 5)
+                self.fill(device, cluster, 5)
         self.flush("from word to word")
 
     def trunks(self) -> None:
         """So many random trunks from one seed that each bit of the generator shows."""
         rng = self.rng
         for type_ in list(self.model.devices):
-            self.add(Command(Opcode.SWAPOFF_BEGIN, type_), self.model.swapoff_begin(type_))
-            self.add(Command(Opcode.SWAPOFF, type_), self.model.swapoff(type_))
+            self.off(type_)
         pages = min(LARGE, self.sizes.clusters) * SLOTS
         self.add(prepare(0, pages, 0, SSD), self.model.prepare(0, pages, 0, SSD, -1))
-        self.add(Command(Opcode.SWAPON, 0), self.model.swapon(0))
-        policy = Policy(hint=Hint.RANDOM_TRUNK, seed=rng.getrandbits(32))
-        self.flush("random trunks")
-        self.model.set_policy(policy)
-        self.script.write(m.POLICY_OFFSET, policy.pack())
+        self.on(0)
+        self.follow(Policy(hint=Hint.RANDOM_TRUNK, seed=rng.getrandbits(32)))
         for _ in range(60):  # a cluster that a trunk begins with shows the trunk only while it is empty
             cpu = rng.randrange(self.sizes.cpus)
-            found = self.model.alloc(cpu, 9)
+            found = self.alloc_by(cpu, 9)
             assert found is not None
-            self.add(Command(Opcode.ALLOC, cpu=cpu, order=9), Status.OK, found.offset, found.type)
             self.free_run(self.model.devices[0], found.offset, SLOTS)
         self.flush("random trunks of one seed")
-        self.model.set_policy(Policy())
-        self.script.write(m.POLICY_OFFSET, 0)
+        self.follow(Policy())
 
     def far_ends(self) -> None:
-        """Allocations go on behind the last slots of a cluster's words, of each order, where little is free."""
-        rng = self.rng
+        """Allocations find what little is free behind the last slots of a cluster's words, of each order."""
+        self.all_full()
         for device in list(self.model.devices.values())[-2:]:
-            cluster = device.clusters[0]
+            cluster = device.clusters[1]
             for order in range(ORDERS - 1):
                 for place in sorted({*range(0, SLOTS, 32), SLOTS - (1 << order)}):
                     hole = run(place & -(1 << order), 1 << order)
-                    if hole & cluster.bad:
-                        continue
-                    self.refill(device, cluster, run(0, SLOTS) & ~hole & ~cluster.bad, order)
-                    at = max(place - rng.choice((0, 32, 64, 96, 128)), 1) & -(1 << order)
-                    for cpu in (None,) if device.rotating else range(self.sizes.cpus):
-                        self.next_at(device, cpu, order, at)
-                    self.set_right()
+                    self.refill(device, cluster, run(0, SLOTS) & ~hole, order)
                     self.alloc((order,))
             self.flush(f"what is free far on, device {device.type}")
 
@@ -188,43 +130,23 @@ class Corners(Player):
         rng = self.rng
         for number in range(6):
             for type_ in list(self.model.devices):
-                self.add(Command(Opcode.SWAPOFF_BEGIN, type_), self.model.swapoff_begin(type_))
-                self.add(Command(Opcode.SWAPOFF, type_), self.model.swapoff(type_))
+                self.off(type_)
             for at, type_ in enumerate(rng.sample(range(self.sizes.devices), self.sizes.devices)):
                 device = (SLOTS, at, SSD, rng.choice((-1, -1, -1, 7)), rng.randrange(3))
                 self.add(prepare(type_, *device), self.model.prepare(type_, *device))
-                self.add(Command(Opcode.SWAPON, type_), self.model.swapon(type_))
+                self.on(type_)
             policy = Policy(
                 device=(DeviceOrder.NODE_FIRST, DeviceOrder.SEQUENTIAL, DeviceOrder.ROUND_ROBIN)[number % 3]
             )
-            self.flush(f"devices, policy {policy.device.name}")
-            self.model.set_policy(policy)
+            self.follow(policy)
             self.model.nodes = [rng.randrange(3) for _ in range(self.sizes.cpus)]
             self.script.write(m.CPU_NODE_BASE, sum(node << 4 * cpu for cpu, node in enumerate(self.model.nodes)))
-            self.script.write(m.POLICY_OFFSET, policy.pack())
-            for _ in range(3):
-                self.off_their_lists()
             for _ in range(30):
                 self.alloc((0, 0, 7, 7, 8, 8))
                 if rng.random() < 0.4:
                     self.free()
             self.flush(f"full one after the other, {number}")
-        self.model.set_policy(Policy())
-        self.script.write(m.POLICY_OFFSET, 0)
-
-    def off_their_lists(self) -> None:
-        """On some devices nothing can be found, though they are not full: a page comes from what is behind them."""
-        devices = list(self.model.devices.values())
-        away = [device for device in devices if self.rng.random() < 0.6]
-        before = [(device, device.clusters[0], device.clusters[0].flag) for device in away]
-        for device, cluster, _ in before:
-            self.put(device, cluster, Flag.NONE, cluster.order)
-        for cpu in range(self.sizes.cpus):
-            for device in devices:
-                self.next_at(device, cpu, 0, 0)
-            self.alloc((0, 0, 0, 3))
-        for device, cluster, flag in before:
-            self.put(device, cluster, flag, cluster.order)
+        self.follow(Policy())
 
 
 def resets(script: Script) -> None:
@@ -262,14 +184,9 @@ def corners(seed: int, sizes: Sizes) -> str:
     player.page_registers()
     player.addresses_beside()
     player.a_bit_too_many()
-    player.same_list()
     player.far_ends()
-    player.tidy()
-    player.flush("in order again")
     player.compare()
     player.runs_of_words()
-    player.tidy()
-    player.flush("in order again")
     player.orders_of_devices()
     player.addresses_beside()
     player.trunks()

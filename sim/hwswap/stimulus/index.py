@@ -8,15 +8,14 @@ word of the index and begin anywhere in one. They go with slots in use, and othe
 
 import random
 
-import hwswap_map as m
 from hwswap_map import Flag, Opcode
 
 from hwswap.model.golden import BLKDEV, DISCARD, Cluster, Device
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, run
+from hwswap.stimulus.player import SSD, Player
 from hwswap.stimulus.script import Script, Sizes
-from hwswap.stimulus.step_commands import SSD, Player
 
 LARGEST, LARGEST_FULL = 42, 25
 """Clusters of the largest device, and of the largest that is filled: some words of the index, and set up soon."""
@@ -48,39 +47,12 @@ class Indexed(Player):
             offset = index * SLOTS + rng.randrange(1, SLOTS)
             if offset < pages:
                 self.add(Command(Opcode.MARK_BAD, type_, nr=1, arg0=offset), model.mark_bad(type_, offset, 1))
-        self.add(Command(Opcode.SWAPON, type_), model.swapon(type_))
+        self.on(type_)
 
-    def go(self, type_: int) -> None:
-        """Take a device off, whatever is in use there."""
-        self.add(Command(Opcode.SWAPOFF_BEGIN, type_), self.model.swapoff_begin(type_))
-        self.add(Command(Opcode.SWAPOFF, type_), self.model.swapoff(type_))
-
-    def follow(self, placement: Placement) -> None:
+    def place(self, placement: Placement) -> None:
         """Switch the placement, and the order of lists and the hints that go with it."""
-        self.flush(placement.name)
         scan, hint = self.rng.choice(list(Scan)), self.rng.choice((Hint.PER_CPU, Hint.SHARED))
-        policy = Policy(scan=scan, hint=hint, placement=placement)
-        self.model.set_policy(policy)
-        self.script.write(m.POLICY_OFFSET, policy.pack())
-
-    def forget_places(self) -> None:
-        """No place to go on is remembered where there was one."""
-        for device in self.model.devices.values():
-            for order in range(ORDERS):
-                if device.rotating and device.next_offset[order]:
-                    self.next_is_none(device, None, order)
-        for cpu in range(self.model.limit_cpus):
-            for order in range(ORDERS):
-                hint = self.model.next_offsets[cpu][order]
-                # A rotating device's number is refused for a CPU's place, which leads nowhere there all the same.
-                if hint.device is not None and hint.offset and not hint.device.rotating:
-                    self.next_is_none(hint.device, cpu, order)
-
-    def next_is_none(self, device: Device, cpu: int | None, order: int) -> None:
-        """STEP_NEXT to no place."""
-        status = self.model.step_next(device.type, cpu, order, 0)
-        of_device = cpu is None
-        self.add(Command(Opcode.STEP_NEXT, device.type, cpu=cpu or 0, order=order, arg1=of_device), status)
+        self.follow(Policy(scan=scan, hint=hint, placement=placement))
 
     def holes(self, order: int) -> int:
         """Return slots in use between which an order finds one run, or hardly misses it."""
@@ -96,19 +68,23 @@ class Indexed(Player):
             wanted = run(rng.randrange(SLOTS), 1)
         return wanted
 
-    def some_cluster(self, device: Device, cluster: Cluster) -> None:
-        """Have a cluster partly used, of any order, with or without a run of it."""
-        order = self.rng.randrange(TOP)
-        self.refill(device, cluster, self.holes(order), order)
+    def some_cluster(self) -> None:
+        """Have the next cluster that an order gets partly used, with or without a run of it."""
+        order, cpu = self.rng.randrange(TOP), self.rng.randrange(self.model.limit_cpus)
+        for _ in range(self.rng.randint(1, SLOTS >> order)):
+            found = self.alloc_by(cpu, order)
+            if found is None:
+                return
+        device = self.model.devices[found.type]
+        self.free_mask(device, device.clusters[found.offset // SLOTS], ~self.holes(order))
 
     def without_free(self, device: Device, few: int) -> None:
         """Leave no cluster of a device on FREE, all of them full but a few."""
-        left = self.rng.sample(device.clusters, min(few, len(device.clusters)))
-        for cluster in device.clusters:
-            if cluster in left:
-                self.some_cluster(device, cluster)
-            elif cluster.flag == Flag.FREE:
-                self.refill(device, cluster, run(0, SLOTS), self.rng.randrange(ORDERS))
+        while any(cluster.flag == Flag.FREE for cluster in device.clusters):
+            if self.alloc_by(self.rng.randrange(self.model.limit_cpus), TOP) is None:
+                break
+        for cluster in self.rng.sample(device.clusters, min(few, len(device.clusters))):
+            self.free_mask(device, cluster, ~self.holes(self.rng.randrange(TOP)))
 
     def edges(self) -> list[tuple[Device, Cluster]]:
         """Draw a few clusters, rather the first and last ones of devices, which share words of the index."""
@@ -125,9 +101,7 @@ class Indexed(Player):
         changed = self.edges()
         for device, cluster in changed:
             self.refill(device, cluster, self.holes(order), order if rng.random() < 0.8 else rng.randrange(TOP))
-        self.set_right()
         for _ in range(3):
-            self.forget_places()
             self.alloc((order, 0))
         if rng.random() < 0.3:
             self.replace(rng.choice(changed)[0], order)
@@ -139,11 +113,9 @@ class Indexed(Player):
             if self.rng.random() < 0.2:
                 of = self.rng.randrange(TOP)
                 self.refill(device, device.clusters[place], self.holes(of), of)
-        self.go(device.type)
+        self.off(device.type)
         self.come(device.type, len(device.clusters), device.base)
-        self.set_right()
         for wanted in (order, *range(TOP)):
-            self.forget_places()
             self.alloc((wanted,))
 
 
@@ -153,15 +125,12 @@ def spread(player: Indexed, rounds: int, largest: int) -> None:
     for type_ in range(player.sizes.devices):
         player.come_somewhere(type_, largest)
     for number in range(rounds):
-        player.follow(rng.choice((Placement.INDEXED, Placement.INDEXED, Placement.INDEXED, Placement.LINUX)))
+        player.place(rng.choice((Placement.INDEXED, Placement.INDEXED, Placement.INDEXED, Placement.LINUX)))
         if rng.random() < 0.25:
             player.without_free(player.device(), rng.choice((1, 2, 5)))
         for _ in range(rng.choice((1, 2, 4))):
-            player.some_cluster(*player.cluster())
-        player.set_right()
+            player.some_cluster()
         for _ in range(rng.choice((4, 8))):
-            if rng.random() < 0.6:
-                player.forget_places()
             player.alloc(tuple(range(ORDERS)) + (0,))
             if rng.random() < 0.4:
                 player.free()
@@ -170,7 +139,7 @@ def spread(player: Indexed, rounds: int, largest: int) -> None:
         if rng.random() < 0.4:
             type_ = rng.randrange(player.sizes.devices)
             if type_ in player.model.devices:
-                player.go(type_)
+                player.off(type_)
             player.come_somewhere(type_, largest)
         player.flush(f"index, round {number}")
 
@@ -184,9 +153,8 @@ def side_by_side(player: Indexed, rounds: int, largest: int) -> None:
         if clusters > 0:
             player.come(type_, clusters, base)
             base += clusters
-    player.follow(Placement.INDEXED)
+    player.place(Placement.INDEXED)
     for order in range(ORDERS):  # nothing is known of these clusters, whatever there was before
-        player.forget_places()
         player.alloc((order,))
     player.all_full()
     for number in range(rounds):
@@ -202,12 +170,10 @@ def index(seed: int, rounds: int, sizes: Sizes) -> str:
     for part, largest in ((spread, min(LARGEST, sizes.clusters // 3)), *((side_by_side, LARGEST_FULL),) * 3):
         player = Indexed(script, rng, sizes)
         part(player, rounds if part == spread else rounds // 2, largest)
-        player.tidy()
-        player.flush("in order again")
+        player.flush("all that was done")
         player.compare()
-        for device in player.model.devices.values():  # what must be forgotten by the reset
-            for cluster in device.clusters:
-                player.some_cluster(device, cluster)
-        player.flush("all clusters partly used, of all orders")
+        for _ in range(8):  # what must be forgotten by the reset
+            player.some_cluster()
+        player.flush("clusters partly used, of all orders")
         script.reset_by_register()
     return script.text()

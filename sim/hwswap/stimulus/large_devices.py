@@ -14,8 +14,8 @@ from hwswap.model.golden import DISCARD
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS
+from hwswap.stimulus.player import SSD, Player
 from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, Script, Sizes
-from hwswap.stimulus.step_commands import SSD, Player
 
 LIMIT = 400_000
 """Cycles for a command: CHECK walks all lists."""
@@ -70,21 +70,20 @@ class Large(Player):
         self.compare()
         self.go(type_)
 
-    def follow(self) -> None:
+    def follow_others(self) -> None:
         """Follow other rules from the next allocation on."""
         kinds = (list(Scan), [self.model.policy.device], list(Hint), list(Placement))
         policy = Policy(*(self.rng.choice(kind) for kind in kinds), seed=self.rng.getrandbits(32))
-        self.model.set_policy(policy)
-        self.script.write(m.POLICY_OFFSET, policy.pack())
+        self.follow(policy)
 
     def fill(self, type_: int) -> None:
         """Give most of a device's slots, most of them at once; then allocations and frees take turns."""
         device = self.model.devices[type_]
-        self.follow()
+        self.follow_others()
         while device.used < FILLED * device.total:
             self.alloc((9, 9, 9, 9, 9, 9, 8, 4, 0))
         self.flush("most of a device")
-        self.follow()
+        self.follow_others()
         for _ in range(TURNS):
             if self.rng.random() < 0.6:
                 self.alloc(tuple(range(ORDERS)))

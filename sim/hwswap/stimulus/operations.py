@@ -34,13 +34,6 @@ BY_DEVICE = (
     Opcode.CHECK,
     Opcode.DISCARD_TAKE,
     Opcode.DISCARD_DONE,
-    Opcode.STEP_TAKE,
-    Opcode.STEP_PUT,
-    Opcode.STEP_GIVE,
-    Opcode.STEP_NEXT,
-    Opcode.STEP_VISIT,
-    Opcode.STEP_AVAILABLE,
-    Opcode.STEP_FREE,
 )
 """Commands that name a device there must be."""
 
@@ -48,15 +41,8 @@ BY_SLOT = (
     Opcode.FREE,
     Opcode.MARK_BAD,
     Opcode.DISCARD_DONE,
-    Opcode.STEP_PUT,
-    Opcode.STEP_GIVE,
-    Opcode.STEP_FREE,
-    Opcode.STEP_NEXT,
 )
 """Commands that name a slot by ARG0."""
-
-BY_ORDER = (Opcode.ALLOC, Opcode.RECLAIM_DONE, Opcode.STEP_TAKE, Opcode.STEP_PUT, Opcode.STEP_GIVE, Opcode.STEP_NEXT)
-BY_CPU = (Opcode.ALLOC, Opcode.RECLAIM_DONE, Opcode.STEP_NEXT)
 
 
 class Host:
@@ -201,12 +187,10 @@ class Host:
         for type_ in range(sizes.devices, 32):
             no(Status.BAD_DEVICE, Opcode.SWAPON_PREPARE, type_, arg0=SLOTS)
             no(Status.BAD_DEVICE, Opcode.FREE, type_, nr=1, arg0=1)
-        for opcode in BY_ORDER:
-            for order in range(ORDERS, 16):
-                no(Status.BAD_CPU, opcode, order=order)
-        for opcode in BY_CPU:
-            for cpu in {sizes.cpus, *(1 << bit for bit in range(8) if 1 << bit >= sizes.cpus), 255}:
-                no(Status.BAD_CPU, opcode, cpu=cpu)
+        for order in range(ORDERS, 16):
+            no(Status.BAD_CPU, Opcode.ALLOC, order=order)
+        for cpu in {sizes.cpus, *(1 << bit for bit in range(8) if 1 << bit >= sizes.cpus), 255}:
+            no(Status.BAD_CPU, Opcode.ALLOC, cpu=cpu)
         for opcode in BY_SLOT:
             for bit in range(32, 64) if opcode == Opcode.FREE else (32, rng.randrange(33, 63), 63):
                 no(Status.BAD_RANGE, opcode, nr=1, arg0=1 << bit | 1)

@@ -17,8 +17,8 @@ from hwswap.stimulus import (
     index,
     large_devices,
     operations,
+    player,
     single,
-    step_commands,
     swap_tables,
 )
 from hwswap.stimulus.script import Sizes
@@ -109,10 +109,9 @@ def by_name(*entries: Entry) -> dict[str, Entry]:
 SCRIPTS = by_name(
     Script("operations", "random operations", operations.operations, 1, 1200),
     Script("registers", "registers and refusals", operations.registers_and_refusals, 6),
-    Script("steps", "STEP commands and questions", step_commands.steps, 5, 80),
     Script("errors", "errors of the bus", bus_errors.errors, 7),
     Script("tables", "commands on swap tables", swap_tables.tables, 4, 40),
-    Script("index", "the index", index.index, 22, 20),
+    Script("index", "the index", index.index, 22, 8),
     Script("corners", "corners", corners.corners, 31),
     Script("large", "large devices and numbers", large_devices.large, 71),
     Script("alike", "a large swap table of equal words", swap_tables.alike, None),
@@ -120,7 +119,7 @@ SCRIPTS = by_name(
     Script("runs", "free runs in each word", free_runs.free_runs, 51),
     Script("windows", "DMA windows", dma_windows.windows, 61),
     Script("stops", "stops and a bus that hangs", dma_windows.stops, 62),
-    Script("lists", "lists put anew", step_commands.lists, 9, 40),
+    Script("lists", "clusters filled and emptied", player.lists, 9, 12),
 )
 """All scripts.
 

@@ -214,13 +214,11 @@ class Script:
             | m.MEM_COMPLETION_INFO_INDEX.put(number % (1 << 16)),
             (1 << 32) - 1,
         )
-        result, mask = line.result, WORD
+        result = line.result
         if result is None:
-            if self.store:  # completions of what the core does say what it waited for
-                mask ^= m.MEM_COMPLETION_RESULT_WAITS.put(255)
             result = m.MEM_COMPLETION_RESULT_SLOT.put(line.slot) | m.MEM_COMPLETION_RESULT_TYPE.put(line.type)
-        self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result, mask)
-        self.errors += line.status not in (Status.OK, Status.NO_SPACE, Status.NEED_RECLAIM)
+        self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result)
+        self.errors += line.status not in (Status.OK, Status.NO_SPACE)
 
     def command(
         self,

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A script of what a single slot, place, bit or write decides, each by itself.
 
-Frees of ranges in which one slot is not in use; clusters with two runs, each in any word; places to go on from at each
-power of two; devices whose priorities differ in one bit; address registers that are written in part before or behind
-others.
+Frees of ranges in which one slot is not in use; clusters with two runs, each in any word; places to go on from; devices
+whose priorities differ in one bit; address registers that are written in part before or after others.
 """
 
 import random
 
 import hwswap_map as m
-from hwswap_map import Opcode, Status
 
-from hwswap.model.host_memory import Command, prepare
+from hwswap.model.host_memory import prepare
 from hwswap.model.policy import DeviceOrder, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.model.tables import LINE
@@ -33,11 +31,12 @@ class Single(Corners):
         """Bring one device on."""
         pages = clusters * SLOTS
         self.add(prepare(0, pages, 0, SSD), self.model.prepare(0, pages, 0, SSD, -1))
-        self.add(Command(Opcode.SWAPON, 0), self.model.swapon(0))
+        self.on(0)
 
     def one_slot_free(self) -> None:
         """No range is freed in which one slot is not in use, wherever that slot and the range's ends are."""
         rng = self.rng
+        self.all_full()
         device = self.model.devices[0]
         cluster = device.clusters[1]
         self.refill(device, cluster, run(0, SLOTS), 0)
@@ -58,8 +57,7 @@ class Single(Corners):
                         ranges.add((next(places), next(places)))
             for first, last in sorted(ranges):
                 self.free_run(device, begin + first, last - first + 1)
-            self.give(device, cluster, 1 << slot, 0)
-        self.put(device, cluster, self.fitting(cluster), cluster.order)
+            self.alloc((0,))
         self.flush("one slot is free")
 
     def two_runs(self) -> None:
@@ -72,49 +70,31 @@ class Single(Corners):
         device = self.model.devices[0]
         cluster, other = device.clusters[1:3]
         self.all_full()
-        for order in range(WORD_SLOTS.bit_length()):
+        self.refill(device, other, run(0, SLOTS), 0)
+        for order in range(1, WORD_SLOTS.bit_length()):
             for second in range(1, WORDS):
                 first = rng.randrange(second)
                 places = (WORD_SLOTS * word + (rng.randrange(WORD_SLOTS) & -1 << order) for word in (first, second))
-                holes = sum(run(place, 1 << order) for place in places)
-                self.refill(device, cluster, run(0, SLOTS) & ~holes, order)
-                self.set_right()
-                self.forget_one(order)
-                self.put(device, other, other.flag, other.order)
+                self.refill(device, cluster, run(0, SLOTS) & ~sum(run(place, 1 << order) for place in places), order)
+                self.free_run(device, other.index * SLOTS + rng.randrange(SLOTS), 1)
+                self.alloc((0,))
                 cpu = rng.randrange(self.sizes.cpus)
                 for _ in range(3):
                     self.alloc_by(cpu, order)
             self.flush(f"two runs of order {order}")
 
-    def forget_one(self, order: int) -> None:
-        """No CPU remembers a place for an order."""
-        for cpu in range(self.sizes.cpus):
-            self.next_at(self.model.devices[0], cpu, order, 0)
-
-    def alloc_by(self, cpu: int, order: int) -> tuple[int, int] | None:
-        """ALLOC by this CPU; return type and offset of what it got."""
-        found = self.model.alloc(cpu, order)
-        command = Command(Opcode.ALLOC, cpu=cpu, order=order)
-        if found is None:
-            self.add(command, Status.NO_SPACE)
-            return None
-        self.add(command, Status.OK, found.offset, found.type)
-        return found.type, found.offset
-
     def places_to_go_on(self) -> None:
-        """A CPU goes on from the first slot of a cluster, and from each power of two in it, where all is free."""
+        """Two CPUs go on through a cluster that is empty, each from every place that an order can have there."""
+        self.all_full()
         device = self.model.devices[0]
         for order in range(ORDERS - 1):
             for cluster in device.clusters[1:]:
-                self.refill(device, cluster, run(SLOTS - 1, 1), order)
-            self.set_right()
-            for number, cluster in enumerate(device.clusters[1:]):
-                for slot in (0, *(1 << bit for bit in range(order, 9))):
-                    cpu = (number + slot) % self.sizes.cpus
-                    self.next_at(device, cpu, order, cluster.index * SLOTS + slot)
-                    found = self.alloc_by(cpu, order)
-                    if found is not None:
-                        self.free_run(device, found[1], 1 << order)
+                self.empty(device, cluster)
+                cpus = self.rng.sample(range(self.sizes.cpus), 2)
+                while cluster.count < SLOTS:
+                    found = self.alloc_by(self.rng.choice(cpus), order)
+                    if found is not None and self.rng.random() < 0.1:
+                        self.free_run(device, found.offset, 1 << order)
             self.flush(f"places to go on from, order {order}")
 
     def priorities_a_bit_apart(self) -> None:
@@ -130,8 +110,7 @@ class Single(Corners):
         for bit in range(16):
             for policy in (DeviceOrder.SEQUENTIAL, DeviceOrder.NODE_FIRST) * 2:
                 for type_ in list(model.devices):
-                    self.add(Command(Opcode.SWAPOFF_BEGIN, type_), model.swapoff_begin(type_))
-                    self.add(Command(Opcode.SWAPOFF, type_), model.swapoff(type_))
+                    self.off(type_)
                 one = -1 if policy == DeviceOrder.SEQUENTIAL else rng.randint(-32768, 32767)
                 other = (one & 0xFFFF ^ 1 << bit ^ 0x8000) - 0x8000
                 low, high = sorted((one, other))
@@ -140,15 +119,13 @@ class Single(Corners):
                     is_low = at < len(types) // 2
                     line = (2 * SLOTS, 2 * at, SSD, low if is_low else high, int(is_low))
                     self.add(prepare(type_, *line), model.prepare(type_, *line))
-                    self.add(Command(Opcode.SWAPON, type_), model.swapon(type_))
-                self.flush(f"priorities {low} and {high}, policy {policy.name}")
-                model.set_policy(Policy(device=policy))
-                self.script.write(m.POLICY_OFFSET, model.policy.pack())
+                    self.on(type_)
+                self.flush(f"priorities {low} and {high}")
+                self.follow(Policy(device=policy))
                 for _ in range(self.sizes.devices + 1):
                     self.alloc((9,))
                 self.flush("in sequence")
-        model.set_policy(Policy())
-        self.script.write(m.POLICY_OFFSET, 0)
+        self.follow(Policy())
 
 
 def address_registers(script: Script, rng: random.Random) -> None:
@@ -188,8 +165,6 @@ def single(seed: int, sizes: Sizes) -> str:
     player.one_slot_free()
     player.places_to_go_on()
     player.two_runs()
-    player.tidy()
-    player.flush("in order again")
     player.compare()
     player.priorities_a_bit_apart()
     player.compare()

@@ -24,8 +24,7 @@ class TraceError(ValueError):
 class Op(IntEnum):
     """What a record says was done.
 
-    Those below 16 are operations, from 16 on initial state, from 32 on details, from 48 on steps of an allocation that
-    an engine is told rather than asked, and the engine's questions, from 64 on windows of readahead.
+    Those below 16 are operations, from 16 on initial state, from 32 on details, from 64 on windows of readahead.
     """
 
     PREPARE = 1
@@ -58,14 +57,6 @@ class Op(IntEnum):
     RECLAIMED = 42
     MOVE = 43
     AVAILABLE = 44
-    STEP_TAKE = 48
-    STEP_PUT = 49
-    STEP_GIVE = 50
-    STEP_NEXT = 51
-    STEP_VISIT = 52
-    STEP_AVAILABLE = 53
-    ASK = 54
-    ANSWER = 55
     READAHEAD_STATE = 64
     READAHEAD = 65
 
@@ -75,15 +66,9 @@ FIRST_VERSION = tuple(op for op in Op if op <= Op.FREE)
 """What format version 1 knows."""
 SECOND_VERSION = tuple(op for op in Op if op <= Op.AVAILABLE)
 """What format version 2 knows."""
-THIRD_VERSION = tuple(op for op in Op if op <= Op.ANSWER)
-"""What format version 3 knows."""
-FIRST_INIT, FIRST_DETAIL, FIRST_STEP, FIRST_READAHEAD = 16, 32, 48, 64
-
-FIRST, NOT_FIRST = 1, 2
-"""In c of a STEP_TAKE: the engine answers that the cluster was the first of its list, or was not; 0: not said."""
-
-FROM_FULL = 0x8000
-"""Added to the number of slots that an ASK or ANSWER ends with a question about: the cluster came from FULL."""
+KNOWN = {1: FIRST_VERSION, 2: SECOND_VERSION, 4: tuple(Op)}
+"""What each format version knows. There is no version 3: it had steps of an allocation that an engine was told."""
+FIRST_INIT, FIRST_DETAIL, FIRST_READAHEAD = 16, 32, 64
 
 AT_ONCE, SLEPT, NO_MEMORY = range(3)
 """How a TABLE record says that a cluster's table was had, or not."""
@@ -208,7 +193,7 @@ class Validator:
     def fault(self, record: Record) -> str | None:
         """Return what is wrong with the next record, None if nothing."""
         op, cpu, order, type_, a, b, c = record
-        if op not in NAMES or op > (0, Op.FREE, Op.AVAILABLE, Op.ANSWER, Op.READAHEAD)[self.version]:
+        if op not in KNOWN[self.version]:
             return f"unknown op {op}"
         if op == Op.ALLOC:
             return self.alloc_fault(record)
@@ -218,9 +203,7 @@ class Validator:
         if op >= FIRST_READAHEAD:
             return self.window_fault(record)
         if op >= FIRST_INIT:
-            if op < FIRST_STEP:
-                return self.state_fault(record) if op < FIRST_DETAIL else self.detail_fault(record)
-            return self.step_fault(record)
+            return self.state_fault(record) if op < FIRST_DETAIL else self.detail_fault(record)
         places = 16 if op == Op.PREPARE and self.version > 1 else self.cpus
         numbered = op == Op.PREPARE or (op == Op.FREE and self.version > 1 and c >= 0)
         if type_ >= MAX_TYPES or cpu >= places or order or (c and not numbered):
@@ -324,28 +307,6 @@ class Validator:
             return f"a {name} at slot {a} of device {type_}, which has no such slot"
         return None
 
-    def step_fault(self, record: Record) -> str | None:
-        """Return what is wrong with a step."""
-        op, cpu, order, type_, a, b, c = record
-        name = Op(op).name
-        if op in (Op.ASK, Op.ANSWER):
-            return self.dialog_fault(record)
-        answered = op == Op.STEP_TAKE and c in (FIRST, NOT_FIRST)
-        if cpu >= self.cpus or order >= ORDERS or type_ not in self.state or (c and not answered):
-            return f"a {name} with device {type_}, CPU {cpu}, order {order}, c {c}"
-        clusters = -(-self.sizes[type_] // SLOTS)
-        if op in (Op.STEP_TAKE, Op.STEP_PUT):
-            if a >= clusters or not 1 <= b <= 5:
-                return f"a {name} of cluster {a} of device {type_} with flag {b}"
-        elif op == Op.STEP_GIVE:
-            if not a or not 1 <= b <= SLOTS - a % SLOTS or a + b > self.sizes[type_]:
-                return f"a {name} of slots {a} to {a + b - 1} of device {type_}: not inside one cluster of it"
-        elif op == Op.STEP_VISIT and not (0 <= a <= MAX_TYPES and 0 <= b <= MAX_TYPES and (a or not b)):
-            return f"a {name} of device {type_} with the answer {a}, {b}"
-        elif op == Op.STEP_NEXT and (a >= clusters * SLOTS or a % (1 << order) or b > 1):
-            return f"a {name} at slot {a} of device {type_}, order {order}"
-        return None
-
     def window_fault(self, record: Record) -> str | None:
         """Return what is wrong with a READAHEAD_STATE, or with the READAHEAD behind it."""
         op, cpu, order, type_, a, b, c = record
@@ -362,19 +323,6 @@ class Validator:
             return f"a {name} with page_cluster {order} of {c} slots from {b} on, around {a}, of {size}"
         return None
 
-    def dialog_fault(self, record: Record) -> str | None:
-        """Return what is wrong with an ASK or ANSWER."""
-        op, cpu, order, type_, a, b, c = record
-        name = Op(op).name
-        failed = type_ == FAILED and not a and not b
-        if cpu >= self.cpus or order >= ORDERS or (type_ not in self.state and not failed):
-            return f"a {name} with device {type_}, CPU {cpu}, order {order}"
-        if c < 0 or (op == Op.ASK and c) or (b & ~FROM_FULL) > SLOTS:
-            return f"a {name} about {b & ~FROM_FULL} slots, c {c}"
-        if not failed and a >= -(-self.sizes[type_] // SLOTS) * SLOTS:
-            return f"a {name} of slot {a} of device {type_}, which has no such slot"
-        return None
-
 
 def version_of(records: Iterable[Record]) -> int:
     """Return the lowest format version that holds the records."""
@@ -382,9 +330,7 @@ def version_of(records: Iterable[Record]) -> int:
     for record in records:
         if record.op >= FIRST_READAHEAD:
             return 4
-        if record.op >= FIRST_STEP:
-            version = 3
         numbered = record.op in (Op.ALLOC, Op.FREE) and record.c
         if record.op > Op.FREE or (record.op == Op.PREPARE and record.cpu) or numbered:
-            version = max(version, 2)
+            version = 2
     return version

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and writing trace files, format versions 1 to 4 (docs/traces.md)."""
+"""Reading and writing trace files, format versions 1, 2 and 4 (docs/traces.md)."""
 
 import gzip
 import json
@@ -15,12 +15,9 @@ from hwswap.traces.records import (
     FAILED,
     FIRST_DETAIL,
     FIRST_READAHEAD,
-    FIRST_STEP,
-    FIRST_VERSION,
+    KNOWN,
     MAX_TYPES,
     NAMES,
-    SECOND_VERSION,
-    THIRD_VERSION,
     Op,
     Record,
     TraceError,
@@ -61,7 +58,6 @@ __all__ = [
 ]
 
 MAGIC = b"HWSWAPTR"
-VERSIONS = (1, 2, 3, 4)
 FORMAT = "hwswap-trace"
 MAX_HEADER = 1 << 20
 
@@ -97,7 +93,7 @@ class Trace:
     @property
     def detailed(self) -> bool:
         """Tell whether it says how the decisions came about, not only what they were."""
-        return any(FIRST_DETAIL <= record.op < FIRST_STEP for record in self.records)
+        return any(FIRST_DETAIL <= record.op < FIRST_READAHEAD for record in self.records)
 
     @property
     def windows(self) -> bool:
@@ -107,10 +103,8 @@ class Trace:
 
 def count(records: Iterable[Record], version: int) -> dict[str, int]:
     """Return the header's `counts` of some records in a format version."""
-    known = (FIRST_VERSION, SECOND_VERSION, THIRD_VERSION, tuple(Op))[version - 1]
-    counts = dict.fromkeys(
-        ["records", *(op.name.lower() for op in known), "alloc_failed", "slots_allocated", "slots_freed"], 0
-    )
+    names = (op.name.lower() for op in KNOWN[version])
+    counts = dict.fromkeys(["records", *names, "alloc_failed", "slots_allocated", "slots_freed"], 0)
     for record in records:
         counts["records"] += 1
         counts[NAMES[record.op]] += 1
@@ -216,6 +210,11 @@ def read_header(path: Path) -> Header:
         raise TraceError(f"{path}: {error}") from error
 
 
+def of_one_cpu(folder: Path) -> list[Path]:
+    """Return the compressed traces of one CPU in a folder: those that an engine can carry out."""
+    return [path for path in sorted(folder.glob("*.hwst.gz")) if read_header(path).cpus == 1]
+
+
 def parse(data: bytes) -> Trace:
     """Read a trace from bytes, compressed or not."""
     if data.startswith(_GZIP):
@@ -228,8 +227,8 @@ def parse(data: bytes) -> Trace:
     magic, version, length = _PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise TraceError("not a trace: it does not begin with HWSWAPTR")
-    if version not in VERSIONS:
-        raise TraceError(f"trace format version {version}; this program reads versions 1 to 4")
+    if version not in KNOWN:
+        raise TraceError(f"trace format version {version}; this program reads versions 1, 2 and 4")
     if length > MAX_HEADER or _PREFIX.size + length > len(data):
         raise TraceError(f"truncated: the header shall have {length} bytes, {len(data) - _PREFIX.size} are there")
     header = parse_header(data[_PREFIX.size : _PREFIX.size + length])

@@ -83,7 +83,7 @@ class Coverage:
                 self.counts[RECLAIMS] += 1
         elif op == Op.RECLAIM:
             self.counts[RECLAIMS] += 1
-        elif op in (Op.DISCARD_TAKE, Op.ASK):  # an ASK is an allocation of a sequence that was made of a recording
+        elif op == Op.DISCARD_TAKE:
             self.counts[DECISIONS] += 1
         elif op == Op.DISCARD_DONE:
             self.counts[DISCARDS] += 1

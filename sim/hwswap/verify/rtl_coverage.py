@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from hwswap.kernel import lockstep
+from hwswap.kernel import convert
 from hwswap.project import paths, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
@@ -56,8 +56,7 @@ SHAPES = [
 SHORT_SHAPES = [STREAMS["everything"].shaped(seed, ops=8_000, span=span) for seed, span in ((121, 4), (122, 16))]
 PLAYED = {
     "operations": 500,
-    "lists": 40,
-    "steps": 60,
+    "lists": 12,
     "registers": None,
     "errors": None,
     "tables": 30,
@@ -140,13 +139,9 @@ def jobs(short: bool, functional: Functional) -> Iterator[Job]:
 
     def of_trace(source: Path) -> Callable[[Path], None]:
         def make(path: Path) -> None:
-            loaded = trace.read(source)
-            sequence, _, difference = lockstep.sequence_of(loaded)
-            if difference:
-                raise CoverageError(f"{source.name}: {difference}")
-            if not loaded.detailed:
-                functional.add(loaded)
-            trace.write(path, sequence.header, sequence.records)
+            operations = convert.for_engine(trace.read(source))
+            functional.add(operations)
+            trace.write(path, operations.header, operations.records)
 
         return make
 
@@ -165,9 +160,9 @@ def jobs(short: bool, functional: Functional) -> Iterator[Job]:
             of_stream(shape, functional.add),
             (*pace, "--memory-base", str(base), "--seed", str(shape.seed)),
         )
-    for path in sorted(DATA.glob("*.hwst.gz")):
+    for path in trace.of_one_cpu(DATA):
         name = path.name.removesuffix(".hwst.gz")
-        if not short or name == "reclaim":
+        if not short or name == "discard":
             yield Job(name, "hwswap-replay", of_trace(path))
     for i, (name, script) in enumerate(scripts(short, functional)):
         yield Job(name, "hwswap-play", of_script(script), PACES[i % 3])

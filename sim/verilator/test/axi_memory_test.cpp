@@ -141,18 +141,6 @@ TEST_P(AxiMemoryTest, ReadTakesTheLatencyAndThenABeatACycle) {
   EXPECT_FALSE(memory.busy());
 }
 
-TEST_P(AxiMemoryTest, BeatsOfANarrowBusComeApart) {
-  AxiMemory memory(flat, {GetParam(), 0, 1, 4});
-  Master master(memory);
-  const auto result = master.read(base, 8);
-  EXPECT_EQ(result.first, GetParam());
-  EXPECT_EQ(result.last, GetParam() + 7 * 4);
-  uint64_t cycles = 0;
-  EXPECT_EQ(master.write(base + 64, {1, 2, 3}, 0xff, cycles), axi_okay);
-  EXPECT_EQ(cycles, GetParam());
-  EXPECT_EQ(flat.word(64 + 16), 3u);
-}
-
 TEST_P(AxiMemoryTest, AnotherLatencyCountsForWhatComesThen) {
   AxiMemory memory(flat, {GetParam(), 0, 1});
   Master master(memory);
@@ -217,7 +205,7 @@ TEST_F(AxiMemoryTest, ReorderedBeatsKeepTheOrderOfTheirIdentifier) {
     flat.word(8 * i) = i;
   unsigned mixed = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    AxiMemory memory(flat, {2, 0, seed, 1, true});
+    AxiMemory memory(flat, {2, 0, seed, true});
     std::map<uint8_t, std::vector<uint64_t>> wanted, came;
     for (const auto &[id, first] : {std::pair<uint8_t, uint64_t>{1, 0}, {2, 16}, {1, 32}, {3, 48}}) {
       AxiRequest in = Master::read_request(base + 8 * first, 8);

@@ -24,7 +24,7 @@ public:
   explicit ScriptedEngine(FlatMemory &memory) : memory_(memory) { reset(); }
 
   void reset() override {
-    registers_ = {{HWSWAP_REG_CAPS, 2 | 2 << 8 | uint64_t{16} << 32 | HWSWAP_CAPS_STEPS | HWSWAP_CAPS_CHECK}};
+    registers_ = {{HWSWAP_REG_CAPS, 2 | 2 << 8 | uint64_t{16} << 32 | HWSWAP_CAPS_CHECK}};
     done = 0;
   }
 
@@ -82,9 +82,7 @@ public:
   /// Outcomes of ALLOCs in order; the last one stays.
   std::vector<Outcome> allocs;
   /// Outcome of FREE, of CHECK and of DISCARD_TAKE.
-  Outcome free, check, take, step_take, visit;
-  /// CHECKs that were done.
-  unsigned checks = 0;
+  Outcome free, check, take;
   /// Bits of CAPS that the engine lacks.
   uint64_t missing = 0;
   /// Bits of POLICY that the engine has.
@@ -107,11 +105,6 @@ private:
       return free;
     if (opcode == HWSWAP_OPCODE_DISCARD_TAKE)
       return take;
-    if (opcode == HWSWAP_OPCODE_STEP_TAKE)
-      return step_take;
-    if (opcode == HWSWAP_OPCODE_STEP_VISIT)
-      return visit;
-    checks += opcode == HWSWAP_OPCODE_CHECK;
     return opcode == HWSWAP_OPCODE_CHECK ? check : Outcome{};
   }
 
@@ -126,7 +119,6 @@ protected:
   ScriptedEngine engine{memory};
   Trace trace;
   std::ostringstream decisions;
-  std::vector<Aside> asides;
 
   ReplayerTest() {
     trace.cpus = 1;
@@ -142,7 +134,7 @@ protected:
 
   std::string difference() {
     Replayer replayer(engine, memory, trace, &decisions);
-    const auto found = replayer.run(GetParam(), asides);
+    const auto found = replayer.run(GetParam());
     report = replayer.report();
     return found ? found->text : "";
   }
@@ -232,106 +224,6 @@ TEST_P(ReplayerTest, NothingToDiscardIsADecisionToo) {
   EXPECT_EQ(report["cycles_by_kind"]["discard_take_failed"]["count"], 1);
 }
 
-TEST_P(ReplayerTest, StepsAreOperationsToo) {
-  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, 0});
-  trace.records.push_back({TraceOp::step_put, 0, 0, 0, 1, 1, 0});
-  engine.step_take.slot = 512 | uint64_t{1} << 32;
-  EXPECT_EQ(difference(), "");
-  EXPECT_EQ(report["cycles_by_kind"]["step_put"]["count"], 1);
-}
-
-TEST_P(ReplayerTest, AnotherClusterThanTheNamedOneIsADifference) {
-  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, 0});
-  EXPECT_EQ(difference(), "operation 5 (step_take, device 0, cluster 1): expected slot 512, got slot 0");
-}
-
-TEST_P(ReplayerTest, TheFirstOfAListIsTheFirst) {
-  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, trace_first});
-  engine.step_take.slot = 512 | HWSWAP_STEP_TAKEN_CLUSTER_FIRST;
-  EXPECT_EQ(difference(), "");
-}
-
-TEST_P(ReplayerTest, AnotherFirstOfAListIsADifference) {
-  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, trace_first});
-  engine.step_take.slot = 512;
-  EXPECT_EQ(difference(),
-            "operation 5 (step_take, device 0, cluster 1): expected it first on its list, got another one");
-}
-
-TEST_P(ReplayerTest, TheFirstOfAListThatShouldNotBeIsADifference) {
-  trace.records.push_back({TraceOp::step_take, 0, 0, 0, 1, 1, 2});
-  engine.step_take.slot = 512 | HWSWAP_STEP_TAKEN_CLUSTER_FIRST;
-  EXPECT_EQ(difference(),
-            "operation 5 (step_take, device 0, cluster 1): expected another one first on its list, got it");
-}
-
-TEST_P(ReplayerTest, WhatAVisitAnswersIsCompared) {
-  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 2, 1, 0});
-  engine.visit = {HWSWAP_STATUS_OK, 1, 1};
-  EXPECT_EQ(difference(), "");
-}
-
-TEST_P(ReplayerTest, AnotherFirstDeviceIsADifference) {
-  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 2, 1, 0});
-  engine.visit = {HWSWAP_STATUS_OK, 0, 1};
-  EXPECT_EQ(difference(), "operation 5 (step_visit, device 0): expected device 1 first, device 0 behind it, "
-                          "got device 0 first, device 0 behind it");
-}
-
-TEST_P(ReplayerTest, AnotherDeviceBehindIsADifference) {
-  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 2, 1, 0});
-  engine.visit = {HWSWAP_STATUS_OK, 1, 0};
-  EXPECT_NE(difference().find("got device 1 first, none behind it"), std::string::npos);
-}
-
-TEST_P(ReplayerTest, AVisitWithoutAnAnswerTakesAny) {
-  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 0, 0, 0});
-  engine.visit = {HWSWAP_STATUS_OK, 1, 3};
-  EXPECT_EQ(difference(), "");
-}
-
-TEST_P(ReplayerTest, AnAsideIsComparedAndNotCounted) {
-  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 1, 0, 0});
-  trace.records.push_back({TraceOp::free, 0, 0, 0, 513, 1, 0});
-  trace.records.push_back({TraceOp::free, 0, 0, 0, 514, 1, 0});
-  asides = {{5, 7}};
-  EXPECT_EQ(difference(), "");
-  EXPECT_EQ(report["ops"], 6);
-  EXPECT_EQ(report["asides"], 1);
-  EXPECT_EQ(report["aside_operations"], 2);
-  EXPECT_EQ(report["cycles_by_kind"]["free"]["count"], 2);
-  EXPECT_FALSE(report["cycles_by_kind"].contains("step_visit"));
-  // Before the aside, behind it, and at the end.
-  EXPECT_EQ(engine.checks, 3u);
-}
-
-TEST_P(ReplayerTest, ADifferenceInAnAsideIsOne) {
-  trace.records.push_back({TraceOp::step_visit, 0, 0, 0, 1, 0, 0});
-  asides = {{5, 6}};
-  engine.visit = {HWSWAP_STATUS_OK, 1, 0};
-  EXPECT_NE(difference().find("operation 5 (step_visit"), std::string::npos);
-  EXPECT_EQ(report["asides"], 0);
-}
-
-TEST_P(ReplayerTest, AQuestionIsADecision) {
-  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 16, 0});
-  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 32 | uint64_t{16} << 32, 1});
-  EXPECT_EQ(difference(), "");
-  EXPECT_EQ(report["cycles_by_kind"]["question"]["count"], 1);
-}
-
-TEST_P(ReplayerTest, AnotherQuestionIsADifference) {
-  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 16, 0});
-  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 48 | uint64_t{16} << 32, 1});
-  EXPECT_NE(difference().find("operation 5 (ask, CPU 0, order 4): expected a question"), std::string::npos);
-}
-
-TEST_P(ReplayerTest, AQuestionWhereThereShouldBeNoneIsADifference) {
-  trace.records.push_back({TraceOp::ask, 0, 4, 0, 32, 0, 0});
-  engine.allocs.push_back({HWSWAP_STATUS_NEED_RECLAIM, 0, 32, 1});
-  EXPECT_NE(difference().find("expected device 0 slot 32, got NEED_RECLAIM"), std::string::npos);
-}
-
 TEST_P(ReplayerTest, LongTracesGoRoundTheRing) {
   const size_t laps = GetParam() ? 200 : 3 * (size_t{1} << Replayer::ring_log2) + 17;
   trace.records.resize(2);
@@ -356,13 +248,6 @@ TEST_P(ReplayerTest, AnEngineThatIsTooSmallIsRefused) {
 
 TEST_P(ReplayerTest, AnEngineWithoutTheSelfTestIsRefused) {
   engine.missing = HWSWAP_CAPS_CHECK;
-  EXPECT_THROW(Replayer(engine, memory, trace, nullptr), UserError);
-}
-
-TEST_P(ReplayerTest, AnEngineWithoutStepsIsRefusedWhereThereAreSome) {
-  engine.missing = HWSWAP_CAPS_STEPS;
-  EXPECT_NO_THROW(Replayer(engine, memory, trace, nullptr));
-  trace.records.push_back({TraceOp::step_put, 0, 0, 0, 1, 1, 0});
   EXPECT_THROW(Replayer(engine, memory, trace, nullptr), UserError);
 }
 

@@ -99,7 +99,7 @@ TEST_F(TraceReaderTest, RefusesWhatIsCutOff) {
 TEST_F(TraceReaderTest, RefusesOtherFiles) {
   EXPECT_NE(failure("").find("is not a hwswap trace"), std::string::npos);
   EXPECT_NE(failure("HWSWAPTX00000000").find("is not a hwswap trace"), std::string::npos);
-  EXPECT_NE(failure(file_of(good_records, 6, 4)).find("format version 4"), std::string::npos);
+  EXPECT_NE(failure(file_of(good_records, 6, 3)).find("format version 3"), std::string::npos);
   EXPECT_NE(failure(file_of(good_records, 6, 0)).find("format version 0"), std::string::npos);
   std::remove(path.c_str());
   EXPECT_NE(failure().find("cannot be opened"), std::string::npos);
@@ -118,20 +118,6 @@ TEST_F(TraceReaderTest, ReadsTheSecondVersion) {
   EXPECT_NE(failure(file_of(record(TraceOp::node, 2, 0, 0, 3, 0, 0), 1, 2)).find("no CPU 2"), std::string::npos);
   EXPECT_NE(failure(file_of(record(static_cast<TraceOp>(32), 0, 0, 0, 0, 0, 0), 1, 2)).find("operation 32"),
             std::string::npos);
-}
-
-TEST_F(TraceReaderTest, ReadsTheThirdVersion) {
-  const std::string step = record(TraceOp::step_give, 0, 4, 0, 32, 16, 0);
-  write(file_of(good_records + step, 7, 3));
-  EXPECT_EQ(read_trace(path).records[6].op, TraceOp::step_give);
-  EXPECT_STREQ(name_of(TraceOp::step_give), "step_give");
-  EXPECT_STREQ(name_of(TraceOp::step_available), "step_available");
-  EXPECT_NE(failure(file_of(good_records + step, 7, 2)).find("operation 50 is unknown"), std::string::npos);
-  EXPECT_NE(failure(file_of(record(static_cast<TraceOp>(56), 0, 0, 0, 0, 0, 0), 1, 3)).find("operation 56"),
-            std::string::npos);
-  EXPECT_NE(failure(file_of(record(TraceOp::step_next, 2, 0, 0, 0, 0, 0), 1, 3)).find("CPU 2"), std::string::npos);
-  EXPECT_NE(failure(file_of(record(TraceOp::step_give, 0, 10, 0, 1, 1, 0), 1, 3)).find("order 10"), std::string::npos);
-  EXPECT_NE(failure(file_of(record(TraceOp::step_give, 0, 0, 0, 511, 2, 0), 1, 3)).find("cluster"), std::string::npos);
 }
 
 TEST_F(TraceReaderTest, RefusesBadRecords) {
@@ -175,32 +161,6 @@ TEST(TraceCommands, FieldsLandWhereTheMapSays) {
   const Command free = commands.next({TraceOp::free, 2, 0, 3, 16, 512, 0});
   EXPECT_EQ(free.words()[0], HWSWAP_OPCODE_FREE | 3ull << 32 | 512ull << 48);
   EXPECT_EQ(free.words()[1], 16u);
-}
-
-TEST(TraceCommands, StepsNameClustersBySlots) {
-  TraceCommands commands(8);
-  const Command take = commands.next({TraceOp::step_take, 0, 4, 3, 2, 3, 0});
-  EXPECT_EQ(take.words()[0], HWSWAP_OPCODE_STEP_TAKE | 4ull << 24 | 3ull << 32);
-  EXPECT_EQ(take.words()[1], 1024u);
-  EXPECT_EQ(take.words()[2], 3u | HWSWAP_STEP_LIST_LIST_NAMED);
-  const Command put = commands.next({TraceOp::step_put, 0, 4, 3, 2, 2, 0});
-  EXPECT_EQ(put.words()[1], 1024u);
-  EXPECT_EQ(put.words()[2], 2u);
-  const Command give = commands.next({TraceOp::step_give, 0, 4, 3, 1040, 16, 0});
-  EXPECT_EQ(give.words()[0], HWSWAP_OPCODE_STEP_GIVE | 4ull << 24 | 3ull << 32 | 16ull << 48);
-  EXPECT_EQ(give.words()[1], 1040u);
-  const Command next = commands.next({TraceOp::step_next, 2, 4, 3, 1056, 1, 0});
-  EXPECT_EQ(next.words()[0], HWSWAP_OPCODE_STEP_NEXT | 2ull << 16 | 4ull << 24 | 3ull << 32);
-  EXPECT_EQ(next.words()[1], 1056u);
-  EXPECT_EQ(next.words()[2], 1u);
-  const Command ask = commands.next({TraceOp::ask, 2, 4, 3, 1024, 96, 0});
-  EXPECT_EQ(ask.words()[0], HWSWAP_OPCODE_ALLOC | HWSWAP_COMMAND_HEAD_RECLAIM | 2ull << 16 | 4ull << 24);
-  const Command answer = commands.next({TraceOp::answer, 2, 4, trace_failed, 0, 0, 1040 << 1 | 1});
-  EXPECT_EQ(answer.words()[0], HWSWAP_OPCODE_RECLAIM_DONE | 2ull << 16 | 4ull << 24 | 3ull << 32 | 1ull << 48)
-      << "the device is that of the question";
-  EXPECT_EQ(answer.words()[1], 1040u);
-  EXPECT_EQ(commands.next({TraceOp::step_visit, 0, 0, 3, 0, 0, 0}).words()[0], HWSWAP_OPCODE_STEP_VISIT | 3ull << 32);
-  EXPECT_EQ(commands.next({TraceOp::step_available, 0, 0, 3, 0, 1, 0}).words()[1], 1u);
 }
 
 } // namespace

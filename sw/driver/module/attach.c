@@ -36,10 +36,8 @@ MODULE_PARM_DESC(auto_reattach, "After a failure, try the engine again by and by
 
 const char *const hwswap_mode_names[HWSWAP_MODES] = {
 	[HWSWAP_OFF] = "off",
-	[HWSWAP_SHADOW] = "shadow",
 	[HWSWAP_HINT] = "hint",
 	[HWSWAP_SCAN] = "scan",
-	[HWSWAP_TRUSTED] = "trusted",
 };
 
 /* Under hwswap_mutex, like all below. */
@@ -151,7 +149,6 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 		return why;
 	/* After the reset: nothing of the time before can be under way. */
 	hwswap_tables_release(hw);
-	hw->tables_dir = DMA_NONE;
 	hw->tables_incoherent = false;
 	hwswap_cmd_reset(hw);
 	hwswap_devices_reset(hw);
@@ -167,7 +164,6 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	}
 
 	hwswap_active = hw;
-	hw->shadow = hwswap_mode == HWSWAP_SHADOW;
 	why = hwswap_grants_start(hw);
 	if (why)
 		goto inactive;
@@ -213,9 +209,8 @@ void hwswap_try_later(void)
  */
 void hwswap_check_tables(const struct hwswap *hw)
 {
-	if (hwswap_mode >= HWSWAP_SCAN && !hwswap_has_tables(hw))
-		dev_warn(hw->dev, "%s: mode %s does what mode hint does\n", hw->no_tables,
-			 hwswap_mode_names[hwswap_mode]);
+	if (hwswap_mode == HWSWAP_SCAN && !hwswap_has_tables(hw))
+		dev_warn(hw->dev, "%s: mode scan does what mode hint does\n", hw->no_tables);
 }
 
 /**

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The command ring. Commands are rare (swapon, swapoff, swap tables, searches) and
- * posted one at a time, under hwswap_mutex, by somebody who can sleep. Only mode trusted
- * has commands for which somebody waits who cannot.
+ * posted one at a time, under hwswap_mutex, by somebody who can sleep.
  */
 #include <linux/bitfield.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
-#include <linux/ktime.h>
 
 #include "arena.h"
 #include "cmd.h"
-#include "engine.h"
 #include "lock.h"
 #include "params.h"
 #include "registers.h"
@@ -35,7 +32,7 @@ struct hwswap_cpl {
 static_assert(sizeof(struct hwswap_cpl) == HWSWAP_COMPLETION_SIZE);
 
 static unsigned int timeout_ms = 10000;
-hwswap_param_bounded(timeout_ms, timeout_ms, 1, 600000, NULL, 0644);
+hwswap_param_bounded(timeout_ms, timeout_ms, 1, 600000, 0644);
 MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds, 1 to 600000 (default 10000)");
 
 /*
@@ -44,12 +41,6 @@ MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds, 1 to
  * takes a moment there.
  */
 #define HWSWAP_MIN_LOOKS	2000
-/* The same for who spins: in looks at memory, so that many of them at a time make it no longer. */
-#define HWSWAP_MIN_SPINS	(HWSWAP_MIN_LOOKS * 64)
-
-static unsigned int trusted_looks = 64;
-hwswap_param_bounded(trusted_looks, trusted_looks, 1, 1000000, NULL, 0644);
-MODULE_PARM_DESC(trusted_looks, "Mode trusted: looks at memory for a completion before a look at a register, which takes longer, 1 to 1000000 (default 64)");
 
 /**
  * hwswap_interrupt - the engine has completed a command, or has stopped
@@ -115,17 +106,16 @@ static bool hwswap_cmd_wait(struct hwswap *hw, const struct hwswap_cpl *cpl, u32
 	}
 }
 
-/* Put a command into the ring, and ring the bell; who calls owns the ring. */
+/* Put a command into the ring, and ring the bell. */
 static struct hwswap_cpl *hwswap_cmd_post(struct hwswap *hw, unsigned int opcode,
-					  unsigned int type, unsigned int nr, const u64 arg[3],
-					  bool irq)
+					  unsigned int type, unsigned int nr, const u64 arg[3])
 {
 	u32 slot = hw->cmd_count & ((1U << HWSWAP_CMD_LOG2) - 1);
 	struct hwswap_command *cmd = (struct hwswap_command *)hw->cmds.cpu + slot;
 	unsigned int i;
 
 	cmd->head = cpu_to_le64(FIELD_PREP(HWSWAP_COMMAND_HEAD_OPCODE, opcode) |
-				FIELD_PREP(HWSWAP_COMMAND_HEAD_IRQ, irq) |
+				FIELD_PREP(HWSWAP_COMMAND_HEAD_IRQ, !!hw->irq) |
 				FIELD_PREP(HWSWAP_COMMAND_HEAD_TYPE, type) |
 				FIELD_PREP(HWSWAP_COMMAND_HEAD_NR, nr));
 	for (i = 0; i < ARRAY_SIZE(cmd->arg); i++)
@@ -179,7 +169,7 @@ int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type,
 		return -EPROTO;
 
 	reinit_completion(&hw->cmd_done);
-	cpl = hwswap_cmd_post(hw, opcode, type, nr, arg, hw->irq);
+	cpl = hwswap_cmd_post(hw, opcode, type, nr, arg);
 	if (!hwswap_cmd_wait(hw, cpl, number)) {
 		hwswap_count(HWSWAP_STAT_TIMEOUTS);
 		hwswap_doubt(hw, "it does not answer a command");
@@ -191,72 +181,6 @@ int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type,
 	}
 	if (result)
 		*result = FIELD_GET(HWSWAP_COMPLETION_RESULT_SLOT, le64_to_cpu(cpl->result));
-	return 0;
-}
-
-/* Wait for a completion without sleeping; false when it is too late. */
-static bool hwswap_cmd_spin(struct hwswap *hw, const struct hwswap_cpl *cpl, u32 number,
-			    u64 timeout_ns)
-{
-	u64 begin = ktime_get_ns();
-	unsigned int memory_looks = READ_ONCE(trusted_looks), looks, i;
-
-	for (looks = 0; ; looks++) {
-		for (i = 0; i < memory_looks; i++) {
-			if (hwswap_cpl_there(cpl, number)) {
-				hwswap_count_add(HWSWAP_STAT_FILL_LOOKS, looks * memory_looks + i);
-				return true;
-			}
-			cpu_relax();
-		}
-		/* A register that reads all ones belongs to a device that is gone. */
-		if (hwswap_read(hw, HWSWAP_REG_CMD_HEAD) == ~0ULL)
-			return hwswap_cpl_there(cpl, number);
-		if ((u64)looks * memory_looks >= HWSWAP_MIN_SPINS &&
-		    ktime_get_ns() - begin > timeout_ns)
-			return false;
-	}
-}
-
-/**
- * hwswap_cmd_atomic - have the engine execute a command, and wait without sleeping
- * @hw: the engine
- * @opcode: HWSWAP_OPCODE_*
- * @type: swap device
- * @nr: the NR field
- * @arg: three arguments
- * @timeout_ns: how long it may take
- * @status: where STATUS goes, HWSWAP_STATUS_*
- *
- * An engine that does not answer, or answers something else, or whose transfers
- * fail, is fenced: when this returns an error nothing of it is under way to memory.
- *
- * Context: after hwswap_ring_try(); interrupts may be off.
- * Return: 0, whatever the status is; -ETIMEDOUT, -EPROTO, -EIO; -EAGAIN when the
- * engine was in doubt already, and got no command.
- */
-int hwswap_cmd_atomic(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
-		      const u64 arg[3], u64 timeout_ns, unsigned int *status)
-{
-	u32 number = hw->cmd_count;
-	struct hwswap_cpl *cpl;
-
-	if (READ_ONCE(hw->doubt))
-		return -EAGAIN;
-	cpl = hwswap_cmd_post(hw, opcode, type, nr, arg, false);
-	if (!hwswap_cmd_spin(hw, cpl, number, timeout_ns)) {
-		hwswap_count(HWSWAP_STAT_TIMEOUTS);
-		hwswap_fence(hw, "it does not answer a command on a swap table");
-		return -ETIMEDOUT;
-	}
-	if (!hwswap_cpl_fits(cpl, number, opcode, status)) {
-		hwswap_fence(hw, "it answers what was not asked");
-		return -EPROTO;
-	}
-	if (*status == HWSWAP_STATUS_BUS_ERROR) {
-		hwswap_fence(hw, "a DMA transfer failed");
-		return -EIO;
-	}
 	return 0;
 }
 

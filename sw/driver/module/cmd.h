@@ -11,8 +11,6 @@ int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type,
 	       unsigned int nr, const u64 arg[3], u64 *result);
 int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type,
 		      unsigned int nr, const u64 arg[3], u64 *result, unsigned int *status);
-int hwswap_cmd_atomic(struct hwswap *hw, unsigned int opcode, unsigned int type,
-		      unsigned int nr, const u64 arg[3], u64 timeout_ns, unsigned int *status);
 irqreturn_t hwswap_interrupt(int irq, void *data);
 
 #endif /* HWSWAP_CMD_H */

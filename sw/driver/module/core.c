@@ -82,7 +82,7 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 			hw->irq = irq;
 	}
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	if (hwswap_engine) {
 		dev_warn(dev, "there is an engine already (%s): this one is not used\n",
 			 dev_name(hwswap_engine->dev));
@@ -95,7 +95,7 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		hwswap_attach();
 		ret = 0;
 	}
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	if (ret) {
 		if (hw->irq)
 			free_irq(hw->irq, hw);
@@ -114,10 +114,10 @@ void hwswap_core_remove(struct device *dev)
 {
 	struct hwswap *hw;
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	hw = hwswap_engine;
 	if (!hw || hw->dev != dev) {
-		hwswap_unlock();
+		mutex_unlock(&hwswap_mutex);
 		return;
 	}
 	hwswap_detach("the engine's device was removed");
@@ -126,7 +126,7 @@ void hwswap_core_remove(struct device *dev)
 	hwswap_engine = NULL;
 	dev_set_drvdata(dev, NULL);
 	hwswap_held = 0;
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 
 	/* Workers look at hwswap_engine under the mutex: they do nothing now. */
 	hwswap_work_cancel();
@@ -174,7 +174,7 @@ int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reaso
 	struct hwswap *hw;
 	int ret = 0;
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	hw = hwswap_engine;
 	if (hw && hw->dev == dev) {
 		if (hwswap_is_attached)
@@ -188,7 +188,7 @@ int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reaso
 			ret = -EBUSY;
 		}
 	}
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	return ret;
 }
 
@@ -201,7 +201,7 @@ int hwswap_core_hold(struct device *dev, enum hwswap_hold why, const char *reaso
  */
 void hwswap_core_release(struct device *dev, enum hwswap_hold why)
 {
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	if (hwswap_engine && hwswap_engine->dev == dev) {
 		hwswap_held &= ~why;
 		if (hwswap_mode == HWSWAP_OFF)
@@ -209,7 +209,7 @@ void hwswap_core_release(struct device *dev, enum hwswap_hold why)
 		hwswap_forget_failures();
 		hwswap_attach();
 	}
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 }
 
 static int hwswap_suspend(struct device *dev)

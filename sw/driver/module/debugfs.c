@@ -86,10 +86,10 @@ static int engine_show(struct seq_file *m, void *unused)
 	unsigned int i;
 	u32 reg;
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	hw = hwswap_active;
 	if (!hw) {
-		hwswap_unlock();
+		mutex_unlock(&hwswap_mutex);
 		seq_puts(m, "detached\n");
 		return 0;
 	}
@@ -113,7 +113,7 @@ static int engine_show(struct seq_file *m, void *unused)
 				   FIELD_GET(HWSWAP_DEVICE_SIZE_BASE, size),
 				   !!(state & HWSWAP_DEVICE_STATE_WRITEOK));
 	}
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(engine);
@@ -122,7 +122,7 @@ static int tables_show(struct seq_file *m, void *unused)
 {
 	struct hwswap *hw;
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	hw = hwswap_active;
 	if (!hw || !hwswap_has_tables(hw)) {
 		seq_puts(m, hw ? "the engine knows no swap tables\n" : "detached\n");
@@ -135,7 +135,7 @@ static int tables_show(struct seq_file *m, void *unused)
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_WRITTEN),
 		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_BUSY_CYCLES));
 out:
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(tables);
@@ -144,11 +144,11 @@ static int verify_show(struct seq_file *m, void *unused)
 {
 	int ret;
 
-	ret = hwswap_lock_interruptible();
+	ret = mutex_lock_interruptible(&hwswap_mutex);
 	if (ret)
 		return ret;
 	ret = hwswap_active ? hwswap_grants_verify(m) : -ENODEV;
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	return ret;
 }
 DEFINE_SHOW_ATTRIBUTE(verify);

@@ -150,16 +150,6 @@ const char *hwswap_reset(struct hwswap *hw)
 }
 
 /**
- * hwswap_control - write CONTROL of an attached engine
- * @hw: the engine; tables_dir says what it may do
- */
-void hwswap_control(struct hwswap *hw)
-{
-	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE |
-		     (hw->tables_dir == DMA_BIDIRECTIONAL ? HWSWAP_CONTROL_TABLE_WRITES : 0));
-}
-
-/**
  * hwswap_program - tell the engine where everything is, and let it run
  * @hw: the engine, reset
  */
@@ -176,7 +166,7 @@ void hwswap_program(struct hwswap *hw)
 	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, ~0ULL);
 	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE,
 		     hw->irq ? HWSWAP_IRQ_ENABLE_COMPLETION | HWSWAP_IRQ_ENABLE_ERROR : 0);
-	hwswap_control(hw);
+	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE);
 }
 
 /**
@@ -211,41 +201,6 @@ void hwswap_stop(struct hwswap *hw)
 	hwswap_bus_master(hw, false);
 	/* What it sent before that has arrived when this is answered. */
 	hwswap_read(hw, HWSWAP_REG_CONTROL);
-}
-
-/**
- * hwswap_fence - keep the engine from memory, at once
- * @hw: the engine; it may be dead
- * @why: completes the sentence "detached: ..."
- *
- * When this returns nothing of it is under way to memory any more, and nothing will
- * be until it is attached again. On PCI, bus mastering is off, and the answer to a
- * read has come after all that it wrote before. On a system on chip its reset has
- * ended; where that does not end, somebody may write to the kernel's tables for
- * ever, and nothing that the kernel could do would be right. A frozen bus has stopped
- * the engine itself.
- *
- * Context: any but NMI. Does not sleep.
- */
-void hwswap_fence(struct hwswap *hw, const char *why)
-{
-	unsigned int looks;
-
-	hwswap_write(hw, HWSWAP_REG_CONTROL, 0);
-	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_RESET);
-	if (hw->front->bus_master) {
-		hwswap_read(hw, HWSWAP_REG_CONTROL);
-		hwswap_bus_master(hw, false);
-		hwswap_read(hw, HWSWAP_REG_CONTROL);
-	} else {
-		looks = 0;
-		while (hwswap_in_reset(hw)) {
-			if (looks++ == HWSWAP_RESET_MS * 1000)
-				panic("hwswap: the engine's reset does not end, and it may still write to swap tables\n");
-			udelay(1);
-		}
-	}
-	hwswap_doubt(hw, why);
 }
 
 /**

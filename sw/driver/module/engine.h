@@ -9,10 +9,8 @@ void hwswap_pin(struct hwswap *hw);
 const char *hwswap_reset(struct hwswap *hw);
 void hwswap_bus_master(struct hwswap *hw, bool on);
 void hwswap_program(struct hwswap *hw);
-void hwswap_control(struct hwswap *hw);
 bool hwswap_is_quiet(struct hwswap *hw);
 void hwswap_stop(struct hwswap *hw);
-void hwswap_fence(struct hwswap *hw, const char *why);
 const char *hwswap_trouble(struct hwswap *hw);
 
 #endif /* HWSWAP_ENGINE_H */

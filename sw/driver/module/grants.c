@@ -25,7 +25,7 @@ static_assert(sizeof(struct swap_grant) == HWSWAP_GRANT_SIZE);
 static_assert(sizeof(struct swap_grants_line) == HWSWAP_GRANT_LINE_SIZE);
 
 static unsigned int pause_cycles = 64;
-hwswap_param_bounded(pause_cycles, pause_cycles, 0, 65535, NULL, 0444);
+hwswap_param_bounded(pause_cycles, pause_cycles, 0, 65535, 0444);
 MODULE_PARM_DESC(pause_cycles, "Engine clock cycles of rest behind a look at marks or rings that found nothing (default 64)");
 
 static bool open_placement;
@@ -73,7 +73,6 @@ static int hwswap_map_memory(struct hwswap *hw)
 	map->lines = hw->grant_lines.cpu;
 	map->rings = hw->grants.cpu;
 	map->no_run = hw->no_run.cpu;
-	map->shadow = hw->shadow;
 	/* Of the time before nothing may be left: the engine begins with empty rings. */
 	for (i = 0; i < ARRAY_SIZE(shared); i++)
 		memset(shared[i]->cpu, 0, shared[i]->size);
@@ -103,7 +102,7 @@ static void hwswap_grants_program(struct hwswap *hw)
 
 /**
  * hwswap_grants_start - let the kernel take the engine's grants
- * @hw: the engine, reset and programmed; shadow says whether they are to steer
+ * @hw: the engine, reset and programmed
  *
  * All devices that are in use are told of, and marked, before this returns.
  *
@@ -195,9 +194,6 @@ static const char *const hwswap_grant_names[SWAP_GRANTS_NR_COUNTS] = {
 	[SWAP_GRANTS_STRAY] = "grants_stray",
 	[SWAP_GRANTS_STALE] = "grants_stale",
 	[SWAP_GRANTS_NO_RUN] = "grants_no_run",
-	[SWAP_GRANTS_SHADOW_SAME] = "shadow_same",
-	[SWAP_GRANTS_SHADOW_GOOD] = "shadow_good",
-	[SWAP_GRANTS_SHADOW_STALE] = "shadow_stale",
 };
 
 /**

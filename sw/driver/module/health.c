@@ -72,7 +72,7 @@ static void hwswap_watch_fn(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	const char *why;
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	if (hwswap_is_attached) {
 		why = hwswap_look(hwswap_engine);
 		if (why)
@@ -80,7 +80,7 @@ static void hwswap_watch_fn(struct work_struct *work)
 		else
 			hwswap_went_well();
 	}
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	memalloc_noio_restore(noio);
 }
 
@@ -89,11 +89,11 @@ static void hwswap_jobs_fn(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct hwswap *hw;
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	hw = hwswap_engine;
 	if (hwswap_is_attached && hwswap_run_jobs(hw))
 		hwswap_fail(hw, hwswap_trouble(hw) ?: "it refuses a command");
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	memalloc_noio_restore(noio);
 }
 
@@ -102,19 +102,19 @@ static void hwswap_tables_fn(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct hwswap *hw;
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	hw = hwswap_engine;
 	if (hwswap_is_attached && hwswap_tables_take(hw))
 		hwswap_fail(hw, hwswap_trouble(hw) ?: "it does not give back a swap table");
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	memalloc_noio_restore(noio);
 }
 
 static void hwswap_reattach_fn(struct work_struct *work)
 {
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	hwswap_attach();
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 }
 
 /* What lower layers wake, see work.c. */
@@ -134,10 +134,10 @@ int hwswap_reattach(void)
 {
 	int ret;
 
-	hwswap_lock();
+	mutex_lock(&hwswap_mutex);
 	hwswap_forget_failures();
 	hwswap_attach_anew("about to be attached again");
 	ret = hwswap_is_attached ? 0 : -EIO;
-	hwswap_unlock();
+	mutex_unlock(&hwswap_mutex);
 	return ret;
 }

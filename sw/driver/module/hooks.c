@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel asks the engine for in modes scan and trusted, beside grants: each hook
- * is that of one part of the driver. They come and go with the mode, while grants go on.
+ * What the kernel asks the engine for in mode scan, beside grants: each hook is that of
+ * one part of the driver. They come and go with the mode, while grants go on.
  */
 #include <linux/swap_offload.h>
 
@@ -11,43 +11,31 @@
 #include "lock.h"
 #include "scan.h"
 #include "tables.h"
-#include "trusted.h"
 
 /* hwswap_active is set as long as they are registered. */
 static const struct swap_offload_ops hwswap_ops = {
 	.table_freed	= hwswap_table_freed,
 	.search		= hwswap_search,
 	.searched	= hwswap_searched,
-	.fill		= hwswap_fill,
-	.clear		= hwswap_clear,
-	.repaired	= hwswap_repaired,
 };
 
 /* In a mode that has use for swap tables. */
 static const char *hwswap_hooks_in(struct hwswap *hw)
 {
-	int ret;
-
 	/* Until it knows a device it has no answer. */
 	if (hwswap_run_jobs(hw))
 		return hwswap_trouble(hw) ?: "it refuses a command";
-	if (!hw->hooked) {
-		WRITE_ONCE(hw->closing, false);
-		if (swap_offload_register(&hwswap_ops))
-			return "another module searches swap tables already";
-		hw->hooked = true;
-	}
-	ret = hwswap_trusted_apply(hw, &hwswap_ops);
-	if (ret == -EOPNOTSUPP)
-		return "this kernel's swap tables cannot be written to";
-	if (ret)
-		return hwswap_trouble(hw) ?: "its swap tables cannot change hands";
+	if (hw->hooked)
+		return NULL;
+	WRITE_ONCE(hw->closing, false);
+	if (swap_offload_register(&hwswap_ops))
+		return "another module searches swap tables already";
+	hw->hooked = true;
 	return NULL;
 }
 
 /**
- * hwswap_hooks_follow - have the hooks registered or not, and trusted or not, as mode and
- *	parameters say
+ * hwswap_hooks_follow - have the hooks registered or not, as the mode says
  * @hw: the engine, with grants
  *
  * Context: under hwswap_mutex. Sleeps.
@@ -58,10 +46,10 @@ const char *hwswap_hooks_follow(struct hwswap *hw)
 	lockdep_assert_held(&hwswap_mutex);
 	if (!hwswap_has_tables(hw))
 		return NULL;
-	if (hwswap_mode >= HWSWAP_SCAN)
+	if (hwswap_mode == HWSWAP_SCAN)
 		return hwswap_hooks_in(hw);
 	hwswap_hooks_out(hw);
-	if (hwswap_tables_use(hw, DMA_NONE))
+	if (hwswap_tables_drop(hw))
 		return hwswap_trouble(hw) ?: "it does not give back a swap table";
 	return NULL;
 }
@@ -70,7 +58,7 @@ const char *hwswap_hooks_follow(struct hwswap *hw)
  * hwswap_hooks_out - no hook is called any more
  * @hw: the engine
  *
- * When this returns none runs. Those that wait for the command ring give up.
+ * When this returns none runs. Those that wait for hwswap_mutex give up.
  *
  * Context: under hwswap_mutex. Sleeps.
  */

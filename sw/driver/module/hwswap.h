@@ -4,7 +4,6 @@
 
 #include <asm/byteorder.h>
 #include <linux/completion.h>
-#include <linux/dma-direction.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -115,12 +114,10 @@ struct hwswap_span {
  * @tables: the table of each cluster that it knows
  * @freed: clusters whose table the kernel has freed, see tables.c
  * @tables_given: tables that it knows
- * @tables_dir: what the engine may do with them; DMA_NONE: it is given none
  * @tables_span: where they are, by window
  * @tables_incoherent: it cannot read the kernel's memory as the CPUs see it
- * @shadow: its grants are counted, and software chooses
- * @hooked: the hooks for searches and entries are registered
- * @closing: these are not to wait for the command ring
+ * @hooked: the hooks for searches are registered
+ * @closing: these are not to wait for hwswap_mutex
  * @refused: the last DMA that was refused, as its register says it
  * @programmed: it was told once where all that is
  * @reach: whether it may be touched; set by its front end, at any time
@@ -169,10 +166,8 @@ struct hwswap {
 	struct hwswap_table *tables;
 	unsigned long *freed;
 	u32 tables_given;
-	enum dma_data_direction tables_dir;
 	struct hwswap_span tables_span[2];
 	bool tables_incoherent;
-	bool shadow;
 	bool hooked;
 	bool closing;
 	u64 refused;
@@ -198,8 +193,7 @@ struct hwswap {
  * Without CONFIG_SWAP_OFFLOAD the compiler knows the answer, and leaves out what calls
  * the kernel for them.
  *
- * Return: whether its core is told of swap devices, and modes scan and trusted do more
- * than hint.
+ * Return: whether its core is told of swap devices, and mode scan does more than hint.
  */
 static inline bool hwswap_has_tables(const struct hwswap *hw)
 {

@@ -20,8 +20,6 @@ static int hwswap_bounds_set(const char *val, const struct kernel_param *kp)
 		return -EINVAL;
 	}
 	WRITE_ONCE(*bounds->value, value);
-	if (bounds->changed)
-		bounds->changed();
 	return 0;
 }
 

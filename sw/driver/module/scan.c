@@ -3,8 +3,8 @@
  * Mode scan: searches of swap tables by the engine. The kernel calls these hooks where
  * it may sleep, and looks at each answer itself.
  *
- * The engine's command ring belongs to whoever has called hwswap_lock(). The hooks
- * only try to take it: who holds it may be waiting for them (hwswap_detach()).
+ * The hooks only try to take hwswap_mutex: who holds it may be waiting for them
+ * (hwswap_detach()).
  */
 #include <linux/bitfield.h>
 #include <linux/bitmap.h>
@@ -30,25 +30,20 @@ module_param(scan_min_clusters, uint, 0644);
 MODULE_PARM_DESC(scan_min_clusters, "Swap devices of fewer clusters are searched by software (default 4)");
 
 static unsigned int scan_wait_ms = 100;
-hwswap_param_bounded(scan_wait_ms, scan_wait_ms, 0, 10000, NULL, 0644);
+hwswap_param_bounded(scan_wait_ms, scan_wait_ms, 0, 10000, 0644);
 MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to end, in milliseconds, at most 10000 (default 100)");
 
-/* Take the command ring; not if somebody else has it for so long. */
+/* Take hwswap_mutex; not if somebody else has it for so long. */
 static bool hwswap_enter(struct hwswap *hw, unsigned int wait_ms)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(wait_ms);
 
-	while (!hwswap_trylock()) {
+	while (!mutex_trylock(&hwswap_mutex)) {
 		if (!wait_ms || READ_ONCE(hw->closing) || time_after(jiffies, deadline))
 			return false;
 		usleep_range(50, 200);
 	}
 	return true;
-}
-
-static void hwswap_leave(void)
-{
-	hwswap_unlock();
 }
 
 /* Can the engine be asked about this device? Under hwswap_mutex. */
@@ -155,7 +150,7 @@ int hwswap_search(struct swap_offload_search *search)
 	memalloc_noio_restore(noio);
 	if (ret == -EREMOTEIO)
 		hwswap_doubt(hw, "it refuses to search a swap table");
-	hwswap_leave();
+	mutex_unlock(&hwswap_mutex);
 
 	if (ret < 0)
 		hwswap_count(HWSWAP_STAT_SEARCHES_FAILED);

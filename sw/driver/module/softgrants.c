@@ -16,7 +16,6 @@
  *               engine does; 0: they are granted in advance as any others
  *   period_us   how often it runs; 0: only before calls of the bench
  *   first       it runs before ordinary threads (at load), as an engine waits for no CPU
- *   shadow      software chooses, and what grants would have done is counted (at load)
  *   log2        entries of a ring, as a power of two (at load)
  *   clusters    how many it has memory for (at load)
  *   lie         what is wrong with its grants:
@@ -118,7 +117,7 @@ struct device {
 
 static enum lie lie;
 static enum placement placement;
-static bool sparing = true, first, shadow;
+static bool sparing = true, first;
 static unsigned int period_us = 100, log2 = 2, clusters = 4096;
 
 /* All of it is one engine's; whoever has it run holds the mutex. */
@@ -795,8 +794,6 @@ module_param(period_us, uint, 0644);
 MODULE_PARM_DESC(period_us, "how often the engine runs; 0: only before calls of the bench");
 module_param(first, bool, 0444);
 MODULE_PARM_DESC(first, "run before ordinary threads");
-module_param(shadow, bool, 0444);
-MODULE_PARM_DESC(shadow, "software chooses, and what grants would have done is counted");
 module_param(log2, uint, 0444);
 MODULE_PARM_DESC(log2, "entries of a ring, as a power of two");
 module_param(clusters, uint, 0444);
@@ -821,9 +818,6 @@ static const char *const names[SWAP_GRANTS_NR_COUNTS] = {
 	[SWAP_GRANTS_STRAY] = "stray",
 	[SWAP_GRANTS_STALE] = "stale",
 	[SWAP_GRANTS_NO_RUN] = "no_run",
-	[SWAP_GRANTS_SHADOW_SAME] = "shadow_same",
-	[SWAP_GRANTS_SHADOW_GOOD] = "shadow_good",
-	[SWAP_GRANTS_SHADOW_STALE] = "shadow_stale",
 };
 
 static int stats_show(struct seq_file *m, void *unused)
@@ -914,7 +908,6 @@ static int get_memory(void)
 	map.clusters = round_up(clusters, SWAP_MARKS_GROUP);
 	map.cpus = nr_cpu_ids;
 	map.ring_log2 = log2;
-	map.shadow = shadow;
 	chunks = DIV_ROUND_UP(map.clusters, SWAP_MARKS_CHUNK);
 	map.bitmaps = kcalloc(chunks, sizeof(*map.bitmaps), GFP_KERNEL);
 	map.words = vcalloc(map.clusters, sizeof(*map.words));

@@ -24,13 +24,6 @@ static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
 	[HWSWAP_STAT_CACHE_ONLY_WRONG] = "cache_only_wrong",
 	[HWSWAP_STAT_TABLES_GIVEN] = "tables_given",
 	[HWSWAP_STAT_TABLES_TAKEN] = "tables_taken",
-	[HWSWAP_STAT_FILLS]	= "fills",
-	[HWSWAP_STAT_CLEARS]	= "clears",
-	[HWSWAP_STAT_FILLS_BUSY]	= "fills_busy",
-	[HWSWAP_STAT_FILLS_REFUSED]	= "fills_refused",
-	[HWSWAP_STAT_FILLS_FAILED]	= "fills_failed",
-	[HWSWAP_STAT_ENTRIES_REPAIRED]	= "entries_repaired",
-	[HWSWAP_STAT_FILL_LOOKS]	= "fill_looks",
 };
 
 /**

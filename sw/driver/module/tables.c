@@ -2,14 +2,14 @@
 /*
  * Swap tables: which of them the engine knows, and when their memory is free.
  *
- * A table is the kernel's own page, given to the engine to read (in mode trusted, to
- * write as well) when a command is about to need it. The driver holds a reference to
- * the page as long as the engine may use it: from before TABLE_GIVE until TABLE_TAKE
- * (or SWAPOFF) is completed, or until the engine is known to be quiet. So when the
- * kernel frees a table, the page stays in quarantine until then, and nobody waits:
- * the hook table_freed, under the cluster lock, sets the cluster's bit in @freed, and a
- * worker takes the table back. Who has the command ring clears the bit, before the kernel
- * is asked for the cluster's table: what happens to that later sets it again.
+ * A table is the kernel's own page, given to the engine to read when a command is about
+ * to need it. The driver holds a reference to the page as long as the engine may read
+ * it: from before TABLE_GIVE until TABLE_TAKE (or SWAPOFF) is completed, or until the
+ * engine is known to be quiet. So when the kernel frees a table, the page stays in
+ * quarantine until then, and nobody waits: the hook table_freed, under the cluster lock,
+ * sets the cluster's bit in @freed, and a worker takes the table back. The bit is cleared
+ * before the kernel is asked for the cluster's table: what happens to that later sets it
+ * again.
  *
  * Nobody tells of a cluster that gets a table. So the kernel is asked for those that the
  * engine does not know when it is about to need them; but not for a cluster that has
@@ -25,7 +25,6 @@
 
 #include "arena.h"
 #include "cmd.h"
-#include "engine.h"
 #include "lock.h"
 #include "params.h"
 #include "stats.h"
@@ -34,7 +33,7 @@
 #include "work.h"
 
 static unsigned int quarantine_ms = 10;
-hwswap_param_bounded(quarantine_ms, quarantine_ms, 0, 10000, NULL, 0644);
+hwswap_param_bounded(quarantine_ms, quarantine_ms, 0, 10000, 0644);
 MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds, at most 10000 (default 10)");
 
 /* Addresses in one TABLE_GIVE: its buffer is a page, and NR has ten bits. */
@@ -106,7 +105,7 @@ static void hwswap_table_put(struct hwswap *hw, u32 cluster)
 
 	if (!page)
 		return;
-	dma_unmap_page(hw->dev, table->bus, PAGE_SIZE, hw->tables_dir);
+	dma_unmap_page(hw->dev, table->bus, PAGE_SIZE, DMA_TO_DEVICE);
 	WRITE_ONCE(table->page, NULL);
 	if (!--hw->tables_given)
 		hwswap_windows_no_tables(hw);
@@ -116,7 +115,7 @@ static void hwswap_table_put(struct hwswap *hw, u32 cluster)
 /* The address of a table for the engine; false when there is none. */
 static bool hwswap_table_map(struct hwswap *hw, struct page *page, dma_addr_t *bus)
 {
-	*bus = dma_map_page(hw->dev, page, 0, PAGE_SIZE, hw->tables_dir);
+	*bus = dma_map_page(hw->dev, page, 0, PAGE_SIZE, DMA_TO_DEVICE);
 	if (dma_mapping_error(hw->dev, *bus))
 		return false;
 	/* The kernel writes to it all the time, and nobody would tell the engine. */
@@ -127,7 +126,7 @@ static bool hwswap_table_map(struct hwswap *hw, struct page *page, dma_addr_t *b
 	if (!hw->tables_incoherent)
 		dev_warn(hw->dev, "its DMA is not coherent with the kernel's memory, or out of its reach: swap tables are searched by software\n");
 	hw->tables_incoherent = true;
-	dma_unmap_page(hw->dev, *bus, PAGE_SIZE, hw->tables_dir);
+	dma_unmap_page(hw->dev, *bus, PAGE_SIZE, DMA_TO_DEVICE);
 	return false;
 }
 
@@ -166,54 +165,6 @@ static bool hwswap_table_get(struct hwswap *hw, const struct hwswap_swapdev *sd,
 	if (test_bit(cluster, hw->freed))
 		hwswap_tables_kick();
 	return true;
-}
-
-/**
- * hwswap_table_give_now - let the engine know the table of a cluster, at once
- * @hw: the engine
- * @sd: the device
- * @cluster: its number in the engine
- * @page: the table, which the cluster has now
- * @timeout_ns: how long the command may take
- *
- * One that it knew before belongs to a cluster's earlier life.
- *
- * Context: after hwswap_ring_try(), under the cluster lock, perhaps with interrupts
- * off. Does not sleep.
- * Return: 0, -EOPNOTSUPP when it cannot reach the page, or an error of the command.
- */
-int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 cluster,
-			  struct page *page, u64 timeout_ns)
-{
-	const u64 arg[3] = { (u64)(cluster - sd->base) * HWSWAP_SLOTS, 0, hw->gives.bus };
-	struct hwswap_table *table = &hw->tables[cluster];
-	__le64 *addresses = hw->gives.cpu;
-	unsigned int status;
-	dma_addr_t bus;
-	int ret;
-
-	if (!hwswap_table_map(hw, page, &bus))
-		return -EOPNOTSUPP;
-	get_page(page);
-	addresses[0] = cpu_to_le64(bus);
-	ret = hwswap_cmd_atomic(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->type, 1, arg, timeout_ns,
-				&status);
-	if (ret || status != HWSWAP_STATUS_OK) {
-		dma_unmap_page(hw->dev, bus, PAGE_SIZE, hw->tables_dir);
-		put_page(page);
-		/* The window was opened for this one alone. */
-		if (!hw->tables_given)
-			hwswap_windows_no_tables(hw);
-		return ret ?: -EREMOTEIO;
-	}
-	/* Before the other one goes: there is no moment without a table. */
-	hw->tables_given++;
-	hwswap_table_put(hw, cluster);
-	table->bus = bus;
-	WRITE_ONCE(table->page, page);
-	clear_bit(cluster, hw->freed);
-	hwswap_count(HWSWAP_STAT_TABLES_GIVEN);
-	return 0;
 }
 
 static int hwswap_take_range(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 first, u32 nr)
@@ -309,8 +260,14 @@ int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 f
 	return hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->type, last - begin + 1, arg, NULL);
 }
 
-/* Take back all tables. Under hwswap_mutex. */
-static int hwswap_tables_drop(struct hwswap *hw)
+/**
+ * hwswap_tables_drop - take back all tables
+ * @hw: the engine; it is not asked to search meanwhile
+ *
+ * Context: under hwswap_mutex. Sleeps.
+ * Return: 0, or an error of a command: then the engine is not to be used.
+ */
+int hwswap_tables_drop(struct hwswap *hw)
 {
 	u32 i;
 
@@ -319,39 +276,6 @@ static int hwswap_tables_drop(struct hwswap *hw)
 			set_bit(i, hw->freed);
 	}
 	return hwswap_tables_take(hw);
-}
-
-/**
- * hwswap_tables_use - say what the engine may do with swap tables
- * @hw: the engine; it is not asked for entries meanwhile
- * @dir: DMA_TO_DEVICE: read them; DMA_BIDIRECTIONAL: write to them, too; DMA_NONE: it is
- *	given none from now on
- *
- * Those that it knows were mapped for another use, so they are taken back.
- *
- * Context: under hwswap_mutex. Sleeps.
- * Return: 0, or an error: then it is as before, and the engine not to be used.
- */
-int hwswap_tables_use(struct hwswap *hw, enum dma_data_direction dir)
-{
-	int ret;
-
-	lockdep_assert_held(&hwswap_mutex);
-	/* A fenced engine stays off until it is attached again. */
-	if (READ_ONCE(hw->doubt))
-		return -EPROTO;
-	if (dir == hw->tables_dir)
-		return 0;
-	if (hw->tables_given) {
-		ret = hwswap_tables_drop(hw);
-		if (ret)
-			return ret;
-	}
-	/* What was opened for tables has the permission of the other use. */
-	hwswap_windows_no_tables(hw);
-	hw->tables_dir = dir;
-	hwswap_control(hw);
-	return 0;
 }
 
 /**

@@ -11,8 +11,7 @@
 
 /**
  * struct hwswap_table - the swap table of a cluster that the engine knows
- * @page: its page, held; NULL: the engine knows none. Written by who has the command
- *	ring.
+ * @page: its page, held; NULL: the engine knows none. Written under hwswap_mutex
  * @bus: its address for the engine
  */
 struct hwswap_table {
@@ -24,10 +23,8 @@ int hwswap_tables_alloc(struct hwswap *hw);
 void hwswap_tables_free(struct hwswap *hw);
 void hwswap_table_freed(unsigned int type, unsigned int cluster);
 int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 first, u32 nr);
-int hwswap_table_give_now(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 cluster,
-			  struct page *page, u64 timeout_ns);
 int hwswap_tables_take(struct hwswap *hw);
-int hwswap_tables_use(struct hwswap *hw, enum dma_data_direction dir);
+int hwswap_tables_drop(struct hwswap *hw);
 void hwswap_tables_off(struct hwswap *hw, const struct hwswap_swapdev *sd);
 void hwswap_tables_release(struct hwswap *hw);
 u32 hwswap_tables_quarantined(const struct hwswap *hw);

@@ -46,36 +46,33 @@ void hwswap_windows_open(struct hwswap *hw)
 }
 
 /**
- * hwswap_windows_add_table - let the engine reach a swap table
+ * hwswap_windows_add_table - let the engine read a swap table
  * @hw: the engine
  * @bus: the table's address for it
  *
- * In which direction, hw->tables_dir says. What lies between two tables is in the
- * window, too.
+ * What lies between two tables is in the window, too.
  *
- * Context: who has the command ring, before the engine is given the table. Does not
- * sleep.
+ * Context: under hwswap_mutex, before the engine is given the table.
  */
 void hwswap_windows_add_table(struct hwswap *hw, dma_addr_t bus)
 {
-	u64 start = bus, end = start + PAGE_SIZE, permissions = HWSWAP_DMA_WINDOW_LIMIT_READ;
+	u64 start = bus, end = start + PAGE_SIZE;
 	bool high = start >= SZ_4G;
 	struct hwswap_span *span = &hw->tables_span[high];
 
 	if (span->end && start >= span->start && end <= span->end)
 		return;
-	if (hw->tables_dir == DMA_BIDIRECTIONAL)
-		permissions |= HWSWAP_DMA_WINDOW_LIMIT_WRITE;
 	span->start = span->end ? min(span->start, start) : start;
 	span->end = max(span->end, end);
-	hwswap_window_set(hw, HWSWAP_WINDOW_TABLES_LOW + high, span->start, span->end, permissions);
+	hwswap_window_set(hw, HWSWAP_WINDOW_TABLES_LOW + high, span->start, span->end,
+			  HWSWAP_DMA_WINDOW_LIMIT_READ);
 }
 
 /**
  * hwswap_windows_no_tables - the engine knows no swap table any more
  * @hw: the engine
  *
- * Context: who has the command ring. Does not sleep.
+ * Context: under hwswap_mutex.
  */
 void hwswap_windows_no_tables(struct hwswap *hw)
 {

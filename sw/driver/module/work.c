@@ -2,9 +2,9 @@
 /*
  * What wakes the workers. Some of what has to be done for an engine takes it out of
  * the allocator, so it belongs to the highest layers; but it is in the lowest ones
- * that it is found out: by a hook that must not sleep, by who holds the command
- * ring, in an interrupt. None of them could call it, and none has to know it: they
- * wake a worker, and what that does was said here when the module was loaded.
+ * that it is found out: by a hook that must not sleep, by who waits for a command, in
+ * an interrupt. None of them could call it, and none has to know it: they wake a
+ * worker, and what that does was said here when the module was loaded.
  */
 #include <linux/atomic.h>
 

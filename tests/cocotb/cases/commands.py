@@ -77,9 +77,7 @@ async def each_command_says_why_it_refuses(dut):
     cpus = m.CAPS_CPUS.get(await bench.read(m.CAPS_OFFSET))
     clusters = m.CAPS_CLUSTERS.get(await bench.read(m.CAPS_OFFSET))
     wrong = [
-        (Command(Opcode.RECLAIM_DONE, 1, arg0=1), Status.BAD_OPCODE),
-        (Command(15), Status.BAD_OPCODE),
-        (Command(23), Status.BAD_OPCODE),
+        *((Command(opcode, 1, arg0=1), Status.BAD_OPCODE) for opcode in range(14, 32)),
         (Command(255), Status.BAD_OPCODE),
         (Command(8, 1), Status.BAD_OPCODE),
         (Command(9, 1), Status.BAD_OPCODE),

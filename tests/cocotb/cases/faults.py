@@ -5,9 +5,8 @@ import random
 
 import cocotb
 import hwswap_map as m
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator
 from hwswap.model.host_memory import ClusterState, Command
-from hwswap.model.stepper import Stepper
 from hwswap.stimulus.commands import Expected, RandomCommands
 from hwswap_map import Opcode, Status
 
@@ -17,9 +16,9 @@ SSD = BLKDEV | SOLIDSTATE
 KINDS = (SSD, SSD | DISCARD, BLKDEV)
 
 
-async def use(bench: Bench) -> Stepper:
+async def use(bench: Bench) -> Allocator:
     """Bring devices on and use some of their slots; return the model, whose answers the engine gives."""
-    model = Stepper()
+    model = Allocator()
     script = RandomCommands(model, random.Random(bench.rng.getrandbits(30)))
     script.bring(KINDS, range(3, 5))
     for _ in range(30):
@@ -31,7 +30,7 @@ async def use(bench: Bench) -> Stepper:
     return model
 
 
-async def start(dut) -> tuple[Bench, Stepper]:
+async def start(dut) -> tuple[Bench, Allocator]:
     """Start an engine that is in use, with its error interrupt enabled."""
     bench = await Bench.start(dut)
     await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))

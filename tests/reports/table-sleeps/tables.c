@@ -23,7 +23,7 @@
 #define PAGES 8192UL /* 32 MB */
 #define BESIDE 4096UL
 #define FREE_KB (24UL << 10) /* that are left free */
-#define PULSE 1024UL
+#define PULSE 256UL
 #define SEED 1
 
 static struct {

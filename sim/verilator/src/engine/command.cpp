@@ -21,8 +21,6 @@ std::string status_name(uint8_t status) {
     return "UNSUPPORTED";
   case HWSWAP_STATUS_BUS_ERROR:
     return "BUS_ERROR";
-  case HWSWAP_STATUS_NEED_RECLAIM:
-    return "NEED_RECLAIM";
   default:
     return "status " + std::to_string(status);
   }

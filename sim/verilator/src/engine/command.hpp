@@ -17,7 +17,6 @@ struct Command {
   uint8_t cpu = 0;
   uint8_t order = 0;
   uint8_t type = 0;
-  bool reclaim = false;
   uint16_t nr = 0;
   uint64_t arg0 = 0;
   uint64_t arg1 = 0;
@@ -25,9 +24,9 @@ struct Command {
 
   /// The four words as they lie in the ring.
   std::array<uint64_t, 4> words() const {
-    return {field_put(HWSWAP_COMMAND_HEAD_OPCODE, opcode) | field_put(HWSWAP_COMMAND_HEAD_RECLAIM, reclaim) |
-                field_put(HWSWAP_COMMAND_HEAD_CPU, cpu) | field_put(HWSWAP_COMMAND_HEAD_ORDER, order) |
-                field_put(HWSWAP_COMMAND_HEAD_TYPE, type) | field_put(HWSWAP_COMMAND_HEAD_NR, nr),
+    return {field_put(HWSWAP_COMMAND_HEAD_OPCODE, opcode) | field_put(HWSWAP_COMMAND_HEAD_CPU, cpu) |
+                field_put(HWSWAP_COMMAND_HEAD_ORDER, order) | field_put(HWSWAP_COMMAND_HEAD_TYPE, type) |
+                field_put(HWSWAP_COMMAND_HEAD_NR, nr),
             arg0, arg1, arg2};
   }
 };

@@ -35,20 +35,6 @@ uint8_t operation(uint8_t opcode) {
     return HWSWAP_CORE_OP_discardTake;
   case HWSWAP_OPCODE_DISCARD_DONE:
     return HWSWAP_CORE_OP_discardDone;
-  case HWSWAP_OPCODE_RECLAIM_DONE:
-    return HWSWAP_CORE_OP_reclaimDone;
-  case HWSWAP_OPCODE_STEP_TAKE:
-    return HWSWAP_CORE_OP_stepTake;
-  case HWSWAP_OPCODE_STEP_PUT:
-    return HWSWAP_CORE_OP_stepPut;
-  case HWSWAP_OPCODE_STEP_GIVE:
-    return HWSWAP_CORE_OP_stepGive;
-  case HWSWAP_OPCODE_STEP_NEXT:
-    return HWSWAP_CORE_OP_stepNext;
-  case HWSWAP_OPCODE_STEP_VISIT:
-    return HWSWAP_CORE_OP_stepVisit;
-  case HWSWAP_OPCODE_STEP_AVAILABLE:
-    return HWSWAP_CORE_OP_stepAvailable;
   default:
     throw EngineError("the core alone does not know opcode " + std::to_string(opcode));
   }
@@ -109,16 +95,13 @@ CoreCycle VerilatedCore::step(const Command *command) {
                                     HWSWAP_DEVICE_FLAGS_FLAGS_DISCARD);
     m.io_req_bits_priority = static_cast<uint16_t>(c.arg2);
     m.io_req_bits_node = c.arg2 >> 24 & 0xf;
-    m.io_req_bits_named = field_get(c.arg1, HWSWAP_STEP_LIST_LIST_NAMED);
-    m.io_req_bits_taken = field_get(c.arg1, HWSWAP_STEP_LIST_LIST_TAKEN);
-    m.io_req_bits_reclaim = c.reclaim;
   }
   m.clock = 0;
   m.eval();
   CoreCycle cycle;
   cycle.accepted = command && m.io_req_ready;
   if (m.io_resp_valid)
-    cycle.answer = CoreAnswer{m.io_resp_bits_status, m.io_resp_bits_device, m.io_resp_bits_offset, m.io_resp_bits_more};
+    cycle.answer = CoreAnswer{m.io_resp_bits_status, m.io_resp_bits_device, m.io_resp_bits_offset};
   cycle.events = {m.io_events_allocFast != 0, m.io_events_allocNonfull != 0, m.io_events_allocFree != 0,
                   m.io_events_allocFrag != 0, m.io_events_allocSteal != 0,   m.io_events_allocFail != 0,
                   m.io_events_freed != 0,     m.io_events_scan != 0,         m.io_events_listMove != 0};

@@ -25,7 +25,6 @@ struct CoreAnswer {
   uint8_t device;
   uint32_t offset;
   /// What goes in front of the offset in RESULT.SLOT.
-  uint16_t more;
 };
 
 /// What can be seen of one cycle.

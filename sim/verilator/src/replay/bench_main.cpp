@@ -106,14 +106,13 @@ private:
     const Pending pending = pending_.front();
     pending_.pop_front();
     const TraceRecord &r = trace_.records[pending.record];
-    const bool asks = r.op == TraceOp::ask || r.op == TraceOp::answer;
-    const bool alloc = r.op == TraceOp::alloc || asks;
+    const bool alloc = r.op == TraceOp::alloc;
     TimedOperation o{name_of(r.op), 0, "unit", scans_, moves_, cycle_ - last_answer_, cycle_ - pending.accepted};
     if (r.op == TraceOp::prepare)
       rotating_.at(r.type) = !(r.b & HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE);
     if (alloc) {
       o.order = r.order;
-      o.path = answer.status == HWSWAP_STATUS_NEED_RECLAIM ? "question" : path_;
+      o.path = path_;
       // A rotating device's own place is looked up on the slow path.
       if (o.path == "hint" && rotating_.at(answer.device))
         o.path = "shared hint";
@@ -130,13 +129,10 @@ private:
 
   std::string difference(size_t number, const TraceRecord &r, const CoreAnswer &a) const {
     const bool take = r.op == TraceOp::discard_take;
-    const bool asks = r.op == TraceOp::ask || r.op == TraceOp::answer;
-    const bool decides = r.op == TraceOp::alloc || asks || take;
-    if (asks && r.b && a.status == HWSWAP_STATUS_NEED_RECLAIM && a.device == r.type && a.offset == r.a && a.more == r.b)
-      return "";
+    const bool decides = r.op == TraceOp::alloc || take;
     const bool no_space = decides && a.status == HWSWAP_STATUS_NO_SPACE;
     const bool failed = take ? r.a == 0 : decides && r.type == trace_failed;
-    bool equal = (a.status == HWSWAP_STATUS_OK || no_space) && !(asks && r.b);
+    bool equal = a.status == HWSWAP_STATUS_OK || no_space;
     if (equal && decides)
       equal = failed == no_space && (failed || (a.offset == r.a && (take || a.device == r.type)));
     if (equal)

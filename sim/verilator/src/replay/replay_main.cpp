@@ -20,7 +20,6 @@ struct Options {
   std::string json;
   std::string decisions;
   bool registers = false;
-  std::vector<size_t> asides;
   uint64_t memory_base = 0x12'3400'0000; // above 4 GiB, so that more than the lower half of an address counts
   uint64_t patience = CommandRing::default_patience;
   SimulationOptions simulation;
@@ -33,24 +32,8 @@ std::ofstream open_output(const std::string &path, const char *option) {
   return out;
 }
 
-/// Pairs of numbers as stretches of the trace, which they have to be.
-std::vector<Aside> asides_of(const std::vector<size_t> &numbers, size_t records) {
-  std::vector<Aside> asides;
-  size_t before = 0;
-  for (size_t i = 0; i + 1 < numbers.size(); i += 2) {
-    asides.push_back({numbers[i], numbers[i + 1]});
-    if (numbers[i] < before || numbers[i + 1] < numbers[i] || numbers[i + 1] > records)
-      throw UserError("--aside " + std::to_string(numbers[i]) + " " + std::to_string(numbers[i + 1]) +
-                      " is no stretch of the trace's " + std::to_string(records) +
-                      " operations behind the one before: name them in rising order");
-    before = numbers[i + 1];
-  }
-  return asides;
-}
-
 int replay(const Options &options) {
   const Trace trace = read_trace(options.trace);
-  const std::vector<Aside> asides = asides_of(options.asides, trace.records.size());
   std::ofstream decisions;
   if (!options.decisions.empty())
     decisions = open_output(options.decisions, "--decisions");
@@ -62,7 +45,7 @@ int replay(const Options &options) {
   VerilatedEngine engine(rings, options.simulation);
   Replayer replayer(engine, rings, trace, decisions.is_open() ? &decisions : nullptr, options.patience);
   const auto begin = std::chrono::steady_clock::now();
-  const auto difference = replayer.run(options.registers, asides);
+  const auto difference = replayer.run(options.registers);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
 
   nlohmann::json report = replayer.report();
@@ -103,10 +86,6 @@ int main(int argc, char **argv) {
   app.add_option("--json", options.json, "Write the figures to this file");
   app.add_option("--decisions", options.decisions, "Write the outcome of each ALLOC to this file");
   app.add_flag("--registers", options.registers, "ALLOC and FREE through the CPU pages instead of the command ring");
-  app.add_option("--aside", options.asides,
-                 "FROM TO: operations of the trace that only look at the state, and are not counted with the others")
-      ->type_size(2)
-      ->allow_extra_args(false);
   app.add_option("--memory-base", options.memory_base, "Bus address of the memory with the rings, a multiple of 4096")
       ->check(CLI::Range(uint64_t{0}, ~uint64_t{0} - 0xFFFFFF))
       ->capture_default_str();

@@ -17,9 +17,6 @@ std::string outcome(bool failed, unsigned type, uint64_t slot) {
   return failed ? "a failure (NO_SPACE)" : "device " + std::to_string(type) + " slot " + std::to_string(slot);
 }
 
-/// What a STEP_VISIT says of the device that came behind: one more than its number, 0 for none.
-std::string behind(uint64_t said) { return said ? "device " + std::to_string(said - 1) : "none"; }
-
 } // namespace
 
 Replayer::Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, std::ostream *decisions, uint64_t patience)
@@ -40,11 +37,6 @@ void Replayer::check_capacity() {
   need("clusters", trace_.clusters, HWSWAP_CAPS_CLUSTERS);
   if (!(caps & HWSWAP_CAPS_CHECK))
     throw UserError("a replay ends with CHECK and this engine was built without: emit it without --no-check");
-  const auto is_step = [](const TraceRecord &r) {
-    return r.op >= TraceOp::step_take && r.op <= TraceOp::step_available;
-  };
-  if (!(caps & HWSWAP_CAPS_STEPS) && std::any_of(trace_.records.begin(), trace_.records.end(), is_step))
-    throw UserError("the trace needs the STEP commands and this engine was built without: emit it without --no-steps");
 }
 
 void Replayer::clear_engine() {
@@ -55,7 +47,7 @@ void Replayer::clear_engine() {
       throw EngineError("CONTROL.RESET does not go back to 0: the engine hangs in its reset");
 }
 
-std::optional<Difference> Replayer::run(bool registers, const std::vector<Aside> &asides) {
+std::optional<Difference> Replayer::run(bool registers) {
   registers_ = registers;
   clear_engine();
   ring_.enable();
@@ -63,40 +55,16 @@ std::optional<Difference> Replayer::run(bool registers, const std::vector<Aside>
   {
     Progress progress(trace_.records.size());
     begin_cycle_ = end_cycle_ = engine_.cycles();
-    difference = run_all(asides, progress);
+    difference = registers_ ? run_registers(progress) : run_ring(progress);
     end_cycle_ = engine_.cycles();
   }
   statistics_ = read_statistics(engine_);
   return difference ? difference : self_test();
 }
 
-std::optional<Difference> Replayer::run_all(const std::vector<Aside> &asides, Progress &progress) {
-  for (const Aside &aside : asides) {
-    if (auto difference = run_part(aside.from, progress))
-      return difference;
-    const uint64_t begin = engine_.cycles();
-    if (auto difference = self_test())
-      return difference;
-    aside_ = true;
-    if (auto difference = run_part(aside.to, progress))
-      return difference;
-    aside_ = false;
-    if (auto difference = self_test())
-      return difference;
-    ++asides_;
-    aside_operations_ += aside.to - aside.from;
-    aside_cycles_ += engine_.cycles() - begin;
-  }
-  return run_part(trace_.records.size(), progress);
-}
-
-std::optional<Difference> Replayer::run_part(size_t end, Progress &progress) {
-  return registers_ ? run_registers(end, progress) : run_ring(end, progress);
-}
-
-/// Carry operation done_ and those behind it out, up to `end`, which is not included.
-std::optional<Difference> Replayer::run_ring(size_t end, Progress &progress) {
-  size_t pushed = done_;
+std::optional<Difference> Replayer::run_ring(Progress &progress) {
+  const size_t end = trace_.records.size();
+  size_t pushed = 0;
   uint64_t last_completion = engine_.cycles();
   while (done_ < end) {
     // Refill at half: a doorbell costs a register write, and the engine must never find the ring empty.
@@ -125,13 +93,13 @@ std::optional<Difference> Replayer::run_ring(size_t end, Progress &progress) {
   return std::nullopt;
 }
 
-std::optional<Difference> Replayer::run_registers(size_t end, Progress &progress) {
+std::optional<Difference> Replayer::run_registers(Progress &progress) {
   for (unsigned cpu = 0; cpu < std::min<size_t>(trace_.cpus, sequence_.size()); ++cpu) {
     const uint32_t page = HWSWAP_REG_CPU_PAGE_BASE + cpu * HWSWAP_REG_CPU_PAGE_STRIDE;
     sequence_.at(cpu) = static_cast<uint16_t>(
         field_get(engine_.read_register(page + HWSWAP_REG_CPU_PAGE_RESPONSE), HWSWAP_CPU_PAGE_RESPONSE_SEQ));
   }
-  while (done_ < end) {
+  while (done_ < trace_.records.size()) {
     const TraceRecord &record = trace_.records[done_];
     if (writes_register(record.op)) {
       write_policy(record);
@@ -207,8 +175,7 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
     return Difference{done_, "operation " + std::to_string(done_) + " (" + describe(r) + "): expected " + expected +
                                  ", got " + got};
   };
-  const bool asks = r.op == TraceOp::ask || r.op == TraceOp::answer;
-  const bool alloc = r.op == TraceOp::alloc || asks;
+  const bool alloc = r.op == TraceOp::alloc;
   const bool take = r.op == TraceOp::discard_take;
   const bool no_space = (alloc || take) && c.status == HWSWAP_STATUS_NO_SPACE;
   if (decisions_ && alloc) {
@@ -218,48 +185,20 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
     else
       *decisions_ << ' ' << status_name(c.status) << '\n';
   }
-  if (asks && (r.b || c.status == HWSWAP_STATUS_NEED_RECLAIM)) {
-    const uint64_t question = r.a | uint64_t{r.b} << 32;
-    if (!r.b || c.status != HWSWAP_STATUS_NEED_RECLAIM || c.type != r.type || c.slot != question)
-      return differs(r.b ? "a question, device " + std::to_string(r.type) + " slot " + std::to_string(question)
-                         : outcome(r.type == trace_failed, r.type, r.a),
-                     status_name(c.status) + ", device " + std::to_string(c.type) + " slot " + std::to_string(c.slot));
-    count("question", c);
-    ++done_;
-    return std::nullopt;
-  }
   if (c.status != HWSWAP_STATUS_OK && !no_space)
     return differs(alloc ? outcome(r.type == trace_failed, r.type, r.a) : "OK", status_name(c.status));
   // Slot 0 is the header's, so its cluster is never empty: 0 stands for none.
   if (take && (no_space ? 0 : c.slot) != r.a)
     return differs(outcome(!r.a, r.type, r.a), outcome(no_space, r.type, c.slot));
-  if (r.op == TraceOp::step_take && field_get(c.slot, HWSWAP_STEP_TAKEN_CLUSTER_SLOT) != uint64_t{r.a} * 512)
-    return differs("slot " + std::to_string(uint64_t{r.a} * 512), "slot " + std::to_string(c.slot));
-  if (r.op == TraceOp::step_take && r.c) {
-    const bool first = field_get(c.slot, HWSWAP_STEP_TAKEN_CLUSTER_FIRST);
-    if (first != (r.c == trace_first))
-      return differs(std::string(first ? "another one" : "it") + " first on its list",
-                     std::string(first ? "it" : "another one"));
-  }
-  if (r.op == TraceOp::step_visit && r.a && (c.type + 1u != r.a || c.slot != r.b))
-    return differs("device " + std::to_string(r.a - 1) + " first, " + behind(r.b) + " behind it",
-                   "device " + std::to_string(c.type) + " first, " + behind(c.slot) + " behind it");
   if (alloc) {
     const bool failed = r.type == trace_failed;
     if (failed != no_space || (!failed && (c.type != r.type || c.slot != r.a)))
       return differs(outcome(failed, r.type, r.a), outcome(no_space, c.type, c.slot));
-    if (!aside_)
-      alloc_by_order_[r.order].add(c.cycles);
+    alloc_by_order_[r.order].add(c.cycles);
   }
-  count(name_of(r.op) + std::string(no_space ? "_failed" : ""), c);
+  by_kind_[name_of(r.op) + std::string(no_space ? "_failed" : "")].add(c.cycles);
   ++done_;
   return std::nullopt;
-}
-
-/// Count an operation whose outcome is the trace's.
-void Replayer::count(const std::string &kind, const Completion &completion) {
-  if (!aside_)
-    by_kind_[kind].add(completion.cycles);
 }
 
 std::optional<Difference> Replayer::self_test() {
@@ -279,19 +218,16 @@ std::optional<Difference> Replayer::self_test() {
 }
 
 nlohmann::json Replayer::report() const {
-  const uint64_t cycles = end_cycle_ - begin_cycle_ - aside_cycles_;
-  const size_t operations = done_ - aside_operations_;
+  const uint64_t cycles = end_cycle_ - begin_cycle_;
   nlohmann::json kinds = nlohmann::json::object();
   for (const auto &[kind, histogram] : by_kind_)
     kinds[kind] = histogram.json();
   nlohmann::json orders = nlohmann::json::object();
   for (const auto &[order, histogram] : alloc_by_order_)
     orders[std::to_string(order)] = histogram.json();
-  return {{"ops", operations},
+  return {{"ops", done_},
           {"cycles", cycles},
-          {"cycles_per_op", operations ? static_cast<double>(cycles) / static_cast<double>(operations) : 0.0},
-          {"asides", asides_},
-          {"aside_operations", aside_operations_},
+          {"cycles_per_op", done_ ? static_cast<double>(cycles) / static_cast<double>(done_) : 0.0},
           {"path", registers_ ? "registers" : "ring"},
           {"cycles_by_kind", kinds},
           {"alloc_cycles_by_order", orders},

@@ -19,13 +19,6 @@ struct Difference {
   std::string text;
 };
 
-/// Operations `from` to `to` (not included) look at the engine's state and leave it as it was: they are compared as all
-/// are, but not counted with the trace's own.
-struct Aside {
-  size_t from;
-  size_t to;
-};
-
 /// Replays one trace. Make one, run() it, ask for report().
 class Replayer {
 public:
@@ -38,9 +31,8 @@ public:
            uint64_t patience = CommandRing::default_patience);
 
   /// Replay. `registers`: ALLOC and FREE go through the CPU pages, one at a time, instead of the command ring. Every
-  /// device still in use at the end is checked by the engine's self-test, and so is every one before an aside and after
-  /// it. `asides` are in rising order, and do not overlap. Returns the first difference, or nothing.
-  std::optional<Difference> run(bool registers, const std::vector<Aside> &asides = {});
+  /// device still in use at the end is checked by the engine's self-test. Returns the first difference, or nothing.
+  std::optional<Difference> run(bool registers);
 
   /// Operations, cycles, cycles by kind of operation, the engine's statistics.
   nlohmann::json report() const;
@@ -48,11 +40,8 @@ public:
 private:
   void check_capacity();
   void clear_engine();
-  std::optional<Difference> run_all(const std::vector<Aside> &asides, Progress &progress);
-  std::optional<Difference> run_part(size_t end, Progress &progress);
-  std::optional<Difference> run_ring(size_t end, Progress &progress);
-  std::optional<Difference> run_registers(size_t end, Progress &progress);
-  void count(const std::string &kind, const Completion &completion);
+  std::optional<Difference> run_ring(Progress &progress);
+  std::optional<Difference> run_registers(Progress &progress);
   Completion request(const TraceRecord &record, const Command &command);
   void write_policy(const TraceRecord &record);
   std::optional<Difference> compare(const Completion &completion);
@@ -66,11 +55,7 @@ private:
   std::array<uint16_t, HWSWAP_REG_CPU_PAGE_COUNT> sequence_{};
   bool registers_ = false;
   size_t done_ = 0;
-  bool aside_ = false;
-  size_t asides_ = 0;
-  size_t aside_operations_ = 0;
   uint64_t begin_cycle_ = 0;
-  uint64_t aside_cycles_ = 0;
   uint64_t end_cycle_ = 0;
   std::map<std::string, Histogram> by_kind_;
   std::map<unsigned, Histogram> alloc_by_order_;

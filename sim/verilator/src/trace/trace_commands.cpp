@@ -8,13 +8,6 @@
 
 namespace hwswap {
 
-namespace {
-
-/// Slots of a cluster.
-constexpr uint64_t slots = 512;
-
-} // namespace
-
 uint64_t TraceCommands::claim(unsigned type, uint32_t pages) {
   const uint64_t need = (uint64_t{pages} + 511) / 512;
   // A candidate base is 0 or the end of another extent; the lowest at which nothing overlaps is first fit.
@@ -81,55 +74,6 @@ Command TraceCommands::next(const TraceRecord &r) {
     c.opcode = HWSWAP_OPCODE_DISCARD_DONE;
     c.arg0 = r.a;
     break;
-  case TraceOp::ask:
-    c.opcode = HWSWAP_OPCODE_ALLOC;
-    c.reclaim = true;
-    c.type = 0;
-    c.cpu = r.cpu;
-    c.order = r.order;
-    asked_ = r.type;
-    break;
-  case TraceOp::answer:
-    c.opcode = HWSWAP_OPCODE_RECLAIM_DONE;
-    c.type = asked_;
-    c.cpu = r.cpu;
-    c.order = r.order;
-    c.arg0 = r.c >> 1;
-    c.nr = r.c & 1;
-    asked_ = r.type;
-    break;
-  case TraceOp::step_take:
-    c.opcode = HWSWAP_OPCODE_STEP_TAKE;
-    c.order = r.order;
-    c.arg0 = uint64_t{r.a} * slots;
-    c.arg1 = field_put(HWSWAP_STEP_LIST_LIST_FLAG, r.b) | HWSWAP_STEP_LIST_LIST_NAMED;
-    break;
-  case TraceOp::step_put:
-    c.opcode = HWSWAP_OPCODE_STEP_PUT;
-    c.order = r.order;
-    c.arg0 = uint64_t{r.a} * slots;
-    c.arg1 = field_put(HWSWAP_STEP_LIST_LIST_FLAG, r.b);
-    break;
-  case TraceOp::step_give:
-    c.opcode = HWSWAP_OPCODE_STEP_GIVE;
-    c.order = r.order;
-    c.arg0 = r.a;
-    c.nr = static_cast<uint16_t>(r.b);
-    break;
-  case TraceOp::step_next:
-    c.opcode = HWSWAP_OPCODE_STEP_NEXT;
-    c.cpu = r.cpu;
-    c.order = r.order;
-    c.arg0 = r.a;
-    c.arg1 = r.b;
-    break;
-  case TraceOp::step_visit:
-    c.opcode = HWSWAP_OPCODE_STEP_VISIT;
-    break;
-  case TraceOp::step_available:
-    c.opcode = HWSWAP_OPCODE_STEP_AVAILABLE;
-    c.arg0 = r.b;
-    break;
   case TraceOp::policy:
   case TraceOp::node:
     throw std::logic_error("the write of a register is no command");
@@ -141,24 +85,15 @@ std::string describe(const TraceRecord &r) {
   std::string text = name_of(r.op);
   switch (r.op) {
   case TraceOp::alloc:
-  case TraceOp::ask:
-  case TraceOp::answer:
     return text + ", CPU " + std::to_string(r.cpu) + ", order " + std::to_string(r.order);
   case TraceOp::bad:
   case TraceOp::free:
-  case TraceOp::step_give:
     return text + ", device " + std::to_string(r.type) + ", slots " + std::to_string(r.a) + " to " +
            std::to_string(uint64_t{r.a} + r.b - 1);
   case TraceOp::prepare:
     return text + ", device " + std::to_string(r.type) + ", " + std::to_string(r.a) + " slots";
   case TraceOp::discard_done:
     return text + ", device " + std::to_string(r.type) + ", slot " + std::to_string(r.a);
-  case TraceOp::step_take:
-  case TraceOp::step_put:
-    return text + ", device " + std::to_string(r.type) + ", cluster " + std::to_string(r.a);
-  case TraceOp::step_next:
-    return text + ", device " + std::to_string(r.type) + ", slot " + std::to_string(r.a) + ", CPU " +
-           std::to_string(r.cpu) + ", order " + std::to_string(r.order);
   case TraceOp::policy:
     return text + " " + std::to_string(r.a) + ", seed " + std::to_string(r.b);
   case TraceOp::node:

@@ -32,8 +32,6 @@ private:
   uint64_t claim(unsigned type, uint32_t pages);
 
   uint64_t clusters_;
-  /// Device of the last question.
-  uint8_t asked_ = 0;
   uint8_t epoch_ = 0;
   std::array<std::optional<Extent>, 32> devices_;
 };

@@ -15,20 +15,16 @@ namespace hwswap {
 namespace {
 
 constexpr char magic[] = "HWSWAPTR";
-constexpr uint32_t newest_version = 3;
+constexpr uint32_t newest_version = 2;
 constexpr uint32_t max_header = 1048576;
 constexpr size_t record_bytes = 16;
 
 constexpr std::array<const char *, 12> op_names = {"",        "prepare", "bad",  "swapon",       "swapoff_begin",
                                                    "swapoff", "alloc",   "free", "discard_take", "discard_done",
                                                    "policy",  "node"};
-constexpr std::array<const char *, 8> step_names = {"step_take",  "step_put",       "step_give", "step_next",
-                                                    "step_visit", "step_available", "ask",       "answer"};
 
 /// Whether a trace of a format version may hold an operation (that this program knows).
 constexpr bool holds(uint32_t version, TraceOp op) {
-  if (op >= TraceOp::step_take)
-    return version >= 3 && op <= TraceOp::answer;
   return op >= TraceOp::prepare && op <= (version == 1 ? TraceOp::free : TraceOp::node);
 }
 
@@ -94,16 +90,15 @@ void check_record(const Input &in, const Trace &trace, size_t index, uint32_t ve
     in.fail(at_record(index, "operation " + std::to_string(static_cast<unsigned>(r.op)) + " is unknown"));
   if (r.op == TraceOp::node && (r.cpu >= trace.cpus || r.a > 15))
     in.fail(at_record(index, "there is no CPU " + std::to_string(r.cpu) + " or no node " + std::to_string(r.a)));
-  const bool allocates = r.op == TraceOp::alloc || r.op == TraceOp::ask || r.op == TraceOp::answer;
+  const bool allocates = r.op == TraceOp::alloc;
   const bool failed = allocates && r.type == trace_failed;
   if (!failed && !writes_register(r.op) && r.type >= trace.devices)
     in.fail(at_record(index, "device " + std::to_string(r.type) + " is beyond the header's devices"));
-  const bool places = allocates || r.op == TraceOp::step_next;
-  if (places && r.cpu >= trace.cpus)
+  if (allocates && r.cpu >= trace.cpus)
     in.fail(at_record(index, "CPU " + std::to_string(r.cpu) + " is beyond the header's cpus"));
-  if ((places || r.op >= TraceOp::step_take) && r.order > 9)
+  if (allocates && r.order > 9)
     in.fail(at_record(index, "order " + std::to_string(r.order) + " is above 9"));
-  if (r.op == TraceOp::free || r.op == TraceOp::bad || r.op == TraceOp::step_give) {
+  if (r.op == TraceOp::free || r.op == TraceOp::bad) {
     if (r.b < 1 || r.b > 512 || r.a / 512 != (uint64_t{r.a} + r.b - 1) / 512)
       in.fail(at_record(index, "its slots are not inside one cluster"));
   }
@@ -116,11 +111,7 @@ void check_record(const Input &in, const Trace &trace, size_t index, uint32_t ve
 
 } // namespace
 
-const char *name_of(TraceOp op) {
-  const auto number = static_cast<size_t>(op);
-  const auto first_step = static_cast<size_t>(TraceOp::step_take);
-  return number < first_step ? op_names.at(number) : step_names.at(number - first_step);
-}
+const char *name_of(TraceOp op) { return op_names.at(static_cast<size_t>(op)); }
 
 Trace read_trace(const std::string &path) {
   Input in(path);

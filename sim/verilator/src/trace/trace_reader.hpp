@@ -22,24 +22,8 @@ enum class TraceOp : uint8_t {
   discard_take,
   discard_done,
   policy,
-  node,
-  // From format version 3 on: steps of an allocation that the engine is told.
-  step_take = 48,
-  step_put,
-  step_give,
-  step_next,
-  step_visit,
-  step_available,
-  // An allocation that may end with a question, and the host's answer.
-  ask,
-  answer
+  node
 };
-
-/// In b of an ask or answer: the question is about a cluster from FULL.
-constexpr uint32_t trace_from_full = 0x8000;
-
-/// In c of a step_take: the cluster has to be the first of its list. Any other number but 0: another one has to be.
-constexpr uint32_t trace_first = 1;
 
 /// Name of an operation, as in the header's counts.
 const char *name_of(TraceOp op);

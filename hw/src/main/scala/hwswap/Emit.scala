@@ -89,7 +89,6 @@ object Emit {
         doc = "cycles for which RESET waits for the bus, as a power of two exponent, 6 to 32"
       ) resetTimeoutLog2: Int = 20,
       @arg(name = "no-index", doc = "without the policy PLACEMENT: INDEXED") noIndex: Flag,
-      @arg(name = "no-steps", doc = "without the STEP commands") noSteps: Flag,
       @arg(name = "no-check", doc = "without the commands CHECK and DUMP") noCheck: Flag,
       @arg(doc = "with marks and grants") grants: Flag,
       @arg(name = "no-core", doc = "with nothing but registers and marks and grants; needs --grants") noCore: Flag,
@@ -106,7 +105,6 @@ object Emit {
         clusters,
         BigInt(buildHash, 16),
         index = core && !noIndex.value,
-        steps = core && !noSteps.value,
         check = core && !noCheck.value,
         resetTimeoutLog2 = resetTimeoutLog2,
         grants = grants.value,

@@ -32,7 +32,6 @@ object RegMap {
     val Orders: MapField = MapField(20, 4, BigInt("0", 16))
     val Tables: MapField = MapField(26, 1, BigInt("0", 16))
     val Index: MapField = MapField(28, 1, BigInt("0", 16))
-    val Steps: MapField = MapField(29, 1, BigInt("0", 16))
     val Check: MapField = MapField(30, 1, BigInt("0", 16))
     val Grants: MapField = MapField(31, 1, BigInt("0", 16))
     val Clusters: MapField = MapField(32, 24, BigInt("0", 16))
@@ -339,7 +338,6 @@ object MemMap {
       val Offset: Int = 0x0
       val Opcode: MapField = MapField(0, 8, BigInt("0", 16))
       val Irq: MapField = MapField(8, 1, BigInt("0", 16))
-      val Reclaim: MapField = MapField(9, 1, BigInt("0", 16))
       val Cpu: MapField = MapField(16, 8, BigInt("0", 16))
       val Order: MapField = MapField(24, 4, BigInt("0", 16))
       val Type: MapField = MapField(32, 5, BigInt("0", 16))
@@ -367,15 +365,6 @@ object MemMap {
       val Discard: MapField = MapField(2, 1, BigInt("0", 16))
     }
   }
-  object StepList {
-    val Bytes: Int = 8
-    object List {
-      val Offset: Int = 0x0
-      val Flag: MapField = MapField(0, 4, BigInt("0", 16))
-      val Named: MapField = MapField(4, 1, BigInt("0", 16))
-      val Taken: MapField = MapField(8, 1, BigInt("0", 16))
-    }
-  }
   object Completion {
     val Bytes: Int = 16
     object Result {
@@ -390,25 +379,6 @@ object MemMap {
       val Opcode: MapField = MapField(8, 8, BigInt("0", 16))
       val Index: MapField = MapField(16, 16, BigInt("0", 16))
       val Cycles: MapField = MapField(32, 32, BigInt("0", 16))
-    }
-  }
-  object NeedReclaim {
-    val Bytes: Int = 8
-    object Slots {
-      val Offset: Int = 0x0
-      val Slot: MapField = MapField(0, 32, BigInt("0", 16))
-      val Nr: MapField = MapField(32, 10, BigInt("0", 16))
-      val Full: MapField = MapField(47, 1, BigInt("0", 16))
-      val Type: MapField = MapField(48, 5, BigInt("0", 16))
-    }
-  }
-  object StepTaken {
-    val Bytes: Int = 8
-    object Cluster {
-      val Offset: Int = 0x0
-      val Slot: MapField = MapField(0, 32, BigInt("0", 16))
-      val First: MapField = MapField(32, 1, BigInt("0", 16))
-      val Type: MapField = MapField(48, 5, BigInt("0", 16))
     }
   }
   object ClusterState {
@@ -597,7 +567,6 @@ object StatusCode {
   val BadCpu: Int = 5
   val Unsupported: Int = 6
   val BusError: Int = 7
-  val NeedReclaim: Int = 8
   val NoTable: Int = 9
   val Unexpected: Int = 10
   val WriteProtected: Int = 11
@@ -626,14 +595,6 @@ object OpcodeCode {
   val Check: Int = 11
   val DiscardTake: Int = 12
   val DiscardDone: Int = 13
-  val ReclaimDone: Int = 14
-  val StepTake: Int = 16
-  val StepPut: Int = 17
-  val StepGive: Int = 18
-  val StepNext: Int = 19
-  val StepVisit: Int = 20
-  val StepAvailable: Int = 21
-  val StepFree: Int = 22
   val TableGive: Int = 32
   val TableTake: Int = 33
   val TableLookup: Int = 34

@@ -21,8 +21,6 @@ import hwswap.bus.Axi
   *   cycles for which CONTROL.RESET waits for the bus, as a power of two exponent, 6 to 32
   * @param index
   *   the policy PLACEMENT: INDEXED can be chosen
-  * @param steps
-  *   the STEP commands
   * @param check
   *   the commands CHECK and DUMP
   * @param grants
@@ -39,7 +37,6 @@ final case class Params(
     slots: Int = 512,
     resetTimeoutLog2: Int = 20,
     index: Boolean = true,
-    steps: Boolean = true,
     check: Boolean = true,
     grants: Boolean = false,
     core: Boolean = true
@@ -59,7 +56,6 @@ final case class Params(
   for (
     (what, there) <- Seq(
       "index" -> index,
-      "steps" -> steps,
       "check" -> check
     )
   )
@@ -146,7 +142,6 @@ object Params {
   def grantsOnly(p: Params): Params = p.copy(
     core = false,
     index = false,
-    steps = false,
     check = false
   )
 }

@@ -11,7 +11,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
   import EngineHost._
 
   private val full = Params(devices = 3, cpus = 2, clusters = 64)
-  private val lean = full.copy(index = false, steps = false, check = false)
+  private val lean = full.copy(index = false, check = false)
   private val flags = MemMap.DeviceFlags.Flags
   private val ssd = put(flags.Blkdev, 1) | put(flags.Solidstate, 1)
   private val pages = 4 * 512
@@ -19,18 +19,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
   /** What CAPS says of a part, the modules that are only there with it, and an engine without it. */
   private val parts = Seq(
     (RegMap.Caps.Index, Seq("ClusterIndex", "IndexFeed"), full.copy(index = false)),
-    (RegMap.Caps.Steps, Seq("StepUnit"), full.copy(steps = false)),
     (RegMap.Caps.Check, Seq("CheckUnit", "DumpUnit", "Dump"), full.copy(check = false))
-  )
-
-  private val steps = Seq(
-    OpcodeCode.StepTake,
-    OpcodeCode.StepPut,
-    OpcodeCode.StepGive,
-    OpcodeCode.StepNext,
-    OpcodeCode.StepVisit,
-    OpcodeCode.StepAvailable,
-    OpcodeCode.StepFree
   )
 
   private def on(host: EngineHost, device: Int, base: Int): Unit = {
@@ -46,7 +35,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   private def says(host: EngineHost, p: Params): Unit = {
     val caps = host.read(RegMap.Caps.Offset)
-    val expected = Seq(p.index, p.steps, p.check)
+    val expected = Seq(p.index, p.check)
     for (((field, _, _), there) <- parts.zip(expected)) assert(get(caps, field) == (if (there) 1 else 0))
   }
 
@@ -68,7 +57,7 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
       host.start()
       host.setUp()
       says(host, lean)
-      refuses(host, steps ++ Seq(OpcodeCode.Check, OpcodeCode.Dump))
+      refuses(host, Seq(OpcodeCode.Check, OpcodeCode.Dump))
       val placement = RegMap.Policy.Placement
       host.write(RegMap.Policy.Offset, put(placement, PlacementPolicyCode.Indexed))
       assert(host.field(RegMap.Policy.Offset, placement) == PlacementPolicyCode.Linux)
@@ -87,13 +76,12 @@ class PartsSpec extends AnyFunSpec with ChiselSim with Seeded {
   }
 
   it("gives a table by command and counts faults where there is no index") {
-    val p = full.copy(index = false, steps = false)
+    val p = full.copy(index = false)
     simulate(new HwSwap()(p)) { dut =>
       val host = new EngineHost(dut, seeded())
       host.start()
       host.setUp()
       says(host, p)
-      refuses(host, steps)
       on(host, 0, base = 0)
       host.memory(Target) = Target + 0x1000
       host.ok(HostCommand(OpcodeCode.TableGive, 0, nr = 1, arg2 = Target))

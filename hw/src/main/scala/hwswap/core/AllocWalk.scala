@@ -7,11 +7,10 @@ import chisel3.util._
 
 /** Order in which the slow path looks at a device's lists: the kernel's `cluster_alloc_swap_entry()`.
   *
-  * Position 0 is FREE (one cluster) of a device whose free clusters come first, 1 FULL (one cluster) with policy
-  * FREE_FIRST, 2 NONFULL[order] (the whole list), 3 FREE of any other device, 4 FULL else, 5 FRAG[order] (one cluster);
-  * for order 0 then, o from 1 to 9, position 2 o + 4 is FRAG[o] and 2 o + 5 NONFULL[o] (whole lists). Order 9 has FREE
-  * and FULL only. From FULL no slot is taken: its cluster is the host's to reclaim, if it wants to be asked. From a
-  * position and the lists that hold something follows, one cycle later, the next list to take a cluster from.
+  * Position 0 is FREE (one cluster) of a device whose free clusters come first, 1 NONFULL[order] (the whole list), 2
+  * FREE of any other device, 3 FRAG[order] (one cluster); for order 0 then, o from 1 to 9, position 2 o + 2 is FRAG[o]
+  * and 2 o + 3 NONFULL[o] (whole lists). Order 9 has FREE only. From a position and the lists that hold something
+  * follows, one cycle later, the next list to take a cluster from.
   */
 class AllocWalk(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -23,9 +22,6 @@ class AllocWalk(implicit p: Params) extends Module {
     /** FRAG[order] is gone through as a whole list; it is not looked at. */
     val allFrag = Input(Bool())
     val noFrag = Input(Bool())
-
-    /** FULL is looked at. */
-    val full = Input(Bool())
 
     /** Lists that are not empty, by ListId. */
     val nonEmpty = Input(UInt(p.lists.W))
@@ -47,10 +43,8 @@ class AllocWalk(implicit p: Params) extends Module {
   /** A position: the list there, and whether the order looks at it. */
   private val steps: Seq[(UInt, Bool)] = Seq(
     (ListId.free, io.freeFirst),
-    (ListId.full.U, io.full && io.allFrag),
     (nonfull(io.order), !topOrder),
     (ListId.free, !io.freeFirst),
-    (ListId.full.U, io.full && !io.allFrag),
     (frag(io.order), !topOrder && !io.noFrag)
   ) ++ (1 until p.orders).flatMap(o =>
     Seq((ListId.frag(o).U(p.listBits.W), io.order === 0.U), (ListId.nonfull(o).U(p.listBits.W), io.order === 0.U))
@@ -77,22 +71,17 @@ class AllocWalk(implicit p: Params) extends Module {
 
 object AllocWalk {
   val FreeFirst: Int = 0
-  val FullFirst: Int = 1
-  val Nonfull: Int = 2
-  val Free: Int = 3
-  val Full: Int = 4
-  val Frag: Int = 5
+  val Nonfull: Int = 1
+  val Free: Int = 2
+  val Frag: Int = 3
 
   /** At this position is FREE. */
   def isFree(position: UInt): Bool = position === FreeFirst.U || position === Free.U
 
-  /** At this position is FULL. */
-  def isFull(position: UInt): Bool = position === FullFirst.U || position === Full.U
-
   /** All of the list at this position is gone through, not one cluster only. */
   def whole(position: UInt): Bool = position === Nonfull.U || position > Frag.U
 
-  def positions(implicit p: Params): Int = 6 + 2 * (p.orders - 1)
+  def positions(implicit p: Params): Int = 4 + 2 * (p.orders - 1)
 
   /** Width of a position, the one behind the last included. */
   def bits(implicit p: Params): Int = log2Ceil(positions + 1)

@@ -42,8 +42,7 @@ class Core(implicit p: Params) extends Module {
 
     // All changes of devices and of the available list show when there was none for so many cycles.
     val access = Wire(new StateAccess)
-    val requeueing = slowPath.io.requeue.valid || access.requeue.valid
-    val changing = RegNext(devices.io.change.op =/= DeviceOp.none || requeueing, false.B)
+    val changing = RegNext(devices.io.change.op =/= DeviceOp.none || slowPath.io.requeue.valid, false.B)
     val unsettled = RegInit(0.U(log2Ceil(Core.SettleCycles + 1).W))
     when(changing) {
       unsettled := (Core.SettleCycles - 1).U
@@ -51,7 +50,6 @@ class Core(implicit p: Params) extends Module {
       unsettled := unsettled - 1.U
     }
     val settled = unsettled === 0.U && !changing
-    executor.io.settled := settled
     slowPath.io.settled := settled
 
     // The units. Each has the shared state for itself while it is at work; which one follows from the request alone.
@@ -62,8 +60,7 @@ class Core(implicit p: Params) extends Module {
         Module(new DiscardUnit) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
       ) ++
         Option.when(p.check)(Module(new CheckUnit) -> Seq(CoreOp.check)) ++
-        Option.when(p.check)(Module(new DumpUnit) -> Seq(CoreOp.dump)) ++
-        Option.when(p.steps)(Module(new StepUnit) -> CoreOp.steps)
+        Option.when(p.check)(Module(new DumpUnit) -> Seq(CoreOp.dump))
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value
     }
@@ -121,7 +118,6 @@ class Core(implicit p: Params) extends Module {
     io.resp.bits.status := answer.status
     io.resp.bits.device := answer.device
     io.resp.bits.offset := answer.offset
-    io.resp.bits.more := answer.more
 
     // The open cluster. A unit's request is noted in one cycle, read in the next and opened in the one after that.
     val unitRead = RegNext(access.open, 0.U.asTypeOf(access.open))
@@ -207,18 +203,13 @@ class Core(implicit p: Params) extends Module {
     devices.io.req := req
     available.io.add := devices.io.enter
     available.io.remove := devices.io.leave
-    available.io.requeue := RegNext(requeueing, false.B)
+    available.io.requeue := RegNext(slowPath.io.requeue.valid, false.B)
     available.io.device := RegNext(
-      Mux(
-        access.requeue.valid,
-        access.requeue.bits,
-        Mux(requeueing, slowPath.io.requeue.bits, devices.io.changing)
-      )
+      Mux(slowPath.io.requeue.valid, slowPath.io.requeue.bits, devices.io.changing)
     )
     available.io.priority := devices.io.priority
-    available.io.cursor := Mux(running, req.device(p.deviceBits - 1, 0), slowPath.io.work.device)
+    available.io.cursor := slowPath.io.work.device
     slowPath.io.available := available.io.view
-    executor.io.halfUsed := devices.io.halfUsed
     view.devices := devices.io.devices
     view.device := intake.io.unit.device
     view.claimed := intake.io.unit.claimed
@@ -232,7 +223,7 @@ class Core(implicit p: Params) extends Module {
     slowPath.io.hint := hints.io.hint
     hints.io.read.valid := intake.io.readHint.valid || slowPath.io.readHint.valid
     hints.io.read.bits := Mux(slowPath.io.mayReadHint, slowPath.io.readHint.bits, intake.io.readHint.bits)
-    hints.io.write := Mux(access.newHint.valid, access.newHint, executor.io.forward.newHint)
+    hints.io.write := executor.io.forward.newHint
     hints.io.drop := access.dropHints
     view.hintsReady := hints.io.ready
 

@@ -8,17 +8,13 @@ import chisel3.util._
 /** What the core can be asked to do: commands of the same names. */
 object CoreOp extends ChiselEnum {
   val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
-  val reclaimDone, stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable, dump = Value
-
-  /** The STEP commands. */
-  val steps: Seq[CoreOp.Type] = Seq(stepTake, stepPut, stepGive, stepFree, stepNext, stepVisit, stepAvailable)
+  val dump = Value
 
   /** What only some engines can be asked, and this one cannot. */
-  def missing(implicit p: Params): Seq[CoreOp.Type] =
-    (if (p.check) Seq.empty else Seq(check, dump)) ++ (if (p.steps) Seq.empty else steps)
+  def missing(implicit p: Params): Seq[CoreOp.Type] = if (p.check) Seq.empty else Seq(check, dump)
 
-  /** Requests for a unit that name a cluster by a slot of it (stepTake only now and then). */
-  val ofSlot: Seq[CoreOp.Type] = Seq(markBad, discardDone, stepTake, stepPut, stepGive, stepFree)
+  /** Requests for a unit that name a cluster by a slot of it. */
+  val ofSlot: Seq[CoreOp.Type] = Seq(markBad, discardDone)
 }
 
 /** A request to the core. Fields an operation does not name are ignored.
@@ -27,15 +23,7 @@ object CoreOp extends ChiselEnum {
   *   - markBad, free: device, offset, nr
   *   - swapon, swapoffBegin, swapoff, check, discardTake: device
   *   - discardDone: device, offset
-  *   - alloc: cpu, order, reclaim
-  *   - reclaimDone: cpu, order, device, offset, nr
-  *   - stepTake: device, flags (the list's), order, named, offset if named
-  *   - stepPut: device, offset, flags (the list's), order, taken
-  *   - stepGive: device, offset, nr, order
-  *   - stepFree: device, offset, nr
-  *   - stepNext: cpu, order, device, offset, flags (bit 0: the device's)
-  *   - stepVisit: device
-  *   - stepAvailable: device, offset (bit 0: it joins)
+  *   - alloc: cpu, order
   *   - dump: cluster
   */
 class CoreReq(implicit p: Params) extends Bundle {
@@ -50,12 +38,6 @@ class CoreReq(implicit p: Params) extends Bundle {
   val flags = UInt(4.W)
   val priority = SInt(16.W)
   val node = UInt(Policy.NodeBits.W)
-
-  /** The host wants to be asked whether slots can be reclaimed. */
-  val reclaim = Bool()
-
-  /** A step: the cluster is named, not a list's first; it is being discarded. */
-  val named, taken = Bool()
   val cluster = UInt(p.clusterBits.W)
 }
 
@@ -63,24 +45,13 @@ class CoreReq(implicit p: Params) extends Bundle {
   *
   *   - alloc: device and offset when status is OK; NO_SPACE otherwise
   *   - check: offset holds the number of faults
-  *   - alloc, reclaimDone: with NEED_RECLAIM device, offset of the first slot to look at, and `more`: how many, bit 15
-  *     for a cluster from FULL
   *   - discardTake: offset of the cluster's first slot when status is OK
-  *   - stepTake: the same, and device; bit 0 of `more`: it was the first of its list
-  *   - stepVisit: device: the first of the available list; offset: one more than the device behind, 0 if none
   *   - dump: what is asked for is at DumpPort, until the answer is taken
   */
 class CoreResp extends Bundle {
   val status = UInt(7.W)
   val device = UInt(5.W)
   val offset = UInt(32.W)
-
-  /** What goes in front of the offset in RESULT.SLOT. */
-  val more = UInt(CoreResp.MoreBits.W)
-}
-
-object CoreResp {
-  val MoreBits: Int = MemMap.Completion.Result.Slot.width - 32
 }
 
 /** A line of the device table, for the registers and for those who walk a device. */

@@ -114,9 +114,6 @@ class SlowSearch(implicit p: Params) extends Bundle {
   val again = Output(Bool())
   val place = Output(new CpuHint)
 
-  /** The host wants to be asked what can be reclaimed, and more than half of swap is in use. */
-  val reclaims = Output(Bool())
-
   /** Search the open cluster, from the next cycle on. */
   val search = Input(Bool())
 
@@ -131,18 +128,6 @@ class SlowSearch(implicit p: Params) extends Bundle {
   /** It was searched, and slots in it were allocated, or not. */
   val searched = Output(Bool())
   val allocated = Output(Bool())
-
-  /** Instead, the host is asked, and the cluster taken off its list: all stays as it is here until `start` comes again,
-    * when it goes on behind that cluster, or until slots of the cluster were allocated after all.
-    */
-  val parks = Output(Bool())
-  val dismissed = Output(Bool())
-
-  /** A cluster that changes its list meanwhile. */
-  val moved = Valid(UInt(p.clusterBits.W))
-
-  /** Nothing is asked here. */
-  val mute = Input(Bool())
 
   /** Nothing was found (one cycle). */
   val failed = Input(Bool())

@@ -22,16 +22,14 @@ class StateAccess(implicit p: Params) extends Bundle {
   val query = new ListQuery
   val forgetLists = Valid(UInt(p.deviceBits.W))
 
-  // The devices and the available list: see SwapDevices, AvailableList. The hints: see CpuHints.
+  // The devices: see SwapDevices. The hints: see CpuHints.
   val change = new DeviceChange
-  val requeue = Valid(UInt(p.deviceBits.W))
   val dropHints = Valid(UInt(p.deviceBits.W))
-  val newHint = Valid(new HintWrite)
 
   /** Asks for nothing. */
   def idle(): Unit = {
     this := DontCare
-    Seq(open, newMeta, move, query.look, forgetLists, requeue, dropHints, newHint).foreach(_.valid := false.B)
+    Seq(open, newMeta, move, query.look, forgetLists, dropHints).foreach(_.valid := false.B)
     query.peek := false.B
     walk := RowWalk.none
     change.op := DeviceOp.none
@@ -61,7 +59,6 @@ class StateView(implicit p: Params) extends Bundle {
   // The devices and the available list.
   val devices = Vec(p.devices, new SwapDevice)
 
-  /** The list and its first device; `successor` is that behind the request's device, which is on the list. */
   val available = new AvailableView
   val hintsReady = Bool()
 
@@ -89,7 +86,6 @@ class UnitResp(implicit p: Params) extends Bundle {
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val device = UInt(p.deviceBits.W)
   val offset = UInt(32.W)
-  val more = UInt(CoreResp.MoreBits.W)
 }
 
 /** A part of the core that carries out one group of operations, alone while it does so. */

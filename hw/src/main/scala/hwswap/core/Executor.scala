@@ -5,15 +5,6 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** What the host was asked about: an engine cluster, for an order; whether it came from FULL, or from any list, or was
-  * on FRAG.
-  */
-class AskedPlace(implicit p: Params) extends Bundle {
-  val cluster = UInt(p.clusterBits.W)
-  val order = UInt(p.orderBits.W)
-  val full, listed, frag = Bool()
-}
-
 /** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
 class ClusterOutcome(implicit p: Params) extends Bundle {
   val meta = new ClusterMeta
@@ -56,10 +47,6 @@ class LookStage(implicit p: Params) extends Bundle {
   *
   * The next request may be for the CPU and order of this one: then it uses the hint this one leaves.
   *
-  * An allocation whose host wants to be asked (`reclaim`) stays in commit for one cycle more, in which what the search
-  * passed over is weighed. If it asks, it ends there; `waiting` remembers that, and the answer is a request of its own
-  * that searches the same cluster again (`resumes`), from where the host says.
-  *
   * A list move that has to wait for the one before keeps a request in commit, and so does an answer nobody takes.
   */
 class Executor(implicit p: Params) extends Module {
@@ -91,10 +78,6 @@ class Executor(implicit p: Params) extends Module {
     val room = Input(new CommitRoom)
     val events = Output(new CoreEvents)
 
-    // More than half of swap is in use; all devices and the available list show what was done.
-    val halfUsed = Input(Bool())
-    val settled = Input(Bool())
-
     /** The policies; the CPU of an allocation, for the slow path. */
     val policy = Input(new Policy)
     val cpu = Output(UInt(p.cpuBits.W))
@@ -116,11 +99,8 @@ class Executor(implicit p: Params) extends Module {
   private def laterThan(hint: CpuHint): UInt =
     SlotRange.beyond(hint.last >> p.wordSlotBits, p.words) | Fill(p.words, hint.whole)
 
-  // An allocation that waits for the host's answer, and what was asked: about which cluster, for which order, whether
-  // the cluster came from FULL, or from another list's head.
-  private val waiting = RegInit(false.B)
-  private val asked = Reg(new AskedPlace)
-  private val fromList = Mux(op.resumes, asked.listed, slow && (!io.slow.resuming || io.slow.indexed))
+  /** What is found comes from a list or the index, not by way of a hint. */
+  private val fromList = slow && (!io.slow.resuming || io.slow.indexed)
 
   /** The open cluster comes from a list's head, not by way of a hint. */
   private val listed = slow && !io.slow.resuming
@@ -188,44 +168,15 @@ class Executor(implicit p: Params) extends Module {
   /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
   private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
   private val indexed = io.policy.placement === PlacementPolicyCode.Indexed.U
-  private val isUsable = Mux(
-    op.resumes && asked.full,
-    meta.flag === ClusterFlag.none,
-    (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) || (op.resumes && meta.flag === ClusterFlag.none)) &&
-      (op.order === 0.U || op.order === meta.order) ||
-      (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates && !op.resumes)
-  )
+  private val isUsable =
+    (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (op.order === 0.U || op.order === meta.order)) ||
+      (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates)
 
   // Policy INDEXED: a cluster that was reached by a hint and has no run there was not searched, as it were.
-  private val skips = p.indexed.B && indexed && !listed && !op.resumes
+  private val skips = p.indexed.B && indexed && !listed
 
-  private val grantable = device.info.writeok && (listed || isUsable) && !(op.resumes && asked.full)
-
-  // An answer that names another cluster or order than was asked about.
-  private val stray = op.resumes && (io.opened.cluster =/= asked.cluster || op.order =/= asked.order)
-  private val rejected = refused || stray
-
-  // What the search passes over is weighed for some cycles: slots in use from where it began, or, when the host has
-  // tried there, from behind that place, to those that were found or to the cluster's end. (`cluster_scan_range()`)
-  private val first = RegNext(Mux(io.search.anywhere, 0.U, io.search.behind + 1.U))
-  private val begin = first +& Mux(op.resumes, slots, 0.U)
-  private val start = RegNext(begin)
-  private val end = RegNext(Mux(io.search.found, io.search.foundSlot, p.slots.U))
-  private val foundFirst = RegNext(io.search.found && io.search.foundSlot === first)
-  private val scanFails = RegNext(skips && !io.search.found)
-  private val passes = RegNext(end > start && !foundFirst && !scanFails)
-  private val passed = RegNext((end - start)(p.countBits - 1, 0))
-  private val askFrom = start(p.slotBits - 1, 0)
-  private val roomy = RegNext(meta.count +& slots <= p.slots.U)
+  private val grantable = device.info.writeok && (listed || isUsable)
   private val inCommit = state === State.commit
-  private val weighed =
-    (1 to Executor.Weighing).foldLeft(inCommit && io.settled)((w, _) => RegNext(w, false.B) && inCommit)
-  private val ofFull = op.resumes && asked.full
-  private val asksFull = listed && AllocWalk.isFull(io.slow.position)
-  private val mute = ofFull || (op.resumes && !op.tried) || (slow && io.slow.mute)
-  private val willAsk =
-    op.reclaim && !rejected && (asksFull || (io.halfUsed && passes && roomy && (listed || isUsable) && !mute))
-  private val asks = RegNext(willAsk)
 
   // What becomes of the cluster, either way.
   private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {
@@ -279,10 +230,10 @@ class Executor(implicit p: Params) extends Module {
   private val mayEmpty = (meta.count >> upper) === (op.nr >> upper)
   private val mayMove = Mux(
     op.alloc,
-    listed || op.resumes || meta.flag =/= ClusterFlag.frag || io.opened.empty || mayFill,
+    listed || meta.flag =/= ClusterFlag.frag || io.opened.empty || mayFill,
     meta.flag =/= ClusterFlag.nonfull || mayEmpty
   )
-  private val stalled = !io.room.resp || (mayMove && !io.room.move) || (op.reclaim && !weighed)
+  private val stalled = !io.room.resp || (mayMove && !io.room.move)
   private val lookDone = Wire(Bool())
   private val committing = RegInit(false.B)
   private val commitNext = (lookDone || (inCommit && !committing)) && !stalled
@@ -290,14 +241,14 @@ class Executor(implicit p: Params) extends Module {
 
   // Commit: what is done, by what was known one cycle before and by what was found.
   private def atCommit(holds: Bool): Bool = RegNext(commitNext && holds, false.B)
-  private val allocates = atCommit(op.alloc && !rejected && grantable && !willAsk) && io.search.found
+  private val allocates = atCommit(op.alloc && !refused && grantable) && io.search.found
   private val frees = atCommit(op.free && !refused) && allUsed
 
   /** The cluster counts as searched: in any case, or if it is usable, or if something was found as well. */
   private def searched(may: Bool, always: Bool): Bool =
     atCommit(may && (always || (isUsable && !skips))) || (atCommit(may && isUsable && skips) && io.search.found)
-  private val changes = searched(op.alloc && !rejected && (listed || !willAsk), listed) || frees
-  private val answering = allocates || atCommit(op.free || rejected || willAsk)
+  private val changes = searched(op.alloc && !refused, listed) || frees
+  private val answering = allocates || atCommit(op.free || refused)
   private val lastSlot = io.search.foundSlot | commit.low
 
   // Where the cluster goes.
@@ -305,9 +256,6 @@ class Executor(implicit p: Params) extends Module {
   private val result = Mux(asPlanned, commit.changed, commit.unchanged)
   io.newMeta.valid := changes
   io.newMeta.bits := result.meta
-  when(asks) {
-    io.newMeta.bits.flag := ClusterFlag.none
-  }
   io.newEmpty := Mux(op.alloc, commit.empty && !allocates, commit.emptied)
   io.rowChange.valid := allocates || frees
   io.rowChange.bits.used := op.alloc
@@ -331,12 +279,12 @@ class Executor(implicit p: Params) extends Module {
   io.move.valid := changes && result.relist
   io.move.bits.device := commit.owner
   io.move.bits.cluster := io.opened.cluster
-  io.move.bits.unlink := meta.listed // not where a host's step took it off
-  io.move.bits.fromHead := listed && !asks
+  io.move.bits.unlink := meta.listed
+  io.move.bits.fromHead := listed
   io.move.bits.from := commit.present
   io.move.bits.next := io.slow.next
   io.move.bits.alone := io.slow.alone
-  io.move.bits.push := !asks
+  io.move.bits.push := true.B
   io.move.bits.to := result.list
 
   // The hint: behind the slots that were allocated, unless the cluster ends there.
@@ -352,8 +300,7 @@ class Executor(implicit p: Params) extends Module {
   trunks.io.reseed := io.policy.reseed
   trunks.io.seed := io.policy.seed
   trunks.io.clusters := device.clusters
-  private val ends =
-    searched(op.alloc && !rejected && !willAsk && !ofFull, listed || op.resumes)
+  private val ends = searched(op.alloc && !refused, listed)
   io.forward.newHint.valid := RegNext(ends, false.B)
   private val key = WireDefault(op.key)
   when(commit.rotating) {
@@ -390,55 +337,33 @@ class Executor(implicit p: Params) extends Module {
       op.status,
       Seq(
         refused -> op.status,
-        (RegNext(stray) || (op.free && !allUsed)) -> StatusCode.BadRange.U,
-        asks -> StatusCode.NeedReclaim.U
+        (op.free && !allUsed) -> StatusCode.BadRange.U
       )
     )
   )
-  when(op.alloc && !RegNext(rejected) && state =/= State.slow) {
+  when(op.alloc && !refused && state =/= State.slow) {
     io.resp.bits.device := commit.owner
-    io.resp.bits.offset := commit.inDevice ## Mux(asks, askFrom, io.search.foundSlot)
-    io.resp.bits.more := Mux(asks, asksFull ## passed.pad(CoreResp.MoreBits - 1), 0.U)
+    io.resp.bits.offset := commit.inDevice ## io.search.foundSlot
   }
 
   // The slow path.
   private val hintless = !slow && op.alloc && !refused && !op.hint.valid
   private val hopeless = state === State.look && hintless && RegNext(io.room.resp, true.B)
   lookDone := state === State.look && !hintless && !unready && lastPart
-  private val missed = atCommit(!slow && op.alloc && !rejected && !willAsk) && !allocates
+  private val missed = atCommit(!slow && op.alloc && !refused) && !allocates
   io.slow.start := hopeless || missed
   io.slow.order := op.order
   io.slow.searched := committing && slow
   io.slow.allocated := allocates
-  io.slow.parks := asks
-  io.slow.moved.valid := io.move.valid
-  io.slow.moved.bits := io.move.bits.cluster
-  io.slow.dismissed := allocates && op.resumes
-  io.slow.reclaims := op.reclaim && io.halfUsed
-  io.slow.again := atCommit(
-    !slow && op.alloc && !rejected && !willAsk && skips && isUsable && !op.hint.whole
-  ) && !io.search.found
+  io.slow.again := atCommit(!slow && op.alloc && !refused && skips && isUsable && !op.hint.whole) && !io.search.found
   io.slow.place := op.hint
-  when(committing && asks) {
-    waiting := true.B
-    asked.cluster := io.opened.cluster
-    asked.order := op.order
-    asked.full := asksFull
-    asked.listed := fromList
-    asked.frag := Mux(op.resumes, asked.frag, commit.onFrag) // FREEs move it meanwhile
-  }.elsewhen(atCommit(op.resumes && !rejected)) {
-    waiting := false.B
-  }
-
   // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done. None comes
   // in the cycle after the commit, when what this one changes is written. With RANDOM_TRUNK the hint this one leaves is
-  // not known yet at the commit, and the next request waits for it; with reclaim it is not known whether that is
-  // allowed.
-  private val alone = op.alloc && (random || op.reclaim)
-  private val untimely = Mux(waiting, !(io.next.op.bits.resumes || io.next.op.bits.free), io.next.op.bits.resumes)
+  // not known yet at the commit, and the next request waits for it.
+  private val alone = op.alloc && random
   private val free = state === State.idle && !io.search.changing
   private val leads = atCommit(!refused && op.alloc)
-  private val leadsOn = leads && io.next.op.bits.alloc && !io.next.op.bits.resumes && io.forward.alike
+  private val leadsOn = leads && io.next.op.bits.alloc && io.forward.alike
   private val mayLead = atCommit(!slow && !alone)
   private val opening = io.next.op.valid && (free || mayLead)
   io.open.valid := opening && io.next.needsCluster && !leadsOn
@@ -455,15 +380,10 @@ class Executor(implicit p: Params) extends Module {
       pick := lastSlot >> p.wordSlotBits
       later := Mux(io.search.foundHere, later, io.search.beyond)
     }
-    when(untimely) {
-      op.status := StatusCode.BadOpcode.U
-      op.refused := true.B
-    }
   }
   when(state === State.unit)(pick := io.walkPick)
   when(io.slow.start) {
     slow := true.B
-    op.resumes := false.B // the slow path goes on elsewhere
   }.elsewhen(io.next.take) {
     slow := false.B
   }
@@ -518,16 +438,16 @@ class Executor(implicit p: Params) extends Module {
 
   private def arrival: State.Type =
     Mux(
-      io.next.op.bits.alloc || io.next.op.bits.free || io.next.op.bits.status =/= StatusCode.Ok.U || untimely,
+      io.next.op.bits.alloc || io.next.op.bits.free || io.next.op.bits.status =/= StatusCode.Ok.U,
       State.look,
       State.unit
     )
 
   // The index does not tell NONFULL from FRAG; all other clusters' lists are known.
-  private val ofFrag = io.slow.indexed && Mux(op.resumes, asked.frag, commit.onFrag)
+  private val ofFrag = io.slow.indexed && commit.onFrag
   io.events := 0.U.asTypeOf(io.events)
   io.events.scan := ends
-  io.events.listMove := io.move.valid && io.move.bits.push
+  io.events.listMove := io.move.valid
   io.events.freed := frees
   io.events.allocFast := allocates && !fromList
   io.events.allocNonfull := allocates && fromList && io.slow.position === AllocWalk.Nonfull.U && !ofFrag
@@ -538,7 +458,7 @@ class Executor(implicit p: Params) extends Module {
   io.events.allocFail := io.slow.failed
 
   assert(
-    !(committing && slow && io.slow.indexed && !op.resumes && !io.search.found),
+    !(committing && slow && io.slow.indexed && !io.search.found),
     "the index names a cluster that has no free run"
   )
   assert(
@@ -548,9 +468,6 @@ class Executor(implicit p: Params) extends Module {
 }
 
 object Executor {
-
-  /** Cycles in which what a search passes over is weighed. */
-  val Weighing: Int = 2
 
   /** Upper bits of a count that are compared for a guess. */
   private val UpperBits: Int = 4

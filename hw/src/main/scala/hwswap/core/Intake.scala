@@ -11,11 +11,6 @@ class PipeOp(implicit p: Params) extends Bundle {
   /** What it is: an allocation, a free, or, if neither, something for a unit. */
   val alloc, free = Bool()
 
-  /** An allocation that may ask the host; one that goes on after that (its hint is where), and whether the host tried
-    * to reclaim something there.
-    */
-  val reclaim, resumes, tried = Bool()
-
   /** Why it is refused, or OK; and that it is. */
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val refused = Bool()
@@ -70,7 +65,6 @@ class Intake(implicit p: Params) extends Module {
     val op = CoreOp()
     val cpu = UInt(8.W)
     val order = UInt(p.orderBits.W)
-    val reclaim = Bool()
     val device = UInt(5.W)
     val offset = UInt(32.W)
     val nr = UInt(10.W)
@@ -83,18 +77,16 @@ class Intake(implicit p: Params) extends Module {
     val key = new HintKey
   }
 
-  /** What kind of request it is: an allocation by the CPU's hint, one that goes on, a free; and that it is about a
-    * cluster, whatever the hint.
+  /** What kind of request it is: an allocation, a free; and that it is about a cluster, whatever the hint.
     */
   private class Kind extends Bundle {
-    val byHint, resumes, free, ofCluster = Bool()
+    val alloc, free, ofCluster = Bool()
   }
 
-  /** A device, as far as ranges and places are compared with it; `listed`: it may be used. */
+  /** A device, as far as ranges are compared with it; `listed`: it may be used. */
   private class Bounds extends Bundle {
     val listed = Bool()
     val pages = UInt(p.usedBits.W)
-    val clusters = UInt(p.clusterCountBits.W)
   }
 
   /** The second place: the request with what was looked up for it, and the cluster that is read. */
@@ -127,7 +119,7 @@ class Intake(implicit p: Params) extends Module {
 
   // Accept.
   private val free = !first.valid && !unit.valid
-  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.free, CoreOp.reclaimDone)
+  private val plain = io.req.bits.op.isOneOf(CoreOp.alloc, CoreOp.free)
   io.req.ready := free && io.hintsReady
   when(free) {
     for ((name, field) <- first.bits.request.elements) field := io.req.bits.elements(name)
@@ -161,11 +153,9 @@ class Intake(implicit p: Params) extends Module {
   device.valid := request.device < p.devices.U && device.bits.info.claimed
   private val isNamed = p.check.B && request.op === CoreOp.dump
   private val kind = Wire(new Kind)
-  kind.byHint := request.op === CoreOp.alloc
-  kind.resumes := request.op === CoreOp.reclaimDone
+  kind.alloc := request.op === CoreOp.alloc
   kind.free := request.op === CoreOp.free
-  kind.ofCluster := isNamed || request.op.isOneOf(CoreOp.free, CoreOp.reclaimDone) ||
-    request.op.isOneOf(CoreOp.ofSlot)
+  kind.ofCluster := isNamed || request.op === CoreOp.free || request.op.isOneOf(CoreOp.ofSlot)
   private val ofOffset =
     (device.bits.info.base + request.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
 
@@ -176,7 +166,7 @@ class Intake(implicit p: Params) extends Module {
   private val secondMatches = nextIs(second.bits.accepted.key)
   private val overtaken = io.forward.newHint.valid && RegNext(Mux(leaving, firstMatches, secondMatches))
   private val changed = io.forward.newHint.valid &&
-    RegNext(Mux(leaving, firstMatches && kind.byHint, secondMatches && second.bits.kind.byHint))
+    RegNext(Mux(leaving, firstMatches && kind.alloc, secondMatches && second.bits.kind.alloc))
   io.forward.alike := RegNext(second.bits.accepted.key.asUInt === io.forward.key.asUInt)
   private val secondHint = Mux(overtaken, io.forward.newHint.bits.hint, second.bits.hint)
   private val cluster = Mux(changed, io.forward.newHint.bits.hint.cluster, second.bits.target)
@@ -189,17 +179,15 @@ class Intake(implicit p: Params) extends Module {
     second.bits.kind := kind
     second.bits.bounds.listed := device.valid && device.bits.listed
     second.bits.bounds.pages := device.bits.info.pages
-    second.bits.bounds.clusters := device.bits.clusters
     second.bits.hint := firstHint
     second.bits.target :=
-      Mux(kind.byHint, hintElse.cluster, Mux(isNamed, request.cluster, ofOffset))
-    when(kind.byHint && hintRead)(second.bits.target := io.hint.cluster)
+      Mux(kind.alloc, hintElse.cluster, Mux(isNamed, request.cluster, ofOffset))
+    when(kind.alloc && hintRead)(second.bits.target := io.hint.cluster)
   }
 
   // Fetch.
   private val fetched = second.bits.accepted.request
   private val is = second.bits.kind
-  private val alloc = is.byHint || is.resumes
   private val slot = fetched.offset(p.slotBits - 1, 0)
   io.read.valid := second.valid && !io.next.exclusive
   io.read.bits := cluster
@@ -207,8 +195,6 @@ class Intake(implicit p: Params) extends Module {
   // What is wrong with it.
   private val rangeValid = fetched.nr =/= 0.U && fetched.offset =/= 0.U && slot +& fetched.nr <= p.slots.U &&
     fetched.offset +& fetched.nr <= second.bits.bounds.pages
-  private val placeValid = (fetched.offset >> p.slotBits) < second.bits.bounds.clusters &&
-    (slot & SlotRange.lowSlots(fetched.order)) === 0.U
   private val missing = CoreOp.missing
   private val allowed = if (missing.isEmpty) true.B else !fetched.op.isOneOf(missing)
   private val status = WireDefault(
@@ -216,10 +202,9 @@ class Intake(implicit p: Params) extends Module {
       StatusCode.Ok.U,
       Seq(
         !allowed -> StatusCode.BadOpcode.U,
-        (alloc && !(fetched.cpu < p.cpus.U && fetched.order < p.orders.U)) -> StatusCode.BadCpu.U,
-        ((is.free || is.resumes) && !second.bits.bounds.listed) -> StatusCode.BadDevice.U,
-        (is.free && !rangeValid) -> StatusCode.BadRange.U,
-        (is.resumes && !placeValid) -> StatusCode.BadRange.U
+        (is.alloc && !(fetched.cpu < p.cpus.U && fetched.order < p.orders.U)) -> StatusCode.BadCpu.U,
+        (is.free && !second.bits.bounds.listed) -> StatusCode.BadDevice.U,
+        (is.free && !rangeValid) -> StatusCode.BadRange.U
       )
     )
   )
@@ -227,30 +212,22 @@ class Intake(implicit p: Params) extends Module {
   checked.bits.status := status
   checked.bits.refused := status =/= StatusCode.Ok.U
   checked.bits.lastSlot := (slot + fetched.nr - 1.U)(p.slotBits - 1, 0)
-  checked.bits.needsCluster := Mux(is.byHint, secondHint.valid, is.ofCluster)
+  checked.bits.needsCluster := Mux(is.alloc, secondHint.valid, is.ofCluster)
 
   // To the executor: the request, with its cluster, which was read in the cycle before.
   io.next.op.valid := second.valid && checked.valid && !io.forward.newHint.valid && !io.next.exclusive
-  io.next.op.bits.alloc := alloc
+  io.next.op.bits.alloc := is.alloc
   io.next.op.bits.free := is.free
-  io.next.op.bits.reclaim := fetched.reclaim || is.resumes
-  io.next.op.bits.resumes := is.resumes
-  io.next.op.bits.tried := fetched.nr =/= 0.U
   io.next.op.bits.status := checked.bits.status
   io.next.op.bits.refused := checked.bits.refused
   io.next.op.bits.cpu := fetched.cpu(p.cpuBits - 1, 0)
   io.next.op.bits.key := second.bits.accepted.key
   io.next.op.bits.order := fetched.order
   io.next.op.bits.hint := second.bits.hint
-  when(is.resumes) {
-    io.next.op.bits.hint.valid := true.B
-    io.next.op.bits.hint.last := slot - 1.U
-    io.next.op.bits.hint.whole := slot === 0.U
-  }
   io.next.op.bits.range.start := slot
   io.next.op.bits.range.last := checked.bits.lastSlot
   io.next.op.bits.nr := fetched.nr
-  io.next.op.bits.device := Mux(is.byHint, second.bits.hint.device, fetched.device(p.deviceBits - 1, 0))
+  io.next.op.bits.device := Mux(is.alloc, second.bits.hint.device, fetched.device(p.deviceBits - 1, 0))
   io.next.cluster := second.bits.target
   io.next.needsCluster := !checked.bits.refused && checked.bits.needsCluster
 

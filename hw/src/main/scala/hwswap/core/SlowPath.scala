@@ -51,7 +51,7 @@ class SlowPath(implicit p: Params) extends Module {
 
   private object State extends ChiselEnum {
     val idle, pick, visit, walk, recall, recalled, note, noted, choose, ask, answered, ends, fetch, load, search,
-        commit, turn, parked = Value
+        commit, turn = Value
   }
   private val state = RegInit(State.idle)
 
@@ -110,11 +110,6 @@ class SlowPath(implicit p: Params) extends Module {
   private val ownFrag = ListId(ClusterFlag.frag, io.work.order)
   listWalk.io.allFrag := before
   listWalk.io.noFrag := before && !fragThere
-  listWalk.io.full := io.work.reclaims
-
-  // Where FRAG ends for FREE_FIRST is not known any more when that cluster left it while the host was asked.
-  private val lost = Reg(Bool())
-  io.work.mute := RegNext(before && position === AllocWalk.Frag.U)
 
   // The index names one place on a device.
   private val indexes = p.indexed.B && io.policy.placement === PlacementPolicyCode.Indexed.U
@@ -217,7 +212,6 @@ class SlowPath(implicit p: Params) extends Module {
       asked := false.B
       resumed := false.B
       noted := false.B
-      lost := false.B
       when(chosen) {
         io.requeue.valid := true.B
         visits := visits + 1.U
@@ -321,7 +315,7 @@ class SlowPath(implicit p: Params) extends Module {
       head := io.lists.ends.head
       tail := io.lists.ends.tail
       last := io.lists.ends.head === io.lists.ends.tail
-      stop := Mux(before && position === AllocWalk.Frag.U && !lost, fragTail, io.lists.ends.tail)
+      stop := Mux(before && position === AllocWalk.Frag.U, fragTail, io.lists.ends.tail)
       io.read.valid := true.B
       io.query.look.valid := true.B
       state := State.load
@@ -344,9 +338,7 @@ class SlowPath(implicit p: Params) extends Module {
 
     is(State.commit) {
       io.read.valid := goesOn
-      when(io.work.searched && io.work.parks) {
-        state := State.parked
-      }.elsewhen(io.work.searched) {
+      when(io.work.searched) {
         resuming := false.B
         when(io.work.allocated) {
           state := State.idle
@@ -361,20 +353,6 @@ class SlowPath(implicit p: Params) extends Module {
           position := position + 1.U
           state := State.walk
         }
-      }
-    }
-
-    // The lists may have changed: one that is gone through is begun anew.
-    is(State.parked) {
-      when(io.work.start || io.work.dismissed) {
-        resuming := false.B
-        state := Mux(io.work.start, Mux(resuming, afterPlace, State.walk), State.idle)
-      }
-      when(io.work.moved.valid && io.work.moved.bits === fragTail) {
-        lost := true.B
-      }
-      when(io.work.start && !resuming && !whole) {
-        position := position + 1.U
       }
     }
 
@@ -408,7 +386,7 @@ class SlowPath(implicit p: Params) extends Module {
   }
 
   assert(
-    !(io.work.start && !state.isOneOf(State.idle, State.parked)),
+    !(io.work.start && state =/= State.idle),
     "a slow path begins before the one before it ended"
   )
   assert(!(io.work.searched && state =/= State.commit), "a cluster was searched that was not asked for")

@@ -37,9 +37,6 @@ class SwapDevice(implicit p: Params) extends Bundle {
   /** Its swapon: how many there had been. */
   val number = UInt(DevicePicker.NumberBits.W)
 
-  /** Slots in use for good: those that were when its clusters were listed. */
-  val bad = UInt(p.usedBits.W)
-
   /** The node it belongs to. */
   val node = UInt(Policy.NodeBits.W)
 
@@ -54,18 +51,17 @@ class SwapDevice(implicit p: Params) extends Bundle {
 }
 
 /** What happens to a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or
-  * its numbers of slots change; or, as a host's step, they change and its being available does not (`count`), or that
-  * alone does (`join`, `leave`).
+  * its numbers of slots change.
   */
 object DeviceOp extends ChiselEnum {
-  val none, claim, enable, disable, forget, adjust, count, join, leave = Value
+  val none, claim, enable, disable, forget, adjust = Value
 }
 
 /** A change of a device.
   *
   *   - claim: everything about the new device, which fits in the store, is in the request; `clusters` and `used` are
   *     given here
-  *   - adjust, count: `usedDelta`, slots, signed
+  *   - adjust: `usedDelta`, slots, signed
   */
 class DeviceChange(implicit p: Params) extends Bundle {
   val op = DeviceOp()
@@ -100,9 +96,6 @@ class SwapDevices(implicit p: Params) extends Module {
     /** Free slots of the devices with write permission. */
     val freeSlots = Output(UInt(p.usedBits.W))
 
-    /** More than half of all swap is in use, `vm_swap_full()`: three cycles behind a change. */
-    val halfUsed = Output(Bool())
-
     /** A count left its bounds (one cycle). */
     val fault = Output(Bool())
   })
@@ -123,31 +116,12 @@ class SwapDevices(implicit p: Params) extends Module {
   private val device = At(devices, change.device)
   private val used = (old.info.used.zext + change.usedDelta).asUInt
   private val writeok = WireDefault(old.info.writeok)
-  private val counting = op.isOneOf(DeviceOp.adjust, DeviceOp.count)
-  private val notFull = Mux(counting, used, old.info.used) =/= old.slots
-  private val available = MuxCase(
-    writeok && notFull,
-    Seq(
-      (op === DeviceOp.count) -> old.info.available,
-      (op === DeviceOp.join) -> true.B,
-      (op === DeviceOp.leave) -> false.B
-    )
-  )
+  private val counting = op === DeviceOp.adjust
+  private val available = writeok && Mux(counting, used, old.info.used) =/= old.slots
 
-  // What the sums of all devices gain or lose.
+  // What the sum of all devices' free slots gains or loses.
   private val free = (old.slots - old.info.used).zext
   private val freeDelta = WireDefault(0.S((p.usedBits + 1).W))
-
-  // All good slots of devices with write permission, and those in use of devices that have lost it: the size of swap
-  // counts the first only, the use counts both.
-  private val goodSlots, goneSlots = RegInit(0.U(p.usedBits.W))
-  private val goodDelta, goneDelta = WireDefault(0.S((p.usedBits + 1).W))
-  private val bad = Mux(old.listed, old.bad, old.info.used)
-  private val good = (old.slots - bad).zext
-  private val inUse = (old.info.used - bad).zext
-  private val gone = old.listed && !old.info.writeok
-  private val left = RegNext(freeSlots.zext - goneSlots.zext)
-  io.halfUsed := RegNext((left << 1) < goodSlots.zext)
 
   switch(op) {
     is(DeviceOp.claim) {
@@ -167,38 +141,28 @@ class SwapDevices(implicit p: Params) extends Module {
       writeok := true.B
       when(!old.listed) {
         device.number := swapons
-        device.bad := old.info.used
         swapons := swapons + 1.U
       }
       freeDelta := Mux(old.info.writeok, 0.S, free)
-      goodDelta := Mux(old.info.writeok, 0.S, good)
-      goneDelta := Mux(gone, -inUse, 0.S)
     }
     is(DeviceOp.disable) {
       writeok := false.B
       freeDelta := Mux(old.info.writeok, -free, 0.S)
-      goodDelta := Mux(old.info.writeok, -good, 0.S)
-      goneDelta := Mux(old.info.writeok, inUse, 0.S)
     }
     is(DeviceOp.forget) {
       device := 0.U.asTypeOf(device)
       writeok := false.B
       freeDelta := Mux(old.info.writeok, -free, 0.S)
-      goodDelta := Mux(old.info.writeok, -good, 0.S)
-      goneDelta := Mux(gone, -inUse, 0.S)
     }
-    is(DeviceOp.adjust, DeviceOp.count) {
+    is(DeviceOp.adjust) {
       device.info.used := used(p.usedBits - 1, 0)
       freeDelta := Mux(old.info.writeok, -change.usedDelta, 0.S)
-      goneDelta := Mux(gone, change.usedDelta, 0.S)
     }
   }
   when(changing) {
     device.info.writeok := writeok
     device.info.available := available
     freeSlots := (freeSlots.zext + freeDelta).asUInt(p.usedBits - 1, 0)
-    goodSlots := (goodSlots.zext + goodDelta).asUInt(p.usedBits - 1, 0)
-    goneSlots := (goneSlots.zext + goneDelta).asUInt(p.usedBits - 1, 0)
   }
   io.enter := RegNext(changing && available && !old.info.available, false.B)
   io.leave := RegNext(changing && !available && old.info.available, false.B)

@@ -84,21 +84,13 @@ object CommandDecode {
     val high = command.arg0(63, 32)
 
     def is(code: Int): Bool = opcode === code.U
-    val steps = p.steps.B && opcode >= OpcodeCode.StepTake.U && opcode <= OpcodeCode.StepFree.U
     val tables = opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U
     val selfTests = p.check.B && (is(OpcodeCode.Check) || is(OpcodeCode.Dump))
     val known = opcode <= OpcodeCode.Free.U ||
-      (opcode >= OpcodeCode.DiscardTake.U && opcode <= OpcodeCode.ReclaimDone.U) || selfTests || steps || tables
+      is(OpcodeCode.DiscardTake) || is(OpcodeCode.DiscardDone) || selfTests || tables
     val wantsDevice = !is(OpcodeCode.Nop) && !is(OpcodeCode.Alloc) && !is(OpcodeCode.Dump)
-    val list = MemMap.StepList.List
-    val named = get(command.arg1, list.Named).asBool
-    val wantsOffset = is(OpcodeCode.Free) || is(OpcodeCode.MarkBad) || is(OpcodeCode.DiscardDone) ||
-      is(OpcodeCode.ReclaimDone) || is(OpcodeCode.StepPut) || is(OpcodeCode.StepGive) || is(OpcodeCode.StepFree) ||
-      is(OpcodeCode.StepNext) || (is(OpcodeCode.StepTake) && named)
-    val ofDevice = command.arg1(0)
-    val wantsCpu = is(OpcodeCode.Alloc) || is(OpcodeCode.ReclaimDone) || (is(OpcodeCode.StepNext) && !ofDevice)
-    val wantsOrder = wantsCpu || is(OpcodeCode.StepTake) || is(OpcodeCode.StepPut) || is(OpcodeCode.StepGive) ||
-      is(OpcodeCode.StepNext)
+    val wantsOffset = is(OpcodeCode.Free) || is(OpcodeCode.MarkBad) || is(OpcodeCode.DiscardDone)
+    val wantsCpu = is(OpcodeCode.Alloc)
     val dumpEnd = low(p.clusterBits, 0) +& nr
     val badDump = is(OpcodeCode.Dump) && ((command.arg0 >> (p.clusterBits + 1)) =/= 0.U || dumpEnd > p.clusters.U ||
       command.arg1(2, 0) =/= 0.U)
@@ -108,7 +100,7 @@ object CommandDecode {
     d.refusal.opcode := !known
     d.refusal.protect := writesTables && !tableWrites
     d.refusal.device := wantsDevice && device >= p.devices.U
-    d.refusal.cpu := (wantsCpu && cpu >= p.cpus.U) || (wantsOrder && order >= p.orders.U)
+    d.refusal.cpu := wantsCpu && (cpu >= p.cpus.U || order >= p.orders.U)
     d.refusal.range := (wantsOffset && high =/= 0.U) || badDump
     d.place := MuxCase(
       CommandPlace.core,
@@ -152,15 +144,7 @@ object CommandDecode {
         OpcodeCode.Alloc.U -> CoreOp.alloc,
         OpcodeCode.Free.U -> CoreOp.free,
         OpcodeCode.DiscardTake.U -> CoreOp.discardTake,
-        OpcodeCode.DiscardDone.U -> CoreOp.discardDone,
-        OpcodeCode.ReclaimDone.U -> CoreOp.reclaimDone,
-        OpcodeCode.StepTake.U -> CoreOp.stepTake,
-        OpcodeCode.StepPut.U -> CoreOp.stepPut,
-        OpcodeCode.StepGive.U -> CoreOp.stepGive,
-        OpcodeCode.StepFree.U -> CoreOp.stepFree,
-        OpcodeCode.StepNext.U -> CoreOp.stepNext,
-        OpcodeCode.StepVisit.U -> CoreOp.stepVisit,
-        OpcodeCode.StepAvailable.U -> CoreOp.stepAvailable
+        OpcodeCode.DiscardDone.U -> CoreOp.discardDone
       )
     )
     d.core.cpu := cpu
@@ -173,9 +157,6 @@ object CommandDecode {
     d.core.flags := command.arg1(d.core.flags.getWidth - 1, 0)
     d.core.priority := command.arg2(15, 0).asSInt
     d.core.node := command.arg2(27, 24)
-    d.core.reclaim := get(command.head, head.Reclaim)
-    d.core.named := named
-    d.core.taken := get(command.arg1, list.Taken)
     d
   }
 }

@@ -32,7 +32,7 @@ class CommandExec(implicit p: Params) extends Module {
     val tableDone = Flipped(Valid(new TableResult))
     val busy = Output(Bool())
 
-    /** Pulses: a command was done; it ended in an error (NO_SPACE and NEED_RECLAIM are none). */
+    /** Pulses: a command was done; it ended in an error (NO_SPACE is none). */
     val finished = Output(Bool())
     val failed = Output(Bool())
   })
@@ -73,19 +73,18 @@ class CommandExec(implicit p: Params) extends Module {
   io.core.req.valid := mayGo && inCore.io.enq.ready
   io.core.req.bits := command.core
   private def isOne(codes: Int*): Bool = codes.map(command.opcode === _.U).reduce(_ || _)
-  private val answersDevice =
-    isOne(OpcodeCode.Alloc, OpcodeCode.ReclaimDone, OpcodeCode.StepTake, OpcodeCode.StepVisit)
+  private val allocates = isOne(OpcodeCode.Alloc)
   inCore.io.enq.valid := io.core.req.fire
   inCore.io.enq.bits.opcode := command.opcode
   inCore.io.enq.bits.irq := command.irq
-  inCore.io.enq.bits.device := answersDevice
-  inCore.io.enq.bits.offset := answersDevice || isOne(OpcodeCode.Check, OpcodeCode.DiscardTake)
+  inCore.io.enq.bits.device := allocates
+  inCore.io.enq.bits.offset := allocates || isOne(OpcodeCode.Check, OpcodeCode.DiscardTake)
 
   val coreResp = io.core.resp.fire
   io.core.resp.ready := !alone && io.out.ready
   inCore.io.deq.ready := coreResp
   private val coreStatus = Mux(io.fault, StatusCode.BusError.U, io.core.resp.bits.status)
-  private val carried = Seq(StatusCode.Ok, StatusCode.NeedReclaim).map(coreStatus === _.U).reduce(_ || _)
+  private val isOk = coreStatus === StatusCode.Ok.U
 
   io.dump.valid := state === State.dump
   io.dump.bits.cluster := command.low
@@ -110,8 +109,8 @@ class CommandExec(implicit p: Params) extends Module {
   io.out.bits.status := Mux(fromCore, coreStatus, status)
   private val result = MemMap.Completion.Result
   private val coreResult = MapAccess.word(
-    result.Slot -> Mux(carried && answered.offset, io.core.resp.bits.more ## io.core.resp.bits.offset, 0.U),
-    result.Type -> Mux(carried && answered.device, io.core.resp.bits.device, 0.U)
+    result.Slot -> Mux(isOk && answered.offset, io.core.resp.bits.offset, 0.U),
+    result.Type -> Mux(isOk && answered.device, io.core.resp.bits.device, 0.U)
   )
   io.out.bits.result := Mux(fromCore, coreResult, value)
   decoded := Mux(decoded, !(io.core.req.fire || (state === State.complete && io.out.fire)), io.in.valid)
@@ -162,6 +161,6 @@ class CommandExec(implicit p: Params) extends Module {
 
   io.busy := decoded || io.in.valid || state =/= State.idle || !alone
   io.finished := io.out.fire
-  private val fine = Seq(StatusCode.Ok, StatusCode.NoSpace, StatusCode.NeedReclaim)
+  private val fine = Seq(StatusCode.Ok, StatusCode.NoSpace)
   io.failed := io.out.fire && !fine.map(io.out.bits.status === _.U).reduce(_ || _)
 }

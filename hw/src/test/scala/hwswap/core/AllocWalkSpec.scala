@@ -17,13 +17,11 @@ class AllocWalkSpec extends AnyFunSpec with ChiselSim with Seeded {
       order: Int,
       freeFirst: Boolean,
       allFrag: Boolean,
-      noFrag: Boolean,
-      full: Boolean
+      noFrag: Boolean
   ): Seq[(Int, Boolean)] = {
     val small = order < 9
-    Seq(0 -> false).filter(_ => freeFirst) ++ Seq(21 -> false).filter(_ => full && allFrag) ++
-      Seq(nonfull(order) -> true).filter(_ => small) ++ Seq(0 -> false).filterNot(_ => freeFirst) ++
-      Seq(21 -> false).filter(_ => full && !allFrag) ++ Seq(frag(order) -> allFrag).filter(_ => small && !noFrag) ++
+    Seq(0 -> false).filter(_ => freeFirst) ++ Seq(nonfull(order) -> true).filter(_ => small) ++
+      Seq(0 -> false).filterNot(_ => freeFirst) ++ Seq(frag(order) -> allFrag).filter(_ => small && !noFrag) ++
       (if (order == 0) (1 to 9).flatMap(o => Seq(frag(o) -> true, nonfull(o) -> true)) else Nil)
   }
 
@@ -34,15 +32,13 @@ class AllocWalkSpec extends AnyFunSpec with ChiselSim with Seeded {
         for (order <- 0 until p.orders; _ <- 1 to 60) {
           val present = (0 until p.lists).filter(_ => random.nextInt(3) == 0).toSet
           val (freeFirst, allFrag, noFrag) = (random.nextBoolean(), random.nextBoolean(), random.nextBoolean())
-          val full = random.nextBoolean()
           dut.io.order.poke(order)
           dut.io.freeFirst.poke(freeFirst)
           dut.io.allFrag.poke(allFrag)
           dut.io.noFrag.poke(noFrag)
-          dut.io.full.poke(full)
           dut.io.nonEmpty.poke(present.map(BigInt(1) << _).sum.U)
           var from = 0
-          for ((list, whole) <- walk(order, freeFirst, allFrag, noFrag, full).filter(step => present(step._1))) {
+          for ((list, whole) <- walk(order, freeFirst, allFrag, noFrag).filter(step => present(step._1))) {
             dut.io.from.poke(from)
             dut.clock.step()
             dut.io.valid.expect(true)

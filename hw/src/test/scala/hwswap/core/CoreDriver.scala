@@ -16,7 +16,6 @@ final case class Answer(
     device: Int,
     offset: Int,
     cycles: Int,
-    more: Int = 0,
     dumped: Option[Dumped] = None
 )
 
@@ -58,10 +57,9 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
     )
   }
 
-  /** The request's fields, all 0 at first, as a host that names only what an operation needs. */
+  /** A request with the fields that its operation needs. */
   private def request(op: CoreOp.Type)(fields: CoreReq => Unit): Answer = {
     io.req.bits.op.poke(op)
-    io.req.bits.reclaim.poke(false)
     fields(io.req.bits)
     io.req.valid.poke(true)
     var wait = 0
@@ -87,7 +85,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
       int(resp.device),
       int(resp.offset),
       cycles,
-      int(resp.more),
       Option.when(op == CoreOp.dump && resp.status.peek().litValue == StatusCode.Ok)(dumped())
     )
     io.resp.ready.poke(true)
@@ -141,57 +138,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
     r.order.poke(order)
   }
   def alloc(cpu: Int, order: Int): Answer = forCpu(CoreOp.alloc, cpu, order)
-
-  /** An allocation that asks what can be reclaimed. */
-  def ask(cpu: Int, order: Int): Answer = request(CoreOp.alloc) { r =>
-    r.cpu.poke(cpu)
-    r.order.poke(order)
-    r.reclaim.poke(true)
-  }
-  def reclaimDone(cpu: Int, order: Int, device: Int, offset: Long, tried: Boolean): Answer =
-    request(CoreOp.reclaimDone) { r =>
-      r.cpu.poke(cpu)
-      r.order.poke(order)
-      r.device.poke(device)
-      r.offset.poke(offset)
-      r.nr.poke(if (tried) 1 else 0)
-    }
-
-  // STEP commands.
-  def stepTake(device: Int, flag: Int, order: Int = 0, named: Option[Long] = None): Answer =
-    request(CoreOp.stepTake) { r =>
-      r.device.poke(device)
-      r.flags.poke(flag)
-      r.order.poke(order)
-      r.named.poke(named.isDefined)
-      r.offset.poke(named.getOrElse(0L))
-    }
-  def stepPut(device: Int, offset: Long, flag: Int, order: Int = 0, taken: Boolean = false): Answer =
-    request(CoreOp.stepPut) { r =>
-      r.device.poke(device)
-      r.offset.poke(offset)
-      r.flags.poke(flag)
-      r.order.poke(order)
-      r.taken.poke(taken)
-    }
-  def stepGive(device: Int, offset: Long, nr: Int, order: Int = 0): Answer = request(CoreOp.stepGive) { r =>
-    r.device.poke(device)
-    r.offset.poke(offset)
-    r.nr.poke(nr)
-    r.order.poke(order)
-  }
-  def stepFree(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.stepFree, device, offset, nr)
-  def stepNext(device: Int, order: Int, offset: Long, cpu: Option[Int] = None): Answer =
-    request(CoreOp.stepNext) { r =>
-      r.device.poke(device)
-      r.order.poke(order)
-      r.offset.poke(offset)
-      r.cpu.poke(cpu.getOrElse(0))
-      r.flags.poke(if (cpu.isEmpty) 1 else 0)
-    }
-  def stepVisit(device: Int): Answer = onDevice(CoreOp.stepVisit, device)
-  def stepAvailable(device: Int, joins: Boolean): Answer =
-    onRange(CoreOp.stepAvailable, device, if (joins) 1 else 0, 0)
 
   def dump(cluster: Int): Answer = request(CoreOp.dump)(_.cluster.poke(cluster))
 

@@ -59,8 +59,6 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   executor.io.devices := devices
   executor.io.turn.done := unitDone
   executor.io.walkPick := 0.U
-  executor.io.halfUsed := false.B
-  executor.io.settled := true.B
   executor.io.policy := 0.U.asTypeOf(new Policy)
 
   slowStart := executor.io.slow.start
@@ -68,7 +66,6 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   allocated := executor.io.slow.allocated
   executor.io.slow.search := slowOpen.valid && !blank
   executor.io.slow.resuming := false.B
-  executor.io.slow.mute := false.B
   executor.io.slow.failed := slowFailed
   executor.io.slow.device := slowDevice
   executor.io.slow.list := list
@@ -438,7 +435,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     bits.alloc.poke(work.isInstanceOf[Wants])
     bits.free.poke(work.isInstanceOf[Frees])
     bits.refused.poke(work.isInstanceOf[Refused])
-    Seq(bits.reclaim, bits.resumes, bits.tried, bits.key.ofDevice, bits.hint.whole).foreach(_.poke(false))
+    Seq(bits.key.ofDevice, bits.hint.whole).foreach(_.poke(false))
     bits.status.poke(StatusCode.Ok)
     bits.hint.valid.poke(hint.valid)
     bits.hint.device.poke(hint.device)

@@ -17,8 +17,7 @@ private final case class Entered(
     device: Int,
     offset: Long,
     nr: Int,
-    cluster: Int,
-    reclaim: Boolean
+    cluster: Int
 )
 
 /** A device, as the intake looks at it. */
@@ -43,31 +42,16 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
     Drive(claimed = true, listed = true, 1, 3)
   )
   private val hints = mutable.Map.empty[(Int, Int), Place]
-  private val plain = Seq(CoreOp.alloc, CoreOp.free, CoreOp.reclaimDone)
+  private val plain = Seq(CoreOp.alloc, CoreOp.free)
   private val units = CoreOp.all.filterNot(plain.contains)
 
   /** What is not built. */
-  private val missing = Option.when(!p.check)(Seq(CoreOp.check, CoreOp.dump)).toSeq.flatten ++
-    Option
-      .when(!p.steps)(
-        Seq(
-          CoreOp.stepTake,
-          CoreOp.stepPut,
-          CoreOp.stepGive,
-          CoreOp.stepFree,
-          CoreOp.stepNext,
-          CoreOp.stepVisit,
-          CoreOp.stepAvailable
-        )
-      )
-      .toSeq
-      .flatten
+  private val missing = if (p.check) Nil else Seq(CoreOp.check, CoreOp.dump)
 
   def draw(): Entered = {
     val op = random.nextInt(10) match {
       case 0 | 1 | 2 | 3 => CoreOp.alloc
-      case 4 | 5 | 6 => CoreOp.free
-      case 7 => CoreOp.reclaimDone
+      case 4 | 5 | 6 | 7 => CoreOp.free
       case 8 => units(random.nextInt(units.size))
       case _ => CoreOp.all(random.nextInt(CoreOp.all.size))
     }
@@ -92,8 +76,7 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
       device,
       offset,
       nr,
-      random.nextInt(p.clusters),
-      random.nextBoolean()
+      random.nextInt(p.clusters)
     )
   }
 
@@ -102,15 +85,13 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
 
   /** Why it is refused, as the interface has it; the first reason counts. */
   private def status(r: Entered): Int = {
-    val resumes = r.op == CoreOp.reclaimDone
     val free = r.op == CoreOp.free
     val drive = drives.lift(r.device).filter(d => d.claimed && d.listed)
     val inCluster = r.nr > 0 && r.offset > 0 && r.offset % 512 + r.nr <= 512
     if (missing.contains(r.op)) StatusCode.BadOpcode
-    else if ((isAlloc(r) || resumes) && (r.cpu >= p.cpus || r.order >= p.orders)) StatusCode.BadCpu
-    else if ((free || resumes) && drive.isEmpty) StatusCode.BadDevice
+    else if (isAlloc(r) && (r.cpu >= p.cpus || r.order >= p.orders)) StatusCode.BadCpu
+    else if (free && drive.isEmpty) StatusCode.BadDevice
     else if (free && !(inCluster && r.offset + r.nr <= drive.get.pages)) StatusCode.BadRange
-    else if (resumes && !(r.offset / 512 < drive.get.clusters && r.offset % (1L << r.order) == 0)) StatusCode.BadRange
     else StatusCode.Ok
   }
 
@@ -158,7 +139,7 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
     op.status.expect(expected)
     op.refused.expect(expected != StatusCode.Ok)
     op.free.expect(r.op == CoreOp.free)
-    op.alloc.expect(isAlloc(r) || r.op == CoreOp.reclaimDone)
+    op.alloc.expect(isAlloc(r))
     if (expected != StatusCode.Ok) dut.io.next.needsCluster.expect(false)
     else {
       if (isAlloc(r)) {
@@ -166,8 +147,6 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
         assert((int(op.key.index), int(op.key.order)) == key(r))
         op.cpu.expect(r.cpu)
         op.order.expect(r.order)
-        op.resumes.expect(false)
-        op.reclaim.expect(r.reclaim)
         op.hint.valid.expect(hint.valid)
         dut.io.next.needsCluster.expect(hint.valid)
         if (hint.valid) {
@@ -181,19 +160,10 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
         op.nr.expect(r.nr)
         op.range.start.expect(r.offset % 512)
         op.range.last.expect(r.offset % 512 + r.nr - 1)
-      } else if (r.op == CoreOp.reclaimDone) {
-        op.device.expect(r.device)
-        op.order.expect(r.order)
-        op.resumes.expect(true)
-        op.reclaim.expect(true)
-        op.tried.expect(r.nr != 0)
-        op.hint.valid.expect(true)
-        op.hint.whole.expect(r.offset % 512 == 0)
-        if (r.offset % 512 != 0) op.hint.last.expect(r.offset % 512 - 1)
       }
       val drive = drives.lift(r.device).filter(d => d.claimed && r.offset < d.pages)
       if (r.op == CoreOp.dump) dut.io.next.cluster.expect(r.cluster)
-      else if (r.op == CoreOp.free || r.op == CoreOp.reclaimDone || CoreOp.ofSlot.contains(r.op)) {
+      else if (r.op == CoreOp.free || CoreOp.ofSlot.contains(r.op)) {
         dut.io.next.needsCluster.expect(true)
         for (d <- drive) dut.io.next.cluster.expect((d.base + r.offset / 512) % p.clusters)
       }
@@ -229,7 +199,6 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
         bits.offset.poke(r.offset)
         bits.nr.poke(r.nr)
         bits.cluster.poke(r.cluster)
-        bits.reclaim.poke(r.reclaim)
       }
       val hintsReady = random.nextInt(10) > 0
       dut.io.hintsReady.poke(hintsReady)
@@ -320,7 +289,7 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
 /** Requests leave the intake in order, checked, with the newest hint and with their cluster read, whatever the pace. */
 class IntakeSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val whole = Params(devices = 5, cpus = 3, clusters = 16)
-  private val lean = whole.copy(steps = false, check = false)
+  private val lean = whole.copy(check = false)
 
   // Requests are offered in so many per cent of the cycles, and taken in so many.
   for (
@@ -328,7 +297,7 @@ class IntakeSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       ("both sides at once", 100, 100, whole, false),
       ("idle cycles", 25, 100, whole, false),
       ("back-pressure", 100, 25, whole, true),
-      ("without steps and self-tests", 60, 60, lean, false)
+      ("without self-tests", 60, 60, lean, false)
     )
   )
     it(s"lets requests through as they are: $name") {

@@ -11,14 +11,11 @@ final case class Asked(
     cycles: Int,
     offset: Int,
     device: Int,
-    more: Int,
     meta: Option[(ClusterFlag.Type, Int, Int, Boolean)],
     walks: Seq[RowWalk.Type],
     move: Option[(Boolean, Boolean, Int, Int)],
     change: DeviceOp.Type,
-    usedDelta: Int,
-    hint: Option[(Boolean, Int, Boolean, Int, Int)],
-    requeue: Option[Int]
+    usedDelta: Int
 )
 
 /** Plays the shared state for a unit: device 1 with the clusters 3 to 6 of its engine, and one cluster that is open. */
@@ -59,19 +56,12 @@ class UnitBench(dut: CoreUnit) extends Peeks with Assertions {
     view.lists.nonEmpty(1).poke(present.map(1 << _).sum)
     view.lists.ends.head.poke(head)
   }
-  def availableList(first: Int, behind: Option[Int]): Unit = {
-    view.available.first.valid.poke(true)
-    view.available.first.bits.poke(first)
-    view.available.successor.valid.poke(behind.isDefined)
-    view.available.successor.bits.poke(behind.getOrElse(0))
-  }
 
   /** One request. */
   def run(op: CoreOp.Type)(fields: CoreReq => Unit): Asked = {
     val req = dut.io.req
     req.op.poke(op)
     Seq(req.offset, req.nr, req.order, req.flags, req.cpu).foreach(_.poke(0))
-    Seq(req.named, req.taken).foreach(_.poke(false))
     fields(req)
     dut.clock.step(2)
     dut.io.start.poke(true)
@@ -90,31 +80,19 @@ class UnitBench(dut: CoreUnit) extends Peeks with Assertions {
         def when_[T](valid: Bool)(value: => T): Option[T] = Option.when(bit(valid))(value)
         val meta = access.newMeta.bits
         val move = access.move.bits
-        val hint = access.newHint.bits
         asked = Some(
           Asked(
             int(dut.io.resp.status),
             cycles + 1,
             int(dut.io.resp.offset),
             int(dut.io.resp.device),
-            int(dut.io.resp.more),
             when_(access.newMeta.valid)(
               (of(ClusterFlag.all, meta.flag), int(meta.order), int(meta.count), bit(meta.taken))
             ),
             walks,
             when_(access.move.valid)((bit(move.unlink), bit(move.push), int(move.from), int(move.to))),
             of(DeviceOp.all, access.change.op),
-            access.change.usedDelta.peek().litValue.toInt,
-            when_(access.newHint.valid)(
-              (
-                bit(hint.key.ofDevice),
-                int(hint.key.index),
-                bit(hint.hint.valid),
-                int(hint.hint.cluster),
-                if (bit(hint.hint.whole)) 0 else int(hint.hint.last) + 1
-              )
-            ),
-            when_(access.requeue.valid)(int(access.requeue.bits))
+            access.change.usedDelta.peek().litValue.toInt
           )
         )
       }

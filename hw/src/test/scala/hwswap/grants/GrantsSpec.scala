@@ -192,7 +192,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.GrantsOnly) == 1)
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Grants) == 1)
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Clusters) == engine.clusters)
-      for (field <- Seq(RegMap.Caps.Tables, RegMap.Caps.Steps, RegMap.Caps.Check))
+      for (field <- Seq(RegMap.Caps.Tables, RegMap.Caps.Check))
         assert(host.field(RegMap.Caps.Offset, field) == 0)
       settings()
       assert(host.read(RegMap.Control.Offset) == put(RegMap.Control.Enable, 1))
