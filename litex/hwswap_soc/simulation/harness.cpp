@@ -2,9 +2,7 @@
 // Clocks the Verilated SoC, and prints its console.
 //
 // On standard output, a line each: "L <cycle> <text>" for every line of the console, with the sys cycle in which it
-// ended, and "C <cycle>" about twice a second. The last line is "C <cycle>" too. With --keyboard, standard input is
-// typed on the console, and "P <cycle> <text>" is a line that waits for its end, such as a prompt. On SIGTERM or
-// SIGINT, or at
+// ended, and "C <cycle>" about twice a second. The last line is "C <cycle>" too. On SIGTERM or SIGINT, or at
 // --max-cycles, it ends well: waves are complete. The memories are read from *.init files in the present directory.
 #include "Vsim.h"
 #include "verilated.h"
@@ -14,15 +12,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <deque>
 #include <memory>
 #include <string>
 
@@ -35,12 +29,10 @@ void on_signal(int) { stopped = 1; }
 constexpr std::uint64_t kHalfPeriod = 500'000;
 constexpr int kResetCycles = 16;
 constexpr std::uint64_t kReportEvery = 1 << 16;
-constexpr std::uint64_t kQuietCycles = 1 << 17;
 
 class Console {
 public:
   void take(char c, std::uint64_t cycle) {
-    last_ = cycle;
     if (c == '\n') {
       flush(cycle);
     } else if (c != '\r') {
@@ -51,23 +43,11 @@ public:
     std::printf("L %llu %s\n", static_cast<unsigned long long>(cycle), line_.c_str());
     std::fflush(stdout);
     line_.clear();
-    shown_ = 0;
   }
   bool empty() const { return line_.empty(); }
 
-  // Shows a line that has not ended, when nothing has come for a while; once.
-  void show_waiting(std::uint64_t cycle) {
-    if (line_.empty() || line_.size() == shown_ || cycle < last_ + kQuietCycles)
-      return;
-    shown_ = line_.size();
-    std::printf("P %llu %s\n", static_cast<unsigned long long>(cycle), line_.c_str());
-    std::fflush(stdout);
-  }
-
 private:
   std::string line_;
-  std::size_t shown_ = 0;
-  std::uint64_t last_ = 0;
 };
 
 class Simulation {
@@ -112,7 +92,6 @@ public:
     // Seen just before the clock's edge, as a receiver on that clock would.
     const bool sent = top_->serial_source_valid;
     const char data = static_cast<char>(top_->serial_source_data);
-    const bool typed = top_->serial_sink_valid && top_->serial_sink_ready;
     top_->clocks_reset = cycles_ < kResetCycles;
     top_->clocks_sys = 1;
     evaluate();
@@ -124,17 +103,6 @@ public:
     ++cycles_;
     if (sent)
       console.take(data, cycles_);
-    if (typed)
-      keys_.pop_front();
-    top_->serial_sink_valid = !keys_.empty();
-    top_->serial_sink_data = keys_.empty() ? 0 : static_cast<unsigned char>(keys_.front());
-  }
-
-  // Types what has come on standard input.
-  void read_keyboard() {
-    char part[256];
-    for (ssize_t got; (got = read(STDIN_FILENO, part, sizeof(part))) > 0;)
-      keys_.insert(keys_.end(), part, part + got);
   }
 
   std::uint64_t cycles() const { return cycles_; }
@@ -166,7 +134,6 @@ private:
 
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vsim> top_;
-  std::deque<char> keys_;
 #ifdef HWSWAP_WAVES
   std::unique_ptr<VerilatedFstC> waves_;
 #endif
@@ -182,13 +149,11 @@ int main(int argc, char **argv) {
   unsigned latency = 16;
   double ratio = 1.0;
   std::uint64_t max_cycles = 0;
-  bool keyboard = false;
   std::string wave;
   CLI::App app{"The simulated SoC."};
   app.add_option("--dram-latency", latency, "cycles to the first beat")->check(CLI::Range(2, 60000));
   app.add_option("--engine-ratio", ratio, "engine clock to sys clock")->check(CLI::Range(0.05, 20.0));
   app.add_option("--max-cycles", max_cycles, "stop then; 0: never");
-  app.add_flag("--keyboard", keyboard, "type standard input on the console");
 #ifdef HWSWAP_WAVES
   app.add_option("--wave", wave, "FST file to write");
 #endif
@@ -196,19 +161,12 @@ int main(int argc, char **argv) {
   std::signal(SIGTERM, on_signal);
   std::signal(SIGINT, on_signal);
 
-  if (keyboard)
-    fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_NONBLOCK);
-
   Simulation simulation(latency, ratio, wave);
   Console console;
   auto reported = std::chrono::steady_clock::now();
   while (!stopped && (max_cycles == 0 || simulation.cycles() < max_cycles)) {
     simulation.cycle(console);
     if (simulation.cycles() % kReportEvery == 0) {
-      if (keyboard) {
-        simulation.read_keyboard();
-        console.show_waiting(simulation.cycles());
-      }
       const auto now = std::chrono::steady_clock::now();
       if (now - reported > std::chrono::milliseconds(500)) {
         reported = now;

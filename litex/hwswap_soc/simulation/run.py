@@ -58,7 +58,6 @@ def run(
     wave: Path | None = None,
     on_line: Callable[[str], None] | None = None,
     on_progress: Callable[[int, float], None] | None = None,
-    on_waiting: Callable[[str], str | None] | None = None,
 ) -> Result:
     """Runs `image` on the model in folder `model`.
 
@@ -73,8 +72,6 @@ def run(
         wave: FST file to write, for a model with `waves`.
         on_line: called with every line of the console.
         on_progress: called about twice a second with cycles and seconds so far.
-        on_waiting: called with a line of the console that waits for its end, such as a prompt; what it returns is typed
-            on the console, and with None the run ends. While it returns "", it is called again after each line.
     """
     model = Path(model).resolve()
     facts = load_facts(model)
@@ -92,14 +89,12 @@ def run(
         if not facts["waves"]:
             raise InputError(f"the model in {model} cannot write waves: build it with --wave")
         command += ["--wave", str(Path(wave).resolve())]
-    if on_waiting is not None:
-        command.append("--keyboard")
     with tempfile.TemporaryDirectory(prefix="soc-sim-") as folder:
         for initial in (model / "gateware").glob("*.init"):
             if initial.name != STORAGE:
                 (Path(folder) / initial.name).symlink_to(initial)
         write_storage(image, Path(folder) / STORAGE, facts["ram_size"])
-        return _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting)
+        return _watch(command, folder, pattern, max_seconds, on_line, on_progress)
 
 
 def load_facts(model: Path) -> dict:
@@ -149,30 +144,19 @@ def _messages(stream) -> Iterator[tuple[str, int, str]]:
     for raw in stream:
         kind, _, rest = raw.decode(errors="replace").rstrip("\n").partition(" ")
         cycle, _, text = rest.partition(" ")
-        if kind in ("L", "C", "P") and cycle.isdigit():
+        if kind in ("L", "C") and cycle.isdigit():
             yield kind, int(cycle), text
 
 
-def _type(process: subprocess.Popen, text: str | None) -> bool:
-    """Types text on the console; ends the run, and returns False, when there is none."""
-    if text is None:
-        process.send_signal(signal.SIGTERM)
-        return False
-    process.stdin.write(text.encode())
-    process.stdin.flush()
-    return True
-
-
-def _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiting) -> Result:
+def _watch(command, folder, pattern, max_seconds, on_line, on_progress) -> Result:
     """Runs the harness in `folder` and reads what it prints."""
     result = Result(reason="max-cycles" if "--max-cycles" in command else "ended")
     started = time.monotonic()
-    waiting = ""
     # A session of its own: Ctrl-C is for us, who then stop it properly.
     process = subprocess.Popen(
         command,
         cwd=folder,
-        stdin=subprocess.PIPE if on_waiting else subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -190,17 +174,8 @@ def _watch(command, folder, pattern, max_seconds, on_line, on_progress, on_waiti
                 if pattern and pattern.search(text):
                     result.reason = "stop"
                     process.send_signal(signal.SIGTERM)
-            elif kind == "P":
-                waiting = text
             elif on_progress:
                 on_progress(cycle, result.seconds)
-            if on_waiting and waiting and kind in "LP" and result.reason != "stop":
-                typed = on_waiting(waiting)
-                if not _type(process, typed):
-                    result.lines.append(waiting)
-                    result.reason = "stop"
-                elif typed:
-                    waiting = ""
             if max_seconds is not None and result.seconds > max_seconds and result.reason != "stop":
                 result.reason = "max-seconds"
                 process.send_signal(signal.SIGTERM)

@@ -49,16 +49,6 @@ def fill_linux_smp(parser: Parser) -> Run:
     return linux_smp.run
 
 
-def fill_session(parser: Parser) -> Run:
-    """Add the arguments of `soc session`."""
-    from hwswap_soc.linux import linux_session
-
-    parser.describe(linux_session)
-    linux_session.add_arguments(parser)
-    options.output_folder(parser, linux_session.OUTPUT)
-    return linux_session.run
-
-
 def fill_card_files(parser: Parser) -> Run:
     """Add the arguments of `soc card files`."""
     from hwswap_soc.linux import card_files
@@ -225,7 +215,6 @@ def add_commands(commands: Commands) -> None:
     command(actions, "bench", "compare allocation by software and by the engine in CPU cycles", fill_bench)
     command(actions, "linux", "boot Linux on the simulated SoC, and swap in every mode", fill_linux)
     command(actions, "linux-smp", "the same on several harts: what calls cost beside each other", fill_linux_smp)
-    command(actions, "session", "type commands into the shell of Linux on the simulated SoC", fill_session)
     command(actions, "board", "tell whether a board and a CPU go together", fill_board)
     command(actions, "timing", "show size and timing of a bitstream", fill_timing)
     command(actions, "fmax", "measure Fmax and size of the engine alone", fill_fmax)
