@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linux on the SoC: what it boots from, runs of it on the simulated SoC, and what they say.
 
-For `boards`: `devicetree`, `linux_image` (OpenSBI, kernel and initramfs at their addresses), `card_image`. `linux` with
-`linux_result` and `linux_table`, `linux_session`, `card_files`, `card_image` and `card_write` are commands of
-`hwswap soc`.
+For `boards`: `devicetree`, `linux_image` (OpenSBI, kernel and initramfs at their addresses), `card_image`. Commands of
+`hwswap soc`: `linux` and `linux_smp`, whose runs follow `linux_plan` and are judged by `linux_result`; `card_files`,
+`card_image` and `card_write`.
 """
