@@ -82,9 +82,31 @@ def test_tables(tmp_path):
     found = saved(tmp_path, ALLOC, Figure("allocate order 0", "engine", 2.449, "instructions"), FREE)
     assert "| allocate order 0 | instructions | 465 (p99 700) | 2.45 |" in tables.markdown(found["calls"])
     assert "| free order 0 | instructions | 329 | - |" in tables.markdown(found["calls"])
-    assert "465 : 2.45" in tables.short(found, [["calls", "allocate order 0"]])
+    assert "allocate order 0: 465 instructions : 2.45 instructions" in tables.checks(
+        found, [["calls", "allocate order 0"]]
+    )
     with pytest.raises(ResultError, match="allocate order 1"):
-        tables.short(found, [["calls", "allocate order 1"]])
+        tables.checks(found, [["calls", "allocate order 1"]])
+
+
+@pytest.mark.parametrize(
+    ("tuned", "engine", "box", "ratio"),
+    [
+        (400, 300, "**pays**", "0.75"),
+        (300, 300, "even", "1.00"),
+        (250, 300, "**loses**", "1.20"),
+        (900, 700, "**loses**", "1.51"),
+    ],
+)
+def test_verdict_is_by_the_best_software(tmp_path, tuned, engine, box, ratio):
+    columns = {"kernel": 465, "tuned": tuned, "grants": engine}
+    found = saved(tmp_path, *(Figure("alloc", name, value, "instructions") for name, value in columns.items()))
+    row = {"result": "calls", "what": "alloc", "software": "kernel", "tuned": "tuned", "engine": "grants"}
+    line = tables.verdict(found, [row]).splitlines()[-1]
+    assert line.startswith(f"| {box} |")
+    assert line.endswith(f"| {ratio} |")
+    with pytest.raises(ResultError, match="no column oracle"):
+        tables.verdict(found, [row | {"engine": "oracle"}])
 
 
 def test_pages_are_those_of_the_record():

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as tables of pages: docs/results.md, and the short table of README.
+"""Results as tables of pages: docs/results.md, and those of README.
 
 docs/results.md is made whole: the results on record in the order of results/pages.toml, each with the remarks that are
-beside it as results/NAME.md. README's table is between two comments.
+beside it as results/NAME.md. README's verdict and its checks are between comments.
 """
 
+import itertools
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,9 @@ from hwswap.results.schema import RECORD, Figure, Result, ResultError
 
 PAGE = paths.ROOT / "docs/results.md"
 README = paths.ROOT / "README.md"
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+EVEN = 0.03
+"""Two figures are even when one is this share of the other off, or less."""
+
 HEAD = (
     "<!-- SPDX-License-Identifier: Apache-2.0 -->\n<!-- Made by `make docs` from results/: edit those. -->\n# Results\n"
 )
@@ -84,39 +87,75 @@ def page(results: Mapping[str, Result], order: Sequence[str], folder: Path = REC
     return "\n".join(parts)
 
 
-def short(results: Mapping[str, Result], rows: Sequence[Sequence[str]]) -> str:
-    """Return README's table: a row for each pair of a result and one of its rows.
+def _row(results: Mapping[str, Result], name: str, what: str) -> tuple[Result, dict[str, Figure]]:
+    result = results.get(name)
+    found = {figure.of: figure for figure in result.figures if figure.what == what} if result else {}
+    if not result or not found:
+        raise ResultError(f"results/pages.toml wants '{what}' of {name} for README, which is not in results/")
+    return result, found
+
+
+def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) -> str:
+    """Return README's verdict: where the engine pays, is even and loses, by its ratio to the best software.
+
+    Args:
+        results: those on record.
+        rows: of each row, `result` and `what` name it, `software`, `engine` and, where it was measured, `tuned` are
+            columns of it.
+
+    Raises:
+        ResultError: a row or a column is not on record.
+    """
+    lines: dict[str, list[str]] = {"**pays**": [], "even": [], "**loses**": []}
+    for row in rows:
+        result, found = _row(results, row["result"], row["what"])
+        names = {key: row[key] for key in ("software", "tuned", "engine") if key in row}
+        missing = [name for name in names.values() if name not in found]
+        if missing:
+            raise ResultError(f"'{row['what']}' of {row['result']} has no column {missing[0]}, which pages.toml names")
+        value = {key: found[name].value for key, name in names.items()}
+        ratio = value["engine"] / min(value[key] for key in value if key != "engine")
+        box = "**pays**" if ratio < 1 - EVEN else "**loses**" if ratio > 1 + EVEN else "even"
+        values = [number(value[key]) if key in value else "-" for key in ("software", "tuned", "engine")]
+        unit = found[names["engine"]].unit
+        lines[box].append(_line([box, f"{result.title}: {row['what']}", *values, unit, f"{ratio:.2f}"]))
+    head = [
+        _line(["", "", "stock", "tuned", "engine", "unit", "ratio"]),
+        _line(["---", "---", *["---:"] * 3, "---", "---:"]),
+    ]
+    return "\n".join([*head, *itertools.chain(*lines.values())]) + "\n"
+
+
+def checks(results: Mapping[str, Result], rows: Sequence[Sequence[str]]) -> str:
+    """Return README's list of what was compared: a line for each pair of a result and one of its rows.
 
     Raises:
         ResultError: there is no such row.
     """
-    lines = [_line(["figure", "value", "unit", "command (commit)", "leaves out"]), _line(["---"] * 5)]
+    lines = []
     for name, what in rows:
-        result = results.get(name)
-        found = [figure for figure in result.figures if figure.what == what] if result else []
-        if not result or not found:
-            raise ResultError(f"results/pages.toml wants '{what}' of {name} for README, which is not in results/")
-        values = " : ".join(number(figure.value) for figure in found)
-        whose = " : ".join(figure.of for figure in found if figure.of)
-        said = f"{result.title}: {what}" + (f"; {whose}" if whose else "")
-        lines.append(_line([said, values, found[0].unit, f"`{result.command}` ({result.commit})", result.leaves_out]))
+        result, found = _row(results, name, what)
+        values = " : ".join(f"{number(figure.value)} {figure.unit}" for figure in found.values())
+        lines.append(f"- {result.title}: {what}: {values} (`{result.command}`, {result.commit[:7]}).")
     return "\n".join(lines) + "\n"
 
 
-def between(text: str, table: str) -> str:
-    """Return README's text with its table in place.
+def between(text: str, name: str, table: str) -> str:
+    """Return README's text with a table in its place.
 
     Raises:
         ResultError: the comments are not there.
     """
-    pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    pattern = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
     if not pattern.search(text):
-        raise ResultError(f"README.md has not {BEGIN} and {END}, between which its table belongs")
-    return pattern.sub(lambda _: f"{BEGIN}\n{table}{END}", text)
+        raise ResultError(f"README.md has not {begin} and {end}, between which its table belongs")
+    return pattern.sub(lambda _: f"{begin}\n{table}{end}", text)
 
 
 def pages(results: Mapping[str, Result]) -> dict[Path, str]:
     """Return the pages that are made of the results on record, as they have to be."""
     wanted = tomllib.loads((RECORD / "pages.toml").read_text())
-    readme = between(README.read_text(), short(results, wanted["readme"]))
+    readme = between(README.read_text(), "verdict", verdict(results, wanted["verdict"]))
+    readme = between(readme, "checks", checks(results, wanted["checks"]))
     return {PAGE: page(results, wanted["order"]), README: readme}
