@@ -202,7 +202,7 @@ report: setup ## a page of all figures on record, or of RESULTS=build/results be
 compare: setup ## figures of two folders, with tolerances [A=results] [B=build/results]
 	@$(ENV) python -m hwswap compare $(A) $(B)
 
-# SCHEDULER=tcp://host:8786 or SLURM=jobs in the place of this machine (docs/report.md).
+# SCHEDULER=tcp://host:8786 or SLURM=jobs in the place of this machine (docs/guest.md).
 sweep: model model-wide ## a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
 	@$(ENV) python -m hwswap sweep $(or $(FILE),sim/sweeps/example.toml) $(if $(JOBS),--jobs $(JOBS)) \
 		$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(SLURM),--slurm $(SLURM))
@@ -253,7 +253,7 @@ bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
 bitstream flash: export CPU := $(or $(CPU),vexriscv)
 bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
 
-bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=grants-only]: see docs/board.md
+bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=grants-only]: see docs/soc.md
 	@$(ENV) python -m hwswap soc board $(BOARD) $(CPU)
 	@$(B) $(bitstream_steps)
 	@$(ENV) python -m hwswap soc timing build/bitstream-$(BOARD)-$(CPU)
@@ -328,7 +328,7 @@ soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: call
 	@$(B) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp modules-riscv-smp initramfs-riscv-smp
 	@$(ENV) python -m hwswap soc linux-smp $(if $(HARTS),--harts $(HARTS))
 
-linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
+linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/soc.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
 	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap soc card files \

@@ -2,7 +2,7 @@
 """Linux 7.3.4 reads large folios wrong from a swap file on a synchronous device: which pages, and why.
 
 No patch of ours and no engine is there: the kernel is the unpatched one. The file is of two pieces and more on a RAM
-disk with ext2, whose map of blocks lies between them. docs/guest.md has the cause.
+disk with ext2, whose map of blocks lies between them. docs/wrong-read.md has the cause.
 """
 
 import json
@@ -44,7 +44,7 @@ def extents(guest: Guest, device: str, arguments: str = "") -> dict[str, Any]:
 
 
 def test_large_folios_across_extents_are_read_wrong(guest: Guest, record_property: Any) -> None:
-    """Exactly the pages behind the end of an extent. If none is, the kernel was mended: docs/guest.md is to say so."""
+    """Exactly the pages behind the end of an extent. If none is, the kernel was mended: change docs/wrong-read.md."""
     found = extents(guest, "/dev/ram0")
     for name, value in found.items():
         record_property(name, value)

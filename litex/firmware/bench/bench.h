@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bench's parts; docs/bench-soc.md tells what is measured. */
+/* The bench's parts; docs/soc.md tells what is measured. */
 #ifndef HWSWAP_BENCH_H
 #define HWSWAP_BENCH_H
 

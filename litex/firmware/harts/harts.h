@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bench on several harts: its parts; docs/bench-harts.md tells what is measured. */
+/* The bench on several harts: its parts; docs/soc.md tells what is measured. */
 #ifndef HWSWAP_HARTS_H
 #define HWSWAP_HARTS_H
 

@@ -2,7 +2,7 @@
 """What the bench firmware says, read and judged.
 
 A run prints a JSON object for the platform and one for each *cell*: a scheme, a state of the swap device, an order, and
-an operation (docs/bench-soc.md).
+an operation (docs/soc.md).
 """
 
 import json

@@ -2,7 +2,7 @@
 """What the firmware `harts` says, read; and its figures.
 
 A run prints a JSON object for the platform, and for each scheme, state of the device, load and number of harts: a
-*cell* for each operation, and what harts waited for each kind of lock (docs/bench-harts.md).
+*cell* for each operation, and what harts waited for each kind of lock (docs/soc.md).
 """
 
 from dataclasses import dataclass, field

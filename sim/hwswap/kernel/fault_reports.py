@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public reports of faults of the swap allocator, each made again in a guest, on four kernels.
 
-A report is a folder of tests/reports (docs/reports.md): report.toml says what was seen and what must hold, run.sh tries
-it in the guest. Each report has a guest of its own for each kernel: `unpatched`, and the patched one with the driver in
-mode `off`, `hint` and `scan`, the last two with the engine. Results are kept as they come: an interrupted run goes on
-where it stopped, and what has held is not run again while report, kernel, guest and engine are the same. The exit
-status is 1 when something does not hold, 2 when the command is called wrongly.
+A report is a folder of tests/reports (docs/fault-reports.md): report.toml says what was seen and what must hold, run.sh
+tries it in the guest. Each report has a guest of its own for each kernel: `unpatched`, and the patched one with the
+driver in mode `off`, `hint` and `scan`, the last two with the engine. Results are kept as they come: an interrupted run
+goes on where it stopped, and what has held is not run again while report, kernel, guest and engine are the same. The
+exit status is 1 when something does not hold, 2 when the command is called wrongly.
 """
 
 import argparse
