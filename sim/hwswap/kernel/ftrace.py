@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the kernel's tracepoint text to trace records (docs/traces.md, "Recording from the kernel's tracepoints")."""
+"""From the kernel's tracepoint text to trace records (docs/traces.md, "Recording from tracepoints")."""
 
 import re
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 /*
  * hwswap: an engine that says where the swap allocator finds room.
  *
- * The module comes and goes. docs/driver.md has a table of the other files, from the
+ * The module comes and goes. docs/driver.md lists the other files, from the
  * highest layer to the lowest: each uses those of layers below its own, and no other.
  */
 #include <linux/mm.h>
