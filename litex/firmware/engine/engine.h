@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Access to the engine from bare metal: registers, the command ring, and the CPU pages (docs/interface.md).
+ * Access to the engine from bare metal: registers, the command ring, and the CPU pages (docs/engine.md).
  *
  * Registers of 64 bits are accessed in halves. What starts something starts on its lowest byte, so the upper half is
  * written first; a response's upper half, which says that it is there, is read first.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks and grants beside the stock allocator (docs/marks-and-grants.md), as the kernel has them: what changes is
+ * Marks and grants beside the stock allocator (docs/grants.md), as the kernel has them: what changes is
  * stored where the engine reads it, and marked; a grant says where the allocator's next search begins, and the
  * allocator's own code does the rest.
  *

@@ -6,7 +6,7 @@ only for speed: bitmaps may be torn, summaries old. What the engine does promise
 legal when its bitmap was read; no unit is on offer twice; a device that is gone is offered no more.
 
 Each access to host memory is a step of its own (`Grants.steps`), as in hwswap.model.marks. Slots are of 4 KiB. Source:
-docs/marks-and-grants.md.
+docs/grants.md.
 """
 
 from collections.abc import Generator, Iterator

@@ -7,7 +7,7 @@ more (GROUP). The kernel stores, the engine clears and reads; neither asks the o
 here, so that a test can put them into any order: `change` and `mark` are the kernel's, `Scanner` is the engine's.
 
 In which order a CPU's stores become visible is no matter of this model: they do at once. hwswap.verify.mark_race has
-that. Source: docs/marks-and-grants.md.
+that. Source: docs/grants.md.
 """
 
 from collections.abc import Generator, Iterator

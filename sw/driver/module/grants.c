@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Marks and grants (docs/marks-and-grants.md). The kernel stores which clusters have
+ * Marks and grants (docs/grants.md). The kernel stores which clusters have
  * changed, and takes grants, in memory that it is given here; the engine reads and
  * writes the same memory by itself. So there is nothing to do for an allocation or a
  * free: what is left are swap devices that come and go (devices.c).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hwswap_softgrants: the engine's side of marks and grants (docs/marks-and-grants.md)
+ * hwswap_softgrants: the engine's side of marks and grants (docs/grants.md)
  * in software. It reads which clusters have changed, keeps of each what the engine
  * keeps, and fills the rings of CPUs that want it, in the order of
  * sim/hwswap/model/grants.py. It stands in for the engine in tests and benches: what

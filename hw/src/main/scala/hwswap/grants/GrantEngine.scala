@@ -6,8 +6,8 @@ import chisel3._
 import chisel3.util.RegEnable
 import hwswap.bus.Axi4
 
-/** The engine's part in interface 2 (docs/marks-and-grants.md): finds out which clusters have changed, keeps summaries
-  * of all, and grants free places to the CPUs that want any.
+/** The engine's part in interface 2 (docs/grants.md): finds out which clusters have changed, keeps summaries of all,
+  * and grants free places to the CPUs that want any.
   */
 class GrantEngine(implicit p: Params) extends Module {
   val settings = IO(Input(new GrantSettings))
