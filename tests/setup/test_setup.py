@@ -94,19 +94,19 @@ def test_cache_that_cannot_be_made(env: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_java_missing(env: dict[str, str], tmp_path: Path) -> None:
-    refused(run("java-check", env, JAVA_HOME=str(tmp_path / "none")), "no Java compiler", "17 or later")
+    refused(run("preflight", env, "java", JAVA_HOME=str(tmp_path / "none")), "no Java compiler", "17 or later")
 
 
 @pytest.mark.parametrize(("printed", "version"), [("javac 1.8.0_292", "8"), ("javac 11.0.22", "11")])
 def test_java_too_old(env: dict[str, str], tmp_path: Path, printed: str, version: str) -> None:
     stand_in({"PATH": f"{tmp_path}/jdk/bin"}, "javac", f"echo {printed}")
-    refused(run("java-check", env, JAVA_HOME=str(tmp_path / "jdk")), f"of Java {version}:", "17 or later")
+    refused(run("preflight", env, "java", JAVA_HOME=str(tmp_path / "jdk")), f"of Java {version}:", "17 or later")
 
 
 @pytest.mark.parametrize("printed", ["javac 17.0.15", "javac 21.0.9", "javac 25"])
 def test_java_new_enough(env: dict[str, str], tmp_path: Path, printed: str) -> None:
     stand_in({"PATH": f"{tmp_path}/jdk/bin"}, "javac", f"echo {printed}")
-    result = run("java-check", env, JAVA_HOME=str(tmp_path / "jdk"))
+    result = run("preflight", env, "java", JAVA_HOME=str(tmp_path / "jdk"))
     assert result.returncode == 0, result.stderr
 
 
