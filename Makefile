@@ -289,13 +289,15 @@ soc-model: setup ## the simulated SoC, CPU=vexriscv|rocket: build/soc-model-CPU
 	@$(B) rtl-soc $(soc_model)
 
 # Others install it by `pip install ./litex/hwswap_litex`, or the wheel.
+litex_core_steps := rtl-soc-full rtl-soc-grants-only litex-core
+
 litex-core: setup ## the LiteX core with its Verilog in two profiles: build/litex-core, and as a wheel build/wheels
-	@$(B) litex-core
+	@$(B) $(litex_core_steps)
 	@$(ENV) python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/wheels \
 		./litex/hwswap_litex
 
 litex-example: setup ## that core in an environment of its own, and its example SoC: build/litex-example
-	@$(B) litex-core litex-example
+	@$(B) $(litex_core_steps) litex-example
 
 soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
 	@$(if $(IMAGE),,$(MAKE) --no-print-directory -s -C litex/firmware OUT=$(CURDIR)/build/firmware-$(CPU) \

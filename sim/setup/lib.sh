@@ -43,7 +43,8 @@ key() {
 		list+=("$item")
 		[ -d "$item" ] || continue
 		# What builds and editors leave there is no source.
-		found=$(find "$item" \( -name target -o -name __pycache__ -o -name '.*' \) -prune -o -type f -print | LC_ALL=C sort)
+		found=$(find "$item" \( -name target -o -name __pycache__ -o -name '*.egg-info' -o -name '.*' \) -prune -o \
+			-type f -print | LC_ALL=C sort)
 		while read -r item; do list+=(":$item" "$item"); done <<<"$found"
 	done
 	hash_of "${list[@]}"

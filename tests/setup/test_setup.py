@@ -94,19 +94,19 @@ def test_cache_that_cannot_be_made(env: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_java_missing(env: dict[str, str], tmp_path: Path) -> None:
-    refused(run("java-check", env, JAVA_HOME=str(tmp_path / "none")), "no Java compiler", "17 or later")
+    refused(run("preflight", env, "java", JAVA_HOME=str(tmp_path / "none")), "no Java compiler", "17 or later")
 
 
 @pytest.mark.parametrize(("printed", "version"), [("javac 1.8.0_292", "8"), ("javac 11.0.22", "11")])
 def test_java_too_old(env: dict[str, str], tmp_path: Path, printed: str, version: str) -> None:
     stand_in({"PATH": f"{tmp_path}/jdk/bin"}, "javac", f"echo {printed}")
-    refused(run("java-check", env, JAVA_HOME=str(tmp_path / "jdk")), f"of Java {version}:", "17 or later")
+    refused(run("preflight", env, "java", JAVA_HOME=str(tmp_path / "jdk")), f"of Java {version}:", "17 or later")
 
 
 @pytest.mark.parametrize("printed", ["javac 17.0.15", "javac 21.0.9", "javac 25"])
 def test_java_new_enough(env: dict[str, str], tmp_path: Path, printed: str) -> None:
     stand_in({"PATH": f"{tmp_path}/jdk/bin"}, "javac", f"echo {printed}")
-    result = run("java-check", env, JAVA_HOME=str(tmp_path / "jdk"))
+    result = run("preflight", env, "java", JAVA_HOME=str(tmp_path / "jdk"))
     assert result.returncode == 0, result.stderr
 
 
@@ -340,13 +340,14 @@ def test_hash_follows_content_alone(env: dict[str, str], tmp_path: Path) -> None
 
 
 def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> None:
-    """The guest's programs are made again when a source changes, and not when only its time does."""
+    """The guest's programs are made again when a source changes, not when only its time does, nor half-way."""
     clone = tmp_path / "clone"
     shutil.copytree(ROOT / "sim" / "setup", clone / "sim" / "setup")
     source = clone / "sw" / "driver" / "workloads" / "x.c"
     source.parent.mkdir(parents=True)
     source.write_text("1")
-    (source.parent / "Makefile").write_text("all:\n\tmkdir $(OUT) && cp x.c $(OUT)/x\n")
+    edited = "grep -q edit x.c && echo 3 >x.c || true"
+    (source.parent / "Makefile").write_text(f"all:\n\tmkdir $(OUT) && cp x.c $(OUT)/x\n\t{edited}\n")
     for folder in ("sim/guest", "sim/hwswap"):
         (clone / folder).mkdir(parents=True)
     (clone / "sim" / "hwswap" / "guest").mkdir()
@@ -356,15 +357,12 @@ def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> No
     (clone / "build" / "modules-1").mkdir(parents=True)
     (clone / "build" / "modules").symlink_to("modules-1")
 
+    def script(what: str) -> subprocess.CompletedProcess[str]:
+        command = [clone / "sim" / "setup" / "build", what]
+        return subprocess.run(command, check=False, env=env, capture_output=True, text=True, timeout=60)
+
     def build() -> tuple[str, str]:
-        done = subprocess.run(
-            [clone / "sim" / "setup" / "build", "guest"],
-            check=False,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = script("guest")
         assert done.returncode == 0, done.stderr
         return os.readlink(clone / "build" / "guest"), (clone / "build" / "guest" / "bin" / "x").read_text()
 
@@ -375,6 +373,11 @@ def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> No
     second = build()
     assert second[0] != first[0]
     assert (first[1], second[1]) == ("1", "2")
+    source.write_text("edit")
+    refused(script("guest"), "guest: a source was edited while it was made")
+    assert build()[1] == "3\n"
+    refused(script("modules"), "build/kernel is missing, which modules is made from")
+    refused(script("gest"), "does not know 'gest'; it makes rtl, ", "guest[-debug|-lockstat]")
 
 
 def test_no_kernel_source_at_all(env: dict[str, str], tmp_path: Path) -> None:

