@@ -375,7 +375,7 @@ static enum swap_status stock_alloc(struct swap *swap, unsigned cpu, unsigned or
 
 /* Whether an allocation of an order may begin at a place; nothing about it is known. */
 static bool placed(const struct swap *swap, unsigned order, struct swap_place place) {
-  const struct device *device = device_of(swap, place.type);
+  const struct device *device = place.type < SWAP_DEVICES ? swap->devices[place.type] : NULL;
 
   return device && place.offset && place.offset < device->pages && !(place.offset % (1u << order)) && device->writeok &&
          (!order || device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV);
