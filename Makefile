@@ -326,7 +326,7 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 
 soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: calls beside each other [HARTS=1,2,4]
 	@$(B) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp modules-riscv-smp initramfs-riscv-smp
-	@$(ENV) python -m hwswap soc linux-smp $(if $(HARTS),--harts $(HARTS))
+	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),1,2,4)
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/board.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)

@@ -37,7 +37,7 @@ def sentence(result: subprocess.CompletedProcess) -> str:
     assert result.returncode == 1
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("error: "), result.stderr
+    assert len(lines) == 1 and lines[0].startswith(("error: ", "hwswap: ")), result.stderr
     return lines[0]
 
 

@@ -47,7 +47,7 @@ def changed(exported: Path, tmp_path: Path, change) -> Path:
 
 def blob(soc: Path, engine: Path, kind: str, folder: Path, **options) -> Path:
     """Write a tree and return the compiled one."""
-    devicetree.write(soc, engine, kind, folder / "t.dts", folder / "t.dtb", **options)
+    devicetree.write(soc, engine, kind, folder / "t.dtb", **options)
     return folder / "t.dtb"
 
 
@@ -152,12 +152,9 @@ def test_a_soc_that_does_not_fit_is_one_sentence(exported, tmp_path, change, tex
         devicetree.source(soc, exported / "engine.json", "sim", initramfs_size=None)
 
 
-def test_command_line(exported, tmp_path, capsys):
-    arguments = ["--soc", str(exported / "soc.json"), "--output", str(tmp_path / "o.dts")]
-    assert devicetree.main([*arguments, "--engine", str(exported / "engine.json"), "--kind", "sim"]) == 0
-    assert (tmp_path / "o.dtb").read_bytes()[:4] == bytes.fromhex("d00dfeed")
-    assert devicetree.main([*arguments, "--engine", str(tmp_path / "none.json")]) == 1
-    assert "sim/setup/build rtl-soc" in capsys.readouterr().err
+def test_without_an_engine_there_is_no_tree(exported, tmp_path):
+    with pytest.raises(InputError, match="sim/setup/build rtl-soc"):
+        devicetree.source(exported / "soc.json", tmp_path / "none.json", "sim", initramfs_size=None)
 
 
 def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):

@@ -91,9 +91,6 @@ def test_a_run_ends_where_it_is_told_to(model, probe):
     late = run(model, probe, stop="a line that never comes", max_cycles=400_000)
     assert (late.reason, late.cycles) == ("max-cycles", 400_000)
     assert late.lines[-1] == "HWSWAP-DONE 0"
-    slow = run(model, probe, max_seconds=1.0)
-    assert slow.reason == "max-seconds"
-    assert slow.seconds < 10
 
 
 def test_what_cannot_be_run_is_said_in_one_sentence(model, probe, tmp_path):
@@ -108,7 +105,7 @@ def test_what_cannot_be_run_is_said_in_one_sentence(model, probe, tmp_path):
         (tmp_path, probe, {}, "holds no simulated SoC"),
         (model, probe, {"stop": "("}, "not a regular expression"),
         (model, probe, {"dram_latency": 1}, "choose 2 to 60000"),
-        (model, probe, {"engine_ratio": 0.5}, "--engine-clock own"),
+        (model, probe, {"engine_ratio": 0.5}, "--own-clock"),
         (model, probe, {"wave": tmp_path / "x.fst"}, "--wave"),
     )
     for folder, image, options, words in cases:
@@ -125,7 +122,7 @@ def test_the_command_says_what_went_wrong_and_has_a_status(model, probe, tmp_pat
     assert good.returncode == 0
     assert good.stdout.splitlines()[-1] == "HWSWAP-DONE 0"
     bad = command(model, tmp_path / "none.bin")
-    assert bad.returncode == 2
+    assert bad.returncode == 1
     assert len(bad.stderr.splitlines()) == 1
     assert "Traceback" not in bad.stderr
     short = command(model, probe, "--max-cycles", 1000)

@@ -15,7 +15,7 @@ from migen import ClockSignal, Instance, Module, ResetSignal, Signal
 from migen.genlib.cdc import MultiReg
 
 
-class InputError(Exception):
+class InputError(RuntimeError):
     """A file or parameter that cannot be used; the message says which and what to do."""
 
 

@@ -24,6 +24,7 @@ from rich.console import Console
 from hwswap_soc.boards import boards, capacity, constraints
 from hwswap_soc.fpga import fmax_report, fpga_tools, placement, steps
 from hwswap_soc.linux import devicetree
+from hwswap_soc.system.program import program
 
 PLACEMENTS = fpga_tools.ROOT / "build" / "placements"
 """Where routed seeds are kept."""
@@ -172,7 +173,8 @@ def build(
     return report
 
 
-def main() -> int:
+@program
+def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description="Make a bitstream.")
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
@@ -183,19 +185,13 @@ def main() -> int:
     parser.add_argument("--netlist", type=Path, required=True, help="what python -m hwswap_soc.boards.netlist made")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
-
-    def work() -> None:
-        boards.choose(options.board, options.cpu)
-        if options.seeds < 1:
-            raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
-        if not options.minutes > 0:
-            raise InputError(f"{options.minutes:g} minutes are too few: give more than 0.")
-        output = options.output.resolve()
-        output.mkdir(parents=True, exist_ok=True)
-        given = options.board, options.cpu, options.seeds, output, options.limit
-        build(options.netlist.resolve(), *given, minutes=options.minutes)
-
-    return steps.finish(work)
+    boards.choose(options.board, options.cpu)
+    if options.seeds < 1 or not options.minutes > 0:
+        raise InputError(f"{options.seeds} seeds, {options.minutes:g} minutes: give 1 or more, and more than 0.")
+    output = options.output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    given = options.board, options.cpu, options.seeds, output, options.limit
+    build(options.netlist.resolve(), *given, minutes=options.minutes)
 
 
 if __name__ == "__main__":

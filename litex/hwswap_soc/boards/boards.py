@@ -4,8 +4,6 @@
 Platforms, clock generators and memory set-up are those of LiteX-Boards; what a platform lacks comes from constraints/.
 """
 
-import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -214,23 +212,3 @@ def make(board: str, cpu_name: str, rtl: Path, variant: str | None = None) -> Bo
     found = choose(board, cpu_name)
     sys_mhz, _ = constraints.clocks(board, cpu_name)
     return BoardSoC(found, cpu_name, rtl, variant, sys_mhz)
-
-
-def main() -> int:
-    """Tells whether a board and a CPU go together, before anything is built for them."""
-    parser = argparse.ArgumentParser(description="Check the choice of board and CPU.")
-    parser.add_argument("board", help=", ".join(BOARDS))
-    parser.add_argument("cpu", help=", ".join(cpu.PROFILES))
-    options = parser.parse_args()
-    try:
-        choose(options.board, options.cpu)
-        constraints.load(options.board)
-        constraints.clocks(options.board, options.cpu)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -86,6 +86,16 @@ def load(board: str, folder: Path = FOLDER) -> Constraints:
     return Constraints(clock, mhz, [(resource, 0, *signals) for resource, signals in resources.items()])
 
 
+def read_toml(path: Path) -> dict:
+    """The contents of a table of constraints/."""
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
+
+
 def clocks(board: str, cpu: str, folder: Path = FOLDER) -> tuple[float, float]:
     """The frequency the PLL gives sys and the floor a bitstream has to reach, both in MHz.
 
@@ -97,14 +107,10 @@ def clocks(board: str, cpu: str, folder: Path = FOLDER) -> tuple[float, float]:
         folder: where clocks.toml is.
     """
     path = folder / "clocks.toml"
+    table = read_toml(path)
     try:
-        table = tomllib.loads(path.read_text())
         floors = table["floor"] | table["floor"].get(board, {})
         sys, floor = float(table["sys"][board][cpu]), float(floors[cpu])
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not TOML: {error}") from error
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} gives no clock or no floor for {cpu} on {board}.") from error
     if sys < floor:

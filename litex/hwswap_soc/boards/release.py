@@ -21,7 +21,6 @@ from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
 
 from hwswap_soc.boards import boards, release_check
-from hwswap_soc.fpga import steps
 from hwswap_soc.linux import card_image, linux_image
 
 OUTPUT = BUILD / "release"
@@ -244,15 +243,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Makes archives; returns the exit status."""
-
-    def work() -> None:
-        if bool(options.board) != bool(options.cpu):
-            raise InputError("--board and --cpu go together")
-        pairs = [(options.board, options.cpu)] if options.board else made(options.build)
-        if not pairs:
-            raise InputError(f"there is no bitstream in {options.build}: make some with 'make bitstream'")
-        for board, cpu in pairs:
-            path = make(board, cpu, options.build, options.version, options.output)
-            print(f"release: {path}, {path.stat().st_size / 1e6:.1f} MB")
-
-    return steps.finish(work)
+    if bool(options.board) != bool(options.cpu):
+        raise InputError("--board and --cpu go together")
+    pairs = [(options.board, options.cpu)] if options.board else made(options.build)
+    if not pairs:
+        raise InputError(f"there is no bitstream in {options.build}: make some with 'make bitstream'")
+    for board, cpu in pairs:
+        path = make(board, cpu, options.build, options.version, options.output)
+        print(f"release: {path}, {path.stat().st_size / 1e6:.1f} MB")
+    return 0

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the device tree of a SoC with a Rocket CPU, from what LiteX exported of it and what the engine was built as.
+"""Writes the device tree of a SoC with a Rocket CPU, from what LiteX exported of it and what the engine was built as."""
 
-python -m hwswap_soc.linux.devicetree --soc soc.json --engine engine.json --kind board --output hwswap.dts
-"""
-
-import argparse
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from string import Template
 from typing import Any, Literal
@@ -207,8 +202,7 @@ def write(
     soc_json: Path,
     engine_json: Path,
     kind: Kind,
-    output_dts: Path,
-    output_dtb: Path,
+    output: Path,
     *,
     bootargs: str = "",
     initramfs_size: int | None = None,
@@ -219,48 +213,17 @@ def write(
         soc_json: LiteX's export of the SoC (csr_json).
         engine_json: what the engine was built as.
         kind: `board` or `sim`.
-        output_dts: source to write.
-        output_dtb: blob to write.
+        output: blob to write; the source beside it ends in .dts.
         bootargs: appended to the kernel's command line.
         initramfs_size: bytes of the initramfs that is loaded at INITRAMFS; None when there is none.
     """
     text = source(soc_json, engine_json, kind, bootargs=bootargs, initramfs_size=initramfs_size)
-    Path(output_dts).write_text(text)
-    command = ["dtc", "-q", "-I", "dts", "-O", "dtb", "-o", str(output_dtb), str(output_dts)]
+    dts = output.with_suffix(".dts")
+    dts.write_text(text)
+    command = ["dtc", "-q", "-I", "dts", "-O", "dtb", "-o", str(output), str(dts)]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except FileNotFoundError as error:
         raise InputError("dtc is missing: install device-tree-compiler (make setup does)") from error
     except subprocess.CalledProcessError as error:
-        raise InputError(f"dtc does not take {output_dts}: {error.stderr.strip()}") from error
-
-
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.linux.devicetree", description=__doc__.splitlines()[0])
-    parser.add_argument("--soc", type=Path, required=True, help="LiteX's export of the SoC (soc.json)")
-    parser.add_argument("--engine", type=Path, required=True, help="engine.json, beside the engine's Verilog")
-    parser.add_argument("--kind", choices=("board", "sim"), default="board")
-    parser.add_argument("--bootargs", default="", help="appended to the kernel's command line")
-    parser.add_argument("--initramfs", type=Path, help="its size goes into the tree")
-    parser.add_argument("--output", type=Path, required=True, help="source to write; the blob gets the suffix .dtb")
-    options = parser.parse_args(argv)
-    try:
-        size = options.initramfs.stat().st_size if options.initramfs else None
-        write(
-            options.soc,
-            options.engine,
-            options.kind,
-            options.output,
-            options.output.with_suffix(".dtb"),
-            bootargs=options.bootargs,
-            initramfs_size=size,
-        )
-    except (InputError, OSError) as error:
-        print(f"devicetree: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        raise InputError(f"dtc does not take {dts}: {error.stderr.strip()}") from error
