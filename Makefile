@@ -144,7 +144,8 @@ test-harts: setup ## the bench on several harts, in its short form, on a simulat
 	@$(B) rtl-soc4 soc-model-rocket4
 	@$(PYTEST) tests/soc/harts.py
 
-test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
+test-soc: soc-model litex-example ## the engine in a SoC: DRAM model, simulated SoC with a VexRiscv, in one clock and in two
+	@$(B) soc-model-vexriscv-own
 	@$(PYTEST) $(BY_FILE) tests/soc
 
 # What a failing case prints leads here: its SEED, its CASE, and WAVES=1. The case says whose waves they are.

@@ -9,6 +9,7 @@ import sys
 import pytest
 from hwswap_litex import InputError
 from hwswap_soc.fpga import engine_fmax, fpga_tools
+from stand_ins import write_netlist
 
 _CLOCK = {"clock": {"achieved": 0.0, "constraint": 150.0}}
 _ENGINE = {"devices": 32, "cpus": 64, "clusters": 512, "profile": "wide", "build_hash": "0123"}
@@ -70,14 +71,12 @@ def test_another_netlist_tool_or_option_begins_anew(tmp_path, monkeypatch):
 
 def test_the_size_is_counted_and_put_into_a_sentence(tmp_path, monkeypatch, capsys):
     """A carry cell is two LUTs; the part's netlist is read, and no other."""
-    cells = {"a": {"type": "LUT4"}, "b": {"type": "CCU2C"}, "Core.c": {"type": "TRELLIS_FF"}, "d": {"type": "DP16KD"}}
-    design = {"modules": {"HwSwap": {"attributes": {"top": "1"}, "cells": cells}}}
     read = []
 
     def netlist(engine, output):
         read.append(engine)
-        (output / "engine.json").write_text(json.dumps(design))
-        return output / "engine.json"
+        cells = {"a": "LUT4", "b": "CCU2C", "Core.c": "TRELLIS_FF", "d": "DP16KD"}
+        return write_netlist(output / "engine.json", cells)
 
     monkeypatch.setattr(engine_fmax, "netlist", netlist)
     monkeypatch.setattr(fpga_tools, "versions", lambda *names: dict.fromkeys(names, "1"))

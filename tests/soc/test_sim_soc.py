@@ -78,6 +78,15 @@ def test_every_way_between_cpu_and_engine(model, probe):
     assert 0 < found["interrupt_cycles"] < 5000
 
 
+@pytest.mark.parametrize("ratio", [0.7, 1.9])
+def test_every_way_when_the_engine_has_a_clock_of_its_own(ratio, tmp_path):
+    model = model_of("vexriscv-own")
+    image = image_of("probe", "vexriscv", model, tmp_path)
+    result = run(model, image, stop=DONE, max_cycles=4_000_000, engine_ratio=ratio)
+    assert (result.reason, result.lines[-1]) == ("stop", "HWSWAP-DONE 0"), "\n".join(result.lines)
+    assert answer(result.lines)["interrupts"] == 1
+
+
 def test_a_run_is_the_same_each_time_and_slower_on_a_slower_memory(model, probe):
     cycles = [run(model, probe, stop=DONE, max_cycles=2_000_000, dram_latency=latency) for latency in (4, 4, 40)]
     assert cycles[0].cycles == cycles[1].cycles

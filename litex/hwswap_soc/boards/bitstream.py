@@ -131,7 +131,7 @@ def build(
         raise InputError(f"{work} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
     options += ["--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
     runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, _TRIES * seeds + 1)]
-    placed = placement.place(runs, work, resume=True, minutes=minutes, enough=seeds)
+    placed = placement.place(runs, work, minutes=minutes, enough=seeds)
     results = {int(name): result for name, result in placed.items()}
     if not results:
         raise InputError(

@@ -99,7 +99,7 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
         for grade in grades
         for seed in range(1, seeds + 1)
     }
-    timing = placement.place(runs.values(), output, resume=True)
+    timing = placement.place(runs.values(), output)
     results = {}
     for grade in grades:
         by_seed = {seed: timing[runs[grade, seed].name] for seed in range(1, seeds + 1)}

@@ -72,7 +72,6 @@ def check_board(chosen: argparse.Namespace) -> int:
     from hwswap_soc.boards import boards, constraints
 
     boards.choose(chosen.board, chosen.cpu)
-    constraints.load(chosen.board)
     constraints.clocks(chosen.board, chosen.cpu)
     return 0
 
