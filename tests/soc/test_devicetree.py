@@ -105,7 +105,7 @@ def test_initramfs_is_stated_when_there_is_one(exported, tmp_path):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda content: content["memories"].pop("hwswap"), "has no region 'hwswap'"),
+        (lambda content: content["memories"].pop("hwswap"), "has no 'hwswap' in memories"),
         (lambda content: content["constants"].update(config_cpu_name="vexriscv"), "Linux runs on Rocket"),
         (lambda content: content["constants"].update(hwswap_build_hash_lo=1), "build the SoC again with the present"),
         (lambda content: content["memories"]["main_ram"].update(size=32 << 20), "Linux wants 64 MiB"),

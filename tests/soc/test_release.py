@@ -170,8 +170,6 @@ def test_what_does_not_fit_together_is_not_packed(build, capsys, change, words):
 def test_input_that_cannot_be(build, tmp_path, capsys):
     cases = (
         (("make", "--board", "ecpix5", "--build", build), "go together"),
-        (("make", "--board", "none", "--cpu", "rocket", "--build", build), "'none' is not known"),
-        (("make", "--board", "ulx3s", "--cpu", "rocket", "--build", build), "too little for Rocket"),
         (("make", "--board", "ecpix5", "--cpu", "rocket", "--version", "a/b", "--build", build), "a file's name"),
         (("make", "--build", tmp_path / "none"), "there is no bitstream"),
         (("check", tmp_path / "none.tar.xz"), "no archive of a release"),

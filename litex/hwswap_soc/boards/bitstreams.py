@@ -53,19 +53,15 @@ def row(board: str, cpu: str, report: dict | None, reason: str | None) -> dict:
     best = report["seeds"][str(report["seed"])]
     paths = [path for path in best["paths"] if path["clock"] == "sys_clk"]
     total = report["utilisation"]["total"]
+    made |= {
+        key: report[key] for key in ("variant", "device", "engine", "floor_mhz", "given_up", "utilisation", "tools")
+    }
     return made | {
-        "variant": report["variant"],
-        "device": report["device"],
         "profile": report["engine"]["profile"],
-        "engine": report["engine"],
-        "floor_mhz": report["floor_mhz"],
         "asked_mhz": report["sys_mhz"],
         "reached_mhz": {seed: found["clocks"]["sys_clk"]["achieved"] for seed, found in report["seeds"].items()},
-        "given_up": report["given_up"],
         "slowest_path": max(paths, key=lambda path: path["ns"], default=None),
-        "utilisation": report["utilisation"],
         "percent": {unit: round(100 * total[unit] / CAPACITY[unit], 1) for unit in UNITS},
-        "tools": report["tools"],
     }
 
 

@@ -112,7 +112,7 @@ def _clock_name(name: str) -> str:
     return name.removeprefix("posedge ").removeprefix("$glbnet$").split("$TRELLIS_IO")[0]
 
 
-def summary(seeds: dict[int, dict]) -> dict[str, dict]:
+def summary(seeds: dict[str, dict]) -> dict[str, dict]:
     """Puts the timing of several seeds together.
 
     Args:
