@@ -144,7 +144,7 @@ test-harts: setup ## the bench on several harts, in its short form, on a simulat
 	@$(B) rtl-soc4 soc-model-rocket4
 	@$(PYTEST) tests/soc/harts.py
 
-test-soc: soc-model litex-example ## the engine in a SoC: DRAM model, simulated SoC with a VexRiscv, in one clock and in two
+test-soc: soc-model litex-example ## the engine in a SoC: DRAM model, simulated SoC with a VexRiscv, in one and two clocks
 	@$(B) soc-model-vexriscv-own
 	@$(PYTEST) $(BY_FILE) tests/soc
 

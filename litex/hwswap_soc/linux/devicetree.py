@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the device tree of a SoC with a Rocket CPU, from what LiteX exported of it and what the engine was built as."""
+"""Writes the device tree of a SoC with a Rocket CPU, from LiteX's exports and what the engine was built as."""
 
 import json
 import subprocess
