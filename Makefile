@@ -144,7 +144,8 @@ test-harts: setup ## the bench on several harts, in its short form, on a simulat
 	@$(B) rtl-soc4 soc-model-rocket4
 	@$(PYTEST) tests/soc/harts.py
 
-test-soc: soc-model litex-example ## the engine in a SoC: core, DRAM model, simulated SoC with a VexRiscv
+test-soc: soc-model litex-example ## the engine in a SoC: DRAM model, simulated SoC with a VexRiscv, one clock and two
+	@$(B) soc-model-vexriscv-own
 	@$(PYTEST) $(BY_FILE) tests/soc
 
 # What a failing case prints leads here: its SEED, its CASE, and WAVES=1. The case says whose waves they are.
@@ -326,9 +327,10 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
 
+soc-linux-smp: all_harts := 1,2,4
 soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: calls beside each other [HARTS=1,2,4]
 	@$(B) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp modules-riscv-smp initramfs-riscv-smp
-	@$(ENV) python -m hwswap soc linux-smp $(if $(HARTS),--harts $(HARTS))
+	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts))
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/soc.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)

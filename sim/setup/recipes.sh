@@ -59,7 +59,7 @@ make_model() {
 # make_soc_model DIRECTORY OPTIONS
 make_soc_model() {
 	# shellcheck disable=SC2086  # the options are a list of words
-	sim/setup/env python -m hwswap_soc.simulation.sim build $2 --jobs "$jobs" --output "$1"
+	sim/setup/env python -m hwswap_soc.simulation.model $2 --jobs "$jobs" --output "$1"
 }
 
 # make_litex_example DIRECTORY: the core as others install it, in an environment of its own, and its example built.
@@ -227,7 +227,7 @@ make_load_program() {
 make_initramfs_riscv() {
 	make -C litex/linux/init SYSROOT="$HWSWAP_ROOT/build/kernel-$2/sysroot" OUT="$1"
 	riscv64-linux-gnu-strip --strip-debug -o "$1/hwswap.ko" "build/modules-$2/hwswap.ko"
-	sim/setup/env python -m hwswap_soc.linux.linux_image initramfs --init "$1/init" --module "$1/hwswap.ko" \
+	sim/setup/env python -m hwswap_soc.linux.linux_image --init "$1/init" --module "$1/hwswap.ko" \
 		--output "$1/initramfs.cpio"
 }
 

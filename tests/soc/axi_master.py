@@ -31,20 +31,25 @@ class Master:
             yield
         yield channel.valid.eq(0)
 
+    def data(self, words: list[int], strobe: int = 0xFF):
+        """Gives the beats of a write."""
+        channel = self.bus.w
+        for number, word in enumerate(words):
+            yield from self.pause()
+            yield channel.valid.eq(1)
+            yield channel.data.eq(word)
+            yield channel.strb.eq(strobe)
+            yield channel.last.eq(number == len(words) - 1)
+            yield
+            while not (yield channel.ready):
+                yield
+            yield channel.valid.eq(0)
+
     def write(self, address: int, words: list[int], strobe: int = 0xFF, ident: int = 5, **kind) -> int:
         """Writes a burst; returns the response."""
         bus = self.bus
         yield from self.address(bus.aw, address, len(words), ident, **kind)
-        for number, word in enumerate(words):
-            yield from self.pause()
-            yield bus.w.valid.eq(1)
-            yield bus.w.data.eq(word)
-            yield bus.w.strb.eq(strobe)
-            yield bus.w.last.eq(number == len(words) - 1)
-            yield
-            while not (yield bus.w.ready):
-                yield
-            yield bus.w.valid.eq(0)
+        yield from self.data(words, strobe)
         while True:
             yield from self.pause()
             yield bus.b.ready.eq(1)

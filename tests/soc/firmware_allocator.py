@@ -92,25 +92,10 @@ class Allocator:
         assert self.swap
         self.place = Place()
 
-    def prepare(self, type_: int, pages: int, flags: int, priority: int) -> Status:
-        """A device of `pages` slots comes."""
-        return Status(self.ops.prepare(self.swap, type_, pages, flags, priority))
-
-    def mark_bad(self, type_: int, offset: int, nr: int) -> Status:
-        """Slots are bad."""
-        return Status(self.ops.mark_bad(self.swap, type_, offset, nr))
-
-    def swapon(self, type_: int) -> Status:
-        """The device is ready."""
-        return Status(self.ops.swapon(self.swap, type_))
-
-    def swapoff_begin(self, type_: int) -> Status:
-        """No more slots of the device."""
-        return Status(self.ops.swapoff_begin(self.swap, type_))
-
-    def swapoff(self, type_: int) -> Status:
-        """The device goes."""
-        return Status(self.ops.swapoff(self.swap, type_))
+    def __getattr__(self, name: str):
+        """An operation that returns a status: prepare, mark_bad, swapon, swapoff_begin, swapoff, free."""
+        operation = getattr(self.ops, name)
+        return lambda *arguments: Status(operation(self.swap, *arguments))
 
     def alloc(self, cpu: int, order: int, pfn: int) -> tuple[int, int] | None:
         """Allocates 2^order slots: device and offset, None for none."""
@@ -119,10 +104,6 @@ class Allocator:
             return None
         assert status == Status.OK, Status(status)
         return self.place.type, self.place.offset
-
-    def free(self, type_: int, offset: int, nr: int) -> Status:
-        """Frees slots of one cluster."""
-        return Status(self.ops.free(self.swap, type_, offset, nr))
 
     def word(self, type_: int, offset: int) -> int:
         """A slot's table word."""

@@ -70,9 +70,10 @@ def test_what_is_outside_is_refused_and_touches_nothing():
 class Traffic:
     """Accesses of a master that has many under way, inside and outside of RAM, and what has become of them."""
 
-    def __init__(self, seed: int, accesses: int) -> None:
-        """Draws the accesses: address, beats, id."""
-        self.random = random.Random(seed)
+    def __init__(self, bus: axi.AXIInterface, seed: int, accesses: int) -> None:
+        """Draws the accesses to a bus: address, beats, id."""
+        self.master = Master(bus, seed, 0.25)
+        self.random = self.master.random
         self.reads, self.writes = self._draw(accesses), self._draw(accesses)
         self.answered: dict[str, deque] = {"r": deque(), "b": deque()}
         self.seen: dict[str, list] = {"ar": [], "aw": [], "w": []}
@@ -93,31 +94,12 @@ class Traffic:
     def addresses(self, channel, accesses: list):
         """Gives addresses one after the other, whatever has been answered."""
         for address, beats, ident in accesses:
-            while self.random.random() < 0.3:
-                yield
-            fields = {"addr": address, "len": beats - 1, "id": ident, "burst": axi.BURST_INCR, "size": 3}
-            for name, value in fields.items():
-                yield getattr(channel, name).eq(value)
-            yield channel.valid.eq(1)
-            yield
-            while not (yield channel.ready):
-                yield
-            yield channel.valid.eq(0)
+            yield from self.master.address(channel, address, beats, ident)
 
-    def beats(self, channel):
+    def beats(self):
         """Gives the beats of all writes, in order, some before their addresses."""
         for number, (_, beats, _) in enumerate(self.writes):
-            for beat in range(beats):
-                while self.random.random() < 0.2:
-                    yield
-                yield channel.data.eq(number << 8 | beat)
-                yield channel.strb.eq(0xFF)
-                yield channel.last.eq(beat == beats - 1)
-                yield channel.valid.eq(1)
-                yield
-                while not (yield channel.ready):
-                    yield
-                yield channel.valid.eq(0)
+            yield from self.master.data([number << 8 | beat for beat in range(beats)])
 
     def answers(self, channel, name: str, count: int):
         """Takes the answers to all accesses, and stalls now and then."""
@@ -192,13 +174,14 @@ def slave(bus: axi.AXIInterface, traffic: Traffic, seed: int, together: bool):
 def test_many_under_way(together: bool):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
-    design, traffic = Guarded(), Traffic(seed, 80)
+    design = Guarded()
     master = design.master
+    traffic = Traffic(master, seed, 80)
     beats = sum(length for _, length, _ in traffic.reads)
     users = [
         traffic.addresses(master.ar, traffic.reads),
         traffic.addresses(master.aw, traffic.writes),
-        traffic.beats(master.w),
+        traffic.beats(),
         traffic.answers(master.r, "r", beats),
         traffic.answers(master.b, "b", len(traffic.writes)),
         slave(design.slave, traffic, seed, together),

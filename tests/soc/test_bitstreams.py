@@ -8,15 +8,7 @@ import pytest
 from hwswap_litex import InputError
 from hwswap_soc.boards import bitstream, bitstreams
 from hwswap_soc.fpga import fmax_report, fpga_tools, placement, steps
-
-ENGINE = {
-    "devices": 4,
-    "cpus": 1,
-    "clusters": 2048,
-    "build_hash": "0123456789abcdef",
-    "profile": "full",
-    "without": [],
-}
+from stand_ins import ENGINE, write_netlist
 
 
 def timing(board: str, cpu: str, mhz: dict[str, float], asked: float = 60.0) -> dict:
@@ -66,8 +58,7 @@ def project(tmp_path, monkeypatch):
         board, cpu = environment["BOARD"], environment["CPU"]
         if what[-1] == "netlist":
             (folder / "facts.json").write_text(json.dumps({"board": board, "cpu": cpu, "engine": ENGINE}))
-            design = {"modules": {"soc": {"attributes": {"top": "1"}, "cells": {"x": {"type": "LUT4"}}}}}
-            (folder / "netlist.json").write_text(json.dumps(design))
+            write_netlist(folder / "netlist.json", {"x": "LUT4"})
         else:
             (folder / "timing.json").write_text(json.dumps(timing(board, cpu, {"1": 61.0, "2": 66.04})))
         return True
@@ -135,24 +126,24 @@ done
 def test_a_seed_that_takes_too_long_is_given_up_and_hides_no_other(router):
     runs = [placement.Run(seed, [seed]) for seed in ("1", "2", "3")]
     started = time.monotonic()
-    assert placement.place(runs, router, resume=True, minutes=0.03).keys() == {"2", "3"}
+    assert placement.place(runs, router, minutes=0.03).keys() == {"2", "3"}
     assert runs[0].given_up(router) == {"minutes": 0.03} and not runs[1].given_up(router)
     first = time.monotonic()
     assert first - started > 0.03 * 60
     # It is known by then, unless it is given more time.
-    placement.place(runs, router, resume=True, minutes=0.02)
+    placement.place(runs, router, minutes=0.02)
     assert not (router / "1.part").exists() and time.monotonic() - first < 0.03 * 60
-    placement.place(runs, router, resume=True, minutes=0.04)
+    placement.place(runs, router, minutes=0.04)
     assert runs[0].given_up(router) == {"minutes": 0.04}
 
 
 def test_in_place_of_a_seed_that_is_given_up_comes_the_next_one(router):
     runs = [placement.Run(seed, [seed]) for seed in ("1", "2", "3", "4")]
-    assert placement.place(runs, router, resume=True, minutes=0.03, enough=2).keys() == {"2", "3"}
+    assert placement.place(runs, router, minutes=0.03, enough=2).keys() == {"2", "3"}
     assert runs[0].given_up(router)
     # Those that are there are taken first, and no more is done than asked for.
-    assert placement.place(runs, router, resume=True, minutes=0.03, enough=1).keys() == {"2"}
-    assert placement.place(runs, router, resume=True, minutes=0.03, enough=3).keys() == {"2", "3", "4"}
+    assert placement.place(runs, router, minutes=0.03, enough=1).keys() == {"2"}
+    assert placement.place(runs, router, minutes=0.03, enough=3).keys() == {"2", "3", "4"}
     assert placement.place(runs[1:2], router, enough=5).keys() == {"2"}
 
 
@@ -171,34 +162,33 @@ def test_a_router_that_diverges_is_known_by_its_rounds():
     assert placement.diverged(rounds(9000, 30, 2, *[9] * 40)) == 0
 
 
-def test_a_seed_whose_router_diverges_is_given_up_at_once_and_for_good(router, monkeypatch):
-    diverging = router.parent / "diverging"
-    diverging.write_text(rounds(900, 300, *[500] * 20))
+@pytest.mark.parametrize(
+    ("does", "after", "said"),
+    [
+        ("cat rounds", {"rounds": 22}, "the router diverged in 22 rounds"),
+        ("echo Routing globals...", {"silent": 0.02}, "the router was stuck for 0.02 minutes"),
+    ],
+)
+def test_a_seed_whose_router_gets_nowhere_is_given_up_at_once_and_for_good(router, monkeypatch, does, after, said):
+    monkeypatch.setattr(placement, "STUCK_MINUTES", 0.02)
+    (router / "rounds").write_text(rounds(900, 300, *[500] * 20))
     script = router.parent / "nextpnr-ecp5"
-    script.write_text(script.read_text().replace("exec sleep 1000", f"{{ cat {diverging}; exec sleep 1000; }}"))
+    script.write_text(script.read_text().replace("exec sleep 1000", f"{{ {does}; exec sleep 1000; }}"))
     run = placement.Run("1", ["1"])
     assert not placement.place([run], router)
-    assert run.given_up(router) == {"rounds": 22}
-    assert not placement.place([run], router, resume=True, minutes=1000)
-    assert placement.said(run.given_up(router)) == "the router diverged in 22 rounds"
+    assert run.given_up(router) == after
+    assert not placement.place([run], router, minutes=1000)
+    assert placement.said(run.given_up(router)) == said
 
 
-def test_a_seed_whose_router_is_stuck_is_given_up_for_good(router, monkeypatch):
+def test_as_long_as_a_seed_is_placed_it_may_say_nothing(router, monkeypatch):
     monkeypatch.setattr(placement, "STUCK_MINUTES", 0.02)
     script = router.parent / "nextpnr-ecp5"
-    # As long as it places it may say nothing.
-    quiet = script.read_text().replace("exec sleep 1000", "{ echo Packing constants..; sleep 3; exit 1; }")
-    stuck = script.read_text().replace("exec sleep 1000", "{ echo Routing globals...; exec sleep 1000; }")
+    script.write_text(script.read_text().replace("exec sleep 1000", "{ echo Packing constants..; sleep 3; exit 1; }"))
     run = placement.Run("1", ["1"])
-    script.write_text(quiet)
     with pytest.raises(InputError):
         placement.place([run], router)
     assert not run.given_up(router)
-    script.write_text(stuck)
-    assert not placement.place([run], router)
-    assert run.given_up(router) == {"silent": 0.02}
-    assert not placement.place([run], router, resume=True, minutes=1000)
-    assert placement.said(run.given_up(router)) == "the router was stuck for 0.02 minutes"
 
 
 def test_a_bitstream_needs_one_seed_that_was_routed(router, project, tmp_path, monkeypatch):

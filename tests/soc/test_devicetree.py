@@ -7,33 +7,17 @@ from pathlib import Path
 
 import hwswap_map
 import pytest
+import yaml
+from hwswap.project.paths import ROOT
 from hwswap_litex import EngineInfo, InputError
 from hwswap_soc.linux import devicetree, linux_image, linux_plan
-
-HASH = "0123456789abcdef"
+from stand_ins import write_sim_soc
 
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory) -> Path:
     """Return a folder with soc.json of the simulated Rocket SoC, made by LiteX, and engine.json; without synthesis."""
-    from hwswap_soc.simulation.simsoc import ModelPlatform, SimSoC
-    from litex.soc.integration.builder import Builder
-
-    folder = tmp_path_factory.mktemp("soc")
-    info = {"devices": 4, "cpus": 1, "clusters": 2048, "build_hash": HASH}
-    info |= {"profile": "full", "without": [], "added": ["grants"]}
-    (folder / "engine.json").write_text(json.dumps(info))
-    # LiteX only refers to it.
-    (folder / "HwSwap.sv").write_text("module HwSwap; endmodule\n")
-    builder = Builder(
-        SimSoC(ModelPlatform(), "rocket", folder),
-        output_dir=str(folder / "out"),
-        compile_software=False,
-        compile_gateware=False,
-        csr_json=str(folder / "soc.json"),
-    )
-    builder.build(build_name="sim")
-    return folder
+    return write_sim_soc("rocket", tmp_path_factory.mktemp("soc"))
 
 
 def changed(exported: Path, tmp_path: Path, change) -> Path:
@@ -47,7 +31,7 @@ def changed(exported: Path, tmp_path: Path, change) -> Path:
 
 def blob(soc: Path, engine: Path, kind: str, folder: Path, **options) -> Path:
     """Write a tree and return the compiled one."""
-    devicetree.write(soc, engine, kind, folder / "t.dts", folder / "t.dtb", **options)
+    devicetree.write(soc, engine, kind, folder / "t.dtb", **options)
     return folder / "t.dtb"
 
 
@@ -79,7 +63,11 @@ def test_engine_node_is_what_litex_made(exported, tmp_path):
     # Rocket's interrupt controller counts from 1, LiteX from 0.
     assert [int(cell, 16) for cell in get(tree, node, "interrupts")] == [content["constants"]["hwswap_interrupt"] + 1]
     assert [int(cell, 16) for cell in get(tree, node, "hwswap,build-hash")] == [0x01234567, 0x89ABCDEF]
+    # Rocket's DMA port is coherent; what LiteX's own buses would want is another node.
     assert get(tree, node, "dma-coherent") == []
+    binding = yaml.safe_load((ROOT / "sw/driver/bindings/hwswap,engine.yaml").read_text())
+    done = subprocess.run(["fdtget", "-p", tree, node], capture_output=True, text=True, check=True)
+    assert set(binding["required"]) <= set(done.stdout.split()) <= set(binding["properties"])
 
 
 def test_console_and_interrupt_controller(exported, tmp_path):
@@ -96,10 +84,7 @@ def test_console_and_interrupt_controller(exported, tmp_path):
 
 
 def test_simulation_is_a_slow_world_and_a_board_is_not(exported, tmp_path):
-    def board_clock(content):
-        content["constants"]["config_clock_frequency"] = 37_500_000
-
-    soc = changed(exported, tmp_path, board_clock)
+    soc = changed(exported, tmp_path, lambda content: content["constants"].update(config_clock_frequency=37_500_000))
     frequency = {}
     for kind in ("sim", "board"):
         tree = blob(soc, exported / "engine.json", kind, tmp_path)
@@ -117,33 +102,13 @@ def test_initramfs_is_stated_when_there_is_one(exported, tmp_path):
     assert done.returncode != 0
 
 
-def forget_engine(content):
-    """Take the engine out of a soc.json."""
-    del content["memories"]["hwswap"]
-
-
-def other_cpu(content):
-    """Make a soc.json one of another CPU."""
-    content["constants"]["config_cpu_name"] = "vexriscv"
-
-
-def other_engine(content):
-    """Make a soc.json one with another engine."""
-    content["constants"]["hwswap_build_hash_lo"] = 1
-
-
-def little_memory(content):
-    """Make a soc.json one with 32 MiB."""
-    content["memories"]["main_ram"]["size"] = 32 << 20
-
-
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (forget_engine, "has no region 'hwswap'"),
-        (other_cpu, "Linux runs on Rocket"),
-        (other_engine, "build the SoC again with the present engine"),
-        (little_memory, "Linux wants 64 MiB"),
+        (lambda content: content["memories"].pop("hwswap"), "has no 'hwswap' in memories"),
+        (lambda content: content["constants"].update(config_cpu_name="vexriscv"), "Linux runs on Rocket"),
+        (lambda content: content["constants"].update(hwswap_build_hash_lo=1), "build the SoC again with the present"),
+        (lambda content: content["memories"]["main_ram"].update(size=32 << 20), "Linux wants 64 MiB"),
     ],
 )
 def test_a_soc_that_does_not_fit_is_one_sentence(exported, tmp_path, change, text):
@@ -152,12 +117,9 @@ def test_a_soc_that_does_not_fit_is_one_sentence(exported, tmp_path, change, tex
         devicetree.source(soc, exported / "engine.json", "sim", initramfs_size=None)
 
 
-def test_command_line(exported, tmp_path, capsys):
-    arguments = ["--soc", str(exported / "soc.json"), "--output", str(tmp_path / "o.dts")]
-    assert devicetree.main([*arguments, "--engine", str(exported / "engine.json"), "--kind", "sim"]) == 0
-    assert (tmp_path / "o.dtb").read_bytes()[:4] == bytes.fromhex("d00dfeed")
-    assert devicetree.main([*arguments, "--engine", str(tmp_path / "none.json")]) == 1
-    assert "sim/setup/build rtl-soc" in capsys.readouterr().err
+def test_without_an_engine_there_is_no_tree(exported, tmp_path):
+    with pytest.raises(InputError, match="sim/setup/build rtl-soc"):
+        devicetree.source(exported / "soc.json", tmp_path / "none.json", "sim", initramfs_size=None)
 
 
 def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of the engine's Fmax: what an interrupted one has done counts, what another netlist gave does not."""
+"""The engine alone: its Fmax, of which what an interrupted measurement has done counts, and its size."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -8,8 +9,10 @@ import sys
 import pytest
 from hwswap_litex import InputError
 from hwswap_soc.fpga import engine_fmax, fpga_tools
+from stand_ins import write_netlist
 
 _CLOCK = {"clock": {"achieved": 0.0, "constraint": 150.0}}
+_ENGINE = {"devices": 32, "cpus": 64, "clusters": 512, "profile": "wide", "build_hash": "0123"}
 _SEGMENT = {"type": "logic", "delay": 5.0, "from": {"cell": "a", "loc": [0, 0], "port": "Q"}, "to": {"cell": "b"}}
 
 
@@ -64,3 +67,31 @@ def test_another_netlist_tool_or_option_begins_anew(tmp_path, monkeypatch):
     design.write_text("one")
     monkeypatch.setattr(engine_fmax, "_OPTIONS", ["--freq", "1"])
     assert engine_fmax.folder_of(design, {"yosys": "0.52"}, tmp_path) != first
+
+
+def test_the_size_is_counted_and_put_into_a_sentence(tmp_path, monkeypatch, capsys):
+    """A carry cell is two LUTs; the part's netlist is read, and no other."""
+    read = []
+
+    def netlist(engine, output):
+        read.append(engine)
+        cells = {"a": "LUT4", "b": "CCU2C", "Core.c": "TRELLIS_FF", "d": "DP16KD"}
+        return write_netlist(output / "engine.json", cells)
+
+    monkeypatch.setattr(engine_fmax, "netlist", netlist)
+    monkeypatch.setattr(fpga_tools, "versions", lambda *names: dict.fromkeys(names, "1"))
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "engine.json").write_text(json.dumps(_ENGINE))
+    options = argparse.Namespace(engine=tmp_path / "part", output=tmp_path / "size")
+    assert engine_fmax.run_size(options) == 0
+    assert read == [tmp_path / "part"]
+    said = capsys.readouterr().out
+    assert "profile wide, 32 devices, 64 CPUs, 512 clusters, build 0123: 3 LUTs (0 % of an ECP5-85F)" in said
+    found = json.loads((tmp_path / "size" / "size.json").read_text())
+    assert found["utilisation"]["total"] == {"LUT": 3, "FF": 1, "BRAM": 1, "DSP": 0}
+
+
+def test_what_is_not_there_is_said_in_a_sentence(tmp_path):
+    options = argparse.Namespace(engine=tmp_path / "none", output=tmp_path / "size")
+    with pytest.raises(InputError, match="run 'sim/setup/build"):
+        engine_fmax.run_size(options)

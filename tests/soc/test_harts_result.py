@@ -12,7 +12,7 @@ from hwswap_soc.bench.harts_result import HARTS, LOCKS, SCHEMES, Measured
 BASE = {"stock": 100, "tuned": 80, "register": 50, "grants": 120}
 
 
-def lines(done: str = "0") -> list[str]:
+def lines() -> list[str]:
     """What a firmware could print: cycles rise with the harts, but not by register."""
     said = [{"kind": "platform", "build": "0123456789abcdef", "layout_fits": 1}]
     for scheme in SCHEMES:
@@ -25,7 +25,7 @@ def lines(done: str = "0") -> list[str]:
                 )
             waited = {f"{lock}_waited": 0 if scheme == "register" else 40 * (count - 1) for lock in LOCKS}
             said.append({"kind": "locks"} | key | waited)
-    return [f"HWSWAP-JSON {json.dumps(line)}" for line in said] + [f"HWSWAP-DONE {done}"]
+    return [f"HWSWAP-JSON {json.dumps(line)}" for line in said] + ["HWSWAP-DONE 0"]
 
 
 @pytest.fixture
@@ -53,13 +53,6 @@ def test_waits_are_by_call(measured):
     assert found["waiting for locks, empty, order 0", "stock"] == 48
     assert found["waiting for locks, empty, order 0", "register"] == 0
     assert found["no room, empty, order 0", "stock"] == 0
-
-
-def test_what_did_not_end_well_tells_its_own_words():
-    with pytest.raises(InputError, match="HWSWAP-DONE 1"):
-        harts_result.parse(lines("1"), Measured())
-    with pytest.raises(InputError, match="not JSON"):
-        harts_result.parse(["HWSWAP-JSON {", "HWSWAP-DONE 0"], Measured())
 
 
 def test_everything_is_planned_once_and_locks_are_counted_apart():

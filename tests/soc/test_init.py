@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The initramfs's program, built for the host, with files in the place of a kernel: what it does for a plan, and says."""
+"""The initramfs's program, built for the host, with files in a kernel's place: what it does for a plan, and says."""
 
 import json
 import os

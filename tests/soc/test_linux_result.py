@@ -7,7 +7,7 @@ import json
 import pytest
 from hwswap.cli import main as cli
 from hwswap.results import schema
-from hwswap_soc.linux import linux, linux_image, linux_smp
+from hwswap_soc.linux import linux, linux_figures, linux_image, linux_plan
 from hwswap_soc.linux.linux_result import Collected, failures
 from hwswap_soc.simulation import shown
 from rich.console import Console
@@ -52,14 +52,14 @@ def console() -> list[str]:
     return lines
 
 
-def smp_console() -> list[str]:
+def harts_console() -> list[str]:
     """Return what both modes said: 1,000 cycles a call on one hart, 1,500 on two; 100 less with grants."""
     lines = []
-    for mode in linux_smp.MODES:
+    for mode in linux.HARTS_MODES:
         for cpus in HARTS:
             cycles = 500 + 500 * cpus - 100 * (mode == "hint")
             for op in ("alloc", "free"):
-                lines += [bench(mode, op, order, cycles, 8, cpus=cpus) for order in linux_smp.BENCH]
+                lines += [bench(mode, op, order, cycles, 8, cpus=cpus) for order in (0, 4)]
                 lines.append(bench(mode, op, 0, cycles + 7, 8, "full", cpus=cpus))
     return lines
 
@@ -120,7 +120,7 @@ def test_pages_that_stayed_out_count():
 
 def test_what_was_swapped_is_said():
     # 7 ms at 100 MHz over 16 pages.
-    assert linux.swapped(collect(console()))[1] == (
+    assert linux_figures.swapped(collect(console()))[1] == (
         "off, order 4: 16 pages out, 1 whole folios, 43,750 cycles a page; 16 in, 37,500 cycles a page; "
         "65,536 bytes verified, 0 wrong"
     )
@@ -136,28 +136,29 @@ def test_a_table_has_ratios_to_its_first_column(capsys):
 
 
 def test_each_number_of_harts_is_measured_by_itself():
-    collected = collect(smp_console())
-    assert not linux_smp.missing(collected, HARTS, linux_smp.MODES)
-    rows = linux_smp.rows(collected, HARTS, linux_smp.MODES)
-    empty = {"mode": "off", "case": "empty, order 4", "order": 4, "full": False}
-    assert empty | {"harts": 2, "cycles": 3002, "median": 3000} in rows
-    full = {"mode": "hint", "case": "90 % full, order 0", "order": 0, "full": True}
-    assert full | {"harts": 1, "cycles": 1816, "median": 1814} in rows
-    figures = linux_smp.figures(rows)
-    assert len(rows) == len(figures) == len(linux_smp.MODES) * len(linux_smp.CASES) * len(HARTS)
-    assert ("an allocation and its free, empty, order 4, 2 harts", "off", 3002) in [
-        (figure.what, figure.of, figure.value) for figure in figures
-    ]
+    collected = collect(harts_console())
+    assert not linux_figures.missing(collected, HARTS, linux.HARTS_MODES)
+    figures = linux_figures.on_harts(collected, HARTS, linux.HARTS_MODES)
+    assert len(figures) == len(linux.HARTS_MODES) * len(linux_figures.CASES) * len(HARTS)
+    found = {(figure.what, figure.of): figure.value for figure in figures}
+    assert found["an allocation and its free, empty, order 4, 2 harts", "off"] == 3002
+    assert found["an allocation and its free, 90 % full, order 0, 1 harts", "hint"] == 1816
+
+
+def test_calls_on_one_hart_are_figures_of_two_states():
+    empty, full = linux_figures.on_one(collect(console()))
+    assert {figure.what for figure in full} == {"allocate order 0, 90 % full", "free order 0, 90 % full"}
+    assert ("allocate order 9", "hint", 60009) in [(figure.what, figure.of, figure.value) for figure in empty]
 
 
 def test_what_was_not_measured_is_said():
-    lines = [text for text in smp_console() if not ('"full"' in text and '"cpus":2' in text and '"hint"' in text)]
+    lines = [text for text in harts_console() if not ('"full"' in text and '"cpus":2' in text and '"hint"' in text)]
     wanted = ["hint: 90 % full, order 0 on 2 harts was not measured."]
-    assert linux_smp.missing(collect(lines), HARTS, linux_smp.MODES) == wanted
+    assert linux_figures.missing(collect(lines), HARTS, linux.HARTS_MODES) == wanted
 
 
 def test_the_kernel_gets_the_largest_number_and_the_bench_all():
-    words = dict(word.split("=", 1) for word in linux_smp.bootargs((1, 2), ("off", "hint")).split())
+    words = dict(word.split("=", 1) for word in linux_plan.on_harts(("off", "hint"), (1, 2)).split())
     assert (words["maxcpus"], words["hwswap_modes"]) == ("2", "off,hint")
     assert {"bench:4:24:0:1", "bench:4:24:0:2", "bench:0:96:0:2"} <= set(words["hwswap_plan"].split(","))
 
@@ -165,7 +166,7 @@ def test_the_kernel_gets_the_largest_number_and_the_bench_all():
 @pytest.mark.parametrize("text", ["2", "1,1", "2,1", "1,5", "1,", "", "1,x"])
 def test_numbers_of_harts_that_make_no_sense_are_refused(text):
     with pytest.raises(argparse.ArgumentTypeError, match="rising numbers of harts"):
-        linux_smp.hart_numbers(text)
+        linux.hart_numbers(text)
 
 
 def test_ram_image_puts_parts_where_they_are_expected(tmp_path):
@@ -181,13 +182,16 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
         linux_image.ram({0x8000_0000: bytes((2 << 20) + 1)}, tmp_path / "ram")
 
 
-def test_missing_parts_are_one_sentence(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(linux_image, "INITRAMFS", tmp_path / "none.cpio")
-    assert (
-        cli.main(["soc", "linux", "--modes", "off", "--model", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
-    )
-    assert "run 'make soc-linux'" in capsys.readouterr().err
-    assert cli.main(["soc", "linux", "--modes", "fast", "--output", str(tmp_path / "out")]) == 1
-    assert "--modes takes some of off, hint, scan" in capsys.readouterr().err
-    assert cli.main(["soc", "linux-smp", "--model", str(tmp_path), "-o", str(tmp_path / "out")]) == 1
-    assert capsys.readouterr().err.startswith("soc-linux-smp: ")
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--modes", "off"], "run 'make soc-linux'"),
+        (["--harts", "1,2"], "run 'make soc-linux-smp'"),
+        (["--modes", "fast"], "--modes takes some of off, hint, scan"),
+    ],
+)
+def test_what_is_missing_or_unknown_is_one_sentence(options, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(linux, "BUILD", tmp_path)
+    assert cli.main(["soc", "linux", *options]) == 1
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") == 1

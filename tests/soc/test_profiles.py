@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from hwswap.project.paths import ROOT
 from hwswap_litex import InputError
 from hwswap_soc.boards import capacity, profiles
 
@@ -96,16 +95,6 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
         assert profiles.load(name, {}).sizes["clusters"] >= 2048, "4 GiB of swap"
     everything = profiles.load(profiles.SIMULATION, {})
     assert (everything.without, everything.added) == ((), ("grants",))
-
-
-def test_the_emitter_knows_what_profiles_leave_out_and_add():
-    emitter = (ROOT / "hw/src/main/scala/hwswap/Emit.scala").read_text()
-    found = [profiles.load(name, {}) for name in ("full", "grants-only", "wide")]
-    assert {part for profile in found for part in profile.without} == {"core"}
-    assert {part for profile in found for part in profile.added} == {"grants"}
-    for profile in found:
-        assert all(f'name = "no-{part}"' in emitter for part in profile.without)
-        assert all(f" {part}: Flag" in emitter for part in profile.added)
 
 
 def test_the_command_prints_what_the_build_reads():

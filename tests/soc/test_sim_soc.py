@@ -78,6 +78,15 @@ def test_every_way_between_cpu_and_engine(model, probe):
     assert 0 < found["interrupt_cycles"] < 5000
 
 
+@pytest.mark.parametrize("ratio", [0.7, 1.9])
+def test_every_way_when_the_engine_has_a_clock_of_its_own(ratio, tmp_path):
+    model = model_of("vexriscv-own")
+    image = image_of("probe", "vexriscv", model, tmp_path)
+    result = run(model, image, stop=DONE, max_cycles=4_000_000, engine_ratio=ratio)
+    assert (result.reason, result.lines[-1]) == ("stop", "HWSWAP-DONE 0"), "\n".join(result.lines)
+    assert answer(result.lines)["interrupts"] == 1
+
+
 def test_a_run_is_the_same_each_time_and_slower_on_a_slower_memory(model, probe):
     cycles = [run(model, probe, stop=DONE, max_cycles=2_000_000, dram_latency=latency) for latency in (4, 4, 40)]
     assert cycles[0].cycles == cycles[1].cycles
@@ -91,9 +100,6 @@ def test_a_run_ends_where_it_is_told_to(model, probe):
     late = run(model, probe, stop="a line that never comes", max_cycles=400_000)
     assert (late.reason, late.cycles) == ("max-cycles", 400_000)
     assert late.lines[-1] == "HWSWAP-DONE 0"
-    slow = run(model, probe, max_seconds=1.0)
-    assert slow.reason == "max-seconds"
-    assert slow.seconds < 10
 
 
 def test_what_cannot_be_run_is_said_in_one_sentence(model, probe, tmp_path):
@@ -108,7 +114,7 @@ def test_what_cannot_be_run_is_said_in_one_sentence(model, probe, tmp_path):
         (tmp_path, probe, {}, "holds no simulated SoC"),
         (model, probe, {"stop": "("}, "not a regular expression"),
         (model, probe, {"dram_latency": 1}, "choose 2 to 60000"),
-        (model, probe, {"engine_ratio": 0.5}, "--engine-clock own"),
+        (model, probe, {"engine_ratio": 0.5}, "--own-clock"),
         (model, probe, {"wave": tmp_path / "x.fst"}, "--wave"),
     )
     for folder, image, options, words in cases:
@@ -125,7 +131,7 @@ def test_the_command_says_what_went_wrong_and_has_a_status(model, probe, tmp_pat
     assert good.returncode == 0
     assert good.stdout.splitlines()[-1] == "HWSWAP-DONE 0"
     bad = command(model, tmp_path / "none.bin")
-    assert bad.returncode == 2
+    assert bad.returncode == 1
     assert len(bad.stderr.splitlines()) == 1
     assert "Traceback" not in bad.stderr
     short = command(model, probe, "--max-cycles", 1000)

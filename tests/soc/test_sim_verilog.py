@@ -1,38 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated SoC's Verilog means in a simulation what it means in an FPGA."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
+from hwswap_litex import EngineInfo, HwSwap, InputError
+from hwswap_soc.simulation.simsoc import ModelPlatform
+from stand_ins import write_sim_soc
 
 CONSTANT = re.compile(r"\s*(\w+)\s*<=\s*\d+'d(\d+);")
-
-
-def verilog(cpu: str, folder: Path) -> str:
-    """Generate the SoC's Verilog, without the engine's."""
-    from hwswap_soc.simulation.simsoc import ModelPlatform, SimSoC
-    from litex.soc.integration.builder import Builder
-
-    sizes = {"devices": 4, "cpus": 1, "clusters": 2048}
-    info = sizes | {"profile": "full", "without": [], "build_hash": "0123456789abcdef"}
-    (folder / "engine.json").write_text(json.dumps(info))
-    (folder / "HwSwap.sv").write_text("module HwSwap; endmodule\n")
-    builder = Builder(
-        SimSoC(ModelPlatform(), cpu, folder),
-        output_dir=str(folder / "out"),
-        compile_software=False,
-        compile_gateware=False,
-    )
-    builder.build(build_name="sim")
-    return (folder / "out/gateware/sim.v").read_text()
 
 
 @pytest.mark.parametrize("cpu", ["vexriscv", "rocket"])
 def test_no_constant_waits_for_a_change(cpu, tmp_path):
     """A block that reads nothing never runs: what it would set has to be what its register starts with."""
-    text = verilog(cpu, tmp_path)
+    text = (write_sim_soc(cpu, tmp_path) / "gateware/sim.v").read_text()
     starts = dict(re.findall(r"^reg\s+(?:\[[^]]*\]\s+)?(\w+) = \d+'d(\d+);", text, re.MULTILINE))
     blocks = re.findall(r"^always @\(\*\) begin\n(.*?)^end$", text, re.MULTILINE | re.DOTALL)
     assert len(blocks) > 50
@@ -43,3 +25,11 @@ def test_no_constant_waits_for_a_change(cpu, tmp_path):
             last = {line[1]: line[2] for line in lines}
             wrong += [name for name, value in last.items() if int(starts.get(name, "0")) != int(value)]
     assert not wrong
+
+
+def test_a_missing_engine_is_said_in_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="rtl-soc"):
+        HwSwap.from_build(ModelPlatform(), tmp_path)
+    (tmp_path / "engine.json").write_text("{}")
+    with pytest.raises(InputError, match="not an engine description"):
+        EngineInfo.load(tmp_path)

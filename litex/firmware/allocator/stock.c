@@ -5,225 +5,7 @@
  * empty cluster's too. Every word is read and written by itself, because readers without lock follow it. A table is
  * cleared when a cluster gets it. Several harts are kept apart by the kernel's locks (locks.h).
  */
-#include "stock.h"
-
-#include "hwswap_map.h"
-#include "list.h"
-#include "locks.h"
-#include "tables.h"
-#include "words.h"
-
-/**
- * struct cluster - 512 slots
- * @link: in the list that the state names
- * @table: one word a slot; NULL while the cluster is on FREE
- * @lock: of all of it but @link
- */
-struct cluster {
-  struct list link;
-  uint64_t *table;
-  struct stock_state state;
-  union lock lock;
-};
-
-/**
- * struct device - a swap device
- * @link: in the list of available devices
- * @available: it is in that list
- * @writeok: slots of it may be given
- * @listed: its clusters are on lists
- * @used: slots in use
- * @lock: of the lists of clusters
- */
-struct device {
-  struct list link;
-  bool available, writeok, listed;
-  unsigned type, flags;
-  int priority;
-  uint32_t pages, nr_clusters;
-  uint32_t used OWN_LINE;
-  union lock lock OWN_LINE;
-  struct list free, full, nonfull[SWAP_ORDERS], frag[SWAP_ORDERS];
-  struct cluster clusters[];
-};
-
-/** struct next_slot - where a CPU goes on with one order; offset 0: nowhere */
-struct next_slot {
-  struct device *device;
-  uint32_t offset;
-};
-
-/** struct cpu - what a CPU has for itself; no lock, as nothing else runs on it */
-struct cpu {
-  struct next_slot next[SWAP_ORDERS];
-} OWN_LINE;
-
-struct swap {
-  struct swap_memory memory;
-  struct swap_tables tables;
-  unsigned nr_devices, nr_cpus;
-  union lock lock; /* of the list of available devices */
-  struct list available;
-  struct device *devices[SWAP_DEVICES];
-  stock_changed *changed;
-  void *context;
-  struct cpu cpus[];
-};
-
-/* Table words, each access by itself. */
-
-static inline uint64_t word_get(const struct cluster *cluster, unsigned slot) {
-  return *(const volatile uint64_t *)&cluster->table[slot];
-}
-
-static inline void word_set(struct cluster *cluster, unsigned slot, uint64_t word) {
-  *(volatile uint64_t *)&cluster->table[slot] = word;
-}
-
-static bool table_give(struct swap *swap, struct cluster *cluster) {
-  bool fresh;
-
-  cluster->table = swap_table_get(&swap->tables, &fresh);
-  if (!cluster->table)
-    return false;
-  for (unsigned slot = 0; slot < SWAP_SLOTS; slot++)
-    cluster->table[slot] = SWAP_WORD_FREE;
-  return true;
-}
-
-static void table_take(struct swap *swap, struct cluster *cluster) {
-  swap_table_put(&swap->tables, cluster->table);
-  cluster->table = NULL;
-}
-
-/* The list of available devices: highest priority first, equals in turn. */
-
-static inline uint32_t slots_of(const struct device *device) { return device->nr_clusters * SWAP_SLOTS; }
-
-static void make_available(struct swap *swap, struct device *device) {
-  struct list *place;
-
-  if (device->available || count_get(&device->used) == slots_of(device))
-    return;
-  for (place = swap->available.next; place != &swap->available; place = place->next) {
-    if (list_entry(place, struct device, link)->priority < device->priority)
-      break;
-  }
-  list_add_before(place, &device->link);
-  device->available = true;
-}
-
-static void make_unavailable(struct device *device) {
-  if (device->available)
-    list_remove(&device->link);
-  device->available = false;
-}
-
-/*
- * Slots of a device are taken or freed. Who takes the last one or frees the first one puts the list right; under the
- * lock it looks again, as another hart may have done the opposite.
- */
-
-static inline void used_add(struct swap *swap, struct device *device, unsigned nr) {
-  if (count_add(&device->used, nr) != slots_of(device))
-    return;
-  lock_take(&swap->lock, LOCK_LIST);
-  if (count_get(&device->used) == slots_of(device))
-    make_unavailable(device);
-  lock_drop(&swap->lock, LOCK_LIST);
-}
-
-static inline void used_sub(struct swap *swap, struct device *device, unsigned nr) {
-  if (count_add(&device->used, -nr) + nr != slots_of(device) || !device->writeok)
-    return;
-  lock_take(&swap->lock, LOCK_LIST);
-  make_available(swap, device);
-  lock_drop(&swap->lock, LOCK_LIST);
-}
-
-static struct device *next_available(struct swap *swap, struct list *link) {
-  return link->next == &swap->available ? NULL : list_entry(link->next, struct device, link);
-}
-
-/* Clusters and their lists. */
-
-static inline uint32_t index_of(const struct device *device, const struct cluster *cluster) {
-  return (uint32_t)(cluster - device->clusters);
-}
-
-static struct list *list_of(struct device *device, unsigned flag, unsigned order) {
-  switch (flag) {
-  case HWSWAP_FLAG_NONFULL:
-    return &device->nonfull[order];
-  case HWSWAP_FLAG_FRAG:
-    return &device->frag[order];
-  case HWSWAP_FLAG_FREE:
-    return &device->free;
-  default:
-    return &device->full;
-  }
-}
-
-/* To the tail of the list that the flag names. */
-static void move(struct swap *swap, struct device *device, struct cluster *cluster, unsigned flag) {
-  const unsigned before = cluster->state.flag;
-
-  cluster->state.flag = (uint8_t)flag;
-  if (flag == HWSWAP_FLAG_FREE) {
-    cluster->state.order = 0;
-    table_take(swap, cluster);
-  }
-  lock_take(&device->lock, LOCK_DEVICE);
-  if (before != HWSWAP_FLAG_NONE)
-    list_remove(&cluster->link);
-  list_add_before(list_of(device, flag, cluster->state.order), &cluster->link);
-  lock_drop(&device->lock, LOCK_DEVICE);
-}
-
-/* The first cluster of a list that no other hart has, off the list and locked. */
-static struct cluster *isolate(struct device *device, struct list *list) {
-  struct cluster *found = NULL;
-
-  lock_take(&device->lock, LOCK_DEVICE);
-  for (struct list *link = list->next; link != list; link = link->next) {
-    struct cluster *cluster = list_entry(link, struct cluster, link);
-
-    if (lock_try(&cluster->lock, LOCK_CLUSTER)) {
-      list_remove(&cluster->link);
-      cluster->state.flag = HWSWAP_FLAG_NONE;
-      found = cluster;
-      break;
-    }
-  }
-  lock_drop(&device->lock, LOCK_DEVICE);
-  return found;
-}
-
-/* An isolated cluster goes back to the head of FREE. */
-static COLD void give_up(struct device *device, struct cluster *cluster) {
-  cluster->state.flag = HWSWAP_FLAG_FREE;
-  lock_take(&device->lock, LOCK_DEVICE);
-  list_add_before(device->free.next, &cluster->link);
-  lock_drop(&device->lock, LOCK_DEVICE);
-}
-
-/* After a scan: where the count says. */
-static void relocate(struct swap *swap, struct device *device, struct cluster *cluster) {
-  unsigned flag = HWSWAP_FLAG_FRAG;
-
-  if (!cluster->state.count)
-    flag = HWSWAP_FLAG_FREE;
-  else if (cluster->state.count == SWAP_SLOTS)
-    flag = HWSWAP_FLAG_FULL;
-  if (cluster->state.flag != flag)
-    move(swap, device, cluster, flag);
-}
-
-static inline void report(struct swap *swap, struct device *device, struct cluster *cluster, unsigned start,
-                          unsigned nr, bool taken) {
-  if (swap->changed)
-    swap->changed(swap->context, device->type, index_of(device, cluster), cluster->state, start, nr, taken);
-}
+#include "stock_lists.h"
 
 /* Allocation. */
 
@@ -252,8 +34,8 @@ static void commit(struct swap *swap, struct device *device, struct cluster *clu
  * Looks for a run from slot `start` up, in steps of its size, and takes it. The cluster ends on the list its count
  * says, and the CPU goes on behind the run, or nowhere.
  */
-static bool scan(struct swap *swap, struct device *device, struct cluster *cluster, struct next_slot *next,
-                 unsigned order, unsigned start, uint64_t pfn, struct swap_place *place) {
+static bool scan(struct swap *swap, struct device *device, struct cluster *cluster, struct next *next, unsigned order,
+                 unsigned start, uint64_t pfn, struct swap_place *place) {
   const unsigned nr = 1u << order;
   uint32_t goes_on = 0;
   bool found = false;
@@ -281,7 +63,7 @@ static bool scan(struct swap *swap, struct device *device, struct cluster *clust
 }
 
 /* Takes clusters off the head of a list and scans them: the first, or until one has a run. */
-static bool scan_list(struct swap *swap, struct device *device, struct list *list, bool all, struct next_slot *next,
+static bool scan_list(struct swap *swap, struct device *device, struct list *list, bool all, struct next *next,
                       unsigned order, uint64_t pfn, struct swap_place *place) {
   bool found = false;
 
@@ -299,7 +81,7 @@ static bool scan_list(struct swap *swap, struct device *device, struct list *lis
   return found;
 }
 
-static bool alloc_on(struct swap *swap, struct device *device, struct next_slot *next, unsigned order, uint64_t pfn,
+static bool alloc_on(struct swap *swap, struct device *device, struct next *next, unsigned order, uint64_t pfn,
                      struct swap_place *place) {
   const bool top = order == SWAP_ORDERS - 1; /* a whole cluster: only free ones will do */
 
@@ -321,8 +103,7 @@ static bool alloc_on(struct swap *swap, struct device *device, struct next_slot 
   return false;
 }
 
-static bool alloc_fast(struct swap *swap, struct next_slot *next, unsigned order, uint64_t pfn,
-                       struct swap_place *place) {
+static bool alloc_fast(struct swap *swap, struct next *next, unsigned order, uint64_t pfn, struct swap_place *place) {
   struct device *device = next->device;
   struct cluster *cluster;
   bool found = false;
@@ -342,17 +123,17 @@ static bool alloc_fast(struct swap *swap, struct next_slot *next, unsigned order
  * The available devices in turn, each moved behind its equals first. Two equals that both fail could be seen for ever,
  * since the successor is looked up before the move; so there are at most two visits for each device there could be.
  */
-static __attribute__((noinline)) bool alloc_slow(struct swap *swap, struct next_slot *next, unsigned order,
-                                                 uint64_t pfn, struct swap_place *place) {
+static __attribute__((noinline)) bool alloc_slow(struct swap *swap, struct next *next, unsigned order, uint64_t pfn,
+                                                 struct swap_place *place) {
   struct device *device;
 
   lock_take(&swap->lock, LOCK_LIST);
-  device = next_available(swap, &swap->available);
+  device = next_available(swap, &swap->listed);
   for (unsigned visits = 0; device && visits < 2 * swap->nr_devices; visits++) {
     struct device *successor = next_available(swap, &device->link);
     bool found;
 
-    make_unavailable(device);
+    unlist(device);
     make_available(swap, device);
     lock_drop(&swap->lock, LOCK_LIST);
     found = alloc_on(swap, device, next, order, pfn, place);
@@ -360,7 +141,7 @@ static __attribute__((noinline)) bool alloc_slow(struct swap *swap, struct next_
       return found;
     lock_take(&swap->lock, LOCK_LIST);
     if (successor && !successor->available)
-      successor = next_available(swap, &swap->available);
+      successor = next_available(swap, &swap->listed);
     device = successor;
   }
   lock_drop(&swap->lock, LOCK_LIST);
@@ -369,7 +150,7 @@ static __attribute__((noinline)) bool alloc_slow(struct swap *swap, struct next_
 
 static enum swap_status stock_alloc(struct swap *swap, unsigned cpu, unsigned order, uint64_t pfn,
                                     struct swap_place *place) {
-  struct next_slot *next;
+  struct next *next;
 
   if (cpu >= swap->nr_cpus || order >= SWAP_ORDERS)
     return SWAP_BAD_RANGE;
@@ -388,7 +169,7 @@ static bool placed(const struct swap *swap, unsigned order, struct swap_place pl
 }
 
 bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_place place) {
-  struct next_slot *next = &swap->cpus[cpu].next[order];
+  struct next *next = &swap->cpus[cpu].next[order];
   struct device *device;
   struct cluster *cluster;
   bool usable = true;
@@ -419,17 +200,6 @@ void stock_go_on(struct swap *swap, unsigned cpu, unsigned order, uint32_t offse
 
 /* Freeing. */
 
-static inline struct device *device_of(const struct swap *swap, unsigned type) {
-  return type < SWAP_DEVICES ? swap->devices[type] : NULL;
-}
-
-/* Inside one cluster, without the header. */
-static inline bool inside(const struct device *device, uint32_t offset, unsigned nr) {
-  return offset && nr >= 1 && nr <= SWAP_SLOTS - offset % SWAP_SLOTS && offset < device->pages &&
-         nr <= device->pages - offset;
-}
-
-/* Frees slots of a cluster that is locked, if all of them are in use. */
 static inline enum swap_status free_range(struct swap *swap, struct device *device, struct cluster *cluster,
                                           unsigned slot, unsigned nr) {
   if (!cluster->table)
@@ -452,39 +222,8 @@ static inline enum swap_status free_range(struct swap *swap, struct device *devi
   return SWAP_OK;
 }
 
-static enum swap_status stock_free(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
-  struct device *device = device_of(swap, type);
-  struct cluster *cluster;
-  enum swap_status status;
+/* Devices come and go. */
 
-  if (!device || !device->listed)
-    return SWAP_BAD_DEVICE;
-  if (!inside(device, offset, nr))
-    return SWAP_BAD_RANGE;
-  cluster = &device->clusters[offset / SWAP_SLOTS];
-  lock_take(&cluster->lock, LOCK_CLUSTER);
-  status = free_range(swap, device, cluster, offset % SWAP_SLOTS, nr);
-  lock_drop(&cluster->lock, LOCK_CLUSTER);
-  return status;
-}
-
-/* Devices come and go, while no other hart allocates or frees. */
-
-static size_t device_bytes(const struct device *device) {
-  return sizeof(*device) + device->nr_clusters * sizeof(*device->clusters);
-}
-
-static COLD void device_destroy(struct swap *swap, struct device *device) {
-  make_unavailable(device);
-  for (uint32_t i = 0; i < device->nr_clusters; i++) {
-    if (device->clusters[i].table)
-      table_take(swap, &device->clusters[i]);
-  }
-  swap->devices[device->type] = NULL;
-  swap->memory.put(swap->memory.context, device, device_bytes(device));
-}
-
-/* Counts slots of one cluster as used for good. */
 static COLD enum swap_status set_bad(struct swap *swap, struct device *device, uint32_t offset, unsigned nr) {
   struct cluster *cluster = &device->clusters[offset / SWAP_SLOTS];
   const unsigned slot = offset % SWAP_SLOTS;
@@ -500,124 +239,25 @@ static COLD enum swap_status set_bad(struct swap *swap, struct device *device, u
   return SWAP_OK;
 }
 
-static COLD enum swap_status stock_prepare(struct swap *swap, unsigned type, uint32_t pages, unsigned flags,
-                                           int priority) {
-  const uint32_t nr_clusters = pages / SWAP_SLOTS + (pages % SWAP_SLOTS != 0);
-  struct device *device;
-
-  if (type >= swap->nr_devices || swap->devices[type])
-    return SWAP_BAD_DEVICE;
-  if (!(flags & HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE) || (flags & HWSWAP_DEVICE_FLAGS_FLAGS_DISCARD))
-    return SWAP_UNSUPPORTED;
-  if (!pages || pages > UINT32_MAX - SWAP_SLOTS)
-    return SWAP_BAD_RANGE;
-  device = swap->memory.get(swap->memory.context, sizeof(*device) + nr_clusters * sizeof(*device->clusters));
-  if (!device)
-    return SWAP_NO_MEMORY;
-  *device =
-      (struct device){.type = type, .flags = flags, .priority = priority, .pages = pages, .nr_clusters = nr_clusters};
+static COLD void device_empty(struct device *device) {
   list_init(&device->free);
   list_init(&device->full);
   for (unsigned order = 0; order < SWAP_ORDERS; order++) {
     list_init(&device->nonfull[order]);
     list_init(&device->frag[order]);
   }
-  for (uint32_t i = 0; i < nr_clusters; i++)
+  for (uint32_t i = 0; i < device->nr_clusters; i++)
     device->clusters[i] = (struct cluster){.state = {.flag = HWSWAP_FLAG_NONE}};
-  swap->devices[type] = device;
-  /* The header slot, and what the last cluster has beyond the device's end. */
-  if (set_bad(swap, device, 0, 1) == SWAP_OK &&
-      (!(pages % SWAP_SLOTS) || set_bad(swap, device, pages, SWAP_SLOTS - pages % SWAP_SLOTS) == SWAP_OK))
-    return SWAP_OK;
-  device_destroy(swap, device);
-  return SWAP_NO_MEMORY;
 }
 
-static COLD enum swap_status stock_mark_bad(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
-  struct device *device = device_of(swap, type);
-
-  if (!device || device->listed)
-    return SWAP_BAD_DEVICE;
-  if (!inside(device, offset, nr))
-    return SWAP_BAD_RANGE;
-  return set_bad(swap, device, offset, nr);
-}
-
-static COLD enum swap_status stock_swapon(struct swap *swap, unsigned type) {
-  struct device *device = device_of(swap, type);
-
-  if (!device || device->writeok)
-    return SWAP_BAD_DEVICE;
+static COLD void enlist(struct swap *swap, struct device *device) {
   for (uint32_t i = 0; i < device->nr_clusters && !device->listed; i++) {
     struct cluster *cluster = &device->clusters[i];
 
     cluster->state.flag = cluster->state.count ? HWSWAP_FLAG_NONFULL : HWSWAP_FLAG_FREE;
     list_add_before(list_of(device, cluster->state.flag, 0), &cluster->link);
   }
-  device->listed = true;
-  device->writeok = true;
   make_available(swap, device);
-  return SWAP_OK;
-}
-
-static COLD enum swap_status stock_swapoff_begin(struct swap *swap, unsigned type) {
-  struct device *device = device_of(swap, type);
-
-  if (!device)
-    return SWAP_BAD_DEVICE;
-  device->writeok = false;
-  make_unavailable(device);
-  return SWAP_OK;
-}
-
-static COLD enum swap_status stock_swapoff(struct swap *swap, unsigned type) {
-  struct device *device = device_of(swap, type);
-
-  if (!device)
-    return SWAP_BAD_DEVICE;
-  for (unsigned cpu = 0; cpu < swap->nr_cpus; cpu++) {
-    for (unsigned order = 0; order < SWAP_ORDERS; order++) {
-      if (swap->cpus[cpu].next[order].device == device)
-        swap->cpus[cpu].next[order].device = NULL;
-    }
-  }
-  device_destroy(swap, device);
-  return SWAP_OK;
-}
-
-static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct cpu) * cpus; }
-
-static COLD struct swap *stock_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
-  struct swap *swap = memory->get(memory->context, swap_bytes(cpus));
-
-  if (!swap)
-    return NULL;
-  *swap = (struct swap){.memory = *memory, .nr_cpus = cpus};
-  swap->nr_devices = devices < SWAP_DEVICES ? devices : SWAP_DEVICES;
-  swap->tables.memory = &swap->memory;
-  list_init(&swap->available);
-  for (unsigned cpu = 0; cpu < cpus; cpu++)
-    swap->cpus[cpu] = (struct cpu){0};
-  return swap;
-}
-
-static COLD void stock_destroy(struct swap *swap) {
-  const struct swap_memory memory = swap->memory;
-
-  for (unsigned type = 0; type < SWAP_DEVICES; type++) {
-    if (swap->devices[type])
-      device_destroy(swap, swap->devices[type]);
-  }
-  swap_tables_destroy(&swap->tables);
-  memory.put(memory.context, swap, swap_bytes(swap->nr_cpus));
-}
-
-static COLD uint64_t stock_word(const struct swap *swap, unsigned type, uint32_t offset) {
-  const struct device *device = device_of(swap, type);
-
-  if (!device || offset >= device->nr_clusters * SWAP_SLOTS || !device->clusters[offset / SWAP_SLOTS].table)
-    return SWAP_WORD_FREE;
-  return word_get(&device->clusters[offset / SWAP_SLOTS], offset % SWAP_SLOTS);
 }
 
 void stock_follow(struct swap *swap, stock_changed *changed, void *context) {
@@ -629,16 +269,4 @@ struct stock_state stock_state_of(const struct swap *swap, unsigned type, uint32
   return swap->devices[type]->clusters[cluster].state;
 }
 
-const struct swap_ops swap_stock = {
-    .name = "stock",
-    .create = stock_create,
-    .destroy = stock_destroy,
-    .prepare = stock_prepare,
-    .mark_bad = stock_mark_bad,
-    .swapon = stock_swapon,
-    .swapoff_begin = stock_swapoff_begin,
-    .swapoff = stock_swapoff,
-    .alloc = stock_alloc,
-    .free = stock_free,
-    .word = stock_word,
-};
+const struct swap_ops swap_stock = SWAP_OPS("stock", stock_alloc);

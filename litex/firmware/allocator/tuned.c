@@ -8,169 +8,7 @@
  * table words are written as one fill, ranges are checked by masks, and a table that comes back is all free words
  * already. Several harts are kept apart by the same locks as stock's (locks.h).
  */
-#include "bits.h"
-#include "hwswap_map.h"
-#include "list.h"
-#include "locks.h"
-#include "swap.h"
-#include "tables.h"
-#include "words.h"
-
-#define WORDS (SWAP_SLOTS / BITS_WORD)
-
-/** enum place - the list a cluster is on */
-enum place {
-  FREE,  /* empty */
-  READY, /* of its order: it has an aligned free run of that order */
-  REST,  /* of its order: it has free slots, but no such run; order 0 may take them */
-  FULL,  /* on no list */
-};
-
-/**
- * struct cluster - 512 slots
- * @used: a bit a slot
- * @link: in the list that @place and @order name
- * @table: one word a slot; NULL while the cluster is empty
- * @runs: a bit a word of @used: it has an aligned free run of the cluster's order; a run longer than a word counts for
- *	its first word
- * @holes: a bit a word of @used: it has a free slot
- * @count: slots in use, bad ones included
- * @first: offset of its first slot
- * @lock: of all of it but @link; @place changes under the device's lock as well
- *
- * Aligned so that its size is one of 96 or 128 bytes: an index becomes an address without a multiplication.
- */
-struct cluster {
-  bits_t used[WORDS];
-  struct list link;
-  uint64_t *table;
-  uint32_t first;
-  uint16_t runs, holes;
-  uint16_t count;
-  uint8_t order;
-  uint8_t place;
-  union lock lock;
-} __attribute__((aligned(32)));
-
-/**
- * struct device - a swap device
- * @link: in the list of devices with write permission, by priority
- * @ready_orders: orders whose READY list is not empty, a bit each
- * @rest_orders: the same for REST
- * @lock: of the lists and of which are empty
- */
-struct device {
-  struct list link;
-  bool writeok, listed;
-  unsigned type, flags;
-  int priority;
-  uint32_t pages, nr_clusters;
-  union lock lock OWN_LINE;
-  uint32_t ready_orders, rest_orders;
-  struct list free, ready[SWAP_ORDERS], rest[SWAP_ORDERS];
-  struct cluster clusters[];
-};
-
-/** struct current - the cluster a CPU takes slots of an order from */
-struct current {
-  struct device *device;
-  struct cluster *cluster;
-};
-
-/** struct cpu - what a CPU has for itself */
-struct cpu {
-  struct current current[SWAP_ORDERS];
-} OWN_LINE;
-
-struct swap {
-  struct swap_memory memory;
-  struct swap_tables tables;
-  unsigned nr_devices, nr_cpus;
-  union lock lock; /* of the list of devices */
-  struct list writeok;
-  struct device *devices[SWAP_DEVICES];
-  struct cpu cpus[];
-};
-
-/* Lists, under the device's lock. */
-
-static void put(struct device *device, struct cluster *cluster, unsigned place) {
-  const unsigned order = cluster->order;
-
-  cluster->place = (uint8_t)place;
-  if (place == READY) {
-    list_add_before(&device->ready[order], &cluster->link);
-    device->ready_orders |= 1u << order;
-  } else if (place == REST) {
-    list_add_before(&device->rest[order], &cluster->link);
-    device->rest_orders |= 1u << order;
-  } else if (place == FREE) {
-    list_add_before(&device->free, &cluster->link);
-  }
-}
-
-static void take_off(struct device *device, struct cluster *cluster) {
-  const unsigned order = cluster->order;
-
-  if (cluster->place == FULL)
-    return;
-  list_remove(&cluster->link);
-  if (cluster->place == READY && list_empty(&device->ready[order]))
-    device->ready_orders &= ~(1u << order);
-  else if (cluster->place == REST && list_empty(&device->rest[order]))
-    device->rest_orders &= ~(1u << order);
-}
-
-static __attribute__((noinline)) void relist(struct device *device, struct cluster *cluster, unsigned place) {
-  lock_take(&device->lock, LOCK_DEVICE);
-  take_off(device, cluster);
-  put(device, cluster, place);
-  lock_drop(&device->lock, LOCK_DEVICE);
-}
-
-/* To the list its bits name. */
-static inline void settle(struct device *device, struct cluster *cluster) {
-  const unsigned place = cluster->runs ? READY : cluster->holes ? REST : FULL;
-
-  if (cluster->place != place)
-    relist(device, cluster, place);
-}
-
-/* Devices of higher priority first; behind its equals. */
-static void list_device(struct swap *swap, struct device *device) {
-  struct list *place;
-
-  for (place = swap->writeok.next; place != &swap->writeok; place = place->next) {
-    if (list_entry(place, struct device, link)->priority < device->priority)
-      break;
-  }
-  list_add_before(place, &device->link);
-}
-
-/* Bits of words. */
-
-/* Words a run of this order spans, at least one. */
-static inline unsigned span_of(unsigned order) { return order > BITS_LOG2 ? 1u << (order - BITS_LOG2) : 1; }
-
-/* Finds out anew whether the word, or the words of the run it belongs to, have a run of the cluster's order. */
-static __attribute__((noinline)) void look_for_runs(struct cluster *cluster, unsigned word) {
-  const unsigned span = span_of(cluster->order);
-  bits_t used = 0;
-  bool has;
-
-  word &= ~(span - 1);
-  if (cluster->order <= BITS_LOG2) {
-    has = bits_free_runs(cluster->used[word], cluster->order) != 0;
-  } else {
-    for (unsigned i = word; i < word + span; i++)
-      used |= cluster->used[i];
-    has = !used;
-  }
-  if (has)
-    cluster->runs |= (uint16_t)(1u << word);
-  else
-    cluster->runs &= (uint16_t)~(1u << word);
-}
+#include "tuned_lists.h"
 
 /* Allocation. */
 
@@ -298,12 +136,12 @@ static struct cluster *choose(struct swap *swap, struct device *device, unsigned
  * Goes through the devices for a cluster that slots of this order are to come from; it is locked. The list may change
  * while a device is looked at, so that one is missed which another hart has put in front.
  */
-static __attribute__((noinline)) struct current find(struct swap *swap, unsigned order) {
-  struct current found = {0};
+static __attribute__((noinline)) struct next find(struct swap *swap, unsigned order) {
+  struct next found = {0};
   struct list *link;
 
   lock_take(&swap->lock, LOCK_LIST);
-  for (link = swap->writeok.next; link != &swap->writeok; link = link->next) {
+  for (link = swap->listed.next; link != &swap->listed; link = link->next) {
     struct device *device = list_entry(link, struct device, link);
 
     lock_drop(&swap->lock, LOCK_LIST);
@@ -325,13 +163,13 @@ static __attribute__((noinline)) struct current find(struct swap *swap, unsigned
 
 static enum swap_status tuned_alloc(struct swap *swap, unsigned cpu, unsigned order, uint64_t pfn,
                                     struct swap_place *place) {
-  struct current *current, from;
+  struct next *current, from;
   struct cluster *cluster;
   unsigned slot;
 
   if (cpu >= swap->nr_cpus || order >= SWAP_ORDERS)
     return SWAP_BAD_RANGE;
-  current = &swap->cpus[cpu].current[order];
+  current = &swap->cpus[cpu].next[order];
   from = *current;
   cluster = from.cluster;
   if (cluster) {
@@ -361,16 +199,6 @@ static enum swap_status tuned_alloc(struct swap *swap, unsigned cpu, unsigned or
 }
 
 /* Freeing. */
-
-static inline struct device *device_of(const struct swap *swap, unsigned type) {
-  return type < SWAP_DEVICES ? swap->devices[type] : NULL;
-}
-
-/* Inside one cluster, without the header. */
-static inline bool inside(const struct device *device, uint32_t offset, unsigned nr) {
-  return offset && nr >= 1 && nr <= SWAP_SLOTS - offset % SWAP_SLOTS && offset < device->pages &&
-         nr <= device->pages - offset;
-}
 
 /* Calls `action` for each word of a range, with the bits of the range in it; stops when it returns false. */
 static __attribute__((noinline)) bool by_word(struct cluster *cluster, unsigned slot, unsigned nr,
@@ -424,7 +252,6 @@ static __attribute__((noinline)) void close(struct swap *swap, struct device *de
   lock_drop(&device->lock, LOCK_DEVICE);
 }
 
-/* Frees slots of a cluster that is locked, if all of them are in use. */
 static inline enum swap_status free_range(struct swap *swap, struct device *device, struct cluster *cluster,
                                           unsigned slot, unsigned nr) {
   if (!cluster->table)
@@ -458,42 +285,8 @@ static inline enum swap_status free_range(struct swap *swap, struct device *devi
   return SWAP_OK;
 }
 
-static enum swap_status tuned_free(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
-  struct device *device = device_of(swap, type);
-  struct cluster *cluster;
-  enum swap_status status;
+/* Devices come and go. */
 
-  if (!device || !device->listed)
-    return SWAP_BAD_DEVICE;
-  if (!inside(device, offset, nr))
-    return SWAP_BAD_RANGE;
-  cluster = &device->clusters[offset / SWAP_SLOTS];
-  lock_take(&cluster->lock, LOCK_CLUSTER);
-  status = free_range(swap, device, cluster, offset % SWAP_SLOTS, nr);
-  lock_drop(&cluster->lock, LOCK_CLUSTER);
-  return status;
-}
-
-/* Devices come and go, while no other hart allocates or frees. */
-
-static size_t device_bytes(uint32_t nr_clusters) {
-  return sizeof(struct device) + nr_clusters * sizeof(struct cluster);
-}
-
-static COLD void device_destroy(struct swap *swap, struct device *device) {
-  if (device->writeok)
-    list_remove(&device->link);
-  for (uint32_t i = 0; i < device->nr_clusters; i++) {
-    if (!device->clusters[i].table)
-      continue;
-    swap_fill(device->clusters[i].table, SWAP_WORD_FREE, SWAP_SLOTS);
-    swap_table_put(&swap->tables, device->clusters[i].table);
-  }
-  swap->devices[device->type] = NULL;
-  swap->memory.put(swap->memory.context, device, device_bytes(device->nr_clusters));
-}
-
-/* Counts slots of one cluster as used for good; before the clusters are listed. */
 static COLD enum swap_status set_bad(struct swap *swap, struct device *device, uint32_t offset, unsigned nr) {
   struct cluster *cluster = &device->clusters[offset / SWAP_SLOTS];
   const unsigned slot = offset % SWAP_SLOTS;
@@ -513,132 +306,28 @@ static COLD enum swap_status set_bad(struct swap *swap, struct device *device, u
   return SWAP_OK;
 }
 
-static COLD enum swap_status tuned_prepare(struct swap *swap, unsigned type, uint32_t pages, unsigned flags,
-                                           int priority) {
-  const uint32_t nr_clusters = pages / SWAP_SLOTS + (pages % SWAP_SLOTS != 0);
-  struct device *device;
-
-  if (type >= swap->nr_devices || swap->devices[type])
-    return SWAP_BAD_DEVICE;
-  if (!(flags & HWSWAP_DEVICE_FLAGS_FLAGS_SOLIDSTATE) || (flags & HWSWAP_DEVICE_FLAGS_FLAGS_DISCARD))
-    return SWAP_UNSUPPORTED;
-  if (!pages || pages > UINT32_MAX - SWAP_SLOTS)
-    return SWAP_BAD_RANGE;
-  device = swap->memory.get(swap->memory.context, device_bytes(nr_clusters));
-  if (!device)
-    return SWAP_NO_MEMORY;
-  *device =
-      (struct device){.type = type, .flags = flags, .priority = priority, .pages = pages, .nr_clusters = nr_clusters};
+static COLD void device_empty(struct device *device) {
   list_init(&device->free);
   for (unsigned order = 0; order < SWAP_ORDERS; order++) {
     list_init(&device->ready[order]);
     list_init(&device->rest[order]);
   }
-  for (uint32_t i = 0; i < nr_clusters; i++) {
+  for (uint32_t i = 0; i < device->nr_clusters; i++) {
     device->clusters[i] = (struct cluster){.first = i * SWAP_SLOTS};
     put(device, &device->clusters[i], FREE);
   }
-  swap->devices[type] = device;
-  /* The header slot, and what the last cluster has beyond the device's end. */
-  if (set_bad(swap, device, 0, 1) == SWAP_OK &&
-      (!(pages % SWAP_SLOTS) || set_bad(swap, device, pages, SWAP_SLOTS - pages % SWAP_SLOTS) == SWAP_OK))
-    return SWAP_OK;
-  device_destroy(swap, device);
-  return SWAP_NO_MEMORY;
 }
 
-static COLD enum swap_status tuned_mark_bad(struct swap *swap, unsigned type, uint32_t offset, unsigned nr) {
-  struct device *device = device_of(swap, type);
+static COLD void enlist(struct swap *swap, struct device *device) { list_device(swap, device); }
 
-  if (!device || device->listed)
-    return SWAP_BAD_DEVICE;
-  if (!inside(device, offset, nr))
-    return SWAP_BAD_RANGE;
-  return set_bad(swap, device, offset, nr);
-}
-
-static COLD enum swap_status tuned_swapon(struct swap *swap, unsigned type) {
-  struct device *device = device_of(swap, type);
-
-  if (!device || device->writeok)
-    return SWAP_BAD_DEVICE;
-  device->listed = true;
-  device->writeok = true;
-  list_device(swap, device);
-  return SWAP_OK;
-}
-
-static COLD enum swap_status tuned_swapoff_begin(struct swap *swap, unsigned type) {
-  struct device *device = device_of(swap, type);
-
-  if (!device)
-    return SWAP_BAD_DEVICE;
+static COLD void unlist(struct device *device) {
   if (device->writeok)
     list_remove(&device->link);
-  device->writeok = false;
-  return SWAP_OK;
 }
 
-static COLD enum swap_status tuned_swapoff(struct swap *swap, unsigned type) {
-  struct device *device = device_of(swap, type);
-
-  if (!device)
-    return SWAP_BAD_DEVICE;
-  for (unsigned cpu = 0; cpu < swap->nr_cpus; cpu++) {
-    for (unsigned order = 0; order < SWAP_ORDERS; order++) {
-      if (swap->cpus[cpu].current[order].device == device)
-        swap->cpus[cpu].current[order] = (struct current){0};
-    }
-  }
-  device_destroy(swap, device);
-  return SWAP_OK;
+static COLD void drop_table(struct swap *swap, struct cluster *cluster) {
+  swap_fill(cluster->table, SWAP_WORD_FREE, SWAP_SLOTS);
+  swap_table_put(&swap->tables, cluster->table);
 }
 
-static size_t swap_bytes(unsigned cpus) { return sizeof(struct swap) + sizeof(struct cpu) * cpus; }
-
-static COLD struct swap *tuned_create(const struct swap_memory *memory, unsigned devices, unsigned cpus) {
-  struct swap *swap = memory->get(memory->context, swap_bytes(cpus));
-
-  if (!swap)
-    return NULL;
-  *swap = (struct swap){.memory = *memory, .nr_cpus = cpus};
-  swap->nr_devices = devices < SWAP_DEVICES ? devices : SWAP_DEVICES;
-  swap->tables.memory = &swap->memory;
-  list_init(&swap->writeok);
-  for (unsigned cpu = 0; cpu < cpus; cpu++)
-    swap->cpus[cpu] = (struct cpu){0};
-  return swap;
-}
-
-static COLD void tuned_destroy(struct swap *swap) {
-  const struct swap_memory memory = swap->memory;
-
-  for (unsigned type = 0; type < SWAP_DEVICES; type++) {
-    if (swap->devices[type])
-      device_destroy(swap, swap->devices[type]);
-  }
-  swap_tables_destroy(&swap->tables);
-  memory.put(memory.context, swap, swap_bytes(swap->nr_cpus));
-}
-
-static COLD uint64_t tuned_word(const struct swap *swap, unsigned type, uint32_t offset) {
-  const struct device *device = device_of(swap, type);
-
-  if (!device || offset >= device->nr_clusters * SWAP_SLOTS || !device->clusters[offset / SWAP_SLOTS].table)
-    return SWAP_WORD_FREE;
-  return device->clusters[offset / SWAP_SLOTS].table[offset % SWAP_SLOTS];
-}
-
-const struct swap_ops swap_tuned = {
-    .name = "tuned",
-    .create = tuned_create,
-    .destroy = tuned_destroy,
-    .prepare = tuned_prepare,
-    .mark_bad = tuned_mark_bad,
-    .swapon = tuned_swapon,
-    .swapoff_begin = tuned_swapoff_begin,
-    .swapoff = tuned_swapoff,
-    .alloc = tuned_alloc,
-    .free = tuned_free,
-    .word = tuned_word,
-};
+const struct swap_ops swap_tuned = SWAP_OPS("tuned", tuned_alloc);

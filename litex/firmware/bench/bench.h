@@ -87,6 +87,17 @@ void fragment(const struct scheme *scheme, uint32_t mask);
 /* Frees all that is in use. */
 void free_everything(const struct scheme *scheme);
 
+/* Begins the line of JSON that says what is measured on; json_end() ends it. */
+void introduce(void);
+
+/**
+ * run - measure a scheme in a state, from an empty device to one that is empty again, and see that all is right
+ * @scheme: the scheme
+ * @state: 0: empty; 1: fragmented, half of all slots are free; 2: nearly full, a sixteenth is
+ * @measured: called when the device is in that state; frees all that it allocates
+ */
+void run(const struct scheme *scheme, unsigned state, void (*measured)(const struct scheme *scheme, unsigned state));
+
 /* Measures a batch of each order that is asked for; `state` is printed. */
 void measure(const struct scheme *scheme, const char *state);
 

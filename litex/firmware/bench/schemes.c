@@ -300,48 +300,31 @@ static COLD void grant_counts(struct bench_count counts[BENCH_COUNTS]) {
   granted()->counts = (struct grants_counts){0};
 }
 
-static const struct scheme stock = {.name = "stock",
-                                    .start = stock_start,
-                                    .alloc = stock_alloc,
-                                    .alloc_plain = stock_alloc,
-                                    .free = stock_free,
-                                    .check = stock_check,
-                                    .stop = stock_stop};
-static const struct scheme tuned = {.name = "tuned",
-                                    .start = tuned_start,
-                                    .alloc = tuned_alloc,
-                                    .alloc_plain = tuned_alloc,
-                                    .free = tuned_free,
-                                    .check = tuned_check,
-                                    .stop = tuned_stop};
-static const struct scheme by_register = {.name = "register",
-                                          .start = authority_start,
-                                          .alloc = register_alloc,
-                                          .alloc_plain = register_alloc,
-                                          .free = register_free,
-                                          .check = authority_check,
-                                          .stop = authority_stop};
-static const struct scheme by_ring = {.name = "ring",
-                                      .start = authority_start,
-                                      .alloc = ring_alloc,
-                                      .alloc_plain = ring_alloc,
-                                      .free = ring_free,
-                                      .check = authority_check,
-                                      .stop = authority_stop};
+#define SCHEME(called, started, allocated, freed, checked, stopped)                                                    \
+  {                                                                                                                    \
+      .name = called,                                                                                                  \
+      .start = started,                                                                                                \
+      .alloc = allocated,                                                                                              \
+      .alloc_plain = allocated,                                                                                        \
+      .free = freed,                                                                                                   \
+      .check = checked,                                                                                                \
+      .stop = stopped,                                                                                                 \
+  }
+
+static const struct scheme stock = SCHEME("stock", stock_start, stock_alloc, stock_free, stock_check, stock_stop);
+static const struct scheme tuned = SCHEME("tuned", tuned_start, tuned_alloc, tuned_free, tuned_check, tuned_stop);
+static const struct scheme by_register =
+    SCHEME("register", authority_start, register_alloc, register_free, authority_check, authority_stop);
+static const struct scheme by_ring =
+    SCHEME("ring", authority_start, ring_alloc, ring_free, authority_check, authority_stop);
 static const struct scheme words_alone = {.name = "words",
                                           .start = words_start,
                                           .alloc = words_alloc,
                                           .free = words_free,
                                           .check = words_check,
                                           .stop = words_stop};
-static const struct scheme by_table = {.name = "trusted",
-                                       .start = tables_start,
-                                       .alloc = tables_alloc,
-                                       .alloc_plain = tables_alloc,
-                                       .free = tables_free,
-                                       .check = tables_check,
-                                       .stop = authority_stop};
-
+static const struct scheme by_table =
+    SCHEME("trusted", tables_start, tables_alloc, tables_free, tables_check, authority_stop);
 static const struct scheme by_grant = {.name = "grants",
                                        .start = grant_start,
                                        .alloc = grant_alloc,

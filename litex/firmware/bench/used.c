@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is in use, kept apart from all allocators; and the states a device is brought into. */
+/* What is in use, kept apart from all allocators; the states a device is brought into; and a run, from empty to empty.
+ */
 #include "bench.h"
 
 static uint32_t used[BENCH_PAGES / 32];
@@ -95,4 +96,39 @@ void free_everything(const struct scheme *scheme) {
     if (nr)
       give_back(scheme, offset, nr);
   }
+}
+
+void introduce(void) {
+  /* Whether the linker could give all that is measured its place in the caches (image.ld). */
+  extern const uint32_t layout_fits;
+
+  json_begin();
+  json_text("kind", "platform");
+  json_text("cpu", CONFIG_CPU_NAME);
+  json_hex("build", (uint64_t)HWSWAP_BUILD_HASH_HI << 32 | HWSWAP_BUILD_HASH_LO);
+  json_number("clusters", BENCH_CLUSTERS);
+  json_number("pause", BENCH_PAUSE);
+  json_number("seed", BENCH_SEED);
+  json_number("layout_fits", layout_fits);
+}
+
+void run(const struct scheme *scheme, unsigned state, void (*measured)(const struct scheme *scheme, unsigned state)) {
+  const size_t mark = private_mark();
+  const char *wrong;
+
+  used_reset();
+  shared_reset();
+  scheme->start();
+  if (state)
+    fragment(scheme, state == 1 ? 1 : 15);
+  measured(scheme, state);
+  free_everything(scheme);
+  wrong = scheme->check();
+  if (wrong) {
+    print(scheme->name);
+    print(": ");
+    fail(wrong);
+  }
+  scheme->stop();
+  private_return(mark);
 }

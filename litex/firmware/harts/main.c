@@ -13,61 +13,29 @@ const unsigned harts_nr_loads = sizeof(harts_loads) / sizeof(*harts_loads);
 
 static const char *const states[] = {"empty", "fragmented", "full"};
 
-/* Whether the linker could give all that is measured its place in the caches (image.ld). */
-extern const uint32_t layout_fits;
+static void loads(const struct scheme *scheme, unsigned state) {
+  for (unsigned load = 0; load < harts_nr_loads; load++) {
+    for (unsigned nr = 1; nr <= HARTS_MOST && HARTS_LOADS >> load & 1; nr *= 2)
+      harts_measure(scheme, states[state], &harts_loads[load], nr);
+  }
+}
 
-static void introduce(void) {
-  json_begin();
-  json_text("kind", "platform");
-  json_text("cpu", CONFIG_CPU_NAME);
-  json_hex("build", (uint64_t)HWSWAP_BUILD_HASH_HI << 32 | HWSWAP_BUILD_HASH_LO);
+int main(void) {
+  introduce();
   json_number("harts", SWAP_HARTS);
-  json_number("clusters", BENCH_CLUSTERS);
   json_number("steps", HARTS_STEPS);
   json_number("warm", HARTS_WARM);
   json_number("held", HARTS_HELD);
-  json_number("pause", BENCH_PAUSE);
-  json_number("seed", BENCH_SEED);
-  json_number("layout_fits", layout_fits);
 #ifdef SWAP_LOCK_PROFILE
   json_number("profile", 1);
 #else
   json_number("profile", 0);
 #endif
   json_end();
-}
-
-static void run(const struct scheme *scheme, unsigned state) {
-  const size_t mark = private_mark();
-  const char *wrong;
-
-  used_reset();
-  shared_reset();
-  scheme->start();
-  /* Half of all slots are free, or a sixteenth. */
-  if (state)
-    fragment(scheme, state == 1 ? 1 : 15);
-  for (unsigned load = 0; load < harts_nr_loads; load++) {
-    for (unsigned nr = 1; nr <= HARTS_MOST && HARTS_LOADS >> load & 1; nr *= 2)
-      harts_measure(scheme, states[state], &harts_loads[load], nr);
-  }
-  free_everything(scheme);
-  wrong = scheme->check();
-  if (wrong) {
-    print(scheme->name);
-    print(": ");
-    fail(wrong);
-  }
-  scheme->stop();
-  private_return(mark);
-}
-
-int main(void) {
-  introduce();
   for (unsigned i = 0; i < bench_nr_schemes; i++) {
     for (unsigned state = 0; state < sizeof(states) / sizeof(*states); state++) {
       if (BENCH_SCHEMES >> i & 1 && HARTS_STATES >> state & 1)
-        run(bench_schemes[i], state);
+        run(bench_schemes[i], state, loads);
     }
   }
   return 0;

@@ -15,7 +15,7 @@ from migen import ClockSignal, Instance, Module, ResetSignal, Signal
 from migen.genlib.cdc import MultiReg
 
 
-class InputError(Exception):
+class InputError(RuntimeError):
     """A file or parameter that cannot be used; the message says which and what to do."""
 
 
@@ -165,24 +165,20 @@ class HwSwap(LiteXModule):
             "i_s_axil_awprot": 0,
             "i_s_axil_arprot": 0,
         }
-        address = slice(0, 17)
-        ports |= _channel("s_axil_aw", bus.aw, "i", {"addr": bus.aw.addr[address]})
-        ports |= _channel("s_axil_w", bus.w, "i", {"data": bus.w.data, "strb": bus.w.strb})
-        ports |= _channel("s_axil_b", bus.b, "o", {"resp": bus.b.resp})
-        ports |= _channel("s_axil_ar", bus.ar, "i", {"addr": bus.ar.addr[address]})
-        ports |= _channel("s_axil_r", bus.r, "o", {"data": bus.r.data, "resp": bus.r.resp})
-        for name, channel in (("aw", dma.aw), ("ar", dma.ar)):
-            names = ("addr", "id", "len", "size", "burst", "lock", "cache", "prot")
-            ports |= _channel(f"m_axi_{name}", channel, "o", {field: getattr(channel, field) for field in names})
-        ports |= _channel("m_axi_w", dma.w, "o", {"data": dma.w.data, "strb": dma.w.strb, "last": dma.w.last})
-        ports |= _channel("m_axi_b", dma.b, "i", {"id": dma.b.id, "resp": dma.b.resp})
-        r = {"id": dma.r.id, "data": dma.r.data, "resp": dma.r.resp, "last": dma.r.last}
-        ports |= _channel("m_axi_r", dma.r, "i", r)
+        registers = {"aw": "addr", "w": "data strb", "b": "resp", "ar": "addr", "r": "data resp"}
+        for name, fields in registers.items():
+            ports |= _channel(f"s_axil_{name}", getattr(bus, name), "o" if name in "br" else "i", fields)
+        for name in ("aw", "ar"):
+            ports[f"i_s_axil_{name}addr"] = getattr(bus, name).addr[:17]
+        address = "addr id len size burst lock cache prot"
+        memory = {"aw": address, "w": "data strb last", "b": "id resp", "ar": address, "r": "id data resp last"}
+        for name, fields in memory.items():
+            ports |= _channel(f"m_axi_{name}", getattr(dma, name), "i" if name in "br" else "o", fields)
         return ports
 
 
-def _channel(prefix: str, channel, valid: str, fields: dict) -> dict:
+def _channel(prefix: str, channel, valid: str, fields: str) -> dict:
     """The ports of one AXI channel; `valid` is "i" or "o", the direction of valid and of the fields."""
     ready = {"i": "o", "o": "i"}[valid]
-    ports = {f"{valid}_{prefix}{name}": signal for name, signal in fields.items()}
+    ports = {f"{valid}_{prefix}{name}": getattr(channel, name) for name in fields.split()}
     return ports | {f"{valid}_{prefix}valid": channel.valid, f"{ready}_{prefix}ready": channel.ready}

@@ -26,20 +26,17 @@ from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
 
-from hwswap_soc.bench import harts
-from hwswap_soc.bench.bench_result import COMPARED, DONE, SCHEMES, STATES, Report, parse, verdicts
-from hwswap_soc.bench.runs import Show, build_firmware, engine_of, model_folder, together, watch
+from hwswap_soc.bench import harts, runs
+from hwswap_soc.bench.bench_result import COMPARED, SCHEMES, STATES, Report, parse
+from hwswap_soc.bench.runs import Show, engine_of, model_folder, together
 from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY
-from hwswap_soc.simulation.run import run as simulate
 
 LATENCIES = (8, 30, 100)
 """DRAM latencies of the sweep, in cycles."""
 
 RATIOS = (0.5, 1.0, 2.0)
 """Engine clock to CPU clock in the sweep; 1.0 with two clocks has the synchronisers that 1.0 with one clock lacks."""
-
-MAX_CYCLES = 2_000_000_000
 
 SWEEPS = ("latency", "ratio", "gap")
 """What can be swept: the memory's latency, the ratio of the clocks, the pace of the operations."""
@@ -123,27 +120,24 @@ class Point:
         return {"latency": self.latency, "ratio": self.ratio, "gap": self.form.gap}[self.sweeps]
 
 
-def plan(
-    cpu: str, latencies: list[int], ratios: list[float], sweep: bool = True, kinds: Sequence[str] = SWEEPS
-) -> list[Point]:
+def plan(cpu: str, latencies: list[int], ratios: list[float], kinds: Sequence[str] = SWEEPS) -> list[Point]:
     """Which runs to make, the full one first.
 
     Args:
         cpu: name of the CPU; clocks are not swept unasked with a Rocket, whose second model takes long to build.
         latencies: DRAM latencies; none: the usual ones.
         ratios: ratios of the clocks; none: the usual ones.
-        sweep: whether anything is swept.
-        kinds: what is, if anything is: of `SWEEPS`.
+        kinds: what is swept: of `SWEEPS`.
     """
     usual_ratios = RATIOS if cpu == "vexriscv" else ()
     latency = latencies[0] if len(latencies) == 1 else LATENCY
     ratio = ratios[0] if len(ratios) == 1 else None
     points = [Point(FULL, latency, ratio)]
-    if sweep and "latency" in kinds and len(latencies) != 1:
+    if "latency" in kinds and len(latencies) != 1:
         points += [Point(SWEEP, value, ratio, "latency") for value in latencies or LATENCIES]
-    if sweep and "ratio" in kinds and len(ratios) != 1:
+    if "ratio" in kinds and len(ratios) != 1:
         points += [Point(SWEEP, latency, value, "ratio") for value in ratios or usual_ratios]
-    if sweep and "gap" in kinds:
+    if "gap" in kinds:
         points += [Point(dataclasses.replace(SWEEP, gap=gap), latency, ratio, "gap") for gap in GAPS]
     return points
 
@@ -170,30 +164,19 @@ def models_for(points: list[Point], cpu: str) -> dict[bool, Path]:
 def measure(
     point: Point, cpu: str, model: Path, output: Path, stop: threading.Event | None = None, progress=None
 ) -> dict:
-    """Makes one run; returns what it was and what it printed.
+    """Makes one run, unless it was made before; returns what it was and what it printed.
 
     Args:
         point: what to run.
         cpu: name of the CPU.
         model: the simulated SoC.
-        output: folder for the firmware.
+        output: folder for the firmware, and for runs that were made.
         stop: ends the run when set.
         progress: called with cycles and seconds so far.
     """
-    form = "-".join(str(number) for number in (point.form.clusters, point.form.count, point.form.gap))
-    name = f"firmware-{cpu}-{form}{'-own' if point.ratio is not None else ''}"
-    image = build_firmware(model, cpu, point.form.defines(), output / name, "bench")
-    result = simulate(
-        model,
-        image,
-        stop=f"^{DONE}",
-        max_cycles=MAX_CYCLES,
-        dram_latency=point.latency,
-        engine_ratio=1.0 if point.ratio is None else point.ratio,
-        on_progress=watch(stop, progress),
-    )
-    report = parse(result.lines)
-    return {"point": point, "report": report, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
+    ratio = 1.0 if point.ratio is None else point.ratio
+    run = runs.measure(point.form, model, cpu, "bench", output, point.latency, ratio, stop, progress)
+    return {"point": point, "report": parse(run["lines"]), "cycles": run["cycles"], "seconds": run["seconds"]}
 
 
 def full_name(cpu: str, model: Path) -> str:
@@ -287,8 +270,6 @@ def show(runs: list[dict], cpu: str, console: Console) -> None:
     ):
         if values := swept(runs, parameter):
             console.print(shown.table(f"{title}: cycles of an allocation and its free", pairs(values, column)))
-    for sentence in verdicts(report):
-        console.print(f"bench-soc: {sentence}", soft_wrap=True)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -300,52 +281,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sweep", choices=SWEEPS, nargs="+", help="what is swept (default: all)")
 
 
-def _end(*_) -> None:
-    """Ends a run that is told to end as one that is interrupted: the simulations are programs of their own."""
-    raise KeyboardInterrupt
-
-
 def run(options: argparse.Namespace) -> int:
     """Measures, shows and writes it; returns the exit status."""
-    signal.signal(signal.SIGTERM, _end)
+    # The simulations are programs of their own: told to end, it ends them as when it is interrupted.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options.output.mkdir(parents=True, exist_ok=True)
+    if options.cpu == harts.CPU:
+        harts.run(options)
+        return 0
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    try:
-        options.output.mkdir(parents=True, exist_ok=True)
-        if options.cpu == harts.CPU:
-            harts.run(options)
-            return 0
-        wanted = options.sweep or SWEEPS
-        points = plan(options.cpu, options.dram_latency, options.engine_ratio, not options.no_sweep, wanted)
-        errors = Console(stderr=True, highlight=False)
-        runs: list[dict] = []
-        models = models_for(points, options.cpu)
-        model = next(iter(models.values()))
-        engine, name = engine_of(model), full_name(options.cpu, model)
-        target = options.output / f"{name}.json"
-        output = options.output.resolve()
+    wanted = () if options.no_sweep else options.sweep or SWEEPS
+    points = plan(options.cpu, options.dram_latency, options.engine_ratio, wanted)
+    models = models_for(points, options.cpu)
+    model = next(iter(models.values()))
+    engine, name = engine_of(model), full_name(options.cpu, model)
+    output = options.output.resolve()
+    target = options.output / f"{name}.json"
+    made: list[dict] = []
 
-        def one(point: Point, stop: threading.Event, show: Show) -> dict:
-            return measure(point, options.cpu, models[point.ratio is not None], output, stop, show)
+    def one(point: Point, stop: threading.Event, show: Show) -> dict:
+        return measure(point, options.cpu, models[point.ratio is not None], output, stop, show)
 
-        for entry in together(points, one, options.jobs, errors):
-            # What is measured is kept, whatever becomes of the rest.
-            runs.append(entry)
-            target.write_text(json.dumps(as_json(name, engine, runs), indent=1) + "\n")
-        schema.save(
-            f"soc-{name}",
-            figures(runs[0]["report"]),
-            title=f"Bare metal, {name}",
-            command=f"make bench-soc CPU={options.cpu} NO_SWEEP=1",
-            platform=f"simulated SoC, CPU and engine in one clock; {name}, {points[0]}; no kernel",
-            leaves_out="a kernel, locks, folios, other load; all software allocators are ours",
-            engine=runs[0]["platform"]["build"],
-        )
-        show(runs, name, console)
-        console.print(f"bench-soc: {target}", soft_wrap=True)
-    except (InputError, OSError) as error:
-        print(f"bench-soc: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("bench-soc: interrupted", file=sys.stderr)
-        return 130
+    for entry in together(points, one, options.jobs, Console(stderr=True, highlight=False)):
+        # What is measured is kept, whatever becomes of the rest.
+        made.append(entry)
+        target.write_text(json.dumps(as_json(name, engine, made), indent=1) + "\n")
+    schema.save(
+        f"soc-{name}",
+        figures(made[0]["report"]),
+        title=f"Bare metal, {name}",
+        command=f"make bench-soc CPU={options.cpu} NO_SWEEP=1",
+        platform=f"simulated SoC, CPU and engine in one clock; {name}, {points[0]}; no kernel",
+        leaves_out="a kernel, locks, folios, other load; all software allocators are ours",
+        engine=made[0]["report"].platform["build"],
+    )
+    show(made, name, console)
+    console.print(f"bench-soc: {target}", soft_wrap=True)
     return 0

@@ -20,16 +20,6 @@ SCHEMES = ("stock", "tuned", "register", "ring", "grants", "trusted", "words")
 COMPARED = SCHEMES[:5]
 """Those every run has."""
 
-TITLES = {
-    "stock": "stock",
-    "tuned": "tuned",
-    "register": "MMIO",
-    "ring": "command ring",
-    "grants": "grants",
-    "trusted": "MMIO, entries too",
-    "words": "table entries alone",
-}
-
 STATES = ("empty", "fragmented")
 OPS = ("alloc", "free")
 
@@ -132,30 +122,3 @@ def parse(lines: list[str]) -> Report:
     if not platform or not cells:
         raise InputError("the bench ended without a measurement")
     return Report(platform, cells)
-
-
-def versus(ours: float, theirs: float, name: str) -> str:
-    """Says how `ours` cycles compare with `theirs`, which are `name`'s: who is better, and by how much."""
-    if round(ours) == round(theirs):
-        return f"equals {name}"
-    word = "loses to" if ours > theirs else "beats"
-    return f"{word} {name} by {abs(ours - theirs):,.0f} cycles ({100 * (ours / theirs - 1):+.0f} %)"
-
-
-def verdicts(report: Report) -> list[str]:
-    """Says for each state and order, plainly, whether offload wins or loses."""
-    sentences = []
-    for state in STATES:
-        for order in report.orders:
-            costs = {scheme: report.pair(scheme, state, order) for scheme in COMPARED}
-            if None in costs.values():
-                continue
-            frees = any(report.cell(scheme, state, order, "free") for scheme in COMPARED)
-            what = "an allocation and its free" if frees else "an allocation, which fails"
-            parts = []
-            for scheme in ("grants", "ring", "register"):
-                against = [versus(costs[scheme], costs[other], other) for other in ("stock", "tuned")]
-                parts.append(f"{TITLES[scheme]} ({costs[scheme]:,.0f} cycles) {' and '.join(against)}")
-            software = f"stock {costs['stock']:,.0f}, tuned {costs['tuned']:,.0f}"
-            sentences.append(f"order {order}, {state}, {what}: {'; '.join(parts)}; {software}")
-    return sentences

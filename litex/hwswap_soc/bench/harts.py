@@ -6,7 +6,6 @@ the same simulated SoC is not run again. Results are files in build/bench-soc: r
 """
 
 import argparse
-import hashlib
 import json
 import platform
 import sys
@@ -15,22 +14,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hwswap.project import provenance
 from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
 
-from hwswap_soc.bench import harts_result
-from hwswap_soc.bench.bench_result import DONE, SCHEMES
+from hwswap_soc.bench import harts_result, runs
+from hwswap_soc.bench.bench_result import OPS, SCHEMES
 from hwswap_soc.bench.harts_result import LOADS, STATES, Measured
-from hwswap_soc.bench.runs import Show, build_firmware, engine_of, model_folder, together, watch
+from hwswap_soc.bench.runs import Show, engine_of, model_folder, together
 from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY
-from hwswap_soc.simulation.run import run as simulate
 
 CPU = "rocket4"
 HARTS = 4
-MAX_CYCLES = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -96,35 +92,11 @@ def short() -> list[Form]:
     return [Form(scheme, 2, ("full",), ("order0",), **sizes) for scheme in harts_result.SCHEMES]
 
 
-def build(form: Form, model: Path, output: Path) -> Path:
-    """Builds the firmware of a form; returns the image."""
-    number = hashlib.sha256(form.defines().encode()).hexdigest()[:8]
-    return build_firmware(model, "rocket", form.defines(), output / f"firmware-harts-{number}", "harts")
-
-
-def digest(image: Path, model: Path, latency: int) -> str:
-    """Names a run by all that decides what it prints."""
-    parts = [image.read_bytes(), (model / "soc-sim").read_bytes(), str(latency).encode()]
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
-
-
 def measure(
     form: Form, model: Path, output: Path, latency: int, stop: threading.Event | None = None, show: Show | None = None
 ) -> dict[str, Any]:
-    """Makes one run, unless it was made before; returns what it printed, with its cycles and seconds."""
-    image = build(form, model, output)
-    kept = output / "harts" / f"{digest(image, model, latency)}.json"
-    kept.parent.mkdir(exist_ok=True)
-    if kept.is_file():
-        return json.loads(kept.read_text())
-    progress = watch(stop, show)
-    result = simulate(model, image, stop=f"^{DONE}", max_cycles=MAX_CYCLES, dram_latency=latency, on_progress=progress)
-    harts_result.parse(result.lines, Measured())
-    run = {"form": asdict(form), "lines": result.lines, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
-    run |= {"commit": provenance.commit(), "latency": latency}
-    kept.write_text(json.dumps(run, indent=1) + "\n")
-    # As it is read the next time.
-    return json.loads(kept.read_text())
+    """Makes one run, unless it was made before; returns what it printed, with its form, cycles and seconds."""
+    return runs.measure(form, model, "rocket", "harts", output, latency, stop=stop, show=show) | {"form": form}
 
 
 def model() -> Path:
@@ -136,7 +108,7 @@ def collect(runs: list[dict[str, Any]], *, profile: bool) -> Measured:
     """What runs measured: those in which locks were counted, or the others."""
     measured = Measured()
     for run in runs:
-        if run["form"]["profile"] == profile:
+        if run["form"].profile == profile:
             harts_result.parse(run["lines"], measured)
     return measured
 
@@ -144,13 +116,16 @@ def collect(runs: list[dict[str, Any]], *, profile: bool) -> Measured:
 def as_json(runs: list[dict[str, Any]], engine: dict[str, Any]) -> dict[str, Any]:
     """The results, with what they were measured with."""
     facts: dict[str, Any] = {"cpu": CPU, "host": platform.platform(), "unit": "CPU cycles", "engine": engine}
-    facts["runs"] = [{name: run[name] for name in ("form", "commit", "latency", "cycles", "seconds")} for run in runs]
+    kept = ("commit", "latency", "cycles", "seconds")
+    facts["runs"] = [{"form": asdict(run["form"])} | {name: run[name] for name in kept} for run in runs]
     for name, profile in (("measured", False), ("locks counted", True)):
         measured = collect(runs, profile=profile)
         rows = []
         for key, kinds in measured.locks.items():
             row: dict[str, Any] = dict(zip(("scheme", "state", "load", "harts"), key, strict=True))
-            row |= {op: asdict(measured.cells[key, op]) for op in ("alloc", "free")} | {"locks": kinds}
+            for op in OPS:
+                row[op] = {name: getattr(measured.cells[key, op], name) for name in harts_result.CELL}
+            row["locks"] = kinds
             row["case"], row["cycles"] = harts_result.case(*key[1:3]), measured.cycles(key)
             row["layout_fits"] = all(platform["layout_fits"] for platform in measured.platforms)
             rows.append(row)
@@ -171,11 +146,11 @@ def run(options: argparse.Namespace) -> None:
     def one(form: Form, stop: threading.Event, show: Show) -> dict[str, Any]:
         return measure(form, soc, output, latency, stop, show)
 
-    runs = list(together(plan(), one, options.jobs, Console(stderr=True, highlight=False)))
-    measured = collect(runs, profile=False)
-    (output / f"{CPU}.json").write_text(json.dumps(as_json(runs, engine_of(soc)), indent=1) + "\n")
-    commits = sorted({run["commit"] for run in runs})
-    build_hash, cycles = measured.platforms[0]["build"], sum(run["cycles"] for run in runs) / 1e6
+    made = list(together(plan(), one, options.jobs, Console(stderr=True, highlight=False)))
+    measured = collect(made, profile=False)
+    (output / f"{CPU}.json").write_text(json.dumps(as_json(made, engine_of(soc)), indent=1) + "\n")
+    commits = sorted({run["commit"] for run in made})
+    build_hash, cycles = measured.platforms[0]["build"], sum(run["cycles"] for run in made) / 1e6
     platform_of = f"simulated SoC, four Rocket harts, DRAM latency {latency} cycles, engine build {build_hash}"
     notes = [
         f"{platform_of}, commit {', '.join(commits)}, {cycles:.0f} Mcycles",

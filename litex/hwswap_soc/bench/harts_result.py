@@ -10,7 +10,7 @@ from typing import Any
 
 from hwswap.results.schema import Figure
 
-from hwswap_soc.bench.bench_result import OPS, objects
+from hwswap_soc.bench.bench_result import OPS, Cell, objects
 
 SCHEMES = ("stock", "tuned", "register", "grants")
 STATES = ("empty", "fragmented", "full")
@@ -25,30 +25,11 @@ LOAD_TITLES = {
 LOCKS = ("cluster", "device", "list", "memory")
 HARTS = (1, 2, 4)
 
+CELL = ("n", "failures", "sum", "max")
+"""Numbers of a cell."""
+
 Key = tuple[str, str, str, int]
 """Scheme, state, load, number of harts."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Cycles of one operation on all harts together, waiting included.
-
-    Attributes:
-        n: operations, failed ones included.
-        failures: of them, those that gave no slots.
-        sum: CPU cycles.
-        max: the longest.
-    """
-
-    n: int
-    failures: int
-    sum: int
-    max: int
-
-    @property
-    def mean(self) -> float:
-        """Cycles an operation."""
-        return self.sum / self.n if self.n else 0.0
 
 
 @dataclass
@@ -57,7 +38,7 @@ class Measured:
 
     Attributes:
         platforms: of the runs.
-        cells: by key and operation.
+        cells: by key and operation, on all harts together, waiting included; without percentiles.
         locks: by key: cycles waited by kind of lock, `waited`; with a profile also `taken` and `held`.
     """
 
@@ -95,7 +76,7 @@ def parse(lines: list[str], into: Measured) -> None:
             continue
         key = (values["scheme"], values["state"], values["load"], values["harts"])
         if values["kind"] == "cell":
-            into.cells[key, values["op"]] = Cell(*(values[name] for name in ("n", "failures", "sum", "max")))
+            into.cells[key, values["op"]] = Cell(**{name: values[name] for name in CELL})
         else:
             kinds: dict[str, dict[str, int]] = {name: {} for name in LOCKS}
             for name, value in values.items():

@@ -2,21 +2,39 @@
 """What the benches on one hart and on several share: a model, a program built for it, and several runs at a time."""
 
 import concurrent.futures
+import hashlib
 import json
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from hwswap.project import provenance
 from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import InputError
 from rich.console import Console
 from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from hwswap_soc.bench.bench_result import DONE, objects
+from hwswap_soc.simulation.run import run as simulate
+
 Thing = TypeVar("Thing")
 Show = Callable[[int, float], None]
 """Called with a run's cycles and seconds so far."""
+
+
+MAX_CYCLES = 2_000_000_000
+
+_BUILDING = threading.Lock()
+# Runs of one program differ in what the simulation is told, and build it in the same folder.
+
+
+class Form(Protocol):
+    """How much is measured."""
+
+    def defines(self) -> str:
+        """Options for the compiler."""
 
 
 class Interrupted(Exception):
@@ -63,16 +81,64 @@ def engine_of(model: Path) -> dict[str, Any]:
     return facts | {"build_hash": f"{build:016x}"}
 
 
-def watch(stop: threading.Event | None, show: Show | None) -> Show:
-    """What a simulation calls now and then: ends it when `stop` is set, and shows how far it is."""
+def measure(
+    form: Form,
+    model: Path,
+    cpu: str,
+    program: str,
+    output: Path,
+    latency: int,
+    ratio: float = 1.0,
+    stop: threading.Event | None = None,
+    show: Show | None = None,
+) -> dict[str, Any]:
+    """Makes one run, unless the same program was run before on the same simulated SoC.
 
-    def called(cycles: int, seconds: float) -> None:
+    Args:
+        form: how much is measured.
+        model: the simulated SoC.
+        cpu: as for `build_firmware`.
+        program: of the firmware.
+        output: folder for the firmware, and for runs that were made.
+        latency: DRAM latency, cycles.
+        ratio: engine clock to CPU clock.
+        stop: ends the run when set.
+        show: called with cycles and seconds so far.
+
+    Returns:
+        What it printed, `lines`, with `cycles`, `seconds`, `commit` and `latency`.
+    """
+    number = hashlib.sha256(f"{form.defines()} {model}".encode()).hexdigest()[:8]
+    with _BUILDING:
+        image = build_firmware(model, cpu, form.defines(), output / f"firmware-{program}-{cpu}-{number}", program)
+    parts = [image.read_bytes(), (model / "soc-sim").read_bytes(), f"{latency} {ratio}".encode()]
+    name = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
+    kept = output / "runs" / f"{name}.json"
+    if kept.is_file():
+        return json.loads(kept.read_text())
+
+    def watch(cycles: int, seconds: float) -> None:
         if stop is not None and stop.is_set():
             raise Interrupted
         if show is not None:
             show(cycles, seconds)
 
-    return called
+    result = simulate(
+        model,
+        image,
+        stop=f"^{DONE}",
+        max_cycles=MAX_CYCLES,
+        dram_latency=latency,
+        engine_ratio=ratio,
+        on_progress=watch,
+    )
+    # One that did not end well ends here.
+    list(objects(result.lines))
+    run = {"lines": result.lines, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
+    run |= {"commit": provenance.commit(), "latency": latency}
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(json.dumps(run, indent=1) + "\n")
+    return run
 
 
 def together(

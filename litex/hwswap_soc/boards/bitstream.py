@@ -24,6 +24,7 @@ from rich.console import Console
 from hwswap_soc.boards import boards, capacity, constraints
 from hwswap_soc.fpga import fmax_report, fpga_tools, placement, steps
 from hwswap_soc.linux import devicetree
+from hwswap_soc.system.program import program
 
 PLACEMENTS = fpga_tools.ROOT / "build" / "placements"
 """Where routed seeds are kept."""
@@ -83,6 +84,9 @@ def _work(folder: Path, options: list[str], tools: dict[str, str], placements: P
     key.update((folder / "pins.lpf").read_bytes() + json.dumps([options, tools], sort_keys=True).encode())
     work = placements / key.hexdigest()[:16]
     work.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(work).free / 1e9
+    if free < _FREE_GB:
+        raise InputError(f"{work} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
     return work
 
 
@@ -112,6 +116,44 @@ def build(
     Returns:
         What timing.json holds.
     """
+    facts = _facts(folder, board, cpu, limit)
+    options = [*facts["nextpnr"], "--router", _router(board, cpu)]
+    tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
+    work = _work(folder, options, tools, placements)
+    options += ["--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
+    runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, _TRIES * seeds + 1)]
+    results = placement.place(runs, work, minutes=minutes, enough=seeds)
+    if not results:
+        raise InputError(
+            f"none of {len(runs)} seed(s) was routed within {minutes:g} minutes: try more SEEDS=, more MINUTES=, or a "
+            f"smaller PROFILE= (where the routers were: {work}/*.log)"
+        )
+    best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
+    kept_facts = "board cpu variant device engine sources synthesis_s sys_mhz floor_mhz"
+    report = {key: facts[key] for key in kept_facts.split()}
+    report |= {
+        "tools": tools,
+        "seed": int(best),
+        "seeds": results,
+        "given_up": {run.name: after for run in runs if run.name not in results and (after := run.given_up(work))},
+        "clocks": fmax_report.summary(results),
+        "utilisation": fmax_report.utilisation(folder / "netlist.json"),
+    }
+    kept = timing_report(board, cpu, placements)
+    kept.write_text(json.dumps(report, indent=2) + "\n")
+    shutil.copyfile(kept, output / "timing.json")
+    _require_timing(report, kept)
+    for name in ("soc.json", "csr.json", "engine.json"):
+        shutil.copyfile(folder / name, output / name)
+    if cpu == "rocket":
+        # The tree carries the hash that the engine's register BUILD reads: the driver compares the two.
+        devicetree.write(output / "soc.json", output / "engine.json", "board", output / "hwswap.dtb")
+    pack(facts, work, int(best), output)
+    return report
+
+
+def _facts(folder: Path, board: str, cpu: str, limit: str) -> dict:
+    """Facts of a netlist, with the floor of its clock, that is the one asked for and fits."""
     try:
         facts = json.loads((folder / "facts.json").read_text())
     except (OSError, ValueError) as error:
@@ -119,60 +161,29 @@ def build(
     if (facts["board"], facts["cpu"]) != (board, cpu):
         raise InputError(f"{folder} is for {facts['cpu']} on {facts['board']}, not for {cpu} on {board}.")
     capacity.require(folder, limit, Console(stderr=True))
-    sys_mhz, floor = constraints.clocks(facts["board"], facts["cpu"])
+    sys_mhz, floor = constraints.clocks(board, cpu)
     if sys_mhz != facts["sys_mhz"]:
         raise InputError(f"{folder} was made for {facts['sys_mhz']} MHz, constraints/clocks.toml says {sys_mhz}.")
-    options = [*facts["nextpnr"], "--router", _router(board, cpu)]
-    tools = facts["tools"] | fpga_tools.versions("nextpnr-ecp5")
-    work = _work(folder, options, tools, placements)
-    free = shutil.disk_usage(work).free / 1e9
-    if free < _FREE_GB:
-        raise InputError(f"{work} has {free:.1f} GB free and a bitstream takes {_FREE_GB} GB: make room.")
-    options += ["--json", str(folder / "netlist.json"), "--lpf", str(folder / "pins.lpf")]
-    runs = [placement.Run(str(seed), [*options, "--seed", str(seed)]) for seed in range(1, _TRIES * seeds + 1)]
-    placed = placement.place(runs, work, resume=True, minutes=minutes, enough=seeds)
-    results = {int(name): result for name, result in placed.items()}
-    if not results:
-        raise InputError(
-            f"none of {len(runs)} seed(s) was routed within {minutes:g} minutes: try more SEEDS=, more MINUTES=, or a "
-            f"smaller PROFILE= (where the routers were: {work}/*.log)"
-        )
-    best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
-    report = {key: facts[key] for key in ("board", "cpu", "variant", "device", "engine", "sources", "synthesis_s")}
-    report |= {
-        "tools": tools,
-        "sys_mhz": sys_mhz,
-        "floor_mhz": floor,
-        "seed": best,
-        "seeds": {str(seed): result for seed, result in results.items()},
-        "given_up": {run.name: after for run in runs if run.name not in placed and (after := run.given_up(work))},
-        "clocks": fmax_report.summary(results),
-        "utilisation": fmax_report.utilisation(folder / "netlist.json"),
-    }
-    kept = timing_report(board, cpu, placements)
-    kept.write_text(json.dumps(report, indent=2) + "\n")
-    shutil.copyfile(kept, output / "timing.json")
+    return facts | {"floor_mhz": floor}
+
+
+def _require_timing(report: dict, kept: Path) -> None:
+    """Stops here if a clock is slower than it has to be, by timing.json, which is kept in a file."""
+    floor, best = report["floor_mhz"], report["seeds"][str(report["seed"])]
     required = report["clocks"].get("sys_clk", {}).get("required", 0)
     if required < floor:
         raise InputError(f"nextpnr was told to reach {required} MHz on sys_clk, less than the floor of {floor} MHz.")
-    for clock in fmax_report.misses(results[best]):
+    for clock in fmax_report.misses(best):
         fmax_report.show(report, Console(stderr=True))
-        speeds = results[best]["clocks"][clock]
+        speeds = best["clocks"][clock]
         raise InputError(
-            f"timing is missed: {clock} reaches {speeds['achieved']} MHz with the best of {seeds} seed(s) and has to "
-            f"reach {speeds['required']}; try more SEEDS=, or see the slowest path in {kept}"
+            f"timing is missed: {clock} reaches {speeds['achieved']} MHz with the best of {len(report['seeds'])} "
+            f"seed(s) and has to reach {speeds['required']}; try more SEEDS=, or see the slowest path in {kept}"
         )
-    for name in ("soc.json", "csr.json", "engine.json"):
-        shutil.copyfile(folder / name, output / name)
-    if facts["cpu"] == "rocket":
-        # The tree carries the hash that the engine's register BUILD reads: the driver compares the two.
-        paths = output / "soc.json", output / "engine.json"
-        devicetree.write(*paths, "board", output / "hwswap.dts", output / "hwswap.dtb")
-    pack(facts, work, best, output)
-    return report
 
 
-def main() -> int:
+@program
+def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description="Make a bitstream.")
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
@@ -183,19 +194,13 @@ def main() -> int:
     parser.add_argument("--netlist", type=Path, required=True, help="what python -m hwswap_soc.boards.netlist made")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
-
-    def work() -> None:
-        boards.choose(options.board, options.cpu)
-        if options.seeds < 1:
-            raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
-        if not options.minutes > 0:
-            raise InputError(f"{options.minutes:g} minutes are too few: give more than 0.")
-        output = options.output.resolve()
-        output.mkdir(parents=True, exist_ok=True)
-        given = options.board, options.cpu, options.seeds, output, options.limit
-        build(options.netlist.resolve(), *given, minutes=options.minutes)
-
-    return steps.finish(work)
+    boards.choose(options.board, options.cpu)
+    if options.seeds < 1 or not options.minutes > 0:
+        raise InputError(f"{options.seeds} seeds, {options.minutes:g} minutes: give 1 or more, and more than 0.")
+    output = options.output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    given = options.board, options.cpu, options.seeds, output, options.limit
+    build(options.netlist.resolve(), *given, minutes=options.minutes)
 
 
 if __name__ == "__main__":

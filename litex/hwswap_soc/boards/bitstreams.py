@@ -53,19 +53,15 @@ def row(board: str, cpu: str, report: dict | None, reason: str | None) -> dict:
     best = report["seeds"][str(report["seed"])]
     paths = [path for path in best["paths"] if path["clock"] == "sys_clk"]
     total = report["utilisation"]["total"]
+    made |= {
+        key: report[key] for key in ("variant", "device", "engine", "floor_mhz", "given_up", "utilisation", "tools")
+    }
     return made | {
-        "variant": report["variant"],
-        "device": report["device"],
         "profile": report["engine"]["profile"],
-        "engine": report["engine"],
-        "floor_mhz": report["floor_mhz"],
         "asked_mhz": report["sys_mhz"],
         "reached_mhz": {seed: found["clocks"]["sys_clk"]["achieved"] for seed, found in report["seeds"].items()},
-        "given_up": report["given_up"],
         "slowest_path": max(paths, key=lambda path: path["ns"], default=None),
-        "utilisation": report["utilisation"],
         "percent": {unit: round(100 * total[unit] / CAPACITY[unit], 1) for unit in UNITS},
-        "tools": report["tools"],
     }
 
 
@@ -123,41 +119,29 @@ def show(summary: dict, console: Console) -> None:
     console.print(table)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the own arguments of the command that makes bitstreams."""
-    parser.add_argument("--seeds", type=int, default=2, help="placements each")
-    capacity.add_arguments(parser)
-
-
 def run(options: argparse.Namespace) -> int:
     """Makes bitstreams and sums them up; returns the exit status."""
-
-    def work() -> None:
-        if options.seeds < 1:
-            raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
-        summary = make(capacity.pairs(), options.seeds, options.limit, OUTPUT)
-        show(summary, Console())
-        if failed := [made for made in summary["bitstreams"] if made["reason"]]:
-            names = ", ".join(f"{made['cpu']} on {made['board']}" for made in failed)
-            raise InputError(f"{len(failed)} of {len(summary['bitstreams'])} bitstreams were not made: {names}")
-        schema.save(
-            "bitstreams",
-            [
-                schema.Figure(f"{made['board']}, {made['cpu']}: {what}", "", value, unit, {}, tolerance, better)
-                for made in summary["bitstreams"]
-                if made.get("reached_mhz")
-                for what, value, unit, tolerance, better in (
-                    ("slowest seed", min(made["reached_mhz"].values()), "MHz", 0.03, "more"),
-                    ("LUTs", made["percent"]["LUT"], "%", 0.02, "less"),
-                    ("block RAMs", made["percent"]["BRAM"], "%", 0.02, "less"),
-                )
-            ],
-            title="Boards",
-            command=f"make bitstreams SEEDS={options.seeds}",
-            platform="ECP5-85F, Yosys and nextpnr, after place and route",
-            leaves_out="a board: none was at hand",
-        )
-        for board, cpu in capacity.pairs():
-            capacity.record(ROOT / "build" / f"netlist-{board}-{cpu}")
-
-    return steps.finish(work)
+    summary = make(capacity.pairs(), options.seeds, options.limit, OUTPUT)
+    show(summary, Console())
+    if failed := [made for made in summary["bitstreams"] if made["reason"]]:
+        names = ", ".join(f"{made['cpu']} on {made['board']}" for made in failed)
+        raise InputError(f"{len(failed)} of {len(summary['bitstreams'])} bitstreams were not made: {names}")
+    schema.save(
+        "bitstreams",
+        [
+            schema.Figure(f"{made['board']}, {made['cpu']}: {what}", "", value, unit, {}, tolerance, better)
+            for made in summary["bitstreams"]
+            for what, value, unit, tolerance, better in (
+                ("slowest seed", min(made["reached_mhz"].values()), "MHz", 0.03, "more"),
+                ("LUTs", made["percent"]["LUT"], "%", 0.02, "less"),
+                ("block RAMs", made["percent"]["BRAM"], "%", 0.02, "less"),
+            )
+        ],
+        title="Boards",
+        command=f"make bitstreams SEEDS={options.seeds}",
+        platform="ECP5-85F, Yosys and nextpnr, after place and route",
+        leaves_out="a board: none was at hand",
+    )
+    for board, cpu in capacity.pairs():
+        capacity.record(ROOT / "build" / f"netlist-{board}-{cpu}")
+    return 0

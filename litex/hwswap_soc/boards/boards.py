@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SoCs for boards: the shared system of soc.py with a board's own clocks, memory, serial port and SD card.
 
-Platforms, clock generators and memory set-up are those of LiteX-Boards; what a platform lacks comes from constraints/.
+Platforms, clock generators and memory set-up are those of LiteX-Boards.
 """
 
-import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +12,7 @@ from pathlib import Path
 from hwswap_litex import InputError
 from litedram import modules
 from litedram.phy import ECP5DDRPHY, GENSDRPHY
+from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
 from litex_boards.platforms import gsd_orangecrab, lambdaconcept_ecpix5, radiona_ulx3s
 from litex_boards.targets import gsd_orangecrab as orangecrab_target
 from litex_boards.targets import lambdaconcept_ecpix5 as ecpix5_target
@@ -46,13 +45,8 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
             sys_mhz: frequency of clock domain sys, MHz.
         """
         self.board = board
-        fragment = constraints.load(board.name)
         platform = board.platform()
-        if platform.default_clk_name != fragment.input_clock or round(platform.default_clk_period, 6) != round(
-            1e3 / fragment.input_mhz, 6
-        ):
-            raise InputError(f"constraints/{board.name}.lpf and the platform differ on the board's oscillator.")
-        platform.add_extension(fragment.extension)
+        platform.add_extension(board.extension)
         super().__init__(
             platform,
             sys_mhz * 1e6,
@@ -131,6 +125,7 @@ class Board:
         platform: makes the LiteX platform.
         crg: LiteX-Boards' clock generator, called with the platform and the frequency of sys in Hz.
         memory: adds main RAM to a SoC.
+        extension: pins that the platform lacks.
         no_cpu: CPUs it cannot have, each with the reason, a sentence.
         router: of nextpnr, with a VexRiscv. Its default, router1, is the better one for timing: the OrangeCrab's 60 MHz
             need it. router2 ends in a quarter of the time, and where most wires are critical.
@@ -144,6 +139,7 @@ class Board:
     platform: Callable
     crg: Callable
     memory: Callable[[BoardSoC], None]
+    extension: tuple = ()
     no_cpu: dict[str, str] = field(default_factory=dict)
     router: str = "router1"
     lut_ram: tuple[str, ...] = ()
@@ -168,6 +164,16 @@ BOARDS = {
             partial(gsd_orangecrab.Platform, revision="0.2", device="85F"),
             orangecrab_target._CRGSDRAM,
             _orangecrab_memory,
+            # The board's USB goes straight to the FPGA. These are the pins that the Feather form factor gives to a
+            # serial port (3.3 V; header pins 0/RX and 1/TX, a USB-serial adapter goes there).
+            extension=(
+                (
+                    "serial",
+                    0,
+                    Subsignal("rx", Pins("N17"), IOStandard("LVCMOS33"), Misc("PULLMODE=UP")),
+                    Subsignal("tx", Pins("M18"), IOStandard("LVCMOS33")),
+                ),
+            ),
             dfu=("1209", "5af0"),
         ),
         Board(
@@ -214,23 +220,3 @@ def make(board: str, cpu_name: str, rtl: Path, variant: str | None = None) -> Bo
     found = choose(board, cpu_name)
     sys_mhz, _ = constraints.clocks(board, cpu_name)
     return BoardSoC(found, cpu_name, rtl, variant, sys_mhz)
-
-
-def main() -> int:
-    """Tells whether a board and a CPU go together, before anything is built for them."""
-    parser = argparse.ArgumentParser(description="Check the choice of board and CPU.")
-    parser.add_argument("board", help=", ".join(BOARDS))
-    parser.add_argument("cpu", help=", ".join(cpu.PROFILES))
-    options = parser.parse_args()
-    try:
-        choose(options.board, options.cpu)
-        constraints.load(options.board)
-        constraints.clocks(options.board, options.cpu)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

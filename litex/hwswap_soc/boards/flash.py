@@ -6,7 +6,6 @@ hwswap soc flash --board ecpix5 --cpu vexriscv --dry-run
 
 import argparse
 import json
-import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -16,28 +15,7 @@ from hwswap_litex import EngineInfo, InputError
 from hwswap_soc.boards import boards, profiles, sources
 from hwswap_soc.fpga import fpga_tools, steps
 
-ROOT = sources.ROOT
-BUILD = ROOT / "build"
-
-
-def emit(board: str, cpu: str) -> None:
-    """Makes the Verilog of the engine as it is now, which a bitstream is compared with, unless it is there.
-
-    Args:
-        board: name of the board.
-        cpu: name of the CPU.
-    """
-    done = subprocess.run(
-        [ROOT / "sim/setup/build", "rtl-board"],
-        env=os.environ | {"BOARD": board, "CPU": cpu},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        raise InputError(f"the engine cannot be made: {lines[-1] if lines else 'sim/setup/build rtl-board failed'}")
+BUILD = sources.ROOT / "build"
 
 
 def find(board: str, cpu: str, folder: Path, engines: Path | None = None) -> Path:
@@ -47,7 +25,8 @@ def find(board: str, cpu: str, folder: Path, engines: Path | None = None) -> Pat
         board: name of the board.
         cpu: name of the CPU.
         folder: what `make bitstream` made.
-        engines: holds the Verilog of the engine as it is now, in rtl-board-<profile>; it is made when None.
+        engines: holds the Verilog of the engine as it is now, in rtl-board-<profile>; it is made when None, unless it
+            is there.
 
     Returns:
         The file to load.
@@ -65,8 +44,8 @@ def find(board: str, cpu: str, folder: Path, engines: Path | None = None) -> Pat
     if changed := sources.changed(recorded):
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise InputError(f"the bitstream (engine {engine}) is older than {changed[0]}{more}: run '{build}'")
-    if engines is None:
-        emit(board, cpu)
+    if engines is None and not steps.build({"BOARD": board, "CPU": cpu}, "rtl-board"):
+        raise InputError("the engine cannot be made: the lines above say why")
     present = EngineInfo.load((engines or BUILD) / f"rtl-board-{profiles.chosen(board, cpu)}")
     if present.build_hash != engine:
         raise InputError(
@@ -133,13 +112,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Loads a bitstream, or says by which command; returns the exit status."""
-
-    def work() -> None:
-        folder = options.folder or BUILD / f"bitstream-{options.board}-{options.cpu}"
-        words = command(options.board, find(options.board, options.cpu, folder), options.sram)
-        if options.dry_run:
-            print(shlex.join([fpga_tools.tool(words[0]), *words[1:]]))
-        else:
-            load(words)
-
-    return steps.finish(work)
+    folder = options.folder or BUILD / f"bitstream-{options.board}-{options.cpu}"
+    words = command(options.board, find(options.board, options.cpu, folder), options.sram)
+    if options.dry_run:
+        print(shlex.join([fpga_tools.tool(words[0]), *words[1:]]))
+    else:
+        load(words)
+    return 0

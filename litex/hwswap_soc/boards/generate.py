@@ -10,7 +10,6 @@ import inspect
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from hwswap_litex import InputError
@@ -18,6 +17,7 @@ from litex.soc.integration.builder import Builder
 from litex.soc.integration.soc import SoCError
 
 from hwswap_soc.boards import boards
+from hwswap_soc.system.program import program
 
 TOP = "hwswap_soc"
 
@@ -69,7 +69,8 @@ def generate(board: str, cpu: str, rtl: Path, output: Path, variant: str | None 
     return facts
 
 
-def main() -> int:
+@program
+def main() -> None:
     """Runs `generate` for the command line; the last line on standard error says what went wrong."""
     parser = argparse.ArgumentParser(description="Write a board's SoC as Verilog.")
     parser.add_argument("--board", required=True)
@@ -80,17 +81,10 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         generate(arguments.board, arguments.cpu, arguments.rtl, arguments.output, arguments.variant)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-    except SoCError:
-        print("error: LiteX refuses this SoC: see its own messages above", file=sys.stderr)
+    except SoCError as error:
+        raise InputError("LiteX refuses this SoC: see its own messages above") from error
     except subprocess.CalledProcessError as error:
-        print(f"error: the BIOS could not be built: {' '.join(error.cmd)} failed, see above", file=sys.stderr)
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
-    else:
-        return 0
-    return 1
+        raise InputError(f"the BIOS could not be built: {' '.join(error.cmd)} failed, see above") from error
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from hwswap_soc.boards import boards, sources
 from hwswap_soc.boards.generate import TOP
 from hwswap_soc.fpga import engine_part, engine_verilog, fpga_tools, steps, yosys
 from hwswap_soc.system import cpu_verilog
+from hwswap_soc.system.program import program
 
 _FREE_GB = 2
 
@@ -38,17 +39,14 @@ def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], outp
     rtl = parts[engine_part.MODULE]
     tools = fpga_tools.versions("yosys")
     recorded = sources.digests()
-    with steps.shown() as progress:
-        task = progress.add_task(f"{board}, {cpu}: LiteX writes the SoC and builds its BIOS", total=1)
+    with steps.step(f"{board}, {cpu}: LiteX writes the SoC and builds its BIOS"):
         _generate(board, cpu, variant, rtl, output)
-        progress.update(task, completed=1)
-        task = progress.add_task(f"{board}, {cpu}: Yosys synthesises it around CPU and engine", total=1)
-        facts = json.loads((output / "soc" / "facts.json").read_text())
-        gateware = output / "soc" / "gateware"
-        started = time.monotonic()
+    facts = json.loads((output / "soc" / "facts.json").read_text())
+    gateware = output / "soc" / "gateware"
+    started = time.monotonic()
+    with steps.step(f"{board}, {cpu}: Yosys synthesises it around CPU and engine"):
         _synthesise(gateware / f"{TOP}.v", parts, boards.BOARDS[board].lut_ram, output)
-        facts["synthesis_s"] = round(time.monotonic() - started)
-        progress.update(task, completed=1)
+    facts["synthesis_s"] = round(time.monotonic() - started)
     facts |= {"sources": recorded, "tools": tools, "rtl": engine_verilog.digest(rtl)}
     (output / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
     shutil.copyfile(gateware / f"{TOP}.lpf", output / "pins.lpf")
@@ -102,28 +100,20 @@ def _generate(board: str, cpu: str, variant: str | None, rtl: Path, output: Path
         raise InputError(f"the SoC could not be written: {reason} (all of the output: {log})")
 
 
-def main() -> int:
+@program
+def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description="Synthesise a board's SoC.")
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
     parser.add_argument("--variant", help="of the CPU")
-    parser.add_argument(
-        "--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.fpga.engine_part area)"
-    )
-    parser.add_argument("--core", type=Path, required=True, help="the CPU's netlist (hwswap_soc.fpga.cpu_part)")
+    parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (engine_part area)")
+    parser.add_argument("--core", type=Path, required=True, help="the CPU's netlist (cpu_part)")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
-
-    def work() -> None:
-        boards.choose(options.board, options.cpu)
-        parts = {
-            cpu_verilog.MODULES[options.cpu]: options.core.resolve(),
-            engine_part.MODULE: options.engine.resolve(),
-        }
-        make(options.board, options.cpu, options.variant, parts, options.output.resolve())
-
-    return steps.finish(work)
+    boards.choose(options.board, options.cpu)
+    parts = {cpu_verilog.MODULES[options.cpu]: options.core.resolve(), engine_part.MODULE: options.engine.resolve()}
+    make(options.board, options.cpu, options.variant, parts, options.output.resolve())
 
 
 if __name__ == "__main__":

@@ -14,15 +14,14 @@ profile's.
 import argparse
 import json
 import os
-import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hwswap_litex import InputError
 
-from hwswap_soc.boards.constraints import FOLDER
+from hwswap_soc.boards.constraints import FOLDER, read_toml
+from hwswap_soc.system.program import program
 
 SIMULATION = "full"
 """The profile of the simulated SoC."""
@@ -57,24 +56,13 @@ class Profile:
         return {**facts, "added": list(self.added)} if self.added else facts
 
 
-def _table(folder: Path) -> dict:
-    """The contents of profiles.toml."""
-    path = folder / "profiles.toml"
-    try:
-        return tomllib.loads(path.read_text())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not TOML: {error}") from error
-
-
 def limits(folder: Path = FOLDER) -> dict[str, float]:
     """How much of the FPGA a SoC may take, in percent by unit.
 
     Args:
         folder: where profiles.toml is.
     """
-    found = _table(folder).get("limits", {})
+    found = read_toml(folder / "profiles.toml").get("limits", {})
     for unit, percent in found.items():
         if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 < percent <= 100:
             raise InputError(f"{folder / 'profiles.toml'}: the limit of {unit} is {percent}, no percentage up to 100.")
@@ -90,7 +78,7 @@ def default(board: str, cpu: str, folder: Path = FOLDER) -> str:
         folder: where profiles.toml is.
     """
     try:
-        return _table(folder)["board"][board][cpu]
+        return read_toml(folder / "profiles.toml")["board"][board][cpu]
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder / 'profiles.toml'} gives no profile for {cpu} on {board}.") from error
 
@@ -114,7 +102,8 @@ def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = 
         environment: may hold other sizes, SOC_CLUSTERS and so on.
         folder: where profiles.toml is.
     """
-    path, table = folder / "profiles.toml", _table(folder).get("profile", {})
+    path = folder / "profiles.toml"
+    table = read_toml(path).get("profile", {})
     if name not in table:
         raise InputError(f"profile '{name}' is not known: choose one of {', '.join(table)}, or add it to {path}")
     sizes = {}
@@ -134,19 +123,15 @@ def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = 
     return Profile(name, sizes, **parts)
 
 
-def main() -> int:
+@program
+def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description="Print what engine a SoC has.")
     parser.add_argument("--board", help="none: the simulation's")
     parser.add_argument("--cpu")
     options = parser.parse_args()
-    try:
-        profile = load(chosen(options.board, options.cpu))
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    profile = load(chosen(options.board, options.cpu))
     print(profile.name, " ".join(profile.options()), json.dumps(profile.engine()), sep="\n")
-    return 0
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import lzma
+import shlex
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,9 +21,9 @@ from hwswap.project import provenance
 from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
 
-from hwswap_soc.boards import boards, release_check
-from hwswap_soc.fpga import steps
-from hwswap_soc.linux import card_image, linux_image
+from hwswap_soc.boards import boards, capacity, flash, release_check
+from hwswap_soc.linux import card_image
+from hwswap_soc.linux.linux_image import read
 
 OUTPUT = BUILD / "release"
 """Where archives go."""
@@ -37,28 +38,24 @@ FACTS = ("timing.json", "soc.json", "csr.json")
 """What was exported with the bitstream."""
 
 
-def _read(path: Path, cure: str) -> bytes:
-    return linux_image.read(path, cure)
-
-
 def _bitstream(board: str, cpu: str, folder: Path, build: Path) -> dict[str, bytes]:
     """The bitstream, what it was made with, and the engine's Verilog: that of its profile in the folder of builds."""
     cure = f"make it with 'make bitstream BOARD={board} CPU={cpu}'"
-    files = {"engine/engine.json": _read(folder / "engine.json", cure)}
+    files = {"engine/engine.json": read(folder / "engine.json", cure)}
     engine = build / f"part-board-{EngineInfo.load(folder).profile}"
     # Not build/rtl-board: that is of the sources as they are now.
-    if _read(engine / "engine.json", cure) != files["engine/engine.json"]:
+    if read(engine / "engine.json", cure) != files["engine/engine.json"]:
         raise InputError(f"{engine} is not the engine in {folder}: {cure}")
-    files["engine/HwSwap.sv"] = _read(engine / "HwSwap.sv", cure)
+    files["engine/HwSwap.sv"] = read(engine / "HwSwap.sv", cure)
     names = [*BITSTREAM, *(["hwswap.dfu"] if boards.BOARDS[board].dfu else []), *FACTS]
-    return files | {f"bitstream/{name}": _read(folder / name, cure) for name in names}
+    return files | {f"bitstream/{name}": read(folder / name, cure) for name in names}
 
 
 def _linux(board: str, folder: Path, kernel: Path) -> dict[str, bytes]:
     """Linux: what the board's loader reads, the card's image, and what the kernel was built from."""
     cure = f"make it with 'make linux-card BOARD={board}'"
     files = {f"linux/{name}": content for name, content in card_image.boot_files(folder).items()}
-    files["linux/hwswap.dts"] = _read(folder / "hwswap.dts", cure)
+    files["linux/hwswap.dts"] = read(folder / "hwswap.dts", cure)
     image = folder / CARD
     if not image.is_file():
         raise InputError(f"{image} is missing: {cure}")
@@ -67,7 +64,7 @@ def _linux(board: str, folder: Path, kernel: Path) -> dict[str, bytes]:
         while block := source.read(1 << 20):
             target.write(block)
     files["card.img.xz"] = packed.getvalue()
-    files["linux/source/kernel.config"] = _read(kernel / "config", "make it with 'sim/setup/build kernel-riscv'")
+    files["linux/source/kernel.config"] = read(kernel / "config", "make it with 'sim/setup/build kernel-riscv'")
     for patch in sorted((ROOT / "sw/driver/patches").glob("*.patch")):
         files[f"linux/source/patches/{patch.name}"] = patch.read_bytes()
     for folder_name, pattern in (("sw/driver/module", "*"), ("litex/linux/init", "*.[ch]"), ("hw/generated", "*.h")):
@@ -77,62 +74,49 @@ def _linux(board: str, folder: Path, kernel: Path) -> dict[str, bytes]:
     return files
 
 
+_README = """# {name}
+
+The hwswap SoC with a {cpu} CPU for the {title}, as a bitstream.
+
+Check what you have: `sha256sum --check SHA256SUMS`.
+
+Load the bitstream: `{flash}`.
+
+{more}
+
+MANIFEST.json says what this was made from, LICENSES.md under which terms.
+"""
+_NO_LINUX = "Linux wants a Rocket CPU and 64 MiB of RAM, so there is none here; LiteX's BIOS is on the serial port."
+_CARD = """Write the card (what it holds is lost; /dev/sdX is the card's, see `lsblk`):
+`xz -dc card.img.xz | sudo dd of=/dev/sdX bs=4M conv=fsync status=progress`.
+
+Put the card in, connect the serial port (115,200 baud) and reset the board. Linux boots, swaps and
+measures in each mode that its engine can do, and stops the machine."""
+
+_LICENCES = """# Licences
+
+| what | licence | of |
+|---|---|---|
+| engine/, bitstream/: the engine and the SoC's own parts | Apache-2.0 | hwswap |
+| bitstream/: LiteX, LiteDRAM, LiteSDCard, LiteX's BIOS | BSD-2-Clause | Enjoy-Digital and others |
+| bitstream/: Rocket or VexRiscv | Apache-2.0 and BSD-3-Clause; MIT | SiFive, UC Regents; SpinalHDL |
+"""
+_LINUX_LICENCES = """| linux/Image, hwswap.ko in linux/initramfs.cpio | GPL-2.0-only | Linux, hwswap |
+| linux/initramfs.cpio: init | Apache-2.0; nolibc: MIT or LGPL-2.1 | hwswap, Linux |
+| linux/fw_jump.bin: OpenSBI | BSD-2-Clause | Western Digital and others |
+
+The kernel is Linux 7.3.4 (kernel.org; Debian's package linux-source-7.3) with the patches in
+linux/source/patches and the configuration linux/source/kernel.config; the modules' source is in
+linux/source/module.
+"""
+
+
 def _readme(board: str, cpu: str, name: str, linux: bool) -> bytes:
     """What to do with the archive."""
-    found = boards.BOARDS[board]
-    if found.dfu:
-        vendor, product = found.dfu
-        flash = f"dfu-util --device {vendor}:{product} --alt 0 --download bitstream/hwswap.dfu --reset"
-    else:
-        flash = f"openFPGALoader --board {found.loader} --write-flash bitstream/hwswap.bit"
-    text = [f"# {name}", "", f"The hwswap SoC with a {cpu} CPU for the {found.title}, as a bitstream.", ""]
-    text += ["Check what you have: `sha256sum --check SHA256SUMS`.", "", f"Load the bitstream: `{flash}`.", ""]
-    if linux:
-        text += [
-            "Write the card (what it holds is lost; /dev/sdX is the card's, see `lsblk`):",
-            "`xz -dc card.img.xz | sudo dd of=/dev/sdX bs=4M conv=fsync status=progress`.",
-            "",
-            "Put the card in, connect the serial port (115,200 baud) and reset the board. Linux boots, swaps and",
-            "measures in each mode that its engine can do, and then is a shell; `help` lists its commands.",
-        ]
-    else:
-        text += [
-            "Linux wants a Rocket CPU and 64 MiB of RAM, so there is none here; LiteX's BIOS is on the serial port."
-        ]
-    return (
-        "\n".join([*text, "", "MANIFEST.json says what this was made from, LICENSES.md under which terms."]) + "\n"
-    ).encode()
-
-
-def _licences(linux: bool) -> bytes:
-    """Who wrote what is in the archive, and its terms."""
-    rows = [
-        ("engine/, bitstream/: the engine and the SoC's own parts", "Apache-2.0", "hwswap"),
-        ("bitstream/: LiteX, LiteDRAM, LiteSDCard, LiteX's BIOS", "BSD-2-Clause", "Enjoy-Digital and others"),
-        ("bitstream/: Rocket or VexRiscv", "Apache-2.0 and BSD-3-Clause; MIT", "SiFive, UC Regents; SpinalHDL"),
-    ]
-    if linux:
-        rows += [
-            ("linux/Image, hwswap.ko in linux/initramfs.cpio", "GPL-2.0-only", "Linux, hwswap"),
-            ("linux/initramfs.cpio: init", "Apache-2.0; nolibc: MIT or LGPL-2.1", "hwswap, Linux"),
-            ("linux/fw_jump.bin: OpenSBI", "BSD-2-Clause", "Western Digital and others"),
-        ]
-    text = [
-        "# Licences",
-        "",
-        "| what | licence | of |",
-        "|---|---|---|",
-        *(f"| {' | '.join(row)} |" for row in rows),
-        "",
-    ]
-    if linux:
-        text += [
-            "The kernel is Linux 7.3.4 (kernel.org; Debian's package linux-source-7.3) with the patches in",
-            "linux/source/patches and the configuration linux/source/kernel.config; the modules' source is in",
-            "linux/source/module.",
-            "",
-        ]
-    return "\n".join([*text, "The texts are in LICENSES/."]).encode() + b"\n"
+    path = Path("bitstream/hwswap.dfu" if boards.BOARDS[board].dfu else "bitstream/hwswap.bit")
+    command = shlex.join(flash.command(board, path, volatile=False))
+    more = _CARD if linux else _NO_LINUX
+    return _README.format(name=name, cpu=cpu, title=boards.BOARDS[board].title, flash=command, more=more).encode()
 
 
 def collect(board: str, cpu: str, build: Path, version: str) -> dict[str, bytes]:
@@ -152,7 +136,8 @@ def collect(board: str, cpu: str, build: Path, version: str) -> dict[str, bytes]
         files |= _linux(board, build / f"linux-{board}", build / "kernel-riscv")
     name = archive_name(board, cpu, version)
     files["README.md"] = _readme(board, cpu, name, linux)
-    files["LICENSES.md"] = _licences(linux)
+    licences = f"{_LICENCES}{_LINUX_LICENCES if linux else ''}\nThe texts are in LICENSES/.\n"
+    files["LICENSES.md"] = licences.encode()
     files |= {f"LICENSES/{path.name}": path.read_bytes() for path in sorted((ROOT / "LICENSES").iterdir())}
     timing = release_check.timing(files["bitstream/timing.json"], f"{folder}/timing.json")
     manifest = {
@@ -230,8 +215,7 @@ def make(board: str, cpu: str, build: Path, version: str, output: Path) -> Path:
 
 def made(build: Path) -> list[tuple[str, str]]:
     """Boards and CPUs that have a bitstream in a folder."""
-    pairs = [(board, cpu) for board in boards.BOARDS for cpu in ("vexriscv", "rocket")]
-    return [(board, cpu) for board, cpu in pairs if (build / f"bitstream-{board}-{cpu}").is_dir()]
+    return [(board, cpu) for board, cpu in capacity.pairs() if (build / f"bitstream-{board}-{cpu}").is_dir()]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -244,15 +228,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Makes archives; returns the exit status."""
-
-    def work() -> None:
-        if bool(options.board) != bool(options.cpu):
-            raise InputError("--board and --cpu go together")
-        pairs = [(options.board, options.cpu)] if options.board else made(options.build)
-        if not pairs:
-            raise InputError(f"there is no bitstream in {options.build}: make some with 'make bitstream'")
-        for board, cpu in pairs:
-            path = make(board, cpu, options.build, options.version, options.output)
-            print(f"release: {path}, {path.stat().st_size / 1e6:.1f} MB")
-
-    return steps.finish(work)
+    if bool(options.board) != bool(options.cpu):
+        raise InputError("--board and --cpu go together")
+    pairs = [(options.board, options.cpu)] if options.board else made(options.build)
+    if not pairs:
+        raise InputError(f"there is no bitstream in {options.build}: make some with 'make bitstream'")
+    for board, cpu in pairs:
+        path = make(board, cpu, options.build, options.version, options.output)
+        print(f"release: {path}, {path.stat().st_size / 1e6:.1f} MB")
+    return 0

@@ -21,7 +21,6 @@ _PATTERNS = (
     "litex/hwswap_soc/fpga/cpu_part.py",
     "litex/hwswap_soc/system/cpu_verilog.py",
     "litex/hwswap_soc/fpga/engine_part.py",
-    "constraints/*.lpf",
     "constraints/clocks.toml",
     "requirements.txt",
 )

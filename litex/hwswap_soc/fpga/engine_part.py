@@ -12,6 +12,7 @@ from pathlib import Path
 from hwswap_litex import InputError
 
 from hwswap_soc.fpga import fpga_tools, steps, yosys
+from hwswap_soc.system.program import program
 
 MODULE = "HwSwap"
 """The engine's Verilog module."""
@@ -141,27 +142,19 @@ def by_delay(sources: list[tuple[str, str]], output: Path) -> None:
     mapped.unlink()
 
 
-def main() -> int:
+@program
+def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description="Synthesise the engine alone.")
     parser.add_argument("mapping", choices=("area", "delay"), help="what Yosys saves")
-    parser.add_argument("--rtl", type=Path, default=Path("build/rtl-soc"), help="folder of the engine's Verilog")
+    parser.add_argument("--rtl", type=Path, required=True, help="folder of the engine's Verilog")
     parser.add_argument("--output", type=Path, required=True, help="folder for part.il")
     options = parser.parse_args()
-
-    def work() -> None:
-        output = options.output.resolve()
-        sources = [(str(options.rtl.resolve() / "HwSwap.sv"), "systemverilog")]
-        output.mkdir(parents=True, exist_ok=True)
-        with steps.shown() as progress:
-            task = progress.add_task(f"Yosys synthesises the engine, by {options.mapping}", total=1)
-            if options.mapping == "delay":
-                by_delay(sources, output)
-            else:
-                by_area(sources, output)
-            progress.update(task, completed=1)
-
-    return steps.finish(work)
+    output = options.output.resolve()
+    sources = [(str(options.rtl.resolve() / "HwSwap.sv"), "systemverilog")]
+    output.mkdir(parents=True, exist_ok=True)
+    with steps.step(f"Yosys synthesises the engine, by {options.mapping}"):
+        (by_delay if options.mapping == "delay" else by_area)(sources, output)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bitstream takes of the FPGA and how fast it is: reads the files of Yosys and nextpnr, prints tables.
+"""What a bitstream takes of the FPGA and how fast it is: reads the files of Yosys and nextpnr, prints tables."""
 
-As a program, `python -m hwswap_soc.fpga.fmax_report build/bitstream-ecpix5-vexriscv` prints those of one made before.
-"""
-
-import argparse
 import json
 import re
 import statistics
-import sys
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -117,7 +112,7 @@ def _clock_name(name: str) -> str:
     return name.removeprefix("posedge ").removeprefix("$glbnet$").split("$TRELLIS_IO")[0]
 
 
-def summary(seeds: dict[int, dict]) -> dict[str, dict]:
+def summary(seeds: dict[str, dict]) -> dict[str, dict]:
     """Puts the timing of several seeds together.
 
     Args:
@@ -151,6 +146,14 @@ def misses(result: dict) -> list[str]:
 def slack(result: dict) -> float:
     """How much faster than it has to be the slowest clock of one seed is, as a ratio: below 1 it misses."""
     return min(clock["achieved"] / clock["required"] for clock in result["clocks"].values())
+
+
+def slowest(what: str, path: dict) -> str:
+    """Says how long a path of `timing` is, and where it goes, for people."""
+    return (
+        f"slowest path {what}: {path['ns']} ns, {path['routing_ns']} ns of it routing, {path['cells']} cells\n"
+        f"  from {path['from']}\n  to   {path['to']}"
+    )
 
 
 def show_utilisation(title: str, counts: dict[str, dict[str, int]], console: Console) -> None:
@@ -192,25 +195,4 @@ def show(report: dict, console: Console) -> None:
         table.add_row(name, *(f"{number:.1f}" for number in [*numbers, taken["clocks"][name]["achieved"]]))
     console.print(table)
     for path in taken["paths"]:
-        console.print(
-            f"slowest path of {path['clock']}: {path['ns']} ns, {path['routing_ns']} ns of it routing, "
-            f"{path['cells']} cells\n  from {path['from']}\n  to   {path['to']}",
-            highlight=False,
-        )
-
-
-def main() -> int:
-    """Prints the tables of a bitstream that was made before."""
-    parser = argparse.ArgumentParser(description="Print utilisation and timing of a bitstream.")
-    parser.add_argument("folder", type=Path, help="what `make bitstream` made")
-    folder = parser.parse_args().folder
-    try:
-        show(json.loads((folder / "timing.json").read_text()), Console())
-    except (OSError, ValueError):
-        print(f"error: {folder}/timing.json cannot be read: run 'make bitstream' first", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+        console.print(slowest(f"of {path['clock']}", path), highlight=False)

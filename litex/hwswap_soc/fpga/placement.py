@@ -70,23 +70,17 @@ class Run:
 
 
 def place(
-    runs: Iterable[Run],
-    output: Path,
-    *,
-    resume: bool = False,
-    minutes: float = float("inf"),
-    enough: int | None = None,
+    runs: Iterable[Run], output: Path, *, minutes: float = float("inf"), enough: int | None = None
 ) -> dict[str, dict]:
-    """Places and routes.
+    """Places and routes. A run whose results are in the folder already is not done again: an interrupted call goes on.
 
     Args:
         runs: what is to be done.
-        output: folder for <name>.json and <name>.log, and <name>.config where it is asked for.
-        resume: a run whose results are in the folder already is not done again, so that an interrupted call can go on;
-            whoever changes the netlist or an option names another folder.
+        output: folder for <name>.json and <name>.log, and <name>.config where it is asked for; whoever changes the
+            netlist or an option names another one.
         minutes: a run that takes longer is ended and given up: a router that does not converge would go on for ever.
-            One whose router diverges or is stuck is given up at once. With `resume`, none is tried again, but for one
-            that is now given more minutes.
+            One whose router diverges or is stuck is given up at once. None is tried again, but for one that is now
+            given more minutes.
         enough: how many are wanted, the first that are not given up; all when left out.
 
     Returns:
@@ -95,9 +89,9 @@ def place(
     runs = list(runs)
     reports = {run.name: output / f"{run.name}.json" for run in runs}
     parallel = 1 if os.environ.get("JOBS") == "1" else _PARALLEL
-    done = [run.name for run in runs if resume and run.is_done(output)][:enough]
+    done = [run.name for run in runs if run.is_done(output)][:enough]
     results = {name: fmax_report.timing(reports[name]) for name in done}
-    tried = {run.name for run in runs if resume and _hopeless(run, output, minutes)}
+    tried = {run.name for run in runs if _hopeless(run, output, minutes)}
     waiting = [run for run in runs if run.name not in results and run.name not in tried]
     running: dict[str, tuple[Run, subprocess.Popen, int, float]] = {}
     with steps.shown() as progress:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the steps of a bitstream are shown, fail, and are ended when a run is interrupted."""
+"""How the steps of a bitstream are shown, and are ended when a run is interrupted."""
 
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hwswap_litex import InputError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -21,6 +19,15 @@ def shown() -> Iterator[Progress]:
     columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         yield progress
+
+
+@contextmanager
+def step(text: str) -> Iterator[None]:
+    """Shows one step as under way, until it is left."""
+    with shown() as progress:
+        task = progress.add_task(text, total=1)
+        yield
+        progress.update(task, completed=1)
 
 
 def end(processes: list[subprocess.Popen]) -> None:
@@ -64,23 +71,3 @@ def build(environment: dict[str, str], *what: str) -> bool:
         return process.wait() == 0
     finally:
         end([process])
-
-
-def finish(work: Callable[[], None]) -> int:
-    """Does the work of a command, and says in one sentence what stopped it.
-
-    Args:
-        work: raises InputError or OSError for what the user can do something about.
-
-    Returns:
-        The exit status: 0, or 1 after an error, or 130 when interrupted.
-    """
-    try:
-        work()
-    except (InputError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    return 0

@@ -2,6 +2,6 @@
 """Linux on the SoC: what it boots from, runs of it on the simulated SoC, and what they say.
 
 For `boards`: `devicetree`, `linux_image` (OpenSBI, kernel and initramfs at their addresses), `card_image`. Commands of
-`hwswap soc`: `linux` and `linux_smp`, whose runs follow `linux_plan` and are judged by `linux_result`; `card_files`,
-`card_image` and `card_write`.
+`hwswap soc`: `linux`, whose runs follow `linux_plan`, are judged by `linux_result` and shown by `linux_figures`;
+`linux_image`, `card_image` and `card_write`.
 """

@@ -2,7 +2,6 @@
 """Makes the image of an SD card that a board boots Linux from.
 
 hwswap soc card make --files DIR --output card.img
-hwswap soc card check card.img
 
 An image has one partition behind a master boot record: FAT32, with the files of a folder that linux_image has made.
 Debian's own tools make it (sfdisk, mkfs.vfat, mcopy), without loop devices and without being root, and others look at
@@ -15,9 +14,8 @@ import json
 import os
 import struct
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -249,41 +247,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Makes an image; returns the exit status."""
-
-    def work() -> None:
-        make(options.files, options.output, options.boot_mib)
-        held = options.output.stat()
-        print(
-            f"card_image: {options.output} has {held.st_size // MIB} MiB, {held.st_blocks * 512 // MIB} of them on "
-            "disk; 'make card-write DEVICE=/dev/...' writes it to a card"
-        )
-
-    return _finish(work)
-
-
-def add_check_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the own arguments of the command that looks at an image."""
-    parser.add_argument("image", type=Path)
-
-
-def run_check(options: argparse.Namespace) -> int:
-    """Looks at an image; returns the exit status."""
-
-    def work() -> None:
-        found = check(options.image)
-        print(f"card_image: {options.image} is sound; its boot partition holds {', '.join(sorted(found))}")
-
-    return _finish(work)
-
-
-def _finish(work: Callable[[], None]) -> int:
-    """Does the work of a command; says in one sentence what stops it, and returns the exit status."""
-    try:
-        work()
-    except InputError as error:
-        print(f"card_image: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"card_image: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
+    make(options.files, options.output, options.boot_mib)
+    held = options.output.stat()
+    print(
+        f"card_image: {options.output} has {held.st_size // MIB} MiB, {held.st_blocks * 512 // MIB} of them on disk; "
+        "'make card-write DEVICE=/dev/...' writes it to a card"
+    )
     return 0

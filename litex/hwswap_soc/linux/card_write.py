@@ -151,28 +151,20 @@ def run(options: argparse.Namespace, host: Host | None = None) -> int:
         The exit status.
     """
     console = Console(stderr=True, highlight=False)
+    card_image.check(options.image)
+    found = find(options.device, options.image.stat().st_size, host or Host())
+    if not options.yes:
+        if not sys.stdin.isatty():
+            raise InputError("nobody is there to be asked: say --yes (make: YES=1) to overwrite the card")
+        answer = console.input(f"card_write: overwrite {found}? What it holds is lost. Type 'yes': ")
+        if answer.strip() != "yes":
+            raise InputError("nothing was written")
     try:
-        card_image.check(options.image)
-        found = find(options.device, options.image.stat().st_size, host or Host())
-        if not options.yes:
-            if not sys.stdin.isatty():
-                raise InputError("nobody is there to be asked: say --yes (make: YES=1) to overwrite the card")
-            answer = console.input(f"card_write: overwrite {found}? What it holds is lost. Type 'yes': ")
-            if answer.strip() != "yes":
-                raise InputError("nothing was written")
         with Progress(console=console) as progress:
             written = copy(options.image, options.device, progress)
-    except InputError as error:
-        print(f"card_write: {error}", file=sys.stderr)
-        return 1
     except PermissionError as error:
-        print(f"card_write: {error.filename}: {error.strerror}: run it with sudo", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"card_write: {error.filename or options.device}: {error.strerror}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("card_write: interrupted; the card holds part of the image only", file=sys.stderr)
-        return 130
+        raise InputError(f"{options.device}: {error.strerror}: run it with sudo") from error
+    except KeyboardInterrupt as error:
+        raise InputError("interrupted; the card holds part of the image only") from error
     print(f"card_write: {written} bytes are on {found}, and were compared")
     return 0

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the device tree of a SoC with a Rocket CPU, from what LiteX exported of it and what the engine was built as.
+"""Writes the device tree of a SoC with a Rocket CPU, from LiteX's exports and what the engine was built as."""
 
-python -m hwswap_soc.linux.devicetree --soc soc.json --engine engine.json --kind board --output hwswap.dts
-"""
-
-import argparse
 import json
-import re
 import subprocess
-import sys
 from pathlib import Path
 from string import Template
 from typing import Any, Literal
 
 from hwswap.project.paths import ROOT
-from hwswap_litex import InputError
+from hwswap_litex import EngineInfo, InputError
 
 Kind = Literal["board", "sim"]
 
@@ -48,11 +42,7 @@ may hold four of its 256 clusters."""
 
 
 class Soc:
-    """What LiteX says of a SoC: its csr.json.
-
-    Attributes:
-        path: the file it came from.
-    """
+    """What LiteX says of a SoC: its csr.json."""
 
     def __init__(self, path: Path) -> None:
         """Reads the file.
@@ -61,69 +51,39 @@ class Soc:
             path: what LiteX's Builder wrote as csr_json.
         """
         self.path = path
-        content = _load(path, "build the SoC it belongs to")
         try:
-            self._bases, self._memories = content["csr_bases"], content["memories"]
-            self._constants = content["constants"]
-        except KeyError as error:
-            raise InputError(f"{path} has no {error}: it must be what LiteX's Builder writes as csr_json") from error
+            self.content = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} cannot be read: build the SoC it belongs to ({error})") from error
 
-    def _need(self, table: dict[str, Any], name: str, what: str) -> Any:
-        if name not in table:
-            raise InputError(f"{self.path} has no {what} '{name}': the device tree is for Rocket SoCs with the engine")
-        return table[name]
-
-    def has(self, name: str) -> bool:
-        """Says whether the SoC has registers of that name."""
-        return name in self._bases
-
-    def registers(self, name: str) -> str:
-        """Address of the registers of a LiteX core, in hexadecimal."""
-        return f"{self._need(self._bases, name, 'register block'):x}"
+    def get(self, table: str, name: str) -> Any:
+        """An entry of csr_bases, memories or constants."""
+        try:
+            return self.content[table][name]
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                f"{self.path} has no '{name}' in {table}: the device tree is for Rocket SoCs with the engine"
+            ) from error
 
     def memory(self, name: str) -> tuple[str, str]:
         """Address and size, in bytes, of a region, both in hexadecimal."""
-        region = self._need(self._memories, name, "region")
+        region = self.get("memories", name)
         return f"{region['base']:x}", f"{region['size']:x}"
-
-    def constant(self, name: str) -> Any:
-        """A constant of the SoC."""
-        return self._need(self._constants, name, "constant")
 
     def interrupt(self, name: str) -> int:
         """Number of a core's interrupt at Rocket's interrupt controller, which counts from 1."""
-        return int(self.constant(f"{name}_interrupt")) + 1
+        return int(self.get("constants", f"{name}_interrupt")) + 1
 
 
-def _load(path: Path, cure: str) -> dict[str, Any]:
-    try:
-        content = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): {cure}") from error
-    except ValueError as error:
-        raise InputError(f"{path} is no JSON: {cure}") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path} holds no JSON object: {cure}")
-    return content
-
-
-def _build_hash(path: Path) -> str:
-    """The engine's build hash, 16 hexadecimal digits."""
-    cure = "build the engine with 'sim/setup/build rtl-soc'"
-    found = str(_load(path, cure).get("build_hash", ""))
-    if not re.fullmatch("[0-9a-f]{16}", found):
-        raise InputError(f"{path} states no build_hash of 16 hexadecimal digits: {cure}")
-    return found
-
-
-def _same_engine(soc: Soc, build_hash: str) -> None:
-    """Stops when the SoC has another engine in it than the one described."""
-    halves = [int(soc.constant(f"hwswap_build_hash_{half}")) for half in ("hi", "lo")]
-    built = f"{halves[0]:08x}{halves[1]:08x}"
+def _build_hash(soc: Soc, engine_json: Path) -> str:
+    """The engine's build hash, 16 hexadecimal digits; stops when the SoC has another engine in it."""
+    build_hash = EngineInfo.load(engine_json.parent).build_hash
+    built = "".join(f"{int(soc.get('constants', f'hwswap_build_hash_{half}')):08x}" for half in ("hi", "lo"))
     if built != build_hash:
         raise InputError(
             f"{soc.path} is of engine {built}, not {build_hash}: build the SoC again with the present engine"
         )
+    return build_hash
 
 
 def _part(name: str, **values: Any) -> str:
@@ -136,11 +96,12 @@ def _part(name: str, **values: Any) -> str:
 
 def _devices(soc: Soc, build_hash: str) -> str:
     base, size = soc.memory("hwswap")
-    parts = [_part("ctrl.dtsi.in", base=soc.registers("ctrl"))] if soc.has("ctrl") else []
-    parts.append(_part("uart.dtsi.in", base=soc.registers("uart"), interrupt=soc.interrupt("uart")))
-    parts.append(
-        _part("hwswap.dtsi.in", base=base, size=size, interrupt=soc.interrupt("hwswap"), build_hash=build_hash)
-    )
+    uart = f"{soc.get('csr_bases', 'uart'):x}"
+    parts = [_part("uart.dtsi.in", base=uart, interrupt=soc.interrupt("uart"))]
+    if "ctrl" in soc.content["csr_bases"]:
+        parts.insert(0, _part("ctrl.dtsi.in", base=f"{soc.get('csr_bases', 'ctrl'):x}"))
+    interrupt = soc.interrupt("hwswap")
+    parts.append(_part("hwswap.dtsi.in", base=base, size=size, interrupt=interrupt, build_hash=build_hash))
     return "".join(parts).removesuffix("\n")
 
 
@@ -175,17 +136,15 @@ def source(soc_json: Path, engine_json: Path, kind: Kind, *, bootargs: str = "",
     if kind not in ("board", "sim"):
         raise InputError(f"'{kind}' is no kind of SoC: use board or sim")
     soc = Soc(soc_json)
-    cpu = soc.constant("config_cpu_name")
+    cpu = soc.get("constants", "config_cpu_name")
     if cpu not in HARTS:
         raise InputError(f"{soc_json} is of a SoC with a {cpu}: Linux runs on Rocket here")
-    clock = SIM_CLOCK_HZ if kind == "sim" else int(soc.constant("config_clock_frequency"))
+    clock = SIM_CLOCK_HZ if kind == "sim" else int(soc.get("constants", "config_clock_frequency"))
     ram_base, ram_size = soc.memory("main_ram")
     if int(ram_base, 16) != FIRMWARE or int(ram_size, 16) < DEVICE_TREE + (1 << 20) - FIRMWARE:
         raise InputError(f"{soc_json} has RAM at 0x{ram_base}, 0x{ram_size} bytes: Linux wants 64 MiB at 0x80000000")
-    build_hash = _build_hash(engine_json)
-    _same_engine(soc, build_hash)
-    devices = _devices(soc, build_hash)
-    platform = str(soc.constant("config_platform_name")).replace("_", "-")
+    devices = _devices(soc, _build_hash(soc, engine_json))
+    platform = str(soc.get("constants", "config_platform_name")).replace("_", "-")
     return _part(
         "soc.dts.in",
         platform=platform,
@@ -207,8 +166,7 @@ def write(
     soc_json: Path,
     engine_json: Path,
     kind: Kind,
-    output_dts: Path,
-    output_dtb: Path,
+    output: Path,
     *,
     bootargs: str = "",
     initramfs_size: int | None = None,
@@ -219,48 +177,17 @@ def write(
         soc_json: LiteX's export of the SoC (csr_json).
         engine_json: what the engine was built as.
         kind: `board` or `sim`.
-        output_dts: source to write.
-        output_dtb: blob to write.
+        output: blob to write; the source beside it ends in .dts.
         bootargs: appended to the kernel's command line.
         initramfs_size: bytes of the initramfs that is loaded at INITRAMFS; None when there is none.
     """
     text = source(soc_json, engine_json, kind, bootargs=bootargs, initramfs_size=initramfs_size)
-    Path(output_dts).write_text(text)
-    command = ["dtc", "-q", "-I", "dts", "-O", "dtb", "-o", str(output_dtb), str(output_dts)]
+    dts = output.with_suffix(".dts")
+    dts.write_text(text)
+    command = ["dtc", "-q", "-I", "dts", "-O", "dtb", "-o", str(output), str(dts)]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except FileNotFoundError as error:
         raise InputError("dtc is missing: install device-tree-compiler (make setup does)") from error
     except subprocess.CalledProcessError as error:
-        raise InputError(f"dtc does not take {output_dts}: {error.stderr.strip()}") from error
-
-
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.linux.devicetree", description=__doc__.splitlines()[0])
-    parser.add_argument("--soc", type=Path, required=True, help="LiteX's export of the SoC (soc.json)")
-    parser.add_argument("--engine", type=Path, required=True, help="engine.json, beside the engine's Verilog")
-    parser.add_argument("--kind", choices=("board", "sim"), default="board")
-    parser.add_argument("--bootargs", default="", help="appended to the kernel's command line")
-    parser.add_argument("--initramfs", type=Path, help="its size goes into the tree")
-    parser.add_argument("--output", type=Path, required=True, help="source to write; the blob gets the suffix .dtb")
-    options = parser.parse_args(argv)
-    try:
-        size = options.initramfs.stat().st_size if options.initramfs else None
-        write(
-            options.soc,
-            options.engine,
-            options.kind,
-            options.output,
-            options.output.with_suffix(".dtb"),
-            bootargs=options.bootargs,
-            initramfs_size=size,
-        )
-    except (InputError, OSError) as error:
-        print(f"devicetree: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        raise InputError(f"dtc does not take {dts}: {error.stderr.strip()}") from error

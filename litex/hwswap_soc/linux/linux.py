@@ -1,73 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make soc-linux`: Linux on the simulated SoC swaps in every mode, and says what its allocator costs."""
+"""`make soc-linux`: Linux on the simulated SoC swaps in every mode, and says what its allocator costs.
+
+With --harts (`make soc-linux-smp`) it does so on several harts: a check of what bare metal measured on 1, 2 and 4
+(`make bench-harts`). The kernel's own bench makes the same calls on as many CPUs at once, back to back.
+"""
 
 import argparse
 import json
-import subprocess
 import sys
-import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any
 
-from hwswap.bench import lines
 from hwswap.project import provenance
 from hwswap.project.paths import BUILD
 from hwswap.results import schema
 from hwswap_litex import EngineInfo, InputError
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from hwswap_soc.linux import devicetree, linux_image, linux_plan
+from hwswap_soc.linux import devicetree, linux_figures, linux_image, linux_plan
 from hwswap_soc.linux.linux_result import DONE, Collected, failures
 from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY, Result
 from hwswap_soc.simulation.run import run as simulate
 
-OUTPUT = BUILD / "soc-linux"
-"""Where results go."""
 
-MODEL = BUILD / "soc-model-rocket"
-"""The Verilated SoC (`sim/setup/build soc-model-rocket`)."""
+@dataclass(frozen=True)
+class Made:
+    """What is built for a run, by the names of sim/setup/build.
 
-ENGINE = BUILD / "rtl-soc/engine.json"
-"""What the engine in the model was built as (`sim/setup/build rtl-soc`)."""
+    Attributes:
+        name: of the target in the Makefile, and of the folder of results.
+        model: the Verilated SoC.
+        engine: the engine in it.
+        suffix: of the kernel and the initramfs.
+        mcycles: millions of cycles after which a run that has not ended is given up.
+    """
 
-MAX_MCYCLES = 400
-"""Millions of cycles after which a run that has not ended is given up."""
+    name: str = "soc-linux"
+    model: str = "soc-model-rocket"
+    engine: str = "rtl-soc"
+    suffix: str = ""
+    mcycles: int = 400
+
+    @property
+    def cure(self) -> str:
+        """What makes what is missing."""
+        return f"run 'make {self.name}'"
 
 
-class Watch:
-    """Collects the console and shows how far the run is: a live line on a terminal, else a line now and then."""
+ONE = Made()
+SEVERAL = Made("soc-linux-smp", "soc-model-rocket4", "rtl-soc4", "-smp", 600)
 
-    def __init__(self, console: Console, log: Path, name: str) -> None:
+HARTS_MODES = ("off", "hint")
+"""The modes on several harts."""
+
+
+class Watch(shown.Live):
+    """Collects the console, and shows how far the run is."""
+
+    def __init__(self, log: Path, name: str) -> None:
         """Makes the display.
 
         Args:
-            console: where to.
-            name: what lines begin with.
             log: file that gets every line of the simulated console, and before it when it came, in millions of cycles.
+            name: what lines begin with.
         """
+        super().__init__(name)
         self.collected = Collected()
         self.cycle = 0
-        self._console = console
-        self._name = name
         self._log = log.open("w")
-        self._progress = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console
-        )
-        self._task = self._progress.add_task("starting the simulated SoC", total=None)
-        self._told = time.monotonic()
-
-    def __enter__(self) -> Self:
-        """Starts the display."""
-        if self._console.is_terminal:
-            self._progress.start()
-        return self
 
     def __exit__(self, *_) -> None:
         """Ends it."""
-        self._progress.stop()
+        super().__exit__()
         self._log.close()
 
     @property
@@ -81,223 +88,174 @@ class Watch:
         self.collected.feed(line, self.cycle)
         self._log.write(f"{self.cycle / 1e6:7.1f} {line}\n")
         self._log.flush()
-        if self.phase != before and not self._console.is_terminal:
-            self._console.print(f"{self._name}: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
+        if self.phase != before and not self.console.is_terminal:
+            self.console.print(f"{self.name}: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
 
     def on_progress(self, cycle: int, seconds: float) -> None:
         """Takes the number of cycles simulated so far, and how long that took."""
         self.cycle = cycle
-        text = f"{self.phase}: {cycle / 1e6:.1f} Mcycles, {cycle / 1e3 / max(seconds, 1e-3):.0f} kcycles/s"
-        if self._console.is_terminal:
-            self._progress.update(self._task, description=text)
-        elif time.monotonic() - self._told > 30:
-            self._told = time.monotonic()
-            self._console.print(f"{self._name}: {text}, {seconds:.0f} s")
+        self.progress(cycle, seconds, f"{self.phase}: ")
 
 
-@dataclass(frozen=True)
-class Made:
-    """What is built for a run, but for the SoC.
-
-    Attributes:
-        engine: what the engine in the SoC was built as (engine.json).
-        kernel: Linux.
-        initramfs: with our init program and the driver.
-        cure: what makes what is missing.
-    """
-
-    engine: Path = ENGINE
-    kernel: Path = field(default_factory=lambda: linux_image.KERNEL)
-    initramfs: Path = field(default_factory=lambda: linux_image.INITRAMFS)
-    cure: str = "run 'make soc-linux'"
-
-
-def prepare(model: Path, folder: Path, bootargs: str, made: Made | None = None) -> Path:
+def prepare(made: Made, folder: Path, bootargs: str) -> Path:
     """Makes what RAM holds at the start; returns the file.
 
     Args:
-        model: folder of the Verilated SoC.
+        made: what is built.
         folder: where to.
         bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.c).
-        made: what else is built; for one hart when None.
     """
-    made = made or Made()
-    initramfs = linux_image.read(made.initramfs, made.cure)
+    initramfs = linux_image.read(BUILD / f"initramfs-riscv{made.suffix}/initramfs.cpio", made.cure)
+    tree = folder / "hwswap.dtb"
     devicetree.write(
-        model / "soc.json",
-        made.engine,
+        BUILD / made.model / "soc.json",
+        BUILD / made.engine / "engine.json",
         "sim",
-        folder / "hwswap.dts",
-        folder / "hwswap.dtb",
+        tree,
         bootargs=bootargs,
         initramfs_size=len(initramfs),
     )
     parts = {
         devicetree.FIRMWARE: linux_image.read(linux_image.OPENSBI, "run 'sim/setup/build fpga'"),
-        devicetree.KERNEL: linux_image.read(made.kernel, made.cure),
+        devicetree.KERNEL: linux_image.read(BUILD / f"kernel-riscv{made.suffix}/Image", made.cure),
         devicetree.INITRAMFS: initramfs,
-        devicetree.DEVICE_TREE: linux_image.read(folder / "hwswap.dtb", made.cure),
+        devicetree.DEVICE_TREE: tree.read_bytes(),
     }
     linux_image.ram(parts, folder / "ram.bin")
     return folder / "ram.bin"
 
 
-def facts(model: Path, latency: int, engine: Path = ENGINE) -> dict:
-    """What a run is made with, to be written as JSON.
-
-    Args:
-        model: folder of the Verilated SoC.
-        latency: of the DRAM, cycles to the first beat.
-        engine: what the engine in it was built as.
-    """
-    return {
-        "model": json.loads((model / "model.json").read_text()),
-        "engine": json.loads(engine.read_text()),
-        "dram_latency": latency,
-        "clock_hz": devicetree.SIM_CLOCK_HZ,
-        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
-    }
-
-
-def unfinished(result: Result, watch: Watch, max_mcycles: int) -> list[str]:
+def unfinished(result: Result, watch: Watch, mcycles: int) -> list[str]:
     """Says why a run did not come to its end; nothing if it did.
 
     Args:
         result: what the simulation ended with.
         watch: who listened.
-        max_mcycles: what it was limited to.
+        mcycles: what it was limited to.
     """
     if result.reason == "stop":
         return []
-    up = result.cycles >= max_mcycles * 1_000_000
-    why = f"{max_mcycles} Mcycles were up" if up else "the simulation was ended from outside"
+    up = result.cycles >= mcycles * 1_000_000
+    why = f"{mcycles} Mcycles were up" if up else "the simulation was ended from outside"
     return [f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', {why}."]
 
 
-def boot(options: argparse.Namespace, image: Path, console: Console, name: str) -> tuple[Watch, Result]:
-    """Boots Linux, and shows how far it is; returns who listened, and what the simulation ended with.
-
-    Args:
-        options: of the command: model, output, dram_latency, max_mcycles.
-        image: what RAM holds at the start.
-        console: where it is shown.
-        name: what its lines begin with.
-    """
-    with Watch(console, options.output / "console.log", name) as watch:
-        result = simulate(
-            options.model,
-            image,
-            stop=f"{DONE.pattern}|Kernel panic",
-            max_cycles=options.max_mcycles * 1_000_000,
-            dram_latency=options.dram_latency,
-            on_line=watch.on_line,
-            on_progress=watch.on_progress,
-        )
-    return watch, result
-
-
-def report(collected: Collected, result: Result, failed: list[str]) -> dict:
-    """What came of a run, to be written as JSON."""
-    return collected.report() | {
-        "cycles": result.cycles,
-        "seconds": round(result.seconds, 1),
-        "ended_by": result.reason,
-        "failures": failed,
-    }
-
-
-def remarks(model: dict) -> list[str]:
-    """What the numbers are, and what they depend on.
-
-    Args:
-        model: what the simulated SoC was built as (model.json).
-    """
-    notes = [
-        "Cycles are the CPU's own counter; CPU and engine run in the same clock.",
-        "The bench calls the allocator without I/O and waits before each call, outside of the measured time.",
-        "Means are over all calls: hits, misses, and those that an interrupt fell into.",
-    ]
-    if model["variant"] == "linux":
-        notes.append(
-            "This Rocket has direct-mapped caches of 4 KiB and TLBs of 4 entries: an instruction takes 4 to 9 cycles, "
-            "by what shares a cache line with what, so a few ten per cent between two modes may be no more than that."
-        )
-    return notes
-
-
-def swapped(collected: Collected) -> list[str]:
-    """Says for each mode what was swapped and verified, and what each of those pages took."""
-    said = []
-    for name, mode in collected.modes.items():
-        for swap in mode.swaps:
-            out, back = (swap[key] * devicetree.SIM_CLOCK_HZ // 10**9 // swap["pages"] for key in ("out_ns", "in_ns"))
-            said.append(
-                f"{name}, order {swap['order']}: {swap['pages_out']} pages out, {swap['whole_folios']} whole folios, "
-                f"{out:,} cycles a page; {swap['pages_in']} in, {back:,} cycles a page; "
-                f"{swap['verified_bytes']:,} bytes verified, {swap['wrong_bytes']} wrong"
-            )
-    return said
+def hart_numbers(text: str) -> tuple[int, ...]:
+    """Returns the numbers of harts that are named, with commas between; the first is 1."""
+    words = text.split(",")
+    if not all(word in ("1", "2", "3", "4") for word in words) or words[0] != "1" or sorted(set(words)) != words:
+        raise argparse.ArgumentTypeError(f"'{text}': give rising numbers of harts up to 4, 1 first, as in 1,2")
+    return tuple(map(int, words))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's own arguments."""
-    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="Verilated SoC with a Rocket CPU")
+    parser.add_argument("--harts", type=hart_numbers, default=(), help="numbers of harts, as in 1,2,4 (default: one)")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
-    parser.add_argument("--max-mcycles", type=int, default=MAX_MCYCLES, help="give up after so many million cycles")
     parser.add_argument(
         "--modes", help=f"of {', '.join(linux_plan.MODES)}; in this order (default: all that the engine can do)"
     )
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder to write to (default: build/NAME)")
+
+
+def chosen(options: argparse.Namespace, made: Made) -> tuple[str, ...]:
+    """Returns the modes of the driver that are asked for."""
+    if options.modes is None:
+        return HARTS_MODES if options.harts else linux_plan.modes(EngineInfo.load(BUILD / made.engine))
+    modes = tuple(options.modes.split(","))
+    if set(modes) - set(linux_plan.MODES):
+        raise InputError(f"--modes takes some of {', '.join(linux_plan.MODES)}, separated by commas")
+    return modes
+
+
+def boot(options: argparse.Namespace, made: Made, modes: Sequence[str], output: Path) -> tuple[Watch, Result, dict]:
+    """Boots Linux, and shows how far it is.
+
+    Args:
+        options: of the command.
+        made: what is built.
+        modes: of the driver.
+        output: folder for console.log, and for what is loaded.
+
+    Returns:
+        Who listened, what the simulation ended with, and what was run, to be written as JSON.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    plan = linux_plan.on_harts(modes, options.harts) if options.harts else linux_plan.bootargs(modes)
+    image = prepare(made, output, f"{plan} {options.bootargs}".strip())
+    # Before the run: somebody may build something else meanwhile.
+    made_of = {
+        "model": json.loads((BUILD / made.model / "model.json").read_text()),
+        "engine": json.loads((BUILD / made.engine / "engine.json").read_text()),
+        "dram_latency": options.dram_latency,
+        "clock_hz": devicetree.SIM_CLOCK_HZ,
+        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
+    }
+    with Watch(output / "console.log", made.name) as watch:
+        result = simulate(
+            BUILD / made.model,
+            image,
+            stop=f"{DONE.pattern}|Kernel panic",
+            max_cycles=made.mcycles * 1_000_000,
+            dram_latency=options.dram_latency,
+            on_line=watch.on_line,
+            on_progress=watch.on_progress,
+        )
+    return watch, result, made_of
+
+
+def save(options: argparse.Namespace, modes: Sequence[str], figures: list[schema.Figure], build_hash: str) -> None:
+    """Keeps the figures of a run that went well."""
+    latency = f"DRAM latency {options.dram_latency}"
+    texts: dict[str, Any] = {
+        "title": "Linux on the SoC",
+        "command": f"make soc-linux MODES={','.join(modes)}",
+        "platform": f"simulated SoC, Rocket and engine in one clock, {latency} cycles",
+        "leaves_out": "a second level of caches",
+    }
+    if options.harts:
+        texts = {
+            "title": "Linux on several harts of the SoC",
+            "command": "make soc-linux-smp",
+            "platform": f"simulated SoC, four Rocket harts, {latency}; calls back to back",
+            "leaves_out": "other load, a second level of caches",
+        }
+    name = (SEVERAL if options.harts else ONE).name
+    schema.save(name, figures, **texts, kernel=True, engine=build_hash)
 
 
 def run(options: argparse.Namespace) -> int:
     """Boots Linux, and shows and writes what came of it; returns the exit status."""
-    console = Console(stderr=True, highlight=False)
-    try:
-        if options.modes is None:
-            modes = linux_plan.modes(EngineInfo.load(ENGINE.parent))
-        else:
-            modes = tuple(options.modes.split(","))
-        if set(modes) - set(linux_plan.MODES):
-            raise InputError(f"--modes takes some of {', '.join(linux_plan.MODES)}, separated by commas")
-        options.output.mkdir(parents=True, exist_ok=True)
-        bootargs = f"{linux_plan.bootargs(modes)} {options.bootargs}".strip()
-        image = prepare(options.model, options.output, bootargs)
-        # Before the run: somebody may build something else meanwhile.
-        made_of = facts(options.model, options.dram_latency)
-        watch, result = boot(options, image, console, "soc-linux")
-    except (InputError, OSError, subprocess.SubprocessError) as error:
-        print(f"soc-linux: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("soc-linux: interrupted", file=sys.stderr)
-        return 130
-    collected = watch.collected
-    failed = unfinished(result, watch, options.max_mcycles) + failures(collected, modes)
-    content = report(collected, result, failed) | made_of
-    (options.output / "linux.json").write_text(json.dumps(content, indent=1) + "\n")
-    figures = lines.figures(
-        ((mode, "", line) for mode, found in content["modes"].items() for line in found["benches"]), "CPU cycles"
-    )
-    full = lines.figures(
-        ((mode, "90 % full", line) for mode, found in content["modes"].items() for line in found["full"]), "CPU cycles"
-    )
+    made = SEVERAL if options.harts else ONE
+    output = options.output or BUILD / made.name
+    modes = chosen(options, made)
+    watch, result, made_of = boot(options, made, modes, output)
+    collected, build_hash = watch.collected, str(made_of["engine"]["build_hash"])
+    failed = unfinished(result, watch, made.mcycles) + failures(collected, modes)
+    if options.harts:
+        failed += linux_figures.missing(collected, options.harts, modes)
+        kept = said = linux_figures.on_harts(collected, options.harts, modes)
+        commits = made_of["commits"]
+        notes = [
+            f"hwswap {commits['hwswap']}, patches {commits['patches']}, engine build {build_hash}",
+            f"{result.cycles / 1e6:.0f} Mcycles; cycles of calls are each hart's own counter, waiting included",
+            "calls that were made while all harts were making theirs",
+        ]
+    else:
+        kept, full = linux_figures.on_one(collected)
+        said = kept + full
+        notes = [*linux_figures.swapped(collected), *linux_figures.remarks(made_of["model"])]
+    content = collected.report() | {"cycles": result.cycles, "seconds": round(result.seconds, 1)}
+    content |= {"ended_by": result.reason, "failures": failed} | made_of
+    (output / "linux.json").write_text(json.dumps(content, indent=1) + "\n")
     view = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
-    view.print(shown.table("CPU cycles a call, mean over all calls (ratio to the first mode)", [*figures, *full]))
-    for note in [*swapped(collected), *remarks(content["model"])]:
+    view.print(shown.table("CPU cycles, mean over all calls (ratio to the first mode)", said))
+    for note in notes:
         view.print(f"- {note}", soft_wrap=True)
-    if figures and not failed:
-        schema.save(
-            "soc-linux",
-            figures,
-            title="Linux on the SoC",
-            command=f"make soc-linux MODES={','.join(modes)}",
-            platform=f"simulated SoC, Rocket and engine in one clock, DRAM latency {options.dram_latency} cycles",
-            leaves_out="a second level of caches",
-            kernel=True,
-            engine=str(content["engine"]["build_hash"]),
-        )
-    console.print(f"soc-linux: linux.json, console.log, hwswap.dts are in {options.output}")
+    if kept and not failed:
+        save(options, modes, kept, build_hash)
+    print(f"{made.name}: linux.json, console.log, hwswap.dts are in {output}", file=sys.stderr)
     if failed:
-        print(f"soc-linux: failed: {' '.join(failed[:4])} See {options.output / 'console.log'}", file=sys.stderr)
-    return 1 if failed else 0
+        raise InputError(f"{made.name}: failed: {' '.join(failed[:4])} See {output / 'console.log'}")
+    return 0

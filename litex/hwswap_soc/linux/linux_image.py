@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the memory of a Rocket SoC holds when Linux starts: OpenSBI, kernel, initramfs and device tree.
 
-python -m hwswap_soc.linux.linux_image initramfs --init INIT --module hwswap.ko... --output initramfs.cpio
+hwswap soc card files --soc soc.json --engine engine.json --output DIR
 """
 
 import argparse
 import json
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,14 +14,15 @@ from hwswap.project.paths import BUILD
 from hwswap_litex import EngineInfo, InputError
 
 from hwswap_soc.linux import devicetree, linux_plan
+from hwswap_soc.system.program import program
 
-OPENSBI = Path(os.environ.get("HWSWAP_OPENSBI") or BUILD / "fpga/opensbi/fw_jump.bin")
+OPENSBI = BUILD / "fpga/opensbi/fw_jump.bin"
 """OpenSBI's fw_jump, as Debian builds it for every RISC-V machine (`sim/setup/build fpga`)."""
 
-KERNEL = Path(os.environ.get("HWSWAP_KERNEL_RISCV") or BUILD / "kernel-riscv/Image")
+KERNEL = BUILD / "kernel-riscv/Image"
 """The patched kernel (`sim/setup/build kernel-riscv`)."""
 
-INITRAMFS = Path(os.environ.get("HWSWAP_INITRAMFS_RISCV") or BUILD / "initramfs-riscv/initramfs.cpio")
+INITRAMFS = BUILD / "initramfs-riscv/initramfs.cpio"
 """The initramfs with our init program and the driver (`sim/setup/build initramfs-riscv`)."""
 
 START = 0x83FF_0000
@@ -119,9 +118,7 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
     tree = output / "hwswap.dtb"
     plan = linux_plan.bootargs(linux_plan.modes(EngineInfo.load(engine_json.parent)))
     bootargs = f"{plan} {bootargs}".strip()
-    devicetree.write(
-        soc_json, engine_json, "board", tree.with_suffix(".dts"), tree, bootargs=bootargs, initramfs_size=size
-    )
+    devicetree.write(soc_json, engine_json, "board", tree, bootargs=bootargs, initramfs_size=size)
     for name, (address, content) in files.items():
         fits(address, content)
         (output / name).write_bytes(content)
@@ -133,25 +130,30 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
     (output / "boot.json").write_text(text + "\n")
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m hwswap_soc.linux.linux_image", description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    make = commands.add_parser("initramfs", help="write the initramfs")
-    make.add_argument("--init", type=Path, required=True)
-    make.add_argument("--module", type=Path, action="append", default=[], help="hwswap.ko; may be given again")
-    make.add_argument("--output", type=Path, required=True, metavar="FILE")
-    options = parser.parse_args(argv)
-    try:
-        options.output.write_bytes(initramfs(options.init, options.module))
-    except InputError as error:
-        print(f"linux_image: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"linux_image: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the own arguments of the command that writes what a board boots from."""
+    parser.add_argument("--soc", type=Path, required=True, help="soc.json, beside the bitstream")
+    parser.add_argument("--engine", type=Path, required=True, help="engine.json, beside it")
+    parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the files; returns the exit status."""
+    card(options.soc, options.engine, options.output, options.bootargs)
+    print(f"linux_image: what a board boots Linux from is in {options.output}; boot.json says what goes where")
     return 0
 
 
+@program
+def main() -> None:
+    """Writes the initramfs, for sim/setup/build."""
+    parser = argparse.ArgumentParser(description="Write the initramfs.")
+    parser.add_argument("--init", type=Path, required=True)
+    parser.add_argument("--module", type=Path, action="append", default=[], help="hwswap.ko; may be given again")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    options = parser.parse_args()
+    options.output.write_bytes(initramfs(options.init, options.module))
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -2,7 +2,7 @@
 """The simulated SoC: the board's on a model of its DRAM, as a program by Verilator.
 
 For the rooms above: `run.run`, which runs an image on a model, and its `Result`; `simsoc.TRAMPOLINES`, how Linux is
-started. `sim` (what sim/setup/build calls) and `model` build a model of `simsoc` and harness.cpp; `sim_run` is the
-command `hwswap soc sim`. `rocket4` is a CPU that it alone can have. `dram` and `simsoc.ModelPlatform`
-serve tests of other designs as well.
+started. `model` (what sim/setup/build calls) builds a model of `simsoc` and harness.cpp; `run` has the command
+`hwswap soc sim`, `shown` has what commands show. `rocket4` is a CPU that it alone can have. `dram` and
+`simsoc.ModelPlatform` serve tests of other designs as well.
 """

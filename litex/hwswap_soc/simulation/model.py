@@ -7,11 +7,13 @@ The folder that is made holds:
 * `soc.json`, `csr.json` (the same): addresses, interrupts, constants, as LiteX exports them;
 * `include/generated/{csr,soc,mem}.h`: the same for C;
 * `model.json`: what it was built with.
+
+    python -m hwswap_soc.simulation.model --cpu vexriscv --rtl build/rtl-soc --output DIR
 """
 
+import argparse
 import json
 import logging
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,21 +22,13 @@ from hwswap_litex import InputError
 from litex.soc.integration.builder import Builder
 
 from hwswap_soc.simulation.simsoc import RAM_SIZE, TOP, ModelPlatform, SimSoC
+from hwswap_soc.system.program import program
 
 HARNESS = Path(__file__).with_name("harness.cpp")
 PROGRAM = "soc-sim"
 
 
-def build(
-    cpu: str,
-    rtl: Path,
-    output: Path,
-    *,
-    variant: str | None = None,
-    own_clock: bool = False,
-    waves: bool = False,
-    jobs: int | None = None,
-) -> None:
+def build(cpu: str, rtl: Path, output: Path, *, variant: str | None, own_clock: bool, waves: bool, jobs: int) -> None:
     """Builds a model into `output`.
 
     Args:
@@ -44,7 +38,7 @@ def build(
         variant: of the CPU; the usual one when None.
         own_clock: the engine has a clock of its own.
         waves: runs can write an FST file; makes the model slower even when they do not.
-        jobs: compilers at a time; one a processor when None.
+        jobs: compilers at a time.
     """
     output = Path(output).resolve()
     platform = ModelPlatform()
@@ -68,7 +62,7 @@ def build(
     (output / "model.json").write_text(json.dumps(facts, indent=2) + "\n")
     # Folders for software of LiteX's own, of which there is none here.
     shutil.rmtree(output / "software", ignore_errors=True)
-    _verilate([source[0] for source in platform.sources], output, waves, jobs or os.cpu_count() or 1)
+    _verilate([source[0] for source in platform.sources], output, waves, jobs)
 
 
 def _verilate(sources: list[str], output: Path, waves: bool, jobs: int) -> None:
@@ -95,3 +89,23 @@ def _verilate(sources: list[str], output: Path, waves: bool, jobs: int) -> None:
     if status != 0:
         raise InputError(f"Verilator could not build the model: see the end of {log}")
     shutil.rmtree(objects)
+
+
+@program
+def main() -> None:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Build a simulated SoC.")
+    parser.add_argument("--cpu", required=True, choices=("vexriscv", "rocket", "rocket4"))
+    parser.add_argument("--variant", help="of the CPU (rocket: linux or full)")
+    parser.add_argument("--rtl", type=Path, required=True, help="folder of HwSwap.sv and engine.json")
+    parser.add_argument("--own-clock", action="store_true", help="of the engine: the ratio is chosen at each run")
+    parser.add_argument("--wave", action="store_true", help="runs can write waves")
+    parser.add_argument("--jobs", type=int, default=1, help="compilers at a time")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    options = parser.parse_args()
+    choices = {"variant": options.variant, "own_clock": options.own_clock, "waves": options.wave}
+    build(options.cpu, options.rtl, options.output, **choices, jobs=options.jobs)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -7,9 +7,7 @@ each way that are kept coherent. All four start at the ROM; the trampoline says 
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
-from litex import get_data_mod
 from litex.build.generic_platform import GenericPlatform
 from litex.soc.cores import cpu as litex_cpu
 from migen import ResetSignal
@@ -41,13 +39,7 @@ class Rocket4(cpus.EngineRocket):
     @classmethod
     def add_sources(cls, platform: GenericPlatform, variant: str) -> None:
         """Adds the Verilog, under the names that the package has."""
-        folder = Path(get_data_mod("cpu", "rocket").data_location)
-        for suffix in ("", ".behav_srams"):
-            platform.add_source(
-                str(folder / "generated-src" / f"freechips.rocketchip.system.LitexLinux4Config{suffix}.v")
-            )
-        for part in ("plusarg_reader", "AsyncResetReg", "EICG_wrapper"):
-            platform.add_source(str(folder / "vsrc" / f"{part}.v"))
+        super().add_sources(platform, f"{variant}{HARTS}")
 
 
 @contextlib.contextmanager

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a simulated SoC that hwswap_soc.simulation.model has built."""
+"""Runs a simulated SoC that hwswap_soc.simulation.model has built.
 
+hwswap soc sim DIR IMAGE --stop REGEXP
+"""
+
+import argparse
 import json
 import re
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hwswap_litex import InputError
+
+from hwswap_soc.simulation import shown
 
 STORAGE = "sim_main_ram_storage.init"
 """The file the DRAM model's memory is read from."""
@@ -31,7 +38,7 @@ class Result:
     Attributes:
         cycles: sys clock cycles; up to the end of the line that stopped the run, if one did.
         lines: the console, without line ends.
-        reason: `stop` (the line looked for came), `max-cycles`, `max-seconds`, or `ended` (by itself).
+        reason: `stop` (the line looked for came), `max-cycles`, or `ended` (by itself).
         seconds: wall-clock time.
     """
 
@@ -40,11 +47,6 @@ class Result:
     reason: str = "ended"
     seconds: float = 0.0
 
-    @property
-    def rate(self) -> float:
-        """Simulated cycles a second of wall-clock time."""
-        return self.cycles / self.seconds if self.seconds else 0.0
-
 
 def run(
     model: Path,
@@ -52,7 +54,6 @@ def run(
     *,
     stop: str | None = None,
     max_cycles: int | None = None,
-    max_seconds: float | None = None,
     dram_latency: int = LATENCY,
     engine_ratio: float = 1.0,
     wave: Path | None = None,
@@ -62,11 +63,10 @@ def run(
     """Runs `image` on the model in folder `model`.
 
     Args:
-        model: made by `hwswap_soc.simulation.sim build`.
+        model: made by `hwswap_soc.simulation.model`.
         image: what main RAM holds at the start, from its first byte on.
         stop: regular expression; the run ends with the first console line in which it is found.
         max_cycles: the run ends then.
-        max_seconds: wall-clock seconds after which the run ends.
         dram_latency: cycles from an address to the first beat of data.
         engine_ratio: engine clock to sys clock, for a model with `own_clock`.
         wave: FST file to write, for a model with `waves`.
@@ -80,7 +80,7 @@ def run(
     if not 2 <= dram_latency <= 60000:
         raise InputError(f"the DRAM latency is {dram_latency}: choose 2 to 60000 cycles")
     if engine_ratio != 1.0 and not facts["own_clock"]:
-        raise InputError(f"the engine in {model} shares the CPU's clock: build the model with --engine-clock own")
+        raise InputError(f"the engine in {model} shares the CPU's clock: build the model with --own-clock")
     if not 0.05 <= engine_ratio <= 20:
         raise InputError(f"the ratio of the clocks is {engine_ratio}: choose 0.05 to 20")
     if max_cycles is not None:
@@ -94,7 +94,7 @@ def run(
             if initial.name != STORAGE:
                 (Path(folder) / initial.name).symlink_to(initial)
         write_storage(image, Path(folder) / STORAGE, facts["ram_size"])
-        return _watch(command, folder, pattern, max_seconds, on_line, on_progress)
+        return _watch(command, folder, pattern, on_line, on_progress)
 
 
 def load_facts(model: Path) -> dict:
@@ -148,7 +148,7 @@ def _messages(stream) -> Iterator[tuple[str, int, str]]:
             yield kind, int(cycle), text
 
 
-def _watch(command, folder, pattern, max_seconds, on_line, on_progress) -> Result:
+def _watch(command, folder, pattern, on_line, on_progress) -> Result:
     """Runs the harness in `folder` and reads what it prints."""
     result = Result(reason="max-cycles" if "--max-cycles" in command else "ended")
     started = time.monotonic()
@@ -176,10 +176,6 @@ def _watch(command, folder, pattern, max_seconds, on_line, on_progress) -> Resul
                     process.send_signal(signal.SIGTERM)
             elif on_progress:
                 on_progress(cycle, result.seconds)
-            if max_seconds is not None and result.seconds > max_seconds and result.reason != "stop":
-                result.reason = "max-seconds"
-                process.send_signal(signal.SIGTERM)
-                max_seconds = None
     finally:
         process.send_signal(signal.SIGTERM)
         errors = process.stderr.read().decode(errors="replace")
@@ -187,3 +183,37 @@ def _watch(command, folder, pattern, max_seconds, on_line, on_progress) -> Resul
     if status != 0:
         raise InputError(f"the simulation ended with status {status}: {errors.strip() or 'it said nothing'}")
     return result
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of the command."""
+    parser.add_argument("model", type=Path, metavar="DIR")
+    parser.add_argument("image", type=Path, help="flat binary, loaded at the start of main RAM")
+    parser.add_argument("--stop", metavar="REGEXP", default=r"HWSWAP-DONE", help="end with the first line that matches")
+    parser.add_argument("--max-cycles", type=int, default=2_000_000_000)
+    parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
+    parser.add_argument("--engine-ratio", type=float, default=1.0, help="engine clock to CPU clock")
+    parser.add_argument("--wave", type=Path, metavar="FST", help="write waves")
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Runs an image; the exit status is 0 when the line looked for came and does not say that something failed."""
+    with shown.Live("soc-sim") as live:
+        result = run(
+            options.model,
+            options.image,
+            stop=options.stop,
+            max_cycles=options.max_cycles,
+            dram_latency=options.dram_latency,
+            engine_ratio=options.engine_ratio,
+            wave=options.wave,
+            on_line=lambda line: print(line, flush=True),
+            on_progress=live.progress,
+        )
+    rate = result.cycles / 1e3 / max(result.seconds, 1e-3)
+    speed = f"{result.seconds:.1f} s, {rate:.0f} kcycles/s"
+    print(f"soc-sim: {result.reason} after {result.cycles} cycles, {speed}", file=sys.stderr)
+    if result.reason != "stop":
+        return 1
+    done = [line.split()[1:2] for line in result.lines if line.startswith("HWSWAP-DONE")]
+    return 0 if not done or done[-1] in ([], ["0"]) else 1

@@ -1,11 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a command, as the table that it prints."""
+"""What commands show: how far a run is, and figures as a table."""
 
+import time
 from collections.abc import Iterable
+from typing import Self
 
 from hwswap.results.schema import Figure
 from hwswap.results.tables import cell
+from rich.console import Console
 from rich.table import Table
+
+
+class Live:
+    """How far a simulation is, on standard error: a live line on a terminal, else a line every half minute."""
+
+    def __init__(self, name: str) -> None:
+        """Makes the display of a command; `name` is what its lines begin with."""
+        self.name = name
+        self.console = Console(stderr=True, highlight=False)
+        self._status = self.console.status("starting the simulated SoC") if self.console.is_terminal else None
+        self._told = time.monotonic()
+
+    def __enter__(self) -> Self:
+        """Starts the display."""
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        """Ends it."""
+        if self._status:
+            self._status.stop()
+
+    def progress(self, cycles: int, seconds: float, phase: str = "") -> None:
+        """Shows `cycles` simulated in `seconds`, and in which part of the run."""
+        text = f"{phase}{cycles / 1e6:.1f} Mcycles, {cycles / 1e3 / max(seconds, 1e-3):.0f} kcycles/s, {seconds:.0f} s"
+        if self._status:
+            self._status.update(text)
+        elif time.monotonic() - self._told > 30:
+            self._told = time.monotonic()
+            self.console.print(f"{self.name}: {text}")
 
 
 def table(title: str, figures: Iterable[Figure]) -> Table:

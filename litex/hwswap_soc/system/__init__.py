@@ -2,5 +2,5 @@
 """What the SoC of every board and of the simulation has in common: CPU, engine, bus.
 
 For the rooms above: `soc.HwSwapSoC` and `soc.LiteDramMemory`, which a concrete SoC derives from, `soc.wishbone_cache`,
-`cpu.PROFILES`, and `cpu_verilog`. `bus_register` is for `soc` alone.
+`cpu.PROFILES`, `cpu_verilog`, and `program`. `bus_register` is for `soc` alone.
 """

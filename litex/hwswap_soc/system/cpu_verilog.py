@@ -14,8 +14,8 @@ MODULES = {"vexriscv": "VexRiscv", "rocket": "ExampleRocketSystem"}
 """Verilog module by CPU."""
 
 _VEXRISCV = {"standard": "VexRiscv", "linux": "VexRiscv_Linux"}
-# The package's configurations of Rocket for one core and a 64-bit memory port.
-_ROCKET = {"linux": "LitexLinuxConfig", "full": "LitexFullConfig"}
+# The package's configurations of Rocket for a 64-bit memory port; `linux4` has four cores (simulation/rocket4.py).
+_ROCKET = {"linux": "LitexLinuxConfig", "full": "LitexFullConfig", "linux4": "LitexLinux4Config"}
 
 
 def files(cpu: str, variant: str) -> list[Path]:

@@ -11,11 +11,11 @@ from hwswap.cli.parser import Commands, Parser, Run, command, group
 
 def fill_sim(parser: Parser) -> Run:
     """Add the arguments of `soc sim`."""
-    from hwswap_soc.simulation import sim_run
+    from hwswap_soc.simulation import run
 
     parser.describe("Run an image on a simulated SoC and show what it prints. Exit status 1 when it says it failed.")
-    sim_run.add_arguments(parser)
-    return sim_run.run
+    run.add_arguments(parser)
+    return run.run_command
 
 
 def fill_bench(parser: Parser) -> Run:
@@ -35,28 +35,17 @@ def fill_linux(parser: Parser) -> Run:
 
     parser.describe(linux)
     linux.add_arguments(parser)
-    options.output_folder(parser, linux.OUTPUT)
     return linux.run
-
-
-def fill_linux_smp(parser: Parser) -> Run:
-    """Add the arguments of `soc linux-smp`."""
-    from hwswap_soc.linux import linux_smp
-
-    parser.describe(linux_smp)
-    linux_smp.add_arguments(parser)
-    options.output_folder(parser, linux_smp.OUTPUT)
-    return linux_smp.run
 
 
 def fill_card_files(parser: Parser) -> Run:
     """Add the arguments of `soc card files`."""
-    from hwswap_soc.linux import card_files
+    from hwswap_soc.linux import linux_image
 
-    parser.describe(card_files)
-    card_files.add_arguments(parser)
+    parser.describe(linux_image)
+    linux_image.add_arguments(parser)
     options.output_folder(parser)
-    return card_files.run
+    return linux_image.run
 
 
 def fill_card_make(parser: Parser) -> Run:
@@ -67,15 +56,6 @@ def fill_card_make(parser: Parser) -> Run:
     card_image.add_arguments(parser)
     options.output_file(parser)
     return card_image.run
-
-
-def fill_card_check(parser: Parser) -> Run:
-    """Add the arguments of `soc card check`."""
-    from hwswap_soc.linux import card_image
-
-    parser.describe("Look whether an image of a card is whole, and list what its boot partition holds.")
-    card_image.add_check_arguments(parser)
-    return card_image.run_check
 
 
 def fill_card_write(parser: Parser) -> Run:
@@ -90,14 +70,10 @@ def fill_card_write(parser: Parser) -> Run:
 def check_board(chosen: argparse.Namespace) -> int:
     """Tell whether a board and a CPU go together, before anything is built for them."""
     from hwswap_soc.boards import boards, constraints
-    from hwswap_soc.fpga import steps
 
-    def work() -> None:
-        boards.choose(chosen.board, chosen.cpu)
-        constraints.load(chosen.board)
-        constraints.clocks(chosen.board, chosen.cpu)
-
-    return steps.finish(work)
+    boards.choose(chosen.board, chosen.cpu)
+    constraints.clocks(chosen.board, chosen.cpu)
+    return 0
 
 
 def fill_board(parser: Parser) -> Run:
@@ -113,18 +89,15 @@ def fill_board(parser: Parser) -> Run:
 
 def show_timing(chosen: argparse.Namespace) -> int:
     """Show what a bitstream that was made before takes of its FPGA, and how fast it is."""
-    from hwswap_litex import InputError
-    from hwswap_soc.fpga import fmax_report, steps
+    from hwswap_soc.fpga import fmax_report
     from rich.console import Console
 
-    def work() -> None:
-        try:
-            report = json.loads((chosen.folder / "timing.json").read_text())
-        except (OSError, ValueError) as error:
-            raise InputError(f"{chosen.folder}/timing.json cannot be read: run 'make bitstream' first") from error
-        fmax_report.show(report, Console())
-
-    return steps.finish(work)
+    try:
+        report = json.loads((chosen.folder / "timing.json").read_text())
+    except (OSError, ValueError) as error:
+        raise RuntimeError(f"{chosen.folder}/timing.json cannot be read: run 'make bitstream' first") from error
+    fmax_report.show(report, Console())
+    return 0
 
 
 def fill_timing(parser: Parser) -> Run:
@@ -153,10 +126,11 @@ def fill_capacity_synthesise(parser: Parser) -> Run:
 
 def fill_bitstreams(parser: Parser) -> Run:
     """Add the arguments of `soc bitstreams`."""
-    from hwswap_soc.boards import bitstreams
+    from hwswap_soc.boards import bitstreams, capacity
 
     parser.describe(bitstreams)
-    bitstreams.add_arguments(parser)
+    parser.add_argument("--seeds", type=options.count, default=2, metavar="N", help="placements each")
+    capacity.add_arguments(parser)
     return bitstreams.run
 
 
@@ -174,6 +148,7 @@ def fill_fmax(parser: Parser) -> Run:
     from hwswap_soc.fpga import engine_fmax
 
     parser.describe(engine_fmax)
+    parser.add_argument("--seeds", type=options.count, default=5, metavar="N", help="placements per grade")
     engine_fmax.add_arguments(parser)
     options.output_folder(parser)
     return engine_fmax.run
@@ -181,12 +156,14 @@ def fill_fmax(parser: Parser) -> Run:
 
 def fill_size(parser: Parser) -> Run:
     """Add the arguments of `soc size`."""
-    from hwswap_soc.fpga import engine_size
+    from hwswap_soc.fpga import engine_fmax
 
-    parser.describe(engine_size)
-    engine_size.add_arguments(parser)
+    parser.describe(
+        "How large the engine alone is on an ECP5-85F: synthesised for few LUTs, as a SoC's is, not placed."
+    )
+    engine_fmax.add_size_arguments(parser)
     options.output_folder(parser)
-    return engine_size.run
+    return engine_fmax.run_size
 
 
 def fill_release_make(parser: Parser) -> Run:
@@ -214,7 +191,6 @@ def add_commands(commands: Commands) -> None:
     command(actions, "sim", "run an image on the simulated SoC", fill_sim)
     command(actions, "bench", "compare allocation by software and by the engine in CPU cycles", fill_bench)
     command(actions, "linux", "boot Linux on the simulated SoC, and swap in every mode", fill_linux)
-    command(actions, "linux-smp", "the same on several harts: what calls cost beside each other", fill_linux_smp)
     command(actions, "board", "tell whether a board and a CPU go together", fill_board)
     command(actions, "timing", "show size and timing of a bitstream", fill_timing)
     command(actions, "fmax", "measure Fmax and size of the engine alone", fill_fmax)
@@ -227,7 +203,6 @@ def add_commands(commands: Commands) -> None:
     card = group(actions, "card", "the SD card that a board boots Linux from")
     command(card, "files", "write what a board boots Linux from", fill_card_files)
     command(card, "make", "make the image of a card", fill_card_make)
-    command(card, "check", "look at an image", fill_card_check)
     command(card, "write", "write an image to a card", fill_card_write)
     release = group(actions, "release", "archives for those who have a board and no FPGA tools")
     command(release, "make", "make archives", fill_release_make)

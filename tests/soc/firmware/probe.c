@@ -51,11 +51,17 @@ static void bytes_of_a_register(void) {
   const uint64_t before = engine_read(HWSWAP_REG_CPL_BASE);
   volatile uint8_t *const byte = (volatile uint8_t *)(HWSWAP_BASE + HWSWAP_REG_CPL_BASE);
 
-  engine_write(HWSWAP_REG_CPL_BASE, 0x1122334455667740);
-  byte[1] = 0xaa;
-  byte[6] = 0xbb;
-  if (engine_read(HWSWAP_REG_CPL_BASE) != 0x11bb33445566aa40)
-    fail("a byte written to a register arrives elsewhere");
+  uint64_t expected = 0x1122334455667740;
+
+  engine_write(HWSWAP_REG_CPL_BASE, expected);
+  for (unsigned lane = 0; lane < 8; lane++) {
+    const uint64_t value = (0x80 + 0x10 * lane) & 0xf0;
+
+    byte[lane] = (uint8_t)value;
+    expected = (expected & ~(UINT64_C(0xff) << 8 * lane)) | value << 8 * lane;
+    if (engine_read(HWSWAP_REG_CPL_BASE) != expected)
+      fail("a byte written to a register arrives elsewhere");
+  }
   engine_write(HWSWAP_REG_CPL_BASE, before);
 }
 
