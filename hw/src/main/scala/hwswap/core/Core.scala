@@ -57,10 +57,10 @@ class Core(implicit p: Params) extends Module {
       Seq(
         Module(new SwaponUnit) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
         Module(new SwapoffUnit) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
-        Module(new DiscardUnit) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
-      ) ++
-        Option.when(p.check)(Module(new CheckUnit) -> Seq(CoreOp.check)) ++
-        Option.when(p.check)(Module(new DumpUnit) -> Seq(CoreOp.dump))
+        Module(new DiscardUnit) -> Seq(CoreOp.discardTake, CoreOp.discardDone),
+        Module(new CheckUnit) -> Seq(CoreOp.check),
+        Module(new DumpUnit) -> Seq(CoreOp.dump)
+      )
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value
     }

@@ -45,9 +45,6 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
   private val plain = Seq(CoreOp.alloc, CoreOp.free)
   private val units = CoreOp.all.filterNot(plain.contains)
 
-  /** What is not built. */
-  private val missing = if (p.check) Nil else Seq(CoreOp.check, CoreOp.dump)
-
   def draw(): Entered = {
     val op = random.nextInt(10) match {
       case 0 | 1 | 2 | 3 => CoreOp.alloc
@@ -88,8 +85,7 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
     val free = r.op == CoreOp.free
     val drive = drives.lift(r.device).filter(d => d.claimed && d.listed)
     val inCluster = r.nr > 0 && r.offset > 0 && r.offset % 512 + r.nr <= 512
-    if (missing.contains(r.op)) StatusCode.BadOpcode
-    else if (isAlloc(r) && (r.cpu >= p.cpus || r.order >= p.orders)) StatusCode.BadCpu
+    if (isAlloc(r) && (r.cpu >= p.cpus || r.order >= p.orders)) StatusCode.BadCpu
     else if (free && drive.isEmpty) StatusCode.BadDevice
     else if (free && !(inCluster && r.offset + r.nr <= drive.get.pages)) StatusCode.BadRange
     else StatusCode.Ok
@@ -288,16 +284,14 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
 
 /** Requests leave the intake in order, checked, with the newest hint and with their cluster read, whatever the pace. */
 class IntakeSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
-  private val whole = Params(devices = 5, cpus = 3, clusters = 16)
-  private val lean = whole.copy(check = false)
+  private val p = Params(devices = 5, cpus = 3, clusters = 16)
 
   // Requests are offered in so many per cent of the cycles, and taken in so many.
   for (
-    (name, offers, takes, p, shared) <- Seq(
-      ("both sides at once", 100, 100, whole, false),
-      ("idle cycles", 25, 100, whole, false),
-      ("back-pressure", 100, 25, whole, true),
-      ("without self-tests", 60, 60, lean, false)
+    (name, offers, takes, shared) <- Seq(
+      ("both sides at once", 100, 100, false),
+      ("idle cycles", 25, 100, false),
+      ("back-pressure", 100, 25, true)
     )
   )
     it(s"lets requests through as they are: $name") {
@@ -307,7 +301,6 @@ class IntakeSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         assert(statuses(StatusCode.Ok) > 300)
         for (status <- Seq(StatusCode.BadCpu, StatusCode.BadDevice, StatusCode.BadRange))
           assert(statuses(status) > 10)
-        assert((statuses.getOrElse(StatusCode.BadOpcode, 0) > 10) == (p == lean))
       }
     }
 }
