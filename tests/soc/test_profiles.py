@@ -22,7 +22,7 @@ without = []
 devices = 2
 cpus = 1
 clusters = 512
-without = ["index", "check"]
+without = ["core"]
 added = ["grants"]
 [board.one]
 vexriscv = "small"
@@ -41,14 +41,14 @@ def test_a_profile_gives_the_options_of_the_emitter_and_engine_json(table):
     found = profiles.load(name, {}, table)
     assert found.options() == [
         *("--devices", "2", "--cpus", "1", "--clusters", "512"),
-        *("--no-index", "--no-check", "--grants"),
+        *("--no-core", "--grants"),
     ]
     assert found.engine() == {
         "devices": 2,
         "cpus": 1,
         "clusters": 512,
         "profile": "small",
-        "without": ["index", "check"],
+        "without": ["core"],
         "added": ["grants"],
     }
     assert "added" not in profiles.load("full", {}, table).engine()
@@ -66,7 +66,7 @@ def test_sizes_and_profile_of_the_environment_come_first(table):
     [
         (TABLE.replace("clusters = 512", "clusters = 'many'"), "clusters is many, no number"),
         (TABLE.replace("clusters = 512\n", ""), "clusters is None, no number"),
-        (TABLE.replace('["index", "check"]', '"tables"'), "'without' of profile small has to be a list of names"),
+        (TABLE.replace('["core"]', '"tables"'), "'without' of profile small has to be a list of names"),
         (TABLE.replace('["grants"]', '["--grants"]'), "'added' of profile small has to be a list of names"),
         ("[profile", "is not TOML"),
     ],

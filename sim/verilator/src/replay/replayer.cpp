@@ -36,7 +36,7 @@ void Replayer::check_capacity() {
   need("devices", trace_.devices, HWSWAP_CAPS_DEVICES);
   need("clusters", trace_.clusters, HWSWAP_CAPS_CLUSTERS);
   if (!(caps & HWSWAP_CAPS_CHECK))
-    throw UserError("a replay ends with CHECK and this engine was built without: emit it without --no-check");
+    throw UserError("a replay ends with CHECK and this engine was built without: emit it without --no-core");
 }
 
 void Replayer::clear_engine() {

@@ -48,7 +48,8 @@ object Emit {
   /** Memories as Yosys makes plain block RAM of them. Nothing is promised in Chisel about a word that is read in the
     * cycle in which it is written; the way firtool writes memories, with a register before the address, would promise
     * the new word, and Yosys would put logic around each block RAM for that. So the register goes behind the data, and
-    * an attribute says that the two do not meet.
+    * an attribute says that the two do not meet. The text is changed for that: no option of firtool moves the register,
+    * and --repl-seq-mem leaves memories out altogether.
     */
   private def blockRams(text: String): String =
     ReadPort
@@ -88,8 +89,6 @@ object Emit {
         name = "reset-timeout-log2",
         doc = "cycles for which RESET waits for the bus, as a power of two exponent, 6 to 32"
       ) resetTimeoutLog2: Int = 20,
-      @arg(name = "no-index", doc = "without the policy PLACEMENT: INDEXED") noIndex: Flag,
-      @arg(name = "no-check", doc = "without the commands CHECK and DUMP") noCheck: Flag,
       @arg(doc = "with marks and grants") grants: Flag,
       @arg(name = "no-core", doc = "with nothing but registers and marks and grants; needs --grants") noCore: Flag,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
@@ -97,20 +96,17 @@ object Emit {
   ): Unit = {
     if (!buildHash.matches("[0-9a-fA-F]{1,16}"))
       fail(s"--build-hash is $buildHash: give 1 to 16 hexadecimal digits")
-    val p = sizes {
-      val core = !noCore.value
+    val p = sizes(
       Params(
         devices,
         cpus,
         clusters,
         BigInt(buildHash, 16),
-        index = core && !noIndex.value,
-        check = core && !noCheck.value,
         resetTimeoutLog2 = resetTimeoutLog2,
         grants = grants.value,
-        core = core
+        core = !noCore.value
       )
-    }
+    )
     write(targetDir, "HwSwap.sv", verilog(p, synthesis.value, locations.value))
     if (!synthesis.value) write(targetDir, "core_ops.h", operations)
   }

@@ -38,7 +38,7 @@ object EmitGrants {
       @arg(doc = "clusters, a power of two from 64 to 524288") clusters: Int = 1024,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag
   ): Unit = {
-    val p = Emit.sizes(Params.grantsOnly(Params(devices, cpus, grants = true)).copy(clusters = clusters))
+    val p = Emit.sizes(Params(devices, cpus, clusters, grants = true, core = false))
     Emit.write(targetDir, "GrantPins.sv", Emit.text(new GrantPins()(p), synthesis.value))
   }
 

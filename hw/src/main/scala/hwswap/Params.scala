@@ -19,10 +19,6 @@ import hwswap.bus.Axi
   *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
   * @param resetTimeoutLog2
   *   cycles for which CONTROL.RESET waits for the bus, as a power of two exponent, 6 to 32
-  * @param index
-  *   the policy PLACEMENT: INDEXED can be chosen
-  * @param check
-  *   the commands CHECK and DUMP
   * @param grants
   *   marks and grants
   * @param core
@@ -36,8 +32,6 @@ final case class Params(
     buildHash: BigInt = 0,
     slots: Int = 512,
     resetTimeoutLog2: Int = 20,
-    index: Boolean = true,
-    check: Boolean = true,
     grants: Boolean = false,
     core: Boolean = true
 ) {
@@ -53,13 +47,6 @@ final case class Params(
     s"resetTimeoutLog2 is $resetTimeoutLog2: choose 6 to 32"
   )
   require(core || grants, "core is false and grants is false: there is nothing left, choose one of the two")
-  for (
-    (what, there) <- Seq(
-      "index" -> index,
-      "check" -> check
-    )
-  )
-    require(core || !there, s"$what is there and core is false: it needs the core, leave out both")
 
   // Bitmaps are in as many chunks as there are registers for.
   require(!grants || slots == 512, s"slots is $slots: grants are of clusters of 512 slots")
@@ -118,8 +105,8 @@ final case class Params(
   /** Width of a number of clusters, 0 to `clusters`. */
   val clusterCountBits: Int = log2Ceil(clusters + 1)
 
-  /** The policy PLACEMENT: INDEXED can be chosen. */
-  val indexed: Boolean = index && slots == 512
+  /** The policy PLACEMENT: INDEXED can be chosen: in every core but those for proofs. */
+  val indexed: Boolean = core && slots == 512
 
   /** Width of a number of slots of all clusters, 0 to 512 * `clusters`. */
   val usedBits: Int = slotBits + clusterCountBits
@@ -133,15 +120,4 @@ object Params {
 
   /** Entries of a ring of grants, as a power of two exponent. */
   val GrantRingLog2: Int = 2
-
-  /** An engine of marks and grants alone.
-    *
-    * @param p
-    *   an engine with them; what needs the core is taken out
-    */
-  def grantsOnly(p: Params): Params = p.copy(
-    core = false,
-    index = false,
-    check = false
-  )
 }

@@ -46,10 +46,8 @@ class EmitSpec extends AnyFunSpec {
       Params(devices = 1, cpus = 1, clusters = 8, resetTimeoutLog2 = 6),
       Params(devices = 32, cpus = 64, clusters = 65536, resetTimeoutLog2 = 32),
       Params(devices = 1, cpus = 1, clusters = 64, grants = true),
-      Params.grantsOnly(Params(devices = 1, cpus = 1, grants = true)).copy(clusters = 64),
-      Params
-        .grantsOnly(Params(devices = 32, cpus = 64, grants = true))
-        .copy(clusters = 524288)
+      Params(devices = 1, cpus = 1, clusters = 64, grants = true, core = false),
+      Params(devices = 32, cpus = 64, clusters = 524288, grants = true, core = false)
     )
     for (size <- ends) {
       info(size.toString)
@@ -63,15 +61,11 @@ class EmitSpec extends AnyFunSpec {
       "devices is 33: choose 1 to 32" -> (() => Params(devices = 33)),
       "cpus is 0: choose 1 to 64" -> (() => Params(cpus = 0)),
       "clusters is 9: choose a power of two from 8 to 65536" -> (() => Params(clusters = 9)),
-      "there is nothing left, choose one of the two" -> (() =>
-        Params.grantsOnly(Params(grants = true)).copy(grants = false)
-      ),
+      "there is nothing left, choose one of the two" -> (() => Params(core = false)),
       "slots is 64: grants are of clusters of 512 slots" -> (() => Params(slots = 64, grants = true)),
       "clusters is 32: choose a power of two from 64 to 65536" -> (() => Params(clusters = 32, grants = true)),
       "clusters is 1048576: choose a power of two from 64 to 524288" ->
-        (() => Params.grantsOnly(Params(grants = true)).copy(clusters = 1048576)),
-      "check is there and core is false: it needs the core, leave out both" ->
-        (() => Params.grantsOnly(Params(grants = true)).copy(check = true))
+        (() => Params(clusters = 1048576, grants = true, core = false))
     )
     for ((sentence, make) <- wrong)
       assert(intercept[IllegalArgumentException](make()).getMessage.endsWith(sentence))

@@ -2,17 +2,15 @@
 package hwswap
 
 import chisel3.simulator.scalatest.ChiselSim
-import org.scalatest.exceptions.TestFailedException
 import org.scalatest.funspec.AnyFunSpec
 
-import scala.collection.mutable
 import hwswap.bus.AxiMemory
 import hwswap.shell.{EngineHost, HostCommand}
 
 /** The whole engine with its real core, seen from a host. One model, one test after the other; CONTROL.RESET in
   * between.
   */
-class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with Cases[HwSwap] {
   import EngineHost._
 
   private val p =
@@ -23,25 +21,9 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       buildHash = BigInt("123456789abcdef0", 16),
       resetTimeoutLog2 = 8
     )
-  private val flags = MemMap.DeviceFlags.Flags
-  private val ssd = put(flags.Blkdev, 1) | put(flags.Solidstate, 1)
   private val fourClusters = 4 * 512
 
-  private def prepare(device: Int, pages: Int, base: Int): HostCommand =
-    HostCommand(
-      OpcodeCode.SwaponPrepare,
-      device,
-      arg0 = BigInt(pages) | BigInt(base) << 32,
-      arg1 = ssd,
-      arg2 = 0xffff
-    )
-
   private def alloc(cpu: Int, order: Int): HostCommand = HostCommand(OpcodeCode.Alloc, cpu = cpu, order = order)
-
-  private def on(host: EngineHost, device: Int, base: Int): Unit = {
-    host.ok(prepare(device, fourClusters, base))
-    host.ok(HostCommand(OpcodeCode.Swapon, device))
-  }
 
   private def reset(host: EngineHost): Unit = {
     host.write(RegMap.Control.Offset, BigInt(1) << RegMap.Control.Reset.lsb)
@@ -49,10 +31,9 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   }
 
   private type Body = (EngineHost, HwSwap) => Unit
-  private val scenarios = mutable.ArrayBuffer.empty[(String, HwSwap => Unit)]
 
   /** One thing the engine does, tried on the engine fresh from reset with a memory of its own. */
-  private def scenario(name: String, eager: Int = 70)(body: Body): Unit = scenarios += name -> { dut =>
+  private def scenario(name: String, eager: Int = 70)(body: Body): Unit = inTurn(name) { dut =>
     val host = new EngineHost(dut, seeded(), eager)
     host.start()
     host.setUp()
@@ -66,7 +47,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Clusters) == p.clusters)
     assert(host.read(0x3f8) == 0 && host.read(RegMap.CpuPage.Base + 15 * RegMap.CpuPage.Stride) == 0)
 
-    on(host, 1, base = 4)
+    host.on(1, fourClusters, base = 4)
     val map = RegMap.Device
     val size = host.read(map.Base + map.Stride + map.Size.Offset)
     assert(get(size, map.Size.Pages) == fourClusters && get(size, map.Size.Base) == 4)
@@ -126,7 +107,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       alloc(p.cpus, 0) -> StatusCode.BadCpu,
       alloc(0, p.orders) -> StatusCode.BadCpu,
       HostCommand(OpcodeCode.Free, 0, nr = 1, arg0 = BigInt(1) << 33) -> StatusCode.BadRange,
-      prepare(0, fourClusters, p.clusters - 3) -> StatusCode.BadRange,
+      HostCommand.prepare(0, fourClusters, p.clusters - 3) -> StatusCode.BadRange,
       alloc(0, 0) -> StatusCode.NoSpace
     )
     for ((command, status) <- wrong) assert(host.run(command).status == status, s"of $command")
@@ -166,7 +147,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   }
 
   scenario("does nothing behind a stop, whoever asks") { (host, _) =>
-    on(host, 0, base = 0)
+    host.on(0, fourClusters, base = 0)
     val table = 0x30000L
     host.memory(Target) = table
     host.ok(HostCommand(OpcodeCode.TableGive, 0, nr = 1, arg0 = 0, arg2 = Target))
@@ -208,7 +189,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   }
 
   scenario("makes no burst outside of its windows") { (host, dut) =>
-    on(host, 0, base = 0)
+    host.on(0, fourClusters, base = 0)
     host.window(0, 0, 0, reads = false, writes = false)
     host.window(2, Commands, Commands + 4096, writes = false)
     val before = host.memory.bursts.length
@@ -269,7 +250,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   }
 
   scenario("dumps what it holds of clusters, wherever the target lies") { (host, _) =>
-    on(host, 0, base = 2)
+    host.on(0, fourClusters, base = 2)
     val map = MemMap.ClusterState
     def dumps(target: Long, clusters: Int*): Unit = {
       for (i <- -1 to clusters.size * map.Bytes / 8) host.memory(target + 8 * i) = 0x5a5aL
@@ -317,7 +298,7 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   }
 
   scenario("answers within some dozens of cycles", eager = 100) { (host, _) =>
-    on(host, 0, base = 0)
+    host.on(0, fourClusters, base = 0)
     host.settle()
     host.queue(HostCommand(OpcodeCode.Nop))
     val rung = host.cycle
@@ -329,18 +310,6 @@ class HwSwapSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   }
 
   it("does what a host may count on") {
-    simulate(new HwSwap()(p)) { dut =>
-      val broken = scenarios.toSeq.flatMap { case (name, body) =>
-        try {
-          body(dut)
-          info(name)
-          None
-        } catch {
-          case e: TestFailedException =>
-            Some(s"${e.failedCodeFileNameAndLineNumberString.getOrElse("")} $name: ${e.getMessage}")
-        }
-      }
-      assert(broken.isEmpty, broken.mkString("\n", "\n", ""))
-    }
+    simulate(new HwSwap()(p))(tryAll)
   }
 }

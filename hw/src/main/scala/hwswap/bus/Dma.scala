@@ -21,12 +21,12 @@ object Dma {
     *
     * @param low
     *   number of the burst's first word, or its lowest bits
-    * @param left
+    * @param wordsLeft
     *   words of the transfer that are left
     */
-  def beats(low: UInt, left: UInt): UInt = {
+  def beats(low: UInt, wordsLeft: UInt): UInt = {
     val room = Axi.MaxBeats.U((inBurst + 1).W) - low(inBurst - 1, 0)
-    Mux(left <= room, left, room)(inBurst, 0)
+    Mux(wordsLeft <= room, wordsLeft, room)(inBurst, 0)
   }
 
   /** Where the burst behind this one begins: a multiple of the longest burst, whatever this one's length. */
@@ -101,7 +101,7 @@ class DmaWriteWord extends Bundle {
 /** The end of a write: whether there was an error, and how many words were written for certain. */
 class DmaWritten extends Bundle {
   val error = Bool()
-  val good = UInt(Dma.WordBits.W)
+  val goodWords = UInt(Dma.WordBits.W)
 }
 
 /** What a client of the writing half sees: one transfer at a time. `done` comes when memory has answered all of it;

@@ -35,7 +35,7 @@ class DmaReads[R <: Data](gen: R, bursts: Int) extends Module {
   })
 
   /** A burst that was asked for. */
-  class Burst extends Bundle {
+  class ReadBurst extends Bundle {
     val reader = gen.cloneType
     val last = Bool()
   }
@@ -51,7 +51,7 @@ class DmaReads[R <: Data](gen: R, bursts: Int) extends Module {
   private val lastBurst = beats === at.words
 
   private val free = RegInit(places.U(log2Ceil(places + 1).W))
-  private val inFlight = Module(new Queue(new Burst, bursts))
+  private val inFlight = Module(new Queue(new ReadBurst, bursts))
   private val addressValid = RegInit(false.B)
   private val address = Reg(new AxiAddress)
   private val issue = asking && measured && !io.flush && free >= Axi.MaxBeats.U && inFlight.io.enq.ready &&

@@ -35,7 +35,7 @@ class DmaWrites(bursts: Int) extends Module {
 
   /** The bus answered with an error, or a flush came: nothing new begins, and what is under way ends. */
   private val stop = Reg(Bool())
-  private val good = Reg(UInt(Dma.WordBits.W))
+  private val goodWords = Reg(UInt(Dma.WordBits.W))
 
   // The next address, the next word, the next answer.
   private val at = Reg(new DmaWriteReq)
@@ -89,7 +89,7 @@ class DmaWrites(bursts: Int) extends Module {
     answerLow := 0.U
     answerLeft := answerLeft - answered
     // Behind a flush nobody knows which words were made up.
-    when(io.answer.bits)(stop := true.B).elsewhen(!stop)(good := good + answered)
+    when(io.answer.bits)(stop := true.B).elsewhen(!stop)(goodWords := goodWords + answered)
   }
   when(io.flush)(stop := true.B)
 
@@ -100,13 +100,13 @@ class DmaWrites(bursts: Int) extends Module {
     busy := true.B
     at := io.req.bits
     for (low <- Seq(dataLow, answerLow)) low := io.req.bits.address(inBurst - 1, 0)
-    for (left <- Seq(dataLeft, answerLeft)) left := io.req.bits.words
-    good := 0.U
+    for (wordsLeft <- Seq(dataLeft, answerLeft)) wordsLeft := io.req.bits.words
+    goodWords := 0.U
     stop := false.B
   }
   io.done.valid := finished
   io.done.bits.error := stop
-  io.done.bits.good := good
+  io.done.bits.goodWords := goodWords
   io.idle := !busy
 
   assert(!io.answer.valid || inFlight =/= 0.U, "AXI4: the slave answers a write nobody asked for")

@@ -148,7 +148,7 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
   })
 
   /** A word: of which bitmap, and its number there. */
-  private class Place extends Bundle {
+  private class IndexPlace extends Bundle {
     val bitmap = UInt(bitmapBits.W)
     val word = UInt(numberBits.W)
     def address: UInt = (bitmap ## word)(ramBits - 1, 0)
@@ -168,10 +168,10 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
   }
   private val state = RegInit(State.idle)
   private val bitmap = Reg(UInt(bitmapBits.W))
-  private val left = Reg(UInt(words.W))
+  private val wordsLeft = Reg(UInt(words.W))
 
   /** The first of them, as of one cycle ago: from here it is far to the RAM. */
-  private val next = RegNext(FirstSet(left))
+  private val next = RegNext(FirstSet(wordsLeft))
   private val found = Reg(Valid(UInt(p.clusterBits.W)))
   io.busy := state =/= State.idle
   io.found := found
@@ -188,7 +188,7 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
   // One cycle: the RAM is read. The next: what it shows is taken, or what was written last in this place, which may
   // have been in the cycle of the read. Whether it counts as zero is known one cycle later: a search reads no such
   // word.
-  private val asked = Wire(new Place)
+  private val asked = Wire(new IndexPlace)
   asked.bitmap := Mux(io.write.valid, io.writeBitmap, bitmap)
   asked.word := Mux(io.write.valid, wordOf(io.write.bits), next.bits)
   private val reading = io.write.valid || state === State.read
@@ -196,7 +196,7 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
   private val place = RegNext(there)
   private val data = ram.read(asked.address, reading)
   private val wasWritten = RegInit(false.B)
-  private val lastPlace = Reg(new Place)
+  private val lastPlace = Reg(new IndexPlace)
   private val lastWord = Reg(UInt(wordSize.W))
   // The bitmap of the search or of the last write, whose summary is wanted: never both at once.
   private val summaryOf = Reg(UInt(bitmapBits.W))
@@ -250,18 +250,18 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
 
   switch(state) {
     is(State.begin) {
-      left := summary & SlotRange.from(wordOf(io.range.first), words) &
+      wordsLeft := summary & SlotRange.from(wordOf(io.range.first), words) &
         ~SlotRange.beyond(wordOf(io.range.last), words)
       state := State.first
     }
     is(State.first)(state := State.read)
     is(State.read) {
-      left := left & ~UIntToOH(next.bits, words)
+      wordsLeft := wordsLeft & ~UIntToOH(next.bits, words)
       state := Mux(next.valid, State.arrive, State.idle)
     }
     is(State.arrive)(state := State.look)
     is(State.look) {
-      state := Mux(left.orR && !(hits.valid && !io.clear), State.read, State.idle)
+      state := Mux(wordsLeft.orR && !(hits.valid && !io.clear), State.read, State.idle)
       found.valid := hits.valid && !io.clear
       found.bits := place.word ## hits.bits
     }

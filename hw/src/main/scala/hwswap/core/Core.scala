@@ -57,10 +57,10 @@ class Core(implicit p: Params) extends Module {
       Seq(
         Module(new SwaponUnit) -> Seq(CoreOp.swaponPrepare, CoreOp.markBad, CoreOp.swapon),
         Module(new SwapoffUnit) -> Seq(CoreOp.swapoffBegin, CoreOp.swapoff),
-        Module(new DiscardUnit) -> Seq(CoreOp.discardTake, CoreOp.discardDone)
-      ) ++
-        Option.when(p.check)(Module(new CheckUnit) -> Seq(CoreOp.check)) ++
-        Option.when(p.check)(Module(new DumpUnit) -> Seq(CoreOp.dump))
+        Module(new DiscardUnit) -> Seq(CoreOp.discardTake, CoreOp.discardDone),
+        Module(new CheckUnit) -> Seq(CoreOp.check),
+        Module(new DumpUnit) -> Seq(CoreOp.dump)
+      )
     object Turn extends ChiselEnum {
       val waiting, running, answered = Value
     }
@@ -119,32 +119,12 @@ class Core(implicit p: Params) extends Module {
     io.resp.bits.device := answer.device
     io.resp.bits.offset := answer.offset
 
-    // The open cluster. A unit's request is noted in one cycle, read in the next and opened in the one after that.
-    val unitRead = RegNext(access.open, 0.U.asTypeOf(access.open))
-    val unitOpen = RegNext(unitRead, 0.U.asTypeOf(access.open))
-    cluster.io.read.valid := intake.io.read.valid || slowPath.io.read.valid || unitRead.valid
-    // What the intake reads comes last, and it is far from here to the store.
-    cluster.io.read.bits := Mux(
-      unitRead.valid || executor.io.next.exclusive,
-      Mux(unitRead.valid, unitRead.bits, slowPath.io.read.bits),
-      intake.io.read.bits
-    )
-    cluster.io.open.valid := executor.io.open.valid || slowPath.io.open.valid || unitOpen.valid
-    cluster.io.open.bits := Mux(
-      unitOpen.valid,
-      unitOpen.bits,
-      Mux(slowPath.io.open.valid, slowPath.io.open.bits, executor.io.open.bits)
-    )
-    cluster.io.newMeta.valid := unitMeta.valid || executor.io.newMeta.valid
-    cluster.io.newMeta.bits := Mux(unitTurn, unitMeta.bits, executor.io.newMeta.bits)
-    cluster.io.newEmpty := Mux(unitTurn, unitMeta.bits.count === 0.U, executor.io.newEmpty)
+    // The open cluster.
+    view.opened := ClusterTurns.join(cluster, intake, executor, slowPath)(unitTurn, access.open, unitMeta)
     cluster.io.change := executor.io.rowChange
     executor.io.search <> cluster.io.search
     executor.io.opened := cluster.io.opened
     executor.io.walkPick := walker.io.pick
-    // For a unit it does not matter.
-    cluster.io.nextOrder := Mux(executor.io.onSlowPath, executor.io.search.order, intake.io.next.op.bits.order)
-    view.opened := RegNext(unitOpen.valid, false.B)
     view.cluster := cluster.io.opened.cluster
     view.meta := cluster.io.opened.meta
 

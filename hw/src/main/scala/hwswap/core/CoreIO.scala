@@ -10,9 +10,6 @@ object CoreOp extends ChiselEnum {
   val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
   val dump = Value
 
-  /** What only some engines can be asked, and this one cannot. */
-  def missing(implicit p: Params): Seq[CoreOp.Type] = if (p.check) Seq.empty else Seq(check, dump)
-
   /** Requests for a unit that name a cluster by a slot of it. */
   val ofSlot: Seq[CoreOp.Type] = Seq(markBad, discardDone)
 }

@@ -23,7 +23,7 @@ class StateAccess(implicit p: Params) extends Bundle {
   val forgetLists = Valid(UInt(p.deviceBits.W))
 
   // The devices: see SwapDevices. The hints: see CpuHints.
-  val change = new DeviceChange
+  val change = new DeviceUpdate
   val dropHints = Valid(UInt(p.deviceBits.W))
 
   /** Asks for nothing. */

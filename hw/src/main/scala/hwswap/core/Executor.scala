@@ -5,41 +5,12 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
-class ClusterOutcome(implicit p: Params) extends Bundle {
-  val meta = new ClusterMeta
-  val list = UInt(p.listBits.W)
-  val relist = Bool()
-}
-
-/** What the look leaves for the commit, which comes one cycle later: the cluster, its device, and what becomes of it.
-  *
-  *   - owner, rotating: the device's number, and what it is
-  *   - inDevice: the cluster's number in its device
-  *   - present: the list it is on; onFrag, empty: what it was; filled: the allocation fills it
-  *   - low: 2^order - 1
-  *   - changed, unchanged: what becomes of it with the request carried out, and without
-  *   - turnsIfChanged, turnsElse: it comes into use or gets empty then
-  *   - emptied: a free leaves no slot in use
-  *   - delta: by how much the number of slots in use changes
-  */
-class LookStage(implicit p: Params) extends Bundle {
-  val owner = UInt(p.deviceBits.W)
-  val rotating = Bool()
-  val inDevice = UInt(p.clusterBits.W)
-  val present = UInt(p.listBits.W)
-  val onFrag, empty, filled = Bool()
-  val low = UInt(p.slotBits.W)
-  val changed, unchanged = new ClusterOutcome
-  val emptied = Bool()
-  val delta = SInt((p.countBits + 1).W)
-}
-
 /** Carries allocations and frees out: the back of the pipeline, two cycles a request.
   *
-  *   - look: the open cluster is searched for free slots, or its slots to be freed are looked at
-  *   - commit: what that brought is decided, and everything is written: count, flag and order, the change of slots, the
-  *     CPU's hint, the list move, the device's numbers, the answer. The next request's cluster is opened meanwhile.
+  *   - look (LookStage): the open cluster is searched for free slots, or its slots to be freed are looked at
+  *   - commit (CommitStage): what that brought is decided, and everything is written: count, flag and order, the change
+  *     of slots, the list move, the device's numbers, the answer. The next request's cluster is opened meanwhile.
+  *   - write (WriteStage): the CPU's hint is written, while the next request is looked at
   *
   * An allocation without a hint, or whose hint leads to nothing, goes on with the slow path, which opens one cluster
   * after the other; each goes through the same two cycles. It mirrors `swap_alloc_fast()`,
@@ -72,7 +43,7 @@ class Executor(implicit p: Params) extends Module {
 
     // Everything else that is written.
     val devices = Input(Vec(p.devices, new SwapDevice))
-    val change = Output(new DeviceChange)
+    val change = Output(new DeviceUpdate)
     val move = Valid(new ListMove)
     val resp = Valid(new UnitResp)
     val room = Input(new CommitRoom)
@@ -106,7 +77,6 @@ class Executor(implicit p: Params) extends Module {
   private val listed = slow && !io.slow.resuming
 
   // Look.
-  private val meta = io.opened.meta
   private val number = Mux(slow, io.slow.device, op.device)
   private val device = At(io.devices, number)
 
@@ -152,111 +122,50 @@ class Executor(implicit p: Params) extends Module {
   // The open cluster was the open one before: a cycle later it can be looked at as a whole.
   private val unready = io.search.stale && (op.alloc || !inOneWord)
 
-  // What commit wants to know, as it was when the cluster was looked at.
-  private val look = Wire(new LookStage)
-  private val commit = RegNext(look)
-  private val rotates = !device.has(MemMap.DeviceFlags.Flags.Solidstate)
-  look.inDevice := (io.opened.cluster - device.info.base)(p.clusterBits - 1, 0)
-  look.owner := number
-  look.rotating := rotates
-  look.onFrag := meta.flag === ClusterFlag.frag
-  look.empty := io.opened.empty
-  look.filled := meta.count + slots === p.slots.U
-  look.low := SlotRange.lowSlots(op.order)
-  look.present := ListId(meta.flag, meta.order)
-
-  /** `cluster_is_usable()`; a FREE cluster has no table, an off-list one is in the kernel's hands. */
   private val random = io.policy.hint === HintPolicyCode.RandomTrunk.U
-  private val indexed = io.policy.placement === PlacementPolicyCode.Indexed.U
-  private val isUsable =
-    (meta.flag.isOneOf(ClusterFlag.nonfull, ClusterFlag.frag) && (op.order === 0.U || op.order === meta.order)) ||
-      (meta.flag === ClusterFlag.free && random && device.info.writeok && !rotates)
+  private val look = LookStage(op, slots, io.opened, number, device, listed, random)
+  private val seen = RegNext(look)
 
   // Policy INDEXED: a cluster that was reached by a hint and has no run there was not searched, as it were.
-  private val skips = p.indexed.B && indexed && !listed
+  private val skips = p.indexed.B && io.policy.placement === PlacementPolicyCode.Indexed.U && !listed
 
-  private val grantable = device.info.writeok && (listed || isUsable)
+  // Commit. Whether it can be carried out is known one cycle before.
   private val inCommit = state === State.commit
-
-  // What becomes of the cluster, either way.
-  private def outcome(count: UInt, flag: ClusterFlag.Type, order: UInt, list: UInt): ClusterOutcome = {
-    val outcome = Wire(new ClusterOutcome)
-    outcome.meta.count := count
-    outcome.meta.flag := flag
-    outcome.meta.order := order
-    outcome.meta.taken := false.B
-    outcome.list := list
-    outcome.relist := listed || flag =/= meta.flag
-    outcome
-  }
-  private def fragOf(order: UInt): UInt = ListId(ClusterFlag.frag, order)
-  private val fillsUp = meta.count + slots === p.slots.U
-  private val isFull = meta.count === p.slots.U
-  private val newOrder = Mux(io.opened.empty, op.order, meta.order)
-  private val giving = outcome(
-    meta.count + slots,
-    Mux(fillsUp, ClusterFlag.full, ClusterFlag.frag),
-    newOrder,
-    Mux(fillsUp, ListId.full.U, fragOf(newOrder))
-  )
-  private val kept = outcome(
-    meta.count,
-    Mux(io.opened.empty, ClusterFlag.free, Mux(isFull, ClusterFlag.full, ClusterFlag.frag)),
-    Mux(io.opened.empty, 0.U, meta.order),
-    Mux(io.opened.empty, ListId.free, Mux(isFull, ListId.full.U, fragOf(meta.order)))
-  )
-  private val empties = meta.count === op.nr
-  private val discards = device.info.writeok && device.has(MemMap.DeviceFlags.Flags.Discard)
-  private val left = outcome(
-    meta.count - op.nr,
-    Mux(empties, Mux(discards, ClusterFlag.discard, ClusterFlag.free), ClusterFlag.nonfull),
-    Mux(empties && !discards, 0.U, meta.order),
-    Mux(
-      empties,
-      Mux(discards, ListId.discard.U, ListId.free),
-      ListId(ClusterFlag.nonfull, meta.order)
-    )
-  )
-  look.changed := Mux(op.alloc, giving, left)
-  look.unchanged := kept
-  look.emptied := empties
-  look.delta := Mux(op.alloc, slots.zext, -op.nr.zext)
-
-  // Whether it may have to change its list is known before what was found, and so is whether it can be carried out, one
-  // cycle before. The upper bits tell whether the cluster may fill up or get empty: a carry chain would come late, and
-  // at worst it waits for a list move that it does not need.
-  private val upper = (p.countBits - Executor.UpperBits).max(0)
-  private val mayFill = (slots | meta.count)(p.countBits - 1, p.slotBits - 1).orR
-  private val mayEmpty = (meta.count >> upper) === (op.nr >> upper)
-  private val mayMove = Mux(
-    op.alloc,
-    listed || meta.flag =/= ClusterFlag.frag || io.opened.empty || mayFill,
-    meta.flag =/= ClusterFlag.nonfull || mayEmpty
-  )
-  private val stalled = !io.room.resp || (mayMove && !io.room.move)
+  private val stalled = !io.room.resp || (look.mayMove && !io.room.move)
   private val lookDone = Wire(Bool())
   private val committing = RegInit(false.B)
   private val commitNext = (lookDone || (inCommit && !committing)) && !stalled
   committing := commitNext
 
-  // Commit: what is done, by what was known one cycle before and by what was found.
-  private def atCommit(holds: Bool): Bool = RegNext(commitNext && holds, false.B)
-  private val allocates = atCommit(op.alloc && !refused && grantable) && io.search.found
-  private val frees = atCommit(op.free && !refused) && allUsed
+  private val alloc = op.alloc && !refused
+  private val planned = WireDefault(0.U.asTypeOf(new CommitStage))
+  when(commitNext) {
+    planned.allocates := alloc && device.info.writeok && (listed || look.usable)
+    planned.frees := op.free && !refused
+    planned.answers := op.free || refused
+    planned.searched := alloc && (listed || (look.usable && !skips))
+    planned.searchedIfFound := alloc && look.usable && skips
+    planned.falls := alloc && !slow
+    planned.again := alloc && !slow && skips && look.usable && !op.hint.whole
+    planned.leads := alloc
+    planned.mayLead := !slow && !(op.alloc && random)
+  }
+  private val commit = RegNext(planned, 0.U.asTypeOf(new CommitStage))
 
-  /** The cluster counts as searched: in any case, or if it is usable, or if something was found as well. */
-  private def searched(may: Bool, always: Bool): Bool =
-    atCommit(may && (always || (isUsable && !skips))) || (atCommit(may && isUsable && skips) && io.search.found)
-  private val changes = searched(op.alloc && !refused, listed) || frees
-  private val answering = allocates || atCommit(op.free || refused)
-  private val lastSlot = io.search.foundSlot | commit.low
+  // By what was found: what is done.
+  private val allocates = commit.allocates && io.search.found
+  private val frees = commit.frees && allUsed
+  private val searched = commit.searched || (commit.searchedIfFound && io.search.found)
+  private val changes = searched || frees
+  private val answering = allocates || commit.answers
+  private val lastSlot = io.search.foundSlot | seen.low
 
   // Where the cluster goes.
   private val asPlanned = allocates || op.free
-  private val result = Mux(asPlanned, commit.changed, commit.unchanged)
+  private val result = Mux(asPlanned, seen.changed, seen.unchanged)
   io.newMeta.valid := changes
   io.newMeta.bits := result.meta
-  io.newEmpty := Mux(op.alloc, commit.empty && !allocates, commit.emptied)
+  io.newEmpty := Mux(op.alloc, seen.empty && !allocates, seen.emptied)
   io.rowChange.valid := allocates || frees
   io.rowChange.bits.used := op.alloc
   io.rowChange.bits.found := op.alloc
@@ -277,55 +186,45 @@ class Executor(implicit p: Params) extends Module {
   }
 
   io.move.valid := changes && result.relist
-  io.move.bits.device := commit.owner
+  io.move.bits.device := seen.owner
   io.move.bits.cluster := io.opened.cluster
-  io.move.bits.unlink := meta.listed
+  io.move.bits.unlink := io.opened.meta.listed
   io.move.bits.fromHead := listed
-  io.move.bits.from := commit.present
+  io.move.bits.from := seen.present
   io.move.bits.next := io.slow.next
   io.move.bits.alone := io.slow.alone
   io.move.bits.push := true.B
   io.move.bits.to := result.list
 
-  // The hint: behind the slots that were allocated, unless the cluster ends there.
-  private val newHint = Wire(new CpuHint)
-  newHint.valid := allocates && !commit.filled && !lastSlot.andR
-  newHint.device := commit.owner
-  newHint.cluster := io.opened.cluster
-  newHint.last := lastSlot
-  newHint.whole := false.B
-
-  // Policy RANDOM_TRUNK: where there is none, it is a random trunk, unless that is the device's first.
-  private val trunks = Module(new Trunks)
-  trunks.io.reseed := io.policy.reseed
-  trunks.io.seed := io.policy.seed
-  trunks.io.clusters := device.clusters
-  private val ends = searched(op.alloc && !refused, listed)
-  io.forward.newHint.valid := RegNext(ends, false.B)
-  private val key = WireDefault(op.key)
-  when(commit.rotating) {
-    key.ofDevice := true.B
-    key.index := commit.owner
+  // The hint.
+  private val write = Wire(new WriteStage)
+  write.searched := searched
+  write.key := op.key
+  when(seen.rotating) {
+    write.key.ofDevice := true.B
+    write.key.index := seen.owner
   }
-  io.forward.newHint.bits.key := RegNext(key)
-  io.forward.nextKey := key
+  write.hint.valid := allocates && !seen.filled && !lastSlot.andR
+  write.hint.device := seen.owner
+  write.hint.cluster := io.opened.cluster
+  write.hint.last := lastSlot
+  write.hint.whole := false.B
+  write.draws := random && searched && !seen.rotating
+  private val writer = Module(new HintWriter)
+  writer.io.commit := write
+  writer.io.base := device.info.base
+  writer.io.clusters := device.clusters
+  writer.io.reseed := io.policy.reseed
+  writer.io.seed := io.policy.seed
+  io.forward.newHint := writer.io.newHint
+  io.forward.nextKey := write.key
   io.forward.key := op.key
-  private val behindSlots = RegNext(newHint)
-  private val draws = RegNext(random && ends && !commit.rotating, false.B) && !behindSlots.valid
-  trunks.io.draw := draws
-  private val trunk = Wire(new CpuHint)
-  trunk.valid := RegNext(!trunks.io.isFirst)
-  trunk.device := behindSlots.device
-  trunk.cluster := RegNext((RegNext(device.info.base) + trunks.io.cluster)(p.clusterBits - 1, 0))
-  trunk.last := DontCare
-  trunk.whole := true.B
-  io.forward.newHint.bits.hint := Mux(draws, trunk, behindSlots)
 
   io.change.op := Mux(allocates || frees, DeviceOp.adjust, DeviceOp.none)
-  io.change.device := commit.owner
+  io.change.device := seen.owner
   io.change.clusters := DontCare
   io.change.used := DontCare
-  io.change.usedDelta := commit.delta
+  io.change.usedDelta := seen.delta
 
   // The answer. Only an allocation that found nothing has none yet.
   io.resp.valid := answering || io.slow.failed
@@ -342,41 +241,38 @@ class Executor(implicit p: Params) extends Module {
     )
   )
   when(op.alloc && !refused && state =/= State.slow) {
-    io.resp.bits.device := commit.owner
-    io.resp.bits.offset := commit.inDevice ## io.search.foundSlot
+    io.resp.bits.device := seen.owner
+    io.resp.bits.offset := seen.inDevice ## io.search.foundSlot
   }
 
   // The slow path.
-  private val hintless = !slow && op.alloc && !refused && !op.hint.valid
+  private val hintless = !slow && alloc && !op.hint.valid
   private val hopeless = state === State.look && hintless && RegNext(io.room.resp, true.B)
   lookDone := state === State.look && !hintless && !unready && lastPart
-  private val missed = atCommit(!slow && op.alloc && !refused) && !allocates
-  io.slow.start := hopeless || missed
+  io.slow.start := hopeless || (commit.falls && !allocates)
   io.slow.order := op.order
   io.slow.searched := committing && slow
   io.slow.allocated := allocates
-  io.slow.again := atCommit(!slow && op.alloc && !refused && skips && isUsable && !op.hint.whole) && !io.search.found
+  io.slow.again := commit.again && !io.search.found
   io.slow.place := op.hint
+
   // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done. None comes
   // in the cycle after the commit, when what this one changes is written. With RANDOM_TRUNK the hint this one leaves is
   // not known yet at the commit, and the next request waits for it.
-  private val alone = op.alloc && random
   private val free = state === State.idle && !io.search.changing
-  private val leads = atCommit(!refused && op.alloc)
-  private val leadsOn = leads && io.next.op.bits.alloc && io.forward.alike
-  private val mayLead = atCommit(!slow && !alone)
-  private val opening = io.next.op.valid && (free || mayLead)
+  private val leadsOn = commit.leads && io.next.op.bits.alloc && io.forward.alike
+  private val opening = io.next.op.valid && (free || commit.mayLead)
   io.open.valid := opening && io.next.needsCluster && !leadsOn
   io.open.bits := io.next.cluster
-  io.next.take := io.next.op.valid && (free || (answering && mayLead))
+  io.next.take := io.next.op.valid && (free || (answering && commit.mayLead))
   io.cpu := op.cpu
   when(io.next.take) {
     op := io.next.op.bits
     pick := Mux(io.next.op.bits.alloc, io.next.op.bits.hint.last >> p.wordSlotBits, io.next.op.bits.range.firstWord)
     later := laterThan(io.next.op.bits.hint)
     when(leadsOn) {
-      op.hint := newHint
-      op.device := commit.owner
+      op.hint := write.hint
+      op.device := seen.owner
       pick := lastSlot >> p.wordSlotBits
       later := Mux(io.search.foundHere, later, io.search.beyond)
     }
@@ -444,9 +340,9 @@ class Executor(implicit p: Params) extends Module {
     )
 
   // The index does not tell NONFULL from FRAG; all other clusters' lists are known.
-  private val ofFrag = io.slow.indexed && commit.onFrag
+  private val ofFrag = io.slow.indexed && seen.onFrag
   io.events := 0.U.asTypeOf(io.events)
-  io.events.scan := ends
+  io.events.scan := searched
   io.events.listMove := io.move.valid
   io.events.freed := frees
   io.events.allocFast := allocates && !fromList
@@ -462,15 +358,12 @@ class Executor(implicit p: Params) extends Module {
     "the index names a cluster that has no free run"
   )
   assert(
-    !(state === State.look && listed && ListId(meta.flag, meta.order) =/= io.slow.list),
+    !(state === State.look && listed && look.present =/= io.slow.list),
     "a cluster's flag and order differ from the list it was found on"
   )
 }
 
 object Executor {
-
-  /** Upper bits of a count that are compared for a guess. */
-  private val UpperBits: Int = 4
 
   /** Cycles in which a free is looked at whose slots are parts of several words. */
   val Parts: Int = 6

@@ -59,7 +59,7 @@ class IndexFeed(implicit p: Params) extends Module {
     val partly = Bool()
 
     /** The order that the cluster has to leave first. */
-    val left = Valid(UInt(p.orderBits.W))
+    val oldOrder = Valid(UInt(p.orderBits.W))
     val fits = Vec(p.words, Bool())
   }
 
@@ -77,8 +77,10 @@ class IndexFeed(implicit p: Params) extends Module {
   begun.cluster := copied.bits.cluster
   begun.partly := isPartly(copied.bits.newMeta)
   begun.order := Mux(begun.partly, copied.bits.newMeta.order, copied.bits.meta.order)
-  begun.left.valid := begun.partly && isPartly(copied.bits.meta) && copied.bits.newMeta.order =/= copied.bits.meta.order
-  begun.left.bits := copied.bits.meta.order
+  begun.oldOrder.valid := begun.partly && isPartly(
+    copied.bits.meta
+  ) && copied.bits.newMeta.order =/= copied.bits.meta.order
+  begun.oldOrder.bits := copied.bits.meta.order
   begun.fits := VecInit(copied.bits.orders.map(FreeRuns.fits(_, begun.order)))
 
   /** With the words that were changed just now. */
@@ -106,7 +108,7 @@ class IndexFeed(implicit p: Params) extends Module {
   // The updates: the last one, and what has to come before it.
   private val update = Reg(new IndexUpdate)
   private val telling = RegNext(last.valid, false.B)
-  private val leaving = RegNext(last.valid && last.bits.left.valid, false.B)
+  private val leaving = RegNext(last.valid && last.bits.oldOrder.valid, false.B)
   private val pausing = RegNext(leaving, false.B)
   private val again = RegNext(pausing, false.B)
   private val held = Reg(new IndexUpdate)
@@ -116,16 +118,16 @@ class IndexFeed(implicit p: Params) extends Module {
     held.partly := last.bits.partly
     held.fits := fits
     update.cluster := last.bits.cluster
-    update.order := Mux(last.bits.left.valid, last.bits.left.bits, last.bits.order)
-    update.partly := last.bits.partly && !last.bits.left.valid
-    update.fits := fits && !last.bits.left.valid
+    update.order := Mux(last.bits.oldOrder.valid, last.bits.oldOrder.bits, last.bits.order)
+    update.partly := last.bits.partly && !last.bits.oldOrder.valid
+    update.fits := fits && !last.bits.oldOrder.valid
   }
   io.update.valid := telling || again
   io.update.bits := Mux(again, held, update)
   io.busy := copied.valid || corrected.map(_.valid).reduce(_ || _) || telling || leaving || pausing || again
 
   assert(
-    !(last.bits.left.valid && last.valid && corrected.init.map(_.valid).reduce(_ || _)),
+    !(last.bits.oldOrder.valid && last.valid && corrected.init.map(_.valid).reduce(_ || _)),
     "a cluster gets another order while other clusters change"
   )
 }

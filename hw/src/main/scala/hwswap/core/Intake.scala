@@ -151,7 +151,7 @@ class Intake(implicit p: Params) extends Module {
   private val device = Wire(Valid(new SwapDevice))
   device.bits := At(io.devices, request.device(p.deviceBits - 1, 0))
   device.valid := request.device < p.devices.U && device.bits.info.claimed
-  private val isNamed = p.check.B && request.op === CoreOp.dump
+  private val isNamed = request.op === CoreOp.dump
   private val kind = Wire(new Kind)
   kind.alloc := request.op === CoreOp.alloc
   kind.free := request.op === CoreOp.free
@@ -195,13 +195,10 @@ class Intake(implicit p: Params) extends Module {
   // What is wrong with it.
   private val rangeValid = fetched.nr =/= 0.U && fetched.offset =/= 0.U && slot +& fetched.nr <= p.slots.U &&
     fetched.offset +& fetched.nr <= second.bits.bounds.pages
-  private val missing = CoreOp.missing
-  private val allowed = if (missing.isEmpty) true.B else !fetched.op.isOneOf(missing)
   private val status = WireDefault(
     MuxCase(
       StatusCode.Ok.U,
       Seq(
-        !allowed -> StatusCode.BadOpcode.U,
         (is.alloc && !(fetched.cpu < p.cpus.U && fetched.order < p.orders.U)) -> StatusCode.BadCpu.U,
         (is.free && !second.bits.bounds.listed) -> StatusCode.BadDevice.U,
         (is.free && !rangeValid) -> StatusCode.BadRange.U

@@ -106,7 +106,7 @@ class RowWalker(implicit p: Params) extends Module {
     }
     memory.read(io.counted.index)
   }
-  io.counted.word := (if (p.check) VecInit.tabulate(halves)(half).asUInt else 0.U)
+  io.counted.word := VecInit.tabulate(halves)(half).asUInt
 
   assert(
     !(starts && (walking || picked || there || changing || adding)),

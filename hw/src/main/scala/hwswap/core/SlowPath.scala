@@ -65,25 +65,14 @@ class SlowPath(implicit p: Params) extends Module {
   private val holds = Reg(UInt(p.lists.W))
   holds := At(io.lists.nonEmpty, device)
 
-  // With policies SEQUENTIAL and NODE_FIRST, the available list is read in another sequence.
-  private val picker = Module(new DevicePicker)
-  private val picking = RegInit(false.B)
-  private val ranked = io.policy.device =/= DevicePolicyCode.RoundRobin.U
-  picker.io.start := false.B
-  picker.io.behind := state === State.visit
-  picker.io.cursor := device
-  picker.io.places := io.available.places
-  picker.io.numbers := VecInit(io.devices.map(_.number))
-  private val byNode = io.policy.device === DevicePolicyCode.NodeFirst.U
-  picker.io.far := RegNext(VecInit(io.devices.map(d => byNode && d.node =/= io.node)).asUInt)
-  private val choice =
-    Mux(ranked, picker.io.device, Mux(state === State.visit, io.available.successor, io.available.first))
-  private val chosen = !ranked || picker.io.done
-  when(picker.io.start) {
-    picking := true.B
-  }.elsewhen(picker.io.done) {
-    picking := false.B
-  }
+  private val choice = Module(new DeviceChoice)
+  choice.io.ask := state.isOneOf(State.pick, State.visit) && io.settled
+  choice.io.behind := state === State.visit
+  choice.io.cursor := device
+  choice.io.policy := io.policy
+  choice.io.node := io.node
+  choice.io.devices := io.devices
+  choice.io.available := io.available
 
   // The walk along a device's lists, and along one of them from its head to what was its tail at the start.
   private val position = Reg(UInt(AllocWalk.bits.W))
@@ -193,10 +182,9 @@ class SlowPath(implicit p: Params) extends Module {
 
     // Start at the head of the available list.
     is(State.pick) {
-      picker.io.start := ranked && !picking && io.settled
-      when(chosen && io.settled) {
-        device := choice.bits
-        when(choice.valid) {
+      when(choice.io.done && io.settled) {
+        device := choice.io.device.bits
+        when(choice.io.device.valid) {
           state := State.visit
         }.otherwise {
           fail()
@@ -206,13 +194,12 @@ class SlowPath(implicit p: Params) extends Module {
 
     // The successor is noted before the device goes behind its equals.
     is(State.visit) {
-      picker.io.start := ranked && !picking && io.settled
-      successor := choice
+      successor := choice.io.device
       position := 0.U
       asked := false.B
       resumed := false.B
       noted := false.B
-      when(chosen) {
+      when(choice.io.done) {
         io.requeue.valid := true.B
         visits := visits + 1.U
         state := State.walk

@@ -63,7 +63,7 @@ object DeviceOp extends ChiselEnum {
   *     given here
   *   - adjust: `usedDelta`, slots, signed
   */
-class DeviceChange(implicit p: Params) extends Bundle {
+class DeviceUpdate(implicit p: Params) extends Bundle {
   val op = DeviceOp()
   val device = UInt(p.deviceBits.W)
   val clusters = UInt(p.clusterCountBits.W)
@@ -79,7 +79,7 @@ class DeviceChange(implicit p: Params) extends Bundle {
   */
 class SwapDevices(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val change = Input(new DeviceChange)
+    val change = Input(new DeviceUpdate)
 
     /** The request of a claim, steady for two cycles. */
     val req = Input(new CoreReq)

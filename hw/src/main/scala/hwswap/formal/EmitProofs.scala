@@ -2,12 +2,9 @@
 package hwswap
 package formal
 
-import _root_.circt.stage.ChiselStage
 import chisel3.RawModule
 import mainargs.{arg, main, ParserForMethods}
 
-import java.nio.charset.StandardCharsets
-import java.nio.file.{Files, Paths}
 import hwswap.bus.{AxiGate, AxiLiteSlave}
 import hwswap.core.{AvailableList, ClusterLists, Core, CoreOp, FreeRunFinder}
 
@@ -53,18 +50,9 @@ object EmitProofs {
 
   @main(doc = "Writes each part to a file of its name in <target-dir>, and operations.sv.")
   def emit(@arg(doc = "folder to write to; made when missing") targetDir: String): Unit = {
-    val folder = Paths.get(targetDir)
-    Files.createDirectories(folder)
-    for ((name, part) <- parts) {
-      val text = ChiselStage.emitSystemVerilog(
-        part(),
-        firtoolOpts = (Seq("--disable-all-randomization", "--strip-debug-info") ++ Emit.SimulationOptions).toArray
-      )
-      Files.write(folder.resolve(s"$name.sv"), text.getBytes(StandardCharsets.UTF_8))
-    }
-    Files.write(folder.resolve("operations.sv"), operations.getBytes(StandardCharsets.UTF_8))
-    println(s"wrote ${parts.length} parts to $folder")
+    for ((name, part) <- parts) Emit.write(targetDir, s"$name.sv", Emit.text(part(), synthesis = false))
+    Emit.write(targetDir, "operations.sv", operations)
   }
 
-  def main(args: Array[String]): Unit = ParserForMethods(this).runOrExit(args.toSeq): Unit
+  def main(args: Array[String]): Unit = Emit.run(ParserForMethods(this).runEither(args.toSeq))
 }

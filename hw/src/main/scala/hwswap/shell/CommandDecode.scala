@@ -85,7 +85,7 @@ object CommandDecode {
 
     def is(code: Int): Bool = opcode === code.U
     val tables = opcode >= OpcodeCode.TableGive.U && opcode <= OpcodeCode.TableReplace.U
-    val selfTests = p.check.B && (is(OpcodeCode.Check) || is(OpcodeCode.Dump))
+    val selfTests = is(OpcodeCode.Check) || is(OpcodeCode.Dump)
     val known = opcode <= OpcodeCode.Free.U ||
       is(OpcodeCode.DiscardTake) || is(OpcodeCode.DiscardDone) || selfTests || tables
     val wantsDevice = !is(OpcodeCode.Nop) && !is(OpcodeCode.Alloc) && !is(OpcodeCode.Dump)

@@ -59,10 +59,10 @@ class CommandFetch extends Module {
   queue.io.flush.get := io.stop
 
   /** Commands of transfers that ended without an error; the last one of them may be on its way into the queue. */
-  val good = RegInit(0.U(countBits.W))
-  io.out.valid := queue.io.deq.valid && good =/= 0.U
+  val goodCommands = RegInit(0.U(countBits.W))
+  io.out.valid := queue.io.deq.valid && goodCommands =/= 0.U
   io.out.bits := queue.io.deq.bits
-  queue.io.deq.ready := io.out.ready && good =/= 0.U
+  queue.io.deq.ready := io.out.ready && goodCommands =/= 0.U
 
   /** Commands that were asked for and not handed on: each has a place in the queue. */
   val held = RegInit(0.U(countBits.W))
@@ -139,7 +139,7 @@ class CommandFetch extends Module {
   when(came && word.error)(spoiled := true.B)
   when(last)(coming := Mux(word.last, 0.U, coming + 1.U))
   private val arrived = last && word.last && !word.error && !spoiled
-  good := Mux(io.stop, 0.U, good + Mux(arrived, coming +& 1.U, 0.U) - io.out.fire)
+  goodCommands := Mux(io.stop, 0.U, goodCommands + Mux(arrived, coming +& 1.U, 0.U) - io.out.fire)
   io.asked := asked
   io.busy := state =/= State.idle || wanted || settling || complete || queue.io.deq.valid || !io.dma.idle
 

@@ -49,7 +49,7 @@ class CompletionWriter extends Module {
   val head = RegInit(0.U(32.W))
   val sent = Reg(UInt(16.W))
   val count = Reg(UInt(log2Ceil(CompletionWriter.Depth + 1).W))
-  val left = Reg(UInt(log2Ceil(CompletionWriter.Depth + 1).W))
+  val entriesLeft = Reg(UInt(log2Ceil(CompletionWriter.Depth + 1).W))
   val irq = RegInit(false.B)
   val second = RegInit(false.B)
   val queue = Module(new Queue(new Completion, CompletionWriter.Depth))
@@ -81,19 +81,19 @@ class CompletionWriter extends Module {
   io.dma.req.valid := state === State.request
   io.dma.req.bits.address := address
   io.dma.req.bits.words := Cat(count, 0.U(log2Ceil(completionWords).W))
-  io.dma.data.valid := state === State.data && left =/= 0.U
+  io.dma.data.valid := state === State.data && entriesLeft =/= 0.U
   io.dma.data.bits.word := Mux(second, infoWord, front.result)
   io.dma.data.bits.keep := true.B
   private val handed = io.dma.data.fire && second
   // What a transfer that failed left out is forgotten: those behind it go to their own places.
-  private val dropped = state === State.drop && left =/= 0.U
+  private val dropped = state === State.drop && entriesLeft =/= 0.U
   queue.io.deq.ready := handed || dropped
   when(io.dma.data.fire)(second := !second)
   when(handed) {
     sent := sent + 1.U
     irq := irq || front.irq
   }
-  when(handed || dropped)(left := left - 1.U)
+  when(handed || dropped)(entriesLeft := entriesLeft - 1.U)
 
   val finished = state === State.data && io.dma.done.valid
   switch(state) {
@@ -102,24 +102,27 @@ class CompletionWriter extends Module {
         state := State.request
         sent := head(15, 0)
         count := batch
-        left := batch
+        entriesLeft := batch
       }
     }
     is(State.request)(when(io.dma.req.fire)(state := State.data))
     is(State.data) {
       when(io.dma.done.valid) {
-        state := Mux(left === 0.U, State.idle, State.drop)
+        state := Mux(entriesLeft === 0.U, State.idle, State.drop)
         head := head + count
         irq := false.B
         second := false.B
       }
     }
-    is(State.drop)(when(left === 0.U)(state := State.idle))
+    is(State.drop)(when(entriesLeft === 0.U)(state := State.idle))
   }
   io.irq := finished && irq
   io.head := head
   io.busy := state =/= State.idle || queue.io.deq.valid
 
-  assert(!finished || left === 0.U || io.dma.done.bits.error, "completion ring: a transfer took too few completions")
+  assert(
+    !finished || entriesLeft === 0.U || io.dma.done.bits.error,
+    "completion ring: a transfer took too few completions"
+  )
   assert(!io.dma.data.valid || queue.io.deq.valid, "completion ring: nothing to write")
 }

@@ -56,7 +56,7 @@ private[shell] class CoreRegisters(
       known(policy.Scan, ScanPolicyCode.FreeFirst),
       known(policy.Device, DevicePolicyCode.NodeFirst),
       known(policy.Hint, HintPolicyCode.RandomTrunk),
-      known(policy.Placement, if (p.indexed) PlacementPolicyCode.Indexed else PlacementPolicyCode.Linux),
+      known(policy.Placement, PlacementPolicyCode.Indexed),
       policy.Seed -> get(wanted, policy.Seed)
     )
   }

@@ -67,7 +67,7 @@ class Registers(implicit p: Params) extends Module {
       RegMap.Caps.Orders -> p.orders.U,
       RegMap.Caps.Tables -> p.core.B,
       RegMap.Caps.Index -> p.indexed.B,
-      RegMap.Caps.Check -> p.check.B,
+      RegMap.Caps.Check -> p.core.B,
       RegMap.Caps.Grants -> p.grants.B,
       RegMap.Caps.Clusters -> p.clusters.U,
       RegMap.Caps.GrantsOnly -> (!p.core).B

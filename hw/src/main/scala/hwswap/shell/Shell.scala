@@ -32,7 +32,7 @@ class Shell(implicit p: Params) extends HostSide {
   val table = Module(new DeviceTable)
   val requests = Module(new CpuRequests)
   val ring = Module(new CommandRing)
-  private val dump = Option.when(p.check)(Module(new Dump))
+  val dump = Module(new Dump)
   val tables = Module(new Tables)
   val settings = registers.io.settings
 
@@ -44,13 +44,13 @@ class Shell(implicit p: Params) extends HostSide {
 
   // DMA
   io.dma.read <> ring.io.fetchDma
-  private val writers = Seq(ring.io.completionDma) ++ dump.map(_.io.dma)
-  val writes = Module(new DmaWriteArbiter(writers.length))
-  for ((port, writer) <- writes.io.clients.zip(writers)) port <> writer
+  val writes = Module(new DmaWriteArbiter(2))
+  writes.io.clients(0) <> ring.io.completionDma
+  writes.io.clients(1) <> dump.io.dma
   io.dma.write <> writes.io.dma
 
   // Core
-  private val coreUsers = Seq(ring.io.core, requests.io.core) ++ dump.map(_.io.core)
+  private val coreUsers = Seq(ring.io.core, requests.io.core, dump.io.core)
   val core = Module(new CoreArbiter(coreUsers.length))
   for ((port, user) <- core.io.users.zip(coreUsers)) port <> user
   io.core.req <> core.io.core.req
@@ -61,15 +61,10 @@ class Shell(implicit p: Params) extends HostSide {
 
   // Command ring and DUMP
   ring.io.settings := settings
-  ring.io.dump.ready := false.B
-  ring.io.dumpDone := 0.U.asTypeOf(ring.io.dumpDone)
-  io.core.dumped.bitmap.index := 0.U
-  for (dump <- dump) {
-    dump.io.job <> ring.io.dump
-    dump.io.stop := settings.stopped
-    ring.io.dumpDone := dump.io.done
-    dump.io.cluster <> io.core.dumped
-  }
+  dump.io.job <> ring.io.dump
+  dump.io.stop := settings.stopped
+  ring.io.dumpDone := dump.io.done
+  dump.io.cluster <> io.core.dumped
 
   // Swap tables
   tables.io.job <> ring.io.table

@@ -76,7 +76,7 @@ class Directory(implicit p: Params) extends Module {
   }
   val state = RegInit(State.clear)
   val at = RegInit(0.U(p.clusterBits.W))
-  val left = Reg(UInt(p.clusterCountBits.W))
+  val entriesLeft = Reg(UInt(p.clusterCountBits.W))
   private val entry = Reg(UInt(bits.W))
   private val port = io.port
 
@@ -104,17 +104,17 @@ class Directory(implicit p: Params) extends Module {
   port.values.ready := state === State.set
   port.done := state === State.done
 
-  private val last = left === 1.U
+  private val last = entriesLeft === 1.U
   when(clearing || port.entries.fire || port.values.fire) {
     at := at + 1.U
-    left := left - 1.U
+    entriesLeft := entriesLeft - 1.U
   }
   switch(state) {
     is(State.clear)(when(at.andR)(state := State.idle))
     is(State.idle) {
       when(port.req.fire) {
         at := port.req.bits.cluster
-        left := port.req.bits.count
+        entriesLeft := port.req.bits.count
         state := Mux(port.req.bits.set, State.set, State.read)
       }
     }

@@ -25,7 +25,7 @@ class GiveResult extends Bundle {
   val error, bad = Bool()
 
   /** take: how many had a table. */
-  val had = UInt(MemMap.Command.Head.Nr.width.W)
+  val tables = UInt(MemMap.Command.Head.Nr.width.W)
 }
 
 /** Carries out TABLE_GIVE, TABLE_TAKE and what SWAPOFF takes. Addresses are read in batches that
@@ -51,7 +51,7 @@ class TableGive(implicit p: Params) extends Module {
   private val job = Reg(new GiveJob)
 
   /** Clusters that are left, and those of the present batch. */
-  private val left, batch = Reg(UInt(p.clusterCountBits.W))
+  private val clustersLeft, batch = Reg(UInt(p.clusterCountBits.W))
   private val result = Reg(new GiveResult)
   private val isGive = job.op === TableOp.give
   private val stopped = result.error || result.bad
@@ -60,7 +60,7 @@ class TableGive(implicit p: Params) extends Module {
   io.directoryReq.valid := state === State.look || state === State.ask
   io.directoryReq.bits.set := state === State.ask
   io.directoryReq.bits.cluster := job.cluster
-  io.directoryReq.bits.count := Mux(state === State.ask, batch, left)
+  io.directoryReq.bits.count := Mux(state === State.ask, batch, clustersLeft)
   io.entries.ready := state === State.entries
 
   io.readReq.valid := state === State.read
@@ -88,32 +88,32 @@ class TableGive(implicit p: Params) extends Module {
     is(State.idle) {
       when(io.job.fire) {
         job := io.job.bits
-        left := io.job.bits.count
+        clustersLeft := io.job.bits.count
         result := 0.U.asTypeOf(result)
         state := Mux(io.job.bits.op === TableOp.take, State.look, State.next)
       }
     }
     is(State.look) {
-      batch := left
+      batch := clustersLeft
       when(io.directoryReq.fire)(state := State.entries)
     }
     is(State.entries) {
       when(io.entries.fire) {
         batch := batch - 1.U
-        result.had := result.had + io.entries.bits.table
+        result.tables := result.tables + io.entries.bits.table
         when(batch === 1.U)(state := State.next)
       }
     }
     is(State.next) {
-      batch := low(Mux(left < most, left, most), batch)
-      state := Mux(left === 0.U || stopped, State.finish, Mux(isGive, State.read, State.ask))
+      batch := low(Mux(clustersLeft < most, clustersLeft, most), batch)
+      state := Mux(clustersLeft === 0.U || stopped, State.finish, Mux(isGive, State.read, State.ask))
     }
     is(State.read)(when(io.readReq.fire)(state := State.settle))
     is(State.settle)(when(io.settled)(state := State.ask))
     is(State.ask)(when(io.directoryReq.fire)(state := State.set))
     is(State.set) {
       when(io.directoryDone) {
-        left := left - batch
+        clustersLeft := clustersLeft - batch
         job.cluster := low(job.cluster + batch, job.cluster)
         job.source := job.source + batch
         state := State.next

@@ -112,7 +112,7 @@ class TableReport(implicit p: Params) extends Module {
   }
   assert(
     !io.write.done.valid || state =/= State.data || io.write.done.bits.error ||
-      (index === job.count && !words.io.deq.valid && io.write.done.bits.good === job.count),
+      (index === job.count && !words.io.deq.valid && io.write.done.bits.goodWords === job.count),
     "a write ended before its last word"
   )
 }

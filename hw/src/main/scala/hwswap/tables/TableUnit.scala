@@ -232,7 +232,7 @@ class TableUnit(implicit p: Params) extends Module {
     is(State.giveWait) {
       when(give.io.done.valid) {
         val outcome = give.io.done.bits
-        end(StatusCode.Ok, Mux(doing(TableOp.take), outcome.had, 0.U))
+        end(StatusCode.Ok, Mux(doing(TableOp.take), outcome.tables, 0.U))
         when(outcome.bad)(end(StatusCode.BadRange))
         when(outcome.error)(end(StatusCode.BusError))
         when(doing(TableOp.off) && !outcome.error)(At(mayHave, number) := false.B)

@@ -61,9 +61,9 @@ class TableWalk(implicit p: Params) extends Module {
   private val count = Reg(UInt(p.countBits.W))
 
   /** The next piece: all slots that are left, as far as there is room. */
-  private def cut(fits: Bool, left: UInt, room: UInt): Unit = {
+  private def cut(fits: Bool, slotsLeft: UInt, room: UInt): Unit = {
     last := fits
-    count := Mux(fits, left, room)(p.countBits - 1, 0)
+    count := Mux(fits, slotsLeft, room)(p.countBits - 1, 0)
   }
   private val entry = io.entries.bits
   private val walking = state === State.walk && !io.stop && (io.entries.valid || range.bare)
@@ -97,9 +97,9 @@ class TableWalk(implicit p: Params) extends Module {
         page := entry.page
         number := number + 1.U
         range.first := 0.U
-        val left = range.slots - count
-        range.slots := left
-        cut(range.slots <= count +& p.slots.U, left, p.slots.U)
+        val slotsLeft = range.slots - count
+        range.slots := slotsLeft
+        cut(range.slots <= count +& p.slots.U, slotsLeft, p.slots.U)
         when(last)(state := State.idle)
       }
     }

@@ -81,7 +81,7 @@ class TableWords(implicit p: Params) extends Module {
   private val job = Reg(new WordsJob)
   private val piece = Reg(new TablePiece)
   private val slot = Reg(UInt(p.slotBits.W))
-  private val left = Reg(UInt(p.countBits.W))
+  private val slotsLeft = Reg(UInt(p.countBits.W))
   private val begun = Reg(Bool())
   private val settled = Reg(UInt(2.W))
   private val found = Reg(new WordsFound)
@@ -95,7 +95,7 @@ class TableWords(implicit p: Params) extends Module {
 
   // A word is taken: its kind, and whether it is that of the page expected.
   private val taken = io.words.fire || state === State.blank
-  private val last = left === 1.U
+  private val last = slotsLeft === 1.U
   private val word = io.words.bits.word
   private val wordIn = RegNext(taken && !(io.words.fire && io.words.bits.error), false.B)
   private val kind = RegNext(Mux(state === State.blank, TableKindCode.Free.U, TableEntry.kind(word)))
@@ -106,7 +106,7 @@ class TableWords(implicit p: Params) extends Module {
   io.flags := flags.read(io.flagsIndex, true.B)
   when(taken) {
     slot := slot + 1.U
-    left := left - 1.U
+    slotsLeft := slotsLeft - 1.U
     begun := true.B
   }
   when(io.words.fire) {
@@ -155,7 +155,7 @@ class TableWords(implicit p: Params) extends Module {
         val onward = Mux(now.last, State.done, State.next)
         piece := now
         slot := now.first
-        left := now.count
+        slotsLeft := now.count
         when(now.table) {
           found.tables := found.tables + 1.U
           state := State.words

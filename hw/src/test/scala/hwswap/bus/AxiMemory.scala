@@ -58,18 +58,18 @@ class AxiMemory(
 
   /** What has to be answered: its identifier, and from when on. Reads have beats: how many were given. */
   private class Due(val id: Int, val from: Long)
-  private class Answer(id: Int, from: Long, val response: Int) extends Due(id, from)
-  private class Read(id: Int, from: Long, val address: Long, val beats: Int) extends Due(id, from) { var sent = 0 }
+  private class WriteEnd(id: Int, from: Long, val response: Int) extends Due(id, from)
+  private class ReadRun(id: Int, from: Long, val address: Long, val beats: Int) extends Due(id, from) { var sent = 0 }
 
   private val writeAddresses = mutable.Queue.empty[(Long, Int, Int)]
   private val writeData = mutable.Queue.empty[(Long, Int, Boolean)]
-  private val answers = mutable.ArrayBuffer.empty[Answer]
-  private val reads = mutable.ArrayBuffer.empty[Read]
+  private val answers = mutable.ArrayBuffer.empty[WriteEnd]
+  private val reads = mutable.ArrayBuffer.empty[ReadRun]
   private var now = 0L
   private var done = 0
   private var badBurst = false
-  private var answering: Option[Answer] = None
-  private var reading: Option[Read] = None
+  private var answering: Option[WriteEnd] = None
+  private var reading: Option[ReadRun] = None
 
   /** What was offered and not taken, by channel. */
   private val waiting = mutable.Map.empty[String, Seq[BigInt]]
@@ -117,7 +117,7 @@ class AxiMemory(
     if (arReady && bit(axi.ar.valid)) {
       val (address, beats) = (long(axi.ar.addr), long(axi.ar.len).toInt + 1)
       addressed(write = false, address, beats)
-      reads += new Read(long(axi.ar.id).toInt, now + latency, address, beats)
+      reads += new ReadRun(long(axi.ar.id).toInt, now + latency, address, beats)
     }
     for (answer <- answering if bit(axi.bready)) {
       answers -= answer
@@ -148,7 +148,7 @@ class AxiMemory(
       assert(last == (done == beats), s"wlast is $last at beat $done of $beats")
       if (last) {
         writeAddresses.dequeue()
-        answers += new Answer(id, now + latency, if (badBurst) 2 else 0)
+        answers += new WriteEnd(id, now + latency, if (badBurst) 2 else 0)
         done = 0
         badBurst = false
       }

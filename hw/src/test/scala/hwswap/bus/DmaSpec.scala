@@ -66,7 +66,7 @@ class TableDmaSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       if (bit(read.data.valid) && bit(read.data.ready))
         came += ((read.data.bits.word.peek().litValue.toLong, bit(read.data.bits.error), bit(read.data.bits.last)))
       if (bit(write.done.valid))
-        written = Some((bit(write.done.bits.error), write.done.bits.good.peek().litValue.toInt))
+        written = Some((bit(write.done.bits.error), write.done.bits.goodWords.peek().litValue.toInt))
       memory.before()
       dut.clock.step()
       memory.after()

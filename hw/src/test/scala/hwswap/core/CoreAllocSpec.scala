@@ -30,7 +30,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
       // Order 3 finds no cluster of its own order.
       assert(core.alloc(1, 3).status == NoSpace)
       assert(core.used(0) == 1 + 3 + 3 * 16 + 512)
-      core.sound(0)
   }
 
   rule("steals for order 0, lowest order first, FRAG before NONFULL; the cluster keeps its order") { core =>
@@ -50,7 +49,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.place(core.alloc(0, 3)) == (0, 1040) && core.seen("fast") == 1)
     // NONFULL[3] is order 3's first choice without a hint.
     assert(core.place(core.alloc(2, 3)) == (0, 1536) && core.seen("nonfull") == 1)
-    core.sound(0)
   }
 
   rule("drains NONFULL into FRAG when no cluster there has a run, and scans one FRAG cluster only") { core =>
@@ -66,7 +64,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     // Now FRAG[8] is (2, 1): cluster 1 was scanned twice, and only one FRAG cluster is scanned.
     core.ok(core.free(0, 1280, 256))
     assert(core.place(core.alloc(1, 8)) == (0, 1280) && core.seen("nonfull") == 1)
-    core.sound(0)
   }
 
   rule("keeps a FRAG cluster's place when the hint leads to it") { core =>
@@ -83,7 +80,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.alloc(2, 0).status == NoSpace) // drops the hint
     core.ok(core.swapon(0))
     assert(core.place(core.alloc(2, 0)) == (0, 514) && core.seen("frag") == 1)
-    core.sound(0)
   }
 
   rule("drops the hint at the cluster's end, and leaves one to an unusable cluster as it is") { core =>
@@ -95,7 +91,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     // cluster 3 first, which is in front on FREE.
     core.ok(core.free(0, 1024, 256))
     assert(core.place(core.alloc(0, 8)) == (0, 1536) && core.seen("free") == 1)
-    core.sound(0)
   }
 
   rule("sets a cluster's order when it is empty, and clears it on FREE only") { core =>
@@ -105,7 +100,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.alloc(0, 6).status == NoSpace)
     core.ok(core.free(0, 512, 128))
     assert(core.place(core.alloc(0, 6)) == (0, 512))
-    core.sound(0)
   }
 
   // Free.
@@ -118,7 +112,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.seen == Map("freed" -> 1) && again.cycles <= 12)
     core.ok(core.free(0, 515, 13))
     assert(core.seen == Map("freed" -> 1, "move" -> 1) && core.used(0) == 1)
-    core.sound(0)
   }
 
   rule("refuses what is not in use, crosses a cluster, or is out of range, and changes nothing") { core =>
@@ -132,7 +125,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
       assert(core.free(device, 1, 1).status == StatusCode.BadDevice)
     assert(core.used(1) == used)
     core.ok(core.free(1, 1, 3))
-    core.sound(1)
   }
 
   // Devices.
@@ -156,7 +148,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.place(core.alloc(1, 0))._1 == 0)
     core.ok(core.free(2, 9, 1))
     assert(core.place(core.alloc(1, 0))._1 == 0) // its hint, whatever the priorities say
-    core.sound(0, 1, 2)
   }
 
   rule("get one attempt by a large order, behind their equals before it; files refuse large orders") { core =>
@@ -167,7 +158,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.place(core.alloc(0, 4)) == (1, 512))
     assert(core.alloc(1, 4).status == NoSpace)
     assert(core.place(core.alloc(0, 0)) == (1, 1))
-    core.sound(0, 1)
   }
 
   rule("give nothing after SWAPOFF_BEGIN, take frees, and come back with SWAPON") { core =>
@@ -187,7 +177,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.available(0) && core.used(0) == 2)
     assert(core.place(core.alloc(1, 0)) == (1, 512))
     assert(core.place(core.alloc(2, 0)) == (0, 1))
-    core.sound(0, 1)
   }
 
   rule("take the CPUs' hints with them") { core =>
@@ -200,7 +189,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     // The same clusters, for another device.
     core.on(3, 600, 0)
     assert(core.place(core.alloc(0, 0)) == (3, 1) && core.seen("nonfull") == 1)
-    core.sound(3)
   }
 
   rule("are not available when all slots are in use from the start") { core =>
@@ -208,7 +196,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.ok(core.markBad(0, 1, 1))
     core.ok(core.swapon(0))
     assert(!core.available(0) && core.used(0) == 512 && core.alloc(0, 0).status == NoSpace)
-    core.sound(0)
   }
 
   rule("list clusters with a bad slot on NONFULL[0], also when all their slots are bad") { core =>
@@ -226,7 +213,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.take(0, 0, 504)
     assert(core.take(0, 0, 5).map(_._2) == (1536 to 1540))
     assert(!core.available(0))
-    core.sound(0)
   }
 
   // Discarding devices.
@@ -240,12 +226,12 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     // The CPU's hint leads to a cluster that waits for its discard.
     assert(core.place(core.alloc(1, 2)) == (0, 1536))
     assert(core.alloc(2, 2).status == NoSpace || core.seen("frag") == 1)
-    core.sound(0)
+    core.sound()
     val taken = core.ok(core.discardTake(0))
     assert(taken.offset == 1024)
     assert(core.discardTake(0).status == NoSpace)
     assert(core.alloc(2, 9).status == NoSpace)
-    core.sound(0)
+    core.sound()
     assert(core.discardDone(0, 512).status == StatusCode.BadRange)
     core.ok(core.discardDone(0, 1024 + 77))
     assert(core.discardDone(0, 1024).status == StatusCode.BadRange)
@@ -254,7 +240,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.ok(core.swapoffBegin(0))
     core.ok(core.free(0, 1024, 512))
     assert(core.discardTake(0).status == NoSpace)
-    core.sound(0)
   }
 
   // Rotating devices.
@@ -280,7 +265,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.ok(core.swapoff(0))
     core.on(0, 4 * 512, 0, flags = CoreDriver.Rotating)
     assert(core.place(core.alloc(0, 0)) == (0, 1) && core.seen("nonfull") == 1)
-    core.sound(0)
   }
 
   // Policies.
@@ -294,13 +278,12 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     for (c <- 2 to 4) core.ok(core.free(0, c * 512, 1))
     assert(core.alloc(1, 8).status == NoSpace && core.seen("scan") == 3)
     assert(core.alloc(1, 8).status == NoSpace && core.seen("scan") == 3, "all of FRAG[8], in its old sequence")
-    core.sound(0)
+    core.sound()
     // One more on NONFULL[8]: it joins FRAG only after what was there has been counted.
     core.ok(core.free(0, 2 * 512 + 1, 1))
     assert(core.alloc(1, 8).status == NoSpace && core.seen("scan") == 3)
     core.ok(core.free(0, 4 * 512 + 256, 256))
     assert(core.place(core.alloc(1, 8)) == (0, 4 * 512 + 256))
-    core.sound(0)
   }
 
   rule("with SEQUENTIAL use devices of default priority in the sequence of their swapons") { core =>
@@ -319,7 +302,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.place(core.alloc(1, 0)) == (2, 7))
     // Others take turns as ever.
     assert((0 to 1).map(cpu => core.place(core.alloc(cpu, 0))) == Seq((1, 1), (3, 1)))
-    core.sound(0, 1, 2, 3)
   }
 
   rule("with SHARED give all CPUs one place to go on") { core =>
@@ -329,7 +311,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.seen("fast") == 1)
     assert(core.place(core.alloc(2, 1)) == (0, 512))
     assert(core.place(core.alloc(1, 1)) == (0, 514) && core.seen("fast") == 1)
-    core.sound(0)
   }
 
   rule("with NODE_FIRST use devices of the CPU's node before the others of their priority") { core =>
@@ -345,7 +326,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.take(2, 0, 509)
     assert(core.place(core.alloc(0, 0)) == (1, 2), "the other node's, when its own is full")
     core.node(1, 0)
-    core.sound(0, 1, 2)
   }
 
   rule("with RANDOM_TRUNK go on nowhere on a device of one trunk, which begins with the header") { core =>
@@ -353,7 +333,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.policy(hint = HintPolicyCode.RandomTrunk, seed = Some(5))
     core.take(0, 9, 2)
     assert(core.place(core.alloc(0, 9)) == (0, 1536) && core.seen("free") == 1)
-    core.sound(0)
   }
 
   // Bad requests.
@@ -386,7 +365,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.discardDone(0, 2 * 512).status == BadRange)
     assert(core.discardDone(0, 512).status == BadRange)
     assert(core.discardTake(0).status == StatusCode.NoSpace)
-    core.sound(0, 1)
   }
 
   rule("a dump shows what the core holds of a cluster, and changes nothing") { core =>
@@ -401,7 +379,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.ok(core.free(0, 512, 16))
     assert(dumps(5) == Dumped(row(16 until 32), FlagCode.Nonfull, 4, 16)(0, 0))
     assert(core.place(core.alloc(0, 4)) == (0, 544) && core.seen("fast") == 1)
-    core.sound(0)
   }
 
   // Clear.
@@ -413,7 +390,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.alloc(0, 0).status == NoSpace && !core.seen.contains("scan"))
     core.on(0, 2 * 512, 0)
     assert(core.place(core.alloc(0, 0)) == (0, 1))
-    core.sound(0)
   }
 
   // Latencies, from the request's acceptance to the response.
@@ -439,7 +415,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
 
   describe("the core") {
     it("keeps the rules of allocation and free") {
-      keepsTheRules()
+      withCore()(tryAll)
     }
   }
 }

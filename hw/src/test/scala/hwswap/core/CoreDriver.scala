@@ -6,9 +6,6 @@ import chisel3._
 import chisel3.simulator.Exceptions
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.{Assertions, Informing, TestSuite}
-import org.scalatest.exceptions.TestFailedException
-
-import scala.collection.mutable
 
 /** A response of the core, the cycles from the request's acceptance to it, and what a dump shows. */
 final case class Answer(
@@ -131,8 +128,6 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
   def markBad(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.markBad, device, offset, nr)
   def free(device: Int, offset: Long, nr: Int): Answer = onRange(CoreOp.free, device, offset, nr)
 
-  /** There is a table for a cluster on FREE, or there is none. */
-
   private def forCpu(op: CoreOp.Type, cpu: Int, order: Int): Answer = request(op) { r =>
     r.cpu.poke(cpu)
     r.order.poke(order)
@@ -167,9 +162,9 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
   def available(device: Int): Boolean = bit(io.devices(device).available)
   def freeSlots: Int = io.freeSlots.peek().litValue.toInt
 
-  /** The self-test of a device finds nothing, and no internal check has failed. */
-  def sound(devices: Int*): Unit = {
-    for (device <- devices)
+  /** The self-test of each device finds nothing, and no internal check has failed. */
+  def sound(): Unit = {
+    for ((line, device) <- io.devices.zipWithIndex if bit(line.claimed))
       assert(ok(check(device)).offset == 0, s"CHECK of device $device finds faults")
     io.fault.expect(false)
   }
@@ -228,28 +223,14 @@ object CoreDriver {
 }
 
 /** Tests of whole cores. */
-trait CoreTest extends ChiselSim with Peeks { this: TestSuite with Informing =>
-  private val rules = mutable.ArrayBuffer.empty[(String, CoreDriver => Unit)]
+trait CoreTest extends ChiselSim with Peeks with Cases[CoreDriver] { this: TestSuite with Informing =>
 
-  /** One rule and what shows that it is kept. */
-  protected def rule(name: String)(body: CoreDriver => Unit): Unit = rules += name -> body
-
-  /** Tries all rules on one core, which is cleared before each. All that are broken are reported. */
-  protected def keepsTheRules(): Unit =
-    withCore() { core =>
-      val broken = rules.toSeq.flatMap { case (name, body) =>
-        core.clear()
-        try {
-          body(core)
-          info(name)
-          None
-        } catch {
-          case e: TestFailedException =>
-            Some(s"${e.failedCodeFileNameAndLineNumberString.getOrElse("")} $name: ${e.getMessage}")
-        }
-      }
-      assert(broken.isEmpty, broken.mkString("\n", "\n", ""))
-    }
+  /** One rule and what shows that it is kept, on a core that is cleared before; its self-test comes at the end. */
+  protected def rule(name: String)(body: CoreDriver => Unit): Unit = inTurn(name) { core =>
+    core.clear()
+    body(core)
+    core.sound()
+  }
 
   /** Four devices, three CPUs, 16 clusters: numbers that are no power of two where they may be. */
   protected val small: Params = Params(devices = 5, cpus = 3, clusters = 16)

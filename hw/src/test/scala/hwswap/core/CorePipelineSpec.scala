@@ -149,7 +149,7 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
           core.clear()
           start(core)
           val expected = steps(core, random, 900)
-          core.sound(devices.map(_._1): _*)
+          core.sound()
           core.clear()
           start(core)
           val (offers, takes) = Seq((100, 100), (100, 60), (50, 100), (70, 70))(round - 1)
@@ -159,7 +159,7 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
           )
           for ((((step, outcome), (result, _)), i) <- expected.zip(results).zipWithIndex)
             assert(result == outcome, s"round $round, step $i: $step")
-          core.sound(devices.map(_._1): _*)
+          core.sound()
         }
       }
     }
@@ -198,7 +198,7 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
           cycles(Seq.tabulate(4)(i => Give(0, 10 + 100 * i, 90))).drop(1).forall(_ == 8),
           "parts, in the cluster just changed"
         )
-        core.sound(0)
+        core.sound()
         core.clear()
         core.on(0, 16 * Slots, 0)
         core.take(0, 0, 200)
@@ -223,7 +223,7 @@ class CorePipelineSpec extends AnyFunSpec with CoreTest with Seeded {
         for (c <- few) core.ok(core.free(0, c * Slots + 5, 1))
         val short = core.alloc(1, 7)
         assert(scan.cycles - short.cycles == 3 * (clusters.size - few.size), "cycles a scanned cluster")
-        core.sound(0)
+        core.sound()
       }
     }
   }

@@ -60,7 +60,7 @@ class CoreRandomSpec extends AnyFunSpec with CoreTest with Seeded {
       if (step % 100 == 0) {
         for (device <- devices.indices)
           assert(core.used(device) == overhead(device) + inUse(device).size)
-        core.sound(devices.indices: _*)
+        core.sound()
         dumps(core, inUse.toSeq)
       }
     }
@@ -68,7 +68,7 @@ class CoreRandomSpec extends AnyFunSpec with CoreTest with Seeded {
       core.ok(core.free(device, offset, slots))
     assert(devices.indices.map(core.used) == overhead)
     assert(core.freeSlots == devices.map(d => (d._2 + Slots - 1) / Slots * Slots).sum - overhead.sum)
-    core.sound(devices.indices: _*)
+    core.sound()
   }
 
   /** Of each cluster, what DUMP shows goes with what is in use by all that was asked for. */

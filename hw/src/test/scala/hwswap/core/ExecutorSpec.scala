@@ -26,7 +26,7 @@ class ExecutorUnderTest(implicit p: Params) extends Module {
   val move = IO(Valid(new ListMove))
   val respRoom, moveRoom = IO(Input(Bool()))
   val newHint = IO(Valid(new HintWrite))
-  val change = IO(Output(new DeviceChange))
+  val change = IO(Output(new DeviceUpdate))
   val devices = IO(Input(Vec(p.devices, new SwapDevice)))
   val unitDone = IO(Input(Bool()))
 
@@ -116,10 +116,10 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
   private val discards = Seq(false, true, false)
   private val clusters =
     Seq.tabulate(p.clusters)(c => new ModelCluster(c, bases.lastIndexWhere(_ <= c), p.slots))
-  private val hints = mutable.Map.empty[(Int, Int), Place]
+  private val hints = mutable.Map.empty[(Int, Int), HintedPlace]
   val seen: mutable.Map[String, Int] = mutable.Map.empty[String, Int].withDefaultValue(0)
 
-  private def hintOf(w: Wants): Place = hints.getOrElse((w.cpu, w.order), Place(valid = false, 0, 0, 0))
+  private def hintOf(w: Wants): HintedPlace = hints.getOrElse((w.cpu, w.order), HintedPlace(valid = false, 0, 0, 0))
 
   private def draw(): Work = random.nextInt(20) match {
     case 0 => Refused(Seq(StatusCode.BadCpu, StatusCode.BadRange, StatusCode.BadDevice)(random.nextInt(3)))
@@ -173,7 +173,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
   private def unchanged(): Unit = assert(dut.change.op.peek().litValue == DeviceOp.none.litValue)
 
   /** Slots were given: in which cluster, and whether it came from a list. */
-  private def allocates(w: Wants, c: ModelCluster, slot: Int, listed: Boolean): Place = {
+  private def allocates(w: Wants, c: ModelCluster, slot: Int, listed: Boolean): HintedPlace = {
     val end = slot + (1 << w.order) - 1
     dut.resp.bits.status.expect(StatusCode.Ok)
     dut.resp.bits.device.expect(c.device)
@@ -182,7 +182,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     val order = if (c.count == 0) w.order else c.order
     (slot to end).foreach(c.used(_) = true)
     becomes(c, if (c.count == p.slots) ClusterFlag.full else ClusterFlag.frag, order, listed)
-    Place(c.count < p.slots && end != p.slots - 1, c.device, c.number, end)
+    HintedPlace(c.count < p.slots && end != p.slots - 1, c.device, c.number, end)
   }
 
   /** The scan of a cluster failed. */
@@ -240,7 +240,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     // What was read one cycle ago, and for whom.
     var readFor = Option.empty[Option[Int]]
     var keyBefore = Option.empty[(Int, Int)]
-    var expectedHint = Option.empty[((Int, Int), Option[Place])]
+    var expectedHint = Option.empty[((Int, Int), Option[HintedPlace])]
     // The slow path: it waits, reads, opens, searches, or is not at work (none).
     var slow, slowCluster = Option.empty[Int]
     var wait_ = 0
@@ -264,7 +264,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
           bits.hint.last.expect(at.last)
           bits.hint.whole.expect(false)
         }
-        hints(key) = place.getOrElse(Place(valid = false, 0, 0, 0))
+        hints(key) = place.getOrElse(HintedPlace(valid = false, 0, 0, 0))
       }
       expectedHint = None
 
@@ -430,7 +430,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     val bits = dut.op.bits
     val hint = work match {
       case w: Wants => hintOf(w)
-      case _ => Place(valid = false, 0, 0, 0)
+      case _ => HintedPlace(valid = false, 0, 0, 0)
     }
     bits.alloc.poke(work.isInstanceOf[Wants])
     bits.free.poke(work.isInstanceOf[Frees])

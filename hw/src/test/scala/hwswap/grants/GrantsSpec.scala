@@ -15,7 +15,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
 
   private val p =
     Params(devices = 4, cpus = 2, clusters = 128, resetTimeoutLog2 = 10, grants = true)
-  private val engines = Seq("beside a core" -> p, "without a core" -> Params.grantsOnly(p))
+  private val engines = Seq("beside a core" -> p, "without a core" -> p.copy(core = false))
   private val state = RegMap.GrantState
   private val control = RegMap.GrantControl
 
@@ -182,7 +182,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     }
 
   it("has no core, command ring and swap tables where it is all of the engine, and their registers read 0") {
-    val engine = Params.grantsOnly(p)
+    val engine = p.copy(core = false)
     val text = ChiselStage.emitCHIRRTL(new HwSwap()(engine))
     for (gone <- Seq("Core", "CommandRing", "Tables", "Dma", "CpuRequests", "DmaWriteArbiter", "AxiMerge"))
       assert(s"(?m)^ *(?:public )?module $gone ".r.findFirstIn(text).isEmpty, gone)
@@ -192,7 +192,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.GrantsOnly) == 1)
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Grants) == 1)
       assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Clusters) == engine.clusters)
-      for (field <- Seq(RegMap.Caps.Tables, RegMap.Caps.Check))
+      for (field <- Seq(RegMap.Caps.Tables, RegMap.Caps.Index, RegMap.Caps.Check))
         assert(host.field(RegMap.Caps.Offset, field) == 0)
       settings()
       assert(host.read(RegMap.Control.Offset) == put(RegMap.Control.Enable, 1))

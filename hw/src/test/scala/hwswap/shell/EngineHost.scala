@@ -163,6 +163,12 @@ class EngineHost(dut: HwSwap, random: Random, eager: Int = 70, bytes: Boolean = 
     done
   }
 
+  /** A solid-state device of so many pages, listed and with write permission. */
+  def on(device: Int, pages: Int, base: Int): Unit = {
+    ok(HostCommand.prepare(device, pages, base))
+    ok(HostCommand(OpcodeCode.Swapon, device))
+  }
+
   /** Clocks until the engine has nothing to do. */
   def settle(): Unit = until("idle", 200000)(bit(dut.idle))
 }
@@ -192,6 +198,21 @@ final case class HostCommand(
     arg2: BigInt = 0,
     irq: Boolean = false
 )
+
+object HostCommand {
+
+  /** SWAPON_PREPARE of a solid-state block device of priority -1, at engine cluster `base`. */
+  def prepare(device: Int, pages: Int, base: Int): HostCommand = {
+    val flags = MemMap.DeviceFlags.Flags
+    HostCommand(
+      OpcodeCode.SwaponPrepare,
+      device,
+      arg0 = BigInt(pages) | BigInt(base) << 32,
+      arg1 = EngineHost.put(flags.Blkdev, 1) | EngineHost.put(flags.Solidstate, 1),
+      arg2 = 0xffff
+    )
+  }
+}
 
 /** A completion's fields, and RESULT as a whole. */
 final case class Done(status: Int, device: Int, slot: Long, opcode: Int, cycles: Long, result: BigInt)

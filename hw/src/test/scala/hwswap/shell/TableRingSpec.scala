@@ -15,23 +15,9 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
   private val p = Params(devices = 2, cpus = 1, clusters = 16)
   private val tables = 0x400000L
   private val pages = 5 * 512 - 30
-  private val flags = MemMap.DeviceFlags.Flags
 
   private def table(opcode: Int, slot: Long, nr: Int = 0, kinds: Int = 0, arg1: BigInt = 0, arg2: Long = 0) =
     HostCommand(opcode, 1, nr = nr, arg0 = BigInt(slot) | BigInt(kinds) << 32, arg1 = arg1, arg2 = arg2)
-
-  private def on(host: EngineHost): Unit = {
-    host.ok(
-      HostCommand(
-        OpcodeCode.SwaponPrepare,
-        1,
-        arg0 = BigInt(pages) | BigInt(4) << 32,
-        arg1 = put(flags.Blkdev, 1) | put(flags.Solidstate, 1),
-        arg2 = 0xffff
-      )
-    )
-    host.ok(HostCommand(OpcodeCode.Swapon, 1))
-  }
 
   private def life(dut: HwSwap): Unit = {
     val random = seeded()
@@ -39,7 +25,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.start()
     host.setUp()
     assert(host.run(table(OpcodeCode.TableLookup, 5)).status == StatusCode.BadDevice)
-    on(host)
+    host.on(1, pages, base = 4)
     assert(host.run(table(OpcodeCode.TableLookup, 5)).status == StatusCode.NoTable)
 
     // Two clusters with tables, the second one full of shadows with a count of 2.
@@ -84,7 +70,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.ok(HostCommand(OpcodeCode.Swapoff, 1))
     assert(host.run(HostCommand(OpcodeCode.Swapoff, 1)).status == StatusCode.BadDevice)
     host.memory.onRead = address => assert(address < tables || address >= tables + 8192, "a table that was taken")
-    on(host)
+    host.on(1, pages, base = 4)
     assert(host.run(table(OpcodeCode.TableLookup, 512 + 77)).status == StatusCode.NoTable)
     host.memory.onRead = _ => ()
     val read = host.read(RegMap.StatTableEntriesRead.Offset)
@@ -107,7 +93,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.commands = 0
     for (i <- 0 until 16) host.memory(Completions + 8 * i) = 0
     host.setUp()
-    on(host)
+    host.on(1, pages, base = 4)
     host.ok(table(OpcodeCode.TableGive, 0, nr = 1, arg2 = Target))
     host.queue(table(OpcodeCode.TableScan, 0, kinds = 64))
     host.doorbell()
@@ -117,7 +103,7 @@ class TableRingSpec extends AnyFunSpec with ChiselSim with Seeded {
     host.commands = 0
     for (i <- 0 until 16) host.memory(Completions + 8 * i) = 0
     host.setUp()
-    on(host)
+    host.on(1, pages, base = 4)
     assert(host.run(table(OpcodeCode.TableLookup, 3)).status == StatusCode.NoTable)
     assert(host.field(RegMap.Status.Offset, RegMap.Status.Fault) == 0, "STATUS.FAULT")
   }

@@ -11,6 +11,7 @@ import scala.collection.mutable
 import scala.util.Random
 import hwswap.bus.{Axi4, AxiMemory, AxiSignals, Dma}
 import hwswap.core.DeviceInfo
+import hwswap.shell.EngineHost.get
 
 /** Tables and their DMA on one AXI4 port; devices and commands are the test's. */
 class TablesUnderTest(implicit p: Params) extends Module {
@@ -476,7 +477,6 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     simulate(new TablesUnderTest()(p)) { dut =>
       val bench = new Bench(dut, random, 70, 5)
       val info = RegMap.LookupInfo
-      def get(word: BigInt, f: MapField): BigInt = word >> f.lsb & ((BigInt(1) << f.width) - 1)
       bench.same(bench.give(0, 0, 7))
       bench.same(bench.give(2, 0, 19))
       for (seq <- 1 to 120) {
