@@ -93,8 +93,9 @@ def test_the_result_has_published_and_ours_of_each_system(monkeypatch):
     assert len(result.rows) == DEVICES * (len(CASES) + len(DeviceOrder))
     assert result.rows[0].figure == "% of what is in use, one after the other, device 0: Linux 6.12"
     assert (result.rows[0].ours, result.rows[0].published) == (25.0, pytest.approx(94.4, abs=0.1))
-    assert result.grids[0].rows[0] == ["/dev/ram0", "partition", "32.0M", "1.0M", "-1"]
-    assert {grid.title for grid in result.grids} >= {
+    first = [next(column.cells) for column in result.tables[0].columns]
+    assert first == ["/dev/ram0", "partition", "32.0M", "1.0M", "-1"]
+    assert {table.title for table in result.tables} >= {
         "Linux 7.3: round robin",
         "engine, node-first: node first",
         "Linux 6.12, devices on nodes: node first",

@@ -19,7 +19,7 @@ from hwswap.guest.qemu import Guest, GuestError, Machine, counting
 from hwswap.guest.qmp import QmpError
 from hwswap.kernel import ftrace
 from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
-from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.results.schema import Figure
 from hwswap.rtl import replay
@@ -237,7 +237,7 @@ def result(seed: int) -> int:
     (OUTPUT / "demo.json").write_text(json.dumps(report, indent=1) + "\n")
     demo_table.show(report, Console(width=150 if not sys.stdout.isatty() else None))
     notes = [*demo_table.notes(report), *(check.text for check in checks)]
-    (OUTPUT / "demo.md").write_text(markdown.page(demo_table.tables(report), notes))
+    (OUTPUT / "demo.md").write_text(printed.page(demo_table.tables(report), notes))
     schema.save(
         "demo",
         figures(report),

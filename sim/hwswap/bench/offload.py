@@ -28,7 +28,7 @@ from hwswap.bench.offload_targets import FAIL, STATES, Figures
 from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine, counting
 from hwswap.guest.qmp import QmpError
-from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl.device_server import EngineServer, clocked_by_guest
 
@@ -272,7 +272,7 @@ def run(options: argparse.Namespace) -> int:
         "the engine is software that runs outside of the calls measured; in column engine it is the Verilated one, of "
         f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles away"
     )
-    (OUTPUT / "offload.md").write_text(markdown.page(tables, notes))
+    (OUTPUT / "offload.md").write_text(printed.page(tables, notes))
     missed = [target.name for target in targets if not target.met]
     for name in missed:
         print(f"bench-offload: missed: {name}", file=sys.stderr)

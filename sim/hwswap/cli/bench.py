@@ -62,8 +62,6 @@ def fill_experiments(parser: Parser) -> Run:
     options.short(parser)
     experiments.add_arguments(parser)
     options.seed(parser)
-    options.output_folder(parser, experiments.OUTPUT)
-    options.json(parser)
     return experiments.run
 
 

@@ -31,7 +31,7 @@ _TIMES = 5
 """How often a command is sent that arrives in part (sim/guest/init)."""
 
 
-class GuestError(Exception):
+class GuestError(RuntimeError):
     """The guest did not boot, died, or its kernel complained."""
 
 

@@ -22,7 +22,7 @@ from rich.table import Table
 from hwswap.guest.qemu import Guest, GuestError, Machine, counting
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
-from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl.device_server import clocked_by_guest
 
@@ -240,7 +240,7 @@ def run(options: argparse.Namespace) -> int:
         *(["kernels with lock statistics: what they count takes instructions, too"] if options.locks else []),
         "instructions are those of one guest CPU, blind to waiting and cache misses; the engine's own are not in them",
     ]
-    (output / f"{name}.md").write_text(markdown.page(views, notes))
+    (output / f"{name}.md").write_text(printed.page(views, notes))
     print("\n".join(notes))
     for failure in report["failures"]:
         print(f"bench loads: {failure}", file=sys.stderr)
