@@ -188,7 +188,7 @@ bench-locks: guest model-grants-only ## how often swap's locks are taken under t
 	@$(B) kernel-lockstat modules-lockstat guest-lockstat kernel-unpatched-lockstat
 	@$(ENV) python -m hwswap bench loads --locks $(if $(SHORT),--short) $(LOADS)
 
-bench-engine: model ## cycles of the engine on recorded traces, beside the targets: build/bench-engine
+bench-engine: model ## cycles of the engine on recorded traces, beside the targets
 	@$(ENV) python -m hwswap bench engine
 
 # ONLY="swapoff offsets cache": these alone; "devices fallbacks" need guests, and are made when they are named.

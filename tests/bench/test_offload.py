@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.bench import fallbacks, offload, offload_targets
+from hwswap.bench.targets import Target
 from hwswap.guest.qemu import GuestError
 
 
@@ -34,7 +35,7 @@ def figures(**columns: str) -> offload_targets.Figures:
     )
 
 
-def missed(targets: list[offload_targets.Target]) -> list[str]:
+def missed(targets: list[Target]) -> list[str]:
     """Return which targets are missed."""
     return [target.name for target in targets if not target.met]
 

@@ -14,7 +14,6 @@ def fill_engine(parser: Parser) -> Run:
         "operation, order and path, what holds them up, and what falls back under which policy."
     )
     engine_cycles.add_arguments(parser)
-    options.output_folder(parser, engine_cycles.OUTPUT)
     options.jobs(parser)
     return engine_cycles.run
 
@@ -25,9 +24,7 @@ def fill_tables(parser: Parser) -> Run:
 
     parser.describe(swap_tables)
     options.short(parser)
-    swap_tables.add_arguments(parser)
     options.seed(parser)
-    options.output_folder(parser, swap_tables.OUTPUT)
     return swap_tables.run
 
 

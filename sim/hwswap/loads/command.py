@@ -140,10 +140,7 @@ def tables(report: Report) -> list[Table]:
     """Returns a table for each load: a row a figure, a column a kernel or mode. Rows that say nothing are left out."""
     views = []
     for name, columns in report["loads"].items():
-        view = Table(title=f"{name}: {report['titles'][name]}")
-        view.add_column("median (least to greatest)")
-        for column in columns:
-            view.add_column(column, justify="right")
+        view = printed.table(f"{name}: {report['titles'][name]}", ("median (least to greatest)", *columns))
         values = {column: spread(runs) for column, runs in columns.items()}
         for row in next(iter(values.values())):
             cells = [values[column][row] for column in columns]
@@ -187,17 +184,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measures; what stops it is said in one message. Returns 1 if bytes came back wrong or nothing was swapped."""
+    """Measure; return 1 if bytes came back wrong or nothing was swapped."""
     started = time.monotonic()
     if options.short:
         options.loads = options.loads or list(SHORT_LOADS)
         options.runs, options.scale = 1, SHORT_SCALE
     options.columns = options.columns or list(LOCK_COLUMNS if options.locks else DEFAULT)
     if options.locks and "tuned" in options.columns:
-        print(
-            "bench loads: there is no tuned kernel with lock statistics: leave tuned out of --columns", file=sys.stderr
-        )
-        return 1
+        raise ValueError("there is no tuned kernel with lock statistics: leave tuned out of --columns")
     loads = catalogue.loads(options.loads)
     output: Path = options.output
     output.mkdir(parents=True, exist_ok=True)
@@ -206,11 +200,7 @@ def run(options: argparse.Namespace) -> int:
     def keep(report: Report) -> None:
         (output / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
 
-    try:
-        report = measure(loads, options, keep)
-    except GuestError as error:
-        print(f"bench loads: {error}", file=sys.stderr)
-        return 1
+    report = measure(loads, options, keep)
     schema.save(
         f"bench-{name}",
         [
