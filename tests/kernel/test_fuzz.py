@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of what a kernel answers; no guest is started."""
 
-import json
 from collections import Counter
 
 import pytest
@@ -207,8 +206,3 @@ def test_waves_are_of_the_first_engine_that_has_room(tmp_path, monkeypatch, cpus
     monkeypatch.setattr(fuzz.replay, "replay", replayed)
     assert main(["fuzz", "--replay", str(path), "--waves", str(tmp_path / "a.fst")]) == 0
     assert given[0] == (f"{build}-wave", True) and not any(waves for _, waves in given[1:])
-
-
-def test_what_was_counted_is_a_json_file():
-    report = json.loads(json.dumps(fuzz.figures(9, counted(), ["a fault"], 1.23)))
-    assert report["seed"] == 9 and report["faults"] == ["a fault"] and report["seconds"] == 1.2

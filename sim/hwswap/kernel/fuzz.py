@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from rich.table import Table
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.model.golden import Allocator
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.project import artifacts, paths, provenance
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.stimulus import kernel_streams
@@ -372,38 +372,10 @@ def unlike(tally: Tally) -> list[str]:
     ]
 
 
-def figures(seed: int, tally: Tally, faults: Sequence[str], seconds: float) -> dict[str, Any]:
-    """Return what goes into the JSON file."""
-    return {
-        "commit": provenance.commit(),
-        "patches": provenance.patches(),
-        "qemu": provenance.qemu(),
-        "seed": seed,
-        "operations": tally.operations,
-        "seconds": round(seconds, 1),
-        "allocations by where they ended, by the golden model": dict(sorted(tally.paths.items())),
-        "clusters taken off lists": dict(sorted(tally.taken.items())),
-        "operations on kernels that count these": tally.traced,
-        "allocated": dict(sorted(tally.allocated.items())),
-        "failed": dict(sorted(tally.failed.items())),
-        "events": dict(sorted(tally.events.items())),
-        "operations by engine": dict(sorted(tally.engines.items())),
-        "operations by kernel": dict(sorted(tally.kernels.items())),
-        "streams by devices": dict(sorted(tally.devices.items())),
-        "streams by CPUs": dict(sorted(tally.cpus.items())),
-        "clusters of the largest device": tally.largest,
-        "faults": list(faults),
-    }
-
-
 def table(tally: Tally) -> Table:
     """Return orders, paths and events, each with its minimum."""
-    view = Table(title="what the operations were")
-    for name in ("", "number", "at least"):
-        view.add_column(name, justify="left" if not name else "right")
-    for name, number, least in requirements(tally):
-        view.add_row(name, f"{number:,}", f"{least:,}")
-    return view
+    rows = ((name, f"{number:,}", f"{least:,}") for name, number, least in requirements(tally))
+    return printed.table("what the operations were", ("", "number", "at least"), rows)
 
 
 def again_from(path: Path, waves: Path | None, console: Console) -> int:
@@ -471,14 +443,15 @@ def run(options: argparse.Namespace) -> int:
             faults += unlike(tally)
             if options.operations >= ENOUGH:
                 faults += missing(tally)
-    report = figures(seed, tally, faults, time.monotonic() - began)
+    report = provenance.made_with() | {"seed": seed, "seconds": round(time.monotonic() - began, 1)}
+    report |= asdict(tally) | {"faults": faults}
     path = options.output / "fuzz.json"
     path.write_text(json.dumps(report, indent=2) + "\n")
     schema.save(
         "fuzz",
         [
-            schema.Figure("random operations", "", report["operations"], "operations"),
-            schema.Figure("operations with another answer", "", len(faults), "operations", {}, 0),
+            schema.Figure("random operations", "", tally.operations, "operations"),
+            schema.exact("operations with another answer", len(faults), "operations"),
         ],
         title="Random operations: kernels, golden model and RTL",
         command=f"make fuzz OPERATIONS={options.operations} SEED={seed}",

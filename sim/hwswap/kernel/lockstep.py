@@ -32,7 +32,7 @@ from rich.table import Table
 from hwswap.compare import check
 from hwswap.compare.forced import GONE, RECLAIMED_CLUSTER, RECLAIMED_SLOTS, SKIPPED
 from hwswap.kernel import convert, recordings
-from hwswap.project import paths, processes, provenance
+from hwswap.project import paths, printed, processes, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.traces import trace
@@ -221,29 +221,18 @@ def missing(rows: Iterable[Row], minimum: dict[str, int]) -> dict[str, int]:
     return {name: least - counts[name] for name, least in minimum.items() if counts[name] < least}
 
 
-def best(rows: Sequence[Row], lacking: dict[str, int], under_way: Counter[str]) -> str:
-    """Return the workload whose next recording brings most of what is missing, for its decisions' worth of time.
-
-    Recordings under way count as if they were done and had brought as much as those before them.
-    """
+def best(rows: Sequence[Row], lacking: dict[str, int]) -> str:
+    """Return the workload whose next recording brings most of what is missing, for its decisions' worth of time."""
     yields: dict[str, Counter[str]] = {}
     for row in rows:
-        workload = row.name.rpartition("-")[0]
-        of = yields.setdefault(workload, Counter())
+        of = yields.setdefault(row.name.rpartition("-")[0], Counter())
         of.update(row.coverage)
         of["recordings"] += 1
-    left = dict(lacking)
-    for workload, number in under_way.items():
-        of = yields.get(workload, Counter())
-        for name in left:
-            left[name] -= number * of[name] // max(of["recordings"], 1)
-    left = {name: number for name, number in left.items() if number > 0} or lacking
 
     def worth(workload: str) -> float:
         of = yields[workload]
-        times = max(of["recordings"], 1)
-        share = sum(min(of[name] / times / number, 1.0) for name, number in left.items())
-        return share / (20_000 + of[DECISIONS] / times)  # booting takes as long as so many decisions
+        share = sum(min(of[name] / of["recordings"] / number, 1.0) for name, number in lacking.items())
+        return share / (20_000 + of[DECISIONS] / of["recordings"])  # booting takes as long as so many decisions
 
     return max(sorted(yields), key=worth)
 
@@ -271,7 +260,7 @@ def record_all(
             while not any(row.difference for row in rows):
                 lacking = missing(rows, minimum)
                 while len(under_way) < jobs and (waiting or (lacking and rows)):
-                    workload = waiting.pop(0) if waiting else best(rows, lacking, Counter(under_way.values()))
+                    workload = waiting.pop(0) if waiting else best(rows, lacking)
                     future = pool.submit(run_workload, workload, seed + seeds[workload], fresh)
                     progress.console.print(
                         f"{workload}-{seed + seeds[workload]} begins", highlight=False, soft_wrap=True
@@ -308,9 +297,8 @@ def sentence(row: Row) -> str:
 
 def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
     """Return the traces, the forced decisions by cause, and the coverage as tables."""
-    traces = Table(title="Kernel, golden model and RTL in lock-step")
-    for name in ("trace", "CPUs", "decisions", "equal on the model", "equal on the RTL", "steps forced"):
-        traces.add_column(name, justify="left" if name == "trace" else "right", overflow="fold")
+    heads = ("trace", "CPUs", "decisions", "equal on the model", "equal on the RTL", "steps forced")
+    traces = printed.table("Kernel, golden model and RTL in lock-step", heads)
     for row in sorted(rows, key=lambda row: row.name):
         model = "DIFFERS" if row.difference and "RTL" not in row.seconds else f"{row.decisions:,}"
         equal = "DIFFERS" if row.difference else f"{row.compared:,}" if row.compared else "-"
@@ -323,20 +311,14 @@ def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
     traces.add_section()
     compared = f"{sum(row.compared for row in rows):,}"
     traces.add_row("all", "", f"{every:,}", f"{every:,}", compared, f"{causes.total():,}")
-    by_cause = Table(title="Forced, by cause")
-    by_cause.add_column("cause")
-    by_cause.add_column("times", justify="right")
-    by_cause.add_column("%", justify="right")
-    for cause, number in causes.most_common():
-        by_cause.add_row(cause, f"{number:,}", f"{100 * number / max(every, 1):.4f}")
-    covered = Table(title="Covered, as the kernel's details tell")
-    covered.add_column("what")
-    covered.add_column("number", justify="right")
-    covered.add_column("at least", justify="right")
-    for name in MINIMUM:
-        least = minimum.get(name)
-        covered.add_row(name, f"{counts[name]:,}", "-" if least is None else f"{least:,}")
-    return [traces, by_cause, covered]
+    shares = ((cause, f"{number:,}", f"{100 * number / max(every, 1):.4f}") for cause, number in causes.most_common())
+    by_cause = printed.table("Forced, by cause", ("cause", "times", "%"), shares)
+    turns = ((name, f"{counts[name]:,}", f"{minimum[name]:,}" if name in minimum else "-") for name in MINIMUM)
+    return [
+        traces,
+        by_cause,
+        printed.table("Covered, as the kernel's details tell", ("what", "number", "at least"), turns),
+    ]
 
 
 def too_many(where: str, forced: int, every: int, how: str, share: float) -> list[str]:
@@ -421,9 +403,7 @@ def finish(rows: Sequence[Row], seed: int | None, minimum: dict[str, int], outpu
             schema.Figure("decisions", "", sum(row.decisions for row in rows), "decisions"),
             schema.Figure("decisions of one CPU, on the RTL too", "", sum(row.compared for row in rows), "decisions"),
             schema.Figure("forced", "", sum(sum(row.causes.values()) for row in rows), "steps"),
-            schema.Figure(
-                "recordings with a difference", "", sum(bool(row.difference) for row in rows), "traces", {}, 0
-            ),
+            schema.exact("recordings with a difference", sum(bool(row.difference) for row in rows), "traces"),
         ],
         title="Kernel, golden model and RTL in lock-step",
         command="make lockstep",
