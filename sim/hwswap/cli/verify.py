@@ -101,7 +101,6 @@ def fill_coverage(parser: Parser) -> Run:
 
     parser.describe(rtl_coverage)
     options.short(parser)
-    rtl_coverage.add_arguments(parser)
     return rtl_coverage.run
 
 

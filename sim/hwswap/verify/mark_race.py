@@ -278,19 +278,12 @@ def run(options: argparse.Namespace) -> int:
             show(case, outcome)
     OUT.print(report(results))
     seconds = round(time.monotonic() - begin, 1)
-    values = {
-        "commit": provenance.commit(),
-        "seconds": seconds,
-        "cases": [
-            {"name": case.name, "what": case.what, "expected": "holds" if case.holds else "counterexample"}
-            | {"result": "holds" if outcome.wrong is None else "counterexample"}
-            | {"rules": described(case.rules)}
-            | asdict(outcome)
-            for case, outcome in results
-        ],
-    }
+    cases = [{**asdict(case), "as expected": expected(case, outcome), **asdict(outcome)} for case, outcome in results]
+    values = {"commit": provenance.commit(), "seconds": seconds, "cases": cases}
     options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "marks-race.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
+    (options.output / "marks-race.json").write_text(
+        json.dumps(values, indent=2, sort_keys=True, default=lambda of: of.value) + "\n"
+    )
     OUT.print(
         f"marks-race: {len(results)} cases, {sum(outcome.states for _, outcome in results):,} states; "
         f"{sum(outcome.wrong is None for _, outcome in results)} hold, "
@@ -302,9 +295,3 @@ def run(options: argparse.Namespace) -> int:
     if bad:
         ERR.print(f"marks-race: not as expected: {', '.join(bad)}", soft_wrap=True)
     return 1 if bad else 0
-
-
-def described(rules: Rules) -> dict[str, object]:
-    """Return a case's rules for JSON."""
-    values = asdict(rules)
-    return values | {name: values[name].value for name in ("memory", "bus", "reader")} | {"mark": list(rules.mark)}

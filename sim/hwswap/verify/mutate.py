@@ -47,8 +47,8 @@ PASS = 0.9
 NONE = "none"
 """What a survivor is that is proved to be no fault: it changes nothing, in whatever state and with whatever input."""
 
-SHORT = 100
-"""Faults of a short run."""
+SHORT, SAMPLE = 100, 1
+"""Faults of a short run, and the seed that draws them."""
 
 OUT_OF_TIME = "out of time"
 """What a survivor is of which a proof was ended by the time it took: a survivor, and named."""
@@ -465,17 +465,14 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], s
     }
 
 
-def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: int) -> int:
-    """Try all faults of an engine, or some; print the score; return the exit status."""
+def mutate(engine: Seeded, short: bool, jobs: int) -> int:
+    """Try all faults of an engine, in the short form some; print the score; return the exit status."""
     seed, listed = make_mutants.load(paths.need(engine.mutants))
     paths.need(engine.model)
     tests = engine.write_tests()
     numbers = [mutant.number for mutant in listed]
-    count = SHORT if short else count
-    if count is not None:
-        if not 1 <= count <= len(numbers):
-            raise MutateError(f"--count is {count}: choose 1 to {len(numbers)}")
-        numbers = sorted(random.Random(sample).sample(numbers, count))
+    if short:
+        numbers = sorted(random.Random(SAMPLE).sample(numbers, SHORT))
     begin = time.monotonic()
     results = Results(engine.folder / "results.jsonl", os.path.realpath(engine.model), tests)
     try_all(engine, numbers, jobs, results)
@@ -485,7 +482,6 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
     outcomes = [one if one.by else replace(one, how=proofs.known[one.number]) for one in outcomes]
     values = report(outcomes, listed, seed)
     values["seconds"] = round(time.monotonic() - begin, 1)
-    values["sample"] = sample if count is not None else None
     (engine.folder / "mutate.json").write_text(json.dumps(values, indent=2) + "\n")
     schema.save(
         "mutate",
@@ -507,7 +503,7 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
         f"no verdict on {values['without_verdict']}, which count as not found, as do {values['proofs_out_of_time']} "
         f"of which a proof was ended by time; raw: {values['killed']} of "
         f"{values['seeded']}, {100 * values['killed'] / values['seeded']:.1f} % "
-        f"(seed {seed}{f', sample {sample}' if count is not None else ''}); {values['seconds']:.0f} s",
+        f"(seed {seed}); {values['seconds']:.0f} s",
         highlight=False,
         soft_wrap=True,
     )
@@ -516,8 +512,6 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument("--count", type=int, metavar="N", help="N faults only, drawn by --sample")
-    parser.add_argument("--sample", type=int, default=1, help="seed of that draw (default 1)")
     parser.add_argument("--fault", type=int, metavar="N", help="run this fault again, with waves if they were built")
 
 
@@ -527,4 +521,4 @@ def run(options: argparse.Namespace, engine: Seeded = ENGINE) -> int:
     if options.fault is not None:
         engine.write_tests()
         return again(engine, options.fault)
-    return mutate(engine, options.short, options.count, options.jobs, options.sample)
+    return mutate(engine, options.short, options.jobs)

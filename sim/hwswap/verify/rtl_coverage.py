@@ -26,7 +26,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hwswap.kernel import convert
-from hwswap.project import paths, provenance
+from hwswap.project import paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.stimulus.registry import SCRIPTS, STREAMS
@@ -229,9 +229,7 @@ def simulate(engine: Engine, todo: list[Job]) -> None:
 
 def table_of(summary: Summary) -> Table:
     """Return what was reached of each module as a table."""
-    table = Table(title="coverage of the engine's Verilog")
-    for name in ("module", "lines", "", "toggles", ""):
-        table.add_column(name, justify="left" if name == "module" else "right")
+    table = printed.table("coverage of the engine's Verilog", ("module", "lines", "", "toggles", ""))
     for module in sorted({module for module, _ in summary.tallies}):
         cells = []
         for kind in ("line", "toggle"):
@@ -282,12 +280,6 @@ def report_code(summary: Summary, goals: Mapping[str, float], folder: Path) -> t
     }
 
 
-def shares(document: Mapping[str, Any]) -> str:
-    """Return the shares that coverage.json has as a phrase."""
-    parts = [(kind, document[kind]) for kind in ("line", "toggle")]
-    return ", ".join(f"{kind}s {100 * found['reached'] / max(found['points'], 1):.1f} %" for kind, found in parts)
-
-
 def report(summary: Summary, functional: Functional, short: bool, folder: Path = ENGINE.folder) -> int:
     """Print and write what was reached of the engine with its clusters on chip; return the exit status."""
     status, document = report_code(summary, SHORT_GOALS if short else GOALS, folder)
@@ -312,18 +304,10 @@ def report(summary: Summary, functional: Functional, short: bool, folder: Path =
         "coverage",
         [
             *(
-                schema.Figure(
-                    f"{kind}s reached",
-                    "",
-                    round(100 * document[kind]["reached"] / max(document[kind]["points"], 1), 2),
-                    "%",
-                    {},
-                    0.01,
-                    "more",
-                )
+                schema.Figure(f"{kind}s reached", "", round(100 * summary.total(kind).share, 2), "%", {}, 0.01, "more")
                 for kind in ("line", "toggle")
             ),
-            schema.Figure("functional bins missed", "", len(missed), "bins", {}, 0, "less"),
+            schema.exact("functional bins missed", len(missed), "bins", "less"),
         ],
         title="What the simulations reach of the engine",
         command="make coverage" + " SHORT=1" * short,
@@ -331,26 +315,17 @@ def report(summary: Summary, functional: Functional, short: bool, folder: Path =
         leaves_out="what is waived (tests/coverage/waivers.toml)",
         short=short,
     )
-    OUT.print(f"{shares(document)}, functional {bins - len(missed)} of {bins} bins", highlight=False)
+    reached = ", ".join(f"{kind}s {100 * summary.total(kind).share:.1f} %" for kind in ("line", "toggle"))
+    OUT.print(f"{reached}, functional {bins - len(missed)} of {bins} bins", highlight=False)
     return status
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's own arguments."""
-    parser.add_argument("--report-only", action="store_true", help="add up the files of the last run, code only")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run everything and report; return the exit status."""
     functional = Functional()
-    try:
-        waivers = read_waivers(WAIVERS)
-        if not options.report_only:
-            simulate(ENGINE, list(jobs(options.short, functional)))
-            if not options.short:
-                with ERR.status("cocotb"):
-                    cocotb(ENGINE.folder)
-        return report(summarise(ENGINE.counts(), waivers), functional, options.short or options.report_only)
-    except (CoverageError, replay.ReplayError) as error:
-        ERR.print(f"hwswap: {error}", soft_wrap=True, highlight=False)
-        return 1
+    waivers = read_waivers(WAIVERS)
+    simulate(ENGINE, list(jobs(options.short, functional)))
+    if not options.short:
+        with ERR.status("cocotb"):
+            cocotb(ENGINE.folder)
+    return report(summarise(ENGINE.counts(), waivers), functional, options.short)
