@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hwswap.cli.parser import Parser
-from hwswap.cli.verify import fill_lockstep
+from hwswap.cli import main as cli
 from hwswap.kernel import lockstep, recordings
 from hwswap.kernel.lockstep import Row, best, faults, figure, finish, missing, total
 from hwswap.project.paths import ROOT
@@ -282,9 +281,7 @@ def test_the_long_form_is_fresh_unless_told_otherwise(arguments, fresh, seed, mo
     asked = []
     monkeypatch.setattr(lockstep, "record_all", lambda *args, **named: asked.append((args[0], named["fresh"])) or [])
     monkeypatch.setattr(lockstep, "finish", lambda *args: 0)
-    parser = Parser()
-    fill_lockstep(parser)
-    assert lockstep.run(parser.parse_args(arguments)) == 0
+    assert cli.main(["lockstep", *arguments]) == 0
     ((got, was_fresh),) = asked
     assert was_fresh == fresh
     assert got == seed or (seed is None and got > 1)

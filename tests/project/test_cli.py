@@ -210,7 +210,8 @@ def test_bad_usage_is_one_sentence_and_status_2(arguments, capsys):
 
 
 def test_a_package_that_is_missing_is_one_sentence_and_status_1(capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, "hwswap_soc.boards", raising=False)
+    for name in ("hwswap_soc.boards", "hwswap_soc.boards.flash"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "hwswap_soc", None)
     assert cli.main(["soc", "flash"]) == 1
     said = capsys.readouterr().err

@@ -202,7 +202,7 @@ def fill_stream(parser: Parser) -> Run:
         "Write random operations on random devices with the golden model's decisions.\n"
         "The same arguments give the same file."
     )
-    shared.seed(parser, shared.REQUIRED)
+    shared.seed(parser, default=shared.REQUIRED)
     parser.add_argument("--ops", type=int, required=True, metavar="N", help="number of records")
     shared.output_file(parser)
     defaults = {name: spec.default for name, spec in stream.Shape.__dataclass_fields__.items()}

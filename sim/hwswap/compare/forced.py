@@ -10,9 +10,8 @@ Where the outcome depends on what only the kernel could know, the trace is follo
 its cause. On one CPU there is no cause but memory, sleep and reclaim.
 """
 
-import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +21,6 @@ from hwswap.compare.operations import in_use, step
 from hwswap.compare.outcome import Difference, Outcome, place
 from hwswap.model.clusters import Cluster, Device, Slots
 from hwswap.model.follower import Follower, Mismatch
-from hwswap.model.golden import Allocator
 from hwswap.model.rows import BLOCK, SLOTS
 from hwswap.model.search import Search_
 from hwswap.model.steps import (
@@ -51,78 +49,6 @@ GONE = "the remembered device was going"
 
 SOON = 64
 """Records in which an event can come later than what it tells of."""
-
-TURNS = (Op.SWAPON, Op.SWAPOFF_BEGIN)
-"""Records with which a device's size comes to that of all swap, or leaves it."""
-
-
-def names_its_cpu(record: Record) -> bool:
-    """Tell whether a record says on which CPU it was made."""
-    return record.op in (Op.ALLOC, Op.FREE) or record.op >= FIRST_DETAIL
-
-
-def in_the_middle(records: Sequence[Record], at: int, cpus: int) -> Iterator[Record]:
-    """Yield the ALLOC or FREE that each CPU but that of record `at` may be in the middle of there.
-
-    The kernel counts slots before it records that they were given or freed, and holds their cluster's lock from then
-    to there: so it can only be the CPU's next record, but for a device that comes to the available list or leaves it.
-    """
-    seen = {records[at].cpu} if names_its_cpu(records[at]) else set()
-    for record in itertools.islice(records, at + 1, None):
-        if len(seen) == cpus:
-            return
-        if names_its_cpu(record) and record.op != Op.AVAILABLE and record.cpu not in seen:
-            seen.add(record.cpu)
-            if slots_of(record):
-                yield record
-
-
-def slots_of(record: Record) -> int:
-    """Return how many slots a record gives or frees."""
-    if record.op == Op.FREE:
-        return record.b
-    return 1 << record.order if record.op == Op.ALLOC and record.type != FAILED else 0
-
-
-def turned(records: Sequence[Record], first: int, last: int, type_: int) -> bool:
-    """Tell whether a device is turned on or off from record `first` until soon behind record `last`."""
-    return any(record.op in TURNS and record.type == type_ for record in records[first : last + SOON])
-
-
-def since_last(records: Sequence[Record], at: int) -> Iterator[Record]:
-    """Yield what others have recorded since the record that the CPU of record `at` made before that."""
-    for before in range(at - 1, -1, -1):
-        record = records[before]
-        if record.cpu == records[at].cpu and names_its_cpu(record):
-            return
-        yield record
-
-
-def half_used_near(
-    records: Sequence[Record], at: int, cpus: int, model: Allocator, others: Collection[Record] = ()
-) -> set[bool]:
-    """Return what a CPU may have been told that asked, before record `at`, whether more than half is used.
-
-    Others may be in the middle of an allocation or a free then, or have come to their records since: what was read was
-    read behind the CPU's record before. Further `others` may count, or not. Devices change the size of all swap just
-    before it is recorded that they are turned on, and just behind it that they are turned off.
-    """
-    since = list(since_last(records, at))
-    coming, gone = records[at : at + SOON], records[max(at - SOON, 0) : at]
-    resized = any(record.op in TURNS for record in (*others, *since))
-    resized |= any(record.op == Op.SWAPON for record in coming)
-    if resized or any(record.op == Op.SWAPOFF_BEGIN for record in gone):
-        return {False, True}
-    more = fewer = sum(map(slots_of, others))
-    for counted, record in (
-        *((True, one) for one in in_the_middle(records, at, cpus)),
-        *((False, one) for one in since),
-    ):
-        if (record.op == Op.ALLOC) == counted:
-            more += slots_of(record)
-        else:
-            fewer += slots_of(record)
-    return {model.half_used_with(change) for change in (more, 0, -fewer)}
 
 
 @dataclass
@@ -371,13 +297,16 @@ class ForcedReplay:
         running.advance(record.b != NO_MEMORY)
 
     def half_used(self, record: Record) -> None:
-        """Compare whether more than half is used; where others may have changed it just then, the trace is followed."""
+        """Compare whether more than half is used.
+
+        On several CPUs others may have counted slots just then that they record later, or a device's size may come or
+        go: there the trace is followed.
+        """
         running = self.run(record)
         if not isinstance(running.step, HalfUsed):
             raise self.unexpected(running, "asked whether half is used")
         if bool(record.a) != self.model.half_used:
-            cpus = self.trace.header.cpus
-            if cpus == 1 or bool(record.a) not in half_used_near(self.trace.records, self.at, cpus, self.model):
+            if self.trace.header.cpus == 1:
                 raise Mismatch(f"half used: {bool(record.a)}", f"half used: {self.model.half_used}")
             self.forced[OTHER_MOMENT] += 1
         running.advance(bool(record.a))
@@ -535,36 +464,22 @@ class ForcedReplay:
             self.model.available.remove(device)
 
     def quiet(self) -> None:
-        """Compare the available list while no allocation is under way and no device in between."""
+        """Compare the available list while no allocation is under way and no device in between.
+
+        On several CPUs a free may be under way: `swap_usage_sub()` comes before its record. What they find on the list
+        is compared at each visit.
+        """
         if self.running:
             return
         for device in self.model.devices.values():
             if self.consistent(device):
                 self.unsettled.discard(device.type)
-            elif device.type not in self.unsettled and not self.being_freed(device):
+            elif device.type not in self.unsettled and self.trace.header.cpus == 1:
                 there = device in self.model.available
                 raise Mismatch(
                     f"device {device.type} {'' if there else 'not '}available",
                     f"{device.used} of {device.total} slots in use",
                 )
-
-    def being_freed(self, device: Device) -> bool:
-        """Tell whether a CPU is in the middle of a free that keeps a full device on the available list.
-
-        `swap_usage_sub()` comes before the record of the free. An allocation of another CPU in between, which takes the
-        last slots as far as the records tell, does not find the device full. The CPU holds the cluster's lock there, so
-        the free is the next thing that is recorded of it.
-        """
-        if device not in self.model.available or not device.writeok:
-            return False
-        seen: set[int] = set()
-        for record in itertools.islice(self.trace.records, self.at + 1, None):
-            if record.cpu not in seen and record.op == Op.FREE and record.type == device.type:
-                return True
-            seen.add(record.cpu)
-            if len(seen) == self.trace.header.cpus:
-                break
-        return False
 
     def discard_take(self, record: Record) -> None:
         """Compare the cluster that is discarded next."""
