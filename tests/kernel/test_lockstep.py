@@ -217,23 +217,19 @@ def test_what_a_recording_is_made_with_is_in_its_key(what, cache):
     assert recordings.place("hogs", 1) != first
 
 
-def test_the_version_of_qemu_is_in_the_key(cache, monkeypatch):
-    first = recordings.place("hogs", 1)
-    monkeypatch.setenv("VERSION", "2")
-    assert recordings.place("hogs", 1) != first
+def test_versions_and_needs_are_in_the_key(cache, tmp_path, monkeypatch):
+    """QEMU's version, and a folder that a workload needs."""
+    monkeypatch.setattr(recordings, "needs", lambda workload, text: [tmp_path / "redis"])
+    (tmp_path / "redis").mkdir()
+    keys = []
+    for version, content in (("1", "1"), ("2", "1"), ("2", "2")):
+        monkeypatch.setenv("VERSION", version)
+        (tmp_path / "redis/redis-server").write_text(content)
+        keys.append(recordings.place("redis-bgsave", 1))
+    assert len(set(keys)) == 3
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        "sim/guest/workloads/hogs.sh",
-        "sim/hwswap/guest/qemu.py",
-        "sim/hwswap/guest/initramfs.py",
-        "sim/hwswap/kernel/ftrace.py",
-        "sim/hwswap/kernel/record.py",
-        "sim/hwswap/traces/records.py",
-    ],
-)
+@pytest.mark.parametrize("what", ["sim/guest/workloads/hogs.sh", *recordings.SOURCES])
 def test_the_sources_of_guest_and_recorder_are_in_the_key(what, cache, tmp_path, monkeypatch):
     """QEMU's arguments, the archive with the job, the machine that a workload asks for, what becomes of the text."""
     clone = tmp_path / "clone"
@@ -242,18 +238,11 @@ def test_the_sources_of_guest_and_recorder_are_in_the_key(what, cache, tmp_path,
     monkeypatch.setattr(recordings.paths, "ROOT", clone)
     monkeypatch.setattr(recordings, "WORKLOADS", clone / "sim/guest/workloads")
     first = recordings.place("hogs", 1)
-    with (clone / what).open("a") as file:
-        file.write("# another line\n")
-    assert recordings.place("hogs", 1) != first
-
-
-def test_what_a_workload_needs_is_in_its_key(cache, tmp_path, monkeypatch):
-    (tmp_path / "redis").mkdir()
-    (tmp_path / "redis/redis-server").write_text("1")
-    monkeypatch.setattr(recordings, "needs", lambda workload, text: [tmp_path / "redis"])
-    first = recordings.place("redis-bgsave", 1)
-    (tmp_path / "redis/redis-server").write_text("2")
-    assert recordings.place("redis-bgsave", 1) != first
+    for file in [clone / what] if (clone / what).is_file() else (clone / what).glob("*.py"):
+        before = file.read_text()
+        file.write_text(f"{before}# another line\n")
+        assert recordings.place("hogs", 1) != first
+        file.write_text(before)
 
 
 def test_the_last_line_says_what_came_out_of_the_cache():
@@ -286,12 +275,6 @@ def test_the_long_form_is_fresh_unless_told_otherwise(arguments, fresh, seed, mo
     assert was_fresh == fresh
     assert got == seed or (seed is None and got > 1)
     assert f"from seed {got} on" in capsys.readouterr().out
-
-
-def test_every_workload_is_part_of_a_run():
-    from hwswap.kernel.record import workloads
-
-    assert sorted([*lockstep.WORKLOADS, "brief", "readahead"]) == workloads()
 
 
 STOPPED = """

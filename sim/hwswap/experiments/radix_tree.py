@@ -38,9 +38,7 @@ class Tree:
         """By level, entries by their place there: their index, without as many low bits as the level leaves out."""
 
     def count(self, index: int, entries: int) -> None:
-        """Count an entry at an index, or one less; a KeyError tells that there is none."""
-        if self.places[0][index] + entries not in (0, 1):
-            raise KeyError(index)
+        """Count an entry at an index more (1), or one less (-1)."""
         for level, places in enumerate(self.places):
             places[index >> BITS * level] += entries
             if not places[index >> BITS * level]:
@@ -48,10 +46,13 @@ class Tree:
 
     def store(self, index: int) -> None:
         """Put an entry at an index."""
-        self.count(index, 1)
+        if index not in self.places[0]:
+            self.count(index, 1)
 
     def erase(self, index: int) -> None:
-        """Take the entry of an index away."""
+        """Take the entry of an index away; a KeyError tells that there is none."""
+        if index not in self.places[0]:
+            raise KeyError(index)
         self.count(index, -1)
 
     @property

@@ -32,26 +32,15 @@ from rich.table import Table
 from hwswap.compare import check
 from hwswap.compare.forced import GONE, RECLAIMED_CLUSTER, RECLAIMED_SLOTS, SKIPPED
 from hwswap.kernel import convert, recordings
+from hwswap.kernel.record import workloads
 from hwswap.project import paths, printed, processes, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.traces import trace
 from hwswap.traces.turns import DECISIONS, MINIMUM, coverage
 
-WORKLOADS = (
-    "fragmented",
-    "huge",
-    "discard",
-    "reclaim",
-    "hogs",
-    "swarm",
-    "near-full",
-    "random-churn",
-    "rotating",
-    "sequential-mixed-orders",
-    "redis-bgsave",
-)
-"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone."""
+NOT_RECORDED = ("brief", "readahead")
+"""Workloads that no run records: one for quick checks alone, and one of another subject."""
 
 LONG = 10_000_000
 """Decisions of a long run."""
@@ -237,13 +226,11 @@ def best(rows: Sequence[Row], lacking: dict[str, int]) -> str:
     return max(sorted(yields), key=worth)
 
 
-def record_all(
-    seed: int, minimum: dict[str, int], jobs: int, workloads: Sequence[str] = WORKLOADS, fresh: bool = False
-) -> list[Row]:
+def record_all(seed: int, minimum: dict[str, int], jobs: int, names: Sequence[str], fresh: bool = False) -> list[Row]:
     """Record and replay until there is enough of everything, or a difference; Ctrl-C ends it, recordings are kept."""
     rows: list[Row] = []
     seeds: Counter[str] = Counter()
-    waiting = list(workloads)
+    waiting = list(names)
     with (
         Progress(
             TextColumn("{task.description}"),
@@ -464,5 +451,6 @@ def run(options: argparse.Namespace) -> int:
     if seed is None:
         seed = secrets.randbits(31) if fresh else 1
     print(f"lockstep: recordings from seed {seed} on, {'all made anew' if fresh else 'the cache allowed'}", flush=True)
-    rows = record_all(seed, minimum, options.jobs, fresh=fresh)
+    names = [name for name in workloads() if name not in NOT_RECORDED]
+    rows = record_all(seed, minimum, options.jobs, names, fresh=fresh)
     return finish(rows, seed, minimum, OUTPUT / "lockstep.json")

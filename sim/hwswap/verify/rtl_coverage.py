@@ -78,24 +78,17 @@ TIMEOUT = 3600.0
 """Seconds for one run on the engine."""
 
 
-@dataclass(frozen=True)
-class Engine:
-    """An engine that counts what is reached of it: its Verilog, the folder of its programs, and that of results."""
-
-    verilog: Path
-    programs: Path
-    folder: Path
-
-    def counts(self) -> Counter[Point]:
-        """Add up the files of all runs."""
-        reader = Reader(Modules(paths.need(self.verilog)))
-        counts: Counter[Point] = Counter()
-        for path in sorted(self.folder.glob("*.dat")):
-            reader.add(path, counts)
-        return counts
+PROGRAMS = paths.REPLAY_COVERAGE.parent
+OUTPUT = paths.BUILD / "coverage"
 
 
-ENGINE = Engine(paths.RTL, paths.REPLAY_COVERAGE.parent, paths.BUILD / "coverage")
+def counts() -> Counter[Point]:
+    """Add up the files of all runs."""
+    reader = Reader(Modules(paths.need(paths.RTL)))
+    found: Counter[Point] = Counter()
+    for path in sorted(OUTPUT.glob("*.dat")):
+        reader.add(path, found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -107,10 +100,10 @@ class Job:
     make: Callable[[Path], None]
     options: tuple[str, ...] = ()
 
-    def run(self, file: Path, engine: Engine) -> None:
+    def run(self, file: Path) -> None:
         """Carry it out and leave its coverage; what the engine does must be right."""
-        output = engine.folder / f"{self.name}.dat"
-        build = engine.programs / self.program
+        output = OUTPUT / f"{self.name}.dat"
+        build = PROGRAMS / self.program
         if self.program == paths.REPLAY_COVERAGE.name:
             outcome = replay.replay(file, [*self.options, "--coverage", str(output)], TIMEOUT, build)
             equal, said = outcome.equal, outcome.output
@@ -185,7 +178,7 @@ def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, Callable
         yield "alike", SCRIPTS["alike"].text
 
 
-def cocotb(output: Path) -> None:
+def cocotb() -> None:
     """Run the cocotb cases on an engine with coverage, with the seeds that its goals were measured with."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "-k", COCOTB]
     for old in (paths.BUILD / "cocotb").glob("*/coverage.dat"):
@@ -200,13 +193,13 @@ def cocotb(output: Path) -> None:
     if done.returncode:
         raise CoverageError(f"the cocotb cases fail: {done.stdout[-3000:]}")
     for place in sorted((paths.BUILD / "cocotb").glob("*/coverage.dat")):
-        place.replace(output / f"cocotb-{place.parent.name}.dat")
+        place.replace(OUTPUT / f"cocotb-{place.parent.name}.dat")
 
 
-def simulate(engine: Engine, todo: list[Job]) -> None:
-    """Run the jobs on an engine, each of which leaves a coverage file."""
-    engine.folder.mkdir(parents=True, exist_ok=True)
-    for old in engine.folder.glob("*.dat"):
+def simulate(todo: list[Job]) -> None:
+    """Run the jobs, each of which leaves a coverage file."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    for old in OUTPUT.glob("*.dat"):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix="hwswap-coverage-") as temporary, Progress(console=ERR) as progress:
         task = progress.add_task("replaying", total=len(todo))
@@ -216,7 +209,7 @@ def simulate(engine: Engine, todo: list[Job]) -> None:
                 for job in todo:
                     file = Path(temporary) / f"{job.name}.hwst"
                     job.make(file)
-                    running.append(pool.submit(job.run, file, engine))
+                    running.append(pool.submit(job.run, file))
                     running[-1].add_done_callback(lambda _: progress.advance(task))
                     for one in running:
                         if one.done():
@@ -280,7 +273,7 @@ def report_code(summary: Summary, goals: Mapping[str, float], folder: Path) -> t
     }
 
 
-def report(summary: Summary, functional: Functional, short: bool, folder: Path = ENGINE.folder) -> int:
+def report(summary: Summary, functional: Functional, short: bool, folder: Path = OUTPUT) -> int:
     """Print and write what was reached of the engine with its clusters on chip; return the exit status."""
     status, document = report_code(summary, SHORT_GOALS if short else GOALS, folder)
     missed = functional.missed(POLICIES)
@@ -324,8 +317,8 @@ def run(options: argparse.Namespace) -> int:
     """Run everything and report; return the exit status."""
     functional = Functional()
     waivers = read_waivers(WAIVERS)
-    simulate(ENGINE, list(jobs(options.short, functional)))
+    simulate(list(jobs(options.short, functional)))
     if not options.short:
         with ERR.status("cocotb"):
-            cocotb(ENGINE.folder)
-    return report(summarise(ENGINE.counts(), waivers), functional, options.short)
+            cocotb()
+    return report(summarise(counts(), waivers), functional, options.short)
