@@ -126,10 +126,7 @@ def measure(operations: trace.Trace, name: str) -> dict[str, Any]:
 
 def through_rings(operations: trace.Trace, name: str) -> int:
     """Return the cycles that operations take as commands of the ring, waiting for memory included."""
-    with tempfile.TemporaryDirectory(prefix="hwswap-bench-") as folder:
-        file = Path(folder) / f"{name}.hwst"
-        trace.write(file, operations.header, operations.records)
-        outcome = replay.replay(file, ["--latency", str(LATENCY)])
+    outcome = replay.replay(operations, ["--latency", str(LATENCY)])
     if not outcome.equal:
         raise BenchError(f"{name}, through the rings: {outcome.output}")
     return outcome.report["cycles"]

@@ -15,7 +15,6 @@ import json
 import os
 import secrets
 import signal
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -130,10 +129,7 @@ def run_trace(path: Path, name: str, keep: Path | None = None, build: Path = pat
         # What is reclaimed on the way is no operation, and may have made room.
         row.difference = "" if convert.lost(loaded) else str(free)
         return row
-    with tempfile.TemporaryDirectory(prefix="hwswap-lockstep-") as folder:
-        file = Path(folder) / f"{name}.hwst"
-        trace.write(file, operations.header, operations.records)
-        outcome = replay.replay(file, build=build)
+    outcome = replay.replay(operations, build=build)
     row.compared = equal_decisions(outcome.report)
     row.difference = outcome.output if not outcome.equal else too_few(outcome.report, row.decisions)
     if row.difference and keep is not None:
