@@ -5,7 +5,7 @@ import random
 
 import pytest
 from hwswap.compare import check
-from hwswap.compare.forced import (
+from hwswap.compare.forced_lists import (
     LATE,
     OTHER_MOMENT,
     RECLAIMED_CLUSTER,

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 from hwswap.cli import main as cli
+from hwswap.compare.forced_lists import GONE, RECLAIMED_SLOTS, SKIPPED
 from hwswap.kernel import lockstep, recordings
-from hwswap.kernel.lockstep import Row, best, faults, figure, finish, missing, total
+from hwswap.kernel.lockstep import best, finish
+from hwswap.kernel.lockstep_report import Row, faults, figure, missing, total
 from hwswap.project.paths import ROOT
 from hwswap.traces import trace
 from hwswap.traces.turns import DECISIONS, DISCARDS, MINIMUM, STEALS
@@ -24,7 +26,7 @@ from tracepoint_text import FIRST, ON, SECOND, made_of, text
 def row(name: str, decisions: int, forced: int = 0, difference: str = "", **covered: int) -> Row:
     """Return a trace's row; `covered` is by the first word of the turn's name."""
     coverage = {turn: covered.get(turn.split()[0], 0) for turn in MINIMUM} | {DECISIONS: decisions}
-    causes = {lockstep.GONE: forced} if forced else {}
+    causes = {GONE: forced} if forced else {}
     return Row(name, 2, decisions, 0, causes, coverage=coverage, difference=difference)
 
 
@@ -53,7 +55,7 @@ def test_faults_are_differences_what_is_missing_and_too_many_forced():
 def test_locks_that_were_taken_count_in_a_run_and_have_a_bound_of_their_own_in_a_trace():
     """How many they are hangs on the host's load."""
     bad, good = row("a-1", 100_000), row("b-1", 4_700_000)
-    bad.causes = {lockstep.SKIPPED: 480}
+    bad.causes = {SKIPPED: 480}
     assert faults([bad], {}) == []
     assert faults([bad, good], {}) == []
     (fault,) = faults([bad, row("b-1", 4_690_000)], {})
@@ -61,7 +63,7 @@ def test_locks_that_were_taken_count_in_a_run_and_have_a_bound_of_their_own_in_a
         "480 steps are forced (480 of them by a lock that was taken) in 4,790,000 decisions, more than 0.01 %" in fault
     )
     assert "run it again with FRESH=1 on a host with free processors, or with more decisions" in fault
-    bad.causes = {lockstep.SKIPPED: 501}
+    bad.causes = {SKIPPED: 501}
     assert faults([bad], {})[0].startswith("a-1: 501 steps are forced by a lock that was taken in 100,000 decisions")
     assert faults([row("a-1", 1000, difference="operation 7: other")], {}) == ["a-1: operation 7: other"]
 
@@ -69,11 +71,11 @@ def test_locks_that_were_taken_count_in_a_run_and_have_a_bound_of_their_own_in_a
 def test_all_causes_together_are_bounded():
     """Locks and others are each within the bound; a few are allowed in a short run."""
     both = row("a-1", 50_000)
-    both.causes = {lockstep.SKIPPED: 6, lockstep.GONE: 5}
+    both.causes = {SKIPPED: 6, GONE: 5}
     (fault,) = faults([both, row("b-1", 50_000)], {})
     assert "11 steps are forced (6 of them by a lock that was taken) in 100,000 decisions" in fault
     assert faults([both, row("b-1", 60_000)], {}) == []
-    both.causes = {lockstep.SKIPPED: 3, lockstep.GONE: 3}
+    both.causes = {SKIPPED: 3, GONE: 3}
     assert faults([both, row("b-1", 1_000)], {}) == []
     assert "host" not in faults([row("a-1", 1000, forced=7), row("b-1", 1_000)], {})[0], "that is not the locks' doing"
 
@@ -81,7 +83,7 @@ def test_all_causes_together_are_bounded():
 def test_reclaims_are_followed_and_not_bounded():
     """Which slots only the swap cache held, the trace alone can tell."""
     both = row("a-1", 1000)
-    both.causes = {lockstep.RECLAIMED_SLOTS: 300, lockstep.GONE: 2}
+    both.causes = {RECLAIMED_SLOTS: 300, GONE: 2}
     assert both.forced == 2
     assert faults([both], {}) == []
 
@@ -97,9 +99,9 @@ def test_several_cpus_are_for_the_golden_model_alone(tmp_path):
 def test_one_cpu_runs_free_but_for_what_a_swapoff_leaves_behind():
     alone = row("a-1", 1000, forced=1)
     alone.cpus = 1
-    alone.causes = {lockstep.SKIPPED: 1}
+    alone.causes = {SKIPPED: 1}
     assert faults([alone], {}) == ["a-1: forced, though there is one CPU: a cluster's lock was taken"]
-    alone.causes = {lockstep.GONE: 1}
+    alone.causes = {GONE: 1}
     assert faults([alone], {}) == []
 
 

@@ -15,7 +15,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from hwswap.bench import demo_table
 from hwswap.bench import lines as bench_lines
 from hwswap.guest import mirror
-from hwswap.guest.qemu import Guest, GuestError, Machine, counting
+from hwswap.guest.machine import counting
+from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import ftrace
 from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
 from hwswap.project import artifacts, paths, printed, provenance

@@ -27,7 +27,8 @@ from hwswap.bench import fallbacks, lines, offload_targets, targets
 from hwswap.bench.offload_targets import FAIL, STATES, Figures
 from hwswap.bench.targets import Target
 from hwswap.guest import mirror
-from hwswap.guest.qemu import Guest, GuestError, Machine, counting
+from hwswap.guest.machine import counting
+from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl.device_server import EngineServer, clocked_by_guest

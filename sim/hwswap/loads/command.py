@@ -19,7 +19,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap.guest.qemu import Guest, GuestError, Machine, counting
+from hwswap.guest.machine import counting
+from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
 from hwswap.project import artifacts, paths, printed, provenance

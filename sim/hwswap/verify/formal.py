@@ -12,7 +12,7 @@ from rich.table import Table
 
 from hwswap.project import paths, provenance
 from hwswap.results import schema
-from hwswap.verify import proofs
+from hwswap.verify import proof_list, proofs
 from hwswap.verify.yosys import YosysError
 
 OUT = Console()
@@ -24,7 +24,7 @@ OUTPUT = paths.BUILD / "formal"
 def report(verdicts: list[proofs.Verdict]) -> Table:
     """Return what was proved as a table."""
     table = Table("part", "property", "assertions", "result", "how", "s", "can it fail?", show_lines=False)
-    what = {proof.name: proof.what for proof in proofs.PROOFS}
+    what = {proof.name: proof.what for proof in proof_list.PROOFS}
     for verdict in verdicts:
         color = "green" if proofs.good(verdict) else "red"
         table.add_row(
@@ -45,13 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="PROOF", help="which proofs (default: all)")
 
 
-def choose(names: Sequence[str], short: bool) -> list[proofs.Proof]:
+def choose(names: Sequence[str], short: bool) -> list[proof_list.Proof]:
     """Return the proofs that are asked for."""
-    known = {proof.name: proof for proof in proofs.PROOFS}
+    known = {proof.name: proof for proof in proof_list.PROOFS}
     for name in names:
         if name not in known:
             raise YosysError(f"there is no proof '{name}': choose of {', '.join(known)}")
-    chosen = [known[name] for name in names] or list(proofs.PROOFS)
+    chosen = [known[name] for name in names] or list(proof_list.PROOFS)
     return [proof for proof in chosen if proof.short or not short]
 
 

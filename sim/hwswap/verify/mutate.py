@@ -10,8 +10,6 @@ it stopped; a fault that was killed stays so as long as model and test are the s
 """
 
 import argparse
-import contextlib
-import hashlib
 import json
 import os
 import random
@@ -20,11 +18,10 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -35,8 +32,9 @@ from hwswap.results import schema
 from hwswap.stimulus.registry import SCRIPTS, STREAMS
 from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream, trace
-from hwswap.verify import equivalence, make_mutants, yosys
+from hwswap.verify import make_mutants, yosys
 from hwswap.verify.equivalence import Prover
+from hwswap.verify.mutation_results import NO_VERDICT, NONE, OUT_OF_TIME, Outcome, Proofs, Results, digest
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -44,17 +42,10 @@ ERR = Console(stderr=True, highlight=False)
 PASS = 0.9
 """Score from which on the exit status is 0."""
 
-NONE = "none"
-"""What a survivor is that is proved to be no fault: it changes nothing, in whatever state and with whatever input."""
 
 SHORT, SAMPLE = 100, 1
 """Faults of a short run, and the seed that draws them."""
 
-OUT_OF_TIME = "out of time"
-"""What a survivor is of which a proof was ended by the time it took: a survivor, and named."""
-
-NO_VERDICT = "no verdict"
-"""How a test ended that says nothing of a fault: the program was killed, or the simulation itself gave up."""
 
 PATIENCE = 20
 """A test that takes so many times the cycles it takes without fault hangs."""
@@ -171,25 +162,6 @@ def write_tests() -> dict[str, str]:
     return {test.name: digest(repr(test).encode(), (folder / test.file).read_bytes()) for test in MUTATION_TESTS}
 
 
-@dataclass
-class Outcome:
-    """What became of a fault: `by` which test ("" for a survivor), how ("difference", ...), and what was said.
-
-    How is "" for a survivor, NONE if that is proved of it.
-    """
-
-    number: int
-    by: str
-    how: str
-    said: str
-    seconds: float
-
-
-def digest(*parts: bytes) -> str:
-    """Return a hash."""
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-
-
 def how(said: str) -> str:
     """Tell by what a test found a fault; what is none of these is no verdict on it."""
     for kind, pattern in (
@@ -246,74 +218,6 @@ def without_fault(those: Sequence[MutationTest], model: Path, tests: Path) -> di
             raise MutateError(f"'{test.name}' does not say how many cycles it took: {said[-400:]}")
         limits[test.name] = PATIENCE * int(taken[-1])
     return limits
-
-
-class Notes:
-    """Lines of JSON on disk, added as they come."""
-
-    def __init__(self, path: Path) -> None:
-        """Take a file that may not be there yet."""
-        self.path = path
-        self.lock = threading.Lock()
-
-    def read(self) -> Iterator[dict[str, Any]]:
-        """Yield what is there."""
-        if self.path.exists():
-            for line in self.path.read_text().splitlines():
-                with contextlib.suppress(ValueError):  # cut short by an interruption
-                    yield json.loads(line)
-
-    def add(self, **values: object) -> None:
-        """Add a line."""
-        with self.lock, self.path.open("a") as file:
-            file.write(json.dumps(values) + "\n")
-
-
-class Results:
-    """What tests made of faults; what another model or other tests did does not count.
-
-    That a fault was killed holds as long as its test stays the same, that it survived as long as all of them do.
-    """
-
-    def __init__(self, path: Path, model: str, tests: dict[str, str]) -> None:
-        """Read what is there: `model` and `tests` are hashes."""
-        self.keys = {name: digest(model.encode(), test.encode()) for name, test in tests.items()}
-        self.together = digest(*(key.encode() for key in self.keys.values()))
-        self.notes = Notes(path)
-        self.known: dict[int, Outcome] = {}
-        for values in self.notes.read():
-            key = values.pop("key", None)
-            outcome = Outcome(**values)
-            if key == self.key(outcome):
-                self.known[outcome.number] = outcome
-
-    def key(self, outcome: Outcome) -> str | None:
-        """Return the hash of all that an outcome follows from."""
-        return self.keys.get(outcome.by) if outcome.how not in ("", NO_VERDICT) else self.together
-
-    def add(self, outcome: Outcome) -> None:
-        """Note an outcome."""
-        self.known[outcome.number] = outcome
-        self.notes.add(key=self.key(outcome), **asdict(outcome))
-
-
-class Proofs:
-    """What was proved of survivors, or could not be within its limits."""
-
-    def __init__(self, path: Path, faults: str) -> None:
-        """Read what is there; `faults` is a hash of the netlist with the faults."""
-        sources = (Path(str(module.__file__)).read_bytes() for module in (equivalence, yosys))
-        self.key = digest(faults.encode(), *sources)
-        self.notes = Notes(path)
-        self.known: dict[int, str] = {
-            values["number"]: values["how"] for values in self.notes.read() if values["key"] == self.key
-        }
-        """NONE, OUT_OF_TIME, or "" if nothing was proved."""
-
-    def add(self, number: int, how: str) -> None:
-        """Note what came of trying."""
-        self.known[number] = how
-        self.notes.add(key=self.key, number=number, how=how)
 
 
 def try_all(numbers: Sequence[int], jobs: int, results: Results) -> None:
