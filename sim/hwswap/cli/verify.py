@@ -26,70 +26,52 @@ MUTATE = (
 FRESH = partial(seed, default=None, drawn="1; of a fresh run a new one, which is printed")
 
 
-def add_commands(commands: Commands) -> None:
-    """Add the commands of this group."""
-    command(
-        commands,
+COMMANDS = (
+    (
         "lockstep",
         "compare kernel, golden model and RTL on fresh recordings",
         of_module("hwswap.kernel.lockstep", FRESH, jobs, about=LOCKSTEP),
-    )
-    command(
-        commands,
+    ),
+    (
         "witness",
         "compare slots of an unpatched kernel, the patched one and the golden model",
         of_module("hwswap.kernel.witness", drawn_seed, output_file, about=WITNESS),
-    )
-    command(
-        commands,
+    ),
+    (
         "fuzz",
         "compare kernels, golden model and RTL on random operations",
         of_module("hwswap.kernel.fuzz", drawn_seed, jobs, output_folder, about=FUZZ),
-    )
-    command(
-        commands,
-        "formal",
-        "prove parts of the engine",
-        of_module("hwswap.verify.formal", short, seed, output_folder),
-    )
-    command(
-        commands,
+    ),
+    ("formal", "prove parts of the engine", of_module("hwswap.verify.formal", short, seed, output_folder)),
+    (
         "equivalent",
         "prove that a change of the sources changes nothing",
         of_module("hwswap.verify.equivalent", output_folder),
-    )
-    command(
-        commands,
+    ),
+    (
         "marks-race",
         "search all orders of marks and of the engine's reads",
         of_module("hwswap.verify.mark_race", output_folder),
-    )
-    command(
-        commands,
-        "mutate",
-        "try mutants on the engine's checks",
-        of_module("hwswap.verify.mutate", short, jobs, about=MUTATE),
-    )
-    command(
-        commands,
+    ),
+    ("mutate", "try mutants on the engine's checks", of_module("hwswap.verify.mutate", short, jobs, about=MUTATE)),
+    (
         "coverage",
         "tell what the simulations reach of the engine, and what they do not",
         of_module("hwswap.verify.rtl_coverage", short),
-    )
+    ),
+    ("patches", "build and boot the kernel with each patch of the series", of_module("hwswap.kernel.patch_steps")),
+    ("matrix", "compile the patches in many configurations of the kernel", of_module("hwswap.kernel.build_matrix")),
+)
+"""Name, line in the help, and what fills it in."""
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the commands of this group."""
+    for name, text, fill in COMMANDS:
+        command(commands, name, text, fill)
+    checks = group(commands, "check", "check kernels against what is known from elsewhere")
     command(
-        commands,
-        "patches",
-        "build and boot the kernel with each patch of the series",
-        of_module("hwswap.kernel.patch_steps"),
-    )
-    command(
-        commands,
-        "matrix",
-        "compile the patches in many configurations of the kernel",
-        of_module("hwswap.kernel.build_matrix"),
-    )
-    command(
-        group(commands, "check", "check kernels against what is known from elsewhere"),
+        checks,
         "reports",
         "public reports of faults of the swap allocator, made again on four kernels",
         of_module("hwswap.kernel.fault_reports", short),

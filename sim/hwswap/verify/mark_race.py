@@ -150,8 +150,8 @@ USED_UP_NO_FENCE = ("data", "fence", "dirty", "fence", "group", "head")
 USED_UP_HEAD_FIRST = ("data", "head", "fence", "dirty", "fence", "group")
 
 
-def cases() -> list[Case]:
-    """Return all cases: the protocol in each size, memory model and bus; then with a rule broken."""
+def protocol() -> list[Case]:
+    """Return the protocol in each size, memory model and bus."""
     found = []
     for memory in Memory:
         for bus in (Bus.AXI, Bus.PCIE):
@@ -159,7 +159,12 @@ def cases() -> list[Case]:
                 name = f"{memory.value.lower()}-{bus.value.lower()}-{rules.cpus}x{rules.marks}"
                 what = f"the protocol: {memory.value}, {bus.value}, {size}"
                 found.append(Case(name, what, replace(rules, memory=memory, bus=bus)))
-    tso, rvwmo = Rules(), Rules(memory=Memory.RVWMO)
+    return found
+
+
+def without_fences(tso: Rules, rvwmo: Rules) -> list[Case]:
+    """Return marks with a barrier less."""
+    found = []
     for memory, rules in (("TSO", tso), ("RVWMO", rvwmo)):
         holds = rules is tso
         why = " (stores keep their order; the compiler's is another matter)" if holds else ""
@@ -171,6 +176,13 @@ def cases() -> list[Case]:
             Case(f"{name}-no-data-fence", f"{memory}: no barrier between BITMAP and DIRTY{why}", no_data, holds),
             Case(f"{name}-no-group-fence", f"{memory}: no barrier between DIRTY and GROUP{why}", no_group, holds),
         ]
+    return found
+
+
+def cases() -> list[Case]:
+    """Return all cases: the protocol, and then with a rule broken."""
+    tso, rvwmo = Rules(), Rules(memory=Memory.RVWMO)
+    found = protocol() + without_fences(tso, rvwmo)
     compiled = [
         ("dirty-first", "DIRTY before BITMAP", ("dirty", "fence", "data", "fence", "group")),
         ("group-first", "GROUP before DIRTY", ("data", "fence", "group", "fence", "dirty")),
