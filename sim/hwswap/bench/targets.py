@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a measuring command has to reach, beside what it measured."""
+"""The targets of a measuring command, beside the figures that it measured."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ COMMANDS = (
     ("patches", "build and boot the kernel with each patch of the series", of_module("hwswap.kernel.patch_steps")),
     ("matrix", "compile the patches in many configurations of the kernel", of_module("hwswap.kernel.build_matrix")),
 )
-"""Name, line in the help, and what fills it in."""
+"""Name, line of the help, and filler of each command."""
 
 
 def add_commands(commands: Commands) -> None:

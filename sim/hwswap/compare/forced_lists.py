@@ -151,8 +151,8 @@ class Lists:
     def quiet(self) -> None:
         """Compare the available list while no allocation is under way and no device in between.
 
-        On several CPUs a free may be under way: `swap_usage_sub()` comes before its record. What they find on the list
-        is compared at each visit.
+        On several CPUs a free may be under way: `swap_usage_sub()` comes before its record. There each visit compares
+        the device that is found on the list.
         """
         if self.running:
             return

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest is made of."""
+"""The machine of a guest."""
 
 from dataclasses import dataclass
 
 
 def counting(release: str) -> str:
-    """Return what figures of a guest with `icount` are of, for their platform."""
+    """Return the platform of figures of a guest with `icount`, on Linux `release`."""
     return f"Linux {release} in a guest whose one CPU counts instructions"
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What the guest is made of."""
+    """CPUs, memory and disks of a guest."""
 
     cpus: int = 1
     icount: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What random operations came to, and what a run has to have of everything."""
+"""Counts of a run of random operations, and the least that a run needs of each."""
 
 from collections import Counter
 from collections.abc import Iterator

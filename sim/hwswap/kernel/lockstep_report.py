@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lock-step run came to: coverage, tables, and what is wrong with it."""
+"""The report of a lock-step run: coverage, tables, and faults."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

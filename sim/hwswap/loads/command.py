@@ -101,9 +101,9 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
                 boot_timeout=600,
             ) as guest,
         ):
-            result = guest.wait_job(TIMEOUT, on_line)
-            if result.code or not collected.done:
-                raise GuestError(f"{column}: ended with code {result.code}; its last words:\n{result.output[-1500:]}")
+            output = guest.wait_job(TIMEOUT, on_line).check()
+            if not collected.done:
+                raise GuestError(f"{column}: it did not come to its end; its last words:\n{output[-1500:]}")
             return collected, guest.release
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots that a random stream has in use, and which of them it frees."""
+"""Slots that a random stream has in use, and the draw of those that it frees."""
 
 import random
 from dataclasses import dataclass, field

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hwswap.project import paths, provenance
-from hwswap.verify.mark_race_model import Bus, Label, Memory, Model, Reader, Rules, State
+from hwswap.verify.mark_race_model import Bus, Label, Memory, Model, Phase, Reader, Rules, State
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -129,7 +129,37 @@ def trace(model: Model, came_from: dict[State, tuple[State, Label] | None], stat
         state, label = before
         labels.append(label)
     for label in reversed(labels):
-        yield model.text(label)
+        yield text(model, label)
+
+
+def text(model: Model, label: Label) -> str:
+    """Return a step as a line of a trace."""
+    who, what, place = label
+    if who == "engine":
+        if what == 8:
+            return "engine: nothing was marked: its round is done"
+        if what >= 4:
+            return f"engine: {request_text(model.rules, Phase(what - 4))}"
+        name = model.name(place)
+        return f"engine: {(f'{name} = 0', f'reads {name}', f'reads {name}: 0', f'reads {name}: 1')[what]}"
+    if who == "second":
+        texts = ("begins to read cluster 0", f"reads {model.name(place)}", "its copy is taken over", "is dropped")
+        return f"second reader: {texts[what]}"
+    if what == 0:
+        return f"{who}: takes the lock of cluster {place}, its stores wait in its buffer"
+    name = model.name(place)
+    return f"{who}: {('', f'{name} is visible', f'finds {name} 1: no mark', f'finds {name} 0')[what]}"
+
+
+def request_text(rules: Rules, phase: Phase) -> str:
+    """Return what the engine asks for at the end of a phase."""
+    if phase is Phase.GROUP:
+        return "reads GROUP: 1; asks " + ("to clear it" if rules.group_first else "for DIRTY")
+    if phase is Phase.BYTES:
+        return "asks for DIRTY" if rules.group_first else "asks to clear GROUP"
+    clear = "asks to clear all of DIRTY" if rules.clear_all else "asks to clear DIRTY where it was 1"
+    data = "asks for what was marked"
+    return clear if (phase is Phase.CLEAR) == rules.bytes_first else data
 
 
 SIZES = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of faults, kept on disk as it comes, so that an interrupted run goes on where it was."""
+"""Outcomes of faults, kept on disk as they come, so that an interrupted run goes on where it was."""
 
 import contextlib
 import hashlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts of the engine are proved, and how."""
+"""The parts of the engine that are proved, and the method and limits of each proof."""
 
 from dataclasses import dataclass, field
 
