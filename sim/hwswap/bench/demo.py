@@ -166,11 +166,9 @@ def run_guest(
         job = f"SEED={seed}\nFORM={form}\n. /demo\n"
         log = OUTPUT / f"{form}.kernel.log"
         with Guest(machine, engine, files=files, job=job, log=log, kernel=kernel) as guest:
-            result = guest.wait_job(900, on_line)
-            if result.code or not collected.done:
-                raise GuestError(
-                    f"the guest's part ended with code {result.code}; its last words:\n{result.output[-1500:]}"
-                )
+            output = guest.wait_job(900, on_line).check()
+            if not collected.done:
+                raise GuestError(f"the guest's part did not come to its end; its last words:\n{output[-1500:]}")
             text = guest.outbox_text()
         progress.update(task, total=1, completed=1)
     return guest.release, text
