@@ -3,10 +3,12 @@
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hwswap.bench import fallbacks, offload, offload_targets
+from hwswap.bench.targets import Target
 from hwswap.guest.qemu import GuestError
 
 
@@ -34,7 +36,7 @@ def figures(**columns: str) -> offload_targets.Figures:
     )
 
 
-def missed(targets: list[offload_targets.Target]) -> list[str]:
+def missed(targets: list[Target]) -> list[str]:
     """Return which targets are missed."""
     return [target.name for target in targets if not target.met]
 
@@ -174,27 +176,27 @@ def test_sizes_can_be_named_and_have_no_targets_of_shares() -> None:
         fallbacks.entries((5, 5), 1, printed, SHORT)
 
 
-@pytest.mark.parametrize("text", ["", "64;2048", "2048,64", "64,64", "4,8", "4,4096", "48", "-64"])
-def test_what_are_no_sizes_is_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is no list of sizes: give powers of two"):
-        fallbacks.sizes_of(text)
-
-
-def test_single_pages_alone_are_refused() -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is no large folio"):
-        fallbacks.sizes_of("4")
-
-
-@pytest.mark.parametrize("text", ["", "7;5", "7,", "-1", "40000", "1,1,1,1,1,1,1,1,1"])
-def test_what_is_no_list_of_devices_is_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is no list of devices: give 1 to 8 priorities"):
-        fallbacks.setup_of(text)
-
-
-@pytest.mark.parametrize("text", ["", "49", "99", "92.5"])
-def test_what_is_no_level_is_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="give 50 to 98 percent"):
-        fallbacks.fill_of(text)
+@pytest.mark.parametrize(
+    ("read", "texts", "said"),
+    [
+        (
+            fallbacks.sizes_of,
+            ["", "64;2048", "2048,64", "64,64", "4,8", "4,4096", "48", "-64"],
+            "is no list of sizes: give powers of two",
+        ),
+        (fallbacks.sizes_of, ["4"], "is no large folio"),
+        (
+            fallbacks.setup_of,
+            ["", "7;5", "7,", "-1", "40000", "1,1,1,1,1,1,1,1,1"],
+            "is no list of devices: give 1 to 8 priorities",
+        ),
+        (fallbacks.fill_of, ["", "49", "99", "92.5"], "give 50 to 98 percent"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(read: Callable, texts: list[str], said: str) -> None:
+    for text in texts:
+        with pytest.raises(argparse.ArgumentTypeError, match=said):
+            read(text)
 
 
 def test_wrong_bytes_are_refused() -> None:

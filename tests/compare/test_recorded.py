@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from hwswap.compare import check
-from hwswap.compare.forced import RECLAIMED_CLUSTER, RECLAIMED_SLOTS
+from hwswap.compare.forced_lists import RECLAIMED_CLUSTER, RECLAIMED_SLOTS
 from hwswap.kernel import convert
 from hwswap.model.clusters import DISCARD, SOLIDSTATE
 from hwswap.traces import trace, turns

@@ -58,34 +58,6 @@ FREES = (
     "0 8 cluster_move type=0 cluster=1 flag=1 order=4",
 )
 
-FULL_AND_FREED = (
-    f"0 1 device_on type=0 max=3 pages=2 prio=-1 flags={SSD}",
-    "0 1 device_writeok type=0 state=1",
-    "0 1 device_available type=0 state=1",
-    "0 7 alloc_begin order=0",
-    "0 7 device_visit type=0 state=1",
-    "0 7 cluster_isolate type=0 cluster=0 flag=2 order=0",
-    "0 7 slots_alloc order=0 type=0 offset=1 nr=1",
-    "0 7 cluster_move type=0 cluster=0 flag=3 order=0",
-    "0 7 alloc_end order=0 found=1",
-    "0 7 alloc_begin order=0",
-    "0 7 device_available type=0 state=0",
-    "0 7 slots_alloc order=0 type=0 offset=2 nr=1",
-    "0 7 cluster_move type=0 cluster=0 flag=4 order=0",
-    "0 7 alloc_end order=0 found=1",
-    "0 8 device_available type=0 state=1",
-    "0 8 slots_free type=0 offset=1 nr=1",
-    "0 8 cluster_move type=0 cluster=0 flag=2 order=0",
-    "1 9 alloc_begin order=0",
-    "1 9 device_visit type=0 state=1",
-    "1 9 cluster_isolate type=0 cluster=0 flag=2 order=0",
-    "1 9 slots_alloc order=0 type=0 offset=1 nr=1",
-    "1 9 cluster_move type=0 cluster=0 flag=4 order=0",
-    "1 9 alloc_end order=0 found=1",
-    "0 8 slots_free type=0 offset=2 nr=1",
-    "0 8 cluster_move type=0 cluster=0 flag=2 order=0",
-)
-
 
 class Writer:
     """A machine that writes down each step of a model that it runs at once, as the kernel's tracepoints do.

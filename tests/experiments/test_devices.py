@@ -93,8 +93,9 @@ def test_the_result_has_published_and_ours_of_each_system(monkeypatch):
     assert len(result.rows) == DEVICES * (len(CASES) + len(DeviceOrder))
     assert result.rows[0].figure == "% of what is in use, one after the other, device 0: Linux 6.12"
     assert (result.rows[0].ours, result.rows[0].published) == (25.0, pytest.approx(94.4, abs=0.1))
-    assert result.grids[0].rows[0] == ["/dev/ram0", "partition", "32.0M", "1.0M", "-1"]
-    assert {grid.title for grid in result.grids} >= {
+    first = [next(column.cells) for column in result.tables[0].columns]
+    assert first == ["/dev/ram0", "partition", "32.0M", "1.0M", "-1"]
+    assert {table.title for table in result.tables} >= {
         "Linux 7.3: round robin",
         "engine, node-first: node first",
         "Linux 6.12, devices on nodes: node first",
@@ -117,8 +118,12 @@ def test_a_guest_with_another_kernel_is_refused(monkeypatch):
 
 
 def test_nodes_share_the_cpus_and_the_first_has_all_memory():
-    guest = Guest(Machine(cpus=4, nodes=2))
-    assert guest._nodes() == ["-numa", "node,nodeid=0,cpus=0-1,memdev=ram", "-numa", "node,nodeid=1,cpus=2-3"]
-    assert Guest(Machine(cpus=4))._nodes() == []
+    assert Machine(cpus=4, nodes=2).node_arguments() == [
+        "-numa",
+        "node,nodeid=0,cpus=0-1,memdev=ram",
+        "-numa",
+        "node,nodeid=1,cpus=2-3",
+    ]
+    assert Machine(cpus=4).node_arguments() == []
     with pytest.raises(ValueError, match="as many CPUs"):
-        Guest(Machine(cpus=3, nodes=2))
+        Machine(cpus=3, nodes=2)

@@ -93,6 +93,6 @@ def test_the_result_has_published_and_ours_of_each_system(monkeypatch):
     row = rows["% of folios of 2048 kB that are split, all sizes, 80 % full: Linux 6.12"]
     assert row.ours == 75 and row.published == pytest.approx(98.36, abs=0.01)
     assert rows["% of folios of 64 kB that are split, 4 and 64 kB, 90 % full: engine, open"].ratio is None
-    assert [len(grid.rows) for grid in result.grids] == [3, 3, 3]
-    assert result.grids[0].rows[0] == ["Linux 6.12", "1 of 10"]
+    assert [table.row_count for table in result.tables] == [3, 3, 3]
+    assert [next(column.cells) for column in result.tables[0].columns] == ["Linux 6.12", "1 of 10"]
     assert published.CLUSTER_SCAN in [row.source for row in result.rows]

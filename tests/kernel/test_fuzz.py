@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of what a kernel answers; no guest is started."""
 
-import json
 from collections import Counter
 
 import pytest
 from hwswap.cli.main import main
 from hwswap.guest.qemu import GuestError
-from hwswap.kernel import fuzz
-from hwswap.kernel.fuzz import FuzzError, Tally
+from hwswap.kernel import fuzz, fuzz_tally
+from hwswap.kernel.fuzz import FuzzError
+from hwswap.kernel.fuzz_tally import Tally
 from hwswap.model.golden import DISCARD, Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.rtl.replay import Outcome, ReplayError
@@ -69,14 +69,14 @@ def counted():
     """Return the tally of a run that had exactly enough of everything."""
     tally = Tally(operations=1_000_000, traced=500_000)
     tally.paths["free"] = 7
-    tally.taken.update({name: round(share * 5e5) for name, share in fuzz.LEAST_TAKEN.items()})
-    tally.allocated.update({order: round(share * 1e6) for order, share in enumerate(fuzz.LEAST_ORDERS)})
-    tally.events.update({name: round(share * 1e6) for name, share in fuzz.LEAST_EVENTS.items()})
+    tally.taken.update({name: round(share * 5e5) for name, share in fuzz_tally.LEAST_TAKEN.items()})
+    tally.allocated.update({order: round(share * 1e6) for order, share in enumerate(fuzz_tally.LEAST_ORDERS)})
+    tally.events.update({name: round(share * 1e6) for name, share in fuzz_tally.LEAST_EVENTS.items()})
     return tally
 
 
 def test_a_run_has_to_have_enough_of_everything():
-    assert fuzz.missing(counted()) == []
+    assert fuzz_tally.missing(counted()) == []
     for what, key, text in (
         ("taken", "frag", "clusters taken off lists FRAG"),
         ("events", "allocations that failed", "allocations that failed"),
@@ -88,22 +88,22 @@ def test_a_run_has_to_have_enough_of_everything():
     ):
         tally = counted()
         getattr(tally, what)[key] -= 1
-        (said,) = fuzz.missing(tally)
+        (said,) = fuzz_tally.missing(tally)
         assert text in said
     # A failed allocation is one of its order, too.
     tally = counted()
     tally.allocated[3] -= 5
     tally.failed[3] += 5
-    assert fuzz.missing(tally) == []
+    assert fuzz_tally.missing(tally) == []
 
 
 def test_counts_of_kernels_are_the_golden_model_s():
     tally = counted()
     for name, path in (("allocations in empty clusters", "free"), ("allocations that failed", "fail")):
         tally.paths[path] = tally.events[name]
-    assert fuzz.unlike(tally) == []
+    assert fuzz_tally.unlike(tally) == []
     tally.paths["free"] += 1
-    (said,) = fuzz.unlike(tally)
+    (said,) = fuzz_tally.unlike(tally)
     assert said.startswith("11,801 allocations ended at free by the golden model, and 11,800 allocations in empty")
 
 
@@ -112,12 +112,12 @@ def test_tallies_add_up():
     part.largest = 77
     total.add(part)
     assert (total.operations, total.traced, total.largest) == (2_000_000, 1_000_000, 77)
-    assert total.paths["free"] == 14 and fuzz.missing(total) == []
+    assert total.paths["free"] == 14 and fuzz_tally.missing(total) == []
 
 
 def test_operations_count_for_lists_only_where_the_kernel_has_tracepoints(monkeypatch, tmp_path):
     said = {"records": len(MADE.records), "allocated": [1] * 10, "failed": [2] * 10}
-    said |= dict.fromkeys(fuzz._COUNTS, 3)
+    said |= dict.fromkeys(fuzz_tally.COUNTED, 3)
     for taken, traced in ((Counter(), 0), (Counter(free=9), len(MADE.records))):
         monkeypatch.setattr(fuzz, "on_kernel", lambda *_, taken=taken: fuzz.Said([said], taken))
         monkeypatch.setattr(fuzz, "on_rtl", lambda *_: "")
@@ -207,8 +207,3 @@ def test_waves_are_of_the_first_engine_that_has_room(tmp_path, monkeypatch, cpus
     monkeypatch.setattr(fuzz.replay, "replay", replayed)
     assert main(["fuzz", "--replay", str(path), "--waves", str(tmp_path / "a.fst")]) == 0
     assert given[0] == (f"{build}-wave", True) and not any(waves for _, waves in given[1:])
-
-
-def test_what_was_counted_is_a_json_file():
-    report = json.loads(json.dumps(fuzz.figures(9, counted(), ["a fault"], 1.23)))
-    assert report["seed"] == 9 and report["faults"] == ["a fault"] and report["seconds"] == 1.2

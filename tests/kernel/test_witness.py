@@ -4,7 +4,7 @@
 import pytest
 from hwswap.cli.main import main
 from hwswap.kernel import page_out_slots, witness
-from hwswap.kernel.witness import Account, WitnessError
+from hwswap.kernel.witness import Account, Outcome, WitnessError
 from hwswap.project import retries
 from hwswap.stimulus import page_outs
 from hwswap.stimulus.page_outs import Area, GiveBack, PageOut, Scene
@@ -35,7 +35,7 @@ def faults(said):
 
 def test_a_kernel_that_agrees_has_no_fault():
     assert faults(agreeing()) == []
-    assert witness.equal(EXPECTED, agreeing()) == sum(scene.folios for scene in SCENES)
+    assert Outcome(SCENES, EXPECTED).equal(agreeing()) == sum(scene.folios for scene in SCENES)
 
 
 def test_one_folio_elsewhere_is_found_and_named():
@@ -44,7 +44,7 @@ def test_one_folio_elsewhere_is_found_and_named():
     (fault,) = faults(said)
     assert fault.startswith("unpatched, scene 2: folio 7, order ")
     assert f"the kernel has 0:77+1, the golden model {witness.shortened(EXPECTED[2].lines[7])}" in fault
-    assert witness.equal(EXPECTED, said) == sum(scene.folios for scene in SCENES) - 1
+    assert Outcome(SCENES, EXPECTED).equal(said) == sum(scene.folios for scene in SCENES) - 1
 
 
 def test_a_folio_is_told_from_one_at_the_same_place_before():

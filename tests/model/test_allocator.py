@@ -322,15 +322,3 @@ def test_after_swapoff_no_cpu_remembers_the_device():
     model.prepare(0, 2 * SLOTS, 0, SSD, -1)
     model.swapon(0)
     assert model.alloc(0, 0) == Slots(0, 1)
-
-
-def test_two_failing_equals_do_not_loop_for_ever():
-    """The kernel's loop would: each visit puts the device behind the one that is next."""
-    model = machine(1, 1)
-    for device in model.devices.values():
-        for flag, order, clusters in device.lists():
-            for cluster in list(clusters.values()):
-                del device.list_of(flag, order)[cluster.index]
-                cluster.flag = Flag.DISCARD
-                device.discard[cluster.index] = cluster
-    assert model.alloc(0, 0) is None

@@ -66,14 +66,6 @@ def test_free_first_scans_as_many_frag_clusters_as_there_were():
     assert list(device.frag[2]) == [order[0], *order[1:]]
 
 
-def test_linux_scans_one_frag_cluster():
-    model = holed(5, 2, 4, Policy())
-    model.alloc(3, 2)
-    before = model.counts.scans
-    assert model.alloc(3, 2) is None
-    assert model.counts.scans - before == 1
-
-
 # DEVICE
 
 

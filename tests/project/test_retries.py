@@ -14,11 +14,6 @@ from hwswap.project import retries
 TESTS = Path(__file__).parents[1]
 
 
-def test_what_was_tried_again_is_told_by_name():
-    assert retries.sentence({}) == "retries: none"
-    assert retries.sentence({"kill": 2, "boot": 1}) == "retries: boot 1, kill 2"
-
-
 def test_a_collection_has_what_it_and_processes_count_and_hands_it_to_those_around_it():
     child = "from hwswap.project import retries; retries.count('kill', 3)"
     path = os.pathsep.join(sys.path)
@@ -58,18 +53,8 @@ def test_a_run_of_pytest_says_what_was_tried_again(tmp_path, workers, call, line
     imports = "import pytest\nfrom hwswap.project import retries\n"
     tests = f"@pytest.mark.parametrize('n', range(6))\ndef test(n): {call}\n"
     (tmp_path / "test_it.py").write_text(imports + tests)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-        *workers,
-        ".",
-    ]
+    quiet = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    command = [sys.executable, *quiet, *workers, "."]
     environment = {name: value for name, value in os.environ.items() if name != retries.VARIABLE}
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run(

@@ -5,7 +5,7 @@ import pytest
 from hwswap.project import paths
 from hwswap.rtl import replay
 from hwswap.stimulus.registry import PLAIN
-from hwswap.traces import stream, trace
+from hwswap.traces import stream
 from hwswap.traces.stream import Shape
 from memory import TIMEOUT, memory
 
@@ -28,29 +28,28 @@ SHAPES = {
 """Small devices are full and fragmented soon; large ones have long lists."""
 
 
-def carry_out(shape: Shape, options, waves, tmp_path) -> dict:
+def carry_out(shape: Shape, options, waves) -> dict:
     """Replay a stream on the engine, with a memory by its seed; every decision must be equal. Return the report."""
     print(shape, *options, *memory(shape.seed))
-    made = stream.generate(shape)
-    path = tmp_path / "stream.hwst.gz"
-    trace.write(path, made.header, made.records)
     options = [*options, *memory(shape.seed)] + ([] if waves is None else ["--waves", str(waves)])
-    outcome = replay.replay(path, options, TIMEOUT, paths.REPLAY if waves is None else paths.REPLAY_WAVES)
+    outcome = replay.replay(
+        stream.generate(shape), options, TIMEOUT, paths.REPLAY if waves is None else paths.REPLAY_WAVES
+    )
     assert outcome.equal, outcome.output
     assert outcome.report["ops"] == shape.ops
     return outcome.report
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_stream(name, seed, short, waves, tmp_path, record_property):
+def test_stream(name, seed, short, waves, record_property):
     sizes = {"devices": PLAIN.devices, "clusters": PLAIN.clusters}
     shape = Shape(seed, SHORT if short else OPS, **(sizes | SHAPES[name]))
-    carry_out(shape, [], waves, tmp_path)
+    carry_out(shape, [], waves)
     record_property("operations", shape.ops)
 
 
-def test_stream_by_cpu_pages(seed, short, waves, tmp_path, record_property):
+def test_stream_by_cpu_pages(seed, short, waves, record_property):
     shape = Shape(seed, (SHORT if short else OPS) // 4, PLAIN.devices, PLAIN.cpus, PLAIN.clusters, span=8)
-    report = carry_out(shape, ["--registers"], waves, tmp_path)
+    report = carry_out(shape, ["--registers"], waves)
     assert report["path"] == "registers"
     record_property("operations", shape.ops)

@@ -14,12 +14,10 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.mark.parametrize("path", trace.of_one_cpu(DATA), ids=lambda path: path.name.partition(".")[0])
-def test_trace(path, seed, waves, tmp_path, record_property):
+def test_trace(path, seed, waves, record_property):
     print(path.name, *memory(seed))
     operations = convert.for_engine(trace.read(path))
-    file = tmp_path / "operations.hwst"
-    trace.write(file, operations.header, operations.records)
     options = memory(seed) + ([] if waves is None else ["--waves", str(waves)])
-    outcome = replay.replay(file, options, TIMEOUT, paths.REPLAY if waves is None else paths.REPLAY_WAVES)
+    outcome = replay.replay(operations, options, TIMEOUT, paths.REPLAY if waves is None else paths.REPLAY_WAVES)
     assert outcome.equal, outcome.output
     record_property("operations", outcome.report["ops"])

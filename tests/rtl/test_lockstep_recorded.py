@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.bench import engine_cycles
-from hwswap.kernel import lockstep
+from hwswap.kernel import lockstep, lockstep_report
 from hwswap.traces import trace
 
 DATA = Path(__file__).parents[1] / "data"
@@ -21,7 +21,7 @@ def test_all_decide_as_the_kernel_did(name, tmp_path):
     counts = trace.read(DATA / f"{name}.hwst.gz").header.counts
     assert row.decisions == counts["alloc"] + counts.get("discard_take", 0) > 9_000
     assert row.compared == (row.decisions if row.cpus == 1 else 0)
-    assert lockstep.faults([row], {}) == []
+    assert lockstep_report.faults([row], {}) == []
 
 
 @pytest.mark.parametrize("name", BENCHED)

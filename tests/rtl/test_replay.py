@@ -34,9 +34,9 @@ STREAMS = [
 TIMEOUT = 600
 
 
-def must_be_equal(path: Path, *options: str) -> dict:
+def must_be_equal(made: trace.Trace, *options: str) -> dict:
     """Replay a trace; every decision must be equal. Return the report."""
-    outcome = replay.replay(path, options, timeout=TIMEOUT)
+    outcome = replay.replay(made, options, timeout=TIMEOUT)
     assert outcome.equal, outcome.output
     print(outcome.output)
     return outcome.report
@@ -69,12 +69,9 @@ def test_the_streams_are_long_and_rich_enough():
 
 
 @pytest.mark.parametrize("shape", STREAMS, ids=lambda shape: f"seed{shape.seed}")
-def test_random_streams_by_the_ring(shape, tmp_path):
+def test_random_streams_by_the_ring(shape):
     print(shape)
-    made = stream.generate(shape)
-    path = tmp_path / "stream.hwst.gz"
-    trace.write(path, made.header, made.records)
-    report = must_be_equal(path, "--seed", str(shape.seed % 2147483646 + 1))
+    report = must_be_equal(stream.generate(shape), "--seed", str(shape.seed % 2147483646 + 1))
     assert report["ops"] == shape.ops
 
 
@@ -83,26 +80,21 @@ def test_random_streams_by_the_ring(shape, tmp_path):
     [("--registers",), ("--latency", "200"), ("--stall", "60", "--latency", "3")],
     ids=lambda options: " ".join(options),
 )
-def test_random_streams_by_other_ways(options, tmp_path):
+def test_random_streams_by_other_ways(options):
     """By the CPU pages; over a slow memory; with memory that withholds handshakes at random."""
     shape = Shape(SEED + 31, ops=8_000, span=8)
     print(shape, *options)
-    made = stream.generate(shape)
-    path = tmp_path / "stream.hwst.gz"
-    trace.write(path, made.header, made.records)
-    must_be_equal(path, *options)
+    must_be_equal(stream.generate(shape), *options)
 
 
-def test_a_wrong_decision_is_found_and_named(tmp_path):
+def test_a_wrong_decision_is_found_and_named():
     """The comparison can fail: with one offset changed the replay stops there and says so."""
     made = stream.generate(Shape(SEED + 41, ops=3_000, span=6))
     allocated = [i for i, r in enumerate(made.records) if r.op == Op.ALLOC and r.type != trace.FAILED]
     at = allocated[len(allocated) // 2]
     record = made.records[at]
     made.records[at] = record._replace(a=record.a + (1 << record.order) if record.a < 2 else record.a - 1)
-    path = tmp_path / "wrong.hwst"
-    trace.write(path, made.header, made.records)
-    outcome = replay.replay(path, timeout=TIMEOUT)
+    outcome = replay.replay(made, timeout=TIMEOUT)
     assert not outcome.equal
     assert str(at) in outcome.output
     assert str(record.a) in outcome.output
@@ -130,12 +122,10 @@ def test_a_damaged_trace_is_refused(damage, tmp_path):
     assert str(path) in outcome.output
 
 
-def test_a_trace_for_a_larger_engine_is_refused(tmp_path):
+def test_a_trace_for_a_larger_engine_is_refused():
     made = stream.generate(Shape(2, ops=3_000, devices=8, clusters=65536, span=3000))
     assert made.header.clusters > 1024
-    path = tmp_path / "large.hwst"
-    trace.write(path, made.header, made.records)
-    outcome = replay.replay(path, timeout=60)
+    outcome = replay.replay(made, timeout=60)
     assert not outcome.equal
     assert "cluster" in outcome.output
     assert outcome.report == {}

@@ -1,36 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands on swap tables measured on build/model: `make bench-table` of the engine, short form."""
 
-import json
-
 import pytest
 from hwswap.bench import swap_tables, table_cycles
 from hwswap.bench.table_cycles import Measured
-from hwswap.cli import main as cli
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus import table_load
 from hwswap.stimulus.table_load import Case
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    """Run the short form once: answers and words are compared with the golden model's, and the target is reached."""
-    folder = tmp_path_factory.mktemp("bench-table")
-    assert cli.main(["bench", "tables", "--short", "--output", str(folder)]) == 0
-    return json.loads((folder / "engine.json").read_text())
+def commands():
+    """Measure the short form: answers and words are compared with the golden model's."""
+    return table_cycles.run(swap_tables.SHORT_LATENCIES)
 
 
-@pytest.fixture(scope="module")
-def commands(report):
-    """Return the figures."""
-    return report["commands"]
+def test_the_target_is_reached(commands):
+    assert swap_tables.misses(commands) == []
+    assert swap_tables.table(commands).row_count == len(commands)
 
 
 def test_words_are_those_of_the_range(commands):
     moved = {
-        (c["command"], c["items"]): (c["words_read"], c["words_written"], c["result_words"])
-        for c in commands
-        if c["unit"] == "slots"
+        (c.command, c.items): (c.words_read, c.words_written, c.result_words) for c in commands if c.unit == "slots"
     }
     for nr in table_load.SLOT_COUNTS:
         assert moved["RANGE", nr] == (nr, 0, 64)
@@ -40,14 +32,13 @@ def test_words_are_those_of_the_range(commands):
 
 def test_no_word_takes_less_than_a_cycle_and_no_trip_less_than_its_job(commands):
     for command in commands:
-        assert command["busy"] >= max(command["words_read"], command["words_written"])
-        assert command["round_trip"] >= command["busy"]
+        assert command.round_trip >= command.busy >= max(command.words_read, command.words_written)
 
 
 def test_latency_is_waited_for_once(commands):
     """Not once a burst: otherwise several would not be in flight."""
     slow = [figure for figure in table_cycles.run((100,)) if swap_tables.whole(figure)]
-    fast = {(c["command"], c["items"]): c["busy"] for c in commands}
+    fast = {(c.command, c.items): c.busy for c in commands}
     assert slow
     for figure in slow:
         waits = 2 if figure.words_written >= SLOTS else 1
@@ -68,8 +59,3 @@ def test_a_miss_of_the_target_is_told():
 def test_a_model_that_prints_other_things_is_refused():
     with pytest.raises(RuntimeError, match="make model"):
         table_cycles.measured([Case("RANGE", 1, "slots", 64)], [1, 2, 3], 20)
-
-
-def test_latencies_are_refused_that_cannot_be(capsys):
-    assert cli.main(["bench", "tables", "--latencies", "0"]) == 1
-    assert "at least 1 cycle" in " ".join(capsys.readouterr().err.split())

@@ -13,7 +13,7 @@ from hwswap.project import paths
 from hwswap.rtl import replay
 from hwswap.stimulus import player
 from hwswap.stimulus.script import Sizes
-from hwswap.traces import stream, trace
+from hwswap.traces import stream
 from hwswap.traces.stream import Shape
 from hwswap.traces.trace import Op
 from run_seed import SEED
@@ -32,7 +32,7 @@ def test_it_is_as_large_as_it_can_be(sizes):
 
 
 @pytest.mark.parametrize("features", [frozenset(), stream.EVERYTHING], ids=["linux", "everything"])
-def test_streams_of_all_devices_and_cpus(features, sizes, tmp_path):
+def test_streams_of_all_devices_and_cpus(features, sizes):
     there, freed, cpus = set(), set(), set()
     # The first three come to enough of all; of others, half do not.
     for seed in (*range(81, 84), SEED + 84):
@@ -42,9 +42,7 @@ def test_streams_of_all_devices_and_cpus(features, sizes, tmp_path):
         there |= {record.type for record in made.records if record.op == Op.PREPARE}
         freed |= {record.type for record in made.records if record.op == Op.FREE}
         cpus |= {record.cpu for record in made.records if record.op == Op.ALLOC}
-        path = tmp_path / "stream.hwst.gz"
-        trace.write(path, made.header, made.records)
-        outcome = replay.replay(path, ["--stall", "20"], timeout=600, build=MODEL / "hwswap-replay")
+        outcome = replay.replay(made, ["--stall", "20"], timeout=600, build=MODEL / "hwswap-replay")
         assert outcome.equal, outcome.output
         assert outcome.report["ops"] == shape.ops
     assert (len(there) > 25, len(freed) > 8, len(cpus)) == (True, True, sizes.cpus), (there, freed, cpus)

@@ -6,7 +6,7 @@ HWSWAP_SEED=n moves their seed.
 
 import pytest
 import run_seed
-from hwswap.kernel import lockstep
+from hwswap.kernel import lockstep, lockstep_report
 from hwswap.kernel.record import record
 
 SEED = 71 + run_seed.SEED
@@ -21,4 +21,4 @@ def test_a_fresh_recording_is_decided_the_same(cpus, tmp_path):
     assert row.cpus == cpus
     assert row.decisions > 1_000
     assert row.compared == (row.decisions if cpus == 1 else 0)
-    assert lockstep.faults([row], {}) == []
+    assert lockstep_report.faults([row], {}) == []

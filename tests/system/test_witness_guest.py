@@ -9,10 +9,11 @@ OPERATIONS = 4_000
 
 
 def test_unpatched_kernel_patched_kernel_and_golden_model_come_to_the_same_slots(tmp_path, fresh_seed):
-    report, accounts = witness.work(fresh_seed, OPERATIONS, tmp_path, lambda text: None)
-    assert report["faults"] == [], f"HWSWAP_SEED={fresh_seed}"
+    made = witness.work(fresh_seed, OPERATIONS, tmp_path, lambda text: None)
+    accounts = made.accounts
+    assert made.faults == [], f"HWSWAP_SEED={fresh_seed}"
     assert [each.kernel for each in accounts] == ["unpatched", "patched, mode off"]
-    assert report["folios"] > OPERATIONS // 3
+    assert made.folios > OPERATIONS // 3
     assert accounts[0].lines == accounts[1].lines
     assert [len(lines) for lines in accounts[0].lines] == [
         scene.folios for scene in page_outs.scenes(fresh_seed, OPERATIONS)

@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 from hwswap.project import paths
-from hwswap.verify import proofs, yosys
+from hwswap.verify import proof_list, proofs, yosys
 
 PARTS = paths.BUILD / "proof-rtl"
-FINDER = next(proof for proof in proofs.PROOFS if proof.name == "finder")
+FINDER = next(proof for proof in proof_list.PROOFS if proof.name == "finder")
 
 
 def with_source(tmp_path, monkeypatch, old: str, new: str) -> None:
@@ -60,7 +60,7 @@ def test_one_assertion_that_says_nothing_is_named_among_others_of_its_property(t
 
 
 def test_what_is_asked_of_neighbours_is_one_of_the_parts_assertions(tmp_path):
-    slave = next(proof for proof in proofs.PROOFS if proof.name == "axil")
+    slave = next(proof for proof in proof_list.PROOFS if proof.name == "axil")
     asking = dataclasses.replace(slave, neighbours=("the moon is full",))
     with pytest.raises(yosys.YosysError, match="says 'the moon is full'"):
         proofs.prove(asking, PARTS, tmp_path, 1, lambda text: None)
@@ -68,7 +68,7 @@ def test_what_is_asked_of_neighbours_is_one_of_the_parts_assertions(tmp_path):
 
 def test_says_with_sources_named_from_yosys_folder_finds_the_message(tmp_path):
     """The proof's folder and the emitted parts have a folder above them in common, as clone and cache at home have."""
-    slave = next(proof for proof in proofs.PROOFS if proof.name == "axil")
+    slave = next(proof for proof in proof_list.PROOFS if proof.name == "axil")
     parts = tmp_path / "cache" / "proof-rtl"
     shutil.copytree(PARTS, parts)
     session = proofs.Session(slave, parts, tmp_path / "clone")
@@ -77,7 +77,9 @@ def test_says_with_sources_named_from_yosys_folder_finds_the_message(tmp_path):
     assert not {session.says(cell) for cell in own} & set(own)
 
 
-@pytest.mark.parametrize("proof", [proof for proof in proofs.PROOFS if proof.neighbours], ids=lambda proof: proof.name)
+@pytest.mark.parametrize(
+    "proof", [proof for proof in proof_list.PROOFS if proof.neighbours], ids=lambda proof: proof.name
+)
 def test_what_is_asked_of_neighbours_is_proved_in_the_core(proof):
     core = (PARTS / "core.sv").read_text()
     assert all(f"Assertion failed: {message}\\n" in core for message in proof.neighbours)

@@ -271,11 +271,10 @@ def test_survivors_that_are_no_faults_are_told_apart(monkeypatch, tmp_path):
     monkeypatch.setattr(mutate, "Prover", Proves)
     monkeypatch.setattr(Proves, "tried", [])
     path = tmp_path / "proofs.jsonl"
-    engine = replace(mutate.ENGINE, folder=tmp_path)
-    mutate.prove(engine, [4, 7, 11], mutate.Proofs(path, "faults"), jobs=1)
+    mutate.prove([4, 7, 11], mutate.Proofs(path, "faults"), jobs=1)
     proofs = mutate.Proofs(path, "faults")
     assert proofs.known == {4: mutate.NONE, 7: "", 11: mutate.OUT_OF_TIME}
-    mutate.prove(engine, [4, 7, 11], proofs, jobs=2)
+    mutate.prove([4, 7, 11], proofs, jobs=2)
     assert sorted(Proves.tried) == [4, 7, 11]
     assert not mutate.Proofs(path, "others").known
     outcomes = [mutate.Outcome(n, "", how, "", 1.0) for n, how in proofs.known.items()]

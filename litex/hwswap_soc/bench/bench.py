@@ -257,9 +257,7 @@ def show(runs: list[dict], cpu: str, console: Console) -> None:
         f"{base['cycles'] / 1e6:.1f} Mcycles in {base['seconds']:.0f} s"
     )
     if not report.platform["layout_fits"]:
-        console.print(
-            "this compiler's code does not fit the layout that keeps it apart in the caches (docs/soc.md)"
-        )
+        console.print("this compiler's code does not fit the layout that keeps it apart in the caches (docs/soc.md)")
     console.print(
         shown.table("CPU cycles a call: mean over hits, misses and failures (ratio to stock)", figures(report))
     )

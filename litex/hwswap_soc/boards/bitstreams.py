@@ -119,6 +119,11 @@ def show(summary: dict, console: Console) -> None:
     console.print(table)
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command, those of `soc capacity check`."""
+    capacity.add_arguments(parser)
+
+
 def run(options: argparse.Namespace) -> int:
     """Makes bitstreams and sums them up; returns the exit status."""
     summary = make(capacity.pairs(), options.seeds, options.limit, OUTPUT)

@@ -15,15 +15,15 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from hwswap.bench import demo_table
 from hwswap.bench import lines as bench_lines
 from hwswap.guest import mirror
-from hwswap.guest.qemu import Guest, GuestError, Machine, counting
-from hwswap.guest.qmp import QmpError
+from hwswap.guest.machine import counting
+from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import ftrace
 from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
-from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.results.schema import Figure
 from hwswap.rtl import replay
-from hwswap.rtl.device_server import EngineError, EngineServer, clocked_by_guest
+from hwswap.rtl.device_server import EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "demo"
 GUEST = paths.ROOT / "sim/guest"
@@ -166,11 +166,9 @@ def run_guest(
         job = f"SEED={seed}\nFORM={form}\n. /demo\n"
         log = OUTPUT / f"{form}.kernel.log"
         with Guest(machine, engine, files=files, job=job, log=log, kernel=kernel) as guest:
-            result = guest.wait_job(900, on_line)
-            if result.code or not collected.done:
-                raise GuestError(
-                    f"the guest's part ended with code {result.code}; its last words:\n{result.output[-1500:]}"
-                )
+            output = guest.wait_job(900, on_line).check()
+            if not collected.done:
+                raise GuestError(f"the guest's part did not come to its end; its last words:\n{output[-1500:]}")
             text = guest.outbox_text()
         progress.update(task, total=1, completed=1)
     return guest.release, text
@@ -199,8 +197,9 @@ def figures(report: Mapping[str, Any]) -> list[Figure]:
     ]
 
 
-def result(seed: int) -> int:
-    """Runs the demo; returns the exit code."""
+def run(options: argparse.Namespace) -> int:
+    """Run the demo; return the exit status."""
+    seed = options.seed
     console = Console(stderr=True)
     OUTPUT.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
@@ -237,7 +236,7 @@ def result(seed: int) -> int:
     (OUTPUT / "demo.json").write_text(json.dumps(report, indent=1) + "\n")
     demo_table.show(report, Console(width=150 if not sys.stdout.isatty() else None))
     notes = [*demo_table.notes(report), *(check.text for check in checks)]
-    (OUTPUT / "demo.md").write_text(markdown.page(demo_table.tables(report), notes))
+    (OUTPUT / "demo.md").write_text(printed.page(demo_table.tables(report), notes))
     schema.save(
         "demo",
         figures(report),
@@ -254,12 +253,3 @@ def result(seed: int) -> int:
     for line in failed:
         console.print(f"[red]not met:[/red] {line}")
     return 1 if failed else 0
-
-
-def run(options: argparse.Namespace) -> int:
-    """Runs the demo; what stops it is said in one message. Returns the exit code."""
-    try:
-        return result(options.seed)
-    except (GuestError, EngineError, QmpError, RuntimeError, ValueError, OSError) as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return 1

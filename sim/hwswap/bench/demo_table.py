@@ -7,6 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from hwswap.project import printed
+
 Report = dict[str, Any]
 
 BENCHES = ("unpatched", "off", "hint")
@@ -30,10 +32,8 @@ def _percent(part: int, whole: int) -> str:
 
 def swap_table(report: Report) -> Table:
     """What was swapped in each mode, and who placed it."""
-    table = Table(title="The same load in each mode; fragmented: half of all slots freed at random before")
-    table.add_column("")
-    for name in PHASES:
-        table.add_column(name.replace("-", ", "), justify="right")
+    title = "The same load in each mode; fragmented: half of all slots freed at random before"
+    table = printed.table(title, ("", *(name.replace("-", ", ") for name in PHASES)))
 
     def row(text: str, value: Callable[[str, dict[str, int]], str]) -> None:
         table.add_row(text, *(value(name, report["phases"][name]["counts"]) for name in PHASES))
@@ -67,9 +67,9 @@ def swap_table(report: Report) -> Table:
 def bench_table(report: Report, fragmented: bool = False) -> Table:
     """Guest instructions of one call of the allocator, by the kernel's own bench."""
     state = "fragmented" if fragmented else "after the loads"
-    table = Table(title=f"Guest instructions a call, swap {state}: p50 / average over everything / p99")
-    for title in ("", *BENCHES):
-        table.add_column(title, justify="right" if title else "left")
+    table = printed.table(
+        f"Guest instructions a call, swap {state}: p50 / average over everything / p99", ("", *BENCHES)
+    )
     names = [f"fragmented-{name}" if fragmented else name for name in BENCHES]
 
     def cell(entry: dict[str, Any]) -> str:
@@ -89,9 +89,8 @@ def bench_table(report: Report, fragmented: bool = False) -> Table:
 
 def cycles_table(report: Report) -> Table:
     """Engine clock cycles of one operation, from the replay of what mode off did."""
-    table = Table(title="Engine clock cycles an operation (the core alone)")
-    for title in ("", "operations", "p50", "p99", "max"):
-        table.add_column(title, justify="right" if title else "left")
+    title = "Engine clock cycles an operation (the core alone)"
+    table = printed.table(title, ("", "operations", "p50", "p99", "max"))
 
     def add(text: str, entry: dict[str, Any]) -> None:
         if entry["count"]:

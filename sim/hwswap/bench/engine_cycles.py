@@ -17,7 +17,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +24,16 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from hwswap.bench import targets
 from hwswap.bench.engine_figures import Cycles, Figures, Key
+from hwswap.bench.targets import Target
 from hwswap.compare import fallback
 from hwswap.kernel import convert
-from hwswap.project import paths, provenance
+from hwswap.project import paths, printed
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.traces import trace
 
-OUTPUT = paths.BUILD / "bench-engine"
 DATA = paths.ROOT / "tests/data"
 
 FAST, MOVE, SCAN, MEDIAN = 2, 6, 3, 8
@@ -58,18 +58,6 @@ def fast(key: Key) -> bool:
     return key[0] == "free" or (key[0] == "alloc" and key[2] == "hint")
 
 
-@dataclass(frozen=True)
-class Target:
-    """A target, what was measured, and whether it is met."""
-
-    what: str
-    target: str
-    measured: str
-    met: bool
-    there: bool = True
-    """Whether there was anything to measure."""
-
-
 def unmet(found: Iterable[Target], named: bool) -> list[Target]:
     """Return the targets that are missed.
 
@@ -79,7 +67,7 @@ def unmet(found: Iterable[Target], named: bool) -> list[Target]:
     return [target for target in found if not target.met and (target.there or not named)]
 
 
-def targets(figures: Figures) -> list[Target]:
+def core_targets(figures: Figures) -> list[Target]:
     """Return the targets beside the figures."""
     plain = figures.merged(lambda key: fast(key) and not key[3])
     moved = figures.merged(lambda key: fast(key) and key[3])
@@ -95,22 +83,22 @@ def targets(figures: Figures) -> list[Target]:
     return [
         Target(
             "hit or free without list move",
-            f"at most {FAST} cycles",
             within(plain, FAST),
+            f"at most {FAST} cycles",
             plain.percentile(99) <= FAST,
         ),
-        Target("hit or free with list move", f"at most {MOVE}", within(moved, MOVE), moved.percentile(99) <= MOVE),
+        Target("hit or free with list move", within(moved, MOVE), f"at most {MOVE}", moved.percentile(99) <= MOVE),
         Target(
             "one more scanned cluster",
-            f"at most {SCAN}",
             "there was none" if scan is None else f"{scan:.2f}",
+            f"at most {SCAN}",
             scan is not None and scan <= SCAN,
             scan is not None,
         ),
         Target(
             "latency of an allocation",
-            f"median at most {MEDIAN}",
             f"p50 {latency.percentile(50)}, p99 {latency.percentile(99)}",
+            f"median at most {MEDIAN}",
             latency.percentile(50) <= MEDIAN,
         ),
     ]
@@ -138,10 +126,7 @@ def measure(operations: trace.Trace, name: str) -> dict[str, Any]:
 
 def through_rings(operations: trace.Trace, name: str) -> int:
     """Return the cycles that operations take as commands of the ring, waiting for memory included."""
-    with tempfile.TemporaryDirectory(prefix="hwswap-bench-") as folder:
-        file = Path(folder) / f"{name}.hwst"
-        trace.write(file, operations.header, operations.records)
-        outcome = replay.replay(file, ["--latency", str(LATENCY)])
+    outcome = replay.replay(operations, ["--latency", str(LATENCY)])
     if not outcome.equal:
         raise BenchError(f"{name}, through the rings: {outcome.output}")
     return outcome.report["cycles"]
@@ -184,9 +169,8 @@ def placement(reports: Iterable[dict[str, Any]], policy: str) -> dict[str, Any]:
 
 def placement_table(reports: Sequence[dict[str, Any]]) -> Table:
     """Return what the kernel's placement and the indexed one cost, over all traces."""
-    table = Table(title="The same operations under both placements")
-    for name in ("placement", "operations", "cycles an operation", "an allocation: mean", "p50", "p99", "max"):
-        table.add_column(name, justify="left" if name == "placement" else "right")
+    heads = ("placement", "operations", "cycles an operation", "an allocation: mean", "p50", "p99", "max")
+    table = printed.table("The same operations under both placements", heads)
     for policy in PLACEMENTS:
         of = placement(reports, policy)
         per = f"{of['cycles'] / max(of['operations'], 1):.2f}"
@@ -197,9 +181,8 @@ def placement_table(reports: Sequence[dict[str, Any]]) -> Table:
 
 def groups_table(figures: Figures) -> Table:
     """Return the cycles by operation, order, path and list move."""
-    table = Table(title="Cycles of an operation (from the answer before it), input kept full")
-    for name in ("operation", "order", "path", "list move", "number", "mean", "p50", "p99", "max", "latency p50"):
-        table.add_column(name, justify="left" if name in ("operation", "path") else "right")
+    heads = ("operation", "order", "path", "list move", "number", "mean", "p50", "p99", "max", "latency p50")
+    table = printed.table("Cycles of an operation (from the answer before it), input kept full", heads, left=(0, 2))
     for (kind, order, path, move), (cycles, latency) in sorted(figures.groups.items()):
         s = cycles.summary()
         table.add_row(
@@ -225,10 +208,7 @@ def fall_back_table(reports: Iterable[dict[str, Any]]) -> Table:
                 tried.setdefault(policy, Counter())[order] += of
                 failed.setdefault(policy, Counter())[order] += bad
     orders_ = sorted({order for of in tried.values() for order in of}, key=int)
-    table = Table(title="Allocations that fall back, % by order and policy (golden model)")
-    table.add_column("policy")
-    for order in orders_:
-        table.add_column(order, justify="right")
+    table = printed.table("Allocations that fall back, % by order and policy (golden model)", ("policy", *orders_))
     for policy, of in tried.items():
         table.add_row(policy, *(f"{100 * failed[policy][o] / of[o]:.2f}" if of[o] else "-" for o in orders_))
     return table
@@ -239,23 +219,22 @@ def goals(figures: Figures, reports: Sequence[dict[str, Any]]) -> list[Target]:
     worst = placement(reports, "indexed")["alloc"]["max"]
     slowest = max(report["ring_cycles"] / max(report["operations"], 1) for report in reports)
     return [
-        *targets(figures),
+        *core_targets(figures),
         Target(
             f"through the rings, {LATENCY} cycles latency, slowest trace",
-            f"at most {RINGS}",
             f"{slowest:.2f}",
+            f"at most {RINGS}",
             slowest <= RINGS,
         ),
-        Target("allocation under INDEXED", f"at most {INDEXED}", f"max {worst}", worst <= INDEXED),
+        Target("allocation under INDEXED", f"max {worst}", f"at most {INDEXED}", worst <= INDEXED),
     ]
 
 
 def show(figures: Figures, reports: Sequence[dict[str, Any]], console: Console) -> None:
     """Print all tables, the targets last."""
     console.print(groups_table(figures))
-    traces = Table(title="All cycles")
-    for name in ("trace", "operations", "cycles", "cycles an operation", "through the rings"):
-        traces.add_column(name, justify="left" if name == "trace" else "right")
+    heads = ("trace", "operations", "cycles", "cycles an operation", "through the rings")
+    traces = printed.table("All cycles", heads)
 
     def row(name: str, operations: int, core: int, rings: int) -> None:
         per = (f"{cycles / max(operations, 1):.2f}" for cycles in (core, rings))
@@ -265,46 +244,12 @@ def show(figures: Figures, reports: Sequence[dict[str, Any]], console: Console) 
         row(report["name"], report["operations"], report["cycles"], report["ring_cycles"])
     row("all", figures.operations, figures.cycles, sum(report["ring_cycles"] for report in reports))
     console.print(traces)
-    stalls = Table(title=f"Stalls: cycles beyond {FAST} an operation, by cause")
-    for name in ("cause", "cycles", "an operation"):
-        stalls.add_column(name, justify="left" if name == "cause" else "right")
-    for cause, cycles in figures.stalls.most_common():
-        stalls.add_row(cause, f"{cycles:,}", f"{cycles / max(figures.operations, 1):.3f}")
-    console.print(stalls)
+    title, each = f"Stalls: cycles beyond {FAST} an operation, by cause", max(figures.operations, 1)
+    rows = ((cause, f"{cycles:,}", f"{cycles / each:.3f}") for cause, cycles in figures.stalls.most_common())
+    console.print(printed.table(title, ("cause", "cycles", "an operation"), rows))
     console.print(fall_back_table(reports))
     console.print(placement_table(reports))
-    table = Table(title="Targets")
-    for name in ("what", "target", "measured", "met"):
-        table.add_column(name)
-    for target in goals(figures, reports):
-        table.add_row(target.what, target.target, target.measured, "yes" if target.met else "NO")
-    console.print(table)
-
-
-def report_of(figures: Figures, reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return all figures for the JSON file."""
-    return {
-        "commit": provenance.commit(),
-        "operations": figures.operations,
-        "cycles": figures.cycles,
-        "ring_cycles": sum(report["ring_cycles"] for report in reports),
-        "groups": [
-            {
-                "kind": kind,
-                "order": order,
-                "path": path,
-                "list_move": move,
-                "cycles": cycles.summary(),
-                "latency": latency.summary(),
-            }
-            for (kind, order, path, move), (cycles, latency) in sorted(figures.groups.items())
-        ],
-        "stalls": dict(figures.stalls),
-        "cycles_per_scanned_cluster": figures.scanned(),
-        "placements": {policy: placement(reports, policy) for policy in PLACEMENTS},
-        "targets": [vars(target) for target in goals(figures, reports)],
-        "traces": list(reports),
-    }
+    console.print(targets.table(goals(figures, reports)))
 
 
 def save(figures: Figures, reports: Sequence[dict[str, Any]]) -> None:
@@ -335,45 +280,33 @@ def save(figures: Figures, reports: Sequence[dict[str, Any]]) -> None:
     )
 
 
-def measure_all(named: Sequence[Path], output: Path, jobs: int) -> list[Target]:
-    """Measure the traces that were named, or all that are recorded; write JSON, print the tables.
-
-    Return the targets that were missed.
-    """
-    files = named or trace.of_one_cpu(DATA)
-    figures, reports = Figures(), []
-    with Progress(console=Console(stderr=True), transient=True) as progress, ProcessPoolExecutor(jobs) as pool:
-        task = progress.add_task("measuring", total=len(files))
-        for report in pool.map(measure_file, files):
-            reports.append(report)
-            figures.add(report)
-            progress.advance(task)
-    output.mkdir(parents=True, exist_ok=True)
-    file = output / "bench-engine.json"
-    file.write_text(json.dumps(report_of(figures, reports), indent=1, sort_keys=True) + "\n")
-    if not named:
-        save(figures, reports)
-    console = Console(soft_wrap=True)
-    show(figures, reports, console)
-    console.print(f"figures: {file}", highlight=False)
-    missed = unmet(goals(figures, reports), bool(named))
-    console.print(figure(figures, missed), highlight=False)
-    return missed
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument("files", nargs="*", type=Path, help="traces of one CPU (default: all such in tests/data)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure; return the exit status, 1 if a target is missed."""
-    return 1 if measure_all(options.files, options.output, options.jobs) else 0
+    """Measure the traces that were named, or all that are recorded; return the exit status, 1 if a target is missed."""
+    files = options.files or trace.of_one_cpu(DATA)
+    figures, reports = Figures(), []
+    with Progress(console=Console(stderr=True), transient=True) as progress, ProcessPoolExecutor(options.jobs) as pool:
+        task = progress.add_task("measuring", total=len(files))
+        for report in pool.map(measure_file, files):
+            reports.append(report)
+            figures.add(report)
+            progress.advance(task)
+    if not options.files:
+        save(figures, reports)
+    console = Console(soft_wrap=True)
+    show(figures, reports, console)
+    missed = unmet(goals(figures, reports), bool(options.files))
+    console.print(figure(figures, missed), highlight=False)
+    return 1 if missed else 0
 
 
 def figure(figures: Figures, missed: Sequence[Target]) -> str:
     """Return what a run came to in one sentence."""
-    met = "; ".join(f"missed: {target.what}, {target.measured}" for target in missed) or "every target met"
+    met = "; ".join(f"missed: {target.name}, {target.measured}" for target in missed) or "every target met"
     return (
         f"bench-engine: {figures.operations:,} operations, {figures.cycles:,} cycles, "
         f"{figures.cycles / max(figures.operations, 1):.2f} each; {met}"

@@ -21,7 +21,7 @@ from rich.table import Table
 from hwswap.bench.offload_targets import Rates
 from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.project import artifacts, paths, provenance
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results.schema import Figure
 from hwswap.rtl.device_server import clocked_by_guest
 
@@ -212,10 +212,7 @@ def measure_setup(setup: Setup, seed: int, form: Form, output: Path) -> tuple[st
         clocked_by_guest(output / "engine.log") as engine,
         Guest(machine, engine, files=files, job=script, log=log, kernel=artifacts.KERNEL, boot_timeout=600) as guest,
     ):
-        result = guest.wait_job(7200, progress)
-        if result.code:
-            raise GuestError(f"fall-backs: ended with code {result.code}:\n{result.output[-1500:]}")
-        return guest.release, entries(setup, seed, result.output, form)
+        return guest.release, entries(setup, seed, guest.wait_job(7200, progress).check(), form)
 
 
 def measure(form: Form, output: Path) -> dict[str, Any]:
@@ -299,17 +296,10 @@ def table(report: dict[str, Any]) -> Table:
     """Return a table with a row for each run, and one for the mean of each placement's seeds."""
     sizes = [str(size) for size in report["sizes"] if size > PAGE_KB]
     mix = ", ".join(map(str, report["sizes"]))
-    view = Table(title=f"Large folios that were split, of those that were swapped out; folios of {mix} kB")
-    for title in (
-        "devices",
-        "full",
-        "placement",
-        "seed",
-        "all large ones",
-        *(f"{size} kB" for size in sizes),
-        "verified",
-    ):
-        view.add_column(title, justify="left" if title == "placement" else "right")
+    title = f"Large folios that were split, of those that were swapped out; folios of {mix} kB"
+    of_sizes = (f"{size} kB" for size in sizes)
+    heads = ("devices", "full", "placement", "seed", "all large ones", *of_sizes, "verified")
+    view = printed.table(title, heads, left=(2,))
 
     def place(run: Entry) -> tuple[str, int, int]:
         return devices_of(run), run["percent"], (*PLACEMENTS, *RTL_PLACEMENTS).index(run["placement"])

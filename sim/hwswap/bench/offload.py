@@ -23,12 +23,13 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.bench import fallbacks, lines, offload_targets
+from hwswap.bench import fallbacks, lines, offload_targets, targets
 from hwswap.bench.offload_targets import FAIL, STATES, Figures
+from hwswap.bench.targets import Target
 from hwswap.guest import mirror
-from hwswap.guest.qemu import Guest, GuestError, Machine, counting
-from hwswap.guest.qmp import QmpError
-from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.guest.machine import counting
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl.device_server import EngineServer, clocked_by_guest
 
@@ -113,12 +114,10 @@ def measure(seed: int, short: bool) -> dict[str, Any]:
             engine if backend == "engine" else nullcontext() as server,
             Guest(machine, server, files=files, job=script, log=log, kernel=kernel, boot_timeout=600) as guest,
         ):
-            result = guest.wait_job(3600)
-            if result.code:
-                raise GuestError(f"{column}: ended with code {result.code}:\n{result.output[-1500:]}")
-            found += entries(column, result.output, short)
+            output = guest.wait_job(3600).check()
+            found += entries(column, output, short)
             if backend != "none":
-                counters[column] = stats(result.output)
+                counters[column] = stats(output)
             release = guest.release
     return {
         "seed": seed,
@@ -138,9 +137,8 @@ def figures(report: dict[str, Any]) -> Figures:
 
 def table(report: dict[str, Any]) -> Table:
     """Instructions of a call, a row for each operation, order and state."""
-    view = Table(title="Guest instructions a call, p50 / average / p99; the engine's own are not in them")
-    for title in ("", *COLUMNS):
-        view.add_column(title, justify="right" if title else "left")
+    title = "Guest instructions a call, p50 / average / p99; the engine's own are not in them"
+    view = printed.table(title, ("", *COLUMNS))
     found = figures(report)
     for op, order, state in dict.fromkeys((e["op"], e["order"], e["state"]) for e in report["bench"]):
         row = [found[column, op, order, state] for column in COLUMNS]
@@ -151,10 +149,9 @@ def table(report: dict[str, Any]) -> Table:
     return view
 
 
-def save(report: dict[str, Any], part: str) -> None:
+def save(report: dict[str, Any]) -> None:
     """Write the results of the parts that were measured."""
-    if part != "fall-backs":
-        found = report["calls"]
+    if found := report.get("calls"):
         states = STATES | {FAIL: "no room"}
         schema.save(
             "calls",
@@ -169,8 +166,7 @@ def save(report: dict[str, Any], part: str) -> None:
             seed=found["seed"],
             short=found["short"],
         )
-    if part != "calls":
-        found = report["fallbacks"]
+    if found := report.get("fallbacks"):
         schema.save(
             "fall-backs",
             fallbacks.figures(found),
@@ -196,7 +192,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--part",
         choices=("all", "calls", "fall-backs"),
         default="all",
-        help="what is measured (default: all); the other part is taken from the last run, if there was one",
+        help="what is measured (default: all)",
     )
     parser.add_argument(
         "--devices",
@@ -225,7 +221,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measures and judges; what stops it is said in one message. Returns 1 if a target is missed."""
+    """Measure and judge; return 1 if a target is missed."""
     started = time.monotonic()
     if options.part == "calls" and (options.devices or options.full or options.sizes):
         print(
@@ -237,29 +233,23 @@ def run(options: argparse.Namespace) -> int:
         options.short, options.devices or (), options.full or (), options.sizes or fallbacks.SIZES, options.seeds
     )
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    file = OUTPUT / "offload.json"
-    report: dict[str, Any] = json.loads(file.read_text()) if options.part != "all" and file.exists() else {}
-    try:
-        if options.part != "fall-backs":
-            report["calls"] = measure(options.seed, options.short)
-        if options.part != "calls":
-            report["fallbacks"] = fallbacks.measure(form, OUTPUT)
-    except (GuestError, QmpError, RuntimeError, ValueError, OSError) as error:
-        print(f"bench-offload: {error}", file=sys.stderr)
-        return 1
-    file.write_text(json.dumps(report, indent=1) + "\n")
-    save(report, options.part)
+    report: dict[str, Any] = {}
+    if options.part != "fall-backs":
+        report["calls"] = measure(options.seed, options.short)
+    if options.part != "calls":
+        report["fallbacks"] = fallbacks.measure(form, OUTPUT)
+    save(report)
     tables: list[Table] = []
-    targets: list[offload_targets.Target] = []
+    wanted: list[Target] = []
     if "calls" in report:
         tables.append(table(report["calls"]))
-        targets += offload_targets.calls(figures(report["calls"]))
+        wanted += offload_targets.calls(figures(report["calls"]))
     if "fallbacks" in report:
         tables.append(fallbacks.table(report["fallbacks"]))
-        targets += offload_targets.fallbacks(
+        wanted += offload_targets.fallbacks(
             fallbacks.rates(report["fallbacks"]), tuple(report["fallbacks"]["sizes"]) == fallbacks.SIZES
         )
-    tables.append(offload_targets.table(targets))
+    tables.append(targets.table(wanted))
     console = Console(width=170)
     for view in tables:
         console.print(view)
@@ -272,10 +262,10 @@ def run(options: argparse.Namespace) -> int:
         "the engine is software that runs outside of the calls measured; in column engine it is the Verilated one, of "
         f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles away"
     )
-    (OUTPUT / "offload.md").write_text(markdown.page(tables, notes))
-    missed = [target.name for target in targets if not target.met]
+    (OUTPUT / "offload.md").write_text(printed.page(tables, notes))
+    missed = [target.name for target in wanted if not target.met]
     for name in missed:
         print(f"bench-offload: missed: {name}", file=sys.stderr)
-    print("\n".join([*notes, f"{len(targets) - len(missed)} of {len(targets)} targets met"]))
+    print("\n".join([*notes, f"{len(wanted) - len(missed)} of {len(wanted)} targets met"]))
     print(f"{time.monotonic() - started:.0f} s; {OUTPUT / 'offload.md'}")
     return 1 if missed else 0

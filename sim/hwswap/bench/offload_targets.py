@@ -2,10 +2,9 @@
 """What `make bench-offload` has to reach, beside what it measured."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from rich.table import Table
+from hwswap.bench.targets import Target
 
 STATES = {"empty": "empty", "50": "half full", "90": "90 % full"}
 FAIL = "fail"
@@ -38,16 +37,6 @@ FALLBACKS: tuple[tuple[int, str, float], ...] = (
     (96, "open", 0.05),
 )
 """Percent full, placement, share of the fall-backs of `linux` that may be left on two devices, mean of all seeds."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """A target: what it is about, what was measured and what is wanted as text, and whether it is met."""
-
-    name: str
-    measured: str
-    wanted: str
-    met: bool
 
 
 def _more(name: str, before: int, after: int, most: int) -> Target:
@@ -128,13 +117,3 @@ def fallbacks(rates: Rates, shares: bool) -> list[Target]:
         name = f"fall-backs, devices {devices}, {percent} % full, {placement}"
         found.append(Target(name, f"{100 * before:.2f} % -> {100 * after:.2f} %", "not more", after <= before))
     return found
-
-
-def table(targets: list[Target]) -> Table:
-    """The targets, one a row."""
-    view = Table(title="Targets")
-    for title in ("", "measured", "wanted", "met"):
-        view.add_column(title)
-    for target in targets:
-        view.add_row(target.name, target.measured, target.wanted, "yes" if target.met else "NO")
-    return view

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what the engine's work on swap tables costs and what it saves.
 
-The engine's side is measured in its own cycles, each command by size and memory latency (table_cycles.py). Results
-are files in build/bench-table.
+The engine's side is measured in its own cycles, each command by size and memory latency (table_cycles.py). The result
+is a file in build/results.
 """
 
 import argparse
-import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -17,8 +15,7 @@ from rich.table import Table
 from hwswap.bench import table_cycles
 from hwswap.bench.table_cycles import LATENCIES, Measured
 from hwswap.model.rows import SLOTS
-from hwswap.project import provenance
-from hwswap.project.paths import BUILD
+from hwswap.project import printed
 from hwswap.results import schema
 
 PEAK = 0.89
@@ -35,7 +32,6 @@ TARGET_LATENCY = 20
 """The memory latency at which that is asked: what comes before the first word counts in the share, too."""
 
 SHORT_LATENCIES = (TARGET_LATENCY,)
-OUTPUT = BUILD / "bench-table"
 
 ERR = Console(stderr=True, highlight=False)
 
@@ -45,39 +41,18 @@ def whole(figure: Measured) -> bool:
     return figure.command in RANGES and figure.items >= (SLOTS if figure.unit == "slots" else SEVERAL)
 
 
-Row = tuple[str, int, str]
-"""What a row of a table is about: a command, how many, and of what."""
-
-
-def row_of(figure: Measured) -> Row:
-    """Return the row a figure belongs to."""
-    return figure.command, figure.items, figure.unit
-
-
-def by_latency(title: str, figures: Sequence[Measured], third: str, cell: Callable[[Measured], str]) -> Table:
-    """Return a row a command and size, for each latency busy cycles, the round trip, and a third column."""
-    latencies = sorted({figure.latency for figure in figures})
-    found = {(row_of(figure), figure.latency): figure for figure in figures}
-    shown = Table(title=title)
-    shown.add_column("command", no_wrap=True)
-    shown.add_column("of", justify="right", no_wrap=True)
-    for latency in latencies:
-        for name in (f"{latency}: busy", "trip", third):
-            shown.add_column(name, justify="right", no_wrap=True)
-    for row in sorted({row_of(figure) for figure in figures}):
-        command, items, unit = row
-        cells = [command, f"{items} {unit if items > 1 else unit[:-1]}"]
-        for latency in latencies:
-            figure = found[row, latency]
-            cells += [f"{figure.busy:,}", f"{figure.round_trip:,}", cell(figure)]
-        shown.add_row(*cells)
-    return shown
-
-
 def table(figures: Sequence[Measured]) -> Table:
-    """Return the figures, with the share of the port's peak that they reach."""
+    """Return a row a command and size: by latency busy cycles, round trip, and share of the port's peak."""
+    latencies = sorted({figure.latency for figure in figures})
+    rows: dict[tuple[str, int, str], list[str]] = {}
+    for figure in sorted(figures, key=lambda of: (of.command, of.items, of.unit, of.latency)):
+        command, items, unit = row = figure.command, figure.items, figure.unit
+        cells = rows.setdefault(row, [command, f"{items} {unit if items > 1 else unit[:-1]}"])
+        share = f"{100 * figure.share:.0f} %" if figure.share else "-"
+        cells += [f"{figure.busy:,}", f"{figure.round_trip:,}", share]
     title = "Commands on swap tables: engine clock cycles by memory latency; share of the port's peak"
-    return by_latency(title, figures, "peak", lambda of: f"{100 * of.share:.0f} %" if of.share else "-")
+    heads = [name for latency in latencies for name in (f"{latency}: busy", "trip", "peak")]
+    return printed.table(title, ("command", "of", *heads), rows.values())
 
 
 def misses(figures: Sequence[Measured]) -> list[str]:
@@ -90,25 +65,11 @@ def misses(figures: Sequence[Measured]) -> list[str]:
     ]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's arguments."""
-    parser.add_argument("--latencies", type=int, nargs="+", metavar="N", help="memory latencies in engine cycles")
-
-
 def run(options: argparse.Namespace) -> int:
-    """Measure, write JSON and plot, print the table; 1 where a target is missed."""
-    latencies = options.latencies or (SHORT_LATENCIES if options.short else LATENCIES)
-    if min(latencies) < 1:
-        raise RuntimeError("a memory latency is at least 1 cycle: choose others for --latencies")
+    """Measure, write the result, print the table; 1 where a target is missed."""
+    latencies = SHORT_LATENCIES if options.short else LATENCIES
     with ERR.status("commands on swap tables, on the RTL and the golden model"):
         figures = table_cycles.run(latencies, options.seed)
-    options.output.mkdir(parents=True, exist_ok=True)
-    report = {
-        "provenance": provenance.commit(),
-        "seed": options.seed,
-        "commands": [{**asdict(figure), "share": round(figure.share, 4)} for figure in figures],
-    }
-    (options.output / "engine.json").write_text(json.dumps(report, indent=2) + "\n")
     schema.save(
         "table-commands",
         [
@@ -135,8 +96,5 @@ def run(options: argparse.Namespace) -> int:
     for sentence in wrong:
         ERR.print(f"bench-table: {sentence}", soft_wrap=True)
     least = min((figure.share for figure in figures if whole(figure) and figure.latency == min(latencies)), default=0)
-    print(
-        f"all answers and words as the golden model's; 512 words and more at {100 * least:.1f} % of the port's peak or "
-        f"above; {options.output}/engine.json"
-    )
+    print(f"all answers and words as the golden model's; 512 words and more at {100 * least:.1f} % of the port's peak")
     return 1 if wrong else 0

@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -144,11 +143,8 @@ def measure(point: Point) -> dict[str, Any]:
     loaded = point.records()
     policy = fallback.POLICIES[point.policy]
     rates, records = fallback.redo(loaded, replace(policy, seed=point.seed) if policy.pack() else policy)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "point.hwst.gz"
-        trace.write(path, loaded.header, records)
-        words = [f"--latency={point.latency}", f"--stall={point.stall}", f"--seed={point.seed}"]
-        outcome = replay.replay(path, words, PATIENCE, _program(point.engine))
+    words = [f"--latency={point.latency}", f"--stall={point.stall}", f"--seed={point.seed}"]
+    outcome = replay.replay(trace.Trace(loaded.header, records), words, PATIENCE, _program(point.engine))
     if not outcome.equal:
         raise SweepError(f"{point.what}: the engine does not decide as the golden model")
     tried, failed = sum(rates.tried.values()), sum(rates.failed.values())

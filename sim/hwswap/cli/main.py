@@ -2,6 +2,7 @@
 """The top of the command line, what becomes of errors, and the exit status."""
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,12 +55,17 @@ def parser() -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status. What the user can mend is one sentence on the error output.
 
-    A command that may try something again, such as one that starts a guest, says there how often it did.
+    A command that may try something again, such as one that starts a guest, says there how often it did. SIGTERM is as
+    Ctrl-C: guests, engines and builds under way end with the command.
     """
-    with retries.Collection() as tried:
-        status = _run(arguments)
-        if tried.could:
-            ERR.print(retries.sentence(tried.counts), soft_wrap=True, markup=False)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with retries.Collection() as tried:
+            status = _run(arguments)
+            if tried.could:
+                ERR.print(retries.sentence(tried.counts), soft_wrap=True, markup=False)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return status
 
 

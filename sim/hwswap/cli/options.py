@@ -23,11 +23,17 @@ def count(text: str) -> int:
     return value
 
 
-def seed(parser: argparse.ArgumentParser, default: object = 1, drawn: str = "a new one, which is printed") -> None:
+def seed(
+    parser: argparse.ArgumentParser,
+    _: object = None,
+    default: object = 1,
+    drawn: str = "a new one, which is printed",
+) -> None:
     """Add --seed.
 
     Args:
         parser: of the command.
+        _: its module.
         default: the seed when none is given; None if the command draws one, REQUIRED if there has to be one.
         drawn: what the command says of the seed that it draws.
     """
@@ -40,49 +46,41 @@ def seed(parser: argparse.ArgumentParser, default: object = 1, drawn: str = "a n
     )
 
 
-def short(parser: argparse.ArgumentParser) -> None:
+def drawn_seed(parser: argparse.ArgumentParser, _: object = None) -> None:
+    """Add --seed; the command draws one where none is given."""
+    seed(parser, default=None)
+
+
+def short(parser: argparse.ArgumentParser, _: object = None) -> None:
     """Add --short."""
     parser.add_argument("--short", action="store_true", help="the short form: less of everything, in less time")
 
 
-def jobs(parser: argparse.ArgumentParser, default: int = 2) -> None:
-    """Add --jobs.
-
-    Args:
-        parser: of the command.
-        default: how many when it is not given.
-    """
+def jobs(parser: argparse.ArgumentParser, made: object = None) -> None:
+    """Add --jobs; the default is JOBS of the command's module `made`, or 2."""
+    default = getattr(made, "JOBS", 2)
     parser.add_argument(
         "--jobs", type=count, default=default, metavar="N", help=f"how many at the same time (default: {default})"
     )
 
 
-def _output(parser: argparse.ArgumentParser, default: Path | None, metavar: str, text: str) -> None:
-    """Add --output, which has to be given when there is no default."""
+def _output(parser: argparse.ArgumentParser, made: object, metavar: str, text: str) -> None:
+    """Add --output; the default is OUTPUT of the command's module `made`, without which it has to be given."""
+    default: Path | None = getattr(made, "OUTPUT", None)
     said = "" if default is None else f" (default: {default.relative_to(paths.ROOT)})"
     parser.add_argument(
         "-o", "--output", type=Path, default=default, required=default is None, metavar=metavar, help=f"{text}{said}"
     )
 
 
-def output_file(parser: argparse.ArgumentParser, default: Path | None = None) -> None:
-    """Add --output: a file.
-
-    Args:
-        parser: of the command.
-        default: the file when it is not given; None if it has to be.
-    """
-    _output(parser, default, "FILE", "file to write")
+def output_file(parser: argparse.ArgumentParser, made: object = None) -> None:
+    """Add --output: a file."""
+    _output(parser, made, "FILE", "file to write")
 
 
-def output_folder(parser: argparse.ArgumentParser, default: Path | None = None) -> None:
-    """Add --output: a folder.
-
-    Args:
-        parser: of the command.
-        default: the folder when it is not given; None if it has to be.
-    """
-    _output(parser, default, "DIR", "folder to write to")
+def output_folder(parser: argparse.ArgumentParser, made: object = None) -> None:
+    """Add --output: a folder."""
+    _output(parser, made, "DIR", "folder to write to")
 
 
 def json(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 """A command line of many commands of which only the one that is asked for is loaded."""
 
 import argparse
+import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
@@ -97,3 +98,32 @@ def command(commands: Commands, name: str, text: str, fill: Callable[[Parser], R
         fill: imports the command, adds its arguments to the parser it is given, and returns what does the work.
     """
     commands.add_parser(name, help=text, fill=fill)
+
+
+def of_module(
+    name: str,
+    *shared: Callable[[Parser, ModuleType], None],
+    about: str = "",
+    run: str = "run",
+    arguments: str = "add_arguments",
+) -> Callable[[Parser], Run]:
+    """Return what fills in a command that is a module, imported when the command is asked for.
+
+    Args:
+        name: of the module.
+        shared: adders of options that other commands have as well (`options`).
+        about: the command's description; the module's docstring if there is none.
+        run: the function that does the work.
+        arguments: the function that adds the command's own arguments, if the module has it.
+    """
+
+    def fill(parser: Parser) -> Run:
+        made = importlib.import_module(name)
+        parser.describe(about or made)
+        if add := getattr(made, arguments, None):
+            add(parser)
+        for add in shared:
+            add(parser, made)
+        return getattr(made, run)
+
+    return fill

@@ -2,7 +2,6 @@
 """Commands on traces: show, check, record, make and replay them."""
 
 import argparse
-import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -106,11 +105,8 @@ def replay_command(options: argparse.Namespace) -> int:
     arguments = ["--latency", str(options.latency)] if options.latency is not None else []
     if options.registers:
         arguments.append("--registers")
-    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
-        path = Path(folder) / "operations.hwst"
-        trace.write(path, operations.header, operations.records)
-        with ERR.status("replaying on the RTL"):
-            outcome = replay.replay(path, arguments)
+    with ERR.status("replaying on the RTL"):
+        outcome = replay.replay(operations, arguments)
     if outcome.output:
         OUT.print(outcome.output, highlight=False, soft_wrap=True)
     if options.json is not None:
@@ -202,7 +198,7 @@ def fill_stream(parser: Parser) -> Run:
         "Write random operations on random devices with the golden model's decisions.\n"
         "The same arguments give the same file."
     )
-    shared.seed(parser, shared.REQUIRED)
+    shared.seed(parser, default=shared.REQUIRED)
     parser.add_argument("--ops", type=int, required=True, metavar="N", help="number of records")
     shared.output_file(parser)
     defaults = {name: spec.default for name, spec in stream.Shape.__dataclass_fields__.items()}

@@ -10,21 +10,25 @@ Where the outcome depends on what only the kernel could know, the trace is follo
 its cause. On one CPU there is no cause but memory, sleep and reclaim.
 """
 
-import itertools
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 
 from hwswap_map import Flag, Status
 
+from hwswap.compare.forced_lists import (
+    GONE,
+    LATE,
+    OTHER_MOMENT,
+    RECLAIMED_SLOTS,
+    SKIPPED,
+    SLEPT_FOR_TABLE,
+    WITHOUT_TABLE,
+    Lists,
+    Running,
+)
 from hwswap.compare.operations import in_use, step
 from hwswap.compare.outcome import Difference, Outcome, place
-from hwswap.model.clusters import Cluster, Device, Slots
-from hwswap.model.follower import Follower, Mismatch
-from hwswap.model.golden import Allocator
+from hwswap.model.follower import Mismatch
 from hwswap.model.rows import BLOCK, SLOTS
-from hwswap.model.search import Search_
 from hwswap.model.steps import (
     Attempt,
     HalfUsed,
@@ -37,136 +41,24 @@ from hwswap.model.steps import (
     Turn,
     Visit,
 )
-from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, FIRST_INIT, NO_CLUSTER, NO_MEMORY, Op, Record
+from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, FIRST_INIT, NO_MEMORY, Op, Record
 from hwswap.traces.trace import ClusterMap, Trace
-
-SKIPPED = "a cluster's lock was taken"
-SLEPT_FOR_TABLE = "slept for a table"
-WITHOUT_TABLE = "no memory for a table"
-RECLAIMED_SLOTS = "a scan stopped to reclaim"
-RECLAIMED_CLUSTER = "a full cluster was reclaimed"
-OTHER_MOMENT = "half used was asked at another moment"
-LATE = "write permission went meanwhile"
-GONE = "the remembered device was going"
 
 SOON = 64
 """Records in which an event can come later than what it tells of."""
 
-TURNS = (Op.SWAPON, Op.SWAPOFF_BEGIN)
-"""Records with which a device's size comes to that of all swap, or leaves it."""
 
-
-def names_its_cpu(record: Record) -> bool:
-    """Tell whether a record says on which CPU it was made."""
-    return record.op in (Op.ALLOC, Op.FREE) or record.op >= FIRST_DETAIL
-
-
-def in_the_middle(records: Sequence[Record], at: int, cpus: int) -> Iterator[Record]:
-    """Yield the ALLOC or FREE that each CPU but that of record `at` may be in the middle of there.
-
-    The kernel counts slots before it records that they were given or freed, and holds their cluster's lock from then
-    to there: so it can only be the CPU's next record, but for a device that comes to the available list or leaves it.
-    """
-    seen = {records[at].cpu} if names_its_cpu(records[at]) else set()
-    for record in itertools.islice(records, at + 1, None):
-        if len(seen) == cpus:
-            return
-        if names_its_cpu(record) and record.op != Op.AVAILABLE and record.cpu not in seen:
-            seen.add(record.cpu)
-            if slots_of(record):
-                yield record
-
-
-def slots_of(record: Record) -> int:
-    """Return how many slots a record gives or frees."""
-    if record.op == Op.FREE:
-        return record.b
-    return 1 << record.order if record.op == Op.ALLOC and record.type != FAILED else 0
-
-
-def turned(records: Sequence[Record], first: int, last: int, type_: int) -> bool:
-    """Tell whether a device is turned on or off from record `first` until soon behind record `last`."""
-    return any(record.op in TURNS and record.type == type_ for record in records[first : last + SOON])
-
-
-def since_last(records: Sequence[Record], at: int) -> Iterator[Record]:
-    """Yield what others have recorded since the record that the CPU of record `at` made before that."""
-    for before in range(at - 1, -1, -1):
-        record = records[before]
-        if record.cpu == records[at].cpu and names_its_cpu(record):
-            return
-        yield record
-
-
-def half_used_near(
-    records: Sequence[Record], at: int, cpus: int, model: Allocator, others: Collection[Record] = ()
-) -> set[bool]:
-    """Return what a CPU may have been told that asked, before record `at`, whether more than half is used.
-
-    Others may be in the middle of an allocation or a free then, or have come to their records since: what was read was
-    read behind the CPU's record before. Further `others` may count, or not. Devices change the size of all swap just
-    before it is recorded that they are turned on, and just behind it that they are turned off.
-    """
-    since = list(since_last(records, at))
-    coming, gone = records[at : at + SOON], records[max(at - SOON, 0) : at]
-    resized = any(record.op in TURNS for record in (*others, *since))
-    resized |= any(record.op == Op.SWAPON for record in coming)
-    if resized or any(record.op == Op.SWAPOFF_BEGIN for record in gone):
-        return {False, True}
-    more = fewer = sum(map(slots_of, others))
-    for counted, record in (
-        *((True, one) for one in in_the_middle(records, at, cpus)),
-        *((False, one) for one in since),
-    ):
-        if (record.op == Op.ALLOC) == counted:
-            more += slots_of(record)
-        else:
-            fewer += slots_of(record)
-    return {model.half_used_with(change) for change in (more, 0, -fewer)}
-
-
-@dataclass
-class Running:
-    """An allocation under way: its search, the step the search waits at (None: it has ended), what it found."""
-
-    op: Operation
-    search: Search_
-    step: Any = None
-    found: Slots | None = None
-    recorded: tuple[int, int] | None = None
-    skipped: set[int] = field(default_factory=set)
-    begun: bool = False
-    reclaims: bool = False
-    at: int = 0
-    """The record with which it began."""
-
-    def advance(self, answer: Any = None) -> None:
-        """Let the search go on to its next step."""
-        try:
-            self.step = self.search.send(answer if self.begun else None)
-            self.begun = True
-        except StopIteration as end:
-            self.step = None
-            self.found = end.value
-
-
-class ForcedReplay:
+class ForcedReplay(Lists):
     """The replay of one trace."""
 
     def __init__(self, trace: Trace) -> None:
         """Prepare an empty model for a trace."""
-        header = trace.header
-        self.trace = trace
-        self.model = Follower(max(header.devices, 1), header.cpus, max(header.clusters, 1))
+        super().__init__(trace)
         self.clusters = ClusterMap()
-        self.running: dict[int, Running] = {}
         self.loose: dict[int, set[int]] = {}
-        self.unsettled: set[int] = set()
         self.went: dict[int, int] = {}
         """Devices that are going, and the records that say so."""
         self.at = 0
-        self.outcome = Outcome()
-        self.forced: Counter[str] = self.outcome.forced
         self.handlers: dict[int, Callable[[Record], None]] = {
             Op.BEGIN: self.begin,
             Op.END: self.end,
@@ -221,16 +113,6 @@ class ForcedReplay:
             raise Mismatch("it done", f"refuses it with {status.name}")
         if record.op == Op.SWAPOFF:
             self.unsettled.discard(record.type)
-
-    @property
-    def at_rest(self) -> bool:
-        """Tell whether nothing is under way: no allocation, no move, no device on its way to or from the list."""
-        devices = self.model.devices.values()
-        return not (self.running or self.model.waiting) and all(map(self.consistent, devices))
-
-    def consistent(self, device: Device) -> bool:
-        """Tell whether a device is on the available list if, and only if, it should be."""
-        return (device in self.model.available) == (device.writeok and device.used < device.total)
 
     # Allocations
 
@@ -339,22 +221,6 @@ class ForcedReplay:
             raise Mismatch("a cluster isolated outside an allocation", "knows that of FULL only")
         self.first(record, self.loose.setdefault(record.type, set()))
 
-    def first(self, record: Record, skipped: set[int]) -> Cluster | None:
-        """Take the first cluster off a list that was not passed over, and compare it with the trace's."""
-        device = self.model.devices[record.type]
-        clusters = device.list_of(Flag(record.b), record.order)
-        cluster = next((cluster for index, cluster in clusters.items() if index not in skipped), None)
-        skipped.clear()
-        index = NO_CLUSTER if cluster is None else cluster.index
-        if index != record.a:
-            expected = "no cluster" if record.a == NO_CLUSTER else f"cluster {record.a}"
-            raise Mismatch(expected, "no cluster" if cluster is None else f"cluster {index}")
-        if cluster is not None:
-            self.settled(device, cluster)
-            del clusters[index]
-            cluster.flag = Flag.NONE
-        return cluster
-
     def skip(self, record: Record) -> None:
         """Pass over a cluster: somebody else has its lock."""
         skipped = self.run(record).skipped if record.c else self.loose.setdefault(record.type, set())
@@ -371,13 +237,16 @@ class ForcedReplay:
         running.advance(record.b != NO_MEMORY)
 
     def half_used(self, record: Record) -> None:
-        """Compare whether more than half is used; where others may have changed it just then, the trace is followed."""
+        """Compare whether more than half is used.
+
+        On several CPUs others may have counted slots just then that they record later, or a device's size may come or
+        go: there the trace is followed.
+        """
         running = self.run(record)
         if not isinstance(running.step, HalfUsed):
             raise self.unexpected(running, "asked whether half is used")
         if bool(record.a) != self.model.half_used:
-            cpus = self.trace.header.cpus
-            if cpus == 1 or bool(record.a) not in half_used_near(self.trace.records, self.at, cpus, self.model):
+            if self.trace.header.cpus == 1:
                 raise Mismatch(f"half used: {bool(record.a)}", f"half used: {self.model.half_used}")
             self.forced[OTHER_MOMENT] += 1
         running.advance(bool(record.a))
@@ -483,95 +352,3 @@ class ForcedReplay:
             expected, got = (place(record.type, at) if at else "nothing" for at in (offset, running.step.offset))
             raise Mismatch(expected, got)
         running.advance()
-
-    # Frees, moves, devices
-
-    def free(self, record: Record) -> None:
-        """Free slots."""
-        device = self.model.devices[record.type]
-        self.settled(device, device.clusters[record.a // SLOTS])
-        status = self.model.free(record.type, record.a, record.b)
-        if status != Status.OK:
-            raise Mismatch("it done", f"refuses it with {status.name}")
-        self.unsettled.discard(record.type)
-        running = self.running.get(record.c)
-        if running is not None and isinstance(running.step, ReclaimFull) and not running.reclaims:
-            running.reclaims = True
-            self.forced[RECLAIMED_CLUSTER] += 1
-
-    def move(self, record: Record) -> None:
-        """Compare where a cluster goes, and move it there."""
-        model = self.model
-        device = model.devices[record.type]
-        cluster = device.clusters[record.a]
-        key = record.type, record.a
-        if key not in model.waiting and record.c:
-            running = self.running.get(record.c)
-            if running is not None and isinstance(running.step, ReclaimFull):
-                running.advance()
-        if key not in model.waiting and not record.c and cluster.flag == Flag.NONE:
-            model.relocate(device, cluster)  # by the reclaim that goes on in the background
-        flag = model.waiting.get(key)
-        if flag != record.b:
-            got = "leaves it where it is" if flag is None else f"moves it to {flag.name}"
-            raise Mismatch(f"cluster {record.a} moved to {Flag(record.b).name}", got)
-        if flag != Flag.FREE and cluster.order != record.order:
-            raise Mismatch(f"cluster {record.a} of order {record.order}", f"order {cluster.order}")
-        model.moved(device, cluster)
-
-    def settled(self, device: Device, cluster: Cluster) -> None:
-        """Insist that a cluster that is locked anew is where it goes."""
-        flag = self.model.waiting.get((device.type, cluster.index))
-        if flag is not None:
-            raise Mismatch(f"cluster {cluster.index} locked", f"has it still on its way to {flag.name}")
-
-    def available(self, record: Record) -> None:
-        """Follow a device that comes to the available list or leaves it; `quiet` compares."""
-        device = self.model.devices[record.type]
-        self.unsettled.add(record.type)
-        if record.b:
-            self.model.join(device)
-        elif device in self.model.available:
-            self.model.available.remove(device)
-
-    def quiet(self) -> None:
-        """Compare the available list while no allocation is under way and no device in between."""
-        if self.running:
-            return
-        for device in self.model.devices.values():
-            if self.consistent(device):
-                self.unsettled.discard(device.type)
-            elif device.type not in self.unsettled and not self.being_freed(device):
-                there = device in self.model.available
-                raise Mismatch(
-                    f"device {device.type} {'' if there else 'not '}available",
-                    f"{device.used} of {device.total} slots in use",
-                )
-
-    def being_freed(self, device: Device) -> bool:
-        """Tell whether a CPU is in the middle of a free that keeps a full device on the available list.
-
-        `swap_usage_sub()` comes before the record of the free. An allocation of another CPU in between, which takes the
-        last slots as far as the records tell, does not find the device full. The CPU holds the cluster's lock there, so
-        the free is the next thing that is recorded of it.
-        """
-        if device not in self.model.available or not device.writeok:
-            return False
-        seen: set[int] = set()
-        for record in itertools.islice(self.trace.records, self.at + 1, None):
-            if record.cpu not in seen and record.op == Op.FREE and record.type == device.type:
-                return True
-            seen.add(record.cpu)
-            if len(seen) == self.trace.header.cpus:
-                break
-        return False
-
-    def discard_take(self, record: Record) -> None:
-        """Compare the cluster that is discarded next."""
-        self.outcome.decisions += 1
-        device = self.model.devices[record.type]
-        if device.discard:
-            self.settled(device, next(iter(device.discard.values())))
-        _, offset = self.model.discard_take(record.type)
-        if offset != record.a:
-            raise Mismatch(f"offset {record.a}", f"offset {offset}")

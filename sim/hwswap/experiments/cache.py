@@ -12,15 +12,16 @@ import random
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hwswap_map import Flag
+from rich.table import Table
 
 from hwswap.experiments import published
-from hwswap.experiments.comparison import Grid, Result, Row
+from hwswap.experiments.comparison import Result, Row
 from hwswap.experiments.radix_tree import NODE_BYTES, Trees
 from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
+from hwswap.project import printed
 
 CLUSTERS, SHORT_CLUSTERS = 64, 32
 """Of the device: 128 MiB, two trees; in short one tree."""
@@ -237,7 +238,7 @@ def rows(samples: Sequence[Sample], looked: Sequence[Looked]) -> list[Row]:
     return made
 
 
-def memory_grid(samples: Sequence[Sample]) -> Grid:
+def memory_grid(samples: Sequence[Sample]) -> Table:
     """Return the bytes at some moments."""
     lines = []
     for drain in DRAINS:
@@ -249,16 +250,7 @@ def memory_grid(samples: Sequence[Sample]) -> Grid:
         lines.append(cells)
     heads = [f"{'filling' if filling else 'emptying'}, {100 * share:.0f} %" for filling, share in MOMENTS]
     title = f"KiB of tables : tables with swap_map (phase I) : trees with swap_map; {samples[0].slots:,} slots, order 0"
-    return Grid(title, ("load", *heads), lines)
-
-
-def points(samples: Sequence[Sample], looked: Sequence[Looked]) -> list[dict[str, Any]]:
-    """Return all that was counted."""
-    made: list[dict[str, Any]] = [{"what": "memory", **vars(sample)} for sample in samples]
-    for of in looked:
-        means = {"loads": round(of.loads, 3), "lines": round(of.lines, 3), "misses": round(of.misses, 3)}
-        made.append({"what": "look-up", "stream": of.stream, "kind": of.kind, **means})
-    return made
+    return printed.table(title, ("load", *heads), lines)
 
 
 def run(seed: int, short: bool) -> Result:
@@ -272,24 +264,9 @@ def run(seed: int, short: bool) -> Result:
         samples += its_samples
         looked += its_looked
     return Result(
-        "cache",
         "The swap cache as a table a cluster, and as a tree for each 64 MiB",
         rows(samples, looked),
         [memory_grid(samples)],
-        (
-            (
-                "What was published is said in words, 'about the same on average', of kernels under load; ours is "
-                "of a device that fills whole and empties whole, each moment counting the same."
-            ),
-            (
-                "A table costs a page as long as one slot of its cluster is in use; where slots leave at random "
-                "tables stay to the end, and nodes nearly as long. In order both go as slots do."
-            ),
-            (
-                "The published series kept swap_map beside the tables; Linux 7.3 has it no more, which is the first "
-                "of the three figures of memory."
-            ),
-        ),
         (
             (
                 "Throughput and time of usemem (28.6 % more, 27.8 % less time in the kernel): they are of locks as "
@@ -301,5 +278,4 @@ def run(seed: int, short: bool) -> Result:
             ),
             "What a slab loses at its end, and the roots of trees, are not counted.",
         ),
-        points(samples, looked),
     )

@@ -4,24 +4,19 @@
 swapoff: readahead windows that are adaptive and fixed, page_cluster 1 to 8. offsets: next offset shared, per CPU, and
 per CPU in random trunks of 64 MiB. cache: a table a cluster, and a tree for each 64 MiB. With real kernels beside the
 model, so made only if they are named: devices: four equal devices, one after the other, by node, in turn. fallbacks:
-large folios that are split. Each says why the figures differ and what cannot be compared. Results are files in
-build/experiments.
+large folios that are split. Each says what cannot be compared; docs/experiments.md says why figures differ. Results
+are files in build/results.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 
 from rich.console import Console
 
-from hwswap.experiments import cache, devices, fallbacks, offsets, show, swapoff
+from hwswap.experiments import cache, devices, fallbacks, offsets, swapoff
 from hwswap.experiments.comparison import Result
-from hwswap.guest.qemu import GuestError
-from hwswap.project import paths, provenance
 from hwswap.results import schema
-
-OUTPUT = paths.BUILD / "experiments"
 
 EXPERIMENTS: dict[str, Callable[[int, bool], Result]] = {
     "swapoff": swapoff.run,
@@ -34,10 +29,6 @@ EXPERIMENTS: dict[str, Callable[[int, bool], Result]] = {
 
 IN_GUESTS = ("devices", "fallbacks")
 """What boots kernels, so is done only if it is named."""
-
-
-TOLERANCE = 0.03
-"""Of ours, in another run."""
 
 
 def experiment(text: str) -> str:
@@ -61,33 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Do the experiments, print and write them; return the exit status."""
     names = list(dict.fromkeys(options.names)) or [name for name in EXPERIMENTS if name not in IN_GUESTS]
-    made = {"commit": provenance.commit(), "seed": options.seed, "short": options.short}
-    options.output.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    everything = {}
+    compared = 0
     for name in names:
-        try:
-            result = EXPERIMENTS[name](options.seed, options.short)
-        except GuestError as error:
-            print(f"experiments: {name}: {error}", file=sys.stderr)
-            return 1
-        everything[name] = result.json()
-        (options.output / f"{name}.json").write_text(json.dumps({**made, **result.json()}, indent=1) + "\n")
-        schema.save(
+        result = EXPERIMENTS[name](options.seed, options.short)
+        saved = schema.save(
             f"experiment-{name}",
-            [
-                schema.Figure(
-                    row.figure,
-                    whose,
-                    round(value, 4),
-                    "%" if row.figure.startswith("%") else "number",
-                    {},
-                    TOLERANCE if whose == "ours" else 0,
-                )
-                for row in result.rows
-                for whose, value in (("published", row.published), ("ours", row.ours))
-                if value is not None
-            ],
+            result.figures(),
             title=result.title,
             command=f"make experiments ONLY={name}",
             platform="golden model" + " and kernels in a guest" * (name in IN_GUESTS),
@@ -96,12 +67,10 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             short=options.short,
         )
-        show.show(result, console)
-    if options.json:
-        options.json.write_text(json.dumps({**made, "experiments": everything}, indent=1) + "\n")
-    compared = sum(row["published"] is not None for result in everything.values() for row in result["rows"])
+        result.show(console)
+        compared += sum(row.published is not None for row in result.rows)
     print(
-        f"experiments: {compared} published figures beside ours; {options.output}/NAME.json of "
-        f"{', '.join(names)}; commit {made['commit']}"
+        f"experiments: {compared} published figures beside ours; {schema.RUNS}/experiment-NAME.json of "
+        f"{', '.join(names)}; docs/experiments.md says why they differ; commit {saved.commit}"
     )
     return 0

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment returns: published figures beside ours, tables of ours alone, and what to think of them."""
+"""What an experiment returns: published figures beside ours, tables of ours alone, and what cannot be compared."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
 
 from hwswap.experiments.published import Source
+from hwswap.project import printed
+from hwswap.results.schema import Figure
+
+UNPUBLISHED = "no figure was published"
+
+TOLERANCE = 0.03
+"""Of ours, in another run."""
 
 
 @dataclass(frozen=True)
@@ -24,47 +33,47 @@ class Row:
         return None if not self.published else self.ours / self.published
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A table of text: title, heads of columns, rows. The first column is text, the others are numbers."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
 @dataclass
 class Result:
     """What came of an experiment."""
 
-    name: str
     title: str
     rows: list[Row]
-    grids: list[Grid]
-    differs: Sequence[str]
-    """Why ours and the published figures differ, a sentence each."""
+    tables: list[Table]
+    """Of ours alone."""
 
     incomparable: Sequence[str]
     """What cannot be compared, a sentence each."""
 
-    points: Sequence[Mapping[str, Any]] = ()
-    """All that was counted, for JSON and the picture."""
+    def figures(self) -> Iterator[Figure]:
+        """Yield the rows for the file of results."""
+        for row in self.rows:
+            unit = "%" if row.figure.startswith("%") else "number"
+            if row.published is not None:
+                yield Figure(row.figure, "published", round(row.published, 4), unit, {}, 0)
+            yield Figure(row.figure, "ours", round(row.ours, 4), unit, {}, TOLERANCE)
 
-    def json(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
-        return {
-            "title": self.title,
-            "rows": [
-                {
-                    "figure": row.figure,
-                    "published": row.published,
-                    "source": asdict(row.source) if row.source else None,
-                    "ours": round(row.ours, 4),
-                    "ratio": None if row.ratio is None else round(row.ratio, 4),
-                }
-                for row in self.rows
-            ],
-            "differs": list(self.differs),
-            "incomparable": list(self.incomparable),
-            "points": [dict(point) for point in self.points],
-        }
+    def sources(self) -> list[str]:
+        """Return the sources, each once, in the order of the rows."""
+        return list(dict.fromkeys(str(row.source) for row in self.rows if row.source))
+
+    def table(self) -> Table:
+        """Return the published figures beside ours; sources are numbered as `sources` lists them."""
+        numbers, rows = self.sources(), []
+        for row in self.rows:
+            said = UNPUBLISHED
+            if row.published is not None:
+                said = rf"{row.published:,.{row.digits}f} \[{numbers.index(str(row.source)) + 1}]"
+            ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
+            rows.append((row.figure, said, f"{row.ours:,.{row.digits}f}", ratio))
+        return printed.table(self.title, ("figure", "published", "ours", "ours : published"), rows)
+
+    def show(self, console: Console) -> None:
+        """Print the tables, the sources, and what cannot be compared."""
+        console.print(self.table())
+        for number, source in enumerate(self.sources(), 1):
+            console.print(f"[{number}] {source}.", markup=False)
+        for table in self.tables:
+            console.print(table)
+        for sentence in self.incomparable:
+            console.print(f"Not comparable: {sentence}", markup=False)

@@ -11,15 +11,17 @@ There are eight nodes with a CPU each. Where nodes matter, the devices are on th
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from rich.table import Table
 
 from hwswap.experiments import kernels, published
-from hwswap.experiments.comparison import Grid, Result, Row
+from hwswap.experiments.comparison import Result, Row
 from hwswap.experiments.kernels import LINUX_6_12, LINUX_7_3, Kernel
 from hwswap.guest.qemu import GuestError, Machine
 from hwswap.model.golden import Allocator
 from hwswap.model.policy import DeviceOrder, Policy
 from hwswap.model.rows import SLOTS
+from hwswap.project import printed
 
 DEVICES = 4
 NODES = 8
@@ -190,19 +192,10 @@ def size(kb: int) -> str:
     return f"{kb / 1024:.1f}M" if kb else "0B"
 
 
-def grid(of: Usage) -> Grid:
+def grid(of: Usage) -> Table:
     """Return swapon's table."""
     lines = [[area.name, "partition", size(area.size_kb), size(area.used_kb), str(area.priority)] for area in of.areas]
-    return Grid(f"{of.system}: {of.policy}", ("NAME", "TYPE", "SIZE", "USED", "PRIO"), lines)
-
-
-def points(found: Sequence[Usage]) -> list[dict[str, Any]]:
-    """Return all that was counted."""
-    return [
-        {"system": one.system, "policy": one.policy, "device": at, **vars(area)}
-        for one in found
-        for at, area in enumerate(one.areas)
-    ]
+    return printed.table(f"{of.system}: {of.policy}", ("NAME", "TYPE", "SIZE", "USED", "PRIO"), lines)
 
 
 def run(seed: int, short: bool) -> Result:
@@ -212,25 +205,9 @@ def run(seed: int, short: bool) -> Result:
     found += [modelled(policy, disk_mb, seed) for policy in published.DEVICES_USED]
     found.sort(key=lambda one: list(published.DEVICES_USED).index(one.policy))
     return Result(
-        "devices",
         f"Four equal swap devices of {disk_mb} MB: which part of what is in use is on each",
         rows(found),
         [grid(one) for one in found],
-        (
-            (
-                "Which nodes the published machine has, and which device is on which, is not told. Ours has eight, and "
-                "a device on each of the first four; then five of eight parts go to the first device. The published "
-                "figures fit that."
-            ),
-            (
-                "A device is left when it is full. The published tables are of one moment of a load that goes on; "
-                "ours are of one that has all in swap and holds it."
-            ),
-            (
-                "Linux 6.12 keeps up to 64 slots a CPU for single pages that are to come (its cache of slots); they "
-                "count as used."
-            ),
-        ),
         (
             "Throughput (18 % more by round robin than node first): nothing is timed.",
             "Sizes: theirs are zram devices of 16 GB, ours RAM disks, filled to the same part of all four together.",
@@ -239,5 +216,4 @@ def run(seed: int, short: bool) -> Result:
                 "Linux 6.12 does the same with devices that are on no node."
             ),
         ),
-        points(found),
     )

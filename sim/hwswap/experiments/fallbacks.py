@@ -9,10 +9,11 @@ kernels before and after the cluster scan series, and with the engine's: indexed
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from rich.table import Table
 
 from hwswap.experiments import kernels, published
-from hwswap.experiments.comparison import Grid, Result, Row
+from hwswap.experiments.comparison import Result, Row
 from hwswap.experiments.folio_mix import Folios, Mix, swap_out
 from hwswap.experiments.kernels import LINUX_6_12, LINUX_7_3, Kernel
 from hwswap.guest.qemu import GuestError, Machine
@@ -21,6 +22,7 @@ from hwswap.model.golden import Allocator
 from hwswap.model.granted import GrantedAllocator
 from hwswap.model.policy import Placement, Policy, Scan
 from hwswap.model.rows import SLOTS
+from hwswap.project import printed
 
 SWAP_MB, SHORT_SWAP_MB = 256, 64
 PAGES_A_MB = 256
@@ -193,7 +195,7 @@ def rows(found: Sequence[Run]) -> list[Row]:
     ]
 
 
-def grid(load: Load, found: Sequence[Run]) -> Grid:
+def grid(load: Load, found: Sequence[Run]) -> Table:
     """Return how many folios of each size were split."""
     sizes = [4 * pages for pages in load.sizes[1:]]
     lines = [
@@ -201,23 +203,7 @@ def grid(load: Load, found: Sequence[Run]) -> Grid:
         for run in found
         if run.load == load
     ]
-    return Grid(f"Folios that are split, {load.said}", ("", *(f"{kb} kB" for kb in sizes)), lines)
-
-
-def points(found: Sequence[Run]) -> list[dict[str, Any]]:
-    """Return all that was counted."""
-    return [
-        {
-            "system": run.system,
-            "era": run.era,
-            "load": run.load.said,
-            "kb": kb,
-            "whole": run.folios.whole[kb],
-            "split": run.folios.split[kb],
-        }
-        for run in found
-        for kb in (4 * pages for pages in run.load.sizes[1:])
-    ]
+    return printed.table(f"Folios that are split, {load.said}", ("", *(f"{kb} kB" for kb in sizes)), lines)
 
 
 def run(seed: int, short: bool) -> Result:
@@ -226,25 +212,9 @@ def run(seed: int, short: bool) -> Result:
     found = [one for kernel in kernels.KERNELS for one in measured(kernel, swap_mb, seed)]
     found += [one for load in LOADS for one in modelled(load, swap_mb, seed)]
     return Result(
-        "fallbacks",
         "Large folios that are split on their way out, of all that go out",
         rows(found),
         [grid(load, found) for load in LOADS],
-        (
-            (
-                "How full swap is decides, and how full theirs was is not told: a build of the kernel with 10 GB of "
-                "zram, which comes and goes. Ours is kept at a level."
-            ),
-            (
-                "Theirs has many short processes on 96 CPUs, each with a cluster of its own for each size; ours has "
-                "one CPU, so fewer clusters are begun."
-            ),
-            (
-                "Published before and after are two kernels of August 2025 that differ by the series alone. Linux 6.12 "
-                "is older, and keeps a cache of single slots; 7.3 is newer."
-            ),
-            "A ratio is missing where none was split in what was published.",
-        ),
         (
             "Time in the kernel (half of what it was, of 64 kB folios): nothing is timed.",
             (
@@ -252,5 +222,4 @@ def run(seed: int, short: bool) -> Result:
                 "one that has four times as many for a while."
             ),
         ),
-        points(found),
     )

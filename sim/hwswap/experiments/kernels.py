@@ -51,7 +51,7 @@ def run(kernel: Kernel, machine: Machine, script: str, variables: dict[str, str]
     with Guest(machine, files=files, job=job, log=log, kernel=kernel.image, boot_timeout=BOOT_S) as guest:
         if not guest.release.startswith(kernel.release):
             raise GuestError(f"{kernel.image.path()} is Linux {guest.release}, not {kernel.name}")
-        done = guest.wait_job(JOB_S)
-    if done.code or "@done" not in done.output:
-        raise GuestError(f"{script} on {kernel.name} ended with code {done.code}:\n{done.output[-1500:]}")
-    return [line[1:].split() for line in done.output.splitlines() if line.startswith("@")]
+        output = guest.wait_job(JOB_S).check()
+    if "@done" not in output:
+        raise GuestError(f"{script} on {kernel.name} did not come to its end:\n{output[-1500:]}")
+    return [line[1:].split() for line in output.splitlines() if line.startswith("@")]

@@ -16,12 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hwswap_map import Flag
+from rich.table import Table
 
 from hwswap.experiments import published
-from hwswap.experiments.comparison import Grid, Result, Row
+from hwswap.experiments.comparison import Result, Row
 from hwswap.model.golden import Allocator
 from hwswap.model.policy import TRUNK, Hint, Policy
 from hwswap.model.rows import SLOTS
+from hwswap.project import printed
 
 CPUS, SHORT_CPUS = (2, 4, 8, 16, 32), (2, 16)
 CLUSTERS, SHORT_CLUSTERS = 512, 128
@@ -221,13 +223,13 @@ def rows(found: Measured) -> list[Row]:
     return made
 
 
-def grid(found: Measured, state: str, title: str, cell: Callable[[Seen], str], chance: int = 0) -> Grid:
+def grid(found: Measured, state: str, title: str, cell: Callable[[Seen], str], chance: int = 0) -> Table:
     """Return a table over the number of CPUs; with `chance`, a row of what trunks drawn anew give, of so many."""
     counts = sorted({cpus for _, _, cpus in found})
     lines = [[policy, *(cell(found[state, policy, cpus]) for cpus in counts)] for policy in POLICIES]
     if chance:
         lines.append(["trunks drawn anew each time", *(f"{100 * by_chance(cpus, chance):.1f}" for cpus in counts)])
-    return Grid(f"{title}, {state} device", ("CPUs", *map(str, counts)), lines)
+    return printed.table(f"{title}, {state} device", ("CPUs", *map(str, counts)), lines)
 
 
 def run(seed: int, short: bool) -> Result:
@@ -257,49 +259,12 @@ def run(seed: int, short: bool) -> Result:
             )
         )
     return Result(
-        "offsets",
         f"Next offset shared, per CPU, and per CPU in random trunks: {trunks} trunks of 64 MiB",
         rows(found),
         grids,
-        (
-            (
-                f"The device has {trunks} trunks, so that CPUs that know nothing of each other meet in one by "
-                "chance. The published machine's device is larger than its memory, and its size is not told: with "
-                "more trunks fewer meet."
-            ),
-            (
-                "Theirs is time spent for a lock, which rises faster than the number of those that meet; ours "
-                "counts who meets."
-            ),
-            (
-                "Linux 7.3 takes clusters off lists and never searches a device from a shared place to its end: "
-                "shared, all CPUs are in one cluster, and on a fragmented device clusters come in random order by "
-                "themselves."
-            ),
-            (
-                "On an empty device clusters come in rising order, so CPUs with places of their own are in "
-                "neighbouring clusters of one trunk. Kernels with a lock a trunk listed them 64 MiB apart for that; "
-                "Linux 7.3 has a lock a cluster."
-            ),
-        ),
         (
             "Scores of pmbench (15.9 % and 18.5 % more) and throughput: the model has no time.",
             "Random trunk with per-CPU of the published figures: they are of two versions of a kernel.",
             "Pages in a row: no figure was published.",
         ),
-        [
-            {
-                "state": state,
-                "policy": policy,
-                "cpus": cpus,
-                "allocations": seen.allocations,
-                "trunk_share": round(seen.trunk_share, 4),
-                "cluster_share": round(seen.cluster_share, 4),
-                "in_line": seen.in_line,
-                "pages_a_run": round(seen.pages_a_run, 3),
-                "pages_a_device_run": round(seen.pages_a_device_run, 3),
-                "by_chance": round(by_chance(cpus, trunks), 4),
-            }
-            for (state, policy, cpus), seen in found.items()
-        ],
     )

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The swap cache as a tree, as it was before the swap tables: an XArray for each 64 MiB of a device, by its rules.
 
-A node has 64 slots (lib/xarray.c). The tree has as many levels as its highest index needs: it grows at the top when an
+A node has 64 slots (lib/xarray.c). A tree has as many levels as its highest index needs: it grows at the top when an
 index does not fit (xas_expand), an empty node is freed (xas_delete_node), and a top node of which only the first slot
-is used gives way to what is there (xas_shrink). Index 0 alone is kept in the root, without a node.
+is used gives way to what is there (xas_shrink). Index 0 alone is kept in the root, without a node. So the nodes follow
+from the indices in use: one for each 64 places of the level below that are, level by level.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 BITS = 6
 """Of an index that a node resolves (XA_CHUNK_SHIFT)."""
 
-MASK = (1 << BITS) - 1
 NODE_BYTES = 576
 """Of `struct xa_node` with 64-bit pointers."""
 
@@ -25,21 +26,7 @@ ROOT_BYTES = 64
 TREE_SHIFT = 14
 """Indices of a tree: 64 MiB of pages (SWAP_ADDRESS_SPACE_SHIFT)."""
 
-
-class Node:
-    """A node: what is in its slots, by number; in the lowest level entries, which stand for themselves (None)."""
-
-    __slots__ = ("number", "shift", "slots")
-
-    def __init__(self, number: int, shift: int) -> None:
-        """Make an empty node; `number` tells where it is in memory."""
-        self.number = number
-        self.shift = shift
-        self.slots: dict[int, Node | None] = {}
-
-
-Head = Node | bool
-"""A top node, or whether index 0 alone has an entry."""
+LEVELS = -(-TREE_SHIFT // BITS)
 
 
 class Tree:
@@ -47,80 +34,36 @@ class Tree:
 
     def __init__(self) -> None:
         """Begin empty."""
-        self.head: Head = False
-        self.nodes = 0
-        self.made = 0
-        self.free: list[int] = []
+        self.places: list[Counter[int]] = [Counter() for _ in range(LEVELS + 1)]
+        """By level, entries by their place there: their index, without as many low bits as the level leaves out."""
 
-    def node(self, shift: int) -> Node:
-        """Make a node, in the place of the one that was freed last, if any."""
-        self.nodes += 1
-        if self.free:
-            return Node(self.free.pop(), shift)
-        self.made += 1
-        return Node(self.made - 1, shift)
-
-    def drop(self, node: Node) -> None:
-        """Free a node."""
-        self.nodes -= 1
-        self.free.append(node.number)
+    def count(self, index: int, entries: int) -> None:
+        """Count an entry at an index more (1), or one less (-1)."""
+        for level, places in enumerate(self.places):
+            places[index >> BITS * level] += entries
+            if not places[index >> BITS * level]:
+                del places[index >> BITS * level]
 
     def store(self, index: int) -> None:
         """Put an entry at an index."""
-        if not isinstance(self.head, Node):
-            if index == 0:
-                self.head = True
-                return
-            shift = 0
-            while not self.head and index >> shift + BITS:
-                shift += BITS
-            top = self.node(shift)
-            if self.head:
-                top.slots[0] = None
-            self.head = top
-        while index >> self.head.shift + BITS:
-            top = self.node(self.head.shift + BITS)
-            top.slots[0] = self.head
-            self.head = top
-        node = self.head
-        while node.shift:
-            slot = index >> node.shift & MASK
-            below = node.slots.get(slot)
-            if below is None:
-                below = node.slots[slot] = self.node(node.shift - BITS)
-            node = below
-        node.slots[index & MASK] = None
+        if index not in self.places[0]:
+            self.count(index, 1)
 
     def erase(self, index: int) -> None:
         """Take the entry of an index away; a KeyError tells that there is none."""
-        if not isinstance(self.head, Node):
-            if index or not self.head:
-                raise KeyError(index)
-            self.head = False
-            return
-        path = [self.head]
-        if index >> self.head.shift + BITS:
+        if index not in self.places[0]:
             raise KeyError(index)
-        while path[-1].shift:
-            below = path[-1].slots[index >> path[-1].shift & MASK]
-            if below is None:
-                raise KeyError(index)
-            path.append(below)
-        del path[-1].slots[index & MASK]
-        while path and not path[-1].slots:
-            self.drop(path.pop())
-            if not path:
-                self.head = False
-                return
-            del path[-1].slots[index >> path[-1].shift & MASK]
-        self.shrink()
+        self.count(index, -1)
 
-    def shrink(self) -> None:
-        """Take top nodes away of which only the first slot is used."""
-        while isinstance(self.head, Node) and list(self.head.slots) == [0]:
-            self.drop(self.head)
-            below = self.head.slots[0]
-            self.head = True if below is None else below
+    @property
+    def height(self) -> int:
+        """The levels that have nodes."""
+        return next(level for level, places in enumerate(self.places) if not places or list(places) == [0])
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return sum(len(places) for places in self.places[1 : self.height + 1])
 
     def loads(self, index: int) -> Iterator[int]:
         """Yield the addresses that a look-up reads, the root's first; it ends where nothing is below.
@@ -128,20 +71,17 @@ class Tree:
         Each address follows from what was read before: a node's slot from its shift.
         """
         yield -ROOT_BYTES
-        node = self.head
-        if not isinstance(node, Node):
-            return
-        yield node.number * NODE_BYTES
-        if index >> node.shift + BITS:
-            return
-        while True:
-            slot = index >> node.shift & MASK
-            yield node.number * NODE_BYTES + SLOTS_AT + slot * WORD
-            below = node.slots.get(slot)
-            if below is None:
+        top = self.height
+        for level in range(top, 0, -1):
+            place = index >> BITS * level
+            if level < top and place not in self.places[level]:
                 return
-            node = below
-            yield node.number * NODE_BYTES
+            # A node of its own for each place that a level can have.
+            address = ((level << TREE_SHIFT) + (place if level < top else 0)) * NODE_BYTES
+            yield address
+            if level == top and place:
+                return
+            yield address + SLOTS_AT + (index >> BITS * (level - 1)) % (1 << BITS) * WORD
 
 
 class Trees:

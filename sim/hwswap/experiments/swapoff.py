@@ -13,13 +13,15 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from rich.table import Table
 
 from hwswap.experiments import published
-from hwswap.experiments.comparison import Grid, Result, Row
+from hwswap.experiments.comparison import Result, Row
 from hwswap.model.golden import Allocator
 from hwswap.model.readahead import Policy, Readahead
 from hwswap.model.rows import SLOTS
+from hwswap.project import printed
 from hwswap.results import schema
 
 PAGE_CLUSTERS = range(1, 9)
@@ -219,7 +221,7 @@ def rows(found: Walks) -> list[Row]:
     return made
 
 
-def waits_grid(found: Walks) -> Grid:
+def waits_grid(found: Walks) -> Table:
     """Return how often swapoff waits, by load."""
     lines = []
     for load in LOADS:
@@ -230,10 +232,10 @@ def waits_grid(found: Walks) -> Grid:
                 cells.append(f"{done.waits:,} / {done.pages / done.waits:.2f}")
             lines.append(cells)
     columns = ("waits / pages a wait; page_cluster", *map(str, PAGE_CLUSTERS))
-    return Grid("How often swapoff waits for a read", columns, lines)
+    return printed.table("How often swapoff waits for a read", columns, lines)
 
 
-def guest_grid(found: Walks) -> Grid:
+def guest_grid(found: Walks) -> Table:
     """Return the model beside the guest."""
     lines = []
     measured = {(figure.what, figure.of): figure.value for figure in schema.read(MEASURED).figures}
@@ -247,25 +249,7 @@ def guest_grid(found: Walks) -> Grid:
         cells = [f"{done.time() / 1000:.0f} : {guest:g}" for done, guest in zip(walked, times, strict=True)]
         lines.append([f"{name}, ms", *cells])
     title = "Model : guest (results/swapoff-guest.json), half of the pages freed"
-    return Grid(title, ("page_cluster", *map(str, PAGE_CLUSTERS)), lines)
-
-
-def points(found: Walks) -> list[dict[str, Any]]:
-    """Return all that was counted."""
-    return [
-        {
-            "load": load,
-            "page_cluster": page_cluster,
-            "policy": policy.name.lower(),
-            "every_page": every_page,
-            "waits": done.waits,
-            "pages": done.pages,
-            "requests": done.requests,
-            "sizes": dict(sorted(done.sizes.items())),
-            "modelled_us": round(done.time(), 1),
-        }
-        for (load, page_cluster, policy, every_page), done in found.items()
-    ]
+    return printed.table(title, ("page_cluster", *map(str, PAGE_CLUSTERS)), lines)
 
 
 def run(seed: int, short: bool) -> Result:
@@ -276,31 +260,12 @@ def run(seed: int, short: bool) -> Result:
     if not short:  # of a device of another size there is nothing to be compared
         grids.append(guest_grid(found))
     return Result(
-        "swapoff",
-        "swapoff with fixed windows by swapoff with adaptive ones, in time",
+        "swapoff with fixed windows by swapoff with adaptive ones, in time; fitted, a wait costs "
+        f"{fitted_latency(found):.1f} times what a page does",
         rows(found),
         grids,
-        (
-            (
-                f"Ours has a device that takes {LATENCY:.0f} µs for any number of requests at once, "
-                f"{LATENCY / PAGE_COST:.1f} times what else a page costs: what is won is all that a wait can win. "
-                f"Fitted to the published ratio at page_cluster {FITTED_AT}, a wait costs "
-                f"{fitted_latency(found):.1f} times what a page does."
-            ),
-            (
-                "The walk of Linux 7.3 asks for a window only where the page is not in the swap cache; that of "
-                "Linux 5.6 asked at each page, so that its offsets were neighbours more often and most windows had "
-                "two slots."
-            ),
-            "Windows of 4 and 8 slots need hits, that is faults of processes that run meanwhile; the model has none.",
-            (
-                "From page_cluster 6 on the published times rise again; a model without a queue and without memory "
-                "that runs short has no reason to."
-            ),
-        ),
         (
             "Seconds: theirs are of an NVMe device behind a virtual machine's file system, ours are modelled.",
             "The load: theirs is a hibernated machine with 85 % of 8 GB in use, ours one process.",
         ),
-        points(found),
     )

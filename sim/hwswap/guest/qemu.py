@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from hwswap.guest import initramfs, kernel_log
+from hwswap.guest.machine import Machine
 from hwswap.guest.qmp import Qmp
 from hwswap.project import artifacts, processes, retries
 from hwswap.rtl.device_server import EngineServer
@@ -31,17 +32,12 @@ _TIMES = 5
 """How often a command is sent that arrives in part (sim/guest/init)."""
 
 
-class GuestError(Exception):
+class GuestError(RuntimeError):
     """The guest did not boot, died, or its kernel complained."""
 
 
 class GuestTimeoutError(GuestError):
     """A command took longer than it was given."""
-
-
-def counting(release: str) -> str:
-    """Return what figures of a guest with `icount` are of, for their platform."""
-    return f"Linux {release} in a guest whose one CPU counts instructions"
 
 
 @dataclass(frozen=True)
@@ -57,26 +53,6 @@ class CompletedCommand:
         if self.code:
             raise GuestError(f"in the guest, `{self.command}` ended with code {self.code}:\n{self.output}")
         return self.output
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What the guest is made of."""
-
-    cpus: int = 1
-    icount: bool = False
-    """One instruction takes one nanosecond of guest time; one CPU only. Idle time is skipped."""
-    in_turn: bool = False
-    """CPUs run in turn, in one thread of the host: what waits for another CPU gets it, however busy the host is."""
-    nodes: int = 1
-    """NUMA nodes; each is a socket and has as many CPUs, and the first one has all memory."""
-    memory_mb: int = 768
-    disks: int = 4
-    """RAM disks /dev/ram0 and up, for swap."""
-    disk_mb: int = 128
-    kernel_arguments: str = ""
-    outbox_mb: int = 64
-    """Size of /dev/vda, through which files leave the guest."""
 
 
 @dataclass
@@ -106,11 +82,7 @@ class Guest:
     """A regular expression of lines of the kernel log that are provoked: they mean no trouble."""
 
     def __post_init__(self) -> None:
-        """Checks what cannot be booted."""
-        if self.machine.icount and self.machine.cpus != 1:
-            raise ValueError("a guest whose clock counts instructions has one CPU")
-        if self.machine.cpus % self.machine.nodes:
-            raise ValueError("each node of a guest has as many CPUs")
+        """Begin with nothing that runs."""
         self._qemu: Popen[bytes] | None = None
         self._channel: socket.socket | None = None
         self._qmp: Qmp | None = None
@@ -191,7 +163,7 @@ class Guest:
         ]
         command: list[str | Path] = [artifacts.QEMU.path(), "-nodefaults", "-no-user-config", "-display", "none"]
         command += ["-machine", "q35" if machine.nodes > 1 else "q35,memory-backend=ram", "-m", f"{machine.memory_mb}M"]
-        command += self._nodes()
+        command += machine.node_arguments()
         # The engine reads and writes the guest's memory, so it has to be a file that can be shared.
         command += ["-object", f"memory-backend-memfd,id=ram,size={machine.memory_mb}M,share=on"]
         # Without the random number instructions a run can be repeated.
@@ -219,15 +191,6 @@ class Guest:
         self._channel = self._connect("channel")
         self._channel.settimeout(0.2)
         self._qmp = Qmp(self._connect("qmp"))
-
-    def _nodes(self) -> list[str]:
-        """QEMU's arguments for more than one node."""
-        nodes, each = self.machine.nodes, self.machine.cpus // self.machine.nodes
-        command = []
-        for node in range(nodes) if nodes > 1 else ():
-            memory = "" if node else ",memdev=ram"
-            command += ["-numa", f"node,nodeid={node},cpus={node * each}-{node * each + each - 1}{memory}"]
-        return command
 
     def _device(self) -> dict[str, object]:
         assert self.engine

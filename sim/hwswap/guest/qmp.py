@@ -6,7 +6,7 @@ import socket
 from typing import Any
 
 
-class QmpError(Exception):
+class QmpError(RuntimeError):
     """QEMU refused a command, or did not answer in time."""
 
 

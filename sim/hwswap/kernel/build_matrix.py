@@ -18,7 +18,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -30,7 +29,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from hwswap.kernel.patch_steps import OUR_OPTIONS, OUTPUT, PATCHES, StepError, Tree, not_taken, warnings, work_folder
-from hwswap.project import paths, provenance
+from hwswap.project import paths, printed, provenance
 
 LOGS = OUTPUT / "matrix"
 COMMON = "CONFIG_DEBUG_FS=y\nCONFIG_TRANSPARENT_HUGEPAGE=y\n"
@@ -218,9 +217,8 @@ def inputs(cell: Cell, patches: Sequence[Path], source: Path, bases: Path) -> st
 
 def table(outcomes: Sequence[Outcome]) -> Table:
     """Return the outcomes, one a row."""
-    view = Table(title="the patches in configurations")
-    for name in ("patches", "architecture", "configuration", "refuses", "files", "s", "warnings", "elsewhere", ""):
-        view.add_column(name, justify="right" if name in ("files", "s", "warnings", "elsewhere") else "left")
+    heads = ("patches", "architecture", "configuration", "refuses", "files", "s", "warnings", "elsewhere", "")
+    view = printed.table("the patches in configurations", heads, left=(0, 1, 2, 3, 8))
     for outcome in outcomes:
         view.add_row(
             *(outcome.patch, outcome.cell.arch, outcome.cell.name, ", ".join(outcome.cell.refused)),
@@ -277,19 +275,10 @@ def run(_: argparse.Namespace) -> int:
     if lacking:
         console.print(f"{', '.join(lacking)} is missing: run sim/setup/apt-packages cross")
         return 2
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the build under way ends, too
     try:
         outcomes = matrix(console, kernel_source(), kernel_source("config"))
     except subprocess.CalledProcessError:
         return 2  # it has said why
-    except StepError as error:
-        console.print(f"a patch does not apply: {error}", markup=False)
-        return 1
-    except KeyboardInterrupt:
-        console.print(f"interrupted; what was done is in {OUTPUT / 'matrix.json'}, and is not done again")
-        return 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
     Console().print(table(outcomes))
     failed = [outcome for outcome in outcomes if not outcome.passed()]
     for outcome in failed:

@@ -18,16 +18,23 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.kernel.fuzz_tally import (
+    COUNTED,
+    FAILED_ALLOCATIONS,
+    Tally,
+    missing,
+    table,
+    unlike,
+)
 from hwswap.model.golden import Allocator
-from hwswap.model.rows import ORDERS, SLOTS
+from hwswap.model.rows import SLOTS
 from hwswap.project import artifacts, paths, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
@@ -42,36 +49,6 @@ OUTPUT = paths.BUILD / "fuzz"
 OPERATIONS = 10_000_000
 """Of a whole run."""
 
-# Each minimum is half of what a million operations had (seed 2512); a run has to be longer for chance to have no say.
-LEAST_ORDERS = (0.26, 0.0127, 0.0163, 0.011, 0.0247, 0.0061, 0.0053, 0.0062, 0.0054, 0.0084)
-"""Share of a run's operations that has to be allocations of each order, by what the kernel did."""
-
-LEAST_TAKEN = {"free": 0.0126, "nonfull": 0.0019, "frag": 0.0025}
-"""Clusters that a kernel took off such a list, as a share of what kernels with tracepoints carried out."""
-
-LEAST_EVENTS = {
-    "allocations that failed": 0.065,
-    "allocations in empty clusters": 0.0118,
-    "allocations in clusters of a larger order": 0.0058,
-    "allocations on devices with bad slots": 0.125,
-    "allocations on devices with a part of a cluster": 0.08,
-    "allocations on large devices, nearly full": 0.0034,
-    "allocations with more than 8 devices": 0.011,
-    "allocations on CPUs 4 to 7": 0.0072,
-    "frees on other CPUs than the first": 0.0455,
-    "swapons": 2.9e-4,
-    "swapoffs": 1.3e-4,
-    "swapoffs interrupted": 3.5e-5,
-    "files": 4.2e-5,
-    "rotating": 4e-5,
-    "discarding": 4.1e-5,
-    "allocations on files": 0.043,
-    "allocations on rotating devices": 0.0277,
-    "allocations on discarding devices": 0.077,
-    "clusters discarded when asked": 3.8e-4,
-    "allocations that discarded": 1.3e-4,
-}
-"""Share that has to be such events, by what the kernel did."""
 
 ENOUGH = 5_000_000
 """Operations from which on a run has to have those shares: a stream is a thousandth of them."""
@@ -105,49 +82,9 @@ _BATCH = 250_000
 _SAID = re.compile(r"^@case \S+ (\{.*\})$", re.MULTILINE)
 _TAKEN = re.compile(r"^@taken (\S+) (\d+)$", re.MULTILINE)
 
-_FAILED = "allocations that failed"
-_COUNTS = ("freed", "changes of CPU", *(name for name in LEAST_EVENTS if name != _FAILED))
-
 
 class FuzzError(RuntimeError):
     """A run could not be done; the message is one sentence for the user."""
-
-
-@dataclass
-class Tally:
-    """What was done, and found equal."""
-
-    operations: int = 0
-    paths: Counter[str] = field(default_factory=Counter)
-    """Where allocations ended, by the golden model."""
-    taken: Counter[str] = field(default_factory=Counter)
-    """Clusters that were taken off lists, as the kernels' tracepoints counted them."""
-    traced: int = 0
-    """Operations on kernels that have these."""
-    allocated: Counter[int] = field(default_factory=Counter)
-    """Allocations by order, as the kernel carried them out."""
-    failed: Counter[int] = field(default_factory=Counter)
-    """Of them those that found no slots; not in `allocated`."""
-    events: Counter[str] = field(default_factory=Counter)
-    """What else it did."""
-    engines: Counter[str] = field(default_factory=Counter)
-    """Operations by the build of the engine."""
-    kernels: Counter[str] = field(default_factory=Counter)
-    """Operations by kernel."""
-    devices: Counter[int] = field(default_factory=Counter)
-    """Streams by the number of devices they had at most."""
-    cpus: Counter[int] = field(default_factory=Counter)
-    """Streams by CPUs."""
-    largest: int = 0
-    """Clusters of the largest device."""
-
-    def add(self, other: "Tally") -> None:
-        """Count in what another batch came to."""
-        for name in ("paths", "taken", "allocated", "failed", "events", "engines", "kernels", "devices", "cpus"):
-            getattr(self, name).update(getattr(other, name))
-        self.operations += other.operations
-        self.traced += other.traced
-        self.largest = max(self.largest, other.largest)
 
 
 @dataclass(frozen=True)
@@ -216,9 +153,7 @@ def engine(name: str) -> Path:
 
 def on_rtl(case: Case, made: Trace) -> str:
     """Have the engine carry a trace out; return what it said where its answers are others, else nothing."""
-    with tempfile.NamedTemporaryFile(suffix=".hwst") as file:
-        trace.write(Path(file.name), made.header, made.records)
-        outcome = replay.replay(Path(file.name), build=engine(case.engine.build))
+    outcome = replay.replay(made, build=engine(case.engine.build))
     if not outcome.equal:
         return outcome.output
     if outcome.report["ops"] != len(made.records):
@@ -254,7 +189,7 @@ def count(tally: Tally, kernel: str, case: Case, made: Trace, said: dict[str, An
     tally.operations += said["records"]
     tally.allocated.update(dict(enumerate(said["allocated"])))
     tally.failed.update(dict(enumerate(said["failed"])))
-    tally.events.update({_FAILED: sum(said["failed"]), **{name: said[name] for name in _COUNTS}})
+    tally.events.update({FAILED_ALLOCATIONS: sum(said["failed"]), **{name: said[name] for name in COUNTED}})
     tally.engines[case.engine.build] += said["records"]
     tally.kernels[kernel] += said["records"]
     tally.cpus[case.shape.cpus] += 1
@@ -346,66 +281,6 @@ def shortest(found: Difference, say: Say, kind: type[Allocator] = Allocator) -> 
     return again(shrink(steps(found.made), first, say), shape, kind)
 
 
-def requirements(tally: Tally) -> Iterator[tuple[str, int, int]]:
-    """Yield what a run has to have: what it is, how often it was, and how often it has to be at least."""
-    for order in range(ORDERS):
-        made = tally.allocated[order] + tally.failed[order]
-        name = f"allocations of order {order}, {tally.failed[order]:,} of them failed"
-        yield name, made, int(LEAST_ORDERS[order] * tally.operations)
-    for name, share in LEAST_TAKEN.items():
-        yield f"clusters taken off lists {name.upper()}", tally.taken[name], int(share * tally.traced)
-    for name, share in LEAST_EVENTS.items():
-        yield name, tally.events[name], int(share * tally.operations)
-
-
-def missing(tally: Tally) -> list[str]:
-    """Return what a run had too little of."""
-    return [f"{number:,} {name}, of {least:,}" for name, number, least in requirements(tally) if number < least]
-
-
-def unlike(tally: Tally) -> list[str]:
-    """Return which counts of the kernels are not the golden model's: both count each in their own way."""
-    return [
-        f"{ended:,} allocations ended at {path} by the golden model, and {tally.events[name]:,} {name} by the kernels"
-        for name, path in (("allocations in empty clusters", "free"), (_FAILED, "fail"))
-        if tally.events[name] != (ended := tally.paths[path])
-    ]
-
-
-def figures(seed: int, tally: Tally, faults: Sequence[str], seconds: float) -> dict[str, Any]:
-    """Return what goes into the JSON file."""
-    return {
-        "commit": provenance.commit(),
-        "patches": provenance.patches(),
-        "qemu": provenance.qemu(),
-        "seed": seed,
-        "operations": tally.operations,
-        "seconds": round(seconds, 1),
-        "allocations by where they ended, by the golden model": dict(sorted(tally.paths.items())),
-        "clusters taken off lists": dict(sorted(tally.taken.items())),
-        "operations on kernels that count these": tally.traced,
-        "allocated": dict(sorted(tally.allocated.items())),
-        "failed": dict(sorted(tally.failed.items())),
-        "events": dict(sorted(tally.events.items())),
-        "operations by engine": dict(sorted(tally.engines.items())),
-        "operations by kernel": dict(sorted(tally.kernels.items())),
-        "streams by devices": dict(sorted(tally.devices.items())),
-        "streams by CPUs": dict(sorted(tally.cpus.items())),
-        "clusters of the largest device": tally.largest,
-        "faults": list(faults),
-    }
-
-
-def table(tally: Tally) -> Table:
-    """Return orders, paths and events, each with its minimum."""
-    view = Table(title="what the operations were")
-    for name in ("", "number", "at least"):
-        view.add_column(name, justify="left" if not name else "right")
-    for name, number, least in requirements(tally):
-        view.add_row(name, f"{number:,}", f"{least:,}")
-    return view
-
-
 def again_from(path: Path, waves: Path | None, console: Console) -> int:
     """Carry a trace that was kept out on all kernels, and on the engines that have room; return the exit status."""
     made = trace.read(path)
@@ -471,14 +346,15 @@ def run(options: argparse.Namespace) -> int:
             faults += unlike(tally)
             if options.operations >= ENOUGH:
                 faults += missing(tally)
-    report = figures(seed, tally, faults, time.monotonic() - began)
+    report = provenance.made_with() | {"seed": seed, "seconds": round(time.monotonic() - began, 1)}
+    report |= asdict(tally) | {"faults": faults}
     path = options.output / "fuzz.json"
     path.write_text(json.dumps(report, indent=2) + "\n")
     schema.save(
         "fuzz",
         [
-            schema.Figure("random operations", "", report["operations"], "operations"),
-            schema.Figure("operations with another answer", "", len(faults), "operations", {}, 0),
+            schema.Figure("random operations", "", tally.operations, "operations"),
+            schema.exact("operations with another answer", len(faults), "operations"),
         ],
         title="Random operations: kernels, golden model and RTL",
         command=f"make fuzz OPERATIONS={options.operations} SEED={seed}",

@@ -15,43 +15,38 @@ import json
 import os
 import secrets
 import signal
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from hwswap.compare import check
-from hwswap.compare.forced import GONE, RECLAIMED_CLUSTER, RECLAIMED_SLOTS, SKIPPED
 from hwswap.kernel import convert, recordings
+from hwswap.kernel.lockstep_report import (
+    Row,
+    faults,
+    figure,
+    missing,
+    sentence,
+    tables,
+    total,
+)
+from hwswap.kernel.record import workloads
 from hwswap.project import paths, processes, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.traces import trace
 from hwswap.traces.turns import DECISIONS, MINIMUM, coverage
 
-WORKLOADS = (
-    "fragmented",
-    "huge",
-    "discard",
-    "reclaim",
-    "hogs",
-    "swarm",
-    "near-full",
-    "random-churn",
-    "rotating",
-    "sequential-mixed-orders",
-    "redis-bgsave",
-)
-"""What is recorded, in this sequence for the first time; `brief` is for quick checks alone."""
+NOT_RECORDED = ("brief", "readahead")
+"""Workloads that no run records: one for quick checks alone, and one of another subject."""
 
 LONG = 10_000_000
 """Decisions of a long run."""
@@ -59,65 +54,11 @@ LONG = 10_000_000
 DECIDED = ("alloc", "discard_take")
 """Operations that decide, by their names in a replay's report."""
 
-MOST_FORCED = 0.0001
-"""Share of the decisions that may be forced: of a whole run by all causes, of one trace alone by others than a lock."""
-
-MOST_LOCKED = 0.005
-"""Share of one trace that may be forced as a cluster's lock was taken.
-
-How long a lock is held is the host's doing: where it takes the processor from a CPU of the guest that holds one, the
-others pass that cluster over until it goes on. Twice what was measured beside builds on all of the host's processors:
-76 of 30,354 (0.25 %), 75 of these while one CPU held one lock. In a whole run locks count as all other causes do.
-"""
-
-BUSY = (
-    "where the host takes processors from the guest, locks are held for long: "
-    "run it again with FRESH=1 on a host with free processors, or with more decisions"
-)
-"""What to do where it is the locks that are too many."""
-
-RECLAIMS = (RECLAIMED_SLOTS, RECLAIMED_CLUSTER)
-"""Causes that the trace alone can tell of: nobody else knows which slots only the swap cache held."""
-
-FEW_FORCED = 6
-"""Steps that may be forced in any case: of a short trace a share says little."""
 
 TIMEOUT = 3600.0
 """Seconds for each step of one recording; a machine under load takes its time."""
 
 OUTPUT = paths.BUILD / "lockstep"
-
-
-@dataclass
-class Row:
-    """What one trace came to."""
-
-    name: str
-    cpus: int
-    decisions: int = 0
-    """The kernel's, all compared with the golden model's."""
-    compared: int = 0
-    """Those that the RTL made, all equal, as its replay reports: all of one CPU, none of several."""
-    causes: dict[str, int] = field(default_factory=dict)
-    """Steps that were forced from the trace, by cause."""
-    coverage: dict[str, int] = field(default_factory=dict)
-    operations: int = 0
-    cycles: int = 0
-    difference: str = ""
-    """The first difference, in one sentence; empty when all is equal."""
-    seconds: dict[str, float] = field(default_factory=dict)
-    cached: bool = False
-    """The recording came out of the cache."""
-
-    @property
-    def forced(self) -> int:
-        """Steps that were forced from the trace, but for reclaims, which the trace alone can tell of."""
-        return sum(number for cause, number in self.causes.items() if cause not in RECLAIMS)
-
-    @property
-    def locked(self) -> int:
-        """Those of them that passed over a cluster whose lock was taken."""
-        return self.causes.get(SKIPPED, 0)
 
 
 def run_trace(path: Path, name: str, keep: Path | None = None, build: Path = paths.REPLAY) -> Row:
@@ -141,10 +82,7 @@ def run_trace(path: Path, name: str, keep: Path | None = None, build: Path = pat
         # What is reclaimed on the way is no operation, and may have made room.
         row.difference = "" if convert.lost(loaded) else str(free)
         return row
-    with tempfile.TemporaryDirectory(prefix="hwswap-lockstep-") as folder:
-        file = Path(folder) / f"{name}.hwst"
-        trace.write(file, operations.header, operations.records)
-        outcome = replay.replay(file, build=build)
+    outcome = replay.replay(operations, build=build)
     row.compared = equal_decisions(outcome.report)
     row.difference = outcome.output if not outcome.equal else too_few(outcome.report, row.decisions)
     if row.difference and keep is not None:
@@ -207,54 +145,27 @@ def record_and_replay(workload: str, seed: int, fresh: bool) -> Row:
     return row
 
 
-def total(rows: Iterable[Row]) -> Counter[str]:
-    """Add up what the traces cover."""
-    counts: Counter[str] = Counter(dict.fromkeys(MINIMUM, 0))
-    for row in rows:
-        counts.update(row.coverage)
-    return counts
-
-
-def missing(rows: Iterable[Row], minimum: dict[str, int]) -> dict[str, int]:
-    """Return of what there is too little, and how much."""
-    counts = total(rows)
-    return {name: least - counts[name] for name, least in minimum.items() if counts[name] < least}
-
-
-def best(rows: Sequence[Row], lacking: dict[str, int], under_way: Counter[str]) -> str:
-    """Return the workload whose next recording brings most of what is missing, for its decisions' worth of time.
-
-    Recordings under way count as if they were done and had brought as much as those before them.
-    """
+def best(rows: Sequence[Row], lacking: dict[str, int]) -> str:
+    """Return the workload whose next recording brings most of what is missing, for its decisions' worth of time."""
     yields: dict[str, Counter[str]] = {}
     for row in rows:
-        workload = row.name.rpartition("-")[0]
-        of = yields.setdefault(workload, Counter())
+        of = yields.setdefault(row.name.rpartition("-")[0], Counter())
         of.update(row.coverage)
         of["recordings"] += 1
-    left = dict(lacking)
-    for workload, number in under_way.items():
-        of = yields.get(workload, Counter())
-        for name in left:
-            left[name] -= number * of[name] // max(of["recordings"], 1)
-    left = {name: number for name, number in left.items() if number > 0} or lacking
 
     def worth(workload: str) -> float:
         of = yields[workload]
-        times = max(of["recordings"], 1)
-        share = sum(min(of[name] / times / number, 1.0) for name, number in left.items())
-        return share / (20_000 + of[DECISIONS] / times)  # booting takes as long as so many decisions
+        share = sum(min(of[name] / of["recordings"] / number, 1.0) for name, number in lacking.items())
+        return share / (20_000 + of[DECISIONS] / of["recordings"])  # booting takes as long as so many decisions
 
     return max(sorted(yields), key=worth)
 
 
-def record_all(
-    seed: int, minimum: dict[str, int], jobs: int, workloads: Sequence[str] = WORKLOADS, fresh: bool = False
-) -> list[Row]:
+def record_all(seed: int, minimum: dict[str, int], jobs: int, names: Sequence[str], fresh: bool = False) -> list[Row]:
     """Record and replay until there is enough of everything, or a difference; Ctrl-C ends it, recordings are kept."""
     rows: list[Row] = []
     seeds: Counter[str] = Counter()
-    waiting = list(workloads)
+    waiting = list(names)
     with (
         Progress(
             TextColumn("{task.description}"),
@@ -271,7 +182,7 @@ def record_all(
             while not any(row.difference for row in rows):
                 lacking = missing(rows, minimum)
                 while len(under_way) < jobs and (waiting or (lacking and rows)):
-                    workload = waiting.pop(0) if waiting else best(rows, lacking, Counter(under_way.values()))
+                    workload = waiting.pop(0) if waiting else best(rows, lacking)
                     future = pool.submit(run_workload, workload, seed + seeds[workload], fresh)
                     progress.console.print(
                         f"{workload}-{seed + seeds[workload]} begins", highlight=False, soft_wrap=True
@@ -294,108 +205,6 @@ def record_all(
                     process.terminate()
                 pool.shutdown(wait=True, cancel_futures=True)
     return rows
-
-
-def sentence(row: Row) -> str:
-    """Say what a trace came to."""
-    if row.difference:
-        return f"{row.name}: DIFFERS: {row.difference}"
-    seconds = ", ".join(f"{what} {number:.0f} s" for what, number in sorted(row.seconds.items()))
-    forced = sum(row.causes.values())
-    equal = f"{row.decisions:,} decisions equal, {row.compared:,} on the RTL too"
-    return f"{row.name}: {equal}, {forced:,} steps forced; {seconds}"
-
-
-def tables(rows: Sequence[Row], minimum: dict[str, int]) -> list[Table]:
-    """Return the traces, the forced decisions by cause, and the coverage as tables."""
-    traces = Table(title="Kernel, golden model and RTL in lock-step")
-    for name in ("trace", "CPUs", "decisions", "equal on the model", "equal on the RTL", "steps forced"):
-        traces.add_column(name, justify="left" if name == "trace" else "right", overflow="fold")
-    for row in sorted(rows, key=lambda row: row.name):
-        model = "DIFFERS" if row.difference and "RTL" not in row.seconds else f"{row.decisions:,}"
-        equal = "DIFFERS" if row.difference else f"{row.compared:,}" if row.compared else "-"
-        forced = f"{sum(row.causes.values()):,}"
-        traces.add_row(row.name, str(row.cpus), f"{row.decisions:,}", model, equal, forced)
-    counts, causes = total(rows), Counter[str]()
-    for row in rows:
-        causes.update(row.causes)
-    every = counts[DECISIONS]
-    traces.add_section()
-    compared = f"{sum(row.compared for row in rows):,}"
-    traces.add_row("all", "", f"{every:,}", f"{every:,}", compared, f"{causes.total():,}")
-    by_cause = Table(title="Forced, by cause")
-    by_cause.add_column("cause")
-    by_cause.add_column("times", justify="right")
-    by_cause.add_column("%", justify="right")
-    for cause, number in causes.most_common():
-        by_cause.add_row(cause, f"{number:,}", f"{100 * number / max(every, 1):.4f}")
-    covered = Table(title="Covered, as the kernel's details tell")
-    covered.add_column("what")
-    covered.add_column("number", justify="right")
-    covered.add_column("at least", justify="right")
-    for name in MINIMUM:
-        least = minimum.get(name)
-        covered.add_row(name, f"{counts[name]:,}", "-" if least is None else f"{least:,}")
-    return [traces, by_cause, covered]
-
-
-def too_many(where: str, forced: int, every: int, how: str, share: float) -> list[str]:
-    """Say that more steps are forced than may be for so many decisions, if so."""
-    if forced <= max(share * every, FEW_FORCED):
-        return []
-    bound = f"{100 * share:g} % and more than {FEW_FORCED}"
-    return [f"{where}{forced:,} steps are forced{how} in {every:,} decisions, more than {bound}"]
-
-
-def too_many_in_all(rows: Sequence[Row]) -> list[str]:
-    """Say that more decisions of a whole run are forced than may be, by whatever cause; and what to do if it is locks.
-
-    One trace alone is no run: a single lock that is held for long says nothing of it, so locks have MOST_LOCKED there.
-    """
-    forced, locked = sum(row.forced for row in rows), sum(row.locked for row in rows)
-    every = total(rows)[DECISIONS]
-    others = too_many("", forced - locked, every, " by other causes than a lock", MOST_FORCED)
-    if len(rows) == 1 or others:
-        return others
-    found = too_many("", forced, every, f" ({locked:,} of them by a lock that was taken)", MOST_FORCED)
-    return [f"{fault}; {BUSY}" for fault in found]
-
-
-def faults(rows: Sequence[Row], minimum: dict[str, int]) -> list[str]:
-    """Say what is wrong with a run, one sentence each."""
-    found = [f"{row.name}: {row.difference}" for row in rows if row.difference]
-    found += [f"{number:,} too few: {name}" for name, number in missing(rows, minimum).items()]
-    found += too_many_in_all(rows)
-    for row in rows:
-        found += too_many(f"{row.name}: ", row.locked, row.decisions, " by a lock that was taken", MOST_LOCKED)
-    for row in rows:
-        causes = sorted(set(row.causes) - {GONE, *RECLAIMS}) if row.cpus == 1 else []
-        if causes:
-            found.append(f"{row.name}: forced, though there is one CPU: {', '.join(causes)}")
-    return found
-
-
-def figure(rows: Sequence[Row]) -> str:
-    """Return what a run came to in one sentence."""
-    every, forced = total(rows)[DECISIONS], sum(sum(row.causes.values()) for row in rows)
-    differ = sum(bool(row.difference) for row in rows)
-    if differ:
-        return f"lockstep: {differ} of {len(rows)} traces differ"
-    free = sum(row.compared for row in rows)
-    return (
-        f"lockstep: {every:,} decisions equal on the golden model, {free:,} of one CPU on the RTL too; "
-        f"{forced:,} steps forced; {origin(rows)}"
-    )
-
-
-def origin(rows: Sequence[Row]) -> str:
-    """Say which recordings are no fresh ones."""
-    if not any("recording" in row.seconds for row in rows):
-        return "traces that were there"
-    cached = sorted(row.name for row in rows if row.cached)
-    if not cached:
-        return f"all {len(rows)} recordings fresh"
-    return f"{len(cached)} of {len(rows)} recordings out of the cache: {', '.join(cached)}"
 
 
 def report(rows: Sequence[Row], seed: int | None, minimum: dict[str, int]) -> dict[str, Any]:
@@ -421,9 +230,7 @@ def finish(rows: Sequence[Row], seed: int | None, minimum: dict[str, int], outpu
             schema.Figure("decisions", "", sum(row.decisions for row in rows), "decisions"),
             schema.Figure("decisions of one CPU, on the RTL too", "", sum(row.compared for row in rows), "decisions"),
             schema.Figure("forced", "", sum(sum(row.causes.values()) for row in rows), "steps"),
-            schema.Figure(
-                "recordings with a difference", "", sum(bool(row.difference) for row in rows), "traces", {}, 0
-            ),
+            schema.exact("recordings with a difference", sum(bool(row.difference) for row in rows), "traces"),
         ],
         title="Kernel, golden model and RTL in lock-step",
         command="make lockstep",
@@ -484,5 +291,6 @@ def run(options: argparse.Namespace) -> int:
     if seed is None:
         seed = secrets.randbits(31) if fresh else 1
     print(f"lockstep: recordings from seed {seed} on, {'all made anew' if fresh else 'the cache allowed'}", flush=True)
-    rows = record_all(seed, minimum, options.jobs, fresh=fresh)
+    names = [name for name in workloads() if name not in NOT_RECORDED]
+    rows = record_all(seed, minimum, options.jobs, names, fresh=fresh)
     return finish(rows, seed, minimum, OUTPUT / "lockstep.json")

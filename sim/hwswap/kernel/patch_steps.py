@@ -17,7 +17,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -30,9 +29,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.guest.qmp import QmpError
-from hwswap.project import artifacts, paths, processes, provenance
-from hwswap.rtl.device_server import EngineError, EngineServer
+from hwswap.project import artifacts, paths, printed, processes, provenance
+from hwswap.rtl.device_server import EngineServer
 
 OUTPUT = paths.BUILD / "test-patches"
 FRAGMENT = paths.ROOT / "sw/driver/kernel.config"
@@ -91,7 +89,7 @@ _PLACE = re.compile(r":\d+(?::\d+)?(?=[: ])")
 _FILE = re.compile(r"^ +(?:CC|AS) ", re.MULTILINE)
 
 
-class StepError(Exception):
+class StepError(RuntimeError):
     """A step that could not be done."""
 
 
@@ -313,10 +311,8 @@ def with_driver(outcome: Outcome, files: Mapping[str, bytes], name: str) -> None
 
 def table(outcomes: Sequence[Outcome]) -> Table:
     """The outcomes, one a row."""
-    view = Table(title="the patches one by one")
-    for name in ("patches", "last one", "files compiled", "build", "new warnings", "verified", "adds", "driver", ""):
-        numbers = ("files compiled", "build", "new warnings", "verified")
-        view.add_column(name, justify="right" if name in numbers else "left")
+    heads = ("patches", "last one", "files compiled", "build", "new warnings", "verified", "adds", "driver", "")
+    view = printed.table("the patches one by one", heads, left=(0, 1, 6, 7, 8))
     for outcome in outcomes:
         view.add_row(
             outcome.step,
@@ -383,7 +379,7 @@ def series(console: Console) -> list[Outcome]:
                     tree.patch(patches[number - 1], OUTPUT / f"{name}.patch.log")
                 found = run_step(tree, outcome, number, off, on, stock)
                 stock = found if stock is None else stock
-            except (StepError, GuestError, EngineError, QmpError) as error:
+            except RuntimeError as error:
                 outcome.error = str(error)
                 console.print(f"{name}: {error}", markup=False)
             whole = {**report, "steps": [asdict(each) for each in outcomes]}
@@ -398,14 +394,6 @@ def series(console: Console) -> list[Outcome]:
 def run(_: argparse.Namespace) -> int:
     """Does all steps and shows them; the exit status is 1 if one failed."""
     os.environ.update(KBUILD_BUILD_TIMESTAMP="@0", KBUILD_BUILD_USER="hwswap", KBUILD_BUILD_HOST="localhost")
-    console = Console(stderr=True, highlight=False)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the build under way ends, too
-    try:
-        outcomes = series(console)
-    except KeyboardInterrupt:
-        console.print("interrupted; what was done is in " + str(OUTPUT / "result.json"))
-        return 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    outcomes = series(Console(stderr=True, highlight=False))
     Console().print(table(outcomes))
     return 0 if all(outcome.passed() for outcome in outcomes) else 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qemu import Guest, Machine
 from hwswap.kernel import ftrace
 from hwswap.project import artifacts, paths, provenance
 from hwswap.traces import trace
@@ -141,18 +141,15 @@ def record(
         files |= {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(paths.need(folder).iterdir())}
     for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
         files[f"lib/modules/{module.name}"] = module.read_bytes()
-    try:
-        with (
-            console.status("booting the guest") as status,
-            Guest(machine(workload, text, cpus), files=files, job=job, boot_timeout=timeout) as guest,
-        ):
-            status.update(f"recording {workload} on Linux {guest.release}")
-            guest.wait_job(timeout).check()
-            status.update("fetching the trace")
-            guest.run("cat /sys/kernel/tracing/trace >/tmp/trace", timeout).check()
-            recorded = guest.fetch("/tmp/trace", timeout).decode()
-            release = guest.release
-    except GuestError as error:
-        raise RecordError(str(error)) from error
+    with (
+        console.status("booting the guest") as status,
+        Guest(machine(workload, text, cpus), files=files, job=job, boot_timeout=timeout) as guest,
+    ):
+        status.update(f"recording {workload} on Linux {guest.release}")
+        guest.wait_job(timeout).check()
+        status.update("fetching the trace")
+        guest.run("cat /sys/kernel/tracing/trace >/tmp/trace", timeout).check()
+        recorded = guest.fetch("/tmp/trace", timeout).decode()
+        release = guest.release
     header = to_trace(recorded, output, release, workload, seed)
     console.print(f"{output}: {header.counts['records']:,} records, {output.stat().st_size:,} bytes")

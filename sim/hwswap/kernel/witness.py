@@ -12,8 +12,8 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from hwswap.kernel import page_out_slots
 from hwswap.kernel.page_out_slots import Expected
 from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
-from hwswap.project import artifacts, paths, provenance, retries
+from hwswap.project import artifacts, paths, printed, provenance, retries
 from hwswap.results import schema
 from hwswap.stimulus import page_outs
 from hwswap.stimulus.page_outs import Scene
@@ -62,9 +62,6 @@ KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "patched, mode off": artifac
 
 QUIET = ("pswpin", "pgscan_kswapd", "pgsteal_kswapd", "nr_swapcached", "pgscan_khugepaged")
 """Counters of what else uses swap, or takes slots back: they must not change."""
-
-_EQUAL = "folios equal to the golden model's"
-_THROWN_AWAY = "folios thrown away before they were paged out"
 
 _COUNTER = re.compile(r"^@(before|after) (\S+) (\d+)$", re.MULTILINE)
 _SCENE = re.compile(r"^@scene (\d+) (\{.*\})$", re.MULTILINE)
@@ -220,110 +217,94 @@ def missing(total: Expected, folios: int) -> list[str]:
     return found
 
 
+@dataclass
+class Outcome:
+    """What a run came to."""
+
+    scenes: list[Scene]
+    expected: list[Expected]
+    total: Expected = field(default_factory=Expected)
+    accounts: list[Account] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def folios(self) -> int:
+        """Folios that were compared on each kernel."""
+        return sum(scene.folios for scene in self.scenes)
+
+    def equal(self, account: Account) -> int:
+        """Return how many folios went where the golden model has them."""
+        return sum(
+            model == kernel
+            for scene, lines in zip(self.expected, account.lines, strict=True)
+            for model, kernel in zip(scene.lines, lines, strict=False)
+        )
+
+
 def work(
     seed: int, operations: int, folder: Path, say: Callable[[str], None], kind: type[Allocator] = Allocator
-) -> tuple[dict[str, Any], list[Account]]:
-    """Run everything; return the figures, with what is wrong, and what the kernels did."""
-    made_with = {"commit": provenance.commit(), "patches": provenance.patches(), "qemu": provenance.qemu()}
+) -> Outcome:
+    """Run everything; return what came of it."""
     scenes = list(page_outs.scenes(seed, operations))
-    expected, total = [], Expected()
+    made = Outcome(scenes, [])
     for number, scene in enumerate(scenes):
         say(f"golden model: scene {number + 1} of {len(scenes)}")
-        expected.append(page_out_slots.expect(scene, kind))
-        total.add(expected[-1])
-    accounts, faults = [], []
+        made.expected.append(page_out_slots.expect(scene, kind))
+        made.total.add(made.expected[-1])
     for kernel in KERNELS:
         log = folder / f"{kernel.split(',')[0]}.kernel.log"
         try:
             account = hear(kernel, scenes, log, say)
         except GuestError as error:
             raise WitnessError(f"{kernel}: {error}") from error
-        accounts.append(account)
-        faults += faults_of(account, scenes, expected, total)
-    folios = sum(scene.folios for scene in scenes)
+        made.accounts.append(account)
+        made.faults += faults_of(account, scenes, made.expected, made.total)
     if operations >= OPERATIONS:
-        faults += missing(total, folios)
-    report = figures(seed, operations, scenes, expected, total, accounts, faults)
-    return {**made_with, **report}, accounts
+        made.faults += missing(made.total, made.folios)
+    return made
 
 
-def equal(expected: Iterable[Expected], account: Account) -> int:
-    """Return how many folios went where the golden model has them."""
-    return sum(
-        model == kernel
-        for scene, lines in zip(expected, account.lines, strict=True)
-        for model, kernel in zip(scene.lines, lines, strict=False)
-    )
-
-
-def figures(
-    seed: int,
-    operations: int,
-    scenes: Sequence[Scene],
-    expected: Sequence[Expected],
-    total: Expected,
-    accounts: Sequence[Account],
-    faults: Sequence[str],
-) -> dict[str, Any]:
-    """Return what goes into the JSON file."""
-    areas = [area for scene in scenes for area in scene.areas]
+def figures(made: Outcome) -> dict[str, Any]:
+    """Return what goes into the JSON file; not where each folio went."""
+    areas = [area for scene in made.scenes for area in scene.areas]
     return {
-        "seed": seed,
-        "operations": operations,
-        "folios": sum(scene.folios for scene in scenes),
-        "slots": total.slots,
+        "folios": made.folios,
         "scenes": {
-            "number": len(scenes),
-            "cpus": dict(sorted(Counter(scene.cpus for scene in scenes).items())),
-            "devices": dict(sorted(Counter(len(scene.areas) for scene in scenes).items())),
+            "number": len(made.scenes),
+            "cpus": dict(sorted(Counter(scene.cpus for scene in made.scenes).items())),
+            "devices": dict(sorted(Counter(len(scene.areas) for scene in made.scenes).items())),
             "rotating devices": sum(area.rotating for area in areas),
             "devices with bad slots": sum(bool(area.bad) for area in areas),
             "devices with a partial last cluster": sum(bool(area.pages % SLOTS) for area in areas),
         },
-        "model": {
-            "whole": dict(sorted(total.whole.items())),
-            "split": dict(sorted(total.split.items())),
-            "pages of split folios with a slot": total.single,
-            "pages without a slot": total.unplaced,
-            "allocations by where they ended": dict(sorted(total.paths.items())),
-        },
-        "kernels": {
-            each.kernel: {
-                "release": each.release,
-                "seconds": each.seconds,
-                _EQUAL: equal(expected, each),
-                _THROWN_AWAY: each.thrown_away,
-                "most pages in the swap cache": each.most_cached,
-                "looks at the swap cache": each.looks,
-                "counters": each.counters,
-            }
-            for each in accounts
-        },
-        "faults": list(faults),
+        "model": {name: value for name, value in asdict(made.total).items() if name not in ("lines", "cpus")},
+        "kernels": [
+            {"folios equal to the golden model's": made.equal(each)}
+            | {name: value for name, value in asdict(each).items() if name != "lines"}
+            for each in made.accounts
+        ],
+        "faults": made.faults,
     }
 
 
-def table(report: dict[str, Any]) -> Table:
+def table(made: Outcome, seed: int) -> Table:
     """Return the orders as a table."""
-    view = Table(title=f"folios paged out, seed {report['seed']}")
-    for name in ("order", "in one piece", "split: no run of slots"):
-        view.add_column(name, justify="right")
-    model = report["model"]
-    for order in page_outs.ORDERS:
-        split = f"{model['split'].get(order, 0):,}" if order else "-"
-        view.add_row(str(order), f"{model['whole'].get(order, 0):,}", split)
-    return view
+    total = made.total
+    rows = (
+        (order, f"{total.whole[order]:,}", f"{total.split[order]:,}" if order else "-") for order in page_outs.ORDERS
+    )
+    return printed.table(
+        f"folios paged out, seed {seed}", ("order", "in one piece", "split: no run of slots"), rows, ()
+    )
 
 
-def sentence(report: dict[str, Any]) -> str:
+def sentence(made: Outcome) -> str:
     """Return the result in one line."""
-    model = report["model"]
-    each = "; ".join(f"{name} {value[_EQUAL]:,}" for name, value in report["kernels"].items())
+    each = "; ".join(f"{account.kernel} {made.equal(account):,}" for account in made.accounts)
     return (
-        f"{report['folios']:,} folios, {report['slots']:,} slots; equal to the golden model's: {each}; "
-        f"{sum(value[_THROWN_AWAY] for value in report['kernels'].values()):,} thrown away for their order, "
-        f"{sum(model['split'].values()):,} split for want of a run, "
-        f"{model['pages without a slot']:,} pages without a slot"
+        f"{made.folios:,} folios, {made.total.slots:,} slots; equal to the golden model's: {each}; "
+        f"{sum(account.thrown_away for account in made.accounts):,} thrown away for their order, "
+        f"{made.total.split.total():,} split for want of a run, {made.total.unplaced:,} pages without a slot"
     )
 
 
@@ -347,13 +328,14 @@ def run(options: argparse.Namespace) -> int:
     progress.print(f"seed {seed}")
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with progress.status("drawing the script") as status:
-        report, _ = work(seed, options.operations, options.output.parent, status.update)
+        made = work(seed, options.operations, options.output.parent, status.update)
+    report = {**provenance.made_with(), "seed": seed, "operations": options.operations, **figures(made)}
     options.output.write_text(json.dumps(report, indent=2) + "\n")
     schema.save(
         "witness",
         [
-            schema.Figure("slots compared", "", report["slots"], "slots"),
-            schema.Figure("differences", "", len(report["faults"]), "slots", {}, 0),
+            schema.Figure("slots compared", "", made.total.slots, "slots"),
+            schema.exact("differences", len(made.faults), "slots"),
         ],
         title="An unpatched kernel, the patched one, and the golden model",
         command=f"make witness SEED={seed}",
@@ -362,9 +344,9 @@ def run(options: argparse.Namespace) -> int:
         kernel=True,
         seed=seed,
     )
-    console.print(table(report))
+    console.print(table(made, seed))
     console.print(f"figures: {options.output}")
-    for fault in report["faults"]:
+    for fault in made.faults:
         console.print(f"hwswap: {fault}", markup=False)
-    console.print(sentence(report))
-    return 1 if report["faults"] else 0
+    console.print(sentence(made))
+    return 1 if made.faults else 0

@@ -19,10 +19,11 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap.guest.qemu import Guest, GuestError, Machine, counting
+from hwswap.guest.machine import counting
+from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
-from hwswap.project import artifacts, markdown, paths, provenance
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl.device_server import clocked_by_guest
 
@@ -100,9 +101,9 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
                 boot_timeout=600,
             ) as guest,
         ):
-            result = guest.wait_job(TIMEOUT, on_line)
-            if result.code or not collected.done:
-                raise GuestError(f"{column}: ended with code {result.code}; its last words:\n{result.output[-1500:]}")
+            output = guest.wait_job(TIMEOUT, on_line).check()
+            if not collected.done:
+                raise GuestError(f"{column}: it did not come to its end; its last words:\n{output[-1500:]}")
             return collected, guest.release
 
 
@@ -140,10 +141,7 @@ def tables(report: Report) -> list[Table]:
     """Returns a table for each load: a row a figure, a column a kernel or mode. Rows that say nothing are left out."""
     views = []
     for name, columns in report["loads"].items():
-        view = Table(title=f"{name}: {report['titles'][name]}")
-        view.add_column("median (least to greatest)")
-        for column in columns:
-            view.add_column(column, justify="right")
+        view = printed.table(f"{name}: {report['titles'][name]}", ("median (least to greatest)", *columns))
         values = {column: spread(runs) for column, runs in columns.items()}
         for row in next(iter(values.values())):
             cells = [values[column][row] for column in columns]
@@ -187,17 +185,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measures; what stops it is said in one message. Returns 1 if bytes came back wrong or nothing was swapped."""
+    """Measure; return 1 if bytes came back wrong or nothing was swapped."""
     started = time.monotonic()
     if options.short:
         options.loads = options.loads or list(SHORT_LOADS)
         options.runs, options.scale = 1, SHORT_SCALE
     options.columns = options.columns or list(LOCK_COLUMNS if options.locks else DEFAULT)
     if options.locks and "tuned" in options.columns:
-        print(
-            "bench loads: there is no tuned kernel with lock statistics: leave tuned out of --columns", file=sys.stderr
-        )
-        return 1
+        raise ValueError("there is no tuned kernel with lock statistics: leave tuned out of --columns")
     loads = catalogue.loads(options.loads)
     output: Path = options.output
     output.mkdir(parents=True, exist_ok=True)
@@ -206,11 +201,7 @@ def run(options: argparse.Namespace) -> int:
     def keep(report: Report) -> None:
         (output / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
 
-    try:
-        report = measure(loads, options, keep)
-    except GuestError as error:
-        print(f"bench loads: {error}", file=sys.stderr)
-        return 1
+    report = measure(loads, options, keep)
     schema.save(
         f"bench-{name}",
         [
@@ -240,7 +231,7 @@ def run(options: argparse.Namespace) -> int:
         *(["kernels with lock statistics: what they count takes instructions, too"] if options.locks else []),
         "instructions are those of one guest CPU, blind to waiting and cache misses; the engine's own are not in them",
     ]
-    (output / f"{name}.md").write_text(markdown.page(views, notes))
+    (output / f"{name}.md").write_text(printed.page(views, notes))
     print("\n".join(notes))
     for failure in report["failures"]:
         print(f"bench loads: {failure}", file=sys.stderr)

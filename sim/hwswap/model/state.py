@@ -183,13 +183,9 @@ class State:
         The size counts devices with write permission, the use counts all: as `swapoff` takes a device's size off
         both of the kernel's numbers before it empties it. Bad slots are in neither.
         """
-        return self.half_used_with(0)
-
-    def half_used_with(self, more: int) -> bool:
-        """Tell whether more than half would be in use if that many more slots were (fewer, if negative)."""
         total = sum(device.total - device.bad for device in self.devices.values() if device.writeok)
         used = sum(device.used - device.bad for device in self.devices.values())
-        return (total - used - more) * 2 < total
+        return (total - used) * 2 < total
 
     # Clusters and their lists
 

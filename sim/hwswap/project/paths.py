@@ -25,46 +25,6 @@ REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 REPLAY_COVERAGE = BUILD / "model-coverage" / "hwswap-replay"
 """The replayer that counts lines and toggles (`make coverage`)."""
 
-DEVICE_GRANTS = BUILD / "model-driver" / "hwswap-device"
-"""Server of the Verilated engine, with marks and grants and all else the driver uses, as a PCI device
-(`make model-driver`)."""
-
-DEVICE_GRANTS_ONLY = BUILD / "model-grants-only" / "hwswap-device"
-"""The same for an engine of marks and grants alone, without a core (`make model-grants-only`)."""
-
-QEMU = BUILD / "qemu" / "qemu-system-x86_64"
-"""A QEMU that has vfio-user-pci (`make setup`)."""
-
-KERNEL = BUILD / "kernel"
-"""The kernel as built (`make kernel`)."""
-
-KERNEL_IMAGE = KERNEL / "bzImage"
-"""The patched kernel's boot image (`make kernel`)."""
-
-KERNEL_UNPATCHED_IMAGE = BUILD / "kernel-unpatched" / "bzImage"
-"""Linux as it is, but for the bench of its allocator (`make kernel-unpatched`)."""
-
-KERNEL_6_12_IMAGE = BUILD / "kernel-6.12" / "bzImage"
-"""Linux 6.12 as it is, to compare with (`make kernel-6.12`)."""
-
-KERNEL_TUNED_IMAGE = BUILD / "kernel-tuned" / "bzImage"
-"""The patched kernel with swap tables written and searched by ranges (`make kernel-tuned`)."""
-
-KERNEL_LOCKSTAT_IMAGE = BUILD / "kernel-lockstat" / "bzImage"
-"""The patched kernel with lock statistics (`make bench-locks`)."""
-
-KERNEL_UNPATCHED_LOCKSTAT_IMAGE = BUILD / "kernel-unpatched-lockstat" / "bzImage"
-"""The unpatched kernel with lock statistics (`make bench-locks`)."""
-
-MODULES = BUILD / "modules"
-"""Folder with hwswap.ko and hwswap_simclock.ko (`make modules`)."""
-
-INITRAMFS = BUILD / "guest" / "initramfs.cpio.gz"
-"""The guest's initramfs with workloads and modules (`make guest`)."""
-
-INITRAMFS_LOCKSTAT = BUILD / "guest-lockstat" / "initramfs.cpio.gz"
-"""The same with modules for the kernel with lock statistics (`make bench-locks`)."""
-
 REDIS = BUILD / "redis"
 """Folder with redis-server, its libraries and its client, for the guest (`make redis`)."""
 

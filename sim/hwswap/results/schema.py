@@ -52,6 +52,11 @@ class Figure:
         return abs(other - self.value) <= self.tolerance * abs(self.value) + 1e-9
 
 
+def exact(what: str, value: float, unit: str, better: str = "") -> Figure:
+    """Return a figure of one column that another run has to have too, or to be better in the direction `better`."""
+    return Figure(what, "", value, unit, {}, 0, better)
+
+
 @dataclass(frozen=True)
 class Result:
     """What one command measured."""

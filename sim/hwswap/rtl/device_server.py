@@ -14,7 +14,7 @@ from typing import Any, Literal
 from hwswap.project import artifacts, processes
 
 
-class EngineError(Exception):
+class EngineError(RuntimeError):
     """The device server could not be started, or ended by itself."""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hwswap.project import paths
+from hwswap.traces.trace import Trace, write
 
 
 class ReplayError(RuntimeError):
@@ -39,16 +40,23 @@ def program(build: Path = paths.REPLAY) -> Path:
 
 
 def replay(
-    trace: Path, options: Sequence[str] = (), timeout: float | None = None, build: Path = paths.REPLAY
+    trace: Path | Trace, options: Sequence[str] = (), timeout: float | None = None, build: Path = paths.REPLAY
 ) -> Outcome:
-    """Run a trace on the RTL; `options` go to the program, `timeout` is in seconds, `build` is which program."""
+    """Run a trace, or the file of one, on the RTL.
+
+    `options` go to the program, `timeout` is in seconds, `build` is which program.
+    """
     with tempfile.TemporaryDirectory(prefix="hwswap-replay-") as folder:
-        report = Path(folder) / "report.json"
-        command = [str(program(build)), str(trace), "--json", str(report), *options]
+        file, report = Path(folder) / "operations.hwst", Path(folder) / "report.json"
+        if isinstance(trace, Trace):
+            write(file, trace.header, trace.records)
+        else:
+            file = trace
+        command = [str(program(build)), str(file), "--json", str(report), *options]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
         except subprocess.TimeoutExpired as error:
-            raise ReplayError(f"the replay of {trace} did not end within {timeout:.0f} s") from error
+            raise ReplayError(f"the replay of {file} did not end within {timeout:.0f} s") from error
         output = (done.stdout + done.stderr).strip()
         if done.returncode not in (0, 1):
             raise ReplayError(f"{command[0]} ended with status {done.returncode}: {output or 'no output'}")

@@ -7,7 +7,7 @@ devices whose sizes, priorities, flags and bad slots are drawn from the seed. Sa
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hwswap_map import Status
 
@@ -15,6 +15,7 @@ from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Slots
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.traces import trace
+from hwswap.traces.in_use import InUse
 
 FEATURES = ("discard", "rotating", "scan", "sequential", "node", "shared", "trunk", "indexed")
 """What a stream can have beyond what version 1.0 of the engine can do: kinds of devices, and choices of policies."""
@@ -108,59 +109,6 @@ PATIENCE = 12
 
 WITHOUT_LARGE = 0.15
 """Share of devices that are files: orders above 0 are refused there."""
-
-
-@dataclass
-class InUse:
-    """Slots that are allocated on one device: a bitmap a cluster, and the allocations they came from, newest last.
-
-    Allocations that were partly freed stay in the list until they are drawn.
-    """
-
-    clusters: dict[int, int] = field(default_factory=dict)
-    extents: list[tuple[int, int]] = field(default_factory=list)
-    slots: int = 0
-
-    def add(self, offset: int, nr: int) -> None:
-        """Note an allocation."""
-        index = offset // SLOTS
-        self.clusters[index] = self.clusters.get(index, 0) | ((1 << nr) - 1) << offset % SLOTS
-        self.extents.append((offset, nr))
-        self.slots += nr
-
-    def remove(self, offset: int, nr: int) -> None:
-        """Note a free."""
-        index = offset // SLOTS
-        left = self.clusters[index] & ~(((1 << nr) - 1) << offset % SLOTS)
-        if left:
-            self.clusters[index] = left
-        else:
-            del self.clusters[index]
-        self.slots -= nr
-
-    def draw(self, rng: random.Random) -> tuple[int, int]:
-        """Draw an allocation, or what is left of it: (offset, slots), still in use."""
-        while True:
-            at = rng.randrange(len(self.extents))
-            offset, nr = self.extents[at]
-            self.extents[at] = self.extents[-1]
-            self.extents.pop()
-            mask = self.clusters.get(offset // SLOTS, 0) >> offset % SLOTS & (1 << nr) - 1
-            pieces = runs(mask)
-            if not pieces:
-                continue
-            first, length = pieces[0]
-            # Another allocation may have taken the slots since; then this frees a part of that one, which is fair too.
-            self.extents += [(offset + start, size) for start, size in pieces[1:]]
-            return offset + first, length
-
-    def run_around(self, offset: int) -> tuple[int, int]:
-        """Return the whole run of used slots around a used one, across allocations: (offset, slots)."""
-        index, slot = divmod(offset, SLOTS)
-        for start, nr in runs(self.clusters[index]):
-            if start <= slot < start + nr:
-                return index * SLOTS + start, nr
-        raise AssertionError("the slot is not in use")
 
 
 class Stream:

@@ -117,33 +117,25 @@ def run(options: argparse.Namespace) -> int:
     """Compare; return the exit status."""
     results: dict[str, tuple[same_behaviour.Comparison, float]] = {}
     names = options.engine or list(ENGINES)
-    try:
-        with ERR.status("emitting") as status:
-            before = engines(options.before, names, options.output)
-            after = engines(options.after, names, options.output)
-            if before.keys() != after.keys():
-                both = f"{', '.join(before)} before and {', '.join(after)} after"
-                raise YosysError(f"the engines are {both}: give folders with the same ones")
-            for name, path in before.items():
-                begin = time.monotonic()
-                versions = []
-                for side, verilog in (("before", path), ("after", after[name])):
-                    status.update(f"{name}: reading {side}")
-                    versions.append(same_behaviour.flat(verilog, TOP, options.output / name / side))
-                status.update(f"{name}: comparing")
-                found = same_behaviour.compare(versions[0], versions[1], options.output / name)
-                results[name] = found, time.monotonic() - begin
-    except (YosysError, ValueError, OSError) as error:
-        ERR.print(f"equivalent: {error}", soft_wrap=True, markup=False)
-        return 1
-    except KeyboardInterrupt:
-        ERR.print("equivalent: interrupted")
-        return 130
+    with ERR.status("emitting") as status:
+        before = engines(options.before, names, options.output)
+        after = engines(options.after, names, options.output)
+        if before.keys() != after.keys():
+            both = f"{', '.join(before)} before and {', '.join(after)} after"
+            raise YosysError(f"the engines are {both}: give folders with the same ones")
+        for name, path in before.items():
+            begin = time.monotonic()
+            versions = []
+            for side, verilog in (("before", path), ("after", after[name])):
+                status.update(f"{name}: reading {side}")
+                versions.append(same_behaviour.flat(verilog, TOP, options.output / name / side))
+            status.update(f"{name}: comparing")
+            found = same_behaviour.compare(versions[0], versions[1], options.output / name)
+            results[name] = found, time.monotonic() - begin
     values = {"commit": provenance.commit(), "engines": {name: asdict(found) for name, (found, _) in results.items()}}
     (options.output / "equivalent.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
     OUT.print(report(results))
-    different = {name: found.differences for name, (found, _) in results.items() if not found.same}
-    for name, sentences in different.items():
-        for sentence in sentences[: same_behaviour.SHOWN]:
+    for name, (found, _) in results.items():
+        for sentence in found.differences[: same_behaviour.SHOWN]:
             ERR.print(f"equivalent: {name}: {sentence}", soft_wrap=True, markup=False)
-    return 1 if different else 0
+    return 0 if all(found.same for found, _ in results.values()) else 1

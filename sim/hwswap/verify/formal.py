@@ -12,7 +12,7 @@ from rich.table import Table
 
 from hwswap.project import paths, provenance
 from hwswap.results import schema
-from hwswap.verify import proofs
+from hwswap.verify import proof_list, proofs
 from hwswap.verify.yosys import YosysError
 
 OUT = Console()
@@ -24,7 +24,7 @@ OUTPUT = paths.BUILD / "formal"
 def report(verdicts: list[proofs.Verdict]) -> Table:
     """Return what was proved as a table."""
     table = Table("part", "property", "assertions", "result", "how", "s", "can it fail?", show_lines=False)
-    what = {proof.name: proof.what for proof in proofs.PROOFS}
+    what = {proof.name: proof.what for proof in proof_list.PROOFS}
     for verdict in verdicts:
         color = "green" if proofs.good(verdict) else "red"
         table.add_row(
@@ -45,69 +45,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="PROOF", help="which proofs (default: all)")
 
 
-def choose(names: Sequence[str], short: bool) -> list[proofs.Proof]:
+def choose(names: Sequence[str], short: bool) -> list[proof_list.Proof]:
     """Return the proofs that are asked for."""
-    known = {proof.name: proof for proof in proofs.PROOFS}
+    known = {proof.name: proof for proof in proof_list.PROOFS}
     for name in names:
         if name not in known:
             raise YosysError(f"there is no proof '{name}': choose of {', '.join(known)}")
-    chosen = [known[name] for name in names] or list(proofs.PROOFS)
+    chosen = [known[name] for name in names] or list(proof_list.PROOFS)
     return [proof for proof in chosen if proof.short or not short]
 
 
-def run(options: argparse.Namespace) -> int:
-    """Prove; return the exit status."""
-    verdicts: list[proofs.Verdict] = []
-    begin = time.monotonic()
-    try:
-        chosen = choose(options.names, options.short)
-        paths.need(PARTS)
-        for proof in chosen:
-            with ERR.status(proof.name) as status:
-                verdicts += proofs.prove(
-                    proof,
-                    PARTS,
-                    options.output,
-                    options.seed,
-                    lambda text, p=proof, s=status: s.update(f"{p.name}: {text}"),
-                )
-    except YosysError as error:
-        ERR.print(f"formal: {error}", soft_wrap=True, markup=False)
-        return 1
-    except KeyboardInterrupt:
-        ERR.print("formal: interrupted")
-        return 130
-    bad = [verdict for verdict in verdicts if not proofs.good(verdict)]
-    values = {
-        "commit": provenance.commit(),
-        "seed": options.seed,
-        "seconds": round(time.monotonic() - begin, 1),
-        "properties": [asdict(verdict) for verdict in verdicts],
-    }
+def save(verdicts: Sequence[proofs.Verdict], bad: int, options: argparse.Namespace) -> None:
+    """Write the verdicts, and the result."""
+    values = {"commit": provenance.commit(), "seed": options.seed, "properties": [asdict(each) for each in verdicts]}
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "formal.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
+    unbounded, bounded = (sum(v.result == result for v in verdicts) for result in ("unbounded", "bounded"))
     schema.save(
         "formal",
         [
-            schema.Figure(
-                "properties proved for all time",
-                "",
-                sum(v.result == "unbounded" for v in verdicts),
-                "properties",
-                {},
-                0,
-                "more",
-            ),
-            schema.Figure(
-                "properties proved to a bound",
-                "",
-                sum(v.result == "bounded" for v in verdicts),
-                "properties",
-                {},
-                0,
-                "more",
-            ),
-            schema.Figure("properties not proved", "", len(bad), "properties", {}, 0, "less"),
+            schema.exact("properties proved for all time", unbounded, "properties", "more"),
+            schema.exact("properties proved to a bound", bounded, "properties", "more"),
+            schema.exact("properties not proved", bad, "properties", "less"),
         ],
         title="Proofs",
         command="make formal" + " SHORT=1" * options.short,
@@ -116,6 +75,25 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         short=options.short,
     )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prove; return the exit status."""
+    verdicts: list[proofs.Verdict] = []
+    begin = time.monotonic()
+    chosen = choose(options.names, options.short)
+    paths.need(PARTS)
+    for proof in chosen:
+        with ERR.status(proof.name) as status:
+            verdicts += proofs.prove(
+                proof,
+                PARTS,
+                options.output,
+                options.seed,
+                lambda text, p=proof, s=status: s.update(f"{p.name}: {text}"),
+            )
+    bad = [verdict for verdict in verdicts if not proofs.good(verdict)]
+    save(verdicts, len(bad), options)
     OUT.print(report(verdicts))
     for verdict in bad:
         text = f"formal: {verdict.proof}.{verdict.name}: {verdict.result} ({verdict.how})"
@@ -128,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     count = {result: sum(v.result == result and v not in bad for v in verdicts) for result in ("unbounded", "bounded")}
     OUT.print(
         f"formal: {len(verdicts)} properties of {len(chosen)} parts: {count['unbounded']} proved for all time, "
-        f"{count['bounded']} to a bound, {len(bad)} not; {values['seconds']:.0f} s",
+        f"{count['bounded']} to a bound, {len(bad)} not; {time.monotonic() - begin:.0f} s",
         highlight=False,
         soft_wrap=True,
     )

@@ -40,11 +40,10 @@ class Bin(NamedTuple):
     policy: str
 
 
-def choices(engine_has: frozenset[str] | None = None) -> list[str]:
-    """Return the policies' choices, `kind=choice`; only those that the engine has, if that is said."""
+def choices() -> list[str]:
+    """Return the policies' choices, `kind=choice`."""
     kinds = {"scan": Scan, "device": DeviceOrder, "hint": Hint, "placement": Placement}
-    names = [f"{kind}={choice.name}" for kind, of in kinds.items() for choice in of]
-    return [name for name in names if engine_has is None or name in engine_has]
+    return [f"{kind}={choice.name}" for kind, of in kinds.items() for choice in of]
 
 
 def goals(policies: list[str]) -> Iterator[Bin]:

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hwswap.project import paths, provenance
-from hwswap.verify.mark_race_model import Bus, Label, Memory, Model, Reader, Rules, State
+from hwswap.verify.mark_race_model import Bus, Label, Memory, Model, Phase, Reader, Rules, State
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -129,7 +129,37 @@ def trace(model: Model, came_from: dict[State, tuple[State, Label] | None], stat
         state, label = before
         labels.append(label)
     for label in reversed(labels):
-        yield model.text(label)
+        yield text(model, label)
+
+
+def text(model: Model, label: Label) -> str:
+    """Return a step as a line of a trace."""
+    who, what, place = label
+    if who == "engine":
+        if what == 8:
+            return "engine: nothing was marked: its round is done"
+        if what >= 4:
+            return f"engine: {request_text(model.rules, Phase(what - 4))}"
+        name = model.name(place)
+        return f"engine: {(f'{name} = 0', f'reads {name}', f'reads {name}: 0', f'reads {name}: 1')[what]}"
+    if who == "second":
+        texts = ("begins to read cluster 0", f"reads {model.name(place)}", "its copy is taken over", "is dropped")
+        return f"second reader: {texts[what]}"
+    if what == 0:
+        return f"{who}: takes the lock of cluster {place}, its stores wait in its buffer"
+    name = model.name(place)
+    return f"{who}: {('', f'{name} is visible', f'finds {name} 1: no mark', f'finds {name} 0')[what]}"
+
+
+def request_text(rules: Rules, phase: Phase) -> str:
+    """Return what the engine asks for at the end of a phase."""
+    if phase is Phase.GROUP:
+        return "reads GROUP: 1; asks " + ("to clear it" if rules.group_first else "for DIRTY")
+    if phase is Phase.BYTES:
+        return "asks for DIRTY" if rules.group_first else "asks to clear GROUP"
+    clear = "asks to clear all of DIRTY" if rules.clear_all else "asks to clear DIRTY where it was 1"
+    data = "asks for what was marked"
+    return clear if (phase is Phase.CLEAR) == rules.bytes_first else data
 
 
 SIZES = (
@@ -150,8 +180,8 @@ USED_UP_NO_FENCE = ("data", "fence", "dirty", "fence", "group", "head")
 USED_UP_HEAD_FIRST = ("data", "head", "fence", "dirty", "fence", "group")
 
 
-def cases() -> list[Case]:
-    """Return all cases: the protocol in each size, memory model and bus; then with a rule broken."""
+def protocol() -> list[Case]:
+    """Return the protocol in each size, memory model and bus."""
     found = []
     for memory in Memory:
         for bus in (Bus.AXI, Bus.PCIE):
@@ -159,7 +189,12 @@ def cases() -> list[Case]:
                 name = f"{memory.value.lower()}-{bus.value.lower()}-{rules.cpus}x{rules.marks}"
                 what = f"the protocol: {memory.value}, {bus.value}, {size}"
                 found.append(Case(name, what, replace(rules, memory=memory, bus=bus)))
-    tso, rvwmo = Rules(), Rules(memory=Memory.RVWMO)
+    return found
+
+
+def without_fences(tso: Rules, rvwmo: Rules) -> list[Case]:
+    """Return marks with a barrier less."""
+    found = []
     for memory, rules in (("TSO", tso), ("RVWMO", rvwmo)):
         holds = rules is tso
         why = " (stores keep their order; the compiler's is another matter)" if holds else ""
@@ -171,6 +206,13 @@ def cases() -> list[Case]:
             Case(f"{name}-no-data-fence", f"{memory}: no barrier between BITMAP and DIRTY{why}", no_data, holds),
             Case(f"{name}-no-group-fence", f"{memory}: no barrier between DIRTY and GROUP{why}", no_group, holds),
         ]
+    return found
+
+
+def cases() -> list[Case]:
+    """Return all cases: the protocol, and then with a rule broken."""
+    tso, rvwmo = Rules(), Rules(memory=Memory.RVWMO)
+    found = protocol() + without_fences(tso, rvwmo)
     compiled = [
         ("dirty-first", "DIRTY before BITMAP", ("dirty", "fence", "data", "fence", "group")),
         ("group-first", "GROUP before DIRTY", ("data", "fence", "group", "fence", "dirty")),
@@ -278,19 +320,12 @@ def run(options: argparse.Namespace) -> int:
             show(case, outcome)
     OUT.print(report(results))
     seconds = round(time.monotonic() - begin, 1)
-    values = {
-        "commit": provenance.commit(),
-        "seconds": seconds,
-        "cases": [
-            {"name": case.name, "what": case.what, "expected": "holds" if case.holds else "counterexample"}
-            | {"result": "holds" if outcome.wrong is None else "counterexample"}
-            | {"rules": described(case.rules)}
-            | asdict(outcome)
-            for case, outcome in results
-        ],
-    }
+    cases = [{**asdict(case), "as expected": expected(case, outcome), **asdict(outcome)} for case, outcome in results]
+    values = {"commit": provenance.commit(), "seconds": seconds, "cases": cases}
     options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "marks-race.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
+    (options.output / "marks-race.json").write_text(
+        json.dumps(values, indent=2, sort_keys=True, default=lambda of: of.value) + "\n"
+    )
     OUT.print(
         f"marks-race: {len(results)} cases, {sum(outcome.states for _, outcome in results):,} states; "
         f"{sum(outcome.wrong is None for _, outcome in results)} hold, "
@@ -302,9 +337,3 @@ def run(options: argparse.Namespace) -> int:
     if bad:
         ERR.print(f"marks-race: not as expected: {', '.join(bad)}", soft_wrap=True)
     return 1 if bad else 0
-
-
-def described(rules: Rules) -> dict[str, object]:
-    """Return a case's rules for JSON."""
-    values = asdict(rules)
-    return values | {name: values[name].value for name in ("memory", "bus", "reader")} | {"mark": list(rules.mark)}

@@ -376,37 +376,6 @@ class Model:
                 released = self.rules.reader is Reader.HEAD
                 yield ("second", 2, 0), state._replace(second=None, fresh=fresh, released=released)
 
-    # What a trace says
-
-    def text(self, label: Label) -> str:
-        """Return a step as a line of a trace."""
-        who, what, place = label
-        if who == "engine":
-            if what == 8:
-                return "engine: nothing was marked: its round is done"
-            if what >= 4:
-                return f"engine: {self.request_text(Phase(what - 4))}"
-            name = self.name(place)
-            return f"engine: {(f'{name} = 0', f'reads {name}', f'reads {name}: 0', f'reads {name}: 1')[what]}"
-        if who == "second":
-            texts = ("begins to read cluster 0", f"reads {self.name(place)}", "its copy is taken over", "is dropped")
-            return f"second reader: {texts[what]}"
-        if what == 0:
-            return f"{who}: takes the lock of cluster {place}, its stores wait in its buffer"
-        name = self.name(place)
-        return f"{who}: {('', f'{name} is visible', f'finds {name} 1: no mark', f'finds {name} 0')[what]}"
-
-    def request_text(self, phase: Phase) -> str:
-        """Return what the engine asks for at the end of a phase."""
-        rules = self.rules
-        if phase is Phase.GROUP:
-            return "reads GROUP: 1; asks " + ("to clear it" if rules.group_first else "for DIRTY")
-        if phase is Phase.BYTES:
-            return "asks for DIRTY" if rules.group_first else "asks to clear GROUP"
-        clear = "asks to clear all of DIRTY" if rules.clear_all else "asks to clear DIRTY where it was 1"
-        data = "asks for what was marked"
-        return clear if (phase is Phase.CLEAR) == rules.bytes_first else data
-
 
 def tidy(stores: tuple[int, ...]) -> tuple[int, ...]:
     """Take away what is at the head of a buffer and takes no time: fences, and locks that are given up.

@@ -10,8 +10,6 @@ it stopped; a fault that was killed stays so as long as model and test are the s
 """
 
 import argparse
-import contextlib
-import hashlib
 import json
 import os
 import random
@@ -20,11 +18,10 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -32,11 +29,12 @@ from rich.table import Table
 
 from hwswap.project import paths, provenance
 from hwswap.results import schema
-from hwswap.stimulus.registry import SCRIPTS, STREAMS, Script
+from hwswap.stimulus.registry import SCRIPTS, STREAMS
 from hwswap.stimulus.script import Sizes
 from hwswap.traces import stream, trace
-from hwswap.verify import equivalence, make_mutants, yosys
+from hwswap.verify import make_mutants, yosys
 from hwswap.verify.equivalence import Prover
+from hwswap.verify.mutation_results import NO_VERDICT, NONE, OUT_OF_TIME, Outcome, Proofs, Results, digest
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -44,17 +42,10 @@ ERR = Console(stderr=True, highlight=False)
 PASS = 0.9
 """Score from which on the exit status is 0."""
 
-NONE = "none"
-"""What a survivor is that is proved to be no fault: it changes nothing, in whatever state and with whatever input."""
 
-SHORT = 100
-"""Faults of a short run."""
+SHORT, SAMPLE = 100, 1
+"""Faults of a short run, and the seed that draws them."""
 
-OUT_OF_TIME = "out of time"
-"""What a survivor is of which a proof was ended by the time it took: a survivor, and named."""
-
-NO_VERDICT = "no verdict"
-"""How a test ended that says nothing of a fault: the program was killed, or the simulation itself gave up."""
 
 PATIENCE = 20
 """A test that takes so many times the cycles it takes without fault hangs."""
@@ -147,75 +138,28 @@ REPLAYED = {"ring": (3, 3000, 0), "ring-2": (13, 1500, 5), "pages": (4, 700, 6)}
 """The tests' streams: seed, operations, and span; 0 is half of the engine's clusters."""
 
 
-@dataclass(frozen=True)
-class Seeded:
-    """An engine with faults, and the tests that look for them."""
-
-    name: str
-    """Of its folder in build; its programs and its Verilog without faults are in others, named after it."""
-    folder: Path
-    """For results."""
-    tests: tuple[MutationTest, ...]
-    scripts: Mapping[str, Script]
-    played: Mapping[str, tuple[str, int | None, int | None]]
-    """The tests' scripts, as PLAYED has them."""
-    replayed: Mapping[str, tuple[int, int, int]]
-    """The tests' streams, as REPLAYED has them."""
-
-    @property
-    def mutants(self) -> Path:
-        """Its Verilog with the faults, and the list of them."""
-        return paths.BUILD / self.name
-
-    @property
-    def model(self) -> Path:
-        """The folder of its programs."""
-        return paths.BUILD / f"model-{self.name}"
-
-    @property
-    def wave_model(self) -> Path:
-        """That of programs that can write waves."""
-        return paths.BUILD / f"model-{self.name}-wave"
-
-    def sizes(self) -> Sizes:
-        """Return what it was built for."""
-        values = json.loads(paths.need(paths.BUILD / f"rtl-{self.name}" / "engine.json").read_text())
-        return Sizes(**values)
-
-    def write_tests(self) -> dict[str, str]:
-        """Write the tests' files; return for each test, by its name, a hash of it and its file."""
-        folder, built = self.folder / "tests", self.sizes()
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, (name, seed, rounds) in self.played.items():
-            (folder / f"{file}.txt").write_text(self.scripts[name].text(seed, rounds, built))
-        of_engine = {"devices": built.devices, "cpus": built.cpus, "clusters": built.clusters}
-        for file, (seed, ops, span) in self.replayed.items():
-            shape = STREAMS["everything"].shaped(seed, ops=ops, span=span or built.clusters // 2, **of_engine)
-            made = stream.generate(shape)
-            trace.write(folder / f"{file}.hwst", made.header, made.records)
-        return {test.name: digest(repr(test).encode(), (folder / test.file).read_bytes()) for test in self.tests}
+OUTPUT = paths.BUILD / "mutate"
+MUTANTS = paths.BUILD / "mutants"
+"""The engine's Verilog with the faults, and the list of them."""
+MODEL = paths.BUILD / "model-mutants"
+"""Its programs."""
+WAVE_MODEL = paths.BUILD / "model-mutants-wave"
+"""Programs that can write waves."""
 
 
-ENGINE = Seeded("mutants", paths.BUILD / "mutate", MUTATION_TESTS, SCRIPTS, PLAYED, REPLAYED)
-
-
-@dataclass
-class Outcome:
-    """What became of a fault: `by` which test ("" for a survivor), how ("difference", ...), and what was said.
-
-    How is "" for a survivor, NONE if that is proved of it.
-    """
-
-    number: int
-    by: str
-    how: str
-    said: str
-    seconds: float
-
-
-def digest(*parts: bytes) -> str:
-    """Return a hash."""
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+def write_tests() -> dict[str, str]:
+    """Write the tests' files; return for each test, by its name, a hash of it and its file."""
+    folder = OUTPUT / "tests"
+    built = Sizes(**json.loads(paths.need(paths.BUILD / "rtl-mutants/engine.json").read_text()))
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, (name, seed, rounds) in PLAYED.items():
+        (folder / f"{file}.txt").write_text(SCRIPTS[name].text(seed, rounds, built))
+    of_engine = {"devices": built.devices, "cpus": built.cpus, "clusters": built.clusters}
+    for file, (seed, ops, span) in REPLAYED.items():
+        shape = STREAMS["everything"].shaped(seed, ops=ops, span=span or built.clusters // 2, **of_engine)
+        made = stream.generate(shape)
+        trace.write(folder / f"{file}.hwst", made.header, made.records)
+    return {test.name: digest(repr(test).encode(), (folder / test.file).read_bytes()) for test in MUTATION_TESTS}
 
 
 def how(said: str) -> str:
@@ -276,83 +220,15 @@ def without_fault(those: Sequence[MutationTest], model: Path, tests: Path) -> di
     return limits
 
 
-class Notes:
-    """Lines of JSON on disk, added as they come."""
-
-    def __init__(self, path: Path) -> None:
-        """Take a file that may not be there yet."""
-        self.path = path
-        self.lock = threading.Lock()
-
-    def read(self) -> Iterator[dict[str, Any]]:
-        """Yield what is there."""
-        if self.path.exists():
-            for line in self.path.read_text().splitlines():
-                with contextlib.suppress(ValueError):  # cut short by an interruption
-                    yield json.loads(line)
-
-    def add(self, **values: object) -> None:
-        """Add a line."""
-        with self.lock, self.path.open("a") as file:
-            file.write(json.dumps(values) + "\n")
-
-
-class Results:
-    """What tests made of faults; what another model or other tests did does not count.
-
-    That a fault was killed holds as long as its test stays the same, that it survived as long as all of them do.
-    """
-
-    def __init__(self, path: Path, model: str, tests: dict[str, str]) -> None:
-        """Read what is there: `model` and `tests` are hashes."""
-        self.keys = {name: digest(model.encode(), test.encode()) for name, test in tests.items()}
-        self.together = digest(*(key.encode() for key in self.keys.values()))
-        self.notes = Notes(path)
-        self.known: dict[int, Outcome] = {}
-        for values in self.notes.read():
-            key = values.pop("key", None)
-            outcome = Outcome(**values)
-            if key == self.key(outcome):
-                self.known[outcome.number] = outcome
-
-    def key(self, outcome: Outcome) -> str | None:
-        """Return the hash of all that an outcome follows from."""
-        return self.keys.get(outcome.by) if outcome.how not in ("", NO_VERDICT) else self.together
-
-    def add(self, outcome: Outcome) -> None:
-        """Note an outcome."""
-        self.known[outcome.number] = outcome
-        self.notes.add(key=self.key(outcome), **asdict(outcome))
-
-
-class Proofs:
-    """What was proved of survivors, or could not be within its limits."""
-
-    def __init__(self, path: Path, faults: str) -> None:
-        """Read what is there; `faults` is a hash of the netlist with the faults."""
-        sources = (Path(str(module.__file__)).read_bytes() for module in (equivalence, yosys))
-        self.key = digest(faults.encode(), *sources)
-        self.notes = Notes(path)
-        self.known: dict[int, str] = {
-            values["number"]: values["how"] for values in self.notes.read() if values["key"] == self.key
-        }
-        """NONE, OUT_OF_TIME, or "" if nothing was proved."""
-
-    def add(self, number: int, how: str) -> None:
-        """Note what came of trying."""
-        self.known[number] = how
-        self.notes.add(key=self.key, number=number, how=how)
-
-
-def try_all(engine: Seeded, numbers: Sequence[int], jobs: int, results: Results) -> None:
-    """Try faults of an engine, `jobs` at a time, with progress."""
+def try_all(numbers: Sequence[int], jobs: int, results: Results) -> None:
+    """Try faults, `jobs` at a time, with progress."""
     left = [n for n in numbers if n not in results.known or results.known[n].how == NO_VERDICT]
     if not left:
         return
-    folder = engine.folder / "tests"
-    limits = without_fault(engine.tests, engine.model, folder)
+    folder = OUTPUT / "tests"
+    limits = without_fault(MUTATION_TESTS, MODEL, folder)
     in_parallel(
-        lambda number: results.add(try_fault(number, engine.tests, engine.model, folder, limits)),
+        lambda number: results.add(try_fault(number, MUTATION_TESTS, MODEL, folder, limits)),
         left,
         "faults",
         len(numbers) - len(left),
@@ -379,19 +255,19 @@ def in_parallel(work: Callable[[int], None], numbers: Sequence[int], title: str,
             raise
 
 
-def prove(engine: Seeded, survivors: Sequence[int], proofs: Proofs, jobs: int) -> None:
+def prove(survivors: Sequence[int], proofs: Proofs, jobs: int) -> None:
     """Find out which survivors are no faults."""
     left = [number for number in survivors if number not in proofs.known]
     if not left:
         return
-    prover = Prover(engine.mutants / make_mutants.GATES, make_mutants.TOP, make_mutants.SELECT)
+    prover = Prover(MUTANTS / make_mutants.GATES, make_mutants.TOP, make_mutants.SELECT)
     building = threading.Lock()
 
     def one(number: int) -> None:
         # One at a time, as the graph grows; the proof itself is another process.
         try:
             with building:
-                how = NONE if prover.no_fault(number, engine.folder) else ""
+                how = NONE if prover.no_fault(number, OUTPUT) else ""
         except yosys.OutOfTimeError:
             how = OUT_OF_TIME
         proofs.add(number, how)
@@ -399,17 +275,17 @@ def prove(engine: Seeded, survivors: Sequence[int], proofs: Proofs, jobs: int) -
     in_parallel(one, left, "survivors: proofs that they are no faults", 0, jobs)
 
 
-def again(engine: Seeded, number: int) -> int:
+def again(number: int) -> int:
     """Run one fault once more, with waves; return 0 if it was found."""
-    _, all_mutants = make_mutants.load(paths.need(engine.mutants))
+    _, all_mutants = make_mutants.load(paths.need(MUTANTS))
     if not 1 <= number <= len(all_mutants):
         raise MutateError(f"there is no fault {number}: choose 1 to {len(all_mutants)}")
     OUT.print(f"fault {number}: {all_mutants[number - 1]}", highlight=False, soft_wrap=True)
-    model = engine.wave_model if engine.wave_model.exists() else engine.model
-    waves = ("--waves", str(engine.folder / f"fault-{number}.fst")) if model == engine.wave_model else ()
-    tests = engine.folder / "tests"
-    limits = without_fault(engine.tests, engine.model, tests)
-    for test in engine.tests:
+    model = WAVE_MODEL if WAVE_MODEL.exists() else MODEL
+    waves = ("--waves", str(OUTPUT / f"fault-{number}.fst")) if model == WAVE_MODEL else ()
+    tests = OUTPUT / "tests"
+    limits = without_fault(MUTATION_TESTS, MODEL, tests)
+    for test in MUTATION_TESTS:
         limit = limits[test.name]
         shown = replace(test, options=(*test.options, *waves))
         OUT.print(" ".join(shown.command(model, tests, number, limit)), highlight=False, soft_wrap=True)
@@ -465,28 +341,24 @@ def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant], s
     }
 
 
-def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: int) -> int:
-    """Try all faults of an engine, or some; print the score; return the exit status."""
-    seed, listed = make_mutants.load(paths.need(engine.mutants))
-    paths.need(engine.model)
-    tests = engine.write_tests()
+def mutate(short: bool, jobs: int) -> int:
+    """Try all faults, in the short form some; print the score; return the exit status."""
+    seed, listed = make_mutants.load(paths.need(MUTANTS))
+    paths.need(MODEL)
+    tests = write_tests()
     numbers = [mutant.number for mutant in listed]
-    count = SHORT if short else count
-    if count is not None:
-        if not 1 <= count <= len(numbers):
-            raise MutateError(f"--count is {count}: choose 1 to {len(numbers)}")
-        numbers = sorted(random.Random(sample).sample(numbers, count))
+    if short:
+        numbers = sorted(random.Random(SAMPLE).sample(numbers, SHORT))
     begin = time.monotonic()
-    results = Results(engine.folder / "results.jsonl", os.path.realpath(engine.model), tests)
-    try_all(engine, numbers, jobs, results)
-    proofs = Proofs(engine.folder / "proofs.jsonl", os.path.realpath(engine.mutants))
-    prove(engine, [number for number in numbers if not results.known[number].by], proofs, jobs)
+    results = Results(OUTPUT / "results.jsonl", os.path.realpath(MODEL), tests)
+    try_all(numbers, jobs, results)
+    proofs = Proofs(OUTPUT / "proofs.jsonl", os.path.realpath(MUTANTS))
+    prove([number for number in numbers if not results.known[number].by], proofs, jobs)
     outcomes = [results.known[number] for number in numbers]
     outcomes = [one if one.by else replace(one, how=proofs.known[one.number]) for one in outcomes]
     values = report(outcomes, listed, seed)
     values["seconds"] = round(time.monotonic() - begin, 1)
-    values["sample"] = sample if count is not None else None
-    (engine.folder / "mutate.json").write_text(json.dumps(values, indent=2) + "\n")
+    (OUTPUT / "mutate.json").write_text(json.dumps(values, indent=2) + "\n")
     schema.save(
         "mutate",
         [
@@ -501,13 +373,13 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
         short=short,
     )
     OUT.print(
-        f"{engine.folder.name}: {values['seeded']} seeded, "
+        f"{OUTPUT.name}: {values['seeded']} seeded, "
         f"{values['proved_to_be_none']} of them proved to be no faults; "
         f"{values['killed']} of {values['faults']} faults killed, {100 * values['score']:.1f} %; "
         f"no verdict on {values['without_verdict']}, which count as not found, as do {values['proofs_out_of_time']} "
         f"of which a proof was ended by time; raw: {values['killed']} of "
         f"{values['seeded']}, {100 * values['killed'] / values['seeded']:.1f} % "
-        f"(seed {seed}{f', sample {sample}' if count is not None else ''}); {values['seconds']:.0f} s",
+        f"(seed {seed}); {values['seconds']:.0f} s",
         highlight=False,
         soft_wrap=True,
     )
@@ -516,15 +388,13 @@ def mutate(engine: Seeded, short: bool, count: int | None, jobs: int, sample: in
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument("--count", type=int, metavar="N", help="N faults only, drawn by --sample")
-    parser.add_argument("--sample", type=int, default=1, help="seed of that draw (default 1)")
     parser.add_argument("--fault", type=int, metavar="N", help="run this fault again, with waves if they were built")
 
 
-def run(options: argparse.Namespace, engine: Seeded = ENGINE) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    engine.folder.mkdir(parents=True, exist_ok=True)
+    OUTPUT.mkdir(parents=True, exist_ok=True)
     if options.fault is not None:
-        engine.write_tests()
-        return again(engine, options.fault)
-    return mutate(engine, options.short, options.count, options.jobs, options.sample)
+        write_tests()
+        return again(options.fault)
+    return mutate(options.short, options.jobs)

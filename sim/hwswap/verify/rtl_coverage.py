@@ -26,7 +26,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hwswap.kernel import convert
-from hwswap.project import paths, provenance
+from hwswap.project import paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.stimulus.registry import SCRIPTS, STREAMS
@@ -78,24 +78,17 @@ TIMEOUT = 3600.0
 """Seconds for one run on the engine."""
 
 
-@dataclass(frozen=True)
-class Engine:
-    """An engine that counts what is reached of it: its Verilog, the folder of its programs, and that of results."""
-
-    verilog: Path
-    programs: Path
-    folder: Path
-
-    def counts(self) -> Counter[Point]:
-        """Add up the files of all runs."""
-        reader = Reader(Modules(paths.need(self.verilog)))
-        counts: Counter[Point] = Counter()
-        for path in sorted(self.folder.glob("*.dat")):
-            reader.add(path, counts)
-        return counts
+PROGRAMS = paths.REPLAY_COVERAGE.parent
+OUTPUT = paths.BUILD / "coverage"
 
 
-ENGINE = Engine(paths.RTL, paths.REPLAY_COVERAGE.parent, paths.BUILD / "coverage")
+def counts() -> Counter[Point]:
+    """Add up the files of all runs."""
+    reader = Reader(Modules(paths.need(paths.RTL)))
+    found: Counter[Point] = Counter()
+    for path in sorted(OUTPUT.glob("*.dat")):
+        reader.add(path, found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -107,10 +100,10 @@ class Job:
     make: Callable[[Path], None]
     options: tuple[str, ...] = ()
 
-    def run(self, file: Path, engine: Engine) -> None:
+    def run(self, file: Path) -> None:
         """Carry it out and leave its coverage; what the engine does must be right."""
-        output = engine.folder / f"{self.name}.dat"
-        build = engine.programs / self.program
+        output = OUTPUT / f"{self.name}.dat"
+        build = PROGRAMS / self.program
         if self.program == paths.REPLAY_COVERAGE.name:
             outcome = replay.replay(file, [*self.options, "--coverage", str(output)], TIMEOUT, build)
             equal, said = outcome.equal, outcome.output
@@ -185,7 +178,7 @@ def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, Callable
         yield "alike", SCRIPTS["alike"].text
 
 
-def cocotb(output: Path) -> None:
+def cocotb() -> None:
     """Run the cocotb cases on an engine with coverage, with the seeds that its goals were measured with."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "-k", COCOTB]
     for old in (paths.BUILD / "cocotb").glob("*/coverage.dat"):
@@ -200,13 +193,13 @@ def cocotb(output: Path) -> None:
     if done.returncode:
         raise CoverageError(f"the cocotb cases fail: {done.stdout[-3000:]}")
     for place in sorted((paths.BUILD / "cocotb").glob("*/coverage.dat")):
-        place.replace(output / f"cocotb-{place.parent.name}.dat")
+        place.replace(OUTPUT / f"cocotb-{place.parent.name}.dat")
 
 
-def simulate(engine: Engine, todo: list[Job]) -> None:
-    """Run the jobs on an engine, each of which leaves a coverage file."""
-    engine.folder.mkdir(parents=True, exist_ok=True)
-    for old in engine.folder.glob("*.dat"):
+def simulate(todo: list[Job]) -> None:
+    """Run the jobs, each of which leaves a coverage file."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    for old in OUTPUT.glob("*.dat"):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix="hwswap-coverage-") as temporary, Progress(console=ERR) as progress:
         task = progress.add_task("replaying", total=len(todo))
@@ -216,7 +209,7 @@ def simulate(engine: Engine, todo: list[Job]) -> None:
                 for job in todo:
                     file = Path(temporary) / f"{job.name}.hwst"
                     job.make(file)
-                    running.append(pool.submit(job.run, file, engine))
+                    running.append(pool.submit(job.run, file))
                     running[-1].add_done_callback(lambda _: progress.advance(task))
                     for one in running:
                         if one.done():
@@ -229,9 +222,7 @@ def simulate(engine: Engine, todo: list[Job]) -> None:
 
 def table_of(summary: Summary) -> Table:
     """Return what was reached of each module as a table."""
-    table = Table(title="coverage of the engine's Verilog")
-    for name in ("module", "lines", "", "toggles", ""):
-        table.add_column(name, justify="left" if name == "module" else "right")
+    table = printed.table("coverage of the engine's Verilog", ("module", "lines", "", "toggles", ""))
     for module in sorted({module for module, _ in summary.tallies}):
         cells = []
         for kind in ("line", "toggle"):
@@ -282,13 +273,7 @@ def report_code(summary: Summary, goals: Mapping[str, float], folder: Path) -> t
     }
 
 
-def shares(document: Mapping[str, Any]) -> str:
-    """Return the shares that coverage.json has as a phrase."""
-    parts = [(kind, document[kind]) for kind in ("line", "toggle")]
-    return ", ".join(f"{kind}s {100 * found['reached'] / max(found['points'], 1):.1f} %" for kind, found in parts)
-
-
-def report(summary: Summary, functional: Functional, short: bool, folder: Path = ENGINE.folder) -> int:
+def report(summary: Summary, functional: Functional, short: bool, folder: Path = OUTPUT) -> int:
     """Print and write what was reached of the engine with its clusters on chip; return the exit status."""
     status, document = report_code(summary, SHORT_GOALS if short else GOALS, folder)
     missed = functional.missed(POLICIES)
@@ -312,18 +297,10 @@ def report(summary: Summary, functional: Functional, short: bool, folder: Path =
         "coverage",
         [
             *(
-                schema.Figure(
-                    f"{kind}s reached",
-                    "",
-                    round(100 * document[kind]["reached"] / max(document[kind]["points"], 1), 2),
-                    "%",
-                    {},
-                    0.01,
-                    "more",
-                )
+                schema.Figure(f"{kind}s reached", "", round(100 * summary.total(kind).share, 2), "%", {}, 0.01, "more")
                 for kind in ("line", "toggle")
             ),
-            schema.Figure("functional bins missed", "", len(missed), "bins", {}, 0, "less"),
+            schema.exact("functional bins missed", len(missed), "bins", "less"),
         ],
         title="What the simulations reach of the engine",
         command="make coverage" + " SHORT=1" * short,
@@ -331,26 +308,17 @@ def report(summary: Summary, functional: Functional, short: bool, folder: Path =
         leaves_out="what is waived (tests/coverage/waivers.toml)",
         short=short,
     )
-    OUT.print(f"{shares(document)}, functional {bins - len(missed)} of {bins} bins", highlight=False)
+    reached = ", ".join(f"{kind}s {100 * summary.total(kind).share:.1f} %" for kind in ("line", "toggle"))
+    OUT.print(f"{reached}, functional {bins - len(missed)} of {bins} bins", highlight=False)
     return status
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's own arguments."""
-    parser.add_argument("--report-only", action="store_true", help="add up the files of the last run, code only")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run everything and report; return the exit status."""
     functional = Functional()
-    try:
-        waivers = read_waivers(WAIVERS)
-        if not options.report_only:
-            simulate(ENGINE, list(jobs(options.short, functional)))
-            if not options.short:
-                with ERR.status("cocotb"):
-                    cocotb(ENGINE.folder)
-        return report(summarise(ENGINE.counts(), waivers), functional, options.short or options.report_only)
-    except (CoverageError, replay.ReplayError) as error:
-        ERR.print(f"hwswap: {error}", soft_wrap=True, highlight=False)
-        return 1
+    waivers = read_waivers(WAIVERS)
+    simulate(list(jobs(options.short, functional)))
+    if not options.short:
+        with ERR.status("cocotb"):
+            cocotb()
+    return report(summarise(counts(), waivers), functional, options.short)

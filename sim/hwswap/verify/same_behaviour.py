@@ -223,16 +223,21 @@ def differing(what: str, ours: Iterable[object], theirs: Iterable[object]) -> It
             yield f"{what} {name} is there only {whose}"
 
 
-def compare(before: Version, after: Version, folder: Path) -> Comparison:
-    """Prove that two versions behave alike, as far as they do; files for ABC go into `folder`."""
-    result = Comparison(memories=len(after.memories), assertions=len(after.checks))
-    shapes = [
+def outside(before: Version, after: Version) -> Iterator[str]:
+    """Yield a sentence for each port and each memory that only one has, or in another size."""
+    ports = [
         [f"{name} ({direction}, {len(bits)} bits)" for name, (direction, bits) in version.ports.items()]
         for version in (before, after)
     ]
-    result.differences += differing("the port", *shapes)
+    yield from differing("the port", *ports)
     memories = [[f"{name} ({w} x {n})" for name, (w, n) in v.memories.items()] for v in (before, after)]
-    result.differences += differing("the memory", *memories)
+    yield from differing("the memory", *memories)
+
+
+def compare(before: Version, after: Version, folder: Path) -> Comparison:
+    """Prove that two versions behave alike, as far as they do; files for ABC go into `folder`."""
+    result = Comparison(memories=len(after.memories), assertions=len(after.checks))
+    result.differences += outside(before, after)
     if result.differences:
         return result
     found, left = pairs((before, after))

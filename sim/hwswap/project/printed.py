@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for the documentation: what a command shows on the terminal, in Markdown."""
+"""Tables: on the terminal, and the same in Markdown for the documentation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 from rich.text import Text
+
+
+def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]] = (), left: Sequence[int] = (0,)) -> Table:
+    """Return a table with its rows; the columns of the numbers `left` are text, the others are aligned as numbers."""
+    made = Table(title=title)
+    for at, head in enumerate(heads):
+        made.add_column(head, justify="left" if at in left else "right")
+    for row in rows:
+        made.add_row(*map(str, row))
+    return made
 
 
 def _plain(cell: object) -> str:

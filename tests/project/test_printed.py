@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of results as Markdown."""
 
-from hwswap.project.markdown import markdown, page
+from hwswap.project.printed import markdown, page
 from rich.table import Table
 
 
