@@ -12,12 +12,13 @@ from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.observed_tables import OF_RANGE, ObservedTables, TableBin
 from hwswap.model.rows import SLOTS
-from hwswap.model.table_words import ANY, BAD, WORD_BYTES, count_of, folio_word, kind_of, pfn_of, shadow_word, zero_of
+from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, shadow_word
 from hwswap.model.tables import LINE, Answer, Tables
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
-from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, RandomTableCommands
+from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
+from hwswap.stimulus.table_host import TableHost, expected
 
 SSD = BLKDEV | SOLIDSTATE
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
@@ -49,25 +50,23 @@ LOST = 0x5000
 CONTROL = m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1)
 
 
-class TableHost:
-    """A host with swap tables: what it does goes into a script, with what the model answers and leaves in memory."""
+class ScriptedHost(TableHost):
+    """A host of an engine after reset, with random commands of its own seed."""
 
     def __init__(self, seed: int, script: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
-        """Begin with an engine after reset; `seen` counts what commands come to."""
-        self.rng = random.Random(seed)
-        self.script = script
+        """Switch the engine on; `seen` counts what commands come to."""
         self.sizes = sizes
-        self.memory = Bytes()
         self.model = Allocator(sizes.devices, sizes.cpus, sizes.clusters)
-        self.tables = ObservedTables(self.memory, self.model.devices, seen)
+        memory = Bytes()
         base = script.base
-        self.places = Places(
+        places = Places(
             pages=[base + FIRST_TABLE + PAGE * i for i in range(TABLES)],
             sources=[base + SOURCES + SOURCE_BYTES * i for i in range(8)],
             # The second one lies across two pages.
             targets=[base + TARGETS + at for at in (0, PAGE - 64, 2 * PAGE - TARGET_BYTES)],
         )
-        self.generator = RandomTableCommands(self.rng, self.tables, self.memory, self.places)
+        tables = ObservedTables(memory, self.model.devices, seen)
+        super().__init__(random.Random(seed), script, tables, memory, places)
         script.begin(CONTROL)
 
     def bring(self, flags: int = SSD) -> None:
@@ -83,60 +82,6 @@ class TableHost:
                 base += -(-pages // SLOTS)
         self.script.give(lines)
 
-    def put(self, address: int, words: list[int]) -> None:
-        """The host writes words."""
-        for at, word in enumerate(words):
-            self.script.put(address + WORD_BYTES * at - self.script.base, word)
-            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
-
-    def batch(self, nr: int) -> None:
-        """Give random commands at once, and expect what they change in memory."""
-        before = dict(self.memory.words)
-        batch = self.generator.draw(nr)
-        for address, word in batch.puts:
-            self.script.put(address - self.script.base, word)
-            before[address] = word
-        self.script.give([expected(command, answer) for command, answer in batch.commands])
-        for address, word in self.memory.words.items():
-            if before.get(address, 0) != word:
-                self.script.expect(address - self.script.base, word)
-
-    def same(self, *commands: Command) -> None:
-        """Give commands that the model carries out, too."""
-        self.script.give([expected(command, self.tables.carry_out(command)) for command in commands])
-
-    def all_words(self) -> None:
-        """Compare all words of memory that tables and results ever had."""
-        for address, word in sorted(self.memory.words.items()):
-            self.script.expect(address - self.script.base, word)
-
-    def lookup(self, type_: int, slot: int) -> None:
-        """Look a word up by register."""
-        s = self.script
-        seq = self.rng.getrandbits(16)
-        answer = Answer(Status.BAD_DEVICE)
-        if type_ in self.tables.devices:
-            answer = self.tables.carry_out(Command(Opcode.TABLE_LOOKUP, type_, arg0=slot))
-        s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(type_) | m.LOOKUP_SEQ.put(seq))
-        waited = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
-        s.add("poll", m.LOOKUP_INFO_OFFSET, waited, m.LOOKUP_INFO_SEQ.put(seq), s.limit)
-        value = m.LOOKUP_INFO_STATUS.put(answer.status) | m.LOOKUP_INFO_SEQ.put(seq)
-        mask = m.LOOKUP_INFO_STATUS.put(127) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
-        if answer.status == Status.OK:
-            word = answer.result
-            value |= m.LOOKUP_INFO_KIND.put(kind_of(word))
-            mask |= m.LOOKUP_INFO_KIND.put(7)
-            if kind_of(word) in (TableKind.SHADOW, TableKind.CACHED, TableKind.UNUSED):
-                value |= m.LOOKUP_INFO_COUNT.put(count_of(word)) | m.LOOKUP_INFO_ZERO.put(zero_of(word))
-                mask |= m.LOOKUP_INFO_COUNT.put(15) | m.LOOKUP_INFO_ZERO.put(1)
-        s.read(m.LOOKUP_INFO_OFFSET, value, mask)
-        s.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
-
-
-def expected(command: Command, answer: Answer) -> Expected:
-    """Return what a script expects of a command."""
-    return Expected(command, answer.status, result=answer.result)
-
 
 def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None = None) -> str:
     """Return a script of so many batches of table commands, with errors of the bus and resets.
@@ -146,7 +91,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     seen = Counter() if seen is None else seen
     s = Script(FAR_BASE if seed % 2 else MEMORY_BASE)
     s.after_reset()
-    host = TableHost(seed, s, sizes, seen)
+    host = ScriptedHost(seed, s, sizes, seen)
     host.bring()
     for number in range(rounds):
         s.note(f"table commands, round {number}")
@@ -156,6 +101,10 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
         host.lookup(type_, host.rng.choice((0, 1, pages - 1, pages, 0xFFFF_FFFF, *[host.rng.randrange(pages)] * 6)))
     each_kind(s, host)
     refusals(s, host)
+    lines_of_a_table(s, host)
+    one_word_among_others(s, host)
+    not_aligned(s, host)
+    lookups_beside_commands(s, host.tables, PAGES[0])
     host.all_words()
     device_table(s, host.model, sizes)
     s.settle()
@@ -285,12 +234,66 @@ def refusals(s: Script, host: TableHost) -> None:
     )
 
 
+def lines_of_a_table(s: Script, host: TableHost) -> None:
+    """Read and write ranges that begin and end at each word of 64 bytes, up to a whole table."""
+    s.note("ranges at all places of a line")
+    target = host.places.targets[0]
+    host.same(Command(Opcode.TABLE_TAKE, 3, nr=4), Command(Opcode.TABLE_TAKE, 0, nr=6))
+    host.give_all(3)
+    table = host.tables.directory[3, 1]
+    for first in range(8):
+        for nr in (1, 8, 9, SLOTS - first):
+            offset = SLOTS + first
+            answers = host.same(
+                Command(Opcode.TABLE_RANGE, 3, nr=nr, arg0=offset, arg2=target),
+                Command(Opcode.TABLE_FILL, 3, nr=nr, arg0=offset | ANY << 32, arg1=0x1000 * nr),
+                Command(Opcode.TABLE_REPLACE, 3, nr=nr, arg0=offset, arg1=7, arg2=0x1000 * nr),
+                Command(Opcode.TABLE_CLEAR, 3, nr=nr, arg0=offset | ANY << 32, arg1=first << 8 | 1),
+            )
+            assert [answer.status for answer in answers] == [Status.OK] * 4
+            host.compare(table, SLOTS)
+            host.compare(target, TARGET_BYTES // WORD_BYTES)
+
+
+def one_word_among_others(s: Script, host: TableHost) -> None:
+    """Let one word not be as expected, the first and the last of a table included: nothing is written."""
+    s.note("one word that is not as expected")
+    table, target = host.tables.directory[3, 2], host.places.targets[1]
+    arg0 = 2 * SLOTS | (1 << TableKind.CACHED | 1 << TableKind.UNUSED) << 32
+    for slot in (0, 1, 7, 8, 63, 64, 255, 256, 510, 511):
+        host.put(table, [folio_word(100, i % 16) if i != slot else shadow_word(5) for i in range(SLOTS)])
+        answers = host.same(
+            Command(Opcode.TABLE_FILL, 3, nr=SLOTS, arg0=arg0, arg1=1, arg2=target),
+            Command(Opcode.TABLE_CLEAR, 3, nr=SLOTS, arg0=arg0, arg1=1, arg2=target),
+            Command(Opcode.TABLE_REPLACE, 3, nr=SLOTS, arg0=2 * SLOTS, arg1=1, arg2=100),
+        )
+        assert answers == [Answer(Status.UNEXPECTED, 2 * SLOTS + slot)] * 3
+        assert host.memory.read(target, SLOTS // 8) == (1 << slot).to_bytes(SLOTS // 8, "little")
+        host.compare(table, SLOTS)
+        host.compare(target, SLOTS // 64)
+
+
+def not_aligned(s: Script, host: TableHost) -> None:
+    """Give tables of which the third is not aligned: those before it are taken over."""
+    s.note("a table that is not aligned")
+    source, pages = host.places.sources[0], host.places.pages
+    for bit in (0, 3, 11):
+        host.put(source, [pages[0], pages[1], pages[2] | 1 << bit, pages[3]])
+        for page in pages[:4]:
+            host.put(page, [shadow_word(page >> 12)] * SLOTS)
+        host.same(
+            Command(Opcode.TABLE_TAKE, 3, nr=4, arg0=0),
+            Command(Opcode.TABLE_GIVE, 3, nr=4, arg0=0, arg2=source),
+            *(Command(Opcode.TABLE_LOOKUP, 3, arg0=cluster * SLOTS + 5) for cluster in range(4)),
+        )
+
+
 def one_with_a_table(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
     """One device alone has a table, each in turn: words are found there, and nowhere else."""
     for only in range(sizes.devices):
         s.reset_by_register()
         s.note(f"a table of device {only} alone")
-        host = TableHost(only, s, sizes, seen)
+        host = ScriptedHost(only, s, sizes, seen)
         page, source = host.places.pages[only], host.places.sources[0]
         lines = []
         for type_ in range(sizes.devices):
