@@ -20,13 +20,39 @@ def finish(steps: Iterator[str]) -> Any:
 
 
 class Work:
-    """Random allocations and frees of a host, and which slots are whose."""
+    """Random allocations and frees of a host, and which slots are whose.
+
+    Attributes:
+        operations: what each CPU is at that is at work: the order, -1 to free, and the steps that are left.
+        load: chance that an idle CPU begins something when it is looked at.
+    """
 
     def __init__(self, host: Host, rng: random.Random) -> None:
-        """Begin with nothing."""
+        """Begin with nothing, and no CPU at work."""
         self.host = host
         self.rng = rng
         self.owned: dict[tuple[int, int], int] = {}
+        self.operations: dict[int, tuple[int, Iterator[str]]] = {}
+        self.load = 0.0
+        self.favourite = rng.choice(USED_ORDERS)
+
+    def order(self) -> int:
+        """Draw an order, mostly the favourite one."""
+        return self.favourite if self.rng.random() < 0.7 else self.rng.choice(USED_ORDERS)
+
+    def step(self, cpu: int) -> bool:
+        """Let a CPU go on with what it is at, or maybe begin something; tell whether it did."""
+        if cpu not in self.operations:
+            if self.rng.random() >= self.load:
+                return False
+            self.operations[cpu] = self.begin(cpu, self.order())
+        order, steps = self.operations[cpu]
+        try:
+            next(steps)
+        except StopIteration as end:
+            del self.operations[cpu]
+            self.ended(order, end.value)
+        return True
 
     def begin(self, cpu: int, order: int) -> tuple[int, Iterator[str]]:
         """Begin an allocation, or now and then to free something."""

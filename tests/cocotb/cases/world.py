@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host with everything that an engine's masters read and write, each thing in a zone of its own, and work for each.
 
-A work makes its master move the zone's first and last beat, and looks whether what comes of it is right.
+A work makes its master move the zone's first and last beat, and looks whether what comes of it is right: swap tables by
+the golden model, grants one by one.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,15 +11,17 @@ from dataclasses import dataclass
 import hwswap_map as m
 from cocotb.triggers import Lock
 from cocotbext.axi.sparse_memory import SparseMemory
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.model.grants import Grant, ring_place
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.marks import Word
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.model.table_words import ANY, FLAGS, KINDS, folio_word, kind_of, shadow_word
+from hwswap.model.table_words import ANY, folio_word, kind_of, shadow_word
+from hwswap.stimulus.table_commands import Places
 from hwswap_map import Flag, Opcode, Status
 
-from cases.bench import ADDRESSES, TIMEOUT_CYCLES, Bench, Completion, Layout
+from cases.bench import ADDRESSES, Bench, Layout
+from cases.tabled import BenchTables
 
 SSD = BLKDEV | SOLIDSTATE
 PAGE = 4096
@@ -110,8 +113,9 @@ class World:
         world = await cls.of(bench)
         world.at |= places
         bench.memory.bytes = SparseMemory(1 << 64)
-        bench.size_log2, bench.tail, bench.taken = RING_LOG2, 0, 0
+        bench.size_log2 = RING_LOG2
         bench.layout = Layout(*(world.at[name] for name in ("commands", "completions", "dump")))
+        bench.new_rings()
         for name, zone in world.zones.items():
             if zone.register is not None:
                 low = bench.rng.randrange(1, zone.align) if low_bits else 0
@@ -131,32 +135,28 @@ class World:
 
     async def begin_tables(self) -> None:
         """Bring the core's devices on; the first cluster of one gets a table, with words of many kinds."""
-        rng, memory = self.bench.rng, self.bench.memory
-        await self.bench.must(
+        bench, rng = self.bench, self.bench.rng
+        await bench.must(
             prepare(ALLOCATES, 8 * SLOTS, 0, SSD),
             Command(Opcode.SWAPON, ALLOCATES),
             prepare(TABLED, 10 * SLOTS, 16, SSD),
         )
+        device = Allocator()
+        device.prepare(TABLED, 10 * SLOTS, 16, SSD)
+        targets = [self.at[name] for name in ("bitmap", "range", "counts")]
+        places = Places([self.at["table"]], [self.at["source"]], targets)
+        self.tables = BenchTables(bench, device.devices, places, alone=False)
         draws = (lambda: shadow_word(rng.getrandbits(40)), lambda: folio_word(rng.getrandbits(40), rng.randrange(15)))
-        self.words = [rng.choice((*draws, int))() for _ in range(SLOTS)]
-        self.words[0], self.words[-1] = (draw() for draw in draws)
-        for slot, word in enumerate(self.words):
-            memory.put_word(self.at["table"] + 8 * slot, word)
-        memory.put_word(self.at["source"], self.at["table"])
-        await self.bench.must(Command(Opcode.TABLE_GIVE, TABLED, nr=1, arg0=0, arg2=self.at["source"]))
+        words = [rng.choice((*draws, int))() for _ in range(SLOTS)]
+        words[0], words[-1] = (draw() for draw in draws)
+        self.tables.put(self.at["table"], words)
+        self.tables.put(self.at["source"], [self.at["table"]])
+        await self.table(Opcode.TABLE_GIVE, "source", nr=1)
 
     async def reached(self, stage: str) -> None:
         """Do what is to be done at a stage."""
         if stage in self.stages:
             await self.stages.pop(stage)()
-
-    async def until(self, what: Callable[[], Awaitable[bool]], said: str) -> None:
-        """Wait for something."""
-        for _ in range(TIMEOUT_CYCLES // 500):
-            if await what():
-                return
-            await self.bench.cycles(20)
-        raise AssertionError(said)
 
     def load(self, zone: str, words: int) -> list[int]:
         """Return the first words of a zone."""
@@ -175,81 +175,48 @@ class World:
             states = await self.bench.dump(0, 2)
         assert [state.bitmap for state in states] == [1, 0]
 
-    async def do(self, command: Command) -> Completion:
-        """Have a command done, while nobody else asks for anything."""
+    async def table(self, opcode: Opcode, target: str | None = None, **fields: int) -> None:
+        """Do something with the table, while nobody else asks for anything; all is as the model has it."""
+        target_at = {"arg2": self.at[target]} if target else {}
         async with self.asking:
-            return await self.bench.do(command)
-
-    async def table(self, opcode: Opcode, target: str | None = None, **fields: int) -> int:
-        """Do something with the table, and return the result."""
-        target_at = self.at[target] if target else 0
-        done = await self.do(Command(opcode, TABLED, **({"arg2": target_at} | fields)))
-        assert done.status == Status.OK, f"{opcode.name}: {done}"
-        return done.result
-
-    def of_kind(self, kind: int) -> int:
-        """Return which words of the table are of a kind, a bit each."""
-        return sum(1 << slot for slot, word in enumerate(self.words) if kind_of(word) == kind)
+            answers = await self.tables.run(Command(opcode, TABLED, **(target_at | fields)))
+        assert answers[0].status == Status.OK
 
     async def lookups(self) -> None:
         """Look the table's first and last word up, by command."""
         for slot in (0, SLOTS - 1):
-            assert await self.table(Opcode.TABLE_LOOKUP, arg0=slot) == self.words[slot]
+            await self.table(Opcode.TABLE_LOOKUP, arg0=slot)
 
     async def register_lookups(self) -> None:
         """Look them up by register."""
-        for slot in (0, SLOTS - 1):
-            assert await self.look(TABLED, slot) == (Status.OK, self.words[slot])
-
-    async def look(self, type_: int, slot: int) -> tuple[Status, int]:
-        """Look a word up by register."""
-        bench, seq = self.bench, self.bench.rng.randrange(1, 1 << 16)
-
-        async def answered() -> bool:
-            self.info = await bench.read(m.LOOKUP_INFO_OFFSET)
-            return not m.LOOKUP_INFO_BUSY.get(self.info)
-
-        word = m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(type_) | m.LOOKUP_SEQ.put(seq)
         async with self.looking:
-            await bench.write(m.LOOKUP_OFFSET, word)
-            await self.until(answered, f"the lookup of slot {slot} is not answered")
-            return Status(m.LOOKUP_INFO_STATUS.get(self.info)), await bench.read(m.LOOKUP_ENTRY_OFFSET)
+            for slot in (0, SLOTS - 1):
+                self.tables.lookup(TABLED, slot)
+                await self.bench.play(commands=False)
 
     async def clear(self) -> None:
         """Let all words become shadows; their flags stay."""
         value = self.bench.rng.getrandbits(50) << 1 | 1
         await self.table(Opcode.TABLE_CLEAR, nr=SLOTS, arg0=ANY << 32, arg1=value)
-        self.words = [word & FLAGS | value for word in self.words]
-        assert self.load("table", SLOTS) == self.words
 
     async def scan(self) -> None:
         """Find a kind of word, with the bitmap of all."""
-        kind = kind_of(self.words[0])
+        kind = kind_of(self.tables.tables.words(TABLED, 0)[0])
         await self.table(Opcode.TABLE_SCAN, "bitmap", arg0=1 << kind << 32, arg1=SLOTS)
-        found = sum(word << 64 * i for i, word in enumerate(self.load("bitmap", SLOTS // 64)))
-        assert found == self.of_kind(kind)
 
     async def range(self) -> None:
         """See of what kind each word is."""
         await self.table(Opcode.TABLE_RANGE, "range", nr=SLOTS)
-        words = self.load("range", m.MEM_TABLE_RANGE_BYTES // 8)
-        for kind in range(KINDS):
-            part = words[8 * kind : 8 * kind + 8]
-            assert sum(word << 64 * i for i, word in enumerate(part)) == self.of_kind(kind)
-        assert m.MEM_TABLE_RANGE_HIGH_TABLE.get(words[m.MEM_TABLE_RANGE_HIGH_OFFSET // 8]) == 1
 
     async def count(self) -> None:
         """Count the words of each kind."""
         await self.table(Opcode.TABLE_COUNT, "counts", arg1=SLOTS)
-        assert self.load("counts", KINDS) == [self.of_kind(kind).bit_count() for kind in range(KINDS)]
 
     async def give(self) -> None:
         """Give clusters their tables, and take them away again."""
-        for number in range(GIVEN):
-            address = self.bench.rng.randrange(1, 1 << 50) << 12
-            self.bench.memory.put_word(self.at["source"] + 8 * number, address)
+        self.tables.put(self.at["source"], [self.bench.rng.randrange(1, 1 << 50) << 12 for _ in range(GIVEN)])
         await self.table(Opcode.TABLE_GIVE, "source", nr=GIVEN, arg0=SLOTS)
-        assert await self.table(Opcode.TABLE_TAKE, nr=GIVEN, arg0=SLOTS) == GIVEN
+        await self.table(Opcode.TABLE_TAKE, nr=GIVEN, arg0=SLOTS)
 
     # Marks and grants
 
@@ -270,13 +237,13 @@ class World:
         async def served() -> bool:
             return int(self.bench.dut.round.value) - start >= 2
 
-        await self.until(served, "the engine does not go round")
+        await self.bench.until(served, "the engine does not go round")
         assert not any(self.load("dirty", self.clusters // 8) + self.load("group", self.clusters // 64 // 8))
         await self.no_run_is(0)
         await self.reached("want")
         for cpu, order in self.heads:
             self.bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 1 << order)
-        await self.until(self.granted, "the rings are not full")
+        await self.bench.until(self.granted, "the rings are not full")
         for number, (cpu, order) in enumerate(self.heads):
             self.bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 0)
             await self.device((FIRST, LAST)[number], 0, 0)
@@ -293,11 +260,8 @@ class World:
             m.GRANT_DEVICE_OFFSET,
             m.GRANT_DEVICE_TYPE.put(type_) | m.GRANT_DEVICE_LIVE.put(clusters > 0) | m.GRANT_DEVICE_EPOCH.put(type_),
         )
-
-        async def taken() -> bool:
-            return not m.GRANT_STATE_DEVICE_BUSY.get(await bench.read(m.GRANT_STATE_OFFSET))
-
-        await self.until(taken, f"the engine does not take device {type_} over")
+        said = f"the engine does not take device {type_} over"
+        await bench.until_field(m.GRANT_STATE_OFFSET, m.GRANT_STATE_DEVICE_BUSY, 0, said)
 
     def mark(self, cluster: int, word: Word) -> None:
         """Store a cluster's word and mark it."""
@@ -312,7 +276,7 @@ class World:
         async def said() -> bool:
             return self.load("no_run", 1) == [orders]
 
-        await self.until(said, f"NO_RUN does not become {orders:#x}")
+        await self.bench.until(said, f"NO_RUN does not become {orders:#x}")
 
     def line(self, cpu: int) -> int:
         """Return where a CPU's line is."""
