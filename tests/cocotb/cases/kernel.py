@@ -6,15 +6,15 @@ from functools import partial
 import cocotb
 import hwswap_map as m
 from cocotb.triggers import ClockCycles
-from hwswap.model.grants import LISTED, TOP_ORDER, DeviceEntry, Lines
+from hwswap.model.grant_memory import GrantMemory
+from hwswap.model.grant_rules import orders_with_room
+from hwswap.model.grants import DeviceEntry, Lines, Placement
 from hwswap.model.marks import Arrays
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.model.steering import Host, HostCluster, fit
-from hwswap_map import Flag
+from hwswap.model.steering import Host
+from hwswap.stimulus.grant_work import USED_ORDERS, Work, finish
 
 from cases.bench import Bench
-from cases.grants_memory import GrantMemory
-from cases.grants_work import USED_ORDERS, Work, finish
 from cases.memory import Shown
 
 LIES = {"device gone", "epoch", "flags", "order", "place", "empty"}
@@ -144,22 +144,8 @@ class Kernel:
         finish(self.host.drop_masks(lambda *_: True))
         await self.rounds()
         assert self.arrays.quiet(), "a mark is left"
-        assert self.lines.no_run == sum(1 << order for order in range(ORDERS) if not self.has_run(order))
+        found = orders_with_room(self.host, Placement.INDEXED)
+        assert self.lines.no_run == sum(1 << order for order in range(ORDERS) if order not in found)
         counts = self.host.counts
         assert not LIES & counts.keys(), counts
         assert counts["hit"] > 0, counts
-
-    def has_run(self, order: int) -> bool:
-        """Tell whether a cluster has a place for an order, in one that it may use."""
-        return any(
-            self.may_use(cluster, order) and fit(cluster.used, order, 0) >= 0
-            for device in self.host.devices.values()
-            for cluster in device.clusters
-        )
-
-    @staticmethod
-    def may_use(cluster: HostCluster, order: int) -> bool:
-        """Tell whether an order may go into a cluster."""
-        if cluster.list == Flag.FREE:
-            return True
-        return cluster.list in LISTED and order != TOP_ORDER and order in (0, cluster.order)

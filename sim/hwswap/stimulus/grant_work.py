@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from hwswap.model.rows import SLOTS
 from hwswap.model.steering import Host
 
 USED_ORDERS = (0, 0, 1, 2, 3, 4, 6, 8, 9)
@@ -62,13 +63,20 @@ class Work:
         return order, self.host.alloc(cpu, order)
 
     def ended(self, order: int, found: Any) -> None:
-        """Take note of what an allocation has brought; no slot may be given twice."""
+        """Take note of what an allocation has brought: slots that are free, aligned, and none that is bad."""
         if order < 0 or found is None:
             return
-        slots = set(range(found[1], found[1] + (1 << order)))
-        for (type_, at), size in self.owned.items():
-            assert type_ != found[0] or not slots & set(range(at, at + (1 << size))), "given twice"
-        self.owned[found[0], found[1]] = order
+        type_, offset = found
+        device = self.host.devices[type_]
+        mine = set(range(offset, offset + (1 << order)))
+        assert offset % (1 << order) == 0
+        assert not (device.entry.file and order)
+        for number, bad in enumerate(device.bad):
+            assert not any(bad >> slot % SLOTS & 1 for slot in mine if slot // SLOTS == number)
+        assert max(mine) < device.pages
+        for (other, at), size in self.owned.items():
+            assert other != type_ or not mine & set(range(at, at + (1 << size))), "given twice"
+        self.owned[type_, offset] = order
 
     def gone(self, type_: int) -> None:
         """Forget what a device had."""
