@@ -10,7 +10,7 @@ from hwswap_map import Opcode, Status, TableKind
 from hwswap.model.clusters import BLKDEV, SOLIDSTATE
 from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command, prepare
-from hwswap.model.observed_tables import OF_RANGE, ObservedTables, TableBin
+from hwswap.model.observed_tables import ObservedTables, TableBin
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, shadow_word
 from hwswap.model.tables import LINE, Answer, Tables
@@ -19,6 +19,7 @@ from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
 from hwswap.stimulus.table_host import TableHost, expected
+from hwswap.stimulus.table_refusals import refusals
 
 SSD = BLKDEV | SOLIDSTATE
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
@@ -100,10 +101,11 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
         pages = PAGES.get(type_, 9)
         host.lookup(type_, host.rng.choice((0, 1, pages - 1, pages, 0xFFFF_FFFF, *[host.rng.randrange(pages)] * 6)))
     each_kind(s, host)
-    refusals(s, host)
+    refusals(host, (1, sizes.devices, 31))
     lines_of_a_table(s, host)
     one_word_among_others(s, host)
     not_aligned(s, host)
+    swapoff_takes_tables(s, host)
     lookups_beside_commands(s, host.tables, PAGES[0])
     host.all_words()
     device_table(s, host.model, sizes)
@@ -111,6 +113,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     s.beats()
     errors(s, host)
     one_with_a_table(s, sizes, seen)
+    far_away(s, sizes, seen)
     return s.text()
 
 
@@ -215,23 +218,29 @@ def each_kind(s: Script, host: TableHost) -> None:
             host.lookup(3, slot)
 
 
-def refusals(s: Script, host: TableHost) -> None:
-    """Let each command be refused: no such device, no such slots, no table, nothing to be found."""
-    s.note("refusals")
-    target = host.places.targets[0]
-    opcodes = [opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.TABLE_REPLACE]
-    host.same(*(Command(opcode, 31, nr=1, arg0=SLOTS, arg2=target) for opcode in opcodes))
-    host.same(*(Command(opcode, 3, nr=1, arg0=PAGES[3], arg2=target) for opcode in opcodes))
-    # One slot more than the cluster has, from a slot with every bit set and from each with one.
-    for first in (SLOTS - 1, *(1 << bit for bit in range((SLOTS - 1).bit_length()))):
-        crossing = SLOTS + first | ANY << 32
-        host.same(*(Command(opcode, 3, nr=SLOTS + 1 - first, arg0=crossing, arg2=target) for opcode in OF_RANGE))
-    host.same(
-        Command(Opcode.TABLE_SCAN, 3, arg0=SLOTS),
-        Command(Opcode.TABLE_TAKE, 3, nr=1, arg0=SLOTS),
-        Command(Opcode.TABLE_LOOKUP, 3, arg0=SLOTS),
-        *(Command(opcode, 3, nr=9, arg0=SLOTS | ANY << 32, arg2=target) for opcode in OF_RANGE),
+def swapoff_takes_tables(s: Script, host: ScriptedHost) -> None:
+    """Switch a device off, and claim it again: its tables are gone, those of others are not."""
+    s.note("SWAPOFF takes tables")
+    target, model, pages = host.places.targets[0], host.model, PAGES[0]
+    host.give_all(0)
+    host.same(Command(Opcode.TABLE_COUNT, 0, arg2=target))
+    s.give(
+        [
+            Expected(Command(Opcode.SWAPOFF_BEGIN, 0), model.swapoff_begin(0)),
+            Expected(Command(Opcode.SWAPOFF, 0), model.swapoff(0)),
+        ]
     )
+    host.tables.forget(0)
+    host.same(Command(Opcode.TABLE_LOOKUP, 0, arg0=1))
+    s.give([Expected(prepare(0, pages, 0, SSD), model.prepare(0, pages, 0, SSD))])
+    host.same(
+        *(Command(Opcode.TABLE_LOOKUP, 0, arg0=cluster * SLOTS) for cluster in range(6)),
+        Command(Opcode.TABLE_COUNT, 0, arg0=0, arg2=target),
+        Command(Opcode.TABLE_COUNT, 3, arg0=0, arg2=target),
+        Command(Opcode.TABLE_TAKE, 0, nr=6, arg0=0),
+    )
+    s.give([Expected(Command(Opcode.SWAPON, 0), model.swapon(0))])
+    host.all_words()
 
 
 def lines_of_a_table(s: Script, host: TableHost) -> None:
@@ -286,6 +295,41 @@ def not_aligned(s: Script, host: TableHost) -> None:
             Command(Opcode.TABLE_GIVE, 3, nr=4, arg0=0, arg2=source),
             *(Command(Opcode.TABLE_LOOKUP, 3, arg0=cluster * SLOTS + 5) for cluster in range(4)),
         )
+
+
+def far_away(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
+    """Search and count a device whose clusters mostly have no table: what is looked for is far away."""
+    s.reset_by_register()
+    s.note("a large device, most of whose clusters have no table")
+    host = ScriptedHost(5, s, sizes, seen)
+    type_, clusters = 1, sizes.clusters * 5 // 8
+    pages, last = clusters * SLOTS - 3, (clusters - 1) * SLOTS
+    s.give([Expected(prepare(type_, pages, 0, SSD), host.model.prepare(type_, pages, 0, SSD))])
+    with_table = sorted({0, 1, clusters - 1, *host.rng.sample(range(clusters), 12)})
+    tables = dict(zip(with_table, host.places.pages, strict=False))
+    for cluster in with_table:
+        words = [BAD if cluster == clusters - 1 and slot >= SLOTS - 3 else 0 for slot in range(SLOTS)]
+        words[0] = shadow_word(cluster) if cluster else BAD
+        words[500] = folio_word(cluster, 0)
+        host.put(tables[cluster], words)
+    source, (target, other, _) = host.places.sources[0], host.places.targets
+    host.put(source, [tables.get(cluster, 0) for cluster in range(clusters)])
+    shadow, unused, bad = (1 << kind for kind in (TableKind.SHADOW, TableKind.UNUSED, TableKind.BAD))
+    answers = host.same(
+        Command(Opcode.TABLE_GIVE, type_, nr=clusters, arg0=0, arg2=source),
+        Command(Opcode.TABLE_COUNT, type_, arg0=0, arg2=target),
+        Command(Opcode.TABLE_COUNT, type_, arg0=777, arg1=clusters * SLOTS // 2, arg2=other),
+        Command(Opcode.TABLE_SCAN, type_, arg0=SLOTS + 1 | shadow << 32, arg2=target + TARGET_BYTES // 2),
+        Command(Opcode.TABLE_SCAN, type_, arg0=last + 1 | unused << 32),
+        Command(Opcode.TABLE_SCAN, type_, arg0=1 | bad << 32),
+        Command(Opcode.TABLE_SCAN, type_, arg0=last + 501 | (shadow | unused) << 32),
+        Command(Opcode.TABLE_SCAN, type_, arg0=last - 1 | 1 << 32),
+        Command(Opcode.TABLE_TAKE, type_, nr=clusters, arg0=0),
+        Command(Opcode.TABLE_SCAN, type_, arg0=0 | ANY - 1 << 32),
+    )
+    assert [answer.status for answer in answers] == [*[Status.OK] * 5, *[Status.NO_SPACE] * 2, *[Status.OK] * 2, 1]
+    assert answers[8].result == len(with_table)
+    host.all_words()
 
 
 def one_with_a_table(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:

@@ -6,7 +6,7 @@ import logging
 import os
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import hwswap_map as m
@@ -14,7 +14,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 from hwswap.model.golden import Allocator
-from hwswap.model.host_memory import ClusterState, Command
+from hwswap.model.grants import DeviceEntry
+from hwswap.model.host_memory import Command
 from hwswap.stimulus import engine_state
 from hwswap.stimulus.script import DUMP, Script, Sizes
 from hwswap_map import Opcode, Status
@@ -35,24 +36,24 @@ SIZES = Sizes(*(int(os.environ.get(f"HWSWAP_{name}", "0")) for name in ("DEVICES
 """What the engine was built for; its engine of marks and grants alone has no devices."""
 
 
+LOW_BITS = {"commands": 0xFC0, "completions": 0xFC0, "dump": 0xFF8}
+"""The lowest 12 bits of the places in a layout: each lies at the least alignment that it may have."""
+
+
 @dataclass(frozen=True)
 class Layout:
-    """Where the shared structures lie: spread over 64-bit space, each at the least alignment it may have."""
+    """Where the shared structures lie."""
 
-    commands: int = 0x0000_0012_3456_7FC0
-    completions: int = 0x0000_0BAD_0000_0FC0
-    dump: int = 0x0000_4000_0000_0FF8
+    commands: int
+    completions: int
+    dump: int
 
     @classmethod
     def anywhere(cls, rng: random.Random) -> "Layout":
-        """Draw addresses from all of 64-bit space, with the same lowest 12 bits, far from each other."""
-        names = [field.name for field in fields(cls)]
-        tops = rng.sample(range(1 << 6), len(names))
+        """Draw addresses from all of 64-bit space, far from each other."""
+        tops = rng.sample(range(1 << 6), len(LOW_BITS))
         return cls(
-            **{
-                name: top << 58 | rng.getrandbits(46) << 12 | getattr(cls, name) & 0xFFF
-                for name, top in zip(names, tops, strict=True)
-            }
+            *(top << 58 | rng.getrandbits(46) << 12 | low for top, low in zip(tops, LOW_BITS.values(), strict=True))
         )
 
 
@@ -92,10 +93,10 @@ class Bench:
         self.new_rings()
 
     @classmethod
-    async def start(cls, dut: Any, **control: bool) -> "Bench":
-        """Reset the engine, set up its rings and enable it; `control` sets further bits of CONTROL."""
+    async def start(cls, dut: Any) -> "Bench":
+        """Reset the engine, set up its rings and enable it."""
         bench = await cls.after_reset(dut)
-        await bench.setup(**control)
+        await bench.setup()
         return bench
 
     @classmethod
@@ -179,7 +180,7 @@ class Bench:
         """The number of the next command."""
         return self.script.tail
 
-    async def setup(self, **control: bool) -> None:
+    async def setup(self) -> None:
         """Tell the engine where everything is, then enable it; rings are full of guard bytes before."""
         at = self.layout
         size = 1 << self.size_log2
@@ -190,7 +191,7 @@ class Bench:
         await self.write(m.CPL_BASE_OFFSET, at.completions)
         await self.write(m.CMD_SIZE_OFFSET, self.size_log2)
         await self.windows()
-        await self.enable(**control)
+        await self.enable()
 
     async def windows(self) -> None:
         """Let the engine reach all of memory but the last page, by all of its windows, in any order."""
@@ -208,14 +209,11 @@ class Bench:
         permissions = m.DMA_WINDOW_LIMIT_READ.put(read) | m.DMA_WINDOW_LIMIT_WRITE.put(write)
         await self.write(base + m.DMA_WINDOW_LIMIT_OFFSET, limit | permissions)
 
-    async def enable(self, **control: bool) -> None:
-        """Write CONTROL: ENABLE, TABLE_WRITES unless it is named, and the bits named."""
-        bits = m.CONTROL_ENABLE.put(1)
-        control = {"table_writes": True} | control
-        for name, value in control.items():
-            bits |= getattr(m, f"CONTROL_{name.upper()}").put(value)
-        await self.write(m.CONTROL_OFFSET, bits & ~m.CONTROL_ENABLE.put(1))
-        await self.write(m.CONTROL_OFFSET, bits)
+    async def enable(self) -> None:
+        """Write CONTROL: TABLE_WRITES, and then ENABLE too."""
+        writes = m.CONTROL_TABLE_WRITES.put(1)
+        await self.write(m.CONTROL_OFFSET, writes)
+        await self.write(m.CONTROL_OFFSET, writes | m.CONTROL_ENABLE.put(1))
 
     # Registers
 
@@ -256,6 +254,21 @@ class Bench:
             return self.dut.idle.value == 1
 
         await self.until(rests, "the engine does not get idle", cycles=cycles)
+
+    async def grant_device(self, entry: DeviceEntry) -> None:
+        """Tell the engine of a device whose slots it may grant, or that it is gone; return when it knows."""
+        await self.write(
+            m.GRANT_RANGE_OFFSET, m.GRANT_RANGE_BASE.put(entry.base) | m.GRANT_RANGE_CLUSTERS.put(entry.clusters)
+        )
+        await self.write(
+            m.GRANT_DEVICE_OFFSET,
+            m.GRANT_DEVICE_TYPE.put(entry.type)
+            | m.GRANT_DEVICE_LIVE.put(entry.live)
+            | m.GRANT_DEVICE_EPOCH.put(entry.epoch)
+            | m.GRANT_DEVICE_PRIORITY.put(entry.priority & 0xFFFF),
+        )
+        said = f"the engine does not take over {entry}"
+        await self.until_field(m.GRANT_STATE_OFFSET, m.GRANT_STATE_DEVICE_BUSY, 0, said)
 
     # Commands
 
@@ -316,22 +329,9 @@ class Bench:
 
     async def no_faults(self, types: Iterable[int]) -> None:
         """Let the engine check itself; nothing may be wrong with the devices named."""
-        for type_ in types:
-            done = await self.do(Command(Opcode.CHECK, type_))
-            assert (done.status, done.slot) == (Status.OK, 0), f"CHECK of device {type_}: {done}"
+        for done in await self.run(*(Command(Opcode.CHECK, type_) for type_ in types)):
+            assert (done.status, done.slot) == (Status.OK, 0), f"CHECK: {done}"
         assert await self.read(m.STATUS_OFFSET) & ~m.STATUS_BUSY.put(1) == 0
-
-    async def dump(self, first: int, count: int) -> list[ClusterState]:
-        """Let the engine write what it holds of some clusters."""
-        at = self.layout.dump
-        guard = bytes([GUARD]) * 64
-        size = m.MEM_CLUSTER_STATE_BYTES * count
-        self.memory.put(at - 64, guard + bytes(size) + guard)
-        await self.must(Command(Opcode.DUMP, nr=count, arg0=first, arg1=at))
-        assert self.memory.get(at - 64, 64) == guard == self.memory.get(at + size, 64)
-        data = self.memory.get(at, size)
-        step = m.MEM_CLUSTER_STATE_BYTES
-        return [ClusterState.unpack(data[start : start + step]) for start in range(0, size, step)]
 
     async def play(self, commands: bool = True) -> None:
         """Do what has come into the script; AssertionError if anything is not as it must be.

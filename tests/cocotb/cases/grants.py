@@ -59,20 +59,25 @@ def known(dut: Any, cluster: int) -> tuple[Summary, int]:
     return Summary(Word(order, Flag(list_), epoch), run - 1), refs
 
 
-def devices_of(placement: Placement, rng: random.Random) -> tuple[Arrays, LoggedLines, Host, Work]:
-    """Make memory and a host that works on it."""
+def begin(dut: Any, placement: Placement, rng: random.Random) -> tuple[Arrays, LoggedLines, Host, Work, Bench]:
+    """Make memory, a host that works on it, and a bench of the pace."""
     arrays, lines = Arrays(CLUSTERS), LoggedLines(CPUS)
     lines.log = []
     host = Host(arrays, lines, placement, stash=100)
-    return arrays, lines, host, Work(host, rng)
-
-
-async def in_step(dut: Any, placement: Placement, phases: int) -> None:
-    """Let host, scan and builder work one after the other; all that the engine writes is what the golden model does."""
-    rng = random.Random(SEED)
-    arrays, lines, host, work = devices_of(placement, rng)
     bench = Bench(dut, arrays, lines, rng, placement)
     bench.eager, bench.latency = EAGER, LATENCY
+    return arrays, lines, host, Work(host, rng), bench
+
+
+@cocotb.parametrize((("placement", "phases"), [(Placement.INDEXED, 25), (Placement.OPEN, 8)]))
+@cocotb.test()
+async def same_grants(dut, placement: Placement, phases: int):
+    """Let host, scan and builder work one after the other: all that the engine writes, the golden model does, in order.
+
+    With placement OPEN a pass that finds nothing takes ten times as long.
+    """
+    rng = random.Random(SEED)
+    arrays, lines, host, work, bench = begin(dut, placement, rng)
     await bench.start(pause=rng.randrange(4))
     # A copy of all that the engine sees, for the golden model.
     mirror, shadow = Arrays(CLUSTERS), LoggedLines(CPUS)
@@ -82,7 +87,7 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
     scan, steps = scanner.steps(), golden.steps()
     epoch = 0
     written = 0
-    # As in anything_goes(): some seeds, as 860968366 and 780472319, come to few grants, and so have more phases.
+    # As in legal_grants(): some seeds, as 860968366 and 780472319, come to few grants, and so have more phases.
     for phase in range(6 * phases):
         if phase >= phases and written > 40 * phases / 10:
             break
@@ -162,24 +167,16 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
     cocotb.log.info("%d words of entries in %d phases, %d cycles", written, run, bench.cycle)
 
 
+@cocotb.parametrize(placement=[Placement.INDEXED, Placement.OPEN])
 @cocotb.test()
-async def same_grants_indexed(dut):
-    """With all quiet, the engine writes what the golden model writes, in that order: placement INDEXED."""
-    await in_step(dut, Placement.INDEXED, 25)
+async def legal_grants(dut, placement: Placement):
+    """Let host, scan and builder do what they like at any time: all grants are legal, and nothing is lost.
 
-
-@cocotb.test()
-async def same_grants_open(dut):
-    """The same with placement OPEN, where a pass that finds nothing takes ten times as long."""
-    await in_step(dut, Placement.OPEN, 8)
-
-
-async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
-    """Let host, scan and builder all work at once, with devices that come, go and change priority."""
+    Devices come, go and change priority.
+    """
+    phases = 24
     rng = random.Random(SEED)
-    arrays, lines, host, work = devices_of(placement, rng)
-    bench = Bench(dut, arrays, lines, rng, placement)
-    bench.eager, bench.latency = EAGER, LATENCY
+    arrays, _, host, work, bench = begin(dut, placement, rng)
     watch = Watch(bench, host)
     pace = 0.5
 
@@ -276,18 +273,6 @@ def settled(dut: Any, host: Host, watch: Watch, placement: Placement) -> None:
     all_entries_are_there(lines, watch.tails)
 
 
-@cocotb.test()
-async def legal_grants_indexed(dut):
-    """While host and engine do what they like at any time, all grants are legal, and nothing is lost: INDEXED."""
-    await anything_goes(dut, Placement.INDEXED, 24)
-
-
-@cocotb.test()
-async def legal_grants_open(dut):
-    """The same with placement OPEN."""
-    await anything_goes(dut, Placement.OPEN, 24)
-
-
 async def mark_to_grant(dut: Any, alone: bool) -> list[int]:
     """Return cycles from a mark's last store to the word that makes a grant of that cluster visible.
 
@@ -326,9 +311,14 @@ async def mark_to_grant(dut: Any, alone: bool) -> list[int]:
     return cycles
 
 
-async def measured(dut: Any, name: str, alone: bool) -> None:
-    """Measure, and leave the result in a file."""
-    cycles = sorted(await mark_to_grant(dut, alone))
+@cocotb.parametrize(name=["alone", "among-others"])
+@cocotb.test()
+async def cycles_from_a_mark_to_its_grant(dut, name: str):
+    """How long it takes from a mark to the grant that follows from it, at MEASURED_LATENCY; the result is in a file.
+
+    Alone, or with three clusters more marked at once, that are read first or later.
+    """
+    cycles = sorted(await mark_to_grant(dut, name == "alone"))
     result = {
         "clusters": CLUSTERS,
         "latency": MEASURED_LATENCY,
@@ -340,15 +330,3 @@ async def measured(dut: Any, name: str, alone: bool) -> None:
     cocotb.log.info("cycles from mark to grant, %s, %d clusters, %d CPUs: %s", name, CLUSTERS, CPUS, result)
     # A round reads all of GROUP, 64 bytes at a time.
     assert cycles[-1] < 2000 + 40 * max(0, MEASURED_LATENCY - 16) + CLUSTERS // 64 // 64 * (MEASURED_LATENCY + 40)
-
-
-@cocotb.test()
-async def cycles_from_a_mark_to_its_grant(dut):
-    """How long it takes from a mark to the grant that follows from it, at MEASURED_LATENCY."""
-    await measured(dut, "alone", alone=True)
-
-
-@cocotb.test()
-async def cycles_from_a_mark_among_others(dut):
-    """The same with three clusters more marked at once, that are read first or later."""
-    await measured(dut, "among-others", alone=False)

@@ -83,20 +83,8 @@ class Kernel:
 
     async def swapon(self, entry: DeviceEntry) -> None:
         """Tell the engine of a device, and then of all its clusters."""
-        bench = self.bench
-        await bench.write(
-            m.GRANT_RANGE_OFFSET, m.GRANT_RANGE_BASE.put(entry.base) | m.GRANT_RANGE_CLUSTERS.put(entry.clusters)
-        )
-        await bench.write(
-            m.GRANT_DEVICE_OFFSET,
-            m.GRANT_DEVICE_TYPE.put(entry.type)
-            | m.GRANT_DEVICE_LIVE.put(entry.live)
-            | m.GRANT_DEVICE_EPOCH.put(entry.epoch)
-            | m.GRANT_DEVICE_PRIORITY.put(entry.priority & 0xFFFF),
-        )
-        said = f"the engine does not take over {entry}"
-        await bench.until_field(m.GRANT_STATE_OFFSET, m.GRANT_STATE_DEVICE_BUSY, 0, said)
-        finish(self.host.swapon(entry, entry.clusters * SLOTS - bench.rng.choice((0, 3, 300))))
+        await self.bench.grant_device(entry)
+        finish(self.host.swapon(entry, entry.clusters * SLOTS - self.bench.rng.choice((0, 3, 300))))
 
     async def switch(self, on: bool) -> None:
         """Let the engine look for marks and make grants, or not."""

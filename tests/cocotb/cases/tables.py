@@ -11,8 +11,7 @@ import hwswap_map as m
 from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import SLOTS
-from hwswap.model.table_words import ANY, BAD, folio_word, shadow_word
-from hwswap.model.tables import Answer
+from hwswap.model.table_words import ANY
 from hwswap.stimulus.table_commands import PAGE
 from hwswap_map import Opcode, Status, TableKind
 
@@ -21,7 +20,7 @@ from cases.tabled import BenchTables
 
 SSD = BLKDEV | SOLIDSTATE
 SIZES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 6: 300}
-"""Pages of the devices of most tests: with a partial last cluster, with whole ones, and with part of one."""
+"""Pages of the devices of all tests: with a partial last cluster, with whole ones, and with part of one."""
 
 
 @dataclass
@@ -31,20 +30,20 @@ class Device:
     pages: int
 
 
-async def start(dut, sizes: dict[int, int] | None = None) -> tuple[Bench, BenchTables]:
+async def start(dut) -> tuple[Bench, BenchTables]:
     """Start an engine whose devices are claimed; one of them had its SWAPON."""
     bench = await Bench.start(dut)
-    return bench, await tabled(bench, sizes or SIZES)
+    return bench, await tabled(bench)
 
 
-async def tabled(bench: Bench, sizes: dict[int, int], old: BenchTables | None = None) -> BenchTables:
+async def tabled(bench: Bench, old: BenchTables | None = None) -> BenchTables:
     """Claim devices of an engine after reset; the first has its SWAPON. Tables get the places of an old host's."""
     base = 0
-    for type_, pages in sizes.items():
+    for type_, pages in SIZES.items():
         await bench.must(prepare(type_, pages, base, SSD))
         base += -(-pages // SLOTS)
-    await bench.must(Command(Opcode.SWAPON, min(sizes)))
-    devices = {type_: Device(pages) for type_, pages in sizes.items()}
+    await bench.must(Command(Opcode.SWAPON, min(SIZES)))
+    devices = {type_: Device(pages) for type_, pages in SIZES.items()}
     return BenchTables(bench, devices, old.places if old else None)
 
 
@@ -60,96 +59,6 @@ async def random_commands_by_the_ring(dut):
         if opcode >= Opcode.TABLE_GIVE:
             assert host.generator.counts.get(f"{opcode.name} OK"), f"no {opcode.name} was OK"
     bench.guards()
-
-
-@cocotb.test()
-async def a_large_device_is_searched_and_counted(dut):
-    """600 clusters, most without table: their slots are free; what is looked for is far away."""
-    clusters = 600
-    bench, host = await start(dut, {5: clusters * SLOTS - 3})
-    with_table = sorted({0, 1, clusters - 1, *bench.rng.sample(range(clusters), 12)})
-    pages = dict(zip(with_table, host.places.pages, strict=False))
-    for cluster in with_table:
-        words = [BAD if cluster == clusters - 1 and slot >= SLOTS - 3 else 0 for slot in range(SLOTS)]
-        words[0] = BAD if not cluster else shadow_word(cluster)
-        words[500] = folio_word(cluster, 0)
-        host.put(pages[cluster], words)
-    source = 0x77 << 48 | 0x40
-    host.put(source, [pages.get(cluster, 0) for cluster in range(clusters)])
-    await host.run(Command(Opcode.TABLE_GIVE, 5, nr=clusters, arg0=0, arg2=source))
-    target = host.places.targets[0]
-    last = (clusters - 1) * SLOTS
-    shadow, unused, bad = (1 << kind for kind in (TableKind.SHADOW, TableKind.UNUSED, TableKind.BAD))
-    answers = await host.run(
-        Command(Opcode.TABLE_COUNT, 5, arg0=0, arg2=target),
-        Command(Opcode.TABLE_COUNT, 5, arg0=777, arg1=clusters * SLOTS // 2, arg2=host.places.targets[1]),
-        Command(Opcode.TABLE_SCAN, 5, arg0=SLOTS + 1 | shadow << 32, arg2=target),
-        Command(Opcode.TABLE_SCAN, 5, arg0=last + 1 | unused << 32),
-        Command(Opcode.TABLE_SCAN, 5, arg0=1 | bad << 32),
-        Command(Opcode.TABLE_SCAN, 5, arg0=last + 501 | (shadow | unused) << 32),
-        Command(Opcode.TABLE_SCAN, 5, arg0=last - 1 | 1 << 32),
-        Command(Opcode.TABLE_TAKE, 5, nr=clusters, arg0=0),
-        Command(Opcode.TABLE_SCAN, 5, arg0=0 | ANY - 1 << 32),
-    )
-    assert [answer.status for answer in answers] == [*[Status.OK] * 4, *[Status.NO_SPACE] * 2, *[Status.OK] * 2, 1]
-    assert answers[7].result == len(with_table)
-
-
-@cocotb.test()
-async def each_table_command_says_why_it_refuses(dut):
-    bench, host = await start(dut)
-    for type_ in host.tables.devices:
-        host.give_all(type_)
-    await host.run()
-    pages, target = SIZES[0], host.places.targets[0]
-    ranged = (Opcode.TABLE_RANGE, Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.TABLE_REPLACE)
-    commands = [opcode for opcode in Opcode if opcode >= Opcode.TABLE_GIVE]
-    wrong = [
-        (Command(opcode, type_, nr=1, arg0=1, arg1=1), Status.BAD_DEVICE) for opcode in commands for type_ in (1, 9, 31)
-    ]
-    wrong += [
-        (Command(opcode, 0, nr=nr, arg0=slot | ANY << 32, arg1=1), Status.BAD_RANGE)
-        for opcode in ranged
-        for slot, nr in (
-            (0, 0),
-            (511, 2),
-            (1, 512),
-            (0, 513),
-            (512, 1023),
-            (pages - 1, 2),
-            (pages, 1),
-            (0xFFFF_FFFF, 1),
-        )
-    ]
-    wrong += [
-        (Command(opcode, 0, nr=nr, arg0=slot), Status.BAD_RANGE)
-        for opcode in (Opcode.TABLE_GIVE, Opcode.TABLE_TAKE)
-        for slot, nr in ((0, 0), (0, 7), (0, 1023), (5 * SLOTS, 2), (6 * SLOTS, 1), (0xFFFF_FE00, 1))
-    ]
-    wrong += [
-        (Command(opcode, 0, nr=1, arg0=1 | ANY << 32, arg1=1, arg2=target | 1 << bit), Status.BAD_RANGE)
-        for opcode in commands
-        for bit in (0, 3, 5)
-        if opcode not in (Opcode.TABLE_TAKE, Opcode.TABLE_LOOKUP, Opcode.TABLE_REPLACE)
-    ]
-    wrong += [
-        (Command(Opcode.TABLE_CLEAR, 0, nr=1, arg0=1 | ANY << 32, arg1=2), Status.BAD_RANGE),
-        *(
-            (Command(opcode, 0, arg0=slot | ANY << 32, arg1=0), Status.BAD_RANGE)
-            for opcode in (Opcode.TABLE_LOOKUP, Opcode.TABLE_COUNT, Opcode.TABLE_SCAN)
-            for slot in (pages, pages + SLOTS, 0xFFFF_FFFF)
-        ),
-        *((Command(opcode), Status.BAD_OPCODE) for opcode in (24, 31, 41, 47, 48, 49, 63, 160, 176)),
-    ]
-    errors = await bench.read(m.STAT_COMMAND_ERRORS_OFFSET)
-    assert await host.run(*[command for command, status in wrong if status != Status.BAD_OPCODE]) == [
-        Answer(status) for _, status in wrong if status != Status.BAD_OPCODE
-    ]
-    unknown = await bench.run(*[command for command, status in wrong if status == Status.BAD_OPCODE])
-    assert all((got.status, got.result) == (Status.BAD_OPCODE, 0) for got in unknown)
-    assert await bench.read(m.STAT_COMMAND_ERRORS_OFFSET) == errors + len(wrong)
-    for type_ in host.tables.devices:
-        await host.run(Command(Opcode.TABLE_COUNT, type_, arg2=target))
 
 
 @cocotb.test()
@@ -203,30 +112,6 @@ async def a_table_that_was_taken_is_not_touched(dut):
         bench.memory.allow_all()
 
 
-@cocotb.test()
-async def swapoff_takes_all_tables(dut):
-    bench, host = await start(dut)
-    for type_ in (0, 3):
-        host.give_all(type_)
-    await host.run()
-    await bench.must(Command(Opcode.SWAPOFF_BEGIN, 0), Command(Opcode.SWAPOFF, 0))
-    host.tables.forget(0)
-    bench.memory.denied += [
-        range(page, page + PAGE) for page in set(host.places.pages) - set(host.tables.directory.values())
-    ]
-    device = host.tables.devices.pop(0)
-    await host.run(Command(Opcode.TABLE_LOOKUP, 0, arg0=1))
-    await bench.must(prepare(0, SIZES[0], 0, SSD))
-    host.tables.devices[0] = device
-    target = host.places.targets[0]
-    await host.run(
-        *(Command(Opcode.TABLE_LOOKUP, 0, arg0=cluster * SLOTS) for cluster in range(6)),
-        Command(Opcode.TABLE_COUNT, 0, arg0=0, arg2=target),
-        Command(Opcode.TABLE_COUNT, 3, arg0=0, arg2=target),
-        Command(Opcode.TABLE_TAKE, 0, nr=6, arg0=0),
-    )
-
-
 # What goes wrong on the bus
 
 
@@ -268,7 +153,7 @@ async def errors_of_reads_and_writes(dut):
     bench.rng.shuffle(cases)
     await bench.must(*(Command(opcode, type_) for type_ in SIZES for opcode in (Opcode.SWAPOFF_BEGIN, Opcode.SWAPOFF)))
     for command, what, slot, writes in cases:
-        host = await tabled(bench, SIZES, host)
+        host = await tabled(bench, host)
         host.give_all(3)
         await host.run()
         table = host.tables.directory[3, 1]
@@ -279,7 +164,7 @@ async def errors_of_reads_and_writes(dut):
             after = {page: bench.memory.get(page, PAGE) for page in host.places.pages}
             assert after == before, f"{command}: words were written after an error of a read"
     # And everything works.
-    host = await tabled(bench, SIZES, host)
+    host = await tabled(bench, host)
     host.batch(40)
     await host.run()
 
@@ -306,7 +191,7 @@ async def reset_in_the_middle_of_table_commands(dut):
             filled = old >> 59 << 59 | 0x1234_5678_9ABC << 2 | 2
             assert new in (old, filled), f"word {i}: {old:#x} became {new:#x}"
         await bench.setup()
-        host = await tabled(bench, SIZES, host)
+        host = await tabled(bench, host)
         host.give_all(0)
         await host.run(
             Command(Opcode.TABLE_COUNT, 0, arg2=host.places.targets[1]), Command(Opcode.TABLE_TAKE, 0, nr=6, arg0=0)

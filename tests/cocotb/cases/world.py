@@ -12,11 +12,13 @@ import hwswap_map as m
 from cocotb.triggers import Lock
 from cocotbext.axi.sparse_memory import SparseMemory
 from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
-from hwswap.model.grants import Grant, ring_place
+from hwswap.model.grants import DeviceEntry, Grant, ring_place
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.marks import Word
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.table_words import ANY, folio_word, kind_of, shadow_word
+from hwswap.stimulus import engine_state
+from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.table_commands import Places
 from hwswap_map import Flag, Opcode, Status
 
@@ -31,6 +33,9 @@ GIVEN = 9
 
 ALLOCATES, TABLED = 0, 3
 """The device that the core allocates of, and the one whose tables are searched."""
+
+DUMPED = 8
+"""Clusters of the first one: all are dumped."""
 
 FIRST, LAST = 1, 2
 """Devices of grants: the first cluster, for order 0, and the last ones, for order 9."""
@@ -61,7 +66,7 @@ def zones(clusters: int, cpus: int, ring_log2: int) -> dict[str, Zone]:
     return grants | {
         "commands": Zone(m.MEM_COMMAND_BYTES << RING_LOG2, register=m.CMD_BASE_OFFSET),
         "completions": Zone(m.MEM_COMPLETION_BYTES << RING_LOG2, register=m.CPL_BASE_OFFSET),
-        "dump": Zone(2 * m.MEM_CLUSTER_STATE_BYTES, 8),
+        "dump": Zone(DUMPED * m.MEM_CLUSTER_STATE_BYTES, 8),
         "source": Zone(8 * GIVEN),
         "table": Zone(PAGE, PAGE),
         "bitmap": Zone(SLOTS // 8),
@@ -135,17 +140,20 @@ class World:
 
     async def begin_tables(self) -> None:
         """Bring the core's devices on; the first cluster of one gets a table, with words of many kinds."""
-        bench, rng = self.bench, self.bench.rng
-        await bench.must(
-            prepare(ALLOCATES, 8 * SLOTS, 0, SSD),
-            Command(Opcode.SWAPON, ALLOCATES),
-            prepare(TABLED, 10 * SLOTS, 16, SSD),
+        bench, rng, model = self.bench, self.bench.rng, Allocator()
+        allocates, tabled = (ALLOCATES, DUMPED * SLOTS, 0, SSD), (TABLED, 10 * SLOTS, 16, SSD)
+        bench.script.give(
+            [
+                Expected(prepare(*allocates), model.prepare(*allocates)),
+                Expected(Command(Opcode.SWAPON, ALLOCATES), model.swapon(ALLOCATES)),
+                Expected(prepare(*tabled), model.prepare(*tabled)),
+            ]
         )
-        device = Allocator()
-        device.prepare(TABLED, 10 * SLOTS, 16, SSD)
+        await bench.play()
+        self.model = model
         targets = [self.at[name] for name in ("bitmap", "range", "counts")]
         places = Places([self.at["table"]], [self.at["source"]], targets)
-        self.tables = BenchTables(bench, device.devices, places, alone=False)
+        self.tables = BenchTables(bench, model.devices, places, alone=False)
         draws = (lambda: shadow_word(rng.getrandbits(40)), lambda: folio_word(rng.getrandbits(40), rng.randrange(15)))
         words = [rng.choice((*draws, int))() for _ in range(SLOTS)]
         words[0], words[-1] = (draw() for draw in draws)
@@ -170,10 +178,10 @@ class World:
             await self.bench.must(*[Command(Opcode.NOP)] * (1 << RING_LOG2))
 
     async def dump(self) -> None:
-        """Have two clusters dumped; of the first one the header's slot is in use."""
+        """Have the clusters of a device checked and dumped."""
         async with self.asking:
-            states = await self.bench.dump(0, 2)
-        assert [state.bitmap for state in states] == [1, 0]
+            engine_state.clusters(self.bench.script, self.model, [ALLOCATES])
+            await self.bench.play()
 
     async def table(self, opcode: Opcode, target: str | None = None, **fields: int) -> None:
         """Do something with the table, while nobody else asks for anything; all is as the model has it."""
@@ -222,46 +230,36 @@ class World:
 
     async def grants(self) -> None:
         """Bring devices on, mark their clusters, have grants made of them, and let the devices go."""
-        self.used = [self.bench.rng.getrandbits(64) | 1 for _ in range(SLOTS // 64)]
-        self.used = [word & ~(1 << self.bench.rng.randrange(1, 64)) for word in self.used]
+        bench = self.bench
+        self.used = [bench.rng.getrandbits(64) | 1 for _ in range(SLOTS // 64)]
+        self.used = [word & ~(1 << bench.rng.randrange(1, 64)) for word in self.used]
         first_of_last = self.clusters - LAST_CLUSTERS
-        await self.device(FIRST, 0, 1)
-        await self.device(LAST, first_of_last, LAST_CLUSTERS)
+        await bench.grant_device(DeviceEntry(FIRST, 0, 1, 0, FIRST))
+        await bench.grant_device(DeviceEntry(LAST, first_of_last, LAST_CLUSTERS, 0, LAST))
         for i, word in enumerate(self.used):
-            self.bench.memory.put_word(self.at["bitmaps"] + 8 * i, word)
+            bench.memory.put_word(self.at["bitmaps"] + 8 * i, word)
         self.mark(0, Word(0, Flag.NONFULL, FIRST))
         for cluster in range(first_of_last, self.clusters):
             self.mark(cluster, Word(0, Flag.FREE, LAST))
-        start = int(self.bench.dut.round.value)
+        start = int(bench.dut.round.value)
 
         async def served() -> bool:
-            return int(self.bench.dut.round.value) - start >= 2
+            return int(bench.dut.round.value) - start >= 2
 
-        await self.bench.until(served, "the engine does not go round")
+        await bench.until(served, "the engine does not go round")
         assert not any(self.load("dirty", self.clusters // 8) + self.load("group", self.clusters // 64 // 8))
         await self.no_run_is(0)
         await self.reached("want")
         for cpu, order in self.heads:
-            self.bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 1 << order)
-        await self.bench.until(self.granted, "the rings are not full")
+            bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 1 << order)
+        await bench.until(self.granted, "the rings are not full")
         for number, (cpu, order) in enumerate(self.heads):
-            self.bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 0)
-            await self.device((FIRST, LAST)[number], 0, 0)
+            bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 0)
+            await bench.grant_device(DeviceEntry(FIRST + number, 0, 0, 0, FIRST + number, live=False))
             self.heads[cpu, order] += 1 << self.ring_log2
             head = self.line(cpu) + m.MEM_GRANT_LINE_HEAD_OFFSET + 4 * order
-            self.bench.memory.put(head, self.heads[cpu, order].to_bytes(4, "little"))
+            bench.memory.put(head, self.heads[cpu, order].to_bytes(4, "little"))
         await self.no_run_is((1 << ORDERS) - 1)
-
-    async def device(self, type_: int, base: int, clusters: int) -> None:
-        """Give a device of grants an entry; without clusters it is gone."""
-        bench = self.bench
-        await bench.write(m.GRANT_RANGE_OFFSET, m.GRANT_RANGE_BASE.put(base) | m.GRANT_RANGE_CLUSTERS.put(clusters))
-        await bench.write(
-            m.GRANT_DEVICE_OFFSET,
-            m.GRANT_DEVICE_TYPE.put(type_) | m.GRANT_DEVICE_LIVE.put(clusters > 0) | m.GRANT_DEVICE_EPOCH.put(type_),
-        )
-        said = f"the engine does not take device {type_} over"
-        await bench.until_field(m.GRANT_STATE_OFFSET, m.GRANT_STATE_DEVICE_BUSY, 0, said)
 
     def mark(self, cluster: int, word: Word) -> None:
         """Store a cluster's word and mark it."""
