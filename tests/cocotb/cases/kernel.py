@@ -71,16 +71,6 @@ class Kernel:
         await kernel.switch(on=True)
         return kernel
 
-    async def rest(self) -> None:
-        """Let the engine look for no marks and make no grants, and wait until it does neither."""
-        await self.switch(on=False)
-
-        async def rests() -> bool:
-            state = await self.bench.read(m.GRANT_STATE_OFFSET)
-            return bool(m.GRANT_STATE_SCAN_IDLE.get(state) and m.GRANT_STATE_GRANT_IDLE.get(state))
-
-        await self.bench.until(rests, "the engine does not rest")
-
     async def swapon(self, entry: DeviceEntry) -> None:
         """Tell the engine of a device, and then of all its clusters."""
         await self.bench.grant_device(entry)
