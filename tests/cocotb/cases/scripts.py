@@ -8,7 +8,7 @@ from hwswap.stimulus.script import MEMORY_BYTES
 from cases.bench import ADDRESSES, SIZES, Bench
 from cases.player import Player
 
-PLAYED = {"operations": {"rounds": 3000}, "registers": {}, "errors": {}, "tables": {}, "corners": {}}
+PLAYED = {"operations": {"rounds": 2000}, "registers": {}, "errors": {}, "tables": {}, "corners": {}}
 """Scripts that take a minute at most, with what their generators are given."""
 
 
