@@ -16,7 +16,7 @@ from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, s
 from hwswap.model.tables import LINE, Answer, Tables
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.engine_state import device_table
-from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
+from hwswap.stimulus.script import FAR_BASE, LIMIT, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
 from hwswap.stimulus.table_host import TableHost, expected
 from hwswap.stimulus.table_refusals import refusals
@@ -301,6 +301,7 @@ def far_away(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
     """Search and count a device whose clusters mostly have no table: what is looked for is far away."""
     s.reset_by_register()
     s.note("a large device, most of whose clusters have no table")
+    s.limit = 8 * LIMIT  # the directory is read for each cluster, by a bus that may be slow
     host = ScriptedHost(5, s, sizes, seen)
     type_, clusters = 1, sizes.clusters * 5 // 8
     pages, last = clusters * SLOTS - 3, (clusters - 1) * SLOTS
