@@ -21,7 +21,7 @@ def test_mark_to_grant(gib: int, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = simulator.grants_of(gib)
     folder = simulator.BUILD / engine.name / "mark-to-grant"
     monkeypatch.setenv("COCOTB_TEST_FILTER", "cycles_from_a_mark")
-    simulator.run(simulator.build(engine=engine), "grants", "none", SEED, folder, False, engine=engine)
+    simulator.simulate("grants", engine, "none", SEED, f"{engine.name}/mark-to-grant")
     result = {
         name: json.loads((folder / f"mark-to-grant-{name}.json").read_text()) for name in ("alone", "among-others")
     }

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/cocotb"
 HERE = Path(__file__).parent
 
-MODULES = ("identity", "commands", "operations", "faults", "tables", "windows")
+MODULES = ("scripts", "commands", "faults", "tables")
 """The modules of cases/."""
 
 PACES = ("none", "idle", "pressure", "both")
@@ -24,54 +24,48 @@ PACES = ("none", "idle", "pressure", "both")
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine that cases are about."""
+    """An engine that cases are about.
+
+    Attributes:
+        name: of its folder in build/cocotb.
+        verilog: of its folder in build, which `sim/setup/build` of that name makes.
+        clusters: it is built for, as the cases are told.
+        top: its module; of all but HwSwap tests look at memories, too.
+    """
 
     name: str
-    """Of its folder in build/cocotb."""
-    top: str
-    """Its module."""
     verilog: str
-    """Of its folder in build."""
-    made_by: str
-    """What makes that."""
-    sizes: Mapping[str, int]
-    """It is built for, as the cases are told."""
-    ports_only: bool = True
-    """No other signal is looked at."""
+    clusters: int
+    top: str = "HwSwap"
+
+    @property
+    def ports_only(self) -> bool:
+        """Tell whether no signal but the ports is looked at."""
+        return self.top == "HwSwap"
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """What it is built for."""
+        return {"DEVICES": 8, "CPUS": 4, "CLUSTERS": self.clusters}
 
 
-WHOLE = Engine("", "HwSwap", "rtl", "make verilog", {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 1024})
+WHOLE = Engine("", "rtl", 1024)
 """The engine of `make verilog`; HWSWAP_RTL names another folder, and DEVICES and so on other sizes."""
 
-DRIVER = Engine(
-    "driver", "HwSwap", "rtl-driver", "sim/setup/build rtl-driver", {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 2048}
-)
+DRIVER = Engine("driver", "rtl-driver", 2048)
 """The one that the driver is given: with marks and grants beside its core."""
 
-GRANTS_ONLY = Engine(
-    "grants-only",
-    "HwSwap",
-    "rtl-grants-only",
-    "sim/setup/build rtl-grants-only",
-    {"DEVICES": 8, "CPUS": 4, "CLUSTERS": 2048},
-)
+GRANTS_ONLY = Engine("grants-only", "rtl-grants-only", 2048)
 """The one without a core: registers, and marks and grants."""
 
-GRANTS = Engine(
-    "GrantPins",
-    "GrantPins",
-    "rtl-grants",
-    "sim/setup/build rtl-grants",
-    {"CPUS": 4, "CLUSTERS": 2048},
-    ports_only=False,
-)
-"""The engine of marks and grants alone; tests look at its memories."""
+GRANTS = Engine("GrantPins", "rtl-grants", 2048, "GrantPins")
+"""The engine of marks and grants alone."""
 
 
 def grants_of(gib: int) -> Engine:
     """Return the engine of marks and grants for so many GiB of swap, 512 clusters each."""
     name = f"rtl-grants-of-{gib}"
-    return Engine(name, "GrantPins", name, f"sim/setup/build {name}", {"CPUS": 4, "CLUSTERS": 512 * gib}, False)
+    return Engine(name, name, 512 * gib, "GrantPins")
 
 
 class PortsOnly(Verilator):
@@ -90,7 +84,7 @@ def rtl(engine: Engine) -> Path:
     if engine == WHOLE:
         path = Path(os.environ.get("HWSWAP_RTL", path))
     path = path.resolve()
-    assert list(path.glob("*.sv")), f"no SystemVerilog in {path}: run `{engine.made_by}` first"
+    assert list(path.glob("*.sv")), f"no SystemVerilog in {path}: run `sim/setup/build {engine.verilog}` first"
     return path
 
 
@@ -168,3 +162,9 @@ def run(
     tests, failed = get_results(results)
     assert tests > 0
     assert failed == 0, (folder / "simulation.log").read_text()[-6000:]
+
+
+def simulate(module: str, engine: Engine, pace: str, seed: int, folder: str, **options: bool) -> None:
+    """Build an engine and run a module in a folder of build/cocotb; `options` are those of build()."""
+    print(f"{module}, {engine.name or 'whole'}, {pace}: seed {seed}")
+    run(build(engine=engine, **options), module, pace, seed, BUILD / folder, options.get("waves", False), engine)

@@ -15,13 +15,7 @@ WAVES, COVERAGE = (os.environ.get(name, "0") not in ("", "0") for name in ("WAVE
 CASES = [(module, pace) for module in simulator.MODULES for pace in simulator.PACES]
 
 
-@pytest.fixture(scope="session")
-def runner():
-    return simulator.build(WAVES, COVERAGE)
-
-
 @pytest.mark.parametrize(("module", "pace"), CASES, ids=lambda value: value)
-def test_engine(runner, module, pace):
+def test_engine(module, pace):
     seed = SEED + 100 + CASES.index((module, pace))
-    print(f"{module}, {pace}: seed {seed}")
-    simulator.run(runner, module, pace, seed, simulator.BUILD / f"{module}-{pace}", WAVES)
+    simulator.simulate(module, simulator.WHOLE, pace, seed, f"{module}-{pace}", waves=WAVES, coverage=COVERAGE)

@@ -15,19 +15,13 @@ PACES = ("none", "both")
 """A run takes minutes; `both` has the pauses of the other two."""
 
 
-def simulate(module: str, engine: simulator.Engine, first_seed: int, pace: str) -> None:
-    """Run a module on an engine, which is built once."""
-    seed = SEED + first_seed + simulator.PACES.index(pace)
-    print(f"{module}, {pace}: seed {seed}")
-    runner = simulator.build(WAVES, engine=engine)
-    simulator.run(runner, module, pace, seed, simulator.BUILD / f"{module}-{pace}", WAVES, engine=engine)
-
-
-@pytest.mark.parametrize("pace", [PACES[0], PACES[1]])
+@pytest.mark.parametrize("pace", PACES)
 def test_grants(pace):
-    simulate("grants", simulator.GRANTS, 300, pace)
+    seed = SEED + 300 + simulator.PACES.index(pace)
+    simulator.simulate("grants", simulator.GRANTS, pace, seed, f"grants-{pace}", waves=WAVES)
 
 
 @pytest.mark.parametrize("pace", PACES)
 def test_beside_a_core(pace):
-    simulate("beside", simulator.DRIVER, 400, pace)
+    seed = SEED + 400 + simulator.PACES.index(pace)
+    simulator.simulate("beside", simulator.DRIVER, pace, seed, f"beside-{pace}", waves=WAVES)

@@ -46,7 +46,4 @@ def test_a_new_master_is_found():
 @pytest.mark.parametrize(("engine", "pace"), RUNS)
 def test_masters(engine, pace):
     seed = SEED + 500 + RUNS.index((engine, pace))
-    print(f"{engine}, {pace}: seed {seed}")
-    runner = simulator.build(engine=ENGINES[engine])
-    folder = simulator.BUILD / f"masters-{engine}-{pace}"
-    simulator.run(runner, "masters", pace, seed, folder, False, engine=ENGINES[engine])
+    simulator.simulate("masters", ENGINES[engine], pace, seed, f"masters-{engine}-{pace}")

@@ -5,10 +5,12 @@ import dataclasses
 import random
 
 import pytest
+from hwswap.model import grant_rules
 from hwswap.model.grants import DeviceEntry, Grant, Grants, Lines, Placement
 from hwswap.model.marks import Arrays, Scanner, Summary, Word
 from hwswap.model.rows import SLOTS
 from hwswap.model.steering import Host
+from hwswap.stimulus.grant_work import Work
 from hwswap_map import Flag
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -194,7 +196,7 @@ class Machine(RuleBasedStateMachine):
         self.scan = self.scanner.steps()
         self.grant = self.grants.steps()
         self.operations = {}
-        self.owned = {}
+        self.work = Work(self.host, random.Random(0))
         self.epoch = 0
         for type_ in types:
             self.swapon(type_, -1, 0)
@@ -216,20 +218,7 @@ class Machine(RuleBasedStateMachine):
         except StopIteration as end:
             del self.operations[cpu]
             if end.value is not None:
-                self.allocated(order, *end.value)
-
-    def allocated(self, order, type_, offset):
-        """See whether slots that were allocated are free, aligned, and none that is bad."""
-        device = self.host.devices[type_]
-        mine = set(range(offset, offset + (1 << order)))
-        assert offset % (1 << order) == 0
-        assert not (device.entry.file and order)
-        for number, bad in enumerate(device.bad):
-            assert not any(bad >> slot % SLOTS & 1 for slot in mine if slot // SLOTS == number)
-        assert max(mine) < device.pages
-        for (other, at), size in self.owned.items():
-            assert other != type_ or not mine & set(range(at, at + (1 << size))), "given twice"
-        self.owned[type_, offset] = order
+                self.work.ended(order, end.value)
 
     def finish(self, cpus=range(CPUS)):
         """Let operations end; another CPU may hold the lock that one waits for."""
@@ -251,13 +240,13 @@ class Machine(RuleBasedStateMachine):
         if cpu not in self.operations:
             self.operations[cpu] = order, self.host.alloc(cpu, order)
 
-    @precondition(lambda self: self.owned)
+    @precondition(lambda self: self.work.owned)
     @rule(cpu=st.integers(0, CPUS - 1), draw=st.integers(0, 1 << 20))
     def free(self, cpu, draw):
         """Begin to give back what was allocated."""
-        if cpu not in self.operations and self.owned:
-            (type_, offset), order = list(self.owned.items())[draw % len(self.owned)]
-            del self.owned[type_, offset]
+        if cpu not in self.operations and self.work.owned:
+            (type_, offset), order = list(self.work.owned.items())[draw % len(self.work.owned)]
+            del self.work.owned[type_, offset]
             self.operations[cpu] = order, self.host.free(type_, offset, order)
 
     @rule(seed=st.integers(0, 1 << 30), steps=st.integers(1, 400), load=st.sampled_from((0, 20, 50, 80)))
@@ -276,7 +265,7 @@ class Machine(RuleBasedStateMachine):
             elif rng.randrange(100) < load:
                 if rng.random() < 0.7:
                     self.alloc(who, order if rng.random() < 0.8 else rng.choice((0, 2, 4)))
-                elif self.owned:
+                elif self.work.owned:
                     self.free(who, rng.randrange(1 << 20))
             if step % 8 == 0:
                 self.nothing_is_granted_twice()
@@ -319,7 +308,7 @@ class Machine(RuleBasedStateMachine):
             entry = self.host.devices[type_].entry
             self.run(self.host.swapoff(type_))
             self.grants.set_device(dataclasses.replace(entry, live=False))
-            self.owned = {place: order for place, order in self.owned.items() if place[0] != type_}
+            self.work.gone(type_)
             self.recall()
             self.nothing_is_offered_of(type_)
 
@@ -391,22 +380,18 @@ class Machine(RuleBasedStateMachine):
 
     # What holds
 
+    @property
+    def tails(self):
+        """How many entries were written, by CPU and order."""
+        return {place: ring.tail for place, ring in self.grants.rings.items()}
+
     def offered(self, type_=None):
-        """Return the places of grants that a CPU has not popped and would not skip: CPU, order, index."""
-        found = []
-        for (cpu, order), ring in self.grants.rings.items():
-            head = self.lines.head[cpu][order]
-            for index in range(head, ring.tail):
-                grant = self.lines.entry(cpu, order, index)
-                if grant is not None and grant.valid and type_ in (None, grant.type):
-                    found.append((cpu, order, index))
-        return found
+        """Return the grants that a CPU has not popped and would not skip, with their rings."""
+        return grant_rules.offered(self.lines, self.tails, type_)
 
     def all_entries_are_there(self):
-        """See whether a CPU finds each entry that was written: one without the right phase would stop it for ever."""
-        for (cpu, order), ring in self.grants.rings.items():
-            for index in range(self.lines.head[cpu][order], ring.tail):
-                assert self.lines.entry(cpu, order, index) is not None
+        """See whether a CPU finds each entry that was written."""
+        grant_rules.all_entries_are_there(self.lines, self.tails)
 
     def nothing_is_offered_of(self, type_):
         """See whether a device is neither granted nor on offer."""
@@ -414,24 +399,8 @@ class Machine(RuleBasedStateMachine):
         assert not self.offered(type_)
 
     def nothing_is_granted_twice(self):
-        """Of grants on offer and of masks in use, each slot is in one, each cluster one owner's."""
-        taken, owners = {}, {}
-        parts = [
-            (place[:2], self.lines.entry(*place).type, self.lines.entry(*place).slot, self.lines.entry(*place).mask)
-            for place in self.offered()
-        ]
-        parts += [
-            ((number, order), held.type, held.slot, held.mask)
-            for number, cpu in enumerate(self.host.cpus)
-            for order, held in cpu.masks.items()
-        ]
-        for owner, type_, slot, mask in parts:
-            cluster = type_, slot // SLOTS
-            assert owners.setdefault(cluster, owner) == owner, "a cluster has two owners"
-            bits = sum(((1 << (1 << owner[1])) - 1) << (i << owner[1]) for i in range(64) if mask >> i & 1)
-            bits <<= slot % SLOTS
-            assert not taken.get(cluster, 0) & bits, "a slot is granted twice"
-            taken[cluster] = taken.get(cluster, 0) | bits
+        """See that each slot is in one grant or mask, and each cluster one owner's."""
+        grant_rules.granted_once(self.lines, self.tails, self.host)
 
     @invariant()
     def holds(self):

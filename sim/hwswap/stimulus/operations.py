@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of registers, refusals, interrupts, random operations by ring and pages, errors of the bus, resets.
+"""Scripts of random operations by ring and pages, refusals among them, errors of the bus, resets.
 
 What must be seen comes from the golden model.
 """
@@ -13,10 +13,10 @@ from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, runs
-from hwswap.model.tables import LINE
 from hwswap.stimulus import engine_state
 from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import DUMP, NOWHERE, PAGE, WORD, Script, Sizes
+from hwswap.stimulus.script import NOWHERE, WORD, Script, Sizes
+from hwswap.stimulus.shell import Shell
 from hwswap.traces.records import FAILED, Op, Record
 from hwswap.traces.stream import EVERYTHING, Shape, Stream
 
@@ -24,25 +24,6 @@ SSD = BLKDEV | SOLIDSTATE
 
 LARGE = 112
 """Clusters of a large device: four random trunks, and still set up within the script's limit of cycles."""
-
-BY_DEVICE = (
-    Opcode.MARK_BAD,
-    Opcode.SWAPON,
-    Opcode.SWAPOFF_BEGIN,
-    Opcode.SWAPOFF,
-    Opcode.FREE,
-    Opcode.CHECK,
-    Opcode.DISCARD_TAKE,
-    Opcode.DISCARD_DONE,
-)
-"""Commands that name a device there must be."""
-
-BY_SLOT = (
-    Opcode.FREE,
-    Opcode.MARK_BAD,
-    Opcode.DISCARD_DONE,
-)
-"""Commands that name a slot by ARG0."""
 
 
 class Host:
@@ -56,198 +37,6 @@ class Host:
         self.seq = [0] * sizes.cpus
         self.requests = 0
         self.waiting: list[Expected] = []
-
-    def registers(self) -> None:
-        """What the registers read after reset, and that they keep what is written, byte by byte."""
-        s, sizes = self.script, self.sizes
-        s.note("registers after reset")
-        s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
-        s.read(m.ID_OFFSET, m.ID_MAGIC.reset)
-        s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(3) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
-        s.read(
-            m.CAPS_OFFSET,
-            m.CAPS_DEVICES.put(sizes.devices)
-            | m.CAPS_CPUS.put(sizes.cpus)
-            | m.CAPS_ORDERS.put(ORDERS)
-            | m.CAPS_CLUSTERS.put(sizes.clusters),
-            m.CAPS_DEVICES.put(255)
-            | m.CAPS_CPUS.put(255)
-            | m.CAPS_ORDERS.put(15)
-            | m.CAPS_CLUSTERS.put((1 << m.CAPS_CLUSTERS.width) - 1),
-        )
-        s.read(m.STATUS_OFFSET, 0)
-        s.read(0x3F8, 0)
-        s.note("registers keep what is written")
-        s.write(m.CONTROL_OFFSET, WORD ^ m.CONTROL_ENABLE.put(1) ^ m.CONTROL_RESET.put(1))
-        s.read(m.CONTROL_OFFSET, m.CONTROL_TABLE_WRITES.put(1))
-        s.write(m.CONTROL_OFFSET, 0)
-        widths = dict.fromkeys(("CMD_BASE", "CPL_BASE"), WORD & -LINE) | {"IRQ_ENABLE": 3}
-        masks = {getattr(m, f"{name}_OFFSET"): mask for name, mask in widths.items()}
-        for window in range(m.DMA_WINDOW_COUNT):
-            base = m.DMA_WINDOW_BASE + m.DMA_WINDOW_STRIDE * window
-            masks[base + m.DMA_WINDOW_START_OFFSET] = WORD & -PAGE
-            masks[base + m.DMA_WINDOW_LIMIT_OFFSET] = WORD & -PAGE | 3
-        for offset in masks:
-            s.read(offset, 0)
-        held = {offset: self.rng.getrandbits(64) for offset in masks}
-        for flip in (0, WORD, 0x5A5A_5A5A_5A5A_5A5A):
-            for offset, mask in masks.items():
-                value = held[offset] ^ flip
-                s.write(offset, value)
-                strobes, other = self.rng.getrandbits(8), self.rng.getrandbits(64)
-                s.write(offset, other, strobes)
-                for byte in range(8):
-                    if strobes >> byte & 1:
-                        value = value & ~(255 << 8 * byte) | other & 255 << 8 * byte
-                held[offset] = value & mask
-            for offset, value in held.items():
-                s.read(offset, value)
-        self.at_once(held, masks)
-        self.holes()
-        for offset, value in held.items():
-            s.read(offset, value)
-        s.write(m.IRQ_ENABLE_OFFSET, 0)
-        s.add("irq", 0)
-        self.policies()
-
-    def at_once(self, held: dict[int, int], masks: dict[int, int]) -> None:
-        """Reads and writes of several registers, none of which waits for an answer; `held` is what they hold."""
-        self.script.note("registers, several at once")
-        for _ in range(12):
-            offsets = self.rng.sample(sorted(masks), min(8, len(masks)))
-            written = set(self.rng.sample(offsets, self.rng.randrange(len(offsets))))
-            with self.script.together():
-                for offset in offsets:
-                    if offset in written:
-                        value = self.rng.getrandbits(64)
-                        self.script.write(offset, value)
-                        held[offset] = value & masks[offset]
-                    else:
-                        self.script.read(offset, held[offset])
-            for offset in sorted(written):
-                self.script.read(offset, held[offset])
-
-    def holes(self) -> None:
-        """Where no register is, reads give 0 and writes do nothing."""
-        known = {value for name, value in vars(m).items() if name.endswith("_OFFSET") and not name.startswith("MEM_")}
-        known |= {m.DMA_WINDOW_BASE + 8 * i for i in range(2 * m.DMA_WINDOW_COUNT)}
-        known |= {m.CPU_NODE_BASE + m.CPU_NODE_STRIDE * i for i in range(m.CPU_NODE_COUNT)}
-        devices = range(m.DEVICE_BASE, m.DEVICE_BASE + m.DEVICE_STRIDE * m.DEVICE_COUNT, 8)
-        pages = (m.CPU_PAGE_BASE + m.CPU_PAGE_STRIDE * cpu for cpu in range(self.sizes.cpus))
-        known |= {*devices, *(page + at for page in pages for at in (0, 8, 16))}
-        far = (0x800, 0x1000, 0x2000, 0x4000, 0x8000, 0x10018, 0x10020, 0x10040, 0x10080, 0x10100, 0x10400, 0x1F000)
-        near = {offset ^ 1 << bit for offset in known for bit in range(3, 17)}
-        for address in sorted({*range(0, 0x600, 8), *far, *near} - known):
-            self.script.write(address, WORD)
-            self.script.read(address, 0)
-
-    def policies(self) -> None:
-        """POLICY takes the choices there are and reads back 0 for others; so does CPU_NODE for CPUs there are not."""
-        s = self.script
-        s.note("policies")
-        fields = (m.POLICY_SCAN, m.POLICY_DEVICE, m.POLICY_HINT, m.POLICY_PLACEMENT)
-        for choices in ((1, 2, 1, 0), (0, 1, 2, 1), (1, 0, 0, 1), (0, 0, 0, 0)):
-            for number, strobes in ((self.rng.getrandbits(32), 0xFF), (self.rng.getrandbits(32), 0x0F)):
-                value = sum(field.put(choice) for field, choice in zip(fields, choices, strict=True))
-                if strobes == 0xFF:
-                    seed = number
-                s.write(m.POLICY_OFFSET, value | m.POLICY_SEED.put(number), strobes)
-                s.read(m.POLICY_OFFSET, value | m.POLICY_SEED.put(seed))
-        s.write(m.POLICY_OFFSET, 0xFFFF_FFFF)
-        s.read(m.POLICY_OFFSET, 0)
-        for value in (WORD, self.rng.getrandbits(64), 0):
-            s.write(m.CPU_NODE_BASE, value)
-            s.read(m.CPU_NODE_BASE, value & (1 << 4 * self.sizes.cpus) - 1)
-
-    def refusals(self) -> None:
-        """Commands that are refused while no device is there, each with its reason: opcode, device, CPU, slots."""
-        rng, sizes = self.rng, self.sizes
-        self.script.note("commands that are refused")
-        lines: list[Expected] = []
-
-        def no(status: Status, opcode: int, type_: int = 0, **rest: int) -> None:
-            lines.append(Expected(Command(opcode, type_, **rest), status))
-
-        lines.append(Expected(Command(Opcode.NOP), Status.OK))
-        for opcode in sorted(set(range(256)) - set(Opcode)):
-            no(Status.BAD_OPCODE, opcode)
-        base, clusters = self.script.base, sizes.clusters
-        for first, nr, target in (
-            (clusters - 1, 2, 0),
-            (clusters, 1, 0),
-            (clusters - 1, 1023, 0),
-            *((1 << bit, 1, 0) for bit in range(clusters.bit_length(), 64)),
-            *((0, 1, bit) for bit in (1, 2, 4)),
-        ):
-            no(Status.BAD_RANGE, Opcode.DUMP, nr=nr, arg0=first, arg1=base + DUMP + target)
-        lines.append(Expected(Command(Opcode.DUMP, arg1=base + DUMP), Status.OK))
-        for opcode in BY_DEVICE:
-            for type_ in {0, sizes.devices - 1, sizes.devices, rng.randrange(sizes.devices, 32), 31}:
-                no(Status.BAD_DEVICE, opcode, type_, nr=1, arg0=1, arg1=1)
-        for type_ in range(sizes.devices, 32):
-            no(Status.BAD_DEVICE, Opcode.SWAPON_PREPARE, type_, arg0=SLOTS)
-            no(Status.BAD_DEVICE, Opcode.FREE, type_, nr=1, arg0=1)
-        for order in range(ORDERS, 16):
-            no(Status.BAD_CPU, Opcode.ALLOC, order=order)
-        for cpu in {sizes.cpus, *(1 << bit for bit in range(8) if 1 << bit >= sizes.cpus), 255}:
-            no(Status.BAD_CPU, Opcode.ALLOC, cpu=cpu)
-        for opcode in BY_SLOT:
-            for bit in range(32, 64) if opcode == Opcode.FREE else (32, rng.randrange(33, 63), 63):
-                no(Status.BAD_RANGE, opcode, nr=1, arg0=1 << bit | 1)
-        slots = clusters * SLOTS
-        no(Status.NO_SPACE, Opcode.ALLOC)
-        for pages, base in (
-            (0, 0),
-            (slots + 1, 0),
-            (SLOTS, clusters),
-            (SLOTS + 1, clusters - 1),
-            *((1 << bit, 0) for bit in range(32) if 1 << bit > slots),
-            *((SLOTS, 1 << bit) for bit in range(32) if 1 << bit >= clusters),
-            ((1 << 32) - 1, (1 << 32) - 1),
-        ):
-            lines.append(Expected(prepare(0, pages, base, SSD), Status.BAD_RANGE))
-        self.script.give(lines)
-
-    def interrupts(self) -> None:
-        """Interrupts come when enabled and asked for, and go when cleared."""
-        s = self.script
-        s.note("interrupts")
-        s.write(m.IRQ_STATUS_OFFSET, 3)
-        s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
-        s.command(Opcode.NOP, irq=True)
-        s.add("pass", 40)
-        s.read(m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_COMPLETION.put(1))
-        s.add("irq", 0)
-        s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_COMPLETION.put(1))
-        s.add("pass", 4)
-        s.add("irq", 1)
-        s.write(m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_COMPLETION.put(1))
-        s.add("pass", 4)
-        s.add("irq", 0)
-        s.command(Opcode.NOP)
-        s.add("pass", 40)
-        s.add("irq", 0)
-        s.read(m.IRQ_STATUS_OFFSET, 0)
-
-    def doorbell(self) -> None:
-        """A tail that is further ahead than the ring is long fetches nothing, nor does an engine that is off."""
-        s = self.script
-        s.note("a tail too far ahead, and an engine that is off")
-        s.write(m.CMD_TAIL_OFFSET, s.tail + (2 << s.log2))
-        s.add("pass", 200)
-        s.read(m.CMD_HEAD_OFFSET, s.tail)
-        s.write(m.CMD_TAIL_OFFSET, s.tail)
-        s.command(Opcode.NOP)
-        s.write(m.CONTROL_OFFSET, 0)
-        s.read(m.CONTROL_OFFSET, 0)
-        s.write(m.CMD_TAIL_OFFSET, s.tail + 1)
-        s.add("pass", 200)
-        s.read(m.CMD_HEAD_OFFSET, s.tail)
-        s.write(m.CMD_TAIL_OFFSET, s.tail)
-        s.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1))
-        s.command(Opcode.NOP)
-
-    # Operations
 
     def flush(self) -> None:
         """Give the commands that wait."""
@@ -274,12 +63,13 @@ class Host:
             word = opcode | order << 8 | type_ << 16 | nr << 32 | self.seq[cpu] << 48
             self.script.read(page + m.CPU_PAGE_REQUEST_OFFSET, word)
 
-    def bad_requests(self) -> None:
-        """Requests by page that are refused."""
+    def bad_requests(self, model: Allocator) -> None:
+        """Requests by page that are refused: by what they are, and since there is no such device."""
+        absent = [type_ for type_ in range(self.sizes.devices) if type_ not in model.devices]
         for opcode, order, type_, nr, why in (
             *((Opcode.ALLOC, order, 0, 0, Status.BAD_CPU) for order in range(ORDERS, 16)),
             *((opcode, 0, 0, 0, Status.BAD_OPCODE) for opcode in (Opcode.NOP, 5, 8, 22, 0x46, 0x86, 0x27, 0x17)),
-            *((Opcode.FREE, 0, type_, 1, Status.BAD_DEVICE) for type_ in (self.sizes.devices, 16, 31)),
+            *((Opcode.FREE, 0, type_, 1, Status.BAD_DEVICE) for type_ in (*absent, self.sizes.devices, 16, 31)),
         ):
             for cpu in range(self.sizes.cpus):
                 self.request(cpu, opcode, order, type_, nr, 1, m.CPU_PAGE_RESPONSE_STATUS.put(why))
@@ -310,6 +100,9 @@ class Host:
                 offset = cluster.index * SLOTS + start
                 if model.inside(device, offset, nr):
                     no(Opcode.FREE, Status.BAD_RANGE, nr, offset)
+            for start, nr in runs(cluster.used)[:1]:
+                if start + nr < SLOTS:
+                    no(Opcode.FREE, Status.BAD_RANGE, nr + 1, cluster.index * SLOTS + start)
             for offset in (self.rng.choice(far), total):
                 no(Opcode.DISCARD_DONE, Status.BAD_RANGE, arg0=offset)
             no(Opcode.MARK_BAD, Status.BAD_DEVICE, 1, 1)
@@ -499,12 +292,12 @@ class Host:
 def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     """Return a script about registers, refusals, interrupts, the doorbell, and the order of devices."""
     s = Script()
-    host = Host(seed, sizes, s)
-    host.registers()
+    shell = Shell(seed, sizes, s)
+    shell.registers()
     s.begin(m.CONTROL_ENABLE.put(1))
-    host.refusals()
-    host.interrupts()
-    host.doorbell()
+    shell.refusals()
+    shell.interrupts()
+    shell.doorbell()
     s.reset_by_register()
     host = Host(seed + 1, sizes, s)
     s.begin(m.CONTROL_ENABLE.put(1), log2=2)
@@ -536,7 +329,7 @@ def operations(seed: int, ops: int, sizes: Sizes) -> str:
     s.after_reset()
     s.begin(m.CONTROL_ENABLE.put(1))
     model = host.operations(ops, 5)
-    host.bad_requests()
+    host.bad_requests(model)
     s.settle()
     engine_state.statistics(s, model, host.requests)
     s.note("a command ring where no memory is")

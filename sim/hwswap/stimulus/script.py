@@ -185,12 +185,16 @@ class Script:
 
     def post(self, lines: Sequence[Expected]) -> None:
         """Give as many commands as the ring has room for, and wait for nothing."""
+        self.post_without_bell(lines)
+        self.write(m.CMD_TAIL_OFFSET, self.tail)
+
+    def post_without_bell(self, lines: Sequence[Expected]) -> None:
+        """Write as many commands as the ring has room for; the engine does not know of them yet."""
         for number, line in enumerate(lines, self.tail):
             at = self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
             for i, word in enumerate(line.command.words()):
                 self.put(at + 8 * i, word)
         self.tail += len(lines)
-        self.write(m.CMD_TAIL_OFFSET, self.tail)
 
     def finish(self, first: int, lines: Sequence[Expected]) -> None:
         """Wait for commands that were posted, the first of which has a number, and expect their completions."""

@@ -10,14 +10,16 @@ from hwswap_map import Opcode, Status, TableKind
 from hwswap.model.clusters import BLKDEV, SOLIDSTATE
 from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command, prepare
-from hwswap.model.observed_tables import OF_RANGE, ObservedTables, TableBin
+from hwswap.model.observed_tables import ObservedTables, TableBin
 from hwswap.model.rows import SLOTS
-from hwswap.model.table_words import ANY, BAD, WORD_BYTES, count_of, folio_word, kind_of, pfn_of, shadow_word, zero_of
+from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, shadow_word
 from hwswap.model.tables import LINE, Answer, Tables
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.engine_state import device_table
-from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
-from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places, RandomTableCommands
+from hwswap.stimulus.script import FAR_BASE, LIMIT, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
+from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
+from hwswap.stimulus.table_host import TableHost, expected
+from hwswap.stimulus.table_refusals import refusals
 
 SSD = BLKDEV | SOLIDSTATE
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
@@ -49,25 +51,23 @@ LOST = 0x5000
 CONTROL = m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1)
 
 
-class TableHost:
-    """A host with swap tables: what it does goes into a script, with what the model answers and leaves in memory."""
+class ScriptedHost(TableHost):
+    """A host of an engine after reset, with random commands of its own seed."""
 
     def __init__(self, seed: int, script: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
-        """Begin with an engine after reset; `seen` counts what commands come to."""
-        self.rng = random.Random(seed)
-        self.script = script
+        """Switch the engine on; `seen` counts what commands come to."""
         self.sizes = sizes
-        self.memory = Bytes()
         self.model = Allocator(sizes.devices, sizes.cpus, sizes.clusters)
-        self.tables = ObservedTables(self.memory, self.model.devices, seen)
+        memory = Bytes()
         base = script.base
-        self.places = Places(
+        places = Places(
             pages=[base + FIRST_TABLE + PAGE * i for i in range(TABLES)],
             sources=[base + SOURCES + SOURCE_BYTES * i for i in range(8)],
             # The second one lies across two pages.
             targets=[base + TARGETS + at for at in (0, PAGE - 64, 2 * PAGE - TARGET_BYTES)],
         )
-        self.generator = RandomTableCommands(self.rng, self.tables, self.memory, self.places)
+        tables = ObservedTables(memory, self.model.devices, seen)
+        super().__init__(random.Random(seed), script, tables, memory, places)
         script.begin(CONTROL)
 
     def bring(self, flags: int = SSD) -> None:
@@ -83,60 +83,6 @@ class TableHost:
                 base += -(-pages // SLOTS)
         self.script.give(lines)
 
-    def put(self, address: int, words: list[int]) -> None:
-        """The host writes words."""
-        for at, word in enumerate(words):
-            self.script.put(address + WORD_BYTES * at - self.script.base, word)
-            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
-
-    def batch(self, nr: int) -> None:
-        """Give random commands at once, and expect what they change in memory."""
-        before = dict(self.memory.words)
-        batch = self.generator.draw(nr)
-        for address, word in batch.puts:
-            self.script.put(address - self.script.base, word)
-            before[address] = word
-        self.script.give([expected(command, answer) for command, answer in batch.commands])
-        for address, word in self.memory.words.items():
-            if before.get(address, 0) != word:
-                self.script.expect(address - self.script.base, word)
-
-    def same(self, *commands: Command) -> None:
-        """Give commands that the model carries out, too."""
-        self.script.give([expected(command, self.tables.carry_out(command)) for command in commands])
-
-    def all_words(self) -> None:
-        """Compare all words of memory that tables and results ever had."""
-        for address, word in sorted(self.memory.words.items()):
-            self.script.expect(address - self.script.base, word)
-
-    def lookup(self, type_: int, slot: int) -> None:
-        """Look a word up by register."""
-        s = self.script
-        seq = self.rng.getrandbits(16)
-        answer = Answer(Status.BAD_DEVICE)
-        if type_ in self.tables.devices:
-            answer = self.tables.carry_out(Command(Opcode.TABLE_LOOKUP, type_, arg0=slot))
-        s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(type_) | m.LOOKUP_SEQ.put(seq))
-        waited = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
-        s.add("poll", m.LOOKUP_INFO_OFFSET, waited, m.LOOKUP_INFO_SEQ.put(seq), s.limit)
-        value = m.LOOKUP_INFO_STATUS.put(answer.status) | m.LOOKUP_INFO_SEQ.put(seq)
-        mask = m.LOOKUP_INFO_STATUS.put(127) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
-        if answer.status == Status.OK:
-            word = answer.result
-            value |= m.LOOKUP_INFO_KIND.put(kind_of(word))
-            mask |= m.LOOKUP_INFO_KIND.put(7)
-            if kind_of(word) in (TableKind.SHADOW, TableKind.CACHED, TableKind.UNUSED):
-                value |= m.LOOKUP_INFO_COUNT.put(count_of(word)) | m.LOOKUP_INFO_ZERO.put(zero_of(word))
-                mask |= m.LOOKUP_INFO_COUNT.put(15) | m.LOOKUP_INFO_ZERO.put(1)
-        s.read(m.LOOKUP_INFO_OFFSET, value, mask)
-        s.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
-
-
-def expected(command: Command, answer: Answer) -> Expected:
-    """Return what a script expects of a command."""
-    return Expected(command, answer.status, result=answer.result)
-
 
 def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None = None) -> str:
     """Return a script of so many batches of table commands, with errors of the bus and resets.
@@ -146,7 +92,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     seen = Counter() if seen is None else seen
     s = Script(FAR_BASE if seed % 2 else MEMORY_BASE)
     s.after_reset()
-    host = TableHost(seed, s, sizes, seen)
+    host = ScriptedHost(seed, s, sizes, seen)
     host.bring()
     for number in range(rounds):
         s.note(f"table commands, round {number}")
@@ -155,13 +101,19 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
         pages = PAGES.get(type_, 9)
         host.lookup(type_, host.rng.choice((0, 1, pages - 1, pages, 0xFFFF_FFFF, *[host.rng.randrange(pages)] * 6)))
     each_kind(s, host)
-    refusals(s, host)
+    refusals(host, (1, sizes.devices, 31))
+    lines_of_a_table(s, host)
+    one_word_among_others(s, host)
+    not_aligned(s, host)
+    swapoff_takes_tables(s, host)
+    lookups_beside_commands(s, host.tables, PAGES[0])
     host.all_words()
     device_table(s, host.model, sizes)
     s.settle()
     s.beats()
     errors(s, host)
     one_with_a_table(s, sizes, seen)
+    far_away(s, sizes, seen)
     return s.text()
 
 
@@ -266,23 +218,119 @@ def each_kind(s: Script, host: TableHost) -> None:
             host.lookup(3, slot)
 
 
-def refusals(s: Script, host: TableHost) -> None:
-    """Let each command be refused: no such device, no such slots, no table, nothing to be found."""
-    s.note("refusals")
-    target = host.places.targets[0]
-    opcodes = [opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.TABLE_REPLACE]
-    host.same(*(Command(opcode, 31, nr=1, arg0=SLOTS, arg2=target) for opcode in opcodes))
-    host.same(*(Command(opcode, 3, nr=1, arg0=PAGES[3], arg2=target) for opcode in opcodes))
-    # One slot more than the cluster has, from a slot with every bit set and from each with one.
-    for first in (SLOTS - 1, *(1 << bit for bit in range((SLOTS - 1).bit_length()))):
-        crossing = SLOTS + first | ANY << 32
-        host.same(*(Command(opcode, 3, nr=SLOTS + 1 - first, arg0=crossing, arg2=target) for opcode in OF_RANGE))
-    host.same(
-        Command(Opcode.TABLE_SCAN, 3, arg0=SLOTS),
-        Command(Opcode.TABLE_TAKE, 3, nr=1, arg0=SLOTS),
-        Command(Opcode.TABLE_LOOKUP, 3, arg0=SLOTS),
-        *(Command(opcode, 3, nr=9, arg0=SLOTS | ANY << 32, arg2=target) for opcode in OF_RANGE),
+def swapoff_takes_tables(s: Script, host: ScriptedHost) -> None:
+    """Switch a device off, and claim it again: its tables are gone, those of others are not."""
+    s.note("SWAPOFF takes tables")
+    target, model, pages = host.places.targets[0], host.model, PAGES[0]
+    host.give_all(0)
+    host.same(Command(Opcode.TABLE_COUNT, 0, arg2=target))
+    s.give(
+        [
+            Expected(Command(Opcode.SWAPOFF_BEGIN, 0), model.swapoff_begin(0)),
+            Expected(Command(Opcode.SWAPOFF, 0), model.swapoff(0)),
+        ]
     )
+    host.tables.forget(0)
+    host.same(Command(Opcode.TABLE_LOOKUP, 0, arg0=1))
+    s.give([Expected(prepare(0, pages, 0, SSD), model.prepare(0, pages, 0, SSD))])
+    host.same(
+        *(Command(Opcode.TABLE_LOOKUP, 0, arg0=cluster * SLOTS) for cluster in range(6)),
+        Command(Opcode.TABLE_COUNT, 0, arg0=0, arg2=target),
+        Command(Opcode.TABLE_COUNT, 3, arg0=0, arg2=target),
+        Command(Opcode.TABLE_TAKE, 0, nr=6, arg0=0),
+    )
+    s.give([Expected(Command(Opcode.SWAPON, 0), model.swapon(0))])
+    host.all_words()
+
+
+def lines_of_a_table(s: Script, host: TableHost) -> None:
+    """Read and write ranges that begin and end at each word of 64 bytes, up to a whole table."""
+    s.note("ranges at all places of a line")
+    target = host.places.targets[0]
+    host.same(Command(Opcode.TABLE_TAKE, 3, nr=4), Command(Opcode.TABLE_TAKE, 0, nr=6))
+    host.give_all(3)
+    table = host.tables.directory[3, 1]
+    for first in range(8):
+        for nr in (1, 8, 9, SLOTS - first):
+            offset = SLOTS + first
+            answers = host.same(
+                Command(Opcode.TABLE_RANGE, 3, nr=nr, arg0=offset, arg2=target),
+                Command(Opcode.TABLE_FILL, 3, nr=nr, arg0=offset | ANY << 32, arg1=0x1000 * nr),
+                Command(Opcode.TABLE_REPLACE, 3, nr=nr, arg0=offset, arg1=7, arg2=0x1000 * nr),
+                Command(Opcode.TABLE_CLEAR, 3, nr=nr, arg0=offset | ANY << 32, arg1=first << 8 | 1),
+            )
+            assert [answer.status for answer in answers] == [Status.OK] * 4
+            host.compare(table, SLOTS)
+            host.compare(target, TARGET_BYTES // WORD_BYTES)
+
+
+def one_word_among_others(s: Script, host: TableHost) -> None:
+    """Let one word not be as expected, the first and the last of a table included: nothing is written."""
+    s.note("one word that is not as expected")
+    table, target = host.tables.directory[3, 2], host.places.targets[1]
+    arg0 = 2 * SLOTS | (1 << TableKind.CACHED | 1 << TableKind.UNUSED) << 32
+    for slot in (0, 1, 7, 8, 63, 64, 255, 256, 510, 511):
+        host.put(table, [folio_word(100, i % 16) if i != slot else shadow_word(5) for i in range(SLOTS)])
+        answers = host.same(
+            Command(Opcode.TABLE_FILL, 3, nr=SLOTS, arg0=arg0, arg1=1, arg2=target),
+            Command(Opcode.TABLE_CLEAR, 3, nr=SLOTS, arg0=arg0, arg1=1, arg2=target),
+            Command(Opcode.TABLE_REPLACE, 3, nr=SLOTS, arg0=2 * SLOTS, arg1=1, arg2=100),
+        )
+        assert answers == [Answer(Status.UNEXPECTED, 2 * SLOTS + slot)] * 3
+        assert host.memory.read(target, SLOTS // 8) == (1 << slot).to_bytes(SLOTS // 8, "little")
+        host.compare(table, SLOTS)
+        host.compare(target, SLOTS // 64)
+
+
+def not_aligned(s: Script, host: TableHost) -> None:
+    """Give tables of which the third is not aligned: those before it are taken over."""
+    s.note("a table that is not aligned")
+    source, pages = host.places.sources[0], host.places.pages
+    for bit in (0, 3, 11):
+        host.put(source, [pages[0], pages[1], pages[2] | 1 << bit, pages[3]])
+        for page in pages[:4]:
+            host.put(page, [shadow_word(page >> 12)] * SLOTS)
+        host.same(
+            Command(Opcode.TABLE_TAKE, 3, nr=4, arg0=0),
+            Command(Opcode.TABLE_GIVE, 3, nr=4, arg0=0, arg2=source),
+            *(Command(Opcode.TABLE_LOOKUP, 3, arg0=cluster * SLOTS + 5) for cluster in range(4)),
+        )
+
+
+def far_away(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
+    """Search and count a device whose clusters mostly have no table: what is looked for is far away."""
+    s.reset_by_register()
+    s.note("a large device, most of whose clusters have no table")
+    s.limit = 8 * LIMIT  # the directory is read for each cluster, by a bus that may be slow
+    host = ScriptedHost(5, s, sizes, seen)
+    type_, clusters = 1, sizes.clusters * 5 // 8
+    pages, last = clusters * SLOTS - 3, (clusters - 1) * SLOTS
+    s.give([Expected(prepare(type_, pages, 0, SSD), host.model.prepare(type_, pages, 0, SSD))])
+    with_table = sorted({0, 1, clusters - 1, *host.rng.sample(range(clusters), 12)})
+    tables = dict(zip(with_table, host.places.pages, strict=False))
+    for cluster in with_table:
+        words = [BAD if cluster == clusters - 1 and slot >= SLOTS - 3 else 0 for slot in range(SLOTS)]
+        words[0] = shadow_word(cluster) if cluster else BAD
+        words[500] = folio_word(cluster, 0)
+        host.put(tables[cluster], words)
+    source, (target, other, _) = host.places.sources[0], host.places.targets
+    host.put(source, [tables.get(cluster, 0) for cluster in range(clusters)])
+    shadow, unused, bad = (1 << kind for kind in (TableKind.SHADOW, TableKind.UNUSED, TableKind.BAD))
+    answers = host.same(
+        Command(Opcode.TABLE_GIVE, type_, nr=clusters, arg0=0, arg2=source),
+        Command(Opcode.TABLE_COUNT, type_, arg0=0, arg2=target),
+        Command(Opcode.TABLE_COUNT, type_, arg0=777, arg1=clusters * SLOTS // 2, arg2=other),
+        Command(Opcode.TABLE_SCAN, type_, arg0=SLOTS + 1 | shadow << 32, arg2=target + TARGET_BYTES // 2),
+        Command(Opcode.TABLE_SCAN, type_, arg0=last + 1 | unused << 32),
+        Command(Opcode.TABLE_SCAN, type_, arg0=1 | bad << 32),
+        Command(Opcode.TABLE_SCAN, type_, arg0=last + 501 | (shadow | unused) << 32),
+        Command(Opcode.TABLE_SCAN, type_, arg0=last - 1 | 1 << 32),
+        Command(Opcode.TABLE_TAKE, type_, nr=clusters, arg0=0),
+        Command(Opcode.TABLE_SCAN, type_, arg0=0 | ANY - 1 << 32),
+    )
+    assert [answer.status for answer in answers] == [*[Status.OK] * 5, *[Status.NO_SPACE] * 2, *[Status.OK] * 2, 1]
+    assert answers[8].result == len(with_table)
+    host.all_words()
 
 
 def one_with_a_table(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
@@ -290,7 +338,7 @@ def one_with_a_table(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
     for only in range(sizes.devices):
         s.reset_by_register()
         s.note(f"a table of device {only} alone")
-        host = TableHost(only, s, sizes, seen)
+        host = ScriptedHost(only, s, sizes, seen)
         page, source = host.places.pages[only], host.places.sources[0]
         lines = []
         for type_ in range(sizes.devices):

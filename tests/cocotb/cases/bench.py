@@ -1,163 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test bench: clock, register master, host memory behind the engine's master, and a host's view of both."""
+"""The test bench: clock, register master, host memory at the engine's DMA port, and a host's view of both."""
 
 import itertools
 import logging
 import os
 import random
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-import cocotb
 import hwswap_map as m
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, Event, RisingEdge
+from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
-from cocotbext.axi.address_space import MemoryInterface
-from cocotbext.axi.sparse_memory import SparseMemory
 from hwswap.model.golden import Allocator
-from hwswap.model.host_memory import ClusterState, Command
+from hwswap.model.grants import DeviceEntry
+from hwswap.model.host_memory import Command
+from hwswap.stimulus import engine_state
+from hwswap.stimulus.script import DUMP, Script, Sizes
 from hwswap_map import Opcode, Status
+
+from cases.memory import HostMemory, Shuffled
+from cases.player import Player
 
 CLOCK_NS = 10
 TIMEOUT_CYCLES = 200_000
 """Nothing the tests wait for takes this long."""
 
 GUARD = 0xA5
-"""What host memory holds that nobody has written; the engine must leave it where it was not asked to write."""
-
+"""What host memory holds around rings and results; the engine must leave it."""
 
 ADDRESSES = 1 << 64
 
-DUMPED = 64
-"""Clusters of one DUMP."""
+SIZES = Sizes(*(int(os.environ.get(f"HWSWAP_{name}", "0")) for name in ("DEVICES", "CPUS", "CLUSTERS")))
+"""What the engine was built for; its engine of marks and grants alone has no devices."""
 
 
-class DmaDenied(Exception):
-    """The test told host memory to refuse an access; the bus model answers SLVERR."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A part of memory that somebody else holds, given and taken by offsets in it."""
-
-    zone: range
-    load: Callable[[int, int], bytes]
-    store: Callable[[int, bytes], None]
-
-
-class HostMemory(MemoryInterface):
-    """Sparse 64-bit host memory that can refuse accesses."""
-
-    def __init__(self) -> None:
-        """Make memory full of guard bytes."""
-        super().__init__(size=1 << 64, base=0)
-        self.bytes = SparseMemory(1 << 64)
-        self.denied: list[range] = []
-        self.denied_writes: list[range] = []
-        self.shown: list[Shown] = []
-        self.reads = 0
-        self.writes: list[tuple[int, int]] = []
-
-    async def _read(self, address: int, length: int, **_: Any) -> bytes:
-        self.reads += 1
-        self.allow(address)
-        return self.get(address, length)
-
-    async def _write(self, address: int, data: bytes, **_: Any) -> None:
-        self.allow(address)
-        if any(address in zone for zone in self.denied_writes):
-            raise DmaDenied(f"{address:#x}")
-        self.writes.append((address, len(data)))
-        self.put(address, data)
-
-    def allow(self, address: int) -> None:
-        """Refuse an access of the engine's to a denied address."""
-        if any(address in zone for zone in self.denied):
-            raise DmaDenied(f"{address:#x}")
-
-    def get(self, address: int, length: int) -> bytes:
-        """Read for the host, in no time."""
-        for part in self.shown:
-            if address in part.zone:
-                return part.load(address - part.zone.start, length)
-        return self.bytes.read(address, length)
-
-    def put(self, address: int, data: bytes) -> None:
-        """Write for the host, in no time."""
-        for part in self.shown:
-            if address in part.zone:
-                part.store(address - part.zone.start, data)
-                return
-        self.bytes.write(address, data)
-
-    def word(self, address: int) -> int:
-        """Read 64 bits for the host."""
-        return int.from_bytes(self.get(address, 8), "little")
-
-    def put_word(self, address: int, value: int) -> None:
-        """Write 64 bits for the host."""
-        self.put(address, value.to_bytes(8, "little"))
-
-
-class Shuffled:
-    """Gives answers to a channel in any order that AXI4 allows: those of one identifier in theirs."""
-
-    def __init__(self, source: Any, field: str, clock: Any, rng: random.Random) -> None:
-        """Stand before a channel's source; `field` names the identifier."""
-        self.field = field
-        self.clock = clock
-        self.rng = rng
-        self.waiting: dict[int, deque[Any]] = {}
-        self.came = Event()
-        self.source = source
-        self.send_now = source.send
-        source.send = self.send
-        self.task = cocotb.start_soon(self.run())
-
-    def reset(self) -> None:
-        """Forget all answers that were not given, at the end of a reset: the bus model does so at its begin alone."""
-        self.task.cancel()
-        self.waiting.clear()
-        self.source.clear()
-        self.task = cocotb.start_soon(self.run())
-
-    async def send(self, answer: Any) -> None:
-        """Take an answer, to be given some time."""
-        self.waiting.setdefault(int(getattr(answer, self.field)), deque()).append(answer)
-        self.came.set()
-
-    async def run(self) -> None:
-        """Give one after the other."""
-        while True:
-            if not any(self.waiting.values()):
-                self.came.clear()
-                await self.came.wait()
-            if self.rng.random() < 0.1:
-                await ClockCycles(self.clock, self.rng.randrange(1, 12))
-            await self.send_now(self.rng.choice([queue for queue in self.waiting.values() if queue]).popleft())
+LOW_BITS = {"commands": 0xFC0, "completions": 0xFC0, "dump": 0xFF8}
+"""The lowest 12 bits of the places in a layout: each lies at the least alignment that it may have."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the shared structures lie: spread over 64-bit space, each at the least alignment it may have."""
+    """Where the shared structures lie."""
 
-    commands: int = 0x0000_0012_3456_7FC0
-    completions: int = 0x0000_0BAD_0000_0FC0
-    dump: int = 0x0000_4000_0000_0FF8
+    commands: int
+    completions: int
+    dump: int
 
     @classmethod
     def anywhere(cls, rng: random.Random) -> "Layout":
-        """Draw addresses from all of 64-bit space, with the same lowest 12 bits, far from each other."""
-        names = [field.name for field in fields(cls)]
-        tops = rng.sample(range(1 << 6), len(names))
+        """Draw addresses from all of 64-bit space, far from each other."""
+        tops = rng.sample(range(1 << 6), len(LOW_BITS))
         return cls(
-            **{
-                name: top << 58 | rng.getrandbits(46) << 12 | getattr(cls, name) & 0xFFF
-                for name, top in zip(names, tops, strict=True)
-            }
+            *(top << 58 | rng.getrandbits(46) << 12 | low for top, low in zip(tops, LOW_BITS.values(), strict=True))
         )
 
 
@@ -194,14 +90,13 @@ class Bench:
         self.shuffled: list[Shuffled] = []
         self.layout = Layout.anywhere(random.Random(self.seed))
         self.size_log2 = 6
-        self.tail = 0
-        self.taken = 0
+        self.new_rings()
 
     @classmethod
-    async def start(cls, dut: Any, **control: bool) -> "Bench":
-        """Reset the engine, set up its rings and enable it; `control` sets further bits of CONTROL."""
+    async def start(cls, dut: Any) -> "Bench":
+        """Reset the engine, set up its rings and enable it."""
         bench = await cls.after_reset(dut)
-        await bench.setup(**control)
+        await bench.setup()
         return bench
 
     @classmethod
@@ -254,24 +149,49 @@ class Bench:
 
     async def until_not_resetting(self) -> None:
         """Wait until CONTROL.RESET reads 0."""
-        for _ in range(TIMEOUT_CYCLES // 50):
-            if not m.CONTROL_RESET.get(await self.read(m.CONTROL_OFFSET)):
-                return
-            await self.cycles(50)
-        raise AssertionError("CONTROL.RESET stays 1")
+        await self.until_field(m.CONTROL_OFFSET, m.CONTROL_RESET, 0, "CONTROL.RESET stays 1")
 
-    async def setup(self, **control: bool) -> None:
+    async def reset_by_register(self) -> None:
+        """RESET, with a bus that refuses nothing: nothing is left of what was."""
+        self.memory.allow_all()
+        await self.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
+        await self.until_not_resetting()
+        for offset in (m.STATUS_OFFSET, m.IRQ_STATUS_OFFSET, m.CMD_HEAD_OFFSET, m.STAT_COMMANDS_OFFSET):
+            assert await self.read(offset) == 0
+        for at in range(0, m.DMA_WINDOW_STRIDE * m.DMA_WINDOW_COUNT, 8):
+            assert await self.read(m.DMA_WINDOW_BASE + at) == 0
+        assert self.dut.irq.value == 0
+
+    def new_rings(self) -> None:
+        """Begin with empty rings at the layout's places, and with a script that goes on where the rings are.
+
+        The script's DUMP writes to the layout's place.
+        """
+        self.taken = 0
+        self.script = s = Script(self.layout.dump - DUMP - 8, TIMEOUT_CYCLES)
+        s.commands, s.completions = (
+            (at - s.base) % ADDRESSES for at in (self.layout.commands, self.layout.completions)
+        )
+        s.log2 = self.size_log2
+        s.lines.clear()
+
+    @property
+    def tail(self) -> int:
+        """The number of the next command."""
+        return self.script.tail
+
+    async def setup(self) -> None:
         """Tell the engine where everything is, then enable it; rings are full of guard bytes before."""
         at = self.layout
         size = 1 << self.size_log2
-        self.tail = self.taken = 0
+        self.new_rings()
         self.memory.put(at.commands - 64, bytes([GUARD]) * (32 * size + 128))
         self.memory.put(at.completions - 64, bytes([GUARD]) * 64 + bytes(16 * size) + bytes([GUARD]) * 64)
         await self.write(m.CMD_BASE_OFFSET, at.commands)
         await self.write(m.CPL_BASE_OFFSET, at.completions)
         await self.write(m.CMD_SIZE_OFFSET, self.size_log2)
         await self.windows()
-        await self.enable(**control)
+        await self.enable()
 
     async def windows(self) -> None:
         """Let the engine reach all of memory but the last page, by all of its windows, in any order."""
@@ -289,14 +209,11 @@ class Bench:
         permissions = m.DMA_WINDOW_LIMIT_READ.put(read) | m.DMA_WINDOW_LIMIT_WRITE.put(write)
         await self.write(base + m.DMA_WINDOW_LIMIT_OFFSET, limit | permissions)
 
-    async def enable(self, **control: bool) -> None:
-        """Write CONTROL: ENABLE, TABLE_WRITES unless it is named, and the bits named."""
-        bits = m.CONTROL_ENABLE.put(1)
-        control = {"table_writes": True} | control
-        for name, value in control.items():
-            bits |= getattr(m, f"CONTROL_{name.upper()}").put(value)
-        await self.write(m.CONTROL_OFFSET, bits & ~m.CONTROL_ENABLE.put(1))
-        await self.write(m.CONTROL_OFFSET, bits)
+    async def enable(self) -> None:
+        """Write CONTROL: TABLE_WRITES, and then ENABLE too."""
+        writes = m.CONTROL_TABLE_WRITES.put(1)
+        await self.write(m.CONTROL_OFFSET, writes)
+        await self.write(m.CONTROL_OFFSET, writes | m.CONTROL_ENABLE.put(1))
 
     # Registers
 
@@ -312,13 +229,46 @@ class Bench:
         """Let time pass."""
         await ClockCycles(self.dut.clock, count)
 
-    async def idle(self) -> None:
-        """Wait until the engine says that nothing is under way."""
-        for _ in range(TIMEOUT_CYCLES // 20):
-            if self.dut.idle.value == 1:
+    async def until(
+        self, holds: Callable[[], Awaitable[bool]], said: str, every: int = 20, cycles: int = TIMEOUT_CYCLES
+    ) -> None:
+        """Wait until something holds, and look every few cycles; AssertionError with what is said if it never does."""
+        for _ in range(0, cycles, every):
+            if await holds():
                 return
-            await self.cycles(20)
-        raise AssertionError("the engine does not get idle")
+            await self.cycles(every)
+        assert await holds(), said
+
+    async def until_field(self, offset: int, field: m.Field, value: int, said: str) -> None:
+        """Wait until a register's field has a value."""
+
+        async def has() -> bool:
+            return field.get(await self.read(offset)) == value
+
+        await self.until(has, said)
+
+    async def idle(self, cycles: int = TIMEOUT_CYCLES) -> None:
+        """Wait until the engine says that nothing is under way."""
+
+        async def rests() -> bool:
+            return self.dut.idle.value == 1
+
+        await self.until(rests, "the engine does not get idle", cycles=cycles)
+
+    async def grant_device(self, entry: DeviceEntry) -> None:
+        """Tell the engine of a device whose slots it may grant, or that it is gone; return when it knows."""
+        await self.write(
+            m.GRANT_RANGE_OFFSET, m.GRANT_RANGE_BASE.put(entry.base) | m.GRANT_RANGE_CLUSTERS.put(entry.clusters)
+        )
+        await self.write(
+            m.GRANT_DEVICE_OFFSET,
+            m.GRANT_DEVICE_TYPE.put(entry.type)
+            | m.GRANT_DEVICE_LIVE.put(entry.live)
+            | m.GRANT_DEVICE_EPOCH.put(entry.epoch)
+            | m.GRANT_DEVICE_PRIORITY.put(entry.priority & 0xFFFF),
+        )
+        said = f"the engine does not take over {entry}"
+        await self.until_field(m.GRANT_STATE_OFFSET, m.GRANT_STATE_DEVICE_BUSY, 0, said)
 
     # Commands
 
@@ -327,7 +277,7 @@ class Bench:
         size = 1 << self.size_log2
         assert self.tail - self.taken < size, "the ring is full"
         self.memory.put(self.layout.commands + 32 * (self.tail % size), command.pack())
-        self.tail += 1
+        self.script.tail += 1
 
     async def ring(self) -> None:
         """Tell the engine of the posted commands."""
@@ -338,13 +288,12 @@ class Bench:
         size = 1 << self.size_log2
         at = self.layout.completions + 16 * (self.taken % size)
         phase = 1 - (self.taken // size & 1)
-        for _ in range(TIMEOUT_CYCLES // 10):
-            info = self.memory.word(at + m.MEM_COMPLETION_INFO_OFFSET)
-            if m.MEM_COMPLETION_INFO_PHASE.get(info) == phase:
-                break
-            await self.cycles(10)
-        else:
-            raise AssertionError(f"no completion of command {self.taken}")
+
+        async def there() -> bool:
+            return m.MEM_COMPLETION_INFO_PHASE.get(self.memory.word(at + m.MEM_COMPLETION_INFO_OFFSET)) == phase
+
+        await self.until(there, f"no completion of command {self.taken}", 10)
+        info = self.memory.word(at + m.MEM_COMPLETION_INFO_OFFSET)
         result = self.memory.word(at + m.MEM_COMPLETION_RESULT_OFFSET)
         done = Completion(
             status=Status(m.MEM_COMPLETION_INFO_STATUS.get(info)),
@@ -378,38 +327,28 @@ class Bench:
         for command, done in zip(commands, await self.run(*commands), strict=True):
             assert done.status == Status.OK, f"{command}: {done.status.name}"
 
-    async def status_of(self, command: Command) -> Status:
-        """Give one command and return its status."""
-        return (await self.do(command)).status
-
     async def no_faults(self, types: Iterable[int]) -> None:
         """Let the engine check itself; nothing may be wrong with the devices named."""
-        for type_ in types:
-            done = await self.do(Command(Opcode.CHECK, type_))
-            assert (done.status, done.slot) == (Status.OK, 0), f"CHECK of device {type_}: {done}"
+        for done in await self.run(*(Command(Opcode.CHECK, type_) for type_ in types)):
+            assert (done.status, done.slot) == (Status.OK, 0), f"CHECK: {done}"
         assert await self.read(m.STATUS_OFFSET) & ~m.STATUS_BUSY.put(1) == 0
 
-    async def dump(self, first: int, count: int) -> list[ClusterState]:
-        """Let the engine write what it holds of some clusters."""
-        at = self.layout.dump
-        guard = bytes([GUARD]) * 64
-        size = m.MEM_CLUSTER_STATE_BYTES * count
-        self.memory.put(at - 64, guard + bytes(size) + guard)
-        await self.must(Command(Opcode.DUMP, nr=count, arg0=first, arg1=at))
-        assert self.memory.get(at - 64, 64) == guard == self.memory.get(at + size, 64)
-        data = self.memory.get(at, size)
-        step = m.MEM_CLUSTER_STATE_BYTES
-        return [ClusterState.unpack(data[start : start + step]) for start in range(0, size, step)]
+    async def play(self, commands: bool = True) -> None:
+        """Do what has come into the script; AssertionError if anything is not as it must be.
+
+        Args:
+            commands: there are some in it, whose completions it takes; nobody else waits for any.
+        """
+        lines, self.script.lines = self.script.lines, []
+        if commands:
+            self.taken = self.tail
+        await Player(self, self.script.base).play(lines)
 
     async def same_clusters(self, model: Allocator) -> None:
         """Let the engine check itself, and compare all clusters of its devices with the model's."""
-        await self.no_faults(model.devices)
-        for type_, device in model.devices.items():
-            for first in range(0, len(device.clusters), DUMPED):
-                wanted = model.dump(type_)[first : first + DUMPED]
-                found = await self.dump(device.base + first, len(wanted))
-                for number, (seen, state) in enumerate(zip(found, wanted, strict=True), first):
-                    assert state.is_shown(seen), f"cluster {number} of device {type_}: {seen}, expected {state}"
+        engine_state.clusters(self.script, model, model.devices)
+        await self.play()
+        assert await self.read(m.STATUS_OFFSET) & ~m.STATUS_BUSY.put(1) == 0
 
     def guards(self) -> None:
         """See that the bytes around the rings are untouched."""
@@ -418,10 +357,26 @@ class Bench:
             for at in (start - 64, start + length):
                 assert self.memory.get(at, 64) == bytes([GUARD]) * 64, f"the engine wrote near {at:#x}"
 
-    async def irq_edge(self) -> None:
+    async def irq_edge(self, said: str = "no interrupt comes") -> None:
         """Wait for the interrupt."""
         if self.dut.irq.value == 0:
-            await RisingEdge(self.dut.irq)
+            await First(RisingEdge(self.dut.irq), Timer(TIMEOUT_CYCLES * CLOCK_NS // 10, "ns"))
+        assert self.dut.irq.value == 1, said
+
+    async def stopped(self) -> None:
+        """See that an error of the bus has stopped the engine, and that it does not go on, though it is told to."""
+        await self.irq_edge("the engine does not stop")
+        assert await self.read(m.STATUS_OFFSET) & ~m.STATUS_BUSY.put(1) == m.STATUS_DMA_ERROR.put(1)
+        assert m.DMA_REFUSED_VALID.get(await self.read(m.DMA_REFUSED_OFFSET)) == 0
+        assert m.IRQ_STATUS_ERROR.get(await self.read(m.IRQ_STATUS_OFFSET)) == 1
+        assert m.CONTROL_ENABLE.get(await self.read(m.CONTROL_OFFSET)) == 0
+        await self.idle()
+        await self.cycles(300)
+        beats = list(self.memory.beats)
+        await self.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1))
+        await self.cycles(600)
+        assert self.memory.beats == beats, "a stopped engine goes on"
+        assert m.CONTROL_ENABLE.get(await self.read(m.CONTROL_OFFSET)) == 0
 
 
 def batches(items: Iterable[Command], size: int) -> Iterator[list[Command]]:

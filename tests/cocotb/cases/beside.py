@@ -5,12 +5,12 @@ import cocotb
 import hwswap_map as m
 from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.model.host_memory import Command, prepare
+from hwswap.stimulus.commands import RandomCommands
 from hwswap_map import Opcode, Status
 
 from cases.bench import Bench
-from cases.faults import reset
 from cases.kernel import Kernel
-from cases.tabled import TableHost
+from cases.tabled import BenchTables
 
 SSD = BLKDEV | SOLIDSTATE
 ADDRESSES = ("GROUP", "DIRTY", "WORD", "LINE", "NO_RUN", "RING")
@@ -26,7 +26,7 @@ async def start(dut) -> tuple[Bench, Kernel]:
 
 async def again(bench: Bench) -> Kernel:
     """RESET, and another kernel."""
-    await reset(bench)
+    await bench.reset_by_register()
     assert await bench.read(m.GRANT_CONTROL_OFFSET) == 0
     kernel = await Kernel.start(bench)
     await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
@@ -51,8 +51,7 @@ async def says_that_it_makes_grants(dut):
         await bench.write(offset, value)
     for offset, value in values.items():
         assert await bench.read(offset) == value & -64, "the bits below a line are not taken over"
-    await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
-    await bench.until_not_resetting()
+    await bench.reset_by_register()
     for offset in values:
         assert await bench.read(offset) == 0
 
@@ -66,7 +65,8 @@ async def grants_beside_commands_and_swap_tables(dut):
         model.prepare(type_, pages, base, SSD)
         model.swapon(type_)
         await bench.must(prepare(type_, pages, base, SSD), Command(Opcode.SWAPON, type_))
-    tables = TableHost(bench, model.devices)
+    commands = RandomCommands(model, bench.rng)
+    tables = BenchTables(bench, model.devices, alone=False)
     kernel.begin(0.7)
     went_on = []
     # That a round of the search ends within a long batch is chance, every second time: there are more until three did.
@@ -74,19 +74,14 @@ async def grants_beside_commands_and_swap_tables(dut):
         if number >= 14 and sum(went_on) >= 3:
             break
         size = bench.rng.choice((4, 16, 40)) if 0 < number < 14 else 40
-        batch = tables.generator.draw(size)
+        tables.batch(size)
         start_round = int(dut.round.value)
-        lookup = cocotb.start_soon(beside(tables))
-        for address, word in batch.puts:
-            bench.memory.put_word(address, word)
-        done = await bench.run(*[command for command, _ in batch.commands])
+        lookup = cocotb.start_soon(beside(bench))
+        await tables.run()
         if size == 40:
             went_on.append(int(dut.round.value) != start_round)
-        for (command, answer), got in zip(batch.commands, done, strict=True):
-            assert (got.status, got.result) == answer, f"{command}: {got}, expected {answer}"
         await lookup
-        assert all(bench.memory.word(address) == word for address, word in tables.memory.words.items())
-        await allocate(bench, model)
+        await allocate(bench, commands)
     assert sum(went_on) >= 3, "the search for marks waits for table commands"
     await kernel.expect_right()
     counts = kernel.host.counts
@@ -99,26 +94,22 @@ async def grants_beside_commands_and_swap_tables(dut):
     bench.guards()
 
 
-async def allocate(bench: Bench, model: Allocator) -> None:
+async def allocate(bench: Bench, commands: RandomCommands) -> None:
     """Let the core allocate."""
-    asked = [(bench.rng.randrange(4), bench.rng.choice((0, 0, 1, 4))) for _ in range(8)]
-    done = await bench.run(*[Command(Opcode.ALLOC, cpu=cpu, order=order) for cpu, order in asked])
-    for (cpu, order), got in zip(asked, done, strict=True):
-        found = model.alloc(cpu, order)
-        assert (got.status, got.type, got.slot) == (Status.OK, *found) if found else got.status == Status.NO_SPACE
+    for _ in range(8):
+        cpu, order = bench.rng.randrange(4), bench.rng.choice((0, 0, 1, 4))
+        commands.alloc_by(cpu, order)
+    bench.script.give(commands.lines)
+    commands.lines.clear()
+    await bench.play()
 
 
-async def beside(tables: TableHost) -> None:
+async def beside(bench: Bench) -> None:
     """Look slots up of which only the number is known to be right: tables change meanwhile."""
-    bench = tables.bench
     for number in range(4):
         await bench.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(number) | m.LOOKUP_SEQ.put(number + 1))
-        for _ in range(2000):
-            info = await bench.read(m.LOOKUP_INFO_OFFSET)
-            if not m.LOOKUP_INFO_BUSY.get(info):
-                break
-        else:
-            raise AssertionError("the lookup has no end")
+        await bench.until_field(m.LOOKUP_INFO_OFFSET, m.LOOKUP_INFO_BUSY, 0, "the lookup has no end")
+        info = await bench.read(m.LOOKUP_INFO_OFFSET)
         assert m.LOOKUP_INFO_STATUS.get(info) in (Status.OK, Status.NO_TABLE)
 
 
@@ -132,6 +123,6 @@ async def reset_at_any_time(dut):
             bench.post(Command(Opcode.ALLOC))
         await bench.ring()
         await bench.cycles(bench.rng.randrange(3000))
-        kernel.load = 0.0
+        kernel.work.load = 0.0
         kernel = await again(bench)
     await expect_grants(bench, kernel)

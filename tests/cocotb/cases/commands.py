@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ring: wrap, phases, interrupt, and what each command refuses and why."""
+"""The command ring at all of its sizes, its interrupt, devices through their lives, and all CPUs at once.
+
+What each command answers is in the scripts (scripts.py).
+"""
 
 import cocotb
 import hwswap_map as m
-from cocotb.triggers import RisingEdge
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from cocotb.triggers import Combine, RisingEdge
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
 from hwswap.model.host_memory import Command, prepare
+from hwswap.stimulus import engine_state
+from hwswap.stimulus.commands import Expected
 from hwswap_map import Opcode, Status
 
-from cases.bench import Bench
+from cases.bench import SIZES, Bench
 
 SSD = BLKDEV | SOLIDSTATE
 
@@ -18,8 +23,7 @@ async def nops_go_round_the_ring(dut):
     """Rings of 2 and 8 entries, several laps, one at a time and as many as fit; phases are looked at by the bench."""
     bench = await Bench.start(dut)
     for log2 in (1, 3):
-        await bench.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
-        await bench.until_not_resetting()
+        await bench.reset_by_register()
         bench.size_log2 = log2
         await bench.setup()
         total = 0
@@ -32,6 +36,14 @@ async def nops_go_round_the_ring(dut):
         assert m.CMD_HEAD_HEAD.get(await bench.read(m.CMD_HEAD_OFFSET)) == total
         assert await bench.read(m.STAT_COMMANDS_OFFSET) == total
         bench.guards()
+
+
+@cocotb.test()
+async def the_build_hash_ignores_writes(dut):
+    bench = await Bench.after_reset(dut)
+    before = await bench.read(m.BUILD_OFFSET)
+    await bench.write(m.BUILD_OFFSET, before ^ 0xFFFF_FFFF_FFFF_FFFF)
+    assert await bench.read(m.BUILD_OFFSET) == before
 
 
 @cocotb.test()
@@ -57,152 +69,121 @@ async def a_command_may_ask_for_an_interrupt(dut):
 
 
 @cocotb.test()
-async def nothing_happens_before_enable(dut):
-    bench = await Bench.start(dut)
-    await bench.write(m.CONTROL_OFFSET, 0)
-    bench.post(Command(Opcode.NOP))
-    await bench.ring()
-    await bench.cycles(300)
-    assert m.CMD_HEAD_HEAD.get(await bench.read(m.CMD_HEAD_OFFSET)) == 0
-    await bench.enable()
-    assert (await bench.completion()).status == Status.OK
-
-
-@cocotb.test()
-async def each_command_says_why_it_refuses(dut):
-    bench = await Bench.start(dut)
-    on = [prepare(1, 2000, 4, SSD), Command(Opcode.SWAPON, 1)]
-    await bench.must(*on, Command(Opcode.ALLOC), Command(Opcode.ALLOC))
-    devices = m.CAPS_DEVICES.get(await bench.read(m.CAPS_OFFSET))
-    cpus = m.CAPS_CPUS.get(await bench.read(m.CAPS_OFFSET))
-    clusters = m.CAPS_CLUSTERS.get(await bench.read(m.CAPS_OFFSET))
-    wrong = [
-        *((Command(opcode, 1, arg0=1), Status.BAD_OPCODE) for opcode in range(14, 32)),
-        (Command(255), Status.BAD_OPCODE),
-        (Command(8, 1), Status.BAD_OPCODE),
-        (Command(9, 1), Status.BAD_OPCODE),
-        # SWAPON_PREPARE
-        (prepare(1, 2000, 20, SSD), Status.BAD_DEVICE),
-        (prepare(devices, 2000, 20, SSD), Status.BAD_DEVICE),
-        (prepare(31, 2000, 20, SSD), Status.BAD_DEVICE),
-        (prepare(2, 0, 20, SSD), Status.BAD_RANGE),
-        (prepare(2, 2000, 1, SSD), Status.BAD_RANGE),
-        (prepare(2, 2000, 7, SSD), Status.BAD_RANGE),
-        (prepare(2, 20000, 0, SSD), Status.BAD_RANGE),
-        (prepare(2, 2000, clusters - 3, SSD), Status.BAD_RANGE),
-        (prepare(2, 0xFFFFFFFF, 8, SSD), Status.BAD_RANGE),
-        (prepare(2, 600, 0xFFFFFFFF, SSD), Status.BAD_RANGE),
-        # MARK_BAD
-        (Command(Opcode.MARK_BAD, 1, nr=1, arg0=100), Status.BAD_DEVICE),
-        (Command(Opcode.MARK_BAD, 2, nr=1, arg0=100), Status.BAD_DEVICE),
-        # SWAPON, SWAPOFF_BEGIN, SWAPOFF, CHECK
-        (Command(Opcode.SWAPON, 1), Status.BAD_DEVICE),
-        (Command(Opcode.SWAPON, 2), Status.BAD_DEVICE),
-        (Command(Opcode.SWAPOFF_BEGIN, 2), Status.BAD_DEVICE),
-        (Command(Opcode.SWAPOFF, 2), Status.BAD_DEVICE),
-        (Command(Opcode.SWAPOFF, 31), Status.BAD_DEVICE),
-        (Command(Opcode.CHECK, 2), Status.BAD_DEVICE),
-        # DUMP
-        (Command(Opcode.DUMP, nr=2, arg0=clusters - 1, arg1=bench.layout.dump), Status.BAD_RANGE),
-        (Command(Opcode.DUMP, nr=1, arg0=clusters, arg1=bench.layout.dump), Status.BAD_RANGE),
-        (Command(Opcode.DUMP, nr=1, arg0=1 << 32, arg1=bench.layout.dump), Status.BAD_RANGE),
-        (Command(Opcode.DUMP, nr=1, arg0=0, arg1=bench.layout.dump + 4), Status.BAD_RANGE),
-        # DISCARD_TAKE, DISCARD_DONE
-        (Command(Opcode.DISCARD_TAKE, 2), Status.BAD_DEVICE),
-        (Command(Opcode.DISCARD_DONE, 2, arg0=512), Status.BAD_DEVICE),
-        (Command(Opcode.DISCARD_DONE, 1, arg0=512), Status.BAD_RANGE),
-        (Command(Opcode.DISCARD_DONE, 1, arg0=2048), Status.BAD_RANGE),
-        (Command(Opcode.DISCARD_DONE, 1, arg0=512 | 1 << 32), Status.BAD_RANGE),
-        # ALLOC
-        (Command(Opcode.ALLOC, cpu=cpus), Status.BAD_CPU),
-        (Command(Opcode.ALLOC, cpu=255), Status.BAD_CPU),
-        (Command(Opcode.ALLOC, order=10), Status.BAD_CPU),
-        (Command(Opcode.ALLOC, order=15), Status.BAD_CPU),
-        # FREE
-        (Command(Opcode.FREE, 2, nr=1, arg0=1), Status.BAD_DEVICE),
-        (Command(Opcode.FREE, 1, nr=1, arg0=0), Status.BAD_RANGE),
-        (Command(Opcode.FREE, 1, nr=0, arg0=1), Status.BAD_RANGE),
-        (Command(Opcode.FREE, 1, nr=3, arg0=1), Status.BAD_RANGE),
-        (Command(Opcode.FREE, 1, nr=1, arg0=3), Status.BAD_RANGE),
-        (Command(Opcode.FREE, 1, nr=2, arg0=511), Status.BAD_RANGE),
-        (Command(Opcode.FREE, 1, nr=1, arg0=2000), Status.BAD_RANGE),
-        (Command(Opcode.FREE, 1, nr=1, arg0=1 | 1 << 32), Status.BAD_RANGE),
-        (Command(Opcode.FREE, 1, nr=513, arg0=512), Status.BAD_RANGE),
-        (Command(Opcode.FREE, 1, nr=1023, arg0=1), Status.BAD_RANGE),
-    ]
-    before = [await bench.read(m.DEVICE_BASE + m.DEVICE_STRIDE + at) for at in (0, 8)]
-    done = await bench.run(*[command for command, _ in wrong])
-    for (command, status), got in zip(wrong, done, strict=True):
-        assert got.status == status, f"{command}: {got.status.name}, expected {status.name}"
-    assert [await bench.read(m.DEVICE_BASE + m.DEVICE_STRIDE + at) for at in (0, 8)] == before
-    assert await bench.read(m.STAT_COMMAND_ERRORS_OFFSET) == len(wrong)
-    # And everything still works.
-    await bench.must(
-        Command(Opcode.FREE, 1, nr=2, arg0=1), Command(Opcode.SWAPOFF_BEGIN, 1), Command(Opcode.SWAPOFF, 1)
-    )
-    await bench.must(*on)
-    await bench.no_faults([1])
-
-
-@cocotb.test()
-async def no_space_is_an_answer_and_no_error(dut):
-    bench = await Bench.start(dut)
-    done = await bench.do(Command(Opcode.ALLOC))
-    assert (done.status, done.slot, done.type) == (Status.NO_SPACE, 0, 0)
-    assert await bench.read(m.STAT_COMMAND_ERRORS_OFFSET) == 0
-    assert await bench.read(m.STAT_ALLOC_FAIL_OFFSET) == 1
-
-
-@cocotb.test()
 async def bad_slots_are_marked_between_prepare_and_swapon(dut):
+    """A whole cluster of them, too; no bad slot is allocated."""
     bench = await Bench.start(dut)
-    await bench.must(prepare(0, 1000, 0, SSD))
-    for command, status in (
-        (Command(Opcode.MARK_BAD, 0, nr=2, arg0=5), Status.OK),
-        (Command(Opcode.MARK_BAD, 0, nr=2, arg0=6), Status.BAD_RANGE),
-        (Command(Opcode.MARK_BAD, 0, nr=1, arg0=0), Status.BAD_RANGE),
-        (Command(Opcode.MARK_BAD, 0, nr=2, arg0=511), Status.BAD_RANGE),
-        (Command(Opcode.MARK_BAD, 0, nr=1, arg0=1000), Status.BAD_RANGE),
-        (Command(Opcode.MARK_BAD, 0, nr=488, arg0=512), Status.OK),
-        (Command(Opcode.SWAPON, 0), Status.OK),
-    ):
-        got = await bench.status_of(command)
-        assert got == status, f"{command}: {got.name}"
+    lines = [
+        Expected(prepare(0, 1000, 0, SSD), Status.OK),
+        Expected(Command(Opcode.MARK_BAD, 0, nr=2, arg0=5), Status.OK),
+        Expected(Command(Opcode.MARK_BAD, 0, nr=2, arg0=6), Status.BAD_RANGE),
+        Expected(Command(Opcode.MARK_BAD, 0, nr=488, arg0=512), Status.OK),
+        Expected(Command(Opcode.SWAPON, 0), Status.OK),
+    ]
+    lines += [Expected(Command(Opcode.ALLOC), Status.OK, slot) for slot in range(1, 512) if slot not in (5, 6)]
+    lines += [Expected(Command(Opcode.ALLOC), Status.NO_SPACE), Expected(Command(Opcode.CHECK, 0), Status.OK)]
+    bench.script.give(lines)
+    await bench.play()
     state = await bench.read(m.DEVICE_BASE + m.DEVICE_STATE_OFFSET)
-    assert m.DEVICE_STATE_USED.get(state) == 1 + 2 + 512
-    done = await bench.run(*[Command(Opcode.ALLOC)] * 512)
-    got = [d.slot for d in done if d.status == Status.OK]
-    assert got == [slot for slot in range(1, 512) if slot not in (5, 6)]
-    state = await bench.read(m.DEVICE_BASE + m.DEVICE_STATE_OFFSET)
+    assert m.DEVICE_STATE_USED.get(state) == 2 * 512
     assert not m.DEVICE_STATE_AVAILABLE.get(state)
-    await bench.no_faults([0])
 
 
 @cocotb.test()
 async def the_device_table_shows_a_device_through_its_life(dut):
+    bench, model = await Bench.start(dut), Allocator(SIZES.devices, SIZES.cpus, SIZES.clusters)
+    device = (3, 4321, 77, SSD, -5)
+    for command, does, free in (
+        (prepare(*device), lambda: model.prepare(*device), 0),
+        (Command(Opcode.SWAPON, 3), lambda: model.swapon(3), 4320),
+        (Command(Opcode.SWAPOFF_BEGIN, 3), lambda: model.swapoff_begin(3), 0),
+        (Command(Opcode.SWAPON, 3), lambda: model.swapon(3), 4320),
+        (Command(Opcode.SWAPOFF_BEGIN, 3), lambda: model.swapoff_begin(3), 0),
+        (Command(Opcode.SWAPOFF, 3), lambda: model.swapoff(3), 0),
+    ):
+        engine_state.device_table(bench.script, model, SIZES)
+        bench.script.give([Expected(command, does())])
+        bench.script.read(m.USAGE_OFFSET, m.USAGE_SLOTS.put(free))
+    engine_state.device_table(bench.script, model, SIZES)
+    await bench.play()
+
+
+class Page:
+    """A CPU's register page and its driver's half of the sequence numbers."""
+
+    def __init__(self, bench: Bench, cpu: int) -> None:
+        """Take over the page of a CPU; nothing was asked yet."""
+        self.bench = bench
+        self.base = m.CPU_PAGE_BASE + cpu * m.CPU_PAGE_STRIDE
+        self.seq = 0
+
+    async def ask(self, opcode: int, order: int = 0, type_: int = 0, nr: int = 0, slot: int = 0) -> int:
+        """Ask, now and then as if replies had been lost, and return the RESPONSE of exactly this request."""
+        bench = self.bench
+        self.seq = self.seq % 0xFFFF + 1
+        word = (
+            m.CPU_PAGE_REQUEST_OPCODE.put(opcode)
+            | m.CPU_PAGE_REQUEST_ORDER.put(order)
+            | m.CPU_PAGE_REQUEST_TYPE.put(type_)
+            | m.CPU_PAGE_REQUEST_NR.put(nr)
+            | m.CPU_PAGE_REQUEST_SEQ.put(self.seq)
+        )
+
+        async def answered() -> bool:
+            self.response = await bench.read(self.base + m.CPU_PAGE_RESPONSE_OFFSET)
+            busy = m.CPU_PAGE_RESPONSE_BUSY.get(self.response)
+            return not busy and m.CPU_PAGE_RESPONSE_SEQ.get(self.response) == self.seq
+
+        for _ in range(bench.rng.choice((1, 1, 1, 2, 3))):
+            await bench.write(self.base + m.CPU_PAGE_ARG_OFFSET, slot)
+            await bench.write(self.base + m.CPU_PAGE_REQUEST_OFFSET, word)
+            await bench.until(answered, f"request {self.seq} is not answered", every=1)
+        return self.response
+
+
+@cocotb.test()
+async def all_cpus_and_the_ring_at_once_never_share_a_slot(dut):
+    """Four pages and the ring work at the same time; who comes first is open, so slots are followed with sets."""
     bench = await Bench.start(dut)
-    at = m.DEVICE_BASE + 3 * m.DEVICE_STRIDE
+    setup = []
+    for type_ in range(3):
+        setup += [prepare(type_, 1400, 3 * type_, SSD, priority=type_ // 2), Command(Opcode.SWAPON, type_)]
+    await bench.must(*setup)
+    held: dict[tuple[int, int], int] = {}
 
-    async def seen():
-        state = await bench.read(at + m.DEVICE_STATE_OFFSET)
-        fields = (m.DEVICE_STATE_CLAIMED, m.DEVICE_STATE_WRITEOK, m.DEVICE_STATE_AVAILABLE)
-        return [field.get(state) for field in fields]
+    def got(type_: int, slot: int, order: int) -> None:
+        for offset in range(slot, slot + (1 << order)):
+            assert (type_, offset) not in held, f"slot {offset} of device {type_} was given twice"
+            held[type_, offset] = order
+        assert slot % (1 << order) == 0
+        assert 0 < slot <= 1400 - (1 << order)
 
-    assert await seen() == [0, 0, 0]
-    await bench.must(prepare(3, 4321, 77, SSD, priority=-5))
-    assert await seen() == [1, 0, 0]
-    assert await bench.read(at) == m.DEVICE_SIZE_PAGES.put(4321) | m.DEVICE_SIZE_BASE.put(77)
-    state = await bench.read(at + m.DEVICE_STATE_OFFSET)
-    assert m.DEVICE_STATE_PRIORITY.get(state) == -5 & 0xFFFF
-    assert m.DEVICE_STATE_USED.get(state) == 1 + 9 * 512 - 4321
-    assert m.USAGE_SLOTS.get(await bench.read(m.USAGE_OFFSET)) == 0
-    await bench.must(Command(Opcode.SWAPON, 3))
-    assert await seen() == [1, 1, 1]
-    assert m.USAGE_SLOTS.get(await bench.read(m.USAGE_OFFSET)) == 4320
-    await bench.must(Command(Opcode.SWAPOFF_BEGIN, 3))
-    assert await seen() == [1, 0, 0]
-    assert m.USAGE_SLOTS.get(await bench.read(m.USAGE_OFFSET)) == 0
-    await bench.must(Command(Opcode.SWAPON, 3))
-    assert await seen() == [1, 1, 1]
-    await bench.must(Command(Opcode.SWAPOFF_BEGIN, 3), Command(Opcode.SWAPOFF, 3))
-    assert await seen() == [0, 0, 0]
+    async def one_cpu(cpu: int) -> None:
+        page, mine = Page(bench, cpu), []
+        for _ in range(60):
+            order = bench.rng.choice((0, 0, 0, 2, 4, 9))
+            response = await page.ask(Opcode.ALLOC, order=order)
+            if m.CPU_PAGE_RESPONSE_STATUS.get(response) == Status.OK:
+                type_, slot = m.CPU_PAGE_RESPONSE_TYPE.get(response), m.CPU_PAGE_RESPONSE_SLOT.get(response)
+                got(type_, slot, order)
+                mine.append((type_, slot, order))
+            if len(mine) > 8:
+                type_, slot, order = mine.pop(bench.rng.randrange(len(mine)))
+                for offset in range(slot, slot + (1 << order)):
+                    del held[type_, offset]
+                response = await page.ask(Opcode.FREE, type_=type_, nr=1 << order, slot=slot)
+                assert m.CPU_PAGE_RESPONSE_STATUS.get(response) == Status.OK
+
+    async def the_ring() -> None:
+        for _ in range(40):
+            done = await bench.run(*[Command(Opcode.ALLOC, order=1)] * 3)
+            for completion in done:
+                if completion.status == Status.OK:
+                    got(completion.type, completion.slot, 1)
+
+    await Combine(*[cocotb.start_soon(one_cpu(cpu)) for cpu in range(4)], cocotb.start_soon(the_ring()))
+    await bench.idle()
+    for type_ in range(3):
+        state = await bench.read(m.DEVICE_BASE + type_ * m.DEVICE_STRIDE + m.DEVICE_STATE_OFFSET)
+        mine = sum(owner == type_ for owner, _ in held)
+        assert m.DEVICE_STATE_USED.get(state) == mine + 1 + 3 * 512 - 1400
+    await bench.no_faults(range(3))

@@ -7,21 +7,21 @@ import json
 import os
 import random
 import statistics
-from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import cocotb
 from cocotb.triggers import ClockCycles, FallingEdge
-from hwswap.model.grants import ENTRY, DeviceEntry, Grant, Grants, Lines, Placement, free_units, ring_place, span
-from hwswap.model.marks import WORDS, Arrays, Scanner, Summary, Word, change, mark
+from hwswap.model.grant_rules import all_entries_are_there, orders_with_room
+from hwswap.model.grants import DeviceEntry, Grants, Lines, Placement, ring_place
+from hwswap.model.marks import Arrays, Scanner, Summary, Word, change, mark
 from hwswap.model.rows import ALL, ORDERS, SLOTS
-from hwswap.model.steering import Host
+from hwswap.model.steering import Host, fit
+from hwswap.stimulus.grant_work import USED_ORDERS, Work, finish
 from hwswap_map import Flag
 
-from cases.grants_bench import BUILDER, RINGS, Bench, entry_at
-from cases.grants_work import USED_ORDERS, Work, finish
+from cases.grants_bench import RINGS, Bench
+from cases.grants_watch import Watch
 
 SEED = int(os.environ["HWSWAP_SEED"])
 CLUSTERS = int(os.environ["HWSWAP_CLUSTERS"])
@@ -59,20 +59,25 @@ def known(dut: Any, cluster: int) -> tuple[Summary, int]:
     return Summary(Word(order, Flag(list_), epoch), run - 1), refs
 
 
-def devices_of(placement: Placement, rng: random.Random) -> tuple[Arrays, LoggedLines, Host, Work]:
-    """Make memory and a host that works on it."""
+def begin(dut: Any, placement: Placement, rng: random.Random) -> tuple[Arrays, LoggedLines, Host, Work, Bench]:
+    """Make memory, a host that works on it, and a bench of the pace."""
     arrays, lines = Arrays(CLUSTERS), LoggedLines(CPUS)
     lines.log = []
     host = Host(arrays, lines, placement, stash=100)
-    return arrays, lines, host, Work(host, rng)
-
-
-async def in_step(dut: Any, placement: Placement, phases: int) -> None:
-    """Let host, scan and builder work one after the other; all that the engine writes is what the golden model does."""
-    rng = random.Random(SEED)
-    arrays, lines, host, work = devices_of(placement, rng)
     bench = Bench(dut, arrays, lines, rng, placement)
     bench.eager, bench.latency = EAGER, LATENCY
+    return arrays, lines, host, Work(host, rng), bench
+
+
+@cocotb.parametrize((("placement", "phases"), [(Placement.INDEXED, 25), (Placement.OPEN, 8)]))
+@cocotb.test()
+async def same_grants(dut, placement: Placement, phases: int):
+    """Let host, scan and builder work one after the other: all that the engine writes, the golden model does, in order.
+
+    With placement OPEN a pass that finds nothing takes ten times as long.
+    """
+    rng = random.Random(SEED)
+    arrays, lines, host, work, bench = begin(dut, placement, rng)
     await bench.start(pause=rng.randrange(4))
     # A copy of all that the engine sees, for the golden model.
     mirror, shadow = Arrays(CLUSTERS), LoggedLines(CPUS)
@@ -82,7 +87,7 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
     scan, steps = scanner.steps(), golden.steps()
     epoch = 0
     written = 0
-    # As in anything_goes(): some seeds, as 860968366 and 780472319, come to few grants, and so have more phases.
+    # As in legal_grants(): some seeds, as 860968366 and 780472319, come to few grants, and so have more phases.
     for phase in range(6 * phases):
         if phase >= phases and written > 40 * phases / 10:
             break
@@ -109,10 +114,9 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
         if rng.random() < 0.1:
             finish(host.cpu_gone(rng.randrange(CPUS)))
         # Work
-        favourite = rng.choice(USED_ORDERS)
+        work.favourite = rng.choice(USED_ORDERS)
         for _ in range(rng.choice((5, 40, 300))):
-            order = favourite if rng.random() < 0.7 else rng.choice(USED_ORDERS)
-            order, operation = work.begin(rng.randrange(CPUS), order)
+            order, operation = work.begin(rng.randrange(CPUS), work.order())
             work.ended(order, finish(operation))
         if rng.random() < 0.1:
             lines.head[rng.randrange(CPUS)][rng.randrange(ORDERS)] += 100
@@ -163,150 +167,23 @@ async def in_step(dut: Any, placement: Placement, phases: int) -> None:
     cocotb.log.info("%d words of entries in %d phases, %d cycles", written, run, bench.cycle)
 
 
+@cocotb.parametrize(placement=[Placement.INDEXED, Placement.OPEN])
 @cocotb.test()
-async def same_grants_indexed(dut):
-    """With all quiet, the engine writes what the golden model writes, in that order: placement INDEXED."""
-    await in_step(dut, Placement.INDEXED, 25)
+async def legal_grants(dut, placement: Placement):
+    """Let host, scan and builder do what they like at any time: all grants are legal, and nothing is lost.
 
-
-@cocotb.test()
-async def same_grants_open(dut):
-    """The same with placement OPEN, where a pass that finds nothing takes ten times as long."""
-    await in_step(dut, Placement.OPEN, 8)
-
-
-class Watch:
-    """Looks at each grant that the engine writes, while host and engine are at work.
-
-    Attributes:
-        last: of each cluster, the bitmap that the builder has read last, a word at a time.
-        words: of each cluster, the words that the scan has read last; the index may have any of these still.
-        tails: entries written, by CPU and order.
+    Devices come, go and change priority.
     """
-
-    def __init__(self, bench: Bench, host: Host) -> None:
-        """Begin to look."""
-        self.bench = bench
-        self.host = host
-        self.placement = bench.placement
-        self.last = defaultdict(lambda: [0] * WORDS)
-        self.words: dict[int, list[int]] = defaultdict(list)
-        self.tails: dict[tuple[int, int], int] = defaultdict(int)
-        self.entries: dict[int, DeviceEntry] = {}
-        self.granted = self.taken_back = 0
-        bench.memory.on_entry = self.entry
-        bench.memory.on_bitmap = self.bitmap
-        bench.memory.on_word = self.word
-
-    def bitmap(self, client: int, cluster: int, number: int, value: int) -> None:
-        """Keep what the builder reads."""
-        if client == BUILDER:
-            self.last[cluster][number] = value
-
-    def word(self, cluster: int, value: int) -> None:
-        """Keep what the scan reads."""
-        self.words[cluster] = [*self.words[cluster][-3:], value]
-
-    def entry(self, place: int, word1: int) -> None:
-        """Look at an entry when its second word is there."""
-        lines = self.bench.memory.lines
-        ring, at = divmod(place, ENTRY << lines.log2)
-        cpu, order = divmod(ring, ORDERS)
-        tail = self.tails[cpu, order]
-        if not word1 >> 62 & 1:
-            # Taken back: in its place with its phase, so that the host finds it.
-            index = next(i for i in range(tail - (1 << lines.log2), tail) if i % (1 << lines.log2) == at // ENTRY)
-            assert entry_at(lines, place, index) == Grant(0, 0, 0, order, 0, valid=False)
-            self.taken_back += 1
-            return
-        assert ring_place(cpu, order, tail, lines.log2) == place, "an entry is not the next one of its ring"
-        grant = entry_at(lines, place, tail)
-        assert grant is not None, "an entry has the phase of another lap"
-        self.tails[cpu, order] = tail + 1
-        self.granted += 1
-        self.legal(grant, order)
-        self.alone((cpu, order))
-
-    def legal(self, grant: Grant, order: int) -> None:
-        """See whether a grant is what the specification allows."""
-        entry = self.entries[grant.type]
-        assert entry.live
-        assert entry.serves(order)
-        assert (grant.order, grant.epoch) == (order, entry.epoch)
-        number, slot = divmod(grant.slot, SLOTS)
-        assert 0 <= number < entry.clusters
-        assert grant.slot % span(order) == 0
-        cluster = entry.base + number
-        used = sum(word << 64 * i for i, word in enumerate(self.last[cluster]))
-        assert grant.mask == free_units(used, order, slot)
-        assert grant.mask
-        assert any(self.allowed(Word.unpack(word), entry, order) for word in self.words[cluster])
-
-    def allowed(self, word: Word, entry: DeviceEntry, order: int) -> bool:
-        """Tell whether a cluster of this word may serve an order."""
-        if word.epoch != entry.epoch:
-            return False
-        if word.list == Flag.FREE:
-            return True
-        if word.list not in (Flag.NONFULL, Flag.FRAG) or order == ORDERS - 1:
-            return False
-        return self.placement is Placement.OPEN or order in (0, word.order)
-
-    def offered(self, type_: int | None = None) -> list[tuple[tuple[int, int], Grant]]:
-        """Return the grants that no CPU has popped and none would skip, of a device or all."""
-        lines = self.bench.memory.lines
-        found = []
-        for (cpu, order), tail in self.tails.items():
-            for index in range(lines.head[cpu][order], tail):
-                grant = lines.entry(cpu, order, index)
-                if grant is not None and grant.valid and type_ in (None, grant.type):
-                    found.append(((cpu, order), grant))
-        return found
-
-    def alone(self, only: tuple[int, int] | None = None) -> None:
-        """Of grants on offer and masks in use, no slot is in two, and no cluster has two owners."""
-        parts = [(owner, grant.type, grant.slot, grant.mask) for owner, grant in self.offered()]
-        parts += [
-            ((cpu, order), held.type, held.slot, held.mask)
-            for cpu, per_cpu in enumerate(self.host.cpus)
-            for order, held in per_cpu.masks.items()
-        ]
-        owners: dict[tuple[int, int], tuple[int, int]] = {}
-        taken: dict[tuple[int, int], int] = {}
-        for owner, type_, slot, mask in parts:
-            cluster = type_, slot // SLOTS
-            assert owners.setdefault(cluster, owner) == owner, f"cluster {cluster} has two owners, {only} is one"
-            bits = sum((1 << (1 << owner[1])) - 1 << (i << owner[1]) for i in range(64) if mask >> i & 1)
-            bits <<= slot % SLOTS
-            assert not taken.get(cluster, 0) & bits, "a slot is granted twice"
-            taken[cluster] = taken.get(cluster, 0) | bits
-
-
-async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
-    """Let host, scan and builder all work at once, with devices that come, go and change priority."""
+    phases = 24
     rng = random.Random(SEED)
-    arrays, lines, host, work = devices_of(placement, rng)
-    bench = Bench(dut, arrays, lines, rng, placement)
-    bench.eager, bench.latency = EAGER, LATENCY
+    arrays, _, host, work, bench = begin(dut, placement, rng)
     watch = Watch(bench, host)
-    operations: dict[int, tuple[int, Iterator[str]]] = {}
-    pace = {"load": 0.0, "steps": 0.5}
-    favourite = 0
+    pace = 0.5
 
     def each() -> None:
         """Let some stores of the host become visible."""
-        while rng.random() < pace["steps"]:
-            cpu = rng.randrange(CPUS)
-            if cpu not in operations:
-                if rng.random() >= pace["load"]:
-                    return
-                operations[cpu] = work.begin(cpu, favourite if rng.random() < 0.7 else rng.choice(USED_ORDERS))
-            order, steps = operations[cpu]
-            try:
-                next(steps)
-            except StopIteration as end:
-                del operations[cpu]
-                work.ended(order, end.value)
+        while rng.random() < pace and work.step(rng.randrange(CPUS)):
+            pass
 
     bench.each = each
     await bench.start(pause=rng.randrange(8))
@@ -315,10 +192,10 @@ async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
     epoch = 0
 
     async def all_ended() -> None:
-        load, pace["load"] = pace["load"], 0.0
-        pace["steps"] = 0.5
-        await bench.until(lambda: not operations)
-        pace["load"] = load
+        """Let all operations end, and none begin."""
+        nonlocal pace
+        work.load, pace = 0.0, 0.5
+        await bench.until(lambda: not work.operations)
 
     # Some seeds come to few grants, as with idle cycles and back-pressure 582793984 and 346834966: then there are more
     # phases, up to six times as many. That is no retry: the same simulation goes on, and all that it has done counts.
@@ -326,8 +203,8 @@ async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
         if phase >= phases and watch.granted > 10 * phases / 4:
             break
         run = phase + 1
-        favourite = rng.choice(USED_ORDERS)
-        pace["load"], pace["steps"] = rng.choice((0.05, 0.3, 0.9)), rng.choice((0.02, 0.1, 0.6))
+        work.favourite = rng.choice(USED_ORDERS)
+        work.load, pace = rng.choice((0.05, 0.3, 0.9)), rng.choice((0.02, 0.1, 0.6))
         await ClockCycles(dut.clock, rng.choice((100, 1000, 2500)))
         type_ = rng.choice(sorted(BASES))
         if type_ not in host.devices:
@@ -343,7 +220,6 @@ async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
                     await FallingEdge(dut.clock)
         elif rng.random() < 0.5:
             await all_ended()
-            pace["load"] = 0.0
             device = host.devices[type_]
             gone = rng.random() < 0.5
             if gone:
@@ -360,13 +236,11 @@ async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
         elif rng.random() < 0.3:
             cpu = rng.randrange(CPUS)
             await all_ended()
-            pace["load"] = 0.0
             finish(host.cpu_gone(cpu))
             await bench.passed(3)
             assert not any(owner[0] == cpu for owner, _ in watch.offered()), "a CPU that is gone is offered something"
         if phase % 4 == 3:
             await all_ended()
-            pace["load"] = 0.0
             finish(host.drop_masks(lambda *_: True))
             await bench.went_round(3)
             assert arrays.quiet(), "a mark is left"
@@ -388,38 +262,15 @@ async def anything_goes(dut: Any, placement: Placement, phases: int) -> None:
 
 def settled(dut: Any, host: Host, watch: Watch, placement: Placement) -> None:
     """With all quiet and no mask in use, the engine knows of each cluster what the host does, and NO_RUN is right."""
-    found = set()
     for device in host.devices.values():
         for number, cluster in enumerate(device.clusters):
             summary, _ = known(dut, device.entry.base + number)
-            run = max((k for k in range(ORDERS) if any(fits(cluster.used, k))), default=-1)
+            run = max((k for k in range(ORDERS) if fit(cluster.used, k, 0) >= 0), default=-1)
             assert summary == Summary(Word(cluster.order, cluster.list, device.entry.epoch), run)
-            found |= {
-                k for k in range(run + 1) if device.entry.serves(k) and watch.allowed(summary.word, device.entry, k)
-            }
+    found = orders_with_room(host, placement)
     lines = watch.bench.memory.lines
     assert lines.no_run == sum(1 << k for k in range(ORDERS) if k not in found)
-    for (cpu, order), tail in watch.tails.items():
-        for index in range(lines.head[cpu][order], tail):
-            assert lines.entry(cpu, order, index) is not None, "an entry has the wrong phase"
-
-
-def fits(used: int, order: int) -> Iterator[bool]:
-    """Tell of each aligned block of 2^order slots whether it is free."""
-    size = 1 << order
-    return (not used >> at & (1 << size) - 1 for at in range(0, SLOTS, size))
-
-
-@cocotb.test()
-async def legal_grants_indexed(dut):
-    """While host and engine do what they like at any time, all grants are legal, and nothing is lost: INDEXED."""
-    await anything_goes(dut, Placement.INDEXED, 24)
-
-
-@cocotb.test()
-async def legal_grants_open(dut):
-    """The same with placement OPEN."""
-    await anything_goes(dut, Placement.OPEN, 24)
+    all_entries_are_there(lines, watch.tails)
 
 
 async def mark_to_grant(dut: Any, alone: bool) -> list[int]:
@@ -460,9 +311,14 @@ async def mark_to_grant(dut: Any, alone: bool) -> list[int]:
     return cycles
 
 
-async def measured(dut: Any, name: str, alone: bool) -> None:
-    """Measure, and leave the result in a file."""
-    cycles = sorted(await mark_to_grant(dut, alone))
+@cocotb.parametrize(name=["alone", "among-others"])
+@cocotb.test()
+async def cycles_from_a_mark_to_its_grant(dut, name: str):
+    """How long it takes from a mark to the grant that follows from it, at MEASURED_LATENCY; the result is in a file.
+
+    Alone, or with three clusters more marked at once, that are read first or later.
+    """
+    cycles = sorted(await mark_to_grant(dut, name == "alone"))
     result = {
         "clusters": CLUSTERS,
         "latency": MEASURED_LATENCY,
@@ -474,15 +330,3 @@ async def measured(dut: Any, name: str, alone: bool) -> None:
     cocotb.log.info("cycles from mark to grant, %s, %d clusters, %d CPUs: %s", name, CLUSTERS, CPUS, result)
     # A round reads all of GROUP, 64 bytes at a time.
     assert cycles[-1] < 2000 + 40 * max(0, MEASURED_LATENCY - 16) + CLUSTERS // 64 // 64 * (MEASURED_LATENCY + 40)
-
-
-@cocotb.test()
-async def cycles_from_a_mark_to_its_grant(dut):
-    """How long it takes from a mark to the grant that follows from it, at MEASURED_LATENCY."""
-    await measured(dut, "alone", alone=True)
-
-
-@cocotb.test()
-async def cycles_from_a_mark_among_others(dut):
-    """The same with three clusters more marked at once, that are read first or later."""
-    await measured(dut, "among-others", alone=False)

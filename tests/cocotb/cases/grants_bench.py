@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host memory as the golden model has it, behind the AXI master of the engine of marks and grants.
+"""Host memory as the golden model has it, at the AXI master of the engine of marks and grants.
 
 A word is read when its beat is given, and written when its beat has come, so that what the host stores in between is
 between. Waiting is random; reads of different identifiers overtake each other.
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import cocotb
+import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from hwswap.model.grants import ENTRY, DeviceEntry, Grant, Lines, Placement, ring_place
+from hwswap.model.grant_memory import GrantMemory
+from hwswap.model.grants import DeviceEntry, Grant, Lines, Placement, ring_place
 from hwswap.model.marks import WORDS, Arrays
-from hwswap.model.rows import ORDERS
-
-MASK = (1 << 64) - 1
+from hwswap.model.rows import runs
 
 GROUPS = 0x0000_1234_5678_9000
 DIRTY = 0x0000_0BAD_0001_0040
@@ -30,78 +30,58 @@ CPU_LINES = 0x0000_3000_0000_0FC0
 ENGINE_LINE = 0x0000_0000_0001_0FC0
 RINGS = 0x0000_4000_0000_0F80
 
-WANT, HEAD = 1, 2
-"""Words of a CPU line: WANT, and the first of those with HEAD."""
-
 SCANNER, BUILDER = 0, 1
 """Clients of the engine's bus, in the upper bits of an identifier."""
 
 
-class Memory:
-    """The arrays and lines of the golden model at bus addresses."""
+class Memory(GrantMemory):
+    """The arrays and lines of the golden model at bus addresses.
+
+    Attributes:
+        writes: address and value of each word that the builder has written.
+        client: whose access it is.
+    """
 
     def __init__(self, arrays: Arrays, lines: Lines) -> None:
         """Show these."""
-        self.arrays = arrays
-        self.lines = lines
+        super().__init__(arrays, lines)
         self.writes: list[tuple[int, int]] = []
-        self.on_entry: Callable[[int, int], None] = lambda place, value: None
-        self.on_bitmap: Callable[[int, int, int, int], None] = lambda client, cluster, number, value: None
-        self.on_word: Callable[[int, int], None] = lambda cluster, value: None
+        self.client = SCANNER
+        self.zones = {
+            "group": range(GROUPS, GROUPS + len(arrays.group)),
+            "dirty": range(DIRTY, DIRTY + arrays.clusters),
+            "word": range(CLUSTER_WORDS, CLUSTER_WORDS + 4 * arrays.clusters),
+            "line": range(CPU_LINES, CPU_LINES + m.MEM_GRANT_LINE_BYTES * lines.cpus),
+            "no_run": range(ENGINE_LINE, ENGINE_LINE + 8),
+            "ring": range(RINGS, RINGS + ring_place(lines.cpus, 0, 0, lines.log2)),
+        }
+
+    def part(self, address: int) -> tuple[str, int]:
+        """Return the part that an address is in, and the offset there."""
+        chunk, at = divmod(address - BITMAPS, APART)
+        if at < CHUNK and 0 <= (at := chunk * CHUNK + at) < 8 * WORDS * self.arrays.clusters:
+            return "bitmap", at
+        for name, zone in self.zones.items():
+            if address in zone:
+                return name, address - zone.start
+        raise AssertionError(f"nothing is at {address:#x}")
 
     def read(self, address: int, client: int) -> int:
         """Return the word of 64 bits at an address; tell who listens."""
-        arrays, lines = self.arrays, self.lines
-        for base, array in ((GROUPS, arrays.group), (DIRTY, arrays.dirty)):
-            if 0 <= (at := address - base) < len(array):
-                assert client == SCANNER
-                return int.from_bytes(array[at : at + 8], "little")
-        if 0 <= (at := (address - CLUSTER_WORDS) // 4) < arrays.clusters:
-            assert client == SCANNER
-            for cluster in (at, at + 1):
-                self.on_word(cluster, arrays.word[cluster])
-            return arrays.word[at] | arrays.word[at + 1] << 32
-        chunk, place = divmod(address - BITMAPS, APART)
-        if place < CHUNK and 0 <= (at := (chunk * CHUNK + place) // 8) < arrays.clusters * WORDS:
-            cluster, number = divmod(at, WORDS)
-            value = arrays.bitmap[cluster][number]
-            self.on_bitmap(client, cluster, number, value)
-            return value
-        cpu, word = divmod((address - CPU_LINES) // 8, 8)
-        assert 0 <= cpu < lines.cpus, f"nothing is at {address:#x}"
-        assert client == BUILDER
-        if word == WANT:
-            return lines.want[cpu] | MASK & ~((1 << ORDERS) - 1)
-        if word >= HEAD and 2 * (word - HEAD) < ORDERS:
-            low, high = lines.head[cpu][2 * (word - HEAD) : 2 * (word - HEAD) + 2]
-            return low | high << 32
-        return MASK
+        name, at = self.part(address)
+        assert name == "bitmap" or client == (BUILDER if name == "line" else SCANNER)
+        self.client = client
+        return int.from_bytes(self.load(name, at, 8), "little")
 
     def write(self, address: int, data: int, strb: int, client: int) -> None:
         """Store the bytes of a word that are strobed."""
-        if not strb:
-            return
-        arrays, lines = self.arrays, self.lines
-        for base, array in ((GROUPS, arrays.group), (DIRTY, arrays.dirty)):
-            if 0 <= (at := address - base) < len(array):
-                assert client == SCANNER
-                assert data == 0
-                for i in range(8):
-                    if strb >> i & 1:
-                        assert array[at + i], "a byte is cleared that was 0"
-                        array[at + i] = 0
-                return
-        assert client == BUILDER
-        assert strb == 0xFF
-        self.writes.append((address, data))
-        if address == ENGINE_LINE:
-            lines.no_run = data
-            return
-        place = address - RINGS
-        assert 0 <= place < ring_place(lines.cpus, 0, 0, lines.log2), f"nothing is at {address:#x}"
-        lines.words[place] = data
-        if place % ENTRY:
-            self.on_entry(place - 8, data)
+        name, at = self.part(address)
+        marks = name in ("group", "dirty")
+        assert client == (SCANNER if marks else BUILDER) or not strb
+        for first, length in runs(strb):
+            self.store(name, at + first, data.to_bytes(8, "little")[first : first + length])
+        if strb and not marks:
+            self.writes.append((address, data))
 
 
 @dataclass

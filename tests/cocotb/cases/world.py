@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host with everything that an engine's masters read and write, each thing in a zone of its own, and work for each.
 
-A work makes its master move the zone's first and last beat, and looks whether what comes of it is right.
+A work makes its master move the zone's first and last beat, and looks whether what comes of it is right: swap tables by
+the golden model, grants one by one.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,15 +11,19 @@ from dataclasses import dataclass
 import hwswap_map as m
 from cocotb.triggers import Lock
 from cocotbext.axi.sparse_memory import SparseMemory
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
-from hwswap.model.grants import Grant, ring_place
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.grants import DeviceEntry, Grant, ring_place
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.marks import Word
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.model.table_words import ANY, FLAGS, KINDS, folio_word, kind_of, shadow_word
+from hwswap.model.table_words import ANY, folio_word, kind_of, shadow_word
+from hwswap.stimulus import engine_state
+from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.table_commands import Places
 from hwswap_map import Flag, Opcode, Status
 
-from cases.bench import ADDRESSES, TIMEOUT_CYCLES, Bench, Completion, Layout
+from cases.bench import ADDRESSES, Bench, Layout
+from cases.tabled import BenchTables
 
 SSD = BLKDEV | SOLIDSTATE
 PAGE = 4096
@@ -28,6 +33,9 @@ GIVEN = 9
 
 ALLOCATES, TABLED = 0, 3
 """The device that the core allocates of, and the one whose tables are searched."""
+
+DUMPED = 8
+"""Clusters of the first one: all are dumped."""
 
 FIRST, LAST = 1, 2
 """Devices of grants: the first cluster, for order 0, and the last ones, for order 9."""
@@ -58,7 +66,7 @@ def zones(clusters: int, cpus: int, ring_log2: int) -> dict[str, Zone]:
     return grants | {
         "commands": Zone(m.MEM_COMMAND_BYTES << RING_LOG2, register=m.CMD_BASE_OFFSET),
         "completions": Zone(m.MEM_COMPLETION_BYTES << RING_LOG2, register=m.CPL_BASE_OFFSET),
-        "dump": Zone(2 * m.MEM_CLUSTER_STATE_BYTES, 8),
+        "dump": Zone(DUMPED * m.MEM_CLUSTER_STATE_BYTES, 8),
         "source": Zone(8 * GIVEN),
         "table": Zone(PAGE, PAGE),
         "bitmap": Zone(SLOTS // 8),
@@ -110,8 +118,9 @@ class World:
         world = await cls.of(bench)
         world.at |= places
         bench.memory.bytes = SparseMemory(1 << 64)
-        bench.size_log2, bench.tail, bench.taken = RING_LOG2, 0, 0
+        bench.size_log2 = RING_LOG2
         bench.layout = Layout(*(world.at[name] for name in ("commands", "completions", "dump")))
+        bench.new_rings()
         for name, zone in world.zones.items():
             if zone.register is not None:
                 low = bench.rng.randrange(1, zone.align) if low_bits else 0
@@ -131,32 +140,31 @@ class World:
 
     async def begin_tables(self) -> None:
         """Bring the core's devices on; the first cluster of one gets a table, with words of many kinds."""
-        rng, memory = self.bench.rng, self.bench.memory
-        await self.bench.must(
-            prepare(ALLOCATES, 8 * SLOTS, 0, SSD),
-            Command(Opcode.SWAPON, ALLOCATES),
-            prepare(TABLED, 10 * SLOTS, 16, SSD),
+        bench, rng, model = self.bench, self.bench.rng, Allocator()
+        allocates, tabled = (ALLOCATES, DUMPED * SLOTS, 0, SSD), (TABLED, 10 * SLOTS, 16, SSD)
+        bench.script.give(
+            [
+                Expected(prepare(*allocates), model.prepare(*allocates)),
+                Expected(Command(Opcode.SWAPON, ALLOCATES), model.swapon(ALLOCATES)),
+                Expected(prepare(*tabled), model.prepare(*tabled)),
+            ]
         )
+        await bench.play()
+        self.model = model
+        targets = [self.at[name] for name in ("bitmap", "range", "counts")]
+        places = Places([self.at["table"]], [self.at["source"]], targets)
+        self.tables = BenchTables(bench, model.devices, places, alone=False)
         draws = (lambda: shadow_word(rng.getrandbits(40)), lambda: folio_word(rng.getrandbits(40), rng.randrange(15)))
-        self.words = [rng.choice((*draws, int))() for _ in range(SLOTS)]
-        self.words[0], self.words[-1] = (draw() for draw in draws)
-        for slot, word in enumerate(self.words):
-            memory.put_word(self.at["table"] + 8 * slot, word)
-        memory.put_word(self.at["source"], self.at["table"])
-        await self.bench.must(Command(Opcode.TABLE_GIVE, TABLED, nr=1, arg0=0, arg2=self.at["source"]))
+        words = [rng.choice((*draws, int))() for _ in range(SLOTS)]
+        words[0], words[-1] = (draw() for draw in draws)
+        self.tables.put(self.at["table"], words)
+        self.tables.put(self.at["source"], [self.at["table"]])
+        await self.table(Opcode.TABLE_GIVE, "source", nr=1)
 
     async def reached(self, stage: str) -> None:
         """Do what is to be done at a stage."""
         if stage in self.stages:
             await self.stages.pop(stage)()
-
-    async def until(self, what: Callable[[], Awaitable[bool]], said: str) -> None:
-        """Wait for something."""
-        for _ in range(TIMEOUT_CYCLES // 500):
-            if await what():
-                return
-            await self.bench.cycles(20)
-        raise AssertionError(said)
 
     def load(self, zone: str, words: int) -> list[int]:
         """Return the first words of a zone."""
@@ -170,134 +178,88 @@ class World:
             await self.bench.must(*[Command(Opcode.NOP)] * (1 << RING_LOG2))
 
     async def dump(self) -> None:
-        """Have two clusters dumped; of the first one the header's slot is in use."""
+        """Have the clusters of a device checked and dumped."""
         async with self.asking:
-            states = await self.bench.dump(0, 2)
-        assert [state.bitmap for state in states] == [1, 0]
+            engine_state.clusters(self.bench.script, self.model, [ALLOCATES])
+            await self.bench.play()
 
-    async def do(self, command: Command) -> Completion:
-        """Have a command done, while nobody else asks for anything."""
+    async def table(self, opcode: Opcode, target: str | None = None, **fields: int) -> None:
+        """Do something with the table, while nobody else asks for anything; all is as the model has it."""
+        target_at = {"arg2": self.at[target]} if target else {}
         async with self.asking:
-            return await self.bench.do(command)
-
-    async def table(self, opcode: Opcode, target: str | None = None, **fields: int) -> int:
-        """Do something with the table, and return the result."""
-        target_at = self.at[target] if target else 0
-        done = await self.do(Command(opcode, TABLED, **({"arg2": target_at} | fields)))
-        assert done.status == Status.OK, f"{opcode.name}: {done}"
-        return done.result
-
-    def of_kind(self, kind: int) -> int:
-        """Return which words of the table are of a kind, a bit each."""
-        return sum(1 << slot for slot, word in enumerate(self.words) if kind_of(word) == kind)
+            answers = await self.tables.run(Command(opcode, TABLED, **(target_at | fields)))
+        assert answers[0].status == Status.OK
 
     async def lookups(self) -> None:
         """Look the table's first and last word up, by command."""
         for slot in (0, SLOTS - 1):
-            assert await self.table(Opcode.TABLE_LOOKUP, arg0=slot) == self.words[slot]
+            await self.table(Opcode.TABLE_LOOKUP, arg0=slot)
 
     async def register_lookups(self) -> None:
         """Look them up by register."""
-        for slot in (0, SLOTS - 1):
-            assert await self.look(TABLED, slot) == (Status.OK, self.words[slot])
-
-    async def look(self, type_: int, slot: int) -> tuple[Status, int]:
-        """Look a word up by register."""
-        bench, seq = self.bench, self.bench.rng.randrange(1, 1 << 16)
-
-        async def answered() -> bool:
-            self.info = await bench.read(m.LOOKUP_INFO_OFFSET)
-            return not m.LOOKUP_INFO_BUSY.get(self.info)
-
-        word = m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(type_) | m.LOOKUP_SEQ.put(seq)
         async with self.looking:
-            await bench.write(m.LOOKUP_OFFSET, word)
-            await self.until(answered, f"the lookup of slot {slot} is not answered")
-            return Status(m.LOOKUP_INFO_STATUS.get(self.info)), await bench.read(m.LOOKUP_ENTRY_OFFSET)
+            for slot in (0, SLOTS - 1):
+                self.tables.lookup(TABLED, slot)
+                await self.bench.play(commands=False)
 
     async def clear(self) -> None:
         """Let all words become shadows; their flags stay."""
         value = self.bench.rng.getrandbits(50) << 1 | 1
         await self.table(Opcode.TABLE_CLEAR, nr=SLOTS, arg0=ANY << 32, arg1=value)
-        self.words = [word & FLAGS | value for word in self.words]
-        assert self.load("table", SLOTS) == self.words
 
     async def scan(self) -> None:
         """Find a kind of word, with the bitmap of all."""
-        kind = kind_of(self.words[0])
+        kind = kind_of(self.tables.tables.words(TABLED, 0)[0])
         await self.table(Opcode.TABLE_SCAN, "bitmap", arg0=1 << kind << 32, arg1=SLOTS)
-        found = sum(word << 64 * i for i, word in enumerate(self.load("bitmap", SLOTS // 64)))
-        assert found == self.of_kind(kind)
 
     async def range(self) -> None:
         """See of what kind each word is."""
         await self.table(Opcode.TABLE_RANGE, "range", nr=SLOTS)
-        words = self.load("range", m.MEM_TABLE_RANGE_BYTES // 8)
-        for kind in range(KINDS):
-            part = words[8 * kind : 8 * kind + 8]
-            assert sum(word << 64 * i for i, word in enumerate(part)) == self.of_kind(kind)
-        assert m.MEM_TABLE_RANGE_HIGH_TABLE.get(words[m.MEM_TABLE_RANGE_HIGH_OFFSET // 8]) == 1
 
     async def count(self) -> None:
         """Count the words of each kind."""
         await self.table(Opcode.TABLE_COUNT, "counts", arg1=SLOTS)
-        assert self.load("counts", KINDS) == [self.of_kind(kind).bit_count() for kind in range(KINDS)]
 
     async def give(self) -> None:
         """Give clusters their tables, and take them away again."""
-        for number in range(GIVEN):
-            address = self.bench.rng.randrange(1, 1 << 50) << 12
-            self.bench.memory.put_word(self.at["source"] + 8 * number, address)
+        self.tables.put(self.at["source"], [self.bench.rng.randrange(1, 1 << 50) << 12 for _ in range(GIVEN)])
         await self.table(Opcode.TABLE_GIVE, "source", nr=GIVEN, arg0=SLOTS)
-        assert await self.table(Opcode.TABLE_TAKE, nr=GIVEN, arg0=SLOTS) == GIVEN
+        await self.table(Opcode.TABLE_TAKE, nr=GIVEN, arg0=SLOTS)
 
     # Marks and grants
 
     async def grants(self) -> None:
         """Bring devices on, mark their clusters, have grants made of them, and let the devices go."""
-        self.used = [self.bench.rng.getrandbits(64) | 1 for _ in range(SLOTS // 64)]
-        self.used = [word & ~(1 << self.bench.rng.randrange(1, 64)) for word in self.used]
+        bench = self.bench
+        self.used = [bench.rng.getrandbits(64) | 1 for _ in range(SLOTS // 64)]
+        self.used = [word & ~(1 << bench.rng.randrange(1, 64)) for word in self.used]
         first_of_last = self.clusters - LAST_CLUSTERS
-        await self.device(FIRST, 0, 1)
-        await self.device(LAST, first_of_last, LAST_CLUSTERS)
+        await bench.grant_device(DeviceEntry(FIRST, 0, 1, 0, FIRST))
+        await bench.grant_device(DeviceEntry(LAST, first_of_last, LAST_CLUSTERS, 0, LAST))
         for i, word in enumerate(self.used):
-            self.bench.memory.put_word(self.at["bitmaps"] + 8 * i, word)
+            bench.memory.put_word(self.at["bitmaps"] + 8 * i, word)
         self.mark(0, Word(0, Flag.NONFULL, FIRST))
         for cluster in range(first_of_last, self.clusters):
             self.mark(cluster, Word(0, Flag.FREE, LAST))
-        start = int(self.bench.dut.round.value)
+        start = int(bench.dut.round.value)
 
         async def served() -> bool:
-            return int(self.bench.dut.round.value) - start >= 2
+            return int(bench.dut.round.value) - start >= 2
 
-        await self.until(served, "the engine does not go round")
+        await bench.until(served, "the engine does not go round")
         assert not any(self.load("dirty", self.clusters // 8) + self.load("group", self.clusters // 64 // 8))
         await self.no_run_is(0)
         await self.reached("want")
         for cpu, order in self.heads:
-            self.bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 1 << order)
-        await self.until(self.granted, "the rings are not full")
+            bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 1 << order)
+        await bench.until(self.granted, "the rings are not full")
         for number, (cpu, order) in enumerate(self.heads):
-            self.bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 0)
-            await self.device((FIRST, LAST)[number], 0, 0)
+            bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 0)
+            await bench.grant_device(DeviceEntry(FIRST + number, 0, 0, 0, FIRST + number, live=False))
             self.heads[cpu, order] += 1 << self.ring_log2
             head = self.line(cpu) + m.MEM_GRANT_LINE_HEAD_OFFSET + 4 * order
-            self.bench.memory.put(head, self.heads[cpu, order].to_bytes(4, "little"))
+            bench.memory.put(head, self.heads[cpu, order].to_bytes(4, "little"))
         await self.no_run_is((1 << ORDERS) - 1)
-
-    async def device(self, type_: int, base: int, clusters: int) -> None:
-        """Give a device of grants an entry; without clusters it is gone."""
-        bench = self.bench
-        await bench.write(m.GRANT_RANGE_OFFSET, m.GRANT_RANGE_BASE.put(base) | m.GRANT_RANGE_CLUSTERS.put(clusters))
-        await bench.write(
-            m.GRANT_DEVICE_OFFSET,
-            m.GRANT_DEVICE_TYPE.put(type_) | m.GRANT_DEVICE_LIVE.put(clusters > 0) | m.GRANT_DEVICE_EPOCH.put(type_),
-        )
-
-        async def taken() -> bool:
-            return not m.GRANT_STATE_DEVICE_BUSY.get(await bench.read(m.GRANT_STATE_OFFSET))
-
-        await self.until(taken, f"the engine does not take device {type_} over")
 
     def mark(self, cluster: int, word: Word) -> None:
         """Store a cluster's word and mark it."""
@@ -312,7 +274,7 @@ class World:
         async def said() -> bool:
             return self.load("no_run", 1) == [orders]
 
-        await self.until(said, f"NO_RUN does not become {orders:#x}")
+        await self.bench.until(said, f"NO_RUN does not become {orders:#x}")
 
     def line(self, cpu: int) -> int:
         """Return where a CPU's line is."""
