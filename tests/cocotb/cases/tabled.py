@@ -51,7 +51,11 @@ class BenchTables(TableHost):
             self.memory.write(at, bytes([GUARD]) * TARGET_BYTES)
 
     async def run(self, *commands: Command) -> list[Answer]:
-        """Do what waits, and commands; answers and memory have to be the model's. Return the answers to the commands."""
+        """Do what waits, and commands; answers and memory have to be the model's.
+
+        Returns:
+            The answers to the commands.
+        """
         answers = self.same(*commands)
         self.bench.memory.writes.clear()
         await self.bench.play()
