@@ -115,11 +115,14 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* Returns the number that a file has after that text. */
+/* Returns the number that a file begins with, or has after the text, if there is one. */
 static unsigned long read_number(const char *path, const char *text)
 {
-	const char *at = strstr(read_text(path), text);
+	const char *at = read_text(path);
 
+	/* The kernel's strstr() finds no empty text. */
+	if (*text)
+		at = strstr(at, text);
 	must(at, "a number is missing in", path);
 	return strtoul(at + strlen(text), NULL, 10);
 }
