@@ -17,7 +17,7 @@ def add_commands(commands: Commands) -> None:
         commands,
         "demo",
         "boot Linux with the engine, swap in every mode, print the comparison",
-        of_module("hwswap.bench.demo", seed, about=DEMO),
+        of_module("hwswap.bench.demo", seed, about=DEMO, arguments=None),
     )
     command(
         commands,
@@ -36,7 +36,7 @@ def add_commands(commands: Commands) -> None:
         actions,
         "tables",
         "the engine's commands on swap tables",
-        of_module("hwswap.bench.swap_tables", short, seed),
+        of_module("hwswap.bench.swap_tables", short, seed, arguments=None),
     )
     command(
         actions,

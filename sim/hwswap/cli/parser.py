@@ -105,7 +105,7 @@ def of_module(
     *shared: Callable[[Parser, ModuleType], None],
     about: str = "",
     run: str = "run",
-    arguments: str = "add_arguments",
+    arguments: str | None = "add_arguments",
 ) -> Callable[[Parser], Run]:
     """Return what fills in a command that is a module, imported when the command is asked for.
 
@@ -114,14 +114,14 @@ def of_module(
         shared: adders of options that other commands have as well (`options`).
         about: the command's description; the module's docstring if there is none.
         run: the function that does the work.
-        arguments: the function that adds the command's own arguments, if the module has it.
+        arguments: the function that adds the command's own arguments; None: it has none.
     """
 
     def fill(parser: Parser) -> Run:
         made = importlib.import_module(name)
         parser.describe(about or made)
-        if add := getattr(made, arguments, None):
-            add(parser)
+        if arguments:
+            getattr(made, arguments)(parser)
         for add in shared:
             add(parser, made)
         return getattr(made, run)

@@ -74,9 +74,7 @@ def add_commands(commands: Commands) -> None:
     capacity = group(actions, "capacity", "whether SoCs fit into their FPGAs")
     card = group(actions, "card", "the SD card that a board boots Linux from")
     release = group(actions, "release", "archives for those who have a board and no FPGA tools")
-    synthesise = of_module(
-        "hwswap_soc.boards.capacity", about=SYNTHESISE, run="run_synthesise", arguments="no_arguments"
-    )
+    synthesise = of_module("hwswap_soc.boards.capacity", about=SYNTHESISE, run="run_synthesise", arguments=None)
     size = of_module(
         "hwswap_soc.fpga.engine_fmax", output_folder, about=SIZE, run="run_size", arguments="add_size_arguments"
     )

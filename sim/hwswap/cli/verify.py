@@ -57,10 +57,18 @@ COMMANDS = (
     (
         "coverage",
         "tell what the simulations reach of the engine, and what they do not",
-        of_module("hwswap.verify.rtl_coverage", short),
+        of_module("hwswap.verify.rtl_coverage", short, arguments=None),
     ),
-    ("patches", "build and boot the kernel with each patch of the series", of_module("hwswap.kernel.patch_steps")),
-    ("matrix", "compile the patches in many configurations of the kernel", of_module("hwswap.kernel.build_matrix")),
+    (
+        "patches",
+        "build and boot the kernel with each patch of the series",
+        of_module("hwswap.kernel.patch_steps", arguments=None),
+    ),
+    (
+        "matrix",
+        "compile the patches in many configurations of the kernel",
+        of_module("hwswap.kernel.build_matrix", arguments=None),
+    ),
 )
 """Name, line of the help, and filler of each command."""
 
