@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stock and tuned have in common: devices that come and go, while no other hart allocates or frees, and the checks
- * of a free. Each includes this once, after its own struct cluster, device, next, cpu and swap, whose members used here
+ * Add, switch and remove devices while no other hart allocates or frees, and check a free: stock and tuned share it.
+ * Each includes this once, after its own struct cluster, device, next, cpu and swap, whose members used here
  * have the same names, and defines the functions that are declared first.
  */
 #ifndef HWSWAP_DEVICES_H

@@ -15,7 +15,7 @@ import chisel3._
   *   - falls: an allocation goes on with the slow path, if nothing was found
   *   - again: it goes on there with all of this cluster, likewise
   *   - leads: an allocation; the next request may use its hint
-  *   - mayLead: the next request may come in behind it
+  *   - mayLead: the next request may follow it
   */
 class CommitStage extends Bundle {
   val allocates, frees, answers, searched, searchedIfFound, falls, again, leads, mayLead = Bool()

@@ -11,7 +11,7 @@ import chisel3.util._
 class DeviceChoice(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Choose the first device, or the one behind `cursor`, which is on the list. Held until `done`; the list and the
+    /** Choose the first device, or the one after `cursor`, which is on the list. Held until `done`; the list and the
       * other inputs are steady meanwhile.
       */
     val ask = Input(Bool())

@@ -16,19 +16,19 @@ class AvailablePlace(implicit p: Params) extends Bundle {
   * within a priority those of another node come last (where there are some), then devices of default priority (-1) come
   * in the sequence of their swapons, all others as the list has them.
   *
-  * It goes through the places one a cycle, once to find the device behind which it looks (if it does), and once to find
-  * the best one behind that: at most 2 * devices + 5 cycles, during which list and inputs are steady.
+  * It goes through the places one a cycle, once to find the device after which it looks (if it does), and once to find
+  * the best one after that: at most 2 * devices + 5 cycles, during which list and inputs are steady.
   */
 class DevicePicker(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Look for the first device, or for the one behind `cursor`, which is on the list. */
+    /** Look for the first device, or for the one after `cursor`, which is on the list. */
     val start = Input(Bool())
     val behind = Input(Bool())
     val cursor = Input(UInt(p.deviceBits.W))
     val places = Input(Vec(p.devices, new AvailablePlace))
 
-    /** Devices that come behind the others of their priority, one bit each. */
+    /** Devices that come after the others of their priority, one bit each. */
     val far = Input(UInt(p.devices.W))
 
     /** The swapon of each device: greater is later. */

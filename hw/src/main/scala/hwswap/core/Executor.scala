@@ -65,7 +65,7 @@ class Executor(implicit p: Params) extends Module {
   /** The word that is looked at. */
   private val pick = Reg(UInt(p.wordBits.W))
 
-  /** The words behind it, in which a search goes on; all, if it may find something anywhere. */
+  /** The words after it, in which a search goes on; all, if it may find something anywhere. */
   private val later = Reg(UInt(p.words.W))
   private def laterThan(hint: CpuHint): UInt =
     SlotRange.beyond(hint.last >> p.wordSlotBits, p.words) | Fill(p.words, hint.whole)

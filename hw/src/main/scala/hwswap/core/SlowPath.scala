@@ -8,9 +8,9 @@ import chisel3.util._
 /** Which cluster an allocation without a (good) hint looks at next: the kernel's `swap_alloc_slow()` over the available
   * devices, and `cluster_alloc_swap_entry()` over a device's lists.
   *
-  * The available devices come in turn, each put behind its equals before it is tried; on a device the lists in the
+  * The available devices come in turn, each put after its equals before it is tried; on a device the lists in the
   * order of AllocWalk. It opens clusters; the executor searches them and relocates them. While one is searched, the one
-  * behind it in its list is read already, so a list is gone through at one cluster in 3 cycles.
+  * after it in its list is read already, so a list is gone through at one cluster in 3 cycles.
   *
   * With policy INDEXED, the index names a cluster in the place of a walk along a device's lists; and where a hint leads
   * to a cluster that has no run from there on, all of that cluster is searched before anything else is tried.
@@ -161,7 +161,7 @@ class SlowPath(implicit p: Params) extends Module {
   io.work.list := list
   io.work.next := next
 
-  // Clusters whose scan failed leave NONFULL, but go behind the others on FRAG.
+  // Clusters whose scan failed leave NONFULL, but go after the others on FRAG.
   io.work.alone := Mux(list >= ListId.frag(0).U && list <= ListId.frag(p.orders - 1).U, head === tail, last)
   io.work.position := position
 
@@ -192,7 +192,7 @@ class SlowPath(implicit p: Params) extends Module {
       }
     }
 
-    // The successor is noted before the device goes behind its equals.
+    // The successor is noted before the device goes after its equals.
     is(State.visit) {
       successor := choice.io.device
       position := 0.U
@@ -314,7 +314,7 @@ class SlowPath(implicit p: Params) extends Module {
       state := State.search
     }
 
-    // The cluster behind the one that is searched: its link is there now. A list that comes back to where it began
+    // The cluster after the one that is searched: its link is there now. A list that comes back to where it began
     // begins with its head again.
     is(State.search) {
       next := Mux(last, head, io.lists.next)

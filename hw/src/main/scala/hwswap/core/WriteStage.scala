@@ -9,7 +9,7 @@ import chisel3.util._
   *
   *   - searched: a cluster counts as searched: the hint of `key` is written
   *   - key: the CPU's for the order, or the rotating device's
-  *   - hint: behind the slots that were allocated; invalid where none were, or where the cluster ends there
+  *   - hint: the place after the allocated slots; invalid where there are none, or where the cluster ends there
   *   - draws: a random trunk may take the place of a hint that is invalid (policy RANDOM_TRUNK)
   */
 class WriteStage(implicit p: Params) extends Bundle {
