@@ -124,11 +124,11 @@ test-failed-seeds: guest kernel-unpatched kernel-tuned ## tests with the seeds w
 	@$(PYTEST) tests/test_failed_seeds.py
 
 # Half an hour and more, so not part of `make test`.
-test-debug: model-driver ## the driver on a kernel with lockdep, KASAN, UBSAN, DEBUG_VM and kmemleak: build/test-debug
-	@$(B) kernel-debug modules-debug guest-debug
-	@HWSWAP_KERNEL=$(CURDIR)/build/kernel-debug/bzImage \
-		HWSWAP_INITRAMFS=$(CURDIR)/build/guest-debug/initramfs.cpio.gz \
-		$(PYTEST) tests/system/debug_kernel.py --junitxml=build/test-debug/junit.xml
+test-debug: model-driver ## on kernels with lockdep, KASAN, UBSAN, DEBUG_VM, kmemleak; with KCSAN: build/test-debug
+	@$(B) kernel-debug modules-debug guest-debug kernel-races modules-races guest-races
+	@$(foreach checks,debug races,HWSWAP_KERNEL=$(CURDIR)/build/kernel-$(checks)/bzImage \
+		HWSWAP_INITRAMFS=$(CURDIR)/build/guest-$(checks)/initramfs.cpio.gz \
+		$(PYTEST) tests/system/kernel_$(checks).py --junitxml=build/test-debug/$(checks).xml;)
 
 test-patches: guest model-driver ## each patch of the series alone builds, boots, swaps; then test-matrix
 	@$(ENV) python -m hwswap patches

@@ -93,20 +93,14 @@ make_kernel() {
 	) 8>"$HWSWAP_CACHE/locks/$work"
 }
 
-# The self-checking kernel of `make test-debug`: the same, with one fragment more.
-debug_fragments=(sw/driver/kernel.config sw/driver/kernel-debug.config)
-
-# make_kernel_debug DIRECTORY SOURCE
-make_kernel_debug() {
-	KERNEL_CONFIG="${debug_fragments[*]/#/$HWSWAP_ROOT/}" make_kernel "$1" x86 "$2"
-}
-
-# The kernels of `make bench-locks`, with and without the series: they count what locks are taken.
 lockstat_fragment=sw/driver/kernel-lockstat.config
 
-# make_kernel_lockstat DIRECTORY SOURCE
-make_kernel_lockstat() {
-	KERNEL_CONFIG="$HWSWAP_ROOT/sw/driver/kernel.config $HWSWAP_ROOT/$lockstat_fragment" make_kernel "$1" x86 "$2"
+# make_kernel_checking NAME DIRECTORY SOURCE: the same with one fragment more. The kernels of `make test-debug` check
+# themselves; that of `make bench-locks` counts what locks are taken.
+make_kernel_checking() {
+	# Of what both say, the second.
+	grep -vFf <(sed -n 's/^\(CONFIG_.*=\).*/\1/p' "sw/driver/$1.config") sw/driver/kernel.config >"$2/fragment"
+	KERNEL_CONFIG="$2/fragment $HWSWAP_ROOT/sw/driver/$1.config" make_kernel "$2" x86 "$3"
 }
 
 # The kernel to compare with: of the series only the bench, two patches, which touch nothing else; the same
@@ -168,11 +162,11 @@ make_modules() {
 	cp "$1"/obj/*.ko "$1"
 }
 
-# make_modules_debug DIRECTORY: the driver's modules, and one that does what no kernel code may do
-make_modules_debug() {
-	make_modules "$1" kernel-debug
+# make_modules_checking DIRECTORY KERNEL: the driver's modules, and one that does what no kernel code may do
+make_modules_checking() {
+	make_modules "$1" "$2"
 	mkdir "$1/testfault"
-	make -C build/kernel-debug/tree -j"$jobs" W=1 KCFLAGS=-Werror C=1 CHECK="$HWSWAP_ROOT/sim/setup/sparse" \
+	make -C "build/$2/tree" -j"$jobs" W=1 KCFLAGS=-Werror C=1 CHECK="$HWSWAP_ROOT/sim/setup/sparse" \
 		M="$HWSWAP_ROOT/sw/driver/testfault" MO="$1/testfault" modules
 	cp "$1"/testfault/*.ko "$1"
 }

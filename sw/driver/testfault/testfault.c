@@ -2,18 +2,22 @@
 /*
  * hwswap_testfault - does one thing that no kernel code may do
  *
- * For a kernel with the checks of kernel-debug.config: it has to complain, or
- * its silence says nothing about anything else that ran on it. Loading the
- * module with fault=NAME does it; without a name, or with one that it does not
- * know, it is not loaded.
+ * For a kernel with the checks of kernel-debug.config or kernel-races.config:
+ * it has to complain, or its silence says nothing about anything else that ran
+ * on it. Loading the module with fault=NAME does it; without a name, or with
+ * one that it does not know, it is not loaded.
  */
 #include <linux/bug.h>
 #include <linux/compiler.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mmdebug.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -102,6 +106,30 @@ static void leak(void)
 	WRITE_ONCE(hidden, NULL);
 }
 
+static unsigned int raced;
+
+static int race_for_a_second(void *unused)
+{
+	unsigned long end = jiffies + HZ;
+
+	while (time_before(jiffies, end)) {
+		raced++;
+		cond_resched();
+	}
+	while (unused && !kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static void data_race(void)
+{
+	struct task_struct *other = kthread_run(race_for_a_second, &raced, "testfault");
+
+	race_for_a_second(NULL);
+	if (!IS_ERR(other))
+		kthread_stop(other);
+}
+
 static const struct {
 	const char *name;
 	void (*commit)(void);
@@ -114,6 +142,7 @@ static const struct {
 	{ "page_dump", page_dump },
 	{ "warning", warning },
 	{ "leak", leak },
+	{ "data_race", data_race },
 };
 
 static int __init testfault_init(void)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The series and the driver on a kernel that looks for data races: a part of `make test-debug`.
+
+KCSAN (sw/driver/kernel-races.config) stops at an access now and then, and reports whoever makes one beside it that is not
+marked, or not ordered. It looks at the whole kernel, which has many; of its reports those count in which a function of the
+series or of the driver takes part.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from kernel_debug import MACHINE, OUTPUT, PATIENCE, SMALL, WAIT
+from driver import QUEUED, Driver, Load, kernel_modules, swap_on_queued
+from hwswap.guest.qemu import Guest
+from hwswap.project import artifacts, paths
+from hwswap.rtl.device_server import EngineServer
+
+pytestmark = pytest.mark.timeout(3600)
+
+ROUNDS = 12
+MIXED = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
+_OPEN = "/sys/kernel/mm/swap/grants_open"
+_REPORT = re.compile(r"BUG: KCSAN: data-race in (.*)")
+
+
+@cache
+def functions_of_the_series() -> frozenset[str]:
+    """Return the names of all functions that the patches define, but for the allocator's bench."""
+    names = set()
+    for patch in sorted((paths.ROOT / "sw/driver/patches").glob("*.patch")):
+        if "-bench-" not in patch.name:
+            names |= set(re.findall(r"^\+[a-z][\w \t*]*?\b(\w+)\((?!.*;$)", patch.read_text(), re.MULTILINE))
+    return frozenset(names)
+
+
+def races(log: str) -> list[str]:
+    """Return the titles of KCSAN's reports in which the series or one of the driver's modules takes part."""
+    found = []
+    for title in _REPORT.findall(log):
+        sides = [side.strip() for side in title.split(" / ")]
+        if any("[hwswap" in side or side.split(".")[0] in functions_of_the_series() for side in sides):
+            found.append(title)
+    return found
+
+
+def race_guest(engine: EngineServer | None, name: str) -> Guest:
+    """Return a guest with that kernel; fails when it is another one."""
+    config = (artifacts.KERNEL.path().parent / "config").read_text()
+    for option in ("KCSAN_STRICT", "KCSAN_WEAK_MEMORY"):
+        assert f"CONFIG_{option}=y" in config, f"{artifacts.KERNEL.path()} has no {option}: use `make test-debug`"
+    machine = replace(MACHINE, kernel_arguments="")
+    return Guest(machine, engine, files=kernel_modules(), log=OUTPUT / f"{name}.log", patience=PATIENCE)
+
+
+@pytest.fixture
+def guest(engine: EngineServer) -> Iterator[Guest]:
+    with race_guest(engine, "races") as guest:
+        yield guest
+
+
+def test_grants_while_all_that_they_read_changes_are_free_of_races(guest: Guest) -> None:
+    """Devices come and go, the engine is attached and detached, `grants_open` flips, all under two loads."""
+    guest.run("swapctl make /dev/ram0 && swapctl on -p 5 /dev/ram0").check()
+    swap_on_queued(guest)
+    driver = Driver(guest)
+    guest.run("echo on >/sys/kernel/debug/kcsan").check()
+    driver.load("hint")
+    driver.wait_attached(WAIT)
+    loads = [Load(guest, SMALL), Load(guest, MIXED)]
+    driver.wait_grants(WAIT)
+    flip = f"for i in $(seq 200); do echo 1 >{_OPEN}; echo 0 >{_OPEN}; done"
+    for _ in range(ROUNDS):
+        guest.run(f"{flip} & swapctl off {QUEUED[0]} && swapctl on -p 5 {QUEUED[0]}; wait", WAIT).check()
+        for mode in ("off", "hint"):
+            driver.set_mode(mode)
+            time.sleep(1)
+        driver.wait_attached(WAIT)
+    assert driver.stats()["grant_units"] > 0
+    for load in loads:
+        load.stop()
+    driver.unload()
+    guest.run("echo off >/sys/kernel/debug/kcsan").check()
+    assert not races(guest.kernel_log())
+
+
+def test_a_race_of_a_module_is_reported() -> None:
+    """Two threads that add to one variable, unmarked, are found: the silence above says something."""
+    with race_guest(None, "race-fault") as guest:
+        guest.run("echo on >/sys/kernel/debug/kcsan").check()
+        guest.run("insmod /lib/modules/hwswap_testfault.ko fault=data_race").check()
+        assert races(guest.kernel_log())
