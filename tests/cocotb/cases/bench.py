@@ -5,7 +5,7 @@ import itertools
 import logging
 import os
 import random
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,11 @@ import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
-from hwswap.model.golden import Allocator
 from hwswap.model.grants import DeviceEntry
 from hwswap.model.host_memory import Command
-from hwswap.stimulus import engine_state
+from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.script import DUMP, Script, Sizes
-from hwswap_map import Opcode, Status
+from hwswap_map import Status
 
 from cases.memory import HostMemory, Shuffled
 from cases.player import Player
@@ -309,29 +308,16 @@ class Bench:
         return done
 
     async def run(self, *commands: Command) -> list[Completion]:
-        """Give commands, as many at once as the ring holds, and return their completions."""
-        done = []
-        for batch in batches(commands, 1 << self.size_log2):
-            for command in batch:
-                self.post(command)
-            await self.ring()
-            done += [await self.completion() for _ in batch]
-        return done
-
-    async def do(self, command: Command) -> Completion:
-        """Give one command and return its completion."""
-        return (await self.run(command))[0]
+        """Give commands at once, and return their completions."""
+        for command in commands:
+            self.post(command)
+        await self.ring()
+        return [await self.completion() for _ in commands]
 
     async def must(self, *commands: Command) -> None:
         """Give commands that all succeed."""
-        for command, done in zip(commands, await self.run(*commands), strict=True):
-            assert done.status == Status.OK, f"{command}: {done.status.name}"
-
-    async def no_faults(self, types: Iterable[int]) -> None:
-        """Let the engine check itself; nothing may be wrong with the devices named."""
-        for done in await self.run(*(Command(Opcode.CHECK, type_) for type_ in types)):
-            assert (done.status, done.slot) == (Status.OK, 0), f"CHECK: {done}"
-        assert await self.read(m.STATUS_OFFSET) & ~m.STATUS_BUSY.put(1) == 0
+        self.script.give([Expected(command, Status.OK) for command in commands])
+        await self.play()
 
     async def play(self, commands: bool = True) -> None:
         """Do what has come into the script; AssertionError if anything is not as it must be.
@@ -343,12 +329,6 @@ class Bench:
         if commands:
             self.taken = self.tail
         await Player(self, self.script.base).play(lines)
-
-    async def same_clusters(self, model: Allocator) -> None:
-        """Let the engine check itself, and compare all clusters of its devices with the model's."""
-        engine_state.clusters(self.script, model, model.devices)
-        await self.play()
-        assert await self.read(m.STATUS_OFFSET) & ~m.STATUS_BUSY.put(1) == 0
 
     def guards(self) -> None:
         """See that the bytes around the rings are untouched."""
@@ -377,10 +357,3 @@ class Bench:
         await self.cycles(600)
         assert self.memory.beats == beats, "a stopped engine goes on"
         assert m.CONTROL_ENABLE.get(await self.read(m.CONTROL_OFFSET)) == 0
-
-
-def batches(items: Iterable[Command], size: int) -> Iterator[list[Command]]:
-    """Cut into lists of at most `size`."""
-    source = iter(items)
-    while batch := list(itertools.islice(source, size)):
-        yield batch
