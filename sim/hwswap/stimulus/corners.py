@@ -30,10 +30,9 @@ class Corners(Player):
             for comes in (False, True):
                 base = 3 * type_
                 flags = BLKDEV | DISCARD if type_ == self.sizes.devices - 1 else SSD | DISCARD
-                status = self.model.prepare(type_, 2 * SLOTS, base, flags, -1)
-                self.add(prepare(type_, 2 * SLOTS, base, flags, -1), status)
+                self.do(prepare(type_, 2 * SLOTS, base, flags, -1))
                 for opcode in (Opcode.FREE, Opcode.DISCARD_TAKE, Opcode.DISCARD_DONE):
-                    self.add(Command(opcode, type_, nr=1, arg0=SLOTS, arg1=1), Status.BAD_DEVICE)
+                    self.lines.append(Expected(Command(opcode, type_, nr=1, arg0=SLOTS, arg1=1), Status.BAD_DEVICE))
                 if comes:
                     self.on(type_)
                 else:
@@ -46,7 +45,7 @@ class Corners(Player):
             for bit in range(10, 32):
                 offset = 1 << bit | SLOTS
                 for opcode in (Opcode.DISCARD_DONE, Opcode.FREE):
-                    self.add(Command(opcode, type_, nr=1, arg0=offset), Status.BAD_RANGE)
+                    self.lines.append(Expected(Command(opcode, type_, nr=1, arg0=offset), Status.BAD_RANGE))
         self.flush("slots with one bit too many")
 
     def runs_of_words(self) -> None:
@@ -69,8 +68,7 @@ class Corners(Player):
         for type_ in list(self.model.devices):
             self.off(type_)
         pages = min(LARGE, self.sizes.clusters) * SLOTS
-        self.add(prepare(0, pages, 0, SSD), self.model.prepare(0, pages, 0, SSD, -1))
-        self.on(0)
+        self.do(prepare(0, pages, 0, SSD), Command(Opcode.SWAPON, 0))
         self.follow(Policy(hint=Hint.RANDOM_TRUNK, seed=rng.getrandbits(32)))
         for _ in range(60):  # a cluster that a trunk begins with shows the trunk only while it is empty
             cpu = rng.randrange(self.sizes.cpus)
@@ -133,8 +131,7 @@ class Corners(Player):
                 self.off(type_)
             for at, type_ in enumerate(rng.sample(range(self.sizes.devices), self.sizes.devices)):
                 device = (SLOTS, at, SSD, rng.choice((-1, -1, -1, 7)), rng.randrange(3))
-                self.add(prepare(type_, *device), self.model.prepare(type_, *device))
-                self.on(type_)
+                self.do(prepare(type_, *device), Command(Opcode.SWAPON, type_))
             policy = Policy(
                 device=(DeviceOrder.NODE_FIRST, DeviceOrder.SEQUENTIAL, DeviceOrder.ROUND_ROBIN)[number % 3]
             )

@@ -8,8 +8,9 @@ whose priorities differ in one bit; address registers that are written in part b
 import random
 
 import hwswap_map as m
+from hwswap_map import Opcode
 
-from hwswap.model.host_memory import prepare
+from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.model.tables import LINE
@@ -29,9 +30,7 @@ class Single(Corners):
 
     def one_cluster(self, clusters: int) -> None:
         """Bring one device on."""
-        pages = clusters * SLOTS
-        self.add(prepare(0, pages, 0, SSD), self.model.prepare(0, pages, 0, SSD, -1))
-        self.on(0)
+        self.do(prepare(0, clusters * SLOTS, 0, SSD), Command(Opcode.SWAPON, 0))
 
     def one_slot_free(self) -> None:
         """No range is freed in which one slot is not in use, wherever that slot and the range's ends are."""
@@ -118,8 +117,7 @@ class Single(Corners):
                 for at, type_ in enumerate(types):
                     is_low = at < len(types) // 2
                     line = (2 * SLOTS, 2 * at, SSD, low if is_low else high, int(is_low))
-                    self.add(prepare(type_, *line), model.prepare(type_, *line))
-                    self.on(type_)
+                    self.do(prepare(type_, *line), Command(Opcode.SWAPON, type_))
                 self.flush(f"priorities {low} and {high}")
                 self.follow(Policy(device=policy))
                 for _ in range(self.sizes.devices + 1):
