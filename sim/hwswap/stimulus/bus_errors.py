@@ -5,7 +5,6 @@ Those of commands on swap tables are in swap_tables.py.
 """
 
 import random
-from collections.abc import Iterator
 
 import hwswap_map as m
 from hwswap_map import Opcode, Status
@@ -14,8 +13,6 @@ from hwswap.model.host_memory import Command
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.player import KINDS, Player
 from hwswap.stimulus.script import MEMORY_BYTES, NOWHERE, PAGE, Script, Sizes
-
-NOTHING = Expected(Command(Opcode.NOP), Status.OK)
 
 
 def used(script: Script, rng: random.Random, sizes: Sizes) -> Player:
@@ -28,13 +25,6 @@ def used(script: Script, rng: random.Random, sizes: Sizes) -> Player:
         player.free()
     player.flush("some operations")
     return player
-
-
-def ring_nowhere(script: Script, register: int) -> None:
-    """Commands, or their completions, are where no memory is."""
-    script.write(register, NOWHERE)
-    script.write(m.CMD_TAIL_OFFSET, script.tail + 1)
-    script.stopped()
 
 
 def dump_nowhere(script: Script, player: Player, target: int) -> None:
@@ -55,12 +45,6 @@ def dump_nowhere(script: Script, player: Player, target: int) -> None:
                 script.expect(offset + 8 * number, word, mask)
 
 
-def targets(script: Script) -> Iterator[int]:
-    """Yield where a DUMP goes: nowhere, and to the last record of memory."""
-    yield NOWHERE
-    yield script.base + MEMORY_BYTES - m.MEM_CLUSTER_STATE_BYTES
-
-
 def errors(seed: int, sizes: Sizes) -> str:
     """Return a script that goes through all of these once."""
     rng = random.Random(seed)
@@ -70,9 +54,11 @@ def errors(seed: int, sizes: Sizes) -> str:
         player = used(s, rng, sizes)
         player.compare()
         s.note(f"an error of the bus: {name}")
-        ring_nowhere(s, getattr(m, f"{name}_OFFSET"))
+        s.write(getattr(m, f"{name}_OFFSET"), NOWHERE)
+        s.write(m.CMD_TAIL_OFFSET, s.tail + 1)
+        s.stopped()
         s.reset_by_register()
-    for target in targets(s):
+    for target in (NOWHERE, s.base + MEMORY_BYTES - m.MEM_CLUSTER_STATE_BYTES):
         player = used(s, rng, sizes)
         player.compare()
         s.note(f"an error of the bus: DUMP to {target:#x}")

@@ -14,9 +14,9 @@ from hwswap.model.golden import BLKDEV, DISCARD
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
-from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.commands import SSD, Expected
 from hwswap.stimulus.engine_state import device_table
-from hwswap.stimulus.operations import LARGE, SSD
+from hwswap.stimulus.operations import LARGE
 from hwswap.stimulus.player import Player
 from hwswap.stimulus.script import ELSEWHERE, PAGE, Script, Sizes
 

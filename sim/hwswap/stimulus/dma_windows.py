@@ -6,10 +6,9 @@ import random
 import hwswap_map as m
 from hwswap_map import Flag, Opcode, Status
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import ClusterState, Command, prepare
 from hwswap.model.rows import SLOTS
-from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.commands import SSD, Expected
 from hwswap.stimulus.script import (
     COMMANDS,
     COMPLETIONS,
@@ -25,7 +24,6 @@ from hwswap.stimulus.script import (
     Sizes,
 )
 
-SSD = BLKDEV | SOLIDSTATE
 ENABLE = m.CONTROL_ENABLE.put(1)
 LOWEST = 12
 """The lowest address bit that a window looks at."""
@@ -383,7 +381,7 @@ def hung_bus(host: Contained) -> None:
         s.finish(
             0, [Expected(prepare(1, SLOTS * 3, 3, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 1), Status.OK)]
         )
-        s.command(Opcode.CHECK, 1)
+        s.must(Command(Opcode.CHECK, 1))
         s.settle()
         s.read(m.STATUS_OFFSET, 0)
         s.add("mark")

@@ -14,7 +14,8 @@ from hwswap.model.golden import BLKDEV, DISCARD, Cluster, Device
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, run
-from hwswap.stimulus.player import SSD, Player
+from hwswap.stimulus.commands import SSD
+from hwswap.stimulus.player import Player
 from hwswap.stimulus.script import Script, Sizes
 
 LARGEST, LARGEST_FULL = 42, 25

@@ -14,8 +14,8 @@ from hwswap.model.golden import DISCARD
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.player import SSD, Player
+from hwswap.stimulus.commands import SSD, Expected
+from hwswap.stimulus.player import Player
 from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, Script, Sizes
 
 LIMIT = 400_000

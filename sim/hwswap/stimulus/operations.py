@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of random operations by ring and pages, refusals among them, errors of the bus, resets.
+"""Scripts of random operations by ring and pages, refusals among them, and resets.
 
 What must be seen comes from the golden model.
 """
@@ -9,18 +9,16 @@ import random
 import hwswap_map as m
 from hwswap_map import Opcode, Status
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.stimulus import engine_state
-from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import NOWHERE, WORD, Script, Sizes
+from hwswap.stimulus.commands import SSD, Expected, carry_out
+from hwswap.stimulus.script import WORD, Script, Sizes
 from hwswap.stimulus.shell import Shell
 from hwswap.traces.records import FAILED, Op, Record
 from hwswap.traces.stream import EVERYTHING, Shape, Stream
-
-SSD = BLKDEV | SOLIDSTATE
 
 LARGE = 112
 """Clusters of a large device: four random trunks, and still set up within the script's limit of cycles."""
@@ -42,6 +40,12 @@ class Host:
         """Give the commands that wait."""
         self.script.give(self.waiting)
         self.waiting.clear()
+
+    def asks(self, model: Allocator, *commands: Command) -> None:
+        """Give commands by the ring, soon, and let a model carry them out."""
+        for command in commands:
+            line = carry_out(model, command)
+            self.ring(command, line.status, line.slot, line.type)
 
     def ring(self, command: Command, status: Status = Status.OK, slot: int = 0, device: int = 0) -> None:
         """Give a command by the ring, soon: as often alone as with others."""
@@ -200,12 +204,8 @@ class Host:
             other = ((first ^ 1 << bit) + 0x8000) % 0x10000 - 0x8000
             s.note(f"priorities {first} and {other}")
             for base, type_ in enumerate(rng.sample(range(self.sizes.devices), self.sizes.devices)):
-                device = (SLOTS, base, SSD, rng.choice((first, other)))
-                node = rng.randrange(16)
-                model.prepare(type_, *device, node=node)
-                model.swapon(type_)
-                self.ring(prepare(type_, *device, node=node))
-                self.ring(Command(Opcode.SWAPON, type_))
+                device = (SLOTS, base, SSD, rng.choice((first, other)), rng.randrange(16))
+                self.asks(model, prepare(type_, *device), Command(Opcode.SWAPON, type_))
             self.flush()
             policy = Policy(device=rng.choice(list(DeviceOrder)))
             model.set_policy(policy)
@@ -214,19 +214,11 @@ class Host:
             s.write(m.POLICY_OFFSET, policy.pack())
             for _ in range(10):
                 cpu, order = rng.randrange(self.sizes.cpus), rng.choice((0, 0, 4, 8, 8))
-                found = model.alloc(cpu, order)
-                command = Command(Opcode.ALLOC, cpu=cpu, order=order)
-                if found is None:
-                    self.ring(command, Status.NO_SPACE)
-                else:
-                    self.ring(command, Status.OK, found.offset, found.type)
+                self.asks(model, Command(Opcode.ALLOC, cpu=cpu, order=order))
             self.flush()
             self.state(model)
             for type_ in rng.sample(range(self.sizes.devices), self.sizes.devices):
-                model.swapoff_begin(type_)
-                model.swapoff(type_)
-                self.ring(Command(Opcode.SWAPOFF_BEGIN, type_))
-                self.ring(Command(Opcode.SWAPOFF, type_))
+                self.asks(model, Command(Opcode.SWAPOFF_BEGIN, type_), Command(Opcode.SWAPOFF, type_))
             self.flush()
         s.settle()
         engine_state.statistics(s, model, self.requests)
@@ -236,9 +228,7 @@ class Host:
         s = self.script
         model = Allocator(self.sizes.devices, self.sizes.cpus, self.sizes.clusters)
         s.note("ring and pages at once")
-        model.prepare(0, 5 * SLOTS, 0, SSD)
-        model.swapon(0)
-        s.give([Expected(prepare(0, 5 * SLOTS, 0, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 0), Status.OK)])
+        s.give([carry_out(model, each) for each in (prepare(0, 5 * SLOTS, 0, SSD), Command(Opcode.SWAPON, 0))])
         refused = Expected(Command(Opcode.FREE, 0, nr=1, arg0=SLOTS - 1), Status.BAD_RANGE)
         for number in range(12):
             first = s.tail
@@ -256,7 +246,7 @@ class Host:
                     s.errors += 1
             s.finish(first, [refused] * (1 << s.log2))
         self.state(model)
-        s.give([Expected(Command(opcode, 0), Status.OK) for opcode in (Opcode.SWAPOFF_BEGIN, Opcode.SWAPOFF)])
+        s.must(Command(Opcode.SWAPOFF_BEGIN, 0), Command(Opcode.SWAPOFF, 0))
 
     def trunks(self) -> None:
         """Random trunks on devices of two to four, from several seeds."""
@@ -267,10 +257,7 @@ class Host:
             s.note(f"random trunks of {clusters} clusters")
             type_ = number_of % self.sizes.devices
             device = (clusters * SLOTS, self.sizes.clusters - clusters, SSD)
-            model.prepare(type_, *device)
-            model.swapon(type_)
-            self.ring(prepare(type_, *device))
-            self.ring(Command(Opcode.SWAPON, type_))
+            self.asks(model, prepare(type_, *device), Command(Opcode.SWAPON, type_))
             self.flush()
             for number in range(18):
                 if number % 6 == 0:
@@ -279,13 +266,10 @@ class Host:
                     model.set_policy(policy)
                     s.write(m.POLICY_OFFSET, policy.pack())
                 cpu, order = rng.randrange(self.sizes.cpus), rng.choice((9, 9, 9, 8, 0))
-                found = model.alloc(cpu, order)
-                assert found is not None
-                self.ring(Command(Opcode.ALLOC, cpu=cpu, order=order), Status.OK, found.offset, found.type)
+                self.asks(model, Command(Opcode.ALLOC, cpu=cpu, order=order))
             self.flush()
             self.state(model)
-            self.ring(Command(Opcode.SWAPOFF_BEGIN, type_))
-            self.ring(Command(Opcode.SWAPOFF, type_))
+            self.asks(model, Command(Opcode.SWAPOFF_BEGIN, type_), Command(Opcode.SWAPOFF, type_))
             self.flush()
 
 
@@ -308,11 +292,6 @@ def registers_and_refusals(seed: int, sizes: Sizes) -> str:
     host = Host(seed + 2, sizes, s)
     s.begin(m.CONTROL_ENABLE.put(1))
     host.both_ways()
-    s.note("completions where no memory is")
-    s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
-    s.write(m.CPL_BASE_OFFSET, NOWHERE)
-    s.write(m.CMD_TAIL_OFFSET, s.tail + 1)
-    s.stopped()
     s.reset_by_register()
     s.note("reset by wire")
     s.write(m.CMD_BASE_OFFSET, WORD)
@@ -323,7 +302,7 @@ def registers_and_refusals(seed: int, sizes: Sizes) -> str:
 
 
 def operations(seed: int, ops: int, sizes: Sizes) -> str:
-    """Return a script of random operations, with its statistics, an error of the bus, and some operations once more."""
+    """Return a script of random operations, with its statistics, and some operations once more after a reset."""
     s = Script()
     host = Host(seed, sizes, s)
     s.after_reset()
@@ -332,11 +311,6 @@ def operations(seed: int, ops: int, sizes: Sizes) -> str:
     host.bad_requests(model)
     s.settle()
     engine_state.statistics(s, model, host.requests)
-    s.note("a command ring where no memory is")
-    s.write(m.IRQ_ENABLE_OFFSET, 3)
-    s.write(m.CMD_BASE_OFFSET, NOWHERE)
-    s.write(m.CMD_TAIL_OFFSET, s.tail + 1)
-    s.stopped()
     s.reset_by_register()
     s.note("the same engine after its reset, with a large device")
     again = Host(seed + 1, sizes, s)

@@ -183,6 +183,10 @@ class Script:
             self.post(batch)
             self.finish(self.tail - len(batch), batch)
 
+    def must(self, *commands: Command) -> None:
+        """Give commands that succeed, with no result."""
+        self.give([Expected(command, Status.OK) for command in commands])
+
     def post(self, lines: Sequence[Expected]) -> None:
         """Give as many commands as the ring has room for, and wait for nothing."""
         self.post_without_bell(lines)
@@ -223,25 +227,6 @@ class Script:
             result = m.MEM_COMPLETION_RESULT_SLOT.put(line.slot) | m.MEM_COMPLETION_RESULT_TYPE.put(line.type)
         self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result)
         self.errors += line.status not in (Status.OK, Status.NO_SPACE)
-
-    def command(
-        self,
-        opcode: int,
-        type_: int = 0,
-        arguments: tuple[int, ...] = (),
-        *,
-        status: Status = Status.OK,
-        slot: int = 0,
-        device: int = 0,
-        cpu: int = 0,
-        order: int = 0,
-        nr: int = 0,
-        irq: bool = False,
-    ) -> None:
-        """Give a command and expect its completion."""
-        self.give(
-            [Expected(Command(opcode, type_, cpu, order, nr, *(*arguments, 0, 0, 0)[:3], irq), status, slot, device)]
-        )
 
     def page(self, cpu: int, seq: int, opcode: int, order: int, type_: int, nr: int, slot: int, answer: int) -> None:
         """Give a request through a CPU's page and expect its response, without its sequence number."""

@@ -6,14 +6,11 @@ import random
 import hwswap_map as m
 from hwswap_map import Opcode, Status
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.tables import LINE
-from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.commands import SSD, Expected
 from hwswap.stimulus.script import DUMP, PAGE, WORD, Script, Sizes
-
-SSD = BLKDEV | SOLIDSTATE
 
 BY_DEVICE = (
     Opcode.MARK_BAD,
@@ -212,7 +209,7 @@ class Shell:
         s.note("interrupts")
         s.write(m.IRQ_STATUS_OFFSET, 3)
         s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
-        s.command(Opcode.NOP, irq=True)
+        s.must(Command(Opcode.NOP, irq=True))
         s.add("pass", 40)
         s.read(m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_COMPLETION.put(1))
         s.add("irq", 0)
@@ -222,7 +219,7 @@ class Shell:
         s.write(m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_COMPLETION.put(1))
         s.add("pass", 4)
         s.add("irq", 0)
-        s.command(Opcode.NOP)
+        s.must(Command(Opcode.NOP))
         s.add("pass", 40)
         s.add("irq", 0)
         s.read(m.IRQ_STATUS_OFFSET, 0)
@@ -235,7 +232,7 @@ class Shell:
         s.add("pass", 200)
         s.read(m.CMD_HEAD_OFFSET, s.tail)
         s.write(m.CMD_TAIL_OFFSET, s.tail)
-        s.command(Opcode.NOP)
+        s.must(Command(Opcode.NOP))
         s.write(m.CONTROL_OFFSET, 0)
         s.read(m.CONTROL_OFFSET, 0)
         s.write(m.CMD_TAIL_OFFSET, s.tail + 1)

@@ -14,8 +14,8 @@ from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.model.tables import LINE
+from hwswap.stimulus.commands import SSD
 from hwswap.stimulus.corners import Corners
-from hwswap.stimulus.operations import SSD
 from hwswap.stimulus.script import Script, Sizes
 
 WORDS = 16

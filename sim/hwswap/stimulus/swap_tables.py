@@ -7,21 +7,19 @@ from collections import Counter
 import hwswap_map as m
 from hwswap_map import Opcode, Status, TableKind
 
-from hwswap.model.clusters import BLKDEV, SOLIDSTATE
 from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.observed_tables import ObservedTables, TableBin
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, shadow_word
 from hwswap.model.tables import LINE, Answer, Tables
-from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.commands import SSD, Expected
 from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, LIMIT, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
 from hwswap.stimulus.table_host import TableHost, expected
 from hwswap.stimulus.table_refusals import refusals
 
-SSD = BLKDEV | SOLIDSTATE
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
 """Slots of the devices: with a partial last cluster, with whole ones, and with part of one."""
 
