@@ -4,7 +4,7 @@
 sim/verilator/src/script/script.hpp has their lines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -76,6 +76,11 @@ class Script:
     def put(self, offset: int, value: int) -> None:
         """The host writes a word of its memory."""
         self.add("put", offset, value)
+
+    def put_all(self, offset: int, words: Iterable[int]) -> None:
+        """The host writes words one after the other."""
+        for number, word in enumerate(words):
+            self.put(offset + 8 * number, word)
 
     def write(self, address: int, value: int, strobes: int = 0xFF) -> None:
         """The host writes a register."""
@@ -153,8 +158,7 @@ class Script:
         self.tail = 0
         self.log2 = log2
         self.windows()
-        for at in range(0, m.MEM_COMPLETION_BYTES << RING_LOG2, 8):
-            self.put(self.completions + at, 0)
+        self.put_all(self.completions, [0] * ((m.MEM_COMPLETION_BYTES << RING_LOG2) // 8))
         for name, value in (("CMD_BASE", self.base + self.commands), ("CPL_BASE", self.base + self.completions)):
             self.write(getattr(m, f"{name}_OFFSET"), value)
             self.read(getattr(m, f"{name}_OFFSET"), value)
@@ -195,9 +199,7 @@ class Script:
     def post_without_bell(self, lines: Sequence[Expected]) -> None:
         """Write as many commands as the ring has room for; the engine does not know of them yet."""
         for number, line in enumerate(lines, self.tail):
-            at = self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
-            for i, word in enumerate(line.command.words()):
-                self.put(at + 8 * i, word)
+            self.put_all(self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2)), line.command.words())
         self.tail += len(lines)
 
     def finish(self, first: int, lines: Sequence[Expected]) -> None:

@@ -13,7 +13,7 @@ from hwswap.model.observed_tables import ObservedTables, TableBin
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, shadow_word
 from hwswap.model.tables import LINE, Answer, Tables
-from hwswap.stimulus.commands import SSD, Expected
+from hwswap.stimulus.commands import SSD, Expected, carry_out
 from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, LIMIT, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
@@ -68,18 +68,19 @@ class ScriptedHost(TableHost):
         super().__init__(random.Random(seed), script, tables, memory, places)
         script.begin(CONTROL)
 
-    def bring(self, flags: int = SSD) -> None:
+    def bring(self) -> None:
         """Bring the devices on."""
         base = 0
-        lines = []
+        commands = []
         for type_, pages in PAGES.items():
             if type_ < self.sizes.devices:
-                lines.append(
-                    Expected(prepare(type_, pages, base, flags), self.model.prepare(type_, pages, base, flags))
-                )
-                lines.append(Expected(Command(Opcode.SWAPON, type_), self.model.swapon(type_)))
+                commands += [prepare(type_, pages, base, SSD), Command(Opcode.SWAPON, type_)]
                 base += -(-pages // SLOTS)
-        self.script.give(lines)
+        self.core(*commands)
+
+    def core(self, *commands: Command) -> None:
+        """Give commands that are not about tables."""
+        self.script.give([carry_out(self.model, command) for command in commands])
 
 
 def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None = None) -> str:
@@ -219,25 +220,20 @@ def each_kind(s: Script, host: TableHost) -> None:
 def swapoff_takes_tables(s: Script, host: ScriptedHost) -> None:
     """Switch a device off, and claim it again: its tables are gone, those of others are not."""
     s.note("SWAPOFF takes tables")
-    target, model, pages = host.places.targets[0], host.model, PAGES[0]
+    target = host.places.targets[0]
     host.give_all(0)
     host.same(Command(Opcode.TABLE_COUNT, 0, arg2=target))
-    s.give(
-        [
-            Expected(Command(Opcode.SWAPOFF_BEGIN, 0), model.swapoff_begin(0)),
-            Expected(Command(Opcode.SWAPOFF, 0), model.swapoff(0)),
-        ]
-    )
+    host.core(Command(Opcode.SWAPOFF_BEGIN, 0), Command(Opcode.SWAPOFF, 0))
     host.tables.forget(0)
     host.same(Command(Opcode.TABLE_LOOKUP, 0, arg0=1))
-    s.give([Expected(prepare(0, pages, 0, SSD), model.prepare(0, pages, 0, SSD))])
+    host.core(prepare(0, PAGES[0], 0, SSD))
     host.same(
         *(Command(Opcode.TABLE_LOOKUP, 0, arg0=cluster * SLOTS) for cluster in range(6)),
         Command(Opcode.TABLE_COUNT, 0, arg0=0, arg2=target),
         Command(Opcode.TABLE_COUNT, 3, arg0=0, arg2=target),
         Command(Opcode.TABLE_TAKE, 0, nr=6, arg0=0),
     )
-    s.give([Expected(Command(Opcode.SWAPON, 0), model.swapon(0))])
+    host.core(Command(Opcode.SWAPON, 0))
     host.all_words()
 
 
@@ -303,7 +299,7 @@ def far_away(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
     host = ScriptedHost(5, s, sizes, seen)
     type_, clusters = 1, sizes.clusters * 5 // 8
     pages, last = clusters * SLOTS - 3, (clusters - 1) * SLOTS
-    s.give([Expected(prepare(type_, pages, 0, SSD), host.model.prepare(type_, pages, 0, SSD))])
+    host.core(prepare(type_, pages, 0, SSD))
     with_table = sorted({0, 1, clusters - 1, *host.rng.sample(range(clusters), 12)})
     tables = dict(zip(with_table, host.places.pages, strict=False))
     for cluster in with_table:
@@ -338,12 +334,8 @@ def one_with_a_table(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
         s.note(f"a table of device {only} alone")
         host = ScriptedHost(only, s, sizes, seen)
         page, source = host.places.pages[only], host.places.sources[0]
-        lines = []
-        for type_ in range(sizes.devices):
-            command = prepare(type_, SLOTS, type_, SSD)
-            lines.append(Expected(command, host.model.prepare(type_, SLOTS, type_, SSD)))
-            lines.append(Expected(Command(Opcode.SWAPON, type_), host.model.swapon(type_)))
-        s.give(lines)
+        devices = ((prepare(type_, SLOTS, type_, SSD), Command(Opcode.SWAPON, type_)) for type_ in range(sizes.devices))
+        host.core(*(command for device in devices for command in device))
         host.put(source, [page])
         host.put(page, [EXAMPLES[TableKind.SHADOW]] * SLOTS)
         host.same(Command(Opcode.TABLE_GIVE, only, nr=1, arg2=source))
@@ -372,12 +364,7 @@ def errors(s: Script, host: TableHost) -> None:
         s.begin(CONTROL)
         s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
         s.put(lost - s.base, LOST)
-        s.give(
-            [
-                Expected(prepare(0, PAGES[0], 0, SSD), Status.OK),
-                Expected(Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=lost), Status.OK),
-            ]
-        )
+        s.must(prepare(0, PAGES[0], 0, SSD), Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=lost))
         s.post([Expected(command, Status.BUS_ERROR)])
         host.tables.seen[TableBin(Opcode(command.opcode).name, Status.BUS_ERROR.name, "")] += 1
         s.stopped(m.CONTROL_TABLE_WRITES.put(1))
