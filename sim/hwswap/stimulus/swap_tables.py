@@ -52,7 +52,7 @@ CONTROL = m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1)
 class ScriptedHost(TableHost):
     """A host of an engine after reset, with random commands of its own seed."""
 
-    def __init__(self, seed: int, script: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
+    def __init__(self, seed: int, script: Script, sizes: Sizes, seen: Counter[TableBin] | None = None) -> None:
         """Switch the engine on; `seen` counts what commands come to."""
         self.sizes = sizes
         self.model = Allocator(sizes.devices, sizes.cpus, sizes.clusters)
@@ -64,7 +64,7 @@ class ScriptedHost(TableHost):
             # The second one lies across two pages.
             targets=[base + TARGETS + at for at in (0, PAGE - 64, 2 * PAGE - TARGET_BYTES)],
         )
-        tables = ObservedTables(memory, self.model.devices, seen)
+        tables = ObservedTables(memory, self.model.devices, Counter() if seen is None else seen)
         super().__init__(random.Random(seed), script, tables, memory, places)
         script.begin(CONTROL)
 
@@ -124,41 +124,23 @@ def alike(sizes: Sizes) -> str:
     clusters = sizes.clusters // 4
     s = Script(limit=SLOTS * clusters * 4)
     s.after_reset()
-    memory = Bytes()
-    model = Allocator(sizes.devices, sizes.cpus, clusters)
-    tables = Tables(memory, model.devices)
-    s.begin(CONTROL)
+    host = ScriptedHost(0, s, sizes)
     pages = clusters * SLOTS
-    s.give(
-        [
-            Expected(prepare(0, pages, 0, SSD), model.prepare(0, pages, 0, SSD)),
-            Expected(Command(Opcode.SWAPON, 0), model.swapon(0)),
-        ]
-    )
-
-    def put(at: int, words: list[int]) -> None:
-        for i, word in enumerate(words):
-            s.put(at + WORD_BYTES * i, word)
-        memory.write(s.base + at, b"".join(word.to_bytes(WORD_BYTES, "little") for word in words))
-
-    def same(*commands: Command) -> None:
-        s.give([expected(command, tables.carry_out(command)) for command in commands])
-
-    put(SOURCES, [s.base + FIRST_TABLE] * MOST)
+    host.core(prepare(0, pages, 0, SSD), Command(Opcode.SWAPON, 0))
+    host.put(s.base + SOURCES, [s.base + FIRST_TABLE] * MOST)
     halves = [(first, min(MOST, clusters - first)) for first in range(0, clusters, MOST)]
-    same(*(Command(Opcode.TABLE_GIVE, 0, nr=nr, arg0=SLOTS * at, arg2=s.base + SOURCES) for at, nr in halves))
+    host.same(*(Command(Opcode.TABLE_GIVE, 0, nr=nr, arg0=SLOTS * at, arg2=s.base + SOURCES) for at, nr in halves))
     for kind, word in EXAMPLES.items():
         s.note(f"words of kind {kind.name} alone")
-        put(FIRST_TABLE, [word] * SLOTS)
-        same(
+        host.put(s.base + FIRST_TABLE, [word] * SLOTS)
+        host.same(
             Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS),
             Command(Opcode.TABLE_SCAN, 0, arg0=pages - 1 | 1 << 32 + kind, arg2=s.base + TARGETS),
         )
-        for at in range(s.base + TARGETS, s.base + TARGETS + LINE, WORD_BYTES):
-            s.expect(at - s.base, memory.words[at])
-    lookups_beside_commands(s, tables, pages)
-    same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
-    same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
+        host.compare(s.base + TARGETS, LINE // WORD_BYTES)
+    lookups_beside_commands(s, host.tables, pages)
+    host.same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
+    host.same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
     s.settle()
     return s.text()
 
