@@ -39,6 +39,10 @@ class Bytes:
         for at in range(0, len(data), WORD_BYTES):
             self.words[address + at] = int.from_bytes(data[at : at + WORD_BYTES], "little")
 
+    def put(self, address: int, words: Sequence[int]) -> None:
+        """Write words one after the other."""
+        self.words.update((address + WORD_BYTES * at, word) for at, word in enumerate(words))
+
 
 class ReadOnly:
     """Host memory that forgets what is written."""
@@ -124,9 +128,8 @@ class RandomTableCommands:
 
     def put(self, address: int, words: Sequence[int]) -> None:
         """The host writes words, before the batch."""
-        for at, word in enumerate(words):
-            self.batch.puts.append((address + WORD_BYTES * at, word))
-            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
+        self.batch.puts += ((address + WORD_BYTES * at, word) for at, word in enumerate(words))
+        self.memory.put(address, words)
 
     def rewrite(self) -> None:
         """The host changes a table that the engine knows, while no command is under way."""
