@@ -55,11 +55,11 @@ class TableHost:
     def batch(self, nr: int) -> None:
         """Give random commands at once, and expect what they change in memory."""
         before = dict(self.memory.words)
-        batch = self.generator.draw(nr)
-        for address, word in batch.puts:
+        puts, commands = self.generator.draw(nr)
+        for address, word in puts:
             self.script.put(address - self.script.base, word)
             before[address] = word
-        self.script.give([expected(command, answer) for command, answer in batch.commands])
+        self.script.give([expected(command, answer) for command, answer in commands])
         self.changed(before)
 
     def changed(self, before: Mapping[int, int]) -> None:
