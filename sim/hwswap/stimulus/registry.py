@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hwswap.stimulus import (
-    bus_errors,
     corners,
     dma_windows,
     index,
@@ -48,7 +47,7 @@ class Script:
 SCRIPTS = {
     "operations": Script(operations.operations, 1, 1200),
     "registers": Script(operations.registers_and_refusals, 6),
-    "errors": Script(bus_errors.errors, 7),
+    "errors": Script(corners.errors, 7),
     "tables": Script(swap_tables.tables, 4, 40),
     "index": Script(index.index, 22, 8),
     "corners": Script(corners.corners, 31),

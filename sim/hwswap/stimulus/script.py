@@ -42,6 +42,12 @@ PAGE = 1 << m.DMA_WINDOW_START_ADDR.lsb
 WORD = (1 << 64) - 1
 
 
+def merged(before: int, value: int, strobes: int) -> int:
+    """Return what a register of 64 bits holds when the bytes of a value have been written that are strobed."""
+    mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
+    return before & ~mask | value & mask
+
+
 @dataclass(frozen=True)
 class Sizes:
     """What an engine was built for (hw/src/main/scala/hwswap/Params.scala)."""

@@ -10,7 +10,7 @@ from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.tables import LINE
 from hwswap.stimulus.commands import SSD, Expected
-from hwswap.stimulus.script import DUMP, PAGE, WORD, Script, Sizes
+from hwswap.stimulus.script import DUMP, PAGE, WORD, Script, Sizes, merged
 
 BY_DEVICE = (
     Opcode.MARK_BAD,
@@ -91,10 +91,7 @@ class Shell:
                 s.write(offset, value)
                 strobes, other = self.rng.getrandbits(8), self.rng.getrandbits(64)
                 s.write(offset, other, strobes)
-                for byte in range(8):
-                    if strobes >> byte & 1:
-                        value = value & ~(255 << 8 * byte) | other & 255 << 8 * byte
-                held[offset] = value & mask
+                held[offset] = merged(value, other, strobes) & mask
             for offset, value in held.items():
                 s.read(offset, value)
         self.at_once(held, masks)

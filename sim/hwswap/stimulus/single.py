@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of what a single slot, place, bit or write decides, each by itself, and of free runs in each word of a cluster.
+"""Scripts of what a single slot, place, bit or write decides, each by itself, and of free runs in each word.
 
 Frees of ranges in which one slot is not in use; clusters with two runs, each in any word; places to go on from; devices
 whose priorities differ in one bit; address registers that are written in part before or after others.
@@ -17,7 +17,7 @@ from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.model.tables import LINE
 from hwswap.stimulus.commands import SSD
 from hwswap.stimulus.corners import Corners
-from hwswap.stimulus.script import MIXED_BASE, Script, Sizes
+from hwswap.stimulus.script import MIXED_BASE, Script, Sizes, merged
 
 WORDS = 16
 WORD_SLOTS = SLOTS // WORDS
@@ -145,8 +145,7 @@ def address_registers(script: Script, rng: random.Random) -> None:
             ):
                 value = rng.getrandbits(64)
                 script.write(address, value, strobes)
-                mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
-                held[address] = (held[address] & ~mask | value & mask) & -LINE
+                held[address] = merged(held[address], value, strobes) & -LINE
                 for at, expected in held.items():
                     script.read(at, expected)
             for address in ADDRESSES:  # what must not be seen behind the next reset

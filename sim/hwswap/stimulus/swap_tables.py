@@ -12,7 +12,7 @@ from hwswap.model.host_memory import Command, prepare
 from hwswap.model.observed_tables import ObservedTables, TableBin
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, shadow_word
-from hwswap.model.tables import LINE, Answer, Tables
+from hwswap.model.tables import LINE, Answer
 from hwswap.stimulus.commands import SSD, Expected, carry_out
 from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, LIMIT, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
@@ -105,7 +105,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     one_word_among_others(s, host)
     not_aligned(s, host)
     swapoff_takes_tables(s, host)
-    lookups_beside_commands(s, host.tables, PAGES[0])
+    lookups_beside_commands(s, host, PAGES[0])
     host.all_words()
     device_table(s, host.model, sizes)
     s.settle()
@@ -138,27 +138,22 @@ def alike(sizes: Sizes) -> str:
             Command(Opcode.TABLE_SCAN, 0, arg0=pages - 1 | 1 << 32 + kind, arg2=s.base + TARGETS),
         )
         host.compare(s.base + TARGETS, LINE // WORD_BYTES)
-    lookups_beside_commands(s, host.tables, pages)
+    lookups_beside_commands(s, host, pages)
     host.same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
     host.same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
     s.settle()
     return s.text()
 
 
-def lookups_beside_commands(s: Script, tables: Tables, pages: int) -> None:
+def lookups_beside_commands(s: Script, host: TableHost, pages: int) -> None:
     """Look words up by register while commands wait and are carried out."""
     s.note("lookups beside commands")
     counted = Command(Opcode.TABLE_COUNT, 0, arg0=pages - 3 * SLOTS, arg2=s.base + TARGETS)
-    for seq in range(1, 25):
-        lines = [expected(counted, tables.carry_out(counted)) for _ in range(1 + seq % 3)]
+    for number in range(1, 25):
+        lines = [expected(counted, host.tables.carry_out(counted)) for _ in range(1 + number % 3)]
         s.post(lines)
-        s.add("pass", 60 * seq)
-        answer = tables.carry_out(Command(Opcode.TABLE_LOOKUP, 0, arg0=seq))
-        s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(seq) | m.LOOKUP_SEQ.put(seq))
-        waited = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
-        s.add("poll", m.LOOKUP_INFO_OFFSET, waited, m.LOOKUP_INFO_SEQ.put(seq), s.limit)
-        s.read(m.LOOKUP_INFO_OFFSET, m.LOOKUP_INFO_STATUS.put(answer.status), m.LOOKUP_INFO_STATUS.put(127))
-        s.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
+        s.add("pass", 60 * number)
+        host.lookup(0, number)
         s.finish(s.tail - len(lines), lines)
 
 
