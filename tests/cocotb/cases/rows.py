@@ -39,14 +39,14 @@ class Row:
 
 async def bus_error(world: World) -> None:
     """The last command has ended in BUS_ERROR, with no result."""
-    world.bench.taken = world.bench.tail - 1
+    world.bench.taken = world.bench.script.tail - 1
     done = await world.bench.completion()
     assert (done.status, done.result) == (Status.BUS_ERROR, 0)
 
 
 async def no_completion(world: World) -> None:
     """None of the commands that fill the ring has ended."""
-    assert m.CMD_HEAD_HEAD.get(await world.bench.read(m.CMD_HEAD_OFFSET)) == world.bench.tail - (1 << RING_LOG2)
+    assert m.CMD_HEAD_HEAD.get(await world.bench.read(m.CMD_HEAD_OFFSET)) == world.bench.script.tail - (1 << RING_LOG2)
 
 
 async def lookup_error(world: World) -> None:
