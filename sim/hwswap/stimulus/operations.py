@@ -88,25 +88,18 @@ class Host:
                 self.ring(Command(opcode, type_, nr=nr, arg0=arg0), status)
 
             far = [1 << bit | 1 for bit in range(32) if 1 << bit >= total]
-            for offset, nr in (
-                (0, 1),
-                (device.pages, 1),
-                (1, 0),
-                (SLOTS - 1, 2),
-                (total - 1, 512),
-                (1, 1023),
-                *((offset, 1) for offset in far),
-            ):
+            near = ((0, 1), (device.pages, 1), (1, 0), (SLOTS - 1, 2), (total - 1, 512), (1, 1023))
+            for offset, nr in (*near, *((offset, 1) for offset in far)):
                 if not model.inside(device, offset, nr):
                     no(Opcode.FREE, Status.BAD_RANGE, nr, offset)
             cluster = self.rng.choice(device.clusters)
+            begin = cluster.index * SLOTS
             for start, nr in runs(~cluster.used & (1 << SLOTS) - 1)[:1]:
-                offset = cluster.index * SLOTS + start
-                if model.inside(device, offset, nr):
-                    no(Opcode.FREE, Status.BAD_RANGE, nr, offset)
+                if model.inside(device, begin + start, nr):
+                    no(Opcode.FREE, Status.BAD_RANGE, nr, begin + start)
             for start, nr in runs(cluster.used)[:1]:
                 if start + nr < SLOTS:
-                    no(Opcode.FREE, Status.BAD_RANGE, nr + 1, cluster.index * SLOTS + start)
+                    no(Opcode.FREE, Status.BAD_RANGE, nr + 1, begin + start)
             for offset in (self.rng.choice(far), total):
                 no(Opcode.DISCARD_DONE, Status.BAD_RANGE, arg0=offset)
             no(Opcode.MARK_BAD, Status.BAD_DEVICE, 1, 1)
@@ -134,14 +127,10 @@ class Host:
             if number % 200 == 199:
                 self.flush()
                 self.bad_frees(source.model)
-                self.state(source.model)
+                engine_state.whole(self.script, source.model, self.sizes)
         self.flush()
-        self.state(source.model)
+        engine_state.whole(self.script, source.model, self.sizes)
         return source.model
-
-    def state(self, model: Allocator) -> None:
-        """Compare the engine's own state with the model's."""
-        engine_state.whole(self.script, model, self.sizes)
 
     def operation(self, model: Allocator, record: Record) -> None:
         """One record of a stream, with the outcome the model gave it."""
@@ -154,17 +143,16 @@ class Host:
                     if not model.inside(device, offset, nr):
                         self.ring(Command(Opcode.MARK_BAD, record.type, nr=nr, arg0=offset), Status.BAD_RANGE)
             case Op.BAD:
-                self.ring(Command(Opcode.MARK_BAD, record.type, nr=record.b, arg0=record.a))
-                self.ring(Command(Opcode.MARK_BAD, record.type, nr=record.b, arg0=record.a), Status.BAD_RANGE)
+                for status in (Status.OK, Status.BAD_RANGE):
+                    self.ring(Command(Opcode.MARK_BAD, record.type, nr=record.b, arg0=record.a), status)
             case Op.SWAPON | Op.SWAPOFF_BEGIN | Op.SWAPOFF:
                 self.ring(Command(Opcode[record.op.name], record.type))
             case Op.DISCARD_TAKE:
-                status = Status.OK if record.a else Status.NO_SPACE
-                self.ring(Command(Opcode.DISCARD_TAKE, record.type), status, record.a)
+                took = Status.OK if record.a else Status.NO_SPACE
+                self.ring(Command(Opcode.DISCARD_TAKE, record.type), took, record.a)
             case Op.DISCARD_DONE:
-                done = Command(Opcode.DISCARD_DONE, record.type, arg0=record.a)
-                self.ring(done)
-                self.ring(done, Status.BAD_RANGE)
+                for status in (Status.OK, Status.BAD_RANGE):
+                    self.ring(Command(Opcode.DISCARD_DONE, record.type, arg0=record.a), status)
             case Op.POLICY:
                 self.flush()
                 s.write(m.POLICY_OFFSET, record.a | record.b << 32)
@@ -178,14 +166,11 @@ class Host:
                 else:
                     self.request(rng.randrange(self.sizes.cpus), Opcode.FREE, 0, record.type, record.b, record.a, 0)
             case Op.ALLOC:
-                failed = record.type == FAILED
-                status = Status.NO_SPACE if failed else Status.OK
-                device_number, slot = (0, 0) if failed else (record.type, record.a)
+                found = (Status.OK, record.a, record.type) if record.type != FAILED else (Status.NO_SPACE, 0, 0)
                 if rng.random() < 0.7:
-                    command = Command(Opcode.ALLOC, cpu=record.cpu, order=record.order)
-                    self.ring(command, status, slot, device_number)
+                    self.ring(Command(Opcode.ALLOC, cpu=record.cpu, order=record.order), *found)
                 else:
-                    answer = slot | device_number << 32 | status << 40
+                    answer = found[1] | found[2] << 32 | found[0] << 40
                     self.request(record.cpu, Opcode.ALLOC, record.order, 0, 0, 0, answer)
             case _:
                 raise AssertionError(f"a script cannot have {record}")
@@ -216,7 +201,7 @@ class Host:
                 cpu, order = rng.randrange(self.sizes.cpus), rng.choice((0, 0, 4, 8, 8))
                 self.asks(model, Command(Opcode.ALLOC, cpu=cpu, order=order))
             self.flush()
-            self.state(model)
+            engine_state.whole(self.script, model, self.sizes)
             for type_ in rng.sample(range(self.sizes.devices), self.sizes.devices):
                 self.asks(model, Command(Opcode.SWAPOFF_BEGIN, type_), Command(Opcode.SWAPOFF, type_))
             self.flush()
@@ -245,7 +230,7 @@ class Host:
                     self.request(asker, Opcode.FREE, 0, 0, 1, SLOTS - 1, wrong)
                     s.errors += 1
             s.finish(first, [refused] * (1 << s.log2))
-        self.state(model)
+        engine_state.whole(self.script, model, self.sizes)
         s.must(Command(Opcode.SWAPOFF_BEGIN, 0), Command(Opcode.SWAPOFF, 0))
 
     def trunks(self) -> None:
@@ -268,7 +253,7 @@ class Host:
                 cpu, order = rng.randrange(self.sizes.cpus), rng.choice((9, 9, 9, 8, 0))
                 self.asks(model, Command(Opcode.ALLOC, cpu=cpu, order=order))
             self.flush()
-            self.state(model)
+            engine_state.whole(self.script, model, self.sizes)
             self.asks(model, Command(Opcode.SWAPOFF_BEGIN, type_), Command(Opcode.SWAPOFF, type_))
             self.flush()
 

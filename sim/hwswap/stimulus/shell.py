@@ -48,17 +48,10 @@ class Shell:
         s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
         s.read(m.ID_OFFSET, m.ID_MAGIC.put(int.from_bytes(b"HWSWAP", "big")))
         s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(3) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
-        s.read(
-            m.CAPS_OFFSET,
-            m.CAPS_DEVICES.put(sizes.devices)
-            | m.CAPS_CPUS.put(sizes.cpus)
-            | m.CAPS_ORDERS.put(ORDERS)
-            | m.CAPS_CLUSTERS.put(sizes.clusters),
-            m.CAPS_DEVICES.put(255)
-            | m.CAPS_CPUS.put(255)
-            | m.CAPS_ORDERS.put(15)
-            | m.CAPS_CLUSTERS.put((1 << m.CAPS_CLUSTERS.width) - 1),
-        )
+        fields = (m.CAPS_DEVICES, m.CAPS_CPUS, m.CAPS_ORDERS, m.CAPS_CLUSTERS)
+        values = (sizes.devices, sizes.cpus, ORDERS, sizes.clusters)
+        built = sum(field.put(value) for field, value in zip(fields, values, strict=True))
+        s.read(m.CAPS_OFFSET, built, sum(field.put((1 << field.width) - 1) for field in fields))
         s.read(m.STATUS_OFFSET, 0)
         s.read(m.CMD_SIZE_OFFSET, m.CMD_SIZE_LOG2.put(m.CMD_SIZE_LOG2.reset))
         s.read(0x3F8, 0)

@@ -71,12 +71,9 @@ class ScriptedHost(TableHost):
     def bring(self) -> None:
         """Bring the devices on."""
         base = 0
-        commands = []
         for type_, pages in PAGES.items():
-            if type_ < self.sizes.devices:
-                commands += [prepare(type_, pages, base, SSD), Command(Opcode.SWAPON, type_)]
-                base += -(-pages // SLOTS)
-        self.core(*commands)
+            self.core(prepare(type_, pages, base, SSD), Command(Opcode.SWAPON, type_))
+            base += -(-pages // SLOTS)
 
     def core(self, *commands: Command) -> None:
         """Give commands that are not about tables."""
