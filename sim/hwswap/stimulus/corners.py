@@ -213,17 +213,24 @@ def used(script: Script, rng: random.Random, sizes: Sizes) -> Player:
     return player
 
 
-def dump_nowhere(script: Script, player: Player, target: int) -> None:
-    """The second record of a DUMP is where no memory is, or all of them are; those before it are written."""
+def dump_nowhere(script: Script, player: Player, target: int, refused: bool) -> None:
+    """The second record of a DUMP is where no memory is, or all of them are; those before it are written.
+
+    Either the bus says no, or the windows end there.
+    """
     device = player.model.devices[0]
     inside = range(target, target + 8 * m.MEM_CLUSTER_STATE_BYTES, m.MEM_CLUSTER_STATE_BYTES)
-    # Permitted, so that it is the bus that says no.
-    script.window(0, script.base, script.base + MEMORY_BYTES + PAGE)
+    end = script.base + MEMORY_BYTES
+    script.window(0, script.base, end if refused else end + PAGE)
     number = script.tail
     lines = [Expected(Command(Opcode.DUMP, nr=len(device.clusters), arg0=device.base, arg1=target), Status.BUS_ERROR)]
     script.post(lines)
     script.stopped()
     script.finish(number, lines)
+    script.read(m.STAT_DMA_REFUSED_OFFSET, int(refused))
+    if refused:
+        said = m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_WRITE.put(1) | m.DMA_REFUSED_ADDR.put(end >> 3)
+        script.read(m.DMA_REFUSED_OFFSET, said)
     for at, state in zip(inside, player.model.dump(0), strict=False):
         offset = at - script.base
         if 0 <= offset < MEMORY_BYTES:
@@ -244,11 +251,12 @@ def errors(seed: int, sizes: Sizes) -> str:
         s.write(m.CMD_TAIL_OFFSET, s.tail + 1)
         s.stopped()
         s.reset_by_register()
-    for target in (NOWHERE, s.base + MEMORY_BYTES - m.MEM_CLUSTER_STATE_BYTES):
+    last = s.base + MEMORY_BYTES - m.MEM_CLUSTER_STATE_BYTES
+    for target, refused in ((NOWHERE, False), (last, False), (last, True)):
         player = used(s, rng, sizes)
         player.compare()
         s.note(f"an error of the bus: DUMP to {target:#x}")
-        dump_nowhere(s, player, target)
+        dump_nowhere(s, player, target, refused)
         s.reset_by_register()
     used(s, rng, sizes).compare()
     s.reset_by_register()

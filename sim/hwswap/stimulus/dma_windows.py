@@ -4,9 +4,9 @@
 import random
 
 import hwswap_map as m
-from hwswap_map import Flag, Opcode, Status
+from hwswap_map import Opcode, Status
 
-from hwswap.model.host_memory import ClusterState, Command, prepare
+from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus.commands import SSD, Expected
 from hwswap.stimulus.script import (
@@ -170,31 +170,6 @@ def first_only(host: Contained) -> None:
     s.reset_by_register()
 
 
-def dumped(host: Contained) -> None:
-    """Of a DUMP, what lies in a window is written, and nothing behind it."""
-    s = host.script
-    s.note("a DUMP across the end of a window")
-    host.setup()
-    s.must(prepare(0, SLOTS * 4, 0, SSD), Command(Opcode.SWAPON, 0))
-    first = DUMP + PAGE - m.MEM_CLUSTER_STATE_BYTES
-    s.window(0, s.base, s.base + DUMP + PAGE)
-    number = s.tail
-    lines = [Expected(Command(Opcode.DUMP, nr=3, arg0=1, arg1=s.base + first), Status.BUS_ERROR)]
-    s.post(lines)
-    s.stopped()
-    s.finish(number, lines)
-    s.read(m.STAT_DMA_REFUSED_OFFSET, 1)
-    behind = s.base + DUMP + PAGE >> 3
-    said = m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_WRITE.put(1) | m.DMA_REFUSED_ADDR.put(behind)
-    s.read(m.DMA_REFUSED_OFFSET, said)
-    state = ClusterState(0, 0, Flag.FREE, behind=2)
-    for at, (word, mask) in enumerate(zip(state.words(), state.masks(), strict=True)):
-        s.expect(first + 8 * at, word, mask)
-        s.expect(DUMP + PAGE + 8 * at, 0)
-    s.settle()
-    s.reset_by_register()
-
-
 def write_protection(host: Contained) -> None:
     """Commands that write to tables want TABLE_WRITES; others do not; nothing is written without it."""
     s = host.script
@@ -234,7 +209,6 @@ def windows(seed: int, sizes: Sizes) -> str:
     bounds(host)
     bits(host)
     first_only(host)
-    dumped(host)
     write_protection(host)
     return s.text()
 
