@@ -148,12 +148,14 @@ test-soc: soc-model litex-example ## the engine in a SoC: DRAM model, simulated 
 	@$(B) soc-model-vexriscv-own
 	@$(PYTEST) $(BY_FILE) tests/soc
 
-# What a failing case prints leads here: its SEED, its CASE, and WAVES=1. The case says whose waves they are.
-regress: model ## cocotb, streams, traces, SEEDS=n fresh seeds of each [SEED=first] [CASE=name] [WAVES=1]
+# SEED=first SEEDS=1 CASE=name repeats a failure; with WAVES=1, waves are in build/regress and build/cocotb.
+regress: model ## test-cocotb and traces with SEEDS=n fresh seeds [SEED=first] [CASE=name] [WAVES=1]
 	@$(if $(WAVES),$(B) model-wave,true)
-	@$(PYTEST) tests/regress -n $(or $(JOBS),$(shell nproc)) --dist worksteal --seeds $(or $(SEEDS),1) \
-		--junitxml=build/regress/junit.xml $(if $(SEED),--base-seed $(SEED)) $(if $(CASE),-k '$(CASE)') \
-		$(if $(WAVES),--waves)
+	@first=$(or $(SEED),$$(shuf -i 1-1000000000 -n 1)); failed=0; \
+	for seed in $$(seq $$first $$((first + $(or $(SEEDS),1) - 1))); do \
+		HWSWAP_SEED=$$seed WAVES=$(WAVES) $(PYTEST) $(AT_ONCE) $(if $(CASE),-k '$(CASE)') \
+			tests/rtl/test_replay.py tests/rtl/test_play.py tests/cocotb/test_engine.py || failed=1; \
+	done; exit $$failed
 
 coverage: verilog ## lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
 	@$(B) model-coverage

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/cocotb"
 HERE = Path(__file__).parent
 
-MODULES = ("scripts", "commands", "faults", "tables")
+MODULES = ("scripts", "commands", "tables")
 """The modules of cases/."""
 
 PACES = ("none", "idle", "pressure", "both")

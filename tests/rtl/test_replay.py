@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces on the Verilated engine (build/model/hwswap-replay): long random streams (recorded ones: see lock-step).
+"""Traces on the Verilated engine (build/model/hwswap-replay): long random streams, and recorded ones.
 
 Every decision is compared; afterwards the replayer lets the engine check all its lists and counts (CHECK).
 HWSWAP_SEED=n moves all random seeds by n.
 """
 
+import os
+import random
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hwswap.kernel import convert
+from hwswap.project import paths
 from hwswap.rtl import replay
 from hwswap.traces import stream, trace
 from hwswap.traces.records import FIRST_VERSION
@@ -18,25 +22,52 @@ from hwswap.traces.trace import Op
 from run_seed import SEED
 
 DATA = Path(__file__).parents[1] / "data"
-# Small devices are full and fragmented soon; large ones have long lists, and random trunks. The engine's own sizes are
-# the limit.
-STREAMS = [
-    Shape(SEED + 11, ops=40_000, span=3),
-    Shape(SEED + 12, ops=40_000, span=6),
-    Shape(SEED + 13, ops=40_000, span=12, cpus=1),
-    Shape(SEED + 14, ops=40_000, span=24),
-    Shape(SEED + 15, ops=40_000, span=48, devices=4),
-    Shape(SEED + 16, ops=40_000, span=128),
-    Shape(SEED + 17, ops=20_000, span=16, devices=1),
-    Shape(SEED + 18, ops=20_000, span=12, features=stream.EVERYTHING),
-    Shape(SEED + 19, ops=30_000, span=150, features=stream.EVERYTHING),
-]
-TIMEOUT = 600
+WAVES = os.environ.get("WAVES", "0") not in ("", "0")
+TIMEOUT = 900
+
+SHAPES = {
+    "tight": {"span": 3},
+    "small": {"span": 6},
+    "one-cpu": {"span": 12, "cpus": 1},
+    "middle": {"span": 24},
+    "four-devices": {"span": 48, "devices": 4},
+    "long-lists": {"span": 128},
+    "one-device": {"span": 16, "devices": 1},
+    "everything": {"span": 12, "features": stream.EVERYTHING},
+    "everything-large": {"span": 150, "features": stream.EVERYTHING},
+    "discard": {"span": 12, "features": frozenset({"discard"})},
+    "rotating": {"span": 12, "features": frozenset({"rotating"})},
+    "policies": {"span": 12, "features": stream.EVERYTHING - {"discard", "rotating"}},
+    "trunks": {"span": 150, "features": frozenset({"trunk", "node", "discard"})},
+}
+"""Small devices are full and fragmented soon; large ones have long lists, and random trunks."""
+
+STREAMS = {name: Shape(SEED + 11 + number, 40_000, **SHAPES[name]) for number, name in enumerate(SHAPES)}
 
 
-def must_be_equal(made: trace.Trace, *options: str) -> dict:
-    """Replay a trace; every decision must be equal. Return the report."""
-    outcome = replay.replay(made, options, timeout=TIMEOUT)
+def memory(seed: int) -> list[str]:
+    """Draw a memory for the engine's rings: fast or slow; half of them withhold handshakes, or answer out of order."""
+    rng = random.Random(seed)
+    options = ["--latency", str(rng.choice((1, 3, 16, 60)))]
+    if rng.random() < 0.5:
+        options += ["--stall", str(rng.choice((10, 40, 70)))]
+    if rng.random() < 0.5:
+        options += ["--reorder"]
+    return [*options, "--seed", str(seed % 2147483646 + 1)]
+
+
+def must_be_equal(made: trace.Trace, name: str, *options: str) -> dict:
+    """Replay a trace; every decision must be equal. WAVES=1 keeps waves in build/regress/`name`.fst.
+
+    Returns:
+        The report.
+    """
+    print(name, *options)
+    if WAVES:
+        path = paths.BUILD / "regress" / f"{name}.fst"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        options += ("--waves", str(path))
+    outcome = replay.replay(made, options, TIMEOUT, paths.REPLAY_WAVES if WAVES else paths.REPLAY)
     assert outcome.equal, outcome.output
     print(outcome.output)
     return outcome.report
@@ -51,7 +82,7 @@ def test_the_streams_are_long_and_rich_enough():
     orders: Counter[int] = Counter()
     paths: Counter[str] = Counter()
     types, cpus = set(), set()
-    for shape in STREAMS:
+    for shape in STREAMS.values():
         source = stream.Stream(replace(shape, seed=shape.seed - SEED))
         for record in source:
             ops[record.op] += 1
@@ -68,23 +99,26 @@ def test_the_streams_are_long_and_rich_enough():
     assert all(paths[path] >= 100 for path in ("fast", "nonfull", "free", "frag", "steal", "fail")), paths
 
 
-@pytest.mark.parametrize("shape", STREAMS, ids=lambda shape: f"seed{shape.seed}")
-def test_random_streams_by_the_ring(shape):
-    print(shape)
-    report = must_be_equal(stream.generate(shape), "--seed", str(shape.seed % 2147483646 + 1))
+@pytest.mark.parametrize("name", STREAMS)
+def test_random_streams_by_the_ring(name):
+    shape = STREAMS[name]
+    report = must_be_equal(stream.generate(shape), f"{shape.seed}-{name}", *memory(shape.seed))
     assert report["ops"] == shape.ops
 
 
-@pytest.mark.parametrize(
-    "options",
-    [("--registers",), ("--latency", "200"), ("--stall", "60", "--latency", "3")],
-    ids=lambda options: " ".join(options),
-)
+@pytest.mark.parametrize("options", ["--registers", "--latency 200", "--stall 60 --latency 3"])
 def test_random_streams_by_other_ways(options):
     """By the CPU pages; over a slow memory; with memory that withholds handshakes at random."""
-    shape = Shape(SEED + 31, ops=8_000, span=8)
-    print(shape, *options)
-    must_be_equal(stream.generate(shape), *options)
+    shape = Shape(SEED + 31, ops=10_000, span=8)
+    report = must_be_equal(stream.generate(shape), f"{shape.seed}{options.replace(' ', '')}", *options.split())
+    assert report["path"] == ("registers" if options == "--registers" else "ring")
+
+
+@pytest.mark.parametrize("path", trace.of_one_cpu(DATA), ids=lambda path: path.name.partition(".")[0])
+def test_recorded_traces_with_any_memory(path):
+    """Registers before reset, and memory, are others than in lock-step."""
+    operations = convert.for_engine(trace.read(path))
+    must_be_equal(operations, f"{SEED}-{path.name.partition('.')[0]}", *memory(SEED + 51))
 
 
 def test_a_wrong_decision_is_found_and_named():
@@ -94,7 +128,7 @@ def test_a_wrong_decision_is_found_and_named():
     at = allocated[len(allocated) // 2]
     record = made.records[at]
     made.records[at] = record._replace(a=record.a + (1 << record.order) if record.a < 2 else record.a - 1)
-    outcome = replay.replay(made, timeout=TIMEOUT)
+    outcome = replay.replay(made)
     assert not outcome.equal
     assert str(at) in outcome.output
     assert str(record.a) in outcome.output
@@ -116,7 +150,7 @@ def test_a_damaged_trace_is_refused(damage, tmp_path):
     else:
         data[-16] = 99
     path.write_bytes(data)
-    outcome = replay.replay(path, timeout=60)
+    outcome = replay.replay(path)
     assert not outcome.equal
     assert len(outcome.output.splitlines()) == 1
     assert str(path) in outcome.output
@@ -125,7 +159,7 @@ def test_a_damaged_trace_is_refused(damage, tmp_path):
 def test_a_trace_for_a_larger_engine_is_refused():
     made = stream.generate(Shape(2, ops=3_000, devices=8, clusters=65536, span=3000))
     assert made.header.clusters > 1024
-    outcome = replay.replay(made, timeout=60)
+    outcome = replay.replay(made)
     assert not outcome.equal
     assert "cluster" in outcome.output
     assert outcome.report == {}

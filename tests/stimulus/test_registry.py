@@ -5,9 +5,8 @@ import importlib
 import inspect
 import pkgutil
 
-import pytest
 from hwswap import stimulus
-from hwswap.stimulus.registry import SCRIPTS, STREAMS, Script, by_name
+from hwswap.stimulus.registry import SCRIPTS, Script
 from hwswap.stimulus.script import Sizes
 from hwswap.verify import mutate, rtl_coverage
 
@@ -32,28 +31,12 @@ def test_every_generator_of_scripts_is_in_the_registry():
     assert listed <= set(found.values())
 
 
-def test_names_are_unique_and_tell_what_they_are_of():
-    with pytest.raises(ValueError, match="the name single is there twice"):
-        by_name(SCRIPTS["single"], SCRIPTS["errors"], SCRIPTS["single"])
-    for entries in (SCRIPTS, STREAMS):
-        assert len({entry.what for entry in entries.values()}) == len(entries)
-
-
 def test_a_script_is_written_with_its_own_numbers_unless_others_are_given():
-    script = Script("x", "", lambda seed, rounds, sizes, wild=0: f"{seed} {rounds} {sizes.cpus} {wild}", 3, 20)
+    script = Script(lambda seed, rounds, sizes, wild=0: f"{seed} {rounds} {sizes.cpus} {wild}", 3, 20)
     assert script.text() == "3 20 4 0"
     assert script.text(7, 5, Sizes(cpus=2), wild=1) == "7 5 2 1"
     assert script.text(0, 0) == "0 0 4 0"
-    once = Script("y", "", lambda sizes: f"{sizes.cpus}", None)
-    assert once.text() == once.text(9) == "4"
-    with pytest.raises(ValueError, match="takes no number of rounds"):
-        once.text(rounds=4)
-
-
-def test_a_stream_is_shaped_as_asked():
-    shape = STREAMS["everything"].shaped(4, span=7)
-    assert (shape.seed, shape.span, shape.ops) == (4, 7, STREAMS["everything"].shape.ops)
-    assert STREAMS["small"].shaped() == STREAMS["small"].shape
+    assert Script(lambda sizes: f"{sizes.cpus}", None).text(9) == "4"
 
 
 def test_what_plays_scripts_knows_them_all():

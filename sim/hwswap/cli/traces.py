@@ -2,6 +2,7 @@
 """Commands on traces: show, check, record, make and replay them."""
 
 import argparse
+import json
 from pathlib import Path
 
 from rich.console import Console
@@ -110,7 +111,7 @@ def replay_command(options: argparse.Namespace) -> int:
     if outcome.output:
         OUT.print(outcome.output, highlight=False, soft_wrap=True)
     if options.json is not None:
-        options.json.write_text(replay.as_json(outcome))
+        options.json.write_text(json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
     return 0 if outcome.equal else 1
 
 

@@ -17,7 +17,7 @@ WITNESS = (
 )
 FUZZ = (
     "Have running kernels, the golden model and the RTL carry out random operations, and compare every answer.\n"
-    "Exit status 1 at a difference, which is cut down and kept, or where there was too little of something."
+    "Exit status 1 at a difference, whose stream is kept, or where there was too little of something."
 )
 MUTATE = (
     "Switch the faults of build/mutants on, one after the other, and see which of them the checks find.\n"

@@ -25,7 +25,6 @@ class EngineServer:
     folder: Path
     """Where socket, log and statistics go; its name must be short, as a socket's address holds 107 bytes."""
     pace: Literal["free", "guest"] = "free"
-    clock_mhz: int = 100
     latency: int = 50
     """Engine clock cycles that the link adds to each DMA transfer."""
     arguments: Sequence[str] = ()
@@ -54,9 +53,8 @@ class EngineServer:
     def start(self) -> None:
         """Starts the server and waits until its socket is there."""
         self.socket.unlink(missing_ok=True)
-        command = [self.program.path(), "--socket", self.socket, "--pace", self.pace]
-        command += ["--clock-mhz", str(self.clock_mhz), "--latency", str(self.latency)]
-        command += ["--stats-json", self.statistics_file, *self.arguments]
+        command = [self.program.path(), "--socket", self.socket, "--pace", self.pace, "--clock-mhz", "100"]
+        command += ["--latency", str(self.latency), "--stats-json", self.statistics_file, *self.arguments]
         self.process = processes.start(command, self.log_file)
         deadline = time.monotonic() + 30
         while not self.socket.exists():

@@ -61,10 +61,4 @@ def replay(
         if done.returncode not in (0, 1):
             raise ReplayError(f"{command[0]} ended with status {done.returncode}: {output or 'no output'}")
         text = report.read_text() if report.exists() else ""
-        values = json.loads(text) if text else {}
-        return Outcome(done.returncode == 0, output, values)
-
-
-def as_json(outcome: Outcome) -> str:
-    """Return the program's report as JSON text."""
-    return json.dumps(outcome.report, indent=2, sort_keys=True) + "\n"
+        return Outcome(done.returncode == 0, output, json.loads(text or "{}"))

@@ -2,13 +2,16 @@
 """Random commands with the golden model's outcomes, and commands that bring clusters to a state that is wanted."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hwswap_map import Flag, Opcode, Status
 
-from hwswap.model.golden import Allocator, Cluster, Device, Slots
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator, Cluster, Device, Slots
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import ORDERS, SLOTS, run, runs
+
+SSD = BLKDEV | SOLIDSTATE
 
 
 @dataclass
@@ -22,6 +25,30 @@ class Expected:
     result: int | None = None
 
 
+def carry_out(model: Allocator, command: Command) -> Expected:
+    """Let a model carry a command out; return what the engine must answer."""
+    type_, nr, slot = command.type, command.nr, command.arg0
+    if command.opcode == Opcode.ALLOC:
+        found = model.alloc(command.cpu, command.order)
+        return (
+            Expected(command, Status.NO_SPACE) if not found else Expected(command, Status.OK, found.offset, found.type)
+        )
+    if command.opcode == Opcode.DISCARD_TAKE:
+        return Expected(command, *model.discard_take(type_))
+    pages, base = slot & 0xFFFF_FFFF, slot >> 32
+    priority, node = (command.arg2 & 0xFFFF ^ 0x8000) - 0x8000, command.arg2 >> 24
+    does: dict[int, Callable[[], Status]] = {
+        Opcode.SWAPON_PREPARE: lambda: model.prepare(type_, pages, base, command.arg1, priority, node),
+        Opcode.MARK_BAD: lambda: model.mark_bad(type_, slot, nr),
+        Opcode.SWAPON: lambda: model.swapon(type_),
+        Opcode.SWAPOFF_BEGIN: lambda: model.swapoff_begin(type_),
+        Opcode.SWAPOFF: lambda: model.swapoff(type_),
+        Opcode.FREE: lambda: model.free(type_, slot, nr),
+        Opcode.DISCARD_DONE: lambda: model.discard_done(type_, slot),
+    }
+    return Expected(command, does[command.opcode]())
+
+
 class RandomCommands:
     """Commands that the model has carried out, with what the engine must answer."""
 
@@ -31,9 +58,10 @@ class RandomCommands:
         self.rng = rng
         self.lines: list[Expected] = []
 
-    def add(self, command: Command, status: Status, slot: int = 0, type_: int = 0) -> None:
-        """Note a command that the model has carried out."""
-        self.lines.append(Expected(command, status, slot, type_))
+    def do(self, *commands: Command) -> Expected:
+        """Let the model carry commands out; return what the last one is answered."""
+        self.lines += [carry_out(self.model, command) for command in commands]
+        return self.lines[-1]
 
     # Devices
 
@@ -44,22 +72,19 @@ class RandomCommands:
             clusters = self.rng.choice(sizes)
             pages = clusters * SLOTS - self.rng.choice((0, 0, 100))
             priority = self.rng.choice(priorities)
-            self.add(
-                prepare(type_, pages, base, flags, priority), self.model.prepare(type_, pages, base, flags, priority)
-            )
+            self.do(prepare(type_, pages, base, flags, priority))
             if not type_:
-                self.add(Command(Opcode.MARK_BAD, type_, nr=3, arg0=700), self.model.mark_bad(type_, 700, 3))
+                self.do(Command(Opcode.MARK_BAD, type_, nr=3, arg0=700))
             self.on(type_)
             base += clusters
 
     def on(self, type_: int) -> None:
         """SWAPON."""
-        self.add(Command(Opcode.SWAPON, type_), self.model.swapon(type_))
+        self.do(Command(Opcode.SWAPON, type_))
 
     def off(self, type_: int) -> None:
         """SWAPOFF_BEGIN and SWAPOFF, whatever is in use there."""
-        self.add(Command(Opcode.SWAPOFF_BEGIN, type_), self.model.swapoff_begin(type_))
-        self.add(Command(Opcode.SWAPOFF, type_), self.model.swapoff(type_))
+        self.do(Command(Opcode.SWAPOFF_BEGIN, type_), Command(Opcode.SWAPOFF, type_))
 
     def permission(self) -> None:
         """SWAPOFF_BEGIN of a device now and then, and SWAPON of one that has lost its permission."""
@@ -67,8 +92,7 @@ class RandomCommands:
         if gone:
             self.on(self.rng.choice(gone).type)
         elif self.rng.random() < 0.3:
-            device = self.device()
-            self.add(Command(Opcode.SWAPOFF_BEGIN, device.type), self.model.swapoff_begin(device.type))
+            self.do(Command(Opcode.SWAPOFF_BEGIN, self.device().type))
 
     def device(self) -> Device:
         """Draw a device."""
@@ -87,13 +111,8 @@ class RandomCommands:
 
     def alloc_by(self, cpu: int, order: int) -> Slots | None:
         """ALLOC by this CPU; return what it got."""
-        found = self.model.alloc(cpu, order)
-        command = Command(Opcode.ALLOC, cpu=cpu, order=order)
-        if found is None:
-            self.add(command, Status.NO_SPACE)
-        else:
-            self.add(command, Status.OK, found.offset, found.type)
-        return found
+        line = self.do(Command(Opcode.ALLOC, cpu=cpu, order=order))
+        return Slots(line.type, line.slot) if line.status == Status.OK else None
 
     def free(self) -> None:
         """FREE of what was given."""
@@ -107,7 +126,7 @@ class RandomCommands:
 
     def free_run(self, device: Device, offset: int, nr: int) -> None:
         """FREE of just these slots."""
-        self.add(Command(Opcode.FREE, device.type, nr=nr, arg0=offset), self.model.free(device.type, offset, nr))
+        self.do(Command(Opcode.FREE, device.type, nr=nr, arg0=offset))
 
     def free_mask(self, device: Device, cluster: Cluster, mask: int) -> None:
         """FREE of the slots of `mask` that are in use in a cluster, run by run."""
@@ -124,14 +143,11 @@ class RandomCommands:
 
     def take(self, device: Device) -> int:
         """DISCARD_TAKE; return the cluster's first slot, 0 for none."""
-        status, offset = self.model.discard_take(device.type)
-        self.add(Command(Opcode.DISCARD_TAKE, device.type), status, offset)
-        return offset
+        return self.do(Command(Opcode.DISCARD_TAKE, device.type)).slot
 
     def discarded(self, device: Device, offset: int) -> None:
         """DISCARD_DONE of the cluster that holds a slot."""
-        command = Command(Opcode.DISCARD_DONE, device.type, arg0=offset)
-        self.add(command, self.model.discard_done(device.type, offset))
+        self.do(Command(Opcode.DISCARD_DONE, device.type, arg0=offset))
 
     # Clusters in a state that is wanted
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script of what random operations seldom do.
+"""Scripts of what random operations seldom do, and of errors of the bus.
 
 Commands on devices that are not on, numbers with one bit too many, page registers byte by byte, addresses without a
-register beside those of devices that are there, resets in the middle, rings across lines of memory.
+register beside those of devices that are there, resets in the middle, rings across lines of memory. The bus answers
+each kind of transfer of the command ring with an error; swap_tables.py has those of commands on swap tables.
 """
 
 import random
@@ -14,30 +15,37 @@ from hwswap.model.golden import BLKDEV, DISCARD
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
-from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.commands import SSD, Expected
 from hwswap.stimulus.engine_state import device_table
-from hwswap.stimulus.operations import LARGE, SSD
-from hwswap.stimulus.player import Player
-from hwswap.stimulus.script import ELSEWHERE, PAGE, Script, Sizes
+from hwswap.stimulus.operations import LARGE
+from hwswap.stimulus.player import KINDS, Player
+from hwswap.stimulus.script import ELSEWHERE, MEMORY_BYTES, NOWHERE, PAGE, Script, Sizes, merged
 
 
 class Corners(Player):
     """A host that seeks corners."""
 
     def prepared_only(self) -> None:
-        """No free and no discard is for a device that was prepared and is not on; SWAPOFF takes it away again."""
+        """No free and no discard is for a device that was prepared and is not on; SWAPOFF takes it away again.
+
+        Bad slots are marked only then, none of them twice, and whole clusters, too.
+        """
         for type_ in range(self.sizes.devices):
             for comes in (False, True):
                 base = 3 * type_
                 flags = BLKDEV | DISCARD if type_ == self.sizes.devices - 1 else SSD | DISCARD
-                status = self.model.prepare(type_, 2 * SLOTS, base, flags, -1)
-                self.add(prepare(type_, 2 * SLOTS, base, flags, -1), status)
+                self.do(prepare(type_, 2 * SLOTS, base, flags, -1))
                 for opcode in (Opcode.FREE, Opcode.DISCARD_TAKE, Opcode.DISCARD_DONE):
-                    self.add(Command(opcode, type_, nr=1, arg0=SLOTS, arg1=1), Status.BAD_DEVICE)
+                    self.lines.append(Expected(Command(opcode, type_, nr=1, arg0=SLOTS, arg1=1), Status.BAD_DEVICE))
                 if comes:
                     self.on(type_)
-                else:
-                    self.off(type_)
+                    continue
+                for slot, nr in ((6, 2), (7, 2), (SLOTS, SLOTS)):
+                    self.do(Command(Opcode.MARK_BAD, type_, nr=nr, arg0=slot))
+                assert [line.status for line in self.lines[-3:]] == [Status.OK, Status.BAD_RANGE, Status.OK]
+                self.flush("a device that is prepared only")
+                device_table(self.script, self.model, self.sizes)
+                self.off(type_)
         self.flush("devices that are prepared only")
 
     def a_bit_too_many(self) -> None:
@@ -46,7 +54,7 @@ class Corners(Player):
             for bit in range(10, 32):
                 offset = 1 << bit | SLOTS
                 for opcode in (Opcode.DISCARD_DONE, Opcode.FREE):
-                    self.add(Command(opcode, type_, nr=1, arg0=offset), Status.BAD_RANGE)
+                    self.lines.append(Expected(Command(opcode, type_, nr=1, arg0=offset), Status.BAD_RANGE))
         self.flush("slots with one bit too many")
 
     def runs_of_words(self) -> None:
@@ -69,8 +77,7 @@ class Corners(Player):
         for type_ in list(self.model.devices):
             self.off(type_)
         pages = min(LARGE, self.sizes.clusters) * SLOTS
-        self.add(prepare(0, pages, 0, SSD), self.model.prepare(0, pages, 0, SSD, -1))
-        self.on(0)
+        self.do(prepare(0, pages, 0, SSD), Command(Opcode.SWAPON, 0))
         self.follow(Policy(hint=Hint.RANDOM_TRUNK, seed=rng.getrandbits(32)))
         for _ in range(60):  # a cluster that a trunk begins with shows the trunk only while it is empty
             cpu = rng.randrange(self.sizes.cpus)
@@ -103,10 +110,8 @@ class Corners(Player):
                 for offset, before in held.items():
                     value, strobes = rng.getrandbits(64), rng.getrandbits(8) & 0xFE
                     s.write(page + offset, value, strobes)
-                    for byte in range(8):
-                        if strobes >> byte & 1:
-                            before = before & ~(255 << 8 * byte) | value & 255 << 8 * byte
-                    held[offset] = before & 0xFFFF_FFFF if offset == m.CPU_PAGE_ARG_OFFSET else before
+                    now = merged(before, value, strobes)
+                    held[offset] = now & 0xFFFF_FFFF if offset == m.CPU_PAGE_ARG_OFFSET else now
                 for offset, value in held.items():
                     s.read(page + offset, value)
                 s.read(page + m.CPU_PAGE_RESPONSE_OFFSET, 0)
@@ -133,8 +138,7 @@ class Corners(Player):
                 self.off(type_)
             for at, type_ in enumerate(rng.sample(range(self.sizes.devices), self.sizes.devices)):
                 device = (SLOTS, at, SSD, rng.choice((-1, -1, -1, 7)), rng.randrange(3))
-                self.add(prepare(type_, *device), self.model.prepare(type_, *device))
-                self.on(type_)
+                self.do(prepare(type_, *device), Command(Opcode.SWAPON, type_))
             policy = Policy(
                 device=(DeviceOrder.NODE_FIRST, DeviceOrder.SEQUENTIAL, DeviceOrder.ROUND_ROBIN)[number % 3]
             )
@@ -195,3 +199,65 @@ def corners(seed: int, sizes: Sizes) -> str:
     resets(script)
     across_lines(script)
     return script.text()
+
+
+def used(script: Script, rng: random.Random, sizes: Sizes) -> Player:
+    """Begin with some devices, some of whose slots are in use."""
+    player = Player(script, rng, sizes)
+    script.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
+    player.bring(KINDS[: sizes.devices], range(2, 5))
+    for _ in range(24):
+        player.alloc()
+        player.free()
+    player.flush("some operations")
+    return player
+
+
+def dump_nowhere(script: Script, player: Player, target: int, refused: bool) -> None:
+    """The second record of a DUMP is where no memory is, or all of them are; those before it are written.
+
+    Either the bus says no, or the windows end there.
+    """
+    device = player.model.devices[0]
+    inside = range(target, target + 8 * m.MEM_CLUSTER_STATE_BYTES, m.MEM_CLUSTER_STATE_BYTES)
+    end = script.base + MEMORY_BYTES
+    script.window(0, script.base, end if refused else end + PAGE)
+    number = script.tail
+    lines = [Expected(Command(Opcode.DUMP, nr=len(device.clusters), arg0=device.base, arg1=target), Status.BUS_ERROR)]
+    script.post(lines)
+    script.stopped()
+    script.finish(number, lines)
+    script.read(m.STAT_DMA_REFUSED_OFFSET, int(refused))
+    if refused:
+        said = m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_WRITE.put(1) | m.DMA_REFUSED_ADDR.put(end >> 3)
+        script.read(m.DMA_REFUSED_OFFSET, said)
+    for at, state in zip(inside, player.model.dump(0), strict=False):
+        offset = at - script.base
+        if 0 <= offset < MEMORY_BYTES:
+            for number, (word, mask) in enumerate(zip(state.words(), state.masks(), strict=True)):
+                script.expect(offset + 8 * number, word, mask)
+
+
+def errors(seed: int, sizes: Sizes) -> str:
+    """Return a script that goes through all of these once."""
+    rng = random.Random(seed)
+    s = Script()
+    s.after_reset()
+    for name in ("CMD_BASE", "CPL_BASE"):
+        player = used(s, rng, sizes)
+        player.compare()
+        s.note(f"an error of the bus: {name}")
+        s.write(getattr(m, f"{name}_OFFSET"), NOWHERE)
+        s.write(m.CMD_TAIL_OFFSET, s.tail + 1)
+        s.stopped()
+        s.reset_by_register()
+    last = s.base + MEMORY_BYTES - m.MEM_CLUSTER_STATE_BYTES
+    for target, refused in ((NOWHERE, False), (last, False), (last, True)):
+        player = used(s, rng, sizes)
+        player.compare()
+        s.note(f"an error of the bus: DUMP to {target:#x}")
+        dump_nowhere(s, player, target, refused)
+        s.reset_by_register()
+    used(s, rng, sizes).compare()
+    s.reset_by_register()
+    return s.text()

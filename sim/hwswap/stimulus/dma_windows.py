@@ -4,12 +4,11 @@
 import random
 
 import hwswap_map as m
-from hwswap_map import Flag, Opcode, Status
+from hwswap_map import Opcode, Status
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
-from hwswap.model.host_memory import ClusterState, Command, prepare
+from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import SLOTS
-from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.commands import SSD, Expected
 from hwswap.stimulus.script import (
     COMMANDS,
     COMPLETIONS,
@@ -25,13 +24,15 @@ from hwswap.stimulus.script import (
     Sizes,
 )
 
-SSD = BLKDEV | SOLIDSTATE
 ENABLE = m.CONTROL_ENABLE.put(1)
 LOWEST = 12
 """The lowest address bit that a window looks at."""
 
 TABLE, ADDRESSES = DUMP + 16 * PAGE, ELSEWHERE
 """Where a swap table is, and the list of tables that is given to the engine."""
+
+ON = (prepare(0, SLOTS * 2, 0, SSD), Command(Opcode.SWAPON, 0))
+"""What brings a device on."""
 
 WRITING = (Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.TABLE_REPLACE)
 
@@ -49,6 +50,14 @@ class Contained:
         """Set up rings and windows and switch on, with the error interrupt enabled."""
         self.script.begin(control)
         self.script.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
+
+    def tabled(self) -> None:
+        """Set up, and bring a device on whose second cluster has a table; commands may write to it."""
+        s = self.script
+        self.setup(ENABLE | m.CONTROL_TABLE_WRITES.put(1))
+        s.must(*ON)
+        s.put(ADDRESSES, s.base + TABLE)
+        s.must(Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=s.base + ADDRESSES))
 
     def outcome(self, address: int, write: bool, refused: bool) -> None:
         """Expect that an access was refused, or that it was made, where no memory is; begin anew then."""
@@ -72,8 +81,7 @@ class Contained:
     def complete(self, address: int, refused: bool) -> None:
         """Write at an address: a completion goes there."""
         s = self.script
-        for i, word in enumerate(Command(Opcode.NOP).words()):
-            s.put(COMMANDS + 8 * i, word)
+        s.put_all(COMMANDS, Command(Opcode.NOP).words())
         s.write(m.CPL_BASE_OFFSET, address)
         s.write(m.CMD_TAIL_OFFSET, 1)
         self.outcome(address, write=True, refused=refused)
@@ -142,16 +150,7 @@ def first_only(host: Contained) -> None:
     """The first refusal stays until it is cleared; all are counted; what is refused in a table command says so."""
     s = host.script
     s.note("two refusals")
-    host.setup(ENABLE | m.CONTROL_TABLE_WRITES.put(1))
-    s.give(
-        [
-            Expected(prepare(0, SLOTS * 2, 0, SSD), Status.OK),
-            Expected(Command(Opcode.SWAPON, 0), Status.OK),
-        ]
-    )
-    table = s.base + TABLE
-    s.put(ADDRESSES, table)
-    s.give([Expected(Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=s.base + ADDRESSES), Status.OK)])
+    host.tabled()
     s.window(1, s.base, s.base + COMPLETIONS)
     s.window(2, s.base + COMPLETIONS, s.base + COMPLETIONS + PAGE, write=False)
     s.window(0, 0, 0, read=False, write=False)
@@ -159,7 +158,7 @@ def first_only(host: Contained) -> None:
     s.stopped(m.CONTROL_TABLE_WRITES.put(1))
     # The word, and then the completion.
     s.add("poll", m.STAT_DMA_REFUSED_OFFSET, WORD, 2, s.limit)
-    said = m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_ADDR.put(table >> 3)
+    said = m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_ADDR.put(s.base + TABLE >> 3)
     s.read(m.DMA_REFUSED_OFFSET, said)
     s.write(m.DMA_REFUSED_OFFSET, 0)
     s.write(m.DMA_REFUSED_OFFSET, WORD, 0xFE)
@@ -171,46 +170,11 @@ def first_only(host: Contained) -> None:
     s.reset_by_register()
 
 
-def dumped(host: Contained) -> None:
-    """Of a DUMP, what lies in a window is written, and nothing behind it."""
-    s = host.script
-    s.note("a DUMP across the end of a window")
-    host.setup()
-    s.give([Expected(prepare(0, SLOTS * 4, 0, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 0), Status.OK)])
-    first = DUMP + PAGE - m.MEM_CLUSTER_STATE_BYTES
-    s.window(0, s.base, s.base + DUMP + PAGE)
-    number = s.tail
-    lines = [Expected(Command(Opcode.DUMP, nr=3, arg0=1, arg1=s.base + first), Status.BUS_ERROR)]
-    s.post(lines)
-    s.stopped()
-    s.finish(number, lines)
-    s.read(m.STAT_DMA_REFUSED_OFFSET, 1)
-    behind = s.base + DUMP + PAGE >> 3
-    s.read(
-        m.DMA_REFUSED_OFFSET,
-        m.DMA_REFUSED_VALID.put(1) | m.DMA_REFUSED_WRITE.put(1) | m.DMA_REFUSED_ADDR.put(behind),
-    )
-    state = ClusterState(0, 0, Flag.FREE, behind=2)
-    for at, (word, mask) in enumerate(zip(state.words(), state.masks(), strict=True)):
-        s.expect(first + 8 * at, word, mask)
-        s.expect(DUMP + PAGE + 8 * at, 0)
-    s.settle()
-    s.reset_by_register()
-
-
 def write_protection(host: Contained) -> None:
     """Commands that write to tables want TABLE_WRITES; others do not; nothing is written without it."""
     s = host.script
     s.note("TABLE_WRITES")
-    host.setup()
-    s.give(
-        [
-            Expected(prepare(0, SLOTS * 2, 0, SSD), Status.OK),
-            Expected(Command(Opcode.SWAPON, 0), Status.OK),
-        ]
-    )
-    s.put(ADDRESSES, s.base + TABLE)
-    s.give([Expected(Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=s.base + ADDRESSES), Status.OK)])
+    host.tabled()
     slot = SLOTS + 7
     at = TABLE + 8 * 7
     s.put(at, 0)
@@ -245,7 +209,6 @@ def windows(seed: int, sizes: Sizes) -> str:
     bounds(host)
     bits(host)
     first_only(host)
-    dumped(host)
     write_protection(host)
     return s.text()
 
@@ -253,7 +216,7 @@ def windows(seed: int, sizes: Sizes) -> str:
 def nothing_executed(host: Contained) -> None:
     """Commands of a transfer that ends in an error are not carried out, though they came without one themselves."""
     s = host.script
-    before = (prepare(0, SLOTS * 2, 0, SSD), Command(Opcode.SWAPON, 0), Command(Opcode.ALLOC, 0), Command(Opcode.NOP))
+    before = (*ON, Command(Opcode.ALLOC, 0), Command(Opcode.NOP))
     for lines in (
         (Command(Opcode.FREE, 0, nr=1, arg0=1), Command(Opcode.ALLOC, 0)),
         (Command(Opcode.ALLOC, 0, order=3), Command(Opcode.SWAPOFF_BEGIN, 0)),
@@ -265,9 +228,7 @@ def nothing_executed(host: Contained) -> None:
         # The two are the last ones of memory; the transfer goes on behind it.
         first = MEMORY_BYTES - m.MEM_COMMAND_BYTES * len(lines)
         s.window(0, s.base, s.base + MEMORY_BYTES + PAGE)
-        for number, command in enumerate(lines):
-            for i, word in enumerate(command.words()):
-                s.put(first + m.MEM_COMMAND_BYTES * number + 8 * i, word)
+        s.put_all(first, (word for command in lines for word in command.words()))
         s.write(m.CMD_BASE_OFFSET, s.base + first - m.MEM_COMMAND_BYTES * len(before))
         s.write(m.CMD_TAIL_OFFSET, 2 * len(before))
         s.stopped()
@@ -276,12 +237,9 @@ def nothing_executed(host: Contained) -> None:
         s.read(m.STATUS_OFFSET, m.STATUS_DMA_ERROR.put(1))
         for name in ("CMD_HEAD", "STAT_COMMANDS"):
             s.read(getattr(m, f"{name}_OFFSET"), len(before))
-        state = m.DEVICE_STATE_USED.put(2) | m.DEVICE_STATE_CLAIMED.put(1) | m.DEVICE_STATE_WRITEOK.put(1)
-        s.read(
-            m.DEVICE_BASE + m.DEVICE_STATE_OFFSET,
-            state,
-            m.DEVICE_STATE_USED.put((1 << 32) - 1) | m.DEVICE_STATE_CLAIMED.put(1) | m.DEVICE_STATE_WRITEOK.put(1),
-        )
+        on = m.DEVICE_STATE_CLAIMED.put(1) | m.DEVICE_STATE_WRITEOK.put(1)
+        mask = on | m.DEVICE_STATE_USED.put((1 << 32) - 1)
+        s.read(m.DEVICE_BASE + m.DEVICE_STATE_OFFSET, on | m.DEVICE_STATE_USED.put(2), mask)
         s.read(m.DEVICE_BASE + m.DEVICE_STRIDE + m.DEVICE_STATE_OFFSET, 0)
         s.expect(COMPLETIONS + m.MEM_COMPLETION_BYTES * len(before) + m.MEM_COMPLETION_INFO_OFFSET, 0)
         s.reset_by_register()
@@ -294,28 +252,17 @@ def stop_means_stop(host: Contained) -> None:
     host.setup()
     # Long enough for the error to come while it is under way, and over within the script's limit.
     clusters = min(host.sizes.clusters, 256)
-    for number, command in enumerate(
-        (
-            Command(Opcode.NOP),
-            prepare(0, SLOTS * clusters, 0, SSD),
-            Command(Opcode.SWAPON, 0),
-            Command(Opcode.ALLOC, 0),
-            Command(Opcode.ALLOC, 0),
-            Command(Opcode.SWAPOFF_BEGIN, 0),
-        )
-    ):
-        for i, word in enumerate(command.words()):
-            s.put(COMMANDS + m.MEM_COMMAND_BYTES * number + 8 * i, word)
+    waiting = [Command(opcode, 0) for opcode in (Opcode.SWAPON, Opcode.ALLOC, Opcode.ALLOC, Opcode.SWAPOFF_BEGIN)]
+    commands = [Command(Opcode.NOP), prepare(0, SLOTS * clusters, 0, SSD), *waiting]
+    s.put_all(COMMANDS, (word for command in commands for word in command.words()))
     s.write(m.CPL_BASE_OFFSET, NOWHERE)
     s.write(m.CMD_TAIL_OFFSET, 6)
     s.stopped()
     s.settle()
     s.read(m.STAT_COMMANDS_OFFSET, 2)
-    s.read(
-        m.DEVICE_BASE + m.DEVICE_STATE_OFFSET,
-        m.DEVICE_STATE_CLAIMED.put(1),
-        m.DEVICE_STATE_CLAIMED.put(1) | m.DEVICE_STATE_WRITEOK.put(1) | m.DEVICE_STATE_AVAILABLE.put(1),
-    )
+    claimed = m.DEVICE_STATE_CLAIMED.put(1)
+    mask = claimed | m.DEVICE_STATE_WRITEOK.put(1) | m.DEVICE_STATE_AVAILABLE.put(1)
+    s.read(m.DEVICE_BASE + m.DEVICE_STATE_OFFSET, claimed, mask)
     s.reset_by_register()
 
 
@@ -342,19 +289,11 @@ def hung_bus(host: Contained) -> None:
     """
     s = host.script
     timeout = 1 << host.sizes.reset_timeout_log2
+    waiting = [Expected(each, Status.OK) for each in (prepare(1, SLOTS * 3, 3, SSD), Command(Opcode.SWAPON, 1))]
     for lap in range(4):
         s.note("a bus that hangs")
-        host.setup(ENABLE | m.CONTROL_TABLE_WRITES.put(1))
-        s.give(
-            [
-                Expected(prepare(0, SLOTS * 2, 0, SSD), Status.OK),
-                Expected(Command(Opcode.SWAPON, 0), Status.OK),
-            ]
-        )
-        s.put(ADDRESSES, s.base + TABLE)
-        s.give([Expected(Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=s.base + ADDRESSES), Status.OK)])
-        for at in range(0, PAGE, 8):
-            s.put(TABLE + at, 0)
+        host.tabled()
+        s.put_all(TABLE, [0] * SLOTS)
         command = Command(Opcode.TABLE_COUNT, 0, arg0=0, arg2=s.base + DUMP)
         if lap % 2:
             command = Command(Opcode.TABLE_FILL, 0, nr=SLOTS, arg0=SLOTS | 1 << 32, arg1=0)
@@ -374,22 +313,19 @@ def hung_bus(host: Contained) -> None:
         s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
         s.read(m.STATUS_OFFSET, m.STATUS_BUS_OWED.put(1))
         host.setup()
-        s.post([Expected(prepare(1, SLOTS * 3, 3, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 1), Status.OK)])
+        s.post(waiting)
         s.add("pass", 300)
         s.read(m.STATUS_OFFSET, m.STATUS_BUS_OWED.put(1), m.STATUS_BUS_OWED.put(1))
         s.read(m.STAT_COMMANDS_OFFSET, 0)
         s.add("hold", 0)
         s.add("poll", m.STATUS_OFFSET, m.STATUS_BUS_OWED.put(1), 0, s.limit)
-        s.finish(
-            0, [Expected(prepare(1, SLOTS * 3, 3, SSD), Status.OK), Expected(Command(Opcode.SWAPON, 1), Status.OK)]
-        )
-        s.command(Opcode.CHECK, 1)
+        s.finish(0, waiting)
+        s.must(Command(Opcode.CHECK, 1))
         s.settle()
         s.read(m.STATUS_OFFSET, 0)
         s.add("mark")
         s.reset_by_register()
-        for at in range(0, m.MEM_TABLE_COUNTS_BYTES, 8):
-            s.put(DUMP + at, 0)
+        s.put_all(DUMP, [0] * (m.MEM_TABLE_COUNTS_BYTES // 8))
 
 
 def stops(seed: int, sizes: Sizes) -> str:

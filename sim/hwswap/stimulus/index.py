@@ -14,7 +14,8 @@ from hwswap.model.golden import BLKDEV, DISCARD, Cluster, Device
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, run
-from hwswap.stimulus.player import SSD, Player
+from hwswap.stimulus.commands import SSD
+from hwswap.stimulus.player import Player
 from hwswap.stimulus.script import Script, Sizes
 
 LARGEST, LARGEST_FULL = 42, 25
@@ -39,14 +40,14 @@ class Indexed(Player):
 
     def come(self, type_: int, clusters: int, base: int) -> None:
         """Bring a device on, some of its clusters with bad slots."""
-        rng, model = self.rng, self.model
+        rng = self.rng
         pages = clusters * SLOTS - rng.choice((0, rng.randrange(SLOTS - 2)))
         flags = rng.choice((SSD, SSD, SSD, SSD | DISCARD, BLKDEV))
-        self.add(prepare(type_, pages, base, flags, -1), model.prepare(type_, pages, base, flags, -1))
+        self.do(prepare(type_, pages, base, flags, -1))
         for index in rng.sample(range(clusters), min(clusters, rng.randint(0, 3))):
             offset = index * SLOTS + rng.randrange(1, SLOTS)
             if offset < pages:
-                self.add(Command(Opcode.MARK_BAD, type_, nr=1, arg0=offset), model.mark_bad(type_, offset, 1))
+                self.do(Command(Opcode.MARK_BAD, type_, nr=1, arg0=offset))
         self.on(type_)
 
     def place(self, placement: Placement) -> None:

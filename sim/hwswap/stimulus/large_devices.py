@@ -14,7 +14,8 @@ from hwswap.model.golden import DISCARD
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.stimulus.player import SSD, Player
+from hwswap.stimulus.commands import SSD, Expected
+from hwswap.stimulus.player import Player
 from hwswap.stimulus.script import FAR_BASE, MEMORY_BASE, Script, Sizes
 
 LIMIT = 400_000
@@ -38,34 +39,26 @@ class Large(Player):
         pages = clusters * SLOTS - rng.choice((0, rng.randrange(SLOTS - 2)))
         flags, priority = rng.choice((SSD, SSD, SSD | DISCARD)), rng.randint(-32768, 32767)
         place = (type_, pages, base, flags, priority)
-        self.add(prepare(*place), self.model.prepare(*place))
+        self.do(prepare(*place))
         for index in rng.sample(range(1, clusters - 1), 5):
             nr = rng.choice((1, 40, SLOTS))
             offset = index * SLOTS + rng.randint(0, SLOTS - nr)
-            self.add(Command(Opcode.MARK_BAD, type_, nr=nr, arg0=offset), self.model.mark_bad(type_, offset, nr))
-        self.add(Command(Opcode.SWAPON, type_), self.model.swapon(type_))
+            self.do(Command(Opcode.MARK_BAD, type_, nr=nr, arg0=offset))
+        self.on(type_)
         self.flush(f"a large device, {place}")
 
     def go(self, type_: int) -> None:
         """Take a device off, after having given that up once."""
-        for opcode, step in (
-            (Opcode.SWAPOFF_BEGIN, self.model.swapoff_begin),
-            (Opcode.SWAPON, self.model.swapon),
-            (Opcode.SWAPOFF_BEGIN, self.model.swapoff_begin),
-            (Opcode.SWAPOFF, self.model.swapoff),
-        ):
-            self.add(Command(opcode, type_), step(type_))
+        self.do(Command(Opcode.SWAPOFF_BEGIN, type_), Command(Opcode.SWAPON, type_))
+        self.off(type_)
         self.flush(f"device {type_} goes")
 
     def bad_device(self, type_: int) -> None:
         """A device all of whose clusters but two are bad comes and goes."""
-        clusters = self.sizes.clusters
-        place = (type_, clusters * SLOTS, 0, SSD, -1)
-        self.add(prepare(*place), self.model.prepare(*place))
-        for offset in range(SLOTS, (clusters - 1) * SLOTS, SLOTS):
-            command = Command(Opcode.MARK_BAD, type_, nr=SLOTS, arg0=offset)
-            self.add(command, self.model.mark_bad(type_, offset, SLOTS))
-        self.add(Command(Opcode.SWAPON, type_), self.model.swapon(type_))
+        pages = self.sizes.clusters * SLOTS
+        self.do(prepare(type_, pages, 0, SSD))
+        self.do(*(Command(Opcode.MARK_BAD, type_, nr=SLOTS, arg0=at) for at in range(SLOTS, pages - SLOTS, SLOTS)))
+        self.on(type_)
         self.flush(f"a device of bad slots: {type_}")
         self.compare()
         self.go(type_)
@@ -97,7 +90,7 @@ class Large(Player):
         """Dump no record to anywhere."""
         for _ in range(8):
             first, target = self.rng.randint(0, self.sizes.clusters), self.rng.getrandbits(61) << 3
-            self.add(Command(Opcode.DUMP, arg0=first, arg1=target), Status.OK)
+            self.lines.append(Expected(Command(Opcode.DUMP, arg0=first, arg1=target), Status.OK))
         self.flush("dumps of nothing")
 
 
@@ -108,25 +101,12 @@ def sizes_of_rings(script: Script, rng: random.Random) -> None:
         script.read(m.CMD_SIZE_OFFSET, log2 if log2 in range(1, 13) else 0)
 
 
-def pages_of_requests(script: Script, rng: random.Random, sizes: Sizes) -> None:
-    """Write anything into the CPU pages, and start nothing: the lowest byte of a request is left alone."""
-    for cpu in range(min(sizes.cpus, m.CPU_PAGE_COUNT)):
-        base = m.CPU_PAGE_BASE + m.CPU_PAGE_STRIDE * cpu
-        for _ in range(6):
-            slot, request = rng.getrandbits(32), rng.getrandbits(64)
-            script.write(base + m.CPU_PAGE_ARG_OFFSET, slot)
-            script.read(base + m.CPU_PAGE_ARG_OFFSET, slot)
-            script.write(base + m.CPU_PAGE_REQUEST_OFFSET, request, 0xFE)
-            script.read(base + m.CPU_PAGE_REQUEST_OFFSET, request, 0xFFFF_FFFF_FFFF_FF00)
-
-
 def large(seed: int, sizes: Sizes) -> str:
     """Return a script of large devices and numbers."""
     rng = random.Random(seed)
     s = Script(FAR_BASE if seed % 2 else MEMORY_BASE, LIMIT)
     s.after_reset()
     sizes_of_rings(s, rng)
-    pages_of_requests(s, rng, sizes)
     host = Large(s, rng, sizes)
     host.dumps_of_nothing()
     host.bad_device(rng.randrange(sizes.devices))

@@ -5,14 +5,13 @@ import random
 
 import hwswap_map as m
 
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator
+from hwswap.model.golden import BLKDEV, DISCARD, Allocator
 from hwswap.model.policy import Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.stimulus import engine_state
-from hwswap.stimulus.commands import RandomCommands
+from hwswap.stimulus.commands import SSD, RandomCommands
 from hwswap.stimulus.script import FAR_BASE, Script, Sizes
 
-SSD = BLKDEV | SOLIDSTATE
 KINDS = (SSD, SSD | DISCARD, BLKDEV, SSD)
 
 

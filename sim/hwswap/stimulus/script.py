@@ -4,7 +4,7 @@
 sim/verilator/src/script/script.hpp has their lines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -42,6 +42,12 @@ PAGE = 1 << m.DMA_WINDOW_START_ADDR.lsb
 WORD = (1 << 64) - 1
 
 
+def merged(before: int, value: int, strobes: int) -> int:
+    """Return what a register of 64 bits holds when the bytes of a value have been written that are strobed."""
+    mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
+    return before & ~mask | value & mask
+
+
 @dataclass(frozen=True)
 class Sizes:
     """What an engine was built for (hw/src/main/scala/hwswap/Params.scala)."""
@@ -76,6 +82,11 @@ class Script:
     def put(self, offset: int, value: int) -> None:
         """The host writes a word of its memory."""
         self.add("put", offset, value)
+
+    def put_all(self, offset: int, words: Iterable[int]) -> None:
+        """The host writes words one after the other."""
+        for number, word in enumerate(words):
+            self.put(offset + 8 * number, word)
 
     def write(self, address: int, value: int, strobes: int = 0xFF) -> None:
         """The host writes a register."""
@@ -153,8 +164,7 @@ class Script:
         self.tail = 0
         self.log2 = log2
         self.windows()
-        for at in range(0, m.MEM_COMPLETION_BYTES << RING_LOG2, 8):
-            self.put(self.completions + at, 0)
+        self.put_all(self.completions, [0] * ((m.MEM_COMPLETION_BYTES << RING_LOG2) // 8))
         for name, value in (("CMD_BASE", self.base + self.commands), ("CPL_BASE", self.base + self.completions)):
             self.write(getattr(m, f"{name}_OFFSET"), value)
             self.read(getattr(m, f"{name}_OFFSET"), value)
@@ -183,6 +193,10 @@ class Script:
             self.post(batch)
             self.finish(self.tail - len(batch), batch)
 
+    def must(self, *commands: Command) -> None:
+        """Give commands that succeed, with no result."""
+        self.give([Expected(command, Status.OK) for command in commands])
+
     def post(self, lines: Sequence[Expected]) -> None:
         """Give as many commands as the ring has room for, and wait for nothing."""
         self.post_without_bell(lines)
@@ -191,9 +205,7 @@ class Script:
     def post_without_bell(self, lines: Sequence[Expected]) -> None:
         """Write as many commands as the ring has room for; the engine does not know of them yet."""
         for number, line in enumerate(lines, self.tail):
-            at = self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2))
-            for i, word in enumerate(line.command.words()):
-                self.put(at + 8 * i, word)
+            self.put_all(self.commands + m.MEM_COMMAND_BYTES * (number % (1 << self.log2)), line.command.words())
         self.tail += len(lines)
 
     def finish(self, first: int, lines: Sequence[Expected]) -> None:
@@ -223,25 +235,6 @@ class Script:
             result = m.MEM_COMPLETION_RESULT_SLOT.put(line.slot) | m.MEM_COMPLETION_RESULT_TYPE.put(line.type)
         self.expect(at + m.MEM_COMPLETION_RESULT_OFFSET, result)
         self.errors += line.status not in (Status.OK, Status.NO_SPACE)
-
-    def command(
-        self,
-        opcode: int,
-        type_: int = 0,
-        arguments: tuple[int, ...] = (),
-        *,
-        status: Status = Status.OK,
-        slot: int = 0,
-        device: int = 0,
-        cpu: int = 0,
-        order: int = 0,
-        nr: int = 0,
-        irq: bool = False,
-    ) -> None:
-        """Give a command and expect its completion."""
-        self.give(
-            [Expected(Command(opcode, type_, cpu, order, nr, *(*arguments, 0, 0, 0)[:3], irq), status, slot, device)]
-        )
 
     def page(self, cpu: int, seq: int, opcode: int, order: int, type_: int, nr: int, slot: int, answer: int) -> None:
         """Give a request through a CPU's page and expect its response, without its sequence number."""

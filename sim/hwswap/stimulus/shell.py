@@ -6,14 +6,11 @@ import random
 import hwswap_map as m
 from hwswap_map import Opcode, Status
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.tables import LINE
-from hwswap.stimulus.commands import Expected
-from hwswap.stimulus.script import DUMP, PAGE, WORD, Script, Sizes
-
-SSD = BLKDEV | SOLIDSTATE
+from hwswap.stimulus.commands import SSD, Expected
+from hwswap.stimulus.script import DUMP, PAGE, WORD, Script, Sizes, merged
 
 BY_DEVICE = (
     Opcode.MARK_BAD,
@@ -51,17 +48,10 @@ class Shell:
         s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
         s.read(m.ID_OFFSET, m.ID_MAGIC.put(int.from_bytes(b"HWSWAP", "big")))
         s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(3) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
-        s.read(
-            m.CAPS_OFFSET,
-            m.CAPS_DEVICES.put(sizes.devices)
-            | m.CAPS_CPUS.put(sizes.cpus)
-            | m.CAPS_ORDERS.put(ORDERS)
-            | m.CAPS_CLUSTERS.put(sizes.clusters),
-            m.CAPS_DEVICES.put(255)
-            | m.CAPS_CPUS.put(255)
-            | m.CAPS_ORDERS.put(15)
-            | m.CAPS_CLUSTERS.put((1 << m.CAPS_CLUSTERS.width) - 1),
-        )
+        fields = (m.CAPS_DEVICES, m.CAPS_CPUS, m.CAPS_ORDERS, m.CAPS_CLUSTERS)
+        values = (sizes.devices, sizes.cpus, ORDERS, sizes.clusters)
+        built = sum(field.put(value) for field, value in zip(fields, values, strict=True))
+        s.read(m.CAPS_OFFSET, built, sum(field.put((1 << field.width) - 1) for field in fields))
         s.read(m.STATUS_OFFSET, 0)
         s.read(m.CMD_SIZE_OFFSET, m.CMD_SIZE_LOG2.put(m.CMD_SIZE_LOG2.reset))
         s.read(0x3F8, 0)
@@ -94,10 +84,7 @@ class Shell:
                 s.write(offset, value)
                 strobes, other = self.rng.getrandbits(8), self.rng.getrandbits(64)
                 s.write(offset, other, strobes)
-                for byte in range(8):
-                    if strobes >> byte & 1:
-                        value = value & ~(255 << 8 * byte) | other & 255 << 8 * byte
-                held[offset] = value & mask
+                held[offset] = merged(value, other, strobes) & mask
             for offset, value in held.items():
                 s.read(offset, value)
         self.at_once(held, masks)
@@ -212,7 +199,7 @@ class Shell:
         s.note("interrupts")
         s.write(m.IRQ_STATUS_OFFSET, 3)
         s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
-        s.command(Opcode.NOP, irq=True)
+        s.must(Command(Opcode.NOP, irq=True))
         s.add("pass", 40)
         s.read(m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_COMPLETION.put(1))
         s.add("irq", 0)
@@ -222,7 +209,7 @@ class Shell:
         s.write(m.IRQ_STATUS_OFFSET, m.IRQ_STATUS_COMPLETION.put(1))
         s.add("pass", 4)
         s.add("irq", 0)
-        s.command(Opcode.NOP)
+        s.must(Command(Opcode.NOP))
         s.add("pass", 40)
         s.add("irq", 0)
         s.read(m.IRQ_STATUS_OFFSET, 0)
@@ -235,7 +222,7 @@ class Shell:
         s.add("pass", 200)
         s.read(m.CMD_HEAD_OFFSET, s.tail)
         s.write(m.CMD_TAIL_OFFSET, s.tail)
-        s.command(Opcode.NOP)
+        s.must(Command(Opcode.NOP))
         s.write(m.CONTROL_OFFSET, 0)
         s.read(m.CONTROL_OFFSET, 0)
         s.write(m.CMD_TAIL_OFFSET, s.tail + 1)

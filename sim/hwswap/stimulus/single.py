@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script of what a single slot, place, bit or write decides, each by itself.
+"""Scripts of what a single slot, place, bit or write decides, each by itself, and of free runs in each word.
 
 Frees of ranges in which one slot is not in use; clusters with two runs, each in any word; places to go on from; devices
 whose priorities differ in one bit; address registers that are written in part before or after others.
@@ -8,17 +8,20 @@ whose priorities differ in one bit; address registers that are written in part b
 import random
 
 import hwswap_map as m
+from hwswap_map import Opcode
 
-from hwswap.model.host_memory import prepare
-from hwswap.model.policy import DeviceOrder, Policy
+from hwswap.model.golden import Cluster, Device
+from hwswap.model.host_memory import Command, prepare
+from hwswap.model.policy import DeviceOrder, Placement, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.model.tables import LINE
+from hwswap.stimulus.commands import SSD
 from hwswap.stimulus.corners import Corners
-from hwswap.stimulus.operations import SSD
-from hwswap.stimulus.script import Script, Sizes
+from hwswap.stimulus.script import MIXED_BASE, Script, Sizes, merged
 
 WORDS = 16
 WORD_SLOTS = SLOTS // WORDS
+WORD_ORDERS = WORD_SLOTS.bit_length()
 
 ADDRESSES = (m.CMD_BASE_OFFSET, m.CPL_BASE_OFFSET)
 """Registers that hold addresses of lines: they lie in one memory, whose words are 0 until they are written first."""
@@ -29,9 +32,7 @@ class Single(Corners):
 
     def one_cluster(self, clusters: int) -> None:
         """Bring one device on."""
-        pages = clusters * SLOTS
-        self.add(prepare(0, pages, 0, SSD), self.model.prepare(0, pages, 0, SSD, -1))
-        self.on(0)
+        self.do(prepare(0, clusters * SLOTS, 0, SSD), Command(Opcode.SWAPON, 0))
 
     def one_slot_free(self) -> None:
         """No range is freed in which one slot is not in use, wherever that slot and the range's ends are."""
@@ -71,7 +72,7 @@ class Single(Corners):
         cluster, other = device.clusters[1:3]
         self.all_full()
         self.refill(device, other, run(0, SLOTS), 0)
-        for order in range(1, WORD_SLOTS.bit_length()):
+        for order in range(1, WORD_ORDERS):
             for second in range(1, WORDS):
                 first = rng.randrange(second)
                 places = (WORD_SLOTS * word + (rng.randrange(WORD_SLOTS) & -1 << order) for word in (first, second))
@@ -118,8 +119,7 @@ class Single(Corners):
                 for at, type_ in enumerate(types):
                     is_low = at < len(types) // 2
                     line = (2 * SLOTS, 2 * at, SSD, low if is_low else high, int(is_low))
-                    self.add(prepare(type_, *line), model.prepare(type_, *line))
-                    self.on(type_)
+                    self.do(prepare(type_, *line), Command(Opcode.SWAPON, type_))
                 self.flush(f"priorities {low} and {high}")
                 self.follow(Policy(device=policy))
                 for _ in range(self.sizes.devices + 1):
@@ -145,8 +145,7 @@ def address_registers(script: Script, rng: random.Random) -> None:
             ):
                 value = rng.getrandbits(64)
                 script.write(address, value, strobes)
-                mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
-                held[address] = (held[address] & ~mask | value & mask) & -LINE
+                held[address] = merged(held[address], value, strobes) & -LINE
                 for at, expected in held.items():
                     script.read(at, expected)
             for address in ADDRESSES:  # what must not be seen behind the next reset
@@ -168,5 +167,89 @@ def single(seed: int, sizes: Sizes) -> str:
     player.compare()
     player.priorities_a_bit_apart()
     player.compare()
+    script.reset_by_register()
+    return script.text()
+
+
+class Runs(Single):
+    """A host that leaves the runs of one word free, or nearly.
+
+    The finder works out in all words at once where runs begin, so each word is logic of its own.
+    """
+
+    def each_run(self, device: Device, cluster: Cluster) -> None:
+        """All is full but for one run, which is found by CPUs that go on from before it, from behind it or anywhere."""
+        for order in range(WORD_ORDERS):
+            self.refill(device, cluster, run(0, SLOTS), order)
+            for slot in range(0, SLOTS, 1 << order):
+                self.free_run(device, cluster.index * SLOTS + slot, 1 << order)
+                self.alloc((order,))
+            self.flush(f"each run of order {order}")
+
+    def nearly(self, device: Device, cluster: Cluster) -> None:
+        """In a word, half of each run is free, and all of the last one, which is found; then nothing is."""
+        for order in range(1, WORD_ORDERS):
+            halves = run(0, 1 << (order - 1))
+            for word in range(WORDS):
+                begin = word * WORD_SLOTS
+                last = begin + WORD_SLOTS - (1 << order)
+                free = run(last, 1 << order)
+                for slot in range(begin, last, 1 << order):
+                    free |= halves << slot + (self.rng.randrange(2) << (order - 1))
+                self.refill(device, cluster, run(0, SLOTS) & ~free, order)
+                cpu = self.rng.randrange(self.sizes.cpus)
+                self.alloc_by(cpu, order)
+                self.alloc_by(cpu, order)
+            self.flush(f"nearly runs of order {order}")
+
+    def one_in_use(self, device: Device, cluster: Cluster) -> None:
+        """In a word, one slot is in use: runs are found around it."""
+        for order in range(WORD_ORDERS):
+            self.refill(device, cluster, run(0, SLOTS), order)
+            for slot in self.rng.sample(range(SLOTS), 96):
+                word = run(slot // WORD_SLOTS * WORD_SLOTS, WORD_SLOTS)
+                self.free_mask(device, cluster, word & ~(1 << slot))
+                for _ in range(2):
+                    self.alloc((order,))
+                self.fill(device, cluster, order)
+            self.flush(f"one slot of a word in use, order {order}")
+
+    def known_to_the_index(self, device: Device, cluster: Cluster) -> None:
+        """One word alone has a run, not the one that changes: the index names the cluster, with and without the run.
+
+        A cluster is empty beside it, so that it is seen when the index does not know the run.
+        """
+        empty = next(other for other in device.clusters[1:] if other is not cluster)
+        self.follow(Policy(placement=Placement.INDEXED))
+        for order in range(WORD_ORDERS):
+            for word in range(WORDS):
+                slot = word * WORD_SLOTS + (self.rng.randrange(WORD_SLOTS) & -1 << order)
+                self.fill(device, empty, order)
+                self.refill(device, cluster, run(0, SLOTS) & ~run(slot, 1 << order), order)
+                self.empty(device, empty)
+                other = (word + self.rng.randrange(1, WORDS)) % WORDS * WORD_SLOTS
+                self.free_mask(device, cluster, 1 << other)
+                for _ in range(2):
+                    self.alloc((order,))
+            self.flush(f"runs of order {order} that the index knows")
+        self.follow(Policy())
+
+
+def free_runs(seed: int, sizes: Sizes) -> str:
+    """Return a script that goes through all words once."""
+    script = Script(MIXED_BASE)
+    script.after_reset()
+    player = Runs(script, random.Random(seed), sizes)
+    player.one_cluster(3)
+    device = player.model.devices[0]
+    player.all_full()
+    for part in (player.each_run, player.nearly, player.one_in_use):
+        part(device, device.clusters[1 + player.rng.randrange(2)])
+        player.all_full()
+    player.known_to_the_index(device, device.clusters[1])
+    player.all_full()
+    player.flush("all full again")
+    player.compare()
+    script.settle()
     script.reset_by_register()
     return script.text()

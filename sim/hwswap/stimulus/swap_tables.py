@@ -7,21 +7,19 @@ from collections import Counter
 import hwswap_map as m
 from hwswap_map import Opcode, Status, TableKind
 
-from hwswap.model.clusters import BLKDEV, SOLIDSTATE
 from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.observed_tables import ObservedTables, TableBin
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, shadow_word
-from hwswap.model.tables import LINE, Answer, Tables
-from hwswap.stimulus.commands import Expected
+from hwswap.model.tables import LINE, Answer
+from hwswap.stimulus.commands import SSD, Expected, carry_out
 from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, LIMIT, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
 from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
 from hwswap.stimulus.table_host import TableHost, expected
 from hwswap.stimulus.table_refusals import refusals
 
-SSD = BLKDEV | SOLIDSTATE
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
 """Slots of the devices: with a partial last cluster, with whole ones, and with part of one."""
 
@@ -54,7 +52,7 @@ CONTROL = m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1)
 class ScriptedHost(TableHost):
     """A host of an engine after reset, with random commands of its own seed."""
 
-    def __init__(self, seed: int, script: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
+    def __init__(self, seed: int, script: Script, sizes: Sizes, seen: Counter[TableBin] | None = None) -> None:
         """Switch the engine on; `seen` counts what commands come to."""
         self.sizes = sizes
         self.model = Allocator(sizes.devices, sizes.cpus, sizes.clusters)
@@ -66,22 +64,20 @@ class ScriptedHost(TableHost):
             # The second one lies across two pages.
             targets=[base + TARGETS + at for at in (0, PAGE - 64, 2 * PAGE - TARGET_BYTES)],
         )
-        tables = ObservedTables(memory, self.model.devices, seen)
+        tables = ObservedTables(memory, self.model.devices, Counter() if seen is None else seen)
         super().__init__(random.Random(seed), script, tables, memory, places)
         script.begin(CONTROL)
 
-    def bring(self, flags: int = SSD) -> None:
+    def bring(self) -> None:
         """Bring the devices on."""
         base = 0
-        lines = []
         for type_, pages in PAGES.items():
-            if type_ < self.sizes.devices:
-                lines.append(
-                    Expected(prepare(type_, pages, base, flags), self.model.prepare(type_, pages, base, flags))
-                )
-                lines.append(Expected(Command(Opcode.SWAPON, type_), self.model.swapon(type_)))
-                base += -(-pages // SLOTS)
-        self.script.give(lines)
+            self.core(prepare(type_, pages, base, SSD), Command(Opcode.SWAPON, type_))
+            base += -(-pages // SLOTS)
+
+    def core(self, *commands: Command) -> None:
+        """Give commands that are not about tables."""
+        self.script.give([carry_out(self.model, command) for command in commands])
 
 
 def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None = None) -> str:
@@ -106,7 +102,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
     one_word_among_others(s, host)
     not_aligned(s, host)
     swapoff_takes_tables(s, host)
-    lookups_beside_commands(s, host.tables, PAGES[0])
+    lookups_beside_commands(s, host, PAGES[0])
     host.all_words()
     device_table(s, host.model, sizes)
     s.settle()
@@ -125,59 +121,36 @@ def alike(sizes: Sizes) -> str:
     clusters = sizes.clusters // 4
     s = Script(limit=SLOTS * clusters * 4)
     s.after_reset()
-    memory = Bytes()
-    model = Allocator(sizes.devices, sizes.cpus, clusters)
-    tables = Tables(memory, model.devices)
-    s.begin(CONTROL)
+    host = ScriptedHost(0, s, sizes)
     pages = clusters * SLOTS
-    s.give(
-        [
-            Expected(prepare(0, pages, 0, SSD), model.prepare(0, pages, 0, SSD)),
-            Expected(Command(Opcode.SWAPON, 0), model.swapon(0)),
-        ]
-    )
-
-    def put(at: int, words: list[int]) -> None:
-        for i, word in enumerate(words):
-            s.put(at + WORD_BYTES * i, word)
-        memory.write(s.base + at, b"".join(word.to_bytes(WORD_BYTES, "little") for word in words))
-
-    def same(*commands: Command) -> None:
-        s.give([expected(command, tables.carry_out(command)) for command in commands])
-
-    put(SOURCES, [s.base + FIRST_TABLE] * MOST)
+    host.core(prepare(0, pages, 0, SSD), Command(Opcode.SWAPON, 0))
+    host.put(s.base + SOURCES, [s.base + FIRST_TABLE] * MOST)
     halves = [(first, min(MOST, clusters - first)) for first in range(0, clusters, MOST)]
-    same(*(Command(Opcode.TABLE_GIVE, 0, nr=nr, arg0=SLOTS * at, arg2=s.base + SOURCES) for at, nr in halves))
+    host.same(*(Command(Opcode.TABLE_GIVE, 0, nr=nr, arg0=SLOTS * at, arg2=s.base + SOURCES) for at, nr in halves))
     for kind, word in EXAMPLES.items():
         s.note(f"words of kind {kind.name} alone")
-        put(FIRST_TABLE, [word] * SLOTS)
-        same(
+        host.put(s.base + FIRST_TABLE, [word] * SLOTS)
+        host.same(
             Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS),
             Command(Opcode.TABLE_SCAN, 0, arg0=pages - 1 | 1 << 32 + kind, arg2=s.base + TARGETS),
         )
-        for at in range(s.base + TARGETS, s.base + TARGETS + LINE, WORD_BYTES):
-            s.expect(at - s.base, memory.words[at])
-    lookups_beside_commands(s, tables, pages)
-    same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
-    same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
+        host.compare(s.base + TARGETS, LINE // WORD_BYTES)
+    lookups_beside_commands(s, host, pages)
+    host.same(*(Command(Opcode.TABLE_TAKE, 0, nr=nr, arg0=SLOTS * at) for at, nr in halves))
+    host.same(Command(Opcode.TABLE_COUNT, 0, arg2=s.base + TARGETS))
     s.settle()
     return s.text()
 
 
-def lookups_beside_commands(s: Script, tables: Tables, pages: int) -> None:
+def lookups_beside_commands(s: Script, host: TableHost, pages: int) -> None:
     """Look words up by register while commands wait and are carried out."""
     s.note("lookups beside commands")
     counted = Command(Opcode.TABLE_COUNT, 0, arg0=pages - 3 * SLOTS, arg2=s.base + TARGETS)
-    for seq in range(1, 25):
-        lines = [expected(counted, tables.carry_out(counted)) for _ in range(1 + seq % 3)]
+    for number in range(1, 25):
+        lines = [expected(counted, host.tables.carry_out(counted)) for _ in range(1 + number % 3)]
         s.post(lines)
-        s.add("pass", 60 * seq)
-        answer = tables.carry_out(Command(Opcode.TABLE_LOOKUP, 0, arg0=seq))
-        s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(seq) | m.LOOKUP_SEQ.put(seq))
-        waited = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF)
-        s.add("poll", m.LOOKUP_INFO_OFFSET, waited, m.LOOKUP_INFO_SEQ.put(seq), s.limit)
-        s.read(m.LOOKUP_INFO_OFFSET, m.LOOKUP_INFO_STATUS.put(answer.status), m.LOOKUP_INFO_STATUS.put(127))
-        s.read(m.LOOKUP_ENTRY_OFFSET, answer.result)
+        s.add("pass", 60 * number)
+        host.lookup(0, number)
         s.finish(s.tail - len(lines), lines)
 
 
@@ -221,25 +194,20 @@ def each_kind(s: Script, host: TableHost) -> None:
 def swapoff_takes_tables(s: Script, host: ScriptedHost) -> None:
     """Switch a device off, and claim it again: its tables are gone, those of others are not."""
     s.note("SWAPOFF takes tables")
-    target, model, pages = host.places.targets[0], host.model, PAGES[0]
+    target = host.places.targets[0]
     host.give_all(0)
     host.same(Command(Opcode.TABLE_COUNT, 0, arg2=target))
-    s.give(
-        [
-            Expected(Command(Opcode.SWAPOFF_BEGIN, 0), model.swapoff_begin(0)),
-            Expected(Command(Opcode.SWAPOFF, 0), model.swapoff(0)),
-        ]
-    )
+    host.core(Command(Opcode.SWAPOFF_BEGIN, 0), Command(Opcode.SWAPOFF, 0))
     host.tables.forget(0)
     host.same(Command(Opcode.TABLE_LOOKUP, 0, arg0=1))
-    s.give([Expected(prepare(0, pages, 0, SSD), model.prepare(0, pages, 0, SSD))])
+    host.core(prepare(0, PAGES[0], 0, SSD))
     host.same(
         *(Command(Opcode.TABLE_LOOKUP, 0, arg0=cluster * SLOTS) for cluster in range(6)),
         Command(Opcode.TABLE_COUNT, 0, arg0=0, arg2=target),
         Command(Opcode.TABLE_COUNT, 3, arg0=0, arg2=target),
         Command(Opcode.TABLE_TAKE, 0, nr=6, arg0=0),
     )
-    s.give([Expected(Command(Opcode.SWAPON, 0), model.swapon(0))])
+    host.core(Command(Opcode.SWAPON, 0))
     host.all_words()
 
 
@@ -305,7 +273,7 @@ def far_away(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
     host = ScriptedHost(5, s, sizes, seen)
     type_, clusters = 1, sizes.clusters * 5 // 8
     pages, last = clusters * SLOTS - 3, (clusters - 1) * SLOTS
-    s.give([Expected(prepare(type_, pages, 0, SSD), host.model.prepare(type_, pages, 0, SSD))])
+    host.core(prepare(type_, pages, 0, SSD))
     with_table = sorted({0, 1, clusters - 1, *host.rng.sample(range(clusters), 12)})
     tables = dict(zip(with_table, host.places.pages, strict=False))
     for cluster in with_table:
@@ -340,12 +308,8 @@ def one_with_a_table(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
         s.note(f"a table of device {only} alone")
         host = ScriptedHost(only, s, sizes, seen)
         page, source = host.places.pages[only], host.places.sources[0]
-        lines = []
-        for type_ in range(sizes.devices):
-            command = prepare(type_, SLOTS, type_, SSD)
-            lines.append(Expected(command, host.model.prepare(type_, SLOTS, type_, SSD)))
-            lines.append(Expected(Command(Opcode.SWAPON, type_), host.model.swapon(type_)))
-        s.give(lines)
+        devices = ((prepare(type_, SLOTS, type_, SSD), Command(Opcode.SWAPON, type_)) for type_ in range(sizes.devices))
+        host.core(*(command for device in devices for command in device))
         host.put(source, [page])
         host.put(page, [EXAMPLES[TableKind.SHADOW]] * SLOTS)
         host.same(Command(Opcode.TABLE_GIVE, only, nr=1, arg2=source))
@@ -374,12 +338,7 @@ def errors(s: Script, host: TableHost) -> None:
         s.begin(CONTROL)
         s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
         s.put(lost - s.base, LOST)
-        s.give(
-            [
-                Expected(prepare(0, PAGES[0], 0, SSD), Status.OK),
-                Expected(Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=lost), Status.OK),
-            ]
-        )
+        s.must(prepare(0, PAGES[0], 0, SSD), Command(Opcode.TABLE_GIVE, 0, nr=1, arg0=SLOTS, arg2=lost))
         s.post([Expected(command, Status.BUS_ERROR)])
         host.tables.seen[TableBin(Opcode(command.opcode).name, Status.BUS_ERROR.name, "")] += 1
         s.stopped(m.CONTROL_TABLE_WRITES.put(1))

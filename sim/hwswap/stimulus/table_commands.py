@@ -3,10 +3,10 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import hwswap_map as m
-from hwswap_map import Opcode, Status, TableKind
+from hwswap_map import Opcode, TableKind
 
 from hwswap.model.host_memory import Command
 from hwswap.model.rows import SLOTS
@@ -39,16 +39,9 @@ class Bytes:
         for at in range(0, len(data), WORD_BYTES):
             self.words[address + at] = int.from_bytes(data[at : at + WORD_BYTES], "little")
 
-
-class ReadOnly:
-    """Host memory that forgets what is written."""
-
-    def __init__(self, memory: Bytes) -> None:
-        """Read from some memory."""
-        self.read = memory.read
-
-    def write(self, address: int, data: bytes) -> None:
-        """Write nothing."""
+    def put(self, address: int, words: Sequence[int]) -> None:
+        """Write words one after the other."""
+        self.words.update((address + WORD_BYTES * at, word) for at, word in enumerate(words))
 
 
 @dataclass(frozen=True)
@@ -65,16 +58,6 @@ class Places:
     """Of results, TARGET_BYTES each."""
 
 
-@dataclass
-class Batch:
-    """Commands that are given at once: what the host writes before, and what each is answered."""
-
-    puts: list[tuple[int, int]] = field(default_factory=list)
-    """Words by address."""
-
-    commands: list[tuple[Command, Answer]] = field(default_factory=list)
-
-
 class RandomTableCommands:
     """Random commands that the model carries out."""
 
@@ -84,14 +67,14 @@ class RandomTableCommands:
         self.tables = tables
         self.memory = memory
         self.places = places
-        self.batch = Batch()
+        self.puts: list[tuple[int, int]] = []
+        self.commands: list[tuple[Command, Answer]] = []
         self.spare: list[int] = []
         self.sources: list[int] = []
-        self.counts: dict[str, int] = {}
 
-    def draw(self, nr: int) -> Batch:
-        """Return a batch of so many commands."""
-        self.batch = Batch()
+    def draw(self, nr: int) -> tuple[list[tuple[int, int]], list[tuple[Command, Answer]]]:
+        """Return so many commands with their answers, after the words that the host writes before, by address."""
+        self.puts, self.commands = [], []
         used = set(self.tables.directory.values())
         self.spare = [page for page in self.places.pages if page not in used]
         self.rng.shuffle(self.spare)
@@ -108,25 +91,19 @@ class RandomTableCommands:
             + [self.fill] * 5
             + [self.clear] * 4
             + [self.replace] * 3
-            + [self.wrong] * 3
         )
-        while len(self.batch.commands) < nr:
+        while len(self.commands) < nr:
             self.rng.choice(operations)()
-        return self.batch
+        return self.puts, self.commands
 
-    def do(self, command: Command) -> Answer:
+    def do(self, command: Command) -> None:
         """Let the model carry a command out and note it."""
-        answer = self.tables.carry_out(command)
-        self.batch.commands.append((command, answer))
-        key = f"{Opcode(command.opcode).name} {answer.status.name}"
-        self.counts[key] = self.counts.get(key, 0) + 1
-        return answer
+        self.commands.append((command, self.tables.carry_out(command)))
 
     def put(self, address: int, words: Sequence[int]) -> None:
         """The host writes words, before the batch."""
-        for at, word in enumerate(words):
-            self.batch.puts.append((address + WORD_BYTES * at, word))
-            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
+        self.puts += ((address + WORD_BYTES * at, word) for at, word in enumerate(words))
+        self.memory.put(address, words)
 
     def rewrite(self) -> None:
         """The host changes a table that the engine knows, while no command is under way."""
@@ -281,37 +258,3 @@ class RandomTableCommands:
             old ^= 1 << rng.randrange(PFN_BITS)
         new = rng.getrandbits(rng.choice((40, 64)))
         self.do(Command(Opcode.TABLE_REPLACE, type_, nr=length, arg0=offset + start, arg1=new, arg2=old))
-
-    def wrong(self) -> None:
-        """A command that is refused."""
-        rng = self.rng
-        type_ = self.device()
-        pages = self.tables.devices[type_].pages
-        opcode = rng.choice([opcode for opcode in Opcode if Opcode.TABLE_GIVE <= opcode <= Opcode.TABLE_REPLACE])
-        offset, nr = self.some(type_)
-        command = Command(opcode, type_, nr=nr, arg0=offset | ANY << 32, arg1=3, arg2=self.target())
-        if opcode == Opcode.TABLE_GIVE:
-            command = replaced(command, nr=0)
-        how = rng.randrange(6)
-        if how == 0:
-            command = replaced(command, type=rng.choice(sorted(set(range(32)) - set(self.tables.devices))))
-        elif how == 1:
-            last = rng.choice((pages, pages + SLOTS, 0xFFFF_FFFF))
-            command = replaced(command, arg0=last | ANY << 32)
-        elif how == 2:
-            command = replaced(command, nr=rng.choice((0, SLOTS + 1 - offset % SLOTS, 513, 1023)))
-        elif how == 3:
-            command = replaced(command, arg2=command.arg2 | 1 << rng.randrange(6))
-        elif how == 4:
-            command = replaced(command, arg0=ANY << 32)
-        else:
-            command = replaced(command, arg1=rng.choice((2, 10, 15, 31)))
-        # Each way concerns some commands alone; what is not wrong may go beyond its places.
-        trial = Tables(ReadOnly(self.memory), self.tables.devices)
-        if trial.carry_out(command).status in (Status.BAD_RANGE, Status.BAD_DEVICE):
-            self.do(command)
-
-
-def replaced(command: Command, **values: int) -> Command:
-    """Return a command with some fields changed."""
-    return Command(**{**vars(command), **values})

@@ -2,7 +2,7 @@
 """A host with swap tables: it writes tables and commands into a script, with what the golden model makes of them."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import hwswap_map as m
 from hwswap_map import Opcode, Status, TableKind
@@ -38,9 +38,8 @@ class TableHost:
 
     def put(self, address: int, words: Sequence[int]) -> None:
         """The host writes words."""
-        for at, word in enumerate(words):
-            self.script.put(address + WORD_BYTES * at - self.script.base, word)
-            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
+        self.script.put_all(address - self.script.base, words)
+        self.memory.put(address, words)
 
     def give_all(self, type_: int) -> None:
         """Give every cluster of a device a random table, each by a command."""
@@ -56,11 +55,15 @@ class TableHost:
     def batch(self, nr: int) -> None:
         """Give random commands at once, and expect what they change in memory."""
         before = dict(self.memory.words)
-        batch = self.generator.draw(nr)
-        for address, word in batch.puts:
+        puts, commands = self.generator.draw(nr)
+        for address, word in puts:
             self.script.put(address - self.script.base, word)
             before[address] = word
-        self.script.give([expected(command, answer) for command, answer in batch.commands])
+        self.script.give([expected(command, answer) for command, answer in commands])
+        self.changed(before)
+
+    def changed(self, before: Mapping[int, int]) -> None:
+        """Expect the words of memory that are others than before."""
         for address, word in self.memory.words.items():
             if before.get(address, 0) != word:
                 self.script.expect(address - self.script.base, word)

@@ -5,20 +5,20 @@ What they answer and what they leave in memory is compared with the golden model
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import hwswap_map as m
-from hwswap_map import Opcode, Status, TableKind
+from hwswap_map import Opcode, TableKind
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import BAD, WORD_BYTES, folio_word, shadow_word
 from hwswap.model.tables import Answer, Tables
-from hwswap.stimulus.commands import Expected
+from hwswap.stimulus.commands import SSD
 from hwswap.stimulus.script import Script
-from hwswap.stimulus.table_commands import PAGE, Bytes
+from hwswap.stimulus.table_commands import PAGE, Bytes, Places
+from hwswap.stimulus.table_host import TableHost
 
 SLOT_COUNTS = (1, 4, 16, 64, 128, SLOTS)
 """Slots of a command on one cluster; among them the folios of orders 0, 2, 4, 7 and 9."""
@@ -53,21 +53,20 @@ class Case:
     result_words: int
 
 
-class Load:
+class Load(TableHost):
     """A script that measures commands; `cases` are in the order of what hwswap-play prints of them."""
 
     def __init__(self, seed: int) -> None:
         """Begin with a device whose clusters all have tables, of which every slot is swapped out."""
-        self.rng = random.Random(seed)
-        self.memory = Bytes()
-        self.pages = CLUSTERS * SLOTS
-        self.tables = Tables(self.memory, {TYPE: Extent(self.pages)})
+        s, memory, pages = Script(), Bytes(), CLUSTERS * SLOTS
         self.cases: list[Case] = []
-        self.script = s = Script()
+        self.source, self.target = s.base + SOURCE, s.base + TARGET
+        places = Places([], [self.source], [self.target])
+        super().__init__(random.Random(seed), s, Tables(memory, {TYPE: Extent(pages)}), memory, places)
         s.after_reset()
         s.begin(m.CONTROL_ENABLE.put(1) | m.CONTROL_TABLE_WRITES.put(1))
-        s.give([Expected(prepare(TYPE, self.pages, 0, BLKDEV | SOLIDSTATE), Status.OK)])
-        s.give([Expected(Command(Opcode.SWAPON, TYPE), Status.OK)])
+        s.must(prepare(TYPE, pages, 0, SSD))
+        s.must(Command(Opcode.SWAPON, TYPE))
         for cluster in range(CLUSTERS):
             self.put(self.table(cluster), [shadow_word(self.rng.getrandbits(58)) for _ in range(SLOTS)])
         self.put(self.table(0), [BAD])
@@ -75,17 +74,6 @@ class Load:
     def table(self, cluster: int) -> int:
         """Return the bus address of a cluster's table."""
         return self.script.base + FIRST_TABLE + PAGE * cluster
-
-    @property
-    def target(self) -> int:
-        """The bus address of results."""
-        return self.script.base + TARGET
-
-    def put(self, address: int, words: Sequence[int]) -> None:
-        """The host writes words."""
-        for at, word in enumerate(words):
-            self.script.put(address + WORD_BYTES * at - self.script.base, word)
-            self.memory.write(address + WORD_BYTES * at, word.to_bytes(WORD_BYTES, "little"))
 
     def counters(self) -> None:
         """Have the statistics printed."""
@@ -106,7 +94,6 @@ class Load:
     def measure(self, command: Command, items: int, unit: str = "slots", name: str = "") -> None:
         """Measure a command, and compare what it answers and what it changes in memory."""
         before = dict(self.memory.words)
-        answer = self.tables.carry_out(command)
         bitmaps = (Opcode.TABLE_SCAN, Opcode.TABLE_FILL, Opcode.TABLE_CLEAR)
         of_result = dict.fromkeys(bitmaps, SLOTS // 8) if command.arg2 else {}
         of_result |= {Opcode.TABLE_RANGE: m.MEM_TABLE_RANGE_BYTES, Opcode.TABLE_COUNT: m.MEM_TABLE_COUNTS_BYTES}
@@ -115,27 +102,23 @@ class Load:
             items,
             unit,
             of_result.get(Opcode(command.opcode), 0) // WORD_BYTES,
-            lambda: self.script.give([Expected(command, answer.status, result=answer.result)]),
+            lambda: self.same(command),
         )
-        for address, word in self.memory.words.items():
-            if before.get(address, 0) != word:
-                self.script.expect(address - self.script.base, word)
+        self.changed(before)
 
     def give_and_take(self) -> None:
         """TABLE_GIVE and TABLE_TAKE of 1 to 32 tables; in the end all clusters have theirs."""
-        self.put(self.script.base + SOURCE, [self.table(cluster) for cluster in range(CLUSTERS)])
+        self.put(self.source, [self.table(cluster) for cluster in range(CLUSTERS)])
         for nr in CLUSTER_COUNTS:
-            self.measure(Command(Opcode.TABLE_GIVE, TYPE, nr=nr, arg2=self.script.base + SOURCE), nr, "clusters")
+            self.measure(Command(Opcode.TABLE_GIVE, TYPE, nr=nr, arg2=self.source), nr, "clusters")
             self.measure(Command(Opcode.TABLE_TAKE, TYPE, nr=nr), nr, "clusters")
-        whole = Command(Opcode.TABLE_GIVE, TYPE, nr=CLUSTERS, arg2=self.script.base + SOURCE)
-        self.script.give([Expected(whole, self.tables.carry_out(whole).status, result=0)])
+        self.same(Command(Opcode.TABLE_GIVE, TYPE, nr=CLUSTERS, arg2=self.source))
 
     def tables_missing(self) -> None:
         """Commands that find no table, but in the last cluster: the directory is all they look at."""
-        self.put(self.script.base + SOURCE, [self.table(CLUSTERS - 1)])
+        self.put(self.source, [self.table(CLUSTERS - 1)])
         last = (CLUSTERS - 1) * SLOTS
-        give = Command(Opcode.TABLE_GIVE, TYPE, nr=1, arg0=last, arg2=self.script.base + SOURCE)
-        self.script.give([Expected(give, self.tables.carry_out(give).status, result=0)])
+        self.same(Command(Opcode.TABLE_GIVE, TYPE, nr=1, arg0=last, arg2=self.source))
         self.measure(Command(Opcode.TABLE_LOOKUP, TYPE, arg0=3 * SLOTS), 1, name="LOOKUP, no table")
         kinds = 1 << TableKind.SHADOW
         for nr in CLUSTER_COUNTS:
@@ -144,8 +127,7 @@ class Load:
             self.measure(count, nr, "clusters", "COUNT, no tables")
             scan = Command(Opcode.TABLE_SCAN, TYPE, arg0=kinds << 32, arg1=limit)
             self.measure(scan, nr, "clusters", "SCAN, no tables")
-        take = Command(Opcode.TABLE_TAKE, TYPE, nr=1, arg0=last)
-        self.script.give([Expected(take, Status.OK, result=self.tables.carry_out(take).result)])
+        self.same(Command(Opcode.TABLE_TAKE, TYPE, nr=1, arg0=last))
 
     def lookups(self) -> None:
         """One word, by ring and by register."""
@@ -160,13 +142,8 @@ class Load:
         s = self.script
         s.write(m.LOOKUP_OFFSET, m.LOOKUP_SLOT.put(slot) | m.LOOKUP_TYPE.put(TYPE) | m.LOOKUP_SEQ.put(1))
         mask = m.LOOKUP_INFO_BUSY.put(1) | m.LOOKUP_INFO_SEQ.put(0xFFFF) | m.LOOKUP_INFO_STATUS.put(127)
-        s.add(
-            "poll",
-            m.LOOKUP_INFO_OFFSET,
-            mask,
-            m.LOOKUP_INFO_SEQ.put(1) | m.LOOKUP_INFO_STATUS.put(answer.status),
-            s.limit,
-        )
+        value = m.LOOKUP_INFO_SEQ.put(1) | m.LOOKUP_INFO_STATUS.put(answer.status)
+        s.add("poll", m.LOOKUP_INFO_OFFSET, mask, value, s.limit)
 
     def ranges(self) -> None:
         """Commands on slots of one cluster: a folio comes, moves and goes."""
@@ -196,6 +173,5 @@ class Load:
         self.lookups()
         self.ranges()
         self.searches()
-        for address, word in sorted(self.memory.words.items()):
-            self.script.expect(address - self.script.base, word)
+        self.all_words()
         return self.script.text()

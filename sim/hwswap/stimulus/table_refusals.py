@@ -34,7 +34,7 @@ def wrong(type_: int, pages: int, target: int) -> Iterator[Command]:
         # One slot more than the cluster has, from a slot with every bit set and from each with one.
         crossing = [(slot, SLOTS + 1 - slot) for slot in (SLOTS - 1, *(1 << bit for bit in range(9)))]
         beyond = ((512, 1023), (pages - 1, 2), (pages, 1), (0xFFFF_FFFF, 1))
-        for slot, nr in ((0, 0), (0, SLOTS + 1), *crossing, *beyond):
+        for slot, nr in ((0, 0), (0, SLOTS + 1), (0, 1023), *crossing, *beyond):
             yield Command(opcode, type_, nr=nr, arg0=slot | ANY << 32, arg1=1)
     for opcode in BY_CLUSTER:
         clusters = ((0, 0), (0, last + 1), (0, 1023), (last - 1, 2), (last, 1), (0xFFFF_FE00 // SLOTS, 1))
@@ -44,9 +44,10 @@ def wrong(type_: int, pages: int, target: int) -> Iterator[Command]:
         for slot in (pages, last * SLOTS, pages + SLOTS, 0xFFFF_FFFF):
             yield Command(opcode, type_, arg0=slot | ANY << 32)
     for opcode in sorted(set(COMMANDS) - set(NO_ADDRESS)):
-        for bit in (0, 3, 5):
+        for bit in range(6):
             yield Command(opcode, type_, nr=1, arg0=1 | ANY << 32, arg1=1, arg2=target | 1 << bit)
-    yield Command(Opcode.TABLE_CLEAR, type_, nr=1, arg0=1 | ANY << 32, arg1=2)
+    for shadow in (2, 10, 30):
+        yield Command(Opcode.TABLE_CLEAR, type_, nr=1, arg0=1 | ANY << 32, arg1=shadow)
 
 
 def refusals(host: TableHost, absent: tuple[int, ...]) -> None:

@@ -156,7 +156,7 @@ def write_tests() -> dict[str, str]:
         (folder / f"{file}.txt").write_text(SCRIPTS[name].text(seed, rounds, built))
     of_engine = {"devices": built.devices, "cpus": built.cpus, "clusters": built.clusters}
     for file, (seed, ops, span) in REPLAYED.items():
-        shape = STREAMS["everything"].shaped(seed, ops=ops, span=span or built.clusters // 2, **of_engine)
+        shape = replace(STREAMS["everything"], seed=seed, ops=ops, span=span or built.clusters // 2, **of_engine)
         made = stream.generate(shape)
         trace.write(folder / f"{file}.hwst", made.header, made.records)
     return {test.name: digest(repr(test).encode(), (folder / test.file).read_bytes()) for test in MUTATION_TESTS}

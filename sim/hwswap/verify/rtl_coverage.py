@@ -16,7 +16,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,12 +48,12 @@ SHORT_GOALS = {"line": 0.93, "toggle": 0.82}
 POLICIES = choices()
 
 SHAPES = [
-    *[STREAMS[name].shaped() for name in ("small", "medium", "large", "one-cpu", "full")],
-    *[STREAMS["full"].shaped(seed, devices=2, span=span) for seed, span in ((152, 2), (153, 3))],
-    *[STREAMS["whole-store"].shaped(140 + i, span=span) for i, span in enumerate((1024, 1024, 400, 1024) * 2)],
-    *[STREAMS["everything"].shaped(110 + i, span=span) for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))],
+    *[STREAMS[name] for name in ("small", "medium", "large", "one-cpu", "full")],
+    *[replace(STREAMS["full"], seed=seed, devices=2, span=span) for seed, span in ((152, 2), (153, 3))],
+    *[replace(STREAMS["whole-store"], seed=140 + i, span=span) for i, span in enumerate((1024, 1024, 400, 1024) * 2)],
+    *[replace(STREAMS["everything"], seed=110 + i, span=span) for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))],
 ]
-SHORT_SHAPES = [STREAMS["everything"].shaped(seed, ops=8_000, span=span) for seed, span in ((121, 4), (122, 16))]
+SHORT_SHAPES = [replace(STREAMS["everything"], seed=seed, ops=8_000, span=span) for seed, span in ((121, 4), (122, 16))]
 PLAYED = {
     "operations": 500,
     "lists": 12,

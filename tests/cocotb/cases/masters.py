@@ -185,7 +185,7 @@ class Cell:
         bench = self.bench
         bursts, head = len(self.bus.bursts), await bench.read(m.CMD_HEAD_OFFSET)
         await bench.write(m.CONTROL_OFFSET, m.CONTROL_ENABLE.put(1))
-        bench.taken = bench.tail
+        bench.taken = bench.script.tail
         async with self.working(self.row):
             await bench.cycles(2 * QUIET)
             if self.row.refused:

@@ -3,8 +3,6 @@
 
 import random
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import cocotb
@@ -17,22 +15,12 @@ class DmaDenied(Exception):
     """The test told host memory to refuse an access; the bus model answers SLVERR."""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A part of memory that somebody else holds, given and taken by offsets in it."""
-
-    zone: range
-    load: Callable[[int, int], bytes]
-    store: Callable[[int, bytes], None]
-
-
 class HostMemory(MemoryInterface):
     """Sparse 64-bit host memory that can refuse accesses.
 
     Attributes:
         denied: where all accesses of the engine are refused.
         denied_writes: where those are that write.
-        shown: parts that somebody else holds.
         beats: words that the engine has asked to read, and to write.
         writes: address and length of each piece that the engine has written.
     """
@@ -43,7 +31,6 @@ class HostMemory(MemoryInterface):
         self.bytes = SparseMemory(1 << 64)
         self.denied: list[range] = []
         self.denied_writes: list[range] = []
-        self.shown: list[Shown] = []
         self.beats = [0, 0]
         self.writes: list[tuple[int, int]] = []
 
@@ -72,17 +59,10 @@ class HostMemory(MemoryInterface):
 
     def get(self, address: int, length: int) -> bytes:
         """Read for the host, in no time."""
-        for part in self.shown:
-            if address in part.zone:
-                return part.load(address - part.zone.start, length)
         return self.bytes.read(address, length)
 
     def put(self, address: int, data: bytes) -> None:
         """Write for the host, in no time."""
-        for part in self.shown:
-            if address in part.zone:
-                part.store(address - part.zone.start, data)
-                return
         self.bytes.write(address, data)
 
     def word(self, address: int) -> int:
