@@ -13,11 +13,11 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from kernel_debug import MACHINE, OUTPUT, PATIENCE, SMALL, WAIT
 from driver import QUEUED, Driver, Load, kernel_modules, swap_on_queued
 from hwswap.guest.qemu import Guest
 from hwswap.project import artifacts, paths
 from hwswap.rtl.device_server import EngineServer
+from kernel_debug import MACHINE, OUTPUT, PATIENCE, SMALL, WAIT
 
 pytestmark = pytest.mark.timeout(3600)
 
