@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The available list against an order that is written down device by device: for each two devices on the list, which
-// of them stands in front. A device comes, and goes behind its equals, by its priority alone.
+// of them stands in front. A device comes, and goes after its equals, by its priority alone.
 //
 // Changes are two cycles apart, an added device is not on the list, a removed or requeued one is (the assumptions).
 // Proved for all such uses, of any length:
 //   members    the devices on the list
 //   first      the first of the list
-//   successor  the one behind the cursor
+//   successor  the one after the cursor
 //   order      (of the specification itself:) of two devices one stands in front, and not below the other's priority
 //   change     what the first cycle of a change notes for the second
 //   legal      of the specification alone: one change at a time, of a device that is on the list or not as it needs
@@ -107,9 +107,9 @@ module available_proof #(
     return result;
   endfunction
 
-  logic [DEVICES-1:0] behind_cursor;
+  logic [DEVICES-1:0] after_cursor;
   always_comb
-    for (int d = 0; d < DEVICES; d++) behind_cursor[d] = on[d] && 32'(cursor) != d && ahead[cursor][d];
+    for (int d = 0; d < DEVICES; d++) after_cursor[d] = on[d] && 32'(cursor) != d && ahead[cursor][d];
   wire settled = running;
   always_ff @(posedge clock)
     if (settled) begin
@@ -125,8 +125,8 @@ module available_proof #(
       first_exists : assert (first_valid == |on);
       first_leads : assert (!first_valid || leads(32'(first), on));
       if (on[cursor]) begin
-        successor_exists : assert (successor_valid == |behind_cursor);
-        successor_leads : assert (!successor_valid || leads(32'(successor), behind_cursor));
+        successor_exists : assert (successor_valid == |after_cursor);
+        successor_leads : assert (!successor_valid || leads(32'(successor), after_cursor));
       end
     end
   wire [DEVICES-1:0] here = {dut.here_3, dut.here_2, dut.here_1, dut.here_0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's AXI4-Lite slave against the rules of AXI4-Lite, with any master that keeps them before it and any
-// registers behind it.
+// registers after it.
 //
 // Assumed: the master keeps an offer until it is taken.
 //

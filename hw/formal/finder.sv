@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The free-run finder against what is wanted of it, for every row, place and order.
 //
-// Wanted is the first fit upwards: of all runs of 2^order free slots that begin at a multiple of 2^order, behind slot
-// `behind` or anywhere, the first. It is put without a search: what is named is such a run (`sound`), no such run lies
+// Wanted is the first fit upwards: of all runs of 2^order free slots that begin at a multiple of 2^order, after slot
+// `after` or anywhere, the first. It is put without a search: what is named is such a run (`sound`), no such run lies
 // before it (`first`), and if there is one, one is named (`complete`). `other` stands for every slot of the row.
 //
 // The finder is seen through a thin adapter: it is asked in one cycle and answers LATENCY cycles later. It gets the row
 // in words, with a bit a word that says whether a run of the order is in it, or, for an order that no word holds,
-// whether it is empty. Where the finder may not look, what it is given is anything: slots of the word of `behind` up to
+// whether it is empty. Where the finder may not look, what it is given is anything: slots of the word of `after` up to
 // it, and the bits of that word and those before it (`noise`).
 module finder_proof #(
     parameter int SLOTS = 64,
@@ -16,7 +16,7 @@ module finder_proof #(
 ) (
     input logic clock,
     input logic [SLOTS-1:0] used,
-    input logic [$clog2(SLOTS)-1:0] behind,
+    input logic [$clog2(SLOTS)-1:0] after,
     input logic anywhere,
     input logic [$clog2($clog2(SLOTS) + 1)-1:0] order,
     input logic find,
@@ -35,8 +35,8 @@ module finder_proof #(
 
   // The adapter.
   localparam int WordBits = $clog2(Word);
-  wire [$clog2(WORDS)-1:0] at_word = behind[Bits-1:WordBits];
-  wire [Word-1:0] up_to = ~({Word{1'b1}} << behind[WordBits-1:0] << 1);
+  wire [$clog2(WORDS)-1:0] at_word = after[Bits-1:WordBits];
+  wire [Word-1:0] up_to = ~({Word{1'b1}} << after[WordBits-1:0] << 1);
   logic [Word-1:0] row[WORDS];
   logic [WORDS-1:0] fits;
   always_comb begin
@@ -62,14 +62,14 @@ module finder_proof #(
   logic [WORDS-1:0] beyond;
   if (WORDS == 4) begin : narrow
     FreeRunFinder dut (
-        .clock, .reset(!running), .io_find(find), .io_fits(fits), .io_behind(behind),
+        .clock, .reset(!running), .io_find(find), .io_fits(fits), .io_after(after),
         .io_anywhere(anywhere), .io_order(order), .io_found(found), .io_slot(slot),
         .io_later(later), .io_here(here), .io_beyond(beyond),
         .io_row_0(row[0]), .io_row_1(row[1]), .io_row_2(row[2]), .io_row_3(row[3])
     );
   end else begin : full
     FreeRunFinder dut (
-        .clock, .reset(!running), .io_find(find), .io_fits(fits), .io_behind(behind),
+        .clock, .reset(!running), .io_find(find), .io_fits(fits), .io_after(after),
         .io_anywhere(anywhere), .io_order(order), .io_found(found), .io_slot(slot),
         .io_later(later), .io_here(here), .io_beyond(beyond),
         .io_row_0(row[0]), .io_row_1(row[1]), .io_row_2(row[2]), .io_row_3(row[3]),
@@ -89,7 +89,7 @@ module finder_proof #(
     asked <= LATENCY'({asked, find && running});
     if (find) begin
       asked_row <= used;
-      last <= behind;
+      last <= after;
       whole <= anywhere;
       size <= order;
     end
@@ -122,7 +122,7 @@ module finder_proof #(
     if (answered && found) sound : assert (candidate(slot));
     if (answered && found && candidate(other)) first : assert (slot <= other);
     if (answered && candidate(other)) complete : assert (found);
-    // The words behind the run; `other` is a slot of any word.
-    if (answered && found && !here) behind_run : assert (beyond[other_word] == (other_word > last_word));
+    // The words after the run; `other` is a slot of any word.
+    if (answered && found && !here) after_run : assert (beyond[other_word] == (other_word > last_word));
   end
 endmodule

@@ -3,12 +3,12 @@
 // each two clusters which of them came first. No links, no heads, no tails.
 //
 // Whoever uses the lists keeps to their contract (the assumptions): a cluster is taken off the list it is on; the head
-// is named only if it is one, with the cluster behind it; it is put on a list only when it is on none, and not on the
+// is named only if it is one, with the cluster after it; it is put on a list only when it is on none, and not on the
 // one it leaves, except from the head to the tail. A move counts from its start on. What is proved for all such uses,
 // of any length:
 //   filled  a list is said to hold a cluster exactly if one is on it
 //   ends    head and tail of each list are the first and the last cluster of its queue, in the memories and as read
-//   links   each cluster's links name the one before it and the one behind it, in the memories (of ClusterLinks: `ram`
+//   links   each cluster's links name the one before it and the one after it, in the memories (of ClusterLinks: `ram`
 //           holds the next ones, `ram_1` the previous ones) and as read
 //   order   (of the specification itself:) of two clusters on a list one came before the other
 //   move    a move that waits or is under way is one that may be asked for
@@ -51,7 +51,7 @@ module lists_proof #(
   function automatic logic together(int c, int d);
     return c != d && on[c] && on[d] && where[c] == where[d];
   endfunction
-  // d stands right behind c.
+  // d stands right after c.
   function automatic logic follows(int c, int d);
     logic between;
     between = 1'b0;
@@ -73,7 +73,7 @@ module lists_proof #(
   endfunction
 
   logic room, idle, fault;
-  cluster_t head, tail, behind, in_front;
+  cluster_t head, tail, after, in_front;
   logic [LISTS-1:0] nonempty;
   ClusterLists dut (
       .clock,
@@ -97,7 +97,7 @@ module lists_proof #(
       .io_view_ends_tail(tail),
       .io_query_look_valid(look),
       .io_query_look_bits(look_cluster),
-      .io_view_next(behind),
+      .io_view_next(after),
       .io_view_prev(in_front),
       .io_forget_valid(forget),
       .io_forget_bits(1'b0),
@@ -188,7 +188,7 @@ module lists_proof #(
         ends_head : assert (is_first(c) == (head == cluster_t'(c)));
         ends_tail : assert (is_last(c) == (tail == cluster_t'(c)));
       end
-      if (looked[1] && follows(32'(asked_cluster), c)) links_next : assert (behind == cluster_t'(c));
+      if (looked[1] && follows(32'(asked_cluster), c)) links_next : assert (after == cluster_t'(c));
       if (looked[1] && follows(c, 32'(asked_cluster))) links_prev : assert (in_front == cluster_t'(c));
     end
     for (genvar d = 0; d < CLUSTERS; d++) begin : other

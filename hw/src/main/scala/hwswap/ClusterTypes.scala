@@ -73,9 +73,6 @@ class SlotRange(implicit p: Params) extends Bundle {
 
 object SlotRange {
 
-  /** The last slot of the aligned block of 2^order slots that begins at `slot`. */
-  def lastOfBlock(slot: UInt, order: UInt)(implicit p: Params): UInt = slot | lowSlots(order)
-
   /** 2^order - 1 for the orders 0 to 9, all ones for greater ones (9 bits). */
   def lowSlots(order: UInt)(implicit p: Params): UInt = VecInit.tabulate(p.slotBits)(i => order > i.U).asUInt
 

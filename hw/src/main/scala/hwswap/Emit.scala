@@ -47,7 +47,7 @@ object Emit {
 
   /** Memories as Yosys makes plain block RAM of them. Nothing is promised in Chisel about a word that is read in the
     * cycle in which it is written; the way firtool writes memories, with a register before the address, would promise
-    * the new word, and Yosys would put logic around each block RAM for that. So the register goes behind the data, and
+    * the new word, and Yosys would put logic around each block RAM for that. So the register goes after the data, and
     * an attribute says that the two do not meet. The text is changed for that: no option of firtool moves the register,
     * and --repl-seq-mem leaves memories out altogether.
     */

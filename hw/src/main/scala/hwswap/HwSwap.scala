@@ -33,7 +33,7 @@ class HwSwap(implicit val p: Params) extends Module {
   val slave = Module(new AxiLiteSlave)
   val resetControl = Module(new ResetControl(p.resetTimeoutLog2))
 
-  // Behind a stop the completions of what was begun are still written.
+  // After a stop the completions of what was begun are still written.
   val gate = Module(new AxiGate(endsWrite = if (p.core) Seq(0) else Nil))
   private def resettable[M <: Module](module: => M): M =
     withReset(reset.asBool || resetControl.io.pulse)(Module(module))

@@ -67,7 +67,7 @@ class RegisterFile(port: RegPort) {
     reg
   }
 
-  /** Behind the last register. */
+  /** After the last register. */
   def finish(): Unit = port.readData := RegPort.answer(port.read, reads.toSeq)
 }
 

@@ -6,16 +6,16 @@ import chisel3._
 import chisel3.util._
 
 /** What stands between the engine's masters and the bus. A burst whose first and last beat are not in one page of a DMA
-  * window with its permission is not made: it is answered here, with SLVERR. So is any burst behind a stop, but for
+  * window with its permission is not made: it is answered here, with SLVERR. So is any burst after a stop, but for
   * those that end what was begun. And what the bus still owes when the masters are reset, ends here without
   * them: missing write data is made up with all byte strobes off, answers are thrown away, and until all have come no
   * other burst is made, so that no late answer is taken for that of another burst.
   *
   * An address waits three cycles here: one channel's address at a time is compared with all windows, in registers
-  * before and behind. A burst of four beats and more costs the bus no beat.
+  * before and after. A burst of four beats and more costs the bus no beat.
   *
   * @param endsWrite
-  *   identifiers of writes that are made behind a stop, too
+  *   identifiers of writes that are made after a stop, too
   */
 class AxiGate(endsWrite: Seq[Int] = Nil) extends Module {
   val io = IO(new Bundle {

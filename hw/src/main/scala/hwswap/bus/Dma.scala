@@ -29,8 +29,8 @@ object Dma {
     Mux(wordsLeft <= room, wordsLeft, room)(inBurst, 0)
   }
 
-  /** Where the burst behind this one begins: a multiple of the longest burst, whatever this one's length. */
-  def behind(wordAddr: UInt): UInt = (wordAddr(AddrBits - 1, inBurst) + 1.U) ## 0.U(inBurst.W)
+  /** Where the burst after this one begins: a multiple of the longest burst, whatever this one's length. */
+  def nextBurst(wordAddr: UInt): UInt = (wordAddr(AddrBits - 1, inBurst) + 1.U) ## 0.U(inBurst.W)
 
   /** The address of a burst, in bytes. */
   def address(wordAddr: UInt, beats: UInt): AxiAddress = {

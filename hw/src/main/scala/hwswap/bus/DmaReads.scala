@@ -65,7 +65,7 @@ class DmaReads[R <: Data](gen: R, bursts: Int) extends Module {
   }
   when(issue) {
     address := Dma.address(at.address, beats)
-    at.address := Dma.behind(at.address)
+    at.address := Dma.nextBurst(at.address)
     at.words := at.words - beats
     when(lastBurst)(asking := false.B)
   }

@@ -5,9 +5,6 @@ package bus
 import chisel3._
 import chisel3.util._
 
-/** A beat to write, as the bus takes it. */
-class DmaWriteBeat extends AxiWriteBeat
-
 /** The writing half of Dma: three places in a transfer move along, each at its own pace: that of the next address,
   * of the next word, and of the next answer.
   *
@@ -20,7 +17,7 @@ class DmaWrites(bursts: Int) extends Module {
     val data = Flipped(Decoupled(new DmaWriteWord))
     val done = Valid(new DmaWritten)
     val address = Decoupled(new AxiAddress)
-    val beat = Decoupled(new DmaWriteBeat)
+    val beat = Decoupled(new AxiWriteBeat)
 
     /** A burst was answered; with an error. */
     val answer = Flipped(Valid(Bool()))
@@ -60,7 +57,7 @@ class DmaWrites(bursts: Int) extends Module {
   // Addresses run ahead.
   when(issue) {
     address := Dma.address(at.address, beats)
-    at.address := Dma.behind(at.address)
+    at.address := Dma.nextBurst(at.address)
     at.words := at.words - beats
   }
   when(issue)(addressValid := true.B).elsewhen(io.address.ready)(addressValid := false.B)
@@ -68,7 +65,7 @@ class DmaWrites(bursts: Int) extends Module {
   io.address.bits := address
 
   // Words follow, for addresses that are out. They pass a register, so that a flush changes no beat on the bus.
-  private val out = Module(new Queue(new DmaWriteBeat, 2))
+  private val out = Module(new Queue(new AxiWriteBeat, 2))
   private val feeding = owed =/= 0.U
   out.io.enq.valid := feeding && (io.data.valid || io.flush)
   out.io.enq.bits.data := io.data.bits.word
@@ -88,7 +85,7 @@ class DmaWrites(bursts: Int) extends Module {
   when(io.answer.valid) {
     answerLow := 0.U
     answerLeft := answerLeft - answered
-    // Behind a flush nobody knows which words were made up.
+    // After a flush nobody knows which words were made up.
     when(io.answer.bits)(stop := true.B).elsewhen(!stop)(goodWords := goodWords + answered)
   }
   when(io.flush)(stop := true.B)

@@ -29,7 +29,7 @@ class AllocWalk(implicit p: Params) extends Module {
     /** The first position to look at. */
     val from = Input(UInt(AllocWalk.bits.W))
 
-    /** One cycle later: there is a list at or behind `from` that is not empty; its position, its number, and whether
+    /** One cycle later: there is a list at or after `from` that is not empty; its position, its number, and whether
       * all of it is gone through.
       */
     val valid = Output(Bool())
@@ -83,6 +83,6 @@ object AllocWalk {
 
   def positions(implicit p: Params): Int = 4 + 2 * (p.orders - 1)
 
-  /** Width of a position, the one behind the last included. */
+  /** Width of a position, the one after the last included. */
   def bits(implicit p: Params): Int = log2Ceil(positions + 1)
 }

@@ -16,13 +16,13 @@ import chisel3.util._
 class AvailableList(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** Add the device behind its equals; it is not on the list. */
+    /** Add the device after its equals; it is not on the list. */
     val add = Input(Bool())
 
     /** Take the device off the list it is on. */
     val remove = Input(Bool())
 
-    /** Put the device, which is on the list, behind its equals. */
+    /** Put the device, which is on the list, after its equals. */
     val requeue = Input(Bool())
 
     /** The device of add, remove and requeue. */
@@ -31,7 +31,7 @@ class AvailableList(implicit p: Params) extends Module {
     /** Its priority (16 bits, signed), for add. */
     val priority = Input(SInt(p.priorityBits.W))
 
-    /** A device that is on the list: `successor` is the one behind it. */
+    /** A device that is on the list: `successor` is the one after it. */
     val cursor = Input(UInt(p.deviceBits.W))
     val view = Output(new AvailableView)
   })
@@ -85,9 +85,9 @@ class AvailableList(implicit p: Params) extends Module {
     result
   }
   private val atCursor = placeOf(io.cursor)
-  private val behind = places.indices.map(i => atCursor.take(i).foldLeft(false.B)(_ || _))
+  private val after = places.indices.map(i => atCursor.take(i).foldLeft(false.B)(_ || _))
   io.view.first := firstOf(places.map(_.valid))
-  io.view.successor := firstOf(places.zip(behind).map { case (e, b) => e.valid && b })
+  io.view.successor := firstOf(places.zip(after).map { case (e, b) => e.valid && b })
   io.view.members := VecInit.tabulate(p.devices)(d => placeOf(d.U).asUInt.orR).asUInt
 
   assert(

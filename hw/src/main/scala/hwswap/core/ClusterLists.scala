@@ -9,7 +9,7 @@ import hwswap.store.ClusterLinks
 /** A change of a cluster's place: off the list it is on, to the tail of another, or both.
   *
   *   - unlink: it is on list `from`, anywhere
-  *   - fromHead: it is the head of `from`, and `next` is the cluster behind it, unless it is `alone` there; `to` may be
+  *   - fromHead: it is the head of `from`, and `next` is the cluster after it, unless it is `alone` there; `to` may be
   *     the same list
   *   - push: it goes to the tail of `to`
   */
@@ -198,7 +198,7 @@ class ClusterLists(implicit p: Params) extends Module {
       step := Mux(move.push, Step.attach, Step.idle)
     }
 
-    // Append behind the tail.
+    // Append after the tail.
     is(Step.attach) {
       writeHead := first
       writeTail := true.B

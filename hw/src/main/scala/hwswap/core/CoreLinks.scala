@@ -72,10 +72,10 @@ class ClusterSearch(implicit p: Params) extends Bundle {
   val look = Output(Bool())
   val pick = Output(UInt(p.wordBits.W))
 
-  /** Look for 2^order free slots behind `behind`, which is in the word that is picked, or anywhere: see FreeRunFinder.
+  /** Look for 2^order free slots after slot `after`, which is in the word picked, or anywhere: see FreeRunFinder.
     */
   val order = Output(UInt(p.orderBits.W))
-  val behind = Output(UInt(p.slotBits.W))
+  val after = Output(UInt(p.slotBits.W))
   val anywhere = Output(Bool())
   val later = Output(UInt(p.words.W))
   val found = Input(Bool())
@@ -90,7 +90,7 @@ class ClusterSearch(implicit p: Params) extends Bundle {
 
   /** In this cycle a look sees the right word, but neither finds anything nor checks other words: slots were changed in
     * the cycle in which the cluster, which was open already, was opened. A look without an `open` may follow a change
-    * at once, if it is for the same order, and all that was changed lies in front of `behind`.
+    * at once, if it is for the same order, and all that was changed lies in front of `after`.
     */
   val stale = Input(Bool())
 
@@ -117,7 +117,7 @@ class SlowSearch(implicit p: Params) extends Bundle {
   /** Search the open cluster, from the next cycle on. */
   val search = Input(Bool())
 
-  /** It was reached by a hint, or by the index: search it behind this slot, or all of it, if it is usable. */
+  /** It was reached by a hint, or by the index: search it after this slot, or all of it, if it is usable. */
   val resuming = Input(Bool())
   val resumeBehind = Input(UInt(p.slotBits.W))
   val resumeWhole = Input(Bool())
@@ -163,7 +163,7 @@ class ListsView(implicit p: Params) extends Bundle {
   val nonEmpty = Vec(p.devices, UInt(p.lists.W))
 }
 
-/** What the available list tells, in the same cycle: its first device, the one behind the cursor, the devices that are
+/** What the available list tells, in the same cycle: its first device, the one after the cursor, the devices that are
   * on it, one bit each, and the list itself.
   */
 class AvailableView(implicit p: Params) extends Bundle {

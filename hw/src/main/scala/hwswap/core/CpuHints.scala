@@ -5,8 +5,8 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** Where a CPU looks first for an order: behind slot `last` of an engine cluster, or in the whole of it, and the device
-  * it belongs to. The slot itself, not the one behind it, is held because it follows without an adder from the slots
+/** Where a CPU looks first for an order: after slot `last` of an engine cluster, or in the whole of it, and the device
+  * it belongs to. The slot itself, not the one after it, is held because it follows without an adder from the slots
   * that were given.
   */
 class CpuHint(implicit p: Params) extends Bundle {

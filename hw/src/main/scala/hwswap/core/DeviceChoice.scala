@@ -15,7 +15,7 @@ class DeviceChoice(implicit p: Params) extends Module {
       * other inputs are steady meanwhile.
       */
     val ask = Input(Bool())
-    val behind = Input(Bool())
+    val after = Input(Bool())
     val cursor = Input(UInt(p.deviceBits.W))
 
     /** The policies, and the node of the CPU. */
@@ -33,7 +33,7 @@ class DeviceChoice(implicit p: Params) extends Module {
   private val picker = Module(new DevicePicker)
   private val picking = RegInit(false.B)
   picker.io.start := io.ask && ranked && !picking
-  picker.io.behind := io.behind
+  picker.io.after := io.after
   picker.io.cursor := io.cursor
   picker.io.places := io.available.places
   picker.io.numbers := VecInit(io.devices.map(_.number))
@@ -44,5 +44,5 @@ class DeviceChoice(implicit p: Params) extends Module {
     picking := false.B
   }
   io.done := !ranked || picker.io.done
-  io.device := Mux(ranked, picker.io.device, Mux(io.behind, io.available.successor, io.available.first))
+  io.device := Mux(ranked, picker.io.device, Mux(io.after, io.available.successor, io.available.first))
 }

@@ -24,7 +24,7 @@ class DevicePicker(implicit p: Params) extends Module {
 
     /** Look for the first device, or for the one after `cursor`, which is on the list. */
     val start = Input(Bool())
-    val behind = Input(Bool())
+    val after = Input(Bool())
     val cursor = Input(UInt(p.deviceBits.W))
     val places = Input(Vec(p.devices, new AvailablePlace))
 
@@ -57,7 +57,7 @@ class DevicePicker(implicit p: Params) extends Module {
   private val state = RegInit(State.idle)
   private val at = Reg(UInt(p.deviceBits.W))
   private val last = at === (p.devices - 1).U
-  private val behind = Reg(Bool())
+  private val after = Reg(Bool())
 
   // One place, and what it means one cycle later.
   private val shown = At(io.places, at)
@@ -75,7 +75,7 @@ class DevicePicker(implicit p: Params) extends Module {
   when(finding) {
     cursor := rank
   }
-  when(searching && (!behind || cursor.before(rank)) && (!found.valid || rank.before(best))) {
+  when(searching && (!after || cursor.before(rank)) && (!found.valid || rank.before(best))) {
     best := rank
     found.valid := true.B
     found.bits := device
@@ -84,10 +84,10 @@ class DevicePicker(implicit p: Params) extends Module {
   switch(state) {
     is(State.idle) {
       at := 0.U
-      behind := io.behind
+      after := io.after
       found.valid := false.B
       when(io.start) {
-        state := Mux(io.behind, State.find, State.search)
+        state := Mux(io.after, State.find, State.search)
       }
     }
     is(State.find) {

@@ -84,7 +84,7 @@ class Executor(implicit p: Params) extends Module {
   private val slots = RegEnable(VecInit.tabulate(p.countBits)(k => io.next.op.bits.order === k.U).asUInt, io.next.take)
   io.search.look := state === State.look || state === State.unit
   io.search.order := op.order
-  io.search.behind := op.hint.last
+  io.search.after := op.hint.last
   io.search.anywhere := io.opened.empty || op.hint.whole
   io.search.later := later | Fill(p.words, io.opened.empty)
 

@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 import hwswap.store.FreeRuns
 
-/** First fit in a row: the first free run of 2^order slots, at a multiple of 2^order, behind a given slot. It mirrors
+/** First fit in a row: the first free run of 2^order slots, at a multiple of 2^order, after a given slot. It mirrors
   * the loop over `cluster_scan_range()` in the kernel's `alloc_swap_scan_cluster()`.
   *
   * Two stages. In the cycle in which the row is shown, the runs in the word of the given slot are marked, and the first
@@ -20,18 +20,18 @@ class FreeRunFinder(implicit p: Params) extends Module {
     /** Look, in this cycle's row. */
     val find = Input(Bool())
 
-    /** Slots in use. What lies in front of `behind` may be out of date. */
+    /** Slots in use. What lies in front of `after` may be out of date. */
     val row = Input(Vec(p.words, UInt(p.wordSlots.W)))
 
-    /** Which words have a run of this order, or, above order 5, are empty; right for those behind the one of `behind`.
+    /** Which words have a run of this order, or, above order 5, are empty; right for those after the one of `after`.
       */
     val fits = Input(UInt(p.words.W))
 
-    /** A run begins behind this slot, or anywhere. */
-    val behind = Input(UInt(p.slotBits.W))
+    /** A run begins after this slot, or anywhere. */
+    val after = Input(UInt(p.slotBits.W))
     val anywhere = Input(Bool())
 
-    /** The words behind that of `behind`, or all: they are known long before, so nothing here waits for them. */
+    /** The words after that of `after`, or all: they are known long before, so nothing here waits for them. */
     val later = Input(UInt(p.words.W))
 
     /** 0 to 9. */
@@ -43,17 +43,17 @@ class FreeRunFinder(implicit p: Params) extends Module {
     /** Its first slot; meaningless when none was found. */
     val slot = Output(UInt(p.slotBits.W))
 
-    /** It is in the word of `behind`; else it is in this one. */
+    /** It is in the word of `after`; else it is in this one. */
     val here = Output(Bool())
     val laterWord = Output(UInt(p.wordSlots.W))
 
-    /** If it is not: the words behind the last one of the run. */
+    /** If it is not: the words after the last one of the run. */
     val beyond = Output(UInt(p.words.W))
   })
 
   // Stage 1.
-  private val wordOf = io.behind(p.slotBits - 1, p.wordSlotBits)
-  private val ahead = SlotRange.beyond(io.behind(p.wordSlotBits - 1, 0), p.wordSlots) & Fill(p.wordSlots, !io.anywhere)
+  private val wordOf = io.after(p.slotBits - 1, p.wordSlotBits)
+  private val ahead = SlotRange.beyond(io.after(p.wordSlotBits - 1, 0), p.wordSlots) & Fill(p.wordSlots, !io.anywhere)
   private val inWord = (io.later & io.fits).asBools
 
   // Where runs begin is worked out in all words while it is being found out which of them matters.
@@ -73,7 +73,7 @@ class FreeRunFinder(implicit p: Params) extends Module {
     VecInit(pairs.indices.map(g => anyOf(runs.collect { case (`g`, _, fits) => fits }))).asUInt
   )
 
-  // A word lies behind the first run if it does so behind any.
+  // A word lies after the first run if it does so after any.
   private val beyondAcross =
     (0 until p.words).map(w => anyOf(runs.collect { case (_, end, fits) if 2 * end <= w => fits }))
   private val beyondWord = (0 until p.words).map(w => anyOf(inWord.take(w)))

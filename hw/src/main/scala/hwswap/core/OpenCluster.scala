@@ -194,7 +194,7 @@ class OpenCluster(implicit p: Params) extends Module {
   io.opened.meta := meta
   io.opened.empty := empty
 
-  // Look. What is found lies behind all that is being changed, so the finder does without it.
+  // Look. What is found lies after all that is being changed, so the finder does without it.
   private val isNew = rowWrite && stillOpen && io.search.pick >= range.firstWord && io.search.pick <= range.lastWord
   private val stored = Select(row, io.search.pick)
   private val picked = Mux(isNew, newWord, stored)
@@ -205,7 +205,7 @@ class OpenCluster(implicit p: Params) extends Module {
   finder.io.row := row
   finder.io.fits := VecInit.tabulate(p.words)(w => Mux(isRead(w), readFits(w), knownFits(w))).asUInt
   finder.io.order := io.search.order
-  finder.io.behind := io.search.behind
+  finder.io.after := io.search.after
   finder.io.anywhere := io.search.anywhere
   finder.io.later := io.search.later
   io.search.found := finder.io.found

@@ -67,7 +67,7 @@ class SlowPath(implicit p: Params) extends Module {
 
   private val choice = Module(new DeviceChoice)
   choice.io.ask := state.isOneOf(State.pick, State.visit) && io.settled
-  choice.io.behind := state === State.visit
+  choice.io.after := state === State.visit
   choice.io.cursor := device
   choice.io.policy := io.policy
   choice.io.node := io.node

@@ -54,7 +54,7 @@ object Trunks {
   /** Clusters of a trunk. */
   val Clusters: Int = 32
 
-  /** The number behind `state`, which is not 0; 32 bits. */
+  /** The number after `state`, which is not 0; 32 bits. */
   def next(state: UInt): UInt = {
     val a = state ^ (state << 13)(31, 0)
     val b = a ^ (a >> 17)

@@ -117,7 +117,7 @@ class CommandExec(implicit p: Params) extends Module {
   when(io.stop && state === State.idle)(decoded := false.B)
 
   // Cycles of a command in the core: from when it was taken, or the one before it was answered, until its answer is
-  // there. What it waits for the place behind does not count.
+  // there. What it waits for the place after does not count.
   when((alone && state === State.idle) || coreResp) {
     cycles := 1.U
   }.elsewhen(state =/= State.complete && !io.core.resp.valid)(cycles := cycles + 1.U)

@@ -14,13 +14,13 @@ object CommandFetch {
   /** Commands of one transfer at most. */
   val Batch: Int = Axi.MaxBeats / MapAccess.words(MemMap.Command.Bytes)
 
-  /** Cycles from one transfer's request until it is known what is to be fetched behind it. */
+  /** Cycles from one transfer's request until it is known what is to be fetched after it. */
   private val SettleCycles: Int = 2
 }
 
-/** Fetches commands behind the doorbell into a small queue, several in a transfer and several transfers on their way,
+/** Fetches commands after the doorbell into a small queue, several in a transfer and several transfers on their way,
   * as far as the queue has room for what they bring. None is handed on before the whole
-  * transfer it came with is known to be good, nor any behind one that was not. A tail that is further ahead than
+  * transfer it came with is known to be good, nor any after one that was not. A tail that is further ahead than
   * the ring is long is the host's mistake: nothing is fetched until it writes another.
   */
 class CommandFetch extends Module {
@@ -69,7 +69,7 @@ class CommandFetch extends Module {
   private val taken = io.dma.req.fire
   held := held + Mux(taken, count, 0.U) - io.out.fire
 
-  // What to fetch next, in three steps: the doorbell, what is behind it, a batch of it. A batch ends where a multiple
+  // What to fetch next, in three steps: the doorbell, what is after it, a batch of it. A batch ends where a multiple
   // of Batch ends, so none runs past the ring's end.
   private val batchLog2 = log2Ceil(Batch)
   val size = RegNext(1.U(16.W) << io.log2)

@@ -61,7 +61,7 @@ class CpuRequests(implicit p: Params) extends Module {
     val opcode = get(request, map.Request.Opcode)
     val order = get(request, map.Request.Order)
 
-    /** Why the request is refused without asking the core; OK when it is not. One cycle behind the request. */
+    /** Why the request is refused without asking the core; OK when it is not. One cycle after the request. */
     val refusal = RegNext(
       MuxCase(
         StatusCode.BadOpcode.U,

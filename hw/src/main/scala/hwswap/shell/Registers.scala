@@ -80,7 +80,7 @@ class Registers(implicit p: Params) extends Module {
   val tableWrites = RegInit(false.B)
   val dmaError = RegInit(false.B)
   val fault = RegInit(false.B)
-  // Behind a fault the engine refuses its own bursts, which is no error of the bus.
+  // After a fault the engine refuses its own bursts, which is no error of the bus.
   private val busError = io.dmaError && !fault
   dmaError := dmaError || busError
   fault := fault || io.ofCore.fault

@@ -5,7 +5,7 @@ package shell
 import chisel3._
 import chisel3.util._
 
-/** Carries out CONTROL.RESET: ends the bus transfers under way, resets everything behind the buses for one cycle, and
+/** Carries out CONTROL.RESET: ends the bus transfers under way, resets everything but the buses for one cycle, and
   * waits until all memories are cleared. A bus that does not end them is not waited for longer than the time-out: then
   * the masters are reset in the middle of their transfers, and AxiGate ends these.
   *

@@ -52,7 +52,7 @@ class ClusterStore(implicit p: Params) extends Module {
   val io = IO(new StorePort)
 
   /** RAMs so narrow that each fills a block RAM with its depth: a wider one would be made of several, with multiplexers
-    * behind them.
+    * after them.
     */
   private def bank[T <: Data](data: T, write: Bool): T = {
     val slices = data.asUInt.asBools.grouped(ClusterStore.width(p.clusters)).map { bits =>

@@ -5,17 +5,11 @@ package tables
 import chisel3._
 import hwswap.bus.Axi
 
-/** What is done with swap tables: what commands ask for (TABLE_...), and `off`: SWAPOFF takes all tables of its
-  * device.
+/** What is done with swap tables, by the rows of TableCommand: what commands ask for (TABLE_...), and `off`: SWAPOFF
+  * takes all tables of its device.
   */
 object TableOp extends ChiselEnum {
   val give, take, off, lookup, range, count, scan, fill, clear, replace = Value
-
-  /** Slots of one cluster, `nr` of them. */
-  val ofRange: Seq[TableOp.Type] = Seq(range, fill, clear, replace)
-
-  /** They write the table if all words are as expected. */
-  val changing: Seq[TableOp.Type] = Seq(fill, clear, replace)
 }
 
 /** A command on swap tables, by the fields of MemMap.Command; whether there is such a device is not known yet. */

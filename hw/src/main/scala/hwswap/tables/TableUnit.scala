@@ -6,10 +6,10 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.{Axi, DmaPort, DmaReadReq}
 import hwswap.core.DeviceInfo
+import hwswap.tables.TableCommand.{Answer, End, Range, Walk}
 
-/** Carries jobs on swap tables out, one at a time and in order. What a job says is checked before its first access: the
-  * device, then the range, then the arguments; then come the table and its words. All accesses of a job have ended when
-  * it has.
+/** Carries jobs on swap tables out, one at a time and in order, each by its row of TableCommand. What a job says is
+  * checked before its first access; then come the table and its words. All accesses of a job have ended when it has.
   */
 class TableUnit(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -39,7 +39,7 @@ class TableUnit(implicit p: Params) extends Module {
   private val result = Reg(new TableResult)
   private val device = Reg(new DeviceInfo)
   import MapAccess.low
-  private def doing(ops: TableOp.Type*): Bool = job.op.isOneOf(ops)
+  private def has(property: TableCommand => Boolean): Bool = TableCommand.has(job.op)(property)
 
   private val directory = Module(new Directory)
   private val entries = directory.io.port
@@ -102,20 +102,21 @@ class TableUnit(implicit p: Params) extends Module {
   private val limit = job.arg1(31, 0)
   private val unlimited = RegNext(limit === 0.U)
 
-  private val outOfRange = MuxCase(
-    !inside,
-    Seq(
-      doing(TableOp.ofRange: _*) -> (!inside || none || leavesCluster || leavesDevice),
-      doing(TableOp.give, TableOp.take) -> (none || leavesClusters),
-      doing(TableOp.off) -> false.B
-    )
-  )
-  private val unaligned = RegNext(
-    !doing(TableOp.take, TableOp.off, TableOp.lookup, TableOp.replace) &&
-      job.arg2(TableUnit.LineBits - 1, 0) =/= 0.U
-  )
-  private val wrong = RegNext(doing(TableOp.clear) && job.arg1 =/= 0.U && !job.arg1(0))
+  private val outOfRange =
+    (has(row => row.range == Range.slot || row.range == Range.slots) && !inside) ||
+      (has(_.range == Range.slots) && (none || leavesCluster || leavesDevice)) ||
+      (has(_.range == Range.clusters) && (none || leavesClusters))
+  private val unaligned = RegNext(has(_.line) && job.arg2(TableUnit.LineBits - 1, 0) =/= 0.U)
+  private val wrong = RegNext(has(_.shadow) && job.arg1 =/= 0.U && !job.arg1(0))
   private val noDevice = !device.claimed || RegNext(job.device >= p.devices.U)
+
+  /** What ends a job before its first access, in this sequence. */
+  private val refusals = Seq(
+    io.stop -> StatusCode.BusError.U,
+    noDevice -> StatusCode.BadDevice.U,
+    (outOfRange || unaligned || wrong) -> StatusCode.BadRange.U,
+    (has(_.tabled) && !tabled) -> StatusCode.Ok.U
+  )
 
   // The slots to walk over.
   private val at = Reg(UInt(32.W))
@@ -128,12 +129,12 @@ class TableUnit(implicit p: Params) extends Module {
   io.busy := state =/= State.idle
   io.error := io.done.valid && result.status === StatusCode.BusError.U
   io.wordRead := words.io.words.fire
-  io.wordWritten := state === State.reportWait && report.io.write.data.fire && doing(TableOp.changing: _*)
+  io.wordWritten := state === State.reportWait && report.io.write.data.fire && has(_.changes)
 
   give.io.job.valid := state === State.give
   give.io.job.bits.op := job.op
-  give.io.job.bits.cluster := low(device.base + Mux(doing(TableOp.off), 0.U, cluster), range.cluster)
-  give.io.job.bits.count := low(Mux(doing(TableOp.off), clusters, job.nr), range.clusters)
+  give.io.job.bits.cluster := low(device.base + Mux(has(_.range == Range.device), 0.U, cluster), range.cluster)
+  give.io.job.bits.count := low(Mux(has(_.range == Range.device), clusters, job.nr), range.clusters)
   give.io.job.bits.source := job.arg2 >> log2Ceil(Axi.DataBytes)
 
   walk.io.start.valid := state === State.walk
@@ -152,28 +153,22 @@ class TableUnit(implicit p: Params) extends Module {
 
   // What is written: a bitmap, or what else the job writes.
   private val bitmapNow = state === State.bitmap
-  private val isShadow = doing(TableOp.clear)
+  private val isShadow = has(_.shadow)
   private val targetWord = job.arg2 >> log2Ceil(Axi.DataBytes)
-  private val early = state === State.words && doing(TableOp.range) && words.io.ends
+  private val early = state === State.words && has(_.early) && words.io.ends
   report.io.job.valid := bitmapNow || state === State.report || early
-  report.io.job.bits.kind := Mux(
+  private val kind = Mux(
     bitmapNow,
     ReportKind.bitmap,
-    MuxCase(
-      ReportKind.words,
-      Seq(doing(TableOp.range) -> ReportKind.range, doing(TableOp.count) -> ReportKind.counts)
-    )
+    MuxLookup(job.op, ReportKind.words)(TableCommand.rows.flatMap(row => row.end.writes.map(row.op -> _)))
   )
-  report.io.job.bits.address := Mux(bitmapNow || !doing(TableOp.changing: _*), targetWord, walk.io.page ## first)
-  report.io.job.bits.count := Mux(
-    bitmapNow,
-    (p.slots / Axi.DataBits).U,
-    MuxCase(
-      job.nr,
-      Seq(
-        doing(TableOp.range) -> MapAccess.words(MemMap.TableRange.Bytes).U,
-        doing(TableOp.count) -> MapAccess.words(MemMap.TableCounts.Bytes).U
-      )
+  report.io.job.bits.kind := kind
+  report.io.job.bits.address := Mux(bitmapNow || !has(_.changes), targetWord, walk.io.page ## first)
+  report.io.job.bits.count := MuxLookup(kind, job.nr)(
+    Seq(
+      ReportKind.bitmap -> (p.slots / Axi.DataBits).U,
+      ReportKind.range -> MapAccess.words(MemMap.TableRange.Bytes).U,
+      ReportKind.counts -> MapAccess.words(MemMap.TableCounts.Bytes).U
     )
   )
   report.io.job.bits.slot := first
@@ -185,13 +180,33 @@ class TableUnit(implicit p: Params) extends Module {
   entries.drop := dropping
   walk.io.stop := dropping
 
-  private def end(status: Int, value: UInt = 0.U, next: State.Type = State.drop): Unit = {
-    result.status := status.U
+  private def end(status: UInt, value: UInt = 0.U): Unit = {
+    result.status := status
     result.value := value
-    state := next
+    state := State.drop
   }
-  private val wantsBitmap = job.arg2 =/= 0.U && doing(TableOp.scan, TableOp.fill, TableOp.clear)
-  private val hitAt = (cluster + found.cluster)(31 - p.slotBits, 0) ## found.slot
+  private val answers = Map(
+    Answer.zero -> 0.U,
+    Answer.first -> found.first,
+    Answer.used -> found.used,
+    Answer.place -> (cluster + found.cluster)(31 - p.slotBits, 0) ## found.slot,
+    Answer.tables -> give.io.done.bits.tables
+  )
+
+  /** Ends the job as its row says, after what is still to be written. */
+  private def endAs(of: TableCommand => Option[End]): Unit = {
+    def its(property: End => Boolean): Bool = has(of(_).exists(property))
+    def pick[T](field: End => T, values: Seq[(T, UInt)]): UInt = {
+      val chosen = values.filter { case (key, _) => TableCommand.rows.flatMap(of(_)).map(field).contains(key) }
+      Mux1H(chosen.map { case (key, value) => its(field(_) == key) -> value })
+    }
+    end(
+      pick(_.status, Seq(StatusCode.Ok, StatusCode.NoSpace, StatusCode.Unexpected).map(s => s -> s.U)),
+      pick(_.answer, answers.toSeq)
+    )
+    when(its(_.writes.nonEmpty))(state := State.report)
+    when(its(_.bitmap) && job.arg2 =/= 0.U)(state := State.bitmap)
+  }
 
   switch(state) {
     is(State.idle) {
@@ -209,33 +224,26 @@ class TableUnit(implicit p: Params) extends Module {
       at := job.slot
       slots := low(
         Mux(
-          doing(TableOp.count, TableOp.scan),
+          has(_.walk == Walk.limit),
           Mux(unlimited || limit > toEnd, toEnd, limit),
-          Mux(doing(TableOp.lookup), 1.U, job.nr)
+          Mux(has(_.walk == Walk.one), 1.U, job.nr)
         ),
         slots
       )
-      when(io.stop) {
-        end(StatusCode.BusError)
-      }.elsewhen(noDevice) {
-        end(StatusCode.BadDevice)
-      }.elsewhen(outOfRange || unaligned || wrong) {
-        end(StatusCode.BadRange)
-      }.elsewhen(doing(TableOp.take, TableOp.off) && !tabled) {
-        end(StatusCode.Ok)
-      }.otherwise(state := Mux(doing(TableOp.give, TableOp.take, TableOp.off), State.give, State.range))
+      state := Mux(has(_.walk != Walk.none), State.range, State.give)
+      when(refusals.map(_._1).reduce(_ || _))(end(PriorityMux(refusals)))
     }
     is(State.give) {
-      when(doing(TableOp.give))(At(mayHave, number) := true.B)
+      when(job.op === TableOp.give)(At(mayHave, number) := true.B)
       when(give.io.job.fire)(state := State.giveWait)
     }
     is(State.giveWait) {
       when(give.io.done.valid) {
         val outcome = give.io.done.bits
-        end(StatusCode.Ok, Mux(doing(TableOp.take), outcome.tables, 0.U))
-        when(outcome.bad)(end(StatusCode.BadRange))
-        when(outcome.error)(end(StatusCode.BusError))
-        when(doing(TableOp.off) && !outcome.error)(At(mayHave, number) := false.B)
+        endAs(row => Option.when(row.walk == Walk.none)(row.end))
+        when(outcome.bad)(end(StatusCode.BadRange.U))
+        when(outcome.error)(end(StatusCode.BusError.U))
+        when(has(_.range == Range.device) && !outcome.error)(At(mayHave, number) := false.B)
       }
     }
     is(State.range) {
@@ -250,30 +258,15 @@ class TableUnit(implicit p: Params) extends Module {
     is(State.walk)(state := State.words)
     is(State.words) {
       when(words.io.done) {
-        val withTarget = Mux(wantsBitmap, State.bitmap, State.drop)
         when(found.error) {
-          end(StatusCode.BusError)
-        }.elsewhen(doing(TableOp.range)) {
+          end(StatusCode.BusError.U)
+        }.elsewhen(has(_.early)) {
           state := State.report
-        }.elsewhen(doing(TableOp.count)) {
-          end(StatusCode.Ok, found.used)
-          state := State.report
-        }.elsewhen(doing(TableOp.scan)) {
-          when(found.hit) {
-            end(StatusCode.Ok, hitAt)
-            state := withTarget
-          }.otherwise(end(StatusCode.NoSpace))
-        }.elsewhen(found.noTable) {
-          end(StatusCode.NoTable)
-        }.elsewhen(doing(TableOp.lookup)) {
-          end(StatusCode.Ok, found.first)
-        }.elsewhen(found.hit) {
-          end(StatusCode.Unexpected, hitAt)
-          state := withTarget
-        }.otherwise {
-          end(StatusCode.Ok, found.first)
-          state := Mux(wantsBitmap, State.bitmap, State.report)
-        }
+        }.elsewhen(has(!_.everywhere) && found.noTable) {
+          end(StatusCode.NoTable.U)
+        }.elsewhen(has(_.hit.nonEmpty) && found.hit) {
+          endAs(_.hit)
+        }.otherwise(endAs(row => Option.when(row.walk != Walk.none)(row.end)))
       }
       // What a range looks like is written as soon as its words have come.
       when(early && report.io.job.ready)(state := State.reportWait)
@@ -281,21 +274,21 @@ class TableUnit(implicit p: Params) extends Module {
     is(State.bitmap)(when(report.io.job.fire)(state := State.bitmapWait))
     is(State.bitmapWait) {
       when(report.io.done.valid) {
-        val goesOn = doing(TableOp.changing: _*) && result.status === StatusCode.Ok.U
+        val goesOn = has(_.changes) && result.status === StatusCode.Ok.U
         state := Mux(goesOn, State.report, State.drop)
-        when(report.io.done.bits)(end(StatusCode.BusError))
+        when(report.io.done.bits)(end(StatusCode.BusError.U))
       }
     }
     is(State.report)(when(report.io.job.fire)(state := State.reportWait))
     is(State.reportWait) {
-      when(doing(TableOp.range)) {
+      when(has(_.early)) {
         result.status := Mux(found.noTable, StatusCode.NoTable.U, StatusCode.Ok.U)
         result.value := found.used
       }
       when(report.io.done.valid) {
         // Within one cluster all that was asked for has been taken.
-        state := Mux(doing(TableOp.ofRange: _*) && read.idle && entries.idle, State.finish, State.drop)
-        when(report.io.done.bits)(end(StatusCode.BusError))
+        state := Mux(has(_.inCluster) && read.idle && entries.idle, State.finish, State.drop)
+        when(report.io.done.bits)(end(StatusCode.BusError.U))
       }
     }
     is(State.drop) {

@@ -5,6 +5,7 @@ package tables
 import chisel3._
 import chisel3.util._
 import hwswap.bus.{Axi, DmaReadWord}
+import hwswap.tables.TableCommand.Mark
 
 /** What is wanted of the words of a range of slots. */
 class WordsJob extends Bundle {
@@ -60,7 +61,7 @@ class TableWords(implicit p: Params) extends Module {
     /** All has been looked at, or enough; `found` stays until the next start. */
     val done = Output(Bool())
 
-    /** All words have come, and none with an error; rows can be read from the next cycle on, counts from the one behind
+    /** All words have come, and none with an error; rows can be read from the next cycle on, counts from the one after
       * that on.
       */
     val ends = Output(Bool())
@@ -116,15 +117,12 @@ class TableWords(implicit p: Params) extends Module {
 
   // It counts.
   private val listed = TableEntry.has(job.kinds, kind)
-  private val marked = MuxLookup(job.op, false.B)(
-    Seq(
-      TableOp.range -> true.B,
-      TableOp.scan -> listed,
-      TableOp.fill -> !listed,
-      TableOp.clear -> !listed,
-      TableOp.replace -> !same
-    )
-  )
+  private val marked = Seq(
+    Mark.all -> true.B,
+    Mark.listed -> listed,
+    Mark.unlisted -> !listed,
+    Mark.otherPage -> !same
+  ).map { case (mark, met) => TableCommand.has(job.op)(_.mark == mark) && met }.reduce(_ || _)
   private val marks = Module(new SlotMarks)
   marks.io.clear := io.start.fire
   marks.io.in.valid := wordIn

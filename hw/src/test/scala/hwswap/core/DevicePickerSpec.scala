@@ -16,7 +16,7 @@ class DevicePickerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded 
 
         /** One question; None when there is no such device. */
         def ask(cursor: Option[Int]): Option[Int] = {
-          dut.io.behind.poke(cursor.isDefined)
+          dut.io.after.poke(cursor.isDefined)
           dut.io.cursor.poke(cursor.getOrElse(0))
           dut.io.start.poke(true)
           dut.clock.step()

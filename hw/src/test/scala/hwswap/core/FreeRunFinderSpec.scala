@@ -91,17 +91,17 @@ class FreeRunFinderSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded
           dut.io.order.poke(order)
           val starts = Seq(0, 1, size - 1, size) ++ Seq.fill(8)(random.nextInt(size))
           for (from <- starts) {
-            val behind = if (from == 0) random.nextInt(size) else from - 1
+            val after = if (from == 0) random.nextInt(size) else from - 1
             dut.io.anywhere.poke(from == 0)
-            dut.io.behind.poke(behind)
-            dut.io.later.poke(wordsFrom(if (from == 0) 0 else behind / p.wordSlots + 1))
+            dut.io.after.poke(after)
+            dut.io.later.poke(wordsFrom(if (from == 0) 0 else after / p.wordSlots + 1))
             dut.clock.step()
             val expected = firstFit(row, order, from)
             withClue(s"row ${row.toString(16)}, order $order, from $from: ") {
               assert(bit(dut.io.found) == expected.isDefined)
               for (slot <- expected) {
                 assert(dut.io.slot.peek().litValue == slot)
-                val here = from != 0 && slot / p.wordSlots == behind / p.wordSlots
+                val here = from != 0 && slot / p.wordSlots == after / p.wordSlots
                 assert(bit(dut.io.here) == here)
                 if (!here && order < p.wordOrders)
                   assert(dut.io.laterWord.peek().litValue == words(row)(slot / p.wordSlots))

@@ -11,12 +11,12 @@ import scala.util.Random
 /** A request of a cluster. */
 private sealed trait Access { def cluster: Int }
 
-/** Look for a free run behind a slot, or anywhere.
+/** Look for a free run after a slot, or anywhere.
   *
   * @param leading
-  *   goes on in the same cluster behind what was found, without opening it
+  *   goes on in the same cluster after what was found, without opening it
   */
-private final case class Search(cluster: Int, order: Int, behind: Option[Int], leading: Boolean) extends Access
+private final case class Search(cluster: Int, order: Int, after: Option[Int], leading: Boolean) extends Access
 
 /** Free slots, in one word or of whole words. */
 private final case class Release(cluster: Int, first: Int, last: Int) extends Access
@@ -88,8 +88,8 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     val cluster = random.nextInt(if (random.nextInt(8) == 0) p.clusters else 2)
     if (random.nextInt(5) < 3) {
       val order = if (random.nextInt(3) != 0) random.nextInt(3) else random.nextInt(p.orders)
-      val behind = if (random.nextInt(3) == 0) None else Some(random.nextInt(p.slots))
-      Search(cluster, order, behind, leading = false)
+      val after = if (random.nextInt(3) == 0) None else Some(random.nextInt(p.slots))
+      Search(cluster, order, after, leading = false)
     } else {
       val whole = random.nextInt(3) == 0
       val unit = if (whole) p.wordSlots else 1
@@ -134,13 +134,13 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
           dut.io.search.look.poke(true)
           val cluster = step.cluster
           val (pick, first, last) = step match {
-            case Search(_, order, behind, _) =>
+            case Search(_, order, after, _) =>
               dut.io.search.order.poke(order)
-              dut.io.search.behind.poke(behind.getOrElse(random.nextInt(p.slots)))
-              dut.io.search.anywhere.poke(behind.isEmpty)
-              val first = behind.map(_ / p.wordSlots + 1).getOrElse(0)
+              dut.io.search.after.poke(after.getOrElse(random.nextInt(p.slots)))
+              dut.io.search.anywhere.poke(after.isEmpty)
+              val first = after.map(_ / p.wordSlots + 1).getOrElse(0)
               dut.io.search.later.poke(((1 << p.words) - (1 << first)).U)
-              (behind.getOrElse(0) / p.wordSlots, 0, 0)
+              (after.getOrElse(0) / p.wordSlots, 0, 0)
             case Release(_, first, last) => (first / p.wordSlots, first, last)
           }
           val inOne = first / p.wordSlots == last / p.wordSlots
@@ -163,8 +163,8 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
             // Commit.
             var next: Access = named
             step match {
-              case Search(_, order, behind, _) =>
-                val expected = firstFit(rows(cluster), order, behind.map(_ + 1).getOrElse(0))
+              case Search(_, order, after, _) =>
+                val expected = firstFit(rows(cluster), order, after.map(_ + 1).getOrElse(0))
                 assert(bit(dut.io.search.found) == expected.isDefined)
                 expected match {
                   case Some(slot) =>
