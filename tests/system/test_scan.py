@@ -24,15 +24,15 @@ LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 
 
 def tables(guest: Guest) -> dict[str, int]:
-    """Return what the driver says of the tables that the engine knows."""
-    pairs = (line.split() for line in guest.run(f"cat {DEBUG}/tables").check().splitlines() if line)
+    """Return how many tables the engine knows, and how many of them the kernel has freed."""
+    pairs = (line.split() for line in guest.run(f"grep -E '^(tables|quarantined)' {DEBUG}/engine").check().splitlines())
     return {name: int(value) for name, value in pairs}
 
 
 def wait_no_tables(guest: Guest, timeout: float = 30.0) -> None:
     """Wait until the engine knows no table any more, and none is held for it."""
     deadline = time.monotonic() + timeout
-    while (state := tables(guest))["given"] or state["quarantined"]:
+    while (state := tables(guest))["tables"] or state["quarantined"]:
         assert time.monotonic() < deadline, f"still {state} after {timeout} s"
         time.sleep(0.2)
 

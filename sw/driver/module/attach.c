@@ -9,7 +9,6 @@
  */
 #include <linux/device.h>
 #include <linux/jiffies.h>
-#include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 
@@ -29,10 +28,6 @@
 #define HWSWAP_BACKOFF_MIN	HZ
 #define HWSWAP_BACKOFF_MAX	(60 * HZ)
 #define HWSWAP_PROVEN		(30 * HZ)
-
-static bool auto_reattach = true;
-module_param(auto_reattach, bool, 0644);
-MODULE_PARM_DESC(auto_reattach, "After a failure, try the engine again by and by (default y)");
 
 const char *const hwswap_mode_names[HWSWAP_MODES] = {
 	[HWSWAP_OFF] = "off",
@@ -186,7 +181,7 @@ stop:
 
 static void hwswap_schedule_reattach(void)
 {
-	if (!auto_reattach || !hwswap_retry)
+	if (!hwswap_retry)
 		return;
 	hwswap_reattach_in(hwswap_backoff);
 	hwswap_backoff = min(hwswap_backoff * 2, (unsigned long)HWSWAP_BACKOFF_MAX);

@@ -18,7 +18,6 @@ enum hwswap_hold {
 	HWSWAP_HOLD_ERROR = BIT(2),
 };
 
-extern bool hwswap_use_irq;
 extern const struct dev_pm_ops hwswap_pm_ops;
 
 int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,

@@ -87,7 +87,6 @@ struct hwswap_span {
  * @cpus: CPUs it was built for
  * @clusters: clusters it was built for
  * @grant_log2: entries of a ring of grants, as a power of two
- * @version: of its interface
  * @caps: its register CAPS
  * @no_tables: why it is not asked about swap tables; NULL: it can be. See
  *	hwswap_has_tables()
@@ -140,7 +139,6 @@ struct hwswap {
 	u32 cpus;
 	u32 clusters;
 	u32 grant_log2;
-	u32 version;
 	u64 caps;
 	const char *no_tables;
 	bool pinned;

@@ -8,22 +8,15 @@
 DEFINE_PER_CPU(struct hwswap_stats, hwswap_stats);
 
 static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
-	[HWSWAP_STAT_COMMANDS] = "commands",
 	[HWSWAP_STAT_TIMEOUTS] = "timeouts",
 	[HWSWAP_STAT_ATTACHES] = "attaches",
 	[HWSWAP_STAT_DETACHES] = "detaches",
-	[HWSWAP_STAT_VERIFIES] = "verifies",
 	[HWSWAP_STAT_SEARCHES_USED] = "searches_used",
-	[HWSWAP_STAT_SEARCHES_CACHE_ONLY] = "searches_cache_only",
 	[HWSWAP_STAT_SEARCHES_NOTHING] = "searches_nothing",
-	[HWSWAP_STAT_SEARCHES_BUSY] = "searches_busy",
 	[HWSWAP_STAT_SEARCHES_FAILED] = "searches_failed",
 	[HWSWAP_STAT_USED_RIGHT] = "used_right",
 	[HWSWAP_STAT_USED_WRONG] = "used_wrong",
-	[HWSWAP_STAT_CACHE_ONLY_RIGHT] = "cache_only_right",
-	[HWSWAP_STAT_CACHE_ONLY_WRONG] = "cache_only_wrong",
 	[HWSWAP_STAT_TABLES_GIVEN] = "tables_given",
-	[HWSWAP_STAT_TABLES_TAKEN] = "tables_taken",
 };
 
 /**
