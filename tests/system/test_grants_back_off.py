@@ -67,7 +67,7 @@ def test_no_run_is_not_believed_for_ever(kernel_log: Path) -> None:
         engine = Engine(guest, "lie=full")
         whole, split = page_out_64k(guest, 40)
         assert whole >= 2 * 32 and split, (whole, split, engine.counters())
-        assert engine.counters()["no_run"] == split
+        assert engine.counters()["grants_no_run"] == split
         engine.unload()
 
 
@@ -96,7 +96,7 @@ def test_a_device_that_is_not_served_costs_what_it_does_without_an_engine(kernel
         engine = Engine(guest, "period_us=0")
         hint = calls(guest, order)
         print(f"order {order}: allocate, free: {off} with no backend, {hint} with one")
-        assert engine.counters()["popped"] == 0
+        assert engine.counters()["grants_popped"] == 0
         assert hint[0] <= 1.02 * off[0] and hint[1] <= 1.02 * off[1], (off, hint)
         engine.unload()
 
@@ -113,14 +113,14 @@ def test_refused_grants_cost_no_more_than_none(kernel_log: Path, lie: str) -> No
         refused, _ = calls(guest)
         seen = engine.since(before)
         print(f"{lie}: {empty} with empty rings, {refused} with grants that are refused; {seen}")
-        assert seen[{"misaligned": "refused_place"}.get(lie, f"refused_{lie}")] > 0, seen
-        assert seen["popped"] == 0, seen
+        assert seen[{"misaligned": "grants_refused_place"}.get(lie, f"grants_refused_{lie}")] > 0, seen
+        assert seen["grants_popped"] == 0, seen
         assert refused <= 1.02 * empty, (empty, refused)
         # It mends its ways: within as many folios as go without at most grants are taken again.
         engine.set("lie", "none")
         before = engine.counters()
         calls(guest)
-        assert engine.since(before)["units"] > CALLS
+        assert engine.since(before)["grant_units"] > CALLS
         engine.unload()
 
 
@@ -137,7 +137,7 @@ def test_a_ring_that_stalls_costs_no_more_than_an_empty_one(kernel_log: Path) ->
         seen = engine.since(before)
         print(f"{empty} with empty rings, {stalled} with one that stalls; {seen}")
         assert seen["grants"] > 0, seen
-        assert not any(seen[name] for name in seen if name in ("units", "popped") or name.startswith("refused")), seen
+        assert not any(seen[name] for name in seen if name in ("grant_units", "grants_popped") or name.startswith("grants_refused")), seen
         assert stalled <= 1.02 * empty, (empty, stalled)
         # It mends its ways. A ring that was not used for a while is not wanted: its grants are taken back, and it runs.
         engine.set("lie", "none")
@@ -145,7 +145,7 @@ def test_a_ring_that_stalls_costs_no_more_than_an_empty_one(kernel_log: Path) ->
         guest.run("sleep 30", 600).check()
         before = engine.counters()
         calls(guest)
-        assert engine.since(before)["units"] > CALLS
+        assert engine.since(before)["grant_units"] > CALLS
         engine.unload()
 
 
@@ -175,6 +175,6 @@ def test_the_search_and_grants_in_one_cluster(kernel_log: Path) -> None:
         before = engine.counters()
         swapload(guest, "--processes 1 --size 96m --limit 16m --folio 4k --access sequential --rounds 1", 600)
         seen = engine.since(before)
-        assert seen["units"] > 5000, seen
-        assert seen["stray"] <= seen["popped"], seen
+        assert seen["grant_units"] > 5000, seen
+        assert seen["grants_stray"] <= seen["grants_popped"], seen
         engine.unload()

@@ -16,15 +16,15 @@ SMALL = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 LARGE = "--processes 2 --size 16m --limit 12m --folio 64k --access random"
 ROUNDS = "--rounds 2"
 LIES = {
-    "misaligned": "refused_place",
-    "order": "refused_order",
-    "taken": "stray",
+    "misaligned": "grants_refused_place",
+    "order": "grants_refused_order",
+    "taken": "grants_stray",
     "device": "",
-    "priority": "refused_priority",
-    "epoch": "refused_epoch",
+    "priority": "grants_refused_priority",
+    "epoch": "grants_refused_epoch",
     "foreign": "",
     "noise": "",
-    "full": "no_run",
+    "full": "grants_no_run",
 }
 """How the engine lies, and a counter that says that it was seen; none where that depends on what is random."""
 
@@ -65,9 +65,9 @@ def test_grants_steer(cpus: int, kernel_log: Path) -> None:
         engine.assert_mirror(quiet=False)
         load.stop(300)
         seen = engine.since(before)
-        assert seen["units"] > 1000, seen
-        assert seen["claimed"] > 0, seen
-        assert not any(seen[f"refused_{why}"] for why in ("device", "flags", "order", "place", "empty")), seen
+        assert seen["grant_units"] > 1000, seen
+        assert seen["grants_claimed"] > 0, seen
+        assert not any(seen[f"grants_refused_{why}"] for why in ("device", "flags", "order", "place", "empty")), seen
         engine.assert_mirror()
         engine.unload()
         swapload(guest, f"{SMALL} {ROUNDS}", 300)
@@ -93,7 +93,7 @@ def test_a_lie_costs_speed_alone(guest: Guest, lie: str) -> None:
     engine.set("lie", "none")
     before = engine.counters()
     swapload(guest, f"{SMALL} {ROUNDS}", 300)
-    assert engine.since(before)["units"] > 0
+    assert engine.since(before)["grant_units"] > 0
     verify_half(guest)
     engine.unload()
     if lie == "priority":
@@ -106,7 +106,7 @@ def test_open_placement(guest: Guest) -> None:
     engine = Engine(guest, "placement=open")
     hold_half(guest, seed=5)
     judge(guest.run("swapmix --fill 160m --churn 160m --seed 5", 900).check())
-    assert engine.counters()["units"] > 1000
+    assert engine.counters()["grant_units"] > 1000
     engine.assert_mirror(quiet=False)
     verify_half(guest)
     # Switched off in use: what is in the wrong cluster goes by and by.
@@ -128,7 +128,7 @@ def test_free_clusters_are_not_granted_in_advance(guest: Guest) -> None:
         # One call wants the ring, and the engine fills it; then it is quiet.
         guest.run(f"echo 5 2 1000000 >{BENCH}; sleep 1").check()
         seen = engine.since(before)
-        on_offer[sparing] = seen["grants"] - seen["popped"] - seen["taken_back"]
+        on_offer[sparing] = seen["grants"] - seen["grants_popped"] - seen["grants_taken_back"]
         engine.assert_mirror()
         engine.unload()
     assert 0 < on_offer[1] < on_offer[0], on_offer
@@ -195,7 +195,7 @@ def test_large_folios_stay_for_as_many_slots_as_a_cluster_has(kernel_log: Path) 
         whole, split = page_out_64k(guest, 7)
         assert 32 <= whole <= 3 * 32, (whole, engine.since(before))
         assert split == 113 - whole > 0
-        assert engine.since(before)["refused_priority"] > 0
+        assert engine.since(before)["grants_refused_priority"] > 0
         verify_half(guest)
         engine.assert_mirror()
         engine.unload()
