@@ -19,6 +19,10 @@ DEBUG = "/sys/kernel/debug/hwswap"
 DISKS = ("/dev/ram0", "/dev/ram1", "/dev/ram2", "/dev/ram3")
 QUEUED = ("/dev/nullb0", "/dev/nullb1")
 BENCH = "/sys/kernel/debug/swap_alloc_bench"
+SMALL = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
+LARGE = "--processes 2 --size 16m --limit 12m --folio 64k --access random"
+MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
+TWO_CPUS = Machine(cpus=2)
 
 
 class Driver:
@@ -29,7 +33,7 @@ class Driver:
         self.guest = guest
 
     @classmethod
-    def attached(cls, guest: Guest, mode: str, timeout: float = 30.0) -> Self:
+    def attached(cls, guest: Guest, mode: str = "hint", timeout: float = 30.0) -> Self:
         """Load the module into `guest`, in a mode for which it needs the engine; wait until it is attached."""
         driver = cls(guest)
         driver.load(mode)
@@ -186,6 +190,16 @@ def swap_on(guest: Guest, *disks: str) -> None:
     """Make swap areas and switch them on."""
     areas = " ".join(disks or DISKS)
     guest.run(f"swapctl make {areas} && swapctl on {areas}").check()
+
+
+@contextmanager
+def attached(
+    log: Path, engine: EngineServer, machine: Machine = TWO_CPUS, beside: Sequence[str] = ()
+) -> Iterator[Driver]:
+    """Boot a guest with swap on its RAM disks, and attach an engine for its grants."""
+    with Guest(machine, engine, beside=beside, log=log) as guest:
+        swap_on(guest, *DISKS[: machine.disks])
+        yield Driver.attached(guest)
 
 
 def kernel_modules() -> dict[str, bytes]:

@@ -3,13 +3,12 @@
 
 from pathlib import Path
 
-from driver import Driver, Load, hold_half, swapload, verify_half
+from driver import MIXED, Driver, Load, hold_half, swapload, verify_half
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.rtl.device_server import EngineServer
 
 FIRST, SECOND = "/dev/ram0", "/dev/ram1"
 LOAD = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2"
-MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
 
 
 def used(guest: Guest, disk: str) -> int:

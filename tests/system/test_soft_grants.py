@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks and grants in a kernel, with the engine in software: they steer, they lie, devices and CPUs come and go."""
+"""Marks and grants in a kernel, with the engine in software: they steer, they lie, the engine comes and goes."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driver import DISKS, Load, blink_cpu, change_devices, hold_half, judge, swap_on, swapload, verify_half
+from driver import BENCH, DISKS, LARGE, SMALL, Load, hold_half, judge, swap_on, swapload, verify_half
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import paths
 from soft_grants import MODULE, Engine, page_out_64k
 
-BENCH = "/sys/kernel/debug/swap_alloc_bench"
 OPEN = "/sys/kernel/mm/swap/grants_open"
-SMALL = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
-LARGE = "--processes 2 --size 16m --limit 12m --folio 64k --access random"
 ROUNDS = "--rounds 2"
 LIES = {
     "misaligned": "grants_refused_place",
@@ -135,38 +132,6 @@ def test_free_clusters_are_not_granted_in_advance(guest: Guest) -> None:
     assert on_offer[0] % 4 == 0, on_offer
 
 
-def test_devices_come_and_go_under_load(guest: Guest) -> None:
-    """Swapoff, swapon with other priorities; grants of what went are refused, and nothing is placed there."""
-    engine = Engine(guest)
-    hold_half(guest, seed=7)
-    loads = [Load(guest, SMALL), Load(guest, LARGE)]
-    for priority in (-1, 5, 1):
-        change_devices(guest, DISKS[:2], priority)
-        engine.assert_mirror(quiet=False)
-    for load in loads:
-        load.stop(300)
-    assert engine.counters()["recalls"] > 0
-    verify_half(guest)
-    engine.assert_mirror()
-    engine.unload()
-    guest.run(f"swapctl off {DISKS[0]} {DISKS[1]} && swapctl on {DISKS[0]} {DISKS[1]}").check()
-
-
-def test_the_better_device_comes_first(guest: Guest) -> None:
-    """With a device of higher priority no other one is granted of."""
-    engine = Engine(guest)
-    guest.run(f"swapctl off {DISKS[0]} && swapctl on -p 9 {DISKS[0]}").check()
-    # A page may lie on the others since an earlier test, if nobody has read it.
-    before = used_of(guest)
-    hold_half(guest, seed=8)
-    used = used_of(guest)
-    assert used[DISKS[0]] > 0, used
-    assert all(used[disk] <= before[disk] for disk in DISKS[1:]), (before, used)
-    verify_half(guest)
-    engine.unload()
-    guest.run(f"swapctl off {DISKS[0]} && swapctl on {DISKS[0]}").check()
-
-
 def test_large_folios_stay_for_as_many_slots_as_a_cluster_has(kernel_log: Path) -> None:
     """The best device has single slots, and more of them than are asked for; the other one has room for large folios.
 
@@ -199,16 +164,6 @@ def test_large_folios_stay_for_as_many_slots_as_a_cluster_has(kernel_log: Path) 
         verify_half(guest)
         engine.assert_mirror()
         engine.unload()
-
-
-def test_cpus_come_and_go_under_load(guest: Guest) -> None:
-    """What a CPU holds that goes offline is let go of, and its rings are not wanted."""
-    engine = Engine(guest)
-    load = Load(guest, LARGE)
-    blink_cpu(guest, 3, lambda: engine.assert_mirror(quiet=False))
-    load.stop(300)
-    engine.assert_mirror()
-    engine.unload()
 
 
 def test_the_engine_comes_and_goes_under_load(guest: Guest) -> None:
