@@ -153,7 +153,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 
 	hwswap_bus_master(hw, true);
 	hwswap_program(hw);
-	if (hwswap_has_tables(hw) && hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
+	if (hwswap_has_tables(hw) && hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL)) {
 		why = hwswap_trouble(hw) ?: "it refuses a command that does nothing";
 		goto stop;
 	}

@@ -187,16 +187,15 @@ int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type,
  * @type: swap device, or 0
  * @nr: the NR field, or 0
  * @arg: three arguments, or NULL for zeros
- * @result: where RESULT goes, or NULL
  *
  * Context: under hwswap_mutex. Sleeps.
  * Return: 0; -EREMOTEIO when the engine refuses the command; -ETIMEDOUT, -EPROTO.
  */
 int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
-	       const u64 arg[3], u64 *result)
+	       const u64 arg[3])
 {
 	unsigned int status;
-	int ret = hwswap_cmd_status(hw, opcode, type, nr, arg, result, &status);
+	int ret = hwswap_cmd_status(hw, opcode, type, nr, arg, NULL, &status);
 
 	return !ret && status != HWSWAP_STATUS_OK ? -EREMOTEIO : ret;
 }

@@ -6,7 +6,7 @@
 #include <linux/pm.h>
 
 #include "core.h"
-#include "pci.h"
+#include "fronts.h"
 
 static void hwswap_pci_bus_master(struct device *dev, bool on)
 {

@@ -15,7 +15,7 @@
 #include <linux/property.h>
 
 #include "core.h"
-#include "platform.h"
+#include "fronts.h"
 
 /* On-chip buses have no switch that keeps a device from memory: reset must do. */
 static const struct hwswap_front hwswap_platform_front = {

@@ -175,7 +175,7 @@ static int hwswap_take_range(struct hwswap *hw, const struct hwswap_swapdev *sd,
 		held += !!hw->tables[i].page;
 	if (!held)
 		return 0;
-	ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_TAKE, sd->type, nr, arg, NULL);
+	ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_TAKE, sd->type, nr, arg);
 	if (ret)
 		return ret;
 	for (i = first; i < first + nr; i++)
@@ -254,7 +254,7 @@ int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 f
 	for (at = begin; at <= last; at++)
 		addresses[at - begin] = cpu_to_le64(hw->tables[at].page ? hw->tables[at].bus : 0);
 	arg[0] = (u64)(begin - sd->base) * HWSWAP_SLOTS;
-	return hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->type, last - begin + 1, arg, NULL);
+	return hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->type, last - begin + 1, arg);
 }
 
 /**
