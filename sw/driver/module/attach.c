@@ -45,20 +45,10 @@ static const char *hwswap_reason = "no engine was found";
 static unsigned long hwswap_backoff = HWSWAP_BACKOFF_MIN;
 static unsigned long hwswap_attached_since;	/* in jiffies */
 
-/**
- * hwswap_describe - say in one line how things are
- * @buf: where to
- * @size: of @buf
- */
-void hwswap_describe(char *buf, size_t size)
+/* hwswap_why_detached - say why the engine is not attached; NULL: it is */
+const char *hwswap_why_detached(void)
 {
-	const char *why = READ_ONCE(hwswap_reason);
-
-	/* Without the mutex: attaching may be waiting for a dead engine. */
-	if (why)
-		snprintf(buf, size, "detached: %s", why);
-	else
-		snprintf(buf, size, "attached");
+	return READ_ONCE(hwswap_reason);
 }
 
 /**

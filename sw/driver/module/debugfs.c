@@ -23,32 +23,20 @@ static int stats_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int stats_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, stats_show, NULL);
-}
-
 static ssize_t stats_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
 {
 	hwswap_stats_reset();
 	return len;
 }
 
-static const struct file_operations stats_fops = {
-	.owner		= THIS_MODULE,
-	.open		= stats_open,
-	.read		= seq_read,
-	.write		= stats_write,
-	.llseek		= seq_lseek,
-	.release	= single_release,
-};
+DEFINE_SHOW_STORE_ATTRIBUTE(stats);
 
 static int state_show(struct seq_file *m, void *unused)
 {
-	char line[128];
+	/* Without the mutex: attaching may be waiting for a dead engine. */
+	const char *why = hwswap_why_detached();
 
-	hwswap_describe(line, sizeof(line));
-	seq_printf(m, "%s\n", line);
+	seq_printf(m, "%s%s\n", why ? "detached: " : "attached", why ?: "");
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(state);

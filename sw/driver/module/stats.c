@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters: one set a CPU, added up when somebody looks. */
-#include <linux/cpumask.h>
-#include <linux/string.h>
+/* Counters of what the driver does. */
 
 #include "stats.h"
 
-DEFINE_PER_CPU(struct hwswap_stats, hwswap_stats);
+atomic64_t hwswap_stats[HWSWAP_NR_STATS];
 
 static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
 	[HWSWAP_STAT_TIMEOUTS] = "timeouts",
@@ -19,34 +17,20 @@ static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
 	[HWSWAP_STAT_TABLES_GIVEN] = "tables_given",
 };
 
-/**
- * hwswap_stats_show - print every counter as a line "name value"
- * @m: where to
- */
+/* hwswap_stats_show - print every counter as a line "name value" */
 void hwswap_stats_show(struct seq_file *m)
 {
 	unsigned int i;
-	int cpu;
-	u64 sum;
 
-	for (i = 0; i < HWSWAP_NR_STATS; i++) {
-		sum = 0;
-		for_each_possible_cpu(cpu)
-			sum += READ_ONCE(per_cpu_ptr(&hwswap_stats, cpu)->count[i]);
-		seq_printf(m, "%s %llu\n", hwswap_stat_names[i], sum);
-	}
+	for (i = 0; i < HWSWAP_NR_STATS; i++)
+		seq_printf(m, "%s %lld\n", hwswap_stat_names[i], atomic64_read(&hwswap_stats[i]));
 }
 
-/**
- * hwswap_stats_reset - set every counter to 0
- *
- * An event that is being counted on another CPU right now may survive or be
- * lost; counters are for people and tests that have stopped their load.
- */
+/* hwswap_stats_reset - set every counter to 0 */
 void hwswap_stats_reset(void)
 {
-	int cpu;
+	unsigned int i;
 
-	for_each_possible_cpu(cpu)
-		memset(per_cpu_ptr(&hwswap_stats, cpu), 0, sizeof(struct hwswap_stats));
+	for (i = 0; i < HWSWAP_NR_STATS; i++)
+		atomic64_set(&hwswap_stats[i], 0);
 }
