@@ -281,3 +281,9 @@ def unless_qemu_ends(scenario: Callable[[], None], kernel_log: Path, times: int 
 def swapped_out(guest: Guest) -> int:
     """Return the pages swapped out since boot."""
     return int(guest.run("awk '$1 == \"pswpout\" { print $2 }' /proc/vmstat").check())
+
+
+def used_of(guest: Guest) -> dict[str, int]:
+    """Return how many KiB of each swap device are in use."""
+    lines = guest.run("tail -n +2 /proc/swaps").check().splitlines()
+    return {line.split()[0]: int(line.split()[3]) for line in lines}

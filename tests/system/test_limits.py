@@ -17,7 +17,7 @@ SMALL = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 
         (["--bad", "version"], 2, "another interface version"),
         (["--bad", "ones"], 2, "all ones"),
         ([], 6, "fewer CPUs"),
-        (None, 2, "no engine was found"),
+        (None, 2, "detached"),
     ],
 )
 def test_engine_that_cannot_be_used(

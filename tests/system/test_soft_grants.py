@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driver import BENCH, DISKS, LARGE, SMALL, Load, hold_half, judge, swap_on, swapload, verify_half
+from driver import BENCH, DISKS, LARGE, SMALL, Load, hold_half, judge, swap_on, swapload, used_of, verify_half
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import paths
 from soft_grants import MODULE, Engine, page_out_64k
@@ -40,12 +40,6 @@ def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "guest" in request.fixturenames:
         request.getfixturevalue("guest").run(f"killall -q swapload swapfrag; rmmod {MODULE}")
-
-
-def used_of(guest: Guest) -> dict[str, int]:
-    """Return how many KiB of each swap device are in use."""
-    lines = guest.run("tail -n +2 /proc/swaps").check().splitlines()
-    return {line.split()[0]: int(line.split()[3]) for line in lines}
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
