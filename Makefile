@@ -107,8 +107,8 @@ test-trace: model model-wide ## recorded traces and random streams on the engine
 
 test-system fuzz: model-wide model-large kernel-tuned
 test-system: model-driver model-grants-only
-system_short := $(addprefix tests/system/test_,another_engine.py big_endian.py channel.py dma_windows.py \
-	engine_lost.py fuzz_guest.py grants_back_off.py limits.py lockstep_fresh.py modes.py reports.py witness_guest.py)
+system_short := $(addprefix tests/system/test_,big_endian.py channel.py dma_windows.py engine_lost.py fuzz_guest.py \
+	grants_back_off.py limits.py lockstep_fresh.py modes.py reports.py witness_guest.py)
 
 test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
 	@$(B) redis memhog stress-ng

@@ -19,6 +19,10 @@ DEBUG = "/sys/kernel/debug/hwswap"
 DISKS = ("/dev/ram0", "/dev/ram1", "/dev/ram2", "/dev/ram3")
 QUEUED = ("/dev/nullb0", "/dev/nullb1")
 BENCH = "/sys/kernel/debug/swap_alloc_bench"
+SMALL = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
+LARGE = "--processes 2 --size 16m --limit 12m --folio 64k --access random"
+MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
+TWO_CPUS = Machine(cpus=2)
 
 
 class Driver:
@@ -29,7 +33,7 @@ class Driver:
         self.guest = guest
 
     @classmethod
-    def attached(cls, guest: Guest, mode: str, timeout: float = 30.0) -> Self:
+    def attached(cls, guest: Guest, mode: str = "hint", timeout: float = 30.0) -> Self:
         """Load the module into `guest`, in a mode for which it needs the engine; wait until it is attached."""
         driver = cls(guest)
         driver.load(mode)
@@ -188,6 +192,16 @@ def swap_on(guest: Guest, *disks: str) -> None:
     guest.run(f"swapctl make {areas} && swapctl on {areas}").check()
 
 
+@contextmanager
+def attached(
+    log: Path, engine: EngineServer, machine: Machine = TWO_CPUS, beside: Sequence[str] = ()
+) -> Iterator[Driver]:
+    """Boot a guest with swap on its RAM disks, and attach an engine for its grants."""
+    with Guest(machine, engine, beside=beside, log=log) as guest:
+        swap_on(guest, *DISKS[: machine.disks])
+        yield Driver.attached(guest)
+
+
 def kernel_modules() -> dict[str, bytes]:
     """Return the kernel's own modules, null_blk among them, as files for a guest."""
     folder = artifacts.KERNEL.path().parent / "modules"
@@ -267,3 +281,9 @@ def unless_qemu_ends(scenario: Callable[[], None], kernel_log: Path, times: int 
 def swapped_out(guest: Guest) -> int:
     """Return the pages swapped out since boot."""
     return int(guest.run("awk '$1 == \"pswpout\" { print $2 }' /proc/vmstat").check())
+
+
+def used_of(guest: Guest) -> dict[str, int]:
+    """Return how many KiB of each swap device are in use."""
+    lines = guest.run("tail -n +2 /proc/swaps").check().splitlines()
+    return {line.split()[0]: int(line.split()[3]) for line in lines}

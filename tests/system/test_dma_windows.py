@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from driver import DEBUG, QUEUED, Driver, Load, end_search, queued_guest, search_for_ever, swap_on, swapload
+from driver import DEBUG, QUEUED, SMALL, Driver, Load, end_search, queued_guest, search_for_ever, swap_on, swapload
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
 
-LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 TABLE_WRITES = 0x10
 """CONTROL lets the engine write to swap tables."""
 _WINDOW = re.compile(r"^window\d ([0-9a-f]+)-([0-9a-f]+) read ([01]) write ([01])$", re.MULTILINE)
@@ -73,7 +72,7 @@ def memory(guest: Guest) -> tuple[int, int]:
 
 
 def test_hint_reaches_the_drivers_memory_alone(guest: Guest, driver: Driver) -> None:
-    load = Load(guest, LOAD)
+    load = Load(guest, SMALL)
     driver.wait_grants()
     assert_no_tables(guest)
     load.stop(300)
@@ -101,7 +100,7 @@ def test_scan_reads_tables(guest: Guest, driver: Driver) -> None:
 
 def test_windows_come_back_with_the_engine(guest: Guest, driver: Driver) -> None:
     """A reset closes them all."""
-    load = Load(guest, LOAD)
+    load = Load(guest, SMALL)
     guest.run(f"echo 1 >{DEBUG}/reattach").check()
     driver.wait_grants()
     load.stop(300)
@@ -116,7 +115,7 @@ def test_engine_that_goes_astray(folder: Path, kernel_log: Path) -> None:
         swap_on(guest)
         driver = Driver(guest)
         driver.load("hint")
-        swapload(guest, f"{LOAD} --rounds 2")
+        swapload(guest, f"{SMALL} --rounds 2")
         assert driver.wait_detached() == "detached: it wanted to use memory that it was not given"
         lines = driver.messages("was refused: that is in none of its windows")
         assert lines and "its DMA read at bus address" in lines[0], lines

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where grants are of no use: devices that are not served, rings that stay empty, grants that are refused."""
+"""Where grants are of no use: rings that stay empty, grants that are refused, a device that is not served."""
 
 import json
 from pathlib import Path
 
 import pytest
-from driver import BENCH, Driver, Load, hold_half, kernel_modules, swapload, verify_half
+from driver import BENCH, Load, attached, kernel_modules, swapload
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.rtl.device_server import EngineServer
 from soft_grants import Engine, page_out_64k
@@ -19,45 +19,9 @@ REFUSED = "most of its grants are refused"
 """Why an engine is detached."""
 
 
-def add_rotating(guest: Guest, megabytes: int, priority: int = 9) -> None:
-    """Switch on a device that rotates, which no engine serves."""
-    guest.run(
-        "insmod /lib/modules/null_blk.ko nr_devices=1 gb=1 memory_backed=1 rotational=1 irqmode=2 completion_nsec=20000"
-    ).check()
-    guest.run(f"swapctl make -s {megabytes}m {ROTATING} && swapctl on -p {priority} {ROTATING}").check()
-
-
-def add_ram(guest: Guest, megabytes: int, priority: int = 1) -> None:
+def add_ram(guest: Guest, megabytes: int) -> None:
     """Switch on a RAM disk."""
-    guest.run(f"swapctl make -s {megabytes}m {RAM} && swapctl on -p {priority} {RAM}").check()
-
-
-@pytest.mark.parametrize("why", ["rotating", "no room"])
-def test_no_run_says_nothing_of_a_device_that_is_not_served(kernel_log: Path, why: str) -> None:
-    """The only device is one that the engine does not serve: no folio of 64 kB is split, as without it."""
-    machine = Machine(cpus=1, disks=1, disk_mb=160)
-    with Guest(machine, files=kernel_modules(), log=kernel_log) as guest:
-        if why == "rotating":
-            add_rotating(guest, 64)
-        else:
-            add_ram(guest, 160)  # 80 clusters, and there is memory for 64
-        engine = Engine(guest, "clusters=64")
-        whole, split = page_out_64k(guest, 40, "20m")
-        assert whole >= 960 and split == 0, (whole, split, engine.counters())
-        engine.unload()
-
-
-def test_a_device_that_is_not_served_above_one_that_is(kernel_log: Path) -> None:
-    """The lower one has no run left, and the engine says so; the upper one, of which it knows nothing, has room."""
-    with Guest(Machine(cpus=1, disks=1, disk_mb=64), files=kernel_modules(), log=kernel_log) as guest:
-        add_ram(guest, 16)
-        hold_half(guest, seed=3, size="16m")
-        engine = Engine(guest)
-        add_rotating(guest, 64)
-        whole, split = page_out_64k(guest, 16)
-        assert whole == 257 and split == 0, (whole, split, engine.counters())
-        verify_half(guest)
-        engine.unload()
+    guest.run(f"swapctl make -s {megabytes}m {RAM} && swapctl on -p 1 {RAM}").check()
 
 
 def test_no_run_is_not_believed_for_ever(kernel_log: Path) -> None:
@@ -67,7 +31,7 @@ def test_no_run_is_not_believed_for_ever(kernel_log: Path) -> None:
         engine = Engine(guest, "lie=full")
         whole, split = page_out_64k(guest, 40)
         assert whole >= 2 * 32 and split, (whole, split, engine.counters())
-        assert engine.counters()["no_run"] == split
+        assert engine.counters()["grants_no_run"] == split
         engine.unload()
 
 
@@ -91,12 +55,14 @@ def test_a_device_that_is_not_served_costs_what_it_does_without_an_engine(kernel
     """It rotates, above a RAM disk: within 2 % of what allocations and frees take with no backend."""
     with Guest(Machine(cpus=1, icount=True, disks=1, disk_mb=64), files=kernel_modules(), log=kernel_log) as guest:
         add_ram(guest, 64)
-        add_rotating(guest, 256)
+        options = "nr_devices=1 gb=1 memory_backed=1 rotational=1 irqmode=2 completion_nsec=20000"
+        guest.run(f"insmod /lib/modules/null_blk.ko {options}").check()
+        guest.run(f"swapctl make -s 256m {ROTATING} && swapctl on -p 9 {ROTATING}").check()
         off = calls(guest, order)
         engine = Engine(guest, "period_us=0")
         hint = calls(guest, order)
         print(f"order {order}: allocate, free: {off} with no backend, {hint} with one")
-        assert engine.counters()["popped"] == 0
+        assert engine.counters()["grants_popped"] == 0
         assert hint[0] <= 1.02 * off[0] and hint[1] <= 1.02 * off[1], (off, hint)
         engine.unload()
 
@@ -113,14 +79,14 @@ def test_refused_grants_cost_no_more_than_none(kernel_log: Path, lie: str) -> No
         refused, _ = calls(guest)
         seen = engine.since(before)
         print(f"{lie}: {empty} with empty rings, {refused} with grants that are refused; {seen}")
-        assert seen[{"misaligned": "refused_place"}.get(lie, f"refused_{lie}")] > 0, seen
-        assert seen["popped"] == 0, seen
+        assert seen[{"misaligned": "grants_refused_place"}.get(lie, f"grants_refused_{lie}")] > 0, seen
+        assert seen["grants_popped"] == 0, seen
         assert refused <= 1.02 * empty, (empty, refused)
         # It mends its ways: within as many folios as go without at most grants are taken again.
         engine.set("lie", "none")
         before = engine.counters()
         calls(guest)
-        assert engine.since(before)["units"] > CALLS
+        assert engine.since(before)["grant_units"] > CALLS
         engine.unload()
 
 
@@ -137,7 +103,9 @@ def test_a_ring_that_stalls_costs_no_more_than_an_empty_one(kernel_log: Path) ->
         seen = engine.since(before)
         print(f"{empty} with empty rings, {stalled} with one that stalls; {seen}")
         assert seen["grants"] > 0, seen
-        assert not any(seen[name] for name in seen if name in ("units", "popped") or name.startswith("refused")), seen
+        assert not any(
+            seen[name] for name in seen if name in ("grant_units", "grants_popped") or name.startswith("grants_refused")
+        ), seen
         assert stalled <= 1.02 * empty, (empty, stalled)
         # It mends its ways. A ring that was not used for a while is not wanted: its grants are taken back, and it runs.
         engine.set("lie", "none")
@@ -145,17 +113,15 @@ def test_a_ring_that_stalls_costs_no_more_than_an_empty_one(kernel_log: Path) ->
         guest.run("sleep 30", 600).check()
         before = engine.counters()
         calls(guest)
-        assert engine.since(before)["units"] > CALLS
+        assert engine.since(before)["grant_units"] > CALLS
         engine.unload()
 
 
 def test_an_engine_whose_grants_are_refused_is_detached(folder: Path, kernel_log: Path) -> None:
     """All grants of the only device name another, which there is not: one line, software goes on, all bytes right."""
     engine = EngineServer(folder, arguments=("--bad", "device"))
-    with Guest(Machine(cpus=2, disks=1, disk_mb=64), engine, log=kernel_log) as guest:
-        add_ram(guest, 64)
-        driver = Driver.attached(guest, "hint")
-        load = Load(guest, "--processes 2 --size 16m --limit 8m --folio 4k --access random")
+    with attached(kernel_log, engine, Machine(cpus=2, disks=1, disk_mb=64)) as driver:
+        load = Load(driver.guest, "--processes 2 --size 16m --limit 8m --folio 4k --access random")
         # Attached again soon, it is detached again, after a longer rest each time.
         assert driver.wait_detached(120) == f"detached: {REFUSED}"
         driver.set_mode("off")
@@ -175,6 +141,6 @@ def test_the_search_and_grants_in_one_cluster(kernel_log: Path) -> None:
         before = engine.counters()
         swapload(guest, "--processes 1 --size 96m --limit 16m --folio 4k --access sequential --rounds 1", 600)
         seen = engine.since(before)
-        assert seen["units"] > 5000, seen
-        assert seen["stray"] <= seen["popped"], seen
+        assert seen["grant_units"] > 5000, seen
+        assert seen["grants_stray"] <= seen["grants_popped"], seen
         engine.unload()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines that lie, engines that are too small, and swap that no engine can serve."""
+"""Engines that lie, engines that are too small, engines that change, and swap that no engine can serve."""
 
 from pathlib import Path
 
 import pytest
-from driver import DISKS, Driver, Load, swap_on, swapload
+from driver import DEBUG, DISKS, MIXED, PCI_DRIVER, Driver, Load, attached, swap_on, swapload
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.rtl.device_server import EngineServer
 
@@ -12,17 +12,25 @@ SMALL = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 
 
 
 @pytest.mark.parametrize(
-    ("lie", "message"),
-    [("version", "another interface version"), ("ones", "all ones")],
+    ("arguments", "cpus", "message"),
+    [
+        (["--bad", "version"], 2, "another interface version"),
+        (["--bad", "ones"], 2, "all ones"),
+        ([], 6, "fewer CPUs"),
+        (None, 2, "detached"),
+    ],
 )
-def test_engine_that_cannot_be_used(folder: Path, kernel_log: Path, lie: str, message: str) -> None:
-    engine = EngineServer(folder, arguments=("--bad", lie))
-    with Guest(Machine(cpus=2), engine, log=kernel_log) as guest:
+def test_engine_that_cannot_be_used(
+    folder: Path, kernel_log: Path, arguments: list[str] | None, cpus: int, message: str
+) -> None:
+    """It lies, has fewer CPUs than the machine, or is not there: software goes on."""
+    engine = None if arguments is None else EngineServer(folder, arguments=arguments)
+    with Guest(Machine(cpus=cpus), engine, log=kernel_log) as guest:
         driver = Driver(guest)
         swap_on(guest)
         driver.load("hint")
         assert message in driver.state()
-        assert any("software goes on" in line for line in driver.messages(message))
+        assert not engine or any("software goes on" in line for line in driver.messages(message))
         swapload(guest, SMALL)
         assert driver.stats()["grant_units"] == 0
         driver.unload()
@@ -44,7 +52,7 @@ def test_engine_that_gives_random_grants(folder: Path, kernel_log: Path) -> None
         while attaches < ATTACHES and not all(refused.values()):
             driver.set_mode("off")
             driver.set_mode("hint")
-            load = Load(guest, "--processes 2 --size 16m --limit 16m --folio 64k --access random")
+            load = Load(guest, MIXED)
             swapload(guest, SMALL)
             guest.run("sleep 1").check()
             load.stop()
@@ -58,22 +66,9 @@ def test_engine_that_gives_random_grants(folder: Path, kernel_log: Path) -> None
         driver.unload()
 
 
-def test_more_cpus_than_the_engine_has(folder: Path, kernel_log: Path) -> None:
-    with Guest(Machine(cpus=6), EngineServer(folder), log=kernel_log) as guest:
-        driver = Driver(guest)
-        swap_on(guest)
-        driver.load("hint")
-        assert "fewer CPUs" in driver.state()
-        assert driver.messages("built for 4 CPUs")
-        swapload(guest, SMALL)
-        assert driver.stats()["grant_units"] == 0
-
-
 def test_more_swap_devices_than_the_engine_has(folder: Path, kernel_log: Path) -> None:
     with Guest(Machine(cpus=2, disks=10, disk_mb=16), EngineServer(folder), log=kernel_log) as guest:
-        driver = Driver(guest)
-        driver.load("hint")
-        driver.wait_attached()
+        driver = Driver.attached(guest)
         swap_on(guest, *(f"/dev/ram{disk}" for disk in range(10)))
         for _ in range(2):
             swapload(guest, SMALL)
@@ -85,9 +80,7 @@ def test_more_swap_devices_than_the_engine_has(folder: Path, kernel_log: Path) -
 def test_more_clusters_than_the_engine_has(folder: Path, kernel_log: Path) -> None:
     # 3 of these have 4,608 MB; the engine knows clusters of 4,096. A RAM disk takes memory only for what is written.
     with Guest(Machine(cpus=2, disk_mb=1536), EngineServer(folder), log=kernel_log) as guest:
-        driver = Driver(guest)
-        driver.load("hint")
-        driver.wait_attached()
+        driver = Driver.attached(guest)
         swap_on(guest, *DISKS[:3])
         swapload(guest, SMALL)
         assert guest.kernel_log().count("there is no room for its 768 clusters") == 1
@@ -95,21 +88,9 @@ def test_more_clusters_than_the_engine_has(folder: Path, kernel_log: Path) -> No
         driver.assert_mirror()
 
 
-def test_no_engine_at_all(kernel_log: Path) -> None:
-    with Guest(Machine(cpus=2), log=kernel_log) as guest:
-        driver = Driver(guest)
-        swap_on(guest)
-        driver.load("hint")
-        assert driver.state().startswith("detached")
-        swapload(guest, SMALL)
-        assert driver.stats()["grant_units"] == 0
-
-
 def test_swap_file(folder: Path, kernel_log: Path) -> None:
     with Guest(Machine(cpus=2, disks=5), EngineServer(folder), log=kernel_log) as guest:
-        driver = Driver(guest)
-        driver.load("hint")
-        driver.wait_attached()
+        driver = Driver.attached(guest)
         guest.run("mkdir /tmp/disk && mke2fs /dev/ram4 >/dev/null && mount -t ext2 /dev/ram4 /tmp/disk").check()
         guest.run("swapctl make -s 96m /tmp/disk/swap && swapctl on /tmp/disk/swap").check()
         swapload(guest, SMALL)
@@ -123,3 +104,36 @@ def test_swap_file(folder: Path, kernel_log: Path) -> None:
         assert stats["grants_refused_flags"] == 0  # the engine grants nothing but single slots of a file
         driver.assert_mirror()
         guest.run("swapctl off /tmp/disk/swap").check()
+
+
+READS = 4000
+"""Reads of registers before the engine changes: more than the driver needs to attach it, as it waits for each swap
+device's entry. A look at debugfs takes more than 10."""
+
+
+@pytest.mark.parametrize(("lie", "register"), [("larger", "CAPS"), ("build", "BUILD")])
+def test_not_used_until_bound_anew(folder: Path, kernel_log: Path, lie: str, register: str) -> None:
+    engine = EngineServer(folder, arguments=("--bad", lie, "--bad-after", str(READS)))
+    with attached(kernel_log, engine) as driver:
+        guest = driver.guest
+        swapload(guest, SMALL)
+        assert driver.stats()["grant_units"] > 0
+        guest.run(f"for i in $(seq {READS // 10}); do cat {DEBUG}/engine; done >/dev/null").check()
+
+        assert guest.run(f"echo 1 >{DEBUG}/reattach").code != 0
+        assert f"another engine now, by its {register}" in driver.state()
+        # It is not tried again, as it would be after a second where trouble may pass.
+        guest.run("sleep 3").check()
+        assert f"another engine now, by its {register}" in driver.state()
+        assert len(driver.messages("another engine now")) == 1, driver.messages("another engine now")
+        before = driver.stats()
+        swapload(guest, SMALL)
+        assert driver.since(before)["grant_units"] == 0
+
+        if lie == "build":  # a larger engine that is none cannot be used
+            address = driver.address()
+            guest.run(f"echo {address} >{PCI_DRIVER}/unbind; echo {address} >{PCI_DRIVER}/bind").check()
+            driver.wait_attached()
+            swapload(guest, SMALL)
+            assert driver.stats()["grant_units"] > 0
+            driver.assert_mirror()

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from driver import (
     DISKS,
+    LARGE,
+    SMALL,
     Driver,
     Load,
     blink_cpu,
@@ -22,8 +24,6 @@ from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import artifacts, paths
 from hwswap.rtl.device_server import EngineServer
 
-SMALL = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
-LARGE = "--processes 2 --size 16m --limit 12m --folio 64k --access random"
 ROUNDS = "--rounds 2"
 LOADS = (f"{SMALL} {ROUNDS}", f"{LARGE} {ROUNDS}", f"--size 24m --limit 16m --folio 2m --access sequential {ROUNDS}")
 NEVER = tuple(f"grants_refused_{why}" for why in ("device", "flags", "order", "place", "empty", "epoch"))

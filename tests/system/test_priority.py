@@ -3,22 +3,12 @@
 
 from pathlib import Path
 
-from driver import Driver, Load, hold_half, swapload, verify_half
+from driver import MIXED, Driver, Load, hold_half, swapload, used_of, verify_half
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.rtl.device_server import EngineServer
 
 FIRST, SECOND = "/dev/ram0", "/dev/ram1"
 LOAD = "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2"
-MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
-
-
-def used(guest: Guest, disk: str) -> int:
-    """Return how many kilobytes of a device are in use."""
-    for line in guest.run("cat /proc/swaps").check().splitlines():
-        name, _, _, kilobytes, _ = line.split()
-        if name == disk:
-            return int(kilobytes)
-    raise AssertionError(f"{disk} is not used for swap")
 
 
 def swap_on_both(guest: Guest, size: str) -> None:
@@ -35,13 +25,13 @@ def test_grants_of_a_lower_priority_are_refused(folder: Path, kernel_log: Path) 
     engine = EngineServer(folder, arguments=("--bad", "device"))
     with Guest(Machine(cpus=2, disks=2), engine, log=kernel_log) as guest:
         swap_on_both(guest, "64m")
-        driver = Driver.attached(guest, "hint")
+        driver = Driver.attached(guest)
         # Held in swap while we look: what was freed again would not be seen.
         hold_half(guest, seed=1)
         swapload(guest, LOAD)
         stats = driver.stats()
-        assert used(guest, FIRST) > 0
-        assert used(guest, SECOND) == 0, stats
+        assert used_of(guest)[FIRST] > 0
+        assert used_of(guest)[SECOND] == 0, stats
         assert stats["grants_refused_priority"] > 0, stats
         verify_half(guest)
 
@@ -50,13 +40,13 @@ def test_a_full_device_is_no_reason(folder: Path, kernel_log: Path) -> None:
     """An honest engine: when the first device is full, grants of the second are taken."""
     with Guest(Machine(cpus=2, disks=2), EngineServer(folder), log=kernel_log) as guest:
         swap_on_both(guest, "4m")
-        driver = Driver.attached(guest, "hint")
+        driver = Driver.attached(guest)
         hold_half(guest, seed=1, size="16m", free=0)
-        assert used(guest, FIRST) == 4092  # all but its header; and it stays so
-        assert used(guest, SECOND) > 0
+        assert used_of(guest)[FIRST] == 4092  # all but its header; and it stays so
+        assert used_of(guest)[SECOND] > 0
         load = Load(guest, MIXED)
         driver.wait_grants()
-        assert used(guest, FIRST) == 4092
+        assert used_of(guest)[FIRST] == 4092
         load.stop()
         verify_half(guest)
         driver.assert_mirror()

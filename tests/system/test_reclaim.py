@@ -38,7 +38,7 @@ def fill_up(kernel_log: Path, every: str, grants: str | None) -> list[dict[str, 
         judge(lines[-1])
         if grants is not None:
             counted = guest.run("cat /sys/kernel/debug/hwswap_softgrants/stats").check().split()
-            assert int(counted[counted.index("units") + 1]) > 1000, counted
+            assert int(counted[counted.index("grant_units") + 1]) > 1000, counted
         return [json.loads(line) for line in lines[:-1]]
 
 

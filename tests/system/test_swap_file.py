@@ -7,7 +7,6 @@ disk with ext2, whose map of blocks lies between them. docs/wrong-read.md has th
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,10 +67,3 @@ def test_behind_a_queue_they_are_read_right(guest: Guest) -> None:
     found = extents(guest, "/dev/nullb0")
     assert found["in_line"] > 0, found
     assert found["read_large"] == found["wrong"] == 0, found
-
-
-def test_bad_input_is_one_sentence(guest: Guest, tmp_path: Path) -> None:
-    assert guest.run("swapextents").code == 2
-    missing = guest.run("swapextents /no/such/file")
-    assert missing.code == 2
-    assert "No such file" in missing.output

@@ -8,6 +8,7 @@ import pytest
 from driver import (
     BENCH,
     QUEUED,
+    SMALL,
     Load,
     end_search,
     hold_half,
@@ -22,7 +23,6 @@ from hwswap.project import paths
 MODULE = "hwswap_testbackend"
 LIE = f"/sys/module/{MODULE}/parameters/lie"
 COUNTERS = ("searches", "right", "wrong")
-LOAD = "--processes 2 --size 12m --limit 8m --folio 4k --access random"
 _EVENT = re.compile(r"swap_readahead: (.*)$", re.MULTILINE)
 
 
@@ -56,7 +56,7 @@ def test_swapoff_whatever_the_backend_says(guest: Guest, backend: None, lie: str
     guest.run(f"echo {lie} >{LIE}").check()
     before = counters(guest)
     hold_half(guest, seed=len(lie))
-    load = Load(guest, LOAD)
+    load = Load(guest, SMALL)
     guest.run("sleep 1").check()
     off_and_on(guest, QUEUED[0])
     load.stop(300)
@@ -104,7 +104,7 @@ def test_reclaim_of_full_clusters(guest: Guest, backend: None) -> None:
 
 def test_backend_comes_and_goes_under_load(guest: Guest, backend: None) -> None:
     guest.run(f"echo noise >{LIE}").check()
-    load = Load(guest, LOAD)
+    load = Load(guest, SMALL)
     for _ in range(3):
         guest.run(f"sleep 0.5; rmmod {MODULE} && insmod /lib/modules/{MODULE}.ko").check()
         load.assert_running()

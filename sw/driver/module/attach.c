@@ -9,7 +9,6 @@
  */
 #include <linux/device.h>
 #include <linux/jiffies.h>
-#include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 
@@ -30,10 +29,6 @@
 #define HWSWAP_BACKOFF_MAX	(60 * HZ)
 #define HWSWAP_PROVEN		(30 * HZ)
 
-static bool auto_reattach = true;
-module_param(auto_reattach, bool, 0644);
-MODULE_PARM_DESC(auto_reattach, "After a failure, try the engine again by and by (default y)");
-
 const char *const hwswap_mode_names[HWSWAP_MODES] = {
 	[HWSWAP_OFF] = "off",
 	[HWSWAP_HINT] = "hint",
@@ -50,20 +45,10 @@ static const char *hwswap_reason = "no engine was found";
 static unsigned long hwswap_backoff = HWSWAP_BACKOFF_MIN;
 static unsigned long hwswap_attached_since;	/* in jiffies */
 
-/**
- * hwswap_describe - say in one line how things are
- * @buf: where to
- * @size: of @buf
- */
-void hwswap_describe(char *buf, size_t size)
+/* hwswap_why_detached - say why the engine is not attached; NULL: it is */
+const char *hwswap_why_detached(void)
 {
-	const char *why = READ_ONCE(hwswap_reason);
-
-	/* Without the mutex: attaching may be waiting for a dead engine. */
-	if (why)
-		snprintf(buf, size, "detached: %s", why);
-	else
-		snprintf(buf, size, "attached");
+	return READ_ONCE(hwswap_reason);
 }
 
 /**
@@ -158,7 +143,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 
 	hwswap_bus_master(hw, true);
 	hwswap_program(hw);
-	if (hwswap_has_tables(hw) && hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL, NULL)) {
+	if (hwswap_has_tables(hw) && hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL)) {
 		why = hwswap_trouble(hw) ?: "it refuses a command that does nothing";
 		goto stop;
 	}
@@ -186,7 +171,7 @@ stop:
 
 static void hwswap_schedule_reattach(void)
 {
-	if (!auto_reattach || !hwswap_retry)
+	if (!hwswap_retry)
 		return;
 	hwswap_reattach_in(hwswap_backoff);
 	hwswap_backoff = min(hwswap_backoff * 2, (unsigned long)HWSWAP_BACKOFF_MAX);

@@ -10,7 +10,7 @@ extern struct hwswap *hwswap_engine;
 extern bool hwswap_is_attached;
 extern unsigned int hwswap_held;
 
-void hwswap_describe(char *buf, size_t size);
+const char *hwswap_why_detached(void);
 void hwswap_set_reason(const char *why);
 void hwswap_forget_failures(void);
 void hwswap_went_well(void);

@@ -10,7 +10,6 @@
 #include "arena.h"
 #include "cmd.h"
 #include "lock.h"
-#include "params.h"
 #include "registers.h"
 #include "stats.h"
 #include "work.h"
@@ -31,9 +30,7 @@ struct hwswap_cpl {
 
 static_assert(sizeof(struct hwswap_cpl) == HWSWAP_COMPLETION_SIZE);
 
-static unsigned int timeout_ms = 10000;
-hwswap_param_bounded(timeout_ms, timeout_ms, 1, 600000, 0644);
-MODULE_PARM_DESC(timeout_ms, "How long a command may take, in milliseconds, 1 to 600000 (default 10000)");
+#define HWSWAP_TIMEOUT_MS	10000
 
 /*
  * A time-out also wants to have looked so many times. A guest's clock can run
@@ -88,7 +85,7 @@ static bool hwswap_cpl_there(const struct hwswap_cpl *cpl, u32 number)
 /* Wait for a completion, by interrupt if there is one; false when it is too late. */
 static bool hwswap_cmd_wait(struct hwswap *hw, const struct hwswap_cpl *cpl, u32 number)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(READ_ONCE(timeout_ms));
+	unsigned long deadline = jiffies + msecs_to_jiffies(HWSWAP_TIMEOUT_MS);
 	unsigned int looks;
 
 	for (looks = 0; ; looks++) {
@@ -122,7 +119,6 @@ static struct hwswap_cpl *hwswap_cmd_post(struct hwswap *hw, unsigned int opcode
 		cmd->arg[i] = cpu_to_le64(arg ? arg[i] : 0);
 
 	hw->cmd_count++;
-	hwswap_count(HWSWAP_STAT_COMMANDS);
 	/* writeq() orders the command before the doorbell. */
 	hwswap_write(hw, HWSWAP_REG_CMD_TAIL, hw->cmd_count);
 	return (struct hwswap_cpl *)hw->cpls.cpu + slot;
@@ -191,16 +187,15 @@ int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type,
  * @type: swap device, or 0
  * @nr: the NR field, or 0
  * @arg: three arguments, or NULL for zeros
- * @result: where RESULT goes, or NULL
  *
  * Context: under hwswap_mutex. Sleeps.
  * Return: 0; -EREMOTEIO when the engine refuses the command; -ETIMEDOUT, -EPROTO.
  */
 int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type, unsigned int nr,
-	       const u64 arg[3], u64 *result)
+	       const u64 arg[3])
 {
 	unsigned int status;
-	int ret = hwswap_cmd_status(hw, opcode, type, nr, arg, result, &status);
+	int ret = hwswap_cmd_status(hw, opcode, type, nr, arg, NULL, &status);
 
 	return !ret && status != HWSWAP_STATUS_OK ? -EREMOTEIO : ret;
 }

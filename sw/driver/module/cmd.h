@@ -8,7 +8,7 @@
 
 void hwswap_cmd_reset(struct hwswap *hw);
 int hwswap_cmd(struct hwswap *hw, unsigned int opcode, unsigned int type,
-	       unsigned int nr, const u64 arg[3], u64 *result);
+	       unsigned int nr, const u64 arg[3]);
 int hwswap_cmd_status(struct hwswap *hw, unsigned int opcode, unsigned int type,
 		      unsigned int nr, const u64 arg[3], u64 *result, unsigned int *status);
 irqreturn_t hwswap_interrupt(int irq, void *data);

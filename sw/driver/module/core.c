@@ -2,7 +2,6 @@
 /* What front ends call: an engine was found, has gone, is not to be touched. */
 #include <linux/device.h>
 #include <linux/interrupt.h>
-#include <linux/moduleparam.h>
 #include <linux/pm.h>
 #include <linux/slab.h>
 
@@ -14,10 +13,6 @@
 #include "registers.h"
 #include "tables.h"
 #include "work.h"
-
-bool hwswap_use_irq = true;
-module_param_named(use_irq, hwswap_use_irq, bool, 0444);
-MODULE_PARM_DESC(use_irq, "Take interrupts of the engine; n: poll for completions (default y)");
 
 /* Is this the build that the front end was told of? */
 static int hwswap_check_build(struct hwswap *hw)

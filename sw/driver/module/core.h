@@ -6,19 +6,14 @@
 
 #include "registers.h"
 
-/**
- * enum hwswap_hold - why a device is not to be attached, whatever the mode; bits
- * @HWSWAP_HOLD_SLEEP: the machine is suspended
- * @HWSWAP_HOLD_RESET: its bus is about to reset it, or has not finished
- * @HWSWAP_HOLD_ERROR: its bus has reported an error, and has not recovered
- */
+/* Why a device is not to be attached, whatever the mode; bits. */
 enum hwswap_hold {
-	HWSWAP_HOLD_SLEEP = BIT(0),
-	HWSWAP_HOLD_RESET = BIT(1),
+	HWSWAP_HOLD_SLEEP = BIT(0),	/* the machine is suspended */
+	HWSWAP_HOLD_RESET = BIT(1),	/* its bus is about to reset it, or has not finished */
+	/* its bus has reported an error, and has not recovered */
 	HWSWAP_HOLD_ERROR = BIT(2),
 };
 
-extern bool hwswap_use_irq;
 extern const struct dev_pm_ops hwswap_pm_ops;
 
 int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,

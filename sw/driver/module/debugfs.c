@@ -4,6 +4,7 @@
 #include <linux/seq_file.h>
 
 #include "attach.h"
+#include "counts.h"
 #include "debugfs.h"
 #include "grants.h"
 #include "health.h"
@@ -18,13 +19,8 @@ static struct dentry *hwswap_dir;
 static int stats_show(struct seq_file *m, void *unused)
 {
 	hwswap_stats_show(m);
-	hwswap_grants_show(m);
+	hwswap_counts_show(m);
 	return 0;
-}
-
-static int stats_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, stats_show, NULL);
 }
 
 static ssize_t stats_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
@@ -33,21 +29,14 @@ static ssize_t stats_write(struct file *file, const char __user *buf, size_t len
 	return len;
 }
 
-static const struct file_operations stats_fops = {
-	.owner		= THIS_MODULE,
-	.open		= stats_open,
-	.read		= seq_read,
-	.write		= stats_write,
-	.llseek		= seq_lseek,
-	.release	= single_release,
-};
+DEFINE_SHOW_STORE_ATTRIBUTE(stats);
 
 static int state_show(struct seq_file *m, void *unused)
 {
-	char line[128];
+	/* Without the mutex: attaching may be waiting for a dead engine. */
+	const char *why = hwswap_why_detached();
 
-	hwswap_describe(line, sizeof(line));
-	seq_printf(m, "%s\n", line);
+	seq_printf(m, "%s%s\n", why ? "detached: " : "attached", why ?: "");
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(state);
@@ -82,9 +71,7 @@ static int engine_show(struct seq_file *m, void *unused)
 		{ "dma_refused", HWSWAP_REG_STAT_DMA_REFUSED },
 	};
 	struct hwswap *hw;
-	u64 state, size;
 	unsigned int i;
-	u32 reg;
 
 	mutex_lock(&hwswap_mutex);
 	hw = hwswap_active;
@@ -93,52 +80,19 @@ static int engine_show(struct seq_file *m, void *unused)
 		seq_puts(m, "detached\n");
 		return 0;
 	}
-	seq_printf(m, "version %u.%u\n", hw->version >> 16, hw->version & 0xffff);
 	seq_printf(m, "build %016llx\n", hw->build);
-	seq_printf(m, "devices %u\ncpus %u\nclusters %u\n", hw->devices, hw->cpus, hw->clusters);
-	seq_printf(m, "interrupt %d\n", hw->irq);
 	seq_printf(m, "control %llx\n", hwswap_read(hw, HWSWAP_REG_CONTROL));
 	seq_printf(m, "status %llx\n", hwswap_read(hw, HWSWAP_REG_STATUS));
 	hwswap_windows_show(hw, m);
-	seq_printf(m, "grant_ring %u\n", 1U << hw->grant_log2);
 	for (i = 0; i < ARRAY_SIZE(regs); i++)
 		seq_printf(m, "%s %llu\n", regs[i].name, hwswap_read(hw, regs[i].reg));
-	for (i = 0; hwswap_has_tables(hw) && i < hw->devices; i++) {
-		reg = HWSWAP_REG_DEVICE_BASE + i * HWSWAP_REG_DEVICE_STRIDE;
-		state = hwswap_read(hw, reg + HWSWAP_REG_DEVICE_STATE);
-		size = hwswap_read(hw, reg + HWSWAP_REG_DEVICE_SIZE);
-		if (state & HWSWAP_DEVICE_STATE_CLAIMED)
-			seq_printf(m, "device%u pages %llu base %llu writeok %u\n", i,
-				   FIELD_GET(HWSWAP_DEVICE_SIZE_PAGES, size),
-				   FIELD_GET(HWSWAP_DEVICE_SIZE_BASE, size),
-				   !!(state & HWSWAP_DEVICE_STATE_WRITEOK));
-	}
+	if (hwswap_has_tables(hw))
+		seq_printf(m, "tables %u\nquarantined %u\n", hw->tables_given,
+			   hwswap_tables_quarantined(hw));
 	mutex_unlock(&hwswap_mutex);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(engine);
-
-static int tables_show(struct seq_file *m, void *unused)
-{
-	struct hwswap *hw;
-
-	mutex_lock(&hwswap_mutex);
-	hw = hwswap_active;
-	if (!hw || !hwswap_has_tables(hw)) {
-		seq_puts(m, hw ? "the engine knows no swap tables\n" : "detached\n");
-		goto out;
-	}
-	seq_printf(m, "given %u\nquarantined %u\n", hw->tables_given,
-		   hwswap_tables_quarantined(hw));
-	seq_printf(m, "entries_read %llu\nentries_written %llu\nbusy_cycles %llu\n",
-		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_READ),
-		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_ENTRIES_WRITTEN),
-		   hwswap_read(hw, HWSWAP_REG_STAT_TABLE_BUSY_CYCLES));
-out:
-	mutex_unlock(&hwswap_mutex);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(tables);
 
 static int verify_show(struct seq_file *m, void *unused)
 {
@@ -162,7 +116,6 @@ void hwswap_debugfs_init(void)
 	debugfs_create_file("verify", 0400, hwswap_dir, NULL, &verify_fops);
 	debugfs_create_file("reattach", 0200, hwswap_dir, NULL, &reattach_fops);
 	debugfs_create_file("engine", 0400, hwswap_dir, NULL, &engine_fops);
-	debugfs_create_file("tables", 0400, hwswap_dir, NULL, &tables_fops);
 }
 
 /* hwswap_debugfs_exit - take the files away; waits for their readers */

@@ -30,18 +30,12 @@
 /* The same in looks, for a guest whose clock runs ahead of its devices. */
 #define HWSWAP_ENTRY_LOOKS	1000
 
-/**
- * struct hwswap_job - something to tell the engine
- * @list: in the list of jobs
- * @stage: what has become of the device
- * @generation: which swapon that was about, if it is one
- * @dev: the device, as the kernel has told of it then
- */
+/* Something to tell the engine. */
 struct hwswap_job {
-	struct list_head list;
-	enum swap_grants_stage stage;
-	u32 generation;
-	struct swap_grants_device dev;
+	struct list_head list;	/* in the list of jobs */
+	enum swap_grants_stage stage;	/* what has become of the device */
+	u32 generation;	/* which swapon that was about, if it is one */
+	struct swap_grants_device dev;	/* the device, as the kernel has told of it then */
 };
 
 /*
@@ -200,9 +194,9 @@ static int hwswap_tell_on(struct hwswap *hw, struct hwswap_swapdev *sd,
 	const u64 arg[3] = { dev->max | (u64)dev->base << 32, 0, 0 };
 	int ret;
 
-	ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON_PREPARE, dev->type, 0, arg, NULL);
+	ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON_PREPARE, dev->type, 0, arg);
 	if (!ret)
-		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON, dev->type, 0, NULL, NULL);
+		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON, dev->type, 0, NULL);
 	if (ret)
 		return ret;
 
@@ -237,17 +231,17 @@ static int hwswap_run_command(struct hwswap *hw, const struct hwswap_job *job)
 			ret = hwswap_tell_on(hw, sd, job);
 		break;
 	case SWAP_GRANTS_OFF_BEGIN:
-		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF_BEGIN, job->dev.type, 0, NULL, NULL);
+		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF_BEGIN, job->dev.type, 0, NULL);
 		sd->closing = true;
 		break;
 	case SWAP_GRANTS_OFF_ABORTED:
 		/* Nobody has told of a swapoff that began before registration. */
 		if (sd->closing)
-			ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON, job->dev.type, 0, NULL, NULL);
+			ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPON, job->dev.type, 0, NULL);
 		sd->closing = false;
 		break;
 	case SWAP_GRANTS_OFF_DONE:
-		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF, job->dev.type, 0, NULL, NULL);
+		ret = hwswap_cmd(hw, HWSWAP_OPCODE_SWAPOFF, job->dev.type, 0, NULL);
 		/* That takes back its tables, too. If it did not, they are still held. */
 		if (!ret)
 			hwswap_tables_off(hw, sd);

@@ -47,7 +47,6 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 		*retry = false;
 		return "register ID does not say HWSWAP: this is no hwswap engine";
 	}
-	hw->version = version;
 	if (FIELD_GET(HWSWAP_VERSION_MAJOR, version) != HWSWAP_VERSION_MAJOR_RESET) {
 		dev_warn(hw->dev, "the engine has interface version %llu, this driver knows %llu: use the driver that belongs to it\n",
 			 FIELD_GET(HWSWAP_VERSION_MAJOR, version), HWSWAP_VERSION_MAJOR_RESET);

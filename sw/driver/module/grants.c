@@ -14,9 +14,7 @@
 #include "devices.h"
 #include "grants.h"
 #include "lock.h"
-#include "params.h"
 #include "registers.h"
-#include "stats.h"
 
 static_assert(HWSWAP_CHUNK == SWAP_MARKS_CHUNK);
 static_assert(HWSWAP_GROUP == SWAP_MARKS_GROUP);
@@ -24,9 +22,8 @@ static_assert(HWSWAP_ORDERS == SWAP_GRANTS_ORDERS);
 static_assert(sizeof(struct swap_grant) == HWSWAP_GRANT_SIZE);
 static_assert(sizeof(struct swap_grants_line) == HWSWAP_GRANT_LINE_SIZE);
 
-static unsigned int pause_cycles = 64;
-hwswap_param_bounded(pause_cycles, pause_cycles, 0, 65535, 0444);
-MODULE_PARM_DESC(pause_cycles, "Engine clock cycles of rest behind a look at marks or rings that found nothing (default 64)");
+/* Engine clock cycles of rest after a look at marks or rings that found nothing. */
+#define HWSWAP_PAUSE_CYCLES	64ULL
 
 static bool open_placement;
 module_param_named(open, open_placement, bool, 0444);
@@ -97,7 +94,7 @@ static void hwswap_grants_program(struct hwswap *hw)
 	hwswap_write(hw, HWSWAP_REG_GRANT_CONTROL,
 		     HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT |
 		     FIELD_PREP(HWSWAP_GRANT_CONTROL_OPEN, open_placement) |
-		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PAUSE, (u64)pause_cycles));
+		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PAUSE, HWSWAP_PAUSE_CYCLES));
 }
 
 /**
@@ -175,41 +172,6 @@ bool hwswap_grants_refused(void)
 	return wrong > good;
 }
 
-/* For people and tests */
-
-static const char *const hwswap_grant_names[SWAP_GRANTS_NR_COUNTS] = {
-	[SWAP_GRANTS_UNITS] = "grant_units",
-	[SWAP_GRANTS_POPPED] = "grants_popped",
-	[SWAP_GRANTS_TAKEN_BACK] = "grants_taken_back",
-	[SWAP_GRANTS_DEVICE] = "grants_refused_device",
-	[SWAP_GRANTS_EPOCH] = "grants_refused_epoch",
-	[SWAP_GRANTS_FLAGS] = "grants_refused_flags",
-	[SWAP_GRANTS_PRIORITY] = "grants_refused_priority",
-	[SWAP_GRANTS_ORDER] = "grants_refused_order",
-	[SWAP_GRANTS_PLACE] = "grants_refused_place",
-	[SWAP_GRANTS_EMPTY] = "grants_refused_empty",
-	[SWAP_GRANTS_UNUSABLE] = "grants_unusable",
-	[SWAP_GRANTS_NO_TABLE] = "grants_no_table",
-	[SWAP_GRANTS_CLAIMED] = "grants_claimed",
-	[SWAP_GRANTS_STRAY] = "grants_stray",
-	[SWAP_GRANTS_STALE] = "grants_stale",
-	[SWAP_GRANTS_NO_RUN] = "grants_no_run",
-};
-
-/**
- * hwswap_grants_show - print what became of grants, as lines "name value"
- * @m: where to
- */
-void hwswap_grants_show(struct seq_file *m)
-{
-	u64 counts[SWAP_GRANTS_NR_COUNTS];
-	unsigned int i;
-
-	swap_grants_counts(counts);
-	for (i = 0; i < SWAP_GRANTS_NR_COUNTS; i++)
-		seq_printf(m, "%s %llu\n", hwswap_grant_names[i], counts[i]);
-}
-
 /**
  * hwswap_grants_verify - compare bitmaps and words with the kernel's own tables
  * @m: where the result goes
@@ -237,6 +199,5 @@ int hwswap_grants_verify(struct seq_file *m)
 		}
 	}
 	seq_printf(m, "clusters %u differences %u\n", looked, different);
-	hwswap_count(HWSWAP_STAT_VERIFIES);
 	return 0;
 }

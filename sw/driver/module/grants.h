@@ -10,6 +10,5 @@ const char *hwswap_grants_start(struct hwswap *hw);
 void hwswap_grants_stop(void);
 bool hwswap_grants_refused(void);
 int hwswap_grants_verify(struct seq_file *m);
-void hwswap_grants_show(struct seq_file *m);
 
 #endif /* HWSWAP_GRANTS_H */

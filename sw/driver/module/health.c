@@ -84,30 +84,28 @@ static void hwswap_watch_fn(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-static void hwswap_jobs_fn(struct work_struct *work)
+/* Tell the engine something, if it is attached, and take it out when it does not follow. */
+static void hwswap_tell(int (*tell)(struct hwswap *hw), const char *otherwise)
 {
 	unsigned int noio = memalloc_noio_save();
 	struct hwswap *hw;
 
 	mutex_lock(&hwswap_mutex);
 	hw = hwswap_engine;
-	if (hwswap_is_attached && hwswap_run_jobs(hw))
-		hwswap_fail(hw, hwswap_trouble(hw) ?: "it refuses a command");
+	if (hwswap_is_attached && tell(hw))
+		hwswap_fail(hw, hwswap_trouble(hw) ?: otherwise);
 	mutex_unlock(&hwswap_mutex);
 	memalloc_noio_restore(noio);
 }
 
+static void hwswap_jobs_fn(struct work_struct *work)
+{
+	hwswap_tell(hwswap_run_jobs, "it refuses a command");
+}
+
 static void hwswap_tables_fn(struct work_struct *work)
 {
-	unsigned int noio = memalloc_noio_save();
-	struct hwswap *hw;
-
-	mutex_lock(&hwswap_mutex);
-	hw = hwswap_engine;
-	if (hwswap_is_attached && hwswap_tables_take(hw))
-		hwswap_fail(hw, hwswap_trouble(hw) ?: "it does not give back a swap table");
-	mutex_unlock(&hwswap_mutex);
-	memalloc_noio_restore(noio);
+	hwswap_tell(hwswap_tables_take, "it does not give back a swap table");
 }
 
 static void hwswap_reattach_fn(struct work_struct *work)

@@ -9,9 +9,8 @@
 #include <linux/module.h>
 
 #include "debugfs.h"
+#include "fronts.h"
 #include "health.h"
-#include "pci.h"
-#include "platform.h"
 #include "work.h"
 
 static int __init hwswap_init(void)

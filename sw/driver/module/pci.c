@@ -6,7 +6,7 @@
 #include <linux/pm.h>
 
 #include "core.h"
-#include "pci.h"
+#include "fronts.h"
 
 static void hwswap_pci_bus_master(struct device *dev, bool on)
 {
@@ -47,7 +47,7 @@ static int hwswap_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 		return ret;
 
 	hwswap_pci_order(pdev);
-	if (hwswap_use_irq && pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI) == 1)
+	if (pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI) == 1)
 		irq = pci_irq_vector(pdev, 0);
 	/* What an engine that was reset with its link begins with: no bus mastering. */
 	pci_save_state(pdev);

@@ -15,7 +15,7 @@
 #include <linux/property.h>
 
 #include "core.h"
-#include "platform.h"
+#include "fronts.h"
 
 /* On-chip buses have no switch that keeps a device from memory: reset must do. */
 static const struct hwswap_front hwswap_platform_front = {
@@ -34,7 +34,7 @@ static int hwswap_platform_probe(struct platform_device *pdev)
 	struct device *dev = &pdev->dev;
 	struct resource *res;
 	void __iomem *regs;
-	int ret, irq = 0;
+	int ret, irq;
 	u64 build;
 
 	if (device_property_read_u64(dev, "hwswap,build-hash", &build)) {
@@ -58,8 +58,7 @@ static int hwswap_platform_probe(struct platform_device *pdev)
 	if (ret)
 		return dev_err_probe(dev, ret, "no memory within reach of 32-bit addresses\n");
 
-	if (hwswap_use_irq)
-		irq = platform_get_irq_optional(pdev, 0);
+	irq = platform_get_irq_optional(pdev, 0);
 	if (irq == -EPROBE_DEFER)
 		return irq;
 	return hwswap_core_add(dev, regs, irq, &hwswap_platform_front, &build);

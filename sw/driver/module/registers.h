@@ -9,15 +9,17 @@
 
 #include "hwswap.h"
 
-/**
- * struct hwswap_front - what the core has to know of a bus
- * @on_chip: the bus of a system on chip: it may be 32 bits wide, see
- *	hwswap_read() and hwswap_write()
- * @bus_master: let the device use DMA, or stop it; NULL where nothing can, and
- *	only the end of the engine's reset says that no transfer is under way
- */
+/* What the core has to know of a bus. */
 struct hwswap_front {
+	/*
+	 * the bus of a system on chip: it may be 32 bits wide, see hwswap_read() and
+	 * hwswap_write()
+	 */
 	bool on_chip;
+	/*
+	 * let the device use DMA, or stop it; NULL where nothing can, and only the end of the
+	 * engine's reset says that no transfer is under way
+	 */
 	void (*bus_master)(struct device *dev, bool on);
 };
 

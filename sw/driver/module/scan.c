@@ -13,7 +13,6 @@
 
 #include "cmd.h"
 #include "lock.h"
-#include "params.h"
 #include "scan.h"
 #include "stats.h"
 #include "tables.h"
@@ -23,23 +22,20 @@
  * Software looks at a slot in 21 instructions (x86-64, gcc 12.2, counted in the loop
  * of find_next_to_unuse()), so at a cluster in 10,752 when nothing is in use there.
  * How many clusters a command has to be about to be worth its price depends on the
- * way to the device; with 1 the engine does all of them, to be measured.
+ * way to the device: software searches the devices of fewer clusters.
  */
-static unsigned int scan_min_clusters = 4;
-module_param(scan_min_clusters, uint, 0644);
-MODULE_PARM_DESC(scan_min_clusters, "Swap devices of fewer clusters are searched by software (default 4)");
+#define HWSWAP_SCAN_MIN_CLUSTERS	4
 
-static unsigned int scan_wait_ms = 100;
-hwswap_param_bounded(scan_wait_ms, scan_wait_ms, 0, 10000, 0644);
-MODULE_PARM_DESC(scan_wait_ms, "How long a search waits for other commands to end, in milliseconds, at most 10000 (default 100)");
+/* How long a search waits for other commands to end, before software does it. */
+#define HWSWAP_SCAN_WAIT_MS	100
 
-/* Take hwswap_mutex; not if somebody else has it for so long. */
-static bool hwswap_enter(struct hwswap *hw, unsigned int wait_ms)
+/* Take hwswap_mutex; not if somebody else has it for long. */
+static bool hwswap_enter(struct hwswap *hw)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(wait_ms);
+	unsigned long deadline = jiffies + msecs_to_jiffies(HWSWAP_SCAN_WAIT_MS);
 
 	while (!mutex_trylock(&hwswap_mutex)) {
-		if (!wait_ms || READ_ONCE(hw->closing) || time_after(jiffies, deadline))
+		if (READ_ONCE(hw->closing) || time_after(jiffies, deadline))
 			return false;
 		usleep_range(50, 200);
 	}
@@ -139,12 +135,10 @@ int hwswap_search(struct swap_offload_search *search)
 		return -EOPNOTSUPP;
 	sd = &hw->swapdev[search->type];
 	/* Pairs with the release in hwswap_tell_on(). */
-	if (!smp_load_acquire(&sd->live) || sd->clusters < READ_ONCE(scan_min_clusters))
+	if (!smp_load_acquire(&sd->live) || sd->clusters < HWSWAP_SCAN_MIN_CLUSTERS)
 		return -EOPNOTSUPP;
-	if (!hwswap_enter(hw, READ_ONCE(scan_wait_ms))) {
-		hwswap_count(HWSWAP_STAT_SEARCHES_BUSY);
+	if (!hwswap_enter(hw))
 		return -EBUSY;
-	}
 	noio = memalloc_noio_save();
 	ret = hwswap_do_search(hw, sd, search);
 	memalloc_noio_restore(noio);
@@ -156,8 +150,6 @@ int hwswap_search(struct swap_offload_search *search)
 		hwswap_count(HWSWAP_STAT_SEARCHES_FAILED);
 	else if (search->kind == SWAP_OFFLOAD_FIND_USED)
 		hwswap_count(HWSWAP_STAT_SEARCHES_USED);
-	else
-		hwswap_count(HWSWAP_STAT_SEARCHES_CACHE_ONLY);
 	if (!ret)
 		hwswap_count(HWSWAP_STAT_SEARCHES_NOTHING);
 	return ret;
@@ -173,11 +165,8 @@ int hwswap_search(struct swap_offload_search *search)
 void hwswap_searched(unsigned int type, enum swap_offload_kind kind, unsigned int right,
 		     unsigned int wrong)
 {
-	if (kind == SWAP_OFFLOAD_FIND_USED) {
-		hwswap_count_add(HWSWAP_STAT_USED_RIGHT, right);
-		hwswap_count_add(HWSWAP_STAT_USED_WRONG, wrong);
-	} else {
-		hwswap_count_add(HWSWAP_STAT_CACHE_ONLY_RIGHT, right);
-		hwswap_count_add(HWSWAP_STAT_CACHE_ONLY_WRONG, wrong);
-	}
+	if (kind != SWAP_OFFLOAD_FIND_USED)
+		return;
+	hwswap_count_add(HWSWAP_STAT_USED_RIGHT, right);
+	hwswap_count_add(HWSWAP_STAT_USED_WRONG, wrong);
 }

@@ -2,39 +2,28 @@
 #ifndef HWSWAP_STATS_H
 #define HWSWAP_STATS_H
 
-#include <linux/percpu.h>
+#include <linux/atomic.h>
 #include <linux/seq_file.h>
 
 /* Every counter, in the order of the report. */
 enum hwswap_stat {
-	HWSWAP_STAT_COMMANDS,
 	HWSWAP_STAT_TIMEOUTS,
 	HWSWAP_STAT_ATTACHES,
 	HWSWAP_STAT_DETACHES,
-	HWSWAP_STAT_VERIFIES,
 	HWSWAP_STAT_SEARCHES_USED,
-	HWSWAP_STAT_SEARCHES_CACHE_ONLY,
 	HWSWAP_STAT_SEARCHES_NOTHING,
-	HWSWAP_STAT_SEARCHES_BUSY,
 	HWSWAP_STAT_SEARCHES_FAILED,
 	HWSWAP_STAT_USED_RIGHT,
 	HWSWAP_STAT_USED_WRONG,
-	HWSWAP_STAT_CACHE_ONLY_RIGHT,
-	HWSWAP_STAT_CACHE_ONLY_WRONG,
 	HWSWAP_STAT_TABLES_GIVEN,
-	HWSWAP_STAT_TABLES_TAKEN,
 	HWSWAP_NR_STATS,
 };
 
-struct hwswap_stats {
-	u64 count[HWSWAP_NR_STATS];
-};
+/* Nothing is counted for an allocation or a free: a CPU may wait for another one's line. */
+extern atomic64_t hwswap_stats[HWSWAP_NR_STATS];
 
-DECLARE_PER_CPU(struct hwswap_stats, hwswap_stats);
-
-/* Each CPU counts for itself: no cache line goes from CPU to CPU. */
-#define hwswap_count_add(name, n)	this_cpu_add(hwswap_stats.count[name], n)
-#define hwswap_count(name)		this_cpu_inc(hwswap_stats.count[name])
+#define hwswap_count_add(name, n)	atomic64_add(n, &hwswap_stats[name])
+#define hwswap_count(name)		atomic64_inc(&hwswap_stats[name])
 
 void hwswap_stats_show(struct seq_file *m);
 void hwswap_stats_reset(void);

@@ -26,15 +26,13 @@
 #include "arena.h"
 #include "cmd.h"
 #include "lock.h"
-#include "params.h"
 #include "stats.h"
 #include "tables.h"
 #include "windows.h"
 #include "work.h"
 
-static unsigned int quarantine_ms = 10;
-hwswap_param_bounded(quarantine_ms, quarantine_ms, 0, 10000, 0644);
-MODULE_PARM_DESC(quarantine_ms, "How long swap tables that the kernel has freed are collected before the engine is told to forget them, in milliseconds, at most 10000 (default 10)");
+/* How long tables that the kernel has freed are collected before the engine is told. */
+#define HWSWAP_QUARANTINE_MS	10
 
 /* Addresses in one TABLE_GIVE: its buffer is a page, and NR has ten bits. */
 static_assert(HWSWAP_GIVE_MAX * sizeof(__le64) <= HWSWAP_GIVE_SIZE);
@@ -70,7 +68,7 @@ void hwswap_tables_free(struct hwswap *hw)
 /* Have those that were freed taken back; a worker does it, as commands take time. */
 static void hwswap_tables_kick(void)
 {
-	hwswap_kick_tables(msecs_to_jiffies(READ_ONCE(quarantine_ms)));
+	hwswap_kick_tables(msecs_to_jiffies(HWSWAP_QUARANTINE_MS));
 }
 
 /**
@@ -177,12 +175,11 @@ static int hwswap_take_range(struct hwswap *hw, const struct hwswap_swapdev *sd,
 		held += !!hw->tables[i].page;
 	if (!held)
 		return 0;
-	ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_TAKE, sd->type, nr, arg, NULL);
+	ret = hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_TAKE, sd->type, nr, arg);
 	if (ret)
 		return ret;
 	for (i = first; i < first + nr; i++)
 		hwswap_table_put(hw, i);
-	hwswap_count_add(HWSWAP_STAT_TABLES_TAKEN, held);
 	return 0;
 }
 
@@ -257,7 +254,7 @@ int hwswap_tables_give(struct hwswap *hw, const struct hwswap_swapdev *sd, u32 f
 	for (at = begin; at <= last; at++)
 		addresses[at - begin] = cpu_to_le64(hw->tables[at].page ? hw->tables[at].bus : 0);
 	arg[0] = (u64)(begin - sd->base) * HWSWAP_SLOTS;
-	return hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->type, last - begin + 1, arg, NULL);
+	return hwswap_cmd(hw, HWSWAP_OPCODE_TABLE_GIVE, sd->type, last - begin + 1, arg);
 }
 
 /**

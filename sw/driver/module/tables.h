@@ -9,14 +9,11 @@
 
 #define HWSWAP_GIVE_MAX		512U	/* clusters of one TABLE_GIVE */
 
-/**
- * struct hwswap_table - the swap table of a cluster that the engine knows
- * @page: its page, held; NULL: the engine knows none. Written under hwswap_mutex
- * @bus: its address for the engine
- */
+/* The swap table of a cluster that the engine knows. */
 struct hwswap_table {
+	/* its page, held; NULL: the engine knows none. Written under hwswap_mutex */
 	struct page *page;
-	dma_addr_t bus;
+	dma_addr_t bus;	/* its address for the engine */
 };
 
 int hwswap_tables_alloc(struct hwswap *hw);

@@ -154,30 +154,11 @@ static const struct kernel_param_ops lie_ops = {
 module_param_cb(lie, &lie_ops, NULL, 0644);
 MODULE_PARM_DESC(lie, "none (default), nothing, skip, noise, outside or silent");
 
-static int counter_get(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%d\n", atomic_read((const atomic_t *)kp->arg));
-}
-
-static int counter_set(const char *val, const struct kernel_param *kp)
-{
-	int value, ret = kstrtoint(val, 0, &value);
-
-	if (!ret)
-		atomic_set((atomic_t *)kp->arg, value);
-	return ret;
-}
-
-static const struct kernel_param_ops counter_ops = {
-	.set = counter_set,
-	.get = counter_get,
-};
-
-module_param_cb(searches, &counter_ops, &searches, 0644);
+module_param_named(searches, searches.counter, int, 0444);
 MODULE_PARM_DESC(searches, "Searches that were answered");
-module_param_cb(right, &counter_ops, &right, 0644);
+module_param_named(right, right.counter, int, 0444);
 MODULE_PARM_DESC(right, "Slots of the answers that were as they said");
-module_param_cb(wrong, &counter_ops, &wrong, 0644);
+module_param_named(wrong, wrong.counter, int, 0444);
 MODULE_PARM_DESC(wrong, "Slots of the answers that were not");
 
 static int __init test_init(void)

@@ -6,18 +6,12 @@
 
 #include "hwswap.h"
 
-/**
- * struct hwswap_workers - what is done in process context, for who cannot do it
- * @watch: look after the engine, and detach it if it is in doubt
- * @jobs: tell it of swap devices that have come or gone
- * @tables: have it forget swap tables that the kernel has freed
- * @reattach: try to attach it again
- */
+/* What is done in process context, for who cannot do it. */
 struct hwswap_workers {
-	work_func_t watch;
-	work_func_t jobs;
-	work_func_t tables;
-	work_func_t reattach;
+	work_func_t watch;	/* look after the engine, and detach it if it is in doubt */
+	work_func_t jobs;	/* tell it of swap devices that have come or gone */
+	work_func_t tables;	/* have it forget swap tables that the kernel has freed */
+	work_func_t reattach;	/* try to attach it again */
 };
 
 int hwswap_work_init(const struct hwswap_workers *workers);

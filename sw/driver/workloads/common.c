@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -75,6 +76,32 @@ uint64_t parse_number(const char *text, const char *what, uint64_t lowest, uint6
 	return value;
 }
 
+int parse_settings(int argc, char **argv, const struct setting *settings, const char *help)
+{
+	struct option longs[16] = {{"help", no_argument, NULL, 0}};
+	const struct setting *s;
+	int index, found;
+
+	for (s = settings; s->name; s++)
+		longs[s - settings + 1] = (struct option){s->name, s->kind != FLAG, NULL, 0};
+	while ((found = getopt_long(argc, argv, "", longs, &index)) != -1) {
+		if (found || !index) {
+			fputs(help, found ? stderr : stdout);
+			exit(found ? 2 : 0);
+		}
+		s = &settings[index - 1];
+		if (s->kind == FLAG)
+			*(bool *)s->to = true;
+		else if (s->kind == SIZE)
+			*(uint64_t *)s->to = parse_size(optarg, s->name);
+		else if (s->kind == NUMBER)
+			*(uint64_t *)s->to = parse_number(optarg, s->name, s->lowest, s->highest);
+		else
+			*(char **)s->to = optarg;
+	}
+	return optind;
+}
+
 uint64_t mix64(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -105,26 +132,67 @@ static uint64_t page_key(const void *page, uint64_t seed, uint64_t round)
 	return mix64(mix64(mix64(seed + GOLDEN) ^ (uintptr_t)page) + round);
 }
 
-void page_fill(void *page, uint64_t seed, uint64_t round)
+void pages_fill(void *at, uint64_t bytes, uint64_t seed, uint64_t round)
 {
-	uint64_t *word = page;
-	uint64_t value = page_key(page, seed, round);
+	for (char *page = at; page < (char *)at + bytes; page += PAGE_BYTES) {
+		uint64_t *word = (uint64_t *)page, value = page_key(page, seed, round);
 
-	for (size_t i = 0; i < WORDS; i++, value += GOLDEN)
-		word[i] = value;
+		for (size_t i = 0; i < WORDS; i++, value += GOLDEN)
+			word[i] = value;
+	}
 }
 
-size_t page_check(const void *page, uint64_t seed, uint64_t round)
+uint64_t pages_check(const void *at, uint64_t bytes, uint64_t seed, uint64_t round)
 {
-	const uint64_t *word = page;
-	uint64_t value = page_key(page, seed, round);
-	size_t wrong = 0;
+	uint64_t wrong = 0;
 
-	for (size_t i = 0; i < WORDS; i++, value += GOLDEN) {
-		for (uint64_t difference = word[i] ^ value; difference; difference >>= 8)
-			wrong += (difference & 0xff) != 0;
+	for (const char *page = at; page < (const char *)at + bytes; page += PAGE_BYTES) {
+		const uint64_t *word = (const uint64_t *)page;
+		uint64_t value = page_key(page, seed, round);
+
+		for (size_t i = 0; i < WORDS; i++, value += GOLDEN) {
+			for (uint64_t difference = word[i] ^ value; difference; difference >>= 8)
+				wrong += (difference & 0xff) != 0;
+		}
 	}
 	return wrong;
+}
+
+char *map_pages(uint64_t bytes, uint64_t alignment, int protection)
+{
+	char *at = mmap(NULL, bytes + alignment, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		die("cannot map %" PRIu64 " bytes: %s", bytes, strerror(errno));
+	return (char *)(((uintptr_t)at + alignment - 1) & ~(alignment - 1));
+}
+
+char *map_paged_out(uint64_t bytes, uint64_t seed)
+{
+	char *base = map_pages(bytes, PAGE_BYTES, PROT_READ | PROT_WRITE);
+
+	madvise(base, bytes, MADV_NOHUGEPAGE); /* fails where the kernel has no huge pages, which is as good */
+	/* A piece at a time keeps the resident part small. */
+	for (char *at = base; at < base + bytes; at += PIECE) {
+		pages_fill(at, PIECE, seed, 0);
+		if (madvise(at, PIECE, MADV_PAGEOUT))
+			die("cannot page out (madvise: %s); the kernel has to be Linux 5.4 or newer", strerror(errno));
+	}
+	return base;
+}
+
+void allow_folio(uint64_t bytes)
+{
+	char path[128];
+	int error;
+
+	if (bytes == PAGE_BYTES)
+		return;
+	snprintf(path, sizeof(path), "/sys/kernel/mm/transparent_hugepage/hugepages-%" PRIu64 "kB/enabled",
+		 bytes >> 10);
+	error = write_text(path, "madvise");
+	if (error)
+		die("folios of %" PRIu64 " kB cannot be had (%s: %s)", bytes >> 10, path, strerror(-error));
 }
 
 bool run_on_cpu(unsigned cpu)

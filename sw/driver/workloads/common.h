@@ -44,11 +44,35 @@ uint64_t random_next(uint64_t *state);
 /* A uniform number below `bound`, which is not 0. */
 uint64_t random_below(uint64_t *state, uint64_t bound);
 
-/* Fills the page at `page` with the pattern of (seed, page's address, round). */
-void page_fill(void *page, uint64_t seed, uint64_t round);
+/* An option of a program, --NAME; all but flags have a value. */
+struct setting {
+	const char *name;
+	enum { FLAG, SIZE, NUMBER, TEXT } kind;
+	void *to;		  /* a bool, a uint64_t, a uint64_t, a char * */
+	uint64_t lowest, highest; /* of a number */
+};
 
-/* Returns how many of the page's 4096 bytes differ from the pattern of (seed, page's address, round). */
-size_t page_check(const void *page, uint64_t seed, uint64_t round);
+/*
+ * Reads options until one has no name; returns the index of the first argument after them. Prints `help` and ends the
+ * program if that is asked for, or if an option is not understood.
+ */
+int parse_settings(int argc, char **argv, const struct setting *settings, const char *help);
+
+/* Fills pages, each with the pattern of (seed, page's address, round). */
+void pages_fill(void *at, uint64_t bytes, uint64_t seed, uint64_t round);
+
+/* Returns how many bytes of pages differ from the pattern of (seed, page's address, round). */
+uint64_t pages_check(const void *at, uint64_t bytes, uint64_t seed, uint64_t round);
+
+/* Maps memory for private pages, from a multiple of `alignment` on, a power of two; dies if there is no room. */
+char *map_pages(uint64_t bytes, uint64_t alignment, int protection);
+
+/* Maps single pages, fills them for round 0, and pages them out, 1 MB at a time, of which `bytes` is a multiple. */
+char *map_paged_out(uint64_t bytes, uint64_t seed);
+#define PIECE (1UL << 20)
+
+/* Lets the kernel use folios of so many bytes where they are asked for; dies if there are none. */
+void allow_folio(uint64_t bytes);
 
 /*
  * Moves the calling process into a new memory control group that is limited to `limit` bytes of memory (swap is

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <linux/fs.h>
 #include <stdio.h>
@@ -27,22 +26,10 @@
 #define SEED 1 /* of the pages' patterns */
 #define SIZES "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/"
 
-static const struct option longs[] = {
-    {"folios", required_argument, NULL, 'n'},
-    {"small", no_argument, NULL, 's'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-static void usage(FILE *out)
-{
-	fputs("usage: swapextents [options] FILE\n"
-	      "FILE is the one swap area, on a file system with blocks of a page.\n"
-	      "  -n, --folios N  how often 64 kB are paged out and read again (default 512)\n"
-	      "  -s, --small     have the kernel read single pages\n"
-	      "  -h, --help\n",
-	      out);
-}
+static const char *const help = "usage: swapextents [options] FILE\n"
+				"FILE is the one swap area, on a file system with blocks of a page.\n"
+				"  --folios N  how often 64 kB are paged out and read again (default 512)\n"
+				"  --small     have the kernel read single pages\n";
 
 /* Which block of the device the file has each of its pages in. */
 static uint32_t *blocks_of(const char *path, uint64_t *pages)
@@ -111,13 +98,11 @@ static void page_out(int pagemap, char *base, uint64_t pages, uint64_t *entries)
 /* Pages out up to the last place of a folio's size: what follows is aligned. */
 static void align(int pagemap)
 {
-	char *pad = mmap(NULL, FOLIO_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pad = map_pages(FOLIO_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE);
 	uint64_t entry = 0;
 
-	if (pad == MAP_FAILED)
-		die("no room for %d pages: %s", PAGES, strerror(errno));
 	for (unsigned i = 0; i < PAGES && PAGEMAP_OFFSET(entry) % PAGES != PAGES - 1; i++) {
-		page_fill(pad + i * PAGE_BYTES, SEED, 0);
+		pages_fill(pad + i * PAGE_BYTES, PAGE_BYTES, SEED, 0);
 		page_out(pagemap, pad + i * PAGE_BYTES, 1, &entry);
 	}
 }
@@ -136,43 +121,29 @@ int main(int argc, char **argv)
 	uint64_t folios = 512, pages, limit, lined_up = 0, across = 0, foreseen = 0, wrong = 0, others = 0;
 	uint64_t *entries, large;
 	bool small = false;
+	const struct setting settings[] = {
+	    {"folios", NUMBER, &folios, 1, 1 << 20},
+	    {"small", FLAG, &small, 0, 0},
+	    {0},
+	};
 	uint32_t *blocks;
-	int option, pagemap;
+	int file, pagemap;
 	char *base;
 
-	while ((option = getopt_long(argc, argv, "n:sh", longs, NULL)) != -1) {
-		switch (option) {
-		case 'n':
-			folios = parse_number(optarg, "--folios", 1, 1 << 20);
-			break;
-		case 's':
-			small = true;
-			break;
-		case 'h':
-			usage(stdout);
-			return 0;
-		default:
-			usage(stderr);
-			return 2;
-		}
-	}
-	if (optind + 1 != argc) {
-		usage(stderr);
-		return 2;
-	}
-	blocks = blocks_of(argv[optind], &limit);
+	file = parse_settings(argc, argv, settings, help);
+	if (file + 1 != argc)
+		die("it takes one file; see --help");
+	blocks = blocks_of(argv[file], &limit);
 	pagemap = open_or_die("/proc/self/pagemap", O_RDONLY);
 	pages = folios * PAGES;
 	entries = malloc(pages * sizeof(*entries));
-	base = mmap(NULL, pages * PAGE_BYTES + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!entries || base == MAP_FAILED)
-		die("no room for %" PRIu64 " folios: %s", folios, strerror(errno));
-	base = (char *)(((uintptr_t)base + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
+	if (!entries)
+		die("no memory for the places of %" PRIu64 " pages", pages);
+	base = map_pages(pages * PAGE_BYTES, HUGE_BYTES, PROT_READ | PROT_WRITE);
 
 	may_be_large(false);
 	align(pagemap);
-	for (uint64_t i = 0; i < pages; i++)
-		page_fill(base + i * PAGE_BYTES, SEED, 0);
+	pages_fill(base, pages * PAGE_BYTES, SEED, 0);
 	page_out(pagemap, base, pages, entries);
 	may_be_large(!small);
 	large = counter("swpin");
@@ -182,10 +153,10 @@ int main(int argc, char **argv)
 
 		for (unsigned i = 0; i < PAGES; i++) {
 			uint64_t first = PAGEMAP_OFFSET(of[0]), offset = PAGEMAP_OFFSET(of[i]);
-			bool bad = page_check(base + (at + i) * PAGE_BYTES, SEED, 0), expected;
+			bool bad = pages_check(base + (at + i) * PAGE_BYTES, PAGE_BYTES, SEED, 0), expected;
 
 			if (offset >= limit || first >= limit)
-				die("swap has more than %s: switch the other areas off", argv[optind]);
+				die("swap has more than %s: switch the other areas off", argv[file]);
 			expected = !small && lined && blocks[offset] != blocks[first] + i;
 			crosses |= expected;
 			foreseen += expected;

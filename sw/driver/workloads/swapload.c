@@ -11,7 +11,6 @@
 #include "common.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,14 +22,13 @@
 #include <unistd.h>
 
 #define PROCESSES_MAX 64
-#define SYSFS_THP "/sys/kernel/mm/transparent_hugepage"
 
 enum access { SEQUENTIAL, RANDOM, STRIDED, HOT, ACCESSES };
 
 static const char *const access_names[] = {"sequential", "random", "strided", "hot"};
 
 struct options {
-	unsigned int processes;
+	uint64_t processes;
 	uint64_t size; /* bytes a process */
 	enum access access;
 	uint64_t stride; /* granules */
@@ -67,99 +65,44 @@ static void on_stop(int signal)
 	stop = 1;
 }
 
-static void usage(FILE *out)
-{
-	fputs("usage: swapload [options]\n"
-	      "  -p, --processes N   processes (1 to 64; default 1)\n"
-	      "  -s, --size SIZE     memory of each process (default 64m)\n"
-	      "  -a, --access ORDER  sequential, random, strided or hot: 80 % to a fifth (default sequential)\n"
-	      "  -t, --stride N      granules between two visits of a strided run (default 7)\n"
-	      "  -f, --folio SIZE    folio to ask for, and unit of access: 4k to 2m, a power of two (default 4k)\n"
-	      "  -r, --rounds N      times everything is written; 0: until SIGTERM (default 1)\n"
-	      "  -S, --seed N        seed of the pattern and of the random order (default 1)\n"
-	      "  -l, --limit SIZE    memory control group limit for all processes together (default none)\n"
-	      "  -h, --help\n",
-	      out);
-}
+static const char *const help =
+    "usage: swapload [options]\n"
+    "  --processes N   processes (1 to 64; default 1)\n"
+    "  --size SIZE     memory of each process (default 64m)\n"
+    "  --access ORDER  sequential, random, strided or hot: 80 % to a fifth (default sequential)\n"
+    "  --stride N      granules between two visits of a strided run (default 7)\n"
+    "  --folio SIZE    folio to ask for, and unit of access: 4k to 2m, a power of two (default 4k)\n"
+    "  --rounds N      times everything is written; 0: until SIGTERM (default 1)\n"
+    "  --seed N        seed of the pattern and of the random order (default 1)\n"
+    "  --limit SIZE    memory control group limit for all processes together (default none)\n";
 
 static void parse_options(int argc, char **argv, struct options *o)
 {
-	static const struct option longs[] = {
-	    {"processes", required_argument, NULL, 'p'},
-	    {"size", required_argument, NULL, 's'},
-	    {"access", required_argument, NULL, 'a'},
-	    {"stride", required_argument, NULL, 't'},
-	    {"folio", required_argument, NULL, 'f'},
-	    {"rounds", required_argument, NULL, 'r'},
-	    {"seed", required_argument, NULL, 'S'},
-	    {"limit", required_argument, NULL, 'l'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL, 0, NULL, 0},
+	char *access = "sequential";
+	const struct setting settings[] = {
+	    {"processes", NUMBER, &o->processes, 1, PROCESSES_MAX},
+	    {"size", SIZE, &o->size, 0, 0},
+	    {"access", TEXT, &access, 0, 0},
+	    {"stride", NUMBER, &o->stride, 1, UINT32_MAX},
+	    {"folio", SIZE, &o->folio, 0, 0},
+	    {"rounds", NUMBER, &o->rounds, 0, UINT32_MAX},
+	    {"seed", NUMBER, &o->seed, 0, UINT64_MAX},
+	    {"limit", SIZE, &o->limit, 0, 0},
+	    {0},
 	};
-	size_t a;
-	int c;
 
 	*o = (struct options){
 	    .processes = 1, .size = 64UL << 20, .stride = 7, .folio = PAGE_BYTES, .rounds = 1, .seed = 1};
-	while ((c = getopt_long(argc, argv, "p:s:a:t:f:r:S:l:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'p':
-			o->processes = parse_number(optarg, "--processes", 1, PROCESSES_MAX);
-			break;
-		case 's':
-			o->size = parse_size(optarg, "--size");
-			break;
-		case 'a':
-			for (a = 0; a < ACCESSES && strcmp(optarg, access_names[a]); a++)
-				;
-			if (a == ACCESSES)
-				die("--access must be sequential, random, strided or hot, not '%s'", optarg);
-			o->access = a;
-			break;
-		case 't':
-			o->stride = parse_number(optarg, "--stride", 1, UINT32_MAX);
-			break;
-		case 'f':
-			o->folio = parse_size(optarg, "--folio");
-			break;
-		case 'r':
-			o->rounds = parse_number(optarg, "--rounds", 0, UINT32_MAX);
-			break;
-		case 'S':
-			o->seed = parse_number(optarg, "--seed", 0, UINT64_MAX);
-			break;
-		case 'l':
-			o->limit = parse_size(optarg, "--limit");
-			break;
-		case 'h':
-			usage(stdout);
-			exit(0);
-		default:
-			usage(stderr);
-			exit(2);
-		}
-	}
-	if (optind != argc)
-		die("'%s' is not understood; see --help", argv[optind]);
+	if (parse_settings(argc, argv, settings, help) != argc)
+		die("it takes no arguments; see --help");
+	while (o->access < ACCESSES && strcmp(access, access_names[o->access]))
+		o->access++;
+	if (o->access == ACCESSES)
+		die("--access must be sequential, random, strided or hot, not '%s'", access);
 	if (o->folio < PAGE_BYTES || o->folio > HUGE_BYTES || (o->folio & (o->folio - 1)))
 		die("--folio must be a power of two from 4k to 2m, not %" PRIu64 " bytes", o->folio);
 	if (o->size < o->folio)
 		die("--size must hold at least one folio of %" PRIu64 " bytes", o->folio);
-}
-
-/* Lets the kernel use folios of this size where a region asks for huge pages. */
-static void allow_folio(uint64_t folio)
-{
-	char path[128];
-	int error;
-
-	if (folio == PAGE_BYTES)
-		return;
-	snprintf(path, sizeof(path), SYSFS_THP "/hugepages-%" PRIu64 "kB/enabled", folio >> 10);
-	error = write_text(path, "madvise");
-	if (error)
-		die("folios of %" PRIu64 " kB cannot be had (%s: %s); choose another --folio", folio >> 10, path,
-		    strerror(-error));
 }
 
 /*
@@ -171,20 +114,14 @@ static struct region map_region(const struct options *o)
 {
 	struct region r = {.granules = o->size / o->folio, .per_block = HUGE_BYTES / o->folio};
 	bool holes = o->folio > PAGE_BYTES && o->folio < HUGE_BYTES;
-	uint64_t blocks, length;
-	char *map;
+	uint64_t blocks;
 
 	if (holes)
 		r.per_block--;
 	blocks = (r.granules + r.per_block - 1) / r.per_block;
-	length = (blocks + 1) * HUGE_BYTES;
-	map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (map == MAP_FAILED)
-		die("cannot map %" PRIu64 " bytes: %s", length, strerror(errno));
-	r.map = map;
-	r.length = length;
-	r.base = (char *)(((uintptr_t)map + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
-	if (madvise(r.base, blocks * HUGE_BYTES, o->folio == PAGE_BYTES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE) &&
+	r.length = blocks * HUGE_BYTES;
+	r.base = r.map = map_pages(r.length, HUGE_BYTES, PROT_READ | PROT_WRITE);
+	if (madvise(r.base, r.length, o->folio == PAGE_BYTES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE) &&
 	    o->folio != PAGE_BYTES)
 		die("the kernel refuses huge pages (madvise: %s); use --folio 4k", strerror(errno));
 	for (uint64_t b = 0; holes && b < blocks; b++) {
@@ -235,10 +172,8 @@ static void make_order(uint32_t *order, uint64_t n, const struct options *o, uin
 
 static void verify(char *granule, uint64_t folio, uint64_t seed, uint64_t round, struct result *result)
 {
-	for (uint64_t at = 0; at < folio; at += PAGE_BYTES) {
-		result->mismatches += page_check(granule + at, seed, round);
-		result->verified_bytes += PAGE_BYTES;
-	}
+	result->mismatches += pages_check(granule, folio, seed, round);
+	result->verified_bytes += folio;
 }
 
 /* What this process has taken of the CPU, in nanoseconds. */
@@ -271,8 +206,7 @@ static void work(const struct options *o, unsigned int process, struct result *r
 
 			if (written[g])
 				verify(granule, o->folio, seed, written[g], result);
-			for (uint64_t at = 0; at < o->folio; at += PAGE_BYTES)
-				page_fill(granule + at, seed, round);
+			pages_fill(granule, o->folio, seed, round);
 			result->pages_written += o->folio / PAGE_BYTES;
 			written[g] = round;
 		}
@@ -339,10 +273,11 @@ int main(int argc, char **argv)
 		sum.finished += results[p].finished;
 	}
 	memory_group_leave();
-	printf("{\"tool\":\"swapload\",\"processes\":%u,\"size\":%" PRIu64 ",\"access\":\"%s\",\"folio\":%" PRIu64
-	       ",\"rounds\":%" PRIu64 ",\"seed\":%" PRIu64 ",\"limit\":%" PRIu64 ",\"rounds_done\":%" PRIu64
-	       ",\"pages_written\":%" PRIu64 ",\"rounds_ns\":%" PRIu64 ",\"free_ns\":%" PRIu64
-	       ",\"verified_bytes\":%" PRIu64 ",\"mismatches\":%" PRIu64 ",\"died\":%" PRIu64 "}\n",
+	printf("{\"tool\":\"swapload\",\"processes\":%" PRIu64 ",\"size\":%" PRIu64
+	       ",\"access\":\"%s\",\"folio\":%" PRIu64 ",\"rounds\":%" PRIu64 ",\"seed\":%" PRIu64 ",\"limit\":%" PRIu64
+	       ",\"rounds_done\":%" PRIu64 ",\"pages_written\":%" PRIu64 ",\"rounds_ns\":%" PRIu64
+	       ",\"free_ns\":%" PRIu64 ",\"verified_bytes\":%" PRIu64 ",\"mismatches\":%" PRIu64 ",\"died\":%" PRIu64
+	       "}\n",
 	       o.processes, o.size, access_names[o.access], o.folio, o.rounds, o.seed, o.limit, sum.rounds,
 	       sum.pages_written, sum.rounds_ns, sum.free_ns, sum.verified_bytes, sum.mismatches,
 	       o.processes - sum.finished);

@@ -13,7 +13,6 @@
 #include "common.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +29,6 @@ struct granule {
 	uint64_t round;	   /* that wrote it; 0: it is not there */
 };
 
-static const struct option longs[] = {
-    {"sizes", required_argument, NULL, 's'}, {"fill", required_argument, NULL, 'f'},
-    {"churn", required_argument, NULL, 'c'}, {"seed", required_argument, NULL, 'S'},
-    {"help", no_argument, NULL, 'h'},	     {NULL, 0, NULL, 0},
-};
-
 static unsigned int sizes = 5, pages_of[SIZES_MAX] = {1, 4, 8, 16, 32};
 static uint64_t place_bytes; /* of the address space, for a granule of any size and what keeps it apart */
 static char *base;
@@ -43,16 +36,12 @@ static struct granule *granules;
 static uint32_t *there; /* places of the granules that are there, in no order */
 static uint64_t nr_there, pages_there, places, verified, mismatches, paged_out[SIZES_MAX], round_now, seed = 1;
 
-static void usage(FILE *out)
-{
-	fputs("usage: swapmix [options]\n"
-	      "  -s, --sizes LIST   sizes of folios, rising powers of two from 4k to 2m (default 4k,16k,32k,64k,128k)\n"
-	      "  -f, --fill SIZE    memory to keep in swap (default 64m)\n"
-	      "  -c, --churn SIZE   memory to free and to write anew behind that (default: --fill)\n"
-	      "  -S, --seed N       seed of the pattern and of all choices (default 1)\n"
-	      "  -h, --help\n",
-	      out);
-}
+static const char *const help =
+    "usage: swapmix [options]\n"
+    "  --sizes LIST   sizes of folios, rising powers of two from 4k to 2m (default 4k,16k,32k,64k,128k)\n"
+    "  --fill SIZE    memory to keep in swap (default 64m)\n"
+    "  --churn SIZE   memory to free and to write anew after that (default: --fill)\n"
+    "  --seed N       seed of the pattern and of all choices (default 1)\n";
 
 static void parse_sizes(char *list)
 {
@@ -68,23 +57,6 @@ static void parse_sizes(char *list)
 	}
 	if (!sizes)
 		die("--sizes must name at least one size");
-}
-
-static void allow_folios(void)
-{
-	char path[128];
-	int error;
-
-	for (unsigned int s = 0; s < sizes; s++) {
-		if (pages_of[s] == 1)
-			continue;
-		snprintf(path, sizeof(path), "/sys/kernel/mm/transparent_hugepage/hugepages-%lukB/enabled",
-			 pages_of[s] * PAGE_BYTES >> 10);
-		error = write_text(path, "madvise");
-		if (error)
-			die("folios of %lu kB cannot be had (%s: %s)", pages_of[s] * PAGE_BYTES >> 10, path,
-			    strerror(-error));
-	}
 }
 
 static char *address(uint32_t place)
@@ -127,8 +99,7 @@ static void add(uint32_t place, unsigned int size)
 	if (pages_of[size] > 1 && madvise(at, bytes, MADV_HUGEPAGE))
 		die("the kernel refuses large folios (madvise: %s)", strerror(errno));
 	round_now++;
-	for (uint64_t i = 0; i < bytes; i += PAGE_BYTES)
-		page_fill(at + i, seed, round_now);
+	pages_fill(at, bytes, seed, round_now);
 	if (madvise(at, bytes, MADV_PAGEOUT))
 		die("madvise(MADV_PAGEOUT): %s; the kernel has to be Linux 5.4 or newer", strerror(errno));
 	granules[place] = (struct granule){.size = size, .round = round_now};
@@ -144,10 +115,8 @@ static uint32_t take(uint64_t index)
 	struct granule *g = &granules[place];
 	uint64_t bytes = pages_of[g->size] * PAGE_BYTES;
 
-	for (uint64_t i = 0; i < bytes; i += PAGE_BYTES) {
-		mismatches += page_check(address(place) + i, seed, g->round);
-		verified += PAGE_BYTES;
-	}
+	mismatches += pages_check(address(place), bytes, seed, g->round);
+	verified += bytes;
 	if (munmap(address(place), bytes))
 		die("munmap: %s", strerror(errno));
 	pages_there -= pages_of[g->size];
@@ -161,32 +130,19 @@ int main(int argc, char **argv)
 	uint64_t fill = 64UL << 20, churn = 0, random, wanted, left, next = 0;
 	uint32_t *empty;
 	uint64_t nr_empty = 0;
-	int c;
+	char *list = NULL;
+	const struct setting settings[] = {
+	    {"sizes", TEXT, &list, 0, 0},
+	    {"fill", SIZE, &fill, 0, 0},
+	    {"churn", SIZE, &churn, 0, 0},
+	    {"seed", NUMBER, &seed, 0, UINT64_MAX},
+	    {0},
+	};
 
-	while ((c = getopt_long(argc, argv, "s:f:c:S:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			parse_sizes(optarg);
-			break;
-		case 'f':
-			fill = parse_size(optarg, "--fill");
-			break;
-		case 'c':
-			churn = parse_size(optarg, "--churn");
-			break;
-		case 'S':
-			seed = parse_number(optarg, "--seed", 0, UINT64_MAX);
-			break;
-		case 'h':
-			usage(stdout);
-			return 0;
-		default:
-			usage(stderr);
-			return 2;
-		}
-	}
-	if (optind != argc)
-		die("'%s' is not understood; see --help", argv[optind]);
+	if (parse_settings(argc, argv, settings, help) != argc)
+		die("it takes no arguments; see --help");
+	if (list)
+		parse_sizes(list);
 	wanted = fill / PAGE_BYTES;
 	if (wanted < pages_of[sizes - 1])
 		die("--fill must hold at least one folio of each size");
@@ -194,16 +150,16 @@ int main(int argc, char **argv)
 	left = (churn ? churn : fill) / PAGE_BYTES;
 	places = wanted + 64; /* as many as single pages, at worst */
 	random = mix64(seed);
-	allow_folios();
+	for (unsigned int s = 0; s < sizes; s++)
+		allow_folio(pages_of[s] * PAGE_BYTES);
 	if (write_text("/proc/sys/vm/max_map_count", "1000000"))
 		die("vm.max_map_count cannot be raised, and each granule is a mapping");
-	base = mmap(NULL, (places + 1) * place_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	base = map_pages(places * place_bytes, place_bytes, PROT_NONE);
 	granules = calloc(places, sizeof(*granules));
 	there = calloc(places, sizeof(*there));
 	empty = calloc(places, sizeof(*empty));
-	if (base == MAP_FAILED || !granules || !there || !empty)
+	if (!granules || !there || !empty)
 		die("no memory for the bookkeeping of %" PRIu64 " granules", places);
-	base = (char *)(((uintptr_t)base + place_bytes - 1) & ~(place_bytes - 1));
 
 	while (left) {
 		unsigned int size = any_size(&random);

@@ -8,32 +8,15 @@
 // DISCARD_DONE is the allocation that had failed before, found clusters to discard, and tried again by itself. The
 // first answer that is another ends the run. What was done is printed as a line of JSON.
 
-#include "common.h"
+#include "swapscript.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/swap.h>
 #include <unistd.h>
-
-/* Records of a trace. */
-enum { PREPARE = 1, BAD, SWAPON, SWAPOFF_BEGIN, SWAPOFF, ALLOC, FREE, DISCARD_TAKE, DISCARD_DONE };
-enum { BLKDEV = 1, SOLIDSTATE = 2, DISCARD = 4 };
-#define FAILED 255
-
-struct record {
-	uint8_t op, cpu, order, type;
-	uint32_t a, b, c;
-};
 
 /* Words of swap_alloc_script, see mm/swap_alloc_bench.c. */
 #define SCRIPT "/sys/kernel/debug/swap_alloc_script"
@@ -45,36 +28,9 @@ struct record {
 #define OFFSET(answer) ((uint32_t)(answer))
 #define MOST 4096 /* operations in one write */
 
-#define DEVICES 32
-#define BAD_LIST 8192 /* characters */
-#define SLOTS 512U    /* of a cluster */
-#define LARGE 1024    /* clusters of a device that counts as large */
-#define MANY 8	      /* so many devices, and more count as many */
-#define NONE (~0U)
+#define LARGE 1024 /* clusters of a device that counts as large */
+#define MANY 8	   /* so many devices, and more count as many */
 
-/* In <linux/swap.h> of the kernel alone. */
-#define DISCARD_PAGES 0x40000
-
-/* A cluster, by what the kernel answered. */
-struct cluster {
-	uint16_t taken; /* slots that cannot be had: in use, bad, or behind the device's end */
-	uint8_t order;	/* of the allocation that found it empty */
-};
-
-static struct device {
-	char area[64];
-	uint32_t pages, flags;
-	int32_t priority;
-	char bad[BAD_LIST];
-	unsigned type; /* the kernel's number; NONE: off */
-	struct cluster *clusters;
-	uint32_t nr_clusters, nr_bad, used; /* the last two in slots; used by what the kernel answered */
-	bool going;
-	pthread_t leaver;
-	int result; /* of swapoff: an errno */
-} devices[DEVICES];
-
-static unsigned of_type[DEVICES]; /* the trace's number of a device, by the kernel's */
 static int script;
 static uint64_t ops[MOST];
 static const struct record *records, *asked[MOST];
@@ -114,17 +70,9 @@ static const struct {
     {"allocations on CPUs 4 to 7", &on_high},
 };
 
-/* Runs a command; dies if it fails. */
-__attribute__((format(printf, 1, 2))) static void command(const char *format, ...)
+void die_of_record(const struct record *record, const char *why)
 {
-	char line[BAD_LIST + 256];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	if (system(line))
-		die("this command failed: %s", line);
+	die("record %zu: %s", (size_t)(record - records), why);
 }
 
 /* Hands over what is waiting; the answers are in its place then. */
@@ -233,11 +181,15 @@ static void flush(void)
 	nr_ops = 0;
 }
 
-static struct device *device(const struct record *record)
+bool is_leaving(unsigned type)
 {
-	if (record->type >= DEVICES)
-		die("record %zu: there is no device %u", (size_t)(record - records), record->type);
-	return &devices[record->type];
+	ops[0] = ASK_ON(type);
+	nr_ops = 1;
+	ask();
+	nr_ops = 0;
+	if ((int64_t)ops[0] < 0)
+		die("%s does not know device %u", SCRIPT, type);
+	return !ops[0];
 }
 
 static void operation(const struct record *record)
@@ -246,7 +198,7 @@ static void operation(const struct record *record)
 
 	if (record->op == ALLOC && retried(record)) {
 		if (!nr_ops || asked[nr_ops - 1]->op != ALLOC)
-			die("record %zu: no allocation has failed before it", (size_t)(record - records));
+			die_of_record(record, "no allocation has failed before it");
 		asked[nr_ops - 1] = record;
 		return;
 	}
@@ -258,159 +210,22 @@ static void operation(const struct record *record)
 		switches += run_on_cpu(now);
 	}
 	if (record->op == FREE) {
-		ops[nr_ops] = ASK_FREE(device(record)->type, record->a, record->b);
+		ops[nr_ops] = ASK_FREE(device_of(record)->type, record->a, record->b);
 	} else if (record->op == DISCARD_TAKE) {
-		ops[nr_ops] = ASK_DISCARD(device(record)->type);
+		ops[nr_ops] = ASK_DISCARD(device_of(record)->type);
 	} else {
 		ops[nr_ops] = ASK_ALLOC(record->order);
 	}
 	asked[nr_ops++] = record;
 }
 
-static void prepare(const struct record *record)
+static void count_swapon(uint32_t flags)
 {
-	struct device *made = device(record);
-
-	made->pages = record->a;
-	made->flags = record->b;
-	made->priority = record->c;
-	made->bad[0] = 0;
-	made->nr_bad = 0;
-	made->used = 0;
-	made->nr_clusters = (made->pages + SLOTS - 1) / SLOTS;
-	free(made->clusters);
-	made->clusters = calloc(made->nr_clusters, sizeof(*made->clusters));
-	if (!made->clusters)
-		die("no memory for the clusters of device %u", record->type);
-	made->clusters[0].taken = 1; /* the header */
-	made->clusters[made->nr_clusters - 1].taken += made->nr_clusters * SLOTS - made->pages;
-}
-
-static void mark_bad(const struct record *record)
-{
-	struct device *made = device(record);
-	size_t length = strlen(made->bad);
-
-	for (uint32_t slot = record->a; slot < record->a + record->b; slot++) {
-		if (length > sizeof(made->bad) - 16)
-			die("record %zu: too many bad slots", (size_t)(record - records));
-		length += sprintf(made->bad + length, "%s%u", length ? "," : "-b ", slot);
-	}
-	made->nr_bad += record->b;
-	made->clusters[record->a / SLOTS].taken += record->b;
-}
-
-/* Makes the area, and switches it on. */
-static void come(const struct record *record)
-{
-	struct device *made = device(record);
-	unsigned disk = record->type, type = 0;
-	int flags = made->priority < 0 ? 0 : SWAP_FLAG_PREFER | made->priority;
-	bool file = !(made->flags & BLKDEV), discards = made->flags & DISCARD;
-	char path[64], word[2] = {made->flags & SOLIDSTATE ? '0' : '1'};
-
-	if (discards)
-		flags |= SWAP_FLAG_DISCARD | DISCARD_PAGES;
-	snprintf(path, sizeof(path), "/sys/block/ram%u/queue/rotational", disk);
-	if (write_text(path, word))
-		die("cannot write %s", path);
-	if (file) {
-		/* A little more than the area, for the file system itself. */
-		command("mke2fs -b 4096 /dev/ram%u %u >/dev/null 2>&1", disk, made->pages * 4 + 4096);
-		command("mkdir -p /tmp/disk%u && mount -t ext2 /dev/ram%u /tmp/disk%u", disk, disk, disk);
-		snprintf(made->area, sizeof(made->area), "/tmp/disk%u/swap", disk);
-	} else {
-		snprintf(made->area, sizeof(made->area), "/dev/ram%u", disk);
-	}
-	command("swapctl make %s -s %" PRIu64 " %s", made->bad, made->pages * (uint64_t)PAGE_BYTES, made->area);
-	if (swapon(made->area, flags))
-		die("swapon %s: %s", made->area, strerror(errno));
-	/* The kernel takes the lowest number that is not in use. */
-	while (of_type[type] != NONE)
-		type++;
-	of_type[type] = disk;
-	made->type = type;
 	on++;
 	now_on++;
-	files += file;
-	rotating += word[0] == '1';
-	discarding += discards;
-}
-
-static void *leave(void *argument)
-{
-	struct device *leaving = argument;
-
-	/* It goes round until all slots are free; the others are not to wait for it. */
-	if (nice(19) == -1 && errno)
-		leaving->result = errno;
-	else
-		leaving->result = swapoff(leaving->area) ? errno : 0;
-	return NULL;
-}
-
-static void begin_to_go(const struct record *record)
-{
-	struct device *leaving = device(record);
-	cpu_set_t all;
-
-	CPU_ZERO(&all);
-	for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		CPU_SET(cpu, &all);
-	leaving->going = true;
-	if (pthread_create(&leaving->leaver, NULL, leave, leaving) ||
-	    pthread_setaffinity_np(leaving->leaver, sizeof(all), &all))
-		die("cannot start a thread: %s", strerror(errno));
-	do {
-		sched_yield();
-		ops[0] = ASK_ON(leaving->type);
-		nr_ops = 1;
-		ask();
-		nr_ops = 0;
-		if ((int64_t)ops[0] < 0)
-			die("%s does not know device %u", SCRIPT, leaving->type);
-	} while (ops[0]);
-}
-
-static int went(struct device *leaving)
-{
-	if (pthread_join(leaving->leaver, NULL))
-		die("cannot wait for a thread: %s", strerror(errno));
-	leaving->going = false;
-	return leaving->result;
-}
-
-static void go(const struct record *record)
-{
-	struct device *leaving = device(record);
-	int result = went(leaving);
-
-	if (result)
-		die("swapoff %s: %s", leaving->area, strerror(result));
-	of_type[leaving->type] = NONE;
-	leaving->type = NONE;
-	if (!(leaving->flags & BLKDEV))
-		command("umount /tmp/disk%u", record->type);
-	off++;
-	now_on--;
-}
-
-static void stay(struct device *leaving)
-{
-	int result;
-
-	/* Until it is in the kernel a signal would only interrupt what is before: but begin_to_go() has seen it there.
-	 */
-	pthread_kill(leaving->leaver, SIGUSR1);
-	result = went(leaving);
-	if (result != EINTR)
-		die("swapoff %s was to be interrupted, and ended with: %s", leaving->area, strerror(result));
-	given_up++;
-}
-
-static void interrupted(int signal)
-{
-	(void)signal;
+	files += !(flags & BLKDEV);
+	rotating += !(flags & SOLIDSTATE);
+	discarding += !!(flags & DISCARD);
 }
 
 static void carry_out(const struct record *record)
@@ -434,33 +249,37 @@ static void carry_out(const struct record *record)
 		mark_bad(record);
 		break;
 	case SWAPON:
-		if (device(record)->going)
-			stay(device(record));
-		else
+		if (device_of(record)->going) {
+			stay(record);
+			given_up++;
+		} else {
 			come(record);
+			count_swapon(device_of(record)->flags);
+		}
 		break;
 	case SWAPOFF_BEGIN:
 		begin_to_go(record);
 		break;
 	case SWAPOFF:
 		go(record);
+		off++;
+		now_on--;
 		break;
 	default:
-		die("record %zu: a running kernel cannot be asked for operation %u", (size_t)(record - records),
-		    record->op);
+		die_of_record(record, "a running kernel cannot be asked for this operation");
 	}
 }
 
 /* Maps a trace; returns its records, and how many there are. */
 static const struct record *map(const char *path, size_t *nr)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open_or_die(path, O_RDONLY);
 	struct stat status;
 	const char *text;
 	uint32_t header;
 
-	if (fd < 0 || fstat(fd, &status))
-		die("cannot open %s: %s", path, strerror(errno));
+	if (fstat(fd, &status))
+		die("cannot read %s: %s", path, strerror(errno));
 	text = status.st_size < 16 ? MAP_FAILED : mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (text == MAP_FAILED || memcmp(text, "HWSWAPTR", 8))
 		die("%s is not a trace", path);
@@ -481,35 +300,19 @@ static void print_orders(const char *name, const uint64_t *by_order)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = {.sa_handler = interrupted};
 	size_t nr;
 
 	if (argc != 2)
 		die("usage: swapscript TRACE");
 	records = map(argv[1], &nr);
-	script = open(SCRIPT, O_RDWR | O_CLOEXEC);
-	if (script < 0)
-		die("cannot open " SCRIPT ": %s", strerror(errno));
-	/* Not SA_RESTART: swapoff has to end. */
-	sigaction(SIGUSR1, &action, NULL);
-	for (unsigned i = 0; i < DEVICES; i++)
-		of_type[i] = devices[i].type = NONE;
-
+	script = open_or_die(SCRIPT, O_RDWR);
+	devices_begin();
 	for (const struct record *record = records; record < records + nr; record++)
 		carry_out(record);
 	flush();
-	/* What is still in use is freed with the file; a swapoff under way comes to its end then. */
+	/* What is still in use is freed with the file. */
 	close(script);
-	for (unsigned i = 0; i < DEVICES; i++) {
-		struct device *left = &devices[i];
-
-		if (left->type == NONE)
-			continue;
-		if (left->going ? went(left) : swapoff(left->area))
-			die("swapoff %s at the end: %s", left->area, strerror(left->going ? left->result : errno));
-		if (!(left->flags & BLKDEV))
-			command("umount /tmp/disk%u", i);
-	}
+	devices_end();
 	printf("{\"records\": %zu, ", nr);
 	print_orders("allocated", allocations);
 	print_orders("failed", failures);

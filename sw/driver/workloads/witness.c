@@ -46,20 +46,18 @@ static void arena_make(unsigned order, size_t entries)
 {
 	struct arena *arena = &arenas[order];
 	size_t size;
-	char *found;
 
 	arena->entries = entries;
 	arena->stride = order ? 2 * PAGE_BYTES << order : PAGE_BYTES;
 	arena->left = calloc(entries, sizeof(*arena->left));
-	size = entries * arena->stride + HUGE_BYTES;
-	found = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!arena->left || found == MAP_FAILED)
-		die("no room for %zu folios of order %u: %s", entries, order, strerror(errno));
-	arena->base = (char *)(((uintptr_t)found + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
+	if (!arena->left)
+		die("no memory for %zu folios of order %u", entries, order);
+	size = entries * arena->stride;
+	arena->base = map_pages(size, HUGE_BYTES, PROT_NONE);
 	if (order)
 		return;
 	/* Single pages need no holes, but must not be parts of a larger folio. */
-	if (mprotect(found, size, PROT_READ | PROT_WRITE) || madvise(found, size, MADV_NOHUGEPAGE))
+	if (mprotect(arena->base, size, PROT_READ | PROT_WRITE) || madvise(arena->base, size, MADV_NOHUGEPAGE))
 		die("cannot prepare the single pages: %s", strerror(errno));
 }
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of hwswap_softgrants share; softgrants.c says what it is. */
+#ifndef HWSWAP_SOFTGRANTS_H
+#define HWSWAP_SOFTGRANTS_H
+
+#include <linux/bits.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/swap_grants.h>
+
+#define SLOTS	  512
+#define WORDS	  (SLOTS / 64)
+#define ORDERS	  SWAP_GRANTS_ORDERS
+#define TOP_ORDER (ORDERS - 1)
+#define MAX_TYPES 32
+#define NOBODY	  U16_MAX
+#define NONE	  U32_MAX
+
+static_assert(IS_ENABLED(CONFIG_64BIT));
+
+/* In the order of lies[], softgrants.c. */
+enum lie {
+	HONEST,
+	MISALIGNED,
+	ORDER,
+	TAKEN,
+	DEVICE,
+	PRIORITY,
+	EPOCH,
+	FOREIGN,
+	NOISE,
+	PHASE,
+	FULL,
+};
+
+enum placement { INDEXED, OPEN };
+
+/* What the engine keeps of a cluster, and the number of the ring that it is granted to. */
+struct summary {
+	u8 order, list, epoch;
+	s8 run; /* largest order with an aligned free run; -1: none */
+	u16 owner;
+};
+
+struct swapdev {
+	struct swap_grants_device is;
+	bool known, live, recalling;
+	u64 turn; /* when it was chosen last */
+};
+
+/* All of it is one engine's; whoever has it run holds soft_mutex. */
+extern struct swap_grants_map soft_map;
+extern struct summary *soft_summaries;
+extern struct swapdev soft_devices[MAX_TYPES];
+extern unsigned int soft_unsettled, soft_log2;
+extern u64 soft_turns, soft_granted, soft_recalls;
+extern int soft_lie, soft_placement;
+extern bool soft_sparing;
+
+/* softgrants_scan.c */
+void soft_scan(void);
+void soft_look_again(u32 cluster, u64 *used);
+bool soft_kept_right(u32 cluster);
+u64 soft_free_units(const u64 *used, unsigned int order, unsigned int slot);
+
+/* Slots that an entry of an order covers. */
+static inline unsigned int soft_span(unsigned int order)
+{
+	return min_t(unsigned int, SLOTS, 64U << order);
+}
+
+/* softgrants_place.c */
+bool soft_serves(const struct swapdev *d, unsigned int order);
+bool soft_usable(const struct swapdev *d, u32 cluster, unsigned int order);
+struct swapdev *soft_device_of(u32 cluster);
+u32 soft_choose(unsigned int order, bool alone);
+u32 soft_no_run(void);
+
+/* softgrants_lie.c */
+void soft_spoil(u64 *mask, u64 *place, const struct swapdev *d, unsigned int order);
+
+/* softgrants_rings.c */
+int soft_rings_alloc(void);
+void soft_rings_free(void);
+void soft_rings_serve(void);
+void soft_rings_leave(u32 base, u32 clusters);
+void soft_rings_recall(void);
+
+#endif /* HWSWAP_SOFTGRANTS_H */
