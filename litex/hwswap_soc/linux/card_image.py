@@ -251,6 +251,6 @@ def run(options: argparse.Namespace) -> int:
     held = options.output.stat()
     print(
         f"card_image: {options.output} has {held.st_size // MIB} MiB, {held.st_blocks * 512 // MIB} of them on disk; "
-        "'make card-write DEVICE=/dev/...' writes it to a card"
+        "'dd' writes it to a card (docs/soc.md)"
     )
     return 0
