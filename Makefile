@@ -342,19 +342,6 @@ linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux 
 	@$(ENV) python -m hwswap soc card make --files build/linux-$(or $(BOARD),ecpix5) \
 		--output build/linux-$(or $(BOARD),ecpix5)/card.img
 
-# It asks before it overwrites anything, YES=1 does not; what is mounted or not removable it refuses.
-card-write: setup ## write that card's image to DEVICE=/dev/sdX; [BOARD=ecpix5] [YES=1]
-	@$(if $(DEVICE),,echo "make card-write: say DEVICE=, the card's; 'lsblk' lists what there is" >&2; exit 1)
-	@$(ENV) python -m hwswap soc card write build/linux-$(or $(BOARD),ecpix5)/card.img $(DEVICE) $(if $(YES),--yes)
-
-# Of what was built: `make bitstream`, and `make linux-card` for those with a Rocket CPU, come before.
-release: setup ## an archive a board for those without FPGA tools: build/release; [BOARD= CPU=] [VERSION=]
-	@$(ENV) python -m hwswap soc release make $(if $(BOARD),--board $(BOARD)) $(if $(CPU),--cpu $(CPU)) \
-		$(if $(VERSION),--version $(VERSION))
-
-release-check: setup ## look at ARCHIVE=file, or at all in build/release
-	@$(ENV) python -m hwswap soc release check $(or $(ARCHIVE),build/release/*.tar.xz)
-
 prune: ## remove what was not used for DAYS=30 from the cache; GIB=n: the oldest until it has no more than that
 	@sim/setup/prune $(if $(GIB),--gib $(GIB),--days $(or $(DAYS),30))
 

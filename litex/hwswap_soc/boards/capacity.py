@@ -48,18 +48,8 @@ def allowed(limit: str) -> dict[str, int]:
     return {unit: int(CAPACITY[unit] * percent.get(unit, 100) / 100) for unit in UNITS}
 
 
-def excess(used: dict[str, int], most: dict[str, int]) -> dict[str, int]:
-    """By how much each unit of which there is too much is over.
-
-    Args:
-        used: by unit.
-        most: result of `allowed`.
-    """
-    return {unit: used[unit] - most[unit] for unit in UNITS if used[unit] > most[unit]}
-
-
 def refusal(what: str, used: dict[str, int], engine: EngineInfo, limit: str) -> str | None:
-    """One sentence that says what does not fit and what to do; None when all fits.
+    """Return one sentence that says what does not fit and what to do; None when all fits.
 
     Args:
         what: board and CPU, for people.
@@ -68,26 +58,22 @@ def refusal(what: str, used: dict[str, int], engine: EngineInfo, limit: str) -> 
         limit: as for `allowed`.
     """
     most = allowed(limit)
-    over = excess(used, most)
+    over = [unit for unit in UNITS if used[unit] > most[unit]]
     if not over:
         return None
-    parts = []
-    for unit, number in over.items():
-        share = (
-            f"{most[unit]:,} of the part's {CAPACITY[unit]:,}" if most[unit] != CAPACITY[unit] else f"{most[unit]:,}"
-        )
-        parts.append(f"{used[unit]:,} {_NAMES[unit]} where {share} may be used, {number:,} too many")
-    cures = []
-    if "BRAM" in over:
-        cures.append(f"fewer clusters (SOC_CLUSTERS=, now {engine.clusters})")
-    if over.keys() - {"DSP"}:
-        if not engine.without:
-            cures.append(f"an engine with less in it (PROFILE=, now {engine.profile})")
+    parts = [
+        f"{used[unit]:,} {_NAMES[unit]} where {most[unit]:,} of the part's {CAPACITY[unit]:,} may be used, "
+        f"{used[unit] - most[unit]:,} too many"
+        for unit in over
+    ]
+    cures = [f"fewer clusters (SOC_CLUSTERS=, now {engine.clusters})"] if "BRAM" in over else []
+    if over != ["DSP"]:
+        cures.append(f"an engine with less in it (PROFILE=, now {engine.profile})")
         cures.append(f"fewer devices (SOC_DEVICES=, now {engine.devices})")
     if "DSP" in over:
         cures.append("another CPU (CPU=)")
-    if limit == "routable" and not excess(used, allowed("part")):
-        cures.append("LIMIT=part to try all the same")
+    if limit == "routable":
+        cures.append("LIMIT=part to fill the part")
     return f"{what} does not fit: {'; '.join(parts)}: choose {', or '.join(cures)}."
 
 
@@ -118,41 +104,19 @@ def record(netlist: Path, folder: Path = SIZES) -> Path:
     return path
 
 
-def _recorded(board: str, name: str, folder: Path) -> dict:
-    """What was recorded of a board and CPU."""
+def expected(board: str, name: str, rtl: Path, folder: Path = SIZES) -> tuple[dict[str, int], bool]:
+    """Return what a SoC will take, by unit, and whether the record is of another engine than that in `rtl`."""
     path = folder / f"{board}-{name}.json"
     try:
-        return json.loads(path.read_text())
+        found = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: run 'make sizes', which synthesises all boards") from error
-
-
-def expected(board: str, name: str, rtl: Path, folder: Path = SIZES) -> tuple[dict[str, dict[str, int]], bool]:
-    """What a SoC will take with an engine that need not have been synthesised.
-
-    Args:
-        board: name of the board.
-        name: of the CPU.
-        rtl: folder with the engine's Verilog.
-        folder: what was recorded.
-
-    Returns:
-        Units by group, as `fmax_report.utilisation` has them; and whether the recorded figures are of another engine.
-    """
-    found = _recorded(board, name, folder)
     counts = found["utilisation"]
-    stale = found["rtl"] != engine_verilog.digest(rtl)
-    if not stale:
-        return counts, False
-    blocks = engine_verilog.block_rams(engine_verilog.read(rtl))
-    engine = [group for group in counts if group.startswith("engine")]
-    before = sum(counts[group]["BRAM"] for group in engine)
-    # Which of the engine's groups has which memory is not known: the first stands for all.
-    changed = {group: dict(units) for group, units in counts.items()}
-    for group in engine:
-        changed[group]["BRAM"] = blocks if group == engine[0] else 0
-    changed["total"]["BRAM"] += blocks - before
-    return changed, True
+    used = counts["total"]
+    if found["rtl"] == engine_verilog.digest(rtl):
+        return used, False
+    before = sum(units["BRAM"] for group, units in counts.items() if group.startswith("engine"))
+    return used | {"BRAM": used["BRAM"] - before + engine_verilog.block_rams(engine_verilog.read(rtl))}, True
 
 
 def check(
@@ -177,8 +141,7 @@ def check(
     for board, name in chosen:
         profile = profiles.chosen(board, name)
         rtl = folder / f"rtl-board-{profile}"
-        counts, stale = expected(board, name, rtl, sizes)
-        used = counts["total"]
+        used, stale = expected(board, name, rtl, sizes)
         shares = (f"{used[unit]:,} = {100 * used[unit] / CAPACITY[unit]:.0f} %" for unit in UNITS)
         age = "another engine (stale: run 'make sizes')" if stale else "this engine"
         table.add_row(board, name, profile, *shares, age)

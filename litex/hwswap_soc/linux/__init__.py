@@ -3,5 +3,5 @@
 
 For `boards`: `devicetree`, `linux_image` (OpenSBI, kernel and initramfs at their addresses), `card_image`. Commands of
 `hwswap soc`: `linux`, whose runs follow `linux_plan`, are judged by `linux_result` and shown by `linux_figures`;
-`linux_image`, `card_image` and `card_write`.
+`linux_image` and `card_image`.
 """

@@ -250,7 +250,7 @@ def run(options: argparse.Namespace) -> int:
     content |= {"ended_by": result.reason, "failures": failed} | made_of
     (output / "linux.json").write_text(json.dumps(content, indent=1) + "\n")
     view = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
-    view.print(shown.table("CPU cycles, mean over all calls (ratio to the first mode)", said))
+    view.print(shown.table("CPU cycles, median over all calls (ratio to the first mode)", said))
     for note in notes:
         view.print(f"- {note}", soft_wrap=True)
     if kept and not failed:

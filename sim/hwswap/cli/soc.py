@@ -73,7 +73,6 @@ def add_commands(commands: Commands) -> None:
     actions = group(commands, "soc", "the engine in a SoC: simulated, and in an FPGA")
     capacity = group(actions, "capacity", "whether SoCs fit into their FPGAs")
     card = group(actions, "card", "the SD card that a board boots Linux from")
-    release = group(actions, "release", "archives for those who have a board and no FPGA tools")
     synthesise = of_module("hwswap_soc.boards.capacity", about=SYNTHESISE, run="run_synthesise", arguments=None)
     size = of_module(
         "hwswap_soc.fpga.engine_fmax", output_folder, about=SIZE, run="run_size", arguments="add_size_arguments"
@@ -119,8 +118,5 @@ def add_commands(commands: Commands) -> None:
             of_module("hwswap_soc.linux.linux_image", output_folder),
         ),
         (card, "make", "make the image of a card", of_module("hwswap_soc.linux.card_image", output_file)),
-        (card, "write", "write an image to a card", of_module("hwswap_soc.linux.card_write")),
-        (release, "make", "make archives", of_module("hwswap_soc.boards.release", output_folder)),
-        (release, "check", "look at archives", of_module("hwswap_soc.boards.release_check")),
     ):
         command(under, name, text, fill)
