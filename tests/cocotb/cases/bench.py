@@ -14,7 +14,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 from hwswap.model.golden import Allocator
-from hwswap.model.grants import DeviceEntry
+from hwswap.model.grant_entries import DeviceEntry
 from hwswap.model.host_memory import Command
 from hwswap.stimulus import engine_state
 from hwswap.stimulus.script import DUMP, Script, Sizes

@@ -6,9 +6,9 @@ from functools import partial
 import cocotb
 import hwswap_map as m
 from cocotb.triggers import ClockCycles
+from hwswap.model.grant_entries import DeviceEntry, Lines, Placement
 from hwswap.model.grant_memory import GrantMemory
 from hwswap.model.grant_rules import orders_with_room
-from hwswap.model.grants import DeviceEntry, Lines, Placement
 from hwswap.model.marks import Arrays
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.steering import Host
