@@ -217,10 +217,6 @@ test-report: setup ## the report in a real browser
 test-setup: setup ## the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
 
-# Needs Debian's package clang, which the set-up does not bring; SECONDS=n (60). tests/readers runs without it.
-fuzz-readers: setup ## any bytes to the harness's readers, by libFuzzer with sanitizers: build/readers [SECONDS=60]
-	@$(MAKE) --no-print-directory -C tests/readers OUT=$(CURDIR)/build/readers fuzz $(if $(SECONDS),SECONDS=$(SECONDS))
-
 formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
 	@$(B) proof-rtl
 	@$(ENV) python -m hwswap formal $(PROOF) $(if $(SHORT),--short)

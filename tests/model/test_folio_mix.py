@@ -6,8 +6,9 @@ from collections import Counter
 import pytest
 from hwswap.experiments.folio_mix import DEFAULT_SIZES, Draw, Mix, swap_out
 from hwswap.model.golden import Allocator, Slots
+from hwswap.model.grant_entries import TOP_ORDER, Placement
 from hwswap.model.granted import GrantedAllocator
-from hwswap.model.grants import TOP_ORDER, Grants, Placement
+from hwswap.model.grants import Grants
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap_map import Status
 

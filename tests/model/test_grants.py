@@ -4,7 +4,8 @@
 import dataclasses
 
 import pytest
-from hwswap.model.grants import WRAP, DeviceEntry, Grant, Grants, Lines, Placement, free_units, ring_place, span, units
+from hwswap.model.grant_entries import WRAP, DeviceEntry, Grant, Lines, Placement, free_units, ring_place, span, units
+from hwswap.model.grants import Grants
 from hwswap.model.marks import Arrays, Scanner, Summary, Word, change, mark
 from hwswap.model.rows import ALL
 from hwswap.model.steering import Host

@@ -6,15 +6,14 @@ import random
 
 import pytest
 from hwswap.model import grant_rules
-from hwswap.model.grants import DeviceEntry, Grant, Grants, Lines, Placement
+from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement
 from hwswap.model.marks import Arrays, Scanner, Summary, Word
 from hwswap.model.rows import SLOTS
-from hwswap.model.steering import Host
 from hwswap.stimulus.grant_work import Work
-from hwswap_map import Flag
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from watched_grants import Checked, Watched, has_run, legal
 
 CPUS = 3
 BASES = {0: 0, 1: 61, 2: 70, 5: 128}
@@ -25,165 +24,13 @@ FLAGS = {2: {"file": True}, 5: {"rotating": True}}
 ORDERS = st.sampled_from((0, 0, 1, 2, 3, 4, 6, 8, 9))
 
 
-def slots_of(mask, order, slot):
-    """Return the slots of the units of a grant, one by one."""
-    return {slot + (i << order) + j for i in range(64) if mask >> i & 1 for j in range(1 << order)}
-
-
-def has_run(used, order):
-    size = 1 << order
-    return any(not used >> at & (1 << size) - 1 for at in range(0, SLOTS, size))
-
-
-def legal(entry, summary, order, placement):
-    """Tell, by the rules as they are written, whether a cluster may serve an order."""
-    if summary.word.epoch != entry.epoch or not entry.live or entry.rotating or (entry.file and order):
-        return False
-    if summary.run < order:
-        return False
-    if summary.word.list == Flag.FREE:
-        return True
-    if summary.word.list not in (Flag.NONFULL, Flag.FRAG) or order == 9:
-        return False
-    return order == 0 or placement is Placement.OPEN or summary.word.order == order
-
-
-def has_room(entry, summary):
-    """Tell, by the rules as they are written, whether the kernel finds a slot in a cluster."""
-    if summary.word.epoch != entry.epoch or not entry.live:
-        return False
-    return summary.run >= 0 and summary.word.list in (Flag.FREE, Flag.NONFULL, Flag.FRAG)
-
-
-class Watched(Grants):
-    """The builder of grants, with each of its choices and grants looked at."""
-
-    def __init__(self, *arguments):
-        """Begin to look."""
-        super().__init__(*arguments)
-        self.spared = 2  # the devices here have few clusters
-        self.time = 0
-        self.last = {}
-        self.copy = []
-
-    def set_device(self, entry):
-        """Take note of whose turn it is: a device that changes goes behind its equals."""
-        super().set_device(entry)
-        self.time += 1
-        self.last[entry.type] = self.time
-
-    def opens(self, entry, order, alone):
-        """Tell, by the rules as they are written, whether a ring may get a cluster off FREE."""
-        if not self.sparing:
-            return True
-        free = [
-            cluster
-            for cluster in range(entry.base, entry.base + entry.clusters)
-            if self.index.summaries[cluster].word == Word(0, Flag.FREE, entry.epoch) and cluster not in self.granted
-        ]
-        return alone and (order in (0, 9) or len(free) >= entry.clusters // 2)
-
-    def choose(self, order, alone=True):
-        """Compare a choice with the rules: priority, turn, and the kind of cluster."""
-        summaries = self.index.summaries
-        room = [
-            entry.priority
-            for entry in self.devices.values()
-            if entry.type not in self.recalling
-            and any(has_room(entry, summaries[c]) for c in range(entry.base, entry.base + entry.clusters))
-        ]
-        ready = {}
-        for entry in self.devices.values():
-            open_ = self.opens(entry, order, alone)
-            found = [
-                cluster
-                for cluster in range(entry.base, entry.base + entry.clusters)
-                if cluster not in self.granted
-                and legal(entry, self.index.summaries[cluster], order, self.placement)
-                and entry.type not in self.recalling
-                and (open_ or self.index.summaries[cluster].word.list != Flag.FREE)
-            ]
-            if found and entry.priority == max(room):
-                ready[entry.type] = found
-        cluster = super().choose(order, alone)
-        if not ready:
-            assert cluster is None
-            return None
-        type_ = self.type_of(cluster)
-        assert type_ == min(ready, key=self.last.__getitem__), "not the one whose turn it is"
-        self.time += 1
-        self.last[type_] = self.time
-        assert cluster in ready[type_]
-        words = {c: self.index.summaries[c].word for c in ready[type_]}
-        if self.placement is Placement.OPEN:
-            near = {c: 99 if word.list == Flag.FREE else abs(word.order - order) for c, word in words.items()}
-            assert near[cluster] == min(near.values())
-        else:
-            own = [c for c in words if words[c].list != Flag.FREE and words[c].order == order]
-            free = [c for c in words if words[c].list == Flag.FREE]
-            if self.sparing and order == 0:
-                others = {c: word.order for c, word in words.items() if word.order}
-                idle = [c for c, other in others.items() if self.index.summaries[c].run < other]
-                highest = [c for c, other in others.items() if other == max(others.values())]
-                assert cluster == min(own or idle or highest or free)
-            else:
-                assert cluster == min(own or free or words)
-        return cluster
-
-    def read(self, cluster):
-        """Keep what memory held when each word was read."""
-        self.copy = []
-        used = 0
-        steps = super().read(cluster)
-        while True:
-            try:
-                name = next(steps)
-            except StopIteration as end:
-                used = end.value
-                return used
-            self.copy.append(self.arrays.bitmap[cluster][len(self.copy)])
-            yield name
-
-    def build(self, cpu, order, alone=True):
-        """Look at a grant: whole units that were free, aligned, in bounds, where the order may go."""
-        grant = yield from super().build(cpu, order, alone)
-        if grant is not None:
-            entry = self.devices[grant.type]
-            assert entry.live
-            assert (grant.order, grant.epoch) == (order, entry.epoch)
-            assert grant.slot % min(512, 64 << order) == 0
-            assert 0 < grant.mask < 1 << (min(512, 64 << order) >> order)
-            slots = slots_of(grant.mask, order, grant.slot)
-            assert max(slots) < entry.clusters * SLOTS
-            assert {slot // SLOTS for slot in slots} == {grant.slot // SLOTS}
-            used = sum(word << 64 * i for i, word in enumerate(self.copy))
-            assert not any(used >> slot % SLOTS & 1 for slot in slots), "was not free when it was read"
-            cluster = entry.base + grant.slot // SLOTS
-            assert self.granted[cluster] == (cpu, order)
-            assert legal(entry, self.index.summaries[cluster], order, self.placement)
-        return grant
-
-
-class Checked(Host):
-    """The kernel, with each of its allocations looked at."""
-
-    def commit(self, device, number, slot, order, marked):
-        """See whether an order may go where it goes."""
-        cluster = device.clusters[number]
-        assert cluster.locked
-        assert self.devices[device.entry.type] is device
-        assert cluster.list in (Flag.FREE, Flag.NONFULL, Flag.FRAG)
-        if cluster.list != Flag.FREE and self.placement is Placement.INDEXED:
-            assert order in (0, cluster.order)
-        assert cluster.list == Flag.FREE or order < 9
-        return super().commit(device, number, slot, order, marked)
-
-
 class Machine(RuleBasedStateMachine):
     """Kernel and engine, interleaved."""
 
     placement = Placement.INDEXED
     sparing = False
+    lying = False
+    """What is in the rings is not the builder's alone, so that nothing holds of it."""
 
     @initialize(stash=st.integers(0, 3), types=st.sets(st.sampled_from(sorted(BASES)), min_size=1))
     def begin(self, stash, types):
@@ -358,7 +205,8 @@ class Machine(RuleBasedStateMachine):
                 for cluster in range(device.entry.base, device.entry.base + device.entry.clusters)
             )
             assert self.lines.no_run >> order & 1 == (not found)
-        self.all_entries_are_there()
+        if not self.lying:
+            grant_rules.all_entries_are_there(self.lines, self.tails)
 
     def one_round(self):
         """Let the scan finish its round."""
@@ -387,26 +235,19 @@ class Machine(RuleBasedStateMachine):
 
     def offered(self, type_=None):
         """Return the grants that a CPU has not popped and would not skip, with their rings."""
-        return grant_rules.offered(self.lines, self.tails, type_)
-
-    def all_entries_are_there(self):
-        """See whether a CPU finds each entry that was written."""
-        grant_rules.all_entries_are_there(self.lines, self.tails)
+        return [] if self.lying else grant_rules.offered(self.lines, self.tails, type_)
 
     def nothing_is_offered_of(self, type_):
         """See whether a device is neither granted nor on offer."""
-        assert not any(self.grants.type_of(cluster) == type_ for cluster in self.grants.granted)
-        assert not self.offered(type_)
-
-    def nothing_is_granted_twice(self):
-        """See that each slot is in one grant or mask, and each cluster one owner's."""
-        grant_rules.granted_once(self.lines, self.tails, self.host)
+        if not self.lying:
+            assert not any(self.grants.type_of(cluster) == type_ for cluster in self.grants.granted)
+            assert not self.offered(type_)
 
     @invariant()
-    def holds(self):
-        """Check this behind each rule."""
-        if hasattr(self, "grants"):
-            self.nothing_is_granted_twice()
+    def nothing_is_granted_twice(self):
+        """See that each slot is in one grant or mask, and each cluster one owner's: after each rule, too."""
+        if hasattr(self, "grants") and not self.lying:
+            grant_rules.granted_once(self.lines, self.tails, self.host)
 
 
 class SparingMachine(Machine):
@@ -423,6 +264,8 @@ class OpenMachine(Machine):
 
 class LyingMachine(Machine):
     """The same, with an engine that may put anything into its rings: what is allocated is right all the same."""
+
+    lying = True
 
     @rule(
         cpu=st.integers(0, CPUS - 1),
@@ -441,21 +284,6 @@ class LyingMachine(Machine):
         words = Grant(mask, slot, type_, told, (self.epoch - (not late)) % 256, valid or late > 0).pack(index)
         for which, word in enumerate(words):
             self.lines.store(cpu, order, index, which, word)
-
-    # What is in the rings is the engine's no more.
-
-    def all_entries_are_there(self):
-        """Say nothing."""
-
-    def nothing_is_granted_twice(self):
-        """Say nothing."""
-
-    def nothing_is_offered_of(self, type_):
-        """Say nothing."""
-
-    def offered(self, type_=None):
-        """Say nothing."""
-        return []
 
 
 for machine, examples in ((Machine, 40), (SparingMachine, 25), (OpenMachine, 25), (LyingMachine, 40)):

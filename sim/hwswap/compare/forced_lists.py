@@ -12,27 +12,18 @@ from hwswap.model.clusters import Cluster, Device, Slots
 from hwswap.model.follower import Follower, Mismatch
 from hwswap.model.rows import SLOTS
 from hwswap.model.search import Search_
-from hwswap.model.steps import (
-    Operation,
-    ReclaimFull,
-)
+from hwswap.model.steps import Operation, ReclaimFull
 from hwswap.traces.records import NO_CLUSTER, Record
 from hwswap.traces.trace import Trace
 
+# Causes for which a step follows the trace.
 SKIPPED = "a cluster's lock was taken"
-
 SLEPT_FOR_TABLE = "slept for a table"
-
 WITHOUT_TABLE = "no memory for a table"
-
 RECLAIMED_SLOTS = "a scan stopped to reclaim"
-
 RECLAIMED_CLUSTER = "a full cluster was reclaimed"
-
 OTHER_MOMENT = "half used was asked at another moment"
-
 LATE = "write permission went meanwhile"
-
 GONE = "the remembered device was going"
 
 

@@ -17,9 +17,10 @@ from hwswap.experiments.comparison import Result, Row
 from hwswap.experiments.folio_mix import Folios, Mix, swap_out
 from hwswap.experiments.kernels import LINUX_6_12, LINUX_7_3, Kernel
 from hwswap.guest.qemu import GuestError, Machine
-from hwswap.model import grants
+from hwswap.model import grant_entries
 from hwswap.model.golden import Allocator
 from hwswap.model.granted import GrantedAllocator
+from hwswap.model.grants import Grants
 from hwswap.model.policy import Placement, Policy, Scan
 from hwswap.model.rows import SLOTS
 from hwswap.project import printed
@@ -164,7 +165,7 @@ def modelled(load: Load, swap_mb: int, seed: int) -> Iterator[Run]:
     granted = GrantedAllocator(
         1,
         swap_mb * PAGES_A_MB // SLOTS,
-        lambda arrays, lines: grants.Grants(arrays, lines, grants.Placement.OPEN),
+        lambda arrays, lines: Grants(arrays, lines, grant_entries.Placement.OPEN),
     )
 
     def engine(number: int) -> None:

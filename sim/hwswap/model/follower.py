@@ -41,14 +41,6 @@ class Follower(Allocator):
     def make_available(self, device: Device) -> None:
         """Leave the available list alone: the trace says when it changes."""
 
-    def join(self, device: Device) -> None:
-        """Put a device behind its equals now, full or not."""
-        if device not in self.available:
-            at = 0
-            while at < len(self.available) and self.available[at].priority >= device.priority:
-                at += 1
-            self.available.insert(at, device)
-
     def requeue(self, device: Device) -> None:
         """Move a device behind its equals."""
         self.available.remove(device)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import hwswap_map as m
 
-from hwswap.model.grants import ENTRY, Lines
+from hwswap.model.grant_entries import ENTRY, Lines
 from hwswap.model.marks import WORDS, Arrays
 from hwswap.model.rows import ORDERS
 

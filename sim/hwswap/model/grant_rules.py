@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from hwswap_map import Flag
 
-from hwswap.model.grants import DeviceEntry, Grant, Lines, Placement
+from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement
 from hwswap.model.marks import Word
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.steering import Host, fit
@@ -57,8 +57,8 @@ def granted_once(lines: Lines, tails: Mapping[Ring, int], host: Host) -> None:
     parts = [(owner, grant.type, grant.slot, grant.mask) for owner, grant in offered(lines, tails)]
     parts += [
         ((cpu, order), held.type, held.slot, held.mask)
-        for cpu, per_cpu in enumerate(host.cpus)
-        for order, held in per_cpu.masks.items()
+        for cpu, masks in enumerate(host.masks)
+        for order, held in masks.items()
     ]
     owners: dict[tuple[int, int], Ring] = {}
     taken: dict[tuple[int, int], int] = {}

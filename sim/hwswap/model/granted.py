@@ -6,16 +6,15 @@ The golden model is the allocator, the specification of grants (grants.py) the e
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from hwswap_map import Flag, Status
 
 from hwswap.model.clusters import Cluster, Device, Slots
 from hwswap.model.golden import Allocator
-from hwswap.model.grants import LISTED, DeviceEntry, Grant, Grants, Lines, Placement
+from hwswap.model.grant_entries import LISTED, DeviceEntry, Grant, Lines, Placement
+from hwswap.model.grants import Grants
 from hwswap.model.marks import Arrays, Scanner, Word, change, mark
 from hwswap.model.rows import SLOTS
-from hwswap.model.search import Search_
 from hwswap.model.steps import Operation
 
 TURNS = 128
@@ -108,16 +107,6 @@ class GrantedAllocator(Allocator):
             if self.failed % TURNS:
                 return None
         return found or self.tell(self.finish(self.alloc_slow(operation)))
-
-    def finish(self, search: Search_) -> Slots | None:
-        """Do a search to its end."""
-        answer: Any = None
-        while True:
-            try:
-                answer = self.perform(search.send(answer))
-            except StopIteration as end:
-                found: Slots | None = end.value
-                return found
 
     def granted(self, operation: Operation) -> Slots | None:
         """Take the next place of a grant, if there is one and it is any good."""

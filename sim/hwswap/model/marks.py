@@ -175,7 +175,6 @@ class Scanner:
         """Begin before the first group."""
         self.arrays = arrays
         self.index = index
-        self.rounds = 0
 
     def steps(self) -> Iterator[str]:
         """Go round for ever; each step is one access to memory and its answer.
@@ -190,7 +189,6 @@ class Scanner:
                 for group, marked in enumerate(groups, first):
                     if marked:
                         yield from self.one_group(group)
-            self.rounds += 1
             yield "round"
 
     def one_group(self, group: int) -> Iterator[str]:

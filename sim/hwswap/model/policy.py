@@ -92,10 +92,6 @@ class Policy:
         return " ".join(word.lower().replace("_", "-") for word in words)
 
 
-LINUX = Policy()
-"""Linux 7.3."""
-
-
 class Trunks:
     """The generator of random trunks: Marsaglia's xorshift with 32 bits, shifts 13, 17, 5."""
 

@@ -49,14 +49,16 @@ class Search(State):
 
     def alloc(self, cpu: int, order: int) -> Slots | None:
         """ALLOC: 2^order slots for a CPU, first where it left off, then anywhere (`folio_alloc_swap`)."""
-        search = self.allocation(Operation(cpu, order))
+        return self.finish(self.allocation(Operation(cpu, order)))
+
+    def finish(self, search: Search_) -> Slots | None:
+        """Do a search to its end."""
         answer: Any = None
         while True:
             try:
-                step = search.send(answer)
+                answer = self.perform(search.send(answer))
             except StopIteration as end:
                 return end.value
-            answer = self.perform(step)
 
     def perform(self, step: Step) -> Any:
         """Answer a step as if nobody else were there and the host had nothing to add."""
@@ -304,7 +306,7 @@ class Search(State):
             if slot >= 0 and device.writeok:  # __swap_cluster_alloc_entries refuses without SWP_WRITEOK
                 if not cluster.count:
                     cluster.order = op.order
-                self.take(cluster, BLOCK[op.order] << slot)
+                cluster.used |= BLOCK[op.order] << slot
                 cluster.count += nr
                 self.add_usage(device, nr)
                 offset = cluster.index * SLOTS + slot

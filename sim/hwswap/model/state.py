@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the golden model decides about: devices, their lists, each CPU's place; and all operations but the search."""
 
+import bisect
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -139,12 +140,13 @@ class State:
 
     def make_available(self, device: Device) -> None:
         """Put a device that is not full behind its equals (`add_to_avail_list`, `plist_add`)."""
-        if device in self.available or device.used == device.total:
-            return
-        at = 0
-        while at < len(self.available) and self.available[at].priority >= device.priority:
-            at += 1
-        self.available.insert(at, device)
+        if device.used != device.total:
+            self.join(device)
+
+    def join(self, device: Device) -> None:
+        """Put a device behind its equals, full or not, unless it is on the list."""
+        if device not in self.available:
+            bisect.insort(self.available, device, key=lambda other: -other.priority)
 
     def requeue(self, device: Device) -> None:
         """Move a device behind its equals (`plist_requeue`)."""
@@ -227,10 +229,6 @@ class State:
         if cluster.flag not in (Flag.NONE, Flag.NONFULL, Flag.FRAG) or cluster.bare:
             return False
         return order == 0 or cluster.count == 0 or cluster.order == order
-
-    def take(self, cluster: Cluster, mask: int) -> None:
-        """Mark slots used; a place for subclasses to take note."""
-        cluster.used |= mask
 
     def hint_of(self, cpu: int, order: int) -> NextOffset:
         """Return where a CPU goes on with an order (policy HINT: SHARED is CPU 0's)."""

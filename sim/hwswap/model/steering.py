@@ -10,13 +10,13 @@ Each store, each load of a ring, and each wait for a lock is a step of its own. 
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hwswap_map import Flag
 
 from hwswap.model.clusters import Slots
-from hwswap.model.grants import LISTED, TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement, span, units
+from hwswap.model.grant_entries import LISTED, TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement, span, units
 from hwswap.model.marks import Arrays, Word, change, mark
 from hwswap.model.rows import ALL, BLOCK, SLOTS, first_fit, run
 
@@ -57,20 +57,12 @@ class HostDevice:
 
 @dataclass
 class Mask:
-    """What a CPU holds of a grant: `mask` of units left, the device's number, first slot, global cluster, epoch."""
+    """What a CPU holds of a grant: `mask` of units left, the device's number, first slot, global cluster."""
 
     mask: int
     type: int
     slot: int
     cluster: int
-    epoch: int
-
-
-@dataclass
-class PerCpu:
-    """What a CPU has: a mask an order."""
-
-    masks: dict[int, Mask] = field(default_factory=dict)
 
 
 class Host:
@@ -90,7 +82,7 @@ class Host:
         self.placement = placement
         self.stash = stash
         self.devices: dict[int, HostDevice] = {}
-        self.cpus = [PerCpu() for _ in range(lines.cpus)]
+        self.masks: list[dict[int, Mask]] = [{} for _ in range(lines.cpus)]  # by CPU, then by order
         self.counts: Counter[str] = Counter()
 
     # Devices. The engine's table of devices is the caller's to set: before the marks of swapon, behind swapoff's flag.
@@ -115,8 +107,8 @@ class Host:
         Yields:
             After each store.
         """
-        for number, cpu in enumerate(self.cpus):
-            for order in [order for order, held in cpu.masks.items() if which(number, held)]:
+        for number, masks in enumerate(self.masks):
+            for order in [order for order, held in masks.items() if which(number, held)]:
                 yield from self.used_up(number, order)
 
     def cpu_gone(self, cpu: int) -> Iterator[str]:
@@ -137,7 +129,7 @@ class Host:
 
     def used_up(self, cpu: int, order: int) -> Iterator[str]:
         """Let go of a mask: what was taken out of it was stored, and is marked now, at once."""
-        held = self.cpus[cpu].masks.pop(order)
+        held = self.masks[cpu].pop(order)
         yield from mark(self.arrays, held.cluster)
 
     # Allocate and free
@@ -157,7 +149,7 @@ class Host:
             if found is not None:
                 return found
             # The grant was of no use: what it says beyond is no better.
-            if order in self.cpus[cpu].masks:
+            if order in self.masks[cpu]:
                 yield from self.used_up(cpu, order)
         elif order and self.lines.no_run >> order & 1:
             self.counts["no run"] += 1
@@ -184,7 +176,7 @@ class Host:
 
     def steer(self, cpu: int, order: int) -> Generator[str, Any, Slots | None]:
         """Take the next unit of the CPU's mask, or of the next grant; None where there is none."""
-        held = self.cpus[cpu].masks.get(order)
+        held = self.masks[cpu].get(order)
         if held is not None and not held.mask:
             yield from self.used_up(cpu, order)
             held = None
@@ -192,7 +184,7 @@ class Host:
             held = yield from self.pop(cpu, order)
             if held is None:
                 return None
-            self.cpus[cpu].masks[order] = held
+            self.masks[cpu][order] = held
         unit = (held.mask & -held.mask).bit_length() - 1
         held.mask &= held.mask - 1
         return Slots(held.type, held.slot + (unit << order))
@@ -220,7 +212,7 @@ class Host:
             if why is None:
                 cluster = self.devices[grant.type].entry.base + grant.slot // SLOTS
                 mask = grant.mask & (1 << units(order)) - 1
-                return Mask(mask, grant.type, grant.slot, cluster, grant.epoch)
+                return Mask(mask, grant.type, grant.slot, cluster)
         self.lines.want[cpu] |= 1 << order
         yield "WANT"
         return None

@@ -216,9 +216,7 @@ class Tables:
 
     def fill(self, command: Command) -> Answer:
         """TABLE_FILL: a folio comes into the swap cache (`__swap_cache_do_add_folio`)."""
-        return self.change(
-            command, lambda _, word: bool(kinds_of(command) >> kind_of(word) & 1), self.filled(command.arg1)
-        )
+        return self.change(command, self.of_kinds(command), lambda word: with_pfn(word, command.arg1))
 
     def clear(self, command: Command) -> Answer:
         """TABLE_CLEAR: a folio leaves the swap cache (`__swap_cache_do_del_folio`), or slots get free.
@@ -228,37 +226,32 @@ class Tables:
         shadow = command.arg1
         if shadow and not shadow & 1:
             return Answer(Status.BAD_RANGE)
-        return self.change(
-            command,
-            lambda _, word: bool(kinds_of(command) >> kind_of(word) & 1),
-            lambda _, word: with_shadow(word, shadow) if shadow else 0,
-        )
+        return self.change(command, self.of_kinds(command), lambda word: with_shadow(word, shadow) if shadow else 0)
 
     def replace(self, command: Command) -> Answer:
         """TABLE_REPLACE: another folio takes a folio's place in the swap cache (`__swap_cache_replace_folio`)."""
 
-        def expected(_: int, word: int) -> bool:
+        def expected(word: int) -> bool:
             cached = kind_of(word) in (TableKind.CACHED, TableKind.UNUSED)
             return cached and pfn_of(word) == command.arg2 & PFN_MASK
 
-        return self.change(command, expected, self.filled(command.arg1), bitmap=False)
+        return self.change(command, expected, lambda word: with_pfn(word, command.arg1), bitmap=False)
 
     @staticmethod
-    def filled(pfn: int) -> Callable[[int, int], int]:
-        """Return what makes the words of a range those of a folio: all hold the number of its first page."""
-        return lambda _, word: with_pfn(word, pfn)
+    def of_kinds(command: Command) -> Callable[[int], bool]:
+        """Return the test whether a word is of the kinds that ARG0 names."""
+        return lambda word: bool(kinds_of(command) >> kind_of(word) & 1)
 
     def change(
         self,
         command: Command,
-        expected: Callable[[int, int], bool],
-        becomes: Callable[[int, int], int],
+        expected: Callable[[int], bool],
+        becomes: Callable[[int], int],
         bitmap: bool = True,
     ) -> Answer:
         """Read a range, and write all words of it anew if each is as expected, else none.
 
-        Both functions get the number of a slot in the range and its word. `bitmap`: ARG2 says where one of the slots
-        goes that are not as expected.
+        `bitmap`: ARG2 says where one of the slots goes that are not as expected.
         """
         offset = slot_of(command)
         if not self.inside(command.type, offset, command.nr) or (bitmap and command.arg2 % LINE):
@@ -268,12 +261,12 @@ class Tables:
         if address is None:
             return Answer(Status.NO_TABLE)
         words = self.words(command.type, cluster, slot, command.nr)
-        wrong = sum(1 << slot + i for i, word in enumerate(words) if not expected(i, word))
+        wrong = sum(1 << slot + i for i, word in enumerate(words) if not expected(word))
         if bitmap and command.arg2:
             self.put_bitmap(command.arg2, wrong)
         if wrong:
             return Answer(Status.UNEXPECTED, cluster * SLOTS + lowest(wrong))
-        self.put(address + WORD_BYTES * slot, [becomes(i, word) for i, word in enumerate(words)])
+        self.put(address + WORD_BYTES * slot, list(map(becomes, words)))
         return Answer(Status.OK, words[0])
 
 

@@ -15,8 +15,9 @@ from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator
 from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.stimulus.kernel_discards import KernelDiscards
 from hwswap.traces import trace
+from hwswap.traces.phases import LARGE, SINGLE
 from hwswap.traces.records import Op, Record
-from hwswap.traces.stream import LARGE, SINGLE, Shape, Stream, header
+from hwswap.traces.stream import Shape, Stream, header
 from hwswap.traces.trace import Trace, complete
 
 CPUS = 8

@@ -12,8 +12,9 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import ClockCycles, FallingEdge
+from hwswap.model.grant_entries import DeviceEntry, Lines, Placement, ring_place
 from hwswap.model.grant_rules import all_entries_are_there, orders_with_room
-from hwswap.model.grants import DeviceEntry, Grants, Lines, Placement, ring_place
+from hwswap.model.grants import Grants
 from hwswap.model.marks import Arrays, Scanner, Summary, Word, change, mark
 from hwswap.model.rows import ALL, ORDERS, SLOTS
 from hwswap.model.steering import Host, fit

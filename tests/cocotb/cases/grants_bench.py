@@ -14,8 +14,8 @@ import cocotb
 import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement, ring_place
 from hwswap.model.grant_memory import GrantMemory
-from hwswap.model.grants import DeviceEntry, Grant, Lines, Placement, ring_place
 from hwswap.model.marks import WORDS, Arrays
 from hwswap.model.rows import runs
 

@@ -3,8 +3,8 @@
 
 from collections import defaultdict
 
+from hwswap.model.grant_entries import ENTRY, DeviceEntry, Grant, free_units, ring_place, span
 from hwswap.model.grant_rules import Ring, granted_once, may_serve, offered
-from hwswap.model.grants import ENTRY, DeviceEntry, Grant, free_units, ring_place, span
 from hwswap.model.marks import WORDS, Word
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.steering import Host

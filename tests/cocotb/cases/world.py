@@ -12,7 +12,7 @@ import hwswap_map as m
 from cocotb.triggers import Lock
 from cocotbext.axi.sparse_memory import SparseMemory
 from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
-from hwswap.model.grants import DeviceEntry, Grant, ring_place
+from hwswap.model.grant_entries import DeviceEntry, Grant, ring_place
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.marks import Word
 from hwswap.model.rows import ORDERS, SLOTS

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both readers of traces on files that are damaged in any way: they read them or refuse them in one sentence.
+"""Readers of traces and of scripts on files that are damaged in any way: they read them or refuse them in one sentence.
 
-That in Python (hwswap.traces.trace) and that in C++ (the replayer's), the latter with sanitizers; and the commands that
-take a trace. What the first reads of the versions that both know, the second reads too: it checks less.
+The reader of traces in Python (hwswap.traces.trace) and those of the harness in C++, the latter with sanitizers; and
+the commands that take a trace. A trace of a version that both know and that Python reads, C++ reads too: it checks less.
 """
 
 import gzip
@@ -25,7 +25,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 FOLDER = Path(__file__).parent
-PROGRAM = paths.BUILD / "readers" / "read-traces"
+PROGRAM = paths.BUILD / "readers" / "reader"
+SCRIPT = (FOLDER / "every-word.script").read_bytes()
 PREFIX = struct.Struct("<8sII")
 RECORD = 16
 SMALL = 4096
@@ -70,6 +71,19 @@ ODD = st.one_of(
 
 
 @st.composite
+def squeezed(draw: st.DrawFn, data: bytes) -> bytes:
+    """Data as they are, or compressed, and the compressed form damaged or not."""
+    if not draw(st.booleans()):
+        return data
+    result = bytearray(gzip.compress(data, 1, mtime=0))
+    if draw(st.booleans()):
+        result[draw(st.integers(0, len(result) - 1))] ^= 1 << draw(st.integers(0, 7))
+    if draw(st.integers(0, 3)) == 0:
+        del result[draw(st.integers(0, len(result))) :]
+    return bytes(result)
+
+
+@st.composite
 def damaged(draw: st.DrawFn) -> bytes:
     """A trace with some of its fields, bytes or ends changed; compressed or not, the compressed form damaged, too."""
     base = whole(draw(st.sampled_from((by_hand, streamed))))
@@ -92,15 +106,7 @@ def damaged(draw: st.DrawFn) -> bytes:
         data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
     if draw(st.integers(0, 3)) == 0:
         del data[draw(st.integers(0, len(data))) :]
-    result = bytes(data)
-    if draw(st.booleans()):
-        squeezed = bytearray(gzip.compress(result, 1, mtime=0))
-        if draw(st.booleans()):
-            squeezed[draw(st.integers(0, len(squeezed) - 1))] ^= 1 << draw(st.integers(0, 7))
-        if draw(st.integers(0, 3)) == 0:
-            del squeezed[draw(st.integers(0, len(squeezed))) :]
-        result = bytes(squeezed)
-    return result
+    return draw(squeezed(bytes(data)))
 
 
 def read(path: Path) -> trace.Trace | None:
@@ -113,11 +119,14 @@ def read(path: Path) -> trace.Trace | None:
         return None
 
 
-def read_by_harness(path: Path) -> str:
-    """Return what the reader in C++ says."""
-    done = subprocess.run([PROGRAM, path], capture_output=True, text=True, timeout=60, check=False, errors="replace")
+def read_by_harness(path: Path, kind: str = "traces") -> str:
+    """Return what a reader in C++ says."""
+    done = subprocess.run([PROGRAM, kind, path], capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    # As bytes: a line of a script is quoted as it is, and text would turn its carriage returns into ends of lines.
+    said = done.stdout.decode(errors="replace").removesuffix("\n")
+    assert "\n" not in said
+    return said
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -195,3 +204,60 @@ def test_any_command_line_ends(capfd: pytest.CaptureFixture[str], arguments: lis
     said = capfd.readouterr()
     assert status in (0, 1, 2), arguments
     assert status == 0 or said.err, arguments
+
+
+# Scripts
+
+WORDS = st.sampled_from(
+    [b"", b"-1", b"0x", b"0xg", b"08", b"1e3", b"18446744073709551615", b"18446744073709551616", b"put", b"together"]
+    + [b"memory", b"note", b"\x00", b"\xff\xfe", b"3", b"0x7", b"put 8", b"\n", b"\r", b"99999999999999999999999"]
+)
+
+
+@st.composite
+def damaged_script(draw: st.DrawFn) -> bytes:
+    """A script with some of its words, lines or bytes changed, or cut short; compressed or not."""
+    lines = SCRIPT.split(b"\n")
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(lines) - 1))
+        words = lines[at].split(b" ")
+        how = draw(st.sampled_from(("word", "more", "without", "twice")))
+        if how == "word":
+            words[draw(st.integers(0, len(words) - 1))] = draw(WORDS)
+        elif how == "more":
+            words.append(draw(WORDS))
+        lines[at] = b" ".join(words)
+        if how == "without" and len(lines) > 1:
+            del lines[at]
+        elif how == "twice":
+            lines.insert(at, lines[at])
+    data = bytearray(b"\n".join(lines))
+    if data and draw(st.integers(0, 3)) == 0:
+        data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
+    if draw(st.integers(0, 3)) == 0:
+        del data[draw(st.integers(0, len(data))) :]
+    return draw(squeezed(bytes(data)))
+
+
+def said_of_script(path: Path, data: bytes) -> str:
+    """Return what the reader says of a script."""
+    path.write_bytes(data)
+    return read_by_harness(path, "scripts")
+
+
+def test_the_whole_script_is_read_and_each_line_cut_short_is_refused(tmp_path: Path) -> None:
+    assert said_of_script(tmp_path / "script", SCRIPT) == "read"
+    lines = SCRIPT.rstrip().split(b"\n")
+    for number, line in enumerate(lines):
+        words = line.split(b" ")
+        if len(words) > 1 and words[0] != b"note" and not (words[0] == b"memory" and len(words) == 3):
+            cut = [*lines[:number], b" ".join(words[:-1]), *lines[number + 1 :]]
+            assert f":{number + 1}: " in said_of_script(tmp_path / "script", b"\n".join(cut)), line
+
+
+@DAMAGED
+@given(data=damaged_script() | st.binary(max_size=200).map(lambda data: b"memory 4096\n" + data))
+def test_a_damaged_script_is_read_or_refused(tmp_path: Path, data: bytes) -> None:
+    """One of every word, or any bytes behind a first line."""
+    said = said_of_script(tmp_path / "script", data)
+    assert said == "read" or said.startswith("refused: "), said
