@@ -107,8 +107,8 @@ test-trace: model model-wide ## recorded traces and random streams on the engine
 
 test-system fuzz: model-wide model-large kernel-tuned
 test-system: model-driver model-grants-only
-system_short := $(addprefix tests/system/test_,big_endian.py channel.py dma_windows.py engine_lost.py fuzz_guest.py \
-	grants_back_off.py limits.py lockstep_fresh.py modes.py reports.py witness_guest.py)
+system_short := $(addprefix tests/system/test_,big_endian.py channel.py dma_windows.py engine_lost.py \
+	fresh_recording.py fuzz_guest.py grants_back_off.py limits.py modes.py reports.py witness_guest.py)
 
 test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
 	@$(B) redis memhog stress-ng
@@ -160,11 +160,6 @@ regress: model ## test-cocotb and traces with SEEDS=n fresh seeds [SEED=first] [
 coverage: verilog ## lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
 	@$(B) model-coverage
 	@$(ENV) python -m hwswap coverage $(if $(SHORT),--short)
-
-# Recordings are taken out of the cache where it has them, unless FRESH=1; the long form is fresh unless FRESH=0.
-lockstep: model guest redis ## kernel, golden model, RTL: 1 million decisions; LONG=1: 10 million [FRESH=1] [SEED=n]
-	@$(ENV) python -m hwswap lockstep $(if $(SEED),--seed $(SEED)) $(if $(LONG),--decisions 10000000) \
-		$(if $(FRESH),$(if $(filter 0,$(FRESH)),--no-fresh,--fresh))
 
 # The seed is a fresh one, and printed, unless SEED= says which.
 witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: slots of 100,000 folios [SEED=n]

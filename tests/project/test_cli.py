@@ -176,9 +176,7 @@ def test_a_shell_can_complete_every_command(shell, capsys, tmp_path):
         subprocess.run([shell, "-n", tmp_path / "completion"], check=True)
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["bench"], ["stream"], ["formal", "--seed", "x"], ["lockstep", "--jobs", "0"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["bench"], ["stream"], ["formal", "--seed", "x"], ["fuzz", "--jobs", "0"]])
 def test_bad_usage_is_one_sentence_and_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)

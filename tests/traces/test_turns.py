@@ -6,11 +6,11 @@ from hwswap.traces.turns import (
     DECISIONS,
     DISCARDS,
     FRAG_SCANS,
-    MINIMUM,
     RECLAIMS,
     RETURNS,
     STEALS,
     TOP_FAILURES,
+    TURNS,
     WALKS,
     coverage,
 )
@@ -34,7 +34,7 @@ def counted(records: list[Record]) -> dict[str, int]:
 
 
 def test_nothing_covers_nothing_and_names_everything():
-    assert coverage([]) == dict.fromkeys(MINIMUM, 0)
+    assert coverage([]) == dict.fromkeys(TURNS, 0)
 
 
 def test_every_outcome_is_a_decision_and_so_is_every_discard_taken():

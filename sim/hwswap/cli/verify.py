@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that check: in lock-step with kernels, by proofs, by mutants, by coverage, and patch by patch."""
-
-from functools import partial
+"""Commands that check: against kernels, by proofs, by mutants, by coverage, and patch by patch."""
 
 from hwswap.cli.options import drawn_seed, jobs, output_file, output_folder, seed, short
 from hwswap.cli.parser import Commands, command, group, of_module
 
-LOCKSTEP = (
-    "Record fresh traces until there is enough of everything, and replay each on the golden model and on the RTL.\n"
-    "Exit status 1 at a difference, or where there is too little of something. Ctrl-C ends it; recordings are\n"
-    "kept, so that the next run goes on."
-)
 WITNESS = (
     "Page folios of every order out, one by one, by the same script on an unpatched kernel, on the patched one in\n"
     "mode off, and on the golden model, and compare all slots. Exit status 1 at a difference."
@@ -23,15 +16,8 @@ MUTATE = (
     "Switch the faults of build/mutants on, one after the other, and see which of them the checks find.\n"
     "The exit status is 1 when less than nine in ten are found."
 )
-FRESH = partial(seed, default=None, drawn="1; of a fresh run a new one, which is printed")
-
 
 COMMANDS = (
-    (
-        "lockstep",
-        "compare kernel, golden model and RTL on fresh recordings",
-        of_module("hwswap.kernel.lockstep", FRESH, jobs, about=LOCKSTEP),
-    ),
     (
         "witness",
         "compare slots of an unpatched kernel, the patched one and the golden model",

@@ -29,17 +29,8 @@ RETURNS = "devices that filled up and returned"
 TOP_FAILURES = "order-9 failures"
 RECLAIMS = "reclaims"
 
-MINIMUM = {
-    DECISIONS: 1_000_000,
-    WALKS: 1_000,
-    FRAG_SCANS: 1_000,
-    STEALS: 1_000,
-    DISCARDS: 100,
-    RETURNS: 100,
-    TOP_FAILURES: 100,
-    RECLAIMS: 100,
-}
-"""What a long run has to come to at least, by the name of the turn."""
+TURNS = (DECISIONS, WALKS, FRAG_SCANS, STEALS, DISCARDS, RETURNS, TOP_FAILURES, RECLAIMS)
+"""All that is counted, by name."""
 
 
 @dataclass(slots=True)
@@ -60,7 +51,7 @@ class Coverage:
 
     def __init__(self) -> None:
         """Start with nothing counted."""
-        self.counts: Counter[str] = Counter(dict.fromkeys(MINIMUM, 0))
+        self.counts: Counter[str] = Counter(dict.fromkeys(TURNS, 0))
         self.running: dict[int, _Allocation] = {}
         self.going: set[int] = set()
         self.full: set[int] = set()
