@@ -114,6 +114,7 @@ static int race_for_a_second(void *unused)
 
 	while (time_before(jiffies, end)) {
 		raced++;
+		barrier();	/* each time, not once after the loop */
 		cond_resched();
 	}
 	while (unused && !kthread_should_stop())
@@ -121,7 +122,7 @@ static int race_for_a_second(void *unused)
 	return 0;
 }
 
-static void data_race(void)
+static void two_writers(void)
 {
 	struct task_struct *other = kthread_run(race_for_a_second, &raced, "testfault");
 
@@ -142,7 +143,7 @@ static const struct {
 	{ "page_dump", page_dump },
 	{ "warning", warning },
 	{ "leak", leak },
-	{ "data_race", data_race },
+	{ "two_writers", two_writers },
 };
 
 static int __init testfault_init(void)
