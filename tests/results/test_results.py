@@ -82,11 +82,10 @@ def test_tables(tmp_path):
     found = saved(tmp_path, ALLOC, Figure("allocate order 0", "engine", 2.449, "instructions"), FREE)
     assert "| allocate order 0 | instructions | 465 (p99 700) | 2.45 |" in tables.markdown(found["calls"])
     assert "| free order 0 | instructions | 329 | - |" in tables.markdown(found["calls"])
-    assert "allocate order 0: 465 instructions : 2.45 instructions" in tables.checks(
-        found, [["calls", "allocate order 0"]]
-    )
+    rows = [["calls", "allocate order 0", "A call takes"]]
+    assert "- A call takes: 465 instructions : 2.45 instructions (" in tables.checks(found, rows)
     with pytest.raises(ResultError, match="allocate order 1"):
-        tables.checks(found, [["calls", "allocate order 1"]])
+        tables.checks(found, [["calls", "allocate order 1", "A call takes"]])
 
 
 @pytest.mark.parametrize(
@@ -101,9 +100,16 @@ def test_tables(tmp_path):
 def test_verdict_is_by_the_best_software(tmp_path, tuned, engine, box, ratio):
     columns = {"kernel": 465, "tuned": tuned, "grants": engine}
     found = saved(tmp_path, *(Figure("alloc", name, value, "instructions") for name, value in columns.items()))
-    row = {"result": "calls", "what": "alloc", "software": "kernel", "tuned": "tuned", "engine": "grants"}
+    row = {
+        "result": "calls",
+        "what": "alloc",
+        "label": "A call",
+        "software": "kernel",
+        "tuned": "tuned",
+        "engine": "grants",
+    }
     line = tables.verdict(found, [row]).splitlines()[-1]
-    assert line.startswith(f"| {box} |")
+    assert line.startswith(f"| {box} | A call |")
     assert line.endswith(f"| {ratio} |")
     with pytest.raises(ResultError, match="no column oracle"):
         tables.verdict(found, [row | {"engine": "oracle"}])

@@ -100,15 +100,15 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
 
     Args:
         results: those on record.
-        rows: of each row, `result` and `what` name it, `software`, `engine` and, where it was measured, `tuned` are
-            columns of it.
+        rows: of each row, `result` and `what` name it, `label` is its name in README, `software`, `engine` and, where
+            it was measured, `tuned` are columns of it.
 
     Raises:
         ResultError: a row or a column is not on record.
     """
     lines: dict[str, list[str]] = {"**pays**": [], "even": [], "**loses**": []}
     for row in rows:
-        result, found = _row(results, row["result"], row["what"])
+        _, found = _row(results, row["result"], row["what"])
         names = {key: row[key] for key in ("software", "tuned", "engine") if key in row}
         missing = [name for name in names.values() if name not in found]
         if missing:
@@ -118,7 +118,7 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
         box = "**pays**" if ratio < 1 - EVEN else "**loses**" if ratio > 1 + EVEN else "even"
         values = [number(value[key]) if key in value else "-" for key in ("software", "tuned", "engine")]
         unit = found[names["engine"]].unit
-        lines[box].append(_line([box, f"{result.title}: {row['what']}", *values, unit, f"{ratio:.2f}"]))
+        lines[box].append(_line([box, row["label"], *values, unit, f"{ratio:.2f}"]))
     head = [
         _line(["", "", "stock", "tuned", "engine", "unit", "ratio"]),
         _line(["---", "---", *["---:"] * 3, "---", "---:"]),
@@ -127,16 +127,16 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
 
 
 def checks(results: Mapping[str, Result], rows: Sequence[Sequence[str]]) -> str:
-    """Return README's list of what was compared: a line for each pair of a result and one of its rows.
+    """Return README's list of what was compared: a line for each result, one of its rows and its name.
 
     Raises:
         ResultError: there is no such row.
     """
     lines = []
-    for name, what in rows:
+    for name, what, label in rows:
         result, found = _row(results, name, what)
         values = " : ".join(f"{number(figure.value)} {figure.unit}" for figure in found.values())
-        lines.append(f"- {result.title}: {what}: {values} (`{result.command}`, {result.commit[:7]}).")
+        lines.append(f"- {label}: {values} (`{result.command}`, {result.commit[:7]}).")
     return "\n".join(lines) + "\n"
 
 
