@@ -203,7 +203,10 @@ def attempt(report: Report, mode: str) -> Outcome:
     began, output, code, beside = time.monotonic(), "", 0, []
     try:
         with guest_of(report, mode) as guest:
-            done = guest.run(f"cd /tmp && MODE={mode} sh /reports/run.sh", report.needs.get("timeout_s", 120))
+            done = guest.run(
+                f"cd /tmp && MODE={mode} sh -c '. /reports/lib.sh && . /reports/run.sh'",
+                report.needs.get("timeout_s", 120),
+            )
             output, code = done.output, done.code
             if mode != UNPATCHED:
                 said = guest.run(f". /reports/lib.sh; driver_holds {mode}").check()
