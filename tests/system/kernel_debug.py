@@ -8,7 +8,7 @@ too long.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,10 +56,14 @@ _EXPECTED = 1 << 12 | 1 << 13
 _KMEMLEAK = "/sys/kernel/debug/kmemleak"
 
 
-def debug_guest(engine: EngineServer | None, name: str, arguments: str = "") -> Guest:
+CHECKS = ("PROVE_LOCKING", "KASAN", "UBSAN", "DEBUG_VM", "DEBUG_KMEMLEAK", "DMA_API_DEBUG")
+"""Options of the kernel that these tests are of."""
+
+
+def debug_guest(engine: EngineServer | None, name: str, arguments: str = "", checks: Sequence[str] = CHECKS) -> Guest:
     """Return a guest with that kernel; fails when it is another one."""
     config = (artifacts.KERNEL.path().parent / "config").read_text()
-    for option in ("PROVE_LOCKING", "KASAN", "UBSAN", "DEBUG_VM", "DEBUG_KMEMLEAK", "DMA_API_DEBUG"):
+    for option in checks:
         assert f"CONFIG_{option}=y" in config, f"{artifacts.KERNEL.path()} has no {option}: use `make test-debug`"
     machine = replace(MACHINE, kernel_arguments=arguments)
     return Guest(machine, engine, files=kernel_modules(), log=OUTPUT / f"{name}.log", patience=PATIENCE)
