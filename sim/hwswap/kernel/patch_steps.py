@@ -329,20 +329,21 @@ def with_driver(outcome: Outcome, files: Mapping[str, bytes], name: str) -> None
 def table(outcomes: Sequence[Outcome]) -> Table:
     """The outcomes, one a row."""
     heads = ("patches", "last one", "files compiled", "build", "new warnings", "verified", "adds", "driver", "")
-    view = printed.table("the patches one by one", heads, left=(0, 1, 6, 7, 8))
-    for outcome in outcomes:
-        view.add_row(
+    rows = [
+        (
             outcome.step,
             outcome.patch,
             f"{outcome.compiled:,}",
             f"{outcome.build_seconds:.0f} s",
-            str(len(outcome.new_warnings)),
+            len(outcome.new_warnings),
             f"{outcome.verified_bytes / 2**20:,.0f} MB",
             ", ".join(outcome.features),
             outcome.driver,
             "ok" if outcome.passed() else "FAILED",
         )
-    return view
+        for outcome in outcomes
+    ]
+    return printed.table("the patches one by one", heads, rows, left=(0, 1, 6, 7, 8))
 
 
 def run_step(
